@@ -1,0 +1,1 @@
+//! Order-by-order books for every stock at once.

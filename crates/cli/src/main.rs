@@ -1,0 +1,2 @@
+//! The `nanotape` command.
+fn main() {}

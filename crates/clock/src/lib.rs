@@ -1,0 +1,1 @@
+//! The clock that measurements read, with its own cost.

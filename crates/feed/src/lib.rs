@@ -1,0 +1,1 @@
+//! From files to messages: sources, decompression, framing, damage, normalisation to book events.

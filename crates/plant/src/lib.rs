@@ -1,0 +1,1 @@
+//! Wires the stages together: a day in, books and their changes out.

@@ -1,0 +1,1 @@
+//! Reads protocol schemas and writes the code, documents and test material derived from them.

@@ -1,0 +1,1 @@
+//! Mapped memory: windows over files now, shared regions later.

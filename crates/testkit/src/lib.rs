@@ -1,0 +1,1 @@
+//! Naive models, a synthetic market and generated strategies for tests.

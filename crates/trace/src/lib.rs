@@ -1,0 +1,1 @@
+//! Histograms of time and of counts.

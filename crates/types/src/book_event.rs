@@ -1,0 +1,80 @@
+//! What a feed says to a book, in no protocol's words.
+//!
+//! This is the seam between FEED and BOOK: a decoder of any exchange produces these, and the book
+//! knows nothing else. Passed by value and applied through a match, so that after inlining no event
+//! object is left.
+
+use crate::{OrderReferenceNumber, Price4, Shares, Side, StockLocate};
+
+/// One change to the displayed orders of one stock.
+///
+/// `stock_locate` is the one in the message; for a change to an order that is known, the book
+/// follows the locate the order was added under.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BookEvent {
+    /// A new order at the back of its price level's queue.
+    Add {
+        /// The stock.
+        stock_locate: StockLocate,
+        /// The new order; must not be live.
+        reference: OrderReferenceNumber,
+        /// Its side.
+        side: Side,
+        /// Its displayed shares; at least one.
+        shares: Shares,
+        /// Its display price.
+        price: Price4,
+    },
+    /// Shares of an order were executed; it leaves the book when none remain.
+    Execute {
+        /// The stock.
+        stock_locate: StockLocate,
+        /// The order.
+        reference: OrderReferenceNumber,
+        /// Shares executed now.
+        shares: Shares,
+    },
+    /// Shares of an order were cancelled; price and queue position stay.
+    Cancel {
+        /// The stock.
+        stock_locate: StockLocate,
+        /// The order.
+        reference: OrderReferenceNumber,
+        /// Shares cancelled now.
+        shares: Shares,
+    },
+    /// An order was removed whole.
+    Delete {
+        /// The stock.
+        stock_locate: StockLocate,
+        /// The order.
+        reference: OrderReferenceNumber,
+    },
+    /// An order was replaced: same side, new reference, price and shares, back of the queue.
+    Replace {
+        /// The stock.
+        stock_locate: StockLocate,
+        /// The order that leaves.
+        original: OrderReferenceNumber,
+        /// The order that enters.
+        replacement: OrderReferenceNumber,
+        /// Total displayed shares of the order that enters.
+        shares: Shares,
+        /// Its display price.
+        price: Price4,
+    },
+}
+
+impl BookEvent {
+    /// The stock locate in the message.
+    #[inline]
+    pub const fn stock_locate(&self) -> StockLocate {
+        match *self {
+            Self::Add { stock_locate, .. }
+            | Self::Execute { stock_locate, .. }
+            | Self::Cancel { stock_locate, .. }
+            | Self::Delete { stock_locate, .. }
+            | Self::Replace { stock_locate, .. } => stock_locate,
+        }
+    }
+}

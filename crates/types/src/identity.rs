@@ -1,0 +1,54 @@
+//! The numbers by which a feed names things. None of them is a quantity, so none has arithmetic.
+
+use core::fmt;
+
+use crate::{Sentinel, wire_value::integer_newtype};
+
+integer_newtype! {
+    /// Stock locate: the day's small integer for a stock, at the same place in every message.
+    ///
+    /// Assigned afresh each day by a stock directory message; 0 where a message is about no stock.
+    StockLocate, u16, 2
+}
+
+integer_newtype! {
+    /// Tracking number: internal to the exchange, not unique, carried through untouched.
+    TrackingNumber, u16, 2
+}
+
+integer_newtype! {
+    /// Order reference number: names a displayed order, unique for the day.
+    OrderReferenceNumber, u64, 8
+}
+
+integer_newtype! {
+    /// Match number: names an execution, a trade or a cross, unique for the day.
+    MatchNumber, u64, 8
+}
+
+impl StockLocate {
+    /// How many locates there can be; tables indexed by locate have this length.
+    pub const COUNT: usize = 1 << 16;
+
+    /// The locate as a table index, always below [`StockLocate::COUNT`].
+    #[inline]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A trade message has carried 0 instead of its order's reference since 2010.
+impl Sentinel for OrderReferenceNumber {
+    const ABSENT: Self = Self(0);
+}
+
+macro_rules! display_as_number {
+    ($($name:ty),*) => {$(
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    )*};
+}
+display_as_number!(StockLocate, TrackingNumber, OrderReferenceNumber, MatchNumber);

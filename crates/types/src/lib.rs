@@ -1,0 +1,29 @@
+//! The vocabulary of market data: units, identities and absence, each one machine word or less.
+//!
+//! Where: layer 0. Every other crate speaks in these types; this one knows no file, clock or thread.
+//!
+//! Two ideas carry the crate. A number is never bare: a price, a share count, a stock locate and an
+//! order reference number are different types, so that they cannot be swapped by accident. And a
+//! value that may be absent is a [`Maybe`], which takes no more room than the value itself and
+//! cannot be read without asking whether it is there.
+#![forbid(unsafe_code)]
+
+mod book_event;
+mod identity;
+mod maybe;
+mod price;
+mod quantity;
+mod side;
+mod text;
+mod time;
+mod wire_value;
+
+pub use book_event::BookEvent;
+pub use identity::{MatchNumber, OrderReferenceNumber, StockLocate, TrackingNumber};
+pub use maybe::{Maybe, Sentinel};
+pub use price::{ParsePriceError, Price4, Price8};
+pub use quantity::{Shares, TotalShares};
+pub use side::Side;
+pub use text::{Alpha, Mpid, ParseSymbolError, Symbol};
+pub use time::{NanosSinceMidnight, ParseTimeError, SecondsSinceMidnight};
+pub use wire_value::WireValue;

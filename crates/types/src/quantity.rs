@@ -1,0 +1,42 @@
+//! Share counts: 32 bits where a message speaks of one order, 64 where it speaks of many.
+
+use core::{fmt, num::NonZeroU32};
+
+use crate::wire_value::integer_newtype;
+
+integer_newtype! {
+    /// Shares of one order or one execution.
+    Shares, u32, 4
+}
+
+integer_newtype! {
+    /// Shares summed over orders: a price level, a cross, an imbalance.
+    TotalShares, u64, 8
+}
+
+impl Shares {
+    /// The count, if there is at least one share. An order that rests in a book has one.
+    #[inline]
+    pub const fn non_zero(self) -> Option<NonZeroU32> {
+        NonZeroU32::new(self.0)
+    }
+}
+
+impl From<Shares> for TotalShares {
+    #[inline]
+    fn from(shares: Shares) -> Self {
+        Self(u64::from(shares.0))
+    }
+}
+
+impl fmt::Display for Shares {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Display for TotalShares {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}

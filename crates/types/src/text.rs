@@ -1,0 +1,192 @@
+//! Fixed-width text as exchanges write it: left-justified, padded with spaces, never a `String`.
+//!
+//! The bytes come from outside and may be anything. They are kept exactly; only `Display` escapes
+//! what is not printable ASCII, so that a hostile file cannot drive somebody's terminal.
+
+use core::{
+    fmt::{self, Write as _},
+    str::FromStr,
+};
+
+use crate::{Sentinel, WireValue};
+
+/// `N` bytes of space-padded text.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+pub struct Alpha<const N: usize>([u8; N]);
+
+/// Market participant identifier.
+pub type Mpid = Alpha<4>;
+
+impl<const N: usize> Alpha<N> {
+    /// Wraps the bytes as they are.
+    #[inline]
+    pub const fn new(bytes: [u8; N]) -> Self {
+        Self(bytes)
+    }
+
+    /// All bytes, padding included.
+    #[inline]
+    pub const fn as_bytes(&self) -> &[u8; N] {
+        &self.0
+    }
+
+    /// The bytes without trailing spaces.
+    pub fn trimmed(&self) -> &[u8] {
+        self.0.trim_ascii_end()
+    }
+}
+
+impl<const N: usize> WireValue<N> for Alpha<N> {
+    #[inline]
+    fn from_be_bytes(bytes: [u8; N]) -> Self {
+        Self(bytes)
+    }
+
+    #[inline]
+    fn to_be_bytes(self) -> [u8; N] {
+        self.0
+    }
+}
+
+/// Blank text is no text.
+impl<const N: usize> Sentinel for Alpha<N> {
+    const ABSENT: Self = Self([b' '; N]);
+}
+
+impl<const N: usize> fmt::Display for Alpha<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_escaped(f, self.trimmed())
+    }
+}
+
+impl<const N: usize> fmt::Debug for Alpha<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{self}\"")
+    }
+}
+
+/// A stock symbol: eight bytes in one machine word, compared as one.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+pub struct Symbol(u64);
+
+impl Symbol {
+    /// Wraps the eight bytes as they stand on the wire, padding included.
+    #[inline]
+    pub const fn new(bytes: [u8; 8]) -> Self {
+        Self(u64::from_be_bytes(bytes))
+    }
+
+    /// The eight bytes, padding included.
+    #[inline]
+    pub const fn as_bytes(self) -> [u8; 8] {
+        self.0.to_be_bytes()
+    }
+
+    /// Whether all eight bytes are spaces.
+    #[inline]
+    pub fn is_blank(self) -> bool {
+        self == Self::ABSENT
+    }
+}
+
+impl WireValue<8> for Symbol {
+    #[inline]
+    fn from_be_bytes(bytes: [u8; 8]) -> Self {
+        Self::new(bytes)
+    }
+
+    #[inline]
+    fn to_be_bytes(self) -> [u8; 8] {
+        self.as_bytes()
+    }
+}
+
+/// A blank symbol is no symbol.
+impl Sentinel for Symbol {
+    const ABSENT: Self = Self(u64::from_be_bytes([b' '; 8]));
+}
+
+impl fmt::Display for Symbol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bytes = self.as_bytes();
+        let trimmed = bytes.trim_ascii_end();
+        match core::str::from_utf8(trimmed) {
+            Ok(text) if trimmed.iter().all(u8::is_ascii_graphic) => f.pad(text),
+            _ => write_escaped(f, trimmed),
+        }
+    }
+}
+
+impl fmt::Debug for Symbol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{self}\"")
+    }
+}
+
+/// Text that cannot be a symbol.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ParseSymbolError;
+
+impl fmt::Display for ParseSymbolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("expected a symbol of 1 to 8 printable characters without spaces")
+    }
+}
+
+impl core::error::Error for ParseSymbolError {}
+
+impl FromStr for Symbol {
+    type Err = ParseSymbolError;
+
+    fn from_str(text: &str) -> Result<Self, ParseSymbolError> {
+        let source = text.as_bytes();
+        if source.is_empty() || source.len() > 8 || !source.iter().all(u8::is_ascii_graphic) {
+            return Err(ParseSymbolError);
+        }
+        let mut bytes = [b' '; 8];
+        bytes[..source.len()].copy_from_slice(source);
+        Ok(Self::new(bytes))
+    }
+}
+
+fn write_escaped(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
+    for &byte in bytes {
+        match byte {
+            b'\\' | b'"' => write!(f, "\\{}", char::from(byte))?,
+            b' '..=b'~' => f.write_char(char::from(byte))?,
+            _ => write!(f, "\\x{byte:02x}")?,
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn symbols_are_one_word_and_print_without_padding() {
+        assert_eq!(size_of::<Symbol>(), 8);
+        let symbol: Symbol = "AAPL".parse().unwrap();
+        assert_eq!(symbol.as_bytes(), *b"AAPL    ");
+        assert_eq!(symbol.to_string(), "AAPL");
+        assert_eq!(format!("{symbol:<6}|"), "AAPL  |");
+    }
+
+    #[test]
+    fn bytes_that_are_not_text_are_kept_and_escaped() {
+        let hostile = Symbol::new(*b"A\x1b[2J\xff  ");
+        assert_eq!(hostile.to_string(), "A\\x1b[2J\\xff");
+        assert_eq!(hostile.to_be_bytes(), *b"A\x1b[2J\xff  ");
+        assert_eq!(Alpha::new(*b"\"\\\n ").to_string(), "\\\"\\\\\\x0a");
+    }
+
+    #[test]
+    fn text_that_is_no_symbol_is_refused() {
+        for text in ["", "TOOLONGBY1", "A B", "\u{e9}"] {
+            assert_eq!(text.parse::<Symbol>(), Err(ParseSymbolError), "{text:?}");
+        }
+    }
+}

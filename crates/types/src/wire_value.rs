@@ -1,0 +1,74 @@
+//! How a value stands on the wire: a fixed number of bytes, big-endian, every bit pattern legal.
+//!
+//! Generated views and encoders need exactly this and nothing else of a type, so a new field type
+//! is a new implementation of one trait.
+
+/// A value of exactly `N` bytes on the wire.
+///
+/// Every bit pattern decodes, and encoding gives back the bytes it was decoded from. That is what
+/// lets a view have getters that cannot fail.
+pub trait WireValue<const N: usize>: Copy {
+    /// Reads the value from its big-endian bytes.
+    fn from_be_bytes(bytes: [u8; N]) -> Self;
+
+    /// The big-endian bytes of the value.
+    fn to_be_bytes(self) -> [u8; N];
+}
+
+/// Implements a newtype over an unsigned integer whose width on the wire is its width in memory.
+macro_rules! integer_newtype {
+    ($(#[$doc:meta])* $name:ident, $inner:ty, $width:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+        #[repr(transparent)]
+        pub struct $name($inner);
+
+        impl $name {
+            /// Wraps the raw number.
+            #[inline]
+            pub const fn new(raw: $inner) -> Self {
+                Self(raw)
+            }
+
+            /// The raw number, in the unit of the type.
+            #[inline]
+            pub const fn get(self) -> $inner {
+                self.0
+            }
+        }
+
+        impl $crate::WireValue<$width> for $name {
+            #[inline]
+            fn from_be_bytes(bytes: [u8; $width]) -> Self {
+                Self(<$inner>::from_be_bytes(bytes))
+            }
+
+            #[inline]
+            fn to_be_bytes(self) -> [u8; $width] {
+                self.0.to_be_bytes()
+            }
+        }
+    };
+}
+pub(crate) use integer_newtype;
+
+macro_rules! bare_integer {
+    ($inner:ty, $width:literal) => {
+        impl WireValue<$width> for $inner {
+            #[inline]
+            fn from_be_bytes(bytes: [u8; $width]) -> Self {
+                <$inner>::from_be_bytes(bytes)
+            }
+
+            #[inline]
+            fn to_be_bytes(self) -> [u8; $width] {
+                <$inner>::to_be_bytes(self)
+            }
+        }
+    };
+}
+
+bare_integer!(u8, 1);
+bare_integer!(u16, 2);
+bare_integer!(u32, 4);
+bare_integer!(u64, 8);
