@@ -33,7 +33,7 @@ impl<const N: usize> Alpha<N> {
 
     /// The bytes without trailing spaces.
     pub fn trimmed(&self) -> &[u8] {
-        self.0.trim_ascii_end()
+        without_padding(&self.0)
     }
 }
 
@@ -111,7 +111,7 @@ impl Sentinel for Symbol {
 impl fmt::Display for Symbol {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bytes = self.as_bytes();
-        let trimmed = bytes.trim_ascii_end();
+        let trimmed = without_padding(&bytes);
         match core::str::from_utf8(trimmed) {
             Ok(text) if trimmed.iter().all(u8::is_ascii_graphic) => f.pad(text),
             _ => write_escaped(f, trimmed),
@@ -149,6 +149,12 @@ impl FromStr for Symbol {
         bytes[..source.len()].copy_from_slice(source);
         Ok(Self::new(bytes))
     }
+}
+
+/// Only spaces are padding: a trailing newline is part of what was sent.
+fn without_padding(bytes: &[u8]) -> &[u8] {
+    let length = bytes.iter().rposition(|&b| b != b' ').map_or(0, |last| last + 1);
+    &bytes[..length]
 }
 
 fn write_escaped(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
