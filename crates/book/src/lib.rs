@@ -1,1 +1,59 @@
-//! Order-by-order books for every stock at once.
+//! Order-by-order books for every stock at once: a pure state machine over book events.
+//!
+//! Where: layer 2, between FEED, which produces [`BookEvent`]s, and whoever wants prices. It knows
+//! no protocol, reads no clock, does no I/O, and once its tables have grown to the day's size it
+//! allocates nothing.
+//!
+//! ```text
+//!  BookEvent --> Books::apply --> Outcome { which stock, did its inside change, what was wrong }
+//!                  |
+//!                  +-- OrderStore    reference -> stock, side, price, shares, arrival
+//!                  +-- PriceLevels   two for each stock: price -> shares, orders
+//! ```
+//!
+//! Both parts stand behind small traits so that structures can be compared on the same stream:
+//! [`DefaultBooks`] is the good one, [`PlainBooks`] the obvious one.
+//!
+//! ```
+//! use nanotape_book::DefaultBooks;
+//! use nanotape_types::{BookEvent, OrderReferenceNumber, Price4, Shares, Side, StockLocate};
+//!
+//! let mut books = DefaultBooks::with_capacity(1024);
+//! let apple = StockLocate::new(13);
+//! let outcome = books.apply(BookEvent::Add {
+//!     stock_locate: apple,
+//!     reference: OrderReferenceNumber::new(1001),
+//!     side: Side::Buy,
+//!     shares: Shares::new(300),
+//!     price: "189.95".parse().unwrap(),
+//! });
+//! assert!(outcome.inside_changed);
+//! let bid = books.book(apple).inside().bid.unwrap();
+//! assert_eq!((bid.price, bid.shares.get()), (Price4::new(1_899_500), 300));
+//! ```
+#![forbid(unsafe_code)]
+
+mod anomaly;
+mod books;
+mod inside;
+mod level;
+mod order;
+mod order_store;
+mod price_levels;
+mod queue;
+
+pub use anomaly::{Anomaly, AnomalyCounts};
+pub use books::{Book, Books, Outcome};
+pub use inside::{Condition, Inside, Quote};
+pub use level::{DepthLevel, Level, PriceKey};
+pub use nanotape_types::BookEvent;
+pub use order::Order;
+pub use order_store::{CompactOrders, HashMapOrders, OrderStore};
+pub use price_levels::{BestLastLevels, PriceLevels, SortedMapLevels};
+pub use queue::{QueuePosition, QueuedOrder};
+
+/// The structures that commands use unless told otherwise.
+pub type DefaultBooks = Books<BestLastLevels, CompactOrders>;
+
+/// The structures one would write first: a sorted map of prices, a standard map of orders.
+pub type PlainBooks = Books<SortedMapLevels, HashMapOrders>;

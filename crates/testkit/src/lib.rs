@@ -1,1 +1,7 @@
 //! Naive models, a synthetic market and generated strategies for tests.
+//!
+//! Where: beside the flow, never in it. The `synth` and `demo` commands use the market; everything
+//! else here exists to be compared with.
+#![forbid(unsafe_code)]
+
+pub mod naive;

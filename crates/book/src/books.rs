@@ -1,0 +1,293 @@
+//! The books of all stocks: every event is applied here, and what it did is the return value.
+//!
+//! Where: FEED produces the events; commands, and later the ring, take the outcomes.
+//! Bounds: 65,536 stocks; orders as many as memory holds; work per event is one probe of the order
+//! store (two for a replace) and one search of a side's levels (two).
+//! Failure: nothing fails. What does not fit is counted by kind and stock, taints that stock's
+//! book, and processing goes on; [`Anomaly`] says what each kind does.
+//! Cost: no allocation once the tables have grown to the day's size, no system call. One cache
+//! line each of order store, stock header and level array in the common case.
+
+use nanotape_types::{
+    BookEvent, OrderReferenceNumber, Price4, Shares, Side, StockLocate, TotalShares,
+};
+
+use crate::{
+    Anomaly, AnomalyCounts, DepthLevel, Inside, Level, Order, OrderStore, PriceKey, PriceLevels,
+    Quote,
+};
+
+/// Order-by-order books of every stock, indexed by stock locate.
+#[derive(Debug)]
+pub struct Books<L, S> {
+    /// Exactly as many as there are locates, so that indexing by one needs no bounds check.
+    stocks: Box<[Sides<L>; StockLocate::COUNT]>,
+    orders: S,
+    /// Orders entered so far, modulo 2^32.
+    arrivals: u32,
+    anomalies: Box<[AnomalyCounts; StockLocate::COUNT]>,
+    totals: AnomalyCounts,
+}
+
+/// The two sides of one stock, bids first.
+#[derive(Default, Debug)]
+struct Sides<L>([L; 2]);
+
+/// What an event did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[must_use = "an outcome says whether the inside changed and what was wrong"]
+pub struct Outcome {
+    /// The stock whose book it concerned: the order's own, where one was found.
+    pub stock_locate: StockLocate,
+    /// Whether the price or the size of the best bid or best offer is another than before.
+    pub inside_changed: bool,
+    /// What did not fit, if anything. If several things did not, the first in time.
+    pub anomaly: Option<Anomaly>,
+}
+
+impl<L: PriceLevels, S: OrderStore> Books<L, S> {
+    /// Empty books with room for `orders` live orders before the store has to grow.
+    ///
+    /// A full Nasdaq day peaks at about two million.
+    pub fn with_capacity(orders: usize) -> Self {
+        Self {
+            stocks: boxed_array(Sides::default),
+            orders: S::with_capacity(orders),
+            arrivals: 0,
+            anomalies: boxed_array(AnomalyCounts::default),
+            totals: AnomalyCounts::default(),
+        }
+    }
+
+    /// Applies one event: a replace is one event, looked at once when it is over.
+    #[inline]
+    pub fn apply(&mut self, event: BookEvent) -> Outcome {
+        match event {
+            BookEvent::Add { stock_locate, reference, side, shares, price } => {
+                self.enter(stock_locate, reference, side, shares, price)
+            }
+            BookEvent::Execute { stock_locate, reference, shares } => {
+                self.take(stock_locate, reference, shares.get(), Some(Anomaly::OverExecution))
+            }
+            BookEvent::Cancel { stock_locate, reference, shares } => {
+                self.take(stock_locate, reference, shares.get(), Some(Anomaly::OverCancel))
+            }
+            BookEvent::Delete { stock_locate, reference } => {
+                self.take(stock_locate, reference, u32::MAX, None)
+            }
+            BookEvent::Replace { stock_locate, original, replacement, shares, price } => {
+                self.replace(stock_locate, original, replacement, shares, price)
+            }
+        }
+    }
+
+    /// Counts something wrong that was noticed before it could become an event.
+    pub fn record_anomaly(&mut self, stock_locate: StockLocate, anomaly: Anomaly) {
+        self.anomalies[stock_locate.index()].record(anomaly);
+        self.totals.record(anomaly);
+    }
+
+    /// The book of one stock.
+    #[inline]
+    pub fn book(&self, stock_locate: StockLocate) -> Book<'_, L> {
+        Book {
+            sides: &self.stocks[stock_locate.index()],
+            anomalies: &self.anomalies[stock_locate.index()],
+        }
+    }
+
+    /// A live order.
+    #[inline]
+    pub fn order(&self, reference: OrderReferenceNumber) -> Option<Order> {
+        self.orders.get(reference)
+    }
+
+    /// All live orders.
+    pub fn orders(&self) -> &S {
+        &self.orders
+    }
+
+    /// Anomalies of all stocks together.
+    pub fn anomalies(&self) -> AnomalyCounts {
+        self.totals
+    }
+
+    /// The stocks whose book has seen an anomaly and cannot be trusted.
+    pub fn tainted(&self) -> impl Iterator<Item = (StockLocate, AnomalyCounts)> + '_ {
+        let all = self.anomalies.iter().enumerate();
+        all.filter(|(_, counts)| counts.any())
+            .map(|(index, &counts)| (StockLocate::new(index as u16), counts))
+    }
+
+    /// How many arrivals ago `arrival` was: the modulus cancels out.
+    pub(crate) fn age(&self, arrival: u32) -> u32 {
+        self.arrivals.wrapping_sub(arrival)
+    }
+
+    #[inline]
+    fn enter(
+        &mut self,
+        stock_locate: StockLocate,
+        reference: OrderReferenceNumber,
+        side: Side,
+        shares: Shares,
+        price: Price4,
+    ) -> Outcome {
+        if shares.get() == 0 {
+            return self.refused(stock_locate, false, Anomaly::ZeroShares);
+        }
+        let order = Order { stock_locate, side, price, shares, arrival: self.arrivals };
+        if !self.orders.insert(reference, order) {
+            return self.refused(stock_locate, false, Anomaly::DuplicateReference);
+        }
+        self.arrivals = self.arrivals.wrapping_add(1);
+        let levels = self.levels_mut(stock_locate, side);
+        let before = best_quote(levels);
+        levels.add(PriceKey::new(side, price), shares.get());
+        let inside_changed = before != best_quote(levels);
+        Outcome { stock_locate, inside_changed, anomaly: None }
+    }
+
+    /// Executions, cancels and deletes. `over` names the anomaly of taking more than there is.
+    #[inline]
+    fn take(
+        &mut self,
+        stock_locate: StockLocate,
+        reference: OrderReferenceNumber,
+        shares: u32,
+        over: Option<Anomaly>,
+    ) -> Outcome {
+        let Some(order) = self.orders.take(reference, shares) else {
+            return self.refused(stock_locate, false, Anomaly::UnknownReference);
+        };
+        let (locate, had) = (order.stock_locate, order.shares.get());
+        let levels = self.levels_mut(locate, order.side);
+        let before = best_quote(levels);
+        levels.reduce(PriceKey::new(order.side, order.price), shares.min(had), shares >= had);
+        let inside_changed = before != best_quote(levels);
+        if locate != stock_locate {
+            return self.refused(locate, inside_changed, Anomaly::LocateMismatch);
+        }
+        match over {
+            Some(anomaly) if shares > had => self.refused(locate, inside_changed, anomaly),
+            _ => Outcome { stock_locate: locate, inside_changed, anomaly: None },
+        }
+    }
+
+    #[inline]
+    fn replace(
+        &mut self,
+        stock_locate: StockLocate,
+        original: OrderReferenceNumber,
+        replacement: OrderReferenceNumber,
+        shares: Shares,
+        price: Price4,
+    ) -> Outcome {
+        let Some(order) = self.orders.take(original, u32::MAX) else {
+            return self.refused(stock_locate, false, Anomaly::UnknownReference);
+        };
+        let locate = order.stock_locate;
+        let before = best_quote(self.levels_mut(locate, order.side));
+        let key = PriceKey::new(order.side, order.price);
+        self.levels_mut(locate, order.side).reduce(key, order.shares.get(), true);
+        let mut first_wrong = None;
+        if locate != stock_locate {
+            first_wrong = self.refused(locate, false, Anomaly::LocateMismatch).anomaly;
+        }
+        let entered = self.enter(locate, replacement, order.side, shares, price);
+        Outcome {
+            stock_locate: locate,
+            inside_changed: before != best_quote(self.levels_mut(locate, order.side)),
+            anomaly: first_wrong.or(entered.anomaly),
+        }
+    }
+
+    #[inline]
+    fn levels_mut(&mut self, stock_locate: StockLocate, side: Side) -> &mut L {
+        &mut self.stocks[stock_locate.index()].0[side as usize]
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn refused(
+        &mut self,
+        stock_locate: StockLocate,
+        inside_changed: bool,
+        anomaly: Anomaly,
+    ) -> Outcome {
+        self.record_anomaly(stock_locate, anomaly);
+        Outcome { stock_locate, inside_changed, anomaly: Some(anomaly) }
+    }
+}
+
+/// The book of one stock, as it is now.
+#[derive(Debug)]
+pub struct Book<'a, L> {
+    sides: &'a Sides<L>,
+    anomalies: &'a AnomalyCounts,
+}
+
+impl<'a, L: PriceLevels> Book<'a, L> {
+    /// Best bid and best offer.
+    #[inline]
+    pub fn inside(&self) -> Inside {
+        Inside { bid: self.best(Side::Buy), offer: self.best(Side::Sell) }
+    }
+
+    /// The best price of one side and the shares at it.
+    #[inline]
+    pub fn best(&self, side: Side) -> Option<Quote> {
+        let level = self.levels(side).best()?.shown(side)?;
+        Some(Quote { price: level.price, shares: level.shares })
+    }
+
+    /// The price levels of one side, best first; take as many as are wanted.
+    pub fn depth(&self, side: Side) -> impl Iterator<Item = DepthLevel> + 'a {
+        self.levels(side).best_first().filter_map(move |level| level.shown(side))
+    }
+
+    /// The level at a price, if any order stands there.
+    pub fn level(&self, side: Side, price: Price4) -> Option<DepthLevel> {
+        self.levels(side).at(PriceKey::new(side, price))?.shown(side)
+    }
+
+    /// Shares displayed on one side, over all levels.
+    pub fn total_shares(&self, side: Side) -> TotalShares {
+        TotalShares::new(self.levels(side).best_first().map(|level| level.shares).sum())
+    }
+
+    /// Whether neither side has an order.
+    pub fn is_empty(&self) -> bool {
+        Side::BOTH.iter().all(|&side| self.levels(side).best().is_none())
+    }
+
+    /// Whether an event did not fit this book, so that it cannot be trusted.
+    pub fn is_tainted(&self) -> bool {
+        self.anomalies.any()
+    }
+
+    /// What did not fit, by kind.
+    pub fn anomalies(&self) -> AnomalyCounts {
+        *self.anomalies
+    }
+
+    #[inline]
+    fn levels(&self, side: Side) -> &'a L {
+        &self.sides.0[side as usize]
+    }
+}
+
+/// What the inside of one side consists of: price and shares, not the number of orders.
+#[inline]
+fn best_quote<L: PriceLevels>(levels: &L) -> Option<(PriceKey, u64)> {
+    levels.best().map(|Level { key, shares, .. }| (key, shares))
+}
+
+/// An array of one element for each locate, built on the heap.
+fn boxed_array<T>(element: impl FnMut() -> T) -> Box<[T; StockLocate::COUNT]> {
+    let elements: Vec<T> = core::iter::repeat_with(element).take(StockLocate::COUNT).collect();
+    match elements.into_boxed_slice().try_into() {
+        Ok(array) => array,
+        Err(_) => unreachable!("exactly StockLocate::COUNT elements were collected"),
+    }
+}

@@ -1,0 +1,59 @@
+//! Queue position: who stands ahead of an order at its price.
+//!
+//! Derived when asked for, from the order of arrival that each order carries, by one pass over the
+//! live orders. The path from bytes to books pays four bytes an order for it and nothing more; a
+//! question costs a walk of the order store (about a nanosecond a slot). See
+//! docs/decisions/0005-queue-position-on-demand.md.
+
+use nanotape_types::{OrderReferenceNumber, Price4, Shares, Side, StockLocate};
+
+use crate::{Books, OrderStore, PriceLevels};
+
+/// What stands ahead of an order in the queue of its price level.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct QueuePosition {
+    /// Orders ahead; 0 for the next to be executed.
+    pub orders_ahead: u32,
+    /// Their shares together.
+    pub shares_ahead: u64,
+}
+
+/// An order in the queue of its price level.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct QueuedOrder {
+    /// The order.
+    pub reference: OrderReferenceNumber,
+    /// Its shares.
+    pub shares: Shares,
+}
+
+impl<L: PriceLevels, S: OrderStore> Books<L, S> {
+    /// What stands ahead of a live order; `None` if the reference is not live.
+    pub fn queue_position(&self, reference: OrderReferenceNumber) -> Option<QueuePosition> {
+        let order = self.order(reference)?;
+        let age = self.age(order.arrival);
+        let mut position = QueuePosition::default();
+        for (_, other) in self.orders().iter() {
+            let same_level = (other.stock_locate, other.side, other.price)
+                == (order.stock_locate, order.side, order.price);
+            if same_level && self.age(other.arrival) > age {
+                position.orders_ahead += 1;
+                position.shares_ahead += u64::from(other.shares.get());
+            }
+        }
+        Some(position)
+    }
+
+    /// The orders of one price level, next to be executed first.
+    pub fn queue(&self, stock_locate: StockLocate, side: Side, price: Price4) -> Vec<QueuedOrder> {
+        let at_level = self.orders().iter().filter(|(_, order)| {
+            (order.stock_locate, order.side, order.price) == (stock_locate, side, price)
+        });
+        let mut queue: Vec<_> = at_level.collect();
+        queue.sort_by_key(|(_, order)| core::cmp::Reverse(self.age(order.arrival)));
+        queue
+            .into_iter()
+            .map(|(reference, order)| QueuedOrder { reference, shares: order.shares })
+            .collect()
+    }
+}
