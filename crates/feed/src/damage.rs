@@ -1,0 +1,81 @@
+//! What can be wrong with the bytes of a day, each with its place.
+//!
+//! Damage is a value in the normal path, not an error: the good messages before and after it are
+//! delivered, and whoever reads decides what it means to them.
+
+use core::fmt;
+
+/// A stretch of bytes that did not read as the format says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Damage {
+    /// The record length contradicted the message type, and the next record stands where the type
+    /// says: the length was wrong, and the message was delivered.
+    Length {
+        /// Offset of the record.
+        offset: u64,
+        /// Message type.
+        tag: u8,
+        /// Message length by its type.
+        expected_bytes: u16,
+        /// What the record said.
+        actual_bytes: u16,
+    },
+    /// The record length contradicted the message type, and the next record stands where the
+    /// length says: the type was wrong, and the message was skipped.
+    Type {
+        /// Offset of the record.
+        offset: u64,
+        /// Message type.
+        tag: u8,
+        /// Message length by its type.
+        expected_bytes: u16,
+        /// What the record said.
+        actual_bytes: u16,
+    },
+    /// Nothing at this place reads as records. Reading went on at the next place where several in
+    /// a row do, or at the end.
+    Lost {
+        /// Offset of the first byte that was skipped.
+        offset: u64,
+        /// How many bytes were skipped.
+        bytes: u64,
+    },
+}
+
+impl Damage {
+    /// Where it begins.
+    pub const fn offset(&self) -> u64 {
+        match *self {
+            Self::Length { offset, .. } | Self::Type { offset, .. } | Self::Lost { offset, .. } => {
+                offset
+            }
+        }
+    }
+
+    /// Whether messages may have been lost by it.
+    pub const fn loses_messages(&self) -> bool {
+        !matches!(self, Self::Length { .. })
+    }
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Length { offset, tag, expected_bytes, actual_bytes } => write!(
+                f,
+                "offset {offset}: the record says {actual_bytes} bytes, type '{}' has \
+                 {expected_bytes} and the next record stands there: taken as {expected_bytes}",
+                tag.escape_ascii()
+            ),
+            Self::Type { offset, tag, expected_bytes, actual_bytes } => write!(
+                f,
+                "offset {offset}: type '{}' has {expected_bytes} bytes but the record, which \
+                 frames correctly, has {actual_bytes}: message skipped",
+                tag.escape_ascii()
+            ),
+            Self::Lost { offset, bytes } => {
+                write!(f, "offset {offset}: {bytes} bytes do not read as records: skipped")
+            }
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! Where the bytes of a day come from: one type over mapped files, compressed files and pipes.
+//!
+//! A source hands out blocks of contiguous bytes. The reader says how much of the last block it
+//! has used; the next block begins exactly there, so a record that straddles two blocks is seen
+//! whole in the second and no record is ever copied into a buffer of its own.
+//!
+//! | input | how |
+//! |---|---|
+//! | plain file | memory-mapped, one window at a time, the next one asked for ahead of need |
+//! | `.gz`, `.zst` (told by content, not by name) | decompressed on a second thread, several blocks ahead |
+//! | standard input, a pipe | read on a second thread, compressed or not |
+//!
+//! Bounds: a window is [`WINDOW_BYTES`]; a stream keeps [`stream::BLOCKS_AHEAD`] blocks of
+//! [`stream::BLOCK_BYTES`] in flight.
+
+mod compression;
+mod mapped;
+mod stream;
+
+use std::{
+    fs::File,
+    io::{self, Read, Seek, SeekFrom},
+    path::{Path, PathBuf},
+};
+
+pub use compression::Compression;
+use mapped::MappedBlocks;
+use nanotape_shm::{MapError, MappableFile};
+use stream::StreamBlocks;
+
+/// Bytes of a plain file that are mapped at once.
+pub const WINDOW_BYTES: usize = 8 << 20;
+
+/// The most bytes a reader may leave unused in a block that is not the last.
+///
+/// Two of the longest records with room to spare: whoever needs more to decide is wrong.
+pub const MAX_UNUSED_BYTES: usize = 256 << 10;
+
+/// The bytes of a day, block by block.
+#[derive(Debug)]
+pub struct DaySource {
+    name: String,
+    kind: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Mapped(MappedBlocks),
+    Stream(StreamBlocks),
+    Memory { bytes: Vec<u8>, used: usize },
+}
+
+/// Contiguous bytes of the day.
+#[derive(Clone, Copy, Debug)]
+pub struct Block<'a> {
+    /// Offset of the first byte in the (decompressed) stream.
+    pub offset: u64,
+    /// The bytes, the unused ones of the block before first.
+    pub bytes: &'a [u8],
+    /// Whether nothing follows. A block that is not the last has more than the one before left.
+    pub is_last: bool,
+}
+
+/// How far a source has come, in bytes of the input as it is stored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Progress {
+    /// Bytes used so far.
+    pub done_bytes: u64,
+    /// Bytes in all, if that is known.
+    pub total_bytes: Option<u64>,
+}
+
+/// Why a source could not be opened, or ended before its end.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SourceError {
+    /// The operating system refused.
+    #[error("cannot {operation} {name}: {source}")]
+    System {
+        /// What was tried.
+        operation: &'static str,
+        /// The input.
+        name: String,
+        /// The reason given.
+        source: io::Error,
+    },
+    /// A path that names a directory.
+    #[error("{}: is a directory, expected a day file", path.display())]
+    Directory {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The file could not be mapped.
+    #[error(transparent)]
+    Map(#[from] MapError),
+    /// The compressed stream ends before its end marker; everything before was delivered.
+    #[error(
+        "{name}: the {compression} stream is cut off at compressed offset {compressed_offset} \
+         ({delivered_bytes} bytes decompressed)"
+    )]
+    CompressionCut {
+        /// The input.
+        name: String,
+        /// How it is compressed.
+        compression: Compression,
+        /// Where the compressed bytes end.
+        compressed_offset: u64,
+        /// Decompressed bytes that were delivered.
+        delivered_bytes: u64,
+    },
+    /// The compressed stream contradicts itself; everything before was delivered.
+    #[error(
+        "{name}: the {compression} stream is damaged near compressed offset {compressed_offset} \
+         ({delivered_bytes} bytes decompressed): {source}"
+    )]
+    CompressionDamaged {
+        /// The input.
+        name: String,
+        /// How it is compressed.
+        compression: Compression,
+        /// How far the decompressor had read.
+        compressed_offset: u64,
+        /// Decompressed bytes that were delivered.
+        delivered_bytes: u64,
+        /// What the decompressor found.
+        source: io::Error,
+    },
+}
+
+impl DaySource {
+    /// Opens a file, whatever its compression.
+    pub fn open(path: &Path) -> Result<Self, SourceError> {
+        let name = path.display().to_string();
+        let system = |operation| {
+            let name = name.clone();
+            move |source| SourceError::System { operation, name, source }
+        };
+        let mut file = File::open(path).map_err(system("open"))?;
+        let metadata = file.metadata().map_err(system("inspect"))?;
+        if metadata.is_dir() {
+            return Err(SourceError::Directory { path: path.to_owned() });
+        }
+        if !metadata.is_file() {
+            return Self::stream(name, file, None);
+        }
+        let mut first = Vec::with_capacity(Compression::MAGIC_BYTES);
+        let limit = Compression::MAGIC_BYTES as u64;
+        (&mut file).take(limit).read_to_end(&mut first).map_err(system("read"))?;
+        if Compression::of(&first) == Compression::None {
+            let blocks = MappedBlocks::new(MappableFile::open(path)?);
+            return Ok(Self { name, kind: Kind::Mapped(blocks) });
+        }
+        file.seek(SeekFrom::Start(0)).map_err(system("rewind"))?;
+        Self::stream(name, file, Some(metadata.len()))
+    }
+
+    /// Reads standard input, whatever its compression.
+    pub fn stdin() -> Result<Self, SourceError> {
+        Self::stream("standard input".to_owned(), io::stdin(), None)
+    }
+
+    /// Reads from anything on a second thread, whatever its compression.
+    pub fn stream(
+        name: String,
+        input: impl Read + Send + 'static,
+        total_bytes: Option<u64>,
+    ) -> Result<Self, SourceError> {
+        match StreamBlocks::start(name.clone(), input, total_bytes) {
+            Ok(blocks) => Ok(Self { name, kind: Kind::Stream(blocks) }),
+            Err(source) => {
+                Err(SourceError::System { operation: "start a thread to read", name, source })
+            }
+        }
+    }
+
+    /// A day that is in memory already.
+    pub fn memory(name: &str, bytes: Vec<u8>) -> Self {
+        Self { name: name.to_owned(), kind: Kind::Memory { bytes, used: 0 } }
+    }
+
+    /// What the source is called in messages: a path, or "standard input".
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The next block, which begins after the first `used_bytes` of the one before.
+    ///
+    /// A source that fails in mid-stream gives everything it has first, as a last block; the
+    /// reason is then at [`DaySource::fault`].
+    pub fn next_block(&mut self, used_bytes: usize) -> Result<Block<'_>, SourceError> {
+        match &mut self.kind {
+            Kind::Mapped(blocks) => blocks.next_block(used_bytes),
+            Kind::Stream(blocks) => Ok(blocks.next_block(used_bytes)),
+            Kind::Memory { bytes, used } => {
+                *used = (*used + used_bytes).min(bytes.len());
+                Ok(Block { offset: *used as u64, bytes: &bytes[*used..], is_last: true })
+            }
+        }
+    }
+
+    /// Why the last block was the last, if it was not the end.
+    pub fn fault(&mut self) -> Option<SourceError> {
+        match &mut self.kind {
+            Kind::Stream(blocks) => blocks.take_fault(),
+            Kind::Mapped(_) | Kind::Memory { .. } => None,
+        }
+    }
+
+    /// How far reading has come.
+    pub fn progress(&self) -> Progress {
+        match &self.kind {
+            Kind::Mapped(blocks) => blocks.progress(),
+            Kind::Stream(blocks) => blocks.progress(),
+            Kind::Memory { bytes, used } => {
+                Progress { done_bytes: *used as u64, total_bytes: Some(bytes.len() as u64) }
+            }
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Compression told by content: file names lie, magic numbers rarely.
+
+use std::{
+    fmt,
+    io::{self, BufReader, Read},
+};
+
+/// How an input is compressed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Compression {
+    /// Not at all.
+    None,
+    /// gzip, of one or more members (RFC 1952).
+    Gzip,
+    /// Zstandard, of one or more frames (RFC 8878).
+    Zstd,
+}
+
+impl Compression {
+    /// How many bytes [`Compression::of`] looks at.
+    pub const MAGIC_BYTES: usize = 4;
+
+    /// Told by the first bytes. As a record length, either magic would be thousands of bytes long,
+    /// and the longest ITCH message has 50: a plain day cannot be mistaken for a compressed one.
+    pub fn of(first: &[u8]) -> Self {
+        match first {
+            [0x1f, 0x8b, ..] => Self::Gzip,
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => Self::Zstd,
+            // A skippable frame may come first (pzstd writes one).
+            [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Self::Zstd,
+            _ => Self::None,
+        }
+    }
+
+    /// Wraps `input`, which begins with the bytes that were looked at.
+    pub(super) fn decoder<'a>(self, input: impl Read + 'a) -> io::Result<Box<dyn Read + 'a>> {
+        /// Compressed bytes read at once.
+        const INPUT_BYTES: usize = 256 << 10;
+        Ok(match self {
+            Self::None => Box::new(input),
+            Self::Gzip => {
+                let buffered = BufReader::with_capacity(INPUT_BYTES, input);
+                Box::new(flate2::bufread::MultiGzDecoder::new(buffered))
+            }
+            Self::Zstd => {
+                let buffered = BufReader::with_capacity(INPUT_BYTES, input);
+                let mut decoder = zstd::stream::read::Decoder::with_buffer(buffered)?;
+                // What `zstd --long=31` writes; the default would refuse it.
+                decoder.window_log_max(31)?;
+                Box::new(decoder)
+            }
+        })
+    }
+}
+
+impl fmt::Display for Compression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::None => "uncompressed",
+            Self::Gzip => "gzip",
+            Self::Zstd => "zstd",
+        })
+    }
+}

@@ -1,0 +1,232 @@
+//! A stream read, and decompressed where it needs to be, on a second thread.
+//!
+//! ```text
+//!   second thread: read -> decompress -> [ full blocks, at most BLOCKS_AHEAD ] -> the books
+//!                     ^------------------- [ empty blocks ] <----------------------+
+//! ```
+//!
+//! Every buffer has headroom in front of its data. What the reader leaves unused of one block is
+//! copied into the headroom of the next, right before its data: contiguous bytes for the price of
+//! copying less than one record per block.
+//! Bounds: `BLOCKS_AHEAD + 2` buffers exist, allocated at the start and passed around.
+//! Failure: an error travels behind the good data. The thread ends when either side hangs up.
+
+use std::{
+    io::{self, Read},
+    panic,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+        mpsc::{Receiver, Sender, SyncSender, channel, sync_channel},
+    },
+    thread,
+};
+
+use super::{Block, Compression, MAX_UNUSED_BYTES, Progress, SourceError};
+
+/// Data bytes of one block.
+pub const BLOCK_BYTES: usize = 1 << 20;
+
+/// Blocks that may wait for the reader.
+pub const BLOCKS_AHEAD: usize = 6;
+
+#[derive(Debug)]
+pub(super) struct StreamBlocks {
+    full: Receiver<Delivery>,
+    empty: Sender<Vec<u8>>,
+    /// The buffer handed out last, and which part of it is data.
+    current: Vec<u8>,
+    start: usize,
+    end: usize,
+    offset: u64,
+    ended: bool,
+    fault: Option<SourceError>,
+    compressed_bytes_read: Arc<AtomicU64>,
+    total_bytes: Option<u64>,
+}
+
+#[derive(Debug)]
+enum Delivery {
+    /// A buffer with data from `MAX_UNUSED_BYTES` to its end.
+    Data { buffer: Vec<u8>, end: usize },
+    End(Result<(), SourceError>),
+}
+
+impl StreamBlocks {
+    pub(super) fn start(
+        name: String,
+        input: impl Read + Send + 'static,
+        total_bytes: Option<u64>,
+    ) -> io::Result<Self> {
+        let (full_sender, full) = sync_channel(BLOCKS_AHEAD);
+        let (empty, empty_receiver) = channel();
+        let compressed_bytes_read = Arc::new(AtomicU64::new(0));
+        for _ in 0..BLOCKS_AHEAD + 1 {
+            // Cannot fail: the receiver is in scope.
+            let _ = empty.send(vec![0; MAX_UNUSED_BYTES + BLOCK_BYTES]);
+        }
+        let counter = Arc::clone(&compressed_bytes_read);
+        thread::Builder::new()
+            .name("nanotape-read".to_owned())
+            .spawn(move || {
+                let full = full_sender.clone();
+                let produce = panic::AssertUnwindSafe(|| {
+                    produce(&name, CountedRead { input, counter }, &full, &empty_receiver)
+                });
+                // A reader that only saw the channel close would take a panic for the end.
+                let result = panic::catch_unwind(produce).unwrap_or_else(|_| {
+                    let source = io::Error::other("the reading thread panicked");
+                    Err(SourceError::System { operation: "read", name: name.clone(), source })
+                });
+                let _ = full_sender.send(Delivery::End(result));
+            })?;
+        Ok(Self {
+            full,
+            empty,
+            current: vec![0; MAX_UNUSED_BYTES + BLOCK_BYTES],
+            start: MAX_UNUSED_BYTES,
+            end: MAX_UNUSED_BYTES,
+            offset: 0,
+            ended: false,
+            fault: None,
+            compressed_bytes_read,
+            total_bytes,
+        })
+    }
+
+    pub(super) fn next_block(&mut self, used_bytes: usize) -> Block<'_> {
+        self.start = (self.start + used_bytes).min(self.end);
+        self.offset += used_bytes as u64;
+        if !self.ended {
+            match self.full.recv() {
+                Ok(Delivery::Data { buffer, end }) => self.join(buffer, end),
+                Ok(Delivery::End(result)) => {
+                    self.ended = true;
+                    self.fault = result.err();
+                }
+                // The thread always sends an end; it cannot be gone without one.
+                Err(_) => self.ended = true,
+            }
+        }
+        let bytes = &self.current[self.start..self.end];
+        Block { offset: self.offset, bytes, is_last: self.ended }
+    }
+
+    /// Makes `buffer` the current one, with the unused bytes of the last one in front.
+    fn join(&mut self, mut buffer: Vec<u8>, end: usize) {
+        let unused = &self.current[self.start..self.end];
+        let mut start = MAX_UNUSED_BYTES;
+        if unused.len() <= start {
+            start -= unused.len();
+            buffer[start..MAX_UNUSED_BYTES].copy_from_slice(unused);
+            self.end = end;
+        } else {
+            // Only a reader that breaks its contract gets here: slower, still right.
+            let data = &buffer[MAX_UNUSED_BYTES..end];
+            let joined = [unused, data].concat();
+            (start, self.end, buffer) = (0, joined.len(), joined);
+        }
+        self.start = start;
+        let returned = std::mem::replace(&mut self.current, buffer);
+        if returned.len() == MAX_UNUSED_BYTES + BLOCK_BYTES {
+            // The thread may be gone already; then nobody needs the buffer.
+            let _ = self.empty.send(returned);
+        } else {
+            let _ = self.empty.send(vec![0; MAX_UNUSED_BYTES + BLOCK_BYTES]);
+        }
+    }
+
+    pub(super) fn take_fault(&mut self) -> Option<SourceError> {
+        self.fault.take()
+    }
+
+    pub(super) fn progress(&self) -> Progress {
+        let done_bytes = self.compressed_bytes_read.load(Ordering::Relaxed);
+        Progress { done_bytes, total_bytes: self.total_bytes }
+    }
+}
+
+/// The second thread: fills empty buffers until the input ends or nobody wants more.
+fn produce(
+    name: &str,
+    mut input: CountedRead<impl Read>,
+    full: &SyncSender<Delivery>,
+    empty: &Receiver<Vec<u8>>,
+) -> Result<(), SourceError> {
+    let system = |operation, source| SourceError::System { operation, name: name.into(), source };
+    let counter = Arc::clone(&input.counter);
+    let mut first = [0; Compression::MAGIC_BYTES];
+    let mut have = 0;
+    while have < first.len() {
+        match input.read(&mut first[have..]) {
+            Ok(0) => break,
+            Ok(bytes) => have += bytes,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(system("read", error)),
+        }
+    }
+    let compression = Compression::of(&first[..have]);
+    let whole = first[..have].chain(input);
+    let mut decoder = compression.decoder(whole).map_err(|error| system("decompress", error))?;
+    let mut delivered_bytes = 0u64;
+    while let Ok(mut buffer) = empty.recv() {
+        let (filled, result) = fill(&mut decoder, &mut buffer[MAX_UNUSED_BYTES..]);
+        delivered_bytes += filled as u64;
+        let end = MAX_UNUSED_BYTES + filled;
+        let wanted = filled == 0 || full.send(Delivery::Data { buffer, end }).is_ok();
+        match result {
+            Ok(true) if wanted => {}
+            Ok(_) => return Ok(()),
+            Err(error) => {
+                let compressed_offset = counter.load(Ordering::Relaxed);
+                let name = name.to_owned();
+                return Err(match (compression, error.kind()) {
+                    (Compression::None, _) => system("read", error),
+                    (_, io::ErrorKind::UnexpectedEof) => SourceError::CompressionCut {
+                        name,
+                        compression,
+                        compressed_offset,
+                        delivered_bytes,
+                    },
+                    _ => SourceError::CompressionDamaged {
+                        name,
+                        compression,
+                        compressed_offset,
+                        delivered_bytes,
+                        source: error,
+                    },
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Reads until the buffer is full. Gives how much was read, and whether more may follow or what
+/// went wrong after it.
+fn fill(input: &mut impl Read, buffer: &mut [u8]) -> (usize, io::Result<bool>) {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match input.read(&mut buffer[filled..]) {
+            Ok(0) => return (filled, Ok(false)),
+            Ok(bytes) => filled += bytes,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return (filled, Err(error)),
+        }
+    }
+    (filled, Ok(true))
+}
+
+/// Counts what is read through it, for progress and for error messages.
+struct CountedRead<R> {
+    input: R,
+    counter: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for CountedRead<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.input.read(buffer)?;
+        self.counter.fetch_add(bytes as u64, Ordering::Relaxed);
+        Ok(bytes)
+    }
+}

@@ -1,0 +1,233 @@
+//! Read-only windows over a file: any size of file, a bounded amount of memory mapped at once.
+//!
+//! Where: FEED maps a day file window by window. A day of 8 GB is never mapped, let alone read,
+//! whole.
+//! Cost: four system calls a window (fstat, mmap, madvise, munmap). The pages of a window are
+//! brought in before it is handed out, so that the reader takes no page faults.
+//! Failure: a file that shrank since it was opened is an error with its path. One that shrinks
+//! while a window over the lost part is in use raises SIGBUS, as with any mapping; the length is
+//! checked at each window so that this needs a truncation in the milliseconds of its use.
+
+use std::{
+    ffi::c_void,
+    fs::File,
+    io,
+    path::{Path, PathBuf},
+    ptr::NonNull,
+};
+
+use rustix::{
+    fs::{Advice as FileAdvice, fadvise},
+    io::Errno,
+    mm::{Advice, MapFlags, ProtFlags, madvise, mmap, munmap},
+};
+
+/// A regular file that windows can be mapped from.
+#[derive(Debug)]
+pub struct MappableFile {
+    file: File,
+    path: PathBuf,
+    length_bytes: u64,
+    page_bytes: u64,
+}
+
+/// Why a file or a part of it could not be mapped.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MapError {
+    /// The operating system refused.
+    #[error("cannot {operation} {}: {source}", path.display())]
+    System {
+        /// What was tried.
+        operation: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// The reason given.
+        source: io::Error,
+    },
+    /// The file is shorter than when it was opened.
+    #[error("{}: the file shrank to {now_bytes} bytes while it was read (it had {opened_bytes})", path.display())]
+    Shrank {
+        /// The file.
+        path: PathBuf,
+        /// Its length when opened.
+        opened_bytes: u64,
+        /// Its length now.
+        now_bytes: u64,
+    },
+}
+
+impl MappableFile {
+    /// Opens a file for mapping. Its length is taken now and does not follow later appends.
+    pub fn open(path: &Path) -> Result<Self, MapError> {
+        let system =
+            |operation| move |source| MapError::System { operation, path: path.to_owned(), source };
+        let file = File::open(path).map_err(system("open"))?;
+        let length_bytes = file.metadata().map_err(system("inspect"))?.len();
+        // Advice only: reading is right, if slower, where it is not taken.
+        let _ = fadvise(&file, 0, None, FileAdvice::Sequential);
+        let page_bytes = rustix::param::page_size() as u64;
+        Ok(Self { file, path: path.to_owned(), length_bytes, page_bytes })
+    }
+
+    /// Length in bytes when it was opened.
+    pub fn len(&self) -> u64 {
+        self.length_bytes
+    }
+
+    /// Whether it had no bytes when it was opened.
+    pub fn is_empty(&self) -> bool {
+        self.length_bytes == 0
+    }
+
+    /// Asks the kernel to read a part ahead of its use. Never waits.
+    pub fn will_need(&self, offset: u64, length: u64) {
+        if let Some(length) = std::num::NonZeroU64::new(length) {
+            // Advice only, as above.
+            let _ = fadvise(&self.file, offset, Some(length), FileAdvice::WillNeed);
+        }
+    }
+
+    /// Maps up to `length` bytes from `offset`, fewer where the file ends.
+    pub fn map(&self, offset: u64, length: usize) -> Result<FileWindow, MapError> {
+        let now_bytes = self.file.metadata().map_err(|e| self.system("inspect", e))?.len();
+        if now_bytes < self.length_bytes {
+            return Err(self.shrank(now_bytes));
+        }
+        let end = offset.saturating_add(length as u64).min(self.length_bytes);
+        if offset >= end {
+            return Ok(FileWindow { mapping: None, skip: 0 });
+        }
+        let start = offset - offset % self.page_bytes;
+        let (bytes, skip) = ((end - start) as usize, (offset - start) as usize);
+        // SAFETY: a null hint lets the kernel choose an address range that nothing else uses; the
+        // length is not zero and the offset is a multiple of the page size, both computed above.
+        let address = unsafe {
+            mmap(std::ptr::null_mut(), bytes, ProtFlags::READ, MapFlags::PRIVATE, &self.file, start)
+        }
+        .map_err(|errno| self.system("map", errno.into()))?;
+        let Some(address) = NonNull::new(address.cast::<u8>()) else {
+            return Err(self.system("map", Errno::NOMEM.into()));
+        };
+        let mapping = Mapping { address, bytes };
+        // SAFETY: the range is the mapping just made, which nothing else knows of.
+        let populated =
+            unsafe { madvise(mapping.start(), mapping.bytes, Advice::LinuxPopulateRead) };
+        if populated == Err(Errno::FAULT) {
+            let now_bytes = self.file.metadata().map_err(|e| self.system("inspect", e))?.len();
+            return Err(self.shrank(now_bytes));
+        }
+        // Any other refusal (a kernel before 5.14) means page faults later, not wrong bytes.
+        Ok(FileWindow { mapping: Some(mapping), skip })
+    }
+
+    fn system(&self, operation: &'static str, source: io::Error) -> MapError {
+        MapError::System { operation, path: self.path.clone(), source }
+    }
+
+    fn shrank(&self, now_bytes: u64) -> MapError {
+        let (path, opened_bytes) = (self.path.clone(), self.length_bytes);
+        MapError::Shrank { path, opened_bytes, now_bytes }
+    }
+}
+
+/// A mapped part of a file; unmapped when dropped.
+#[derive(Debug)]
+pub struct FileWindow {
+    mapping: Option<Mapping>,
+    /// Bytes between the page boundary and the offset asked for.
+    skip: usize,
+}
+
+impl FileWindow {
+    /// The bytes asked for.
+    #[inline]
+    pub fn bytes(&self) -> &[u8] {
+        match &self.mapping {
+            Some(mapping) => &mapping.as_slice()[self.skip..],
+            None => &[],
+        }
+    }
+}
+
+/// One mmap and its munmap.
+#[derive(Debug)]
+struct Mapping {
+    address: NonNull<u8>,
+    bytes: usize,
+}
+
+// SAFETY: the mapping is readable from any thread and owned by this value alone.
+unsafe impl Send for Mapping {}
+// SAFETY: shared access only reads.
+unsafe impl Sync for Mapping {}
+
+impl Mapping {
+    fn start(&self) -> *mut c_void {
+        self.address.as_ptr().cast()
+    }
+
+    #[inline]
+    fn as_slice(&self) -> &[u8] {
+        // SAFETY: address and length are those of a live, readable mapping, unmapped only when
+        // `self` is dropped. The mapping is private and read-only, so this process never writes
+        // it. Another process that rewrites the file in place could change bytes under the slice;
+        // that is outside the language's model, as for every mapped file, and harmless to what is
+        // built on it: decoders take every value as hostile and read it once.
+        unsafe { std::slice::from_raw_parts(self.address.as_ptr(), self.bytes) }
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: exactly the range that was mapped, and no slice of it outlives `self`.
+        let unmapped = unsafe { munmap(self.start(), self.bytes) };
+        debug_assert!(unmapped.is_ok(), "munmap of an own mapping cannot fail");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file_of(name: &str, bytes: &[u8]) -> PathBuf {
+        let path = std::env::temp_dir().join(format!("nanotape-shm-{}-{name}", std::process::id()));
+        std::fs::write(&path, bytes).unwrap();
+        path
+    }
+
+    #[test]
+    fn windows_start_anywhere_and_end_with_the_file() {
+        let content: Vec<u8> = (0..20_000u32).map(|i| (i % 251) as u8).collect();
+        let path = file_of("windows", &content);
+        let file = MappableFile::open(&path).unwrap();
+        for (offset, length) in
+            [(0, 20_000), (1, 10), (4095, 2), (4096, 4096), (19_999, 500), (5, 0)]
+        {
+            let end = (offset + length).min(content.len());
+            let window = file.map(offset as u64, length).unwrap();
+            assert_eq!(window.bytes(), &content[offset..end], "{length} bytes from {offset}");
+        }
+        assert!(file.map(20_000, 1).unwrap().bytes().is_empty());
+        assert!(file.map(u64::MAX, usize::MAX).unwrap().bytes().is_empty());
+        std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn an_empty_file_has_an_empty_window() {
+        let path = file_of("empty", b"");
+        let file = MappableFile::open(&path).unwrap();
+        assert!(file.is_empty() && file.map(0, 4096).unwrap().bytes().is_empty());
+        std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn a_file_that_shrank_is_an_error_with_its_path() {
+        let path = file_of("shrinks", &[7; 10_000]);
+        let file = MappableFile::open(&path).unwrap();
+        std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(100).unwrap();
+        let error = file.map(0, 10_000).unwrap_err().to_string();
+        assert!(error.contains("shrank to 100 bytes") && error.contains("shrinks"), "{error}");
+        std::fs::remove_file(path).unwrap();
+    }
+}
