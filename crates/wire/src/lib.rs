@@ -1,1 +1,32 @@
 //! Generated views and encoders of exchange messages, and the framings that carry them.
+//!
+//! Where: between bytes and FEED. Bytes come in as slices that somebody else owns; what goes out
+//! are views into them, so that decoding a message copies nothing and allocates nothing.
+//!
+//! ```text
+//! &[u8] --> framing --> &[u8] of one message --> itch50::Message::decode --> views, getters
+//! ```
+//!
+//! - [`itch50`], [`moldudp64`], [`soupbintcp`]: the protocols, generated from `schema/`, with a few
+//!   hand-written additions. Unknown message types and codes are carried through, never refused.
+//! - [`framing`]: how messages stand in files, packets and streams.
+//! - [`render`]: one line of text or one JSON object for anything that decodes.
+//!
+//! ```
+//! use nanotape_wire::itch50::Message;
+//! let bytes = b"D\x00\x0d\x00\x0b\x1f\x1a\xce\xda\x0b\x58\x00\x00\x00\x00\x00\x00\x03\xe9";
+//! let Message::OrderDelete(delete) = Message::decode(bytes)? else { panic!("not a delete") };
+//! assert_eq!(delete.order_reference_number().get(), 1001);
+//! assert_eq!(delete.fields().encode(), *bytes);
+//! # Ok::<(), nanotape_wire::DecodeError>(())
+//! ```
+#![forbid(unsafe_code)]
+
+pub mod codec;
+mod error;
+#[rustfmt::skip]
+mod generated;
+pub mod itch50;
+pub mod render;
+
+pub use error::{DecodeError, EncodeError};

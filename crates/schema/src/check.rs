@@ -1,0 +1,190 @@
+//! The arithmetic of a schema: every byte belongs to exactly one field, every name to one thing.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{Code, Field, FieldType, Layout, Protocol, reader::Source};
+
+/// Names the generated code uses for itself.
+const TAKEN: [&str; 4] = ["Message", "Unknown", "UnknownCode", "DecodeError"];
+
+pub(crate) fn protocol(source: &mut Source<'_>, protocol: &Protocol) {
+    names(source, protocol);
+    tags(source, protocol);
+    let mut used = BTreeSet::new();
+    for layout in protocol.layouts() {
+        bytes(source, layout);
+        used.extend(layout.fields.iter().filter_map(|field| match &field.kind {
+            FieldType::Enumeration(name) => Some(name.as_str()),
+            _ => None,
+        }));
+    }
+    for enumeration in &protocol.enumerations {
+        if !used.contains(enumeration.name.as_str()) && !source.has_problems() {
+            let text = format!("enumeration '{}': no field has it", enumeration.name);
+            source.problem(enumeration.line, text);
+        }
+    }
+    shared(source, protocol);
+}
+
+pub(crate) fn codes(source: &mut Source<'_>, enumeration: &str, codes: &[(usize, Code)]) {
+    for (index, (line, code)) in codes.iter().enumerate() {
+        let earlier = &codes[..index];
+        if let Some((first, _)) = earlier.iter().find(|(_, other)| other.byte == code.byte) {
+            let byte = char::from(code.byte);
+            let text = format!("enumeration '{enumeration}': code '{byte}' is on line {first} too");
+            source.problem(*line, text);
+        }
+        if let Some((first, _)) = earlier.iter().find(|(_, other)| other.name == code.name) {
+            let name = &code.name;
+            let text = format!("enumeration '{enumeration}': name '{name}' is on line {first} too");
+            source.problem(*line, text);
+        }
+        if code.name == "Unknown" {
+            let text =
+                format!("enumeration '{enumeration}': name 'Unknown' is for codes not listed");
+            source.problem(*line, text);
+        }
+    }
+}
+
+fn subject(layout: &Layout) -> String {
+    match layout.tag {
+        Some(tag) if layout.is_message => format!("message '{}'", char::from(tag)),
+        _ => format!("structure '{}'", layout.name),
+    }
+}
+
+fn names(source: &mut Source<'_>, protocol: &Protocol) {
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    let enumerations = protocol.enumerations.iter().map(|e| (e.line, e.name.clone()));
+    let layouts = protocol.layouts().flat_map(|layout| {
+        [layout.name.clone(), format!("{}Fields", layout.name)].map(|name| (layout.line, name))
+    });
+    for (line, name) in enumerations.chain(layouts) {
+        if TAKEN.contains(&name.as_str()) || FieldType::named(&name).is_some() {
+            source.problem(line, format!("name '{name}' means something else in generated code"));
+        } else if let Some(first) = seen.get(&name) {
+            source.problem(line, format!("name '{name}' is taken by line {first}"));
+        } else {
+            seen.insert(name, line);
+        }
+    }
+}
+
+fn tags(source: &mut Source<'_>, protocol: &Protocol) {
+    let mut seen: BTreeMap<u8, &Layout> = BTreeMap::new();
+    for message in &protocol.messages {
+        let Some(tag) = message.tag else { continue };
+        if let Some(first) = seen.get(&tag) {
+            let text = format!(
+                "{} ({}): the tag is taken by {} on line {}",
+                subject(message),
+                message.name,
+                first.name,
+                first.line
+            );
+            source.problem(message.line, text);
+        } else {
+            seen.insert(tag, message);
+        }
+    }
+}
+
+/// Walks the fields in the order of their offsets; each must begin where the one before it ended.
+fn bytes(source: &mut Source<'_>, layout: &Layout) {
+    let subject = subject(layout);
+    let mut spans: Vec<(usize, usize, Option<&Field>)> = Vec::new();
+    if layout.tag.is_some() {
+        spans.push((layout.tag_offset, layout.tag_offset + 1, None));
+    }
+    for field in &layout.fields {
+        spans.push((field.offset, field.end().unwrap_or(field.offset), Some(field)));
+    }
+    spans.sort_by_key(|&(start, ..)| start);
+
+    let (mut end, mut previous, mut sound) = (0, "", true);
+    for &(start, stop, field) in &spans {
+        let (line, name) = field.map_or((layout.line, "tag"), |field| (field.line, &field.name));
+        if start < end {
+            let from = spans.iter().find(|(_, _, f)| f.map_or("tag", |f| &f.name) == previous);
+            let from = from.map_or(0, |span| span.0);
+            let text =
+                format!("{subject} field '{name}': overlaps '{previous}' (bytes {from}..{end})");
+            source.problem(line, text);
+            sound = false;
+        } else if start > end {
+            let text = format!("{subject} field '{name}': leaves a hole at bytes {end}..{start}");
+            source.problem(line, text);
+            sound = false;
+        }
+        if stop >= end {
+            (end, previous) = (stop, name);
+        }
+    }
+    if sound && end != layout.length {
+        let length = layout.length;
+        let text = format!("{subject}: length is {length}, but its last field ends at byte {end}");
+        source.problem(layout.line, text);
+    }
+    each_field(source, &subject, layout);
+}
+
+fn each_field(source: &mut Source<'_>, subject: &str, layout: &Layout) {
+    for (index, field) in layout.fields.iter().enumerate() {
+        let name = &field.name;
+        if let Some(first) = layout.fields[..index].iter().find(|other| other.name == *name) {
+            let text = format!("{subject} field '{name}': the name is on line {} too", first.line);
+            source.problem(field.line, text);
+        }
+        let is_tail = field.kind.width().is_none();
+        if is_tail && index + 1 != layout.fields.len() {
+            let kind = field.kind.schema_name();
+            let text = format!("{subject} field '{name}': only the last field may be {kind}");
+            source.problem(field.line, text);
+        }
+        if is_tail && !layout.is_message {
+            let text = format!("{subject} field '{name}': a structure has a fixed length");
+            source.problem(field.line, text);
+        }
+        if field.most.is_some() && !is_tail {
+            let text = format!("{subject} field '{name}': 'most' is for Text and Bytes only");
+            source.problem(field.line, text);
+        }
+        if field.codes.is_some() && !field.kind.is_text() {
+            let text = format!("{subject} field '{name}': 'codes' is for text only");
+            source.problem(field.line, text);
+        }
+        let reserved = ["wrap", "fields", "as_bytes", "decode", "encode", "tag", "name"];
+        if reserved.contains(&name.as_str()) || name.starts_with("write_") {
+            let text = format!("{subject} field '{name}': generated code has a function so named");
+            source.problem(field.line, text);
+        }
+    }
+}
+
+fn shared(source: &mut Source<'_>, protocol: &Protocol) {
+    for name in &protocol.shared {
+        let mut first: Option<&Field> = None;
+        for message in &protocol.messages {
+            let Some(field) = message.fields.iter().find(|field| field.name == *name) else {
+                continue;
+            };
+            match first {
+                Some(first) if first.kind != field.kind => {
+                    let text = format!(
+                        "{} field '{name}': is shared, so it must be {} as on line {}",
+                        subject(message),
+                        first.kind.schema_name(),
+                        first.line
+                    );
+                    source.problem(field.line, text);
+                }
+                _ => first = first.or(Some(field)),
+            }
+        }
+        if first.is_none() && !source.has_problems() {
+            source.problem(1, format!("protocol: shared field '{name}' is in no message"));
+        }
+    }
+}

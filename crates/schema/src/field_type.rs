@@ -1,0 +1,156 @@
+//! The types a field can have: those of `nanotape-types`, under the same names.
+
+/// Type of a field.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum FieldType {
+    /// A bare unsigned integer: `u32`.
+    Integer(&'static Scalar),
+    /// A newtype over an integer that prints as that integer: `Shares`.
+    Count(&'static Scalar),
+    /// A newtype that prints in its own way: `Price4`.
+    Unit(&'static Scalar),
+    /// `Symbol`.
+    Symbol,
+    /// `Mpid`.
+    Mpid,
+    /// `Alpha<N>`.
+    Alpha(usize),
+    /// `Maybe<T>`, of a newtype.
+    Maybe(Box<FieldType>),
+    /// One byte of an enumeration of the schema.
+    Enumeration(String),
+    /// Two bytes that count the bytes after themselves. The encoder writes them.
+    LengthAfter,
+    /// All bytes that are left, shown as text.
+    Text,
+    /// All bytes that are left, shown as hexadecimal digits.
+    Bytes,
+}
+
+/// A fixed-width number of `nanotape-types`.
+#[derive(PartialEq, Eq, Debug)]
+pub struct Scalar {
+    /// The Rust type.
+    pub rust: &'static str,
+    /// Bytes on the wire.
+    pub width: usize,
+    /// Whether one of its values means absence.
+    pub has_sentinel: bool,
+}
+
+const fn scalar(rust: &'static str, width: usize, has_sentinel: bool) -> Scalar {
+    Scalar { rust, width, has_sentinel }
+}
+
+static INTEGERS: [Scalar; 4] = [
+    scalar("u8", 1, false),
+    scalar("u16", 2, false),
+    scalar("u32", 4, false),
+    scalar("u64", 8, false),
+];
+
+static COUNTS: [Scalar; 6] = [
+    scalar("StockLocate", 2, false),
+    scalar("TrackingNumber", 2, false),
+    scalar("OrderReferenceNumber", 8, true),
+    scalar("MatchNumber", 8, false),
+    scalar("Shares", 4, false),
+    scalar("TotalShares", 8, false),
+];
+
+static UNITS: [Scalar; 4] = [
+    scalar("Price4", 4, true),
+    scalar("Price8", 8, false),
+    scalar("NanosSinceMidnight", 6, false),
+    scalar("SecondsSinceMidnight", 4, true),
+];
+
+fn find(table: &'static [Scalar], name: &str) -> Option<&'static Scalar> {
+    table.iter().find(|scalar| scalar.rust == name)
+}
+
+impl FieldType {
+    /// The type of that name, enumerations aside.
+    pub fn named(name: &str) -> Option<Self> {
+        if let Some(inner) = name.strip_prefix("Maybe<").and_then(|rest| rest.strip_suffix('>')) {
+            let inner = Self::named(inner)?;
+            return inner.has_sentinel().then(|| Self::Maybe(Box::new(inner)));
+        }
+        if let Some(width) = name.strip_prefix("Alpha<").and_then(|rest| rest.strip_suffix('>')) {
+            return width.parse().ok().filter(|width| (1..=64).contains(width)).map(Self::Alpha);
+        }
+        match name {
+            "Symbol" => Some(Self::Symbol),
+            "Mpid" => Some(Self::Mpid),
+            "LengthAfter" => Some(Self::LengthAfter),
+            "Text" => Some(Self::Text),
+            "Bytes" => Some(Self::Bytes),
+            _ => find(&INTEGERS, name)
+                .map(Self::Integer)
+                .or_else(|| find(&COUNTS, name).map(Self::Count))
+                .or_else(|| find(&UNITS, name).map(Self::Unit)),
+        }
+    }
+
+    fn has_sentinel(&self) -> bool {
+        match self {
+            Self::Count(scalar) | Self::Unit(scalar) => scalar.has_sentinel,
+            _ => false,
+        }
+    }
+
+    /// Bytes on the wire, or `None` for a tail.
+    pub fn width(&self) -> Option<usize> {
+        match self {
+            Self::Integer(scalar) | Self::Count(scalar) | Self::Unit(scalar) => Some(scalar.width),
+            Self::Symbol => Some(8),
+            Self::Mpid => Some(4),
+            Self::Alpha(width) => Some(*width),
+            Self::Maybe(inner) => inner.width(),
+            Self::Enumeration(_) => Some(1),
+            Self::LengthAfter => Some(2),
+            Self::Text | Self::Bytes => None,
+        }
+    }
+
+    /// The type that a getter returns.
+    pub fn rust(&self) -> String {
+        match self {
+            Self::Integer(scalar) | Self::Count(scalar) | Self::Unit(scalar) => scalar.rust.into(),
+            Self::Symbol => "Symbol".into(),
+            Self::Mpid => "Mpid".into(),
+            Self::Alpha(width) => format!("Alpha<{width}>"),
+            Self::Maybe(inner) => format!("Maybe<{}>", inner.rust()),
+            Self::Enumeration(name) => name.clone(),
+            Self::LengthAfter => "u16".into(),
+            Self::Text | Self::Bytes => "&'a [u8]".into(),
+        }
+    }
+
+    /// The name in the schema and in the documents.
+    pub fn schema_name(&self) -> String {
+        match self {
+            Self::LengthAfter => "LengthAfter".into(),
+            Self::Text => "Text".into(),
+            Self::Bytes => "Bytes".into(),
+            _ => self.rust(),
+        }
+    }
+
+    /// The names to import from `nanotape_types`.
+    pub fn imports(&self) -> Vec<&'static str> {
+        match self {
+            Self::Count(scalar) | Self::Unit(scalar) => vec![scalar.rust],
+            Self::Symbol => vec!["Symbol"],
+            Self::Mpid => vec!["Mpid"],
+            Self::Alpha(_) => vec!["Alpha"],
+            Self::Maybe(inner) => [inner.imports(), vec!["Maybe"]].concat(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether the value is text of a fixed width.
+    pub fn is_text(&self) -> bool {
+        matches!(self, Self::Symbol | Self::Mpid | Self::Alpha(_))
+    }
+}

@@ -1,0 +1,225 @@
+//! Reads one TOML table key by key, and writes down everything that is wrong with it.
+//!
+//! Deriving the reader would stop at the first mistake; somebody who edits a schema wants them all.
+
+use std::ops::Range;
+
+use toml::{
+    Spanned,
+    de::{DeArray, DeTable, DeValue},
+};
+
+use crate::{Problem, Problems};
+
+/// The file and the mistakes found in it so far.
+pub(crate) struct Source<'s> {
+    path: &'s str,
+    text: &'s str,
+    problems: Vec<Problem>,
+}
+
+impl<'s> Source<'s> {
+    pub(crate) fn new(path: &'s str, text: &'s str) -> Self {
+        Self { path, text, problems: Vec::new() }
+    }
+
+    /// The line, from 1, of a byte of the file.
+    pub(crate) fn line(&self, span: Range<usize>) -> usize {
+        let before = &self.text.as_bytes()[..span.start.min(self.text.len())];
+        1 + before.iter().filter(|&&byte| byte == b'\n').count()
+    }
+
+    pub(crate) fn problem(&mut self, line: usize, text: impl Into<String>) {
+        let problem = Problem { path: self.path.into(), line, text: text.into() };
+        if !self.problems.contains(&problem) {
+            self.problems.push(problem);
+        }
+    }
+
+    pub(crate) fn has_problems(&self) -> bool {
+        !self.problems.is_empty()
+    }
+
+    pub(crate) fn finish<T>(mut self, value: T) -> Result<T, Problems> {
+        if self.problems.is_empty() {
+            return Ok(value);
+        }
+        self.problems.sort_by_key(|problem| problem.line);
+        Err(Problems(self.problems))
+    }
+}
+
+/// One table, and which of its keys have been asked for.
+pub(crate) struct Table<'t, 'i> {
+    subject: String,
+    line: usize,
+    entries: &'t DeTable<'i>,
+    known: Vec<&'static str>,
+}
+
+impl<'t, 'i> Table<'t, 'i> {
+    pub(crate) fn new(subject: &str, line: usize, entries: &'t DeTable<'i>) -> Self {
+        Self { subject: subject.into(), line, entries, known: Vec::new() }
+    }
+
+    pub(crate) fn line(&self) -> usize {
+        self.line
+    }
+
+    /// Replaces what problems call the table, once its name is known.
+    pub(crate) fn call(&mut self, subject: String) {
+        self.subject = subject;
+    }
+
+    /// Reports `text` about the whole table.
+    pub(crate) fn refuse(&self, source: &mut Source<'_>, text: impl AsRef<str>) {
+        source.problem(self.line, self.with_subject(text.as_ref()));
+    }
+
+    fn with_subject(&self, text: &str) -> String {
+        if self.subject.is_empty() { text.into() } else { format!("{}: {text}", self.subject) }
+    }
+
+    fn get(&mut self, key: &'static str) -> Option<&'t Spanned<DeValue<'i>>> {
+        self.known.push(key);
+        self.entries.iter().find(|(name, _)| name.get_ref() == key).map(|(_, value)| value)
+    }
+
+    fn expected(
+        &self,
+        source: &mut Source<'_>,
+        key: &str,
+        wanted: &str,
+        value: &Spanned<DeValue<'i>>,
+    ) {
+        let found = value.get_ref().type_str();
+        let line = source.line(value.span());
+        source.problem(line, self.with_subject(&format!("'{key}' must be {wanted}, not {found}")));
+    }
+
+    /// Text that may be left out.
+    pub(crate) fn optional_text(
+        &mut self,
+        source: &mut Source<'_>,
+        key: &'static str,
+    ) -> Option<String> {
+        let value = self.get(key)?;
+        let text = value.get_ref().as_str().map(str::to_owned);
+        if text.is_none() {
+            self.expected(source, key, "text", value);
+        }
+        text
+    }
+
+    /// Text that must be there.
+    pub(crate) fn text(&mut self, source: &mut Source<'_>, key: &'static str) -> String {
+        if !self.entries.iter().any(|(name, _)| name.get_ref() == key) {
+            self.refuse(source, format!("'{key}' is missing"));
+        }
+        self.optional_text(source, key).unwrap_or_default()
+    }
+
+    /// A count of bytes that may be left out.
+    pub(crate) fn optional_count(
+        &mut self,
+        source: &mut Source<'_>,
+        key: &'static str,
+    ) -> Option<usize> {
+        let value = self.get(key)?;
+        let number = value.get_ref().as_integer();
+        let count = number
+            .and_then(|number| usize::from_str_radix(number.as_str(), number.radix()).ok())
+            .filter(|&count| count <= usize::from(u16::MAX));
+        match (number, count) {
+            (None, _) => self.expected(source, key, "a whole number", value),
+            (Some(number), None) => {
+                let text = format!("'{key}' must be from 0 to 65535, not {}", number.as_str());
+                let line = source.line(value.span());
+                source.problem(line, self.with_subject(&text));
+            }
+            (Some(_), Some(_)) => {}
+        }
+        count
+    }
+
+    /// A count of bytes that must be there.
+    pub(crate) fn count(&mut self, source: &mut Source<'_>, key: &'static str) -> Option<usize> {
+        if !self.entries.iter().any(|(name, _)| name.get_ref() == key) {
+            self.refuse(source, format!("'{key}' is missing"));
+        }
+        self.optional_count(source, key)
+    }
+
+    fn array(&mut self, source: &mut Source<'_>, key: &'static str) -> Option<&'t DeArray<'i>> {
+        let value = self.get(key)?;
+        let array = value.get_ref().as_array();
+        if array.is_none() {
+            self.expected(source, key, "a list", value);
+        }
+        array
+    }
+
+    /// A list of tables; empty if left out.
+    pub(crate) fn tables(
+        &mut self,
+        source: &mut Source<'_>,
+        key: &'static str,
+    ) -> Vec<Table<'t, 'i>> {
+        let mut tables = Vec::new();
+        for value in self.array(source, key).into_iter().flatten() {
+            match value.get_ref().as_table() {
+                Some(entries) => {
+                    let line = source.line(value.span());
+                    tables.push(Table::new(&self.subject, line, entries));
+                }
+                None => self.expected(source, key, "a list of tables", value),
+            }
+        }
+        tables
+    }
+
+    /// A table that must be there.
+    pub(crate) fn table(
+        &mut self,
+        source: &mut Source<'_>,
+        key: &'static str,
+    ) -> Option<Table<'t, 'i>> {
+        let Some(value) = self.get(key) else {
+            source.problem(1, format!("table [{key}] is missing"));
+            return None;
+        };
+        let line = source.line(value.span());
+        let table = value.get_ref().as_table().map(|entries| Table::new(key, line, entries));
+        if table.is_none() {
+            self.expected(source, key, "a table", value);
+        }
+        table
+    }
+
+    /// A list of texts with their lines; empty if left out.
+    pub(crate) fn texts(
+        &mut self,
+        source: &mut Source<'_>,
+        key: &'static str,
+    ) -> Vec<(usize, String)> {
+        let mut texts = Vec::new();
+        for value in self.array(source, key).into_iter().flatten() {
+            match value.get_ref().as_str() {
+                Some(text) => texts.push((source.line(value.span()), text.to_owned())),
+                None => self.expected(source, key, "a list of texts", value),
+            }
+        }
+        texts
+    }
+
+    /// Reports every key that nobody asked for.
+    pub(crate) fn finish(self, source: &mut Source<'_>) {
+        for (key, _) in self.entries {
+            if !self.known.contains(&key.get_ref().as_ref()) {
+                let line = source.line(key.span());
+                let text = format!("unknown key '{}'", key.get_ref());
+                source.problem(line, self.with_subject(&text));
+            }
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! What generated code calls: field access by constant offset, refusals, and encoding with a tail.
+//!
+//! Public because code is generated into other crates too (a test protocol lives in `testkit`).
+//! People call the generated modules instead.
+
+use crate::{DecodeError, EncodeError};
+
+/// A one-byte code that its enumeration does not list.
+///
+/// Only decoding makes one, so that a listed code cannot be dressed up as unknown and compare
+/// unequal to itself.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct UnknownCode(u8);
+
+impl UnknownCode {
+    /// The byte.
+    #[inline]
+    pub const fn get(self) -> u8 {
+        self.0
+    }
+}
+
+/// For generated enumerations, after every listed code has been tried.
+#[doc(hidden)]
+#[inline]
+pub const fn unknown_code(byte: u8) -> UnknownCode {
+    UnknownCode(byte)
+}
+
+/// What a message or structure must look like, for the error that says how it does not.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// Name in the specification.
+    pub name: &'static str,
+    /// Where the type byte stands, and what it must be.
+    pub tag: Option<(usize, u8)>,
+    /// Bytes in all, or before the tail.
+    pub length: usize,
+    /// Most bytes of the tail, if there is one.
+    pub tail: Option<usize>,
+    /// Where two bytes count the bytes that follow them.
+    pub length_at: Option<usize>,
+}
+
+/// The `N` bytes at `OFFSET`. That they are inside is checked when the program is compiled.
+#[inline]
+pub const fn field<const OFFSET: usize, const N: usize, const LEN: usize>(
+    bytes: &[u8; LEN],
+) -> &[u8; N] {
+    const { assert!(OFFSET + N <= LEN, "the field ends after the message") };
+    let (_, rest) = bytes.split_at(OFFSET);
+    match rest.first_chunk() {
+        Some(field) => field,
+        None => unreachable!(),
+    }
+}
+
+/// Writes `value` to the bytes at `OFFSET`; inside for the same reason as in [`field`].
+#[inline]
+pub const fn put<const OFFSET: usize, const N: usize, const LEN: usize>(
+    bytes: &mut [u8; LEN],
+    value: [u8; N],
+) {
+    const { assert!(OFFSET + N <= LEN, "the field ends after the message") };
+    let (_, rest) = bytes.split_at_mut(OFFSET);
+    match rest.first_chunk_mut() {
+        Some(field) => *field = value,
+        None => unreachable!(),
+    }
+}
+
+/// Whether the two bytes at `offset` count the bytes after themselves.
+#[inline]
+pub fn counts_rest(offset: usize, bytes: &[u8]) -> bool {
+    stated(offset, bytes).is_some_and(|(stated, rest)| usize::from(stated) == rest)
+}
+
+fn stated(offset: usize, bytes: &[u8]) -> Option<(u16, usize)> {
+    let (length, rest) = bytes.get(offset..)?.split_first_chunk()?;
+    Some((u16::from_be_bytes(*length), rest.len()))
+}
+
+/// The error for bytes that `wrap` does not accept.
+#[cold]
+#[inline(never)]
+pub fn refuse(shape: &Shape, bytes: &[u8]) -> DecodeError {
+    let Shape { name, length, .. } = *shape;
+    let expected = length as u16;
+    let actual = clamp(bytes.len());
+    if bytes.is_empty() && length > 0 {
+        return DecodeError::Empty;
+    }
+    if let Some((offset, tag)) = shape.tag
+        && let Some(&found) = bytes.get(offset)
+        && found != tag
+    {
+        return DecodeError::Tag { expected: tag, actual: found };
+    }
+    match (shape.tail, shape.tag) {
+        (Some(_), _) if bytes.len() < length => {
+            DecodeError::Short { name, least: expected, actual }
+        }
+        (Some(most), _) if bytes.len() - length > most => {
+            DecodeError::Long { name, most: clamp(length + most), actual }
+        }
+        (None, Some((_, tag))) if bytes.len() != length => {
+            DecodeError::Length { name, tag, expected, actual }
+        }
+        (None, None) if bytes.len() != length => DecodeError::Size { name, expected, actual },
+        _ => {
+            let (stated, rest) =
+                shape.length_at.and_then(|offset| stated(offset, bytes)).unwrap_or_default();
+            DecodeError::StatedLength { name, stated, actual: clamp(rest) }
+        }
+    }
+}
+
+/// The error for bytes whose beginning `wrap_first` does not accept.
+#[cold]
+#[inline(never)]
+pub fn refuse_first(shape: &Shape, bytes: &[u8]) -> DecodeError {
+    match bytes.get(..shape.length) {
+        Some(first) => refuse(shape, first),
+        None => DecodeError::Short {
+            name: shape.name,
+            least: shape.length as u16,
+            actual: clamp(bytes.len()),
+        },
+    }
+}
+
+/// The error for bytes that end before their type byte.
+#[cold]
+#[inline(never)]
+pub fn no_tag(offset: usize, bytes: &[u8]) -> DecodeError {
+    match bytes.len() {
+        0 => DecodeError::Empty,
+        actual => DecodeError::Short {
+            name: "a message",
+            least: offset as u16 + 1,
+            actual: clamp(actual),
+        },
+    }
+}
+
+/// Writes `fixed`, then `tail`, to the front of `buffer`, and the count of bytes where the shape
+/// has one.
+pub fn join<'b>(
+    shape: &Shape,
+    fixed: &[u8],
+    tail: &[u8],
+    buffer: &'b mut [u8],
+) -> Result<&'b [u8], EncodeError> {
+    let name = shape.name;
+    let countable = shape
+        .length_at
+        .map_or(usize::MAX, |offset| usize::from(u16::MAX) + offset + 2 - fixed.len());
+    let most = shape.tail.unwrap_or(0).min(countable);
+    if tail.len() > most {
+        return Err(EncodeError::TooLong { name, most: clamp(most), actual: clamp(tail.len()) });
+    }
+    let total = fixed.len() + tail.len();
+    let available = clamp(buffer.len());
+    let Some(whole) = buffer.get_mut(..total) else {
+        return Err(EncodeError::Buffer { name, needed: clamp(total), available });
+    };
+    let (front, back) = whole.split_at_mut(fixed.len());
+    front.copy_from_slice(fixed);
+    back.copy_from_slice(tail);
+    if let Some(offset) = shape.length_at
+        && let Some(place) = whole.get_mut(offset..offset + 2)
+    {
+        place.copy_from_slice(&((total - offset - 2) as u16).to_be_bytes());
+    }
+    Ok(whole)
+}
+
+/// Copies `bytes` to the front of `buffer`.
+pub fn copy<'b>(
+    name: &'static str,
+    bytes: &[u8],
+    buffer: &'b mut [u8],
+) -> Result<&'b [u8], EncodeError> {
+    let available = clamp(buffer.len());
+    let Some(whole) = buffer.get_mut(..bytes.len()) else {
+        return Err(EncodeError::Buffer { name, needed: clamp(bytes.len()), available });
+    };
+    whole.copy_from_slice(bytes);
+    Ok(whole)
+}
+
+fn clamp(length: usize) -> u32 {
+    u32::try_from(length).unwrap_or(u32::MAX)
+}

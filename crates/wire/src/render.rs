@@ -1,0 +1,162 @@
+//! Text and JSON of anything that decodes, from one walk over its fields.
+//!
+//! Generated code gives name and value of every field to a [`FieldVisitor`]; the two renderers are
+//! visitors. They write into what the caller brings and allocate nothing. Bytes that came from
+//! outside are escaped, so that the output of either is printable ASCII.
+
+use core::fmt;
+
+use nanotape_types::{NanosSinceMidnight, Price4, Price8, SecondsSinceMidnight};
+
+/// The value of one field, as far as a person or a table cares.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Value<'a> {
+    /// A count, a number, a name that is a number.
+    Integer(u64),
+    /// A price with four decimals.
+    Price4(Price4),
+    /// A price with eight decimals.
+    Price8(Price8),
+    /// A time of day to the nanosecond.
+    NanosSinceMidnight(NanosSinceMidnight),
+    /// A time of day to the second.
+    SecondsSinceMidnight(SecondsSinceMidnight),
+    /// Text, with its padding.
+    Text(&'a [u8]),
+    /// A one-byte code and its name.
+    Code(u8, &'static str),
+    /// Bytes that are no text.
+    Bytes(&'a [u8]),
+    /// A value that is not there.
+    Absent,
+}
+
+/// Receives the fields of a message, in the order of their bytes.
+pub trait FieldVisitor<'a> {
+    /// Why a visit ends early.
+    type Error;
+
+    /// One field.
+    fn field(&mut self, name: &'static str, value: Value<'a>) -> Result<(), Self::Error>;
+}
+
+/// Something whose fields can be listed. Implemented by generated code.
+pub trait Describe<'a>: Copy {
+    /// Its type byte, if its protocol has them.
+    fn type_byte(self) -> Option<u8>;
+
+    /// Its name as a type: `AddOrder`.
+    fn type_name(self) -> &'static str;
+
+    /// Gives name and value of every field to `visitor`.
+    fn for_each_field<V: FieldVisitor<'a>>(self, visitor: &mut V) -> Result<(), V::Error>;
+
+    /// Writes one line of text, without an end of line:
+    /// `A AddOrder stock_locate=13 ... buy_sell_indicator=B(Buy) ... price=189.9500`.
+    /// Absent values are `-`; text that is blank or contains spaces is in quotes.
+    fn write_text(self, out: &mut impl fmt::Write) -> fmt::Result {
+        if let Some(tag) = self.type_byte() {
+            write!(out, "{} ", tag.escape_ascii())?;
+        }
+        out.write_str(self.type_name())?;
+        self.for_each_field(&mut TextWriter(out))
+    }
+
+    /// Writes one JSON object. Prices are numbers with all their decimals, times are integers in
+    /// their own unit, codes are strings of one character, absent values are `null`.
+    fn write_json(self, out: &mut impl fmt::Write) -> fmt::Result {
+        out.write_str("{")?;
+        if let Some(tag) = self.type_byte() {
+            out.write_str("\"type\":")?;
+            json_string(out, &[tag])?;
+            out.write_str(",")?;
+        }
+        write!(out, "\"name\":\"{}\"", self.type_name())?;
+        self.for_each_field(&mut JsonWriter(out))?;
+        out.write_str("}")
+    }
+}
+
+struct TextWriter<'w, W>(&'w mut W);
+
+impl<W: fmt::Write> FieldVisitor<'_> for TextWriter<'_, W> {
+    type Error = fmt::Error;
+
+    fn field(&mut self, name: &'static str, value: Value<'_>) -> fmt::Result {
+        let out = &mut *self.0;
+        write!(out, " {name}=")?;
+        match value {
+            Value::Integer(number) => write!(out, "{number}"),
+            Value::Price4(price) => out.write_str(price.write_decimal(&mut [0; 11])),
+            Value::Price8(price) => write!(out, "{price}"),
+            Value::NanosSinceMidnight(time) => write!(out, "{time}"),
+            Value::SecondsSinceMidnight(time) => write!(out, "{time}"),
+            Value::Text(text) => text_word(out, without_padding(text)),
+            Value::Code(code, name) => {
+                text_word(out, &[code])?;
+                write!(out, "({name})")
+            }
+            Value::Bytes(bytes) => hexadecimal(out, bytes),
+            Value::Absent => out.write_str("-"),
+        }
+    }
+}
+
+struct JsonWriter<'w, W>(&'w mut W);
+
+impl<W: fmt::Write> FieldVisitor<'_> for JsonWriter<'_, W> {
+    type Error = fmt::Error;
+
+    fn field(&mut self, name: &'static str, value: Value<'_>) -> fmt::Result {
+        let out = &mut *self.0;
+        write!(out, ",\"{name}\":")?;
+        match value {
+            Value::Integer(number) => write!(out, "{number}"),
+            Value::Price4(price) => out.write_str(price.write_decimal(&mut [0; 11])),
+            Value::Price8(price) => write!(out, "{price}"),
+            Value::NanosSinceMidnight(time) => write!(out, "{}", time.get()),
+            Value::SecondsSinceMidnight(time) => write!(out, "{}", time.get()),
+            Value::Text(text) => json_string(out, without_padding(text)),
+            Value::Code(code, _) => json_string(out, &[code]),
+            Value::Bytes(bytes) => {
+                out.write_str("\"")?;
+                hexadecimal(out, bytes)?;
+                out.write_str("\"")
+            }
+            Value::Absent => out.write_str("null"),
+        }
+    }
+}
+
+/// Only trailing spaces are padding.
+fn without_padding(text: &[u8]) -> &[u8] {
+    let length = text.iter().rposition(|&byte| byte != b' ').map_or(0, |last| last + 1);
+    &text[..length]
+}
+
+/// In quotes unless it is one plain word.
+fn text_word(out: &mut impl fmt::Write, text: &[u8]) -> fmt::Result {
+    let is_plain = |&byte: &u8| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\' | b'\'');
+    if !text.is_empty() && text.iter().all(is_plain) {
+        return write!(out, "{}", text.escape_ascii());
+    }
+    write!(out, "\"{}\"", text.escape_ascii())
+}
+
+/// A JSON string. Bytes that are not printable ASCII become the code point of the same number, so
+/// that any bytes make valid JSON and can be told apart.
+fn json_string(out: &mut impl fmt::Write, bytes: &[u8]) -> fmt::Result {
+    out.write_str("\"")?;
+    for &byte in bytes {
+        match byte {
+            b'"' | b'\\' => write!(out, "\\{}", char::from(byte))?,
+            b' '..=b'~' => out.write_char(char::from(byte))?,
+            _ => write!(out, "\\u{byte:04x}")?,
+        }
+    }
+    out.write_str("\"")
+}
+
+fn hexadecimal(out: &mut impl fmt::Write, bytes: &[u8]) -> fmt::Result {
+    bytes.iter().try_for_each(|byte| write!(out, "{byte:02x}"))
+}
