@@ -37,15 +37,15 @@
 
 mod check;
 mod field_type;
+mod output;
 mod problem;
 mod protocol;
 mod read;
 mod reader;
-mod target;
 mod text;
 
 pub use field_type::FieldType;
+pub use output::{code, document, fuzz_target, strategies};
 pub use problem::{Problem, Problems};
 pub use protocol::{Code, CodeList, Enumeration, Field, Layout, Protocol};
 pub use read::read;
-pub use target::{code, document, fuzz_target, strategies};
