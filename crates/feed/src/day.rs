@@ -152,7 +152,11 @@ impl DayDecoder {
         handler: &mut impl DayHandler,
     ) -> Irregular {
         if rest.is_empty() && self.lost_since.is_none() {
-            return if is_last { Irregular::End(DayEnd::EndOfFile, 0) } else { Irregular::NeedMore };
+            return if is_last {
+                Irregular::End(DayEnd::EndOfFile, 0)
+            } else {
+                Irregular::NeedMore
+            };
         }
         // Whatever it is, look at enough of what follows before deciding.
         if !is_last && rest.len() < LOOKAHEAD_BYTES {
@@ -220,12 +224,7 @@ impl DayDecoder {
     }
 
     /// A message that took a second look: of an unknown type, or behind a damaged length.
-    fn deliver(
-        &mut self,
-        message: &[u8],
-        offset: u64,
-        handler: &mut impl DayHandler,
-    ) -> Irregular {
+    fn deliver(&mut self, message: &[u8], offset: u64, handler: &mut impl DayHandler) -> Irregular {
         self.records += 1;
         let position = Position { number: self.records, offset };
         let used = 2 + message.len();

@@ -10,8 +10,7 @@
 //! | `.gz`, `.zst` (told by content, not by name) | decompressed on a second thread, several blocks ahead |
 //! | standard input, a pipe | read on a second thread, compressed or not |
 //!
-//! Bounds: a window is [`WINDOW_BYTES`]; a stream keeps [`stream::BLOCKS_AHEAD`] blocks of
-//! [`stream::BLOCK_BYTES`] in flight.
+//! Bounds: a window is [`WINDOW_BYTES`]; a stream keeps a few blocks of 1 MiB in flight.
 
 mod compression;
 mod mapped;

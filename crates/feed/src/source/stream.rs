@@ -25,10 +25,10 @@ use std::{
 use super::{Block, Compression, MAX_UNUSED_BYTES, Progress, SourceError};
 
 /// Data bytes of one block.
-pub const BLOCK_BYTES: usize = 1 << 20;
+pub(super) const BLOCK_BYTES: usize = 1 << 20;
 
 /// Blocks that may wait for the reader.
-pub const BLOCKS_AHEAD: usize = 6;
+pub(super) const BLOCKS_AHEAD: usize = 6;
 
 #[derive(Debug)]
 pub(super) struct StreamBlocks {
@@ -48,7 +48,10 @@ pub(super) struct StreamBlocks {
 #[derive(Debug)]
 enum Delivery {
     /// A buffer with data from `MAX_UNUSED_BYTES` to its end.
-    Data { buffer: Vec<u8>, end: usize },
+    Data {
+        buffer: Vec<u8>,
+        end: usize,
+    },
     End(Result<(), SourceError>),
 }
 
@@ -66,20 +69,18 @@ impl StreamBlocks {
             let _ = empty.send(vec![0; MAX_UNUSED_BYTES + BLOCK_BYTES]);
         }
         let counter = Arc::clone(&compressed_bytes_read);
-        thread::Builder::new()
-            .name("nanotape-read".to_owned())
-            .spawn(move || {
-                let full = full_sender.clone();
-                let produce = panic::AssertUnwindSafe(|| {
-                    produce(&name, CountedRead { input, counter }, &full, &empty_receiver)
-                });
-                // A reader that only saw the channel close would take a panic for the end.
-                let result = panic::catch_unwind(produce).unwrap_or_else(|_| {
-                    let source = io::Error::other("the reading thread panicked");
-                    Err(SourceError::System { operation: "read", name: name.clone(), source })
-                });
-                let _ = full_sender.send(Delivery::End(result));
-            })?;
+        thread::Builder::new().name("nanotape-read".to_owned()).spawn(move || {
+            let full = full_sender.clone();
+            let produce = panic::AssertUnwindSafe(|| {
+                produce(&name, CountedRead { input, counter }, &full, &empty_receiver)
+            });
+            // A reader that only saw the channel close would take a panic for the end.
+            let result = panic::catch_unwind(produce).unwrap_or_else(|_| {
+                let source = io::Error::other("the reading thread panicked");
+                Err(SourceError::System { operation: "read", name: name.clone(), source })
+            });
+            let _ = full_sender.send(Delivery::End(result));
+        })?;
         Ok(Self {
             full,
             empty,

@@ -1,0 +1,101 @@
+//! Small days with known content, and a handler that writes down everything it is told.
+
+#![allow(unreachable_pub, reason = "shared by several test programs")]
+
+use std::{ops::ControlFlow, path::PathBuf};
+
+use nanotape_feed::{Damage, DayDecoder, DayEnd, DayHandler, Position, source::Block};
+use nanotape_types::{
+    MatchNumber, NanosSinceMidnight, OrderReferenceNumber, Price4, Shares, Side, StockLocate,
+    Symbol, TrackingNumber,
+};
+use nanotape_wire::itch50::{
+    AddOrderFields, BuySellIndicator, Message, OrderDeleteFields, OrderExecutedFields,
+};
+
+/// Messages of three types and lengths, `count` of each.
+pub fn messages(count: u64) -> Vec<Vec<u8>> {
+    let (stock_locate, tracking_number) = (StockLocate::new(13), TrackingNumber::new(0));
+    let mut messages = Vec::new();
+    for i in 0..count {
+        let timestamp = NanosSinceMidnight::new(34_200_000_000_000 + i).unwrap();
+        let order_reference_number = OrderReferenceNumber::new(1000 + i);
+        let add = AddOrderFields {
+            stock_locate,
+            tracking_number,
+            timestamp,
+            order_reference_number,
+            buy_sell_indicator: BuySellIndicator::from(Side::Buy),
+            shares: Shares::new(300),
+            stock: Symbol::new(*b"AAPL    "),
+            price: Price4::new(1_899_500),
+        };
+        let executed = OrderExecutedFields {
+            stock_locate,
+            tracking_number,
+            timestamp,
+            order_reference_number,
+            executed_shares: Shares::new(100),
+            match_number: MatchNumber::new(i),
+        };
+        let delete =
+            OrderDeleteFields { stock_locate, tracking_number, timestamp, order_reference_number };
+        messages.push(add.encode().to_vec());
+        messages.push(executed.encode().to_vec());
+        messages.push(delete.encode().to_vec());
+    }
+    messages
+}
+
+/// Puts the length in front of each message.
+pub fn framed<'a>(messages: impl IntoIterator<Item = &'a Vec<u8>>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for message in messages {
+        bytes.extend_from_slice(&(message.len() as u16).to_be_bytes());
+        bytes.extend_from_slice(message);
+    }
+    bytes
+}
+
+/// Everything a handler is told.
+#[derive(Default, Debug, PartialEq, Eq)]
+pub struct Seen {
+    pub messages: Vec<(u64, u64, Vec<u8>)>,
+    pub damage: Vec<Damage>,
+    pub stop_after: Option<usize>,
+}
+
+impl DayHandler for Seen {
+    fn message(&mut self, position: Position, message: Message<'_>) -> ControlFlow<()> {
+        self.messages.push((position.number, position.offset, message.as_bytes().to_vec()));
+        if self.stop_after == Some(self.messages.len()) {
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn damage(&mut self, damage: Damage) {
+        self.damage.push(damage);
+    }
+}
+
+impl Seen {
+    pub fn bodies(&self) -> Vec<Vec<u8>> {
+        self.messages.iter().map(|(_, _, body)| body.clone()).collect()
+    }
+}
+
+/// Decodes a day that is in memory, as one block.
+#[allow(dead_code, reason = "not every test file needs it")]
+pub fn decode(bytes: &[u8]) -> (Seen, DayEnd) {
+    let mut seen = Seen::default();
+    let block = Block { offset: 0, bytes, is_last: true };
+    let step = DayDecoder::new().decode(block, &mut seen);
+    (seen, step.end.expect("the last block ends the day"))
+}
+
+/// A path for this test process alone.
+#[allow(dead_code, reason = "not every test file needs it")]
+pub fn temporary(name: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("nanotape-feed-{}-{name}", std::process::id()))
+}
