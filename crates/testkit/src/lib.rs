@@ -4,4 +4,5 @@
 //! else here exists to be compared with.
 #![forbid(unsafe_code)]
 
+pub mod generated;
 pub mod naive;
