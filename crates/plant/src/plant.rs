@@ -1,0 +1,167 @@
+//! One thread that decodes, applies and tells: the critical path of the whole system.
+//!
+//! Cost: nothing here allocates, locks or calls the kernel per message; a test counts.
+
+use core::ops::ControlFlow;
+
+use nanotape_book::{Anomaly, Books, OrderStore, Outcome, PriceLevels};
+use nanotape_feed::{
+    Damage, DayHandler, DaySource, Position, SourceError, StockDirectory, book_event, read_day,
+};
+use nanotape_types::{BookEvent, StockLocate};
+use nanotape_wire::itch50::Message;
+
+use crate::{DamageLog, DayReport};
+
+/// Books of any structures: what a plant keeps up to date.
+pub trait BookKeeper {
+    /// Applies one event.
+    fn apply(&mut self, event: BookEvent) -> Outcome;
+
+    /// Counts something wrong that could not become an event.
+    fn record_anomaly(&mut self, stock_locate: StockLocate, anomaly: Anomaly);
+}
+
+impl<L: PriceLevels, S: OrderStore> BookKeeper for Books<L, S> {
+    #[inline]
+    fn apply(&mut self, event: BookEvent) -> Outcome {
+        Books::apply(self, event)
+    }
+
+    fn record_anomaly(&mut self, stock_locate: StockLocate, anomaly: Anomaly) {
+        Books::record_anomaly(self, stock_locate, anomaly);
+    }
+}
+
+/// What a message did to a book: nothing for the types that are not about orders.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Applied(pub Option<Outcome>);
+
+impl Applied {
+    /// Whether it changed the price or size of a best bid or offer.
+    #[inline]
+    pub fn inside_changed(self) -> bool {
+        self.0.is_some_and(|outcome| outcome.inside_changed)
+    }
+}
+
+/// Somebody who is told of every message, before and after it is applied.
+pub trait Observer<B> {
+    /// Before it is applied: for those who need the book as it was.
+    #[inline]
+    fn before(&mut self, plant: &Plant<B>, position: Position, message: &Message<'_>) {
+        let _ = (plant, position, message);
+    }
+
+    /// After it was applied. `Break` ends the run.
+    fn after(
+        &mut self,
+        plant: &Plant<B>,
+        position: Position,
+        message: &Message<'_>,
+        applied: Applied,
+    ) -> ControlFlow<()>;
+
+    /// Whether the message is to be applied at all. `Break` ends the run before it.
+    #[inline]
+    fn admit(&mut self, message: &Message<'_>) -> ControlFlow<()> {
+        let _ = message;
+        ControlFlow::Continue(())
+    }
+}
+
+/// Nobody: for runs that only want the books.
+impl<B> Observer<B> for () {
+    #[inline]
+    fn after(&mut self, _: &Plant<B>, _: Position, _: &Message<'_>, _: Applied) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+/// The state of a day: books, the stock directory, and counts by message type.
+#[derive(Debug)]
+pub struct Plant<B> {
+    books: B,
+    directory: StockDirectory,
+    by_type: Box<[u64; 256]>,
+    damage: DamageLog,
+}
+
+impl<B: BookKeeper> Plant<B> {
+    /// At the start of a day, around empty books.
+    pub fn new(books: B) -> Self {
+        Self {
+            books,
+            directory: StockDirectory::default(),
+            by_type: Box::new([0; 256]),
+            damage: DamageLog::default(),
+        }
+    }
+
+    /// The books.
+    #[inline]
+    pub fn books(&self) -> &B {
+        &self.books
+    }
+
+    /// Symbols by stock locate.
+    #[inline]
+    pub fn directory(&self) -> &StockDirectory {
+        &self.directory
+    }
+
+    /// Messages so far of the type with this tag.
+    pub fn messages_of_type(&self, tag: u8) -> u64 {
+        self.by_type[usize::from(tag)]
+    }
+
+    /// Runs a whole day through, or until the observer has enough. `progress` is called about once
+    /// a megabyte.
+    pub fn run(
+        &mut self,
+        source: &mut DaySource,
+        observer: &mut impl Observer<B>,
+        progress: impl FnMut(&DaySource),
+    ) -> Result<DayReport, SourceError> {
+        let mut run = Run { plant: self, observer };
+        let summary = read_day(source, &mut run, progress)?;
+        Ok(DayReport { summary, damage: self.damage.clone() })
+    }
+
+    /// Applies one message to the directory and the books.
+    #[inline]
+    pub fn apply(&mut self, message: &Message<'_>) -> Applied {
+        self.by_type[usize::from(message.tag())] += 1;
+        self.directory.learn(message);
+        match book_event(message) {
+            Ok(Some(event)) => Applied(Some(self.books.apply(event))),
+            Ok(None) => Applied(None),
+            Err(unusable) => {
+                let (stock_locate, anomaly) = (unusable.stock_locate, Anomaly::UnknownSide);
+                self.books.record_anomaly(stock_locate, anomaly);
+                let inside_changed = false;
+                Applied(Some(Outcome { stock_locate, inside_changed, anomaly: Some(anomaly) }))
+            }
+        }
+    }
+}
+
+/// A plant and its observer for the length of a run.
+struct Run<'a, B, O> {
+    plant: &'a mut Plant<B>,
+    observer: &'a mut O,
+}
+
+impl<B: BookKeeper, O: Observer<B>> DayHandler for Run<'_, B, O> {
+    #[inline]
+    fn message(&mut self, position: Position, message: Message<'_>) -> ControlFlow<()> {
+        self.observer.admit(&message)?;
+        self.observer.before(self.plant, position, &message);
+        let applied = self.plant.apply(&message);
+        self.observer.after(self.plant, position, &message, applied)
+    }
+
+    fn damage(&mut self, damage: Damage) {
+        self.plant.damage.record(damage);
+    }
+}

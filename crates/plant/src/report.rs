@@ -1,0 +1,56 @@
+//! How a run over a day went: the end, the damage, what cannot be trusted.
+
+use nanotape_feed::{Damage, DayEnd, DaySummary};
+
+/// Damage met on the way: how much, and the first of it.
+#[derive(Clone, Debug, Default)]
+pub struct DamageLog {
+    first: Vec<Damage>,
+    total: u64,
+    messages_may_be_lost: bool,
+}
+
+impl DamageLog {
+    /// How many are kept; the rest is counted.
+    pub const KEPT: usize = 64;
+
+    pub(crate) fn record(&mut self, damage: Damage) {
+        self.total += 1;
+        self.messages_may_be_lost |= damage.loses_messages();
+        if self.first.len() < Self::KEPT {
+            self.first.push(damage);
+        }
+    }
+
+    /// The first [`DamageLog::KEPT`].
+    pub fn first(&self) -> &[Damage] {
+        &self.first
+    }
+
+    /// How many there were.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// Whether any may have cost messages, so that any book may be wrong from there on.
+    pub fn messages_may_be_lost(&self) -> bool {
+        self.messages_may_be_lost
+    }
+}
+
+/// How a run went.
+#[derive(Debug)]
+pub struct DayReport {
+    /// Records, bytes, and how the day ended.
+    pub summary: DaySummary,
+    /// What did not read as the format says.
+    pub damage: DamageLog,
+}
+
+impl DayReport {
+    /// Whether every byte up to the end read as the format says.
+    pub fn is_good(&self) -> bool {
+        let cut = matches!(self.summary.end, DayEnd::Cut { .. });
+        !cut && self.summary.fault.is_none() && self.damage.total() == 0
+    }
+}
