@@ -54,6 +54,16 @@ pub(crate) fn list(indent: usize, open: &str, items: &[String], close: &str) -> 
     out
 }
 
+/// A struct literal: on one line if it fits in 100 columns, otherwise a line for each item.
+pub(crate) fn literal(indent: usize, name: &str, items: &[String], close: &str) -> String {
+    let margin = " ".repeat(indent);
+    let short = format!("{margin}{name} {{ {} {close}", items.join(", "));
+    if short.len() <= 100 {
+        return short + "\n";
+    }
+    list(indent, &format!("{name} {{"), items, close)
+}
+
 /// The array `items` after `declaration`, laid out as [`list`] does, or on a line of its own.
 pub(crate) fn array(indent: usize, declaration: &str, items: &[String]) -> String {
     let own_line = format!("{}[{}];\n", " ".repeat(indent + 4), items.join(", "));
@@ -82,7 +92,7 @@ pub(crate) fn filled(open: &str, items: &[String], close: &str) -> String {
     let mut out = format!("{open}\n");
     let mut line = String::from("   ");
     for item in items {
-        if line.len() + item.len() + 2 > 100 {
+        if line.len() + item.len() + 2 >= 100 {
             out.push_str(&line);
             out.push('\n');
             line = String::from("   ");

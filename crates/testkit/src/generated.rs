@@ -49,6 +49,10 @@ macro_rules! bytes_strategy {
 
 #[rustfmt::skip]
 pub mod itch50;
+#[rustfmt::skip]
+pub mod moldudp64;
+#[rustfmt::skip]
+pub mod soupbintcp;
 
 /// Any value of a field: any bit pattern, with the two extreme ones more often than by chance.
 fn value<const N: usize, T: WireValue<N> + Debug>() -> impl Strategy<Value = T> {

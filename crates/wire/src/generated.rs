@@ -1,3 +1,5 @@
 //! One module a protocol, written by `cargo xtask gen`.
 
 pub(crate) mod itch50;
+pub(crate) mod moldudp64;
+pub(crate) mod soupbintcp;

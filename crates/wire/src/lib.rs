@@ -24,9 +24,12 @@
 
 pub mod codec;
 mod error;
+pub mod framing;
 #[rustfmt::skip]
 mod generated;
 pub mod itch50;
+pub mod moldudp64;
 pub mod render;
+pub mod soupbintcp;
 
 pub use error::{DecodeError, EncodeError};

@@ -2,7 +2,7 @@
 
 use crate::{
     Field, FieldType, Layout,
-    text::{byte_literal, comment, fill, list},
+    text::{arm, byte_literal, comment, fill, list, literal},
 };
 
 const FIXED_VIEW: &str = "
@@ -61,8 +61,7 @@ impl<'a> @Name@<'a> {
     #[inline]
     pub fn wrap(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         match bytes.first_chunk::<@LEN@>() {
-            Some(fixed)@guard@ => Ok(Self { fixed, whole: bytes }),
-            _ => Err(codec::refuse(&Self::SHAPE, bytes)),
+@accept@            _ => Err(codec::refuse(&Self::SHAPE, bytes)),
         }
     }
 
@@ -146,6 +145,7 @@ pub(super) fn write(layout: &Layout) -> String {
             ("tag_const", &tag_const(tag.as_deref())),
             ("shape", &shape(layout)),
             ("checks", checks(layout)),
+            ("accept", &accept(&guard)),
             ("guard", &guard),
             ("prefix", &prefix),
             ("copies", &copies(layout)),
@@ -205,11 +205,11 @@ fn shape(layout: &Layout) -> String {
         format!("tail: {most}"),
         format!("length_at: {length_at}"),
     ];
-    let mut out = String::from("    const SHAPE: Shape = Shape {\n");
-    for item in items {
-        out.push_str(&format!("        {item},\n"));
+    let own_line = literal(8, "Shape", &items, "};");
+    if own_line.lines().count() == 1 {
+        return format!("    const SHAPE: Shape =\n{own_line}");
     }
-    out + "    };\n"
+    literal(4, "const SHAPE: Shape = Shape", &items, "};")
 }
 
 /// What the bytes must show beyond their count for `wrap` to accept them.
@@ -229,6 +229,24 @@ fn guard(layout: &Layout) -> String {
     if terms.is_empty() { String::new() } else { format!(" if {}", terms.join(" && ")) }
 }
 
+/// The arm that accepts bytes with a tail.
+fn accept(guard: &str) -> String {
+    let body = "Ok(Self { fixed, whole: bytes })";
+    let short = arm(&format!("Some(fixed){guard}"), body);
+    if short.lines().all(|line| line.len() <= 100) {
+        return short;
+    }
+    let guard = guard.replace(" && ", "\n                    && ");
+    format!(
+        "            Some(fixed)
+               {guard} =>
+            {{
+                {body}
+            }}
+"
+    )
+}
+
 fn getters(layout: &Layout) -> String {
     let fixed = if layout.tail().is_some() { "self.fixed" } else { "self.0" };
     let mut out = String::new();
@@ -241,7 +259,7 @@ fn getters(layout: &Layout) -> String {
             }
             None => (
                 "self.whole.get(Self::LEN..).unwrap_or_default()".into(),
-                format!("Bytes {}..", field.offset),
+                format!("From byte {}", field.offset),
             ),
         };
         out.push('\n');
@@ -274,12 +292,9 @@ fn copies(layout: &Layout) -> String {
     if layout.chosen_fields().next().is_none() {
         return format!("        {name}Fields {{}}\n");
     }
-    let mut out = format!("        {name}Fields {{\n");
-    for field in layout.chosen_fields() {
-        let name = &field.name;
-        out.push_str(&format!("            {name}: self.{name}(),\n"));
-    }
-    out + "        }\n"
+    let items: Vec<String> =
+        layout.chosen_fields().map(|field| format!("{0}: self.{0}()", field.name)).collect();
+    literal(8, &format!("{name}Fields"), &items, "}")
 }
 
 fn struct_body(layout: &Layout) -> String {

@@ -78,10 +78,14 @@ fn imports(protocol: &Protocol, module: &str) -> String {
     let names: Vec<String> = own.into_iter().chain(names).collect();
     let support: Vec<String> = support.into_iter().collect();
     let proptest = if has_messages { "{prelude::*, strategy::Union}" } else { "prelude::*" };
+    let support = match support.as_slice() {
+        [only] => format!("use super::{only};\n"),
+        _ => filled("use super::{", &support, "};"),
+    };
     format!(
         "\n{}use proptest::{proptest};\n\n{}",
         filled(&format!("use {module}::{{"), &names, "};"),
-        filled("use super::{", &support, "};"),
+        support,
     )
 }
 
