@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use nanotape_wire::{soupbintcp, render::Describe};
+use nanotape_wire::{render::Describe, soupbintcp};
 
 fuzz_target!(|bytes: &[u8]| {
     if let Ok(message) = soupbintcp::Message::decode(bytes) {

@@ -5,7 +5,24 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::{Code, Field, FieldType, Layout, Protocol, reader::Source};
 
 /// Names the generated code uses for itself.
-const TAKEN: [&str; 4] = ["Message", "Unknown", "UnknownCode", "DecodeError"];
+const TAKEN: [&str; 16] = [
+    "Alpha",
+    "Err",
+    "DecodeError",
+    "Describe",
+    "EncodeError",
+    "FieldVisitor",
+    "Maybe",
+    "Message",
+    "None",
+    "Ok",
+    "Shape",
+    "Some",
+    "Unknown",
+    "UnknownCode",
+    "Value",
+    "WireValue",
+];
 
 pub(crate) fn protocol(source: &mut Source<'_>, protocol: &Protocol) {
     names(source, protocol);
@@ -58,14 +75,19 @@ fn subject(layout: &Layout) -> String {
 fn names(source: &mut Source<'_>, protocol: &Protocol) {
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     let enumerations = protocol.enumerations.iter().map(|e| (e.line, e.name.clone()));
-    let layouts = protocol.layouts().flat_map(|layout| {
-        [layout.name.clone(), format!("{}Fields", layout.name)].map(|name| (layout.line, name))
-    });
-    for (line, name) in enumerations.chain(layouts) {
+    let layouts = protocol.layouts().map(|layout| (layout.line, layout.name.clone()));
+    let generated =
+        protocol.layouts().map(|layout| (layout.line, format!("{}Fields", layout.name)));
+    for (line, name) in enumerations.chain(layouts).chain(generated) {
         if TAKEN.contains(&name.as_str()) || FieldType::named(&name).is_some() {
             source.problem(line, format!("name '{name}' means something else in generated code"));
         } else if let Some(first) = seen.get(&name) {
-            source.problem(line, format!("name '{name}' is taken by line {first}"));
+            // Two layouts of one name have fields of one name too; saying so once will do.
+            let is_said =
+                name.strip_suffix("Fields").is_some_and(|base| seen.get(base) == Some(first));
+            if !is_said {
+                source.problem(line, format!("name '{name}' is taken by line {first}"));
+            }
         } else {
             seen.insert(name, line);
         }

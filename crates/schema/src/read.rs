@@ -200,7 +200,7 @@ fn read_field(
         Some(_) => Some(FieldType::Enumeration(type_name.clone())),
         None => FieldType::named(&type_name),
     };
-    if kind.is_none() {
+    if kind.is_none() && !type_name.is_empty() {
         let text = format!("unknown type '{type_name}', and no enumeration of that name either");
         table.refuse(source, text);
     }

@@ -53,6 +53,10 @@ pub mod itch50;
 pub mod moldudp64;
 #[rustfmt::skip]
 pub mod soupbintcp;
+#[rustfmt::skip]
+pub mod toy;
+#[rustfmt::skip]
+pub mod toy_strategies;
 
 /// Any value of a field: any bit pattern, with the two extreme ones more often than by chance.
 fn value<const N: usize, T: WireValue<N> + Debug>() -> impl Strategy<Value = T> {

@@ -9,7 +9,7 @@ use crate::{
 const TEMPLATE: &str = "#![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use nanotape_wire::{@module@, render::Describe};
+use nanotape_wire::{@imports@};
 
 fuzz_target!(|bytes: &[u8]| {
 @message@@structures@});
@@ -59,7 +59,18 @@ pub fn fuzz_target(protocol: &Protocol) -> String {
         .iter()
         .map(|s| fill(STRUCTURE, &[("Name", &s.name), ("module", module)]))
         .collect();
-    out + &fill(TEMPLATE, &[("message", &message), ("structures", &structures), ("module", module)])
+    let mut imports = [module.as_str(), "render::Describe"];
+    imports.sort_unstable();
+    let imports = imports.join(", ");
+    out + &fill(
+        TEMPLATE,
+        &[
+            ("imports", &imports),
+            ("message", &message),
+            ("structures", &structures),
+            ("module", module),
+        ],
+    )
 }
 
 fn arm(module: &str, message: &Layout) -> String {
