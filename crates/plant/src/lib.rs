@@ -36,6 +36,10 @@
 
 mod plant;
 mod report;
+mod statistics;
+mod validate;
 
 pub use plant::{Applied, BookKeeper, Observer, Plant};
 pub use report::{DamageLog, DayReport};
+pub use statistics::{DayStatistics, Rate, StockStatistics};
+pub use validate::{Finding, Rule, Strength, Validator};

@@ -68,6 +68,11 @@ pub trait Observer<B> {
         let _ = message;
         ControlFlow::Continue(())
     }
+
+    /// Something that did not read as the format says. It is in the report in any case.
+    fn damage(&mut self, damage: Damage) {
+        let _ = damage;
+    }
 }
 
 /// Nobody: for runs that only want the books.
@@ -163,5 +168,6 @@ impl<B: BookKeeper, O: Observer<B>> DayHandler for Run<'_, B, O> {
 
     fn damage(&mut self, damage: Damage) {
         self.plant.damage.record(damage);
+        self.observer.damage(damage);
     }
 }

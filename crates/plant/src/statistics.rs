@@ -1,0 +1,283 @@
+//! What a day was like: rates, volumes, event depth, processing time; per stock and in all.
+//!
+//! Definitions, because figures without them are noise:
+//! - **trades and volume**: executions (`E`, and `C` if printable), hidden trades (`P`) and crosses
+//!   with shares (`Q`), less the broken ones (`B`). A `C` that is not printable is in a cross.
+//! - **rate**: messages per second, millisecond and microsecond, over the windows that had one.
+//! - **gap**: time from one message to the next, by the exchange's timestamps.
+//! - **event depth**: distance in ticks of 0.01 from the best price of the order's own side before
+//!   the message to the price it acts at (of a replace, the new price); 0 if the side was empty.
+//! - **processing time**: from a decoded view to an updated book, between two stamps of the clock;
+//!   the cost of one stamp is in it.
+
+mod rate;
+
+use core::ops::ControlFlow;
+use std::collections::HashMap;
+
+use nanotape_book::{Condition, DefaultBooks};
+use nanotape_clock::{Clock, Stamp};
+use nanotape_feed::{Position, book_event};
+use nanotape_trace::Histogram;
+use nanotape_types::{BookEvent, MatchNumber, Price4, Side, StockLocate};
+use nanotape_wire::itch50::{Message, YesNo};
+pub use rate::Rate;
+
+use crate::{Applied, Observer, Plant};
+
+/// Figures of one stock, or of all.
+#[derive(Clone, Debug)]
+pub struct StockStatistics {
+    /// Messages about it.
+    pub messages: u64,
+    /// Messages after which its inside was another.
+    pub inside_changes: u64,
+    /// Trades by the volume rule, broken ones taken off.
+    pub trades: i64,
+    /// Shares by the volume rule, broken ones taken off.
+    pub volume_shares: i64,
+    /// Messages per second.
+    pub per_second: Rate,
+    /// Messages per millisecond.
+    pub per_millisecond: Rate,
+    /// Messages per microsecond.
+    pub per_microsecond: Rate,
+    /// Nanoseconds between messages.
+    pub gap_nanos: Histogram,
+    /// Nanoseconds to apply a message.
+    pub processing_nanos: Histogram,
+    /// Ticks from the inside.
+    pub event_depth_ticks: Histogram,
+    /// Nanoseconds with the best bid above the best offer.
+    pub crossed_nanos: u64,
+    /// Nanoseconds with the best bid equal to the best offer.
+    pub locked_nanos: u64,
+    last_nanos: Option<u64>,
+    condition: Condition,
+    condition_since: u64,
+}
+
+impl Default for StockStatistics {
+    fn default() -> Self {
+        Self {
+            messages: 0,
+            inside_changes: 0,
+            trades: 0,
+            volume_shares: 0,
+            per_second: Rate::new(1_000_000_000),
+            per_millisecond: Rate::new(1_000_000),
+            per_microsecond: Rate::new(1_000),
+            gap_nanos: Histogram::coarse(),
+            processing_nanos: Histogram::coarse(),
+            event_depth_ticks: Histogram::coarse(),
+            crossed_nanos: 0,
+            locked_nanos: 0,
+            last_nanos: None,
+            condition: Condition::Empty,
+            condition_since: 0,
+        }
+    }
+}
+
+impl StockStatistics {
+    #[inline]
+    fn message(&mut self, nanos: u64, processing: u64, depth: Option<u64>, inside_changed: bool) {
+        self.messages += 1;
+        self.inside_changes += u64::from(inside_changed);
+        for rate in [&mut self.per_second, &mut self.per_millisecond, &mut self.per_microsecond] {
+            rate.message_at(nanos);
+        }
+        if let Some(last) = self.last_nanos.replace(nanos) {
+            self.gap_nanos.record(nanos.saturating_sub(last));
+        }
+        self.processing_nanos.record(processing);
+        if let Some(ticks) = depth {
+            self.event_depth_ticks.record(ticks);
+        }
+    }
+
+    fn trade(&mut self, trades: i64, shares: i64) {
+        self.trades += trades;
+        self.volume_shares = self.volume_shares.saturating_add(shares);
+    }
+
+    /// The book's condition from `nanos` on. Gives how long it was crossed and locked until then.
+    fn condition(&mut self, condition: Condition, nanos: u64) -> (u64, u64) {
+        let lasted = nanos.saturating_sub(self.condition_since);
+        let (crossed, locked) = match self.condition {
+            Condition::Crossed => (lasted, 0),
+            Condition::Locked => (0, lasted),
+            _ => (0, 0),
+        };
+        self.crossed_nanos += crossed;
+        self.locked_nanos += locked;
+        (self.condition, self.condition_since) = (condition, nanos);
+        (crossed, locked)
+    }
+
+    fn close_rates(&mut self) {
+        self.per_second.close();
+        self.per_millisecond.close();
+        self.per_microsecond.close();
+    }
+}
+
+/// Gathers the statistics of a day while it runs through a plant.
+#[derive(Debug)]
+pub struct DayStatistics {
+    clock: Clock,
+    total: StockStatistics,
+    stocks: Vec<Option<Box<StockStatistics>>>,
+    /// Stock and shares of what was counted, for when it is broken.
+    counted: HashMap<MatchNumber, (StockLocate, u32)>,
+    /// Between `before` and `after` of one message.
+    began: Stamp,
+    depth: Option<u64>,
+}
+
+impl DayStatistics {
+    /// Nothing gathered yet; processing time will be read from `clock`.
+    pub fn new(clock: Clock) -> Self {
+        Self {
+            clock,
+            total: StockStatistics::default(),
+            stocks: vec![None; StockLocate::COUNT],
+            counted: HashMap::new(),
+            began: clock.stamp(),
+            depth: None,
+        }
+    }
+
+    /// Closes windows and conditions. Call once, after the run.
+    pub fn finish(&mut self) {
+        let end = self.total.last_nanos.unwrap_or(0);
+        self.total.close_rates();
+        for stock in self.stocks.iter_mut().flatten() {
+            let (crossed, locked) = stock.condition(Condition::Empty, end);
+            self.total.crossed_nanos += crossed;
+            self.total.locked_nanos += locked;
+            stock.close_rates();
+        }
+    }
+
+    /// All stocks together, and the messages about none. Times crossed and locked are summed over
+    /// stocks.
+    pub fn total(&self) -> &StockStatistics {
+        &self.total
+    }
+
+    /// The stocks that had messages.
+    pub fn stocks(&self) -> impl Iterator<Item = (StockLocate, &StockStatistics)> {
+        let all = self.stocks.iter().enumerate();
+        all.filter_map(|(index, stock)| Some((StockLocate::new(index as u16), stock.as_deref()?)))
+    }
+
+    /// The clock that was read.
+    pub fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    fn stock(&mut self, locate: StockLocate) -> &mut StockStatistics {
+        self.stocks[locate.index()].get_or_insert_default()
+    }
+
+    fn trade(&mut self, locate: StockLocate, trades: i64, shares: i64) {
+        self.total.trade(trades, shares);
+        self.stock(locate).trade(trades, shares);
+    }
+
+    fn breakable_trade(&mut self, locate: StockLocate, number: MatchNumber, shares: u32) {
+        self.counted.insert(number, (locate, shares));
+        self.trade(locate, 1, i64::from(shares));
+    }
+
+    /// The volume rule of the specification.
+    fn trades(&mut self, message: &Message<'_>) {
+        match message {
+            Message::OrderExecuted(m) => {
+                self.breakable_trade(m.stock_locate(), m.match_number(), m.executed_shares().get());
+            }
+            Message::OrderExecutedWithPrice(m) if m.printable() == YesNo::Yes => {
+                self.breakable_trade(m.stock_locate(), m.match_number(), m.executed_shares().get());
+            }
+            Message::Trade(m) => {
+                self.breakable_trade(m.stock_locate(), m.match_number(), m.shares().get());
+            }
+            Message::CrossTrade(m) if m.shares().get() > 0 => {
+                let shares = i64::try_from(m.shares().get()).unwrap_or(i64::MAX);
+                self.trade(m.stock_locate(), 1, shares);
+            }
+            Message::BrokenTrade(m) => {
+                if let Some((locate, shares)) = self.counted.remove(&m.match_number()) {
+                    self.trade(locate, -1, -i64::from(shares));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Observer<DefaultBooks> for DayStatistics {
+    #[inline]
+    fn before(&mut self, plant: &Plant<DefaultBooks>, _: Position, message: &Message<'_>) {
+        self.depth = event_depth(plant.books(), message);
+        self.began = self.clock.stamp();
+    }
+
+    #[inline]
+    fn after(
+        &mut self,
+        plant: &Plant<DefaultBooks>,
+        _: Position,
+        message: &Message<'_>,
+        applied: Applied,
+    ) -> ControlFlow<()> {
+        let processing = self.clock.nanos_between(self.began, self.clock.stamp());
+        let Some(time) = message.timestamp() else {
+            self.total.messages += 1;
+            return ControlFlow::Continue(());
+        };
+        let (nanos, depth, inside_changed) = (time.get(), self.depth, applied.inside_changed());
+        self.total.message(nanos, processing, depth, inside_changed);
+        let locate = match applied.0 {
+            Some(outcome) => Some(outcome.stock_locate),
+            None => message.stock_locate().filter(|locate| locate.get() != 0),
+        };
+        if let Some(locate) = locate {
+            self.stock(locate).message(nanos, processing, depth, inside_changed);
+            if inside_changed {
+                let condition = plant.books().book(locate).inside().condition();
+                let (crossed, locked) = self.stock(locate).condition(condition, nanos);
+                self.total.crossed_nanos += crossed;
+                self.total.locked_nanos += locked;
+            }
+        }
+        self.trades(message);
+        ControlFlow::Continue(())
+    }
+}
+
+/// Ticks from the best price of the order's own side, as the book stands before the message.
+fn event_depth(books: &DefaultBooks, message: &Message<'_>) -> Option<u64> {
+    let (locate, side, price) = match book_event(message).ok()?? {
+        BookEvent::Add { stock_locate, side, price, .. } => (stock_locate, side, price),
+        BookEvent::Replace { original, price, .. } => {
+            let order = books.order(original)?;
+            (order.stock_locate, order.side, price)
+        }
+        BookEvent::Execute { reference, .. }
+        | BookEvent::Cancel { reference, .. }
+        | BookEvent::Delete { reference, .. } => {
+            let order = books.order(reference)?;
+            (order.stock_locate, order.side, order.price)
+        }
+    };
+    Some(ticks_from_best(books, locate, side, price))
+}
+
+fn ticks_from_best(books: &DefaultBooks, locate: StockLocate, side: Side, price: Price4) -> u64 {
+    /// Price units in a tick of 0.01.
+    const TICK: u64 = 100;
+    let Some(best) = books.book(locate).best(side) else { return 0 };
+    (u64::from(best.price.get().abs_diff(price.get())) + TICK / 2) / TICK
+}

@@ -1,0 +1,309 @@
+//! The rules that a valid ITCH 5.0 day keeps, counted while it runs through the plant.
+//!
+//! The rules are those of the specification and of practice, as collected in
+//! `docs/protocols/validation.md`. A broken rule of strength [`Strength::Spec`] means that bytes
+//! were lost or that somebody has a bug; the others are habits of real days.
+
+mod number_set;
+
+use core::ops::ControlFlow;
+
+use nanotape_book::{Anomaly, Condition, DefaultBooks};
+use nanotape_feed::{Damage, Position};
+use nanotape_types::{NanosSinceMidnight, StockLocate};
+use nanotape_wire::itch50::{EventCode, Message, TradingState};
+
+use crate::{Applied, DayReport, Observer, Plant};
+use number_set::NumberSet;
+
+/// How binding a rule is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Strength {
+    /// The specification says or implies it.
+    Spec,
+    /// Real days keep it.
+    Practice,
+}
+
+impl Strength {
+    /// `spec` or `practice`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Spec => "spec",
+            Self::Practice => "practice",
+        }
+    }
+}
+
+/// A rule.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Rule {
+    /// The six system events, once each, in order, first and last message among them.
+    SystemEvents = 1,
+    /// Every message has the length of its type, and every byte belongs to one.
+    MessageLength,
+    /// A stock directory message precedes every other message about the stock.
+    DirectoryFirst,
+    /// No order enters under a reference number that was used before.
+    ReferenceUnique,
+    /// Every change is to a live order of that stock, takes no more than there is, and every order
+    /// that enters has a side and shares.
+    OrderLive,
+    /// No match number is used twice over executions, trades and crosses.
+    MatchUnique,
+    /// Timestamps do not go back.
+    TimeOrder,
+    /// A broken trade names an execution or a trade that happened.
+    BrokenKnown,
+    /// Reference numbers are small.
+    ReferenceSmall,
+    /// All books are empty at the end.
+    EndsEmpty,
+    /// No stock that is trading is locked or crossed in market hours.
+    NotCrossed,
+    /// Every message type is known.
+    TypeKnown,
+}
+
+impl Rule {
+    /// All rules, by number.
+    pub const ALL: [Self; 12] = [
+        Self::SystemEvents,
+        Self::MessageLength,
+        Self::DirectoryFirst,
+        Self::ReferenceUnique,
+        Self::OrderLive,
+        Self::MatchUnique,
+        Self::TimeOrder,
+        Self::BrokenKnown,
+        Self::ReferenceSmall,
+        Self::EndsEmpty,
+        Self::NotCrossed,
+        Self::TypeKnown,
+    ];
+
+    /// Its number; 1 to 9 are those of the specification notes.
+    pub const fn number(self) -> u8 {
+        self as u8
+    }
+
+    /// How binding it is.
+    pub const fn strength(self) -> Strength {
+        match self {
+            Self::SystemEvents
+            | Self::MessageLength
+            | Self::ReferenceUnique
+            | Self::OrderLive
+            | Self::MatchUnique
+            | Self::BrokenKnown => Strength::Spec,
+            _ => Strength::Practice,
+        }
+    }
+
+    /// What it demands, in one line.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::SystemEvents => "six system events once each in order, O first and C last",
+            Self::MessageLength => "every message has the length of its type",
+            Self::DirectoryFirst => "a stock's directory message precedes its other messages",
+            Self::ReferenceUnique => "order reference numbers are unique for the day",
+            Self::OrderLive => "changes are to live orders and never take more than there is",
+            Self::MatchUnique => "match numbers are unique over E, C, P and Q",
+            Self::TimeOrder => "timestamps do not go back",
+            Self::BrokenKnown => "a broken trade names an earlier E, C or P",
+            Self::ReferenceSmall => "order reference numbers stay below 2^40",
+            Self::EndsEmpty => "all books are empty at the end",
+            Self::NotCrossed => "no trading stock is locked or crossed in market hours",
+            Self::TypeKnown => "every message type is known",
+        }
+    }
+}
+
+/// How a rule fared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Finding {
+    /// How often it was broken.
+    pub violations: u64,
+    /// Where first: record offset, and message number where there is one.
+    pub first: Option<(u64, Option<u64>)>,
+}
+
+/// Checks every rule while a day runs through a plant.
+#[derive(Debug)]
+pub struct Validator {
+    findings: [Finding; Rule::ALL.len()],
+    /// How many of the six events have come in order.
+    events: usize,
+    last_was_end: bool,
+    last_time: NanosSinceMidnight,
+    listed: Vec<bool>,
+    trading: Vec<bool>,
+    references: NumberSet,
+    matches: NumberSet,
+    breakable: NumberSet,
+}
+
+/// The order of a normal day.
+const EVENTS: [EventCode; 6] = [
+    EventCode::StartOfMessages,
+    EventCode::StartOfSystemHours,
+    EventCode::StartOfMarketHours,
+    EventCode::EndOfMarketHours,
+    EventCode::EndOfSystemHours,
+    EventCode::EndOfMessages,
+];
+
+const IN_MARKET_HOURS: usize = 3;
+
+impl Default for Validator {
+    fn default() -> Self {
+        Self {
+            findings: [Finding::default(); Rule::ALL.len()],
+            events: 0,
+            last_was_end: false,
+            last_time: NanosSinceMidnight::default(),
+            listed: vec![false; StockLocate::COUNT],
+            trading: vec![false; StockLocate::COUNT],
+            references: NumberSet::default(),
+            matches: NumberSet::default(),
+            breakable: NumberSet::default(),
+        }
+    }
+}
+
+impl Validator {
+    /// Looks at what can only be judged at the end. Call once, after the run.
+    pub fn finish(&mut self, plant: &Plant<DefaultBooks>, report: &DayReport) {
+        let end = report.summary.bytes;
+        if self.events < EVENTS.len() || !self.last_was_end {
+            self.broken(Rule::SystemEvents, end, None);
+        }
+        for stock in 0..=u16::MAX {
+            if !plant.books().book(StockLocate::new(stock)).is_empty() {
+                self.broken(Rule::EndsEmpty, end, None);
+            }
+        }
+    }
+
+    /// How a rule fared.
+    pub fn finding(&self, rule: Rule) -> Finding {
+        self.findings[rule as usize - 1]
+    }
+
+    /// Whether no rule of the specification was broken.
+    pub fn is_valid(&self) -> bool {
+        let spec = Rule::ALL.into_iter().filter(|rule| rule.strength() == Strength::Spec);
+        spec.map(|rule| self.finding(rule)).all(|finding| finding.violations == 0)
+    }
+
+    fn broken(&mut self, rule: Rule, offset: u64, number: Option<u64>) {
+        let finding = &mut self.findings[rule as usize - 1];
+        finding.violations += 1;
+        finding.first.get_or_insert((offset, number));
+    }
+
+    fn broken_if(&mut self, broken: bool, rule: Rule, position: Position) {
+        if broken {
+            self.broken(rule, position.offset, Some(position.number));
+        }
+    }
+
+    fn system_event(&mut self, position: Position, event: EventCode) {
+        self.last_was_end = event == EventCode::EndOfMessages;
+        match EVENTS.iter().position(|&known| known == event) {
+            Some(place) if place == self.events => self.events += 1,
+            Some(place) => {
+                self.broken(Rule::SystemEvents, position.offset, Some(position.number));
+                // A day whose beginning is missing is in the phase that the event announces.
+                self.events = self.events.max(place + 1);
+            }
+            None => self.broken(Rule::SystemEvents, position.offset, Some(position.number)),
+        }
+    }
+
+    /// Reference and match numbers, and what only some types say.
+    fn numbers(&mut self, position: Position, message: &Message<'_>) {
+        let (entered, matched, breakable) = match message {
+            Message::AddOrder(m) => (Some(m.order_reference_number()), None, false),
+            Message::AddOrderMpid(m) => (Some(m.order_reference_number()), None, false),
+            Message::OrderReplace(m) => (Some(m.new_order_reference_number()), None, false),
+            Message::OrderExecuted(m) => (None, Some(m.match_number()), true),
+            Message::OrderExecutedWithPrice(m) => (None, Some(m.match_number()), true),
+            Message::Trade(m) => (None, Some(m.match_number()), true),
+            Message::CrossTrade(m) => (None, Some(m.match_number()), false),
+            Message::BrokenTrade(m) => {
+                let known = self.breakable.contains(m.match_number().get());
+                return self.broken_if(!known, Rule::BrokenKnown, position);
+            }
+            _ => return,
+        };
+        if let Some(reference) = entered {
+            let new = self.references.insert(reference.get());
+            self.broken_if(!new, Rule::ReferenceUnique, position);
+            self.broken_if(reference.get() >= 1 << 40, Rule::ReferenceSmall, position);
+        }
+        if let Some(number) = matched {
+            let new = self.matches.insert(number.get());
+            self.broken_if(!new, Rule::MatchUnique, position);
+            if breakable {
+                self.breakable.insert(number.get());
+            }
+        }
+    }
+}
+
+impl Observer<DefaultBooks> for Validator {
+    fn after(
+        &mut self,
+        plant: &Plant<DefaultBooks>,
+        position: Position,
+        message: &Message<'_>,
+        applied: Applied,
+    ) -> ControlFlow<()> {
+        let is_first_event = matches!(message, Message::SystemEvent(event)
+            if event.event_code() == EventCode::StartOfMessages);
+        self.broken_if(position.number == 1 && !is_first_event, Rule::SystemEvents, position);
+        self.last_was_end = false;
+        match message {
+            Message::SystemEvent(event) => self.system_event(position, event.event_code()),
+            Message::StockDirectory(m) => self.listed[m.stock_locate().index()] = true,
+            Message::StockTradingAction(m) => {
+                let trading = m.trading_state() == TradingState::Trading;
+                self.trading[m.stock_locate().index()] = trading;
+            }
+            Message::Unknown(_) => self.broken_if(true, Rule::TypeKnown, position),
+            _ => self.numbers(position, message),
+        }
+        // An IPO update is about a symbol whatever its locate says.
+        if let Some(locate) = message.stock_locate()
+            && locate.get() != 0
+            && !matches!(message, Message::IpoQuotingPeriodUpdate(_))
+        {
+            self.broken_if(!self.listed[locate.index()], Rule::DirectoryFirst, position);
+        }
+        if let Some(time) = message.timestamp() {
+            self.broken_if(time < self.last_time, Rule::TimeOrder, position);
+            self.last_time = time;
+        }
+        if let Applied(Some(outcome)) = applied {
+            // A duplicate reference is a case of another rule.
+            let wrong = outcome.anomaly.is_some_and(|kind| kind != Anomaly::DuplicateReference);
+            self.broken_if(wrong, Rule::OrderLive, position);
+            let locate = outcome.stock_locate;
+            if outcome.inside_changed
+                && self.events == IN_MARKET_HOURS
+                && self.trading[locate.index()]
+            {
+                let condition = plant.books().book(locate).inside().condition();
+                let crossed = matches!(condition, Condition::Locked | Condition::Crossed);
+                self.broken_if(crossed, Rule::NotCrossed, position);
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn damage(&mut self, damage: Damage) {
+        self.broken(Rule::MessageLength, damage.offset(), None);
+    }
+}
