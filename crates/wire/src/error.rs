@@ -8,13 +8,10 @@
 #[non_exhaustive]
 pub enum DecodeError {
     /// There is not a single byte.
-    #[error("an empty message has no type")]
+    #[error("expected a message, not 0 bytes")]
     Empty,
     /// A message of a known type has another length than its type allows.
-    #[error(
-        "{name} message of type {} must be {expected} bytes, not {actual}",
-        tag.escape_ascii()
-    )]
+    #[error("expected {expected} bytes of {name} (type {}), not {actual}", tag.escape_ascii())]
     Length {
         /// Name in the specification.
         name: &'static str,
@@ -26,7 +23,7 @@ pub enum DecodeError {
         actual: u32,
     },
     /// A structure without a type byte has another length than it must have.
-    #[error("{name} must be {expected} bytes, not {actual}")]
+    #[error("expected {expected} bytes of {name}, not {actual}")]
     Size {
         /// Name in the specification.
         name: &'static str,
@@ -36,7 +33,7 @@ pub enum DecodeError {
         actual: u32,
     },
     /// There are fewer bytes than anything of the kind has.
-    #[error("{name} takes at least {least} bytes, not {actual}")]
+    #[error("expected at least {least} bytes of {name}, not {actual}")]
     Short {
         /// Name in the specification.
         name: &'static str,
@@ -46,7 +43,7 @@ pub enum DecodeError {
         actual: u32,
     },
     /// There are more bytes than anything of the kind has.
-    #[error("{name} takes at most {most} bytes, not {actual}")]
+    #[error("expected at most {most} bytes of {name}, not {actual}")]
     Long {
         /// Name in the specification.
         name: &'static str,
@@ -64,7 +61,7 @@ pub enum DecodeError {
         actual: u8,
     },
     /// A length written in the bytes is not the number of bytes that follow it.
-    #[error("{name} states {stated} bytes after its length, but {actual} follow")]
+    #[error("expected {stated} bytes after the length in {name}, not {actual}")]
     StatedLength {
         /// Name in the specification.
         name: &'static str,
@@ -80,7 +77,7 @@ pub enum DecodeError {
 #[non_exhaustive]
 pub enum EncodeError {
     /// The buffer is too small.
-    #[error("{name} needs {needed} bytes, the buffer has {available}")]
+    #[error("buffer of {available} bytes is too small for {name}, {needed} bytes")]
     Buffer {
         /// Name in the specification.
         name: &'static str,
@@ -90,7 +87,7 @@ pub enum EncodeError {
         available: u32,
     },
     /// A part of variable length is longer than its place allows.
-    #[error("{name} takes at most {most} bytes there, not {actual}")]
+    #[error("at most {most} bytes fit into the last field of {name}, not {actual}")]
     TooLong {
         /// Name in the specification.
         name: &'static str,

@@ -33,3 +33,7 @@ pub mod render;
 pub mod soupbintcp;
 
 pub use error::{DecodeError, EncodeError};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

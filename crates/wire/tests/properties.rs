@@ -1,0 +1,170 @@
+//! Whatever the bytes, decoding and encoding lose nothing, and both renderings stay readable.
+
+use nanotape_testkit::generated as strategies;
+use nanotape_testkit::generated::{toy, toy_strategies};
+use nanotape_types::WireValue;
+use nanotape_wire::{
+    itch50, moldudp64,
+    render::{Describe, FieldVisitor, Value},
+    soupbintcp,
+};
+use proptest::prelude::*;
+
+struct Names(Vec<&'static str>);
+
+impl FieldVisitor<'_> for Names {
+    type Error = ();
+
+    fn field(&mut self, name: &'static str, _: Value<'_>) -> Result<(), ()> {
+        self.0.push(name);
+        Ok(())
+    }
+}
+
+/// Text is one line of printable ASCII; JSON is an object with type, name and every field.
+fn renders<'a>(described: impl Describe<'a>) {
+    let mut text = String::new();
+    described.write_text(&mut text).unwrap();
+    assert!(text.bytes().all(|byte| (b' '..=b'~').contains(&byte)), "{text:?}");
+
+    let mut json = String::new();
+    described.write_json(&mut json).unwrap();
+    let object: serde_json::Value = serde_json::from_str(&json).expect(&json);
+    let object = object.as_object().expect("an object");
+    let mut names = Names(vec!["name"]);
+    names.0.extend(described.type_byte().map(|_| "type"));
+    described.for_each_field(&mut names).unwrap();
+    assert_eq!(object.len(), names.0.len(), "{json}");
+    assert!(names.0.iter().all(|name| object.contains_key(*name)), "{json}");
+}
+
+macro_rules! messages_survive {
+    ($test:ident, $module:path, $strategy:expr) => {
+        #[test]
+        fn $test() {
+            use $module as module;
+            proptest!(|(bytes in $strategy)| {
+                let message = module::Message::decode(&bytes).expect("it was encoded");
+                prop_assert_eq!(message.as_bytes(), &*bytes);
+                let mut buffer = vec![0; bytes.len()];
+                prop_assert_eq!(message.encode(&mut buffer), Ok(&*bytes));
+                let mut too_small = vec![0; bytes.len() - 1];
+                prop_assert!(message.encode(&mut too_small).is_err());
+                let is_listed = module::TAGS.contains(&message.tag());
+                let is_unknown = matches!(message, module::Message::Unknown(_));
+                prop_assert_eq!(is_listed, !is_unknown);
+                renders(message);
+            });
+        }
+    };
+}
+
+messages_survive!(itch50_messages_survive, itch50, strategies::itch50::any_message());
+messages_survive!(soupbintcp_messages_survive, soupbintcp, strategies::soupbintcp::any_message());
+messages_survive!(toy_messages_survive, toy, toy_strategies::any_message());
+
+proptest! {
+    #[test]
+    fn structures_survive(
+        header in strategies::moldudp64::downstream_header(),
+        request in strategies::moldudp64::request_packet(),
+        block in strategies::moldudp64::message_block_header(),
+        end in strategies::soupbintcp::glimpse_end_of_snapshot(),
+        envelope in toy_strategies::envelope(),
+    ) {
+        macro_rules! check {
+            ($($value:expr => $View:path),*) => {$({
+                use $View as View;
+                let bytes = $value.encode();
+                let view = View::wrap(&bytes).expect("it was encoded");
+                prop_assert_eq!(view.fields(), $value);
+                renders(view);
+            })*};
+        }
+        check!(
+            header => moldudp64::DownstreamHeader,
+            request => moldudp64::RequestPacket,
+            block => moldudp64::MessageBlockHeader,
+            end => soupbintcp::GlimpseEndOfSnapshot,
+            envelope => toy::Envelope
+        );
+    }
+
+    #[test]
+    fn fields_survive(fields in strategies::itch50::add_order_mpid()) {
+        let bytes = fields.encode();
+        let view = itch50::AddOrderMpid::wrap(&bytes).unwrap();
+        prop_assert_eq!(view.fields(), fields);
+        prop_assert_eq!(view.buy_sell_indicator(), fields.buy_sell_indicator);
+    }
+
+    #[test]
+    fn any_bytes_decode_or_are_refused(bytes in proptest::collection::vec(any::<u8>(), 0..60)) {
+        for_each_protocol(&bytes);
+    }
+
+    #[test]
+    fn a_listed_type_has_one_length(tag in any::<u8>(), length in 1usize..60) {
+        let mut bytes = vec![b'x'; length];
+        bytes[0] = tag;
+        let fits = itch50::length_of(tag).is_none_or(|only| only == length);
+        prop_assert_eq!(itch50::Message::decode(&bytes).is_ok(), fits);
+    }
+}
+
+fn for_each_protocol(bytes: &[u8]) {
+    if let Ok(message) = itch50::Message::decode(bytes) {
+        renders(message);
+    }
+    if let Ok(message) = soupbintcp::Message::decode(bytes) {
+        renders(message);
+    }
+    if let Ok(message) = toy::Message::decode(bytes) {
+        renders(message);
+    }
+}
+
+/// Over all 256 bytes: the byte survives, and it is unknown exactly when it is not listed.
+macro_rules! every_code_is_carried {
+    ($($Enumeration:ident),*) => {
+        #[test]
+        fn every_code_is_carried() {
+            $({
+                use itch50::$Enumeration as Code;
+                let mut unknown = 0;
+                for byte in 0..=u8::MAX {
+                    let code = Code::from_be_bytes([byte]);
+                    assert_eq!(code.code(), byte);
+                    assert_eq!(code.to_be_bytes(), [byte]);
+                    assert_eq!(Code::KNOWN.contains(&code), !matches!(code, Code::Unknown(_)));
+                    unknown += usize::from(code.name() == "Unknown");
+                }
+                assert_eq!(unknown, 256 - Code::KNOWN.len());
+            })*
+        }
+    };
+}
+
+every_code_is_carried!(
+    YesNo,
+    EventCode,
+    MarketCategory,
+    FinancialStatus,
+    IssueClassification,
+    Authenticity,
+    IpoFlag,
+    LuldTier,
+    TradingState,
+    RegShoAction,
+    MarketMakerMode,
+    ParticipantState,
+    BreachedLevel,
+    ReleaseQualifier,
+    MarketCode,
+    HaltAction,
+    BuySellIndicator,
+    CrossType,
+    ImbalanceDirection,
+    PriceVariation,
+    InterestFlag
+);
