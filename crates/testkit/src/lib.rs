@@ -5,4 +5,5 @@
 #![forbid(unsafe_code)]
 
 pub mod generated;
+pub mod market;
 pub mod naive;

@@ -1,0 +1,190 @@
+//! What a caller asks of the market, and why it may be refused.
+
+use core::{fmt, str::FromStr};
+
+use thiserror::Error;
+
+/// Messages that every day has: six system events and the circuit breaker's levels.
+const MESSAGES_PER_DAY: u64 = 7;
+
+/// Messages that every stock has: directory, trading state, short sale test, two crosses.
+const MESSAGES_PER_STOCK: u64 = 5;
+
+/// The day to make. Equal configurations make equal bytes, on every machine.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MarketConfig {
+    /// How many messages the day has, exactly. At least [`MarketConfig::minimum_messages`].
+    pub messages: u64,
+    /// How many stocks, with locates `1..=symbols`. At least 1.
+    pub symbols: u16,
+    /// Chooses the stocks, and with `date` what happens to them.
+    pub seed: u64,
+    /// Chooses another day of the same stocks. No ITCH message carries it; file names do.
+    pub date: TradeDate,
+}
+
+impl MarketConfig {
+    /// The fewest messages a valid day of `symbols` stocks can have; no orders in it yet.
+    pub const fn minimum_messages(symbols: u16) -> u64 {
+        MESSAGES_PER_DAY + MESSAGES_PER_STOCK * symbols as u64
+    }
+
+    /// Whether a day can be made of this.
+    pub(super) fn check(&self) -> Result<(), MarketError> {
+        if self.symbols == 0 {
+            return Err(MarketError::NoSymbols);
+        }
+        let (messages, symbols) = (self.messages, self.symbols);
+        let minimum = Self::minimum_messages(symbols);
+        if messages < minimum {
+            return Err(MarketError::TooFewMessages { messages, symbols, minimum });
+        }
+        if messages > MAX_MESSAGES {
+            return Err(MarketError::TooManyMessages { messages, maximum: MAX_MESSAGES });
+        }
+        Ok(())
+    }
+}
+
+/// Keeps every order handle within 32 bits and every clock bin within a sensible buffer: ten times
+/// the busiest day seen so far.
+const MAX_MESSAGES: u64 = 10_000_000_000;
+
+/// Five million messages of 8,500 stocks: what the demo shows.
+impl Default for MarketConfig {
+    fn default() -> Self {
+        Self { messages: 5_000_000, symbols: 8_500, seed: 1, date: TradeDate::DEFAULT }
+    }
+}
+
+/// Why there is no such day.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum MarketError {
+    /// A market without stocks.
+    #[error("a market needs at least one symbol")]
+    NoSymbols,
+    /// Not even room for the directory and the crosses.
+    #[error(
+        "{messages} messages are too few for {symbols} symbols: a day of that many needs at least \
+         {minimum}"
+    )]
+    TooFewMessages {
+        /// Messages asked for.
+        messages: u64,
+        /// Stocks asked for.
+        symbols: u16,
+        /// Messages that this many stocks need.
+        minimum: u64,
+    },
+    /// More than the generator is built for.
+    #[error("{messages} messages are too many: at most {maximum} are possible")]
+    TooManyMessages {
+        /// Messages asked for.
+        messages: u64,
+        /// The most that can be made.
+        maximum: u64,
+    },
+}
+
+/// A day of the calendar, `YYYY-MM-DD`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct TradeDate {
+    year: u16,
+    month: u8,
+    day: u8,
+}
+
+impl TradeDate {
+    /// The day of the census that the mix of messages is taken from.
+    const DEFAULT: Self = Self { year: 2019, month: 12, day: 30 };
+
+    /// The date, or `None` if the calendar has no such day or the year is not of four digits.
+    pub fn new(year: u16, month: u8, day: u8) -> Option<Self> {
+        let leap =
+            year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+        let days = match month {
+            1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
+            4 | 6 | 9 | 11 => 30,
+            2 if leap => 29,
+            2 => 28,
+            _ => return None,
+        };
+        let valid = (1000..=9999).contains(&year) && (1..=days).contains(&day);
+        valid.then_some(Self { year, month, day })
+    }
+
+    /// The name that such a day has among the public files: `12302019.NASDAQ_ITCH50`.
+    pub fn file_name(self) -> String {
+        format!("{:02}{:02}{:04}.NASDAQ_ITCH50", self.month, self.day, self.year)
+    }
+
+    /// A number that differs from date to date.
+    pub(super) fn number(self) -> u64 {
+        u64::from(self.year) * 10_000 + u64::from(self.month) * 100 + u64::from(self.day)
+    }
+}
+
+impl Default for TradeDate {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+impl fmt::Display for TradeDate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:04}-{:02}-{:02}", self.year, self.month, self.day)
+    }
+}
+
+/// Text that is not a date.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[error("expected a date such as 2019-12-30")]
+pub struct ParseDateError;
+
+impl FromStr for TradeDate {
+    type Err = ParseDateError;
+
+    fn from_str(text: &str) -> Result<Self, ParseDateError> {
+        let mut parts = text.split('-');
+        let mut number = |digits: usize| -> Result<u16, ParseDateError> {
+            let part = parts.next().ok_or(ParseDateError)?;
+            if part.len() != digits || !part.bytes().all(|b| b.is_ascii_digit()) {
+                return Err(ParseDateError);
+            }
+            part.parse().map_err(|_| ParseDateError)
+        };
+        let (year, month, day) = (number(4)?, number(2)? as u8, number(2)? as u8);
+        if parts.next().is_some() {
+            return Err(ParseDateError);
+        }
+        Self::new(year, month, day).ok_or(ParseDateError)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_print_parse_and_name_files() {
+        let date: TradeDate = "2024-02-29".parse().unwrap();
+        assert_eq!(date.to_string(), "2024-02-29");
+        assert_eq!(date.file_name(), "02292024.NASDAQ_ITCH50");
+        for text in
+            ["", "2023-02-29", "2024-13-01", "2024-00-10", "24-01-01", "2024-1-1", "2024-01-01-"]
+        {
+            assert_eq!(text.parse::<TradeDate>(), Err(ParseDateError), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn impossible_days_are_refused_with_what_they_need() {
+        let config = MarketConfig { messages: 46, symbols: 8, ..MarketConfig::default() };
+        let error = config.check().unwrap_err();
+        assert_eq!(error, MarketError::TooFewMessages { messages: 46, symbols: 8, minimum: 47 });
+        assert!(error.to_string().contains("47"));
+        assert_eq!(MarketConfig { messages: 47, ..config }.check(), Ok(()));
+        assert_eq!(MarketConfig { symbols: 0, ..config }.check(), Err(MarketError::NoSymbols));
+    }
+}

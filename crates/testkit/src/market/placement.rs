@@ -1,0 +1,181 @@
+//! At what price and of what size an order comes: mostly near the inside, sometimes far, never
+//! across it.
+//!
+//! Each stock has a fair price that wanders slowly around the day's base price. Orders are placed
+//! a number of ticks behind the better of two anchors: the best price of their own side, or where
+//! that should be given the fair price. So a book follows its fair price, and comes back when its
+//! best levels were taken.
+
+use nanotape_types::Side;
+
+use super::{
+    rng::Rng,
+    stock_book::{StockBook, TICK},
+    universe::Listing,
+};
+
+/// Ticks behind the anchor: up to this share of orders, between these distances.
+///
+/// These are the distances of orders as they are placed. With what deletes, executions and moving
+/// prices make of them, all messages together come to the figures that the measurement checks.
+const DEPTHS: &[(f64, u64, u64)] = &[
+    (0.360, 0, 0),
+    (0.540, 1, 1),
+    (0.750, 2, 6),
+    (0.900, 7, 14),
+    (0.990, 15, 203),
+    (0.999, 204, 2_135),
+    (1.000, 2_136, 20_000),
+];
+
+/// Share of orders that are stub quotes, as far from the market as prices go.
+const STUBS: f64 = 0.000_1;
+const STUB_BID: u32 = 1;
+const STUB_OFFER: u32 = 1_999_999_900;
+
+/// Chance that an order closes a tick of a gap between the best price and where it should be.
+const IMPROVE: f64 = 0.35;
+/// A gap wider than this is closed by the next order.
+const GAP_MAX: u32 = 8 * TICK;
+/// Chance that an order betters the inside although there is no gap.
+const INSIDE_SPREAD: f64 = 0.02;
+
+/// Chance that the fair price moves a tick before a message.
+const FAIR_MOVES: f64 = 0.02;
+
+/// The fair price of one stock.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fair(u32);
+
+impl Fair {
+    pub(super) fn new(listing: &Listing) -> Self {
+        Self(listing.base_price)
+    }
+
+    pub(super) fn price(self) -> u32 {
+        self.0
+    }
+
+    /// Perhaps moves a tick, the more likely back to the base price the further away.
+    pub(super) fn wander(&mut self, listing: &Listing, rng: &mut Rng) {
+        if !rng.chance(FAIR_MOVES) {
+            return;
+        }
+        let base = f64::from(listing.base_price);
+        let up = 0.5 + (base - f64::from(self.0)) / base * 8.0;
+        if rng.chance(up.clamp(0.1, 0.9)) {
+            self.0 += TICK;
+        } else {
+            self.0 -= TICK;
+        }
+    }
+
+    /// Where the best price of a side should be.
+    pub(super) fn nominal(self, side: Side, listing: &Listing) -> u32 {
+        let bid = self.0.saturating_sub((listing.spread / 2).div_ceil(TICK) * TICK).max(TICK);
+        match side {
+            Side::Buy => bid,
+            Side::Sell => bid + listing.spread,
+        }
+    }
+
+    /// How much better the best price of a side is than it should be, or 0.
+    pub(super) fn excess(self, side: Side, book: &StockBook, listing: &Listing) -> u32 {
+        let nominal = self.nominal(side, listing);
+        match (book.best(side), side) {
+            (Some(best), Side::Buy) => best.saturating_sub(nominal),
+            (Some(best), Side::Sell) => nominal.saturating_sub(best),
+            (None, _) => 0,
+        }
+    }
+}
+
+/// A price for a new order, or `None` if there is no room on this side.
+pub(super) fn price(
+    side: Side,
+    book: &StockBook,
+    fair: Fair,
+    listing: &Listing,
+    rng: &mut Rng,
+) -> Option<u32> {
+    let nominal = fair.nominal(side, listing);
+    let limit = limit(side, book)?;
+    let Some(best) = book.best(side) else {
+        let behind = rng.below(3) as u32 * TICK;
+        return Some(no_better(side, worse(side, nominal, behind).unwrap_or(TICK), limit));
+    };
+    if book.side_orders(side) > 3 && rng.chance(STUBS) {
+        return Some(if side == Side::Buy { STUB_BID } else { STUB_OFFER });
+    }
+    let gap = match side {
+        Side::Buy => nominal.saturating_sub(best),
+        Side::Sell => best.saturating_sub(nominal),
+    };
+    if gap > GAP_MAX {
+        let behind = rng.below(3) as u32 * TICK;
+        return Some(no_better(side, worse(side, nominal, behind).unwrap_or(TICK), limit));
+    }
+    if (gap > 0 && rng.chance(IMPROVE)) || rng.chance(INSIDE_SPREAD) {
+        return Some(no_better(side, better(side, best, TICK), limit));
+    }
+    let anchor = no_better(side, nominal, best);
+    for _ in 0..3 {
+        let behind = depth(rng) as u32 * TICK;
+        if let Some(price) = worse(side, anchor, behind) {
+            return Some(no_better(side, price, limit));
+        }
+    }
+    Some(no_better(side, anchor, limit))
+}
+
+/// How many shares an order has: round lots mostly, odd lots often.
+pub(super) fn shares(rng: &mut Rng) -> u32 {
+    match rng.below(100) {
+        0..22 => rng.between(1, 99) as u32,
+        22..72 => 100,
+        72..92 => rng.between(2, 6) as u32 * 100,
+        92..96 => rng.between(101, 900) as u32,
+        _ => rng.log_uniform(7, 200) as u32 * 100,
+    }
+}
+
+fn depth(rng: &mut Rng) -> u64 {
+    let uniform = rng.unit();
+    match DEPTHS.iter().find(|&&(until, ..)| uniform < until) {
+        Some(&(_, near, far)) if near == far => near,
+        Some(&(_, near, far)) => rng.log_uniform(near, far),
+        None => 0,
+    }
+}
+
+/// The best price that an order may have without meeting the other side.
+fn limit(side: Side, book: &StockBook) -> Option<u32> {
+    match (side, book.best(side.opposite())) {
+        (Side::Buy, Some(offer)) => offer.checked_sub(TICK).filter(|&price| price >= TICK),
+        (Side::Buy, None) => Some(STUB_OFFER),
+        (Side::Sell, Some(bid)) => Some(bid / TICK * TICK + TICK),
+        (Side::Sell, None) => Some(TICK),
+    }
+}
+
+fn no_better(side: Side, price: u32, limit: u32) -> u32 {
+    match side {
+        Side::Buy => price.min(limit),
+        Side::Sell => price.max(limit),
+    }
+}
+
+fn better(side: Side, price: u32, by: u32) -> u32 {
+    match side {
+        // A stub bid is no multiple of a tick.
+        Side::Buy => price / TICK * TICK + by,
+        Side::Sell => price - by.min(price - TICK),
+    }
+}
+
+fn worse(side: Side, price: u32, by: u32) -> Option<u32> {
+    match side {
+        Side::Buy => price.checked_sub(by).filter(|&price| price >= TICK),
+        Side::Sell => Some((price + by).min(STUB_OFFER - TICK)),
+    }
+}
