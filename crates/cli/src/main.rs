@@ -1,2 +1,46 @@
-//! The `nanotape` command.
-fn main() {}
+//! The `nanotape` command: arguments in, one sub-command run, one exit status out.
+#![forbid(unsafe_code)]
+
+mod arguments;
+mod commands;
+mod input;
+mod output;
+mod rows;
+mod status;
+mod symbols;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use crate::{
+    arguments::{Arguments, Command},
+    status::{Status, is_broken_pipe},
+};
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    match run(arguments) {
+        Ok(status) => status.into(),
+        // Whoever reads our output has seen enough: `nanotape inspect day | head`.
+        Err(error) if is_broken_pipe(&error) => Status::Good.into(),
+        Err(error) => {
+            eprintln!("nanotape: {error:#}");
+            Status::of_error(&error).into()
+        }
+    }
+}
+
+fn run(arguments: Arguments) -> anyhow::Result<Status> {
+    match arguments.command {
+        None => commands::demo::run(&commands::demo::DemoArguments::default()),
+        Some(Command::Demo(arguments)) => commands::demo::run(&arguments),
+        Some(Command::Synth(arguments)) => commands::synth::run(&arguments),
+        Some(Command::Inspect(arguments)) => commands::inspect::run(&arguments),
+        Some(Command::Check(arguments)) => commands::check::run(&arguments),
+        Some(Command::Inside(arguments)) => commands::inside::run(&arguments),
+        Some(Command::Book(arguments)) => commands::book::run(&arguments),
+        Some(Command::Depth(arguments)) => commands::depth::run(&arguments),
+        Some(Command::Stats(arguments)) => commands::stats::run(&arguments),
+    }
+}

@@ -23,5 +23,6 @@ pub mod source;
 pub use damage::Damage;
 pub use day::{DayDecoder, DayEnd, DayHandler, DaySummary, Position, Step, read_day};
 pub use directory::StockDirectory;
+pub use nanotape_shm::MapError;
 pub use normalise::{UnknownSide, book_event};
 pub use source::{Block, Compression, DaySource, SourceError};

@@ -20,6 +20,7 @@ use std::{
     fs::File,
     io::{self, Read, Seek, SeekFrom},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 pub use compression::Compression;
@@ -46,7 +47,7 @@ pub struct DaySource {
 enum Kind {
     Mapped(MappedBlocks),
     Stream(StreamBlocks),
-    Memory { bytes: Vec<u8>, used: usize },
+    Memory { bytes: Arc<Vec<u8>>, used: usize },
 }
 
 /// Contiguous bytes of the day.
@@ -172,9 +173,9 @@ impl DaySource {
         }
     }
 
-    /// A day that is in memory already.
-    pub fn memory(name: &str, bytes: Vec<u8>) -> Self {
-        Self { name: name.to_owned(), kind: Kind::Memory { bytes, used: 0 } }
+    /// A day that is in memory already, as one block. Shared, so that it can be run again.
+    pub fn memory(name: &str, bytes: impl Into<Arc<Vec<u8>>>) -> Self {
+        Self { name: name.to_owned(), kind: Kind::Memory { bytes: bytes.into(), used: 0 } }
     }
 
     /// What the source is called in messages: a path, or "standard input".

@@ -14,7 +14,8 @@ impl DamageLog {
     /// How many are kept; the rest is counted.
     pub const KEPT: usize = 64;
 
-    pub(crate) fn record(&mut self, damage: Damage) {
+    /// Counts one more.
+    pub fn record(&mut self, damage: Damage) {
         self.total += 1;
         self.messages_may_be_lost |= damage.loses_messages();
         if self.first.len() < Self::KEPT {

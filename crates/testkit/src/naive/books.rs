@@ -92,7 +92,7 @@ impl NaiveBooks {
         let shares = shares.get();
         if shares == 0 {
             self.record(stock_locate, Anomaly::ZeroShares);
-        } else if self.orders.contains_key(&reference) {
+        } else if self.order(reference).is_some() {
             self.record(stock_locate, Anomaly::DuplicateReference);
         } else {
             self.orders.insert(reference, NaiveOrder { stock_locate, side, price, shares });

@@ -1,0 +1,51 @@
+//! What can be typed: the sub-commands. Each command keeps its own arguments beside its code.
+
+use clap::{Parser, Subcommand};
+
+use crate::commands::{
+    book::BookArguments, check::CheckArguments, demo::DemoArguments, depth::DepthArguments,
+    inside::InsideArguments, inspect::InspectArguments, stats::StatsArguments,
+    synth::SynthArguments,
+};
+
+/// A ticker plant: exchange packets in; order books, best prices and statistics out.
+#[derive(Parser, Debug)]
+#[command(name = "nanotape", version, max_term_width = 100, after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  nanotape                                  the demonstration: a synthetic day into books
+  nanotape stats 12302019.NASDAQ_ITCH50.gz  rates, volumes and latencies of a real day
+  nanotape inside day.gz --symbols AAPL,MSFT -o inside.csv
+  nanotape book day.gz --symbol AAPL --at 09:45 --levels 5
+
+FILE is a Nasdaq ITCH 5.0 BinaryFILE day: plain, gzip or zstd (told by content), or - for standard
+input. Results go to standard output or to -o FILE, whose suffix chooses the format (.csv, .json,
+.txt) and compression (.gz, .zst).
+
+Exit status: 0 good; 1 the data or the check was bad; 2 wrong usage, or a file that cannot be opened
+or written.";
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum Command {
+    /// Turn an embedded synthetic day into books, best prices and statistics (the default)
+    Demo(DemoArguments),
+    /// Write a realistic synthetic ITCH 5.0 day
+    Synth(SynthArguments),
+    /// Decode a day and print its messages
+    Inspect(InspectArguments),
+    /// Validate a day against the rules of the specification
+    Check(CheckArguments),
+    /// Best bid and offer after every change
+    Inside(InsideArguments),
+    /// The book of one stock at one moment
+    Book(BookArguments),
+    /// The first levels of one stock's book after every message about it
+    Depth(DepthArguments),
+    /// Rates, volumes, event depth and processing time, per stock and in all
+    Stats(StatsArguments),
+}

@@ -1,0 +1,166 @@
+//! `nanotape book`: the book of one stock at one moment.
+
+use std::ops::ControlFlow;
+
+use clap::Args;
+use nanotape_book::DefaultBooks;
+use nanotape_feed::Position;
+use nanotape_plant::{Applied, Observer, Plant};
+use nanotape_types::{NanosSinceMidnight, Side, StockLocate, Symbol};
+use nanotape_wire::itch50::Message;
+
+use crate::{
+    commands::ORDERS,
+    input::{InputArguments, Progress, conclude, require_symbols, warn_of_taint},
+    output::OutputArguments,
+    rows::{Column, Rows},
+    status::Status,
+    symbols::SymbolFilter,
+};
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  nanotape book day.gz --symbol AAPL --at 09:45:00.123456789 --levels 5
+  nanotape book day.gz --symbol AAPL --at 15:59:59 --orders -o orders.csv
+  nanotape book day.gz --symbol AAPL              (as the file leaves it)
+
+The state after all messages with a timestamp not later than --at; reading stops at the first later
+one. Bids first, best first, then asks, best first. --orders lists the orders of each level in queue
+order, the next to be executed first, with the orders and shares ahead of each. Format: text on a
+terminal, CSV otherwise.")]
+pub(crate) struct BookArguments {
+    #[command(flatten)]
+    input: InputArguments,
+
+    /// The stock
+    #[arg(long, value_name = "S")]
+    symbol: Symbol,
+
+    /// The moment: HH:MM, HH:MM:SS or HH:MM:SS.nnnnnnnnn, exchange-local [default: the end]
+    #[arg(long, value_name = "TIME")]
+    at: Option<NanosSinceMidnight>,
+
+    /// Levels on each side [default: all]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    levels: Option<u32>,
+
+    /// List the orders of each level
+    #[arg(long)]
+    orders: bool,
+
+    #[command(flatten)]
+    output: OutputArguments,
+}
+
+pub(crate) fn run(arguments: &BookArguments) -> anyhow::Result<Status> {
+    let format = arguments.output.row_format()?;
+    let mut source = arguments.input.open()?;
+    let mut plant = Plant::new(DefaultBooks::with_capacity(ORDERS));
+    let mut until = Until(arguments.at.unwrap_or(NanosSinceMidnight::MAX));
+    let progress = Progress::of(&source);
+    let report = plant.run(&mut source, &mut until, |source| progress.update(source))?;
+    drop(progress);
+    let status = conclude(&source, &report);
+    let filter = SymbolFilter::new(&[arguments.symbol]);
+    require_symbols(&source, &filter, plant.directory())?;
+    let Some(locate) = plant.directory().locate(arguments.symbol) else { return Ok(status) };
+    let columns = if arguments.orders { order_columns() } else { level_columns() };
+    let mut rows = Rows::new(arguments.output.open()?, format, columns);
+    let levels = arguments.levels.map_or(usize::MAX, |levels| levels as usize);
+    for side in Side::BOTH {
+        if arguments.orders {
+            write_orders(&mut rows, plant.books(), locate, side, levels)?;
+        } else {
+            write_levels(&mut rows, plant.books(), locate, side, levels)?;
+        }
+    }
+    rows.finish()?;
+    let anomalies = plant.books().book(locate).anomalies();
+    warn_of_taint(&source, anomalies, usize::from(anomalies.any()));
+    Ok(status)
+}
+
+/// Ends the run before the first message that is later.
+struct Until(NanosSinceMidnight);
+
+impl Observer<DefaultBooks> for Until {
+    #[inline]
+    fn admit(&mut self, message: &Message<'_>) -> ControlFlow<()> {
+        match message.timestamp() {
+            Some(timestamp) if timestamp > self.0 => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        }
+    }
+
+    #[inline]
+    fn after(
+        &mut self,
+        _: &Plant<DefaultBooks>,
+        _: Position,
+        _: &Message<'_>,
+        _: Applied,
+    ) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+fn level_columns() -> Vec<Column> {
+    vec![
+        Column::word("side", 4),
+        Column::number("price", 11),
+        Column::number("size", 10),
+        Column::number("orders", 6),
+    ]
+}
+
+fn write_levels(
+    rows: &mut Rows,
+    books: &DefaultBooks,
+    locate: StockLocate,
+    side: Side,
+    levels: usize,
+) -> anyhow::Result<()> {
+    for level in books.book(locate).depth(side).take(levels) {
+        rows.text(side.quote_name());
+        rows.price(level.price);
+        rows.integer(level.shares.get());
+        rows.integer(u64::from(level.orders.get()));
+        rows.end_row()?;
+    }
+    Ok(())
+}
+
+fn order_columns() -> Vec<Column> {
+    vec![
+        Column::word("side", 4),
+        Column::number("price", 11),
+        Column::number("order_reference_number", 22),
+        Column::number("size", 10),
+        Column::number("orders_ahead", 12),
+        Column::number("shares_ahead", 12),
+    ]
+}
+
+fn write_orders(
+    rows: &mut Rows,
+    books: &DefaultBooks,
+    locate: StockLocate,
+    side: Side,
+    levels: usize,
+) -> anyhow::Result<()> {
+    for level in books.book(locate).depth(side).take(levels) {
+        let mut shares_ahead = 0;
+        for (ahead, order) in books.queue(locate, side, level.price).iter().enumerate() {
+            rows.text(side.quote_name());
+            rows.price(level.price);
+            rows.integer(order.reference.get());
+            rows.integer(u64::from(order.shares.get()));
+            rows.integer(ahead as u64);
+            rows.integer(shares_ahead);
+            rows.end_row()?;
+            shares_ahead += u64::from(order.shares.get());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,64 @@
+//! `nanotape check`: validate a day against the rules of the specification.
+
+use clap::Args;
+use nanotape_book::DefaultBooks;
+use nanotape_plant::{Plant, Rule, Validator};
+
+use crate::{
+    commands::ORDERS,
+    input::{InputArguments, Progress, conclude},
+    output::{Format, OutputArguments},
+    rows::{Column, Rows},
+    status::Status,
+};
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  nanotape check 12302019.NASDAQ_ITCH50.gz
+  nanotape check day.gz --format json | jq 'select(.violations > 0)'
+
+A line per rule: how often it was broken, and where first (record offset and message number).
+Rules of strength \"spec\" are stated or implied by the specification; those of strength \"practice\"
+are habits of real days. Exit status 1 if a rule of strength \"spec\" was broken or bytes were
+damaged. What each rule says: docs/protocols/validation.md.")]
+pub(crate) struct CheckArguments {
+    #[command(flatten)]
+    input: InputArguments,
+
+    #[command(flatten)]
+    output: OutputArguments,
+}
+
+pub(crate) fn run(arguments: &CheckArguments) -> anyhow::Result<Status> {
+    let format = arguments.output.format_or(Format::Text)?;
+    let mut source = arguments.input.open()?;
+    let mut plant = Plant::new(DefaultBooks::with_capacity(ORDERS));
+    let mut validator = Validator::default();
+    let progress = Progress::of(&source);
+    let report = plant.run(&mut source, &mut validator, |source| progress.update(source))?;
+    drop(progress);
+    validator.finish(&plant, &report);
+    let columns = vec![
+        Column::number("rule", 4),
+        Column::word("strength", 8),
+        Column::number("violations", 10),
+        Column::number("first_offset", 12),
+        Column::number("first_message", 13),
+        Column::word("text", 0),
+    ];
+    let mut rows = Rows::new(arguments.output.open()?, format, columns);
+    for rule in Rule::ALL {
+        let finding = validator.finding(rule);
+        rows.integer(u64::from(rule.number()));
+        rows.text(rule.strength().name());
+        rows.integer(finding.violations);
+        rows.integer_or_absent(finding.first.map(|(offset, _)| offset));
+        rows.integer_or_absent(finding.first.and_then(|(_, number)| number));
+        rows.text(rule.text());
+        rows.end_row()?;
+    }
+    rows.finish()?;
+    let status = conclude(&source, &report);
+    Ok(if validator.is_valid() { status } else { Status::Bad })
+}

@@ -1,0 +1,343 @@
+//! `nanotape demo`, and `nanotape` alone: a synthetic day into books, in front of the user.
+
+use std::{
+    io::{self, Write},
+    ops::ControlFlow,
+    sync::Arc,
+};
+
+use clap::Args;
+use nanotape_book::{DefaultBooks, OrderStore as _};
+use nanotape_clock::{Clock, Stamp};
+use nanotape_feed::{DaySource, Position};
+use nanotape_plant::{Applied, DayReport, Observer, Plant};
+use nanotape_testkit::market::Market;
+use nanotape_trace::Histogram;
+use nanotape_types::StockLocate;
+use nanotape_wire::itch50::Message;
+
+use crate::{
+    commands::{
+        ORDERS,
+        synth::{BYTES_PER_MESSAGE, MarketArguments},
+    },
+    input::{Progress, conclude},
+    output::{Format, Output, OutputArguments},
+    rows::{Column, Rows},
+    status::{BadData, Status},
+    symbols::symbol_or_locate,
+};
+
+#[derive(Args, Debug, Default)]
+#[command(after_help = "\
+Examples:
+  nanotape
+  nanotape demo --messages 20000000 --seed 7
+  nanotape demo --format json | jq .
+
+The day is made in memory first, from the seed; nothing is read or written. It is then run through
+the books twice: once untouched, for the rate, and once with a clock stamp after every message, for
+the distribution of the time that one message takes.")]
+pub(crate) struct DemoArguments {
+    #[command(flatten)]
+    market: MarketArguments,
+
+    #[command(flatten)]
+    output: OutputArguments,
+}
+
+/// Stocks in the table of the busiest.
+const BUSIEST: usize = 10;
+
+pub(crate) fn run(arguments: &DemoArguments) -> anyhow::Result<Status> {
+    let format = arguments.output.format_or(Format::Text)?;
+    let output = arguments.output.open()?;
+    let clock = Clock::calibrate();
+    let (day, making_nanos) = timed(&clock, || make_day(arguments.market));
+    let day = Arc::new(day?);
+
+    let mut plant = Plant::new(DefaultBooks::with_capacity(ORDERS));
+    let mut tally = Tally::default();
+    let mut source = DaySource::memory("the synthetic day", Arc::clone(&day));
+    let (report, running_nanos) = timed(&clock, || plant.run(&mut source, &mut tally, |_| ()));
+    let report = report?;
+    let books_left = left_in_books(&plant);
+
+    // Again, through the same books: they are empty, and their tables have the day's size.
+    let mut source = DaySource::memory("the synthetic day", Arc::clone(&day));
+    let mut latency = Latency { clock, last: clock.stamp(), nanos: Histogram::fine() };
+    plant.run(&mut source, &mut latency, |_| ())?;
+
+    let demonstration = Demonstration {
+        bytes: day.len() as u64,
+        stocks: plant.directory().iter().count(),
+        making_nanos,
+        running_nanos,
+        books_left,
+        report,
+        tally,
+        latency,
+    };
+    match format {
+        Format::Text => demonstration.write_text(output, &plant)?,
+        Format::Csv | Format::Json => demonstration.write_row(output, format)?,
+    }
+    if books_left > 0 {
+        return Err(
+            BadData(format!("{books_left} books are not empty at the end of the day")).into()
+        );
+    }
+    Ok(conclude(&source, &demonstration.report))
+}
+
+fn make_day(arguments: MarketArguments) -> anyhow::Result<Vec<u8>> {
+    let mut market = Market::new(arguments.config())?;
+    let expected = arguments.config().messages * BYTES_PER_MESSAGE;
+    let progress = Progress::with_total(Some(expected));
+    let mut day = Vec::with_capacity(usize::try_from(expected)?);
+    while market.fill(&mut day) {
+        progress.set(day.len() as u64);
+    }
+    Ok(day)
+}
+
+fn timed<T>(clock: &Clock, work: impl FnOnce() -> T) -> (T, u64) {
+    let began = clock.stamp();
+    let result = work();
+    (result, clock.nanos_between(began, clock.stamp()))
+}
+
+fn left_in_books(plant: &Plant<DefaultBooks>) -> usize {
+    let locates = (0..=u16::MAX).map(StockLocate::new);
+    locates.filter(|&locate| !plant.books().book(locate).is_empty()).count()
+}
+
+/// What is counted in the untouched run: a few increments a message.
+#[derive(Debug)]
+struct Tally {
+    messages: Vec<u64>,
+    inside_changes: Vec<u64>,
+    most_live_orders: usize,
+}
+
+impl Default for Tally {
+    fn default() -> Self {
+        let none = || vec![0; StockLocate::COUNT];
+        Self { messages: none(), inside_changes: none(), most_live_orders: 0 }
+    }
+}
+
+impl Observer<DefaultBooks> for Tally {
+    #[inline]
+    fn after(
+        &mut self,
+        plant: &Plant<DefaultBooks>,
+        _: Position,
+        message: &Message<'_>,
+        applied: Applied,
+    ) -> ControlFlow<()> {
+        if let Some(locate) = message.stock_locate() {
+            self.messages[locate.index()] += 1;
+        }
+        if let Some(outcome) = applied.0 {
+            self.inside_changes[outcome.stock_locate.index()] += u64::from(outcome.inside_changed);
+        }
+        self.most_live_orders = self.most_live_orders.max(plant.books().orders().len());
+        ControlFlow::Continue(())
+    }
+}
+
+/// Stamps after every message: the time from one stamp to the next is all that one message takes,
+/// and one stamp.
+#[derive(Debug)]
+struct Latency {
+    clock: Clock,
+    last: Stamp,
+    nanos: Histogram,
+}
+
+impl Observer<DefaultBooks> for Latency {
+    #[inline]
+    fn after(
+        &mut self,
+        _: &Plant<DefaultBooks>,
+        _: Position,
+        _: &Message<'_>,
+        _: Applied,
+    ) -> ControlFlow<()> {
+        let now = self.clock.stamp();
+        self.nanos.record(self.clock.nanos_between(self.last, now));
+        // What recording took is nobody's.
+        self.last = self.clock.stamp();
+        ControlFlow::Continue(())
+    }
+}
+
+struct Demonstration {
+    bytes: u64,
+    stocks: usize,
+    making_nanos: u64,
+    running_nanos: u64,
+    books_left: usize,
+    report: DayReport,
+    tally: Tally,
+    latency: Latency,
+}
+
+const QUANTILES: [(&str, f64); 5] =
+    [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999)];
+
+impl Demonstration {
+    fn messages(&self) -> u64 {
+        self.report.summary.records
+    }
+
+    fn nanos_per_message(&self) -> f64 {
+        self.running_nanos as f64 / self.messages().max(1) as f64
+    }
+
+    fn inside_changes(&self) -> u64 {
+        self.tally.inside_changes.iter().sum()
+    }
+
+    fn write_text(&self, mut out: Output, plant: &Plant<DefaultBooks>) -> io::Result<()> {
+        let seconds = |nanos: u64| nanos as f64 / 1e9;
+        writeln!(out, "A synthetic Nasdaq ITCH 5.0 day, made in memory")?;
+        writeln!(
+            out,
+            "  {} messages, {} stocks, {:.1} MB, made in {:.1} s",
+            grouped(self.messages()),
+            grouped(self.stocks as u64),
+            self.bytes as f64 / 1e6,
+            seconds(self.making_nanos),
+        )?;
+        writeln!(out, "\nThe books of all stocks, on one core")?;
+        writeln!(
+            out,
+            "  {:.2} s: {:.1} million messages a second, {:.0} ns a message",
+            seconds(self.running_nanos),
+            1e3 / self.nanos_per_message(),
+            self.nanos_per_message(),
+        )?;
+        writeln!(
+            out,
+            "  {} changes of a best price or size, at most {} live orders",
+            grouped(self.inside_changes()),
+            grouped(self.tally.most_live_orders as u64),
+        )?;
+        let nanos = &self.latency.nanos;
+        writeln!(out, "\nTime for one message, in ns, in a second run with a stamp after each")?;
+        write!(out, " ")?;
+        for (name, quantile) in QUANTILES {
+            write!(out, " {name} {},", grouped(nanos.quantile(quantile).unwrap_or(0)))?;
+        }
+        writeln!(out, " max {}", grouped(nanos.max().unwrap_or(0)))?;
+        writeln!(
+            out,
+            "  one stamp of {:.0} ns is in each ({})",
+            self.latency.clock.cost_nanos(),
+            self.latency.clock.source()
+        )?;
+        self.write_busiest(&mut out, plant)?;
+        match self.books_left {
+            0 => writeln!(out, "\nEnd of day: all books are empty, as they must be")?,
+            books => writeln!(out, "\nEnd of day: {books} books are NOT empty")?,
+        }
+        writeln!(out, "{NEXT}")?;
+        out.finish()
+    }
+
+    fn write_busiest(&self, out: &mut impl Write, plant: &Plant<DefaultBooks>) -> io::Result<()> {
+        let mut stocks: Vec<_> = plant.directory().iter().collect();
+        let messages = |locate: StockLocate| self.tally.messages[locate.index()];
+        stocks.sort_by_key(|&(locate, _)| std::cmp::Reverse(messages(locate)));
+        writeln!(out, "\nBusiest stocks")?;
+        writeln!(
+            out,
+            "  {:<8} {:>10} {:>7} {:>15}",
+            "symbol", "messages", "share", "inside changes"
+        )?;
+        for (locate, _) in stocks.into_iter().take(BUSIEST) {
+            writeln!(
+                out,
+                "  {:<8} {:>10} {:>6.2}% {:>15}",
+                symbol_or_locate(plant.directory(), locate),
+                grouped(messages(locate)),
+                100.0 * messages(locate) as f64 / self.messages().max(1) as f64,
+                grouped(self.tally.inside_changes[locate.index()]),
+            )?;
+        }
+        Ok(())
+    }
+
+    fn write_row(&self, output: Output, format: Format) -> io::Result<()> {
+        let quantile_name = |name: &str| format!("process_ns_{}", name.replace('.', ""));
+        let mut columns: Vec<_> = [
+            "messages",
+            "stocks",
+            "bytes",
+            "make_ns",
+            "run_ns",
+            "ns_per_message",
+            "inside_changes",
+            "most_live_orders",
+            "books_not_empty",
+            "clock_stamp_ns",
+        ]
+        .map(|name| Column::number(name, 0))
+        .into();
+        columns.extend(QUANTILES.map(|(name, _)| Column::number(quantile_name(name), 0)));
+        columns.push(Column::number("process_ns_max", 0));
+        let mut rows = Rows::new(output, format, columns);
+        rows.integer(self.messages());
+        rows.integer(self.stocks as u64);
+        rows.integer(self.bytes);
+        rows.integer(self.making_nanos);
+        rows.integer(self.running_nanos);
+        rows.decimal(self.nanos_per_message());
+        rows.integer(self.inside_changes());
+        rows.integer(self.tally.most_live_orders as u64);
+        rows.integer(self.books_left as u64);
+        rows.decimal(self.latency.clock.cost_nanos());
+        for (_, quantile) in QUANTILES {
+            rows.integer_or_absent(self.latency.nanos.quantile(quantile));
+        }
+        rows.integer_or_absent(self.latency.nanos.max());
+        rows.end_row()?;
+        rows.finish()
+    }
+}
+
+const NEXT: &str = "
+Where to go next
+  nanotape synth -o day.itch50          write such a day to a file
+  nanotape check day.itch50             validate it against the specification
+  nanotape stats day.itch50             rates, volumes and latencies per stock
+  nanotape inside day.itch50            best prices after every change
+  nanotape --help                       everything else; all commands read real Nasdaq day files";
+
+/// `1234567` as `1,234,567`.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::grouped;
+
+    #[test]
+    fn thousands_are_grouped() {
+        let cases = [(0, "0"), (999, "999"), (1_000, "1,000"), (12_345_678, "12,345,678")];
+        for (number, text) in cases {
+            assert_eq!(grouped(number), text);
+        }
+    }
+}

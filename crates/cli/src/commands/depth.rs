@@ -1,0 +1,122 @@
+//! `nanotape depth`: the first levels of one stock's book after every message about it.
+
+use std::{io, ops::ControlFlow};
+
+use clap::Args;
+use nanotape_book::DefaultBooks;
+use nanotape_feed::Position;
+use nanotape_plant::{Applied, Observer, Plant};
+use nanotape_types::{Side, Symbol};
+use nanotape_wire::itch50::Message;
+
+use crate::{
+    commands::ORDERS,
+    input::{InputArguments, Progress, conclude, require_symbols, warn_of_taint},
+    output::OutputArguments,
+    rows::{Column, Rows},
+    status::Status,
+    symbols::SymbolFilter,
+};
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  nanotape depth day.gz --symbol AAPL --levels 10 -o aapl.csv
+  nanotape depth day.gz --symbol AAPL --levels 1 --format json
+
+One row for each message that belongs to the stock's book (types A F E C X D U), whether or not the
+levels shown differ. message is the message's number in the file, from 1, counting every message.
+Columns run level by level, ask before bid, as in LOBSTER's order book files. A level that is not
+there is empty. Format: text on a terminal, CSV otherwise.")]
+pub(crate) struct DepthArguments {
+    #[command(flatten)]
+    input: InputArguments,
+
+    /// The stock
+    #[arg(long, value_name = "S")]
+    symbol: Symbol,
+
+    /// Levels on each side
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    levels: u16,
+
+    #[command(flatten)]
+    output: OutputArguments,
+}
+
+pub(crate) fn run(arguments: &DepthArguments) -> anyhow::Result<Status> {
+    let format = arguments.output.row_format()?;
+    let mut source = arguments.input.open()?;
+    let levels = usize::from(arguments.levels);
+    let mut columns = vec![Column::number("message", 9), Column::number("ts_ns", 14)];
+    for level in 1..=levels {
+        for side in ["ask", "bid"] {
+            columns.push(Column::number(format!("{side}_price_{level}"), 11));
+            columns.push(Column::number(format!("{side}_size_{level}"), 8));
+        }
+    }
+    let rows = Rows::new(arguments.output.open()?, format, columns);
+    let filter = SymbolFilter::new(&[arguments.symbol]);
+    let mut depth = Depth { rows, filter, levels, error: None };
+    let mut plant = Plant::new(DefaultBooks::with_capacity(ORDERS));
+    let progress = Progress::of(&source);
+    let report = plant.run(&mut source, &mut depth, |source| progress.update(source))?;
+    drop(progress);
+    if let Some(error) = depth.error {
+        return Err(error.into());
+    }
+    depth.rows.finish()?;
+    let status = conclude(&source, &report);
+    if let Some(locate) = plant.directory().locate(arguments.symbol) {
+        let anomalies = plant.books().book(locate).anomalies();
+        warn_of_taint(&source, anomalies, usize::from(anomalies.any()));
+    }
+    require_symbols(&source, &depth.filter, plant.directory())?;
+    Ok(status)
+}
+
+struct Depth {
+    rows: Rows,
+    filter: SymbolFilter,
+    levels: usize,
+    error: Option<io::Error>,
+}
+
+impl Observer<DefaultBooks> for Depth {
+    #[inline]
+    fn after(
+        &mut self,
+        plant: &Plant<DefaultBooks>,
+        position: Position,
+        message: &Message<'_>,
+        applied: Applied,
+    ) -> ControlFlow<()> {
+        let Applied(Some(outcome)) = applied else { return ControlFlow::Continue(()) };
+        if !self.filter.accepts(outcome.stock_locate, plant.directory()) {
+            return ControlFlow::Continue(());
+        }
+        self.rows.integer(position.number);
+        self.rows.integer_or_absent(message.timestamp().map(|timestamp| timestamp.get()));
+        let book = plant.books().book(outcome.stock_locate);
+        let [mut bids, mut asks] = [book.depth(Side::Buy), book.depth(Side::Sell)];
+        for _ in 0..self.levels {
+            for level in [asks.next(), bids.next()] {
+                match level {
+                    Some(level) => {
+                        self.rows.price(level.price);
+                        self.rows.integer(level.shares.get());
+                    }
+                    None => {
+                        self.rows.absent();
+                        self.rows.absent();
+                    }
+                }
+            }
+        }
+        if let Err(error) = self.rows.end_row() {
+            self.error = Some(error);
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    }
+}

@@ -1,0 +1,118 @@
+//! `nanotape inside`: one row for each message after which a stock's best bid or offer differs.
+
+use std::{io, ops::ControlFlow};
+
+use clap::Args;
+use nanotape_book::{DefaultBooks, Inside, Quote};
+use nanotape_feed::Position;
+use nanotape_plant::{Applied, Observer, Plant};
+use nanotape_types::{Side, Symbol};
+use nanotape_wire::itch50::Message;
+
+use crate::{
+    commands::ORDERS,
+    input::{InputArguments, Progress, conclude, require_symbols, warn_of_taint},
+    output::OutputArguments,
+    rows::{Column, Rows},
+    status::Status,
+    symbols::{SymbolFilter, symbol_or_locate},
+};
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  nanotape inside day.gz --symbols AAPL,MSFT
+  nanotape inside day.gz -o inside.csv.zst
+  zcat day.gz | nanotape inside - --format json | head
+
+A row is written when the price or the size of the best bid or best offer is another than before the
+message; the inside is looked at once, after the whole message, so a replace is one change at most.
+ts_ns is nanoseconds since midnight, as in the message. The fields of an empty side are empty.
+Format: text on a terminal, CSV otherwise.")]
+pub(crate) struct InsideArguments {
+    #[command(flatten)]
+    input: InputArguments,
+
+    /// Only these stocks
+    #[arg(long, value_name = "A,B", value_delimiter = ',', alias = "symbol")]
+    symbols: Vec<Symbol>,
+
+    #[command(flatten)]
+    output: OutputArguments,
+}
+
+pub(crate) fn run(arguments: &InsideArguments) -> anyhow::Result<Status> {
+    let format = arguments.output.row_format()?;
+    let mut source = arguments.input.open()?;
+    let columns = vec![
+        Column::number("ts_ns", 14),
+        Column::word("symbol", 8),
+        Column::number("bid_price", 11),
+        Column::number("bid_size", 8),
+        Column::number("ask_price", 11),
+        Column::number("ask_size", 8),
+    ];
+    let rows = Rows::new(arguments.output.open()?, format, columns);
+    let filter = SymbolFilter::new(&arguments.symbols);
+    let mut insides = Insides { rows, filter, error: None };
+    let mut plant = Plant::new(DefaultBooks::with_capacity(ORDERS));
+    let progress = Progress::of(&source);
+    let report = plant.run(&mut source, &mut insides, |source| progress.update(source))?;
+    drop(progress);
+    if let Some(error) = insides.error {
+        return Err(error.into());
+    }
+    insides.rows.finish()?;
+    let status = conclude(&source, &report);
+    warn_of_taint(&source, plant.books().anomalies(), plant.books().tainted().count());
+    require_symbols(&source, &insides.filter, plant.directory())?;
+    Ok(status)
+}
+
+struct Insides {
+    rows: Rows,
+    filter: SymbolFilter,
+    error: Option<io::Error>,
+}
+
+impl Observer<DefaultBooks> for Insides {
+    #[inline]
+    fn after(
+        &mut self,
+        plant: &Plant<DefaultBooks>,
+        _position: Position,
+        message: &Message<'_>,
+        applied: Applied,
+    ) -> ControlFlow<()> {
+        let Applied(Some(outcome)) = applied else { return ControlFlow::Continue(()) };
+        let locate = outcome.stock_locate;
+        if !outcome.inside_changed || !self.filter.accepts(locate, plant.directory()) {
+            return ControlFlow::Continue(());
+        }
+        self.rows.integer_or_absent(message.timestamp().map(|timestamp| timestamp.get()));
+        self.rows.text(&symbol_or_locate(plant.directory(), locate));
+        self.write(plant.books().book(locate).inside());
+        if let Err(error) = self.rows.end_row() {
+            self.error = Some(error);
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+impl Insides {
+    fn write(&mut self, inside: Inside) {
+        for side in Side::BOTH {
+            match inside.side(side) {
+                Some(Quote { price, shares }) => {
+                    self.rows.price(price);
+                    self.rows.integer(shares.get());
+                }
+                None => {
+                    self.rows.absent();
+                    self.rows.absent();
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Opening a day, showing how far reading has come, and saying afterwards what was wrong with it.
+
+use std::{io::IsTerminal as _, path::Path, time::Duration};
+
+use clap::Args;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use nanotape_book::AnomalyCounts;
+use nanotape_feed::{DayEnd, DaySource, StockDirectory};
+use nanotape_plant::DayReport;
+
+use crate::{
+    status::{BadData, Status},
+    symbols::SymbolFilter,
+};
+
+#[derive(Args, Debug)]
+pub(crate) struct InputArguments {
+    /// ITCH 5.0 day file (plain, gzip or zstd), or - for standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) file: String,
+}
+
+impl InputArguments {
+    pub(crate) fn open(&self) -> anyhow::Result<DaySource> {
+        Ok(match self.file.as_str() {
+            "-" => DaySource::stdin()?,
+            path => DaySource::open(Path::new(path))?,
+        })
+    }
+}
+
+/// A bar on standard error, if that is a terminal; nothing otherwise.
+pub(crate) struct Progress {
+    bar: ProgressBar,
+}
+
+impl Progress {
+    pub(crate) fn of(source: &DaySource) -> Self {
+        Self::with_total(source.progress().total_bytes)
+    }
+
+    pub(crate) fn with_total(total_bytes: Option<u64>) -> Self {
+        if !std::io::stderr().is_terminal() {
+            return Self { bar: ProgressBar::hidden() };
+        }
+        let target = ProgressDrawTarget::stderr_with_hz(8);
+        let (bar, template) = match total_bytes {
+            Some(total) => (
+                ProgressBar::with_draw_target(Some(total), target),
+                "{bar:32} {percent:>3}% {bytes}/{total_bytes} {bytes_per_sec} {eta} left",
+            ),
+            None => (
+                ProgressBar::with_draw_target(None, target),
+                "{spinner} {bytes} {bytes_per_sec} {elapsed}",
+            ),
+        };
+        let style = ProgressStyle::with_template(template);
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        bar.enable_steady_tick(Duration::from_millis(250));
+        Self { bar }
+    }
+
+    pub(crate) fn update(&self, source: &DaySource) {
+        self.bar.set_position(source.progress().done_bytes);
+    }
+
+    pub(crate) fn set(&self, bytes: u64) {
+        self.bar.set_position(bytes);
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// Lines of damage that are printed one by one.
+const DAMAGE_LINES: usize = 10;
+
+/// Says on standard error what was wrong with the bytes, and what that makes of the exit status.
+pub(crate) fn conclude(source: &DaySource, report: &DayReport) -> Status {
+    let name = source.name();
+    for damage in report.damage.first().iter().take(DAMAGE_LINES) {
+        eprintln!("nanotape: {name}: {damage}");
+    }
+    let more = report.damage.total().saturating_sub(DAMAGE_LINES as u64);
+    if more > 0 {
+        eprintln!("nanotape: {name}: and {more} more damaged places");
+    }
+    match (&report.summary.fault, report.summary.end) {
+        (Some(fault), end @ DayEnd::Cut { .. }) => eprintln!("nanotape: {fault}; {end}"),
+        (Some(fault), _) => eprintln!("nanotape: {fault}"),
+        (None, end @ (DayEnd::Cut { .. } | DayEnd::EndOfSession { bytes_follow: true, .. })) => {
+            eprintln!("nanotape: {name}: {end}");
+        }
+        (None, _) => {}
+    }
+    if report.is_good() { Status::Good } else { Status::Bad }
+}
+
+/// Says on standard error which books cannot be trusted. Not an error of the command's: a file
+/// joined in mid-session is legal.
+pub(crate) fn warn_of_taint(source: &DaySource, totals: AnomalyCounts, tainted_stocks: usize) {
+    if !totals.any() {
+        return;
+    }
+    let kinds: Vec<_> = totals.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
+    eprintln!(
+        "nanotape: {}: {} messages did not fit their book ({}); {tainted_stocks} tainted {}",
+        source.name(),
+        totals.total(),
+        kinds.join(", "),
+        if tainted_stocks == 1 { "book" } else { "books" },
+    );
+}
+
+/// An error if a symbol that was asked for is not in the day.
+pub(crate) fn require_symbols(
+    source: &DaySource,
+    filter: &SymbolFilter,
+    directory: &StockDirectory,
+) -> anyhow::Result<()> {
+    let missing: Vec<_> = filter.missing(directory).iter().map(ToString::to_string).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let message = format!("{}: no message names the stock {}", source.name(), missing.join(", "));
+    Err(BadData(message).into())
+}

@@ -1,0 +1,172 @@
+//! Where results go and in which format: standard output or a file that is never overwritten
+//! unasked, and never left half-written under its own name.
+
+use std::{
+    ffi::OsStr,
+    fs::{self, File},
+    io::{self, BufWriter, IsTerminal as _, Write},
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context as _, bail};
+use clap::{Args, ValueEnum};
+use flate2::write::GzEncoder;
+
+#[derive(Args, Debug, Default)]
+pub(crate) struct OutputArguments {
+    /// Write to FILE instead of standard output; the suffix chooses format and compression
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Overwrite FILE if it exists
+    #[arg(long)]
+    pub(crate) force: bool,
+
+    /// Output format [default: by the suffix of FILE, else as each command says]
+    #[arg(long, value_enum)]
+    pub(crate) format: Option<Format>,
+}
+
+/// How results are written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Format {
+    /// Aligned columns for people
+    Text,
+    /// Comma-separated values with a header line
+    Csv,
+    /// One JSON object a line
+    Json,
+}
+
+impl OutputArguments {
+    /// The format asked for, or told by the suffix, or `default`.
+    pub(crate) fn format_or(&self, default: Format) -> anyhow::Result<Format> {
+        if let Some(format) = self.format {
+            return Ok(format);
+        }
+        let Some(path) = self.file() else { return Ok(default) };
+        let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+        let inner = name.strip_suffix(".gz").or(name.strip_suffix(".zst")).unwrap_or(name);
+        match Path::new(inner).extension().and_then(OsStr::to_str) {
+            Some("csv") => Ok(Format::Csv),
+            Some("json" | "jsonl" | "ndjson") => Ok(Format::Json),
+            Some("txt") => Ok(Format::Text),
+            _ if !path.exists() || is_regular(path) => bail!(
+                "{}: the suffix does not tell the format; use .csv, .json or .txt, or --format",
+                path.display()
+            ),
+            _ => Ok(default),
+        }
+    }
+
+    /// For commands that print rows: text on a terminal, CSV into a file or a pipe.
+    pub(crate) fn row_format(&self) -> anyhow::Result<Format> {
+        let terminal = io::stdout().is_terminal();
+        self.format_or(if terminal { Format::Text } else { Format::Csv })
+    }
+
+    /// Opens the output.
+    pub(crate) fn open(&self) -> anyhow::Result<Output> {
+        match self.file() {
+            None => Ok(Output { sink: Sink::Plain(Box::new(io::stdout())), partial: None }),
+            Some(path) => Output::create(path, self.force),
+        }
+    }
+
+    fn file(&self) -> Option<&Path> {
+        self.output.as_deref().filter(|path| *path != Path::new("-"))
+    }
+}
+
+/// An open output. [`Output::finish`] completes it; dropped before that, a file disappears.
+pub(crate) struct Output {
+    sink: Sink,
+    partial: Option<Partial>,
+}
+
+enum Sink {
+    Plain(Box<dyn Write>),
+    Gzip(GzEncoder<BufWriter<File>>),
+    Zstd(zstd::stream::write::Encoder<'static, BufWriter<File>>),
+}
+
+/// A file under a temporary name, in the folder where it will stand.
+struct Partial {
+    temporary: PathBuf,
+    path: PathBuf,
+    finished: bool,
+}
+
+impl Output {
+    /// Creates `path`, compressed if its suffix says so.
+    pub(crate) fn create(path: &Path, force: bool) -> anyhow::Result<Self> {
+        let cannot = || format!("cannot write {}", path.display());
+        if path.exists() && !is_regular(path) {
+            // A device or a pipe: written to as it is.
+            let file = File::options().write(true).open(path).with_context(cannot)?;
+            let sink = Sink::Plain(Box::new(BufWriter::new(file)));
+            return Ok(Self { sink, partial: None });
+        }
+        if path.exists() && !force {
+            bail!("{} exists; use --force to overwrite it", path.display());
+        }
+        let Some(name) = path.file_name() else { bail!("{}: not a file name", path.display()) };
+        let mut temporary_name = OsStr::new(".").to_owned();
+        temporary_name.push(name);
+        temporary_name.push(format!(".{}.partial", std::process::id()));
+        let temporary = path.with_file_name(temporary_name);
+        let file = BufWriter::new(File::create(&temporary).with_context(cannot)?);
+        let partial = Some(Partial { temporary, path: path.to_owned(), finished: false });
+        let sink = match path.extension().and_then(OsStr::to_str) {
+            Some("gz") => Sink::Gzip(GzEncoder::new(file, flate2::Compression::new(6))),
+            Some("zst") => Sink::Zstd(zstd::stream::write::Encoder::new(file, 3)?),
+            _ => Sink::Plain(Box::new(file)),
+        };
+        Ok(Self { sink, partial })
+    }
+
+    /// Writes out everything and gives the file its name.
+    pub(crate) fn finish(mut self) -> io::Result<()> {
+        match self.sink {
+            Sink::Plain(ref mut writer) => writer.flush()?,
+            Sink::Gzip(encoder) => encoder.finish()?.flush()?,
+            Sink::Zstd(encoder) => encoder.finish()?.flush()?,
+        }
+        if let Some(partial) = &mut self.partial {
+            fs::rename(&partial.temporary, &partial.path)?;
+            partial.finished = true;
+        }
+        Ok(())
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.sink {
+            Sink::Plain(writer) => writer.write(bytes),
+            Sink::Gzip(writer) => writer.write(bytes),
+            Sink::Zstd(writer) => writer.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.sink {
+            Sink::Plain(writer) => writer.flush(),
+            Sink::Gzip(writer) => writer.flush(),
+            Sink::Zstd(writer) => writer.flush(),
+        }
+    }
+}
+
+impl Drop for Partial {
+    fn drop(&mut self) {
+        if !self.finished {
+            // Nothing more can be done about a leftover than to leave it.
+            let _ = fs::remove_file(&self.temporary);
+        }
+    }
+}
+
+fn is_regular(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|metadata| metadata.is_file())
+}

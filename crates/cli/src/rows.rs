@@ -1,0 +1,182 @@
+//! Rows of named cells in the three formats. Built for one row a message: a cell is a few bytes
+//! appended to one buffer, which is written out when it is full.
+
+use std::io::{self, Write as _};
+
+use nanotape_types::Price4;
+
+use crate::output::{Format, Output};
+
+/// Bytes that are gathered before they are written.
+const BUFFER_BYTES: usize = 64 << 10;
+
+/// A column and how wide its cells are in text.
+#[derive(Clone, Debug)]
+pub(crate) struct Column {
+    pub(crate) name: String,
+    width: usize,
+    align_left: bool,
+}
+
+impl Column {
+    /// Numbers, flush right.
+    pub(crate) fn number(name: impl Into<String>, width: usize) -> Self {
+        let name = name.into();
+        Self { width: width.max(name.len()), name, align_left: false }
+    }
+
+    /// Words, flush left.
+    pub(crate) fn word(name: impl Into<String>, width: usize) -> Self {
+        Self { align_left: true, ..Self::number(name, width) }
+    }
+}
+
+/// A table that is written row by row, each row cell by cell in the order of the columns.
+pub(crate) struct Rows {
+    output: Output,
+    format: Format,
+    columns: Vec<Column>,
+    next: usize,
+    buffer: Vec<u8>,
+}
+
+impl Rows {
+    pub(crate) fn new(output: Output, format: Format, columns: Vec<Column>) -> Self {
+        let buffer = Vec::with_capacity(BUFFER_BYTES + 4096);
+        let mut rows = Self { output, format, columns, next: 0, buffer };
+        rows.header();
+        rows
+    }
+
+    fn header(&mut self) {
+        if self.format == Format::Json {
+            return;
+        }
+        for index in 0..self.columns.len() {
+            let name = std::mem::take(&mut self.columns[index].name);
+            self.cell(name.as_bytes(), false);
+            self.columns[index].name = name;
+        }
+        self.buffer.push(b'\n');
+        self.next = 0;
+    }
+
+    /// A whole number.
+    pub(crate) fn integer(&mut self, value: u64) {
+        let mut digits = itoa::Buffer::new();
+        self.cell(digits.format(value).as_bytes(), false);
+    }
+
+    /// A number with two decimals.
+    pub(crate) fn decimal(&mut self, value: f64) {
+        self.cell(format!("{value:.2}").as_bytes(), false);
+    }
+
+    /// A price with four decimals.
+    pub(crate) fn price(&mut self, price: Price4) {
+        self.cell(price.write_decimal(&mut [0; 11]).as_bytes(), false);
+    }
+
+    /// Words.
+    pub(crate) fn text(&mut self, text: &str) {
+        self.cell(text.as_bytes(), true);
+    }
+
+    /// Nothing: an empty cell, `null` in JSON.
+    pub(crate) fn absent(&mut self) {
+        let nothing: &[u8] = if self.format == Format::Json { b"null" } else { b"" };
+        self.cell(nothing, false);
+    }
+
+    /// A whole number, or nothing.
+    pub(crate) fn integer_or_absent(&mut self, value: Option<u64>) {
+        match value {
+            Some(value) => self.integer(value),
+            None => self.absent(),
+        }
+    }
+
+    /// Ends the row.
+    pub(crate) fn end_row(&mut self) -> io::Result<()> {
+        debug_assert_eq!(self.next, self.columns.len(), "a cell for every column");
+        self.next = 0;
+        self.buffer.extend_from_slice(if self.format == Format::Json { b"}\n" } else { b"\n" });
+        if self.buffer.len() >= BUFFER_BYTES {
+            self.output.write_all(&self.buffer)?;
+            self.buffer.clear();
+        }
+        Ok(())
+    }
+
+    /// Writes out everything.
+    pub(crate) fn finish(mut self) -> io::Result<()> {
+        self.output.write_all(&self.buffer)?;
+        self.output.finish()
+    }
+
+    fn cell(&mut self, value: &[u8], is_text: bool) {
+        let first = self.next == 0;
+        let column = &self.columns[self.next];
+        let last = self.next + 1 == self.columns.len();
+        self.next += 1;
+        match self.format {
+            Format::Csv => {
+                if !first {
+                    self.buffer.push(b',');
+                }
+                if is_text && value.iter().any(|b| matches!(b, b',' | b'"' | b'\n' | b'\r')) {
+                    quote_csv(&mut self.buffer, value);
+                } else {
+                    self.buffer.extend_from_slice(value);
+                }
+            }
+            Format::Json => {
+                self.buffer.extend_from_slice(if first { b"{\"" } else { b",\"" });
+                self.buffer.extend_from_slice(column.name.as_bytes());
+                self.buffer.extend_from_slice(b"\":");
+                if is_text {
+                    quote_json(&mut self.buffer, value);
+                } else {
+                    self.buffer.extend_from_slice(value);
+                }
+            }
+            Format::Text => {
+                if !first {
+                    self.buffer.extend_from_slice(b"  ");
+                }
+                let padding = column.width.saturating_sub(value.len());
+                if !column.align_left {
+                    self.buffer.extend(std::iter::repeat_n(b' ', padding));
+                }
+                self.buffer.extend_from_slice(value);
+                if column.align_left && !last {
+                    self.buffer.extend(std::iter::repeat_n(b' ', padding));
+                }
+            }
+        }
+    }
+}
+
+fn quote_csv(buffer: &mut Vec<u8>, value: &[u8]) {
+    buffer.push(b'"');
+    for &byte in value {
+        if byte == b'"' {
+            buffer.push(b'"');
+        }
+        buffer.push(byte);
+    }
+    buffer.push(b'"');
+}
+
+/// The texts written here are printable ASCII by the time they arrive; quotes and backslashes are
+/// all there is to escape.
+fn quote_json(buffer: &mut Vec<u8>, value: &[u8]) {
+    buffer.push(b'"');
+    for &byte in value {
+        if matches!(byte, b'"' | b'\\') {
+            buffer.push(b'\\');
+        }
+        buffer.push(byte);
+    }
+    buffer.push(b'"');
+}

@@ -1,0 +1,48 @@
+//! Which stocks a command is asked about.
+
+use nanotape_feed::StockDirectory;
+use nanotape_types::{StockLocate, Symbol};
+
+/// A set of symbols, or all of them.
+#[derive(Debug)]
+pub(crate) struct SymbolFilter {
+    wanted: Vec<Symbol>,
+    /// By locate, once it is decided. Undecided while the symbol is not known.
+    decided: Vec<Option<bool>>,
+}
+
+impl SymbolFilter {
+    /// `wanted` empty: every stock.
+    pub(crate) fn new(wanted: &[Symbol]) -> Self {
+        let decided = if wanted.is_empty() { Vec::new() } else { vec![None; StockLocate::COUNT] };
+        Self { wanted: wanted.to_vec(), decided }
+    }
+
+    #[inline]
+    pub(crate) fn accepts(&mut self, locate: StockLocate, directory: &StockDirectory) -> bool {
+        if self.wanted.is_empty() {
+            return true;
+        }
+        if let Some(decided) = self.decided[locate.index()] {
+            return decided;
+        }
+        let Some(symbol) = directory.symbol(locate) else { return false };
+        let wanted = self.wanted.contains(&symbol);
+        self.decided[locate.index()] = Some(wanted);
+        wanted
+    }
+
+    /// Symbols that were asked for and that no message named.
+    pub(crate) fn missing(&self, directory: &StockDirectory) -> Vec<Symbol> {
+        let absent = |symbol: &&Symbol| directory.locate(**symbol).is_none();
+        self.wanted.iter().filter(absent).copied().collect()
+    }
+}
+
+/// The symbol of a locate, or `#13` where no message told.
+pub(crate) fn symbol_or_locate(directory: &StockDirectory, locate: StockLocate) -> String {
+    match directory.symbol(locate) {
+        Some(symbol) => symbol.to_string(),
+        None => format!("#{locate}"),
+    }
+}
