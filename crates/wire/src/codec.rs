@@ -8,7 +8,11 @@ use crate::{DecodeError, EncodeError};
 /// A one-byte code that its enumeration does not list.
 ///
 /// Only decoding makes one, so that a listed code cannot be dressed up as unknown and compare
-/// unequal to itself.
+/// unequal to itself:
+///
+/// ```compile_fail,E0423
+/// let start = nanotape_wire::codec::UnknownCode(b'O');
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct UnknownCode(u8);
 

@@ -27,3 +27,18 @@ impl From<Side> for BuySellIndicator {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use nanotape_types::WireValue;
+
+    use super::*;
+
+    #[test]
+    fn a_side_is_a_code_and_back() {
+        for side in Side::BOTH {
+            assert_eq!(BuySellIndicator::from(side).side(), Some(side));
+        }
+        assert_eq!(BuySellIndicator::from_be_bytes(*b"b").side(), None);
+    }
+}
