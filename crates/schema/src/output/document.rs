@@ -11,7 +11,8 @@ pub fn document(protocol: &Protocol) -> String {
     let version = &protocol.version;
     let _ = writeln!(out, "<!-- {} -->\n", origin(protocol));
     let _ = writeln!(out, "Version covered: {version}.  ");
-    let _ = writeln!(out, "Specification: {}.\n", protocol.specification);
+    let specification = protocol.specification.trim_end_matches('.');
+    let _ = writeln!(out, "Specification: {specification}.\n");
     out.push_str(
         "Numbers are unsigned and big-endian. Offsets and lengths are in bytes, from the first \
          byte of the message or structure. Types are those of `nanotape-types`; `Maybe<T>` is a \
