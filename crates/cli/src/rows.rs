@@ -63,8 +63,12 @@ impl Rows {
 
     /// A whole number.
     pub(crate) fn integer(&mut self, value: u64) {
-        let mut digits = itoa::Buffer::new();
-        self.cell(digits.format(value).as_bytes(), false);
+        self.cell(itoa::Buffer::new().format(value).as_bytes(), false);
+    }
+
+    /// A whole number that may be negative.
+    pub(crate) fn signed(&mut self, value: i64) {
+        self.cell(itoa::Buffer::new().format(value).as_bytes(), false);
     }
 
     /// A number with two decimals.

@@ -140,7 +140,10 @@ impl DayStatistics {
     pub fn new(clock: Clock) -> Self {
         Self {
             clock,
-            total: StockStatistics::default(),
+            total: StockStatistics {
+                processing_nanos: Histogram::fine(),
+                ..StockStatistics::default()
+            },
             stocks: vec![None; StockLocate::COUNT],
             counted: HashMap::new(),
             began: clock.stamp(),

@@ -1,7 +1,7 @@
 //! `nanotape stats`: rates, volumes, event depth and processing time, per stock and in all.
 
 use clap::Args;
-use nanotape_book::DefaultBooks;
+use nanotape_book::{Anomaly, AnomalyCounts, DefaultBooks};
 use nanotape_clock::Clock;
 use nanotape_plant::{DayStatistics, Plant, StockStatistics};
 use nanotape_trace::Histogram;
@@ -28,7 +28,8 @@ The first row, with symbol *, is all stocks together. Volume is by the specifica
 E + C (printable) + P + Q, less B. Rates are over the windows that had a message. Gaps are between
 exchange timestamps. Event depth is in ticks of 0.01 from the best price of the order's own side
 before the message. Processing time is from a decoded view to an updated book and contains the cost
-of one clock stamp, which the text format states.")]
+of one clock stamp, which the text format states. The last columns count the messages that did not
+fit the stock's book, by kind; text shows the kinds that occurred.")]
 pub(crate) struct StatsArguments {
     #[command(flatten)]
     input: InputArguments,
@@ -59,7 +60,7 @@ pub(crate) fn run(arguments: &StatsArguments) -> anyhow::Result<Status> {
     statistics.finish();
 
     let mut filter = SymbolFilter::new(&arguments.symbols);
-    let directory = plant.directory();
+    let (books, directory) = (plant.books(), plant.directory());
     let mut stocks: Vec<_> =
         statistics.stocks().filter(|(locate, _)| filter.accepts(*locate, directory)).collect();
     stocks.sort_by_key(|(locate, stock)| (std::cmp::Reverse(stock.messages), *locate));
@@ -73,14 +74,21 @@ pub(crate) fn run(arguments: &StatsArguments) -> anyhow::Result<Status> {
     let figures = figures(format == Format::Text);
     let mut columns = vec![Column::word("symbol", 8)];
     columns.extend(figures.iter().map(|figure| Column::number(figure.name, figure.width)));
+    let kinds: Vec<_> = Anomaly::ALL
+        .into_iter()
+        .filter(|&k| format != Format::Text || books.anomalies().of(k) > 0)
+        .collect();
+    columns.extend(kinds.iter().map(|kind| Column::number(kind.name(), 0)));
     let mut rows = Rows::new(output, format, columns);
-    write_row(&mut rows, "*", statistics.total(), &figures)?;
+    let total = (statistics.total(), books.anomalies());
+    write_row(&mut rows, "*", total, &figures, &kinds)?;
     for (locate, stock) in stocks {
-        write_row(&mut rows, &symbol_or_locate(directory, locate), stock, &figures)?;
+        let stock = (stock, books.book(locate).anomalies());
+        write_row(&mut rows, &symbol_or_locate(directory, locate), stock, &figures, &kinds)?;
     }
     rows.finish()?;
     let status = conclude(&source, &report);
-    warn_of_taint(&source, plant.books().anomalies(), plant.books().tainted().count());
+    warn_of_taint(&source, books.anomalies(), books.tainted().count());
     require_symbols(&source, &filter, directory)?;
     Ok(status)
 }
@@ -92,7 +100,9 @@ fn write_day(
     records: u64,
 ) -> std::io::Result<()> {
     let total = statistics.total();
-    writeln!(output, "{records} messages, {} stocks", statistics.stocks().count())?;
+    let stocks = statistics.stocks().count();
+    let noun = if stocks == 1 { "stock" } else { "stocks" };
+    writeln!(output, "{records} messages, {stocks} {noun}")?;
     let quantile = |histogram: &Histogram, q| histogram.quantile(q).unwrap_or(0);
     for (what, histogram) in [
         ("messages per second", total.per_second.counts()),
@@ -127,16 +137,19 @@ fn write_day(
 fn write_row(
     rows: &mut Rows,
     symbol: &str,
-    stock: &StockStatistics,
+    (stock, anomalies): (&StockStatistics, AnomalyCounts),
     figures: &[Figure],
+    kinds: &[Anomaly],
 ) -> std::io::Result<()> {
     rows.text(symbol);
     for figure in figures {
         match (figure.value)(stock) {
-            Some(value) if value < 0 => rows.text(&value.to_string()),
-            Some(value) => rows.integer(value as u64),
+            Some(value) => rows.signed(value),
             None => rows.absent(),
         }
+    }
+    for &kind in kinds {
+        rows.integer(u64::from(anomalies.of(kind)));
     }
     rows.end_row()
 }
