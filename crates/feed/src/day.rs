@@ -11,7 +11,10 @@
 
 use core::{fmt, ops::ControlFlow};
 
-use nanotape_wire::itch50::{self, Message};
+use nanotape_wire::{
+    framing::binary_file::{LENGTH_BYTES, Records},
+    itch50::{self, Message},
+};
 
 use crate::{
     Block, Damage, DaySource, SourceError,
@@ -116,21 +119,17 @@ impl DayDecoder {
     pub fn decode(&mut self, block: Block<'_>, handler: &mut impl DayHandler) -> Step {
         let mut used_bytes = 0;
         loop {
-            let rest = &block.bytes[used_bytes..];
-            let offset = block.offset + used_bytes as u64;
-            if let Some(record) = whole_record(rest)
-                && self.lost_since.is_none()
-                && let Ok(message) = Message::decode(record)
-                && !matches!(message, Message::Unknown(_))
-            {
-                self.records += 1;
-                used_bytes += 2 + record.len();
-                let position = Position { number: self.records, offset };
-                if handler.message(position, message).is_break() {
+            if self.lost_since.is_none() {
+                let rest =
+                    Records::new(&block.bytes[used_bytes..], block.offset + used_bytes as u64);
+                let (regular_bytes, flow) = self.regular(rest, handler);
+                used_bytes += regular_bytes;
+                if flow.is_break() {
                     return Step { used_bytes, end: Some(DayEnd::Stopped) };
                 }
-                continue;
             }
+            let rest = &block.bytes[used_bytes..];
+            let offset = block.offset + used_bytes as u64;
             match self.irregular(rest, offset, block.is_last, handler) {
                 Irregular::Used(bytes) => used_bytes += bytes,
                 Irregular::NeedMore => return Step { used_bytes, end: None },
@@ -139,6 +138,30 @@ impl DayDecoder {
                 }
             }
         }
+    }
+
+    /// Whole records of known types and their lengths: all of a good day. Gives how many bytes
+    /// they take.
+    #[inline]
+    fn regular(
+        &mut self,
+        records: Records<'_>,
+        handler: &mut impl DayHandler,
+    ) -> (usize, ControlFlow<()>) {
+        let mut used_bytes = 0;
+        for record in records {
+            let Ok(message) = Message::decode(record.bytes) else { break };
+            if matches!(message, Message::Unknown(_)) {
+                break;
+            }
+            self.records += 1;
+            used_bytes += LENGTH_BYTES + record.bytes.len();
+            let position = Position { number: self.records, offset: record.offset };
+            if handler.message(position, message).is_break() {
+                return (used_bytes, ControlFlow::Break(()));
+            }
+        }
+        (used_bytes, ControlFlow::Continue(()))
     }
 
     /// Everything but a whole record of a known type and its length.
@@ -281,12 +304,6 @@ enum Irregular {
 fn cut(offset: u64, needed_bytes: u64, present_bytes: usize) -> Irregular {
     let present_bytes = present_bytes as u64;
     Irregular::End(DayEnd::Cut { offset, needed_bytes, present_bytes }, 0)
-}
-
-#[inline]
-fn whole_record(bytes: &[u8]) -> Option<&[u8]> {
-    let (length, body) = bytes.split_first_chunk::<2>()?;
-    body.get(..usize::from(u16::from_be_bytes(*length)))
 }
 
 /// How reading a day went.
