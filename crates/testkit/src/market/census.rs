@@ -131,7 +131,8 @@ impl Mix {
                     let horizon = horizon.saturating_sub(self.closing_imbalances).max(1);
                     ((left - late * quota) / horizon as f64).clamp(0.0, 0.5)
                 }
-                Phase::AfterClose => (left / horizon.max(1) as f64).min(0.05),
+                // Early rather than evenly: towards the end every slot is needed for deletes.
+                Phase::AfterClose => (3.0 * left / horizon.max(1) as f64).min(0.05),
             };
             self.cumulative[kind] = sum;
         }

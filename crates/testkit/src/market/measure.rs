@@ -26,6 +26,7 @@ pub use figures::Figure;
 /// A gap between messages below this many nanoseconds is short.
 const SHORT_GAP: u64 = 300;
 const MILLISECOND: u64 = 1_000_000;
+const HALF_HOUR: u64 = 1_800_000 * MILLISECOND;
 const NOON: u64 = NanosSinceMidnight::from_hms(12, 0, 0).get();
 const SYSTEM_HOURS: u64 = NanosSinceMidnight::from_hms(4, 0, 0).get();
 
@@ -63,6 +64,8 @@ pub struct Measurement {
     last_time: u64,
     short_gaps: u64,
     gaps: u64,
+    /// Messages in each half hour since midnight; what is later is in the last.
+    per_half_hour: [u64; 48],
     per_millisecond: Peak,
     per_ten_milliseconds: Peak,
     live_peak: u64,
@@ -112,6 +115,7 @@ impl Default for Measurement {
             last_time: 0,
             short_gaps: 0,
             gaps: 0,
+            per_half_hour: [0; 48],
             per_millisecond: Peak::new(MILLISECOND),
             per_ten_milliseconds: Peak::new(10 * MILLISECOND),
             live_peak: 0,
@@ -191,6 +195,7 @@ impl Measurement {
             self.short_gaps += u64::from(time.saturating_sub(self.last_time) < SHORT_GAP);
         }
         self.last_time = time;
+        self.per_half_hour[((time / HALF_HOUR) as usize).min(47)] += 1;
         self.per_millisecond.count(time);
         self.per_ten_milliseconds.count(time);
     }

@@ -19,12 +19,12 @@ use super::{
 /// These are the distances of orders as they are placed. With what deletes, executions and moving
 /// prices make of them, all messages together come to the figures that the measurement checks.
 const DEPTHS: &[(f64, u64, u64)] = &[
-    (0.360, 0, 0),
-    (0.540, 1, 1),
-    (0.750, 2, 6),
-    (0.900, 7, 14),
-    (0.990, 15, 203),
-    (0.999, 204, 2_135),
+    (0.375, 0, 0),
+    (0.553, 1, 1),
+    (0.729, 2, 6),
+    (0.893, 7, 14),
+    (0.987, 15, 203),
+    (0.998_45, 204, 2_135),
     (1.000, 2_136, 20_000),
 ];
 
@@ -40,39 +40,48 @@ const GAP_MAX: u32 = 8 * TICK;
 /// Chance that an order betters the inside although there is no gap.
 const INSIDE_SPREAD: f64 = 0.02;
 
-/// Chance that the fair price moves a tick before a message.
-const FAIR_MOVES: f64 = 0.02;
+/// How many ticks the fair price moves in a day, up and down together. That does not depend on the
+/// number of messages, or orders would be left behind further in larger days.
+const FAIR_MOVES: f64 = 1_000.0;
+/// The most likely that a move is before a message.
+const FAIR_MOVES_MAX: f64 = 0.03;
 
 /// The fair price of one stock.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Fair(u32);
+pub(super) struct Fair {
+    price: u32,
+    /// Chance of a move of a tick before a message.
+    moves: f64,
+}
 
 impl Fair {
-    pub(super) fn new(listing: &Listing) -> Self {
-        Self(listing.base_price)
+    /// The price before the day, for a stock that will have about this many messages.
+    pub(super) fn new(listing: &Listing, messages: f64) -> Self {
+        let moves = (FAIR_MOVES / messages.max(1.0)).min(FAIR_MOVES_MAX);
+        Self { price: listing.base_price, moves }
     }
 
     pub(super) fn price(self) -> u32 {
-        self.0
+        self.price
     }
 
     /// Perhaps moves a tick, the more likely back to the base price the further away.
     pub(super) fn wander(&mut self, listing: &Listing, rng: &mut Rng) {
-        if !rng.chance(FAIR_MOVES) {
+        if !rng.chance(self.moves) {
             return;
         }
         let base = f64::from(listing.base_price);
-        let up = 0.5 + (base - f64::from(self.0)) / base * 8.0;
+        let up = 0.5 + (base - f64::from(self.price)) / base * 8.0;
         if rng.chance(up.clamp(0.1, 0.9)) {
-            self.0 += TICK;
+            self.price += TICK;
         } else {
-            self.0 -= TICK;
+            self.price -= TICK;
         }
     }
 
     /// Where the best price of a side should be.
     pub(super) fn nominal(self, side: Side, listing: &Listing) -> u32 {
-        let bid = self.0.saturating_sub((listing.spread / 2).div_ceil(TICK) * TICK).max(TICK);
+        let bid = self.price.saturating_sub((listing.spread / 2).div_ceil(TICK) * TICK).max(TICK);
         match side {
             Side::Buy => bid,
             Side::Sell => bid + listing.spread,

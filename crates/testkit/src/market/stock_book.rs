@@ -224,7 +224,15 @@ impl StockBook {
         if span == 0 {
             return None;
         }
-        let back = if rng.chance(recent) { rng.log_uniform(1, span) - 1 } else { rng.below(span) };
+        // One of the last few, any with the newer ones likelier, or any at all.
+        let uniform = rng.unit();
+        let back = if uniform < recent * 0.6 {
+            rng.log_uniform(1, span.min(6)) - 1
+        } else if uniform < recent {
+            rng.log_uniform(1, span) - 1
+        } else {
+            rng.below(span)
+        };
         self.by_age(back as usize)
     }
 
