@@ -1,0 +1,38 @@
+//! Any bytes as a day, through the validator and both book structures: no panic, and they agree.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use nanotape_book::{DefaultBooks, OrderStore as _, PlainBooks};
+use nanotape_feed::DaySource;
+use nanotape_plant::{Plant, Validator};
+use nanotape_types::{Side, StockLocate};
+
+fuzz_target!(|bytes: &[u8]| through_the_books(bytes));
+
+/// Both structures say the same of any stream, and what is in the levels is in the orders.
+fn through_the_books(bytes: &[u8]) {
+    let mut source = DaySource::memory("input", bytes.to_vec());
+    let mut plant = Plant::new(DefaultBooks::with_capacity(1));
+    let mut validator = Validator::default();
+    let report = plant.run(&mut source, &mut validator, |_| ()).unwrap();
+    validator.finish(&plant, &report);
+    let mut source = DaySource::memory("input", bytes.to_vec());
+    let mut plain = Plant::new(PlainBooks::with_capacity(1));
+    plain.run(&mut source, &mut (), |_| ()).unwrap();
+    assert_eq!(plant.books().anomalies(), plain.books().anomalies());
+    assert_eq!(plant.books().orders().len(), plain.books().orders().len());
+    let mut shares = 0u128;
+    for (reference, order) in plant.books().orders().iter() {
+        shares += u128::from(order.shares.get());
+        assert_eq!(plain.books().order(reference), Some(order));
+    }
+    let mut in_levels = 0u128;
+    for locate in (0..=u16::MAX).map(StockLocate::new) {
+        let (book, other) = (plant.books().book(locate), plain.books().book(locate));
+        for side in Side::BOTH {
+            assert!(book.depth(side).eq(other.depth(side)));
+            in_levels += u128::from(book.total_shares(side).get());
+        }
+    }
+    assert_eq!(in_levels, shares);
+}

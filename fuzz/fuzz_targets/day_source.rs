@@ -1,0 +1,26 @@
+//! Every way into the file reader on any bytes: what is not compressed gives the same through a pipe
+//! as from memory, what claims to be compressed may only fail.
+#![no_main]
+
+mod seen;
+
+use libfuzzer_sys::fuzz_target;
+use nanotape_feed::{Compression, DaySource, DaySummary, read_day};
+use seen::Seen;
+
+fuzz_target!(|bytes: &[u8]| {
+    let input = std::io::Cursor::new(bytes.to_vec());
+    let (seen, summary) = read(DaySource::stream("input".into(), input, None).unwrap());
+    if Compression::of(bytes) == Compression::None {
+        assert!(summary.fault.is_none());
+        let (expected, whole) = read(DaySource::memory("input", bytes.to_vec()));
+        assert_eq!(seen, expected);
+        assert_eq!((summary.end, summary.bytes), (whole.end, whole.bytes));
+    }
+});
+
+fn read(mut source: DaySource) -> (Seen, DaySummary) {
+    let mut seen = Seen::default();
+    let summary = read_day(&mut source, &mut seen, |_| ()).unwrap();
+    (seen, summary)
+}

@@ -1,0 +1,23 @@
+//! A handler that writes down everything it is told, to be compared.
+
+use std::ops::ControlFlow;
+
+use nanotape_feed::{Damage, DayHandler, Position};
+use nanotape_wire::itch50::Message;
+
+#[derive(Default, PartialEq, Debug)]
+pub struct Seen {
+    pub messages: Vec<(Position, Vec<u8>)>,
+    pub damage: Vec<Damage>,
+}
+
+impl DayHandler for Seen {
+    fn message(&mut self, position: Position, message: Message<'_>) -> ControlFlow<()> {
+        self.messages.push((position, message.as_bytes().to_vec()));
+        ControlFlow::Continue(())
+    }
+
+    fn damage(&mut self, damage: Damage) {
+        self.damage.push(damage);
+    }
+}
