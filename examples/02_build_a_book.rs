@@ -1,0 +1,99 @@
+//! Build order books: you will see the busiest stock's book at noon, five levels on each side, and
+//! who stands in the queue at its best bid.
+//!
+//!     cargo run --release -p nanotape-examples --example 02_build_a_book [FILE [SYMBOL]]
+//!
+//! FILE is an ITCH 5.0 day, plain, gzip or zstd. Without it, a small synthetic day is used.
+
+use std::{error::Error, ops::ControlFlow, path::Path};
+
+use nanotape_book::DefaultBooks;
+use nanotape_feed::{DaySource, Position};
+use nanotape_plant::{Applied, Observer, Plant};
+use nanotape_testkit::market::{Market, MarketConfig};
+use nanotape_types::{NanosSinceMidnight, Side, StockLocate, Symbol};
+use nanotape_wire::itch50::Message;
+
+const NOON: NanosSinceMidnight = NanosSinceMidnight::from_hms(12, 0, 0);
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let mut source = match arguments.next() {
+        Some(path) => DaySource::open(Path::new(&path))?,
+        None => DaySource::memory("a synthetic day", small_day()?),
+    };
+    let symbol: Option<Symbol> = arguments.next().map(|text| text.parse()).transpose()?;
+
+    // A plant decodes each message, applies it to the books of all stocks, and tells an observer.
+    let mut plant = Plant::new(DefaultBooks::with_capacity(1 << 16));
+    let mut morning = Morning { messages: vec![0; StockLocate::COUNT] };
+    let report = plant.run(&mut source, &mut morning, |_| ())?;
+    println!("{}: {} messages, then {}", source.name(), report.summary.records, report.summary.end);
+
+    let locate = match symbol {
+        Some(symbol) => plant.directory().locate(symbol).ok_or("no such stock in this day")?,
+        None => morning.busiest(),
+    };
+    let name = plant.directory().symbol(locate).ok_or("the stock has no name")?;
+    let book = plant.books().book(locate);
+    println!("\n{name} at noon: {:?}", book.inside().condition());
+    for side in Side::BOTH {
+        println!("  {:<4} {:>12} {:>8} {:>6}", side.quote_name(), "price", "shares", "orders");
+        for level in book.depth(side).take(5) {
+            println!("       {:>12} {:>8} {:>6}", level.price, level.shares, level.orders);
+        }
+    }
+    if let Some(bid) = book.best(Side::Buy) {
+        println!("\nqueue at {}, next to be executed first", bid.price);
+        for order in plant.books().queue(locate, Side::Buy, bid.price) {
+            let position = plant.books().queue_position(order.reference).unwrap_or_default();
+            let (reference, shares, ahead) = (order.reference, order.shares, position.shares_ahead);
+            println!("  order {reference:>8}: {shares:>6} shares, {ahead:>6} ahead");
+        }
+    }
+    // A book that an event did not fit is kept, and says that it cannot be trusted.
+    println!("\ntainted: {}", if book.is_tainted() { "yes" } else { "no" });
+    Ok(())
+}
+
+/// Counts messages, and ends the run at noon.
+struct Morning {
+    messages: Vec<u64>,
+}
+
+impl Observer<DefaultBooks> for Morning {
+    fn admit(&mut self, message: &Message<'_>) -> ControlFlow<()> {
+        match message.timestamp() {
+            Some(time) if time > NOON => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        }
+    }
+
+    fn after(
+        &mut self,
+        _: &Plant<DefaultBooks>,
+        _: Position,
+        message: &Message<'_>,
+        _: Applied,
+    ) -> ControlFlow<()> {
+        if let Some(locate) = message.stock_locate() {
+            self.messages[locate.index()] += 1;
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+impl Morning {
+    fn busiest(&self) -> StockLocate {
+        let stocks = (1..=u16::MAX).map(StockLocate::new);
+        stocks.max_by_key(|locate| self.messages[locate.index()]).unwrap_or_default()
+    }
+}
+
+/// 20,000 messages about 50 stocks, the same on every machine.
+fn small_day() -> Result<Vec<u8>, Box<dyn Error>> {
+    let config = MarketConfig { messages: 20_000, symbols: 50, ..MarketConfig::default() };
+    let mut bytes = Vec::new();
+    Market::new(config)?.write_to(&mut bytes)?;
+    Ok(bytes)
+}
