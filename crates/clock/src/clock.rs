@@ -1,4 +1,5 @@
 //! Stamps and the way from them to nanoseconds.
+#![expect(clippy::disallowed_methods, reason = "this is the place that reads time")]
 
 use core::fmt;
 use std::time::{Duration, Instant};
