@@ -1,0 +1,35 @@
+# The menu. Logic is in Rust: cargo xtask --help.
+
+# List the verbs
+default:
+    @just --list
+
+# Format, lints and the habits of the repository
+check:
+    cargo fmt --all --check
+    cargo clippy --workspace --all-targets --locked -- -D warnings
+    cargo xtask tidy
+
+# Every test; needs no network
+test:
+    cargo test --workspace --locked
+
+# Write what is derived from schema/; `just gen --check` only looks
+gen *ARGUMENTS:
+    cargo xtask gen {{ARGUMENTS}}
+
+# Fuzz one target, or all, for so many seconds each
+fuzz TARGET="all" SECONDS="60":
+    cargo xtask fuzz {{TARGET}} {{SECONDS}}
+
+# Build the documentation; warnings are errors
+docs:
+    RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
+
+# The main job on an embedded synthetic day
+demo:
+    cargo run --release --locked
+
+# What a change must pass
+all:
+    .ci/run
