@@ -68,7 +68,10 @@ impl OutputArguments {
     /// Opens the output.
     pub(crate) fn open(&self) -> anyhow::Result<Output> {
         match self.file() {
-            None => Ok(Output { sink: Sink::Plain(Box::new(io::stdout())), partial: None }),
+            None => {
+                let sink = Sink::Plain(Box::new(io::stdout()));
+                Ok(Output { name: "standard output".to_owned(), sink, partial: None })
+            }
             Some(path) => Output::create(path, self.force),
         }
     }
@@ -80,6 +83,8 @@ impl OutputArguments {
 
 /// An open output. [`Output::finish`] completes it; dropped before that, a file disappears.
 pub(crate) struct Output {
+    /// What it is called in messages.
+    name: String,
     sink: Sink,
     partial: Option<Partial>,
 }
@@ -100,19 +105,22 @@ struct Partial {
 impl Output {
     /// Creates `path`, compressed if its suffix says so.
     pub(crate) fn create(path: &Path, force: bool) -> anyhow::Result<Self> {
-        let cannot = || format!("cannot write {}", path.display());
+        let name = path.display().to_string();
+        let cannot = || format!("cannot write {name}");
         if path.exists() && !is_regular(path) {
             // A device or a pipe: written to as it is.
             let file = File::options().write(true).open(path).with_context(cannot)?;
             let sink = Sink::Plain(Box::new(BufWriter::new(file)));
-            return Ok(Self { sink, partial: None });
+            return Ok(Self { name, sink, partial: None });
         }
         if path.exists() && !force {
             bail!("{} exists; use --force to overwrite it", path.display());
         }
-        let Some(name) = path.file_name() else { bail!("{}: not a file name", path.display()) };
+        let Some(file_name) = path.file_name() else {
+            bail!("{}: not a file name", path.display())
+        };
         let mut temporary_name = OsStr::new(".").to_owned();
-        temporary_name.push(name);
+        temporary_name.push(file_name);
         temporary_name.push(format!(".{}.partial", std::process::id()));
         let temporary = path.with_file_name(temporary_name);
         let file = BufWriter::new(File::create(&temporary).with_context(cannot)?);
@@ -122,40 +130,51 @@ impl Output {
             Some("zst") => Sink::Zstd(zstd::stream::write::Encoder::new(file, 3)?),
             _ => Sink::Plain(Box::new(file)),
         };
-        Ok(Self { sink, partial })
+        Ok(Self { name, sink, partial })
     }
 
     /// Writes out everything and gives the file its name.
-    pub(crate) fn finish(mut self) -> io::Result<()> {
-        match self.sink {
-            Sink::Plain(ref mut writer) => writer.flush()?,
-            Sink::Gzip(encoder) => encoder.finish()?.flush()?,
-            Sink::Zstd(encoder) => encoder.finish()?.flush()?,
-        }
-        if let Some(partial) = &mut self.partial {
-            fs::rename(&partial.temporary, &partial.path)?;
-            partial.finished = true;
-        }
-        Ok(())
+    pub(crate) fn finish(self) -> io::Result<()> {
+        let Self { name, sink, mut partial } = self;
+        let complete = || -> io::Result<()> {
+            match sink {
+                Sink::Plain(mut writer) => writer.flush()?,
+                Sink::Gzip(encoder) => encoder.finish()?.flush()?,
+                Sink::Zstd(encoder) => encoder.finish()?.flush()?,
+            }
+            if let Some(partial) = &mut partial {
+                fs::rename(&partial.temporary, &partial.path)?;
+                partial.finished = true;
+            }
+            Ok(())
+        };
+        complete().map_err(|error| named(&name, &error))
     }
 }
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match &mut self.sink {
+        let written = match &mut self.sink {
             Sink::Plain(writer) => writer.write(bytes),
             Sink::Gzip(writer) => writer.write(bytes),
             Sink::Zstd(writer) => writer.write(bytes),
-        }
+        };
+        written.map_err(|error| named(&self.name, &error))
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        match &mut self.sink {
+        let flushed = match &mut self.sink {
             Sink::Plain(writer) => writer.flush(),
             Sink::Gzip(writer) => writer.flush(),
             Sink::Zstd(writer) => writer.flush(),
-        }
+        };
+        flushed.map_err(|error| named(&self.name, &error))
     }
+}
+
+/// The same error, of the same kind, with the name of what could not be written.
+fn named(name: &str, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("cannot write {name}: {error}"))
 }
 
 impl Drop for Partial {

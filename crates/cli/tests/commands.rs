@@ -255,6 +255,13 @@ fn wrong_usage_and_missing_things_are_told_apart() {
         (vec!["inside", &day, "--format", "xml"], 2, "invalid value 'xml'"),
         (vec!["synth", "-o", "-", "--messages", "10"], 2, "10 messages are too few"),
         (vec!["synth", "-o", &day], 2, "use --force to overwrite"),
+        (vec!["synth", "-o", "/dev/full"], 2, "cannot write /dev/full: No space left on device"),
+        (vec!["inspect", &day, "-o", "/dev/full"], 2, "cannot write /dev/full: No space left"),
+        (
+            vec!["inspect", &day, "-o", "no/such/folder/a.txt"],
+            2,
+            "cannot write no/such/folder/a.txt",
+        ),
     ] {
         let ran = nanotape(&arguments);
         assert_eq!(ran.status, status, "{arguments:?}: {}", ran.stderr);

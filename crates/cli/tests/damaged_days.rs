@@ -63,8 +63,8 @@ fn a_flipped_length_costs_nothing_and_a_flipped_type_one_message() {
     let day = folder.day(20_000, 20);
     let good = fs::read(&day).unwrap();
     let whole = nanotape(["inspect", &day, "--format", "csv"]).stdout;
-    let adds = whole.lines().filter(|row| row.split(',').nth(2) == Some("A"));
-    let add = adds.skip(500).next().unwrap();
+    let mut adds = whole.lines().filter(|row| row.split(',').nth(2) == Some("A"));
+    let add = adds.nth(500).unwrap();
     let offset: usize = add.split(',').nth(1).unwrap().parse().unwrap();
 
     let mut bytes = good.clone();

@@ -17,10 +17,7 @@ use nanotape_types::StockLocate;
 use nanotape_wire::itch50::Message;
 
 use crate::{
-    commands::{
-        ORDERS,
-        synth::{BYTES_PER_MESSAGE, MarketArguments},
-    },
+    commands::synth::{BYTES_PER_MESSAGE, MarketArguments},
     input::{Progress, conclude},
     output::{Format, Output, OutputArguments},
     rows::{Column, Rows},
@@ -46,6 +43,9 @@ pub(crate) struct DemoArguments {
     output: OutputArguments,
 }
 
+/// A synthetic day has at most about one live order for so many of its messages.
+const MESSAGES_PER_LIVE_ORDER: u64 = 20;
+
 /// Stocks in the table of the busiest.
 const BUSIEST: usize = 10;
 
@@ -56,7 +56,8 @@ pub(crate) fn run(arguments: &DemoArguments) -> anyhow::Result<Status> {
     let (day, making_nanos) = timed(&clock, || make_day(arguments.market));
     let day = Arc::new(day?);
 
-    let mut plant = Plant::new(DefaultBooks::with_capacity(ORDERS));
+    let orders = arguments.market.config().messages / MESSAGES_PER_LIVE_ORDER;
+    let mut plant = Plant::new(DefaultBooks::with_capacity(usize::try_from(orders)?));
     let mut tally = Tally::default();
     let mut source = DaySource::memory("the synthetic day", Arc::clone(&day));
     let (report, running_nanos) = timed(&clock, || plant.run(&mut source, &mut tally, |_| ()));

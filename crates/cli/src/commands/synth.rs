@@ -2,7 +2,6 @@
 
 use std::{io::Write as _, path::PathBuf};
 
-use anyhow::Context as _;
 use clap::Args;
 use nanotape_testkit::market::{Market, MarketConfig, TradeDate};
 
@@ -76,12 +75,11 @@ pub(crate) fn run(arguments: &SynthArguments) -> anyhow::Result<Status> {
         OutputArguments { output: Some(path.clone()), force: arguments.force, format: None };
     let mut output = output.open()?;
     let progress = Progress::with_total(Some(arguments.market.messages * BYTES_PER_MESSAGE));
-    let cannot = || format!("cannot write {}", path.display());
     let (mut buffer, mut written) = (Vec::new(), 0);
     loop {
         buffer.clear();
         let more = market.fill(&mut buffer);
-        output.write_all(&buffer).with_context(cannot)?;
+        output.write_all(&buffer)?;
         written += buffer.len() as u64;
         progress.set(written);
         if !more {
@@ -89,6 +87,6 @@ pub(crate) fn run(arguments: &SynthArguments) -> anyhow::Result<Status> {
         }
     }
     drop(progress);
-    output.finish().with_context(cannot)?;
+    output.finish()?;
     Ok(Status::Good)
 }
