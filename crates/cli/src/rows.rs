@@ -1,7 +1,10 @@
 //! Rows of named cells in the three formats. Built for one row a message: a cell is a few bytes
 //! appended to one buffer, which is written out when it is full.
 
-use std::io::{self, Write as _};
+use std::{
+    fmt::{self, Write as _},
+    io::{self, Write as _},
+};
 
 use nanotape_types::Price4;
 
@@ -38,12 +41,14 @@ pub(crate) struct Rows {
     columns: Vec<Column>,
     next: usize,
     buffer: Vec<u8>,
+    /// The word of one cell, kept for its memory.
+    word: String,
 }
 
 impl Rows {
     pub(crate) fn new(output: Output, format: Format, columns: Vec<Column>) -> Self {
         let buffer = Vec::with_capacity(BUFFER_BYTES + 4096);
-        let mut rows = Self { output, format, columns, next: 0, buffer };
+        let mut rows = Self { output, format, columns, next: 0, buffer, word: String::new() };
         rows.header();
         rows
     }
@@ -82,8 +87,13 @@ impl Rows {
     }
 
     /// Words.
-    pub(crate) fn text(&mut self, text: &str) {
-        self.cell(text.as_bytes(), true);
+    pub(crate) fn text(&mut self, text: impl fmt::Display) {
+        let mut word = std::mem::take(&mut self.word);
+        word.clear();
+        // Writing to a string cannot fail.
+        let _ = write!(word, "{text}");
+        self.cell(word.as_bytes(), true);
+        self.word = word;
     }
 
     /// Nothing: an empty cell, `null` in JSON.

@@ -1,5 +1,7 @@
 //! Which stocks a command is asked about.
 
+use std::fmt;
+
 use nanotape_feed::StockDirectory;
 use nanotape_types::{StockLocate, Symbol};
 
@@ -39,10 +41,24 @@ impl SymbolFilter {
     }
 }
 
-/// The symbol of a locate, or `#13` where no message told.
-pub(crate) fn symbol_or_locate(directory: &StockDirectory, locate: StockLocate) -> String {
-    match directory.symbol(locate) {
-        Some(symbol) => symbol.to_string(),
-        None => format!("#{locate}"),
+/// The symbol of a locate, or `#13` where no message told. Prints without allocating, for those who
+/// print one a row.
+pub(crate) fn symbol_or_locate(directory: &StockDirectory, locate: StockLocate) -> StockName {
+    StockName { symbol: directory.symbol(locate), locate }
+}
+
+/// What a stock is called in output.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StockName {
+    symbol: Option<Symbol>,
+    locate: StockLocate,
+}
+
+impl fmt::Display for StockName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.symbol {
+            Some(symbol) => symbol.fmt(f),
+            None => write!(f, "#{}", self.locate),
+        }
     }
 }

@@ -262,7 +262,7 @@ impl Demonstration {
             writeln!(
                 out,
                 "  {:<8} {:>10} {:>6.2}% {:>15}",
-                symbol_or_locate(plant.directory(), locate),
+                symbol_or_locate(plant.directory(), locate).to_string(),
                 grouped(messages(locate)),
                 100.0 * messages(locate) as f64 / self.messages().max(1) as f64,
                 grouped(self.tally.inside_changes[locate.index()]),

@@ -90,7 +90,7 @@ impl Observer<DefaultBooks> for Insides {
             return ControlFlow::Continue(());
         }
         self.rows.integer_or_absent(message.timestamp().map(|timestamp| timestamp.get()));
-        self.rows.text(&symbol_or_locate(plant.directory(), locate));
+        self.rows.text(symbol_or_locate(plant.directory(), locate));
         self.write(plant.books().book(locate).inside());
         if let Err(error) = self.rows.end_row() {
             self.error = Some(error);

@@ -199,12 +199,12 @@ impl Inspection<'_> {
                 let _ = message.write_text(line);
                 rows.integer(number);
                 rows.integer(offset);
-                rows.text(&message.tag().escape_ascii().to_string());
+                rows.text(message.tag().escape_ascii());
                 rows.integer_or_absent(message.timestamp().map(|time| time.get()));
                 match (message.stock(), message.stock_locate()) {
-                    (Some(stock), _) => rows.text(&stock.to_string()),
+                    (Some(stock), _) => rows.text(stock),
                     (None, Some(locate)) if locate.get() != 0 => {
-                        rows.text(&symbol_or_locate(&self.directory, locate));
+                        rows.text(symbol_or_locate(&self.directory, locate));
                     }
                     _ => rows.absent(),
                 }

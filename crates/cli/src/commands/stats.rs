@@ -84,7 +84,7 @@ pub(crate) fn run(arguments: &StatsArguments) -> anyhow::Result<Status> {
     write_row(&mut rows, "*", total, &figures, &kinds)?;
     for (locate, stock) in stocks {
         let stock = (stock, books.book(locate).anomalies());
-        write_row(&mut rows, &symbol_or_locate(directory, locate), stock, &figures, &kinds)?;
+        write_row(&mut rows, symbol_or_locate(directory, locate), stock, &figures, &kinds)?;
     }
     rows.finish()?;
     let status = conclude(&source, &report);
@@ -136,7 +136,7 @@ fn write_day(
 
 fn write_row(
     rows: &mut Rows,
-    symbol: &str,
+    symbol: impl std::fmt::Display,
     (stock, anomalies): (&StockStatistics, AnomalyCounts),
     figures: &[Figure],
     kinds: &[Anomaly],
