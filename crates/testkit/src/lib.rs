@@ -4,6 +4,7 @@
 //! else here exists to be compared with.
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "strategies")]
 pub mod generated;
 pub mod market;
 pub mod naive;
