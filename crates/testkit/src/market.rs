@@ -17,7 +17,7 @@
 //! The same configuration gives the same bytes on every machine: one generator with our own
 //! sampling, integers and IEEE arithmetic only, and no order of iteration left to chance.
 //!
-//! Bounds: memory follows the live orders, about 4 % of the messages at 32 bytes each, plus a
+//! Bounds: memory follows the live orders, about 4 % of the messages at some 50 bytes each, plus a
 //! fixed programme of some entries a stock. Time is constant a message.
 //!
 //! ```

@@ -35,8 +35,8 @@ const fn clock(hour: u32, minute: u32, second: u32) -> f64 {
     (hour * 3600 + minute * 60 + second) as f64
 }
 
-/// How busy the day is: messages a second, up to a common factor. The sum over the day is about
-/// 3.1 million, so at that size these are messages a second indeed.
+/// How busy the day is: messages a second, up to a common factor. The sum over the day is a little
+/// over 3 million, so at that size these are messages a second indeed.
 const ACTIVITY: Knots = &[
     (clock(4, 0, 0), 2.0),
     (clock(7, 0, 0), 3.0),
