@@ -59,7 +59,7 @@ impl Observer<DefaultBooks> for AgainstNaive {
             assert!(depth.eq(book.depth(side)), "message {}", position.number);
         }
         if let BookEvent::Add { reference, .. } = event
-            && position.number % 512 == 0
+            && position.number.is_multiple_of(512)
         {
             let found = plant.books().queue_position(reference).unwrap();
             let ahead = (found.orders_ahead, found.shares_ahead);
