@@ -1,13 +1,11 @@
 //! `cargo xtask gen`: which files are derived from which schema, and whether they are fresh.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::ExitCode,
-};
+use std::{fs, path::Path, process::ExitCode};
 
 use anyhow::{Context, Result};
 use nanotape_schema::{Protocol, code, document, fuzz_target, read, strategies};
+
+use crate::root;
 
 /// One derived file: where it belongs, from the repository root, and what must be in it.
 struct Derived {
@@ -44,11 +42,6 @@ pub(crate) fn check() -> Result<ExitCode> {
     }
     println!("run: cargo xtask gen");
     Ok(ExitCode::from(1))
-}
-
-/// The repository root, wherever cargo was called from.
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
 fn stale(root: &Path) -> Result<Vec<Derived>> {

@@ -1,14 +1,23 @@
 //! Repository chores: `cargo xtask <command>`.
+#![forbid(unsafe_code)]
 
+mod fuzz;
 mod r#gen;
+mod tidy;
 
-use std::process::ExitCode;
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 const USAGE: &str = "\
 usage: cargo xtask <command>
 
   gen            write everything that is derived from schema/
   gen --check    only list what would change; exit status 1 if anything would
+  tidy           check the habits of the repository; exit status 1 if one is broken
+  fuzz           list the fuzz targets
+  fuzz T [S]     run target T, or all, for S seconds each (60); exit status 1 after a crash
 ";
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -17,6 +26,10 @@ fn main() -> anyhow::Result<ExitCode> {
     match words.as_slice() {
         ["gen"] => r#gen::write(),
         ["gen", "--check"] => r#gen::check(),
+        ["tidy"] => tidy::run(&root()),
+        ["fuzz"] => fuzz::list(&root()),
+        ["fuzz", target] => fuzz::run(&root(), target, None),
+        ["fuzz", target, seconds] => fuzz::run(&root(), target, Some(seconds)),
         ["--help" | "-h" | "help"] => {
             print!("{USAGE}");
             Ok(ExitCode::SUCCESS)
@@ -26,4 +39,10 @@ fn main() -> anyhow::Result<ExitCode> {
             Ok(ExitCode::from(2))
         }
     }
+}
+
+/// The repository root, wherever cargo was called from.
+fn root() -> PathBuf {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    package.parent().unwrap_or(package).to_owned()
 }

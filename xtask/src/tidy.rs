@@ -1,0 +1,98 @@
+//! `cargo xtask tidy`: the habits of the repository, checked.
+//!
+//! Every check is a function from what is stored to a list of [`Problem`]s, and has a test that
+//! shows it fail on a bad sample. All of them together run as one test, so that `cargo test` is
+//! enough to keep them.
+
+mod code;
+mod dependencies;
+mod files;
+mod links;
+mod repository;
+mod source;
+mod unsafe_code;
+
+use std::{fmt, path::Path, process::ExitCode};
+
+use anyhow::Result;
+use repository::Repository;
+
+/// One broken habit, and where.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Problem {
+    path: String,
+    line: Option<usize>,
+    what: String,
+}
+
+impl Problem {
+    /// About a file as a whole.
+    fn of_file(path: &str, what: impl Into<String>) -> Self {
+        Self { path: path.to_owned(), line: None, what: what.into() }
+    }
+
+    /// About one line of it, from 1.
+    fn at(path: &str, line: usize, what: impl Into<String>) -> Self {
+        Self { path: path.to_owned(), line: Some(line), what: what.into() }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "{}:{line}: {}", self.path, self.what),
+            None => write!(f, "{}: {}", self.path, self.what),
+        }
+    }
+}
+
+/// Runs every check and prints what it finds; exit status 1 if that is anything.
+pub(crate) fn run(root: &Path) -> Result<ExitCode> {
+    let repository = Repository::read(root)?;
+    for warning in source::long_files(&repository) {
+        println!("warning: {warning}");
+    }
+    let problems = problems(&repository)?;
+    for problem in &problems {
+        println!("{problem}");
+    }
+    Ok(match problems.len() {
+        0 => {
+            println!("tidy: {} files, nothing to complain of", repository.files().len());
+            ExitCode::SUCCESS
+        }
+        count => {
+            println!("tidy: {count} problems");
+            ExitCode::from(1)
+        }
+    })
+}
+
+fn problems(repository: &Repository) -> Result<Vec<Problem>> {
+    let mut all = dependencies::check(repository)?;
+    all.extend(source::check(repository));
+    all.extend(unsafe_code::check(repository));
+    all.extend(files::check(repository));
+    all.extend(links::check(repository));
+    all.sort();
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_repository_is_tidy() {
+        let repository = Repository::read(&crate::root()).expect("the repository reads");
+        let problems = problems(&repository).expect("cargo describes the workspace");
+        let lines: Vec<String> = problems.iter().map(Problem::to_string).collect();
+        assert!(lines.is_empty(), "\n{}\n", lines.join("\n"));
+    }
+
+    #[test]
+    fn a_problem_prints_as_a_place_and_a_sentence() {
+        assert_eq!(Problem::of_file("a.rs", "is odd").to_string(), "a.rs: is odd");
+        assert_eq!(Problem::at("a.rs", 7, "is odd").to_string(), "a.rs:7: is odd");
+    }
+}

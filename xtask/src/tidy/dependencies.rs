@@ -1,0 +1,207 @@
+//! Who may depend on whom: the table of the architecture as data, compared with `cargo metadata`.
+//!
+//! Rows are in flow order and a row may only name rows above it, so that no cycle can be written
+//! down. An edge that is not in the table needs a decision note before it needs a line here.
+
+use std::{collections::BTreeSet, process::Command};
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+
+use super::{Problem, repository::Repository};
+
+/// What a package may depend on, at run time and in its build.
+struct Row {
+    package: &'static str,
+    /// Packages of this workspace.
+    inside: &'static [&'static str],
+    /// Packages of others.
+    outside: &'static [&'static str],
+}
+
+const TABLE: &[Row] = &[
+    Row { package: "nanotape-types", inside: &[], outside: &[] },
+    Row { package: "nanotape-shm", inside: &[], outside: &["rustix", "thiserror"] },
+    Row { package: "nanotape-clock", inside: &["nanotape-types"], outside: &[] },
+    Row { package: "nanotape-schema", inside: &[], outside: &["thiserror", "toml"] },
+    Row { package: "nanotape-wire", inside: &["nanotape-types"], outside: &["thiserror"] },
+    // On shm since docs/decisions/0003-day-files-are-mapped-window-by-window.md.
+    Row {
+        package: "nanotape-feed",
+        inside: &["nanotape-types", "nanotape-shm", "nanotape-wire"],
+        outside: &["flate2", "thiserror", "zstd"],
+    },
+    Row { package: "nanotape-book", inside: &["nanotape-types"], outside: &[] },
+    Row {
+        package: "nanotape-trace",
+        inside: &["nanotape-types", "nanotape-shm", "nanotape-clock"],
+        outside: &[],
+    },
+    Row {
+        package: "nanotape-testkit",
+        inside: &["nanotape-types", "nanotape-wire", "nanotape-book"],
+        outside: &["libm", "proptest", "rand_xoshiro", "thiserror"],
+    },
+    Row {
+        package: "nanotape-plant",
+        inside: &[
+            "nanotape-types",
+            "nanotape-shm",
+            "nanotape-clock",
+            "nanotape-wire",
+            "nanotape-feed",
+            "nanotape-book",
+            "nanotape-trace",
+        ],
+        outside: &[],
+    },
+    // On testkit since docs/decisions/0008-the-synthetic-market-is-shipped.md.
+    Row {
+        package: "nanotape-cli",
+        inside: &[
+            "nanotape-types",
+            "nanotape-shm",
+            "nanotape-clock",
+            "nanotape-wire",
+            "nanotape-feed",
+            "nanotape-book",
+            "nanotape-trace",
+            "nanotape-testkit",
+            "nanotape-plant",
+        ],
+        outside: &["anyhow", "clap", "flate2", "indicatif", "itoa", "zstd"],
+    },
+    Row {
+        package: "nanotape-examples",
+        inside: &[
+            "nanotape-types",
+            "nanotape-shm",
+            "nanotape-clock",
+            "nanotape-wire",
+            "nanotape-feed",
+            "nanotape-book",
+            "nanotape-trace",
+            "nanotape-testkit",
+            "nanotape-plant",
+        ],
+        outside: &[],
+    },
+    Row { package: "xtask", inside: &["nanotape-schema"], outside: &["anyhow", "serde_json"] },
+];
+
+/// What tests may use besides: the testkit and the crates whose types its functions take.
+const INSIDE_FOR_TESTS: [&str; 4] =
+    ["nanotape-testkit", "nanotape-types", "nanotape-wire", "nanotape-book"];
+const OUTSIDE_FOR_TESTS: [&str; 2] = ["proptest", "serde_json"];
+
+pub(crate) fn check(repository: &Repository) -> Result<Vec<Problem>> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
+        .current_dir(repository.root())
+        .output()
+        .context("cargo metadata")?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    anyhow::ensure!(output.status.success(), "cargo metadata: {said}");
+    let metadata = serde_json::from_slice(&output.stdout).context("cargo metadata")?;
+    Ok(compare(&metadata, TABLE))
+}
+
+fn compare(metadata: &Value, table: &[Row]) -> Vec<Problem> {
+    let empty = Vec::new();
+    let packages = metadata["packages"].as_array().unwrap_or(&empty);
+    let names: BTreeSet<&str> = packages.iter().filter_map(|p| p["name"].as_str()).collect();
+    let mut problems = Vec::new();
+    for row in table.iter().filter(|row| !names.contains(row.package)) {
+        problems.push(Problem::of_file(row.package, "is in the dependency table only"));
+    }
+    for package in packages {
+        let name = package["name"].as_str().unwrap_or_default();
+        let Some(row) = table.iter().find(|row| row.package == name) else {
+            problems.push(Problem::of_file(name, "is not in the dependency table"));
+            continue;
+        };
+        for dependency in package["dependencies"].as_array().unwrap_or(&empty) {
+            let target = dependency["name"].as_str().unwrap_or_default();
+            let for_tests = dependency["kind"] == "dev";
+            let (listed, extra) = if names.contains(target) {
+                (row.inside, INSIDE_FOR_TESTS.as_slice())
+            } else {
+                (row.outside, OUTSIDE_FOR_TESTS.as_slice())
+            };
+            let allowed = listed.contains(&target) || (for_tests && extra.contains(&target));
+            if !allowed {
+                let kind = if for_tests { " in tests" } else { "" };
+                let what = format!(
+                    "{name} -> {target}{kind} is not in the dependency table \
+                     (xtask/src/tidy/dependencies.rs)"
+                );
+                problems.push(Problem::of_file(name, what));
+            }
+        }
+    }
+    problems
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const SMALL: &[Row] = &[
+        Row { package: "low", inside: &[], outside: &["serde"] },
+        Row { package: "high", inside: &["low"], outside: &[] },
+    ];
+
+    fn found(low: Value, high: Value) -> Vec<String> {
+        let metadata = json!({ "packages": [
+            { "name": "low", "dependencies": low },
+            { "name": "high", "dependencies": high },
+        ]});
+        compare(&metadata, SMALL).iter().map(|problem| problem.what.clone()).collect()
+    }
+
+    #[test]
+    fn rows_name_only_rows_above_them() {
+        for (index, row) in TABLE.iter().enumerate() {
+            for target in row.inside {
+                let above = TABLE[..index].iter().any(|row| row.package == *target);
+                assert!(above, "{} -> {target} points up", row.package);
+            }
+        }
+    }
+
+    #[test]
+    fn listed_edges_pass() {
+        let low = json!([{ "name": "serde", "kind": null }, { "name": "proptest", "kind": "dev" }]);
+        let high = json!([{ "name": "low", "kind": "build" }]);
+        assert_eq!(found(low, high), [""; 0]);
+    }
+
+    #[test]
+    fn an_edge_that_is_not_listed_is_named() {
+        let up = found(json!([{ "name": "high", "kind": null }]), json!([]));
+        assert!(up[0].starts_with("low -> high is not"), "{up:?}");
+        let in_tests = found(json!([{ "name": "high", "kind": "dev" }]), json!([]));
+        assert!(in_tests[0].starts_with("low -> high in tests is not"), "{in_tests:?}");
+        let outside = found(json!([]), json!([{ "name": "rand", "kind": null }]));
+        assert!(outside[0].starts_with("high -> rand is not"), "{outside:?}");
+        let proptest = found(json!([]), json!([{ "name": "proptest", "kind": null }]));
+        assert_eq!(proptest.len(), 1);
+    }
+
+    #[test]
+    fn a_package_in_one_place_only_is_named() {
+        let metadata = json!({ "packages": [
+            { "name": "low", "dependencies": [] },
+            { "name": "new", "dependencies": [] },
+        ]});
+        let problems: Vec<String> =
+            compare(&metadata, SMALL).iter().map(Problem::to_string).collect();
+        assert_eq!(
+            problems,
+            ["high: is in the dependency table only", "new: is not in the dependency table",]
+        );
+    }
+}

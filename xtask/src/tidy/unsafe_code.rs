@@ -1,0 +1,116 @@
+//! Where unsafe code may be, and how much of it is there: the inventory of docs/UNSAFE.md.
+
+use super::{
+    Problem,
+    code::{code_of, count_word},
+    repository::Repository,
+};
+
+/// Crate roots that must forbid unsafe code.
+const FORBIDDEN_IN: [&str; 11] = [
+    "crates/types/src/lib.rs",
+    "crates/schema/src/lib.rs",
+    "crates/wire/src/lib.rs",
+    "crates/feed/src/lib.rs",
+    "crates/book/src/lib.rs",
+    "crates/trace/src/lib.rs",
+    "crates/testkit/src/lib.rs",
+    "crates/plant/src/lib.rs",
+    "crates/cli/src/main.rs",
+    "examples/src/lib.rs",
+    "xtask/src/main.rs",
+];
+
+/// Every file with unsafe code, and how often the word stands in it.
+const INVENTORY: [(&str, usize); 3] = [
+    ("crates/clock/src/tsc.rs", 1),
+    ("crates/plant/tests/no_allocation.rs", 7),
+    ("crates/shm/src/file_window.rs", 6),
+];
+
+/// The document that says what each of them relies on.
+const DOCUMENT: &str = "docs/UNSAFE.md";
+
+pub(crate) fn check(repository: &Repository) -> Vec<Problem> {
+    let mut problems = forbidden(repository, &FORBIDDEN_IN);
+    problems.extend(inventory(repository, &INVENTORY));
+    problems.extend(documented(repository.text(DOCUMENT).unwrap_or_default(), &INVENTORY));
+    problems
+}
+
+fn forbidden(repository: &Repository, roots: &[&str]) -> Vec<Problem> {
+    let forbids = |path: &&&str| {
+        let text = repository.text(path).unwrap_or_default();
+        code_of(text).contains("#![forbid(unsafe_code)]")
+    };
+    let missing = roots.iter().filter(|path| !forbids(path));
+    missing.map(|path| Problem::of_file(path, "must have #![forbid(unsafe_code)]")).collect()
+}
+
+fn inventory(repository: &Repository, listed: &[(&str, usize)]) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for (path, text) in repository.texts(&[".rs"]) {
+        let found = count_word(&code_of(text), "unsafe");
+        let expected = listed.iter().find(|(known, _)| *known == path).map_or(0, |entry| entry.1);
+        if found != expected {
+            let what = format!(
+                "{found} times unsafe, {expected} in the inventory (xtask/src/tidy/unsafe_code.rs \
+                 and {DOCUMENT})"
+            );
+            problems.push(Problem::of_file(path, what));
+        }
+    }
+    for (path, _) in listed.iter().filter(|(path, _)| repository.text(path).is_none()) {
+        problems.push(Problem::of_file(path, "is in the unsafe inventory but is not there"));
+    }
+    problems
+}
+
+/// Each listed file has a row in the document with its count.
+fn documented(document: &str, listed: &[(&str, usize)]) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for (path, count) in listed {
+        let row = format!("| `{path}` | {count} |");
+        if !document.lines().any(|line| line.starts_with(&row)) {
+            problems.push(Problem::of_file(DOCUMENT, format!("no row that begins with {row}")));
+        }
+    }
+    problems
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_crate_that_does_not_forbid_unsafe_code_is_named() {
+        let repository = Repository::of(&[
+            ("good/src/lib.rs", "//! x\n#![forbid(unsafe_code)]\n"),
+            ("bad/src/lib.rs", "//! x\n// #![forbid(unsafe_code)]\n"),
+        ]);
+        let problems = forbidden(&repository, &["good/src/lib.rs", "bad/src/lib.rs"]);
+        assert_eq!(problems.len(), 1);
+        assert_eq!(problems[0].path, "bad/src/lib.rs");
+        assert_eq!(forbidden(&repository, &["gone/src/lib.rs"]).len(), 1);
+    }
+
+    #[test]
+    fn unsafe_code_that_is_not_listed_is_found() {
+        let repository = Repository::of(&[
+            ("a.rs", "fn f() { unsafe { g() } } // unsafe"),
+            ("b.rs", "let s = \"unsafe\"; #![allow(unsafe_code)]"),
+        ]);
+        assert!(inventory(&repository, &[("a.rs", 1)]).is_empty());
+        assert_eq!(inventory(&repository, &[]).len(), 1);
+        assert_eq!(inventory(&repository, &[("a.rs", 2)]).len(), 1);
+        assert_eq!(inventory(&repository, &[("a.rs", 1), ("gone.rs", 1)]).len(), 1);
+    }
+
+    #[test]
+    fn a_listed_file_needs_its_row_in_the_document() {
+        let document = "| file | count |\n|---|---|\n| `a.rs` | 2 | what |\n";
+        assert!(documented(document, &[("a.rs", 2)]).is_empty());
+        assert_eq!(documented(document, &[("a.rs", 3)]).len(), 1);
+        assert_eq!(documented("", &[("a.rs", 2)]).len(), 1);
+    }
+}
