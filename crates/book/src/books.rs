@@ -8,6 +8,8 @@
 //! Cost: no allocation once the tables have grown to the day's size, no system call. One cache
 //! line each of order store, stock header and level array in the common case.
 
+use core::hint::black_box;
+
 use nanotape_types::{
     BookEvent, OrderReferenceNumber, Price4, Shares, Side, StockLocate, TotalShares,
 };
@@ -79,6 +81,15 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
                 self.replace(stock_locate, original, replacement, shares, price)
             }
         }
+    }
+
+    /// Begins to load what an event about this order will need: its place in the store, and the best
+    /// levels of its stock. Called for a batch of events before the first is applied, it lets their
+    /// cache misses overlap; see docs/decisions/0009-load-ahead-in-batches.md.
+    #[inline]
+    pub fn touch(&self, stock_locate: StockLocate, reference: OrderReferenceNumber) {
+        self.orders.touch(reference);
+        black_box(self.book(stock_locate).inside());
     }
 
     /// Counts something wrong that was noticed before it could become an event.

@@ -33,6 +33,12 @@ pub trait OrderStore: Debug {
     /// The order, if it is live.
     fn get(&self, reference: OrderReferenceNumber) -> Option<Order>;
 
+    /// Begins to load what an operation on `reference` will need, and does not wait for it. Only a
+    /// hint: a store without one does nothing.
+    fn touch(&self, reference: OrderReferenceNumber) {
+        let _ = reference;
+    }
+
     /// How many orders are live.
     fn len(&self) -> usize;
 

@@ -35,9 +35,20 @@ pub trait DayHandler {
     /// One message, in file order. Unknown types come too. `Break` ends the reading.
     fn message(&mut self, position: Position, message: Message<'_>) -> ControlFlow<()>;
 
+    /// The bytes of a message that will be delivered soon, unless the handler stops or they turn out
+    /// to be damaged: a chance to begin loading what it will need.
+    #[inline]
+    fn announce(&mut self, message: &[u8]) {
+        let _ = message;
+    }
+
     /// Something that did not read as the format says.
     fn damage(&mut self, damage: Damage);
 }
+
+/// Messages that are announced together: enough that their loads overlap, few enough that what was
+/// loaded first is still in the nearest cache when it is needed.
+const BATCH: usize = 16;
 
 /// How a day ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -145,11 +156,17 @@ impl DayDecoder {
     #[inline]
     fn regular(
         &mut self,
-        records: Records<'_>,
+        mut records: Records<'_>,
         handler: &mut impl DayHandler,
     ) -> (usize, ControlFlow<()>) {
-        let mut used_bytes = 0;
-        for record in records {
+        let (mut used_bytes, mut announced) = (0, 0);
+        loop {
+            if announced == 0 {
+                records.clone().take(BATCH).for_each(|record| handler.announce(record.bytes));
+                announced = BATCH;
+            }
+            announced -= 1;
+            let Some(record) = records.next() else { break };
             let Ok(message) = Message::decode(record.bytes) else { break };
             if matches!(message, Message::Unknown(_)) {
                 break;

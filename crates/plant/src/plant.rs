@@ -8,8 +8,8 @@ use nanotape_book::{Anomaly, Books, OrderStore, Outcome, PriceLevels};
 use nanotape_feed::{
     Damage, DayHandler, DaySource, Position, SourceError, StockDirectory, book_event, read_day,
 };
-use nanotape_types::{BookEvent, StockLocate};
-use nanotape_wire::itch50::Message;
+use nanotape_types::{BookEvent, OrderReferenceNumber, StockLocate};
+use nanotape_wire::itch50::{Message, likely_order};
 
 use crate::{DamageLog, DayReport};
 
@@ -17,6 +17,9 @@ use crate::{DamageLog, DayReport};
 pub trait BookKeeper {
     /// Applies one event.
     fn apply(&mut self, event: BookEvent) -> Outcome;
+
+    /// Begins to load what an event about this order will need.
+    fn touch(&self, stock_locate: StockLocate, reference: OrderReferenceNumber);
 
     /// Counts something wrong that could not become an event.
     fn record_anomaly(&mut self, stock_locate: StockLocate, anomaly: Anomaly);
@@ -26,6 +29,11 @@ impl<L: PriceLevels, S: OrderStore> BookKeeper for Books<L, S> {
     #[inline]
     fn apply(&mut self, event: BookEvent) -> Outcome {
         Books::apply(self, event)
+    }
+
+    #[inline]
+    fn touch(&self, stock_locate: StockLocate, reference: OrderReferenceNumber) {
+        Books::touch(self, stock_locate, reference);
     }
 
     fn record_anomaly(&mut self, stock_locate: StockLocate, anomaly: Anomaly) {
@@ -164,6 +172,13 @@ impl<B: BookKeeper, O: Observer<B>> DayHandler for Run<'_, B, O> {
         self.observer.before(self.plant, position, &message);
         let applied = self.plant.apply(&message);
         self.observer.after(self.plant, position, &message, applied)
+    }
+
+    #[inline]
+    fn announce(&mut self, message: &[u8]) {
+        if let Some((stock_locate, reference)) = likely_order(message) {
+            self.plant.books.touch(stock_locate, reference);
+        }
     }
 
     fn damage(&mut self, damage: Damage) {

@@ -168,3 +168,25 @@ every_code_is_carried!(
     PriceVariation,
     InterestFlag
 );
+
+proptest! {
+    #[test]
+    fn the_likely_order_is_the_order_of_every_message_that_changes_a_book(
+        message in strategies::itch50::any_message()
+    ) {
+        use itch50::Message;
+        let Ok(decoded) = Message::decode(&message) else { return Ok(()) };
+        let order = match decoded {
+            Message::AddOrder(m) => m.order_reference_number(),
+            Message::AddOrderMpid(m) => m.order_reference_number(),
+            Message::OrderExecuted(m) => m.order_reference_number(),
+            Message::OrderExecutedWithPrice(m) => m.order_reference_number(),
+            Message::OrderCancel(m) => m.order_reference_number(),
+            Message::OrderDelete(m) => m.order_reference_number(),
+            Message::OrderReplace(m) => m.original_order_reference_number(),
+            _ => return Ok(()),
+        };
+        let locate = decoded.stock_locate().unwrap();
+        prop_assert_eq!(itch50::likely_order(&message), Some((locate, order)));
+    }
+}

@@ -42,6 +42,7 @@ pub(super) struct StreamBlocks {
     ended: bool,
     fault: Option<SourceError>,
     compressed_bytes_read: Arc<AtomicU64>,
+    thread: Option<thread::JoinHandle<()>>,
     total_bytes: Option<u64>,
 }
 
@@ -69,7 +70,7 @@ impl StreamBlocks {
             let _ = empty.send(vec![0; MAX_UNUSED_BYTES + BLOCK_BYTES]);
         }
         let counter = Arc::clone(&compressed_bytes_read);
-        thread::Builder::new().name("nanotape-read".to_owned()).spawn(move || {
+        let thread = thread::Builder::new().name("nanotape-read".to_owned()).spawn(move || {
             let full = full_sender.clone();
             let produce = panic::AssertUnwindSafe(|| {
                 produce(&name, CountedRead { input, counter }, &full, &empty_receiver)
@@ -91,6 +92,7 @@ impl StreamBlocks {
             ended: false,
             fault: None,
             compressed_bytes_read,
+            thread: Some(thread),
             total_bytes,
         })
     }
@@ -144,6 +146,19 @@ impl StreamBlocks {
     pub(super) fn progress(&self) -> Progress {
         let done_bytes = self.compressed_bytes_read.load(Ordering::Relaxed);
         Progress { done_bytes, total_bytes: self.total_bytes }
+    }
+}
+
+/// A thread that has said its last word is waited for. One that still reads is left alone: it may be
+/// waiting for a pipe that nobody closes, and it ends at its next block.
+impl Drop for StreamBlocks {
+    fn drop(&mut self) {
+        if self.ended
+            && let Some(thread) = self.thread.take()
+        {
+            // Its panics were caught and sent as errors.
+            let _ = thread.join();
+        }
     }
 }
 
