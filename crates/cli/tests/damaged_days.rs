@@ -40,6 +40,10 @@ fn a_cut_day_gives_everything_before_the_cut() {
     let ran = nanotape_fed(["check", "-"], &bytes[..offset + 5]);
     assert_eq!(ran.status, 1);
     assert!(ran.stderr.starts_with("nanotape: standard input: cut off in the record at offset"));
+    // The record that was cut has not the length of its type.
+    let row = ran.stdout.lines().nth(2).unwrap();
+    let words: Vec<_> = row.split_whitespace().take(4).collect();
+    assert_eq!(words, ["2", "spec", "1", &offset.to_string()], "{row}");
 }
 
 #[test]

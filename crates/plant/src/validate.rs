@@ -9,7 +9,7 @@ mod number_set;
 use core::ops::ControlFlow;
 
 use nanotape_book::{Anomaly, Condition, DefaultBooks};
-use nanotape_feed::{Damage, Position};
+use nanotape_feed::{Damage, DayEnd, Position};
 use nanotape_types::{NanosSinceMidnight, StockLocate};
 use nanotape_wire::itch50::{EventCode, Message, TradingState};
 
@@ -176,6 +176,9 @@ impl Validator {
     /// Looks at what can only be judged at the end. Call once, after the run.
     pub fn finish(&mut self, plant: &Plant<DefaultBooks>, report: &DayReport) {
         let end = report.summary.bytes;
+        if matches!(report.summary.end, DayEnd::Cut { .. }) || report.summary.fault.is_some() {
+            self.broken(Rule::MessageLength, end, None);
+        }
         if self.events < EVENTS.len() || !self.last_was_end {
             self.broken(Rule::SystemEvents, end, None);
         }

@@ -1,7 +1,11 @@
 //! `nanotape synth`: write a realistic synthetic ITCH 5.0 day.
 
-use std::{io::Write as _, path::PathBuf};
+use std::{
+    io::{self, IsTerminal as _, Write as _},
+    path::PathBuf,
+};
 
+use anyhow::bail;
 use clap::Args;
 use nanotape_testkit::market::{Market, MarketConfig, TradeDate};
 
@@ -69,6 +73,10 @@ impl MarketArguments {
 pub(crate) const BYTES_PER_MESSAGE: u64 = 31;
 
 pub(crate) fn run(arguments: &SynthArguments) -> anyhow::Result<Status> {
+    let to_stdout = arguments.output.as_os_str() == "-";
+    if to_stdout && io::stdout().is_terminal() {
+        bail!("standard output is a terminal and a day is binary; pipe it, or use -o FILE");
+    }
     let mut market = Market::new(arguments.market.config())?;
     let path = &arguments.output;
     let output =
