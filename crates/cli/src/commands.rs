@@ -8,7 +8,3 @@ pub(crate) mod inside;
 pub(crate) mod inspect;
 pub(crate) mod stats;
 pub(crate) mod synth;
-
-/// Live orders that books make room for at the start. A full day peaks at two million; the store
-/// doubles, once, if it must.
-const ORDERS: usize = 1 << 20;

@@ -4,9 +4,10 @@ use std::{io::IsTerminal as _, path::Path, time::Duration};
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use nanotape_book::AnomalyCounts;
+use nanotape_book::{AnomalyCounts, DefaultBooks};
 use nanotape_feed::{DayEnd, DaySource, StockDirectory};
-use nanotape_plant::DayReport;
+use nanotape_plant::{DayReport, Observer, Plant};
+use nanotape_types::StockLocate;
 
 use crate::{
     status::{BadData, Status},
@@ -26,6 +27,53 @@ impl InputArguments {
             "-" => DaySource::stdin()?,
             path => DaySource::open(Path::new(path))?,
         })
+    }
+}
+
+/// A day that was run through the books, and how that went.
+pub(crate) struct Session {
+    pub(crate) source: DaySource,
+    pub(crate) plant: Plant<DefaultBooks>,
+    pub(crate) report: DayReport,
+}
+
+/// Live orders that books make room for at the start. A full day peaks at two million; the store
+/// doubles, once, if it must.
+const ORDERS: usize = 1 << 20;
+
+impl Session {
+    /// Opens the day and runs it through the books, telling `observer`.
+    pub(crate) fn run(
+        input: &InputArguments,
+        observer: &mut impl Observer<DefaultBooks>,
+    ) -> anyhow::Result<Self> {
+        let mut source = input.open()?;
+        let mut plant = Plant::new(DefaultBooks::with_capacity(ORDERS));
+        let progress = Progress::of(&source);
+        let report = plant.run(&mut source, observer, |source| progress.update(source))?;
+        Ok(Self { source, plant, report })
+    }
+
+    /// Says what was wrong with the bytes, and what that makes of the exit status.
+    pub(crate) fn conclude(&self) -> Status {
+        conclude(&self.source, &self.report)
+    }
+
+    /// Says which books cannot be trusted.
+    pub(crate) fn warn_of_taint(&self) {
+        let books = self.plant.books();
+        warn_of_taint(&self.source, books.anomalies(), books.tainted().count());
+    }
+
+    /// Says if the book of this stock cannot be trusted.
+    pub(crate) fn warn_of_taint_in(&self, locate: StockLocate) {
+        let anomalies = self.plant.books().book(locate).anomalies();
+        warn_of_taint(&self.source, anomalies, usize::from(anomalies.any()));
+    }
+
+    /// An error if a symbol that was asked for is not in the day.
+    pub(crate) fn require_symbols(&self, filter: &SymbolFilter) -> anyhow::Result<()> {
+        require_symbols(&self.source, filter, self.plant.directory())
     }
 }
 
@@ -101,7 +149,7 @@ pub(crate) fn conclude(source: &DaySource, report: &DayReport) -> Status {
 
 /// Says on standard error which books cannot be trusted. Not an error of the command's: a file
 /// joined in mid-session is legal.
-pub(crate) fn warn_of_taint(source: &DaySource, totals: AnomalyCounts, tainted_stocks: usize) {
+fn warn_of_taint(source: &DaySource, totals: AnomalyCounts, tainted_stocks: usize) {
     if !totals.any() {
         return;
     }

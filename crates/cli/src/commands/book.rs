@@ -10,8 +10,7 @@ use nanotape_types::{NanosSinceMidnight, Side, StockLocate, Symbol};
 use nanotape_wire::itch50::Message;
 
 use crate::{
-    commands::ORDERS,
-    input::{InputArguments, Progress, conclude, require_symbols, warn_of_taint},
+    input::{InputArguments, Session},
     output::OutputArguments,
     rows::{Column, Rows},
     status::Status,
@@ -55,18 +54,15 @@ pub(crate) struct BookArguments {
 
 pub(crate) fn run(arguments: &BookArguments) -> anyhow::Result<Status> {
     let format = arguments.output.row_format()?;
-    let mut source = arguments.input.open()?;
-    let mut plant = Plant::new(DefaultBooks::with_capacity(ORDERS));
+    let output = arguments.output.open()?;
     let mut until = Until(arguments.at.unwrap_or(NanosSinceMidnight::MAX));
-    let progress = Progress::of(&source);
-    let report = plant.run(&mut source, &mut until, |source| progress.update(source))?;
-    drop(progress);
-    let status = conclude(&source, &report);
-    let filter = SymbolFilter::new(&[arguments.symbol]);
-    require_symbols(&source, &filter, plant.directory())?;
+    let session = Session::run(&arguments.input, &mut until)?;
+    let status = session.conclude();
+    session.require_symbols(&SymbolFilter::new(&[arguments.symbol]))?;
+    let plant = &session.plant;
     let Some(locate) = plant.directory().locate(arguments.symbol) else { return Ok(status) };
     let columns = if arguments.orders { order_columns() } else { level_columns() };
-    let mut rows = Rows::new(arguments.output.open()?, format, columns);
+    let mut rows = Rows::new(output, format, columns);
     let levels = arguments.levels.map_or(usize::MAX, |levels| levels as usize);
     for side in Side::BOTH {
         if arguments.orders {
@@ -76,8 +72,7 @@ pub(crate) fn run(arguments: &BookArguments) -> anyhow::Result<Status> {
         }
     }
     rows.finish()?;
-    let anomalies = plant.books().book(locate).anomalies();
-    warn_of_taint(&source, anomalies, usize::from(anomalies.any()));
+    session.warn_of_taint_in(locate);
     Ok(status)
 }
 

@@ -1,12 +1,10 @@
 //! `nanotape check`: validate a day against the rules of the specification.
 
 use clap::Args;
-use nanotape_book::DefaultBooks;
-use nanotape_plant::{Plant, Rule, Validator};
+use nanotape_plant::{Rule, Validator};
 
 use crate::{
-    commands::ORDERS,
-    input::{InputArguments, Progress, conclude},
+    input::{InputArguments, Session},
     output::{Format, OutputArguments},
     rows::{Column, Rows},
     status::Status,
@@ -32,13 +30,10 @@ pub(crate) struct CheckArguments {
 
 pub(crate) fn run(arguments: &CheckArguments) -> anyhow::Result<Status> {
     let format = arguments.output.format_or(Format::Text)?;
-    let mut source = arguments.input.open()?;
-    let mut plant = Plant::new(DefaultBooks::with_capacity(ORDERS));
+    let output = arguments.output.open()?;
     let mut validator = Validator::default();
-    let progress = Progress::of(&source);
-    let report = plant.run(&mut source, &mut validator, |source| progress.update(source))?;
-    drop(progress);
-    validator.finish(&plant, &report);
+    let session = Session::run(&arguments.input, &mut validator)?;
+    validator.finish(&session.plant, &session.report);
     let columns = vec![
         Column::number("rule", 4),
         Column::word("strength", 8),
@@ -47,7 +42,7 @@ pub(crate) fn run(arguments: &CheckArguments) -> anyhow::Result<Status> {
         Column::number("first_message", 13),
         Column::word("text", 0),
     ];
-    let mut rows = Rows::new(arguments.output.open()?, format, columns);
+    let mut rows = Rows::new(output, format, columns);
     for rule in Rule::ALL {
         let finding = validator.finding(rule);
         rows.integer(u64::from(rule.number()));
@@ -59,6 +54,6 @@ pub(crate) fn run(arguments: &CheckArguments) -> anyhow::Result<Status> {
         rows.end_row()?;
     }
     rows.finish()?;
-    let status = conclude(&source, &report);
+    let status = session.conclude();
     Ok(if validator.is_valid() { status } else { Status::Bad })
 }

@@ -10,8 +10,7 @@ use nanotape_types::{Side, Symbol};
 use nanotape_wire::itch50::Message;
 
 use crate::{
-    commands::ORDERS,
-    input::{InputArguments, Progress, conclude, require_symbols, warn_of_taint},
+    input::{InputArguments, Session},
     output::OutputArguments,
     rows::{Column, Rows},
     status::Status,
@@ -46,7 +45,6 @@ pub(crate) struct DepthArguments {
 
 pub(crate) fn run(arguments: &DepthArguments) -> anyhow::Result<Status> {
     let format = arguments.output.row_format()?;
-    let mut source = arguments.input.open()?;
     let levels = usize::from(arguments.levels);
     let mut columns = vec![Column::number("message", 9), Column::number("ts_ns", 14)];
     for level in 1..=levels {
@@ -58,20 +56,16 @@ pub(crate) fn run(arguments: &DepthArguments) -> anyhow::Result<Status> {
     let rows = Rows::new(arguments.output.open()?, format, columns);
     let filter = SymbolFilter::new(&[arguments.symbol]);
     let mut depth = Depth { rows, filter, levels, error: None };
-    let mut plant = Plant::new(DefaultBooks::with_capacity(ORDERS));
-    let progress = Progress::of(&source);
-    let report = plant.run(&mut source, &mut depth, |source| progress.update(source))?;
-    drop(progress);
+    let session = Session::run(&arguments.input, &mut depth)?;
     if let Some(error) = depth.error {
         return Err(error.into());
     }
     depth.rows.finish()?;
-    let status = conclude(&source, &report);
-    if let Some(locate) = plant.directory().locate(arguments.symbol) {
-        let anomalies = plant.books().book(locate).anomalies();
-        warn_of_taint(&source, anomalies, usize::from(anomalies.any()));
+    let status = session.conclude();
+    if let Some(locate) = session.plant.directory().locate(arguments.symbol) {
+        session.warn_of_taint_in(locate);
     }
-    require_symbols(&source, &depth.filter, plant.directory())?;
+    session.require_symbols(&depth.filter)?;
     Ok(status)
 }
 

@@ -10,8 +10,7 @@ use nanotape_types::{Side, Symbol};
 use nanotape_wire::itch50::Message;
 
 use crate::{
-    commands::ORDERS,
-    input::{InputArguments, Progress, conclude, require_symbols, warn_of_taint},
+    input::{InputArguments, Session},
     output::OutputArguments,
     rows::{Column, Rows},
     status::Status,
@@ -43,7 +42,6 @@ pub(crate) struct InsideArguments {
 
 pub(crate) fn run(arguments: &InsideArguments) -> anyhow::Result<Status> {
     let format = arguments.output.row_format()?;
-    let mut source = arguments.input.open()?;
     let columns = vec![
         Column::number("ts_ns", 14),
         Column::word("symbol", 8),
@@ -55,17 +53,14 @@ pub(crate) fn run(arguments: &InsideArguments) -> anyhow::Result<Status> {
     let rows = Rows::new(arguments.output.open()?, format, columns);
     let filter = SymbolFilter::new(&arguments.symbols);
     let mut insides = Insides { rows, filter, error: None };
-    let mut plant = Plant::new(DefaultBooks::with_capacity(ORDERS));
-    let progress = Progress::of(&source);
-    let report = plant.run(&mut source, &mut insides, |source| progress.update(source))?;
-    drop(progress);
+    let session = Session::run(&arguments.input, &mut insides)?;
     if let Some(error) = insides.error {
         return Err(error.into());
     }
     insides.rows.finish()?;
-    let status = conclude(&source, &report);
-    warn_of_taint(&source, plant.books().anomalies(), plant.books().tainted().count());
-    require_symbols(&source, &insides.filter, plant.directory())?;
+    let status = session.conclude();
+    session.warn_of_taint();
+    session.require_symbols(&insides.filter)?;
     Ok(status)
 }
 

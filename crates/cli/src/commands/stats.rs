@@ -1,15 +1,14 @@
 //! `nanotape stats`: rates, volumes, event depth and processing time, per stock and in all.
 
 use clap::Args;
-use nanotape_book::{Anomaly, AnomalyCounts, DefaultBooks};
+use nanotape_book::{Anomaly, AnomalyCounts};
 use nanotape_clock::Clock;
-use nanotape_plant::{DayStatistics, Plant, StockStatistics};
+use nanotape_plant::{DayStatistics, StockStatistics};
 use nanotape_trace::Histogram;
 use nanotape_types::Symbol;
 
 use crate::{
-    commands::ORDERS,
-    input::{InputArguments, Progress, conclude, require_symbols, warn_of_taint},
+    input::{InputArguments, Session},
     output::{Format, OutputArguments},
     rows::{Column, Rows},
     status::Status,
@@ -51,25 +50,21 @@ const TOP_IN_TEXT: usize = 20;
 
 pub(crate) fn run(arguments: &StatsArguments) -> anyhow::Result<Status> {
     let format = arguments.output.format_or(Format::Text)?;
-    let mut source = arguments.input.open()?;
-    let mut plant = Plant::new(DefaultBooks::with_capacity(ORDERS));
+    let mut output = arguments.output.open()?;
     let mut statistics = DayStatistics::new(Clock::calibrate());
-    let progress = Progress::of(&source);
-    let report = plant.run(&mut source, &mut statistics, |source| progress.update(source))?;
-    drop(progress);
+    let session = Session::run(&arguments.input, &mut statistics)?;
     statistics.finish();
 
     let mut filter = SymbolFilter::new(&arguments.symbols);
-    let (books, directory) = (plant.books(), plant.directory());
+    let (books, directory) = (session.plant.books(), session.plant.directory());
     let mut stocks: Vec<_> =
         statistics.stocks().filter(|(locate, _)| filter.accepts(*locate, directory)).collect();
     stocks.sort_by_key(|(locate, stock)| (std::cmp::Reverse(stock.messages), *locate));
     let all = if format == Format::Text { TOP_IN_TEXT } else { usize::MAX };
     stocks.truncate(arguments.top.unwrap_or(all));
 
-    let mut output = arguments.output.open()?;
     if format == Format::Text {
-        write_day(&mut output, &statistics, report.summary.records)?;
+        write_day(&mut output, &statistics, session.report.summary.records)?;
     }
     let figures = figures(format == Format::Text);
     let mut columns = vec![Column::word("symbol", 8)];
@@ -87,9 +82,9 @@ pub(crate) fn run(arguments: &StatsArguments) -> anyhow::Result<Status> {
         write_row(&mut rows, symbol_or_locate(directory, locate), stock, &figures, &kinds)?;
     }
     rows.finish()?;
-    let status = conclude(&source, &report);
-    warn_of_taint(&source, books.anomalies(), books.tainted().count());
-    require_symbols(&source, &filter, directory)?;
+    let status = session.conclude();
+    session.warn_of_taint();
+    session.require_symbols(&filter)?;
     Ok(status)
 }
 
