@@ -116,15 +116,19 @@ fn left_in_books(plant: &Plant<DefaultBooks>) -> usize {
 /// What is counted in the untouched run: a few increments a message.
 #[derive(Debug)]
 struct Tally {
-    messages: Vec<u64>,
-    inside_changes: Vec<u64>,
+    by_stock: Vec<StockTally>,
     most_live_orders: usize,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct StockTally {
+    messages: u64,
+    inside_changes: u64,
 }
 
 impl Default for Tally {
     fn default() -> Self {
-        let none = || vec![0; StockLocate::COUNT];
-        Self { messages: none(), inside_changes: none(), most_live_orders: 0 }
+        Self { by_stock: vec![StockTally::default(); StockLocate::COUNT], most_live_orders: 0 }
     }
 }
 
@@ -138,10 +142,9 @@ impl Observer<DefaultBooks> for Tally {
         applied: Applied,
     ) -> ControlFlow<()> {
         if let Some(locate) = message.stock_locate() {
-            self.messages[locate.index()] += 1;
-        }
-        if let Some(outcome) = applied.0 {
-            self.inside_changes[outcome.stock_locate.index()] += u64::from(outcome.inside_changed);
+            let stock = &mut self.by_stock[locate.index()];
+            stock.messages += 1;
+            stock.inside_changes += u64::from(applied.inside_changed());
         }
         self.most_live_orders = self.most_live_orders.max(plant.books().orders().len());
         ControlFlow::Continue(())
@@ -198,7 +201,7 @@ impl Demonstration {
     }
 
     fn inside_changes(&self) -> u64 {
-        self.tally.inside_changes.iter().sum()
+        self.tally.by_stock.iter().map(|stock| stock.inside_changes).sum()
     }
 
     fn write_text(&self, mut out: Output, plant: &Plant<DefaultBooks>) -> io::Result<()> {
@@ -250,8 +253,8 @@ impl Demonstration {
 
     fn write_busiest(&self, out: &mut impl Write, plant: &Plant<DefaultBooks>) -> io::Result<()> {
         let mut stocks: Vec<_> = plant.directory().iter().collect();
-        let messages = |locate: StockLocate| self.tally.messages[locate.index()];
-        stocks.sort_by_key(|&(locate, _)| std::cmp::Reverse(messages(locate)));
+        let tally = |locate: StockLocate| self.tally.by_stock[locate.index()];
+        stocks.sort_by_key(|&(locate, _)| std::cmp::Reverse(tally(locate).messages));
         writeln!(out, "\nBusiest stocks")?;
         writeln!(
             out,
@@ -263,9 +266,9 @@ impl Demonstration {
                 out,
                 "  {:<8} {:>10} {:>6.2}% {:>15}",
                 symbol_or_locate(plant.directory(), locate).to_string(),
-                grouped(messages(locate)),
-                100.0 * messages(locate) as f64 / self.messages().max(1) as f64,
-                grouped(self.tally.inside_changes[locate.index()]),
+                grouped(tally(locate).messages),
+                100.0 * tally(locate).messages as f64 / self.messages().max(1) as f64,
+                grouped(tally(locate).inside_changes),
             )?;
         }
         Ok(())
