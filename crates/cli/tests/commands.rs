@@ -148,6 +148,8 @@ fn book_depth_and_orders_agree_at_every_moment() {
     let symbol = stats.lines().nth(2).unwrap().split(',').next().unwrap().to_owned();
     let depth =
         nanotape(["depth", &day, "--symbol", &symbol, "--levels", "5", "--format", "csv"]).stdout;
+    let header = "message,ts_ns,ask_price_1,ask_size_1,bid_price_1,bid_size_1,ask_price_2,";
+    assert!(depth.starts_with(header), "{:?}", depth.lines().next());
     let rows: Vec<Vec<&str>> = depth.lines().skip(1).map(|row| row.split(',').collect()).collect();
     for pick in [rows.len() / 5, rows.len() / 2, rows.len() * 4 / 5] {
         // The last row of its nanosecond.
