@@ -91,24 +91,17 @@ impl<B> Observer<B> for () {
     }
 }
 
-/// The state of a day: books, the stock directory, and counts by message type.
+/// The state of a day: the books and the stock directory.
 #[derive(Debug)]
 pub struct Plant<B> {
     books: B,
     directory: StockDirectory,
-    by_type: Box<[u64; 256]>,
-    damage: DamageLog,
 }
 
 impl<B: BookKeeper> Plant<B> {
     /// At the start of a day, around empty books.
     pub fn new(books: B) -> Self {
-        Self {
-            books,
-            directory: StockDirectory::default(),
-            by_type: Box::new([0; 256]),
-            damage: DamageLog::default(),
-        }
+        Self { books, directory: StockDirectory::default() }
     }
 
     /// The books.
@@ -123,11 +116,6 @@ impl<B: BookKeeper> Plant<B> {
         &self.directory
     }
 
-    /// Messages so far of the type with this tag.
-    pub fn messages_of_type(&self, tag: u8) -> u64 {
-        self.by_type[usize::from(tag)]
-    }
-
     /// Runs a whole day through, or until the observer has enough. `progress` is called about once
     /// a megabyte.
     pub fn run(
@@ -136,15 +124,14 @@ impl<B: BookKeeper> Plant<B> {
         observer: &mut impl Observer<B>,
         progress: impl FnMut(&DaySource),
     ) -> Result<DayReport, SourceError> {
-        let mut run = Run { plant: self, observer };
+        let mut run = Run { plant: self, observer, damage: DamageLog::default() };
         let summary = read_day(source, &mut run, progress)?;
-        Ok(DayReport { summary, damage: self.damage.clone() })
+        Ok(DayReport { summary, damage: run.damage })
     }
 
     /// Applies one message to the directory and the books.
     #[inline]
     pub fn apply(&mut self, message: &Message<'_>) -> Applied {
-        self.by_type[usize::from(message.tag())] += 1;
         self.directory.learn(message);
         match book_event(message) {
             Ok(Some(event)) => Applied(Some(self.books.apply(event))),
@@ -159,10 +146,11 @@ impl<B: BookKeeper> Plant<B> {
     }
 }
 
-/// A plant and its observer for the length of a run.
+/// A plant and its observer for the length of a run, and what was damaged in it.
 struct Run<'a, B, O> {
     plant: &'a mut Plant<B>,
     observer: &'a mut O,
+    damage: DamageLog,
 }
 
 impl<B: BookKeeper, O: Observer<B>> DayHandler for Run<'_, B, O> {
@@ -182,7 +170,7 @@ impl<B: BookKeeper, O: Observer<B>> DayHandler for Run<'_, B, O> {
     }
 
     fn damage(&mut self, damage: Damage) {
-        self.plant.damage.record(damage);
+        self.damage.record(damage);
         self.observer.damage(damage);
     }
 }

@@ -7,7 +7,6 @@ use nanotape_feed::{Damage, DayEnd, DaySummary};
 pub struct DamageLog {
     first: Vec<Damage>,
     total: u64,
-    messages_may_be_lost: bool,
 }
 
 impl DamageLog {
@@ -17,7 +16,6 @@ impl DamageLog {
     /// Counts one more.
     pub fn record(&mut self, damage: Damage) {
         self.total += 1;
-        self.messages_may_be_lost |= damage.loses_messages();
         if self.first.len() < Self::KEPT {
             self.first.push(damage);
         }
@@ -31,11 +29,6 @@ impl DamageLog {
     /// How many there were.
     pub fn total(&self) -> u64 {
         self.total
-    }
-
-    /// Whether any may have cost messages, so that any book may be wrong from there on.
-    pub fn messages_may_be_lost(&self) -> bool {
-        self.messages_may_be_lost
     }
 }
 

@@ -159,6 +159,20 @@ fn the_validator_finds_what_is_wrong() {
     check(eager, Rule::NotCrossed);
 }
 
+/// A second run through the same plant reports its own damage, not the first one's.
+#[test]
+fn a_report_is_of_its_own_run() {
+    let good = day(MarketConfig { messages: 1_000, symbols: 5, ..MarketConfig::default() });
+    let mut damaged = good.to_vec();
+    damaged[0] ^= 1;
+    let mut plant = Plant::new(DefaultBooks::with_capacity(16));
+    for (bytes, damage) in [(damaged.clone(), 1), (damaged, 1), (good.to_vec(), 0)] {
+        let mut source = DaySource::memory("a day", bytes);
+        let report = plant.run(&mut source, &mut (), |_| ()).unwrap();
+        assert_eq!((report.damage.total(), report.is_good()), (damage, damage == 0));
+    }
+}
+
 /// The records of a day, lengths included.
 fn records(bytes: &[u8]) -> Vec<&[u8]> {
     let mut records = Vec::new();
