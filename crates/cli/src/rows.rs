@@ -4,6 +4,7 @@
 use std::{
     fmt::{self, Write as _},
     io::{self, Write as _},
+    ops::ControlFlow,
 };
 
 use nanotape_types::Price4;
@@ -43,12 +44,15 @@ pub(crate) struct Rows {
     buffer: Vec<u8>,
     /// The word of one cell, kept for its memory.
     word: String,
+    /// What stopped [`Rows::end_row_or_stop`].
+    error: Option<io::Error>,
 }
 
 impl Rows {
     pub(crate) fn new(output: Output, format: Format, columns: Vec<Column>) -> Self {
         let buffer = Vec::with_capacity(BUFFER_BYTES + 4096);
-        let mut rows = Self { output, format, columns, next: 0, buffer, word: String::new() };
+        let mut rows =
+            Self { output, format, columns, next: 0, buffer, word: String::new(), error: None };
         rows.header();
         rows
     }
@@ -122,8 +126,22 @@ impl Rows {
         Ok(())
     }
 
+    /// Ends the row for somebody who can only stop, not fail: [`Rows::finish`] then gives the error.
+    pub(crate) fn end_row_or_stop(&mut self) -> ControlFlow<()> {
+        match self.end_row() {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                self.error = Some(error);
+                ControlFlow::Break(())
+            }
+        }
+    }
+
     /// Writes out everything.
     pub(crate) fn finish(mut self) -> io::Result<()> {
+        if let Some(error) = self.error {
+            return Err(error);
+        }
         self.output.write_all(&self.buffer)?;
         self.output.finish()
     }

@@ -51,11 +51,6 @@ impl Damage {
             }
         }
     }
-
-    /// Whether messages may have been lost by it.
-    pub const fn loses_messages(&self) -> bool {
-        !matches!(self, Self::Length { .. })
-    }
 }
 
 impl fmt::Display for Damage {

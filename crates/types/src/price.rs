@@ -18,9 +18,6 @@ impl Price4 {
     /// Units in 1.0.
     pub const SCALE: u32 = 10_000;
 
-    /// The largest price the ITCH specification uses, 200,000.0000.
-    pub const MAX_QUOTED: Self = Self(2_000_000_000);
-
     /// Writes the decimal into `buffer` and returns it. No formatting machinery: this is what the
     /// commands that print a row a message call.
     pub fn write_decimal(self, buffer: &mut [u8; 11]) -> &str {

@@ -1,6 +1,6 @@
 //! Share counts: 32 bits where a message speaks of one order, 64 where it speaks of many.
 
-use core::{fmt, num::NonZeroU32};
+use core::fmt;
 
 use crate::wire_value::integer_newtype;
 
@@ -12,14 +12,6 @@ integer_newtype! {
 integer_newtype! {
     /// Shares summed over orders: a price level, a cross, an imbalance.
     TotalShares, u64, 8
-}
-
-impl Shares {
-    /// The count, if there is at least one share. An order that rests in a book has one.
-    #[inline]
-    pub const fn non_zero(self) -> Option<NonZeroU32> {
-        NonZeroU32::new(self.0)
-    }
 }
 
 impl From<Shares> for TotalShares {

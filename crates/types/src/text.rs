@@ -83,12 +83,6 @@ impl Symbol {
     pub const fn as_bytes(self) -> [u8; 8] {
         self.0.to_be_bytes()
     }
-
-    /// Whether all eight bytes are spaces.
-    #[inline]
-    pub fn is_blank(self) -> bool {
-        self == Self::ABSENT
-    }
 }
 
 impl WireValue<8> for Symbol {

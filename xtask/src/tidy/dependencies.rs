@@ -19,6 +19,19 @@ struct Row {
     outside: &'static [&'static str],
 }
 
+/// What the skins stand on: the command line and the examples.
+const PLANT_AND_BELOW: &[&str] = &[
+    "nanotape-types",
+    "nanotape-shm",
+    "nanotape-clock",
+    "nanotape-wire",
+    "nanotape-feed",
+    "nanotape-book",
+    "nanotape-trace",
+    "nanotape-testkit",
+    "nanotape-plant",
+];
+
 const TABLE: &[Row] = &[
     Row { package: "nanotape-types", inside: &[], outside: &[] },
     Row { package: "nanotape-shm", inside: &[], outside: &["rustix", "thiserror"] },
@@ -58,34 +71,10 @@ const TABLE: &[Row] = &[
     // On testkit since docs/decisions/0008-the-synthetic-market-is-shipped.md.
     Row {
         package: "nanotape-cli",
-        inside: &[
-            "nanotape-types",
-            "nanotape-shm",
-            "nanotape-clock",
-            "nanotape-wire",
-            "nanotape-feed",
-            "nanotape-book",
-            "nanotape-trace",
-            "nanotape-testkit",
-            "nanotape-plant",
-        ],
+        inside: PLANT_AND_BELOW,
         outside: &["anyhow", "clap", "flate2", "indicatif", "itoa", "zstd"],
     },
-    Row {
-        package: "nanotape-examples",
-        inside: &[
-            "nanotape-types",
-            "nanotape-shm",
-            "nanotape-clock",
-            "nanotape-wire",
-            "nanotape-feed",
-            "nanotape-book",
-            "nanotape-trace",
-            "nanotape-testkit",
-            "nanotape-plant",
-        ],
-        outside: &[],
-    },
+    Row { package: "nanotape-examples", inside: PLANT_AND_BELOW, outside: &[] },
     Row { package: "xtask", inside: &["nanotape-schema"], outside: &["anyhow", "serde_json"] },
 ];
 

@@ -1,6 +1,6 @@
 //! `nanotape depth`: the first levels of one stock's book after every message about it.
 
-use std::{io, ops::ControlFlow};
+use std::ops::ControlFlow;
 
 use clap::Args;
 use nanotape_book::DefaultBooks;
@@ -55,11 +55,8 @@ pub(crate) fn run(arguments: &DepthArguments) -> anyhow::Result<Status> {
     }
     let rows = Rows::new(arguments.output.open()?, format, columns);
     let filter = SymbolFilter::new(&[arguments.symbol]);
-    let mut depth = Depth { rows, filter, levels, error: None };
+    let mut depth = Depth { rows, filter, levels };
     let session = Session::run(&arguments.input, &mut depth)?;
-    if let Some(error) = depth.error {
-        return Err(error.into());
-    }
     depth.rows.finish()?;
     let status = session.conclude();
     if let Some(locate) = session.plant.directory().locate(arguments.symbol) {
@@ -73,7 +70,6 @@ struct Depth {
     rows: Rows,
     filter: SymbolFilter,
     levels: usize,
-    error: Option<io::Error>,
 }
 
 impl Observer<DefaultBooks> for Depth {
@@ -107,10 +103,6 @@ impl Observer<DefaultBooks> for Depth {
                 }
             }
         }
-        if let Err(error) = self.rows.end_row() {
-            self.error = Some(error);
-            return ControlFlow::Break(());
-        }
-        ControlFlow::Continue(())
+        self.rows.end_row_or_stop()
     }
 }

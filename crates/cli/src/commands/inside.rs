@@ -1,6 +1,6 @@
 //! `nanotape inside`: one row for each message after which a stock's best bid or offer differs.
 
-use std::{io, ops::ControlFlow};
+use std::ops::ControlFlow;
 
 use clap::Args;
 use nanotape_book::{DefaultBooks, Inside, Quote};
@@ -52,11 +52,8 @@ pub(crate) fn run(arguments: &InsideArguments) -> anyhow::Result<Status> {
     ];
     let rows = Rows::new(arguments.output.open()?, format, columns);
     let filter = SymbolFilter::new(&arguments.symbols);
-    let mut insides = Insides { rows, filter, error: None };
+    let mut insides = Insides { rows, filter };
     let session = Session::run(&arguments.input, &mut insides)?;
-    if let Some(error) = insides.error {
-        return Err(error.into());
-    }
     insides.rows.finish()?;
     let status = session.conclude();
     session.warn_of_taint();
@@ -67,7 +64,6 @@ pub(crate) fn run(arguments: &InsideArguments) -> anyhow::Result<Status> {
 struct Insides {
     rows: Rows,
     filter: SymbolFilter,
-    error: Option<io::Error>,
 }
 
 impl Observer<DefaultBooks> for Insides {
@@ -87,11 +83,7 @@ impl Observer<DefaultBooks> for Insides {
         self.rows.integer_or_absent(message.timestamp().map(|timestamp| timestamp.get()));
         self.rows.text(symbol_or_locate(plant.directory(), locate));
         self.write(plant.books().book(locate).inside());
-        if let Err(error) = self.rows.end_row() {
-            self.error = Some(error);
-            return ControlFlow::Break(());
-        }
-        ControlFlow::Continue(())
+        self.rows.end_row_or_stop()
     }
 }
 

@@ -7,7 +7,7 @@ use clap::Args;
 use nanotape_feed::{Damage, DayHandler, Position, StockDirectory, read_day};
 use nanotape_plant::{DamageLog, DayReport};
 use nanotape_types::{NanosSinceMidnight, Symbol};
-use nanotape_wire::itch50::{self, Message};
+use nanotape_wire::itch50::Message;
 
 use crate::{
     input::{InputArguments, Progress, conclude, require_symbols},
@@ -108,7 +108,7 @@ fn wanted_types(types: &[char]) -> anyhow::Result<[bool; 256]> {
     let mut wanted = [types.is_empty(); 256];
     for &letter in types {
         let Ok(tag) = u8::try_from(letter) else { bail!("--type {letter}: not a message type") };
-        if itch50::length_of(tag).is_none() && !tag.is_ascii_graphic() {
+        if !tag.is_ascii_graphic() {
             bail!("--type {letter}: not a message type");
         }
         wanted[usize::from(tag)] = true;
