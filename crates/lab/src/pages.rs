@@ -1,0 +1,1 @@
+//! Results as pages: one self-contained HTML file each, which works without a network.
