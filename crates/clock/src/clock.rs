@@ -1,78 +1,167 @@
-//! Stamps and the way from them to nanoseconds.
-#![expect(clippy::disallowed_methods, reason = "this is the place that reads time")]
+//! Stamps and the way from them to nanoseconds and to UTC.
 
-use core::fmt;
-use std::time::{Duration, Instant};
+use core::time::Duration;
 
-use crate::tsc;
+use crate::{
+    bracket::Bracket,
+    calibration::{Calibration, Rate},
+    choice::{self, Reason},
+    costs::{self, Costs},
+    drift::Drift,
+    report::Report,
+    source::Source,
+    utc::UtcNanos,
+};
 
-/// A calibrated clock.
+/// How long the counter is compared with the kernel's clock if the caller does not say.
+const CALIBRATION: Duration = Duration::from_millis(50);
+
+/// The shortest comparison that is made: below it the brackets are the whole of it.
+const SHORTEST_CALIBRATION: Duration = Duration::from_millis(1);
+
+/// A calibrated clock: plain values, to be copied wherever stamps are made.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     source: Source,
-    /// The zero of the monotonic source.
-    start: Instant,
-    nanos_per_tick: f64,
-    cost_nanos: f64,
-}
-
-/// What a clock reads.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Source {
-    /// The invariant time stamp counter, behind a load fence.
-    TimeStampCounter,
-    /// The operating system's monotonic clock.
-    Monotonic,
+    calibration: Calibration,
+    anchor: Anchor,
+    costs: Costs,
+    resolution_nanos: f64,
+    why: Reason,
 }
 
 /// A point in time, in the ticks of one [`Clock`].
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(transparent)]
 pub struct Stamp(u64);
 
-/// How long the counter is compared with the monotonic clock.
-const CALIBRATION: Duration = Duration::from_millis(50);
-
-/// Stamps in a row from which the cost of one is taken, and how often.
-const COST_STAMPS: u32 = 1_000;
-const COST_ROUNDS: usize = 31;
+/// A moment of the source whose UTC is known.
+#[derive(Clone, Copy, Debug)]
+struct Anchor {
+    ticks: u64,
+    utc: UtcNanos,
+    /// The most by which the two can be apart.
+    bound_nanos: u64,
+}
 
 impl Clock {
-    /// Chooses the best source here and measures its rate and cost, which takes about 60 ms.
+    /// Chooses the best source here and measures its rate and costs, which takes about 55 ms.
     pub fn calibrate() -> Self {
-        let start = Instant::now();
-        let mut clock =
-            Self { source: Source::Monotonic, start, nanos_per_tick: 1.0, cost_nanos: 0.0 };
-        if tsc::is_invariant() {
-            let (from, ticks) = (Instant::now(), tsc::read());
-            std::thread::sleep(CALIBRATION);
-            let (to, ticks) = (Instant::now(), tsc::read().wrapping_sub(ticks));
-            if ticks > 0 {
-                clock.source = Source::TimeStampCounter;
-                clock.nanos_per_tick = (to - from).as_nanos() as f64 / ticks as f64;
-            }
-        }
-        clock.cost_nanos = clock.measure_cost();
-        clock
+        Self::calibrate_for(CALIBRATION)
     }
 
-    /// The time now.
+    /// As [`Clock::calibrate`], comparing the counter with the kernel's clock for so long, but 1 ms
+    /// at least. The uncertainty of the rate is inversely proportional to it. Where the operating
+    /// system's clock is read there is nothing to compare, and it takes a few milliseconds.
+    pub fn calibrate_for(interval: Duration) -> Self {
+        match choice::counter() {
+            Ok(why) => Self::of_counter(why, interval),
+            Err(why) => Self::of_kernel(why),
+        }
+    }
+
+    /// A clock that reads the operating system's monotonic clock, whatever the processor has: to
+    /// compare the two, and where a rate that needs no calibration is worth the dearer stamps.
+    pub fn monotonic() -> Self {
+        Self::of_kernel(choice::without_counter())
+    }
+
+    fn of_counter(why: Reason, interval: Duration) -> Self {
+        let source = Source::TimeStampCounter;
+        let interval = interval.max(SHORTEST_CALIBRATION);
+        let first = Bracket::tightest(source, Source::reference_nanos);
+        std::thread::sleep(interval);
+        let last = Bracket::tightest(source, Source::reference_nanos);
+        match Calibration::between(first, last) {
+            Some(calibration) => Self::finish(source, why, calibration),
+            None => Self::of_kernel(Reason::Stuck),
+        }
+    }
+
+    fn of_kernel(why: Reason) -> Self {
+        let source = if why == Reason::Forbidden { Source::Coarse } else { Source::Monotonic };
+        let now = Bracket::tightest(source, Source::reference_nanos);
+        Self::finish(source, why, Calibration::of_nanoseconds(now))
+    }
+
+    fn finish(source: Source, why: Reason, calibration: Calibration) -> Self {
+        let costs = Costs::measure(source, calibration.scale);
+        let resolution_nanos = costs::resolution_nanos(source, calibration.scale);
+        let anchor = Anchor::read(source, &calibration);
+        Self { source, calibration, anchor, costs, resolution_nanos, why }
+    }
+
+    /// The time now, once everything before is done: the end of a timed part, or an arrival. What
+    /// comes behind may begin before the time is read.
     #[inline]
     pub fn stamp(&self) -> Stamp {
-        match self.source {
-            Source::TimeStampCounter => Stamp(tsc::read()),
-            Source::Monotonic => Stamp(self.start.elapsed().as_nanos() as u64),
-        }
+        Stamp(self.source.end_ticks())
+    }
+
+    /// The time now, once everything before is done, and before anything behind begins: the
+    /// beginning of a timed part.
+    #[inline]
+    pub fn stamp_start(&self) -> Stamp {
+        Stamp(self.source.start_ticks())
+    }
+
+    /// The time at about now: the processor may read it before the work in front is done, and while
+    /// the work behind has begun. Cheapest, and wrong by the length of what is in flight, which
+    /// around a load that misses the caches is all of it.
+    #[inline]
+    pub fn stamp_unfenced(&self) -> Stamp {
+        Stamp(self.source.unfenced_ticks())
     }
 
     /// Nanoseconds from `earlier` to `later`; 0 if they are the other way round.
     #[inline]
     pub fn nanos_between(&self, earlier: Stamp, later: Stamp) -> u64 {
-        (later.0.saturating_sub(earlier.0) as f64 * self.nanos_per_tick) as u64
+        self.calibration.scale.nanos(later.0.saturating_sub(earlier.0))
     }
 
-    /// What one stamp costs: the median over many runs of the time between stamps in a row.
-    pub fn cost_nanos(&self) -> f64 {
-        self.cost_nanos
+    /// The UTC of a stamp, also of one made before this clock: as the kernel had it when this clock
+    /// was last anchored, continued at the rate of the source.
+    #[inline]
+    pub fn utc(&self, stamp: Stamp) -> UtcNanos {
+        self.anchor.utc.plus(self.calibration.scale.nanos_from(self.anchor.ticks, stamp.0))
+    }
+
+    /// How far the clock has come from the kernel's clocks. Costs some 20 us and sleeps never.
+    pub fn drift(&self) -> Drift {
+        let Calibration { last, scale, rate, .. } = self.calibration;
+        let now = Bracket::tightest(self.source, Source::reference_nanos);
+        let elapsed = now.nanos.saturating_sub(last.nanos);
+        let anchor = Anchor::read(self.source, &self.calibration);
+        Drift {
+            elapsed_nanos: u64::try_from(elapsed).unwrap_or(0),
+            counter_ahead_nanos: scale.nanos_from(last.ticks, now.ticks).saturating_sub(elapsed),
+            bound_nanos: last.bound_nanos(scale).saturating_add(now.bound_nanos(scale)),
+            rate_uncertainty_ppb: rate.uncertainty_ppb,
+            realtime_moved_nanos: anchor.utc.since(self.utc(Stamp(anchor.ticks))),
+            realtime_bound_nanos: self.anchor.bound_nanos.saturating_add(anchor.bound_nanos),
+        }
+    }
+
+    /// This clock with its UTC taken anew from the kernel, which follows what NTP or an operator did
+    /// to it since. Its rate and costs are as before.
+    #[must_use]
+    pub fn re_anchored(&self) -> Self {
+        Self { anchor: Anchor::read(self.source, &self.calibration), ..*self }
+    }
+
+    /// This clock with its rate taken from the whole time since it was first calibrated, and its UTC
+    /// taken anew. The longer that is, the smaller the uncertainty of the rate, and nothing sleeps.
+    /// Differences between old stamps change by as much as the rate does.
+    #[must_use]
+    pub fn recalibrated(&self) -> Self {
+        let calibration = match self.source {
+            Source::TimeStampCounter => {
+                let now = Bracket::tightest(self.source, Source::reference_nanos);
+                Calibration::between(self.calibration.first, now).unwrap_or(self.calibration)
+            }
+            _ => self.calibration,
+        };
+        Self { calibration, anchor: Anchor::read(self.source, &calibration), ..*self }
     }
 
     /// What is read.
@@ -80,49 +169,79 @@ impl Clock {
         self.source
     }
 
-    fn measure_cost(&self) -> f64 {
-        let mut rounds = [0.0; COST_ROUNDS];
-        for round in &mut rounds {
-            let from = self.stamp();
-            let mut to = from;
-            for _ in 0..COST_STAMPS {
-                to = core::hint::black_box(self.stamp());
-            }
-            let ticks = to.0.saturating_sub(from.0) as f64;
-            *round = ticks * self.nanos_per_tick / f64::from(COST_STAMPS);
+    /// Why that is read and nothing else.
+    pub fn why(&self) -> Reason {
+        self.why
+    }
+
+    /// How fast the source ticks, and how well that is known.
+    pub fn rate(&self) -> Rate {
+        self.calibration.rate
+    }
+
+    /// What one [`Clock::stamp`] costs: the median over many runs of the time between stamps in a row.
+    pub fn cost_nanos(&self) -> f64 {
+        self.costs.end_nanos
+    }
+
+    /// What each kind of stamp costs.
+    pub fn costs(&self) -> Costs {
+        self.costs
+    }
+
+    /// The smallest step that is not nothing, seen between stamps in a row.
+    pub fn resolution_nanos(&self) -> f64 {
+        self.resolution_nanos
+    }
+
+    /// Everything there is to say of this clock now.
+    pub fn report(&self) -> Report {
+        Report {
+            source: self.source,
+            why: self.why,
+            kernel_source: crate::kernel::current_source(),
+            rate: self.rate(),
+            costs: self.costs,
+            resolution_nanos: self.resolution_nanos,
+            anchor_utc: self.anchor.utc,
+            anchor_bound_nanos: self.anchor.bound_nanos,
+            anchor_age_nanos: self.nanos_between(Stamp(self.anchor.ticks), self.stamp()),
         }
-        rounds.sort_by(f64::total_cmp);
-        rounds[COST_ROUNDS / 2]
+    }
+
+    /// Nanoseconds in a tick, for figures that are fractions.
+    pub(crate) fn nanos_per_tick(&self) -> f64 {
+        self.calibration.scale.nanos_per_tick()
     }
 }
 
-impl fmt::Display for Source {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::TimeStampCounter => "invariant time stamp counter",
-            Self::Monotonic => "operating system's monotonic clock",
-        })
+impl Stamp {
+    /// The stamp of a count of ticks that came from elsewhere: a record, another thread's atomic, a
+    /// kernel trace whose clock is the same counter.
+    #[inline]
+    pub const fn from_ticks(ticks: u64) -> Self {
+        Self(ticks)
+    }
+
+    /// The ticks of the source: of the counter since the processor was reset, or nanoseconds.
+    #[inline]
+    pub const fn ticks(self) -> u64 {
+        self.0
+    }
+}
+
+impl Anchor {
+    fn read(source: Source, calibration: &Calibration) -> Self {
+        let bracket = Bracket::tightest(source, Source::realtime_nanos);
+        Self {
+            ticks: bracket.ticks,
+            utc: UtcNanos::new(bracket.nanos),
+            bound_nanos: bracket
+                .bound_nanos(calibration.scale)
+                .saturating_add(source.realtime_step_nanos()),
+        }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn stamps_do_not_go_back_and_agree_with_the_monotonic_clock() {
-        let clock = Clock::calibrate();
-        let (wall, from) = (Instant::now(), clock.stamp());
-        let mut last = from;
-        while wall.elapsed() < Duration::from_millis(30) {
-            let now = clock.stamp();
-            assert!(now >= last);
-            last = now;
-        }
-        // A lower bound only: what interrupts the test can lengthen both, never shorten them.
-        let nanos = clock.nanos_between(from, clock.stamp());
-        assert!(nanos > 29_000_000, "{nanos} ns for at least 30 ms");
-        assert!(clock.cost_nanos() > 0.0);
-        assert_eq!(clock.nanos_between(clock.stamp(), from), 0);
-    }
-}
+mod tests;

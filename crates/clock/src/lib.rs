@@ -2,14 +2,63 @@
 //!
 //! Where: layer 0. It knows numbers of ticks and nanoseconds and nothing of what is timed.
 //!
+//! A [`Clock`] reads the processor's time stamp counter if all questions about it are answered
+//! well, else the operating system's clock, and [`Clock::why`] says which answer decided. A
+//! [`Stamp`] is a bare count of ticks; the clock turns two of them into nanoseconds and one of them
+//! into UTC.
+//!
+//! # Which stamp
+//!
+//! A processor works on many instructions at once and may read the counter before the work in front
+//! of it is done, or begin the work behind it before the counter is read. Fences say what must not
+//! happen:
+//!
+//! | stamp | fences | for |
+//! |---|---|---|
+//! | [`Clock::stamp_start`] | `lfence; rdtsc; lfence` | the beginning of a timed part: nothing before it is timed with it, nothing behind it begins early |
+//! | [`Clock::stamp`] | `lfence; rdtsc` | the end of a timed part, an arrival: everything before it is done |
+//! | [`Clock::stamp_unfenced`] | `rdtsc` | a rough time of day, gaps between many stamps in a row |
+//!
+//! A pair of unfenced stamps around a load that misses the caches says about 11 ns, because nothing
+//! makes the second stamp wait for the load: the figure is the cost of reading the counter. The
+//! example `fences` shows it. The compiler is a second hand that may move work: it keeps loads and
+//! stores on their side of a stamp, but arithmetic only behind `core::hint::black_box`.
+//!
+//! # Bounds
+//!
+//! What is said of exactness is a bound and not a habit: two readings of one clock enclose a reading
+//! of the other, and the truth lies between. [`Rate`], [`Drift`] and [`cross_core::Offset`] carry
+//! theirs. Nanoseconds are those of `CLOCK_MONOTONIC_RAW`, which nobody adjusts; how far the
+//! kernel's UTC has been moved against them since is in [`Drift`].
+//!
 //! ```
 //! let clock = nanotape_clock::Clock::calibrate();
-//! let before = clock.stamp();
+//! let before = clock.stamp_start();
 //! let after = clock.stamp();
-//! println!("{} ns, read by {}", clock.nanos_between(before, after), clock.source());
+//! println!("{} ns, of which {:.0} are the stamps'", clock.nanos_between(before, after),
+//!     clock.costs().empty_nanos);
+//! println!("at {}, read by {} because {}", clock.utc(after), clock.source(), clock.why());
 //! ```
 
+mod bracket;
+mod calibration;
+mod choice;
 mod clock;
+mod costs;
+pub mod cross_core;
+mod drift;
+mod kernel;
+mod report;
+mod scale;
+mod source;
 mod tsc;
+mod utc;
 
-pub use clock::{Clock, Source, Stamp};
+pub use calibration::Rate;
+pub use choice::Reason;
+pub use clock::{Clock, Stamp};
+pub use costs::Costs;
+pub use drift::{Drift, DriftWatch};
+pub use report::Report;
+pub use source::Source;
+pub use utc::UtcNanos;

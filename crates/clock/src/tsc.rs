@@ -1,8 +1,14 @@
-//! The processor's time stamp counter, where it can be trusted.
+//! The processor's time stamp counter: the instructions, and what the processor says of it.
+//!
+//! Nothing here decides whether the counter may be read; `choice` does, before the first read. A
+//! kernel that forbids `rdtsc` to programs answers it with SIGSEGV.
 
 #[cfg(target_arch = "x86_64")]
 mod x86_64 {
     use core::arch::x86_64::{__cpuid, _mm_lfence, _rdtsc};
+
+    /// Whether there is a counter that this module reads.
+    pub(crate) const EXISTS: bool = true;
 
     /// Whether the counter runs at one rate through every power state (CPUID 8000_0007h EDX bit 8).
     pub(crate) fn is_invariant() -> bool {
@@ -10,28 +16,67 @@ mod x86_64 {
         highest >= 0x8000_0007 && __cpuid(0x8000_0007).edx & (1 << 8) != 0
     }
 
+    /// Reads the counter; the processor may do so earlier or later than the text says.
+    #[inline(always)]
+    pub(crate) fn read_unfenced() -> u64 {
+        // SAFETY: `rdtsc` is part of the x86-64 architecture, so the instruction exists wherever
+        // this module is compiled. It takes no operand and touches no memory. A kernel that forbids
+        // it ends the process with a signal, which is not undefined behaviour.
+        unsafe { _rdtsc() }
+    }
+
     /// Reads the counter once everything before it is done, so that a load under measurement cannot
     /// be overtaken by the stamp behind it.
-    #[inline]
-    pub(crate) fn read() -> u64 {
-        // SAFETY: both instructions exist on every x86-64 processor and touch no memory.
-        #[allow(clippy::multiple_unsafe_ops_per_block, reason = "one fenced read")]
-        unsafe {
-            _mm_lfence();
-            _rdtsc()
-        }
+    #[inline(always)]
+    pub(crate) fn read_end() -> u64 {
+        fence();
+        read_unfenced()
+    }
+
+    /// Reads the counter once everything before it is done, and lets nothing begin until it is read.
+    #[inline(always)]
+    pub(crate) fn read_start() -> u64 {
+        fence();
+        let ticks = read_unfenced();
+        fence();
+        ticks
+    }
+
+    /// Completes every instruction before it, and starts none behind it until then. On AMD
+    /// processors that is so since Linux sets the bit that makes it so.
+    #[inline(always)]
+    fn fence() {
+        // SAFETY: the intrinsic needs SSE2, which is part of the x86-64 architecture and so of every
+        // target this module is compiled for. It takes no operand and touches no memory.
+        unsafe { _mm_lfence() }
     }
 }
 
 #[cfg(target_arch = "x86_64")]
-pub(crate) use x86_64::{is_invariant, read};
+pub(crate) use x86_64::{EXISTS, is_invariant, read_end, read_start, read_unfenced};
 
+/// Elsewhere there is none, so that `choice` takes the operating system's clock and nobody calls
+/// the readers.
 #[cfg(not(target_arch = "x86_64"))]
-pub(crate) fn is_invariant() -> bool {
-    false
+mod elsewhere {
+    pub(crate) const EXISTS: bool = false;
+
+    pub(crate) fn is_invariant() -> bool {
+        false
+    }
+
+    pub(crate) fn read_unfenced() -> u64 {
+        0
+    }
+
+    pub(crate) fn read_end() -> u64 {
+        0
+    }
+
+    pub(crate) fn read_start() -> u64 {
+        0
+    }
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-pub(crate) fn read() -> u64 {
-    0
-}
+pub(crate) use elsewhere::{EXISTS, is_invariant, read_end, read_start, read_unfenced};

@@ -35,7 +35,8 @@ const PLANT_AND_BELOW: &[&str] = &[
 const TABLE: &[Row] = &[
     Row { package: "nanotape-types", inside: &[], outside: &[] },
     Row { package: "nanotape-shm", inside: &[], outside: &["rustix", "thiserror"] },
-    Row { package: "nanotape-clock", inside: &["nanotape-types"], outside: &[] },
+    // On rustix since docs/decisions/0010-the-counter-where-it-can-be-trusted.md.
+    Row { package: "nanotape-clock", inside: &["nanotape-types"], outside: &["rustix"] },
     Row { package: "nanotape-schema", inside: &[], outside: &["thiserror", "toml"] },
     Row { package: "nanotape-wire", inside: &["nanotape-types"], outside: &["thiserror"] },
     // On shm since docs/decisions/0003-day-files-are-mapped-window-by-window.md.

@@ -1,0 +1,406 @@
+//! Whether a stamp made on one processor can be compared with a stamp made on another.
+//!
+//! Two threads, each kept on its processor, exchange stamps over two cache lines:
+//!
+//! ```text
+//!   reference  --t1---- ping ---------------------t4-->
+//!                          \                     /
+//!   other      -------------t2 --- pong --------------->
+//! ```
+//!
+//! Protocol: (1) the reference reads `t1` and stores the number of the round; (2) the other sees it,
+//! reads `t2`, stores that and the number; (3) the reference sees the number and reads `t4`. In one
+//! time `t1 <= t2 <= t4`, so the other's clock is ahead by at least `t2 - t4` and at most `t2 - t1`.
+//! Every round gives such an interval and the offset lies in all of them: what is reported is the
+//! middle of what they have in common, and half of its width as the bound. That is never wider than
+//! half of the shortest round trip. Intervals that have nothing in common show that the clocks do not
+//! differ by a constant.
+//!
+//! Bounds: each pair of processors gets a number of rounds and a time; whichever ends first ends it.
+//! Threads that wait give their processor away, so that a machine with other work is slow and does
+//! not hang.
+
+use core::{
+    fmt,
+    sync::atomic::{AtomicU32, AtomicU64, Ordering},
+    time::Duration,
+};
+use std::thread;
+
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+use crate::{Clock, Source, Stamp};
+
+mod estimate;
+
+use estimate::Estimate;
+
+/// How far one processor's clock is from another's.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Offset {
+    /// The processor.
+    pub cpu: usize,
+    /// The processor it is compared with.
+    pub reference_cpu: usize,
+    /// By how much this processor's clock is ahead of the other's, in nanoseconds.
+    pub offset_nanos: f64,
+    /// The most by which that can be wrong; infinite if no round was made.
+    pub bound_nanos: f64,
+    /// The shortest round trip; infinite if no round was made.
+    pub round_trip_nanos: f64,
+    /// Rounds made.
+    pub rounds: u32,
+    /// How the measurement ended.
+    pub ending: Ending,
+}
+
+/// How the comparison of two processors ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Ending {
+    /// All rounds were made.
+    Complete,
+    /// The time was up first; what was learned until then is reported.
+    TimeUp,
+    /// No constant offset explains all rounds: the two clocks run apart, or one was moved.
+    Inconsistent,
+    /// A thread could not be kept on its processor.
+    NotPinned,
+    /// A thread could not be started.
+    NoThread,
+}
+
+/// How much to spend on each pair of processors.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Effort {
+    /// Exchanges of stamps, of some hundred nanoseconds each if nothing disturbs.
+    pub rounds: u32,
+    /// The time after which a pair is given up.
+    pub limit: Duration,
+}
+
+impl Default for Effort {
+    /// 5,000 rounds, some 2 ms; a quarter of a second where other work has the processors.
+    fn default() -> Self {
+        Self { rounds: 5_000, limit: Duration::from_millis(250) }
+    }
+}
+
+/// `cpu 1 against 0: +3.1 ns, within 62.4 ns, 5000 rounds of 151 ns at best, complete`
+impl fmt::Display for Offset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cpu {} against {}: ", self.cpu, self.reference_cpu)?;
+        if self.rounds == 0 {
+            return write!(f, "no round made, {}", self.ending);
+        }
+        write!(
+            f,
+            "{:+.1} ns, within {:.1} ns, {} rounds of {:.0} ns at best, {}",
+            self.offset_nanos, self.bound_nanos, self.rounds, self.round_trip_nanos, self.ending
+        )
+    }
+}
+
+impl fmt::Display for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Complete => "complete",
+            Self::TimeUp => "given up when the time was up",
+            Self::Inconsistent => "inconsistent: no constant offset explains all rounds",
+            Self::NotPinned => "a thread could not be kept on its processor",
+            Self::NoThread => "a thread could not be started",
+        })
+    }
+}
+
+/// Compares each processor that this thread may use with the first of them, in threads of its own.
+/// Empty if there is one only, or if the kernel does not say which there are.
+pub fn measure(clock: &Clock, effort: Effort) -> Vec<Offset> {
+    let allowed = allowed_cpus();
+    let Some((&reference, others)) = allowed.split_first() else { return Vec::new() };
+    others.iter().map(|&cpu| compare(clock, reference, cpu, effort)).collect()
+}
+
+/// Processors that this thread may use, in order.
+fn allowed_cpus() -> Vec<usize> {
+    let Ok(set) = sched_getaffinity(None) else { return Vec::new() };
+    (0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect()
+}
+
+/// Compares two processors.
+fn compare(clock: &Clock, reference: usize, cpu: usize, effort: Effort) -> Offset {
+    let exchange = Exchange::default();
+    let (estimate, ending) = thread::scope(|scope| {
+        let exchange = &exchange;
+        let source = clock.source();
+        let other =
+            thread::Builder::new().spawn_scoped(scope, move || exchange.answer(source, cpu));
+        if other.is_err() {
+            return (Estimate::default(), Ending::NoThread);
+        }
+        // However this ends, the other thread is told to: the scope waits for it.
+        let _stop = StopOnDrop(exchange);
+        thread::Builder::new()
+            .spawn_scoped(scope, move || exchange.ask(clock, reference, effort))
+            .ok()
+            .and_then(|asking| asking.join().ok())
+            .unwrap_or((Estimate::default(), Ending::NoThread))
+    });
+    let ending = if estimate.is_consistent() { ending } else { Ending::Inconsistent };
+    let nanos = clock.nanos_per_tick();
+    Offset {
+        cpu,
+        reference_cpu: reference,
+        offset_nanos: estimate.offset_ticks() * nanos,
+        bound_nanos: estimate.bound_ticks() * nanos,
+        round_trip_nanos: estimate.round_trip_ticks() * nanos,
+        rounds: estimate.rounds(),
+        ending,
+    }
+}
+
+/// Keeps what is written by different threads in different cache lines, and in different pairs of
+/// them, which some processors fetch together.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Apart<T>(T);
+
+/// What two threads share.
+#[derive(Debug, Default)]
+struct Exchange {
+    /// The round that is asked for, from 1, or [`STOP`]; written by the reference.
+    ping: Apart<AtomicU64>,
+    pong: Apart<Pong>,
+    /// Where the other thread is; written by it.
+    state: Apart<AtomicU32>,
+}
+
+/// The answer; written by the other thread.
+#[derive(Debug, Default)]
+struct Pong {
+    /// The round it belongs to.
+    round: AtomicU64,
+    ticks: AtomicU64,
+}
+
+const STOP: u64 = u64::MAX;
+
+/// States of the other thread, 0 until it has been kept on its processor.
+const READY: u32 = 1;
+const NOT_PINNED: u32 = 2;
+
+impl Exchange {
+    /// The reference's side: asks until the effort is spent.
+    fn ask(&self, clock: &Clock, cpu: usize, effort: Effort) -> (Estimate, Ending) {
+        let mut estimate = Estimate::default();
+        if pin(cpu).is_err() {
+            return (estimate, Ending::NotPinned);
+        }
+        let source = clock.source();
+        let mut patience = Patience::until(clock, effort.limit);
+        loop {
+            // SYNC(clock.state): pairs with the stores in `answer`.
+            match self.state.0.load(Ordering::Acquire) {
+                READY => break,
+                NOT_PINNED => return (estimate, Ending::NotPinned),
+                _ if patience.is_over() => return (estimate, Ending::TimeUp),
+                _ => {}
+            }
+        }
+        for round in 1..=u64::from(effort.rounds) {
+            let asked = source.start_ticks();
+            // SYNC(clock.ping): pairs with the load in `answer`.
+            self.ping.0.store(round, Ordering::Release);
+            patience.begin();
+            // SYNC(clock.pong): pairs with the store in `answer`, so that the ticks are the round's.
+            while self.pong.0.round.load(Ordering::Acquire) != round {
+                if patience.is_over() {
+                    return (estimate, Ending::TimeUp);
+                }
+            }
+            let answered = source.end_ticks();
+            estimate.add(asked, self.pong.0.ticks.load(Ordering::Relaxed), answered);
+            if round < u64::from(effort.rounds) && patience.is_over_at(Stamp::from_ticks(answered))
+            {
+                return (estimate, Ending::TimeUp);
+            }
+        }
+        (estimate, Ending::Complete)
+    }
+
+    /// The other's side: answers until it is told to stop.
+    fn answer(&self, source: Source, cpu: usize) {
+        if pin(cpu).is_err() {
+            // SYNC(clock.state): pairs with the load in `ask`.
+            self.state.0.store(NOT_PINNED, Ordering::Release);
+            return;
+        }
+        // SYNC(clock.state): pairs with the load in `ask`.
+        self.state.0.store(READY, Ordering::Release);
+        let (mut answered, mut spins) = (0, 0);
+        loop {
+            // SYNC(clock.ping): pairs with the stores in `ask` and `StopOnDrop`.
+            let round = self.ping.0.load(Ordering::Acquire);
+            if round == STOP {
+                return;
+            }
+            if round == answered {
+                pause(&mut spins);
+                continue;
+            }
+            let ticks = source.end_ticks();
+            self.pong.0.ticks.store(ticks, Ordering::Relaxed);
+            // SYNC(clock.pong): pairs with the load in `ask`.
+            self.pong.0.round.store(round, Ordering::Release);
+            (answered, spins) = (round, 0);
+        }
+    }
+}
+
+/// Tells the other thread to stop, however the reference's side ends.
+struct StopOnDrop<'a>(&'a Exchange);
+
+impl Drop for StopOnDrop<'_> {
+    fn drop(&mut self) {
+        // SYNC(clock.ping): pairs with the load in `answer`.
+        self.0.ping.0.store(STOP, Ordering::Release);
+    }
+}
+
+/// Looks at a shared word before the processor is given to somebody else: some ten microseconds, in
+/// which an answer comes if the other thread runs.
+const SPINS: u32 = 500;
+
+/// Waits a moment; true each time the processor was given away.
+fn pause(spins: &mut u32) -> bool {
+    *spins += 1;
+    if *spins < SPINS {
+        core::hint::spin_loop();
+        return false;
+    }
+    *spins = 0;
+    thread::yield_now();
+    true
+}
+
+/// Waiting that ends.
+struct Patience<'a> {
+    clock: &'a Clock,
+    since: Stamp,
+    limit_nanos: u64,
+    spins: u32,
+}
+
+impl<'a> Patience<'a> {
+    fn until(clock: &'a Clock, limit: Duration) -> Self {
+        let limit_nanos = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
+        Self { clock, since: clock.stamp(), limit_nanos, spins: 0 }
+    }
+
+    fn begin(&mut self) {
+        self.spins = 0;
+    }
+
+    /// Waits a moment; whether the time is up, which is looked at where the processor is given away.
+    fn is_over(&mut self) -> bool {
+        pause(&mut self.spins) && self.is_over_at(self.clock.stamp())
+    }
+
+    fn is_over_at(&self, now: Stamp) -> bool {
+        self.clock.nanos_between(self.since, now) >= self.limit_nanos
+    }
+}
+
+/// Keeps this thread on a processor; it runs there when this returns.
+fn pin(cpu: usize) -> rustix::io::Result<()> {
+    if cpu >= CpuSet::MAX_CPU {
+        return Err(rustix::io::Errno::INVAL);
+    }
+    let mut set = CpuSet::new();
+    set.set(cpu);
+    sched_setaffinity(None, &set)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_other_processor_is_compared_with_the_first() {
+        for clock in [Clock::calibrate(), Clock::monotonic()] {
+            let before = allowed_cpus();
+            let offsets = measure(&clock, Effort::default());
+            assert_eq!(allowed_cpus(), before, "this thread may run where it might before");
+            assert_eq!(offsets.len() + 1, before.len());
+            for (offset, &cpu) in offsets.iter().zip(&before[1..]) {
+                assert_eq!((offset.cpu, offset.reference_cpu), (cpu, before[0]));
+                assert!(offset.bound_nanos > 0.0, "{offset:?}");
+                // The bound is half of what all rounds have in common, so at most half of one.
+                assert!(offset.bound_nanos * 2.0 <= offset.round_trip_nanos, "{offset:?}");
+                assert_eq!(offset.rounds == 0, offset.bound_nanos.is_infinite(), "{offset:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_operating_systems_clock_is_one_clock() {
+        for offset in measure(&Clock::monotonic(), Effort::default()) {
+            // Zero lies within the bound, or a nanosecond of rounding beside it.
+            assert!(offset.offset_nanos.abs() <= offset.bound_nanos + 1.0, "{offset:?}");
+        }
+    }
+
+    #[test]
+    fn an_offset_says_how_it_was_found() {
+        let offset = Offset {
+            cpu: 1,
+            reference_cpu: 0,
+            offset_nanos: 3.06,
+            bound_nanos: 62.4,
+            round_trip_nanos: 151.0,
+            rounds: 5_000,
+            ending: Ending::Complete,
+        };
+        assert_eq!(
+            offset.to_string(),
+            "cpu 1 against 0: +3.1 ns, within 62.4 ns, 5000 rounds of 151 ns at best, complete"
+        );
+        let none = Offset { rounds: 0, ending: Ending::TimeUp, ..offset };
+        assert_eq!(
+            none.to_string(),
+            "cpu 1 against 0: no round made, given up when the time was up"
+        );
+    }
+
+    #[test]
+    fn a_processor_that_is_not_there_is_said_to_be() {
+        let clock = Clock::monotonic();
+        let here = allowed_cpus()[0];
+        for cpu in [CpuSet::MAX_CPU, usize::MAX] {
+            let offset = compare(&clock, here, cpu, Effort::default());
+            assert_eq!(offset.ending, Ending::NotPinned);
+            assert_eq!(compare(&clock, cpu, here, Effort::default()).ending, Ending::NotPinned);
+        }
+    }
+
+    #[test]
+    fn effort_is_bounded() {
+        let clock = Clock::monotonic();
+        let here = allowed_cpus()[0];
+        // Both threads on one processor: every round needs a change of threads, and none is lost.
+        let some = Effort { rounds: 3, limit: Duration::from_secs(60) };
+        let offset = compare(&clock, here, here, some);
+        assert_eq!((offset.rounds, offset.ending), (3, Ending::Complete));
+        let endless = Effort { rounds: u32::MAX, limit: Duration::from_millis(1) };
+        let offset = compare(&clock, here, here, endless);
+        assert_eq!(offset.ending, Ending::TimeUp);
+        // Between two processors an answer comes before anybody gives up waiting for it.
+        for offset in measure(&clock, endless) {
+            assert_eq!(offset.ending, Ending::TimeUp);
+        }
+        let none = Effort { rounds: 0, limit: Duration::from_secs(60) };
+        let offset = compare(&clock, here, here, none);
+        assert_eq!((offset.rounds, offset.ending), (0, Ending::Complete));
+        assert!(offset.bound_nanos.is_infinite());
+    }
+}

@@ -1,0 +1,163 @@
+//! Whether the clock still runs as it did when it was calibrated.
+//!
+//! Two things can part. The counter and `CLOCK_MONOTONIC_RAW` part by the error of the rate, and by
+//! more where they are driven by different crystals; both are in nobody's hand, so what is more than
+//! the uncertainty of the rate allows is a reason to doubt the figures. `CLOCK_REALTIME` is moved on
+//! purpose, to follow UTC; it moves away from every clock that is anchored once.
+
+use core::fmt;
+
+use crate::{Clock, Stamp};
+
+/// How far a clock has come from the kernel's clocks.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Drift {
+    /// Nanoseconds of `CLOCK_MONOTONIC_RAW` since the clock was calibrated.
+    pub elapsed_nanos: u64,
+    /// By how much the clock counted more than those; negative if less.
+    pub counter_ahead_nanos: i64,
+    /// The most by which that difference can be wrong.
+    pub bound_nanos: u64,
+    /// The uncertainty of the rate that the clock counts with, in parts per billion.
+    pub rate_uncertainty_ppb: f64,
+    /// By how much the kernel's UTC is ahead of the clock's: what was slewed and stepped since it was
+    /// anchored, and the drift.
+    pub realtime_moved_nanos: i64,
+    /// The most by which that can be wrong.
+    pub realtime_bound_nanos: u64,
+}
+
+impl Drift {
+    /// The counter's gain over the kernel's clock, in parts per billion of the time elapsed. Over a
+    /// short time this is mostly [`Drift::bound_nanos`].
+    pub fn parts_per_billion(&self) -> f64 {
+        if self.elapsed_nanos == 0 {
+            return 0.0;
+        }
+        self.counter_ahead_nanos as f64 * 1e9 / self.elapsed_nanos as f64
+    }
+
+    /// Whether the counter runs within so many parts per billion of the kernel's clock, as far as can
+    /// be told: false only where the difference is beyond that and beyond its own bound.
+    pub fn within(&self, parts_per_billion: f64) -> bool {
+        let allowed = self.elapsed_nanos as f64 * parts_per_billion / 1e9 + self.bound_nanos as f64;
+        self.counter_ahead_nanos.unsigned_abs() as f64 <= allowed
+    }
+
+    /// Whether the uncertainty of the rate explains the difference. Where it does not, one of the
+    /// two clocks changed its rate: the machine was suspended or moved to another host, or they are
+    /// not driven by one crystal.
+    pub fn is_explained(&self) -> bool {
+        self.within(self.rate_uncertainty_ppb)
+    }
+}
+
+/// `+12 ns (within 31 ns) in 10000 ms, +1.2 ppb; UTC moved by -830 ns (within 62 ns)`
+impl fmt::Display for Drift {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{:+} ns (within {} ns) in {} ms, {:+.1} ppb; UTC moved by {:+} ns (within {} ns)",
+            self.counter_ahead_nanos,
+            self.bound_nanos,
+            self.elapsed_nanos / 1_000_000,
+            self.parts_per_billion(),
+            self.realtime_moved_nanos,
+            self.realtime_bound_nanos
+        )
+    }
+}
+
+/// Looks at a clock's drift from time to time, for a loop that has a stamp in hand anyway.
+#[derive(Clone, Copy, Debug)]
+pub struct DriftWatch {
+    clock: Clock,
+    every_nanos: u64,
+    last: Stamp,
+    worst: Option<Drift>,
+}
+
+impl DriftWatch {
+    /// Looks at this clock at most once in so many nanoseconds, first when those have passed.
+    pub fn new(clock: Clock, every_nanos: u64) -> Self {
+        Self { clock, every_nanos, last: clock.stamp(), worst: None }
+    }
+
+    /// The drift, if it is time to look; a comparison and nothing else if it is not. A look costs
+    /// some 20 us, which falls into whatever the caller is timing.
+    #[inline]
+    pub fn poll(&mut self, now: Stamp) -> Option<Drift> {
+        if self.clock.nanos_between(self.last, now) < self.every_nanos {
+            return None;
+        }
+        Some(self.look(now))
+    }
+
+    #[cold]
+    fn look(&mut self, now: Stamp) -> Drift {
+        let drift = self.clock.drift();
+        self.last = now;
+        let size = |drift: Drift| drift.counter_ahead_nanos.unsigned_abs();
+        if self.worst.is_none_or(|worst| size(drift) > size(worst)) {
+            self.worst = Some(drift);
+        }
+        drift
+    }
+
+    /// The largest difference seen.
+    pub fn worst(&self) -> Option<Drift> {
+        self.worst
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DRIFT: Drift = Drift {
+        elapsed_nanos: 10_000_000_000,
+        counter_ahead_nanos: -500,
+        bound_nanos: 100,
+        rate_uncertainty_ppb: 30.0,
+        realtime_moved_nanos: 830,
+        realtime_bound_nanos: 62,
+    };
+
+    #[test]
+    fn a_threshold_allows_for_the_bound_of_the_brackets() {
+        assert_eq!(DRIFT.parts_per_billion(), -50.0);
+        assert!(DRIFT.within(50.0));
+        assert!(DRIFT.within(40.0));
+        assert!(!DRIFT.within(39.9));
+        assert!(!DRIFT.is_explained());
+        assert!(Drift { rate_uncertainty_ppb: 45.0, ..DRIFT }.is_explained());
+    }
+
+    #[test]
+    fn no_time_at_all_has_no_drift() {
+        let none = Drift { elapsed_nanos: 0, counter_ahead_nanos: 5, ..DRIFT };
+        assert_eq!(none.parts_per_billion(), 0.0);
+        assert!(none.within(0.0));
+    }
+
+    #[test]
+    fn a_drift_is_one_line() {
+        let said = "-500 ns (within 100 ns) in 10000 ms, -50.0 ppb; UTC moved by +830 ns (within \
+                    62 ns)";
+        assert_eq!(DRIFT.to_string(), said);
+    }
+
+    #[test]
+    fn a_watch_looks_when_it_is_time_and_keeps_the_worst() {
+        let clock = Clock::monotonic();
+        let mut watch = DriftWatch::new(clock, 1_000_000_000_000);
+        let now = clock.stamp();
+        assert_eq!(watch.poll(now), None);
+        assert_eq!(watch.worst(), None);
+        let later = Stamp::from_ticks(now.ticks() + 1_000_000_000_000);
+        let seen = watch.poll(later);
+        assert!(seen.is_some_and(|drift| drift.is_explained()), "{seen:?}");
+        assert_eq!(watch.worst(), seen);
+        assert_eq!(watch.poll(later), None);
+    }
+}
