@@ -84,7 +84,7 @@ impl DriftWatch {
     }
 
     /// The drift, if it is time to look; a comparison and nothing else if it is not. A look costs
-    /// some 20 us, which falls into whatever the caller is timing.
+    /// some 25 us, which falls into whatever the caller is timing.
     #[inline]
     pub fn poll(&mut self, now: Stamp) -> Option<Drift> {
         if self.clock.nanos_between(self.last, now) < self.every_nanos {

@@ -155,6 +155,6 @@ fn costs_and_resolution_are_of_a_real_clock() {
 fn a_clock_is_plain_values() {
     fn is_plain<T: Copy + Send + Sync + 'static>(_: &T) {}
     is_plain(&Clock::monotonic());
-    // Four cache lines; what a stamp needs is in the first of them or in a register.
+    // Four cache lines.
     assert!(size_of::<Clock>() <= 256, "{}", size_of::<Clock>());
 }
