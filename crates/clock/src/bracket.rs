@@ -1,13 +1,13 @@
 //! Two clocks at one moment: a reading of one between two readings of the other.
 //!
 //! The inner reading was made somewhere between the outer ones, so half their distance bounds the
-//! error of taking their middle. An interruption makes a bracket wide and not wrong; the tightest of
-//! many is kept.
+//! error of taking their middle. An interruption makes a bracket wide and not wrong; the tightest
+//! of many is kept.
 
 use crate::{scale::Scale, source::Source};
 
-/// Brackets from which the tightest is kept: some 10 us where the kernel's clocks are read without a
-/// system call, some 500 us where they are not.
+/// Brackets from which the tightest is kept: some 10 us where the kernel's clocks are read without
+/// a system call, some 500 us where they are not.
 const TRIES: u32 = 200;
 
 /// A kernel clock's nanoseconds and the source's ticks at the same moment.

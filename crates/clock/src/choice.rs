@@ -1,8 +1,8 @@
 //! Which source is read and why: five questions about the counter, asked before it is read.
 //!
 //! The order matters. The processor is asked first because that costs nothing, the kernel next
-//! because a forbidden read ends the process; only then is the counter read, to see what that costs.
-//! The sixth question, whether the counter moves at all, is answered by calibration.
+//! because a forbidden read ends the process; only then is the counter read, to see what that
+//! costs. The sixth question, whether the counter moves at all, is answered by calibration.
 
 use core::fmt;
 

@@ -142,16 +142,16 @@ impl Clock {
         }
     }
 
-    /// This clock with its UTC taken anew from the kernel, which follows what NTP or an operator did
-    /// to it since. Its rate and costs are as before.
+    /// This clock with its UTC taken anew from the kernel, which follows what NTP or an operator
+    /// did to it since. Its rate and costs are as before.
     #[must_use]
     pub fn re_anchored(&self) -> Self {
         Self { anchor: Anchor::read(self.source, &self.calibration), ..*self }
     }
 
-    /// This clock with its rate taken from the whole time since it was first calibrated, and its UTC
-    /// taken anew. The longer that is, the smaller the uncertainty of the rate, and nothing sleeps.
-    /// Differences between old stamps change by as much as the rate does.
+    /// This clock with its rate taken from the whole time since it was first calibrated, and its
+    /// UTC taken anew. The longer that is, the smaller the uncertainty of the rate, and nothing
+    /// sleeps. Differences between old stamps change by as much as the rate does.
     #[must_use]
     pub fn recalibrated(&self) -> Self {
         let calibration = match self.source {
@@ -179,7 +179,8 @@ impl Clock {
         self.calibration.rate
     }
 
-    /// What one [`Clock::stamp`] costs: the median over many runs of the time between stamps in a row.
+    /// What one [`Clock::stamp`] costs: the median over many runs of the time between stamps in a
+    /// row.
     pub fn cost_nanos(&self) -> f64 {
         self.costs.end_nanos
     }

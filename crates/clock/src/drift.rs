@@ -1,9 +1,9 @@
 //! Whether the clock still runs as it did when it was calibrated.
 //!
 //! Two things can part. The counter and `CLOCK_MONOTONIC_RAW` part by the error of the rate, and by
-//! more where they are driven by different crystals; both are in nobody's hand, so what is more than
-//! the uncertainty of the rate allows is a reason to doubt the figures. `CLOCK_REALTIME` is moved on
-//! purpose, to follow UTC; it moves away from every clock that is anchored once.
+//! more where they are driven by different crystals; both are in nobody's hand, so what is more
+//! than the uncertainty of the rate allows is a reason to doubt the figures. `CLOCK_REALTIME` is
+//! moved on purpose, to follow UTC; it moves away from every clock that is anchored once.
 
 use core::fmt;
 
@@ -20,8 +20,8 @@ pub struct Drift {
     pub bound_nanos: u64,
     /// The uncertainty of the rate that the clock counts with, in parts per billion.
     pub rate_uncertainty_ppb: f64,
-    /// By how much the kernel's UTC is ahead of the clock's: what was slewed and stepped since it was
-    /// anchored, and the drift.
+    /// By how much the kernel's UTC is ahead of the clock's: what was slewed and stepped since it
+    /// was anchored, and the drift.
     pub realtime_moved_nanos: i64,
     /// The most by which that can be wrong.
     pub realtime_bound_nanos: u64,
@@ -37,8 +37,8 @@ impl Drift {
         self.counter_ahead_nanos as f64 * 1e9 / self.elapsed_nanos as f64
     }
 
-    /// Whether the counter runs within so many parts per billion of the kernel's clock, as far as can
-    /// be told: false only where the difference is beyond that and beyond its own bound.
+    /// Whether the counter runs within so many parts per billion of the kernel's clock, as far as
+    /// can be told: false only where the difference is beyond that and beyond its own bound.
     pub fn within(&self, parts_per_billion: f64) -> bool {
         let allowed = self.elapsed_nanos as f64 * parts_per_billion / 1e9 + self.bound_nanos as f64;
         self.counter_ahead_nanos.unsigned_abs() as f64 <= allowed

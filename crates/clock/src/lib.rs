@@ -26,9 +26,9 @@
 //!
 //! # Bounds
 //!
-//! What is said of exactness is a bound and not a habit: two readings of one clock enclose a reading
-//! of the other, and the truth lies between. [`Rate`], [`Drift`] and [`cross_core::Offset`] carry
-//! theirs. Nanoseconds are those of `CLOCK_MONOTONIC_RAW`, which nobody adjusts; how far the
+//! What is said of exactness is a bound and not a habit: two readings of one clock enclose a
+//! reading of the other, and the truth lies between. [`Rate`], [`Drift`] and [`cross_core::Offset`]
+//! carry theirs. Nanoseconds are those of `CLOCK_MONOTONIC_RAW`, which nobody adjusts; how far the
 //! kernel's UTC has been moved against them since is in [`Drift`].
 //!
 //! ```

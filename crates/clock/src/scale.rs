@@ -7,8 +7,8 @@ const FRACTION_BITS: u32 = 56;
 
 /// Nanoseconds per tick, as a 64-bit number with 56 bits behind the point.
 ///
-/// A 64-bit float would do for short spans, but it holds 53 bits: after about a month the product is
-/// off by a nanosecond, and each conversion pays for two changes of representation.
+/// A 64-bit float would do for short spans, but it holds 53 bits: after about a month the product
+/// is off by a nanosecond, and each conversion pays for two changes of representation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Scale {
     factor: u64,
@@ -18,7 +18,8 @@ impl Scale {
     /// A tick is a nanosecond.
     pub(crate) const ONE: Self = Self { factor: 1 << FRACTION_BITS };
 
-    /// As many nanoseconds as ticks, in this proportion; `None` if that is nothing, or does not fit.
+    /// As many nanoseconds as ticks, in this proportion; `None` if that is nothing, or does not
+    /// fit.
     pub(crate) fn of(nanos: u64, ticks: u64) -> Option<Self> {
         let scaled = u128::from(nanos) << FRACTION_BITS;
         let rounded = (scaled + u128::from(ticks / 2)).checked_div(u128::from(ticks))?;

@@ -14,9 +14,9 @@ pub enum Source {
     /// (`CLOCK_MONOTONIC_RAW`): the nanoseconds that the counter is calibrated against, so that
     /// figures from both sources are in one unit.
     Monotonic,
-    /// The operating system's clock in steps of a timer tick (`CLOCK_MONOTONIC_COARSE`), milliseconds
-    /// each. Only where the kernel forbids the counter: its finer clocks read the counter too, in the
-    /// program, and would end it.
+    /// The operating system's clock in steps of a timer tick (`CLOCK_MONOTONIC_COARSE`),
+    /// milliseconds each. Only where the kernel forbids the counter: its finer clocks read the
+    /// counter too, in the program, and would end it.
     Coarse,
 }
 

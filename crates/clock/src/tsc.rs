@@ -33,7 +33,8 @@ mod x86_64 {
         read_unfenced()
     }
 
-    /// Reads the counter once everything before it is done, and lets nothing begin until it is read.
+    /// Reads the counter once everything before it is done, and lets nothing begin until it is
+    /// read.
     #[inline(always)]
     pub(crate) fn read_start() -> u64 {
         fence();
@@ -46,8 +47,8 @@ mod x86_64 {
     /// processors that is so since Linux sets the bit that makes it so.
     #[inline(always)]
     fn fence() {
-        // SAFETY: the intrinsic needs SSE2, which is part of the x86-64 architecture and so of every
-        // target this module is compiled for. It takes no operand and touches no memory.
+        // SAFETY: the intrinsic needs SSE2, which is part of the x86-64 architecture and so of
+        // every target this module is compiled for. It takes no operand and touches no memory.
         unsafe { _mm_lfence() }
     }
 }

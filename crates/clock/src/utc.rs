@@ -52,8 +52,8 @@ impl fmt::Display for UtcNanos {
 /// Year, month and day of a number of days since 1970-01-01, in the Gregorian calendar.
 ///
 /// Years begin in March here, so that the leap day is the last day of a year and every month begins
-/// at a day that a line through the month numbers gives: (153 m + 2) / 5. Four centuries have always
-/// 146,097 days.
+/// at a day that a line through the month numbers gives: (153 m + 2) / 5. Four centuries have
+/// always 146,097 days.
 fn civil_from_days(days: i64) -> (i64, i64, i64) {
     // Days since 0000-03-01.
     let days = days + 719_468;
