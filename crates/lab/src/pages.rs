@@ -1,1 +1,127 @@
 //! Results as pages: one self-contained HTML file each, which works without a network.
+//!
+//! Where: called by the command line with records of docs/formats/lab-record.md; writes nothing.
+//! The records are put into the page as JSON, and scripts that are part of it draw them. Style
+//! sheet, scripts and the plotting library are compiled in, so a page needs no other file.
+//! Failure: a record that cannot be drawn is listed on the page with the reason, never dropped.
+//! Why so: docs/decisions/0012-draw-with-an-embedded-uplot.md.
+
+mod html;
+
+use html::{Page, Script};
+use serde_json::Value;
+
+/// The format and its version that are drawn.
+const FORMAT: &str = "nanotape-lab";
+const VERSION: u64 = 1;
+
+/// What both pages run before their own script, in this order.
+const SHARED_SCRIPTS: [Script; 4] = [
+    // First, because it catches the errors of the others.
+    Script { name: "page.js", text: include_str!("pages/assets/page.js") },
+    Script {
+        name: "uPlot.iife.min.js",
+        text: include_str!("pages/assets/uplot/uPlot.iife.min.js"),
+    },
+    Script { name: "axis.js", text: include_str!("pages/assets/axis.js") },
+    Script { name: "lines.js", text: include_str!("pages/assets/lines.js") },
+];
+const FOREST: Script = Script { name: "forest.js", text: include_str!("pages/assets/forest.js") };
+const DISTRIBUTION: Script =
+    Script { name: "distribution.js", text: include_str!("pages/assets/distribution.js") };
+const RESULTS: Script =
+    Script { name: "results.js", text: include_str!("pages/assets/results.js") };
+const TREND: Script = Script { name: "trend.js", text: include_str!("pages/assets/trend.js") };
+
+/// The page of `bench` and `compare` records: verdicts with their intervals, distributions of
+/// latency, epochs, and the environment and noise of each run. Several benchmarks are shown side
+/// by side.
+///
+/// ```
+/// let page = nanotape_lab::pages::results(&[]);
+/// assert!(page.contains("There are no records to draw."));
+/// ```
+#[must_use]
+pub fn results(records: &[Value]) -> String {
+    page("Benchmark results", records, &[FOREST, DISTRIBUTION, RESULTS])
+}
+
+/// The page of the cost of each benchmark over time, one series a machine, with the verdicts of
+/// comparisons as marks.
+#[must_use]
+pub fn trend(records: &[Value]) -> String {
+    page("Benchmarks over time", records, &[FOREST, TREND])
+}
+
+fn page(title: &str, records: &[Value], scripts: &[Script]) -> String {
+    let (mut drawn, mut skipped) = (Vec::new(), Vec::new());
+    for (index, record) in records.iter().enumerate() {
+        match refusal(record) {
+            None => drawn.push(record),
+            Some(reason) => skipped.push(skipped_line(index, record, &reason)),
+        }
+    }
+    let scripts: Vec<Script> = SHARED_SCRIPTS.iter().chain(scripts).copied().collect();
+    Page { title, records: &drawn, skipped: &skipped, scripts: &scripts }.to_html()
+}
+
+/// Why `record` is not drawn; `None` if it is.
+fn refusal(record: &Value) -> Option<String> {
+    let Value::Object(fields) = record else { return Some("not an object".to_owned()) };
+    let field = |name: &str| fields.get(name).unwrap_or(&Value::Null);
+    if field("format") != FORMAT {
+        return Some(format!("format {}", field("format")));
+    }
+    if field("version").as_u64() != Some(VERSION) {
+        return Some(format!("version {}, this program reads {VERSION}", field("version")));
+    }
+    match field("kind").as_str() {
+        Some("bench" | "compare") => None,
+        _ => Some(format!("unknown kind {}", field("kind"))),
+    }
+}
+
+fn skipped_line(index: usize, record: &Value, reason: &str) -> String {
+    let name = record.get("name").and_then(Value::as_str).unwrap_or("(no name)");
+    format!("record {}, {name}: {reason}", index + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn records_of_this_version_are_drawn() {
+        for kind in ["bench", "compare"] {
+            let record = json!({"format": "nanotape-lab", "version": 1, "kind": kind});
+            assert_eq!(refusal(&record), None, "{kind}");
+        }
+    }
+
+    #[test]
+    fn other_records_are_refused_with_a_reason() {
+        let check = |record: Value, reason: &str| {
+            assert_eq!(refusal(&record).as_deref(), Some(reason), "{record}");
+        };
+        check(json!([1]), "not an object");
+        check(json!({}), "format null");
+        check(
+            json!({"format": "nanotape-lab", "version": 2, "kind": "bench"}),
+            "version 2, this program reads 1",
+        );
+        check(
+            json!({"format": "nanotape-lab", "version": 1, "kind": "jitter"}),
+            "unknown kind \"jitter\"",
+        );
+        check(json!({"format": "nanotape-lab", "version": 1, "kind": null}), "unknown kind null");
+    }
+
+    #[test]
+    fn a_skipped_record_says_which_it_was() {
+        let record = json!({"name": "book/hot"});
+        assert_eq!(skipped_line(2, &record, "format null"), "record 3, book/hot: format null");
+        assert_eq!(skipped_line(0, &json!(7), "x"), "record 1, (no name): x");
+    }
+}

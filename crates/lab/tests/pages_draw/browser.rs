@@ -1,0 +1,109 @@
+//! A browser without a window: opens a page, runs its scripts, gives back the document.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    thread,
+    time::Duration,
+};
+
+const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"];
+
+/// Polls of 50 ms until a browser that hangs is ended.
+const MOST_POLLS: usize = 2_400;
+
+/// An installed browser and a folder for what it writes.
+#[derive(Debug)]
+pub(crate) struct Browser {
+    program: PathBuf,
+    folder: PathBuf,
+}
+
+impl Browser {
+    /// The browser that `NANOTAPE_BROWSER` names, or the first on the path; `None`, said aloud, if
+    /// there is none. With `NANOTAPE_REQUIRE_BROWSER=1` that is a failure.
+    pub(crate) fn find(test: &str) -> Option<Self> {
+        let named = env::var_os("NANOTAPE_BROWSER").map(PathBuf::from);
+        let Some(program) = named.or_else(on_path) else {
+            let required = env::var_os("NANOTAPE_REQUIRE_BROWSER").is_some_and(|is| is == "1");
+            assert!(!required, "no browser, and NANOTAPE_REQUIRE_BROWSER is 1");
+            eprintln!("SKIPPED {test}: no browser (tried {})", NAMES.join(", "));
+            return None;
+        };
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
+        fs::create_dir_all(&folder).expect("a folder for the pages");
+        Some(Self { program, folder })
+    }
+
+    /// The document after its scripts ran, without the scripts themselves. The page stays in the
+    /// test's folder as `name`, to be looked at.
+    pub(crate) fn document(&self, name: &str, page: &str) -> String {
+        let file = self.folder.join(name);
+        fs::write(&file, page).expect("the page is written");
+        let profile = self.folder.join(format!("{name}.profile"));
+        let dump = self.folder.join(format!("{name}.dump"));
+        let _ = fs::remove_dir_all(&profile);
+        let child = Command::new(&self.program)
+            .args(["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"])
+            .args(["--disable-background-networking", "--disable-component-update"])
+            .args(["--disable-sync", "--disable-dev-shm-usage", "--window-size=1400,2400"])
+            .args(["--virtual-time-budget=3000", "--dump-dom"])
+            .arg(format!("--user-data-dir={}", profile.display()))
+            .arg(format!("file://{}", file.display()))
+            .stdin(Stdio::null())
+            .stdout(fs::File::create(&dump).expect("a file for the document"))
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the browser starts");
+        wait(child);
+        let _ = fs::remove_dir_all(&profile);
+        let document = fs::read_to_string(&dump).expect("the document is text");
+        assert!(document.contains("</html>"), "the browser gave no document of {name}");
+        without_scripts(&document)
+    }
+}
+
+fn on_path() -> Option<PathBuf> {
+    let folders: Vec<PathBuf> = env::split_paths(&env::var_os("PATH")?).collect();
+    NAMES.iter().find_map(|name| {
+        folders.iter().map(|folder| folder.join(name)).find(|program| program.is_file())
+    })
+}
+
+fn wait(mut child: Child) {
+    for _ in 0..MOST_POLLS {
+        if let Some(status) = child.try_wait().expect("the browser can be waited for") {
+            assert!(status.success(), "the browser failed: {status}");
+            return;
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+    panic!("the browser did not end");
+}
+
+/// Scripts hold the words that a test looks for.
+fn without_scripts(document: &str) -> String {
+    let mut rest = document;
+    let mut kept = String::new();
+    while let Some(start) = rest.find("<script") {
+        kept.push_str(&rest[..start]);
+        let end = rest[start..].find("</script>").expect("a script that is opened is closed");
+        rest = &rest[start + end + "</script>".len()..];
+    }
+    kept + rest
+}
+
+/// What stands between the element `<div id="errors" ...>` and its end.
+pub(crate) fn errors(document: &str) -> &str {
+    let at = document.find("id=\"errors\"").expect("the page has a place for errors");
+    let start = at + document[at..].find('>').expect("its tag ends") + 1;
+    &document[start..start + document[start..].find("</div>").expect("it ends")]
+}
+
+/// How often `what` occurs.
+pub(crate) fn count(document: &str, what: &str) -> usize {
+    document.matches(what).count()
+}
