@@ -92,6 +92,11 @@ fn hostile() -> Vec<Value> {
     vec![run, pair, odd, proto, json!({"name": HOSTILE, "kind": HOSTILE, "format": HOSTILE})]
 }
 
+/// The page with one more script at its end.
+fn with_script(page: &str, script: &str) -> String {
+    page.replace("</body>", &format!("<script>{script}</script></body>"))
+}
+
 #[test]
 fn a_hostile_name_is_only_ever_text() {
     for (name, draw) in PAGES {
@@ -187,7 +192,6 @@ fn pages_draw_in_a_browser() {
         ("class=\"shape quantiles\"", 5),
         ("class=\"card compare\"", 5),
         ("class=\"card bench\"", 4),
-        // Two tables, two cards, and two of forest, distribution and cost.
         ("This part could not be drawn", 0),
     ];
     for (what, expected) in plots {
@@ -221,11 +225,52 @@ fn pages_draw_hostile_and_broken_records_in_a_browser() {
     let Some(browser) = Browser::find("pages_draw_broken_records") else { return };
     for (name, draw) in PAGES {
         for (kind, records) in [("hostile", hostile()), ("broken", broken()), ("none", vec![])] {
-            let page = browser.document(&format!("{name}-{kind}.html"), &draw(&records));
+            let page = with_script(&draw(&records), "Lab.unfoldAll()");
+            let page = browser.document(&format!("{name}-{kind}.html"), &page);
             assert_eq!(errors(&page), "", "{name}, {kind}");
             assert_eq!(count(&page, "could not be drawn"), 0, "{name}, {kind}");
             assert_eq!(count(&page, "<img"), 0, "{name}, {kind}");
             assert_eq!(count(&page, "data-drawn") > 0, !records.is_empty(), "{name}, {kind}");
         }
+    }
+}
+
+#[test]
+fn every_switch_can_be_pressed() {
+    let Some(browser) = Browser::find("every_switch_can_be_pressed") else { return };
+    // Twice, so that what was switched off comes back; then paper, another size, and the pointer
+    // over each plot until it tells something.
+    let press = "for (let times = 0; times < 2; times++) {
+        document.querySelectorAll('button, .chip input').forEach((one) => one.click());
+    }
+    dispatchEvent(new Event('beforeprint'));
+    dispatchEvent(new Event('afterprint'));
+    dispatchEvent(new Event('resize'));
+    setTimeout(() => document.querySelectorAll('.plot').forEach((plot) => {
+        const [over, tip] = [plot.querySelector('.u-over'), plot.querySelector('.tip')];
+        const place = over.getBoundingClientRect();
+        for (let at = 0; at < 4000 && tip.hidden; at += 1) {
+            over.dispatchEvent(new MouseEvent('mousemove', { bubbles: true,
+                clientX: place.left + place.width * (at % 80) / 80,
+                clientY: place.top + place.height * Math.floor(at / 80) / 50 }));
+        }
+        plot.dataset.told = String(!tip.hidden);
+    }), 500);";
+    for (name, page) in [("results", results(&ordinary())), ("trend", trend(&two_months()))] {
+        let page = browser.document(&format!("{name}.html"), &with_script(&page, press));
+        assert_eq!(errors(&page), "", "{name}");
+        assert_eq!(count(&page, "data-told=\"true\""), count(&page, "class=\"plot\""), "{name}");
+    }
+}
+
+#[test]
+fn an_error_of_a_script_is_seen() {
+    let Some(browser) = Browser::find("an_error_of_a_script_is_seen") else { return };
+    let fetch = "const image = new Image(); image.src = 'x.png';";
+    for (script, seen) in
+        [("nothing.here()", "nothing is not defined"), (fetch, "refused: img-src")]
+    {
+        let page = browser.document("page.html", &with_script(&results(&ordinary()), script));
+        assert!(errors(&page).contains(seen), "{script}: {}", errors(&page));
     }
 }

@@ -50,6 +50,9 @@
     return (ratio > 1 ? "+" : "\u2212") + Lab.plain(Math.abs(ratio - 1) * 100) + "%";
   }
 
+  const ratio = { to: Math.log, from: Math.exp, ticks: ratioTicks, label: ratioLabel, pad: 0.06,
+    empty: [-0.1, 0.1], spread: 0.01 };
+
   // Each kind: place of a value, value of a place, ticks between two places, text of a value.
   const same = (value) => value;
   const kinds = {
@@ -59,8 +62,9 @@
         .filter((value) => Number.isInteger(value)) },
     ns: { to: same, from: same, ticks: linearTicks, label: Lab.nsTick, pad: 0.05 },
     logNs: { to: Math.log10, from: (at) => 10 ** at, ticks: logTicks, label: Lab.nsTick,
-      pad: 0.04 },
-    ratio: { to: Math.log, from: Math.exp, ticks: ratioTicks, label: ratioLabel, pad: 0.06 },
+      pad: 0.04, empty: [0, 3], spread: 0.05 },
+    ratio,
+    relative: { ...ratio, label: (value) => (Math.abs(value - 1) < 1e-9 ? "0%" : ratioLabel(value)) },
     share: { to: same, from: same, ticks: () => [0, 0.25, 0.5, 0.75, 0.9, 1],
       label: (share) => Lab.plain(share * 100) + "%", pad: 0.03 },
     // The number of nines: 90% is one, 99% two. A share of 1 has no place on it.
@@ -86,10 +90,10 @@
       low = Math.min(low, place);
       high = Math.max(high, place);
     }
-    if (low > high) [low, high] = kind === "logNs" ? [0, 3] : kind === "ratio" ? [-0.1, 0.1] : [0, 1];
+    if (low > high) [low, high] = of.empty || [0, 1];
     if (fromZero) low = Math.min(low, 0);
     if (high - low < 1e-9 * Math.max(1, Math.abs(high))) {
-      const spread = kind === "ratio" ? 0.01 : kind === "logNs" ? 0.05 : Math.abs(high) * 0.1 || 1;
+      const spread = of.spread || Math.abs(high) * 0.1 || 1;
       [low, high] = [low - spread, high + spread];
     }
     const pad = (high - low) * of.pad;
@@ -99,7 +103,11 @@
   // An axis from one place to another.
   Lab.axisOver = function (kind, low, high, wanted) {
     const of = kinds[kind];
-    const ticks = of.ticks(of.from(low), of.from(high), wanted || 7)
+    const [first, last] = [of.from(low), of.from(high)];
+    // Steps that vanish against the values, or an end that is not finite, would never end.
+    const sound = isFinite(first) && isFinite(last) &&
+      high - low > 1e-12 * Math.max(Math.abs(high), Math.abs(low));
+    const ticks = (sound ? of.ticks(first, last, wanted || 7) : [])
       .filter((value) => of.to(value) >= low - 1e-9 && of.to(value) <= high + 1e-9);
     return { kind, to: of.to, from: of.from, label: of.label, low, high, ticks };
   };
@@ -112,8 +120,17 @@
     dash: dashes[index % 6],
     shape: shapes[(index + Math.floor(index / 6)) % 6],
   });
-  Lab.colour = (name) =>
-    getComputedStyle(document.documentElement).getPropertyValue(name).trim() || "#777";
+  // A canvas needs colours as values. They are kept, because asking makes the browser lay the whole
+  // page out, and forgotten where the scheme changes.
+  const colours = new Map();
+  Lab.forgetColours = () => colours.clear();
+  Lab.colour = function (name) {
+    if (!colours.has(name)) {
+      const style = getComputedStyle(document.documentElement);
+      colours.set(name, style.getPropertyValue(name).trim() || "#777");
+    }
+    return colours.get(name);
+  };
 
   // The outline of a mark of radius r around (x, y), as points; null is a circle.
   Lab.outline = function (shape, x, y, r) {

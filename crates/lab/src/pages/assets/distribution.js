@@ -6,7 +6,7 @@
 "use strict";
 
 (function () {
-  const rowHeight = 84;
+  const rowHeight = 100;
   const left = 190;
   const right = 925;
 
@@ -73,9 +73,10 @@
   }
 
   function violin(latency, axis, frame, y, look, noisy) {
-    const shape = density(latency, axis);
-    if (shape === null) return null;
-    const half = rowHeight / 2 - 9;
+    const whole = density(latency, axis);
+    if (whole === null) return null;
+    const shape = whole.filter(([at]) => at <= axis.high);
+    const half = 33;
     const side = (sign) => shape.map(([at, height]) =>
       frame.place(axis.from(at)).toFixed(1) + "," + (y + sign * height * half).toFixed(1));
     return Lab.svg("polygon", { class: "violin" + (noisy ? " noisy" : ""),
@@ -105,7 +106,7 @@
     let free = -Infinity;
     for (const name of ["p50", "p99", "p99.9", "p99.99", "p100"]) {
       if (at(name) === null || at(name) < free) continue;
-      parts.push(Lab.svg("text", { class: "small", x: at(name), y: y + 26,
+      parts.push(Lab.svg("text", { class: "small", x: at(name), y: y + 46,
         "text-anchor": "middle" }, name === "p100" ? "max" : name));
       free = at(name) + 40;
     }
@@ -113,21 +114,25 @@
   }
 
   // `rows` are { name, record, look }; rows without a distribution say why they have none.
-  function drawRows(rows, kind) {
+  function drawRows(rows, kind, body) {
     const values = rows.flatMap(({ record }) => {
       const { quantiles, buckets } = Lab.latency(record);
+      if (body && Lab.num(quantiles.p99) !== null) {
+        return ["p0", "p25", "p99"].map((name) => quantiles[name]);
+      }
       const all = [...Object.values(quantiles), ...buckets.map(([ns]) => ns)];
       return kind === "logNs" ? all.filter((ns) => ns > 0) : all;
     });
     const axis = Lab.axis(kind, values, 9);
     const bottom = 10 + rows.length * rowHeight;
     const frame = Lab.frame(axis, left, right, 10, bottom,
-      "latency of one run, " + (kind === "logNs" ? "logarithmic" : "linear"));
+      "latency of one run, " + (kind === "logNs" ? "logarithmic" : "linear") +
+      (body ? "; the slowest 1% of runs are not shown" : ""));
     const drawn = rows.map(({ name, record, look }, index) => {
       const y = 10 + (index + 0.5) * rowHeight;
       const latency = Lab.latency(record);
       const noisy = Lab.isNoisy(record);
-      const how = latency.rate === null ? "one run after the other"
+      const how = !Lab.hasLatency(record) ? "" : latency.rate === null ? "one run after the other"
         : Lab.count(latency.rate) + " arrivals a second";
       const head = [
         Lab.label(name, left - 14, y - 4, 26, { class: "name", "text-anchor": "end" }),
@@ -150,13 +155,13 @@
 
   Lab.distribution = function (rows) {
     const holder = Lab.el("div", { class: "holder" }, drawRows(rows, "logNs"));
-    const choices = [["logarithmic", "logNs"], ["linear", "ns"]];
-    const buttons = choices.map(([name, kind], index) => {
+    const choices = [["logarithmic", "logNs"], ["linear", "ns"], ["linear, to p99", "ns", true]];
+    const buttons = choices.map(([name, kind, body], index) => {
       const button = Lab.el("button", { type: "button", "aria-pressed": String(index === 0) },
         name);
       button.addEventListener("click", () => {
         buttons.forEach((other) => other.setAttribute("aria-pressed", String(other === button)));
-        holder.replaceChildren(drawRows(rows, kind));
+        holder.replaceChildren(drawRows(rows, kind, body));
       });
       return button;
     });

@@ -153,9 +153,10 @@
         return mark;
       });
       return Lab.svg("g", { class: "row" },
-        Lab.label(side + ": " + (Lab.text(of(side).label) || "no label"), start - 14, y - 2, 24,
-          { class: "name", "text-anchor": "end" }),
-        Lab.svg("text", { class: "small", x: start - 14, y: y + 14, "text-anchor": "end" },
+        Lab.svg("text", { class: "name", x: start - 14, y: y - 5, "text-anchor": "end" }, side),
+        Lab.label(Lab.text(of(side).label) || "no label", start - 14, y + 10, 24,
+          { class: "small", "text-anchor": "end" }),
+        Lab.svg("text", { class: "small", x: start - 14, y: y + 24, "text-anchor": "end" },
           Lab.ns(median)),
         median === null ? null : Lab.svg("line", { x1: frame.place(median), x2: frame.place(median),
           y1: y - 22, y2: y + 22, style: "stroke:var(" + colour + ");stroke-width:2.5" }),

@@ -54,7 +54,7 @@
     ctx.stroke();
   }
 
-  function makePlot(host, options) {
+  function makePlot(host, options, width) {
     const area = Lab.el("div", { class: "area" });
     const tip = Lab.el("div", { class: "tip", hidden: "" });
     const hidden = new Set();
@@ -76,11 +76,8 @@
         for (const level of options.levels || []) values.push(level.y);
       }
       if (kind === "time") return timeAxis(values);
-      const wanted = side === "x" ? Math.max(4, Math.floor(width() / 90)) : 6;
+      const wanted = side === "x" ? Math.max(4, Math.floor(width / 90)) : 6;
       return Lab.axis(kind, values, wanted, fromZero);
-    }
-    function width() {
-      return host.clientWidth || Math.max(320, document.querySelector("main").clientWidth - 40);
     }
     // Points in places, in order of x; null where the axis has no place for them.
     function table(series) {
@@ -151,12 +148,12 @@
       const colour = Lab.colour(mark.colour);
       shape(ctx, mark.shape, at[0], at[1], 6 * r, colour, mark.hollow);
       if (!mark.text) return;
-      const right = at[0] > u.bbox.left + u.bbox.width * 0.85;
+      const along = (at[0] - u.bbox.left) / u.bbox.width;
       ctx.font = "600 " + 12 * r + "px system-ui, sans-serif";
-      ctx.textAlign = right ? "right" : "left";
+      ctx.textAlign = along > 0.9 ? "right" : along < 0.1 ? "left" : "center";
       ctx.lineWidth = 4 * r;
       ctx.strokeStyle = Lab.colour("--paper");
-      const [x, y] = [at[0] + (right ? -10 : 10) * r, at[1] + (mark.below ? 16 : -6) * r];
+      const [x, y] = [at[0], at[1] + (mark.below ? 22 : -13) * r];
       ctx.strokeText(mark.text, x, y);
       ctx.fillStyle = colour;
       ctx.fillText(mark.text, x, y);
@@ -165,7 +162,7 @@
       const { ctx, bbox } = u;
       ctx.save();
       ctx.beginPath();
-      const more = 7 * uPlot.pxRatio;
+      const more = ((options.marks || []).length > 0 ? 24 : 7) * uPlot.pxRatio;
       ctx.rect(bbox.left - more, bbox.top - more, bbox.width + 2 * more, bbox.height + 2 * more);
       ctx.clip();
       ctx.setLineDash([]);
@@ -212,7 +209,7 @@
         values: (u, splits, index, space, step) => timeLabels(splits, step),
       } : {
         splits: (u, index, low, high) => Lab.axisOver(axis.kind, low, high,
-          side === "x" ? Math.floor(width() / 90) : 6).ticks.map(axis.to),
+          side === "x" ? Math.floor(width / 90) : 6).ticks.map(axis.to),
         values: (u, splits) => splits.map((at) => axis.label(Number(axis.from(at).toPrecision(12)))),
         filter: (u, splits) => splits,
       };
@@ -228,21 +225,23 @@
     function draw() {
       if (plot !== null) plot.destroy();
       axes = { x: newAxis("x"), y: newAxis("y") };
+      // uPlot draws later than this; a plot that was replaced meanwhile must not see other axes.
+      const own = axes;
       const tables = options.series.map(table);
       const data = uPlot.join(tables.length ? tables : [[[], []]]);
       const extremes = [data[0][0], data[0][data[0].length - 1]];
       const paths = { line: uPlot.paths.linear(), stepped: uPlot.paths.stepped({ align: 1 }) };
       const none = () => null;
       plot = new uPlot({
-        width: width(), height: options.height || 300, legend: { show: false },
-        padding: [12, 16, 0, 0],
+        width, height: options.height || 300, legend: { show: false },
+        padding: [(options.marks || []).length > 0 ? 24 : 12, 16, 0, 0],
         tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC"),
         scales: {
           // Everything, unless a part was dragged out.
           x: { time: axes.x.kind === "time", range: (u, low, high) =>
             low === null || low === high || (low <= extremes[0] && high >= extremes[1])
-              ? [axes.x.low, axes.x.high] : [low, high] },
-          y: { range: () => [axes.y.low, axes.y.high] },
+              ? [own.x.low, own.x.high] : [low, high] },
+          y: { range: () => [own.y.low, own.y.high] },
         },
         axes: [uplotAxis("x"), uplotAxis("y")],
         series: [{}, ...(options.series.length ? options.series : [null]).map((series, index) => ({
@@ -253,7 +252,8 @@
         }))],
         cursor: { y: false, points: { show: false }, drag: { x: true, y: false },
           sync: options.sync ? { key: options.sync } : undefined },
-        hooks: { draw: [drawOver], setCursor: [showTip] },
+        hooks: { draw: [(u) => own === axes && drawOver(u)],
+          setCursor: [(u) => own === axes && showTip(u)] },
       }, data, area);
     }
 
@@ -286,9 +286,12 @@
     }
     host.append(Lab.el("div", { class: "controls" }, switches("y"), switches("x")));
     host.append(legend() || "", area, tip);
-    return { draw, resize: () => plot && host.clientWidth &&
-      plot.setSize({ width: width(), height: options.height || 300 }),
-      redraw: () => plot && plot.redraw(false, true) };
+    function resize(wide) {
+      if (wide === width) return;
+      width = wide;
+      plot.setSize({ width, height: options.height || 300 });
+    }
+    return { draw, resize, redraw: () => plot.redraw(false, true) };
   }
 
   // A place for a plot; it is drawn by Lab.drawPlots, when the page has a width.
@@ -298,30 +301,44 @@
     return host;
   };
   Lab.drawPlots = function () {
-    for (const plot of plots) {
-      if (plot.made !== null || !plot.host.isConnected) continue;
-      plot.made = makePlot(plot.host, plot.options);
+    const fresh = plots.filter((plot) => plot.made === null && plot.host.isConnected);
+    // All widths before the first plot: reading one between two plots would lay the page out again.
+    const widths = fresh.map(widthOf);
+    fresh.forEach((plot, index) => {
+      plot.made = makePlot(plot.host, plot.options, widths[index]);
       plot.made.draw();
-    }
+    });
   };
-  const each = (what) => () => plots.forEach((plot) => {
-    if (plot.made !== null && plot.host.isConnected) plot.made[what]();
-  });
+  // What is folded away has no width yet and gets that of the page.
+  function widthOf(plot) {
+    const page = document.querySelector("main").clientWidth - 40;
+    return plot.host.clientWidth || Math.max(280, page - 38);
+  }
+  const made = () => plots.filter((plot) => plot.made !== null && plot.host.isConnected);
+  function resize() {
+    const all = made();
+    const widths = all.map(widthOf);
+    all.forEach((plot, index) => plot.made.resize(widths[index]));
+  }
+  function redraw() {
+    Lab.forgetColours();
+    made().forEach((plot) => plot.made.redraw());
+  }
   let waiting = 0;
   window.addEventListener("resize", () => {
     clearTimeout(waiting);
-    waiting = setTimeout(each("resize"), 120);
+    waiting = setTimeout(resize, 120);
   });
-  document.addEventListener("toggle", each("resize"), true);
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", each("redraw"));
+  document.addEventListener("toggle", resize, true);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
   // Paper is white and shows what was folded away.
   window.addEventListener("beforeprint", () => {
     document.documentElement.classList.add("on-paper");
-    document.querySelectorAll("details.card").forEach((details) => (details.open = true));
-    each("redraw")();
+    Lab.unfoldAll();
+    redraw();
   });
   window.addEventListener("afterprint", () => {
     document.documentElement.classList.remove("on-paper");
-    each("redraw")();
+    redraw();
   });
 })();

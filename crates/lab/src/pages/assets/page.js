@@ -59,7 +59,6 @@ const Lab = {};
     if (size >= 12 || size < -9) return minus(value.toExponential(2));
     const places = Math.min(12, Math.max(0, digits - 1 - size));
     return minus(value.toLocaleString("en-US", {
-      minimumFractionDigits: size < digits - 1 && size >= 0 ? Math.min(places, 2) : 0,
       maximumFractionDigits: places,
     }));
   };
@@ -71,12 +70,16 @@ const Lab = {};
   function unitOf(value) {
     return units.find(([size]) => Math.abs(value) >= size) || units[units.length - 1];
   }
-  // 1234.5 is "1.235 us"; three or four digits are what a measurement deserves.
+  // 1234.5 is "1.235 us": four digits always, so that columns and intervals can be compared.
   Lab.ns = function (value) {
     if (Lab.num(value) === null) return none;
     if (value === 0) return "0 ns";
     const [size, unit] = unitOf(value);
-    return Lab.digits(value / size, 4) + "\u00a0" + unit;
+    const scaled = value / size;
+    const whole = Math.floor(Math.log10(Math.abs(scaled)));
+    const places = Math.min(9, Math.max(0, 3 - whole));
+    return minus(scaled.toLocaleString("en-US", { minimumFractionDigits: places,
+      maximumFractionDigits: places })) + "\u00a0" + unit;
   };
   Lab.nsTick = function (value) {
     if (value === 0) return "0";
@@ -180,6 +183,45 @@ const Lab = {};
   Lab.figure = (title, caption, ...children) =>
     Lab.el("figure", {}, Lab.el("figcaption", {}, Lab.el("b", {}, title), " ", caption),
       children);
+
+  // A card that is folded away is made when it is opened or printed: a page of a hundred benchmarks
+  // has hundreds of plots, of which a reader looks at a few.
+  const unmade = new Map();
+  function unfold(details) {
+    const make = unmade.get(details);
+    if (make === undefined) return;
+    unmade.delete(details);
+    details.append(Lab.part(make));
+    Lab.drawPlots();
+  }
+  Lab.card = function (attributes, summary, open, make) {
+    const details = Lab.el("details", { ...attributes, class: "card " + attributes.class,
+      open: open ? "" : null }, Lab.el("summary", {}, summary));
+    if (open) details.append(Lab.part(make));
+    else unmade.set(details, make);
+    details.addEventListener("toggle", () => unfold(details));
+    return details;
+  };
+  Lab.unfoldAll = () => document.querySelectorAll("details.card").forEach((details) => {
+    unfold(details);
+    details.open = true;
+  });
+  // A link into a folded card opens it.
+  document.addEventListener("click", (event) => {
+    const link = event.target instanceof Element ? event.target.closest("a[href^='#']") : null;
+    const card = link && document.getElementById(link.getAttribute("href").slice(1));
+    if (card && card.tagName === "DETAILS") card.open = true;
+  });
+
+  // Each part by itself: what fails is reported and the rest of the page is still there.
+  Lab.part = function (make) {
+    try {
+      return Lab.el("div", {}, make());
+    } catch (error) {
+      Lab.failed(error.stack || error);
+      return Lab.el("p", { class: "missing" }, "This part could not be drawn.");
+    }
+  };
 
   // Names as they are shown: records of one name are told apart by revision, then by time.
   Lab.labels = function (records) {

@@ -7,17 +7,8 @@
   const records = Lab.records();
   const benches = records.filter((record) => record.kind === "bench");
   const compares = records.filter((record) => record.kind === "compare");
+  const part = Lab.part;
   const link = (id, name) => Lab.el("a", { href: "#" + id }, name);
-
-  // Each part by itself: what fails is reported and the rest of the page is still there.
-  function part(make) {
-    try {
-      return make();
-    } catch (error) {
-      Lab.failed(error.stack || error);
-      return Lab.el("p", { class: "missing" }, "This part could not be drawn.");
-    }
-  }
 
   // Comparisons.
   const compareLabels = Lab.labels(compares);
@@ -44,11 +35,14 @@
       (revision === null ? "" : ", revision " + Lab.short(revision));
   }
   function compareCard(record, index) {
+    return Lab.card({ class: "compare", id: "compare-" + index },
+      [Lab.el("h3", {}, compareLabels[index]), " ", Lab.verdictBadge(record), " ",
+        Lab.noiseBadge(record)], compares.length <= 6, () => compareInside(record));
+  }
+  function compareInside(record) {
     const control = Lab.obj(record.control);
-    const ratios = part(() => Lab.quantileRatios(record));
-    return Lab.el("details", { class: "card compare", id: "compare-" + index, open: "" },
-      Lab.el("summary", {}, Lab.el("h3", {}, compareLabels[index]), " ",
-        Lab.verdictBadge(record), " ", Lab.noiseBadge(record)),
+    const ratios = Lab.quantileRatios(record);
+    return [
       Lab.el("p", { class: "words" }, Lab.verdictWords(record)),
       Lab.facts([["base", side(record, "base")], ["candidate", side(record, "candidate")],
         ["p, Wilcoxon, of no change at all", Lab.probability(record.p_wilcoxon)],
@@ -62,10 +56,10 @@
           Lab.changeRange(control.low, control.high) + "), p " +
           Lab.probability(control.p_wilcoxon)]]),
       Lab.figure("Replicates", "Each mark is the median of one process, from the first (top) to " +
-        "the last; the line is the median of all.", part(() => Lab.replicates(record))),
+        "the last; the line is the median of all.", Lab.replicates(record)),
       ratios === null ? null : Lab.figure("Quantiles",
         "Ratio of each quantile of latency, candidate against base, with its interval.", ratios),
-      Lab.environment(record));
+      Lab.environment(record)];
   }
 
   // Benchmarks.
@@ -135,7 +129,7 @@
     if (levels.length === 3) levels.forEach((level) => (level.text = level.text === "median"
       ? "median and interval" : ""));
     const absolute = { name: "time", kind: "ns", title: "median sample, one operation" };
-    const relative = { name: "relative", kind: "ratio", key: "relative",
+    const relative = { name: "relative", kind: "relative", key: "relative",
       title: "against its own median" };
     return Lab.lines({ height: 250, series, levels,
       x: { title: "epoch, in order", choices: [{ kind: "whole" }] },
@@ -199,28 +193,29 @@
       Lab.facts(pairs)];
   }
   function benchCard(record, index) {
+    return Lab.card({ class: "bench", id: "bench-" + index },
+      [Lab.el("h3", {}, labels[index]), " ", Lab.el("span", { class: "headline" },
+        Lab.ns(Lab.obj(record.cost).median_ns) + " an operation"), " ", Lab.noiseBadge(record)],
+      benches.length <= 6, () => benchInside(record, index));
+  }
+  function benchInside(record, index) {
     const cost = Lab.obj(record.cost);
-    const rows = rowsOf([index]).map((row) => ({ ...row, look: Lab.look(0) }));
+    const rows = rowsOf([index]);
+    // What is said above, over the plots side by side, is not said again.
+    const caption = benches.length > 1 ? "" : Lab.distributionCaption;
     const timed = Lab.hasLatency(record);
     const level = Lab.num(cost.confidence) === null ? "" : Lab.percent(cost.confidence, 0) + " ";
-    return Lab.el("details", { class: "card bench", id: "bench-" + index,
-      open: benches.length <= 6 ? "" : null },
-    Lab.el("summary", {}, Lab.el("h3", {}, labels[index]), " ",
-      Lab.el("span", { class: "headline" }, Lab.ns(cost.median_ns) + " an operation"), " ",
-      Lab.noiseBadge(record)),
-    Lab.facts([["cost of one operation", Lab.ns(cost.median_ns) + " (" + level + "interval " +
+    return [Lab.facts([["cost of one operation", Lab.ns(cost.median_ns) + " (" + level + "interval " +
       Lab.nsRange(cost.low_ns, cost.high_ns) + ")"],
     ["operations in one run", Lab.count(record.operations_per_run)],
     ["instructions, one operation", Lab.digits(record.instructions, 5)],
     ["runs timed alone", Lab.count(Lab.obj(record.latency).count)],
     ["revision", Lab.revision(record)], ["ended", Lab.when(record)]]),
-    timed ? [Lab.figure("Distribution of latency", Lab.distributionCaption,
-      part(() => Lab.distribution(rows))),
-    Lab.figure("Cumulative", "", part(() => Lab.cumulative(rows))), quantileTable(record)]
+    timed ? [Lab.figure("Distribution of latency", caption, Lab.distribution(rows)),
+      Lab.figure("Cumulative", "", Lab.cumulative(rows)), quantileTable(record)]
       : Lab.el("p", { class: "missing" },
         "No latency of single runs: a run is too short for the clock to time alone."),
-    Lab.figure("Epochs", "", part(() => epochs(rows))), counters(record),
-    Lab.environment(record));
+    Lab.figure("Epochs", "", epochs(rows)), counters(record), Lab.environment(record)];
   }
 
   function page() {
@@ -239,7 +234,7 @@
       main.append(Lab.el("h2", {}, "Comparisons"), part(compareTable),
         Lab.figure("Changes", Lab.forestCaption, part(() => Lab.forest(compares.map(
           (record, index) => ({ name: compareLabels[index], record }))))),
-        ...compares.map((record, index) => part(() => compareCard(record, index))));
+        ...compares.map(compareCard));
     }
     if (benches.length > 0) {
       main.append(Lab.el("h2", {}, "Benchmarks"), part(benchTable));
@@ -250,7 +245,7 @@
         draw();
       }
       main.append(Lab.el("h2", {}, "One by one"),
-        ...benches.map((record, index) => part(() => benchCard(record, index))));
+        ...benches.map(benchCard));
     }
     Lab.drawPlots();
   }

@@ -48,8 +48,9 @@
       const ratio = look.word === "void" || Lab.num(change.ratio) === null ? ""
         : " \u00d7" + change.ratio.toFixed(3);
       return { x: Lab.seconds(record), y: Lab.num(Lab.obj(record.candidate).median_ns),
-        shape: look.shape, colour: look.colour, hollow: !loud, below: look.word === "faster",
-        text: loud ? look.word + ratio : "",
+        shape: look.shape, colour: look.colour, hollow: Lab.isNoisy(record),
+        below: look.word === "faster",
+        text: loud ? look.word + ratio + (Lab.isNoisy(record) ? ", noisy" : "") : "",
         tip: tipOf(record, ["comparison: " + look.word, "change " + Lab.change(change.ratio) +
           " (" + Lab.changeRange(change.low, change.high) + ")"]) };
     });
@@ -75,7 +76,7 @@
   }
 
   const timeAxis = { title: "end of the run, UTC", choices: [{ kind: "time" }] };
-  function figures(name, benches, compares, sync) {
+  function figures(benches, compares, sync) {
     const series = costSeries(benches);
     const marks = marksOf(compares).filter(({ x, y }) => x !== null && y !== null);
     if (series.length + marks.length === 0) {
@@ -101,30 +102,22 @@
     return parts;
   }
 
-  function card(name, index) {
+  function card(name, index, open) {
     const all = records.filter((record) => Lab.nameOf(record) === name).sort(byTime);
     const benches = all.filter((record) => record.kind === "bench");
     const compares = all.filter((record) => record.kind === "compare");
     const here = new Set(all.map(Lab.machine)).size;
     const untimed = all.filter((record) => Lab.seconds(record) === null).length;
     const last = compares[compares.length - 1];
-    let drawn;
-    try {
-      drawn = figures(name, benches, compares, "trend-" + index);
-    } catch (error) {
-      Lab.failed(error.stack || error);
-      drawn = Lab.el("p", { class: "missing" }, "This part could not be drawn.");
-    }
-    return Lab.el("details", { class: "card trend", id: "trend-" + index, open: "" },
-      Lab.el("summary", {}, Lab.el("h3", {}, name), " ",
-        Lab.el("span", { class: "headline" }, benches.length + " runs, " + compares.length +
-          " comparisons"), " ",
-        last ? ["last comparison: ", Lab.verdictBadge(last)] : null),
+    const summary = [Lab.el("h3", {}, name), " ", Lab.el("span", { class: "headline" },
+      benches.length + " runs, " + compares.length + " comparisons"), " ",
+    last ? ["last comparison: ", Lab.verdictBadge(last)] : null];
+    return Lab.card({ class: "trend", id: "trend-" + index }, summary, open, () => [
       here > 1 ? Lab.el("p", { class: "banner" }, "Runs of " + here + " machines: each has a " +
         "line of its own, and times of different machines are not comparable.") : null,
       untimed > 0 ? Lab.el("p", { class: "missing" }, untimed +
         " records without a time are only in the table.") : null,
-      drawn, table(all));
+      figures(benches, compares, "trend-" + index), table(all)]);
   }
 
   function summary(names) {
@@ -152,7 +145,7 @@
         "machine has a line of its own."), summary(names),
     Lab.el("p", { class: "missing" }, "\u201cLast against first\u201d is two runs side by side; " +
       "whether anything changed is for a comparison to say."),
-    ...names.map(card));
+    ...names.map((name, index) => card(name, index, names.length <= 12)));
     Lab.drawPlots();
   }
   if (records.length > 0) page();
