@@ -42,7 +42,7 @@ pub(crate) fn bench(name: &str, ns: f64, seed: u64) -> Value {
     })
 }
 
-/// Runs of two speeds with a long tail, in buckets of about 1.6%.
+/// Runs of two speeds with a long tail, in buckets of about 1.1%.
 fn latency(ns: f64, numbers: &mut Numbers) -> Value {
     let mut runs: Vec<f64> = (0..20_000)
         .map(|_| {
@@ -54,7 +54,7 @@ fn latency(ns: f64, numbers: &mut Numbers) -> Value {
     runs.sort_by(f64::total_cmp);
     let mut distribution: Vec<(f64, u64)> = Vec::new();
     for run in &runs {
-        let bucket = round(64.0_f64.recip().mul_add(bucket_of(*run), 0.0).exp2());
+        let bucket = round(bucket_of(*run));
         match distribution.last_mut() {
             Some((highest, count)) if *highest == bucket => *count += 1,
             _ => distribution.push((bucket, 1)),
@@ -71,8 +71,9 @@ fn latency(ns: f64, numbers: &mut Numbers) -> Value {
     })
 }
 
+/// The highest value of the bucket that `ns` falls into, 64 buckets a doubling.
 fn bucket_of(ns: f64) -> f64 {
-    (ns.log2() * 64.0).ceil()
+    ((ns.log2() * 64.0).ceil() / 64.0).exp2()
 }
 
 /// A `compare` record whose candidate takes `ratio` times as long.

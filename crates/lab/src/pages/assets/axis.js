@@ -64,7 +64,8 @@
     logNs: { to: Math.log10, from: (at) => 10 ** at, ticks: logTicks, label: Lab.nsTick,
       pad: 0.04, empty: [0, 3], spread: 0.05 },
     ratio,
-    relative: { ...ratio, label: (value) => (Math.abs(value - 1) < 1e-9 ? "0%" : ratioLabel(value)) },
+    relative: { ...ratio,
+      label: (value) => (Math.abs(value - 1) < 1e-9 ? "0%" : ratioLabel(value)) },
     share: { to: same, from: same, ticks: () => [0, 0.25, 0.5, 0.75, 0.9, 1],
       label: (share) => Lab.plain(share * 100) + "%", pad: 0.03 },
     // The number of nines: 90% is one, 99% two. A share of 1 has no place on it.

@@ -91,8 +91,10 @@
       Lab.svg("line", { x1, y1, x2, y2, style: style + ";stroke-width:" + width });
     const parts = [];
     const [p0, p25, p50, p75, p99] = ["p0", "p25", "p50", "p75", "p99"].map(at);
-    if (p0 !== null && p25 !== null) parts.push(line(p0, y, p25, y, 1.5), line(p0, y - 5, p0, y + 5, 1.5));
-    if (p75 !== null && p99 !== null) parts.push(line(p75, y, p99, y, 1.5), line(p99, y - 7, p99, y + 7, 1.5));
+    const whisker = (from, to, tall) =>
+      parts.push(line(from, y, to, y, 1.5), line(to, y - tall, to, y + tall, 1.5));
+    if (p0 !== null && p25 !== null) whisker(p25, p0, 5);
+    if (p75 !== null && p99 !== null) whisker(p75, p99, 7);
     if (p25 !== null && p75 !== null) {
       parts.push(Lab.svg("rect", { class: "box", x: p25, y: y - 9, width: Math.max(1, p75 - p25),
         height: 18, style }));
@@ -135,7 +137,7 @@
       const how = !Lab.hasLatency(record) ? "" : latency.rate === null ? "one run after the other"
         : Lab.count(latency.rate) + " arrivals a second";
       const head = [
-        Lab.label(name, left - 14, y - 4, 26, { class: "name", "text-anchor": "end" }),
+        Lab.label(name, left - 14, y - 4, 20, { class: "name", "text-anchor": "end" }),
         Lab.svg("text", { class: "small", x: left - 14, y: y + 12, "text-anchor": "end" }, how),
         noisy ? Lab.svg("text", { class: "small noisy", x: left - 14, y: y + 27,
           "text-anchor": "end" }, "noisy run: dashed outline") : null,

@@ -29,7 +29,8 @@
 
   Lab.verdictWords = function (record) {
     const change = Lab.obj(record.change);
-    const level = Lab.num(change.confidence) === null ? "" : Lab.percent(change.confidence, 0) + " ";
+    const level = Lab.num(change.confidence) === null ? ""
+      : Lab.percent(change.confidence, 0) + " ";
     const interval = " (" + level + "interval " + Lab.changeRange(change.low, change.high) + ")";
     const smallest = Lab.num(record.smallest_effect) === null
       ? "the smallest effect of interest"
@@ -49,8 +50,8 @@
       slower: "Slower: the candidate " + takes + interval + ", beyond " +
         smallest + ".",
       same: "The same: " + estimate + ", within " + smallest + ".",
-      "not enough power": "Not enough power: " + estimate + ". This run would have found a change " +
-        "of " + Lab.percent(record.detectable) + " with a probability of " +
+      "not enough power": "Not enough power: " + estimate + ". This run would have found a " +
+        "change of " + Lab.percent(record.detectable) + " with a probability of " +
         Lab.percent(record.power, 0) + ".",
       "no verdict": "No verdict: " + estimate + ".",
     };
@@ -111,7 +112,7 @@
       return Lab.svg("g", { class: "row" },
         Lab.svg("title", {}, name + "\n" + Lab.verdictWords(record)),
         band(axis, frame, record.smallest_effect, top, height - 4),
-        Lab.label(name, left - 14, top + 22, 30, { class: "name", "text-anchor": "end" }),
+        Lab.label(name, left - 14, top + 22, 24, { class: "name", "text-anchor": "end" }),
         Lab.svg("text", { class: noisy ? "small noisy" : "small", x: left - 14, y: top + 41,
           "text-anchor": "end" }, noisy ? "noisy run, control below" : "control below"),
         noChange(frame, top, top + height - 4),
@@ -154,7 +155,7 @@
       });
       return Lab.svg("g", { class: "row" },
         Lab.svg("text", { class: "name", x: start - 14, y: y - 5, "text-anchor": "end" }, side),
-        Lab.label(Lab.text(of(side).label) || "no label", start - 14, y + 10, 24,
+        Lab.label(Lab.text(of(side).label) || "no label", start - 14, y + 10, 20,
           { class: "small", "text-anchor": "end" }),
         Lab.svg("text", { class: "small", x: start - 14, y: y + 24, "text-anchor": "end" },
           Lab.ns(median)),
@@ -169,7 +170,8 @@
   // Ratios of quantiles of latency, one row a quantile.
   Lab.quantileRatios = function (record) {
     const quantiles = Lab.obj(record.quantiles);
-    const names = Lab.quantileNames(Object.keys(quantiles).filter((name) => /^p[0-9.]+$/.test(name)));
+    const named = Object.keys(quantiles).filter((name) => /^p[0-9.]+$/.test(name));
+    const names = Lab.quantileNames(named);
     if (names.length === 0) return null;
     const bottom = 14 + names.length * 26;
     const values = names.flatMap((name) => ratioOf(Lab.obj(quantiles[name])));

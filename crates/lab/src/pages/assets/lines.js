@@ -8,7 +8,7 @@
 // choice being { name, kind, key, fromZero, title }: what the switches above the plot offer, the
 // first to begin with; `key` is the field of a point that is drawn, and "time" is a kind of x.
 // A series is { name, look, path, points }, path "line", "stepped" or null; a point is { x, y, low,
-// high, hollow, mark, tip }. A level is a horizontal line { y, text }; a mark is { x, y, shape,
+// high, hollow, mark, tip }. A level is the y of a horizontal line; a mark is { x, y, shape,
 // colour, text, tip }.
 "use strict";
 
@@ -73,7 +73,7 @@
           ? [point.y, point.low, point.high] : [of(point, side)]));
       for (const mark of options.marks || []) values.push(mark[side]);
       if (side === "y" && !choice(side).key) {
-        for (const level of options.levels || []) values.push(level.y);
+        values.push(...(options.levels || []));
       }
       if (kind === "time") return timeAxis(values);
       const wanted = side === "x" ? Math.max(4, Math.floor(width / 90)) : 6;
@@ -99,8 +99,8 @@
       const { ctx, bbox } = u;
       if (choice("y").key) return;
       for (const level of options.levels || []) {
-        const y = u.valToPos(axes.y.to(level.y), "y", true);
-        ctx.strokeStyle = ctx.fillStyle = Lab.colour("--muted");
+        const y = u.valToPos(axes.y.to(level), "y", true);
+        ctx.strokeStyle = Lab.colour("--muted");
         ctx.lineWidth = uPlot.pxRatio;
         ctx.setLineDash([6 * uPlot.pxRatio, 4 * uPlot.pxRatio]);
         ctx.beginPath();
@@ -108,9 +108,6 @@
         ctx.lineTo(bbox.left + bbox.width, y);
         ctx.stroke();
         ctx.setLineDash([]);
-        ctx.textAlign = "right";
-        ctx.font = 11 * uPlot.pxRatio + "px system-ui, sans-serif";
-        ctx.fillText(level.text, bbox.left + bbox.width - 4, y - 4 * uPlot.pxRatio);
       }
     }
     function drawPoint(u, series, point) {
@@ -210,7 +207,8 @@
       } : {
         splits: (u, index, low, high) => Lab.axisOver(axis.kind, low, high,
           side === "x" ? Math.floor(width / 90) : 6).ticks.map(axis.to),
-        values: (u, splits) => splits.map((at) => axis.label(Number(axis.from(at).toPrecision(12)))),
+        values: (u, splits) => splits.map((at) =>
+          axis.label(Number(axis.from(at).toPrecision(12)))),
         filter: (u, splits) => splits,
       };
       return {

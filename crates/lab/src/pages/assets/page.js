@@ -40,7 +40,8 @@ const Lab = {};
     for (const [name, value] of Object.entries(attributes || {})) {
       if (value !== null && value !== undefined && value !== false) node.setAttribute(name, value);
     }
-    node.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
+    const some = (child) => child !== null && child !== undefined;
+    node.append(...children.flat(Infinity).filter(some));
     return node;
   }
   Lab.el = (tag, attributes, ...children) =>

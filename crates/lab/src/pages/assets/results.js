@@ -99,7 +99,7 @@
         : Lab.svg("line", { x1: frame.place(low), x2: frame.place(high), y1: y, y2: y,
           style: "stroke:var(" + look.colour + ");stroke-width:7;opacity:.45" });
       return Lab.svg("g", { class: "row" },
-        Lab.label(name, 176, y + 4, 26, { class: "name", "text-anchor": "end" }), interval,
+        Lab.label(name, 176, y + 4, 20, { class: "name", "text-anchor": "end" }), interval,
         Lab.positive(median) === null ? null
           : Lab.mark(look.shape, frame.place(median), y, 4.5, look.colour, Lab.isNoisy(record)),
         Lab.svg("text", { class: "small", x: 792, y: y + 4 },
@@ -122,12 +122,8 @@
           tip: [name, "epoch " + (index + 1) + ": " + Lab.ns(value)] })) };
     });
     const cost = Lab.obj(rows[0].record.cost);
-    const levels = rows.length > 1 ? [] : [["median", cost.median_ns], ["low", cost.low_ns],
-      ["high", cost.high_ns]].map(([text, y]) => ({ text, y })).filter(({ y }) =>
-      Lab.num(y) !== null);
-    // Lines within a hair of each other would print their names over each other.
-    if (levels.length === 3) levels.forEach((level) => (level.text = level.text === "median"
-      ? "median and interval" : ""));
+    const levels = rows.length > 1 ? []
+      : [cost.median_ns, cost.low_ns, cost.high_ns].map(Lab.num).filter((y) => y !== null);
     const absolute = { name: "time", kind: "ns", title: "median sample, one operation" };
     const relative = { name: "relative", kind: "relative", key: "relative",
       title: "against its own median" };
@@ -182,7 +178,7 @@
       ["interval", "number"]], names.map((name) => {
       const interval = Lab.list(latency.intervals[name]);
       return [name, Lab.ns(latency.quantiles[name]),
-        interval.length === 2 ? Lab.nsRange(interval[0], interval[1]) : "too few runs beyond"];
+        Lab.nsRange(interval[0], interval[1])];
     }), { class: "narrow" });
   }
   function counters(record) {
@@ -205,8 +201,8 @@
     const caption = benches.length > 1 ? "" : Lab.distributionCaption;
     const timed = Lab.hasLatency(record);
     const level = Lab.num(cost.confidence) === null ? "" : Lab.percent(cost.confidence, 0) + " ";
-    return [Lab.facts([["cost of one operation", Lab.ns(cost.median_ns) + " (" + level + "interval " +
-      Lab.nsRange(cost.low_ns, cost.high_ns) + ")"],
+    return [Lab.facts([["cost of one operation", Lab.ns(cost.median_ns) + " (" + level +
+      "interval " + Lab.nsRange(cost.low_ns, cost.high_ns) + ")"],
     ["operations in one run", Lab.count(record.operations_per_run)],
     ["instructions, one operation", Lab.digits(record.instructions, 5)],
     ["runs timed alone", Lab.count(Lab.obj(record.latency).count)],
@@ -215,7 +211,8 @@
       Lab.figure("Cumulative", "", Lab.cumulative(rows)), quantileTable(record)]
       : Lab.el("p", { class: "missing" },
         "No latency of single runs: a run is too short for the clock to time alone."),
-    Lab.figure("Epochs", "", epochs(rows)), counters(record), Lab.environment(record)];
+    Lab.figure("Epochs", "Dashed: the median of epochs and its interval.", epochs(rows)),
+    counters(record), Lab.environment(record)];
   }
 
   function page() {
