@@ -1,1 +1,200 @@
 //! On what a measurement was made, and whether that was quiet enough to be believed.
+//!
+//! Where: the harness captures an [`Environment`] before a run, keeps a [`NoiseWatch`] during it,
+//! and writes both into the record with [`to_json`]. `docs/formats/lab-record.md` lists the fields.
+//! Bounds: small files under `/proc` and `/sys`, the executable once, and two short runs of `git`.
+//! Failure: there is none. What cannot be read is `None`, which the record shows as `null`; nothing
+//! is guessed.
+
+mod binary;
+mod build;
+mod cpu_list;
+mod machine;
+mod noise;
+mod processor_time;
+mod settings;
+mod source;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use serde_json::{Value, json};
+
+pub use self::{
+    build::BuildInfo,
+    noise::{FOREIGN_LIMIT, Noise, NoiseWatch, PRESSURE_LIMIT, STOLEN_LIMIT},
+};
+use crate::placement::Placement;
+
+/// What is known before a run of the machine, the program and its source.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Environment {
+    /// The machine's own name.
+    pub host: Option<String>,
+    /// The operating system and its release.
+    pub kernel: Option<String>,
+    /// The processor's model.
+    pub cpu: Option<String>,
+    /// What the machine runs in; `none` where the processor says that it runs in nothing.
+    pub hypervisor: Option<String>,
+    /// Processors that are online.
+    pub cpus: Option<u32>,
+    /// The only processor the measuring thread may run on.
+    pub cpu_pinned: Option<u32>,
+    /// Who chooses the frequency of that processor, in the kernel's word.
+    pub governor: Option<String>,
+    /// `on` or `off`: frequencies above the nominal one.
+    pub turbo: Option<String>,
+    /// Whether cores are shared by hardware threads, in the kernel's word.
+    pub smt: Option<String>,
+    /// Transparent huge pages and how many are reserved.
+    pub huge_pages: Option<String>,
+    /// What the kernel's clock reads.
+    pub clocksource: Option<String>,
+    /// Whether addresses differ from run to run.
+    pub aslr: Option<String>,
+    /// What scheduling was asked for and given.
+    pub scheduling: String,
+    /// What locking of memory was asked for and given.
+    pub memory_locked: String,
+    /// Over one minute, before the run.
+    pub load_average: Option<f64>,
+    /// The commit of the source tree.
+    pub revision: Option<String>,
+    /// Whether a tracked file differs from that commit.
+    pub dirty: Option<bool>,
+    /// What built the benchmark.
+    pub build: BuildInfo,
+    /// A hash of the executable's bytes: tells builds apart, and is not cryptographic.
+    pub binary: Option<String>,
+}
+
+impl Environment {
+    /// Reads everything. `source` is a directory of the source tree: the one that the benchmark
+    /// was started in, usually `.`.
+    pub fn capture(placement: &Placement, build: BuildInfo, source: &Path) -> Self {
+        let name = rustix::system::uname();
+        let cpu_pinned = placement.cpu();
+        let cpu_info = read("/proc/cpuinfo");
+        let tree = source::Tree::of(source);
+        Self {
+            host: name.nodename().to_str().ok().and_then(known),
+            kernel: kernel(name.sysname().to_str().ok(), name.release().to_str().ok()),
+            cpu: cpu_info.as_deref().and_then(machine::cpu_model),
+            hypervisor: machine::hypervisor(cpu_info.as_deref()),
+            cpus: read("/sys/devices/system/cpu/online")
+                .and_then(|text| cpu_list::CpuList::parse(&text))
+                .map(|online| online.count()),
+            cpu_pinned,
+            governor: cpu_pinned.and_then(settings::governor),
+            turbo: settings::turbo(),
+            smt: read("/sys/devices/system/cpu/smt/control").as_deref().and_then(known),
+            huge_pages: settings::huge_pages(),
+            clocksource: read("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+                .as_deref()
+                .and_then(known),
+            aslr: settings::aslr(),
+            scheduling: placement.scheduling().to_owned(),
+            memory_locked: placement.memory_locked().to_owned(),
+            load_average: read("/proc/loadavg").as_deref().and_then(machine::load_average),
+            revision: tree.revision,
+            dirty: tree.dirty,
+            build,
+            binary: binary::hash_of_file(Path::new("/proc/self/exe")),
+        }
+    }
+}
+
+/// The record's `environment` object, complete: every documented field, `null` where not known.
+/// The record's `noise` list is [`Noise::sentences`].
+pub fn to_json(environment: &Environment, noise: &Noise) -> Value {
+    let e = environment;
+    json!({
+        "host": e.host,
+        "kernel": e.kernel,
+        "cpu": e.cpu,
+        "hypervisor": e.hypervisor,
+        "cpus": e.cpus,
+        "cpu_pinned": e.cpu_pinned,
+        "governor": e.governor,
+        "turbo": e.turbo,
+        "smt": e.smt,
+        "huge_pages": e.huge_pages,
+        "clocksource": e.clocksource,
+        "aslr": e.aslr,
+        "scheduling": e.scheduling,
+        "memory_locked": e.memory_locked,
+        "load_average": e.load_average,
+        "stolen": noise.stolen,
+        "foreign": noise.foreign,
+        "involuntary_switches": noise.involuntary_switches,
+        "revision": e.revision,
+        "dirty": e.dirty,
+        "compiler": e.build.compiler,
+        "flags": e.build.flags,
+        "profile": e.build.profile,
+        "binary": e.binary,
+    })
+}
+
+fn kernel(system: Option<&str>, release: Option<&str>) -> Option<String> {
+    Some(format!("{} {}", known(system?)?, known(release?)?))
+}
+
+/// The text of a file of the kernel, if it can be read.
+fn read(path: impl Into<PathBuf>) -> Option<String> {
+    fs::read_to_string(path.into()).ok()
+}
+
+/// A word or line with its surrounding space gone; nothing and `(none)` are not known.
+fn known(text: &str) -> Option<String> {
+    let text = text.trim();
+    (!text.is_empty() && text != "(none)").then(|| text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The fields of the table under `## environment` in the format's document.
+    fn documented() -> Vec<String> {
+        let text = include_str!("../../../docs/formats/lab-record.md");
+        let table = text.split("## `environment`").nth(1).expect("the section is there");
+        let rows = table.lines().filter_map(|line| line.strip_prefix("| `"));
+        let mut names: Vec<String> = rows
+            .flat_map(|row| row.split('|').next().unwrap_or("").split(','))
+            .map(|name| name.replace('`', "").trim().to_owned())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn the_object_has_exactly_the_documented_fields() {
+        let object = to_json(&Environment::default(), &Noise::default());
+        let mut names: Vec<String> =
+            object.as_object().expect("an object").keys().cloned().collect();
+        names.sort();
+        assert_eq!(names, documented());
+    }
+
+    #[test]
+    fn what_is_not_known_is_null_and_never_absent() {
+        let object = to_json(&Environment::default(), &Noise::default());
+        assert!(object["governor"].is_null());
+        assert!(object["stolen"].is_null());
+        assert!(object["dirty"].is_null());
+        assert_eq!(object["scheduling"], "");
+    }
+
+    #[test]
+    fn empty_words_are_not_known() {
+        assert_eq!(known(" tsc\n"), Some("tsc".to_owned()));
+        assert_eq!(known(" \n"), None);
+        assert_eq!(known("(none)"), None);
+        assert_eq!(kernel(Some("Linux"), Some("6.1")), Some("Linux 6.1".to_owned()));
+        assert_eq!(kernel(Some("Linux"), None), None);
+    }
+}

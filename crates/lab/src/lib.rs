@@ -5,4 +5,5 @@
 
 pub mod environment;
 pub mod pages;
+pub mod placement;
 pub mod statistics;

@@ -1,0 +1,238 @@
+//! Whether a run was left alone: what others took from its processor while it lasted.
+//!
+//! The limits are those at which measurements on shared machines were seen to turn: above them,
+//! a run is marked and should not become a baseline. The kernel counts in ticks of 10 ms, so a short
+//! run cannot always be judged; then the share is None and [`Noise::unknown`] says why.
+
+use std::collections::BTreeMap;
+
+use nanotape_clock::{Clock, Stamp};
+
+use super::processor_time::{Accounts, Thread, Ticks};
+
+/// Share of the processor that other processes may use.
+pub const FOREIGN_LIMIT: f64 = 0.05;
+
+/// Share of the processor that the hypervisor may take.
+pub const STOLEN_LIMIT: f64 = 0.005;
+
+/// Share of the run during which some task of the machine may wait for a processor. A hint only:
+/// it is about the whole machine, and neighbours share caches and memory.
+pub const PRESSURE_LIMIT: f64 = 0.05;
+
+/// How far a difference of two counts of ticks can be off: one tick at either end.
+const TICKS_OF_ERROR: f64 = 2.0;
+
+/// Looks at the accounts when it starts and when it stops.
+///
+/// Both belong on the measuring thread, after it has its place and before the place is released:
+/// where the threads of this process may run decides what counts as its own time.
+#[derive(Debug)]
+pub struct NoiseWatch {
+    clock: Clock,
+    cpu: Option<u32>,
+    before: Accounts,
+    start: Stamp,
+}
+
+/// What happened during a run.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Noise {
+    /// Share of the pinned processor's time that the hypervisor gave to others.
+    pub stolen: Option<f64>,
+    /// Share of the pinned processor's time that other processes used, interrupts not counted.
+    pub foreign: Option<f64>,
+    /// How often a thread of this process was made to leave its processor.
+    pub involuntary_switches: Option<u64>,
+    /// Page faults of this process that needed no disk.
+    pub minor_faults: Option<u64>,
+    /// Page faults of this process that needed the disk.
+    pub major_faults: Option<u64>,
+    /// Share of the run during which some task of the machine waited for a processor.
+    pub pressure: Option<f64>,
+    /// The record's `noise` list: what was not quiet.
+    pub sentences: Vec<String>,
+    /// What could not be told, and why. Not noise, and not silence either.
+    pub unknown: Vec<String>,
+}
+
+/// What a run's accounts are judged by.
+struct Run {
+    cpu: u32,
+    nanos: f64,
+    nanos_per_tick: f64,
+}
+
+impl NoiseWatch {
+    /// Begins to watch this processor; without one, shares of a processor are not known.
+    pub fn start(clock: Clock, cpu: Option<u32>) -> Self {
+        let before = Accounts::read(cpu);
+        Self { clock, cpu, before, start: clock.stamp() }
+    }
+
+    /// What happened since.
+    pub fn stop(self) -> Noise {
+        let nanos = self.clock.nanos_between(self.start, self.clock.stamp());
+        let after = Accounts::read(self.cpu);
+        let ticks_per_second = rustix::param::clock_ticks_per_second().max(1);
+        judge(nanos, ticks_per_second, self.cpu, &self.before, &after)
+    }
+}
+
+fn judge(
+    nanos: u64,
+    ticks_per_second: u64,
+    cpu: Option<u32>,
+    before: &Accounts,
+    after: &Accounts,
+) -> Noise {
+    let mut noise = Noise::default();
+    let nanos_per_tick = 1e9 / ticks_per_second as f64;
+    match (cpu, before.ticks, after.ticks) {
+        (None, ..) => noise.unknown.push(
+            "the share taken by others is not known: the run had no processor of its own".into(),
+        ),
+        (Some(cpu), Some(ticks_before), Some(ticks_after)) => {
+            let run = Run { cpu, nanos: nanos.max(1) as f64, nanos_per_tick };
+            let busy = ticks_after.busy.saturating_sub(ticks_before.busy);
+            let stolen = ticks_after.stolen.saturating_sub(ticks_before.stolen);
+            judge_shares(&mut noise, &run, Ticks { busy, stolen }, own_time(cpu, before, after));
+        }
+        (Some(cpu), ..) => noise.unknown.push(format!(
+            "the share taken by others is not known: /proc/stat has no line for processor {cpu}"
+        )),
+    }
+    noise.involuntary_switches = switches(before, after);
+    if let (Some(before), Some(after)) = (before.faults, after.faults) {
+        noise.minor_faults = Some(after.0.saturating_sub(before.0));
+        noise.major_faults = Some(after.1.saturating_sub(before.1));
+    }
+    if let Some(faults @ 1..) = noise.major_faults {
+        noise.sentences.push(format!("page faults that needed the disk: {faults} (limit 0)"));
+    }
+    if let (Some(before), Some(after)) = (before.waiting_us, after.waiting_us) {
+        let waited = after.saturating_sub(before) as f64 * 1e3 / nanos.max(1) as f64;
+        noise.pressure = Some(waited.min(1.0));
+    }
+    if let Some(pressure) = noise.pressure.filter(|&pressure| pressure > PRESSURE_LIMIT) {
+        noise.sentences.push(format!(
+            "tasks of this machine waited for a processor during {} of the run (limit {})",
+            percent(pressure),
+            percent(PRESSURE_LIMIT)
+        ));
+    }
+    noise
+}
+
+fn judge_shares(noise: &mut Noise, run: &Run, ticks: Ticks, own: Result<Own, &'static str>) {
+    let tick_error = TICKS_OF_ERROR * run.nanos_per_tick;
+    let stolen = ticks.stolen as f64 * run.nanos_per_tick;
+    noise.stolen = told(run.share("stolen share", stolen, tick_error, STOLEN_LIMIT), noise);
+    if let Some(stolen) = noise.stolen.filter(|&share| share > STOLEN_LIMIT) {
+        noise.sentences.push(format!(
+            "the hypervisor took {} of processor {} (limit {})",
+            percent(stolen),
+            run.cpu,
+            percent(STOLEN_LIMIT)
+        ));
+    }
+    let own = match own {
+        Ok(own) => own,
+        Err(why) => {
+            noise.unknown.push(format!("the share of other processes is not known: {why}"));
+            return;
+        }
+    };
+    let busy = ticks.busy as f64 * run.nanos_per_tick;
+    let foreign = (busy - own.at_most_ns as f64).max(0.0);
+    let error = tick_error + own.at_most_ns.saturating_sub(own.at_least_ns) as f64;
+    noise.foreign =
+        told(run.share("share of other processes", foreign, error, FOREIGN_LIMIT), noise);
+    if let Some(foreign) = noise.foreign.filter(|&share| share > FOREIGN_LIMIT) {
+        noise.sentences.push(format!(
+            "other processes used {} of processor {} (limit {})",
+            percent(foreign),
+            run.cpu,
+            percent(FOREIGN_LIMIT)
+        ));
+    }
+}
+
+fn told(share: Result<f64, String>, noise: &mut Noise) -> Option<f64> {
+    share.map_err(|why| noise.unknown.push(why)).ok()
+}
+
+impl Run {
+    /// `nanos` as a share of the run, if the error cannot hide the limit, or is not what is over it.
+    fn share(&self, what: &str, nanos: f64, error: f64, limit: f64) -> Result<f64, String> {
+        if error <= limit * self.nanos || nanos - error > limit * self.nanos {
+            return Ok((nanos / self.nanos).min(1.0));
+        }
+        Err(format!(
+            "the {what} is not known: it can be told to {:.0} ms only, and in {:.0} ms the limit of \
+             {} is {:.1} ms",
+            error / 1e6,
+            self.nanos / 1e6,
+            percent(limit),
+            limit * self.nanos / 1e6
+        ))
+    }
+}
+
+/// Bounds on the time this process spent on the watched processor.
+struct Own {
+    at_least_ns: u64,
+    at_most_ns: u64,
+}
+
+/// Threads that may run only there were there; threads that may not were not; the rest is between.
+fn own_time(cpu: u32, before: &Accounts, after: &Accounts) -> Result<Own, &'static str> {
+    let (Some(threads_before), Some(threads)) = (&before.threads, &after.threads) else {
+        return Err("the threads of this process could not be listed");
+    };
+    let total = after.process_ns.saturating_sub(before.process_ns);
+    let (mut here, mut elsewhere) = (0_u64, 0_u64);
+    for (number, thread) in threads {
+        let Some(run) = run_since(threads_before.get(number), thread) else { continue };
+        if thread.allowed.is_only(cpu) {
+            here = here.saturating_add(run);
+        } else if !thread.allowed.contains(cpu) {
+            elsewhere = elsewhere.saturating_add(run);
+        }
+    }
+    let at_most_ns = total.saturating_sub(elsewhere);
+    // With one thread that is pinned here the kernel's two clocks mean the same time; the clock of
+    // the process is the later one.
+    let all_here = threads.values().all(|thread| thread.allowed.is_only(cpu));
+    let at_least_ns = if all_here { at_most_ns } else { here.min(at_most_ns) };
+    Ok(Own { at_least_ns, at_most_ns })
+}
+
+fn run_since(before: Option<&Thread>, after: &Thread) -> Option<u64> {
+    let earlier = before.map_or(Some(0), |thread| thread.run_ns)?;
+    Some(after.run_ns?.saturating_sub(earlier))
+}
+
+/// Of the threads that are alive at the end; what ended took its count along.
+fn switches(before: &Accounts, after: &Accounts) -> Option<u64> {
+    let (before, after): (&BTreeMap<_, _>, &BTreeMap<_, _>) =
+        (before.threads.as_ref()?, after.threads.as_ref()?);
+    let since = after.iter().map(|(number, thread)| {
+        let earlier = before.get(number).map_or(0, |thread| thread.involuntary_switches);
+        thread.involuntary_switches.saturating_sub(earlier)
+    });
+    Some(since.fold(0, u64::saturating_add))
+}
+
+/// `12%`, and `0.5%` where whole numbers would say nothing.
+fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent < 2.0 && percent.fract() > 0.05 {
+        format!("{percent:.1}%")
+    } else {
+        format!("{percent:.0}%")
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,302 @@
+//! The place of the measuring thread: its processor, its class of scheduling, its memory.
+//!
+//! Where: applied once before a run, on the thread that measures. The record's `scheduling` and
+//! `memory_locked` are the texts here.
+//! Failure: nothing fails. What the system refuses is a sentence in [`Placement::refused`] and in
+//! the texts; the run goes on with what was given.
+//!
+//! Threads and programs that are started from a placed thread inherit its place. That is wanted for
+//! threads of the thing that is measured, and wrong for helpers, which would run in front of it:
+//! this crate starts its own from [`unplaced`] threads.
+
+mod burst;
+mod memory;
+mod scheduling;
+
+use std::marker::PhantomData;
+
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+pub use self::burst::Burst;
+use self::scheduling::Class;
+
+/// What is asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Wish {
+    /// Where the thread shall run.
+    pub pin: Pin,
+    /// Real-time scheduling, first in first out, with this priority: 1 to 49, below the kernel's own
+    /// threads at 50. None leaves the class as it is.
+    ///
+    /// Such a thread is never interrupted by a normal one, but if normal ones wait, the kernel
+    /// gives them 50 ms of every second. Measure in a [`Burst`].
+    pub real_time_priority: Option<u8>,
+    /// Keep every page in memory, those to come as well.
+    pub lock_memory: bool,
+}
+
+/// Which processor.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pin {
+    /// Any that is allowed.
+    Free,
+    /// The last that is allowed: the first ones do most of the machine's own work.
+    Last,
+    /// This one, if it is allowed.
+    To(u32),
+}
+
+impl Default for Wish {
+    fn default() -> Self {
+        Self { pin: Pin::Last, real_time_priority: None, lock_memory: true }
+    }
+}
+
+/// The place that a thread was given. Dropped or released it goes back to where it was; it stays on
+/// its thread, because affinity and class belong to that.
+#[derive(Debug)]
+pub struct Placement {
+    cpu: Option<u32>,
+    scheduling: String,
+    memory_locked: String,
+    refused: Vec<String>,
+    /// To go back to; None where nothing was changed.
+    affinity_before: Option<CpuSet>,
+    class_before: Option<Class>,
+    /// Neither `Send` nor `Sync`.
+    of_this_thread: PhantomData<*const ()>,
+}
+
+impl Placement {
+    /// Gives the calling thread what it wishes, as far as the system lets it.
+    pub fn apply(wish: &Wish) -> Self {
+        let mut placement = Self {
+            cpu: None,
+            scheduling: String::new(),
+            memory_locked: String::new(),
+            refused: Vec::new(),
+            affinity_before: None,
+            class_before: None,
+            of_this_thread: PhantomData,
+        };
+        let place = placement.pin(wish.pin);
+        let class = placement.set_class(wish.real_time_priority);
+        placement.scheduling = format!("{place}; {class}");
+        placement.memory_locked = placement.lock_memory(wish.lock_memory);
+        memory::touch_stack();
+        placement
+    }
+
+    /// The only processor this thread may run on.
+    pub fn cpu(&self) -> Option<u32> {
+        self.cpu
+    }
+
+    /// Where and how the thread runs, and what was refused of it.
+    pub fn scheduling(&self) -> &str {
+        &self.scheduling
+    }
+
+    /// Whether memory is locked, and if not, why.
+    pub fn memory_locked(&self) -> &str {
+        &self.memory_locked
+    }
+
+    /// One sentence for each wish that was refused.
+    pub fn refused(&self) -> &[String] {
+        &self.refused
+    }
+
+    /// Goes back to the processors and the class from before, and says what could not be undone.
+    /// Memory stays locked: that is of the whole process, and others may count on it.
+    pub fn release(mut self) -> Vec<String> {
+        self.undo()
+    }
+
+    fn pin(&mut self, pin: Pin) -> String {
+        let allowed = match sched_getaffinity(None) {
+            Ok(allowed) => allowed,
+            Err(error) => {
+                return self.refuse("pinning", &format!("the allowed set cannot be read: {error}"));
+            }
+        };
+        let cpu = match choose(pin, &allowed) {
+            Ok(Some(cpu)) => cpu,
+            Ok(None) => {
+                // One allowed processor is a place of its own, whoever chose it.
+                self.cpu = only(&allowed);
+                return match self.cpu {
+                    Some(cpu) => format!("not pinned, processor {cpu} is the only one allowed"),
+                    None => "not pinned, as asked".to_owned(),
+                };
+            }
+            Err(why) => return self.refuse("pinning", &why),
+        };
+        let mut set = CpuSet::new();
+        set.set(cpu as usize);
+        if let Err(error) = sched_setaffinity(None, &set) {
+            return self.refuse("pinning", &format!("processor {cpu}: {error}"));
+        }
+        self.affinity_before = Some(allowed);
+        self.cpu = Some(cpu);
+        format!("pinned to processor {cpu}")
+    }
+
+    fn set_class(&mut self, priority: Option<u8>) -> String {
+        let before = Class::of_this_thread();
+        let Some(priority) = priority else {
+            return match before {
+                Some(class) => format!("{class}, as it was"),
+                None => "class of scheduling not known".to_owned(),
+            };
+        };
+        match scheduling::set_real_time(priority) {
+            Ok(()) => {
+                self.class_before = before;
+                format!("first in first out, priority {priority}")
+            }
+            Err(refusal) => self.refuse("real-time scheduling", &refusal.to_string()),
+        }
+    }
+
+    fn lock_memory(&mut self, wanted: bool) -> String {
+        if !wanted {
+            return "not asked for".to_owned();
+        }
+        match memory::lock() {
+            Ok(()) => "all, also what is still to come".to_owned(),
+            Err(refusal) => self.refuse("locking of memory", &refusal.to_string()),
+        }
+    }
+
+    fn refuse(&mut self, what: &str, why: &str) -> String {
+        let sentence = format!("{what} was refused: {why}");
+        self.refused.push(sentence.clone());
+        sentence
+    }
+
+    fn undo(&mut self) -> Vec<String> {
+        let mut left = Vec::new();
+        if let Some(class) = self.class_before.take()
+            && let Err(error) = class.restore()
+        {
+            left.push(format!("the class of scheduling could not be restored: {error}"));
+        }
+        if let Some(set) = self.affinity_before.take()
+            && let Err(error) = sched_setaffinity(None, &set)
+        {
+            left.push(format!("the allowed processors could not be restored: {error}"));
+        }
+        left
+    }
+}
+
+impl Drop for Placement {
+    fn drop(&mut self) {
+        // Whoever wants to hear of failures calls `release`.
+        let _ = self.undo();
+    }
+}
+
+/// Runs `work` on a thread of its own with normal scheduling and every processor, whatever the
+/// place of the caller, and waits for it. None if there is no thread to be had, or `work` panics.
+pub(crate) fn unplaced<R: Send>(work: impl FnOnce() -> R + Send) -> Option<R> {
+    std::thread::scope(|scope| {
+        let body = || {
+            // The kernel takes away what this process is not allowed to use. A refusal leaves the
+            // helper where the caller is, which is slower, not wrong.
+            let _ = sched_setaffinity(None, &every_processor());
+            if let Some(Class::RealTime { .. }) = Class::of_this_thread() {
+                let _ = Class::normal().restore();
+            }
+            work()
+        };
+        std::thread::Builder::new().spawn_scoped(scope, body).ok()?.join().ok()
+    })
+}
+
+fn every_processor() -> CpuSet {
+    let mut set = CpuSet::new();
+    (0..CpuSet::MAX_CPU).for_each(|cpu| set.set(cpu));
+    set
+}
+
+fn choose(pin: Pin, allowed: &CpuSet) -> Result<Option<u32>, String> {
+    match pin {
+        Pin::Free => Ok(None),
+        Pin::Last => match numbers(allowed).last() {
+            Some(cpu) => Ok(Some(cpu)),
+            None => Err("no processor is allowed".to_owned()),
+        },
+        Pin::To(cpu) if numbers(allowed).any(|allowed| allowed == cpu) => Ok(Some(cpu)),
+        Pin::To(cpu) => {
+            let allowed: Vec<String> = numbers(allowed).map(|cpu| cpu.to_string()).collect();
+            Err(format!("processor {cpu} is not among those allowed ({})", allowed.join(", ")))
+        }
+    }
+}
+
+fn only(allowed: &CpuSet) -> Option<u32> {
+    let mut numbers = numbers(allowed);
+    let first = numbers.next()?;
+    numbers.next().is_none().then_some(first)
+}
+
+fn numbers(set: &CpuSet) -> impl Iterator<Item = u32> {
+    (0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).filter_map(|cpu| u32::try_from(cpu).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(cpus: &[usize]) -> CpuSet {
+        let mut set = CpuSet::new();
+        cpus.iter().for_each(|&cpu| set.set(cpu));
+        set
+    }
+
+    #[test]
+    fn the_last_allowed_processor_is_chosen() {
+        assert_eq!(choose(Pin::Last, &set(&[0, 3, 5])), Ok(Some(5)));
+        assert_eq!(choose(Pin::To(3), &set(&[0, 3, 5])), Ok(Some(3)));
+        assert_eq!(choose(Pin::Free, &set(&[0, 3])), Ok(None));
+        assert!(choose(Pin::Last, &set(&[])).is_err());
+    }
+
+    #[test]
+    fn a_processor_outside_the_allowed_set_is_refused() {
+        for cpu in [4, 1_000_000] {
+            let why = choose(Pin::To(cpu), &set(&[0, 3, 5])).expect_err("not allowed");
+            assert_eq!(why, format!("processor {cpu} is not among those allowed (0, 3, 5)"));
+        }
+    }
+
+    #[test]
+    fn a_helper_does_not_inherit_the_place_and_release_gives_it_back() {
+        let (allowed, class) = (sched_getaffinity(None), Class::of_this_thread());
+        let wish = Wish { pin: Pin::Last, real_time_priority: Some(10), lock_memory: false };
+        let placement = Placement::apply(&wish);
+        if let [refusal, ..] = placement.refused() {
+            eprintln!("skipped: {refusal}");
+            return;
+        }
+        let placed = Class::RealTime {
+            policy: thread_priority::RealtimeThreadSchedulePolicy::Fifo,
+            priority: 10,
+        };
+        assert_eq!(Class::of_this_thread(), Some(placed));
+        assert_eq!(sched_getaffinity(None).map(|set| only(&set)), Ok(placement.cpu()));
+        let helper = unplaced(|| (sched_getaffinity(None), Class::of_this_thread()));
+        assert_eq!(helper, Some((allowed, Some(Class::normal()))));
+        assert_eq!(placement.release(), [""; 0]);
+        assert_eq!((sched_getaffinity(None), Class::of_this_thread()), (allowed, class));
+    }
+
+    #[test]
+    fn one_allowed_processor_is_a_place() {
+        assert_eq!(only(&set(&[3])), Some(3));
+        assert_eq!(only(&set(&[3, 4])), None);
+        assert_eq!(only(&set(&[])), None);
+    }
+}

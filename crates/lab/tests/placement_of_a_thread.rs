@@ -1,0 +1,90 @@
+//! Places as the kernel sees them, and what a refusal looks like.
+
+use std::{fs, thread};
+
+use nanotape_clock::Clock;
+use nanotape_lab::placement::{Burst, Pin, Placement, Wish};
+
+const NOTHING: Wish = Wish { pin: Pin::Free, real_time_priority: None, lock_memory: false };
+
+/// A value of the calling thread's status.
+fn status(key: &str) -> String {
+    let text = fs::read_to_string("/proc/thread-self/status").expect("a thread has a status");
+    let line = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'));
+    line.expect("the key is there").trim().to_owned()
+}
+
+#[test]
+fn a_pinned_thread_may_run_on_one_processor_until_it_is_released() {
+    thread::spawn(|| {
+        let before = status("Cpus_allowed_list");
+        let placement = Placement::apply(&Wish { pin: Pin::Last, ..NOTHING });
+        assert_eq!(placement.refused(), [""; 0]);
+        let cpu = placement.cpu().expect("pinned");
+        assert_eq!(status("Cpus_allowed_list"), cpu.to_string());
+        assert!(placement.scheduling().starts_with(&format!("pinned to processor {cpu}; ")));
+        assert_eq!(placement.memory_locked(), "not asked for");
+        assert_eq!(placement.release(), [""; 0]);
+        assert_eq!(status("Cpus_allowed_list"), before);
+    })
+    .join()
+    .expect("the thread ends well");
+}
+
+#[test]
+fn a_dropped_place_is_given_back_too() {
+    thread::spawn(|| {
+        let before = status("Cpus_allowed_list");
+        drop(Placement::apply(&Wish { pin: Pin::Last, ..NOTHING }));
+        assert_eq!(status("Cpus_allowed_list"), before);
+    })
+    .join()
+    .expect("the thread ends well");
+}
+
+#[test]
+fn what_cannot_be_is_refused_in_a_sentence() {
+    thread::spawn(|| {
+        let wish = Wish { pin: Pin::To(999_999), real_time_priority: Some(99), lock_memory: false };
+        let placement = Placement::apply(&wish);
+        assert_eq!(placement.cpu(), None);
+        let [pinning, class] = placement.refused() else { panic!("two wishes cannot be granted") };
+        assert!(
+            pinning.starts_with("pinning was refused: processor 999999 is not among"),
+            "{pinning}"
+        );
+        assert_eq!(class, "real-time scheduling was refused: priority 99 is not between 1 and 49");
+        assert_eq!(placement.scheduling(), format!("{pinning}; {class}"));
+    })
+    .join()
+    .expect("the thread ends well");
+}
+
+#[test]
+fn memory_is_locked_or_the_reason_is_given() {
+    let placement = Placement::apply(&Wish { lock_memory: true, ..NOTHING });
+    match placement.refused() {
+        [] => {
+            assert_ne!(status("VmLck"), "0 kB");
+            assert_eq!(placement.memory_locked(), "all, also what is still to come");
+        }
+        [refusal] => {
+            eprintln!("skipped: {refusal}");
+            assert_eq!(placement.memory_locked(), refusal);
+        }
+        more => panic!("one wish was refused more than once: {more:?}"),
+    }
+}
+
+#[test]
+fn a_burst_rests_before_the_kernel_takes_its_share() {
+    let clock = Clock::calibrate();
+    let mut burst = Burst::start(&clock);
+    let start = clock.stamp();
+    let mut rests = 0;
+    while clock.nanos_between(start, clock.stamp()) < 1_000_000_000 {
+        rests += u32::from(burst.rest_if_due(&clock));
+    }
+    assert!(rests >= 1);
+    assert!(burst.rested_ns() >= u64::from(rests) * 99_000_000);
+}
