@@ -5,5 +5,6 @@
 
 pub mod environment;
 pub mod pages;
+pub mod perf_program;
 pub mod placement;
 pub mod statistics;

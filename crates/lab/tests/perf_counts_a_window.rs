@@ -1,0 +1,87 @@
+//! perf, attached to this test, counts only what happens between `enable` and `disable`.
+//!
+//! In a file of its own: page faults of other tests would be counted too.
+
+use std::{fs, hint::black_box};
+
+use nanotape_lab::perf_program::{Findings, Mode, PerfProgram, PerfUnavailable};
+
+const PAGE: usize = 4096;
+
+/// Touches so many pages for the first time. Whoever keeps the bytes keeps the pages from being
+/// given out again, so that each touch is a page fault.
+#[must_use]
+fn touch(pages: usize) -> Vec<u8> {
+    let mut bytes = vec![0_u8; pages * PAGE];
+    for page in bytes.chunks_mut(PAGE) {
+        page[0] = 1;
+    }
+    black_box(bytes)
+}
+
+/// With huge pages everywhere one fault brings many pages, and only the upper bound holds.
+fn pages_are_small() -> bool {
+    fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled")
+        .map_or(true, |text| !text.contains("[always]"))
+}
+
+/// The number in front of an event's name.
+fn count_of(text: &str, event: &str) -> Option<f64> {
+    let line = text.lines().find(|line| line.contains(event))?;
+    line.split_whitespace().next()?.replace(',', "").parse().ok()
+}
+
+fn skipped(error: &PerfUnavailable) -> bool {
+    let skip = matches!(error, PerfUnavailable::Missing | PerfUnavailable::Refused { .. });
+    if skip {
+        eprintln!("skipped: {error}");
+    }
+    skip
+}
+
+#[test]
+fn only_the_enabled_window_is_counted_and_sampled() {
+    let mut perf = match PerfProgram::attach(Mode::Stat, &["task-clock", "page-faults"]) {
+        Ok(perf) => perf,
+        Err(error) if skipped(&error) => return,
+        Err(error) => panic!("{error}"),
+    };
+    let mut kept = vec![touch(8_000)];
+    perf.enable().expect("enabled");
+    kept.push(touch(2_000));
+    perf.disable().expect("disabled");
+    kept.push(touch(8_000));
+    perf.enable().expect("enabled again");
+    kept.push(touch(1_000));
+    perf.disable().expect("disabled again");
+    kept.push(touch(8_000));
+    let Findings::Counts(text) = perf.finish().expect("counts") else { panic!("not counts") };
+    println!("{text}");
+    let faults = count_of(&text, "page-faults").expect("the event is there");
+    assert!(faults < 5_000.0, "{faults} faults in windows of 3000\n{text}");
+    if pages_are_small() {
+        assert!(faults >= 3_000.0, "{faults} faults in windows of 3000\n{text}");
+    }
+
+    let directory = std::env::temp_dir().join(format!("nanotape-perf-{}", std::process::id()));
+    fs::create_dir_all(&directory).expect("a directory");
+    let output = directory.join("perf.data");
+    let mode = Mode::Record { output: output.clone() };
+    let mut perf = PerfProgram::attach(mode, &["cpu-clock"]).expect("perf was there before");
+    perf.enable().expect("enabled");
+    kept.push(touch(20_000));
+    perf.disable().expect("disabled");
+    assert_eq!(perf.finish().expect("samples"), Findings::Samples(output.clone()));
+    let bytes = fs::read(&output).expect("the samples can be read");
+    assert!(bytes.starts_with(b"PERFILE2"));
+    fs::remove_dir_all(&directory).expect("removed");
+}
+
+#[test]
+fn an_event_that_does_not_exist_is_refused_in_the_words_of_perf() {
+    match PerfProgram::attach(Mode::Stat, &["no-such-event"]) {
+        Err(PerfUnavailable::Missing) => eprintln!("skipped: no perf"),
+        Err(PerfUnavailable::Refused { said, .. }) => assert_ne!(said, "nothing"),
+        other => panic!("not refused: {other:?}"),
+    }
+}
