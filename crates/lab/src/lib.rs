@@ -3,6 +3,7 @@
 //! Where: layer 3. It works on numbers and closures and knows nothing of what is measured.
 #![forbid(unsafe_code)]
 
+pub mod callgrind;
 pub mod environment;
 pub mod pages;
 pub mod perf_program;

@@ -1,0 +1,76 @@
+//! Why instructions could not be counted.
+
+use std::{io, path::PathBuf, time::Duration};
+
+/// Why there is no number from valgrind.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CallgrindError {
+    /// There is no such program.
+    #[error("valgrind is not installed, or not on the path")]
+    Missing,
+    /// There is one, but it does not start.
+    #[error("{command:?} could not be started")]
+    Start {
+        /// The whole command.
+        command: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Valgrind, or the program in it, ended badly.
+    #[error("{command:?} ended with {status} and said: {said}")]
+    Failed {
+        /// The whole command.
+        command: String,
+        /// How it ended.
+        status: String,
+        /// The end of what was written to its standard error.
+        said: String,
+    },
+    /// It was ended.
+    #[error("{command:?} ran for more than {} s", limit.as_secs())]
+    TooLong {
+        /// The whole command.
+        command: String,
+        /// What it was given.
+        limit: Duration,
+    },
+    /// It cannot be waited for.
+    #[error("valgrind could not be waited for")]
+    Wait {
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A file or directory for its work cannot be made.
+    #[error("{} could not be used as a private place for valgrind", path.display())]
+    Directory {
+        /// Which one.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// What it wrote cannot be read.
+    #[error("{} could not be read, expected valgrind's counts", path.display())]
+    Read {
+        /// Which file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// What it wrote is not what it usually writes.
+    #[error(
+        "{command:?} left no total of instructions (expected lines `events: Ir` and `totals:`)"
+    )]
+    Totals {
+        /// The whole command.
+        command: String,
+    },
+    /// The region was never entered, or its name is not in the program.
+    #[error("nothing was counted: {command:?} never entered a function named {region:?}")]
+    NothingCounted {
+        /// The pattern that was looked for.
+        region: String,
+        /// The whole command.
+        command: String,
+    },
+}
