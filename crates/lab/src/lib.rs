@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod callgrind;
+pub mod counters;
 pub mod environment;
 pub mod pages;
 pub mod perf_program;
