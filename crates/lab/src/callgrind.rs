@@ -19,6 +19,7 @@ mod totals;
 use std::{
     ffi::{OsStr, OsString},
     fs,
+    io::ErrorKind,
     path::PathBuf,
     process::{Child, Command, ExitStatus, Stdio},
     thread,
@@ -160,7 +161,7 @@ fn wait(mut child: Child, command: &str, limit: Duration) -> Result<ExitStatus, 
 
 fn start_error(command: &str, source: std::io::Error) -> CallgrindError {
     match source.kind() {
-        std::io::ErrorKind::NotFound => CallgrindError::Missing,
+        ErrorKind::NotFound | ErrorKind::PermissionDenied => CallgrindError::Missing,
         _ => CallgrindError::Start { command: command.to_owned(), source },
     }
 }

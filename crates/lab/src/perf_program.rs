@@ -14,6 +14,7 @@ pub(crate) mod private_directory;
 
 use std::{
     fs,
+    io::ErrorKind,
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Stdio},
     thread,
@@ -89,7 +90,7 @@ impl PerfProgram {
         let child = unplaced(|| command.spawn())
             .unwrap_or_else(|| Err(std::io::Error::other("no thread could be started")))
             .map_err(|source| match source.kind() {
-                std::io::ErrorKind::NotFound => PerfUnavailable::Missing,
+                ErrorKind::NotFound | ErrorKind::PermissionDenied => PerfUnavailable::Missing,
                 _ => PerfUnavailable::Start { command: line.clone(), source },
             })?;
         let mut perf = Self { mode, command: line, child: Some(child), fifos, directory };

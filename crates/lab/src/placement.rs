@@ -7,7 +7,7 @@
 //!
 //! Threads and programs that are started from a placed thread inherit its place. That is wanted for
 //! threads of the thing that is measured, and wrong for helpers, which would run in front of it:
-//! this crate starts its own from [`unplaced`] threads.
+//! this crate starts its own from threads without a place.
 
 mod burst;
 mod memory;

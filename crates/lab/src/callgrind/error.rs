@@ -6,8 +6,9 @@ use std::{io, path::PathBuf, time::Duration};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CallgrindError {
-    /// There is no such program.
-    #[error("valgrind is not installed, or not on the path")]
+    /// There is no such program on the path, or none that this user may run: with a folder on the
+    /// path that may not be searched, the system does not tell these apart.
+    #[error("valgrind is not installed, or not where this user may run it")]
     Missing,
     /// There is one, but it does not start.
     #[error("{command:?} could not be started")]
