@@ -1,1 +1,22 @@
 //! The statistics behind every number and verdict: plain functions on slices, checked against scipy.
+//!
+//! Where: called by the harness and by comparisons. Nothing here reads a clock, a file or the
+//! environment; randomness comes from a seed that the caller states and records.
+//! Failure: too few values give `None`, since a number without support must not be printed. A NaN
+//! in the input is a programmer's error and panics; every finite input gives an answer.
+//! Checks: `tests/statistics_scipy.rs` compares with scipy, `tests/statistics_coverage.rs` with
+//! simulated experiments whose true effect is known.
+
+pub mod bootstrap;
+mod estimate;
+pub mod hodges_lehmann;
+pub mod holm;
+pub mod mann_whitney;
+pub mod normal;
+pub mod order;
+pub mod power;
+mod ranks;
+pub mod sign;
+pub mod signed_rank;
+
+pub use estimate::{Estimate, Interval};
