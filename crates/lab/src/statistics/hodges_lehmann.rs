@@ -16,8 +16,12 @@ use super::{Estimate, Interval, signed_rank};
 /// the test: counted out up to 50 differences, and floor(n (n + 1) / 4 - 1/2 - z sqrt(n (n + 1)
 /// (2 n + 1) / 24)) beyond, with the continuity correction that the test has too.
 ///
-/// `None` if so few differences cannot reach the confidence: 95% takes 6, 99% takes 8.
+/// `None` if so few differences cannot reach the confidence: 95% takes 6, 99% takes 8, and nothing
+/// reaches 100%.
 pub fn one_sample(differences: &[f64], confidence: f64) -> Option<Estimate> {
+    if !(0.0..1.0).contains(&confidence) {
+        return None;
+    }
     let (below, alpha) = signed_rank::critical(differences.len(), 1.0 - confidence)?;
     let mut walsh = walsh_averages(differences);
     let value = median_in_place(&mut walsh)?;
@@ -75,6 +79,10 @@ mod tests {
         let values = skewed(8, 7);
         assert_eq!(one_sample(&[], 0.95), None);
         assert_eq!(one_sample(&values[..5], 0.95), None);
+        for impossible in [1.0, 1.5, -0.5, f64::NAN] {
+            assert_eq!(one_sample(&values, impossible), None);
+        }
+        assert!(one_sample(&values[..1], 0.0).is_some());
         assert!(one_sample(&values[..6], 0.95).is_some());
         assert_eq!(one_sample(&values[..7], 0.99), None);
         let estimate = one_sample(&values, 0.99).unwrap();

@@ -52,12 +52,15 @@ pub fn approximate(first: &[f64], second: &[f64]) -> Option<Test> {
 }
 
 /// How much higher `second` lies than `first`: the median of all differences second - first, with
-/// the interval that inverts [`test`] (J. L. Hodges and E. L. Lehmann, 1963; the interval after
+/// the interval that inverts [`test()`] (J. L. Hodges and E. L. Lehmann, 1963; the interval after
 /// L. E. Moses, in M. Hollander and D. A. Wolfe, "Nonparametric Statistical Methods", 4.3).
 /// `None` if so few values cannot reach the confidence. Holds all n x m differences at once.
 pub fn shift(first: &[f64], second: &[f64], confidence: f64) -> Option<Estimate> {
     refuse_nan(first);
     refuse_nan(second);
+    if !(0.0..1.0).contains(&confidence) {
+        return None;
+    }
     let (below, alpha) = critical(first.len(), second.len(), 1.0 - confidence)?;
     let mut differences: Vec<f64> =
         second.iter().flat_map(|above| first.iter().map(move |under| above - under)).collect();

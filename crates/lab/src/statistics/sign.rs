@@ -36,6 +36,9 @@ pub fn test(differences: &[f64], shift: f64) -> Test {
 /// Statistics 7, 1936): exactly the shifts that the sign test does not reject. It reaches at least
 /// the `confidence` asked for; `None` if even the whole range of the values does not.
 pub fn median_interval(values: &[f64], confidence: f64) -> Option<Interval> {
+    if !(0.0..1.0).contains(&confidence) {
+        return None;
+    }
     let alpha = 1.0 - confidence;
     let outside = |below: usize| 2.0 * at_most(values.len(), below);
     // The tail grows with the count, so that halving finds where it passes alpha.

@@ -31,9 +31,9 @@ pub struct Test {
 /// 1945): exactly up to [`EXACT_PAIRS`] pairs, else by [`approximate`]. Two-sided is twice the
 /// smaller tail. Without a difference all p-values are 1.
 ///
-/// Equal to `scipy.stats.wilcoxon` with its defaults, except where 14 to 50 values hold ties or
-/// zeros: scipy approximates there, while this counts the distribution given the ties, as scipy
-/// does for up to 13.
+/// Equal to `scipy.stats.wilcoxon` with its defaults, except where more than 13 values hold ties or
+/// zeros and at most 50 of them are not zero: scipy approximates there, while this counts the
+/// distribution given the ties, as scipy does for up to 13.
 pub fn test(differences: &[f64], shift: f64) -> Test {
     let ranked = Ranked::of(differences, shift);
     if ranked.pairs() > EXACT_PAIRS { ranked.approximate() } else { ranked.exact() }
