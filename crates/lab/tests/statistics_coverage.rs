@@ -41,7 +41,7 @@ impl Machine {
         ((self.random.next_u64() >> 11) as f64 + 0.5) / 2f64.powi(53)
     }
 
-    /// A normal value, by the polar form of Box and Muller (1958).
+    /// A normal value, by the transformation of G. E. P. Box and M. E. Muller (1958).
     fn normal(&mut self) -> f64 {
         let (radius, angle) = (self.uniform(), self.uniform());
         (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).cos()

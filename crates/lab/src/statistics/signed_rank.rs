@@ -208,7 +208,7 @@ mod tests {
     fn critical_values_are_the_largest_that_the_test_rejects() {
         assert_eq!(critical(5, 0.05), None);
         assert_eq!(critical(6, 0.05), Some((0, 0.03125)));
-        // Table of Wilcoxon (1945): 52 for 20 pairs at 5%.
+        // Printed tables: 52 for 20 pairs at 5%.
         assert_eq!(critical(20, 0.05).unwrap().0, 52);
         assert_eq!(critical(51, 0.0), None);
     }
