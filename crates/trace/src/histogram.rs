@@ -83,6 +83,12 @@ impl Histogram {
         (self.count > 0).then_some(self.min)
     }
 
+    /// The buckets that hold something, ascending: the highest value of each, and its count.
+    pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let filled = self.counts.iter().enumerate().filter(|&(_, &count)| count > 0);
+        filled.map(|(bucket, &count)| (self.highest_in(bucket), count))
+    }
+
     /// The value that a share `quantile` (0 to 1) of all values does not exceed, to the precision
     /// of the histogram, rounded up within it: the nearest-rank definition.
     pub fn quantile(&self, quantile: f64) -> Option<u64> {
@@ -160,6 +166,16 @@ mod tests {
             assert_eq!(histogram.max(), sorted.last().copied());
             assert_eq!(histogram.min(), sorted.first().copied());
         }
+    }
+
+    #[test]
+    fn buckets_hold_every_value_once() {
+        let mut histogram = Histogram::coarse();
+        [3, 3, 70, 5_000].iter().for_each(|&value| histogram.record(value));
+        let buckets: Vec<_> = histogram.buckets().collect();
+        assert_eq!(buckets.iter().map(|bucket| bucket.1).collect::<Vec<_>>(), [2, 1, 1]);
+        assert_eq!(buckets[0].0, 3);
+        assert!(buckets.windows(2).all(|pair| pair[0].0 < pair[1].0));
     }
 
     #[test]
