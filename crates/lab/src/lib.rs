@@ -1,12 +1,62 @@
 //! Benchmarks one can believe: a harness, real statistics, and comparisons that know their power.
 //!
 //! Where: layer 3. It works on numbers and closures and knows nothing of what is measured.
+//!
+//! A benchmark is a [`Fixture`]; a [`Suite`] gives it a name and makes a program of it:
+//!
+//! ```no_run
+//! // benches/sums.rs, with `harness = false` for it in Cargo.toml
+//! use nanotape_lab::{Fixture, Suite};
+//!
+//! struct Sum(Vec<u64>);
+//!
+//! impl Fixture for Sum {
+//!     type Answer = u64;
+//!     fn run(&mut self) -> u64 {
+//!         self.0.iter().sum()
+//!     }
+//!     fn expected(&self) -> u64 {
+//!         499_500
+//!     }
+//! }
+//!
+//! fn main() -> std::process::ExitCode {
+//!     Suite::new("sums").add("sum/1000", || Sum((0..1_000).collect())).main()
+//! }
+//! ```
+//!
+//! The flow: [`sampler`](Cut) cuts time into samples and epochs; [`measure()`] states a cost and a
+//! distribution; [`compare`] runs two programs in turns and judges; [`record`] keeps the lines and
+//! [`pages`] draws them. [`statistics`] is underneath, and [`prove`] puts it all to the test.
 #![forbid(unsafe_code)]
 
+mod arguments;
+pub mod baseline;
 pub mod callgrind;
+pub mod compare;
 pub mod counters;
 pub mod environment;
+mod fixture;
+mod latency;
+mod measure;
 pub mod pages;
 pub mod perf_program;
 pub mod placement;
+mod program;
+pub mod prove;
+pub mod record;
+mod sampler;
 pub mod statistics;
+mod suite;
+pub mod text;
+pub mod truth;
+mod worker;
+
+pub use arguments::{BenchArguments, PerfMode, PlaceArguments, select};
+pub use environment::NoiseWatch;
+pub use fixture::{Fixture, Prepared, WrongAnswer};
+pub use latency::Latency;
+pub use measure::{CountError, Measured, Options, count_instructions, measure};
+pub use placement::{Pin, Placement, Wish};
+pub use sampler::Cut;
+pub use suite::{BenchError, Suite};

@@ -28,6 +28,7 @@ const PLANT_AND_BELOW: &[&str] = &[
     "nanotape-feed",
     "nanotape-book",
     "nanotape-trace",
+    "nanotape-lab",
     "nanotape-testkit",
     "nanotape-plant",
 ];
@@ -52,6 +53,20 @@ const TABLE: &[Row] = &[
         outside: &[],
     },
     Row {
+        package: "nanotape-lab",
+        inside: &["nanotape-clock", "nanotape-trace"],
+        outside: &[
+            "clap",
+            "libm",
+            "perf-event2",
+            "rand_xoshiro",
+            "rustix",
+            "serde_json",
+            "thiserror",
+            "thread-priority",
+        ],
+    },
+    Row {
         package: "nanotape-testkit",
         inside: &["nanotape-types", "nanotape-wire", "nanotape-book"],
         outside: &["libm", "proptest", "rand_xoshiro", "thiserror"],
@@ -69,11 +84,23 @@ const TABLE: &[Row] = &[
         ],
         outside: &[],
     },
+    Row {
+        inside: &[
+            "nanotape-types",
+            "nanotape-wire",
+            "nanotape-feed",
+            "nanotape-book",
+            "nanotape-lab",
+            "nanotape-testkit",
+            "nanotape-plant",
+        ],
+        outside: &[],
+    },
     // On testkit since docs/decisions/0008-the-synthetic-market-is-shipped.md.
     Row {
         package: "nanotape-cli",
         inside: PLANT_AND_BELOW,
-        outside: &["anyhow", "clap", "flate2", "indicatif", "itoa", "zstd"],
+        outside: &["anyhow", "clap", "flate2", "indicatif", "itoa", "serde_json", "zstd"],
     },
     Row { package: "nanotape-examples", inside: PLANT_AND_BELOW, outside: &[] },
     Row { package: "xtask", inside: &["nanotape-schema"], outside: &["anyhow", "serde_json"] },

@@ -33,6 +33,16 @@ pub struct NoiseWatch {
     cpu: Option<u32>,
     before: Accounts,
     start: Stamp,
+    whose: Whose,
+}
+
+/// Whose work on the processor is not noise.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Whose {
+    /// That of this process's threads.
+    Own,
+    /// That of the processes it starts, and its own besides.
+    Children,
 }
 
 /// What happened during a run.
@@ -66,8 +76,18 @@ struct Run {
 impl NoiseWatch {
     /// Begins to watch this processor; without one, shares of a processor are not known.
     pub fn start(clock: Clock, cpu: Option<u32>) -> Self {
+        Self::start_for(Whose::Own, clock, cpu)
+    }
+
+    /// The same for a run in processes that this one starts, and waits for before it stops to
+    /// watch: what they use of the processor is their due.
+    pub fn start_for_children(clock: Clock, cpu: Option<u32>) -> Self {
+        Self::start_for(Whose::Children, clock, cpu)
+    }
+
+    fn start_for(whose: Whose, clock: Clock, cpu: Option<u32>) -> Self {
         let before = Accounts::read(cpu);
-        Self { clock, cpu, before, start: clock.stamp() }
+        Self { clock, cpu, before, start: clock.stamp(), whose }
     }
 
     /// What happened since.
@@ -75,14 +95,18 @@ impl NoiseWatch {
         let nanos = self.clock.nanos_between(self.start, self.clock.stamp());
         let after = Accounts::read(self.cpu);
         let ticks_per_second = rustix::param::clock_ticks_per_second().max(1);
-        judge(nanos, ticks_per_second, self.cpu, &self.before, &after)
+        let own = self.cpu.map(|cpu| match self.whose {
+            Whose::Own => own_time(cpu, &self.before, &after),
+            Whose::Children => time_of_children(ticks_per_second, &self.before, &after),
+        });
+        judge(nanos, ticks_per_second, self.cpu.zip(own), &self.before, &after)
     }
 }
 
 fn judge(
     nanos: u64,
     ticks_per_second: u64,
-    cpu: Option<u32>,
+    cpu: Option<(u32, Result<Own, &'static str>)>,
     before: &Accounts,
     after: &Accounts,
 ) -> Noise {
@@ -92,13 +116,13 @@ fn judge(
         (None, ..) => noise.unknown.push(
             "the share taken by others is not known: the run had no processor of its own".into(),
         ),
-        (Some(cpu), Some(ticks_before), Some(ticks_after)) => {
+        (Some((cpu, own)), Some(ticks_before), Some(ticks_after)) => {
             let run = Run { cpu, nanos: nanos.max(1) as f64, nanos_per_tick };
             let busy = ticks_after.busy.saturating_sub(ticks_before.busy);
             let stolen = ticks_after.stolen.saturating_sub(ticks_before.stolen);
-            judge_shares(&mut noise, &run, Ticks { busy, stolen }, own_time(cpu, before, after));
+            judge_shares(&mut noise, &run, Ticks { busy, stolen }, own);
         }
-        (Some(cpu), ..) => noise.unknown.push(format!(
+        (Some((cpu, _)), ..) => noise.unknown.push(format!(
             "the share taken by others is not known: /proc/stat has no line for processor {cpu}"
         )),
     }
@@ -206,6 +230,21 @@ fn own_time(cpu: u32, before: &Accounts, after: &Accounts) -> Result<Own, &'stat
     let all_here = threads.values().all(|thread| thread.allowed.is_only(cpu));
     let at_least_ns = if all_here { at_most_ns } else { here.min(at_most_ns) };
     Ok(Own { at_least_ns, at_most_ns })
+}
+
+/// What the processes that were waited for used, wherever they ran; they are placed on the watched
+/// processor, all but their first moments.
+fn time_of_children(
+    ticks_per_second: u64,
+    before: &Accounts,
+    after: &Accounts,
+) -> Result<Own, &'static str> {
+    let ticks = after.children_ticks.zip(before.children_ticks);
+    let (after_ticks, before_ticks) = ticks.ok_or("the kernel does not say what children used")?;
+    let nanos = after_ticks.saturating_sub(before_ticks).saturating_mul(1_000_000_000);
+    let children_ns = nanos / ticks_per_second;
+    let own_ns = after.process_ns.saturating_sub(before.process_ns);
+    Ok(Own { at_least_ns: children_ns, at_most_ns: children_ns.saturating_add(own_ns) })
 }
 
 fn run_since(before: Option<&Thread>, after: &Thread) -> Option<u64> {

@@ -13,6 +13,8 @@ pub(super) struct Accounts {
     pub(super) ticks: Option<Ticks>,
     /// Processor time of this process, all threads, those that ended too, in nanoseconds.
     pub(super) process_ns: u64,
+    /// Of processes that this one started, and that ended and were waited for, in ticks.
+    pub(super) children_ticks: Option<u64>,
     /// Of every thread alive, by its number; None if they could not be listed.
     pub(super) threads: Option<BTreeMap<u32, Thread>>,
     /// Minor and major page faults of this process.
@@ -43,11 +45,13 @@ impl Accounts {
     pub(super) fn read(cpu: Option<u32>) -> Self {
         let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
         let nanos = i128::from(time.tv_sec) * 1_000_000_000 + i128::from(time.tv_nsec);
+        let stat = read("/proc/self/stat");
         Self {
             ticks: cpu.and_then(|cpu| ticks_of(&read("/proc/stat")?, cpu)),
             process_ns: u64::try_from(nanos).unwrap_or(0),
             threads: threads(),
-            faults: read("/proc/self/stat").as_deref().and_then(faults_in),
+            children_ticks: stat.as_deref().and_then(children_in),
+            faults: stat.as_deref().and_then(faults_in),
             waiting_us: read("/proc/pressure/cpu").as_deref().and_then(waiting_in),
         }
     }
@@ -107,6 +111,14 @@ fn faults_in(stat: &str) -> Option<(u64, u64)> {
     Some((minor, major))
 }
 
+/// Fields 16 and 17 of `/proc/self/stat`: user and system time.
+fn children_in(stat: &str) -> Option<u64> {
+    let (_, rest) = stat.rsplit_once(')')?;
+    let mut fields = rest.split_whitespace().skip(13);
+    let user: u64 = fields.next()?.parse().ok()?;
+    user.checked_add(fields.next()?.parse().ok()?)
+}
+
 /// The total of the `some` line of `/proc/pressure/cpu`.
 fn waiting_in(pressure: &str) -> Option<u64> {
     let line = pressure.lines().find(|line| line.starts_with("some "))?;
@@ -127,6 +139,16 @@ mod tests {
         assert_eq!(ticks_of(STAT, 1), Some(Ticks { busy: 21791 + 129 + 3685, stolen: 19 }));
         assert_eq!(ticks_of(STAT, 10), Some(Ticks { busy: 6, stolen: 8 }));
         assert_eq!(ticks_of(STAT, 2), None);
+    }
+
+    #[test]
+    fn the_time_of_children_is_found_behind_any_name() {
+        let stat = "7 (a ) b) S 1 7 7 0 -1 4194304 101 102 0 0 11 12 130 14 20 0 1 0";
+        assert_eq!(children_in(stat), Some(144));
+        assert_eq!(faults_in(stat), Some((101, 0)));
+        for text in ["", "7 (a", "7 (a) S 1 2 3", "7 (a) S 1 7 7 0 -1 4 1 1 0 0 11 12 x y"] {
+            assert_eq!(children_in(text), None, "{text:?}");
+        }
     }
 
     #[test]

@@ -30,7 +30,7 @@
   Lab.verdictWords = function (record) {
     const change = Lab.obj(record.change);
     const level = Lab.num(change.confidence) === null ? ""
-      : Lab.percent(change.confidence, 0) + " ";
+      : Lab.percent(change.confidence, 2) + " ";
     const interval = " (" + level + "interval " + Lab.changeRange(change.low, change.high) + ")";
     const smallest = Lab.num(record.smallest_effect) === null
       ? "the smallest effect of interest"

@@ -1,0 +1,193 @@
+//! One replicate: a fresh process of every arm on one processor, measured in turns.
+//!
+//! The replicate is the unit of all statistics. Two processes of one program differ in where their
+//! memory lies, and stay different as long as they live; turns of one pair of processes therefore
+//! share an offset, and however many of them are taken they say nothing about the next pair.
+//! Within a replicate the arms take turns of some milliseconds in blocks, each block in a random
+//! order and then in reverse (A B B A for two), so that whatever changes slowly meets all arms alike.
+
+use rand_xoshiro::{
+    Xoshiro256PlusPlus,
+    rand_core::{Rng as _, SeedableRng as _},
+};
+
+use crate::{
+    compare::arm::{Arm, ArmError, Subject},
+    sampler::Cut,
+    statistics::order::median,
+};
+
+/// How a replicate is measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Design {
+    /// The processor that all arms run on, one at a time; any if none is named.
+    pub cpu: Option<u32>,
+    /// The priority of their real-time class, if they are to ask for it.
+    pub real_time_priority: Option<u8>,
+    /// Whether they are to keep all their memory locked.
+    pub lock_memory: bool,
+    /// Blocks of turns in a replicate.
+    pub blocks: usize,
+    /// Epochs in a turn.
+    pub epochs_per_turn: usize,
+    /// How long a new process runs before it is measured.
+    pub warm_up_nanos: u64,
+}
+
+impl Default for Design {
+    fn default() -> Self {
+        Self {
+            cpu: None,
+            real_time_priority: None,
+            lock_memory: true,
+            blocks: 3,
+            epochs_per_turn: 3,
+            warm_up_nanos: 3_000_000,
+        }
+    }
+}
+
+/// What one replicate saw of one arm.
+#[derive(Clone, Debug)]
+pub(crate) struct ArmReplicate {
+    /// For each block, the mean of the logarithms of its two turns, in ns for one operation.
+    pub(crate) block_ln_ns: Vec<f64>,
+    /// Every sample, in ns for one operation.
+    pub(crate) samples_ns: Vec<f64>,
+}
+
+impl ArmReplicate {
+    pub(crate) fn median_ns(&self) -> f64 {
+        median(&self.block_ln_ns).map_or(f64::NAN, f64::exp)
+    }
+
+    /// The median over blocks of ln(self / base).
+    pub(crate) fn ln_ratio_to(&self, base: &Self) -> f64 {
+        let pairs = self.block_ln_ns.iter().zip(&base.block_ln_ns);
+        let differences: Vec<f64> = pairs.map(|(own, base)| own - base).collect();
+        median(&differences).unwrap_or(f64::NAN)
+    }
+}
+
+/// Random orders and paddings, reproducible from a seed.
+#[derive(Debug)]
+pub(crate) struct Dice(Xoshiro256PlusPlus);
+
+impl Dice {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(Xoshiro256PlusPlus::seed_from_u64(seed))
+    }
+
+    /// A number below `bound`. The bias of the remainder is below 2^-50 for the bounds used here.
+    fn below(&mut self, bound: usize) -> usize {
+        (self.0.next_u64() % bound as u64) as usize
+    }
+
+    /// `0..count` in random order.
+    fn order(&mut self, count: usize) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..count).collect();
+        for last in (1..count).rev() {
+            order.swap(last, self.below(last + 1));
+        }
+        order
+    }
+}
+
+/// Measures one replicate of `subjects`. `cut` is found in the first replicate of a benchmark and
+/// kept for all that follow, so that every arm does the same number of runs.
+pub(crate) fn measure(
+    subjects: &[&Subject],
+    design: &Design,
+    cut: &mut Option<Cut>,
+    dice: &mut Dice,
+) -> Result<Vec<ArmReplicate>, ArmError> {
+    const MOST_PADDING: usize = 4096;
+    let mut arms: Vec<(Arm, f64)> = Vec::with_capacity(subjects.len());
+    // Whichever starts first gets the memory it likes: that, too, is for chance to decide.
+    let starts = dice.order(subjects.len());
+    let mut slots: Vec<Option<(Arm, f64)>> = subjects.iter().map(|_| None).collect();
+    for &index in &starts {
+        let subject = subjects[index];
+        let padding = dice.below(MOST_PADDING);
+        let mut arm = Arm::start(&subject.program, &subject.arguments, padding)?;
+        let operations = arm.open(design, &subject.benchmark)?;
+        slots[index] = Some((arm, operations as f64));
+    }
+    arms.extend(slots.into_iter().flatten());
+
+    let mut proposed: Option<Cut> = None;
+    for &index in &starts {
+        let own = arms[index].0.calibrate(design.warm_up_nanos)?;
+        proposed = Some(proposed.map_or(own, |other| other.of_the_slower(own)));
+    }
+    let Some(cut) = cut.or(proposed).inspect(|&chosen| *cut = Some(chosen)) else {
+        return Ok(Vec::new());
+    };
+
+    let nothing = ArmReplicate { block_ln_ns: Vec::new(), samples_ns: Vec::new() };
+    let mut seen = vec![nothing; arms.len()];
+    for _ in 0..design.blocks {
+        let order = dice.order(arms.len());
+        let mut sums = vec![0.0; arms.len()];
+        for &index in order.iter().chain(order.iter().rev()) {
+            let (arm, operations) = &mut arms[index];
+            let nanos = arm.turn(design.epochs_per_turn, cut)?;
+            let per_sample = *operations * f64::from(cut.runs_per_sample);
+            let samples: Vec<f64> = nanos.iter().map(|&nanos| nanos as f64 / per_sample).collect();
+            sums[index] += turn_value(&samples, cut).ln();
+            seen[index].samples_ns.extend(samples);
+        }
+        for (arm, sum) in seen.iter_mut().zip(sums) {
+            arm.block_ln_ns.push(sum / 2.0);
+        }
+    }
+    Ok(seen)
+}
+
+/// The median over a turn's epochs of each epoch's median sample.
+fn turn_value(samples: &[f64], cut: Cut) -> f64 {
+    let epochs = samples.chunks(cut.samples_per_epoch as usize);
+    let medians: Vec<f64> = epochs.filter_map(median).collect();
+    median(&medians).unwrap_or(f64::NAN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn orders_are_permutations_and_all_come_up() {
+        let mut dice = Dice::new(7);
+        let mut seen = std::collections::BTreeSet::new();
+        for _ in 0..200 {
+            let order = dice.order(3);
+            let mut sorted = order.clone();
+            sorted.sort_unstable();
+            assert_eq!(sorted, [0, 1, 2]);
+            seen.insert(order);
+        }
+        assert_eq!(seen.len(), 6);
+    }
+
+    #[test]
+    fn an_interruption_does_not_move_the_value_of_a_turn() {
+        let cut = Cut { runs_per_sample: 1, samples_per_epoch: 4 };
+        let quiet = [10.0, 11.0, 10.0, 11.0, 10.0, 11.0, 10.0, 11.0, 10.0, 11.0, 10.0, 11.0];
+        let mut interrupted = quiet;
+        interrupted[5] = 4_000_000.0;
+        assert_eq!(turn_value(&quiet, cut), 10.5);
+        assert!((turn_value(&interrupted, cut) - 10.5).abs() <= 0.5);
+    }
+
+    #[test]
+    fn the_ratio_is_taken_block_by_block() {
+        let arm = |values: &[f64]| ArmReplicate {
+            block_ln_ns: values.iter().map(|value| value.ln()).collect(),
+            samples_ns: Vec::new(),
+        };
+        // The machine got twice as slow between blocks; the candidate is 10% slower in each.
+        let (base, candidate) = (arm(&[10.0, 20.0, 40.0]), arm(&[11.0, 22.0, 44.0]));
+        assert!((candidate.ln_ratio_to(&base) - 1.1f64.ln()).abs() < 1e-12);
+        assert!((candidate.median_ns() - 22.0).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,270 @@
+//! Benchmark programs built from revisions of a git repository, for comparison.
+//!
+//! All revisions are built one after the other in one checkout under `target/lab/source`, so that
+//! every path that ends up in a program is the same: two revisions with the same code give the same
+//! bytes, and a difference in time is then not one in layout. The checkout is a git worktree of its
+//! own; the user's files are never touched. The state of the working tree, with changes that were
+//! not committed and files that git does not know yet, is written as a commit that no branch names.
+
+use std::{
+    fs::{self, File},
+    io,
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+};
+
+use serde_json::Value;
+
+/// The word that stands for the working tree as it is.
+pub const WORKTREE: &str = "worktree";
+
+/// A git repository and the benchmark target in it.
+#[derive(Clone, Debug)]
+pub struct Repository {
+    root: PathBuf,
+    package: Option<String>,
+    target: String,
+}
+
+/// A benchmark program that was built.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Built {
+    /// The full name of the commit.
+    pub revision: String,
+    /// The program.
+    pub program: PathBuf,
+}
+
+/// Why there is no program for a revision.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// git could not be started or refused.
+    #[error("git {arguments}: {reason}")]
+    Git {
+        /// What git was asked.
+        arguments: String,
+        /// What it answered, or why it could not be asked.
+        reason: String,
+    },
+    /// cargo could not build it.
+    #[error("cannot build {target} of {revision}: {reason}")]
+    Cargo {
+        /// The benchmark target.
+        target: String,
+        /// The revision.
+        revision: String,
+        /// The last lines of what cargo said.
+        reason: String,
+    },
+    /// A file or folder under `target/lab` refused.
+    #[error("cannot write {path}")]
+    File {
+        /// Which.
+        path: String,
+        /// What the operating system said.
+        source: io::Error,
+    },
+}
+
+impl Repository {
+    /// The repository around `folder`, and the benchmark `target` (of `package`) in it.
+    pub fn open(folder: &Path, package: Option<&str>, target: &str) -> Result<Self, BuildError> {
+        let root = git(folder, &["rev-parse", "--show-toplevel"], &[])?;
+        Ok(Self {
+            root: PathBuf::from(root),
+            package: package.map(str::to_owned),
+            target: target.to_owned(),
+        })
+    }
+
+    /// The full name of the commit that `revision` stands for; none if it stands for nothing.
+    pub fn resolve(&self, revision: &str) -> Option<String> {
+        if revision == WORKTREE {
+            return self.snapshot().ok();
+        }
+        let commit = format!("{revision}^{{commit}}");
+        git(&self.root, &["rev-parse", "--verify", "--quiet", "--end-of-options", &commit], &[])
+            .ok()
+    }
+
+    /// Builds the benchmark program of `commit`. `progress` is told what is going on.
+    pub fn build(&self, commit: &str, progress: &mut dyn FnMut(&str)) -> Result<Built, BuildError> {
+        let lab = self.root.join("target").join("lab");
+        let (source, programs) = (lab.join("source"), lab.join("programs"));
+        for folder in [&lab, &programs] {
+            fs::create_dir_all(folder).map_err(|error| cannot_write(folder, error))?;
+        }
+        // One at a time: there is one checkout. The kernel drops the lock of a process that dies.
+        let _lock = locked(&lab.join("lock"), progress)?;
+        self.check_out(&source, commit)?;
+        progress(&format!("building {} of {}", self.target, short(commit)));
+        let executable = self.cargo(&source, &lab.join("build"), commit)?;
+        let program = programs.join(format!("{}-{}", self.target, short(commit)));
+        // Copied under another name and renamed: a worker may be running the old one.
+        let partial = program.with_extension(format!("{}.partial", std::process::id()));
+        fs::copy(&executable, &partial).map_err(|error| cannot_write(&partial, error))?;
+        fs::rename(&partial, &program).map_err(|error| cannot_write(&program, error))?;
+        Ok(Built { revision: commit.to_owned(), program })
+    }
+
+    /// A commit, on no branch, of everything in the working tree that git does not ignore.
+    fn snapshot(&self) -> Result<String, BuildError> {
+        let head = git(&self.root, &["rev-parse", "--verify", "HEAD"], &[])?;
+        let folder = git(&self.root, &["rev-parse", "--absolute-git-dir"], &[])?;
+        let index = Path::new(&folder).join(format!("nanotape-lab-{}.index", std::process::id()));
+        let index_name = index.display().to_string();
+        let with_index = [("GIT_INDEX_FILE", index_name.as_str())];
+        let tree = git(&self.root, &["read-tree", "HEAD"], &with_index)
+            .and_then(|_| git(&self.root, &["add", "--all"], &with_index))
+            .and_then(|_| git(&self.root, &["write-tree"], &with_index));
+        // Its work is done, or git said why not; either way nobody needs the index.
+        let _ = fs::remove_file(&index);
+        let tree = tree?;
+        if tree == git(&self.root, &["rev-parse", "HEAD^{tree}"], &[])? {
+            return Ok(head);
+        }
+        // A fixed author and time, so that the same files give the same commit.
+        let identity = [
+            ("GIT_AUTHOR_NAME", "nanotape lab"),
+            ("GIT_AUTHOR_EMAIL", "lab@localhost"),
+            ("GIT_AUTHOR_DATE", "2000-01-01T00:00:00Z"),
+            ("GIT_COMMITTER_NAME", "nanotape lab"),
+            ("GIT_COMMITTER_EMAIL", "lab@localhost"),
+            ("GIT_COMMITTER_DATE", "2000-01-01T00:00:00Z"),
+        ];
+        git(&self.root, &["commit-tree", &tree, "-p", &head, "-m", "working tree"], &identity)
+    }
+
+    fn check_out(&self, source: &Path, commit: &str) -> Result<(), BuildError> {
+        let switch = || {
+            git(source, &["checkout", "--force", "--detach", commit], &[])?;
+            git(source, &["clean", "--force", "-d", "--quiet"], &[])
+        };
+        if source.join(".git").exists() && switch().is_ok() {
+            return Ok(());
+        }
+        // None yet, or one that was left in the middle of a switch: a new one.
+        if source.exists() {
+            fs::remove_dir_all(source).map_err(|error| cannot_write(source, error))?;
+        }
+        let path = source.display().to_string();
+        git(&self.root, &["worktree", "prune"], &[])?;
+        git(&self.root, &["worktree", "add", "--force", "--detach", &path, commit], &[])?;
+        Ok(())
+    }
+
+    fn cargo(&self, source: &Path, build: &Path, commit: &str) -> Result<PathBuf, BuildError> {
+        let failed = |reason: String| BuildError::Cargo {
+            target: self.target.clone(),
+            revision: short(commit).to_owned(),
+            reason,
+        };
+        let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        command
+            .args(["bench", "--no-run", "--message-format", "json", "--bench", &self.target])
+            .current_dir(source)
+            .env("CARGO_TARGET_DIR", build)
+            .stdin(Stdio::null());
+        match &self.package {
+            Some(package) => command.args(["--package", package]),
+            // Wherever in the workspace it is; in a package of its own that is the same.
+            None => command.arg("--workspace"),
+        };
+        if source.join("Cargo.lock").exists() {
+            command.arg("--locked");
+        }
+        let output = command.output().map_err(|error| failed(format!("cargo: {error}")))?;
+        if !output.status.success() {
+            return Err(failed(last_lines(&output)));
+        }
+        let messages = String::from_utf8_lossy(&output.stdout);
+        executable(&messages, &self.target)
+            .ok_or_else(|| failed("cargo built no program of that name".to_owned()))
+    }
+}
+
+/// The program of a benchmark target, found in cargo's messages.
+fn executable(messages: &str, target: &str) -> Option<PathBuf> {
+    let artifacts = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let mut programs = artifacts.filter_map(|message| {
+        let of_target = message["reason"] == "compiler-artifact"
+            && message["target"]["name"] == target
+            && message["target"]["kind"].as_array()?.iter().any(|kind| kind == "bench");
+        of_target.then(|| message["executable"].as_str().map(PathBuf::from))?
+    });
+    programs.next()
+}
+
+/// Waits until nobody else builds here.
+fn locked(path: &Path, progress: &mut dyn FnMut(&str)) -> Result<File, BuildError> {
+    let file = File::options().write(true).create(true).truncate(false).open(path);
+    let file = file.map_err(|error| cannot_write(path, error))?;
+    if file.try_lock().is_err() {
+        progress("another comparison builds here; waiting for it");
+        file.lock().map_err(|error| cannot_write(path, error))?;
+    }
+    Ok(file)
+}
+
+/// Asks git, with no hooks: nothing of the repository's is to be run but the build.
+fn git(
+    folder: &Path,
+    arguments: &[&str],
+    variables: &[(&str, &str)],
+) -> Result<String, BuildError> {
+    let failed = |reason: String| BuildError::Git { arguments: arguments.join(" "), reason };
+    let output = Command::new("git")
+        .args(["-c", "core.hooksPath=/dev/null"])
+        .args(arguments)
+        .envs(variables.iter().copied())
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| failed(error.to_string()))?;
+    if output.status.success() {
+        Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    } else {
+        Err(failed(last_lines(&output)))
+    }
+}
+
+/// The end of what a program said about its failure.
+fn last_lines(output: &Output) -> String {
+    const LINES: usize = 12;
+    let said = String::from_utf8_lossy(&output.stderr);
+    let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
+    lines[lines.len().saturating_sub(LINES)..].join("\n")
+}
+
+fn cannot_write(path: &Path, source: io::Error) -> BuildError {
+    BuildError::File { path: path.display().to_string(), source }
+}
+
+/// As much of a commit's name as people read.
+pub fn short(commit: &str) -> &str {
+    commit.get(..10).unwrap_or(commit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_program_is_found_among_cargos_messages() {
+        let messages = r#"
+{"reason":"compiler-artifact","target":{"name":"hot","kind":["lib"]},"executable":null}
+not json
+{"reason":"compiler-artifact","target":{"name":"cold","kind":["bench"]},"executable":"/t/cold-1"}
+{"reason":"compiler-artifact","target":{"name":"hot","kind":["bench"]},"executable":"/t/hot-2"}
+{"reason":"build-finished","success":true}"#;
+        assert_eq!(executable(messages, "hot"), Some(PathBuf::from("/t/hot-2")));
+        assert_eq!(executable(messages, "warm"), None);
+    }
+
+    #[test]
+    fn a_folder_without_a_repository_is_an_error_in_gits_words() {
+        let error = Repository::open(Path::new("/"), None, "hot").unwrap_err();
+        assert!(error.to_string().starts_with("git rev-parse --show-toplevel: "), "{error}");
+    }
+}

@@ -1,0 +1,283 @@
+//! A whole comparison: pilot, planned sample, looks, and the verdicts of all benchmarks together.
+
+use crate::{
+    compare::{
+        arm::{ArmError, Subject},
+        judge::{self, Contrast, Rules, Verdict},
+        replicate::{self, ArmReplicate, Design, Dice},
+    },
+    sampler::Cut,
+    statistics::{Estimate, bootstrap, order},
+};
+
+/// Two subjects that should be compared, under one name.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Pair {
+    /// The benchmark's name in the results.
+    pub name: String,
+    /// What is compared with.
+    pub base: Subject,
+    /// What is judged.
+    pub candidate: Subject,
+}
+
+/// How far a comparison has come.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress<'a> {
+    /// The benchmark whose replicate was just measured.
+    pub name: &'a str,
+    /// Replicates measured so far, all benchmarks together.
+    pub done: usize,
+    /// Replicates planned so far.
+    pub planned: usize,
+}
+
+/// The outcome for one pair.
+#[derive(Clone, Debug)]
+pub struct Compared {
+    /// What was compared.
+    pub pair: Pair,
+    /// What was asked.
+    pub rules: Rules,
+    /// What is said.
+    pub verdict: Verdict,
+    /// Why, where that needs a sentence.
+    pub reason: Option<String>,
+    /// The candidate against the base; none if there were too few replicates.
+    pub contrast: Option<Contrast>,
+    /// The base against itself.
+    pub control: Option<Contrast>,
+    /// `p_verdict` of the contrast, corrected for the number of benchmarks.
+    pub p_holm: f64,
+    /// How often the result was looked at.
+    pub looks: u32,
+    /// How time was cut.
+    pub cut: Option<Cut>,
+    /// The base's median in each replicate, in ns for one operation.
+    pub base_ns: Vec<f64>,
+    /// The candidate's.
+    pub candidate_ns: Vec<f64>,
+    /// The tails, side by side: reported, and never judged.
+    pub quantiles: Vec<QuantileRatio>,
+}
+
+/// One quantile of all samples of both arms.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct QuantileRatio {
+    /// `p99` is the 99th percentile.
+    pub name: &'static str,
+    /// Of the base's samples, in ns for one operation.
+    pub base_ns: f64,
+    /// Of the candidate's.
+    pub candidate_ns: f64,
+    /// candidate / base, with its interval.
+    pub ratio: Estimate,
+}
+
+/// Compares all `pairs`, in rounds, so that what happens to the machine meanwhile meets all alike.
+pub fn compare(
+    pairs: Vec<Pair>,
+    rules: &Rules,
+    design: &Design,
+    seed: u64,
+    progress: &mut dyn FnMut(Progress<'_>),
+) -> Result<Vec<Compared>, ArmError> {
+    let mut dice = Dice::new(seed);
+    let mut measure = |Pair { base, candidate, .. }: &Pair, cut: &mut Option<Cut>| {
+        replicate::measure(&[base, base, candidate], design, cut, &mut dice)
+    };
+    compare_by(pairs, rules, &mut measure, seed, progress)
+}
+
+/// Measures a replicate of a pair: base, control, candidate.
+type Measure<'a> = dyn FnMut(&Pair, &mut Option<Cut>) -> Result<Vec<ArmReplicate>, ArmError> + 'a;
+
+/// The procedure, whatever the replicates come from.
+fn compare_by(
+    pairs: Vec<Pair>,
+    rules: &Rules,
+    measure: &mut Measure<'_>,
+    seed: u64,
+    progress: &mut dyn FnMut(Progress<'_>),
+) -> Result<Vec<Compared>, ArmError> {
+    let mut all: Vec<Gathered> = pairs.into_iter().map(|pair| Gathered::new(pair, rules)).collect();
+    let mut look = 0;
+    loop {
+        gather(&mut all, measure, progress)?;
+        look += 1;
+        let verdicts = judge_all(&all, rules);
+        let mut any_left = false;
+        for (one, (verdict, _)) in all.iter_mut().zip(&verdicts) {
+            one.looks = if one.decided { one.looks } else { look };
+            one.decided = *verdict != Verdict::NotEnoughPower;
+            if !one.decided && one.base.len() < rules.cap {
+                let twice = one.base.len() * 2;
+                one.target = match look {
+                    // What the pilot could not decide at once, it plans.
+                    1 => judge::replicates_needed(&one.ln_ratios(), rules, seed).max(twice),
+                    _ => twice,
+                }
+                .min(rules.cap);
+                any_left = true;
+            }
+        }
+        if !any_left || look == rules.looks {
+            break;
+        }
+    }
+    Ok(conclude(all, rules, seed))
+}
+
+/// What was measured of one pair so far.
+struct Gathered {
+    pair: Pair,
+    cut: Option<Cut>,
+    base: Vec<ArmReplicate>,
+    control: Vec<ArmReplicate>,
+    candidate: Vec<ArmReplicate>,
+    target: usize,
+    looks: u32,
+    decided: bool,
+}
+
+impl Gathered {
+    fn new(pair: Pair, rules: &Rules) -> Self {
+        Self {
+            pair,
+            cut: None,
+            base: Vec::new(),
+            control: Vec::new(),
+            candidate: Vec::new(),
+            target: rules.pilot,
+            looks: 0,
+            decided: false,
+        }
+    }
+
+    fn wants_more(&self) -> bool {
+        !self.decided && self.base.len() < self.target
+    }
+
+    fn replicate(&mut self, measure: &mut Measure<'_>) -> Result<(), ArmError> {
+        let arms = measure(&self.pair, &mut self.cut)?;
+        if let Ok([base, control, candidate]) = <[ArmReplicate; 3]>::try_from(arms) {
+            self.base.push(base);
+            self.control.push(control);
+            self.candidate.push(candidate);
+        }
+        Ok(())
+    }
+
+    fn ln_ratios(&self) -> Vec<f64> {
+        ln_ratios(&self.candidate, &self.base)
+    }
+
+    fn contrasts(&self, rules: &Rules) -> (Option<Contrast>, Option<Contrast>) {
+        let control = ln_ratios(&self.control, &self.base);
+        (judge::contrast(&self.ln_ratios(), rules), judge::contrast(&control, rules))
+    }
+}
+
+fn ln_ratios(arm: &[ArmReplicate], base: &[ArmReplicate]) -> Vec<f64> {
+    arm.iter().zip(base).map(|(arm, base)| arm.ln_ratio_to(base)).collect()
+}
+
+/// Measures until no pair wants more, a replicate of each in turn.
+fn gather(
+    all: &mut [Gathered],
+    measure: &mut Measure<'_>,
+    progress: &mut dyn FnMut(Progress<'_>),
+) -> Result<(), ArmError> {
+    while all.iter().any(Gathered::wants_more) {
+        for index in 0..all.len() {
+            if !all[index].wants_more() {
+                continue;
+            }
+            all[index].replicate(measure)?;
+            let done = all.iter().map(|one| one.base.len()).sum();
+            let planned = all.iter().map(|one| one.target.max(one.base.len())).sum();
+            progress(Progress { name: &all[index].pair.name, done, planned });
+        }
+    }
+    Ok(())
+}
+
+fn judge_all(all: &[Gathered], rules: &Rules) -> Vec<(Verdict, Option<String>)> {
+    let contrasts: Vec<_> = all.iter().map(|one| one.contrasts(rules)).collect();
+    let candidates: Vec<_> = contrasts.iter().map(|(candidate, _)| *candidate).collect();
+    let corrected = judge::corrected(&candidates);
+    let judged = contrasts.iter().zip(corrected);
+    judged
+        .map(|((candidate, control), p_holm)| {
+            judge::verdict(candidate.as_ref(), control.as_ref(), p_holm, rules)
+        })
+        .collect()
+}
+
+fn conclude(all: Vec<Gathered>, rules: &Rules, seed: u64) -> Vec<Compared> {
+    let verdicts = judge_all(&all, rules);
+    let contrasts: Vec<_> = all.iter().map(|one| one.contrasts(rules)).collect();
+    let candidates: Vec<_> = contrasts.iter().map(|(candidate, _)| *candidate).collect();
+    let corrected = judge::corrected(&candidates);
+    all.into_iter()
+        .zip(verdicts)
+        .zip(contrasts.into_iter().zip(corrected))
+        .map(|((one, (verdict, reason)), ((contrast, control), p_holm))| Compared {
+            quantiles: quantile_ratios(&one, seed),
+            pair: one.pair,
+            rules: *rules,
+            verdict,
+            reason,
+            contrast,
+            control,
+            p_holm,
+            looks: one.looks,
+            cut: one.cut,
+            base_ns: one.base.iter().map(ArmReplicate::median_ns).collect(),
+            candidate_ns: one.candidate.iter().map(ArmReplicate::median_ns).collect(),
+        })
+        .collect()
+}
+
+/// Quantiles that are reported where enough samples lie beyond them.
+const QUANTILES: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)];
+
+/// The quantiles of all samples of both arms, with intervals by a bootstrap over replicates.
+fn quantile_ratios(one: &Gathered, seed: u64) -> Vec<QuantileRatio> {
+    const REPETITIONS: usize = 1_000;
+    const CONFIDENCE: f64 = 0.95;
+    let (base, candidate) = (samples(&one.base), samples(&one.candidate));
+    let count = base.iter().map(|cluster| cluster.len()).sum();
+    let wanted = QUANTILES.into_iter().filter(|&(_, at)| bootstrap::enough_beyond(count, at));
+    let named: Vec<(&str, f64)> = wanted.collect();
+    let quantiles: Vec<f64> = named.iter().map(|&(_, at)| at).collect();
+    let ratios = bootstrap::paired_quantile_ratios(
+        &base,
+        &candidate,
+        &quantiles,
+        REPETITIONS,
+        CONFIDENCE,
+        seed,
+    )
+    .unwrap_or_default();
+    let (base, candidate) = (base.concat(), candidate.concat());
+    named
+        .into_iter()
+        .zip(ratios)
+        .filter_map(|((name, at), ratio)| {
+            Some(QuantileRatio {
+                name,
+                base_ns: order::quantile(&base, at)?,
+                candidate_ns: order::quantile(&candidate, at)?,
+                ratio,
+            })
+        })
+        .collect()
+}
+
+fn samples(arms: &[ArmReplicate]) -> Vec<&[f64]> {
+    arms.iter().map(|arm| arm.samples_ns.as_slice()).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,185 @@
+//! The `main` of a benchmark program: measures for people, serves as a worker, is counted.
+
+use std::{
+    fs::File,
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use clap::{Parser, ValueEnum};
+
+use crate::{
+    arguments::BenchArguments,
+    measure::measure,
+    pages,
+    placement::Placement,
+    record::{self, Circumstances},
+    suite::{BenchError, Suite},
+    text,
+    worker::{COUNT, ROLE, WORKER, serve},
+};
+
+#[derive(Parser, Debug)]
+#[command(
+    about = "Measures the benchmarks of this program.",
+    after_help = "\
+Examples:
+  cargo bench                                 every benchmark of every target
+  cargo bench --bench hot -- book             those with `book` in their name
+  cargo bench --bench hot -- --html hot.html  with a page of distributions
+
+To compare two programs or two revisions: nanotape lab compare --help"
+)]
+struct Arguments {
+    #[command(flatten)]
+    bench: BenchArguments,
+
+    /// Output format
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
+
+    /// Write one page of plots, which needs no network to be read
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+
+    /// Overwrite the page if it exists
+    #[arg(long)]
+    force: bool,
+
+    /// Passed by cargo, and of no further meaning
+    #[arg(long, hide = true)]
+    bench_by_cargo: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Format {
+    /// Lines for people
+    Text,
+    /// One JSON object a line
+    Json,
+}
+
+/// What kept a measurement from a result.
+#[derive(Debug, thiserror::Error)]
+enum ProgramError {
+    #[error(transparent)]
+    Bench(#[from] BenchError),
+    #[error(transparent)]
+    Record(#[from] record::RecordError),
+    #[error("cannot write {0}")]
+    Write(String, #[source] io::Error),
+    #[error("the machine was not quiet: {0}")]
+    Noise(String),
+}
+
+impl Suite {
+    /// Does what the command line, or the environment, asks of a benchmark program.
+    ///
+    /// Exit status: 0 good, 1 a benchmark gave a wrong answer, 2 it could not be measured.
+    pub fn main(&self) -> ExitCode {
+        if let Some(code) = self.role() {
+            return code;
+        }
+        // Cargo passes --bench to every benchmark program.
+        let words = std::env::args_os()
+            .map(|word| if word == "--bench" { "--bench-by-cargo".into() } else { word });
+        let arguments = Arguments::parse_from(words);
+        match run(self, &arguments) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("{}: {}", self.name(), text::in_full(&error));
+                ExitCode::from(status_of(&error))
+            }
+        }
+    }
+
+    /// Plays the role that the environment gives to this process, if it gives one. Programs that
+    /// have a command line of their own call this before they look at it.
+    pub fn role(&self) -> Option<ExitCode> {
+        let role = std::env::var(ROLE).ok()?;
+        let words: Vec<&str> = role.split(' ').collect();
+        let outcome = match words.as_slice() {
+            [WORKER] => serve(self, io::stdin().lock(), io::stdout().lock())
+                .map_err(|error| error.to_string()),
+            [COUNT, runs, name] => self.counted(runs, name),
+            _ => Err(format!("{ROLE}={role:?} is no role of this version")),
+        };
+        Some(match outcome {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(reason) => {
+                eprintln!("{}: {reason}", self.name());
+                ExitCode::from(2)
+            }
+        })
+    }
+
+    fn counted(&self, runs: &str, name: &str) -> Result<(), String> {
+        let runs = runs.parse().map_err(|_| format!("{runs:?} is not a number"))?;
+        let mut running = self.open(name).map_err(|error| error.to_string())?;
+        // Once before: tables grow and buffers are made in the first run only.
+        running.warm_runs(1).map_err(|error| error.to_string())?;
+        running.counted_runs(runs).map_err(|error| error.to_string())
+    }
+}
+
+fn run(suite: &Suite, arguments: &Arguments) -> Result<(), ProgramError> {
+    let mut out = io::stdout().lock();
+    let names = arguments.bench.select(suite)?;
+    if arguments.bench.list {
+        let lines = names.iter().map(|name| format!("{name}\n")).collect::<String>();
+        return print(&mut out, &lines);
+    }
+    let placement = Placement::apply(&arguments.bench.place.wish());
+    let circumstances = Circumstances::capture(&placement);
+    if arguments.format == Format::Text {
+        print(&mut out, &text::circumstances(&circumstances))?;
+    }
+    let mut records = Vec::with_capacity(names.len());
+    for name in names {
+        let options = arguments.bench.options(name);
+        let measured = measure(suite, name, &options, &circumstances)?;
+        arguments.bench.admit(&measured).map_err(ProgramError::Noise)?;
+        let record = measured.record();
+        match arguments.format {
+            Format::Text => print(&mut out, &text::measured(&measured))?,
+            Format::Json => print(&mut out, &format!("{record}\n"))?,
+        }
+        records.push(record);
+    }
+    if let Some(folder) = &arguments.bench.record {
+        let host = circumstances.environment.host.as_deref().unwrap_or("unknown");
+        record::append(folder, host, &records)?;
+    }
+    if let Some(path) = &arguments.html {
+        write_page(path, arguments.force, &pages::results(&records))?;
+    }
+    Ok(())
+}
+
+fn status_of(error: &ProgramError) -> u8 {
+    match error {
+        ProgramError::Bench(BenchError::Answer { .. }) => 1,
+        _ => 2,
+    }
+}
+
+fn print(out: &mut impl io::Write, text: &str) -> Result<(), ProgramError> {
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        // Whoever reads has seen enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => result.map_err(|error| ProgramError::Write("standard output".to_owned(), error)),
+    }
+}
+
+fn write_page(path: &Path, force: bool, page: &str) -> Result<(), ProgramError> {
+    let file = if force { File::create(path) } else { File::create_new(path) };
+    let failed = |error: io::Error| match error.kind() {
+        io::ErrorKind::AlreadyExists => {
+            let exists = io::Error::other("it exists; use --force to overwrite it");
+            ProgramError::Write(path.display().to_string(), exists)
+        }
+        _ => ProgramError::Write(path.display().to_string(), error),
+    };
+    file.and_then(|mut file| file.write_all(page.as_bytes())).map_err(failed)
+}

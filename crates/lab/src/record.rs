@@ -1,0 +1,199 @@
+//! Lines of the record: what all of them say, how they are kept, how they are read again.
+
+use std::{
+    fs::{self, File},
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+};
+
+use nanotape_clock::Clock;
+use serde_json::{Value, json};
+
+use crate::{
+    environment::{BuildInfo, Environment, Noise},
+    placement::Placement,
+};
+
+/// The name and version of the format; see docs/formats/lab-record.md.
+pub(crate) const FORMAT: &str = "nanotape-lab";
+pub(crate) const VERSION: u64 = 1;
+
+/// On what, how quietly and by which clock something was measured.
+#[derive(Clone, Debug)]
+pub struct Circumstances {
+    /// The machine and what it is set to.
+    pub environment: Environment,
+    /// What else went on there.
+    pub noise: Noise,
+    /// What read the time.
+    pub clock: Clock,
+}
+
+impl Circumstances {
+    /// The machine as it is now, for a run on a thread that has this place, and a clock for it.
+    pub fn capture(placement: &Placement) -> Self {
+        let environment =
+            Environment::capture(placement, BuildInfo::from_env_of_build(), Path::new("."));
+        Self { environment, noise: Noise::default(), clock: Clock::calibrate() }
+    }
+
+    /// The fields that every line has.
+    pub(crate) fn line(&self, kind: &str, name: &str) -> Value {
+        json!({
+            "format": FORMAT,
+            "version": VERSION,
+            "kind": kind,
+            "name": name,
+            "time": seconds_only(&self.clock.utc(self.clock.stamp()).to_string()),
+            "clock": {
+                "source": self.clock.source().to_string(),
+                "stamp_ns": self.clock.cost_nanos(),
+                "empty_ns": self.clock.costs().empty_nanos,
+                "resolution_ns": self.clock.resolution_nanos(),
+            },
+            "environment": crate::environment::to_json(&self.environment, &self.noise),
+            "noise": self.noise.sentences,
+        })
+    }
+}
+
+/// `2026-11-21T10:00:00Z` of a time with a fraction.
+fn seconds_only(time: &str) -> String {
+    match time.split_once('.') {
+        Some((seconds, _)) => format!("{seconds}Z"),
+        None => time.to_owned(),
+    }
+}
+
+/// Why records could not be kept or read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecordError {
+    /// The file or folder refused.
+    #[error("cannot {what} {path}")]
+    File {
+        /// What was attempted.
+        what: &'static str,
+        /// Which.
+        path: String,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// A line is something else than a record.
+    #[error("{path}, line {line}: {reason}")]
+    Line {
+        /// The file.
+        path: String,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+/// Fields that only a page of one run needs, and that would fill a repository.
+const NOT_KEPT: [&str; 4] =
+    ["/epoch_ns", "/latency/distribution", "/base/replicate_ns", "/candidate/replicate_ns"];
+
+/// Appends `lines` to the file of this host in `folder`, which is made if it is missing; gives the
+/// file. Each line is written whole, so that two processes can append at once. What is long and of
+/// no use over time is `null` in what is kept.
+pub fn append(folder: &Path, host: &str, lines: &[Value]) -> Result<PathBuf, RecordError> {
+    let safe = |character: char| {
+        if character.is_ascii_alphanumeric() || "-_".contains(character) { character } else { '_' }
+    };
+    let name: String = host.chars().map(safe).collect();
+    let path = folder.join(format!("{name}.jsonl"));
+    let failed = |what, path: &Path, source| RecordError::File {
+        what,
+        path: path.display().to_string(),
+        source,
+    };
+    fs::create_dir_all(folder).map_err(|source| failed("make", folder, source))?;
+    let file = File::options().append(true).create(true).open(&path);
+    let mut file = file.map_err(|source| failed("open", &path, source))?;
+    for line in lines {
+        let mut line = line.clone();
+        for place in NOT_KEPT {
+            if let Some(value) = line.pointer_mut(place) {
+                *value = Value::Null;
+            }
+        }
+        let written = file.write_all(format!("{line}\n").as_bytes());
+        written.map_err(|source| failed("write", &path, source))?;
+    }
+    Ok(path)
+}
+
+/// Reads the records of a file, or of all `.jsonl` files of a folder by name.
+pub fn read(path: &Path) -> Result<Vec<Value>, RecordError> {
+    let failed =
+        |source| RecordError::File { what: "read", path: path.display().to_string(), source };
+    if !path.is_dir() {
+        let text = fs::read_to_string(path).map_err(failed)?;
+        return parse(&text, &path.display().to_string());
+    }
+    let mut files = Vec::new();
+    for entry in fs::read_dir(path).map_err(failed)? {
+        let file = entry.map_err(failed)?.path();
+        if file.extension().is_some_and(|suffix| suffix == "jsonl") {
+            files.push(file);
+        }
+    }
+    files.sort();
+    let mut records = Vec::new();
+    for file in files {
+        records.extend(read(&file)?);
+    }
+    Ok(records)
+}
+
+/// The records in `text`, which came from `path`.
+pub fn parse(text: &str, path: &str) -> Result<Vec<Value>, RecordError> {
+    let mut records = Vec::new();
+    for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        let refused =
+            |reason: String| RecordError::Line { path: path.to_owned(), line: index + 1, reason };
+        let record: Value = serde_json::from_str(line).map_err(|error| {
+            refused(format!("not JSON (column {}): one object a line was expected", error.column()))
+        })?;
+        if record["format"] != FORMAT {
+            return Err(refused(format!("not a record of {FORMAT}")));
+        }
+        if record["version"] != VERSION {
+            let version = &record["version"];
+            return Err(refused(format!("version {version} where {VERSION} was expected")));
+        }
+        records.push(record);
+    }
+    Ok(records)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_record_is_refused_with_file_and_line() {
+        let good = json!({ "format": FORMAT, "version": VERSION });
+        let two = format!("{good}\n\n{good}\n");
+        assert_eq!(parse(&two, "f.jsonl").unwrap().len(), 2);
+        let cases = [
+            ("{\"format\":", "f, line 3: not JSON (column 10): one object a line was expected"),
+            ("{}", "f, line 3: not a record of nanotape-lab"),
+            (
+                r#"{"format":"nanotape-lab","version":2}"#,
+                "f, line 3: version 2 where 1 was expected",
+            ),
+        ];
+        for (line, message) in cases {
+            let error = parse(&format!("{good}\n\n{line}\n"), "f").unwrap_err();
+            assert_eq!(error.to_string(), message);
+        }
+    }
+
+    #[test]
+    fn the_fraction_of_a_second_is_left_out() {
+        assert_eq!(seconds_only("2026-11-21T10:00:00.123456789Z"), "2026-11-21T10:00:00Z");
+    }
+}

@@ -1,0 +1,190 @@
+//! A named collection of benchmarks: what a benchmark program and `nanotape lab` run.
+
+use core::fmt;
+
+use crate::{
+    fixture::{Fixture, WrongAnswer},
+    sampler::Running,
+};
+
+/// Benchmarks by name, each with the way to make its fixture.
+#[derive(Default)]
+pub struct Suite {
+    name: String,
+    entries: Vec<Entry>,
+}
+
+type Constructor = Box<dyn Fn() -> Result<Box<dyn Running>, String>>;
+
+struct Entry {
+    name: String,
+    constructor: Constructor,
+}
+
+/// Why a benchmark could not be run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BenchError {
+    /// No benchmark of that name.
+    #[error("no benchmark is named {name}; there are {known}")]
+    Unknown {
+        /// The name asked for.
+        name: String,
+        /// Those there are.
+        known: String,
+    },
+    /// Its fixture could not be made.
+    #[error("{name}: {reason}")]
+    Setup {
+        /// The benchmark.
+        name: String,
+        /// What its constructor said.
+        reason: String,
+    },
+    /// It does not do what it should.
+    #[error("{name}")]
+    Answer {
+        /// The benchmark.
+        name: String,
+        /// Both answers.
+        source: WrongAnswer,
+    },
+}
+
+impl Suite {
+    /// A suite without benchmarks.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self { name: name.into(), entries: Vec::new() }
+    }
+
+    /// Adds a benchmark. `constructor` makes the fixture, in the process that measures, and is not
+    /// timed. By convention a name is `what/variant`.
+    ///
+    /// # Panics
+    ///
+    /// If the name is empty, has a space in it, or is taken.
+    #[must_use]
+    pub fn add<F: Fixture + 'static>(
+        self,
+        name: impl Into<String>,
+        constructor: impl Fn() -> F + 'static,
+    ) -> Self {
+        self.try_add(name, move || Ok::<_, String>(constructor()))
+    }
+
+    /// Adds a benchmark whose fixture may be impossible to make here: a file it needs is missing.
+    ///
+    /// # Panics
+    ///
+    /// As [`Suite::add`].
+    #[must_use]
+    pub fn try_add<F: Fixture + 'static, E: fmt::Display>(
+        mut self,
+        name: impl Into<String>,
+        constructor: impl Fn() -> Result<F, E> + 'static,
+    ) -> Self {
+        let name = name.into();
+        let is_word = !name.is_empty() && !name.contains(char::is_whitespace);
+        assert!(is_word, "{name:?} is no name: one word was expected, such as book/hot");
+        assert!(self.names().all(|known| known != name), "two benchmarks are named {name}");
+        let constructor = move || match constructor() {
+            Ok(fixture) => Ok(Box::new(fixture) as Box<dyn Running>),
+            Err(error) => Err(error.to_string()),
+        };
+        self.entries.push(Entry { name, constructor: Box::new(constructor) });
+        self
+    }
+
+    /// The benchmarks of both suites, under this one's name.
+    ///
+    /// # Panics
+    ///
+    /// If a name is in both.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        for entry in other.entries {
+            let name = &entry.name;
+            assert!(self.names().all(|known| known != name), "two benchmarks are named {name}");
+            self.entries.push(entry);
+        }
+        self
+    }
+
+    /// The suite's own name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The benchmarks' names, in the order they were added.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.entries.iter().map(|entry| entry.name.as_str())
+    }
+
+    /// Makes each fixture and runs it twice, checking the answers: what a test calls, so that a
+    /// benchmark that no longer works is found before somebody needs it.
+    pub fn smoke(&self) -> Result<(), BenchError> {
+        for name in self.names() {
+            let mut running = self.open(name)?;
+            running
+                .warm_runs(2)
+                .map_err(|source| BenchError::Answer { name: name.to_owned(), source })?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn open(&self, name: &str) -> Result<Box<dyn Running>, BenchError> {
+        let Some(entry) = self.entries.iter().find(|entry| entry.name == name) else {
+            let known = self.names().collect::<Vec<_>>().join(", ");
+            return Err(BenchError::Unknown { name: name.to_owned(), known });
+        };
+        let setup = |reason| BenchError::Setup { name: name.to_owned(), reason };
+        (entry.constructor)().map_err(setup)
+    }
+}
+
+impl fmt::Debug for Suite {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self.names().collect();
+        f.debug_struct("Suite").field("name", &self.name).field("benchmarks", &names).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::in_full;
+
+    struct Constant(u32);
+
+    impl Fixture for Constant {
+        type Answer = u32;
+        fn run(&mut self) -> u32 {
+            self.0
+        }
+        fn expected(&self) -> u32 {
+            4
+        }
+    }
+
+    #[test]
+    fn smoke_finds_a_wrong_answer_and_a_constructor_that_fails() {
+        Suite::new("right").add("four", || Constant(4)).smoke().unwrap();
+        let wrong = Suite::new("wrong").add("five", || Constant(5)).smoke().unwrap_err();
+        assert_eq!(in_full(&wrong), "five: a run answered 5 where 4 was expected");
+        let missing = Suite::new("missing").try_add("day", || Err::<Constant, _>("no such file"));
+        assert_eq!(missing.smoke().unwrap_err().to_string(), "day: no such file");
+    }
+
+    #[test]
+    fn an_unknown_name_is_answered_with_those_there_are() {
+        let suite = Suite::new("s").add("a/1", || Constant(4)).add("a/2", || Constant(4));
+        let error = suite.open("a/3").err().unwrap();
+        assert_eq!(error.to_string(), "no benchmark is named a/3; there are a/1, a/2");
+    }
+
+    #[test]
+    #[should_panic(expected = "two benchmarks are named a/1")]
+    fn two_benchmarks_of_one_name_are_refused() {
+        let _ = Suite::new("s").add("a/1", || Constant(4)).add("a/1", || Constant(4));
+    }
+}
