@@ -31,6 +31,7 @@ const PLANT_AND_BELOW: &[&str] = &[
     "nanotape-lab",
     "nanotape-testkit",
     "nanotape-plant",
+    "nanotape-bench",
 ];
 
 const TABLE: &[Row] = &[
@@ -85,6 +86,7 @@ const TABLE: &[Row] = &[
         outside: &[],
     },
     Row {
+        package: "nanotape-bench",
         inside: &[
             "nanotape-types",
             "nanotape-wire",

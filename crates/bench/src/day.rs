@@ -1,0 +1,40 @@
+//! The synthetic days that the benchmarks read, made in memory from a fixed seed.
+
+use std::sync::Arc;
+
+use nanotape_testkit::market::{Market, MarketConfig};
+use nanotape_wire::framing::binary_file::Records;
+
+/// A whole valid day: it begins and ends with empty books, so that it can be run again and again.
+#[derive(Clone, Debug)]
+pub(crate) struct Day {
+    pub(crate) bytes: Arc<Vec<u8>>,
+    pub(crate) messages: u64,
+}
+
+impl Day {
+    /// Bytes and books together stay within a second-level cache, and a run takes about a
+    /// millisecond.
+    pub(crate) fn small() -> Self {
+        Self::of(20_000, 200)
+    }
+
+    /// As many stocks as Nasdaq has, in random order: what the books touch does not stay in a
+    /// second-level cache.
+    pub(crate) fn wide() -> Self {
+        Self::of(200_000, 8_500)
+    }
+
+    fn of(messages: u64, symbols: u16) -> Self {
+        let config = MarketConfig { messages, symbols, ..MarketConfig::default() };
+        let mut bytes = Vec::new();
+        let made = Market::new(config).map(|mut market| while market.fill(&mut bytes) {});
+        assert!(made.is_ok(), "more messages than such a day needs at least");
+        Self { bytes: Arc::new(bytes), messages }
+    }
+
+    /// The messages' bytes, one by one.
+    pub(crate) fn records(&self) -> impl Iterator<Item = &[u8]> {
+        Records::new(&self.bytes, 0).map(|record| record.bytes)
+    }
+}

@@ -1,0 +1,26 @@
+//! nanotape's own benchmarks: the hot path, stage by stage.
+//!
+//! Where: above PLANT, beside the command line. Fixtures only; how time is measured is
+//! `nanotape-lab`'s business.
+#![forbid(unsafe_code)]
+
+mod book;
+mod day;
+mod decode;
+
+use nanotape_lab::Suite;
+
+use crate::{
+    book::{BookDay, BookOneByOne},
+    day::Day,
+    decode::Decode,
+};
+
+/// The hot path: what `cargo xtask gate` watches.
+pub fn hot() -> Suite {
+    Suite::new("hot")
+        .add("decode/hot", || Decode::new(&Day::small()))
+        .add("book/hot", || BookDay::new(&Day::small()))
+        .add("book/day", || BookDay::new(&Day::wide()))
+        .add("book/one", || BookOneByOne::new(&Day::small()))
+}
