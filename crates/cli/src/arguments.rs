@@ -4,7 +4,7 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     book::BookArguments, check::CheckArguments, demo::DemoArguments, depth::DepthArguments,
-    inside::InsideArguments, inspect::InspectArguments, stats::StatsArguments,
+    inside::InsideArguments, inspect::InspectArguments, lab::LabArguments, stats::StatsArguments,
     synth::SynthArguments,
 };
 
@@ -48,4 +48,6 @@ pub(crate) enum Command {
     Depth(DepthArguments),
     /// Rates, volumes, event depth and processing time, per stock and in all
     Stats(StatsArguments),
+    /// Measure, compare, and find out whether a measurement can be believed
+    Lab(LabArguments),
 }

@@ -6,5 +6,6 @@ pub(crate) mod demo;
 pub(crate) mod depth;
 pub(crate) mod inside;
 pub(crate) mod inspect;
+pub(crate) mod lab;
 pub(crate) mod stats;
 pub(crate) mod synth;

@@ -108,6 +108,22 @@ impl Progress {
         Self { bar }
     }
 
+    /// Counts steps instead of bytes: `12/300 experiments`.
+    pub(crate) fn with_steps(noun: &str, total: u64) -> Self {
+        let progress = Self::with_total(Some(total));
+        let template = format!("{{bar:32}} {{pos}}/{{len}} {noun} {{msg}} {{eta}} left");
+        let style = ProgressStyle::with_template(&template);
+        progress.bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        progress
+    }
+
+    /// For totals that become known on the way.
+    pub(crate) fn set_of(&self, done: u64, total: u64, what: &str) {
+        self.bar.set_length(total);
+        self.bar.set_message(what.to_owned());
+        self.bar.set_position(done);
+    }
+
     pub(crate) fn update(&self, source: &DaySource) {
         self.bar.set_position(source.progress().done_bytes);
     }

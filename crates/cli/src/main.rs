@@ -19,6 +19,10 @@ use crate::{
 };
 
 fn main() -> ExitCode {
+    // A process that `nanotape lab` started to measure in.
+    if let Some(code) = commands::lab::suite().role() {
+        return code;
+    }
     let arguments = Arguments::parse();
     match run(arguments) {
         Ok(status) => status.into(),
@@ -42,5 +46,6 @@ fn run(arguments: Arguments) -> anyhow::Result<Status> {
         Some(Command::Book(arguments)) => commands::book::run(&arguments),
         Some(Command::Depth(arguments)) => commands::depth::run(&arguments),
         Some(Command::Stats(arguments)) => commands::stats::run(&arguments),
+        Some(Command::Lab(arguments)) => commands::lab::run(&arguments),
     }
 }

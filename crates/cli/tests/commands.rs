@@ -14,7 +14,7 @@ fn the_demonstration_runs_a_day_and_finds_all_books_empty() {
         "200,000 messages, 300 stocks",
         "million messages a second",
         "p99.99",
-        "is in each (",
+        "are the clock's own reading (",
         "Busiest stocks",
         "all books are empty, as they must be",
         "Where to go next",

@@ -66,7 +66,7 @@ pub(crate) fn run(arguments: &DemoArguments) -> anyhow::Result<Status> {
 
     // Again, through the same books: they are empty, and their tables have the day's size.
     let mut source = DaySource::memory("the synthetic day", Arc::clone(&day));
-    let mut latency = Latency { clock, last: clock.stamp(), nanos: Histogram::fine() };
+    let mut latency = Latency { clock, last: clock.stamp_start(), nanos: Histogram::fine() };
     plant.run(&mut source, &mut latency, |_| ())?;
 
     let demonstration = Demonstration {
@@ -152,7 +152,7 @@ impl Observer<DefaultBooks> for Tally {
 }
 
 /// Stamps after every message: the time from one stamp to the next is all that one message takes,
-/// and one stamp.
+/// and what an empty timed part reads.
 #[derive(Debug)]
 struct Latency {
     clock: Clock,
@@ -172,7 +172,7 @@ impl Observer<DefaultBooks> for Latency {
         let now = self.clock.stamp();
         self.nanos.record(self.clock.nanos_between(self.last, now));
         // What recording took is nobody's.
-        self.last = self.clock.stamp();
+        self.last = self.clock.stamp_start();
         ControlFlow::Continue(())
     }
 }
@@ -238,8 +238,8 @@ impl Demonstration {
         writeln!(out, " max {}", grouped(nanos.max().unwrap_or(0)))?;
         writeln!(
             out,
-            "  one stamp of {:.0} ns is in each ({})",
-            self.latency.clock.cost_nanos(),
+            "  {:.0} ns of each are the clock's own reading ({})",
+            self.latency.clock.costs().empty_nanos,
             self.latency.clock.source()
         )?;
         self.write_busiest(&mut out, plant)?;
@@ -318,6 +318,7 @@ Where to go next
   nanotape check day.itch50             validate it against the specification
   nanotape stats day.itch50             rates, volumes and latencies per stock
   nanotape inside day.itch50            best prices after every change
+  nanotape lab bench                    the hot path, stage by stage, with intervals
   nanotape --help                       everything else; all commands read real Nasdaq day files";
 
 /// `1234567` as `1,234,567`.

@@ -1,0 +1,53 @@
+//! `nanotape lab`: measuring, and whether a measurement can be believed.
+
+mod bench;
+mod clock;
+mod compare;
+mod count;
+mod output;
+mod prove;
+mod subjects;
+mod trend;
+
+use clap::{Args, Subcommand};
+use nanotape_lab::{Suite, truth};
+
+use crate::status::Status;
+
+#[derive(Args, Debug)]
+pub(crate) struct LabArguments {
+    #[command(subcommand)]
+    command: LabCommand,
+}
+
+#[derive(Subcommand, Debug)]
+enum LabCommand {
+    /// Measure nanotape's own hot path, stage by stage
+    Bench(bench::BenchCommand),
+    /// Compare two benchmarks, programs or revisions, with a verdict
+    Compare(compare::CompareCommand),
+    /// Count instructions, and compare them with those that were accepted
+    Count(count::CountCommand),
+    /// Draw kept results over time
+    Trend(trend::TrendCommand),
+    /// Whether comparisons on this machine keep their promises, tried where the truth is known
+    Prove(prove::ProveCommand),
+    /// The clock that everything is measured with: source, rate, cost, drift, offsets
+    Clock(clock::ClockCommand),
+}
+
+/// Every benchmark that a process of this program may be asked to run.
+pub(crate) fn suite() -> Suite {
+    nanotape_bench::hot().and(truth::suite())
+}
+
+pub(crate) fn run(arguments: &LabArguments) -> anyhow::Result<Status> {
+    match &arguments.command {
+        LabCommand::Bench(command) => bench::run(command),
+        LabCommand::Compare(command) => compare::run(command),
+        LabCommand::Count(command) => count::run(command),
+        LabCommand::Trend(command) => trend::run(command),
+        LabCommand::Prove(command) => prove::run(command),
+        LabCommand::Clock(command) => clock::run(command),
+    }
+}

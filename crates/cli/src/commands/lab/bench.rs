@@ -1,0 +1,88 @@
+//! `nanotape lab bench`: what an operation costs, and how single runs are distributed.
+
+use clap::Args;
+use nanotape_lab::{
+    BenchArguments, BenchError, Placement, measure,
+    record::{Circumstances, append},
+    text,
+};
+
+use super::output::{Columns, LabFormat, LabOutputArguments};
+use crate::status::{BadData, Status};
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  nanotape lab bench                          all benchmarks of the hot path
+  nanotape lab bench book/hot --epochs 2000   one of them, longer
+  nanotape lab bench -o hot.html              distributions, drawn
+  nanotape lab bench book/one --rate 1000000  a message every microsecond; lateness counts
+  nanotape lab bench decode --instructions    with instructions counted by valgrind
+  nanotape lab bench book --perf stat         with what the perf program counts
+  nanotape lab bench --record                 kept for `nanotape lab trend`
+
+Two numbers for each benchmark. The cost of an operation is the median over epochs of about a
+millisecond, with its 95% interval; the distribution is that of single runs, one clock stamp in each.
+To find out whether something became slower, use `nanotape lab compare`: two runs of this command,
+one after the other, cannot tell.")]
+pub(super) struct BenchCommand {
+    #[command(flatten)]
+    bench: BenchArguments,
+
+    #[command(flatten)]
+    output: LabOutputArguments,
+}
+
+const COLUMNS: Columns = &[
+    ("name", "/name"),
+    ("time", "/time"),
+    ("median_ns", "/cost/median_ns"),
+    ("low_ns", "/cost/low_ns"),
+    ("high_ns", "/cost/high_ns"),
+    ("confidence", "/cost/confidence"),
+    ("run_p50_ns", "/latency/quantiles/p50"),
+    ("run_p99_ns", "/latency/quantiles/p99"),
+    ("run_p99.9_ns", "/latency/quantiles/p99.9"),
+    ("run_max_ns", "/latency/quantiles/p100"),
+    ("stamp_ns", "/clock/stamp_ns"),
+    ("instructions", "/instructions"),
+    ("revision", "/environment/revision"),
+];
+
+pub(super) fn run(command: &BenchCommand) -> anyhow::Result<Status> {
+    let suite = nanotape_bench::hot();
+    let names = command.bench.select(&suite)?;
+    let mut output = command.output.open_or(LabFormat::Text, COLUMNS)?;
+    if command.bench.list {
+        for name in names {
+            output.result(&format!("{name}\n"), serde_json::json!({ "name": name }))?;
+        }
+        output.finish()?;
+        return Ok(Status::Good);
+    }
+    let placement = Placement::apply(&command.bench.place.wish());
+    let circumstances = Circumstances::capture(&placement);
+    output.heading(&format!("{}\n", text::circumstances(&circumstances)))?;
+    for name in names {
+        let options = command.bench.options(name);
+        let measured = measure(&suite, name, &options, &circumstances).map_err(judged)?;
+        if let Err(reason) = command.bench.admit(&measured) {
+            anyhow::bail!("{name}: the machine was not quiet: {reason}");
+        }
+        output.result(&text::measured(&measured), measured.record())?;
+    }
+    let records = output.finish()?;
+    if let Some(folder) = &command.bench.record {
+        let host = circumstances.environment.host.as_deref().unwrap_or("unknown");
+        append(folder, host, &records)?;
+    }
+    Ok(Status::Good)
+}
+
+/// A wrong answer is a finding; everything else is an obstacle.
+fn judged(error: BenchError) -> anyhow::Error {
+    match error {
+        BenchError::Answer { .. } => BadData(error.to_string()).into(),
+        _ => error.into(),
+    }
+}

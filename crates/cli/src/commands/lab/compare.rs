@@ -1,0 +1,203 @@
+//! `nanotape lab compare`: is B slower than A, by how much, and could this run have told?
+
+use std::path::PathBuf;
+
+use clap::Args;
+use nanotape_lab::{
+    NoiseWatch, PlaceArguments, Placement,
+    compare::{Compared, Rules, Verdict, compare},
+    record::{Circumstances, append},
+    text,
+};
+
+use super::{
+    output::{Columns, LabFormat, LabOutputArguments},
+    subjects::Search,
+};
+use crate::{input::Progress, status::Status};
+
+// The last of several values counts, so that `cargo xtask gate` can be given others than its own.
+#[derive(Args, Debug)]
+#[command(
+    args_override_self = true,
+    after_help = "\
+Examples:
+  nanotape lab compare main worktree          what is committed against what is in the tree
+  nanotape lab compare v0.1.0 HEAD --only book
+  nanotape lab compare decode/hot book/hot    two benchmarks of this program
+  nanotape lab compare old/hot new/hot        two benchmark programs: files made with nanotape-lab
+  nanotape lab compare map list --program target/release/deps/look_up-0123456789abcdef
+                                              two benchmarks of one; cargo bench prints its path
+  nanotape lab compare main worktree -o verdict.html --record
+
+A and B run in processes of their own, in turns of some milliseconds whose order is drawn by lot,
+beside a control: A once more. Pairs of processes are added until the interval of the change lies
+clear of the smallest effect of interest or within it, or until the cap. A word that could be several
+things is made plain by bench:, file: or commit: in front of it.
+
+Verdicts: `slower` and `faster` (the whole interval lies beyond the smallest effect of interest),
+`same` (it lies within), `not enough power` (neither can be said).
+Exit status: 0 nothing is slower; 1 something is slower; 2 something could not be told, or wrong
+usage."
+)]
+pub(super) struct CompareCommand {
+    /// What to compare with: a benchmark, a program made with nanotape-lab, or a git revision
+    #[arg(value_name = "A")]
+    base: String,
+
+    /// What to judge: the same kind of thing; `worktree` is the tree as it is now
+    #[arg(value_name = "B")]
+    candidate: String,
+
+    /// Only benchmarks whose name contains NAME; may be given several times
+    #[arg(long, value_name = "NAME")]
+    only: Vec<String>,
+
+    /// Smallest change that matters, in percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 1.0, value_parser = percent)]
+    effect: f64,
+
+    /// Accepted chance of a wrong verdict, over all benchmarks and looks
+    #[arg(long, value_name = "SHARE", default_value_t = 0.01, value_parser = share)]
+    alpha: f64,
+
+    /// Wanted chance of a verdict where there is something to find
+    #[arg(long, value_name = "SHARE", default_value_t = 0.9, value_parser = share)]
+    power: f64,
+
+    /// Pairs of processes at most, for each benchmark
+    #[arg(long, value_name = "NUMBER", default_value_t = 120, value_parser = clap::value_parser!(u32).range(12..=10_000))]
+    cap: u32,
+
+    #[command(flatten)]
+    place: PlaceArguments,
+
+    /// Chooses the order of turns
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    seed: u64,
+
+    /// For two benchmarks: the program that has them, instead of this one
+    #[arg(long, value_name = "FILE")]
+    program: Option<PathBuf>,
+
+    /// For revisions: the package with the benchmark target [default: whichever has it]
+    #[arg(long, value_name = "NAME")]
+    package: Option<String>,
+
+    /// For revisions: the benchmark target, built by `cargo bench --no-run --bench NAME`
+    #[arg(long, value_name = "NAME", default_value = "hot")]
+    bench: String,
+
+    /// Append the results to the record of this host in DIRECTORY
+    #[arg(long, value_name = "DIRECTORY", num_args = 0..=1, default_missing_value = "bench/record")]
+    record: Option<PathBuf>,
+
+    #[command(flatten)]
+    output: LabOutputArguments,
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(percent) if (0.01..=100.0).contains(&percent) => Ok(percent),
+        _ => Err("a number of percent from 0.01 to 100".to_owned()),
+    }
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(share) if (0.0001..=0.9999).contains(&share) => Ok(share),
+        _ => Err("a number from 0.0001 to 0.9999".to_owned()),
+    }
+}
+
+const COLUMNS: Columns = &[
+    ("name", "/name"),
+    ("verdict", "/verdict"),
+    ("ratio", "/change/ratio"),
+    ("low", "/change/low"),
+    ("high", "/change/high"),
+    ("confidence", "/change/confidence"),
+    ("p_wilcoxon", "/p_wilcoxon"),
+    ("p_sign", "/p_sign"),
+    ("p_holm", "/p_holm"),
+    ("base", "/base/label"),
+    ("base_ns", "/base/median_ns"),
+    ("candidate", "/candidate/label"),
+    ("candidate_ns", "/candidate/median_ns"),
+    ("smallest_effect", "/smallest_effect"),
+    ("detectable", "/detectable"),
+    ("replicates", "/replicates"),
+    ("control_ratio", "/control/ratio"),
+    ("control_rejected", "/control/rejected"),
+];
+
+pub(super) fn run(command: &CompareCommand) -> anyhow::Result<Status> {
+    let mut output = command.output.open_or(LabFormat::Text, COLUMNS)?;
+    let search = Search {
+        program: command.program.as_deref(),
+        package: command.package.as_deref(),
+        target: &command.bench,
+        only: &command.only,
+    };
+    let pairs = search
+        .pairs(&command.base, &command.candidate, &mut |what| eprintln!("nanotape: {what}"))?;
+
+    // The workers run in this place; this process only waits, wherever it likes.
+    let placement = Placement::apply(&command.place.wish());
+    let (circumstances, cpu) = (Circumstances::capture(&placement), placement.cpu());
+    placement.release();
+    output.heading(&format!("{}\n", text::circumstances(&circumstances)))?;
+
+    let rules = Rules {
+        alpha: command.alpha,
+        power: command.power,
+        smallest_effect: command.effect / 100.0,
+        cap: command.cap as usize,
+        ..Rules::default()
+    };
+    let design = command.place.design(cpu);
+    let progress = Progress::with_steps("replicates", 0);
+    let watch = NoiseWatch::start_for_children(circumstances.clock, cpu);
+    let results = compare(pairs, &rules, &design, command.seed, &mut |step| {
+        progress.set_of(step.done as u64, step.planned as u64, step.name);
+    })?;
+    let circumstances = Circumstances { noise: watch.stop(), ..circumstances };
+    drop(progress);
+
+    for compared in &results {
+        let text = format!("{}\n", text::compared(compared));
+        output.result(&text, compared.record(&circumstances))?;
+    }
+    output.heading(&summary(&results))?;
+    let records = output.finish()?;
+    if let Some(folder) = &command.record {
+        let host = circumstances.environment.host.as_deref().unwrap_or("unknown");
+        append(folder, host, &records)?;
+    }
+    Ok(status(&results))
+}
+
+fn status(results: &[Compared]) -> Status {
+    let any = |verdict| results.iter().any(|compared| compared.verdict == verdict);
+    if any(Verdict::Slower) {
+        Status::Bad
+    } else if any(Verdict::NotEnoughPower) {
+        Status::Usage
+    } else {
+        Status::Good
+    }
+}
+
+/// One line for whoever reads only one.
+fn summary(results: &[Compared]) -> String {
+    let verdicts = [Verdict::Slower, Verdict::Faster, Verdict::Same, Verdict::NotEnoughPower];
+    let counted = verdicts.into_iter().filter_map(|verdict| {
+        let named: Vec<&str> = results
+            .iter()
+            .filter(|compared| compared.verdict == verdict)
+            .map(|compared| compared.pair.name.as_str())
+            .collect();
+        (!named.is_empty()).then(|| format!("{verdict}: {}", named.join(", ")))
+    });
+    format!("{}\n", counted.collect::<Vec<_>>().join("; "))
+}

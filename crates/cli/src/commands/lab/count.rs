@@ -1,0 +1,140 @@
+//! `nanotape lab count`: instructions of an operation, against those that were accepted.
+
+use std::{fmt::Write as _, path::PathBuf};
+
+use anyhow::Context as _;
+use clap::Args;
+use nanotape_lab::{
+    baseline::{Baseline, Deviation},
+    count_instructions,
+    environment::BuildInfo,
+    select,
+};
+
+use super::output::{Columns, LabOutputArguments};
+use crate::{input::Progress, status::Status};
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  nanotape lab count                                      instructions of an operation
+  nanotape lab count --baseline bench/instructions.json   against the accepted counts
+  nanotape lab count --baseline bench/instructions.json --accept
+
+Counted by valgrind, in a process of its own, during runs only: the same number on a busy machine as
+on a quiet one. Instructions are not time; `nanotape lab compare` judges time.
+
+Exit status: 0 all within the tolerance; 1 something is not; 2 it could not be counted, or the
+baseline was made by another compiler.")]
+pub(super) struct CountCommand {
+    /// Only benchmarks whose name contains one of these
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+
+    /// Compare with the accepted counts in FILE
+    #[arg(long, value_name = "FILE")]
+    baseline: Option<PathBuf>,
+
+    /// Write the present counts to the baseline instead of comparing
+    #[arg(long, requires = "baseline", conflicts_with = "names")]
+    accept: bool,
+
+    /// Accepted deviation, in percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 1.0)]
+    tolerance: f64,
+
+    #[command(flatten)]
+    output: LabOutputArguments,
+}
+
+const COLUMNS: Columns =
+    &[("name", "/name"), ("instructions", "/instructions"), ("accepted", "/accepted")];
+
+pub(super) fn run(command: &CountCommand) -> anyhow::Result<Status> {
+    let suite = nanotape_bench::hot();
+    let names = select(&suite, &command.names)?;
+    let accepted = match &command.baseline {
+        Some(path) if !command.accept => Some(Baseline::read(path)?),
+        _ => None,
+    };
+    let compiler = BuildInfo::from_env_of_build().compiler.unwrap_or_else(|| "unknown".to_owned());
+    if let Some(accepted) = &accepted {
+        anyhow::ensure!(
+            accepted.compiler == compiler,
+            "the baseline was made with {}, this program with {compiler}: their counts cannot be \
+             compared; --accept makes a new one",
+            accepted.compiler
+        );
+    }
+    let mut output = command.output.open(COLUMNS)?;
+    let program = std::env::current_exe().context("this program's own path")?;
+    let progress = Progress::with_steps("benchmarks", names.len() as u64);
+    let mut present = Baseline { compiler, instructions: Default::default() };
+    for (done, name) in names.iter().enumerate() {
+        progress.set_of(done as u64, names.len() as u64, name);
+        let count = count_instructions(&program, &suite, name)?;
+        present.instructions.insert((*name).to_owned(), count);
+    }
+    drop(progress);
+
+    if let (Some(path), true) = (&command.baseline, command.accept) {
+        present.write(path)?;
+    }
+    let tolerance = command.tolerance / 100.0;
+    let wanted = |deviation: &Deviation| names.iter().any(|name| *name == deviation.name);
+    let deviations: Vec<Deviation> = match &accepted {
+        Some(accepted) => accepted.against(&present),
+        None => present.against(&present),
+    };
+    // Without names, a benchmark that is gone counts as well.
+    let deviations = deviations.into_iter().filter(|one| command.names.is_empty() || wanted(one));
+    let mut worst = Status::Good;
+    for deviation in deviations {
+        if deviation.exceeds(tolerance) {
+            worst = Status::Bad;
+        }
+        let record = serde_json::json!({
+            "name": deviation.name,
+            "instructions": deviation.present,
+            "accepted": accepted.is_some().then_some(deviation.accepted),
+        });
+        output.result(&line(&deviation, accepted.is_some(), tolerance), record)?;
+    }
+    output.finish()?;
+    if worst == Status::Bad {
+        eprintln!(
+            "nanotape: instruction counts moved by more than {}%; if that is meant, --accept writes \
+             the new ones",
+            command.tolerance
+        );
+    }
+    Ok(worst)
+}
+
+fn line(deviation: &Deviation, compared: bool, tolerance: f64) -> String {
+    let mut text = format!("{:<24}", deviation.name);
+    match deviation.present {
+        Some(count) => {
+            let _ = write!(text, " {count:>12.2} instructions an operation");
+        }
+        None => text.push_str(" is gone"),
+    }
+    if compared {
+        match (deviation.accepted, deviation.ratio()) {
+            (None, _) => text.push_str("   new, not accepted yet"),
+            (Some(accepted), Some(ratio)) => {
+                let moved = if deviation.exceeds(tolerance) { "   MOVED" } else { "" };
+                let _ = write!(
+                    text,
+                    "   {:+.2}% of the accepted {accepted:.2}{moved}",
+                    (ratio - 1.0) * 100.0
+                );
+            }
+            (Some(accepted), None) => {
+                let _ = write!(text, "   {accepted:.2} were accepted");
+            }
+        }
+    }
+    text.push('\n');
+    text
+}
