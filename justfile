@@ -26,6 +26,14 @@ fuzz TARGET="all" SECONDS="60":
 docs:
     RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 
+# Is the working tree slower than main? Exit status 0 no, 1 yes, 2 could not tell
+gate *ARGUMENTS:
+    cargo xtask gate {{ARGUMENTS}}
+
+# Did instruction counts move? `just count --accept` writes the new ones
+count *ARGUMENTS:
+    cargo xtask gate instructions {{ARGUMENTS}}
+
 # The main job on an embedded synthetic day
 demo:
     cargo run --release --locked

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod fuzz;
+mod gate;
 mod r#gen;
 mod tidy;
 
@@ -16,6 +17,10 @@ usage: cargo xtask <command>
   gen            write everything that is derived from schema/
   gen --check    only list what would change; exit status 1 if anything would
   tidy           check the habits of the repository; exit status 1 if one is broken
+  gate [BASE]    compare the hot path's time: BASE (main) against the working tree; exit status 0
+                 nothing is slower, 1 something is, 2 it could not be told
+  gate instructions [--accept]
+                 compare its instruction counts with bench/instructions.json; --accept writes them
   fuzz           list the fuzz targets
   fuzz T [S]     run target T, or all, for S seconds each (60); exit status 1 after a crash
 ";
@@ -27,6 +32,9 @@ fn main() -> anyhow::Result<ExitCode> {
         ["gen"] => r#gen::write(),
         ["gen", "--check"] => r#gen::check(),
         ["tidy"] => tidy::run(&root()),
+        ["gate", "instructions", more @ ..] => gate::instructions(&root(), more),
+        ["gate"] => gate::time(&root(), "main", &[]),
+        ["gate", base, more @ ..] => gate::time(&root(), base, more),
         ["fuzz"] => fuzz::list(&root()),
         ["fuzz", target] => fuzz::run(&root(), target, None),
         ["fuzz", target, seconds] => fuzz::run(&root(), target, Some(seconds)),

@@ -1,0 +1,51 @@
+//! The regression gate: is the working tree slower than main on the hot path?
+//!
+//! It only knows which benchmarks are watched and how strictly; how they are compared is
+//! `nanotape lab`'s business, built from the working tree.
+
+use std::{
+    path::Path,
+    process::{Command, ExitCode},
+};
+
+use anyhow::{Context, Result};
+
+/// The benchmarks that are compared, each by its full name.
+const WATCHED: [&str; 3] = ["decode/hot", "book/hot", "book/day"];
+
+/// A change below so many percent is nobody's business.
+const SMALLEST_EFFECT_PERCENT: &str = "1.5";
+
+/// The accepted instruction counts.
+const BASELINE: &str = "bench/instructions.json";
+
+/// Compares time: `base` against the working tree as it is.
+pub(crate) fn time(root: &Path, base: &str, more: &[&str]) -> Result<ExitCode> {
+    let mut words = vec!["compare", base, "worktree", "--package", "nanotape-bench"];
+    words.extend(["--bench", "hot", "--effect", SMALLEST_EFFECT_PERCENT]);
+    for name in WATCHED {
+        words.extend(["--only", name]);
+    }
+    words.extend(more);
+    lab(root, &words)
+}
+
+/// Compares instruction counts with those that were accepted.
+pub(crate) fn instructions(root: &Path, more: &[&str]) -> Result<ExitCode> {
+    let mut words = vec!["count", "--baseline", BASELINE];
+    words.extend(more);
+    lab(root, &words)
+}
+
+fn lab(root: &Path, words: &[&str]) -> Result<ExitCode> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let status = Command::new(cargo)
+        .args(["run", "--quiet", "--release", "--locked", "--package", "nanotape-cli", "--", "lab"])
+        .args(words)
+        .current_dir(root)
+        .status()
+        .context("cargo run")?;
+    // A signal is no verdict: 2, could not tell.
+    let code = status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(2);
+    Ok(ExitCode::from(code))
+}
