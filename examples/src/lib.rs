@@ -1,4 +1,5 @@
-//! The examples in the READMEs of the crates, compiled and run as documentation tests.
+//! The examples in the READMEs of the crates and in the benchmarking guide, compiled and run as
+//! documentation tests.
 //!
 //! Nothing is here outside of those tests.
 #![forbid(unsafe_code)]
@@ -12,4 +13,8 @@ macro_rules! readmes {
 }
 
 #[cfg(doctest)]
-readmes!(types shm clock wire feed book trace testkit plant cli);
+readmes!(types shm clock wire feed book trace lab testkit plant bench cli);
+
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/BENCHMARKING.md")]
+mod benchmarking {}
