@@ -109,7 +109,7 @@ pub fn measured(measured: &Measured) -> String {
     }
     if let Some(counters) = measured.counters.as_ref().and_then(|counters| counters.as_object()) {
         let counted = counters.iter().filter_map(|(name, value)| {
-            let value = value.as_f64().filter(|&value| value != 0.0)?;
+            let value = value.as_f64().filter(|&value| value >= 0.0005)?;
             // How much of the time was counted is of interest where it was not all of it.
             let whole = name == "counted_share" && value > 0.999;
             (!whole).then(|| format!("{} {value:.3}", name.replace('_', " ")))
