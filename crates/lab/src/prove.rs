@@ -143,8 +143,8 @@ impl Tally {
     }
 
     /// The share of experiments whose tests should have rejected: the nominal rate where there is no
-    /// difference, else the mean over experiments of the power that each one's own spread gives. Spreads differ
-    /// from experiment to experiment, because noise comes and goes.
+    /// difference, else the mean over experiments of the power that each one's own spread gives.
+    /// Spreads differ from experiment to experiment, because noise comes and goes.
     pub fn expected_rejections(&self, level: f64, replicates: usize) -> f64 {
         if self.truth == 0.0 || self.spreads.is_empty() {
             return level;

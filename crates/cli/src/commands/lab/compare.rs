@@ -92,6 +92,10 @@ pub(super) struct CompareCommand {
     #[arg(long, value_name = "DIRECTORY", num_args = 0..=1, default_missing_value = "bench/record")]
     record: Option<PathBuf>,
 
+    /// Refuse results from a machine that was not quiet: exit status 2
+    #[arg(long)]
+    refuse_noise: bool,
+
     #[command(flatten)]
     output: LabOutputArguments,
 }
@@ -168,8 +172,15 @@ pub(super) fn run(command: &CompareCommand) -> anyhow::Result<Status> {
         let text = format!("{}\n", text::compared(compared));
         output.result(&text, compared.record(&circumstances))?;
     }
+    for sentence in &circumstances.noise.sentences {
+        output.heading(&format!("note: {sentence}\n"))?;
+    }
     output.heading(&summary(&results))?;
     let records = output.finish()?;
+    if command.refuse_noise && !circumstances.noise.sentences.is_empty() {
+        let sentences = circumstances.noise.sentences.join("; ");
+        anyhow::bail!("the machine was not quiet: {sentences}");
+    }
     if let Some(folder) = &command.record {
         let host = circumstances.environment.host.as_deref().unwrap_or("unknown");
         append(folder, host, &records)?;
