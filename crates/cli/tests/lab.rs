@@ -72,6 +72,13 @@ fn a_result_has_every_documented_field_and_is_kept_and_drawn() {
         }
     }
 
+    // What is kept is the same, without the long lists.
+    let files: Vec<_> = fs::read_dir(&kept).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let [file] = files.as_slice() else { panic!("{files:?}") };
+    let [line] = <[Value; 1]>::try_from(records(&fs::read_to_string(file).unwrap())).unwrap();
+    assert_eq!(line["cost"], record["cost"]);
+    assert!(line["epoch_ns"].is_null() && line["latency"]["distribution"].is_null(), "{line}");
+
     let page = folder.file("trend.html");
     let output = lab(&["trend", &kept, "-o", &page]);
     assert_eq!(status(&output), 0, "{}", stderr(&output));
