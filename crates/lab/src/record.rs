@@ -92,8 +92,13 @@ pub enum RecordError {
 }
 
 /// Fields that only a page of one run needs, and that would fill a repository.
-const NOT_KEPT: [&str; 4] =
-    ["/epoch_ns", "/latency/distribution", "/base/replicate_ns", "/candidate/replicate_ns"];
+const NOT_KEPT: [&str; 5] = [
+    "/epoch_ns",
+    "/counters/absent",
+    "/latency/distribution",
+    "/base/replicate_ns",
+    "/candidate/replicate_ns",
+];
 
 /// Appends `lines` to the file of this host in `folder`, which is made if it is missing; gives the
 /// file. Each line is written whole, so that two processes can append at once. What is long and of

@@ -8,6 +8,9 @@ use super::{
 /// A larger file belongs into a release, not into every clone.
 const MOST_BYTES: usize = 256 << 10;
 
+/// What grows with the project: the lock file, and records of measurements.
+const GROWING: [&str; 2] = ["Cargo.lock", ".jsonl"];
+
 /// Folders that exist on one machine only. In two parts each, so that this file passes.
 const MACHINE_PATHS: [&str; 3] =
     [concat!("/wo", "rk/"), concat!("/ro", "ot/"), concat!("/ho", "me/")];
@@ -21,7 +24,7 @@ pub(crate) fn check(repository: &Repository) -> Vec<Problem> {
 
 fn size(file: &StoredFile) -> Option<Problem> {
     let bytes = file.bytes.len();
-    (bytes > MOST_BYTES && !file.has_suffix(&["Cargo.lock"]))
+    (bytes > MOST_BYTES && !file.has_suffix(&GROWING))
         .then(|| Problem::of_file(&file.path, format!("{bytes} bytes, at most {MOST_BYTES}")))
 }
 
