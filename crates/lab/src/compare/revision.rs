@@ -7,6 +7,7 @@
 //! not committed and files that git does not know yet, is written as a commit that no branch names.
 
 use std::{
+    ffi::OsString,
     fs::{self, File},
     io,
     path::{Path, PathBuf},
@@ -154,23 +155,43 @@ impl Repository {
         Ok(())
     }
 
+    /// The package that has the benchmark target. Named to cargo, so that no other package of the
+    /// workspace has a say in what is compiled into it.
+    fn package_in(&self, source: &Path) -> Result<String, String> {
+        let output = Command::new(cargo_program())
+            .args(["metadata", "--no-deps", "--format-version", "1"])
+            .current_dir(source)
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|error| format!("cargo: {error}"))?;
+        if !output.status.success() {
+            return Err(last_lines(&output));
+        }
+        let metadata = serde_json::from_slice(&output.stdout).unwrap_or(Value::Null);
+        match packages_with(&metadata, &self.target).as_slice() {
+            [package] => Ok(package.clone()),
+            [] => Err("no package has a benchmark target of that name".to_owned()),
+            several => Err(format!("--package has to say whose: {}", several.join(", "))),
+        }
+    }
+
     fn cargo(&self, source: &Path, build: &Path, commit: &str) -> Result<PathBuf, BuildError> {
         let failed = |reason: String| BuildError::Cargo {
             target: self.target.clone(),
             revision: short(commit).to_owned(),
             reason,
         };
-        let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        let mut command = Command::new(cargo_program());
         command
             .args(["bench", "--no-run", "--message-format", "json", "--bench", &self.target])
             .current_dir(source)
             .env("CARGO_TARGET_DIR", build)
             .stdin(Stdio::null());
-        match &self.package {
-            Some(package) => command.args(["--package", package]),
-            // Wherever in the workspace it is; in a package of its own that is the same.
-            None => command.arg("--workspace"),
+        let package = match &self.package {
+            Some(package) => package.clone(),
+            None => self.package_in(source).map_err(failed)?,
         };
+        command.args(["--package", &package]);
         if source.join("Cargo.lock").exists() {
             command.arg("--locked");
         }
@@ -182,6 +203,19 @@ impl Repository {
         executable(&messages, &self.target)
             .ok_or_else(|| failed("cargo built no program of that name".to_owned()))
     }
+}
+
+/// The packages that have a benchmark target of this name, found in cargo's metadata.
+fn packages_with(metadata: &Value, target: &str) -> Vec<String> {
+    let is_it = |found: &Value| {
+        let of_kind = |kind: &Value| kind == "bench";
+        found["name"] == target
+            && found["kind"].as_array().is_some_and(|all| all.iter().any(of_kind))
+    };
+    let packages = metadata["packages"].as_array().into_iter().flatten();
+    let having = packages
+        .filter(|package| package["targets"].as_array().is_some_and(|all| all.iter().any(is_it)));
+    having.filter_map(|package| package["name"].as_str().map(str::to_owned)).collect()
 }
 
 /// The program of a benchmark target, found in cargo's messages.
@@ -229,6 +263,11 @@ fn git(
     }
 }
 
+/// The cargo that started this program, if one did.
+fn cargo_program() -> OsString {
+    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+}
+
 /// The end of what a program said about its failure.
 fn last_lines(output: &Output) -> String {
     const LINES: usize = 12;
@@ -260,6 +299,22 @@ not json
 {"reason":"build-finished","success":true}"#;
         assert_eq!(executable(messages, "hot"), Some(PathBuf::from("/t/hot-2")));
         assert_eq!(executable(messages, "warm"), None);
+    }
+
+    #[test]
+    fn the_package_is_the_one_that_has_the_target() {
+        let package = |name: &str, target: &str, kind: &str| serde_json::json!({ "name": name, "targets": [{ "name": target, "kind": [kind] }] });
+        let packages = [
+            package("a", "hot", "test"),
+            package("b", "hot", "bench"),
+            package("c", "cold", "bench"),
+            package("d", "cold", "bench"),
+        ];
+        let metadata = serde_json::json!({ "packages": packages });
+        assert_eq!(packages_with(&metadata, "hot"), ["b"]);
+        assert_eq!(packages_with(&metadata, "cold"), ["c", "d"]);
+        assert!(packages_with(&metadata, "warm").is_empty());
+        assert!(packages_with(&Value::Null, "hot").is_empty());
     }
 
     #[test]
