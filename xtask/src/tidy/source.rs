@@ -58,6 +58,9 @@ fn length(path: &str, text: &str) -> Option<Problem> {
         .then(|| Problem::of_file(path, format!("{lines} lines, at most {MOST_LINES}")))
 }
 
+/// The mark of a test that does not run. In two parts, so that a search finds such tests only.
+const IGNORED: &str = concat!("#[ign", "ore");
+
 fn unfinished(path: &str, text: &str) -> Vec<Problem> {
     let mut problems = Vec::new();
     for (number, line) in (1..).zip(code_of(text).lines()) {
@@ -66,7 +69,7 @@ fn unfinished(path: &str, text: &str) -> Vec<Problem> {
                 problems.push(Problem::at(path, number, format!("{name}! is unfinished work")));
             }
         }
-        if line.contains("#[ignore") {
+        if line.contains(IGNORED) {
             problems.push(Problem::at(path, number, "an ignored test proves nothing"));
         }
     }
@@ -122,7 +125,7 @@ mod tests {
         for word in UNFINISHED_WORDS {
             assert_eq!(unfinished("a.rs", &format!("// {word}: later")).len(), 1);
         }
-        assert_eq!(unfinished("a.rs", "#[test]\n#[ignore]\nfn f() {}").len(), 1);
+        assert_eq!(unfinished("a.rs", &format!("#[test]\n{IGNORED}]\nfn f() {{}}")).len(), 1);
         assert!(unfinished("a.rs", "let sdbg = methodo!();").is_empty());
     }
 
