@@ -3,7 +3,7 @@
 use nanotape_trace::Histogram;
 use serde_json::{Value, json};
 
-use crate::statistics::{Interval, bootstrap};
+use crate::statistics::{Interval, bootstrap, order::quantile_sorted};
 
 /// Quantiles of every distribution, by the names they have in records.
 pub(crate) const QUANTILES: [(&str, f64); 9] = [
@@ -37,13 +37,10 @@ impl Latency {
     pub(crate) fn of(nanos: &[u64], arrivals_per_second: Option<f64>, seed: u64) -> Self {
         let mut histogram = Histogram::fine();
         nanos.iter().for_each(|&nanos| histogram.record(nanos));
-        let mut sorted = nanos.to_vec();
-        sorted.sort_unstable();
-        // The nearest rank, exactly: the histogram is for drawing.
-        let at = |quantile: f64| {
-            let rank = (quantile * sorted.len() as f64).ceil() as usize;
-            sorted.get(rank.max(1) - 1).map_or(f64::NAN, |&nanos| nanos as f64)
-        };
+        // Of the values themselves: the histogram is for drawing.
+        let mut sorted: Vec<f64> = nanos.iter().map(|&nanos| nanos as f64).collect();
+        sorted.sort_unstable_by(f64::total_cmp);
+        let at = |quantile: f64| quantile_sorted(&sorted, quantile).unwrap_or(f64::NAN);
         let intervals = intervals(nanos, seed);
         let quantiles = QUANTILES
             .into_iter()

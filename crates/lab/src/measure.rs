@@ -1,17 +1,17 @@
 //! One benchmark by itself: what an operation costs, and how single runs are distributed.
 
-use std::path::Path;
+use std::{error::Error, path::Path};
 
 use nanotape_clock::Clock;
 use serde_json::{Value, json};
 
 use crate::{
     callgrind::{self, CallgrindError, Request},
-    counters::{Counters, CountersUnavailable},
+    counters::Counters,
     environment::NoiseWatch,
     fixture::WrongAnswer,
     latency::Latency,
-    perf_program::{self, Findings, PerfProgram, PerfUnavailable},
+    perf_program::{self, Findings, PerfProgram},
     placement::Burst,
     record::Circumstances,
     sampler::{Cut, Extent, Running},
@@ -101,13 +101,14 @@ pub fn measure(
     let mut counters = count(&mut notes);
 
     // The timed part.
-    signal(&mut perf, &mut notes, PerfProgram::enable);
+    tell(&mut perf, &mut notes, PerfProgram::enable);
     tell(&mut counters, &mut notes, Counters::start);
     let epochs = epochs(running.as_mut(), &clock, cut, options.epochs).map_err(wrong)?;
     tell(&mut counters, &mut notes, Counters::stop);
-    signal(&mut perf, &mut notes, PerfProgram::disable);
+    tell(&mut perf, &mut notes, PerfProgram::disable);
 
-    let counted = rates(counters, epochs.runs(cut) * operations, &mut notes);
+    let counted =
+        rates(counters, cut.runs_per_epoch() * epochs.len() as u64 * operations, &mut notes);
     let latency = latency(running.as_mut(), &clock, options, &mut notes).map_err(wrong)?;
     let noise = watch.stop();
     drop(running);
@@ -117,7 +118,7 @@ pub fn measure(
     } else {
         None
     };
-    let epoch_ns: Vec<f64> = epochs.medians.iter().map(|nanos| nanos / per_sample).collect();
+    let epoch_ns: Vec<f64> = epochs.iter().map(|nanos| nanos / per_sample).collect();
     Ok(Measured {
         name: name.to_owned(),
         operations_per_run: operations,
@@ -136,7 +137,6 @@ pub fn measure(
 impl Measured {
     /// The line for the record; see docs/formats/lab-record.md.
     pub fn record(&self) -> Value {
-        let mut line = self.circumstances.line("bench", &self.name);
         let fields = json!({
             "operations_per_run": self.operations_per_run,
             "runs_per_sample": self.cut.runs_per_sample,
@@ -153,30 +153,17 @@ impl Measured {
             "counters": self.counters,
             "instructions": self.instructions,
         });
-        if let (Value::Object(line), Value::Object(fields)) = (&mut line, fields) {
-            line.extend(fields);
-        }
-        line
+        self.circumstances.line("bench", &self.name, fields)
     }
 }
 
-struct Epochs {
-    medians: Vec<f64>,
-}
-
-impl Epochs {
-    fn runs(&self, cut: Cut) -> u64 {
-        let runs = u64::from(cut.runs_per_sample) * u64::from(cut.samples_per_epoch);
-        runs * self.medians.len() as u64
-    }
-}
-
+/// The median sample of each epoch, in ns.
 fn epochs(
     running: &mut dyn Running,
     clock: &Clock,
     cut: Cut,
     count: usize,
-) -> Result<Epochs, WrongAnswer> {
+) -> Result<Vec<f64>, WrongAnswer> {
     // All memory for samples is taken, and touched, before the first of them.
     let per_epoch = cut.samples_per_epoch as usize;
     let mut samples = vec![0; per_epoch];
@@ -189,7 +176,7 @@ fn epochs(
         medians.extend(median(&nanos));
         burst.rest_if_due(clock);
     }
-    Ok(Epochs { medians })
+    Ok(medians)
 }
 
 /// The median epoch; its interval resamples blocks of neighbours, which resemble each other.
@@ -276,49 +263,40 @@ pub enum CountError {
 /// Opens the counters that there are. That the hardware's are not among them is said once, with the
 /// circumstances.
 fn count(notes: &mut Vec<String>) -> Option<Counters> {
-    Counters::open().map_err(|reason| notes.push(in_full(&reason))).ok()
+    noted(Counters::open(), notes)
 }
 
-/// Tells the counters that the timed part begins or ends.
-fn tell(
-    counters: &mut Option<Counters>,
+/// Tells the counters or the perf program that the timed part begins or ends. One that cannot do it
+/// is given up, and the reason noted.
+fn tell<T, E: Error>(
+    companion: &mut Option<T>,
     notes: &mut Vec<String>,
-    what: impl FnOnce(&mut Counters) -> Result<(), CountersUnavailable>,
+    what: impl FnOnce(&mut T) -> Result<(), E>,
 ) {
-    if let Some(Err(reason)) = counters.as_mut().map(what) {
+    if let Some(Err(reason)) = companion.as_mut().map(what) {
         notes.push(in_full(&reason));
-        *counters = None;
+        *companion = None;
     }
+}
+
+/// What there is, or nothing and a note of the reason.
+fn noted<T, E: Error>(result: Result<T, E>, notes: &mut Vec<String>) -> Option<T> {
+    result.map_err(|reason| notes.push(in_full(&reason))).ok()
 }
 
 /// What was counted, for one operation.
 fn rates(counters: Option<Counters>, operations: u64, notes: &mut Vec<String>) -> Option<Value> {
-    let rates = counters?.per_operation(operations);
-    rates.map(|rates| rates.to_json()).map_err(|reason| notes.push(in_full(&reason))).ok()
+    noted(counters?.per_operation(operations), notes).map(|rates| rates.to_json())
 }
 
 /// Attaches the perf program, if it was asked for.
 fn attach(options: &Options, notes: &mut Vec<String>) -> Option<PerfProgram> {
-    let attached = PerfProgram::attach(options.perf.clone()?, &[]);
-    attached.map_err(|reason| notes.push(in_full(&reason))).ok()
-}
-
-/// Tells the perf program that the timed part begins or ends.
-fn signal(
-    perf: &mut Option<PerfProgram>,
-    notes: &mut Vec<String>,
-    what: impl FnOnce(&mut PerfProgram) -> Result<(), PerfUnavailable>,
-) {
-    if let Some(Err(reason)) = perf.as_mut().map(what) {
-        notes.push(in_full(&reason));
-        *perf = None;
-    }
+    noted(PerfProgram::attach(options.perf.clone()?, &[]), notes)
 }
 
 /// What the perf program has to say in the end.
 fn finish(perf: Option<PerfProgram>, notes: &mut Vec<String>) -> Option<String> {
-    let findings = perf?.finish().map_err(|reason| notes.push(in_full(&reason))).ok()?;
-    Some(match findings {
+    Some(match noted(perf?.finish(), notes)? {
         Findings::Counts(text) => text,
         Findings::Samples(path) => format!("perf report -i {}", path.display()),
     })

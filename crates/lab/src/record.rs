@@ -37,9 +37,9 @@ impl Circumstances {
         Self { environment, noise: Noise::default(), clock: Clock::calibrate() }
     }
 
-    /// The fields that every line has.
-    pub(crate) fn line(&self, kind: &str, name: &str) -> Value {
-        json!({
+    /// A line: the fields that every one has, and `fields`.
+    pub(crate) fn line(&self, kind: &str, name: &str, fields: Value) -> Value {
+        let mut line = json!({
             "format": FORMAT,
             "version": VERSION,
             "kind": kind,
@@ -53,7 +53,11 @@ impl Circumstances {
             },
             "environment": crate::environment::to_json(&self.environment, &self.noise),
             "noise": self.noise.sentences,
-        })
+        });
+        if let (Value::Object(line), Value::Object(fields)) = (&mut line, fields) {
+            line.extend(fields);
+        }
+        line
     }
 }
 

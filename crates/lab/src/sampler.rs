@@ -50,8 +50,11 @@ impl Cut {
     /// The longer epoch of two cuts of the same thing: that of the slower arm, so that neither arm
     /// exceeds what was planned.
     pub(crate) fn of_the_slower(self, other: Self) -> Self {
-        let runs = |cut: Self| u64::from(cut.runs_per_sample) * u64::from(cut.samples_per_epoch);
-        if runs(other) < runs(self) { other } else { self }
+        if other.runs_per_epoch() < self.runs_per_epoch() { other } else { self }
+    }
+
+    pub(crate) fn runs_per_epoch(self) -> u64 {
+        u64::from(self.runs_per_sample) * u64::from(self.samples_per_epoch)
     }
 }
 

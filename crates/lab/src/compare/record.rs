@@ -14,7 +14,6 @@ use crate::{
 impl Compared {
     /// The line for the record.
     pub fn record(&self, circumstances: &Circumstances) -> Value {
-        let mut line = circumstances.line("compare", &self.pair.name);
         let arm = |subject: &super::arm::Subject, nanos: &[f64]| {
             json!({
                 "label": subject.label,
@@ -44,10 +43,7 @@ impl Compared {
             "control": self.control.as_ref().map(|control| self.control_record(control)),
             "quantiles": quantiles(&self.quantiles),
         });
-        if let (Value::Object(line), Value::Object(fields)) = (&mut line, fields) {
-            line.extend(fields);
-        }
-        line
+        circumstances.line("compare", &self.pair.name, fields)
     }
 
     fn control_record(&self, control: &Contrast) -> Value {
