@@ -47,9 +47,9 @@ struct Arguments {
     #[arg(long)]
     force: bool,
 
-    /// Passed by cargo, and of no further meaning
-    #[arg(long, hide = true)]
-    bench_by_cargo: bool,
+    /// Passed by cargo to every benchmark program, and of no further meaning
+    #[arg(long = "bench", hide = true)]
+    by_cargo: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -81,11 +81,7 @@ impl Suite {
         if let Some(code) = self.role() {
             return code;
         }
-        // Cargo passes --bench to every benchmark program.
-        let words = std::env::args_os()
-            .map(|word| if word == "--bench" { "--bench-by-cargo".into() } else { word });
-        let arguments = Arguments::parse_from(words);
-        match run(self, &arguments) {
+        match run(self, &Arguments::parse()) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
                 eprintln!("{}: {}", self.name(), text::in_full(&error));

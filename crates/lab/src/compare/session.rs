@@ -105,11 +105,11 @@ fn compare_by(
     loop {
         gather(&mut all, measure, progress)?;
         look += 1;
-        let verdicts = judge_all(&all, rules);
+        let judged = judge_all(&all, rules);
         let mut any_left = false;
-        for (one, (verdict, _)) in all.iter_mut().zip(&verdicts) {
+        for (one, judged) in all.iter_mut().zip(&judged) {
             one.looks = if one.decided { one.looks } else { look };
-            one.decided = *verdict != Verdict::NotEnoughPower;
+            one.decided = judged.verdict != Verdict::NotEnoughPower;
             if !one.decided && one.base.len() < rules.cap {
                 let twice = one.base.len() * 2;
                 one.target = match look {
@@ -122,10 +122,10 @@ fn compare_by(
             }
         }
         if !any_left || look == rules.looks {
-            break;
+            let results = all.into_iter().zip(judged);
+            return Ok(results.map(|(one, judged)| conclude(one, judged, rules, seed)).collect());
         }
     }
-    Ok(conclude(all, rules, seed))
 }
 
 /// What was measured of one pair so far.
@@ -202,41 +202,42 @@ fn gather(
     Ok(())
 }
 
-fn judge_all(all: &[Gathered], rules: &Rules) -> Vec<(Verdict, Option<String>)> {
-    let contrasts: Vec<_> = all.iter().map(|one| one.contrasts(rules)).collect();
-    let candidates: Vec<_> = contrasts.iter().map(|(candidate, _)| *candidate).collect();
-    let corrected = judge::corrected(&candidates);
-    let judged = contrasts.iter().zip(corrected);
-    judged
-        .map(|((candidate, control), p_holm)| {
-            judge::verdict(candidate.as_ref(), control.as_ref(), p_holm, rules)
-        })
-        .collect()
+/// What is said of one pair after a look.
+struct Judged {
+    contrast: Option<Contrast>,
+    control: Option<Contrast>,
+    p_holm: f64,
+    verdict: Verdict,
+    reason: Option<String>,
 }
 
-fn conclude(all: Vec<Gathered>, rules: &Rules, seed: u64) -> Vec<Compared> {
-    let verdicts = judge_all(&all, rules);
+/// Judges all pairs together, because each one's p-value is corrected for the others.
+fn judge_all(all: &[Gathered], rules: &Rules) -> Vec<Judged> {
     let contrasts: Vec<_> = all.iter().map(|one| one.contrasts(rules)).collect();
     let candidates: Vec<_> = contrasts.iter().map(|(candidate, _)| *candidate).collect();
     let corrected = judge::corrected(&candidates);
-    all.into_iter()
-        .zip(verdicts)
-        .zip(contrasts.into_iter().zip(corrected))
-        .map(|((one, (verdict, reason)), ((contrast, control), p_holm))| Compared {
-            quantiles: quantile_ratios(&one, seed),
-            pair: one.pair,
-            rules: *rules,
-            verdict,
-            reason,
-            contrast,
-            control,
-            p_holm,
-            looks: one.looks,
-            cut: one.cut,
-            base_ns: one.base.iter().map(ArmReplicate::median_ns).collect(),
-            candidate_ns: one.candidate.iter().map(ArmReplicate::median_ns).collect(),
-        })
-        .collect()
+    let judged = contrasts.into_iter().zip(corrected).map(|((contrast, control), p_holm)| {
+        let (verdict, reason) = judge::verdict(contrast.as_ref(), control.as_ref(), p_holm, rules);
+        Judged { contrast, control, p_holm, verdict, reason }
+    });
+    judged.collect()
+}
+
+fn conclude(one: Gathered, judged: Judged, rules: &Rules, seed: u64) -> Compared {
+    Compared {
+        quantiles: quantile_ratios(&one, seed),
+        pair: one.pair,
+        rules: *rules,
+        verdict: judged.verdict,
+        reason: judged.reason,
+        contrast: judged.contrast,
+        control: judged.control,
+        p_holm: judged.p_holm,
+        looks: one.looks,
+        cut: one.cut,
+        base_ns: one.base.iter().map(ArmReplicate::median_ns).collect(),
+        candidate_ns: one.candidate.iter().map(ArmReplicate::median_ns).collect(),
+    }
 }
 
 /// Quantiles that are reported where enough samples lie beyond them.
