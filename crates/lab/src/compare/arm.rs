@@ -102,11 +102,13 @@ impl Arm {
         let answers = BufReader::new(stdout);
         let mut arm = Self { program: name, child, commands, answers, names: Vec::new() };
         // Asked before it greets: a program that only repeats what it reads is found out, too.
-        arm.tell("names")?;
+        let told = arm.tell("names");
         let greeting = arm.line()?;
         if greeting != GREETING {
             return Err(arm.not(&greeting, GREETING));
         }
+        // Not before: a program that has ended already is better known by what it said.
+        told?;
         let names = arm.answer("names")?;
         arm.names = names.split_whitespace().map(str::to_owned).collect();
         Ok(arm)
