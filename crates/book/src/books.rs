@@ -8,32 +8,34 @@
 //! Cost: no allocation once the tables have grown to the day's size, no system call. One cache
 //! line each of order store, stock header and level array in the common case.
 
-use core::hint::black_box;
-
 use nanotape_types::{
-    BookEvent, OrderReferenceNumber, Price4, Shares, Side, StockLocate, TotalShares,
+    BookEvent, Coming, OrderReferenceNumber, Price4, Shares, Side, StockLocate, TotalShares,
 };
 
 use crate::{
-    Anomaly, AnomalyCounts, DepthLevel, Inside, Level, Order, OrderStore, PriceKey, PriceLevels,
-    Quote,
+    Anomaly, AnomalyCounts, BookSide, DepthLevel, Inside, Level, Order, OrderStore, PriceKey,
+    PriceLevels, Quote,
 };
 
 /// Order-by-order books of every stock, indexed by stock locate.
 #[derive(Debug)]
 pub struct Books<L, S> {
-    /// Exactly as many as there are locates, so that indexing by one needs no bounds check.
-    stocks: Box<[Sides<L>; StockLocate::COUNT]>,
+    levels: L,
     orders: S,
     /// Orders entered so far, modulo 2^32.
     arrivals: u32,
+    /// Exactly as many as there are locates, so that indexing by one needs no bounds check.
     anomalies: Box<[AnomalyCounts; StockLocate::COUNT]>,
     totals: AnomalyCounts,
 }
 
-/// The two sides of one stock, bids first.
-#[derive(Default, Debug)]
-struct Sides<L>([L; 2]);
+/// What was found out about a coming event, from one distance to the next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Trail {
+    coming: Coming,
+    order: usize,
+    replacement: usize,
+}
 
 /// What an event did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,9 +54,14 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
     ///
     /// A full Nasdaq day peaks at about two million.
     pub fn with_capacity(orders: usize) -> Self {
+        Self::new(L::with_capacity(orders), S::with_capacity(orders))
+    }
+
+    /// Empty books around structures that were made before, and hold nothing yet.
+    pub fn new(levels: L, orders: S) -> Self {
         Self {
-            stocks: boxed_array(Sides::default),
-            orders: S::with_capacity(orders),
+            levels,
+            orders,
             arrivals: 0,
             anomalies: boxed_array(AnomalyCounts::default),
             totals: AnomalyCounts::default(),
@@ -62,7 +69,7 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
     }
 
     /// Applies one event: a replace is one event, looked at once when it is over.
-    #[inline]
+    #[inline(always)]
     pub fn apply(&mut self, event: BookEvent) -> Outcome {
         match event {
             BookEvent::Add { stock_locate, reference, side, shares, price } => {
@@ -83,14 +90,50 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
         }
     }
 
-    /// Begins to load what an event about this order will need: its place in the store, and the best
-    /// levels of its stock. Called for a batch of events before the first is applied, it lets their
-    /// cache misses overlap; see docs/decisions/0009-load-ahead-in-batches.md.
-    #[inline]
-    pub fn touch(&self, stock_locate: StockLocate, reference: OrderReferenceNumber) {
-        self.orders.touch(reference);
-        for levels in &self.stocks[stock_locate.index()].0 {
-            black_box(levels.best().map(|level| level.shares));
+    /// Begins to load what says where the orders of a coming event are. Called for each message,
+    /// and then its trail followed twice, it lets cache misses overlap with each other and with work;
+    /// see docs/decisions/0016-look-ahead-in-batches.md.
+    #[inline(always)]
+    pub fn foresee(&self, coming: Coming) -> Trail {
+        Trail {
+            coming,
+            order: self.orders.foresee(coming.reference),
+            replacement: coming.replacement.map_or(0, |reference| self.orders.foresee(reference)),
+        }
+    }
+
+    /// Begins to load the orders of a coming event.
+    #[inline(always)]
+    pub fn touch_orders(&self, trail: &mut Trail) {
+        trail.order = self.orders.touch(trail.coming.reference, trail.order);
+        if let Some(replacement) = trail.coming.replacement {
+            self.orders.touch(replacement, trail.replacement);
+        }
+    }
+
+    /// Begins to load the best levels of the side of a coming event, of both if it is not known.
+    #[inline(always)]
+    pub fn touch_levels(&self, trail: &Trail) {
+        let Coming { stock_locate, is_new, side_if_new, .. } = trail.coming;
+        match self.orders.side_hint(trail.order) {
+            Some(known) => {
+                let side = if is_new { side_if_new } else { known };
+                self.levels.touch(BookSide::new(stock_locate, side));
+            }
+            None => {
+                for side in Side::BOTH {
+                    self.levels.touch(BookSide::new(stock_locate, side));
+                }
+            }
+        }
+    }
+
+    /// Begins to load the levels of a stock, both sides, for an event that nothing was foreseen of:
+    /// they come while its order is being found.
+    #[inline(always)]
+    pub fn touch_stock(&self, stock_locate: StockLocate) {
+        for side in Side::BOTH {
+            self.levels.touch_deep(BookSide::new(stock_locate, side));
         }
     }
 
@@ -104,7 +147,8 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
     #[inline]
     pub fn book(&self, stock_locate: StockLocate) -> Book<'_, L> {
         Book {
-            sides: &self.stocks[stock_locate.index()],
+            levels: &self.levels,
+            stock_locate,
             anomalies: &self.anomalies[stock_locate.index()],
         }
     }
@@ -137,7 +181,7 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
         self.arrivals.wrapping_sub(arrival)
     }
 
-    #[inline]
+    #[inline(never)]
     fn enter(
         &mut self,
         stock_locate: StockLocate,
@@ -154,15 +198,13 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
             return self.refused(stock_locate, false, Anomaly::DuplicateReference);
         }
         self.arrivals = self.arrivals.wrapping_add(1);
-        let levels = self.levels_mut(stock_locate, side);
-        let before = best_quote(levels);
-        levels.add(PriceKey::new(side, price), shares.get());
-        let inside_changed = before != best_quote(levels);
+        let (key, book_side) = (PriceKey::new(side, price), BookSide::new(stock_locate, side));
+        let inside_changed = self.levels.add(book_side, key, shares.get());
         Outcome { stock_locate, inside_changed, anomaly: None }
     }
 
     /// Executions, cancels and deletes. `over` names the anomaly of taking more than there is.
-    #[inline]
+    #[inline(never)]
     fn take(
         &mut self,
         stock_locate: StockLocate,
@@ -174,10 +216,11 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
             return self.refused(stock_locate, false, Anomaly::UnknownReference);
         };
         let (locate, had) = (order.stock_locate, order.shares.get());
-        let levels = self.levels_mut(locate, order.side);
-        let before = best_quote(levels);
-        levels.reduce(PriceKey::new(order.side, order.price), shares.min(had), shares >= had);
-        let inside_changed = before != best_quote(levels);
+        let (taken, leaves) = (shares.min(had), shares >= had);
+        let key = PriceKey::new(order.side, order.price);
+        let was_best = self.levels.reduce(BookSide::new(locate, order.side), key, taken, leaves);
+        // An execution of no shares, which is malformed but possible, changes nothing.
+        let inside_changed = was_best & (taken > 0);
         if locate != stock_locate {
             return self.refused(locate, inside_changed, Anomaly::LocateMismatch);
         }
@@ -187,7 +230,7 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
         }
     }
 
-    #[inline]
+    #[inline(never)]
     fn replace(
         &mut self,
         stock_locate: StockLocate,
@@ -200,9 +243,10 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
             return self.refused(stock_locate, false, Anomaly::UnknownReference);
         };
         let locate = order.stock_locate;
-        let before = best_quote(self.levels_mut(locate, order.side));
+        let book_side = BookSide::new(locate, order.side);
+        let before = self.best_quote(book_side);
         let key = PriceKey::new(order.side, order.price);
-        self.levels_mut(locate, order.side).reduce(key, order.shares.get(), true);
+        self.levels.reduce(book_side, key, order.shares.get(), true);
         let mut first_wrong = None;
         if locate != stock_locate {
             first_wrong = self.refused(locate, false, Anomaly::LocateMismatch).anomaly;
@@ -210,14 +254,15 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
         let entered = self.enter(locate, replacement, order.side, shares, price);
         Outcome {
             stock_locate: locate,
-            inside_changed: before != best_quote(self.levels_mut(locate, order.side)),
+            inside_changed: before != self.best_quote(book_side),
             anomaly: first_wrong.or(entered.anomaly),
         }
     }
 
+    /// What the inside of one side consists of: price and shares, not the number of orders.
     #[inline]
-    fn levels_mut(&mut self, stock_locate: StockLocate, side: Side) -> &mut L {
-        &mut self.stocks[stock_locate.index()].0[side as usize]
+    fn best_quote(&self, side: BookSide) -> Option<(PriceKey, u64)> {
+        self.levels.best(side).map(|Level { key, shares, .. }| (key, shares))
     }
 
     #[cold]
@@ -236,7 +281,8 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
 /// The book of one stock, as it is now.
 #[derive(Debug)]
 pub struct Book<'a, L> {
-    sides: &'a Sides<L>,
+    levels: &'a L,
+    stock_locate: StockLocate,
     anomalies: &'a AnomalyCounts,
 }
 
@@ -250,28 +296,28 @@ impl<'a, L: PriceLevels> Book<'a, L> {
     /// The best price of one side and the shares at it.
     #[inline]
     pub fn best(&self, side: Side) -> Option<Quote> {
-        let level = self.levels(side).best()?.shown(side)?;
+        let level = self.levels.best(self.side(side))?.shown(side)?;
         Some(Quote { price: level.price, shares: level.shares })
     }
 
     /// The price levels of one side, best first; take as many as are wanted.
     pub fn depth(&self, side: Side) -> impl Iterator<Item = DepthLevel> + 'a {
-        self.levels(side).best_first().filter_map(move |level| level.shown(side))
+        self.levels.best_first(self.side(side)).filter_map(move |level| level.shown(side))
     }
 
     /// The level at a price, if any order stands there.
     pub fn level(&self, side: Side, price: Price4) -> Option<DepthLevel> {
-        self.levels(side).at(PriceKey::new(side, price))?.shown(side)
+        self.levels.at(self.side(side), PriceKey::new(side, price))?.shown(side)
     }
 
     /// Shares displayed on one side, over all levels.
     pub fn total_shares(&self, side: Side) -> TotalShares {
-        TotalShares::new(self.levels(side).best_first().map(|level| level.shares).sum())
+        TotalShares::new(self.levels.best_first(self.side(side)).map(|level| level.shares).sum())
     }
 
     /// Whether neither side has an order.
     pub fn is_empty(&self) -> bool {
-        Side::BOTH.iter().all(|&side| self.levels(side).best().is_none())
+        Side::BOTH.iter().all(|&side| self.levels.best(self.side(side)).is_none())
     }
 
     /// Whether an event did not fit this book, so that it cannot be trusted.
@@ -285,15 +331,9 @@ impl<'a, L: PriceLevels> Book<'a, L> {
     }
 
     #[inline]
-    fn levels(&self, side: Side) -> &'a L {
-        &self.sides.0[side as usize]
+    fn side(&self, side: Side) -> BookSide {
+        BookSide::new(self.stock_locate, side)
     }
-}
-
-/// What the inside of one side consists of: price and shares, not the number of orders.
-#[inline]
-fn best_quote<L: PriceLevels>(levels: &L) -> Option<(PriceKey, u64)> {
-    levels.best().map(|Level { key, shares, .. }| (key, shares))
 }
 
 /// An array of one element for each locate, built on the heap.

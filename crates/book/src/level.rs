@@ -13,6 +13,9 @@ use nanotape_types::{Price4, Side};
 pub struct PriceKey(u32);
 
 impl PriceKey {
+    /// No key is worse: no bid at the lowest price and no offer at the highest.
+    pub(crate) const WORST: Self = Self(0);
+
     /// The key of `price` on `side`.
     #[inline]
     pub const fn new(side: Side, price: Price4) -> Self {
@@ -20,12 +23,61 @@ impl PriceKey {
         Self(price.get() ^ (side as u32).wrapping_neg())
     }
 
+    /// The key as a number: greater is better.
+    #[inline]
+    pub(crate) const fn rank(self) -> u32 {
+        self.0
+    }
+
+    /// The key of that rank.
+    #[inline]
+    pub(crate) const fn of_rank(rank: u32) -> Self {
+        Self(rank)
+    }
+
     /// The price again.
     #[inline]
     pub const fn price(self, side: Side) -> Price4 {
         Price4::new(self.0 ^ (side as u32).wrapping_neg())
     }
+
+    /// The greatest number that [`PriceKey::tick`] gives.
+    pub(crate) const MAX_TICK: u32 = u32::MAX / TICK;
+
+    /// Which tick of 0.01 this is, numbered so that greater is better on either side; `None` for a
+    /// price between two ticks.
+    #[inline]
+    pub(crate) const fn tick(self, side: Side) -> Option<u32> {
+        if self.price(side).get().is_multiple_of(TICK) {
+            Some(self.nearby_tick(side))
+        } else {
+            None
+        }
+    }
+
+    /// The tick of this price, or one next to it if it is between two.
+    #[inline]
+    pub(crate) const fn nearby_tick(self, side: Side) -> u32 {
+        match side {
+            Side::Buy => self.price(side).get() / TICK,
+            Side::Sell => Self::MAX_TICK - self.price(side).get() / TICK,
+        }
+    }
+
+    /// The key of a tick up to [`PriceKey::MAX_TICK`].
+    #[inline]
+    pub(crate) const fn of_tick(side: Side, tick: u32) -> Self {
+        debug_assert!(tick <= Self::MAX_TICK);
+        let ticks = match side {
+            Side::Buy => tick,
+            Side::Sell => Self::MAX_TICK - tick,
+        };
+        Self::new(side, Price4::new(ticks * TICK))
+    }
 }
+
+/// Price units in a tick of 0.01.
+const TICK: u32 = 100;
 
 /// A price level as the structures store it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -77,6 +129,27 @@ mod tests {
         for side in Side::BOTH {
             for price in [Price4::new(0), low, high, Price4::new(u32::MAX)] {
                 assert_eq!(PriceKey::new(side, price).price(side), price);
+            }
+        }
+    }
+
+    #[test]
+    fn ticks_are_numbered_best_greatest() {
+        for side in Side::BOTH {
+            for price in [0, 100, 1_899_500, 1_999_999_900, u32::MAX / 100 * 100] {
+                let key = PriceKey::new(side, Price4::new(price));
+                let tick = key.tick(side).unwrap();
+                assert!(tick <= PriceKey::MAX_TICK);
+                assert_eq!(PriceKey::of_tick(side, tick), key);
+                let better = match side {
+                    Side::Buy => price.checked_add(100),
+                    Side::Sell => price.checked_sub(100),
+                };
+                let better = better.map(|price| PriceKey::new(side, Price4::new(price)));
+                assert!(better.is_none_or(|better| better.tick(side) == Some(tick + 1)));
+            }
+            for price in [1, 99, 101, u32::MAX] {
+                assert_eq!(PriceKey::new(side, Price4::new(price)).tick(side), None);
             }
         }
     }

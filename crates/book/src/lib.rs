@@ -8,11 +8,12 @@
 //!  BookEvent --> Books::apply --> Outcome { which stock, did its inside change, what was wrong }
 //!                  |
 //!                  +-- OrderStore    reference -> stock, side, price, shares, arrival
-//!                  +-- PriceLevels   two for each stock: price -> shares, orders
+//!                  +-- PriceLevels   of every side of every stock: price -> shares, orders
 //! ```
 //!
 //! Both parts stand behind small traits so that structures can be compared on the same stream:
-//! [`DefaultBooks`] is the good one, [`PlainBooks`] the obvious one.
+//! [`DefaultBooks`] have the good ones, [`PlainBooks`] the obvious ones, and [`ChosenBooks`] those whose
+//! names are given at run time.
 //!
 //! ```
 //! use nanotape_book::DefaultBooks;
@@ -34,7 +35,9 @@
 #![forbid(unsafe_code)]
 
 mod anomaly;
+mod book_side;
 mod books;
+mod chosen;
 mod inside;
 mod level;
 mod order;
@@ -43,17 +46,26 @@ mod price_levels;
 mod queue;
 
 pub use anomaly::{Anomaly, AnomalyCounts};
-pub use books::{Book, Books, Outcome};
+pub use book_side::BookSide;
+pub use books::{Book, Books, Outcome, Trail};
+pub use chosen::{
+    ChosenBooks, ChosenLevels, ChosenOrders, LevelStructure, OrderStructure, UnknownStructure,
+};
 pub use inside::{Condition, Inside, Quote};
 pub use level::{DepthLevel, Level, PriceKey};
 pub use nanotape_types::BookEvent;
 pub use order::Order;
-pub use order_store::{CompactOrders, HashMapOrders, OrderStore};
-pub use price_levels::{BestLastLevels, PriceLevels, SortedMapLevels};
+pub use order_store::{
+    BucketOrders, CompactOrders, HashMapOrders, OrderStore, PagedOrders, PooledOrders,
+};
+pub use price_levels::{
+    BestFirst, BestLast, BinarySearch, BranchFreeSearch, EachSide, LinearSearch, NearSearch,
+    PackedLevels, PriceLevels, Search, SideLevels, SortedMap, TickIndexed,
+};
 pub use queue::{QueuePosition, QueuedOrder};
 
 /// The structures that commands use unless told otherwise.
-pub type DefaultBooks = Books<BestLastLevels, CompactOrders>;
+pub type DefaultBooks = Books<PackedLevels, PagedOrders>;
 
 /// The structures one would write first: a sorted map of prices, a standard map of orders.
-pub type PlainBooks = Books<SortedMapLevels, HashMapOrders>;
+pub type PlainBooks = Books<EachSide<SortedMap>, HashMapOrders>;

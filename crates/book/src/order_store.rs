@@ -3,14 +3,22 @@
 //! References are unique for the day and mostly grow, but nothing here relies on that: any 64-bit
 //! number is a valid key, and reuse after removal is legal.
 
+mod buckets;
 mod compact;
 mod hash_map;
+mod home;
+mod packed_order;
+mod pages;
+mod pool;
 
 use core::fmt::Debug;
 
+pub use buckets::BucketOrders;
 pub use compact::CompactOrders;
 pub use hash_map::HashMapOrders;
-use nanotape_types::OrderReferenceNumber;
+use nanotape_types::{OrderReferenceNumber, Side};
+pub use pages::PagedOrders;
+pub use pool::PooledOrders;
 
 use crate::Order;
 
@@ -33,10 +41,29 @@ pub trait OrderStore: Debug {
     /// The order, if it is live.
     fn get(&self, reference: OrderReferenceNumber) -> Option<Order>;
 
-    /// Begins to load what an operation on `reference` will need, and does not wait for it. Only a
-    /// hint: a store without one does nothing.
-    fn touch(&self, reference: OrderReferenceNumber) {
+    /// Begins to load what [`touch`](Self::touch) will need, and does not wait for it. Gives what
+    /// `touch` is to be told. All three are hints: they change nothing, and a store without them does
+    /// nothing.
+    #[inline]
+    fn foresee(&self, reference: OrderReferenceNumber) -> usize {
         let _ = reference;
+        0
+    }
+
+    /// Begins to load what an operation on `reference` will need. Gives what
+    /// [`side_hint`](Self::side_hint) is to be told.
+    #[inline]
+    fn touch(&self, reference: OrderReferenceNumber, foreseen: usize) -> usize {
+        let _ = (reference, foreseen);
+        0
+    }
+
+    /// The side that stands where an order would be, if the store can tell at hardly any cost and
+    /// without a branch on whether the order is there. It may be any.
+    #[inline]
+    fn side_hint(&self, touched: usize) -> Option<Side> {
+        let _ = touched;
+        None
     }
 
     /// How many orders are live.

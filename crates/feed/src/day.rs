@@ -11,6 +11,7 @@
 
 use core::{fmt, ops::ControlFlow};
 
+use nanotape_shm::prefetch;
 use nanotape_wire::{
     framing::binary_file::{LENGTH_BYTES, Records},
     itch50::{self, Message},
@@ -35,20 +36,32 @@ pub trait DayHandler {
     /// One message, in file order. Unknown types come too. `Break` ends the reading.
     fn message(&mut self, position: Position, message: Message<'_>) -> ControlFlow<()>;
 
-    /// The bytes of a message that will be delivered soon, unless the handler stops or they turn out
-    /// to be damaged: a chance to begin loading what it will need.
-    #[inline]
-    fn announce(&mut self, message: &[u8]) {
-        let _ = message;
-    }
-
     /// Something that did not read as the format says.
     fn damage(&mut self, damage: Damage);
 }
 
-/// Messages that are announced together: enough that their loads overlap, few enough that what was
-/// loaded first is still in the nearest cache when it is needed.
-const BATCH: usize = 16;
+/// A handler that wants to be told of messages before they are delivered, three times of each, to
+/// begin loading what they will need. What it is told may turn out to be damaged, or never come.
+pub trait LookAhead: DayHandler {
+    /// What it found out about a coming message, from one time to the next.
+    type Trail: Copy + Default;
+
+    /// The bytes of a message that is three batches away: time to load what says where its order is.
+    fn foresee(&mut self, message: &[u8]) -> Self::Trail;
+
+    /// The message is two batches away: time to load its order.
+    fn approach(&mut self, trail: &mut Self::Trail);
+
+    /// The message is in the next batch: time to load what its order leads to.
+    fn arrive(&mut self, trail: &Self::Trail);
+}
+
+/// How far ahead of the walk the file is loaded.
+const FILE_AHEAD_BYTES: usize = 1024;
+
+/// Messages that are brought nearer together: enough that a load is done when its batch is the next,
+/// few enough that what was loaded first is still in the nearest cache when it is needed.
+const BATCH: usize = 8;
 
 /// How a day ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -128,13 +141,30 @@ impl DayDecoder {
     /// Decodes what is complete in `block`.
     #[inline]
     pub fn decode(&mut self, block: Block<'_>, handler: &mut impl DayHandler) -> Step {
+        self.decode_by(block, handler, deliver_each)
+    }
+
+    /// The same, for a handler that looks ahead.
+    #[inline]
+    pub fn decode_ahead(&mut self, block: Block<'_>, handler: &mut impl LookAhead) -> Step {
+        self.decode_by(block, handler, deliver_ahead)
+    }
+
+    #[inline]
+    fn decode_by<H: DayHandler>(
+        &mut self,
+        block: Block<'_>,
+        handler: &mut H,
+        deliver_regular: impl Fn(Records<'_>, &mut H, &mut Delivery<'_>) -> ControlFlow<()>,
+    ) -> Step {
         let mut used_bytes = 0;
         loop {
             if self.lost_since.is_none() {
-                let rest =
-                    Records::new(&block.bytes[used_bytes..], block.offset + used_bytes as u64);
-                let (regular_bytes, flow) = self.regular(rest, handler);
-                used_bytes += regular_bytes;
+                let offset = block.offset + used_bytes as u64;
+                let rest = Records::new(&block.bytes[used_bytes..], offset);
+                let mut delivery = Delivery { records: &mut self.records, offset };
+                let flow = deliver_regular(rest, handler, &mut delivery);
+                used_bytes = (delivery.offset - block.offset) as usize;
                 if flow.is_break() {
                     return Step { used_bytes, end: Some(DayEnd::Stopped) };
                 }
@@ -149,36 +179,6 @@ impl DayDecoder {
                 }
             }
         }
-    }
-
-    /// Whole records of known types and their lengths: all of a good day. Gives how many bytes
-    /// they take.
-    #[inline]
-    fn regular(
-        &mut self,
-        mut records: Records<'_>,
-        handler: &mut impl DayHandler,
-    ) -> (usize, ControlFlow<()>) {
-        let (mut used_bytes, mut announced) = (0, 0);
-        loop {
-            if announced == 0 {
-                records.clone().take(BATCH).for_each(|record| handler.announce(record.bytes));
-                announced = BATCH;
-            }
-            announced -= 1;
-            let Some(record) = records.next() else { break };
-            let Ok(message) = Message::decode(record.bytes) else { break };
-            if matches!(message, Message::Unknown(_)) {
-                break;
-            }
-            self.records += 1;
-            used_bytes += LENGTH_BYTES + record.bytes.len();
-            let position = Position { number: self.records, offset: record.offset };
-            if handler.message(position, message).is_break() {
-                return (used_bytes, ControlFlow::Break(()));
-            }
-        }
-        (used_bytes, ControlFlow::Continue(()))
     }
 
     /// Everything but a whole record of a known type and its length.
@@ -309,6 +309,107 @@ impl DayDecoder {
     }
 }
 
+/// How far whole records of known types and their lengths, all of a good day, were delivered.
+struct Delivery<'a> {
+    records: &'a mut u64,
+    /// Of the next record.
+    offset: u64,
+}
+
+/// What became of a record.
+enum Delivered {
+    Yes,
+    /// It was the last that the handler wanted.
+    AndStop,
+    /// Not delivered: it takes a second look.
+    Irregular,
+}
+
+impl Delivery<'_> {
+    #[inline(always)]
+    fn deliver(&mut self, bytes: &[u8], handler: &mut impl DayHandler) -> Delivered {
+        let Ok(message) = Message::decode(bytes) else { return Delivered::Irregular };
+        if matches!(message, Message::Unknown(_)) {
+            return Delivered::Irregular;
+        }
+        *self.records += 1;
+        let position = Position { number: *self.records, offset: self.offset };
+        self.offset += (LENGTH_BYTES + bytes.len()) as u64;
+        match handler.message(position, message) {
+            ControlFlow::Continue(()) => Delivered::Yes,
+            ControlFlow::Break(()) => Delivered::AndStop,
+        }
+    }
+}
+
+/// Delivers records one after the other, up to the first that is not regular.
+#[inline(always)]
+fn deliver_each<H: DayHandler>(
+    records: Records<'_>,
+    handler: &mut H,
+    delivery: &mut Delivery<'_>,
+) -> ControlFlow<()> {
+    for record in records {
+        prefetch(record.bytes, FILE_AHEAD_BYTES);
+        match delivery.deliver(record.bytes, handler) {
+            Delivered::Yes => {}
+            Delivered::AndStop => return ControlFlow::Break(()),
+            Delivered::Irregular => break,
+        }
+    }
+    ControlFlow::Continue(())
+}
+
+/// The same in batches, of which four are under way at a time: while one is delivered, loads have
+/// begun for the three behind it, each of what the one before has found.
+#[inline(always)]
+fn deliver_ahead<H: LookAhead>(
+    mut records: Records<'_>,
+    handler: &mut H,
+    delivery: &mut Delivery<'_>,
+) -> ControlFlow<()> {
+    let mut batches = [Batch::<H::Trail>::default(); 4];
+    for turn in 0usize.. {
+        // The walk from length to length would wait for every line of the file.
+        for line in 0..BATCH / 2 + 2 {
+            prefetch(records.remaining(), FILE_AHEAD_BYTES + line * 64);
+        }
+        let [far, middle, near, here] = [0, 3, 2, 1].map(|behind| (turn + behind) % 4);
+        let batch = &mut batches[far];
+        batch.length = 0;
+        for (place, record) in batch.places.iter_mut().zip(&mut records) {
+            *place = (record.bytes, handler.foresee(record.bytes));
+            batch.length += 1;
+        }
+        batches[middle].places().iter_mut().for_each(|(_, trail)| handler.approach(trail));
+        batches[near].places().iter_mut().for_each(|(_, trail)| handler.arrive(trail));
+        for (message, _) in batches[here].places() {
+            match delivery.deliver(message, handler) {
+                Delivered::Yes => {}
+                Delivered::AndStop => return ControlFlow::Break(()),
+                Delivered::Irregular => return ControlFlow::Continue(()),
+            }
+        }
+        if batches[far].length + batches[middle].length + batches[near].length == 0 {
+            break;
+        }
+    }
+    ControlFlow::Continue(())
+}
+
+#[derive(Clone, Copy, Default)]
+struct Batch<'a, T> {
+    places: [(&'a [u8], T); BATCH],
+    length: usize,
+}
+
+impl<'a, T> Batch<'a, T> {
+    #[inline(always)]
+    fn places(&mut self) -> &mut [(&'a [u8], T)] {
+        &mut self.places[..self.length]
+    }
+}
+
 enum Irregular {
     /// So many bytes were dealt with; go on.
     Used(usize),
@@ -337,17 +438,34 @@ pub struct DaySummary {
 }
 
 /// Reads a whole day from `source` into `handler`. `progress` is called once a block.
-pub fn read_day(
+pub fn read_day<H: DayHandler>(
     source: &mut DaySource,
-    handler: &mut impl DayHandler,
+    handler: &mut H,
+    progress: impl FnMut(&DaySource),
+) -> Result<DaySummary, SourceError> {
+    read_day_by(source, progress, |decoder, block| decoder.decode(block, handler))
+}
+
+/// The same, for a handler that looks ahead.
+pub fn read_day_ahead<H: LookAhead>(
+    source: &mut DaySource,
+    handler: &mut H,
+    progress: impl FnMut(&DaySource),
+) -> Result<DaySummary, SourceError> {
+    read_day_by(source, progress, |decoder, block| decoder.decode_ahead(block, handler))
+}
+
+fn read_day_by(
+    source: &mut DaySource,
     mut progress: impl FnMut(&DaySource),
+    mut decode: impl FnMut(&mut DayDecoder, Block<'_>) -> Step,
 ) -> Result<DaySummary, SourceError> {
     let mut decoder = DayDecoder::new();
     let mut used_bytes = 0;
     loop {
         let block = source.next_block(used_bytes)?;
         let offset = block.offset;
-        let step = decoder.decode(block, handler);
+        let step = decode(&mut decoder, block);
         used_bytes = step.used_bytes;
         progress(source);
         if let Some(end) = step.end {

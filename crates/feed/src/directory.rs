@@ -9,18 +9,22 @@ use nanotape_wire::itch50::Message;
 /// Symbols by stock locate.
 #[derive(Debug)]
 pub struct StockDirectory {
-    symbols: Box<[Maybe<Symbol>]>,
+    symbols: Box<[Maybe<Symbol>; StockLocate::COUNT]>,
 }
 
 impl Default for StockDirectory {
     fn default() -> Self {
-        Self { symbols: vec![Maybe::NONE; StockLocate::COUNT].into_boxed_slice() }
+        let symbols = vec![Maybe::NONE; StockLocate::COUNT].into_boxed_slice();
+        match symbols.try_into() {
+            Ok(symbols) => Self { symbols },
+            Err(_) => unreachable!("exactly StockLocate::COUNT elements were made"),
+        }
     }
 }
 
 impl StockDirectory {
     /// Learns from a message what it has to tell.
-    #[inline]
+    #[inline(always)]
     pub fn learn(&mut self, message: &Message<'_>) {
         match message {
             // The bulk of a day carries no symbol.
@@ -35,20 +39,31 @@ impl StockDirectory {
                 self.symbols[entry.stock_locate().index()] =
                     Maybe::some(entry.stock()).unwrap_or_default();
             }
-            other => {
-                if let (Some(locate), Some(stock)) = (other.stock_locate(), other.stock()) {
-                    self.learn_pair(locate, stock);
-                }
-            }
+            other => self.learn_rare(other),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn learn_rare(&mut self, message: &Message<'_>) {
+        if let (Some(locate), Some(stock)) = (message.stock_locate(), message.stock()) {
+            self.learn_pair(locate, stock);
         }
     }
 
     #[inline]
     fn learn_pair(&mut self, locate: StockLocate, stock: Symbol) {
-        let known = &mut self.symbols[locate.index()];
+        if self.symbols[locate.index()].is_none() {
+            self.learn_new(locate, stock);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn learn_new(&mut self, locate: StockLocate, stock: Symbol) {
         // Locate 0 is "no one stock": IPO updates carry a symbol under it.
-        if known.is_none() && locate.get() != 0 {
-            *known = Maybe::some(stock).unwrap_or_default();
+        if locate.get() != 0 {
+            self.symbols[locate.index()] = Maybe::some(stock).unwrap_or_default();
         }
     }
 

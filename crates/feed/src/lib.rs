@@ -21,7 +21,9 @@ mod resync;
 pub mod source;
 
 pub use damage::Damage;
-pub use day::{DayDecoder, DayEnd, DayHandler, DaySummary, Position, Step, read_day};
+pub use day::{
+    DayDecoder, DayEnd, DayHandler, DaySummary, LookAhead, Position, Step, read_day, read_day_ahead,
+};
 pub use directory::StockDirectory;
 pub use nanotape_shm::MapError;
 pub use normalise::{UnknownSide, book_event};

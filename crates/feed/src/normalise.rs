@@ -14,7 +14,7 @@ pub struct UnknownSide {
 ///
 /// A hidden trade or a cross prints shares that were never displayed or were taken off by `C`
 /// messages before; a broken trade never gives shares back.
-#[inline]
+#[inline(always)]
 pub fn book_event(message: &Message<'_>) -> Result<Option<BookEvent>, UnknownSide> {
     Ok(Some(match message {
         Message::AddOrder(m) => {

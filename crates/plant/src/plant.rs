@@ -4,12 +4,13 @@
 
 use core::ops::ControlFlow;
 
-use nanotape_book::{Anomaly, Books, OrderStore, Outcome, PriceLevels};
+use nanotape_book::{Anomaly, Books, OrderStore, Outcome, PriceLevels, Trail};
 use nanotape_feed::{
-    Damage, DayHandler, DaySource, Position, SourceError, StockDirectory, book_event, read_day,
+    Damage, DayHandler, DaySource, LookAhead, Position, SourceError, StockDirectory, UnknownSide,
+    book_event, read_day_ahead,
 };
-use nanotape_types::{BookEvent, OrderReferenceNumber, StockLocate};
-use nanotape_wire::itch50::{Message, likely_order};
+use nanotape_types::{BookEvent, Coming, StockLocate};
+use nanotape_wire::itch50::{Message, coming};
 
 use crate::{DamageLog, DayReport};
 
@@ -18,22 +19,46 @@ pub trait BookKeeper {
     /// Applies one event.
     fn apply(&mut self, event: BookEvent) -> Outcome;
 
-    /// Begins to load what an event about this order will need.
-    fn touch(&self, stock_locate: StockLocate, reference: OrderReferenceNumber);
+    /// [`Books::foresee`].
+    fn foresee(&self, coming: Coming) -> Trail;
+
+    /// [`Books::touch_orders`].
+    fn touch_orders(&self, trail: &mut Trail);
+
+    /// [`Books::touch_levels`].
+    fn touch_levels(&self, trail: &Trail);
+
+    /// [`Books::touch_stock`].
+    fn touch_stock(&self, stock_locate: StockLocate);
 
     /// Counts something wrong that could not become an event.
     fn record_anomaly(&mut self, stock_locate: StockLocate, anomaly: Anomaly);
 }
 
 impl<L: PriceLevels, S: OrderStore> BookKeeper for Books<L, S> {
-    #[inline]
+    #[inline(always)]
     fn apply(&mut self, event: BookEvent) -> Outcome {
         Books::apply(self, event)
     }
 
-    #[inline]
-    fn touch(&self, stock_locate: StockLocate, reference: OrderReferenceNumber) {
-        Books::touch(self, stock_locate, reference);
+    #[inline(always)]
+    fn foresee(&self, coming: Coming) -> Trail {
+        Books::foresee(self, coming)
+    }
+
+    #[inline(always)]
+    fn touch_orders(&self, trail: &mut Trail) {
+        Books::touch_orders(self, trail);
+    }
+
+    #[inline(always)]
+    fn touch_levels(&self, trail: &Trail) {
+        Books::touch_levels(self, trail);
+    }
+
+    #[inline(always)]
+    fn touch_stock(&self, stock_locate: StockLocate) {
+        Books::touch_stock(self, stock_locate);
     }
 
     fn record_anomaly(&mut self, stock_locate: StockLocate, anomaly: Anomaly) {
@@ -125,24 +150,38 @@ impl<B: BookKeeper> Plant<B> {
         progress: impl FnMut(&DaySource),
     ) -> Result<DayReport, SourceError> {
         let mut run = Run { plant: self, observer, damage: DamageLog::default() };
-        let summary = read_day(source, &mut run, progress)?;
+        let summary = read_day_ahead(source, &mut run, progress)?;
         Ok(DayReport { summary, damage: run.damage })
     }
 
-    /// Applies one message to the directory and the books.
+    /// Applies one message to the directory and the books, on its own: as a live feed gives them,
+    /// with nothing known of the messages that follow.
     #[inline]
     pub fn apply(&mut self, message: &Message<'_>) -> Applied {
+        if let Some(stock_locate) = message.stock_locate() {
+            self.books.touch_stock(stock_locate);
+        }
+        self.apply_foreseen(message)
+    }
+
+    /// The same where what it needs has been loaded ahead.
+    #[inline(always)]
+    fn apply_foreseen(&mut self, message: &Message<'_>) -> Applied {
         self.directory.learn(message);
         match book_event(message) {
             Ok(Some(event)) => Applied(Some(self.books.apply(event))),
             Ok(None) => Applied(None),
-            Err(unusable) => {
-                let (stock_locate, anomaly) = (unusable.stock_locate, Anomaly::UnknownSide);
-                self.books.record_anomaly(stock_locate, anomaly);
-                let inside_changed = false;
-                Applied(Some(Outcome { stock_locate, inside_changed, anomaly: Some(anomaly) }))
-            }
+            Err(unusable) => self.refuse(unusable),
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn refuse(&mut self, unusable: UnknownSide) -> Applied {
+        let (stock_locate, anomaly) = (unusable.stock_locate, Anomaly::UnknownSide);
+        self.books.record_anomaly(stock_locate, anomaly);
+        let inside_changed = false;
+        Applied(Some(Outcome { stock_locate, inside_changed, anomaly: Some(anomaly) }))
     }
 }
 
@@ -154,23 +193,39 @@ struct Run<'a, B, O> {
 }
 
 impl<B: BookKeeper, O: Observer<B>> DayHandler for Run<'_, B, O> {
-    #[inline]
+    #[inline(always)]
     fn message(&mut self, position: Position, message: Message<'_>) -> ControlFlow<()> {
         self.observer.admit(&message)?;
         self.observer.before(self.plant, position, &message);
-        let applied = self.plant.apply(&message);
+        let applied = self.plant.apply_foreseen(&message);
         self.observer.after(self.plant, position, &message, applied)
-    }
-
-    #[inline]
-    fn announce(&mut self, message: &[u8]) {
-        if let Some((stock_locate, reference)) = likely_order(message) {
-            self.plant.books.touch(stock_locate, reference);
-        }
     }
 
     fn damage(&mut self, damage: Damage) {
         self.damage.record(damage);
         self.observer.damage(damage);
+    }
+}
+
+impl<B: BookKeeper, O: Observer<B>> LookAhead for Run<'_, B, O> {
+    type Trail = Option<Trail>;
+
+    #[inline(always)]
+    fn foresee(&mut self, message: &[u8]) -> Option<Trail> {
+        coming(message).map(|coming| self.plant.books.foresee(coming))
+    }
+
+    #[inline(always)]
+    fn approach(&mut self, trail: &mut Option<Trail>) {
+        if let Some(trail) = trail {
+            self.plant.books.touch_orders(trail);
+        }
+    }
+
+    #[inline(always)]
+    fn arrive(&mut self, trail: &Option<Trail>) {
+        if let Some(trail) = trail {
+            self.plant.books.touch_levels(trail);
+        }
     }
 }

@@ -15,7 +15,7 @@ mod rate;
 use core::ops::ControlFlow;
 use std::collections::HashMap;
 
-use nanotape_book::{Condition, DefaultBooks};
+use nanotape_book::{Books, Condition, OrderStore, PriceLevels};
 use nanotape_clock::{Clock, Stamp};
 use nanotape_feed::{Position, book_event};
 use nanotape_trace::Histogram;
@@ -220,9 +220,9 @@ impl DayStatistics {
     }
 }
 
-impl Observer<DefaultBooks> for DayStatistics {
+impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for DayStatistics {
     #[inline]
-    fn before(&mut self, plant: &Plant<DefaultBooks>, _: Position, message: &Message<'_>) {
+    fn before(&mut self, plant: &Plant<Books<L, S>>, _: Position, message: &Message<'_>) {
         self.depth = event_depth(plant.books(), message);
         self.began = self.clock.stamp();
     }
@@ -230,7 +230,7 @@ impl Observer<DefaultBooks> for DayStatistics {
     #[inline]
     fn after(
         &mut self,
-        plant: &Plant<DefaultBooks>,
+        plant: &Plant<Books<L, S>>,
         _: Position,
         message: &Message<'_>,
         applied: Applied,
@@ -261,7 +261,10 @@ impl Observer<DefaultBooks> for DayStatistics {
 }
 
 /// Ticks from the best price of the order's own side, as the book stands before the message.
-fn event_depth(books: &DefaultBooks, message: &Message<'_>) -> Option<u64> {
+fn event_depth<L: PriceLevels, S: OrderStore>(
+    books: &Books<L, S>,
+    message: &Message<'_>,
+) -> Option<u64> {
     let (locate, side, price) = match book_event(message).ok()?? {
         BookEvent::Add { stock_locate, side, price, .. } => (stock_locate, side, price),
         BookEvent::Replace { original, price, .. } => {
@@ -278,7 +281,12 @@ fn event_depth(books: &DefaultBooks, message: &Message<'_>) -> Option<u64> {
     Some(ticks_from_best(books, locate, side, price))
 }
 
-fn ticks_from_best(books: &DefaultBooks, locate: StockLocate, side: Side, price: Price4) -> u64 {
+fn ticks_from_best<L: PriceLevels, S: OrderStore>(
+    books: &Books<L, S>,
+    locate: StockLocate,
+    side: Side,
+    price: Price4,
+) -> u64 {
     /// Price units in a tick of 0.01.
     const TICK: u64 = 100;
     let Some(best) = books.book(locate).best(side) else { return 0 };

@@ -8,7 +8,7 @@ mod number_set;
 
 use core::ops::ControlFlow;
 
-use nanotape_book::{Anomaly, Condition, DefaultBooks};
+use nanotape_book::{Anomaly, Books, Condition, OrderStore, PriceLevels};
 use nanotape_feed::{Damage, DayEnd, Position};
 use nanotape_types::{NanosSinceMidnight, StockLocate};
 use nanotape_wire::itch50::{EventCode, Message, TradingState};
@@ -174,7 +174,11 @@ impl Default for Validator {
 
 impl Validator {
     /// Looks at what can only be judged at the end. Call once, after the run.
-    pub fn finish(&mut self, plant: &Plant<DefaultBooks>, report: &DayReport) {
+    pub fn finish<L: PriceLevels, S: OrderStore>(
+        &mut self,
+        plant: &Plant<Books<L, S>>,
+        report: &DayReport,
+    ) {
         let end = report.summary.bytes;
         if matches!(report.summary.end, DayEnd::Cut { .. }) || report.summary.fault.is_some() {
             self.broken(Rule::MessageLength, end, None);
@@ -256,10 +260,10 @@ impl Validator {
     }
 }
 
-impl Observer<DefaultBooks> for Validator {
+impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Validator {
     fn after(
         &mut self,
-        plant: &Plant<DefaultBooks>,
+        plant: &Plant<Books<L, S>>,
         position: Position,
         message: &Message<'_>,
         applied: Applied,

@@ -8,3 +8,4 @@
 pub mod generated;
 pub mod market;
 pub mod naive;
+pub mod structures;

@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod book_event;
+mod coming;
 mod identity;
 mod maybe;
 mod price;
@@ -19,6 +20,7 @@ mod time;
 mod wire_value;
 
 pub use book_event::BookEvent;
+pub use coming::Coming;
 pub use identity::{MatchNumber, OrderReferenceNumber, StockLocate, TrackingNumber};
 pub use maybe::{Maybe, Sentinel};
 pub use price::{ParsePriceError, Price4, Price8};

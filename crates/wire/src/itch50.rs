@@ -2,23 +2,42 @@
 //!
 //! The offset tables are in `docs/protocols/nasdaq-itch-5.0.md`.
 
-use nanotape_types::{OrderReferenceNumber, Side, StockLocate, WireValue as _};
+use nanotape_types::{Coming, OrderReferenceNumber, Side, StockLocate, WireValue as _};
 
 use crate::codec::field;
 
 pub use crate::generated::itch50::*;
 
-/// Stock locate and order reference number of a message, if it is one of the seven that change a
-/// book; of any other message of that length, whatever stands there.
+/// What a message will be about, if it is one of the seven types that change a book; of any other
+/// message of that length, whatever stands there.
 ///
-/// A guess without a look at the type, for those who load ahead: all seven have both at the same
-/// place, which a test checks against their views.
-#[inline]
-pub fn likely_order(message: &[u8]) -> Option<(StockLocate, OrderReferenceNumber)> {
+/// A guess with hardly a look at the type, for those who load ahead: all seven have stock locate and
+/// order reference number at the same place, which a test checks against their views.
+#[inline(always)]
+pub fn coming(message: &[u8]) -> Option<Coming> {
     let head = message.first_chunk::<{ OrderDelete::LEN }>()?;
-    let locate = StockLocate::from_be_bytes(*field::<1, 2, _>(head));
-    Some((locate, OrderReferenceNumber::from_be_bytes(*field::<11, 8, _>(head))))
+    let tag = head[TAG_OFFSET];
+    // The type first: one message in twelve replaces, while lengths are as good as random.
+    let replacement = if tag == OrderReplace::TAG {
+        let replace = message.first_chunk::<{ OrderReplace::LEN }>()?;
+        Some(OrderReferenceNumber::from_be_bytes(*field::<19, 8, _>(replace)))
+    } else {
+        None
+    };
+    // Where an added order has its side. A shorter message gives its last byte instead, without a
+    // branch: whether the next message adds or deletes is anyone's guess.
+    let side_byte = message[(message.len() - 1).min(OrderDelete::LEN)];
+    Some(Coming {
+        stock_locate: StockLocate::from_be_bytes(*field::<1, 2, _>(head)),
+        reference: OrderReferenceNumber::from_be_bytes(*field::<11, 8, _>(head)),
+        replacement,
+        is_new: (tag == AddOrder::TAG) | (tag == AddOrderMpid::TAG),
+        side_if_new: if side_byte == SELL { Side::Sell } else { Side::Buy },
+    })
 }
+
+/// The code of [`BuySellIndicator::Sell`].
+const SELL: u8 = b'S';
 
 impl BuySellIndicator {
     /// The side, unless the code is unknown.

@@ -171,22 +171,32 @@ every_code_is_carried!(
 
 proptest! {
     #[test]
-    fn the_likely_order_is_the_order_of_every_message_that_changes_a_book(
+    fn what_is_coming_is_what_every_message_that_changes_a_book_is_about(
         message in strategies::itch50::any_message()
     ) {
         use itch50::Message;
         let Ok(decoded) = Message::decode(&message) else { return Ok(()) };
-        let order = match decoded {
-            Message::AddOrder(m) => m.order_reference_number(),
-            Message::AddOrderMpid(m) => m.order_reference_number(),
-            Message::OrderExecuted(m) => m.order_reference_number(),
-            Message::OrderExecutedWithPrice(m) => m.order_reference_number(),
-            Message::OrderCancel(m) => m.order_reference_number(),
-            Message::OrderDelete(m) => m.order_reference_number(),
-            Message::OrderReplace(m) => m.original_order_reference_number(),
+        let (order, side) = match decoded {
+            Message::AddOrder(m) => (m.order_reference_number(), Some(m.buy_sell_indicator())),
+            Message::AddOrderMpid(m) => (m.order_reference_number(), Some(m.buy_sell_indicator())),
+            Message::OrderExecuted(m) => (m.order_reference_number(), None),
+            Message::OrderExecutedWithPrice(m) => (m.order_reference_number(), None),
+            Message::OrderCancel(m) => (m.order_reference_number(), None),
+            Message::OrderDelete(m) => (m.order_reference_number(), None),
+            Message::OrderReplace(m) => (m.original_order_reference_number(), None),
             _ => return Ok(()),
         };
         let locate = decoded.stock_locate().unwrap();
-        prop_assert_eq!(itch50::likely_order(&message), Some((locate, order)));
+        let coming = itch50::coming(&message).unwrap();
+        prop_assert_eq!((coming.stock_locate, coming.reference), (locate, order));
+        prop_assert_eq!(coming.is_new, side.is_some());
+        if let Some(side) = side.and_then(|side| side.side()) {
+            prop_assert_eq!(coming.side_if_new, side);
+        }
+        let replacement = match decoded {
+            Message::OrderReplace(m) => Some(m.new_order_reference_number()),
+            _ => None,
+        };
+        prop_assert_eq!(coming.replacement, replacement);
     }
 }

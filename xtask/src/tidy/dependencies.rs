@@ -47,7 +47,8 @@ const TABLE: &[Row] = &[
         inside: &["nanotape-types", "nanotape-shm", "nanotape-wire"],
         outside: &["flate2", "thiserror", "zstd"],
     },
-    Row { package: "nanotape-book", inside: &["nanotape-types"], outside: &[] },
+    // On shm since docs/decisions/0015-packed-levels-and-paged-orders.md.
+    Row { package: "nanotape-book", inside: &["nanotape-types", "nanotape-shm"], outside: &[] },
     Row {
         package: "nanotape-trace",
         inside: &["nanotape-types", "nanotape-shm", "nanotape-clock"],
@@ -89,14 +90,17 @@ const TABLE: &[Row] = &[
         package: "nanotape-bench",
         inside: &[
             "nanotape-types",
+            "nanotape-shm",
+            "nanotape-clock",
             "nanotape-wire",
             "nanotape-feed",
             "nanotape-book",
+            "nanotape-trace",
             "nanotape-lab",
             "nanotape-testkit",
             "nanotape-plant",
         ],
-        outside: &[],
+        outside: &["rustix", "serde_json", "thiserror"],
     },
     // On testkit since docs/decisions/0008-the-synthetic-market-is-shipped.md.
     Row {

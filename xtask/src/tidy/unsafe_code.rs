@@ -24,10 +24,11 @@ const FORBIDDEN_IN: [&str; 13] = [
 ];
 
 /// Every file with unsafe code, and how often the word stands in it.
-const INVENTORY: [(&str, usize); 3] = [
+const INVENTORY: [(&str, usize); 4] = [
     ("crates/clock/src/tsc.rs", 2),
     ("crates/plant/tests/no_allocation.rs", 7),
     ("crates/shm/src/file_window.rs", 6),
+    ("crates/shm/src/table.rs", 2),
 ];
 
 /// The document that says what each of them relies on.

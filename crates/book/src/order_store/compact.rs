@@ -1,4 +1,4 @@
-//! The good store: open addressing over one flat table of 24-byte slots.
+//! Open addressing over one flat table of 24-byte slots.
 //!
 //! ```text
 //!  0        8       12       16       20   22  23  24
@@ -9,15 +9,12 @@
 //! the hole instead of leaving a tombstone, so that a table which sees 100 million orders pass
 //! through stays as quick as a fresh one. At most half of the slots are used: a look-up then reads
 //! one and a half slots on average, nearly always one cache line.
-//!
-//! The hash is fixed and not seeded. The keys come from an exchange; somebody who can choose them
-//! can make look-ups slow, not wrong.
 
 use core::hint::black_box;
 
-use nanotape_types::{OrderReferenceNumber, Price4, Shares, Side, StockLocate};
+use nanotape_types::OrderReferenceNumber;
 
-use super::OrderStore;
+use super::{OrderStore, home::Home, packed_order::PackedOrder};
 use crate::Order;
 
 /// Orders in a flat open-addressing table that doubles when half full.
@@ -25,38 +22,24 @@ use crate::Order;
 pub struct CompactOrders {
     /// A power of two of them.
     slots: Box<[Slot]>,
-    /// 64 minus the binary logarithm of the number of slots.
-    hash_shift: u32,
+    home: Home,
     live: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     reference: u64,
-    price: u32,
-    /// 0 in a free slot.
-    shares: u32,
-    arrival: u32,
-    stock_locate: u16,
-    side: Side,
+    order: PackedOrder,
 }
 
 const _: () = assert!(size_of::<Slot>() == 24);
 
-const FREE: Slot =
-    Slot { reference: 0, price: 0, shares: 0, arrival: 0, stock_locate: 0, side: Side::Buy };
-
-/// 2^64 divided by the golden ratio: successive references land far apart.
-const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
+const FREE: Slot = Slot { reference: 0, order: PackedOrder::NONE };
 
 impl CompactOrders {
     fn with_slots(slots: usize) -> Self {
-        debug_assert!(slots.is_power_of_two() && slots >= 2);
-        Self {
-            slots: vec![FREE; slots].into_boxed_slice(),
-            hash_shift: 64 - slots.trailing_zeros(),
-            live: 0,
-        }
+        let home = Home::of_slots(slots);
+        Self { slots: vec![FREE; slots].into_boxed_slice(), home, live: 0 }
     }
 
     #[inline]
@@ -64,20 +47,15 @@ impl CompactOrders {
         self.slots.len() - 1
     }
 
-    #[inline]
-    fn home(&self, reference: u64) -> usize {
-        (reference.wrapping_mul(MULTIPLIER) >> self.hash_shift) as usize
-    }
-
     /// The slot of `reference` (`Ok`), or the free slot where it would go (`Err`).
     #[inline]
     fn find(&self, reference: u64) -> Result<usize, usize> {
         let mask = self.mask();
-        let mut index = self.home(reference);
+        let mut index = self.home.of(reference);
         // Ends: at least half of the slots are free.
         loop {
             let slot = &self.slots[index & mask];
-            if slot.shares == 0 {
+            if slot.order.is_none() {
                 return Err(index & mask);
             }
             if slot.reference == reference {
@@ -95,11 +73,11 @@ impl CompactOrders {
         loop {
             index = (index + 1) & mask;
             let slot = self.slots[index];
-            if slot.shares == 0 {
+            if slot.order.is_none() {
                 break;
             }
             // The entry may move back if its home is not between the hole and where it stands.
-            let distance_from_home = index.wrapping_sub(self.home(slot.reference)) & mask;
+            let distance_from_home = index.wrapping_sub(self.home.of(slot.reference)) & mask;
             let distance_from_hole = index.wrapping_sub(hole) & mask;
             if distance_from_home >= distance_from_hole {
                 self.slots[hole] = slot;
@@ -115,7 +93,7 @@ impl CompactOrders {
     #[inline(never)]
     fn grow(&mut self) {
         let mut larger = Self::with_slots(self.slots.len() * 2);
-        for slot in self.slots.iter().filter(|slot| slot.shares != 0) {
+        for slot in self.slots.iter().filter(|slot| !slot.order.is_none()) {
             if let Err(free) = larger.find(slot.reference) {
                 larger.slots[free] = *slot;
             }
@@ -132,7 +110,6 @@ impl OrderStore for CompactOrders {
 
     #[inline]
     fn insert(&mut self, reference: OrderReferenceNumber, order: Order) -> bool {
-        debug_assert!(order.shares.get() > 0, "a free slot is told by its having no shares");
         let Err(mut free) = self.find(reference.get()) else { return false };
         if (self.live + 1) * 2 > self.slots.len() {
             self.grow();
@@ -141,14 +118,7 @@ impl OrderStore for CompactOrders {
                 Ok(_) => return false,
             }
         }
-        self.slots[free] = Slot {
-            reference: reference.get(),
-            price: order.price.get(),
-            shares: order.shares.get(),
-            arrival: order.arrival,
-            stock_locate: order.stock_locate.get(),
-            side: order.side,
-        };
+        self.slots[free] = Slot { reference: reference.get(), order: PackedOrder::new(order) };
         self.live += 1;
         true
     }
@@ -156,23 +126,24 @@ impl OrderStore for CompactOrders {
     #[inline]
     fn take(&mut self, reference: OrderReferenceNumber, shares: u32) -> Option<Order> {
         let index = self.find(reference.get()).ok()?;
-        let before = self.slots[index].order();
+        let before = self.slots[index].order.order();
         match before.shares.get().saturating_sub(shares) {
             0 => self.free(index),
-            left => self.slots[index].shares = left,
+            left => self.slots[index].order.shares = left,
         }
         Some(before)
     }
 
     #[inline]
     fn get(&self, reference: OrderReferenceNumber) -> Option<Order> {
-        self.find(reference.get()).ok().map(|index| self.slots[index].order())
+        self.find(reference.get()).ok().map(|index| self.slots[index].order.order())
     }
 
     #[inline]
-    fn touch(&self, reference: OrderReferenceNumber) {
+    fn touch(&self, reference: OrderReferenceNumber, _: usize) -> usize {
         // An ordinary load whose value nobody waits for: the processor goes on past it.
-        black_box(self.slots[self.home(reference.get()) & self.mask()].shares);
+        black_box(self.slots[self.home.of(reference.get()) & self.mask()].order.shares);
+        0
     }
 
     fn len(&self) -> usize {
@@ -180,20 +151,7 @@ impl OrderStore for CompactOrders {
     }
 
     fn iter(&self) -> impl Iterator<Item = (OrderReferenceNumber, Order)> + '_ {
-        let live = self.slots.iter().filter(|slot| slot.shares != 0);
-        live.map(|slot| (OrderReferenceNumber::new(slot.reference), slot.order()))
-    }
-}
-
-impl Slot {
-    #[inline]
-    fn order(&self) -> Order {
-        Order {
-            stock_locate: StockLocate::new(self.stock_locate),
-            side: self.side,
-            price: Price4::new(self.price),
-            shares: Shares::new(self.shares),
-            arrival: self.arrival,
-        }
+        let live = self.slots.iter().filter(|slot| !slot.order.is_none());
+        live.map(|slot| (OrderReferenceNumber::new(slot.reference), slot.order.order()))
     }
 }

@@ -56,7 +56,7 @@ pub enum Message<'a> {
 
 impl<'a> Message<'a> {
     /// Looks at the type byte and checks what `wrap` of that type checks.
-    #[inline]
+    #[inline(always)]
     pub fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let Some(&tag) = bytes.get(TAG_OFFSET) else {
             return Err(codec::no_tag(TAG_OFFSET, bytes));

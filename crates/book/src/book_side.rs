@@ -1,0 +1,56 @@
+//! One side of one stock's book, as a number.
+
+use nanotape_types::{Side, StockLocate};
+
+/// One side of one stock's book: an index into tables of all sides.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(transparent)]
+pub struct BookSide(u32);
+
+impl BookSide {
+    /// How many there are: tables indexed by one have this length.
+    pub const COUNT: usize = 2 * StockLocate::COUNT;
+
+    /// This side of this stock.
+    #[inline]
+    pub const fn new(stock_locate: StockLocate, side: Side) -> Self {
+        Self((stock_locate.get() as u32) << 1 | side as u32)
+    }
+
+    /// The index, always below [`BookSide::COUNT`]. The two sides of a stock are neighbours, bids
+    /// first.
+    #[inline]
+    pub const fn index(self) -> usize {
+        self.0 as usize % Self::COUNT
+    }
+
+    /// Whose book.
+    #[inline]
+    pub const fn stock_locate(self) -> StockLocate {
+        StockLocate::new((self.0 >> 1) as u16)
+    }
+
+    /// Which side.
+    #[inline]
+    pub const fn side(self) -> Side {
+        if self.0 & 1 == 0 { Side::Buy } else { Side::Sell }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_side_has_an_index_of_its_own_and_says_whose_it_is() {
+        let mut seen = vec![false; BookSide::COUNT];
+        for locate in (0..=u16::MAX).map(StockLocate::new) {
+            for side in Side::BOTH {
+                let both = BookSide::new(locate, side);
+                assert_eq!((both.stock_locate(), both.side()), (locate, side));
+                assert!(!core::mem::replace(&mut seen[both.index()], true));
+            }
+        }
+        assert!(seen.into_iter().all(|seen| seen));
+    }
+}

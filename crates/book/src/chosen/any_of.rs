@@ -1,0 +1,23 @@
+//! One iterator that is one of several.
+
+/// An iterator of its own for each variant, without a box around it: depth is asked for often.
+macro_rules! any_of {
+    ($($Variant:ident)*) => {
+        enum AnyOf<$($Variant),*> {
+            $($Variant($Variant),)*
+        }
+
+        impl<Item, $($Variant: Iterator<Item = Item>),*> Iterator for AnyOf<$($Variant),*> {
+            type Item = Item;
+
+            #[inline]
+            fn next(&mut self) -> Option<Item> {
+                match self {
+                    $(Self::$Variant(iterator) => iterator.next(),)*
+                }
+            }
+        }
+    };
+}
+
+pub(super) use any_of;

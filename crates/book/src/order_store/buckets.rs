@@ -1,0 +1,410 @@
+//! Orders in 64-byte buckets of four: one cache line a look-up, whatever the references are.
+//!
+//! ```text
+//! bucket   | order | order | order | order |                 one cache line
+//! order    0       4        8                             16
+//!          | price | shares | remainder 44 | displacement 3 | locate 16 | side 1 |
+//!                    shares == 0: the place is free              (bits of one u64)
+//! ```
+//!
+//! A reference is not stored: it is multiplied by an odd number modulo 2^W, which is invertible, and
+//! cut in two. The upper bits choose the bucket, the lower 44 are the remainder, and both together
+//! give the reference again. W is 44 plus the binary logarithm of the number of buckets, so
+//! references of at least 2^W do not fit; they, and orders whose bucket and all of the next seven
+//! are full, live in a standard map that is empty on any real day.
+//!
+//! An order that finds its bucket full stands in one of the next seven, and knows how far it was
+//! displaced. Every bucket that it passed is full: so a search ends at the first bucket with a free
+//! place, and a removal from a full bucket takes an order back that was displaced over it.
+//!
+//! The order of arrival, which only a question for a queue position needs, is in a table of its own
+//! that an entry writes and the path never reads.
+
+use std::collections::{HashMap, hash_map::Entry};
+
+use nanotape_shm::{HugePages, Table};
+use nanotape_types::{OrderReferenceNumber, Price4, Shares, Side, StockLocate};
+
+use super::OrderStore;
+use crate::Order;
+
+/// Orders in buckets of one cache line. At the stated capacity one place in four is used; the table
+/// doubles when half are.
+#[derive(Debug)]
+pub struct BucketOrders {
+    /// A power of two of them.
+    buckets: Table<Bucket>,
+    arrivals: Table<[u32; PLACES]>,
+    /// Binary logarithm of the number of buckets.
+    bucket_bits: u32,
+    /// Upper bits that a reference must not have.
+    unused_bits: u32,
+    live: usize,
+    /// Orders that the buckets cannot hold.
+    elsewhere: HashMap<OrderReferenceNumber, Order>,
+}
+
+/// Orders in a bucket.
+const PLACES: usize = 4;
+
+/// Bits of the hash that an order keeps.
+const REMAINDER_BITS: u32 = 44;
+
+/// Buckets in which an order may stand: its own and the next ones.
+const REACH: usize = 8;
+
+/// Bits of [`Place::word`] below the ones that identify the order: locate and side.
+const OWNER_BITS: u32 = 17;
+
+const DISPLACEMENT_BITS: u32 = 3;
+
+const _: () = assert!(REMAINDER_BITS + DISPLACEMENT_BITS + OWNER_BITS == u64::BITS);
+const _: () = assert!(REACH == 1 << DISPLACEMENT_BITS);
+
+/// 2^64 divided by the golden ratio: successive references land far apart. It is odd, so that
+/// multiplying by it can be undone.
+const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
+const INVERSE: u64 = 0xf1de_83e1_9937_733d;
+
+const _: () = assert!(MULTIPLIER.wrapping_mul(INVERSE) == 1);
+
+#[derive(Clone, Copy, Default, Debug)]
+#[repr(C, align(64))]
+struct Bucket([Place; PLACES]);
+
+#[derive(Clone, Copy, Default, Debug)]
+#[repr(C)]
+struct Place {
+    price: u32,
+    /// 0 in a free place, whose other fields mean nothing.
+    shares: u32,
+    word: u64,
+}
+
+const _: () = assert!(size_of::<Bucket>() == 64);
+
+/// Where a reference belongs.
+#[derive(Clone, Copy)]
+struct Home {
+    bucket: usize,
+    remainder: u64,
+}
+
+/// Where an order stands.
+#[derive(Clone, Copy)]
+struct Found {
+    bucket: usize,
+    place: usize,
+    /// Whether every place of the bucket is taken.
+    is_full: bool,
+}
+
+/// One bit for each place of a bucket.
+#[derive(Clone, Copy)]
+struct Seen {
+    matching: u32,
+    free: u32,
+}
+
+impl Bucket {
+    /// All four places are compared whatever they hold: no branch to mispredict.
+    #[inline(always)]
+    fn look_for(&self, remainder: u64, displacement: usize) -> Seen {
+        let wanted = remainder << DISPLACEMENT_BITS | displacement as u64;
+        let mut seen = Seen { matching: 0, free: 0 };
+        for (number, place) in self.0.iter().enumerate() {
+            let is_free = place.shares == 0;
+            let is_match = place.word >> OWNER_BITS == wanted;
+            seen.matching |= u32::from(is_match & !is_free) << number;
+            seen.free |= u32::from(is_free) << number;
+        }
+        seen
+    }
+}
+
+impl Place {
+    #[inline(always)]
+    fn displacement(self) -> usize {
+        (self.word >> OWNER_BITS) as usize % REACH
+    }
+
+    #[inline(always)]
+    fn order(self, arrival: u32) -> Order {
+        let side = if self.word & 1 == 0 { Side::Buy } else { Side::Sell };
+        Order {
+            stock_locate: StockLocate::new((self.word >> 1) as u16),
+            side,
+            price: Price4::new(self.price),
+            shares: Shares::new(self.shares),
+            arrival,
+        }
+    }
+}
+
+impl BucketOrders {
+    fn with_buckets(buckets: usize) -> Self {
+        debug_assert!(buckets.is_power_of_two() && buckets >= REACH);
+        let bucket_bits = buckets.trailing_zeros();
+        let unused_bits = (u64::BITS - REMAINDER_BITS).saturating_sub(bucket_bits);
+        Self {
+            buckets: Table::new(buckets, Bucket::default()),
+            arrivals: Table::new(buckets, [0; PLACES]),
+            bucket_bits,
+            unused_bits,
+            live: 0,
+            elsewhere: HashMap::new(),
+        }
+    }
+
+    /// Whether the table is in huge pages.
+    pub fn huge_pages(&self) -> HugePages {
+        self.buckets.huge_pages()
+    }
+
+    #[inline(always)]
+    fn mask(&self) -> usize {
+        self.buckets.len() - 1
+    }
+
+    /// Where `reference` belongs; meaningless unless it [`is_holdable`](Self::is_holdable).
+    #[inline(always)]
+    fn home(&self, reference: u64) -> Home {
+        let hash = reference.wrapping_mul(MULTIPLIER) << self.unused_bits;
+        Home {
+            bucket: (hash >> (u64::BITS - self.bucket_bits)) as usize,
+            remainder: hash << self.bucket_bits >> (u64::BITS - REMAINDER_BITS),
+        }
+    }
+
+    /// Whether the reference is small enough to be told from its bucket and its remainder.
+    #[inline(always)]
+    fn is_holdable(&self, reference: u64) -> bool {
+        reference & !(u64::MAX >> self.unused_bits) == 0
+    }
+
+    /// The reference of an order from where it stands: the inverse of `home`.
+    fn reference(&self, bucket: usize, place: Place) -> OrderReferenceNumber {
+        let home = bucket.wrapping_sub(place.displacement()) & self.mask();
+        let remainder = place.word >> (u64::BITS - REMAINDER_BITS);
+        let hash = (home as u64) << (u64::BITS - self.bucket_bits)
+            | remainder << (u64::BITS - REMAINDER_BITS) >> self.bucket_bits;
+        let product = hash >> self.unused_bits;
+        OrderReferenceNumber::new(product.wrapping_mul(INVERSE) & u64::MAX >> self.unused_bits)
+    }
+
+    /// Where the order stands in the buckets, or the place of its own bucket that it could take.
+    #[inline(always)]
+    fn find(&self, home: Home) -> Result<Found, Option<usize>> {
+        let bucket = home.bucket & self.mask();
+        let seen = self.buckets[bucket].look_for(home.remainder, 0);
+        if seen.matching != 0 {
+            let place = seen.matching.trailing_zeros() as usize;
+            return Ok(Found { bucket, place, is_full: seen.free == 0 });
+        }
+        if seen.free != 0 {
+            return Err(Some(seen.free.trailing_zeros() as usize));
+        }
+        self.find_displaced(home).ok_or(None)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn find_displaced(&self, home: Home) -> Option<Found> {
+        for displacement in 1..REACH {
+            let bucket = (home.bucket + displacement) & self.mask();
+            let seen = self.buckets[bucket].look_for(home.remainder, displacement);
+            if seen.matching != 0 {
+                let place = seen.matching.trailing_zeros() as usize;
+                return Some(Found { bucket, place, is_full: seen.free == 0 });
+            }
+            if seen.free != 0 {
+                return None;
+            }
+        }
+        None
+    }
+
+    #[inline(always)]
+    fn put(&mut self, home: Home, displacement: usize, place: usize, order: Order) {
+        let bucket = (home.bucket + displacement) & self.mask();
+        let identity = home.remainder << DISPLACEMENT_BITS | displacement as u64;
+        let owner = u64::from(order.stock_locate.get()) << 1 | order.side as u64;
+        self.buckets[bucket].0[place % PLACES] = Place {
+            price: order.price.get(),
+            shares: order.shares.get(),
+            word: identity << OWNER_BITS | owner,
+        };
+        self.arrivals[bucket][place % PLACES] = order.arrival;
+        self.live += 1;
+    }
+
+    /// An order whose own bucket is full: in one of the next, or, if they are full too, elsewhere.
+    #[cold]
+    #[inline(never)]
+    fn put_displaced(&mut self, reference: OrderReferenceNumber, home: Home, order: Order) {
+        for displacement in 1..REACH {
+            let bucket = (home.bucket + displacement) & self.mask();
+            let free = self.buckets[bucket].0.iter().position(|place| place.shares == 0);
+            if let Some(place) = free {
+                return self.put(home, displacement, place, order);
+            }
+        }
+        self.elsewhere.insert(reference, order);
+        self.live += 1;
+    }
+
+    /// After a removal from a full bucket: takes back an order that was displaced over it, so that
+    /// every bucket before a displaced order stays full.
+    #[cold]
+    #[inline(never)]
+    fn refill(&mut self, mut bucket: usize, mut hole: usize) {
+        'holes: loop {
+            for distance in 1..REACH {
+                let from = (bucket + distance) & self.mask();
+                let places = &self.buckets[from].0;
+                let was_full = places.iter().all(|place| place.shares != 0);
+                let displaced = places
+                    .iter()
+                    .position(|place| place.shares != 0 && place.displacement() >= distance);
+                if let Some(place) = displaced {
+                    let mut moved = self.buckets[from].0[place];
+                    moved.word -= (distance as u64) << OWNER_BITS;
+                    self.buckets[bucket].0[hole] = moved;
+                    self.buckets[from].0[place].shares = 0;
+                    self.arrivals[bucket][hole] = self.arrivals[from][place];
+                    if !was_full {
+                        return;
+                    }
+                    (bucket, hole) = (from, place);
+                    continue 'holes;
+                }
+                if !was_full {
+                    return;
+                }
+            }
+            return;
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn insert_elsewhere(&mut self, reference: OrderReferenceNumber, order: Order) -> bool {
+        let Entry::Vacant(vacant) = self.elsewhere.entry(reference) else { return false };
+        vacant.insert(order);
+        self.live += 1;
+        true
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn take_elsewhere(&mut self, reference: OrderReferenceNumber, shares: u32) -> Option<Order> {
+        let order = self.elsewhere.get_mut(&reference)?;
+        let before = *order;
+        match before.shares.get().saturating_sub(shares) {
+            0 => {
+                self.elsewhere.remove(&reference);
+                self.live -= 1;
+            }
+            left => order.shares = Shares::new(left),
+        }
+        Some(before)
+    }
+
+    /// Doubles the table. The one place that allocates after construction, but for `elsewhere`.
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) {
+        let mut larger = Self::with_buckets(self.buckets.len() * 2);
+        for (reference, order) in self.iter() {
+            larger.insert(reference, order);
+        }
+        *self = larger;
+    }
+}
+
+impl OrderStore for BucketOrders {
+    fn with_capacity(orders: usize) -> Self {
+        Self::with_buckets(orders.next_power_of_two().max(REACH))
+    }
+
+    #[inline(always)]
+    fn insert(&mut self, reference: OrderReferenceNumber, order: Order) -> bool {
+        debug_assert!(order.shares.get() > 0, "a free place is told by its having no shares");
+        if self.live >= self.buckets.len() * (PLACES / 2) {
+            self.grow();
+        }
+        if !self.is_holdable(reference.get()) {
+            return self.insert_elsewhere(reference, order);
+        }
+        let home = self.home(reference.get());
+        match self.find(home) {
+            Ok(_) => return false,
+            Err(_) if !self.elsewhere.is_empty() && self.elsewhere.contains_key(&reference) => {
+                return false;
+            }
+            Err(Some(place)) => self.put(home, 0, place, order),
+            Err(None) => self.put_displaced(reference, home, order),
+        }
+        true
+    }
+
+    #[inline(always)]
+    fn take(&mut self, reference: OrderReferenceNumber, shares: u32) -> Option<Order> {
+        let found = if self.is_holdable(reference.get()) {
+            self.find(self.home(reference.get())).ok()
+        } else {
+            None
+        };
+        let Some(Found { bucket, place, is_full }) = found else {
+            if self.elsewhere.is_empty() {
+                return None;
+            }
+            return self.take_elsewhere(reference, shares);
+        };
+        let entry = &mut self.buckets[bucket].0[place % PLACES];
+        let before = *entry;
+        let left = before.shares.saturating_sub(shares);
+        // Also what frees the place, if nothing is left.
+        entry.shares = left;
+        self.live -= usize::from(left == 0);
+        if is_full & (left == 0) {
+            self.refill(bucket, place);
+        }
+        // The arrival would be one more cache line to wait for.
+        Some(before.order(0))
+    }
+
+    #[inline(always)]
+    fn get(&self, reference: OrderReferenceNumber) -> Option<Order> {
+        if self.is_holdable(reference.get())
+            && let Ok(found) = self.find(self.home(reference.get()))
+        {
+            let arrival = self.arrivals[found.bucket][found.place];
+            return Some(self.buckets[found.bucket].0[found.place].order(arrival));
+        }
+        self.elsewhere.get(&reference).copied()
+    }
+
+    #[inline(always)]
+    fn touch(&self, reference: OrderReferenceNumber, _: usize) -> usize {
+        let bucket = self.home(reference.get()).bucket;
+        self.buckets.prefetch(bucket);
+        self.arrivals.prefetch(bucket);
+        0
+    }
+
+    fn len(&self) -> usize {
+        self.live
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (OrderReferenceNumber, Order)> + '_ {
+        let buckets = self.buckets.iter().zip(self.arrivals.iter()).enumerate();
+        let held = buckets.flat_map(move |(number, (bucket, arrivals))| {
+            let places = bucket.0.iter().zip(arrivals).filter(|(place, _)| place.shares != 0);
+            places.map(move |(&place, &arrival)| {
+                (self.reference(number, place), place.order(arrival))
+            })
+        });
+        held.chain(self.elsewhere.iter().map(|(&reference, &order)| (reference, order)))
+    }
+}
