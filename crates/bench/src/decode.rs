@@ -58,7 +58,7 @@ impl DayHandler for Sum {
 }
 
 #[inline]
-fn sum_of_event(event: BookEvent) -> u64 {
+pub(crate) fn sum_of_event(event: BookEvent) -> u64 {
     match event {
         BookEvent::Add { stock_locate, reference, shares, price, .. } => {
             u64::from(stock_locate.get())

@@ -1,11 +1,13 @@
 //! nanotape's own benchmarks: the hot path, stage by stage.
 //!
-//! Where: above PLANT, beside the command line. Fixtures only; how time is measured is
-//! `nanotape-lab`'s business.
+//! Where: above PLANT, beside the command line. [`hot`] has fixtures only; how their time is measured
+//! is `nanotape-lab`'s business. [`day_file`] measures whole days from files, in processes of their
+//! own.
 #![forbid(unsafe_code)]
 
 mod book;
 mod day;
+pub mod day_file;
 mod decode;
 
 use nanotape_lab::Suite;

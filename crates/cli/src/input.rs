@@ -4,7 +4,7 @@ use std::{io::IsTerminal as _, path::Path, time::Duration};
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use nanotape_book::{AnomalyCounts, DefaultBooks};
+use nanotape_book::{AnomalyCounts, Books, OrderStore, PriceLevels};
 use nanotape_feed::{DayEnd, DaySource, StockDirectory};
 use nanotape_plant::{DayReport, Observer, Plant};
 use nanotape_types::StockLocate;
@@ -22,6 +22,17 @@ pub(crate) struct InputArguments {
 }
 
 impl InputArguments {
+    /// Live orders that books make room for at the start, from the size of the file: about one for
+    /// twenty messages of thirty bytes, and never more than a full day has, two million. Tables grow
+    /// if it was too little.
+    pub(crate) fn orders(&self) -> usize {
+        const BYTES_FOR_ONE: u64 = 20 * 30;
+        let Ok(file) = std::fs::metadata(&self.file) else { return 1 << 18 };
+        let is_packed = self.file.ends_with(".gz") || self.file.ends_with(".zst");
+        let bytes = if is_packed { file.len().saturating_mul(3) } else { file.len() };
+        (bytes / BYTES_FOR_ONE).clamp(1 << 12, 1 << 21) as usize
+    }
+
     pub(crate) fn open(&self) -> anyhow::Result<DaySource> {
         Ok(match self.file.as_str() {
             "-" => DaySource::stdin()?,
@@ -31,24 +42,21 @@ impl InputArguments {
 }
 
 /// A day that was run through the books, and how that went.
-pub(crate) struct Session {
+pub(crate) struct Session<L, S> {
     pub(crate) source: DaySource,
-    pub(crate) plant: Plant<DefaultBooks>,
+    pub(crate) plant: Plant<Books<L, S>>,
     pub(crate) report: DayReport,
 }
 
-/// Live orders that books make room for at the start. A full day peaks at two million; the store
-/// doubles, once, if it must.
-const ORDERS: usize = 1 << 20;
-
-impl Session {
-    /// Opens the day and runs it through the books, telling `observer`.
+impl<L: PriceLevels, S: OrderStore> Session<L, S> {
+    /// Opens the day and runs it through `books`, telling `observer`.
     pub(crate) fn run(
         input: &InputArguments,
-        observer: &mut impl Observer<DefaultBooks>,
+        books: Books<L, S>,
+        observer: &mut impl Observer<Books<L, S>>,
     ) -> anyhow::Result<Self> {
         let mut source = input.open()?;
-        let mut plant = Plant::new(DefaultBooks::with_capacity(ORDERS));
+        let mut plant = Plant::new(books);
         let progress = Progress::of(&source);
         let report = plant.run(&mut source, observer, |source| progress.update(source))?;
         Ok(Self { source, plant, report })

@@ -7,6 +7,7 @@ mod input;
 mod output;
 mod rows;
 mod status;
+mod structures;
 mod symbols;
 
 use std::process::ExitCode;
@@ -20,7 +21,8 @@ use crate::{
 
 fn main() -> ExitCode {
     // A process that `nanotape lab` started to measure in.
-    if let Some(code) = commands::lab::suite().role() {
+    let role = commands::lab::suite().role();
+    if let Some(code) = role.or_else(nanotape_bench::day_file::role) {
         return code;
     }
     let arguments = Arguments::parse();

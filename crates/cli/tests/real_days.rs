@@ -4,9 +4,9 @@ mod support;
 
 use std::{collections::HashMap, fs::File};
 
-use support::{nanotape, real_data};
+use support::{every_choice_of_structures, nanotape, real_data};
 
-/// Every one of the publisher's 10,000 book states, 10 levels a side, equals ours.
+/// Every one of the publisher's 10,000 book states, 10 levels a side, equals ours, in every structure.
 #[test]
 fn depth_equals_the_published_book_after_every_event() {
     let (Some(day), Some(expected)) = (
@@ -15,18 +15,29 @@ fn depth_equals_the_published_book_after_every_event() {
     ) else {
         return;
     };
-    let ran = nanotape(["depth", &day, "--symbol", "AAPL", "--levels", "10", "--format", "csv"]);
-    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
-    let rows: HashMap<&str, &str> =
-        ran.stdout.lines().skip(1).filter_map(|row| row.split_once(',')).collect();
-    assert_eq!(rows.len(), 10_056, "A 7521, F 109, E 729, C 17, X 5, D 1238, U 437");
-
     let expected = zstd::decode_all(File::open(expected).unwrap()).unwrap();
-    let mut compared = 0;
-    for line in String::from_utf8(expected).unwrap().lines() {
+    let expected = published_rows(&String::from_utf8(expected).unwrap());
+    assert_eq!(expected.len(), 10_000);
+    for structures in every_choice_of_structures() {
+        let depth = ["depth", &day, "--symbol", "AAPL", "--levels", "10", "--format", "csv"];
+        let ran = nanotape(depth.into_iter().chain(structures.iter().copied()));
+        assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{structures:?}");
+        let rows: HashMap<&str, &str> =
+            ran.stdout.lines().skip(1).filter_map(|row| row.split_once(',')).collect();
+        assert_eq!(rows.len(), 10_056, "A 7521, F 109, E 729, C 17, X 5, D 1238, U 437");
+        for (message, expected) in &expected {
+            assert_eq!(rows[message.as_str()], expected, "after message {message}, {structures:?}");
+        }
+        println!("{} published rows equal ours, {structures:?}", expected.len());
+    }
+}
+
+/// The number of the message, and what our row has behind it.
+fn published_rows(published: &str) -> Vec<(String, String)> {
+    let row = |line: &str| {
         let mut fields = line.split(',');
-        let (Some(_row), Some(message)) = (fields.next(), fields.next()) else { continue };
-        let Ok(_) = message.parse::<u64>() else { continue };
+        let (_row, message) = (fields.next()?, fields.next()?);
+        message.parse::<u64>().ok()?;
         let expected: Vec<String> = fields
             .enumerate()
             .map(|(column, field)| match (column, field) {
@@ -37,10 +48,9 @@ fn depth_equals_the_published_book_after_every_event() {
                 (_, size) => size.to_owned(),
             })
             .collect();
-        assert_eq!(rows[message], expected.join(","), "after message {message}");
-        compared += 1;
-    }
-    assert_eq!(compared, 10_000);
+        Some((message.to_owned(), expected.join(",")))
+    };
+    published.lines().filter_map(row).collect()
 }
 
 fn with_four_places(price: &str) -> String {

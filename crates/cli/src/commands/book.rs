@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use clap::Args;
-use nanotape_book::DefaultBooks;
+use nanotape_book::{Books, DefaultBooks, LevelStructure, OrderStore, OrderStructure, PriceLevels};
 use nanotape_feed::Position;
 use nanotape_plant::{Applied, Observer, Plant};
 use nanotape_types::{NanosSinceMidnight, Side, StockLocate, Symbol};
@@ -14,6 +14,7 @@ use crate::{
     output::OutputArguments,
     rows::{Column, Rows},
     status::Status,
+    structures::{self, Levels, LevelsParser},
     symbols::SymbolFilter,
 };
 
@@ -23,6 +24,7 @@ Examples:
   nanotape book day.gz --symbol AAPL --at 09:45:00.123456789 --levels 5
   nanotape book day.gz --symbol AAPL --at 15:59:59 --orders -o orders.csv
   nanotape book day.gz --symbol AAPL              (as the file leaves it)
+  nanotape book day.gz --symbol AAPL --levels 5 --levels sorted-map --order-structure hash-map
 
 The state after all messages with a timestamp not later than --at; reading stops at the first later
 one. Bids first, best first, then asks, best first. --orders lists the orders of each level in queue
@@ -33,37 +35,69 @@ pub(crate) struct BookArguments {
     input: InputArguments,
 
     /// The stock
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", alias = "symbols")]
     symbol: Symbol,
 
     /// The moment: HH:MM, HH:MM:SS or HH:MM:SS.nnnnnnnnn, exchange-local [default: the end]
     #[arg(long, value_name = "TIME")]
     at: Option<NanosSinceMidnight>,
 
-    /// Levels on each side [default: all]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    levels: Option<u32>,
+    /// A number: levels shown on each side [default: all]. A name: the structure that levels are kept
+    /// in. One of each may be given
+    #[arg(long, value_name = "N|NAME", value_parser = LevelsParser::up_to(u32::MAX))]
+    levels: Vec<Levels>,
 
     /// List the orders of each level
     #[arg(long)]
     orders: bool,
+
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_parser = structures::level_structure(),
+        help = structures::level_help(),
+        help_heading = structures::HEADING
+    )]
+    level_structure: Option<LevelStructure>,
+
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_parser = structures::order_structure(),
+        help = structures::order_help(),
+        help_heading = structures::HEADING
+    )]
+    order_structure: Option<OrderStructure>,
 
     #[command(flatten)]
     output: OutputArguments,
 }
 
 pub(crate) fn run(arguments: &BookArguments) -> anyhow::Result<Status> {
+    let (levels, structure) =
+        structures::shown_and_kept(&arguments.levels, arguments.level_structure)?;
+    let levels = levels.map_or(usize::MAX, |levels| levels as usize);
+    match structures::chosen(structure, arguments.order_structure, arguments.input.orders()) {
+        None => run_with(arguments, levels, DefaultBooks::with_capacity(arguments.input.orders())),
+        Some(books) => run_with(arguments, levels, books),
+    }
+}
+
+fn run_with<L: PriceLevels, S: OrderStore>(
+    arguments: &BookArguments,
+    levels: usize,
+    books: Books<L, S>,
+) -> anyhow::Result<Status> {
     let format = arguments.output.row_format()?;
     let output = arguments.output.open()?;
     let mut until = Until(arguments.at.unwrap_or(NanosSinceMidnight::MAX));
-    let session = Session::run(&arguments.input, &mut until)?;
+    let session = Session::run(&arguments.input, books, &mut until)?;
     let status = session.conclude();
     session.require_symbols(&SymbolFilter::new(&[arguments.symbol]))?;
     let plant = &session.plant;
     let Some(locate) = plant.directory().locate(arguments.symbol) else { return Ok(status) };
     let columns = if arguments.orders { order_columns() } else { level_columns() };
     let mut rows = Rows::new(output, format, columns);
-    let levels = arguments.levels.map_or(usize::MAX, |levels| levels as usize);
     for side in Side::BOTH {
         if arguments.orders {
             write_orders(&mut rows, plant.books(), locate, side, levels)?;
@@ -79,7 +113,7 @@ pub(crate) fn run(arguments: &BookArguments) -> anyhow::Result<Status> {
 /// Ends the run before the first message that is later.
 struct Until(NanosSinceMidnight);
 
-impl Observer<DefaultBooks> for Until {
+impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Until {
     #[inline]
     fn admit(&mut self, message: &Message<'_>) -> ControlFlow<()> {
         match message.timestamp() {
@@ -91,7 +125,7 @@ impl Observer<DefaultBooks> for Until {
     #[inline]
     fn after(
         &mut self,
-        _: &Plant<DefaultBooks>,
+        _: &Plant<Books<L, S>>,
         _: Position,
         _: &Message<'_>,
         _: Applied,
@@ -109,9 +143,9 @@ fn level_columns() -> Vec<Column> {
     ]
 }
 
-fn write_levels(
+fn write_levels<L: PriceLevels, S: OrderStore>(
     rows: &mut Rows,
-    books: &DefaultBooks,
+    books: &Books<L, S>,
     locate: StockLocate,
     side: Side,
     levels: usize,
@@ -137,9 +171,9 @@ fn order_columns() -> Vec<Column> {
     ]
 }
 
-fn write_orders(
+fn write_orders<L: PriceLevels, S: OrderStore>(
     rows: &mut Rows,
-    books: &DefaultBooks,
+    books: &Books<L, S>,
     locate: StockLocate,
     side: Side,
     levels: usize,

@@ -1,6 +1,7 @@
 //! `nanotape check`: validate a day against the rules of the specification.
 
 use clap::Args;
+use nanotape_book::{Books, DefaultBooks, OrderStore, PriceLevels};
 use nanotape_plant::{Rule, Validator};
 
 use crate::{
@@ -8,6 +9,7 @@ use crate::{
     output::{Format, OutputArguments},
     rows::{Column, Rows},
     status::Status,
+    structures::StructureArguments,
 };
 
 #[derive(Args, Debug)]
@@ -26,13 +28,26 @@ pub(crate) struct CheckArguments {
 
     #[command(flatten)]
     output: OutputArguments,
+
+    #[command(flatten)]
+    structures: StructureArguments,
 }
 
 pub(crate) fn run(arguments: &CheckArguments) -> anyhow::Result<Status> {
+    match arguments.structures.chosen(arguments.input.orders()) {
+        None => run_with(arguments, DefaultBooks::with_capacity(arguments.input.orders())),
+        Some(books) => run_with(arguments, books),
+    }
+}
+
+fn run_with<L: PriceLevels, S: OrderStore>(
+    arguments: &CheckArguments,
+    books: Books<L, S>,
+) -> anyhow::Result<Status> {
     let format = arguments.output.format_or(Format::Text)?;
     let output = arguments.output.open()?;
     let mut validator = Validator::default();
-    let session = Session::run(&arguments.input, &mut validator)?;
+    let session = Session::run(&arguments.input, books, &mut validator)?;
     validator.finish(&session.plant, &session.report);
     let columns = vec![
         Column::number("rule", 4),

@@ -7,7 +7,7 @@ use std::{
 };
 
 use clap::Args;
-use nanotape_book::{DefaultBooks, OrderStore as _};
+use nanotape_book::{Books, DefaultBooks, OrderStore, PriceLevels};
 use nanotape_clock::{Clock, Stamp};
 use nanotape_feed::{DaySource, Position};
 use nanotape_plant::{Applied, DayReport, Observer, Plant};
@@ -22,6 +22,7 @@ use crate::{
     output::{Format, Output, OutputArguments},
     rows::{Column, Rows},
     status::{BadData, Status},
+    structures::StructureArguments,
     symbols::symbol_or_locate,
 };
 
@@ -41,6 +42,9 @@ pub(crate) struct DemoArguments {
 
     #[command(flatten)]
     output: OutputArguments,
+
+    #[command(flatten)]
+    structures: StructureArguments,
 }
 
 /// A synthetic day has at most about one live order for so many of its messages.
@@ -54,10 +58,31 @@ pub(crate) fn run(arguments: &DemoArguments) -> anyhow::Result<Status> {
     let output = arguments.output.open()?;
     let clock = Clock::calibrate();
     let (day, making_nanos) = timed(&clock, || make_day(arguments.market));
-    let day = Arc::new(day?);
+    let made = Made { format, output, clock, day: Arc::new(day?), making_nanos };
 
     let orders = arguments.market.config().messages / MESSAGES_PER_LIVE_ORDER;
-    let mut plant = Plant::new(DefaultBooks::with_capacity(usize::try_from(orders)?));
+    let orders = usize::try_from(orders)?;
+    match arguments.structures.chosen(orders) {
+        None => demonstrate(made, DefaultBooks::with_capacity(orders)),
+        Some(books) => demonstrate(made, books),
+    }
+}
+
+/// A day, and where to say how it went.
+struct Made {
+    format: Format,
+    output: Output,
+    clock: Clock,
+    day: Arc<Vec<u8>>,
+    making_nanos: u64,
+}
+
+fn demonstrate<L: PriceLevels, S: OrderStore>(
+    made: Made,
+    books: Books<L, S>,
+) -> anyhow::Result<Status> {
+    let Made { format, output, clock, day, making_nanos } = made;
+    let mut plant = Plant::new(books);
     let mut tally = Tally::default();
     let mut source = DaySource::memory("the synthetic day", Arc::clone(&day));
     let (report, running_nanos) = timed(&clock, || plant.run(&mut source, &mut tally, |_| ()));
@@ -108,7 +133,7 @@ fn timed<T>(clock: &Clock, work: impl FnOnce() -> T) -> (T, u64) {
     (result, clock.nanos_between(began, clock.stamp()))
 }
 
-fn left_in_books(plant: &Plant<DefaultBooks>) -> usize {
+fn left_in_books<L: PriceLevels, S: OrderStore>(plant: &Plant<Books<L, S>>) -> usize {
     let locates = (0..=u16::MAX).map(StockLocate::new);
     locates.filter(|&locate| !plant.books().book(locate).is_empty()).count()
 }
@@ -132,11 +157,11 @@ impl Default for Tally {
     }
 }
 
-impl Observer<DefaultBooks> for Tally {
+impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Tally {
     #[inline]
     fn after(
         &mut self,
-        plant: &Plant<DefaultBooks>,
+        plant: &Plant<Books<L, S>>,
         _: Position,
         message: &Message<'_>,
         applied: Applied,
@@ -160,11 +185,11 @@ struct Latency {
     nanos: Histogram,
 }
 
-impl Observer<DefaultBooks> for Latency {
+impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Latency {
     #[inline]
     fn after(
         &mut self,
-        _: &Plant<DefaultBooks>,
+        _: &Plant<Books<L, S>>,
         _: Position,
         _: &Message<'_>,
         _: Applied,
@@ -204,7 +229,11 @@ impl Demonstration {
         self.tally.by_stock.iter().map(|stock| stock.inside_changes).sum()
     }
 
-    fn write_text(&self, mut out: Output, plant: &Plant<DefaultBooks>) -> io::Result<()> {
+    fn write_text<L: PriceLevels, S: OrderStore>(
+        &self,
+        mut out: Output,
+        plant: &Plant<Books<L, S>>,
+    ) -> io::Result<()> {
         let seconds = |nanos: u64| nanos as f64 / 1e9;
         writeln!(out, "A synthetic Nasdaq ITCH 5.0 day, made in memory")?;
         writeln!(
@@ -251,7 +280,11 @@ impl Demonstration {
         out.finish()
     }
 
-    fn write_busiest(&self, out: &mut impl Write, plant: &Plant<DefaultBooks>) -> io::Result<()> {
+    fn write_busiest<L: PriceLevels, S: OrderStore>(
+        &self,
+        out: &mut impl Write,
+        plant: &Plant<Books<L, S>>,
+    ) -> io::Result<()> {
         let mut stocks: Vec<_> = plant.directory().iter().collect();
         let tally = |locate: StockLocate| self.tally.by_stock[locate.index()];
         stocks.sort_by_key(|&(locate, _)| std::cmp::Reverse(tally(locate).messages));
@@ -322,7 +355,7 @@ Where to go next
   nanotape --help                       everything else; all commands read real Nasdaq day files";
 
 /// `1234567` as `1,234,567`.
-fn grouped(number: u64) -> String {
+pub(super) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() * 4 / 3);
     for (index, digit) in digits.chars().enumerate() {

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use clap::Args;
-use nanotape_book::DefaultBooks;
+use nanotape_book::{Books, DefaultBooks, LevelStructure, OrderStore, OrderStructure, PriceLevels};
 use nanotape_feed::Position;
 use nanotape_plant::{Applied, Observer, Plant};
 use nanotape_types::{Side, Symbol};
@@ -14,6 +14,7 @@ use crate::{
     output::OutputArguments,
     rows::{Column, Rows},
     status::Status,
+    structures::{self, Levels, LevelsParser},
     symbols::SymbolFilter,
 };
 
@@ -22,6 +23,7 @@ use crate::{
 Examples:
   nanotape depth day.gz --symbol AAPL --levels 10 -o aapl.csv
   nanotape depth day.gz --symbol AAPL --levels 1 --format json
+  nanotape depth day.gz --symbol AAPL --levels 5 --levels sorted-map
 
 One row for each message that belongs to the stock's book (types A F E C X D U), whether or not the
 levels shown differ. message is the message's number in the file, from 1, counting every message.
@@ -32,20 +34,56 @@ pub(crate) struct DepthArguments {
     input: InputArguments,
 
     /// The stock
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", alias = "symbols")]
     symbol: Symbol,
 
-    /// Levels on each side
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=1000))]
-    levels: u16,
+    /// A number: levels shown on each side [default: 10]. A name: the structure that levels are kept
+    /// in. One of each may be given
+    #[arg(long, value_name = "N|NAME", value_parser = LevelsParser::up_to(1_000))]
+    levels: Vec<Levels>,
+
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_parser = structures::level_structure(),
+        help = structures::level_help(),
+        help_heading = structures::HEADING
+    )]
+    level_structure: Option<LevelStructure>,
+
+    #[arg(
+        long,
+        visible_alias = "order-structure",
+        value_name = "NAME",
+        value_parser = structures::order_structure(),
+        help = structures::order_help(),
+        help_heading = structures::HEADING
+    )]
+    orders: Option<OrderStructure>,
 
     #[command(flatten)]
     output: OutputArguments,
 }
 
+/// Levels shown on each side unless told otherwise.
+const SHOWN: u32 = 10;
+
 pub(crate) fn run(arguments: &DepthArguments) -> anyhow::Result<Status> {
+    let (levels, structure) =
+        structures::shown_and_kept(&arguments.levels, arguments.level_structure)?;
+    let levels = levels.unwrap_or(SHOWN) as usize;
+    match structures::chosen(structure, arguments.orders, arguments.input.orders()) {
+        None => run_with(arguments, levels, DefaultBooks::with_capacity(arguments.input.orders())),
+        Some(books) => run_with(arguments, levels, books),
+    }
+}
+
+fn run_with<L: PriceLevels, S: OrderStore>(
+    arguments: &DepthArguments,
+    levels: usize,
+    books: Books<L, S>,
+) -> anyhow::Result<Status> {
     let format = arguments.output.row_format()?;
-    let levels = usize::from(arguments.levels);
     let mut columns = vec![Column::number("message", 9), Column::number("ts_ns", 14)];
     for level in 1..=levels {
         for side in ["ask", "bid"] {
@@ -56,7 +94,7 @@ pub(crate) fn run(arguments: &DepthArguments) -> anyhow::Result<Status> {
     let rows = Rows::new(arguments.output.open()?, format, columns);
     let filter = SymbolFilter::new(&[arguments.symbol]);
     let mut depth = Depth { rows, filter, levels };
-    let session = Session::run(&arguments.input, &mut depth)?;
+    let session = Session::run(&arguments.input, books, &mut depth)?;
     depth.rows.finish()?;
     let status = session.conclude();
     if let Some(locate) = session.plant.directory().locate(arguments.symbol) {
@@ -72,11 +110,11 @@ struct Depth {
     levels: usize,
 }
 
-impl Observer<DefaultBooks> for Depth {
+impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Depth {
     #[inline]
     fn after(
         &mut self,
-        plant: &Plant<DefaultBooks>,
+        plant: &Plant<Books<L, S>>,
         position: Position,
         message: &Message<'_>,
         applied: Applied,

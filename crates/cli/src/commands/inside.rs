@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use clap::Args;
-use nanotape_book::{DefaultBooks, Inside, Quote};
+use nanotape_book::{Books, DefaultBooks, Inside, OrderStore, PriceLevels, Quote};
 use nanotape_feed::Position;
 use nanotape_plant::{Applied, Observer, Plant};
 use nanotape_types::{Side, Symbol};
@@ -14,6 +14,7 @@ use crate::{
     output::OutputArguments,
     rows::{Column, Rows},
     status::Status,
+    structures::StructureArguments,
     symbols::{SymbolFilter, symbol_or_locate},
 };
 
@@ -23,6 +24,7 @@ Examples:
   nanotape inside day.gz --symbols AAPL,MSFT
   nanotape inside day.gz -o inside.csv.zst
   zcat day.gz | nanotape inside - --format json | head
+  nanotape inside day.gz -o inside.csv --levels tick-indexed --orders hash-map
 
 A row is written when the price or the size of the best bid or best offer is another than before the
 message; the inside is looked at once, after the whole message, so a replace is one change at most.
@@ -38,9 +40,22 @@ pub(crate) struct InsideArguments {
 
     #[command(flatten)]
     output: OutputArguments,
+
+    #[command(flatten)]
+    structures: StructureArguments,
 }
 
 pub(crate) fn run(arguments: &InsideArguments) -> anyhow::Result<Status> {
+    match arguments.structures.chosen(arguments.input.orders()) {
+        None => run_with(arguments, DefaultBooks::with_capacity(arguments.input.orders())),
+        Some(books) => run_with(arguments, books),
+    }
+}
+
+fn run_with<L: PriceLevels, S: OrderStore>(
+    arguments: &InsideArguments,
+    books: Books<L, S>,
+) -> anyhow::Result<Status> {
     let format = arguments.output.row_format()?;
     let columns = vec![
         Column::number("ts_ns", 14),
@@ -53,7 +68,7 @@ pub(crate) fn run(arguments: &InsideArguments) -> anyhow::Result<Status> {
     let rows = Rows::new(arguments.output.open()?, format, columns);
     let filter = SymbolFilter::new(&arguments.symbols);
     let mut insides = Insides { rows, filter };
-    let session = Session::run(&arguments.input, &mut insides)?;
+    let session = Session::run(&arguments.input, books, &mut insides)?;
     insides.rows.finish()?;
     let status = session.conclude();
     session.warn_of_taint();
@@ -66,11 +81,11 @@ struct Insides {
     filter: SymbolFilter,
 }
 
-impl Observer<DefaultBooks> for Insides {
+impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Insides {
     #[inline]
     fn after(
         &mut self,
-        plant: &Plant<DefaultBooks>,
+        plant: &Plant<Books<L, S>>,
         _position: Position,
         message: &Message<'_>,
         applied: Applied,

@@ -1,6 +1,7 @@
 //! `nanotape lab`: measuring, and whether a measurement can be believed.
 
 mod bench;
+mod bench_book;
 mod clock;
 mod compare;
 mod count;

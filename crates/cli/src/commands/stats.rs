@@ -1,7 +1,7 @@
 //! `nanotape stats`: rates, volumes, event depth and processing time, per stock and in all.
 
 use clap::Args;
-use nanotape_book::{Anomaly, AnomalyCounts};
+use nanotape_book::{Anomaly, AnomalyCounts, Books, DefaultBooks, OrderStore, PriceLevels};
 use nanotape_clock::Clock;
 use nanotape_plant::{DayStatistics, StockStatistics};
 use nanotape_trace::Histogram;
@@ -12,6 +12,7 @@ use crate::{
     output::{Format, OutputArguments},
     rows::{Column, Rows},
     status::Status,
+    structures::StructureArguments,
     symbols::{SymbolFilter, symbol_or_locate},
 };
 
@@ -43,16 +44,29 @@ pub(crate) struct StatsArguments {
 
     #[command(flatten)]
     output: OutputArguments,
+
+    #[command(flatten)]
+    structures: StructureArguments,
 }
 
 /// Stocks that the text format shows unless told otherwise.
 const TOP_IN_TEXT: usize = 20;
 
 pub(crate) fn run(arguments: &StatsArguments) -> anyhow::Result<Status> {
+    match arguments.structures.chosen(arguments.input.orders()) {
+        None => run_with(arguments, DefaultBooks::with_capacity(arguments.input.orders())),
+        Some(books) => run_with(arguments, books),
+    }
+}
+
+fn run_with<L: PriceLevels, S: OrderStore>(
+    arguments: &StatsArguments,
+    books: Books<L, S>,
+) -> anyhow::Result<Status> {
     let format = arguments.output.format_or(Format::Text)?;
     let mut output = arguments.output.open()?;
     let mut statistics = DayStatistics::new(Clock::calibrate());
-    let session = Session::run(&arguments.input, &mut statistics)?;
+    let session = Session::run(&arguments.input, books, &mut statistics)?;
     statistics.finish();
 
     let mut filter = SymbolFilter::new(&arguments.symbols);

@@ -9,6 +9,8 @@ use std::{
     process::{Command, Stdio},
 };
 
+use nanotape_book::{LevelStructure, OrderStructure};
+
 /// What a run of the program left behind.
 #[derive(Debug)]
 pub struct Ran {
@@ -78,6 +80,15 @@ impl Drop for Folder {
         // A leftover in the temporary folder fails no test.
         let _ = fs::remove_dir_all(&self.0);
     }
+}
+
+/// The options that choose structures, as every command knows them: none, each structure of levels,
+/// each of orders, and one of both.
+pub fn every_choice_of_structures() -> Vec<Vec<&'static str>> {
+    let levels = LevelStructure::NAMES.iter().map(|name| vec!["--levels", name]);
+    let orders = OrderStructure::NAMES.iter().map(|name| vec!["--order-structure", name]);
+    let both = vec!["--level-structure", "tick-indexed", "--order-structure", "hash-map"];
+    [vec![]].into_iter().chain(levels).chain(orders).chain([both]).collect()
 }
 
 /// A file of real market data beside the repository, or `None` with a loud word.

@@ -1,36 +1,52 @@
 //! `nanotape lab bench`: what an operation costs, and how single runs are distributed.
 
-use clap::Args;
+use clap::{Args, Subcommand};
 use nanotape_lab::{
     BenchArguments, BenchError, Placement, measure,
     record::{Circumstances, append},
     text,
 };
 
-use super::output::{Columns, LabFormat, LabOutputArguments};
+use super::{
+    bench_book::{self, BookCommand},
+    output::{Columns, LabFormat, LabOutputArguments},
+};
 use crate::status::{BadData, Status};
 
 #[derive(Args, Debug)]
-#[command(after_help = "\
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "\
 Examples:
   nanotape lab bench                          all benchmarks of the hot path
   nanotape lab bench book/hot --epochs 2000   one of them, longer
   nanotape lab bench -o hot.html              distributions, drawn
   nanotape lab bench book/one --rate 1000000  a message every microsecond; lateness counts
   nanotape lab bench decode --instructions    with instructions counted by valgrind
-  nanotape lab bench book --perf stat         with what the perf program counts
+  nanotape lab bench book/ --perf stat        with what the perf program counts
+  nanotape lab bench book day.itch50          every structure of the books on a day file
   nanotape lab bench --record                 kept for `nanotape lab trend`
 
 Two numbers for each benchmark. The cost of an operation is the median over epochs of about a
 millisecond, with its 95% interval; the distribution is that of single runs, one clock stamp in each.
 To find out whether something became slower, use `nanotape lab compare`: two runs of this command,
-one after the other, cannot tell.")]
+one after the other, cannot tell."
+)]
 pub(super) struct BenchCommand {
+    #[command(subcommand)]
+    whole_day: Option<WholeDay>,
+
     #[command(flatten)]
     bench: BenchArguments,
 
     #[command(flatten)]
     output: LabOutputArguments,
+}
+
+#[derive(Subcommand, Debug)]
+enum WholeDay {
+    /// Measure every structure of the books on a day file, beside the limits of this machine
+    Book(BookCommand),
 }
 
 const COLUMNS: Columns = &[
@@ -50,6 +66,9 @@ const COLUMNS: Columns = &[
 ];
 
 pub(super) fn run(command: &BenchCommand) -> anyhow::Result<Status> {
+    if let Some(WholeDay::Book(command)) = &command.whole_day {
+        return bench_book::run(command);
+    }
     let suite = nanotape_bench::hot();
     let names = command.bench.select(&suite)?;
     let mut output = command.output.open_or(LabFormat::Text, COLUMNS)?;

@@ -46,6 +46,8 @@ pub(super) struct LabOutput {
     output: Output,
     columns: Columns,
     records: Vec<Value>,
+    /// Whether JSON is one list, written in the end.
+    is_list: bool,
 }
 
 /// What stands in a row of CSV: the column's name, and where in the record its value is.
@@ -83,11 +85,18 @@ impl LabOutputArguments {
         };
         let output =
             OutputArguments { output: self.output.clone(), force: self.force, format: None };
-        Ok(LabOutput { format, output: output.open()?, columns, records: Vec::new() })
+        let (output, records) = (output.open()?, Vec::new());
+        Ok(LabOutput { format, output, columns, records, is_list: false })
     }
 }
 
 impl LabOutput {
+    /// Writes JSON as one list instead of line by line.
+    pub(super) fn in_one_list(mut self) -> Self {
+        self.is_list = true;
+        self
+    }
+
     /// Lines that are no result of their own.
     pub(super) fn heading(&mut self, text: &str) -> anyhow::Result<()> {
         if self.format == LabFormat::Text {
@@ -101,8 +110,8 @@ impl LabOutput {
     pub(super) fn result(&mut self, text: &str, record: Value) -> anyhow::Result<()> {
         match self.format {
             LabFormat::Text => self.output.write_all(text.as_bytes())?,
-            LabFormat::Json => writeln!(self.output, "{record}")?,
-            LabFormat::Csv | LabFormat::Html => {}
+            LabFormat::Json if !self.is_list => writeln!(self.output, "{record}")?,
+            LabFormat::Json | LabFormat::Csv | LabFormat::Html => {}
         }
         self.output.flush()?;
         self.records.push(record);
@@ -137,6 +146,9 @@ impl LabOutput {
                 }
                 rows.finish()?;
                 return Ok(self.records);
+            }
+            LabFormat::Json if self.is_list => {
+                writeln!(self.output, "{:#}", Value::from(self.records.clone()))?;
             }
             LabFormat::Text | LabFormat::Json => {}
         }

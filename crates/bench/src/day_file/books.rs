@@ -1,0 +1,116 @@
+//! A day through books of any structures: as fast as it goes, and message by message.
+
+use core::ops::ControlFlow;
+
+use nanotape_book::{Books, OrderStore, PriceLevels};
+use nanotape_clock::Clock;
+use nanotape_feed::{DaySource, Position};
+use nanotape_plant::{Applied, Observer, Plant};
+use nanotape_trace::Histogram;
+use nanotape_wire::itch50::Message;
+use serde_json::Value;
+
+use super::{
+    error::DayFileError,
+    job::Job,
+    one_by_one::{self, MessageLatency},
+    reading::{Answer, Reading},
+    survey::refuse_damage,
+    usage::{Memory, Stopwatch},
+    variants::open,
+};
+
+/// Blocks of the file, of some megabytes each, between two looks at the memory: a look takes as
+/// long as some hundred messages.
+const BLOCKS_PER_LOOK: u32 = 4;
+
+/// What is counted on the way: two increments a message.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Changes {
+    pub(super) messages: u64,
+    pub(super) inside_changes: u64,
+}
+
+impl<B> Observer<B> for Changes {
+    #[inline]
+    fn after(
+        &mut self,
+        _: &Plant<B>,
+        _: Position,
+        _: &Message<'_>,
+        applied: Applied,
+    ) -> ControlFlow<()> {
+        self.messages += 1;
+        self.inside_changes += u64::from(applied.inside_changed());
+        ControlFlow::Continue(())
+    }
+}
+
+/// The time and the memory that the whole file takes.
+pub(super) fn measure<L: PriceLevels, S: OrderStore>(job: &Job) -> Result<Value, DayFileError> {
+    let clock = Clock::calibrate();
+    let startup = Stopwatch::start(clock);
+    let mut plant = plant::<L, S>(job);
+    let (startup_nanos, _) = startup.stop();
+
+    let mut peak_anonymous_bytes = None;
+    let mut blocks = 0;
+    let mut look = |_: &DaySource| {
+        blocks += 1;
+        if blocks % BLOCKS_PER_LOOK == 0 {
+            peak_anonymous_bytes = peak_anonymous_bytes.max(Memory::now().anonymous);
+        }
+    };
+    let mut changes = Changes::default();
+    let mut source = open(job)?;
+    let watch = Stopwatch::start(clock);
+    for day in 1..=job.settings.repeat {
+        let report = plant.run(&mut source, &mut changes, &mut look)?;
+        refuse_damage(&job.settings.path, report)?;
+        if day < job.settings.repeat {
+            source = open(job)?;
+        }
+    }
+    let (wall_nanos, processor_nanos) = watch.stop();
+    let memory = Memory::now();
+    let reading = Reading {
+        startup_nanos,
+        wall_nanos,
+        processor_nanos,
+        accesses: None,
+        answer: answer(&plant, changes),
+        peak_memory_bytes: memory.peak,
+        peak_anonymous_bytes: peak_anonymous_bytes.max(memory.anonymous),
+    };
+    Ok(reading.to_json())
+}
+
+/// The time of single messages.
+pub(super) fn latency<L: PriceLevels, S: OrderStore>(job: &Job) -> Result<Value, DayFileError> {
+    let clock = Clock::calibrate();
+    let mut plant = plant::<L, S>(job);
+    let mut histogram = Histogram::fine();
+    let mut changes = Changes::default();
+    for _ in 0..job.settings.repeat {
+        one_by_one::run(&mut open(job)?, &mut plant, &clock, |_, nanos, applied| {
+            histogram.record(nanos);
+            changes.messages += 1;
+            changes.inside_changes += u64::from(applied.inside_changed());
+        })?;
+    }
+    Ok(MessageLatency::told(&histogram, &clock, answer(&plant, changes)))
+}
+
+/// Books with room for the orders of the day.
+pub(super) fn plant<L: PriceLevels, S: OrderStore>(job: &Job) -> Plant<Books<L, S>> {
+    Plant::new(Books::with_capacity(job.settings.orders))
+}
+
+fn answer<L: PriceLevels, S: OrderStore>(plant: &Plant<Books<L, S>>, changes: Changes) -> Answer {
+    Answer {
+        messages: Some(changes.messages),
+        inside_changes: Some(changes.inside_changes),
+        orders_left: Some(plant.books().orders().len() as u64),
+        anomalies: Some(plant.books().anomalies().total()),
+    }
+}

@@ -1,0 +1,200 @@
+//! What a day costs without books: the limits that no book can go below, through the same blocks of
+//! the same file.
+
+use core::{hint::black_box, ops::ControlFlow};
+
+use nanotape_clock::Clock;
+use nanotape_feed::{Damage, DayHandler, DaySource, Position, SourceError, book_event, read_day};
+use nanotape_shm::prefetch;
+use nanotape_wire::{
+    framing::binary_file::{End, Records},
+    itch50::Message,
+};
+use serde_json::Value;
+
+use super::{
+    error::DayFileError,
+    job::Job,
+    reading::{Answer, Reading},
+    usage::{Memory, Stopwatch},
+    variants::open,
+};
+use crate::decode::sum_of_event;
+
+/// How far ahead of the walk the file is loaded.
+const FILE_AHEAD_BYTES: usize = 1024;
+
+/// Something that is added up over a day, so that nothing it reads can be left unread.
+pub(super) trait Tally: Default {
+    /// Adds a whole day.
+    fn day(&mut self, source: &mut DaySource) -> Result<(), SourceError>;
+
+    /// The sum.
+    fn sum(&self) -> u64;
+
+    /// Messages so far, if they are told apart at all.
+    fn messages(&self) -> Option<u64>;
+}
+
+pub(super) fn measure<T: Tally>(job: &Job) -> Result<Value, DayFileError> {
+    let clock = Clock::calibrate();
+    let mut tally = T::default();
+    let watch = Stopwatch::start(clock);
+    for _ in 0..job.settings.repeat {
+        tally.day(&mut open(job)?)?;
+    }
+    black_box(tally.sum());
+    let (wall_nanos, processor_nanos) = watch.stop();
+    let memory = Memory::now();
+    let reading = Reading {
+        startup_nanos: 0,
+        wall_nanos,
+        processor_nanos,
+        accesses: None,
+        answer: Answer { messages: tally.messages(), ..Answer::default() },
+        peak_memory_bytes: memory.peak,
+        peak_anonymous_bytes: memory.anonymous,
+    };
+    Ok(reading.to_json())
+}
+
+/// All bytes, eight at a time: the file by itself.
+#[derive(Default)]
+pub(super) struct Bytes(u64);
+
+impl Tally for Bytes {
+    fn day(&mut self, source: &mut DaySource) -> Result<(), SourceError> {
+        let mut used_bytes = 0;
+        loop {
+            let block = source.next_block(used_bytes)?;
+            let mut words = block.bytes.chunks_exact(size_of::<u64>());
+            for word in words.by_ref() {
+                // Never anything else: the chunks are exact.
+                if let Ok(word) = word.try_into() {
+                    self.0 = self.0.wrapping_add(u64::from_le_bytes(word));
+                }
+            }
+            let rest = words.remainder().iter();
+            self.0 = rest.fold(self.0, |sum, &byte| sum.wrapping_add(byte.into()));
+            used_bytes = block.bytes.len();
+            if block.is_last {
+                return Ok(());
+            }
+        }
+    }
+
+    fn sum(&self) -> u64 {
+        self.0
+    }
+
+    fn messages(&self) -> Option<u64> {
+        None
+    }
+}
+
+/// The length in front of every message, each of which leads to the next.
+#[derive(Default)]
+pub(super) struct Framing {
+    sum: u64,
+    messages: u64,
+}
+
+impl Tally for Framing {
+    fn day(&mut self, source: &mut DaySource) -> Result<(), SourceError> {
+        for_each_record(source, |message| {
+            self.messages += 1;
+            self.sum += message.len() as u64;
+        })
+    }
+
+    fn sum(&self) -> u64 {
+        self.sum
+    }
+
+    fn messages(&self) -> Option<u64> {
+        Some(self.messages)
+    }
+}
+
+/// The type and the stock locate of every message besides.
+#[derive(Default)]
+pub(super) struct Touch {
+    sum: u64,
+    messages: u64,
+}
+
+impl Tally for Touch {
+    fn day(&mut self, source: &mut DaySource) -> Result<(), SourceError> {
+        for_each_record(source, |message| {
+            self.messages += 1;
+            if let Some(&[tag, high, low]) = message.first_chunk() {
+                self.sum += u64::from(tag) + u64::from(u16::from_be_bytes([high, low]));
+            }
+        })
+    }
+
+    fn sum(&self) -> u64 {
+        self.sum
+    }
+
+    fn messages(&self) -> Option<u64> {
+        Some(self.messages)
+    }
+}
+
+/// Every field that a book would be told.
+#[derive(Default)]
+pub(super) struct Decode {
+    sum: u64,
+    messages: u64,
+}
+
+impl DayHandler for Decode {
+    #[inline]
+    fn message(&mut self, _: Position, message: Message<'_>) -> ControlFlow<()> {
+        self.messages += 1;
+        if let Ok(Some(event)) = book_event(&message) {
+            self.sum = self.sum.wrapping_add(sum_of_event(event));
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn damage(&mut self, _: Damage) {}
+}
+
+impl Tally for Decode {
+    fn day(&mut self, source: &mut DaySource) -> Result<(), SourceError> {
+        // Damage was refused before anything was measured.
+        read_day(source, self, |_| ()).map(|_| ())
+    }
+
+    fn sum(&self) -> u64 {
+        self.sum
+    }
+
+    fn messages(&self) -> Option<u64> {
+        Some(self.messages)
+    }
+}
+
+/// The messages of a good day, one by one and nothing more.
+#[inline]
+pub(super) fn for_each_record(
+    source: &mut DaySource,
+    mut take: impl FnMut(&[u8]),
+) -> Result<(), SourceError> {
+    let mut used_bytes = 0;
+    loop {
+        let block = source.next_block(used_bytes)?;
+        let mut records = Records::new(block.bytes, block.offset);
+        records.by_ref().for_each(|record| {
+            // As the decoder does: without it the walk waits for the file, not for its own work.
+            prefetch(record.bytes, FILE_AHEAD_BYTES);
+            take(record.bytes);
+        });
+        used_bytes = block.bytes.len() - records.remaining().len();
+        if block.is_last || matches!(records.end(), Some(End::EndOfSession { .. })) {
+            return Ok(());
+        }
+    }
+}

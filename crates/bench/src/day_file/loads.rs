@@ -1,0 +1,114 @@
+//! What a load from memory costs by itself: one that waits for the one before, and several at once.
+//!
+//! A book that finds an order and its level for each message makes such loads; nothing that it does
+//! makes a single one of them faster, only more of them wait at the same time.
+//!
+//! Layout: lines of 64 bytes, each naming the next on one cycle through all of them in an order
+//! drawn by lot, so that nothing can be loaded ahead by guessing.
+
+use core::hint::black_box;
+
+use nanotape_clock::Clock;
+use nanotape_shm::Table;
+use serde_json::Value;
+
+use super::{
+    job::Job,
+    lot::Lot,
+    reading::{Answer, Reading},
+    usage::{Memory, Stopwatch},
+};
+
+/// Loads of one reading, all chains together: half a second where each waits for memory.
+const ACCESSES: usize = 1 << 21;
+
+/// What an order takes, about, in a table that is at most half full.
+const BYTES_PER_SLOT: usize = 32;
+
+const SEED: u64 = 1;
+
+/// A cache line that holds the number of the next.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Line(u32);
+
+const _: () = assert!(size_of::<Line>() == 64);
+
+/// The table: about as large as one of so many orders.
+pub fn table_bytes(orders: usize) -> usize {
+    (2 * orders).next_power_of_two() * BYTES_PER_SLOT
+}
+
+/// Follows so many chains at once.
+pub(super) fn measure<const CHAINS: usize>(job: &Job) -> Value {
+    let clock = Clock::calibrate();
+    let startup = Stopwatch::start(clock);
+    let (lines, starts) = cycle::<CHAINS>(table_bytes(job.settings.orders) / size_of::<Line>());
+    let (startup_nanos, _) = startup.stop();
+    let steps = ACCESSES / CHAINS;
+    let watch = Stopwatch::start(clock);
+    black_box(follow(&lines, starts, steps));
+    let (wall_nanos, processor_nanos) = watch.stop();
+    let memory = Memory::now();
+    let reading = Reading {
+        startup_nanos,
+        wall_nanos,
+        processor_nanos,
+        accesses: Some((steps * CHAINS) as u64),
+        answer: Answer::default(),
+        peak_memory_bytes: memory.peak,
+        peak_anonymous_bytes: memory.anonymous,
+    };
+    reading.to_json()
+}
+
+/// One cycle through all lines, and starts that are equally far apart on it.
+fn cycle<const CHAINS: usize>(count: usize) -> (Table<Line>, [u32; CHAINS]) {
+    let mut order: Vec<u32> = (0..count as u32).collect();
+    Lot(SEED).shuffle(&mut order);
+    let mut lines = Table::new(count, Line(0));
+    for (place, &line) in order.iter().enumerate() {
+        lines[line as usize] = Line(order[(place + 1) % count]);
+    }
+    (lines, core::array::from_fn(|chain| order[chain * count / CHAINS]))
+}
+
+#[inline(never)]
+fn follow<const CHAINS: usize>(
+    lines: &[Line],
+    mut places: [u32; CHAINS],
+    steps: usize,
+) -> [u32; CHAINS] {
+    for _ in 0..steps {
+        for place in &mut places {
+            *place = lines[*place as usize].0;
+        }
+    }
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chains_pass_every_line_once_and_meet_nowhere() {
+        let (lines, starts) = cycle::<4>(4_096);
+        let mut seen = vec![false; lines.len()];
+        for start in starts {
+            let mut place = [start];
+            for _ in 0..1_024 {
+                assert!(!core::mem::replace(&mut seen[place[0] as usize], true));
+                place = follow(&lines, place, 1);
+            }
+        }
+        assert!(seen.iter().all(|&seen| seen));
+    }
+
+    #[test]
+    fn the_table_grows_with_the_orders() {
+        assert_eq!(table_bytes(1 << 16), 4 << 20);
+        assert_eq!(table_bytes((1 << 20) + 1), 128 << 20);
+        assert_eq!(table_bytes(1 << 21), 128 << 20);
+    }
+}

@@ -1,0 +1,122 @@
+//! The file, read once before anything is measured: whether it can be, and how much there is of it.
+//!
+//! It also brings the file into memory, so that the first reading is not of the disk.
+
+use core::ops::ControlFlow;
+use std::{
+    fs::File,
+    io::Read as _,
+    path::{Path, PathBuf},
+};
+
+use nanotape_feed::{
+    Compression, Damage, DayEnd, DayHandler, DaySource, DaySummary, Position, SourceError, read_day,
+};
+use nanotape_plant::{DamageLog, DayReport};
+use nanotape_wire::itch50::Message;
+
+use super::{error::DayFileError, usage::available_memory_bytes};
+
+/// What is known of a day that can be measured.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Survey {
+    /// The file.
+    pub path: PathBuf,
+    /// Its bytes, as it is stored.
+    pub stored_bytes: u64,
+    /// The bytes of its messages and their lengths.
+    pub bytes: u64,
+    /// Its messages.
+    pub messages: u64,
+    /// How it is compressed.
+    pub compression: Compression,
+    /// What programs may take of the memory, if that is known.
+    pub available_memory_bytes: Option<u64>,
+}
+
+/// A synthetic day has at most about one live order for so many of its messages.
+const MESSAGES_PER_LIVE_ORDER: u64 = 20;
+
+/// Live orders to make room for. A full day of Nasdaq peaks at about two million, however long.
+const FEWEST_ORDERS: u64 = 1 << 16;
+const MOST_ORDERS: u64 = 1 << 21;
+
+impl Survey {
+    /// Reads the whole file. `progress` is called some times a second.
+    pub fn of(path: &Path, progress: impl FnMut(&DaySource)) -> Result<Self, DayFileError> {
+        // Before it is opened: opening a pipe waits for somebody to write.
+        if std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+            return Err(DayFileError::NotAFile { path: path.to_owned() });
+        }
+        let mut source = DaySource::open(path)?;
+        let system = |operation| {
+            let name = path.display().to_string();
+            move |source| DayFileError::Source(SourceError::System { operation, name, source })
+        };
+        let mut file = File::open(path).map_err(system("open"))?;
+        let stored_bytes = file.metadata().map_err(system("inspect"))?.len();
+        let mut first = Vec::new();
+        let first_bytes = Compression::MAGIC_BYTES as u64;
+        (&mut file).take(first_bytes).read_to_end(&mut first).map_err(system("read"))?;
+
+        let mut count = Count::default();
+        let summary = read_day(&mut source, &mut count, progress)?;
+        let summary = refuse_damage(path, DayReport { summary, damage: count.damage })?;
+        Ok(Self {
+            path: path.to_owned(),
+            stored_bytes,
+            bytes: summary.bytes,
+            messages: count.messages,
+            compression: Compression::of(&first),
+            available_memory_bytes: available_memory_bytes(),
+        })
+    }
+
+    /// Live orders to make room for, unless something else is asked for.
+    pub fn orders(&self) -> usize {
+        (self.messages / MESSAGES_PER_LIVE_ORDER).clamp(FEWEST_ORDERS, MOST_ORDERS) as usize
+    }
+
+    /// Whether the file stays in memory from one reading to the next, as far as that is known.
+    pub fn stays_in_memory(&self) -> bool {
+        self.available_memory_bytes.is_none_or(|available| self.stored_bytes < available)
+    }
+}
+
+/// How a good day went; an error that says what is wrong with one that is not.
+pub(super) fn refuse_damage(path: &Path, report: DayReport) -> Result<DaySummary, DayFileError> {
+    let bad = |reason: String| Err(DayFileError::Bad { path: path.to_owned(), reason });
+    let DayReport { summary, damage } = report;
+    if let Some(fault) = summary.fault {
+        return Err(fault.into());
+    }
+    if let Some(first) = damage.first().first() {
+        return match damage.total() {
+            1 => bad(first.to_string()),
+            total => bad(format!("{first}, and {} more damaged places", total - 1)),
+        };
+    }
+    match summary.end {
+        end @ DayEnd::Cut { .. } => bad(end.to_string()),
+        _ if summary.records == 0 => bad("there is no message in it".to_owned()),
+        _ => Ok(summary),
+    }
+}
+
+#[derive(Default)]
+struct Count {
+    messages: u64,
+    damage: DamageLog,
+}
+
+impl DayHandler for Count {
+    #[inline]
+    fn message(&mut self, _: Position, _: Message<'_>) -> ControlFlow<()> {
+        self.messages += 1;
+        ControlFlow::Continue(())
+    }
+
+    fn damage(&mut self, damage: Damage) {
+        self.damage.record(damage);
+    }
+}

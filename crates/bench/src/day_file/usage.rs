@@ -1,0 +1,87 @@
+//! What a process has used so far: its time on processors, and the memory it ever had.
+
+use nanotape_clock::{Clock, Stamp};
+use rustix::time::{ClockId, clock_gettime};
+
+/// Wall time and processor time since it was started.
+pub(super) struct Stopwatch {
+    clock: Clock,
+    wall: Stamp,
+    processor_nanos: u64,
+}
+
+impl Stopwatch {
+    pub(super) fn start(clock: Clock) -> Self {
+        let processor_nanos = processor_nanos();
+        Self { clock, wall: clock.stamp_start(), processor_nanos }
+    }
+
+    /// Wall time and processor time, in ns.
+    pub(super) fn stop(&self) -> (u64, u64) {
+        let wall = self.clock.nanos_between(self.wall, self.clock.stamp());
+        (wall, processor_nanos().saturating_sub(self.processor_nanos))
+    }
+}
+
+/// Of all threads of this process, in user mode and in the kernel.
+fn processor_nanos() -> u64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// What the kernel says of this process's memory, in bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Memory {
+    /// `VmHWM`: the most it ever had, files mapped into it included.
+    pub(super) peak: Option<u64>,
+    /// `RssAnon`, now: what is of no file, such as the heap.
+    pub(super) anonymous: Option<u64>,
+}
+
+impl Memory {
+    pub(super) fn now() -> Self {
+        std::fs::read_to_string("/proc/self/status").map_or(Self::default(), |text| Self::of(&text))
+    }
+
+    fn of(status: &str) -> Self {
+        Self { peak: kilobytes(status, "VmHWM:"), anonymous: kilobytes(status, "RssAnon:") }
+    }
+}
+
+/// Bytes that programs may take before the machine has to swap or to forget files.
+pub(super) fn available_memory_bytes() -> Option<u64> {
+    kilobytes(&std::fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:")
+}
+
+/// The number behind `name`, which the kernel gives in units of 1024 bytes.
+fn kilobytes(text: &str, name: &str) -> Option<u64> {
+    let value = text.lines().find_map(|line| line.strip_prefix(name))?;
+    let kilobytes: u64 = value.split_whitespace().next()?.parse().ok()?;
+    Some(kilobytes * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernel_is_read_in_its_own_units() {
+        let status = "Name:\tx\nVmHWM:\t    2048 kB\nRssAnon:\t     100 kB\n";
+        let memory = Memory { peak: Some(2048 * 1024), anonymous: Some(100 * 1024) };
+        assert_eq!(Memory::of(status), memory);
+        assert_eq!(Memory::of("Name: x\nVmHWM: many kB\n"), Memory::default());
+    }
+
+    #[test]
+    fn this_process_has_used_both() {
+        let watch = Stopwatch::start(Clock::monotonic());
+        let touched = vec![1u8; 32 << 20];
+        let memory = Memory::now();
+        if let (Some(peak), Some(anonymous)) = (memory.peak, memory.anonymous) {
+            assert!(anonymous > 32 << 20 && peak >= anonymous, "{memory:?}");
+        }
+        assert!(core::hint::black_box(touched).len() > 1);
+        let (wall, _) = watch.stop();
+        assert!(wall > 0);
+    }
+}
