@@ -20,12 +20,10 @@
 //! The order of arrival, which only a question for a queue position needs, is in a table of its own
 //! that an entry writes and the path never reads.
 
-use std::collections::{HashMap, hash_map::Entry};
-
 use nanotape_shm::{HugePages, Table};
 use nanotape_types::{OrderReferenceNumber, Price4, Shares, Side, StockLocate};
 
-use super::OrderStore;
+use super::{HashMapOrders, OrderStore};
 use crate::Order;
 
 /// Orders in buckets of one cache line. At the stated capacity one place in four is used; the table
@@ -39,9 +37,10 @@ pub struct BucketOrders {
     bucket_bits: u32,
     /// Upper bits that a reference must not have.
     unused_bits: u32,
+    /// Orders in the buckets.
     live: usize,
     /// Orders that the buckets cannot hold.
-    elsewhere: HashMap<OrderReferenceNumber, Order>,
+    elsewhere: HashMapOrders,
 }
 
 /// Orders in a bucket.
@@ -152,7 +151,7 @@ impl BucketOrders {
             bucket_bits,
             unused_bits,
             live: 0,
-            elsewhere: HashMap::new(),
+            elsewhere: HashMapOrders::default(),
         }
     }
 
@@ -250,7 +249,6 @@ impl BucketOrders {
             }
         }
         self.elsewhere.insert(reference, order);
-        self.live += 1;
     }
 
     /// After a removal from a full bucket: takes back an order that was displaced over it, so that
@@ -289,25 +287,13 @@ impl BucketOrders {
     #[cold]
     #[inline(never)]
     fn insert_elsewhere(&mut self, reference: OrderReferenceNumber, order: Order) -> bool {
-        let Entry::Vacant(vacant) = self.elsewhere.entry(reference) else { return false };
-        vacant.insert(order);
-        self.live += 1;
-        true
+        self.elsewhere.insert(reference, order)
     }
 
     #[cold]
     #[inline(never)]
     fn take_elsewhere(&mut self, reference: OrderReferenceNumber, shares: u32) -> Option<Order> {
-        let order = self.elsewhere.get_mut(&reference)?;
-        let before = *order;
-        match before.shares.get().saturating_sub(shares) {
-            0 => {
-                self.elsewhere.remove(&reference);
-                self.live -= 1;
-            }
-            left => order.shares = Shares::new(left),
-        }
-        Some(before)
+        self.elsewhere.take(reference, shares)
     }
 
     /// Doubles the table. The one place that allocates after construction, but for `elsewhere`.
@@ -339,7 +325,7 @@ impl OrderStore for BucketOrders {
         let home = self.home(reference.get());
         match self.find(home) {
             Ok(_) => return false,
-            Err(_) if !self.elsewhere.is_empty() && self.elsewhere.contains_key(&reference) => {
+            Err(_) if !self.elsewhere.is_empty() && self.elsewhere.get(reference).is_some() => {
                 return false;
             }
             Err(Some(place)) => self.put(home, 0, place, order),
@@ -382,7 +368,7 @@ impl OrderStore for BucketOrders {
             let arrival = self.arrivals[found.bucket][found.place];
             return Some(self.buckets[found.bucket].0[found.place].order(arrival));
         }
-        self.elsewhere.get(&reference).copied()
+        self.elsewhere.get(reference)
     }
 
     #[inline(always)]
@@ -394,7 +380,7 @@ impl OrderStore for BucketOrders {
     }
 
     fn len(&self) -> usize {
-        self.live
+        self.live + self.elsewhere.len()
     }
 
     fn iter(&self) -> impl Iterator<Item = (OrderReferenceNumber, Order)> + '_ {
@@ -405,6 +391,6 @@ impl OrderStore for BucketOrders {
                 (self.reference(number, place), place.order(arrival))
             })
         });
-        held.chain(self.elsewhere.iter().map(|(&reference, &order)| (reference, order)))
+        held.chain(self.elsewhere.iter())
     }
 }

@@ -21,12 +21,10 @@
 //! A table that is too small grows by a quarter and is copied: a stall of a tenth of a second on a
 //! full day. State the orders of the day at the start and it does not happen.
 
-use std::collections::{HashMap, hash_map::Entry};
-
 use nanotape_shm::{HugePages, Table};
 use nanotape_types::{OrderReferenceNumber, Price4, Shares, Side, StockLocate};
 
-use super::OrderStore;
+use super::{HashMapOrders, OrderStore};
 use crate::Order;
 
 /// Orders by reference in pages of 32.
@@ -44,8 +42,9 @@ pub struct PagedOrders {
     pages: Numbers,
     /// Taken already, and its lines being loaded: the page that will be opened next.
     next_page: usize,
+    /// Orders in the pages.
     live: usize,
-    elsewhere: HashMap<OrderReferenceNumber, Order>,
+    elsewhere: HashMapOrders,
 }
 
 /// References from here on are not indexed.
@@ -221,25 +220,13 @@ impl PagedOrders {
     #[cold]
     #[inline(never)]
     fn insert_elsewhere(&mut self, reference: OrderReferenceNumber, order: Order) -> bool {
-        let Entry::Vacant(vacant) = self.elsewhere.entry(reference) else { return false };
-        vacant.insert(order);
-        self.live += 1;
-        true
+        self.elsewhere.insert(reference, order)
     }
 
     #[cold]
     #[inline(never)]
     fn take_elsewhere(&mut self, reference: OrderReferenceNumber, shares: u32) -> Option<Order> {
-        let order = self.elsewhere.get_mut(&reference)?;
-        let before = *order;
-        match before.shares.get().saturating_sub(shares) {
-            0 => {
-                self.elsewhere.remove(&reference);
-                self.live -= 1;
-            }
-            left => order.shares = Shares::new(left),
-        }
-        Some(before)
+        self.elsewhere.take(reference, shares)
     }
 }
 
@@ -274,7 +261,7 @@ impl OrderStore for PagedOrders {
             next_page: page_numbers.take(),
             pages: page_numbers,
             live: 0,
-            elsewhere: HashMap::new(),
+            elsewhere: HashMapOrders::default(),
         }
     }
 
@@ -284,7 +271,7 @@ impl OrderStore for PagedOrders {
         if reference.get() >= LIMIT {
             return self.insert_elsewhere(reference, order);
         }
-        if !self.elsewhere.is_empty() && self.elsewhere.contains_key(&reference) {
+        if !self.elsewhere.is_empty() && self.elsewhere.get(reference).is_some() {
             return false;
         }
         let mut entry_index = self.entry_index(reference);
@@ -335,7 +322,7 @@ impl OrderStore for PagedOrders {
     fn get(&self, reference: OrderReferenceNumber) -> Option<Order> {
         let record = self.record(reference);
         if record.shares == 0 || reference.get() >= LIMIT {
-            return self.elsewhere.get(&reference).copied();
+            return self.elsewhere.get(reference);
         }
         Some(record.order())
     }
@@ -363,7 +350,7 @@ impl OrderStore for PagedOrders {
     }
 
     fn len(&self) -> usize {
-        self.live
+        self.live + self.elsewhere.len()
     }
 
     fn iter(&self) -> impl Iterator<Item = (OrderReferenceNumber, Order)> + '_ {
@@ -380,7 +367,6 @@ impl OrderStore for PagedOrders {
         });
         let indexed = references.map(|reference| (reference, self.record(reference)));
         let live = indexed.filter(|(_, record)| record.shares != 0);
-        live.map(|(reference, record)| (reference, record.order()))
-            .chain(self.elsewhere.iter().map(|(&reference, &order)| (reference, order)))
+        live.map(|(reference, record)| (reference, record.order())).chain(self.elsewhere.iter())
     }
 }
