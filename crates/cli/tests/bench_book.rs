@@ -46,7 +46,8 @@ fn every_variant_is_in_one_list_with_its_time_and_memory() {
         assert!(record["environment"]["cpus"].is_u64() && record["notes"].is_array());
         if record["kind"] == "memory" {
             assert!(positive("ns_per_access") && positive("table_bytes"), "{record}");
-            assert!(absent("ns_per_message") && absent("ratio_to_default"), "{record}");
+            assert_eq!(record["ns_per_message"], record["ns_per_access"], "{record}");
+            assert!(absent("ns_per_message_low") && absent("ratio_to_default"), "{record}");
             continue;
         }
         assert!(positive("ns_per_message") && positive("wall_ns_per_message"), "{record}");

@@ -259,7 +259,8 @@ impl Results {
                 "messages": self.survey.messages,
             },
             "orders": self.settings.orders,
-            "ns_per_message": message.map(|spread| spread.median),
+            // Of a load: what a message would take that made one load and nothing else.
+            "ns_per_message": time.map(|spread| spread.median),
             "ns_per_message_low": message.map(|spread| spread.lowest),
             "ns_per_message_high": message.map(|spread| spread.highest),
             "ns_by_round": measured.processor_ns_by_round(),
