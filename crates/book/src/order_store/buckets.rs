@@ -20,10 +20,10 @@
 //! The order of arrival, which only a question for a queue position needs, is in a table of its own
 //! that an entry writes and the path never reads.
 
-use nanotape_shm::{HugePages, Table};
+use nanotape_shm::Table;
 use nanotape_types::{OrderReferenceNumber, Price4, Shares, Side, StockLocate};
 
-use super::{HashMapOrders, OrderStore};
+use super::{HashMapOrders, OrderStore, home::MULTIPLIER};
 use crate::Order;
 
 /// Orders in buckets of one cache line. At the stated capacity one place in four is used; the table
@@ -60,9 +60,7 @@ const DISPLACEMENT_BITS: u32 = 3;
 const _: () = assert!(REMAINDER_BITS + DISPLACEMENT_BITS + OWNER_BITS == u64::BITS);
 const _: () = assert!(REACH == 1 << DISPLACEMENT_BITS);
 
-/// 2^64 divided by the golden ratio: successive references land far apart. It is odd, so that
-/// multiplying by it can be undone.
-const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
+/// Undoes multiplying by [`MULTIPLIER`], which is odd.
 const INVERSE: u64 = 0xf1de_83e1_9937_733d;
 
 const _: () = assert!(MULTIPLIER.wrapping_mul(INVERSE) == 1);
@@ -153,11 +151,6 @@ impl BucketOrders {
             live: 0,
             elsewhere: HashMapOrders::default(),
         }
-    }
-
-    /// Whether the table is in huge pages.
-    pub fn huge_pages(&self) -> HugePages {
-        self.buckets.huge_pages()
     }
 
     #[inline(always)]

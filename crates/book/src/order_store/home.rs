@@ -4,7 +4,7 @@
 //! can make look-ups slow, not wrong.
 
 /// 2^64 divided by the golden ratio: successive references land far apart.
-const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
+pub(super) const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// The upper bits of a product, as many as a table's size has: its size is a power of two.
 #[derive(Clone, Copy, Debug)]

@@ -21,10 +21,10 @@
 //! A table that is too small grows by a quarter and is copied: a stall of a tenth of a second on a
 //! full day. State the orders of the day at the start and it does not happen.
 
-use nanotape_shm::{HugePages, Table};
-use nanotape_types::{OrderReferenceNumber, Price4, Shares, Side, StockLocate};
+use nanotape_shm::Table;
+use nanotape_types::{OrderReferenceNumber, Side};
 
-use super::{HashMapOrders, OrderStore};
+use super::{HashMapOrders, OrderStore, packed_order::PackedOrder};
 use crate::Order;
 
 /// Orders by reference in pages of 32.
@@ -38,7 +38,7 @@ pub struct PagedOrders {
     /// What each chunk is used for.
     uses: Vec<ChunkUse>,
     /// [`PAGE_ORDERS`] for each page. Page 0 is nobody's: its records are never written.
-    records: Table<Record>,
+    records: Table<PackedOrder>,
     pages: Numbers,
     /// Taken already, and its lines being loaded: the page that will be opened next.
     next_page: usize,
@@ -66,21 +66,7 @@ const FREE_CHUNKS: usize = 1024;
 /// Live orders that justify one chunk more.
 const ORDERS_PER_CHUNK: usize = 8;
 
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-struct Record {
-    price: u32,
-    /// 0 where there is no order.
-    shares: u32,
-    arrival: u32,
-    stock_locate: u16,
-    side: Side,
-}
-
-const NO_ORDER: Record =
-    Record { price: 0, shares: 0, arrival: 0, stock_locate: 0, side: Side::Buy };
-
-const _: () = assert!(size_of::<[Record; PAGE_ORDERS]>() == 512);
+const _: () = assert!(size_of::<[PackedOrder; PAGE_ORDERS]>() == 512);
 
 /// The number of a page and, in the lowest bits, how many orders it holds.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -148,11 +134,6 @@ impl Numbers {
 }
 
 impl PagedOrders {
-    /// Whether the pages of orders are in huge pages of the kernel's.
-    pub fn huge_pages(&self) -> HugePages {
-        self.records.huge_pages()
-    }
-
     /// Where the entry for this reference is; meaningless from [`LIMIT`] on.
     #[inline(always)]
     fn entry_index(&self, reference: OrderReferenceNumber) -> usize {
@@ -166,7 +147,7 @@ impl PagedOrders {
     }
 
     #[inline(always)]
-    fn record(&self, reference: OrderReferenceNumber) -> Record {
+    fn record(&self, reference: OrderReferenceNumber) -> PackedOrder {
         let entry = self.entries[self.entry_index(reference)];
         self.records[Self::record_index(entry, reference)]
     }
@@ -194,7 +175,7 @@ impl PagedOrders {
         }
         let page = core::mem::replace(&mut self.next_page, self.pages.take());
         if (page + 1) * PAGE_ORDERS > self.records.len() {
-            self.records.grow(self.records.len() / 4 * 5, NO_ORDER);
+            self.records.grow(self.records.len() / 4 * 5, PackedOrder::NONE);
         }
         let next = self.next_page * PAGE_ORDERS;
         (next..next + PAGE_ORDERS).step_by(4).for_each(|record| self.records.prefetch(record));
@@ -230,19 +211,6 @@ impl PagedOrders {
     }
 }
 
-impl Record {
-    #[inline(always)]
-    fn order(self) -> Order {
-        Order {
-            stock_locate: StockLocate::new(self.stock_locate),
-            side: self.side,
-            price: Price4::new(self.price),
-            shares: Shares::new(self.shares),
-            arrival: self.arrival,
-        }
-    }
-}
-
 impl OrderStore for PagedOrders {
     fn with_capacity(orders: usize) -> Self {
         // A synthetic day of 50 million messages has, at its peak, a third as many pages as orders.
@@ -257,7 +225,7 @@ impl OrderStore for PagedOrders {
             entries: Table::new((chunks + 1) * CHUNK_ENTRIES, PageEntry::NONE),
             chunks: Numbers::with_capacity(chunks),
             uses: vec![ChunkUse::default(); chunks + 1],
-            records: Table::new((pages + 1) * PAGE_ORDERS, NO_ORDER),
+            records: Table::new((pages + 1) * PAGE_ORDERS, PackedOrder::NONE),
             next_page: page_numbers.take(),
             pages: page_numbers,
             live: 0,
@@ -267,7 +235,6 @@ impl OrderStore for PagedOrders {
 
     #[inline(always)]
     fn insert(&mut self, reference: OrderReferenceNumber, order: Order) -> bool {
-        debug_assert!(order.shares.get() > 0, "no order is told by its having no shares");
         if reference.get() >= LIMIT {
             return self.insert_elsewhere(reference, order);
         }
@@ -283,17 +250,11 @@ impl OrderStore for PagedOrders {
         }
         let entry = &mut self.entries[entry_index];
         let record = &mut self.records[Self::record_index(*entry, reference)];
-        if record.shares != 0 {
+        if !record.is_none() {
             return false;
         }
         entry.0 += 1;
-        *record = Record {
-            price: order.price.get(),
-            shares: order.shares.get(),
-            arrival: order.arrival,
-            stock_locate: order.stock_locate.get(),
-            side: order.side,
-        };
+        *record = PackedOrder::new(order);
         self.live += 1;
         true
     }
@@ -303,7 +264,7 @@ impl OrderStore for PagedOrders {
         let entry_index = self.entry_index(reference);
         let entry = &mut self.entries[entry_index];
         let record = &mut self.records[Self::record_index(*entry, reference)];
-        if record.shares == 0 || reference.get() >= LIMIT {
+        if record.is_none() || reference.get() >= LIMIT {
             return self.take_elsewhere(reference, shares);
         }
         let before = record.order();
@@ -321,7 +282,7 @@ impl OrderStore for PagedOrders {
 
     fn get(&self, reference: OrderReferenceNumber) -> Option<Order> {
         let record = self.record(reference);
-        if record.shares == 0 || reference.get() >= LIMIT {
+        if record.is_none() || reference.get() >= LIMIT {
             return self.elsewhere.get(reference);
         }
         Some(record.order())
@@ -366,7 +327,7 @@ impl OrderStore for PagedOrders {
             })
         });
         let indexed = references.map(|reference| (reference, self.record(reference)));
-        let live = indexed.filter(|(_, record)| record.shares != 0);
+        let live = indexed.filter(|(_, record)| !record.is_none());
         live.map(|(reference, record)| (reference, record.order())).chain(self.elsewhere.iter())
     }
 }

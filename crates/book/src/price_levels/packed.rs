@@ -19,7 +19,7 @@
 
 use std::collections::BTreeMap;
 
-use nanotape_shm::{HugePages, Table};
+use nanotape_shm::Table;
 
 use super::PriceLevels;
 use crate::{BookSide, Level, PriceKey};
@@ -199,10 +199,6 @@ impl PackedLevels {
     #[inline(never)]
     fn better_far(&self, header: Header, wanted: SearchKey) -> usize {
         let levels = header.levels as usize;
-        // Where halving will look, if it comes to that: at once instead of one after the other.
-        for eighth in 1..8 {
-            self.keys.prefetch(header.first() + levels * eighth / 8);
-        }
         let mut rest = &self.keys[header.first()..header.end()];
         while let Some((farther, nearest)) = rest.split_last_chunk()
             && levels - rest.len() < 4 * NEAR
@@ -271,11 +267,6 @@ impl PackedLevels {
 
 /// Blocks that fill up, and levels that do not fit them.
 impl PackedLevels {
-    /// Whether the tables are in huge pages.
-    pub fn huge_pages(&self) -> HugePages {
-        self.sizes.huge_pages()
-    }
-
     /// Opens a level where the block is full or the side has deep levels.
     #[cold]
     #[inline(never)]
