@@ -1,8 +1,8 @@
-//! Memory from the kernel: windows of files, and tables in huge pages.
+//! Memory from the kernel: windows of files, tables in huge pages, regions that processes share.
 //!
 //! Where: layer 0. It knows bytes, files and pages, and nothing of what is stored in them. It maps
-//! windows of files for FEED to read, and has the tables of BOOK; regions shared between processes
-//! come with the ring.
+//! windows of files for FEED to read, has the tables of BOOK, and the regions that RING, JOURNAL
+//! and LATEST are built on: files with a header, one owner at a time and any number of readers.
 //!
 //! ```no_run
 //! let file = nanotape_shm::MappableFile::open("12302019.NASDAQ_ITCH50".as_ref())?;
@@ -10,9 +10,52 @@
 //! println!("{} of {} bytes", window.bytes().len(), file.len());
 //! # Ok::<(), nanotape_shm::MapError>(())
 //! ```
+//!
+//! One process owns a region, and others read it:
+//!
+//! ```
+//! use nanotape_shm::{OwnedRegion, OwnerState, RegionOptions, RegionSpec, SharedRegion};
+//!
+//! let path = std::env::temp_dir().join(format!("nanotape-doc-{}", std::process::id()));
+//! let spec = RegionSpec { kind: *b"EXAMPLE ", layout: 1, parameters: [0; 4], words: 2 };
+//! let options = RegionOptions::default();
+//! let (owned, _) = OwnedRegion::create(&path, spec, &options, |words| words[0].store(7))?;
+//!
+//! let shared = SharedRegion::open(&path, *b"EXAMPLE ")?; // in any process
+//! owned.words()[1].store(8);
+//! assert_eq!((shared.words()[0].load(), shared.words()[1].load()), (7, 8));
+//! assert_eq!(shared.owner().state, OwnerState::Alive);
+//! owned.close();
+//! assert_eq!(shared.owner().state, OwnerState::Closed);
+//! nanotape_shm::remove(&path)?;
+//! # Ok::<(), nanotape_shm::RegionError>(())
+//! ```
 
+#[cfg(not(nanotape_loom))]
+mod bus_guard;
 mod file_window;
+#[cfg(feature = "kill-points")]
+pub mod kill_points;
+#[cfg(not(nanotape_loom))]
+mod owner_lock;
+mod region;
 mod table;
+mod word;
 
+#[cfg(not(nanotape_loom))]
+pub use bus_guard::{MOST_MAPPINGS, guard_against_truncation};
 pub use file_window::{FileWindow, MapError, MappableFile};
+pub use region::{
+    BYTE_ORDER_MARK, FIELDS, FORMAT_VERSION, HEADER_BYTES, Header, MAGIC, OwnedRegion, Owner,
+    OwnerState, PageLock, Refusal, RegionError, RegionPages, RegionSpec, Residency, SharedRegion,
+    Started,
+};
+#[cfg(not(nanotape_loom))]
+pub use region::{BouncedWord, Origin, RegionInfo, RegionOptions, Removed, inspect, named, remove};
 pub use table::{HugePages, Table, prefetch};
+pub use word::{
+    Edge, ReadWord, WORD_BYTES, Word, as_read_only, copy_into, copy_out, copy_out_many,
+    prefetch_for_writing,
+};
+#[cfg(nanotape_loom)]
+pub use word::{death, weakened};

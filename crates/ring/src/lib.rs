@@ -1,0 +1,73 @@
+//! A broadcast ring in shared memory: one writer that never waits, any number of readers in other
+//! processes, which cannot hurt it or each other, and a reader that falls behind is told exactly what
+//! it missed.
+//!
+//! Where: PLANT publishes what changed; subscribers, JOURNAL and LATEST read. A ring carries bytes, a
+//! type id and a sequence number, and knows no record.
+//!
+//! Two designs behind one interface, [`Publish`] and [`Subscribe`]:
+//!
+//! | | [`stream`] | [`slots`] |
+//! |---|---|---|
+//! | messages | of any length up to a quarter of the ring | up to the size of a slot |
+//! | memory of a message | what it needs, and 16 bytes | a slot |
+//! | what says that it is there | a commit word in front of it | a version in front of it |
+//! | what says that it was overwritten | one count for the ring, which changes rarely | the version |
+//!
+//! ```no_run
+//! use nanotape_ring::{Publish, Read, Start, Subscribe, stream};
+//!
+//! // In one process. The file stays when the writer ends, and the next writer takes it over.
+//! let path = nanotape_shm::named("quotes")?;
+//! let (mut writer, _) = stream::Writer::create(&path, 8 << 20, &Default::default())?;
+//! writer.publish(1, b"bid 100.25")?;
+//!
+//! // In any number of others.
+//! let mut reader = stream::Reader::open(&path, Start::Oldest)?;
+//! let mut buffer = [0; 4096];
+//! match reader.try_read(&mut buffer)? {
+//!     Read::Message(message) => println!("{:?}", &buffer[..message.length as usize]),
+//!     Read::Empty => println!("nothing yet"),
+//!     Read::Lapped(lapped) => println!("{lapped}"),
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Bounds: the ring's size is chosen when it is made. A call of a writer or a reader does a bounded
+//! amount of work, but for joining, which follows the frames of one block.
+//! Failure: loss is an answer ([`Read::Lapped`]), damage is an error ([`ReadError`]), and neither ends
+//! a process. If the file is truncated while it is mapped, the kernel sends SIGBUS;
+//! [`nanotape_shm::guard_against_truncation`] makes that an error too.
+//! Cost: publishing and reading allocate nothing, lock nothing and make no system call.
+#![forbid(unsafe_code)]
+
+#[cfg(not(nanotape_loom))]
+mod any;
+pub mod edges;
+mod error;
+mod message;
+mod publish;
+mod read;
+pub mod slots;
+mod start;
+#[cfg(not(nanotape_loom))]
+mod stat;
+pub mod stream;
+mod subscribe;
+#[cfg(not(nanotape_loom))]
+mod verify;
+mod wait;
+
+#[cfg(not(nanotape_loom))]
+pub use any::AnyReader;
+pub use error::{PublishError, RingError};
+pub use message::Message;
+pub use publish::{Batched, Claimed, Publish};
+pub use read::{Damage, Lapped, Read, ReadError, Received};
+pub use start::{Rejoin, Start, StartError};
+#[cfg(not(nanotape_loom))]
+pub use stat::{Capacity, Observer, Stat};
+pub use subscribe::Subscribe;
+#[cfg(not(nanotape_loom))]
+pub use verify::Verified;
+pub use wait::{WaitStrategy, Waiter};

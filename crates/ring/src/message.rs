@@ -1,0 +1,46 @@
+//! A message seen in the ring's own memory, while the writer may be overwriting it.
+
+use nanotape_shm::{ReadWord, WORD_BYTES, copy_out};
+
+use crate::Received;
+
+/// A view of a message in place: nothing has been copied yet.
+///
+/// The writer does not wait for whoever looks. What this view returns may be torn, and is only known
+/// not to be when the visit has ended and the read returned [`Read::Message`](crate::Read::Message).
+/// So a visitor computes a value and has no effect; it must not fail, loop or trust a length because
+/// of what it sees.
+#[derive(Clone, Copy, Debug)]
+pub struct Message<'ring> {
+    pub(crate) payload: &'ring [ReadWord],
+    pub(crate) received: Received,
+}
+
+impl Message<'_> {
+    /// Sequence number, type and length.
+    #[inline]
+    pub fn received(&self) -> Received {
+        self.received
+    }
+
+    /// Bytes of payload.
+    #[inline]
+    #[expect(clippy::len_without_is_empty, reason = "an empty message is a message")]
+    pub fn len(&self) -> usize {
+        self.received.length as usize
+    }
+
+    /// Eight bytes of payload, the `index`-th such word, zero behind the end.
+    #[inline]
+    pub fn word(&self, index: usize) -> u64 {
+        self.payload.get(index).map_or(0, ReadWord::load)
+    }
+
+    /// Copies the beginning of the payload, as much as fits; returns how many bytes.
+    #[inline]
+    pub fn copy_to(&self, buffer: &mut [u8]) -> usize {
+        let length = self.len().min(buffer.len()).min(self.payload.len() * WORD_BYTES);
+        copy_out(self.payload, &mut buffer[..length]);
+        length
+    }
+}

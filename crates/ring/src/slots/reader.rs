@@ -1,0 +1,265 @@
+//! A reader of a slot ring.
+//!
+//! Protocol, for message `n`:
+//! 1. Load the slot's version ([`SLOT_PUBLISH`]). Less than `2 n`: not there yet. More: lapped.
+//! 2. Load what is wanted of the slot.
+//! 3. Load the version again ([`SLOT_CHANGE`]). If it changed, what was loaded counts for nothing.
+
+use nanotape_shm::{ReadWord, SharedRegion, WORD_BYTES, copy_out, copy_out_many};
+
+use super::layout::{
+    COMMITTED, DESCRIPTION, HEADER_WORDS, LIMIT, Layout, VERSION, description, written,
+};
+use crate::{
+    Damage, Lapped, Message, Read, ReadError, Received, Rejoin, RingError, Start, StartError,
+    Subscribe,
+    edges::{SLOT_CHANGE, SLOT_COMMIT, SLOT_PUBLISH},
+};
+
+/// How many slots a reader of batches follows before it looks at `committed`, whose line is stored to
+/// for every message: as in the stream ring.
+const FOLLOWED: u64 = if cfg!(nanotape_loom) { 1 } else { 16 };
+
+/// One of any number of readers of a slot ring.
+#[derive(Clone, Debug)]
+pub struct Reader {
+    region: SharedRegion,
+    layout: Layout,
+    /// The sequence number of the next message.
+    sequence: u64,
+    /// `committed` when it was last looked at.
+    committed: u64,
+    rejoin: Rejoin,
+}
+
+impl Reader {
+    /// Joins the ring in a region that the caller opened.
+    pub fn join(region: SharedRegion, start: Start) -> Result<Self, RingError> {
+        let layout = Layout::of(region.spec())?;
+        let mut reader =
+            Self { region, layout, sequence: 1, committed: 0, rejoin: Rejoin::default() };
+        reader.seek(start)?;
+        Ok(reader)
+    }
+
+    /// Messages from the reader's next on that are published, if any.
+    #[inline(always)]
+    fn available(&mut self) -> Option<u64> {
+        let known = (self.committed + 1).wrapping_sub(self.sequence);
+        if known != 0 && known <= self.layout.slots {
+            return Some(known);
+        }
+        let words = self.region.words();
+        for followed in 0..FOLLOWED.min(self.layout.slots) {
+            let sequence = self.sequence + followed;
+            if words[self.layout.slot(sequence) + VERSION].load() != written(sequence) {
+                // SYNC(slots.publish): pairs with the writer's store of the versions.
+                SLOT_PUBLISH.acquire_fence();
+                return (followed != 0).then_some(followed);
+            }
+        }
+        // SYNC(slots.commit): pairs with the writer's store of `committed`.
+        self.committed = words[COMMITTED].observe(SLOT_COMMIT).min(LIMIT);
+        let known = (self.committed + 1).wrapping_sub(self.sequence);
+        (known != 0 && known <= self.layout.slots).then_some(known)
+    }
+
+    /// There is no message for this reader: not yet, or no more.
+    #[inline]
+    fn nothing<T>(&mut self) -> Result<Read<T>, ReadError> {
+        let version = self.region.words()[self.layout.slot(self.sequence) + VERSION].load();
+        if version <= written(self.sequence) { Ok(Read::Empty) } else { self.lapped() }
+    }
+
+    /// The writer came round: says what was lost, and goes on behind it.
+    #[cold]
+    fn lapped<T>(&mut self) -> Result<Read<T>, ReadError> {
+        let slot = &self.region.words()[self.layout.slot(self.sequence)..];
+        let version = slot[VERSION].load();
+        let seen = version.div_ceil(2);
+        // What is beyond `LIMIT` could not be doubled again.
+        let is_sound = seen > self.sequence && seen <= LIMIT;
+        if !is_sound || !(seen - self.sequence).is_multiple_of(self.layout.slots) {
+            return Err(self.damaged(Damage::Header(version)));
+        }
+        // What is being written is ahead of what is published by a batch at most; `committed` may be
+        // an older value than the version.
+        let next = (self.committed()? + 1).max((seen + 1).saturating_sub(self.layout.max_batch()));
+        let to = self.behind(next, self.rejoin).max(self.sequence + 1);
+        let lapped = Lapped { from: self.sequence, to: to - 1 };
+        self.sequence = to;
+        Ok(Read::Lapped(lapped))
+    }
+
+    /// The number of the last message.
+    fn committed(&self) -> Result<u64, ReadError> {
+        // SYNC(slots.commit): pairs with the writer's store of `committed`.
+        let committed = self.region.words()[COMMITTED].observe(SLOT_COMMIT);
+        if committed > LIMIT {
+            return Err(self.damaged(Damage::Counters));
+        }
+        Ok(committed)
+    }
+
+    /// The number of the message that is published next. `committed` may be behind by what was just
+    /// published, and stays there if the writer died: who has read it may join behind it.
+    fn next(&self) -> Result<u64, ReadError> {
+        let committed = self.committed()?;
+        let is_there = |&sequence: &u64| {
+            let version = &self.region.words()[self.layout.slot(sequence) + VERSION];
+            // SYNC(slots.publish): pairs with the writer's store of the version.
+            version.observe(SLOT_PUBLISH) == written(sequence)
+        };
+        let most = committed + 1..=committed + self.layout.max_batch();
+        Ok(most.take_while(is_there).last().unwrap_or(committed) + 1)
+    }
+
+    /// Where to go on when message `next` is the next to be published, or being written.
+    fn behind(&self, next: u64, rejoin: Rejoin) -> u64 {
+        let back = match rejoin {
+            // The slot of the next message is being overwritten already.
+            Rejoin::Oldest => self.layout.slots - 1,
+            Rejoin::Halfway => self.layout.slots / 2,
+            Rejoin::Newest => 0,
+        };
+        next.saturating_sub(back).max(1)
+    }
+
+    #[cold]
+    fn damaged(&self, what: Damage) -> ReadError {
+        if self.region.is_lost() {
+            return ReadError::Truncated { sequence: self.sequence };
+        }
+        let word = self.layout.slot(self.sequence);
+        ReadError::Damaged { word, sequence: self.sequence, what }
+    }
+}
+
+impl Subscribe for Reader {
+    #[inline(always)]
+    fn try_read(&mut self, buffer: &mut [u8]) -> Result<Read<Received>, ReadError> {
+        let given = buffer.len();
+        let read = self.try_visit(|message| {
+            let received = message.received();
+            if let Some(buffer) = buffer.get_mut(..received.length as usize) {
+                copy_out(message.payload, buffer);
+            }
+            received
+        })?;
+        if let Read::Message(received) = read {
+            let needed = received.length as usize;
+            if needed > given {
+                self.sequence -= 1;
+                return Err(ReadError::BufferTooSmall { sequence: self.sequence, needed, given });
+            }
+        }
+        Ok(read)
+    }
+
+    #[inline(always)]
+    fn try_visit<T>(
+        &mut self,
+        visit: impl FnOnce(&Message<'_>) -> T,
+    ) -> Result<Read<T>, ReadError> {
+        let slot =
+            &self.region.words()[self.layout.slot(self.sequence)..][..self.layout.slot_words];
+        // SYNC(slots.publish): pairs with the writer's store of the version.
+        let version = slot[VERSION].observe(SLOT_PUBLISH);
+        if version != written(self.sequence) {
+            return if version < written(self.sequence) { Ok(Read::Empty) } else { self.lapped() };
+        }
+        let described = slot[DESCRIPTION].load();
+        let (length, type_id) = (described as u32, (described >> 32) as u16);
+        let sound = described == description(length, type_id) && length <= self.layout.max_length;
+        let words = if sound { (length as usize).div_ceil(WORD_BYTES) } else { 0 };
+        let received = Received { sequence: self.sequence, type_id, length };
+        let payload = &slot[HEADER_WORDS..][..words];
+        let made = sound.then(|| visit(&Message { payload, received }));
+        if !is_unchanged(&slot[VERSION], version) {
+            return self.lapped();
+        }
+        let Some(made) = made else { return Err(self.damaged(Damage::Header(described))) };
+        self.sequence += 1;
+        Ok(Read::Message(made))
+    }
+
+    #[inline]
+    fn read_batch(
+        &mut self,
+        buffer: &mut [u8],
+        mut visit: impl FnMut(Received, &[u8]),
+    ) -> Result<Read<u64>, ReadError> {
+        let Some(available) = self.available() else { return self.nothing() };
+        let slot_bytes = self.layout.slot_words * WORD_BYTES;
+        let to_end = self.layout.slots - (self.sequence - 1) % self.layout.slots;
+        let count = available.min(to_end).min((buffer.len() / slot_bytes) as u64) as usize;
+        if count == 0 {
+            let (sequence, given) = (self.sequence, buffer.len());
+            return Err(ReadError::BufferTooSmall { sequence, needed: slot_bytes, given });
+        }
+        let slots = &self.region.words()[self.layout.slot(self.sequence)..];
+        let copies = &mut buffer[..count * slot_bytes];
+        copy_out_many(slots, copies);
+        // Slots are overwritten in order: if the first is as it was, all of them are.
+        if !is_unchanged(&slots[VERSION], written(self.sequence)) {
+            let version = slots[VERSION].load();
+            // Damage, if it is not newer: everything up to `committed` was there.
+            if version < written(self.sequence) {
+                return Err(self.damaged(Damage::Header(version)));
+            }
+            return self.lapped();
+        }
+        for copy in copies.chunks_exact(slot_bytes) {
+            let word = |at: usize| {
+                copy[at * WORD_BYTES..].first_chunk().map_or(0, |&bytes| u64::from_ne_bytes(bytes))
+            };
+            let (version, described) = (word(VERSION), word(DESCRIPTION));
+            let (length, type_id) = (described as u32, (described >> 32) as u16);
+            if version != written(self.sequence) {
+                return Err(self.damaged(Damage::Header(version)));
+            }
+            if described != description(length, type_id) || length > self.layout.max_length {
+                return Err(self.damaged(Damage::Header(described)));
+            }
+            let received = Received { sequence: self.sequence, type_id, length };
+            visit(received, &copy[HEADER_WORDS * WORD_BYTES..][..length as usize]);
+            self.sequence += 1;
+        }
+        Ok(Read::Message(count as u64))
+    }
+
+    #[inline]
+    fn next_sequence(&self) -> u64 {
+        self.sequence
+    }
+
+    fn seek(&mut self, start: Start) -> Result<(), RingError> {
+        let next = self.next()?;
+        self.sequence = match start {
+            Start::Oldest => self.behind(next, Rejoin::Oldest),
+            Start::Newest => next,
+            Start::Sequence(0) => return Err(StartError::Zero.into()),
+            Start::Sequence(sequence) if sequence > next => {
+                return Err(StartError::NotYet { sequence, next }.into());
+            }
+            Start::Sequence(sequence) => sequence,
+        };
+        Ok(())
+    }
+
+    fn set_rejoin(&mut self, rejoin: Rejoin) {
+        self.rejoin = rejoin;
+    }
+
+    fn region(&self) -> &SharedRegion {
+        &self.region
+    }
+}
+
+/// Whether nothing loaded from a slot since it had this version can have been overwritten.
+#[inline(always)]
+fn is_unchanged(slot: &ReadWord, version: u64) -> bool {
+    // SYNC(slots.change): pairs with the writer's fence behind its store of the odd version.
+    SLOT_CHANGE.acquire_fence();
+    slot.load() == version
+}

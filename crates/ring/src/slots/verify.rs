@@ -1,0 +1,80 @@
+//! Going over everything that a slot ring holds: the version and description of every slot.
+//!
+//! Protocol: as a reader's. A slot that was overwritten while it was looked at is a lap, not damage.
+
+use nanotape_shm::{ReadWord, SharedRegion};
+
+use super::layout::{COMMITTED, DESCRIPTION, Layout, VERSION, description, written};
+use crate::{
+    Damage, ReadError, RingError, Verified,
+    edges::{SLOT_CHANGE, SLOT_COMMIT, SLOT_PUBLISH},
+};
+
+/// Checks a ring; see [`Observer::verify`](crate::Observer::verify).
+pub(crate) fn verify(region: &SharedRegion) -> Result<Verified, RingError> {
+    let layout = Layout::of(region.spec())?;
+    let words = region.words();
+    let damaged = |word, sequence, what| ReadError::Damaged { word, sequence, what };
+    // SYNC(slots.commit): pairs with the writer's store of `committed`.
+    let committed = words[COMMITTED].observe(SLOT_COMMIT);
+    if committed > u64::MAX / 4 {
+        return Err(damaged(COMMITTED, 0, Damage::Counters).into());
+    }
+    let mut verified = Verified::default();
+    verified.begin(committed.saturating_sub(layout.slots - 1).max(1));
+    // As many messages as there are slots: each slot once, whatever is in it.
+    for back in (0..layout.slots).rev() {
+        let Some(sequence) = committed.checked_sub(back).filter(|&sequence| sequence > 0) else {
+            // A slot that no message was published in: a batch that never was may have touched it.
+            continue;
+        };
+        match look(layout, words, sequence)? {
+            Slot::Holds => verified.message(sequence),
+            Slot::Overwritten => {
+                verified.overtaken += 1;
+                verified.begin(sequence + 1);
+            }
+        }
+    }
+    Ok(verified)
+}
+
+/// What was found where a message was published.
+enum Slot {
+    Holds,
+    /// A later message, or a part of one.
+    Overwritten,
+}
+
+fn look(layout: Layout, words: &[ReadWord], sequence: u64) -> Result<Slot, ReadError> {
+    let at = layout.slot(sequence);
+    let damaged = |word, what| Err(ReadError::Damaged { word, sequence, what });
+    // SYNC(slots.publish): pairs with the writer's store of the version.
+    let version = words[at + VERSION].observe(SLOT_PUBLISH);
+    let described = words[at + DESCRIPTION].load();
+    // SYNC(slots.change): pairs with the writer's fence behind its store of the odd version.
+    SLOT_CHANGE.acquire_fence();
+    let is_stable = words[at + VERSION].load() == version;
+    if version > written(sequence) {
+        let later = version.div_ceil(2);
+        // SYNC(slots.commit): pairs with the writer's store of `committed`.
+        let committed = words[COMMITTED].observe(SLOT_COMMIT);
+        let is_of_this_slot = (later - sequence).is_multiple_of(layout.slots);
+        // The writer may be ahead of `committed` by a batch.
+        if !is_of_this_slot || later > committed.saturating_add(layout.max_batch()) {
+            return damaged(at + VERSION, Damage::Header(version));
+        }
+        return Ok(Slot::Overwritten);
+    }
+    if version < written(sequence) {
+        return damaged(at + VERSION, Damage::Header(version));
+    }
+    let (length, type_id) = (described as u32, (described >> 32) as u16);
+    if !is_stable {
+        return Ok(Slot::Overwritten);
+    }
+    if described != description(length, type_id) || length > layout.max_length {
+        return damaged(at + DESCRIPTION, Damage::Header(described));
+    }
+    Ok(Slot::Holds)
+}

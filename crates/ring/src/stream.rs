@@ -1,0 +1,28 @@
+//! The stream ring: messages of any length, one behind the other.
+
+mod batch;
+mod claim;
+#[cfg(not(nanotape_loom))]
+mod file;
+mod frame;
+mod index;
+mod join;
+mod layout;
+mod reader;
+mod recovery;
+#[cfg(not(nanotape_loom))]
+mod verify;
+mod walk;
+mod writer;
+
+pub use batch::Batch;
+pub use claim::Claim;
+#[cfg(not(nanotape_loom))]
+pub(crate) use file::look;
+pub use layout::{
+    ENTRY_FIELDS, FIELDS, FRAME_FIELDS, KIND, LAYOUT, MAX_CAPACITY_BYTES, MIN_CAPACITY_BYTES,
+};
+pub use reader::Reader;
+#[cfg(not(nanotape_loom))]
+pub(crate) use verify::verify;
+pub use writer::Writer;

@@ -1,0 +1,50 @@
+//! Messages that readers see together or not at all.
+
+use nanotape_shm::copy_into;
+
+use super::writer::{Gate, Writer};
+use crate::{Batched, Publish as _, PublishError};
+
+/// A batch being written. Publish it, or drop it and it was never there.
+#[derive(Debug)]
+#[must_use = "a batch that is dropped publishes nothing"]
+pub struct Batch<'writer> {
+    writer: &'writer mut Writer,
+    /// Where its next frame goes.
+    position: u64,
+    gate: Option<Gate>,
+    count: u64,
+}
+
+impl<'writer> Batch<'writer> {
+    #[inline(always)]
+    pub(super) fn new(writer: &'writer mut Writer) -> Self {
+        let position = writer.position();
+        Self { writer, position, gate: None, count: 0 }
+    }
+}
+
+impl Batched for Batch<'_> {
+    #[inline(always)]
+    fn push(&mut self, type_id: u16, payload: &[u8]) -> Result<(), PublishError> {
+        let frame = self.writer.frame(self.position, type_id, payload.len())?;
+        copy_into(self.writer.payload(&frame), payload);
+        let sequence = self.writer.next_sequence() + self.count;
+        self.gate = Some(self.writer.finish(&frame, sequence, self.gate));
+        self.position = frame.end;
+        self.count += 1;
+        Ok(())
+    }
+
+    fn len(&self) -> u64 {
+        self.count
+    }
+
+    #[inline]
+    fn publish(self) -> u64 {
+        match self.gate {
+            Some(gate) => self.writer.open(gate, self.position, self.count),
+            None => self.writer.next_sequence(),
+        }
+    }
+}

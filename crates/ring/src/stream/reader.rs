@@ -1,0 +1,319 @@
+//! A reader of a stream ring: it writes nothing, and is told exactly what it missed.
+//!
+//! Protocol, for the frame at the reader's position:
+//! 1. Load the commit word ([`PUBLISH`]). Zero: nothing there yet.
+//! 2. Load what is wanted of the frame.
+//! 3. Load `reserved` ([`RESERVE`]). If it is more than a ring ahead of the position, what was loaded
+//!    may be overwritten and counts for nothing: the reader was lapped.
+//!
+//! So a message is one line that comes from the writer's core, and the lines of its payload; the line
+//! of `reserved` changes once in a block. A reader of batches follows commit words for a few frames, and
+//! loads `committed` ([`COMMIT`]) where there are more; it takes all of them with one look at `reserved`.
+//! Failure: everything in the region is checked before it is used. What no writer puts there is
+//! [`ReadError::Damaged`].
+
+use nanotape_shm::{SharedRegion, WORD_BYTES, copy_out, copy_out_many};
+
+use super::{
+    frame::{Commit, HEADER_WORDS, frame_words},
+    index::Boundary,
+    join,
+    layout::{COMMITTED, Layout, RESERVED},
+};
+use crate::{
+    Damage, Lapped, Message, Read, ReadError, Received, Rejoin, RingError, Start, Subscribe,
+    edges::{COMMIT, PUBLISH, RESERVE},
+};
+
+/// How many frames a reader of batches follows before it looks at `committed`. The line of `committed`
+/// is stored to for every message: a reader that is close behind the writer, and took that line at each
+/// look, would slow the writer to a third (bench: ring/stream/throughput/lossless-batch-read).
+const FOLLOWED: u64 = if cfg!(nanotape_loom) { 1 } else { 16 };
+
+/// One of any number of readers of a stream ring.
+#[derive(Clone, Debug)]
+pub struct Reader {
+    region: SharedRegion,
+    layout: Layout,
+    /// Where the next frame is.
+    position: u64,
+    /// The sequence number of the next message.
+    sequence: u64,
+    /// `committed` when it was last looked at.
+    committed: u64,
+    rejoin: Rejoin,
+}
+
+/// What stands at a reader's position, not yet known to be whole.
+enum Look<'ring> {
+    Nothing,
+    Frame { message: Message<'ring>, end: u64 },
+}
+
+impl Reader {
+    /// Joins the ring in a region that the caller opened.
+    pub fn join(region: SharedRegion, start: Start) -> Result<Self, RingError> {
+        let layout = Layout::of(region.spec())?;
+        let Boundary { position, sequence } = join::find(layout, region.words(), start)?;
+        Ok(Self { region, layout, position, sequence, committed: 0, rejoin: Rejoin::default() })
+    }
+
+    /// Shows the frames in a copy of the ring from the reader's position on, and moves behind them.
+    /// `all`: the copy ends where what is published ends, and so with a frame.
+    #[inline(always)]
+    fn show(
+        &mut self,
+        copy: &[u8],
+        all: bool,
+        visit: &mut impl FnMut(Received, &[u8]),
+    ) -> Result<u64, ReadError> {
+        let first = self.sequence;
+        let mut rest = copy;
+        while let Some((commit, behind)) = rest.split_first_chunk::<WORD_BYTES>() {
+            let commit = u64::from_ne_bytes(*commit);
+            let (length, type_id) = match Commit::decode(commit) {
+                Ok(Commit::Message { length, type_id }) => (length, type_id),
+                _ => {
+                    self.skip_padding(commit)?;
+                    return Ok(self.sequence - first);
+                }
+            };
+            if !self.layout.holds(self.position, length) {
+                return Err(self.damaged(Damage::Length(length)));
+            }
+            let Some((sequence, payload)) = behind.split_first_chunk::<WORD_BYTES>() else { break };
+            let padded = frame_words(length) as usize * WORD_BYTES - 2 * WORD_BYTES;
+            let Some((payload, next)) = payload.split_at_checked(padded) else { break };
+            let received = Received { sequence: u64::from_ne_bytes(*sequence), type_id, length };
+            self.check_sequence(received)?;
+            visit(received, &payload[..length as usize]);
+            self.advance(self.position + frame_words(length));
+            rest = next;
+        }
+        if all && !rest.is_empty() {
+            return Err(self.damaged(Damage::Counters));
+        }
+        if self.sequence == first {
+            return Err(self.too_small(copy.len()));
+        }
+        Ok(self.sequence - first)
+    }
+
+    /// Looks at the reader's position; goes over padding.
+    #[inline(always)]
+    fn look(&mut self) -> Result<Look<'_>, ReadError> {
+        loop {
+            let at = self.layout.word(self.position);
+            // SYNC(ring.publish): pairs with the writer's store of the commit word.
+            let commit = self.region.words()[at].observe(PUBLISH);
+            match Commit::decode(commit) {
+                Ok(Commit::Message { length, type_id })
+                    if self.layout.holds(self.position, length) =>
+                {
+                    let words = &self.region.words()[at..][..frame_words(length) as usize];
+                    let (header, payload) = words.split_at(HEADER_WORDS as usize);
+                    let received = Received { sequence: header[1].load(), type_id, length };
+                    let message = Message { payload, received };
+                    return Ok(Look::Frame { message, end: self.position + frame_words(length) });
+                }
+                Ok(Commit::Nothing) => return Ok(Look::Nothing),
+                // Not a word of this lap.
+                _ if !self.is_whole() => return Ok(Look::Nothing),
+                Ok(Commit::Message { length, .. }) => {
+                    return Err(self.damaged(Damage::Length(length)));
+                }
+                _ => self.skip_padding(commit)?,
+            }
+        }
+    }
+
+    /// Words from the reader's position on that are published, if any: whole frames.
+    #[inline(always)]
+    fn available(&mut self) -> Option<u64> {
+        let known = self.committed.wrapping_sub(self.position);
+        if known != 0 && known <= self.layout.capacity {
+            return Some(known);
+        }
+        let words = self.region.words();
+        let mut end = self.position;
+        for _ in 0..FOLLOWED {
+            match Commit::decode(words[self.layout.word(end)].load()) {
+                Ok(Commit::Message { length, .. }) if self.layout.holds(end, length) => {
+                    end += frame_words(length);
+                }
+                Ok(Commit::Padding) => end = self.layout.next_lap(end),
+                _ => {
+                    // SYNC(ring.publish): pairs with the writer's store of the commit words.
+                    PUBLISH.acquire_fence();
+                    let followed = end - self.position;
+                    return (followed != 0).then_some(followed);
+                }
+            }
+        }
+        // SYNC(ring.commit): pairs with the writer's store of `committed`.
+        self.committed = words[COMMITTED].observe(COMMIT);
+        let known = self.committed.wrapping_sub(self.position);
+        (known != 0 && known <= self.layout.capacity).then_some(known)
+    }
+
+    /// Whether nothing that was loaded from the reader's position on can have been overwritten.
+    #[inline(always)]
+    fn is_whole(&self) -> bool {
+        // SYNC(ring.reserve): pairs with the writer's fence behind its store of `reserved`.
+        RESERVE.acquire_fence();
+        let reserved = self.region.words()[RESERVED].load();
+        reserved.wrapping_sub(self.position) <= self.layout.capacity
+    }
+
+    #[inline(always)]
+    fn check_sequence(&self, received: Received) -> Result<(), ReadError> {
+        if received.sequence == self.sequence {
+            return Ok(());
+        }
+        Err(self.damaged(Damage::Sequence(received.sequence)))
+    }
+
+    /// Moves behind a message.
+    #[inline(always)]
+    fn advance(&mut self, end: u64) {
+        self.position = end;
+        self.sequence += 1;
+    }
+
+    /// Goes to the beginning of the ring if that is what a commit word says; all else is damage.
+    #[cold]
+    fn skip_padding(&mut self, commit: u64) -> Result<(), ReadError> {
+        // There is never padding at the beginning: so this ends.
+        if commit != Commit::padding() || self.layout.place(self.position) == 0 {
+            return Err(self.damaged(Damage::Header(commit)));
+        }
+        self.position = self.layout.next_lap(self.position);
+        Ok(())
+    }
+
+    /// There is no message at the reader's position: not yet, or no more.
+    #[inline]
+    fn nothing<T>(&mut self) -> Result<Read<T>, ReadError> {
+        if self.is_whole() { Ok(Read::Empty) } else { self.lapped() }
+    }
+
+    /// The writer came round: says what was lost, and goes on behind it.
+    #[cold]
+    fn lapped<T>(&mut self) -> Result<Read<T>, ReadError> {
+        if self.region.is_lost() {
+            return Err(ReadError::Truncated { sequence: self.sequence });
+        }
+        if self.region.words()[RESERVED].load() < self.position {
+            return Err(self.damaged(Damage::Counters));
+        }
+        let Some(at) = join::rejoin(self.layout, self.region.words(), self.rejoin)? else {
+            // Overtaken at every try. The reader stays where it is, and the next read tries again.
+            return Ok(Read::Empty);
+        };
+        if at.sequence <= self.sequence {
+            return Err(self.damaged(Damage::Sequence(at.sequence)));
+        }
+        let lapped = Lapped { from: self.sequence, to: at.sequence - 1 };
+        (self.position, self.sequence) = (at.position, at.sequence);
+        Ok(Read::Lapped(lapped))
+    }
+
+    #[cold]
+    fn damaged(&self, what: Damage) -> ReadError {
+        if self.region.is_lost() {
+            return ReadError::Truncated { sequence: self.sequence };
+        }
+        let word = self.layout.word(self.position);
+        ReadError::Damaged { word, sequence: self.sequence, what }
+    }
+
+    #[cold]
+    fn too_small(&self, given: usize) -> ReadError {
+        let commit = self.region.words()[self.layout.word(self.position)].load();
+        let needed = match Commit::decode(commit) {
+            Ok(Commit::Message { length, .. }) => frame_words(length) as usize * WORD_BYTES,
+            _ => HEADER_WORDS as usize * WORD_BYTES,
+        };
+        ReadError::BufferTooSmall { sequence: self.sequence, needed, given }
+    }
+}
+
+impl Subscribe for Reader {
+    #[inline(always)]
+    fn try_read(&mut self, buffer: &mut [u8]) -> Result<Read<Received>, ReadError> {
+        let Look::Frame { message, end } = self.look()? else { return self.nothing() };
+        let Message { payload, received } = message;
+        let (needed, given) = (received.length as usize, buffer.len());
+        if let Some(buffer) = buffer.get_mut(..needed) {
+            copy_out(payload, buffer);
+        }
+        if !self.is_whole() {
+            return self.lapped();
+        }
+        self.check_sequence(received)?;
+        if needed > given {
+            return Err(ReadError::BufferTooSmall { sequence: self.sequence, needed, given });
+        }
+        self.advance(end);
+        Ok(Read::Message(received))
+    }
+
+    #[inline]
+    fn try_visit<T>(
+        &mut self,
+        visit: impl FnOnce(&Message<'_>) -> T,
+    ) -> Result<Read<T>, ReadError> {
+        let Look::Frame { message, end } = self.look()? else { return self.nothing() };
+        let received = message.received;
+        let made = visit(&message);
+        if !self.is_whole() {
+            return self.lapped();
+        }
+        self.check_sequence(received)?;
+        self.advance(end);
+        Ok(Read::Message(made))
+    }
+
+    #[inline]
+    fn read_batch(
+        &mut self,
+        buffer: &mut [u8],
+        mut visit: impl FnMut(Received, &[u8]),
+    ) -> Result<Read<u64>, ReadError> {
+        loop {
+            let Some(available) = self.available() else { return self.nothing() };
+            let to_end = self.layout.capacity - self.layout.place(self.position);
+            let published = available.min(to_end);
+            let words = published.min((buffer.len() / WORD_BYTES) as u64);
+            let copy = &mut buffer[..words as usize * WORD_BYTES];
+            copy_out_many(&self.region.words()[self.layout.word(self.position)..], copy);
+            if !self.is_whole() {
+                return self.lapped();
+            }
+            match self.show(copy, words == published, &mut visit)? {
+                // Padding alone: what was asked for is at the beginning of the ring.
+                0 => continue,
+                count => return Ok(Read::Message(count)),
+            }
+        }
+    }
+
+    #[inline]
+    fn next_sequence(&self) -> u64 {
+        self.sequence
+    }
+
+    fn seek(&mut self, start: Start) -> Result<(), RingError> {
+        let at = join::find(self.layout, self.region.words(), start)?;
+        (self.position, self.sequence) = (at.position, at.sequence);
+        Ok(())
+    }
+
+    fn set_rejoin(&mut self, rejoin: Rejoin) {
+        self.rejoin = rejoin;
+    }
+
+    fn region(&self) -> &SharedRegion {
+        &self.region
+    }
+}

@@ -1,0 +1,187 @@
+//! Going over everything that a stream ring holds: counters, index, frames, sequence numbers.
+//!
+//! Protocol: as a reader's that joins. What was overwritten while it was looked at counts for
+//! nothing: it is a lap, not damage, and the check goes on half a ring behind the writer.
+//! Bounds: it ends where what was published ended when it began, and allocates one list of the
+//! index's entries.
+
+use nanotape_shm::{OwnerState, ReadWord, SharedRegion};
+
+use super::{
+    index::{Boundary, GONE},
+    join,
+    layout::{COMMITTED, ENTRY_WORDS, Layout, RESERVED},
+    walk::{Step, Walk},
+};
+use crate::{
+    Damage, ReadError, Rejoin, RingError, Verified,
+    edges::{COMMIT, INDEX, RESERVE},
+};
+
+/// How often the writer may overtake the check before it is content with what it has seen.
+const TRIES: u64 = 1_000;
+
+/// Checks a ring; see [`Observer::verify`](crate::Observer::verify).
+pub(crate) fn verify(region: &SharedRegion) -> Result<Verified, RingError> {
+    let layout = Layout::of(region.spec())?;
+    // Whoever is gone stores nothing more: then all that there is can be followed to its end.
+    let is_written = region.owner().state == OwnerState::Alive;
+    let mut check = Check { layout, words: region.words(), verified: Verified::default() };
+    let entries = check.index()?;
+    let committed = check.counters()?;
+    Check::order(&entries, committed)?;
+    check.frames(&entries, committed, is_written)?;
+    Ok(check.verified)
+}
+
+struct Check<'ring> {
+    layout: Layout,
+    words: &'ring [ReadWord],
+    verified: Verified,
+}
+
+/// An index entry and where it stands.
+#[derive(Clone, Copy)]
+struct Entry {
+    word: usize,
+    leads_to: Boundary,
+}
+
+impl Check<'_> {
+    /// Entries that lead to what is still there, by position.
+    fn index(&mut self) -> Result<Vec<Entry>, ReadError> {
+        let mut entries = Vec::with_capacity(Layout::blocks());
+        for block in 0..Layout::blocks() as u64 {
+            let at = self.layout.entry(block << self.layout.block_shift);
+            let entry = &self.words[at..][..ENTRY_WORDS];
+            // SYNC(ring.index): pairs with the writer's store of the position.
+            let position = entry[0].observe(INDEX);
+            let sequence = entry[1].load();
+            if position == GONE {
+                continue;
+            }
+            let damaged = |word, what| ReadError::Damaged { word, sequence, what };
+            if self.layout.entry(position) != at {
+                return Err(damaged(at, Damage::Position(position)));
+            }
+            if sequence == 0 {
+                return Err(damaged(at + 1, Damage::Sequence(0)));
+            }
+            entries.push(Entry { word: at, leads_to: Boundary { position, sequence } });
+        }
+        // An entry that is being replaced may have its old position and its new number; what it led to
+        // is overwritten by then.
+        // SYNC(ring.reserve): pairs with the writer's fence behind its store of `reserved`.
+        RESERVE.acquire_fence();
+        let oldest = self.words[RESERVED].load().saturating_sub(self.layout.capacity);
+        entries.retain(|entry| entry.leads_to.position >= oldest);
+        entries.sort_by_key(|entry| entry.leads_to.position);
+        self.verified.entries = entries.len() as u64;
+        Ok(entries)
+    }
+
+    /// Whether entries lead no further than what is published, and numbers grow with positions.
+    fn order(entries: &[Entry], committed: u64) -> Result<(), ReadError> {
+        if let Some(entry) = entries.last().filter(|last| last.leads_to.position > committed) {
+            let Boundary { position, sequence } = entry.leads_to;
+            let what = Damage::Position(position);
+            return Err(ReadError::Damaged { word: entry.word, sequence, what });
+        }
+        for pair in entries.windows(2) {
+            let (before, after) = (pair[0].leads_to.sequence, pair[1].leads_to.sequence);
+            if after <= before {
+                let (word, what) = (pair[1].word + 1, Damage::Sequence(after));
+                return Err(ReadError::Damaged { word, sequence: before + 1, what });
+            }
+        }
+        Ok(())
+    }
+
+    /// The position up to which everything is published.
+    fn counters(&self) -> Result<u64, ReadError> {
+        loop {
+            // SYNC(ring.commit): pairs with the writer's store of `committed`.
+            let committed = self.words[COMMITTED].observe(COMMIT);
+            let reserved = self.words[RESERVED].load();
+            let ahead = reserved.checked_sub(committed);
+            if ahead.is_some_and(|ahead| ahead <= self.layout.capacity) {
+                return Ok(committed);
+            }
+            // What was published between the two loads must not look like damage.
+            if ahead.is_none() || self.words[COMMITTED].load() == committed {
+                let (word, what) = (COMMITTED, Damage::Counters);
+                return Err(ReadError::Damaged { word, sequence: 0, what });
+            }
+        }
+    }
+
+    fn frames(
+        &mut self,
+        entries: &[Entry],
+        committed: u64,
+        is_written: bool,
+    ) -> Result<(), ReadError> {
+        let mut rejoin = Rejoin::Oldest;
+        while self.verified.overtaken < TRIES {
+            let found = join::rejoin(self.layout, self.words, rejoin)?;
+            match found.map(|start| self.stretch(start, entries, committed, is_written)) {
+                Some(Ok(true)) => return Ok(()),
+                Some(Err(error)) => return Err(error),
+                Some(Ok(false)) | None => self.verified.overtaken += 1,
+            }
+            rejoin = Rejoin::Halfway;
+        }
+        Ok(())
+    }
+
+    /// Follows the frames from one boundary to the end, if the writer does not overtake.
+    fn stretch(
+        &mut self,
+        start: Boundary,
+        entries: &[Entry],
+        committed: u64,
+        is_written: bool,
+    ) -> Result<bool, ReadError> {
+        let mut walk = Walk::new(self.layout, self.words, start);
+        let ahead = entries.partition_point(|entry| entry.leads_to.position < start.position);
+        let mut entries = entries[ahead..].iter().peekable();
+        self.verified.begin(start.sequence);
+        loop {
+            let before = walk.at;
+            let wrong = entries
+                .next_if(|entry| entry.leads_to.position <= before.position)
+                .filter(|entry| entry.leads_to != before);
+            let step = walk.step();
+            // SYNC(ring.reserve): pairs with the writer's fence behind its store of `reserved`.
+            RESERVE.acquire_fence();
+            let reserved = self.words[RESERVED].load();
+            if reserved.saturating_sub(before.position) > self.layout.capacity {
+                return Ok(false);
+            }
+            if let Some(&Entry { word, leads_to }) = wrong {
+                let (word, what) = match leads_to.position == before.position {
+                    true => (word + 1, Damage::Sequence(leads_to.sequence)),
+                    false => (word, Damage::Position(leads_to.position)),
+                };
+                return Err(ReadError::Damaged { word, sequence: before.sequence, what });
+            }
+            let counters_differ = walk.at.position > committed && before.position < committed;
+            let damaged = |what| {
+                let word = self.layout.word(before.position);
+                ReadError::Damaged { word, sequence: before.sequence, what }
+            };
+            match step? {
+                Step::End if before.position < committed => {
+                    return Err(damaged(Damage::Header(0)));
+                }
+                Step::End => return Ok(true),
+                _ if is_written && before.position >= committed => return Ok(true),
+                _ if counters_differ || walk.at.position >= reserved => {
+                    return Err(damaged(Damage::Counters));
+                }
+                Step::Message => self.verified.message(before.sequence),
+                Step::Padding => self.verified.paddings += 1,
+            }
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! The writer of a stream ring: it never waits, and never reads what readers write.
+//!
+//! Protocol, for one frame at the writer's position:
+//! 1. If the frame, and the word behind it, reach beyond what is reserved: store a larger `reserved`
+//!    ([`GROW`], [`RESERVE`]). A block is reserved at a time, so that this line is rarely touched.
+//! 2. Store zero into the commit word behind the frame, then the payload and the sequence number:
+//!    from the end to the beginning, so that the line that readers look at is written last, at once.
+//! 3. Store the commit word ([`PUBLISH`]): now readers may see the frame.
+//! 4. Store `committed` ([`COMMIT`]) for readers of batches.
+//! 5. If the next frame begins in another block: store that block's index entry ([`INDEX`]).
+//!
+//! A batch does 2 for all of its frames, and the commit words of all but the first; the first one's
+//! is the gate behind which readers wait. So a batch is seen whole or not at all.
+//! Cost: no system call, no allocation, no lock. A message touches the lines of its frame and one
+//! line of counters.
+
+use nanotape_shm::{OwnedRegion, Word, copy_into, prefetch_for_writing};
+
+use super::{
+    batch::Batch,
+    claim::Claim,
+    frame::{Commit, HEADER_WORDS, frame_words},
+    index,
+    layout::{COMMITTED, HEARTBEAT, Layout, RESERVED, TS_PUBLISH},
+    reader::Reader,
+    recovery::{self, End},
+};
+use crate::{
+    Publish, PublishError, RingError, Start,
+    edges::{COMMIT, GROW, PUBLISH, RESERVE},
+};
+
+/// The sequence number of a ring's first message.
+pub(crate) const FIRST_SEQUENCE: u64 = 1;
+
+/// How far in front of itself the writer brings lines into its core: readers have them, or nobody. A
+/// quarter of this is too little; ten times as much gains nothing (bench: ring/stream).
+const AHEAD_WORDS: u64 = 32;
+
+const CACHE_LINE_WORDS: u64 = 8;
+
+/// The one writer of a stream ring.
+#[derive(Debug)]
+pub struct Writer {
+    region: OwnedRegion,
+    layout: Layout,
+    /// Where the next frame goes.
+    position: u64,
+    /// The sequence number of the next message.
+    sequence: u64,
+    /// As in the region.
+    reserved: u64,
+    /// From here on an index entry is due.
+    next_block: u64,
+    /// What the caller last said the time is.
+    now_ns: u64,
+}
+
+impl Writer {
+    /// The writer of a ring in this process's own memory: for threads, and for tests.
+    pub fn on_heap(capacity_bytes: usize) -> Result<Self, RingError> {
+        let layout = Layout::new(capacity_bytes)?;
+        let region = OwnedRegion::on_heap(layout.spec());
+        initialise(layout, region.words());
+        Self::resume(region)
+    }
+
+    /// Goes on in a region that the caller owns, where its words say that the last writer ended.
+    pub fn resume(region: OwnedRegion) -> Result<Self, RingError> {
+        let layout = Layout::of(region.spec())?;
+        let End { position, sequence, reserved } = recovery::recover(layout, region.words())?;
+        let next_block = layout.next_block(position);
+        Ok(Self { region, layout, position, sequence, reserved, next_block, now_ns: 0 })
+    }
+
+    /// Leaves the region to the next writer, as a process that ends does.
+    #[cfg(nanotape_loom)]
+    pub fn into_region(self) -> OwnedRegion {
+        self.region
+    }
+
+    /// Room for a frame at `position`, or at the beginning of the ring where it does not fit.
+    #[inline(always)]
+    pub(super) fn frame(
+        &mut self,
+        position: u64,
+        type_id: u16,
+        length: usize,
+    ) -> Result<Frame, PublishError> {
+        let max = self.layout.max_length();
+        let length = match u32::try_from(length) {
+            Ok(length) if length <= max => length,
+            _ => return Err(PublishError::TooLong { length, max: max as usize }),
+        };
+        let words = frame_words(length);
+        let fits = self.layout.place(position) + words <= self.layout.capacity;
+        let start = if fits { position } else { self.layout.next_lap(position) };
+        let frame = Frame { position, start, end: start + words, length, type_id };
+        if frame.end - self.position > self.layout.max_batch() {
+            return Err(PublishError::BatchFull { length: length as usize });
+        }
+        // The word behind the frame is written too.
+        if frame.end + 1 > self.reserved {
+            self.reserve(frame.end + 1);
+        }
+        self.region.words()[self.layout.word(frame.end)].store(0);
+        for ahead in [AHEAD_WORDS, AHEAD_WORDS + CACHE_LINE_WORDS] {
+            prefetch_for_writing(self.region.words(), self.layout.word(frame.end + ahead));
+        }
+        Ok(frame)
+    }
+
+    #[cold]
+    fn reserve(&mut self, end: u64) {
+        self.reserved = end.next_multiple_of(self.layout.block_words());
+        // SYNC(ring.grow): pairs with the look at `reserved` that a search begins with.
+        self.region.words()[RESERVED].publish(self.reserved, GROW);
+        // SYNC(ring.reserve): pairs with the fence in front of each reader's look at `reserved`.
+        RESERVE.release_fence();
+    }
+
+    /// The words of a frame's payload.
+    #[inline(always)]
+    pub(super) fn payload(&self, frame: &Frame) -> &[Word] {
+        let first = self.layout.word(frame.start) + HEADER_WORDS as usize;
+        &self.region.words()[first..][..(frame.end - frame.start - HEADER_WORDS) as usize]
+    }
+
+    /// Writes all of a frame around its payload, but for the gate: the commit word that readers come
+    /// to first. It is returned, to be stored last.
+    #[inline(always)]
+    pub(super) fn finish(&self, frame: &Frame, sequence: u64, gate: Option<Gate>) -> Gate {
+        let words = self.region.words();
+        let at = self.layout.word(frame.start);
+        words[at + 1].store(sequence);
+        let mut first = Gate { word: at, commit: Commit::message(frame.length, frame.type_id) };
+        if frame.start != frame.position {
+            words[at].store(first.commit);
+            let word = self.layout.word(frame.position);
+            first = Gate { word, commit: Commit::padding() };
+        }
+        if gate.is_some() {
+            words[first.word].store(first.commit);
+        }
+        gate.unwrap_or(first)
+    }
+
+    /// Lets readers see everything up to `end`; returns the first sequence number of it.
+    #[inline(always)]
+    pub(super) fn open(&mut self, gate: Gate, end: u64, count: u64) -> u64 {
+        let words = self.region.words();
+        // SYNC(ring.publish): pairs with a reader's look at a commit word.
+        words[gate.word].publish(gate.commit, PUBLISH);
+        words[TS_PUBLISH].store(self.now_ns);
+        // SYNC(ring.commit): pairs with the look at `committed` of readers of batches.
+        words[COMMITTED].publish(end, COMMIT);
+        let first = self.sequence;
+        self.sequence += count;
+        self.position = end;
+        if end >= self.next_block {
+            self.enter_block();
+        }
+        first
+    }
+
+    #[cold]
+    fn enter_block(&mut self) {
+        self.next_block = self.layout.next_block(self.position);
+        index::store(self.layout, self.region.words(), self.position, self.sequence);
+    }
+
+    #[inline(always)]
+    pub(super) fn position(&self) -> u64 {
+        self.position
+    }
+}
+
+impl Publish for Writer {
+    type Reader = Reader;
+    type Claim<'writer> = Claim<'writer>;
+    type Batch<'writer> = Batch<'writer>;
+
+    #[inline(always)]
+    fn publish(&mut self, type_id: u16, payload: &[u8]) -> Result<u64, PublishError> {
+        let frame = self.frame(self.position, type_id, payload.len())?;
+        copy_into(self.payload(&frame), payload);
+        let gate = self.finish(&frame, self.sequence, None);
+        Ok(self.open(gate, frame.end, 1))
+    }
+
+    #[inline]
+    fn claim(&mut self, type_id: u16, length: usize) -> Result<Claim<'_>, PublishError> {
+        let frame = self.frame(self.position, type_id, length)?;
+        Ok(Claim::new(self, frame))
+    }
+
+    #[inline]
+    fn batch(&mut self) -> Batch<'_> {
+        Batch::new(self)
+    }
+
+    #[inline]
+    fn next_sequence(&self) -> u64 {
+        self.sequence
+    }
+
+    fn max_length(&self) -> usize {
+        self.layout.max_length() as usize
+    }
+
+    #[inline]
+    fn set_time(&mut self, now_ns: u64) {
+        self.now_ns = now_ns;
+    }
+
+    fn heartbeat(&mut self, now_ns: u64) {
+        self.now_ns = now_ns;
+        self.region.words()[HEARTBEAT].store(now_ns);
+    }
+
+    fn region(&self) -> &OwnedRegion {
+        &self.region
+    }
+
+    fn reader(&self, start: Start) -> Result<Reader, RingError> {
+        Reader::join(self.region.share(), start)
+    }
+}
+
+/// Room for one message.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Frame {
+    /// Where readers look for it.
+    position: u64,
+    /// Where it is: there, or at the beginning of the next lap.
+    start: u64,
+    /// The position behind it.
+    pub(super) end: u64,
+    /// Bytes of payload.
+    pub(super) length: u32,
+    type_id: u16,
+}
+
+/// The commit word behind which readers wait.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Gate {
+    word: usize,
+    commit: u64,
+}
+
+/// Makes an empty ring of words that are zero.
+pub(crate) fn initialise(layout: Layout, words: &[Word]) {
+    words[RESERVED].store(layout.block_words());
+    for block in 0..Layout::blocks() as u64 {
+        index::clear(layout, words, block << layout.block_shift);
+    }
+    index::store(layout, words, 0, FIRST_SEQUENCE);
+}

@@ -1,0 +1,322 @@
+//! How a process comes to own a region: it creates one, or takes over one whose owner is gone.
+//!
+//! Protocol: `docs/formats/region.md`. One file is initialised once: what a killed creator left is
+//! removed and made anew, so that no reader ever has words of one region that become another's.
+//! Failure: ended between any two steps, a creator leaves nothing, or a file that no reader takes
+//! for a region and that the next creator replaces.
+
+use std::{fs::File, os::unix::fs::FileExt as _, os::unix::fs::MetadataExt as _, path::Path};
+
+use rustix::{
+    fs::{FallocateFlags, Mode, fallocate, fchmod, fstatfs, ftruncate},
+    io::Errno,
+    process::{Resource, getrlimit},
+};
+
+use super::{
+    OwnedRegion, RegionSpec,
+    file::{RegionFile, absolute},
+    header::{Header, constant_words, identity},
+    mapping::{Access, Mapping, huge_block_bytes, whole_blocks},
+    memory::{MappedFile, Memory},
+    owner::{Owner, OwnerState},
+    refusal::{Refusal, RegionError},
+};
+use crate::word::Word;
+
+/// Files that others put in our way, one after the other, before we give up.
+const ATTEMPTS: usize = 16;
+
+/// What an owner wishes for its region.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RegionOptions {
+    /// Permission bits of the file, exactly these whatever the umask says. 0600 by default: who may
+    /// read the market data of this plant is for its operator to say.
+    pub mode: u32,
+    /// Keep the pages in memory, as far as `RLIMIT_MEMLOCK` allows.
+    pub lock: bool,
+    /// Ask for huge pages.
+    pub huge_pages: bool,
+}
+
+impl Default for RegionOptions {
+    fn default() -> Self {
+        Self { mode: 0o600, lock: false, huge_pages: false }
+    }
+}
+
+/// Where a region came from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Origin {
+    /// It is new.
+    Created,
+    /// It was there, and its owner was gone.
+    TakenOver {
+        /// The owner before this one, [`OwnerState::Closed`] or [`OwnerState::Dead`].
+        previous: Owner,
+    },
+}
+
+/// What to do with a region that is there and that nobody owns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Existing {
+    TakeOver,
+    Replace,
+}
+
+impl OwnedRegion {
+    /// Creates a region, or takes over one of the same spec whose owner is gone. `initialise` gets
+    /// the words of a new region, all zero, before anybody else sees them.
+    pub fn create(
+        path: &Path,
+        spec: RegionSpec,
+        options: &RegionOptions,
+        initialise: impl FnOnce(&[Word]),
+    ) -> Result<(Self, Origin), RegionError> {
+        create(path, spec, options, Existing::TakeOver, initialise)
+    }
+
+    /// Creates a region in place of what is there, whatever its spec, unless its owner is alive or
+    /// it is not a region. Readers of the old one keep their words; [`check`] tells them.
+    ///
+    /// [`check`]: crate::SharedRegion::check
+    pub fn replace(
+        path: &Path,
+        spec: RegionSpec,
+        options: &RegionOptions,
+        initialise: impl FnOnce(&[Word]),
+    ) -> Result<(Self, Origin), RegionError> {
+        create(path, spec, options, Existing::Replace, initialise)
+    }
+
+    /// Takes over a region that is there and whose owner is gone, whatever its parameters.
+    pub fn take_over(
+        path: &Path,
+        kind: [u8; 8],
+        layout: u64,
+        options: &RegionOptions,
+    ) -> Result<(Self, Origin), RegionError> {
+        for _ in 0..ATTEMPTS {
+            let file = RegionFile::open(path, Access::Write)?;
+            file.take_lock()?;
+            if file.is_at_its_path()? {
+                let header = file.header()?.map_err(|refusal| file.refuse(refusal))?;
+                same_meaning(&header.spec, kind, layout).map_err(|r| file.refuse(r))?;
+                return take(file, header, options);
+            }
+        }
+        Err(RegionError::new(path, Refusal::Contended))
+    }
+}
+
+fn create(
+    path: &Path,
+    spec: RegionSpec,
+    options: &RegionOptions,
+    existing: Existing,
+    initialise: impl FnOnce(&[Word]),
+) -> Result<(OwnedRegion, Origin), RegionError> {
+    let path = &absolute(path)?;
+    let too_large = Refusal::TooLarge { words: spec.words as u64 };
+    let region_bytes = spec.region_bytes().ok_or(RegionError::new(path, too_large))?;
+    for _ in 0..ATTEMPTS {
+        // Keeps the lock of what is there until the new file has one.
+        let there = match RegionFile::open(path, Access::Write) {
+            Ok(file) => Some(file),
+            Err(error) if *error.refusal() == Refusal::NotFound => None,
+            Err(error) => return Err(error),
+        };
+        if let Some(file) = &there {
+            file.take_lock()?;
+            if !file.is_at_its_path()? {
+                continue;
+            }
+            match file.header()? {
+                Err(Refusal::HalfCreated) => file.unlink()?,
+                Err(refusal @ Refusal::NotARegion { .. }) => return Err(file.refuse(refusal)),
+                _ if existing == Existing::Replace => file.unlink()?,
+                Err(refusal) => return Err(file.refuse(refusal)),
+                Ok(header) => {
+                    same_spec(&header.spec, &spec).map_err(|refusal| file.refuse(refusal))?;
+                    if let Some(file) = there {
+                        return take(file, header, options);
+                    }
+                }
+            }
+        }
+        let Some(file) = RegionFile::create(path)? else { continue };
+        file.take_lock()?;
+        if file.is_at_its_path()? {
+            return make(file, spec, region_bytes, options, initialise);
+        }
+    }
+    Err(RegionError::new(path, Refusal::Contended))
+}
+
+fn same_meaning(found: &RegionSpec, kind: [u8; 8], layout: u64) -> Result<(), Refusal> {
+    if found.kind != kind {
+        return Err(Refusal::Kind { found: found.kind, expected: kind });
+    }
+    if found.layout != layout {
+        return Err(Refusal::Layout { found: found.layout, expected: layout });
+    }
+    Ok(())
+}
+
+fn same_spec(found: &RegionSpec, expected: &RegionSpec) -> Result<(), Refusal> {
+    same_meaning(found, expected.kind, expected.layout)?;
+    if found == expected {
+        return Ok(());
+    }
+    Err(Refusal::Parameters {
+        found: found.parameters,
+        found_words: found.words as u64,
+        expected: expected.parameters,
+        expected_words: expected.words as u64,
+    })
+}
+
+/// Makes a region of an empty file that this process created and locked; removes it where that
+/// cannot be done.
+fn make(
+    file: RegionFile,
+    spec: RegionSpec,
+    region_bytes: u64,
+    options: &RegionOptions,
+    initialise: impl FnOnce(&[Word]),
+) -> Result<(OwnedRegion, Origin), RegionError> {
+    let prepared = prepare(file.file(), region_bytes, options);
+    let (mapping, residency) = match prepared {
+        Ok(prepared) => prepared,
+        Err(refusal) => {
+            file.unlink()?;
+            return Err(file.refuse(refusal));
+        }
+    };
+    let constant = constant_words(&spec, region_bytes);
+    for (word, value) in mapping.constant_words().iter().zip(constant) {
+        word.store(value);
+    }
+    let memory = Memory::of_file(MappedFile { mapping, file, region_bytes }, spec.words);
+    initialise(memory.words());
+    memory.take(1);
+    Ok((OwnedRegion { memory, spec, epoch: 1, residency }, Origin::Created))
+}
+
+/// Gives an empty file its mode, its identity and all its pages, and maps it.
+fn prepare(
+    file: &File,
+    region_bytes: u64,
+    options: &RegionOptions,
+) -> Result<(Mapping, super::Residency), Refusal> {
+    set_mode(file, options).map_err(Refusal::system("set the mode of"))?;
+    let file_bytes = whole_blocks(file, region_bytes)?;
+    let limit_bytes = getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX);
+    if file_bytes > limit_bytes || i64::try_from(file_bytes).is_err() {
+        // Else the kernel says it with a signal, SIGXFSZ.
+        return Err(Refusal::system("reserve the bytes of")(Errno::FBIG));
+    }
+    if huge_block_bytes(file).is_some() {
+        // There nothing can be written before the file has pages.
+        ftruncate(file, file_bytes).map_err(Refusal::system("reserve the bytes of"))?;
+    } else {
+        write(file, &identity(), 0).map_err(no_space(file, file_bytes))?;
+    }
+    if !allocate(file, file_bytes)? {
+        write_zeros(file, file_bytes).map_err(no_space(file, file_bytes))?;
+    }
+    Mapping::new(file, region_bytes, Access::Write, options)
+}
+
+fn set_mode(file: &File, options: &RegionOptions) -> Result<(), Errno> {
+    fchmod(file, Mode::from_raw_mode(options.mode & 0o777))
+}
+
+/// What the file system has left for this user; as much as can be where it does not count.
+fn free_bytes(file: &File) -> u64 {
+    match fstatfs(file) {
+        Ok(said) if said.f_blocks > 0 => {
+            let block_bytes = u64::try_from(said.f_bsize).unwrap_or(0);
+            said.f_bavail.saturating_mul(block_bytes)
+        }
+        _ => u64::MAX,
+    }
+}
+
+/// Allocates every page that the file has not yet, so that storing to one never fails later; what is
+/// there stays. False where the file system cannot.
+fn allocate(file: &File, file_bytes: u64) -> Result<bool, Refusal> {
+    const BLOCK_BYTES: u64 = 512;
+    let has_bytes = file.metadata().map_err(Refusal::io("inspect"))?.blocks() * BLOCK_BYTES;
+    // Asked first: the kernel would fill the memory before it found that there is not enough.
+    if file_bytes.saturating_sub(has_bytes) > free_bytes(file) {
+        return Err(no_space(file, file_bytes)(Errno::NOSPC));
+    }
+    loop {
+        match fallocate(file, FallocateFlags::empty(), 0, file_bytes) {
+            Ok(()) => return Ok(true),
+            Err(Errno::INTR) => {}
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => return Ok(false),
+            Err(errno) => return Err(no_space(file, file_bytes)(errno)),
+        }
+    }
+}
+
+/// What a file system without `fallocate` needs for the same, in a new file.
+fn write_zeros(file: &File, file_bytes: u64) -> Result<(), Errno> {
+    let zeros = vec![0; 1 << 20];
+    let mut offset = identity().len() as u64;
+    while offset < file_bytes {
+        let length = (file_bytes - offset).min(zeros.len() as u64);
+        write(file, &zeros[..length as usize], offset)?;
+        offset += length;
+    }
+    Ok(())
+}
+
+fn write(file: &File, bytes: &[u8], offset: u64) -> Result<(), Errno> {
+    let written = file.write_all_at(bytes, offset);
+    written.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
+}
+
+/// The refusal for an error while bytes were reserved.
+fn no_space(file: &File, asked_bytes: u64) -> impl Fn(Errno) -> Refusal {
+    move |errno| match (errno, huge_block_bytes(file)) {
+        (Errno::NOSPC | Errno::NOMEM, Some(page_bytes)) => {
+            Refusal::NoHugePages { asked_bytes, page_bytes }
+        }
+        (Errno::NOSPC | Errno::DQUOT, None) => {
+            Refusal::NoSpace { asked_bytes, free_bytes: free_bytes(file) }
+        }
+        (errno, _) => Refusal::system("reserve the bytes of")(errno),
+    }
+}
+
+/// Becomes the owner of a region that this process has locked.
+fn take(
+    file: RegionFile,
+    header: Header,
+    options: &RegionOptions,
+) -> Result<(OwnedRegion, Origin), RegionError> {
+    let spec = header.spec;
+    let region_bytes = spec.region_bytes().unwrap_or(u64::MAX);
+    // A file that was copied may have holes where there were zeros.
+    let filled = whole_blocks(file.file(), region_bytes).and_then(|b| allocate(file.file(), b));
+    filled.map_err(|refusal| file.refuse(refusal))?;
+    let mapped = Mapping::new(file.file(), region_bytes, Access::Write, options);
+    let (mapping, residency) = mapped.map_err(|refusal| file.refuse(refusal))?;
+    // The file of another user keeps the mode that this user gave it.
+    let is_own = file.metadata()?.uid() == rustix::process::geteuid().as_raw();
+    if is_own {
+        let set = set_mode(file.file(), options);
+        set.map_err(|e| file.refuse(Refusal::system("set the mode of")(e)))?;
+    }
+    let state = if header.is_closed { OwnerState::Closed } else { OwnerState::Dead };
+    let previous = header.owner(state);
+    let memory = Memory::of_file(MappedFile { mapping, file, region_bytes }, spec.words);
+    // A damaged epoch must not stop the next owner; 0 is nobody's.
+    let epoch = header.epoch.wrapping_add(1).max(1);
+    memory.take(epoch);
+    let region = OwnedRegion { memory, spec, epoch, residency };
+    Ok((region, Origin::TakenOver { previous }))
+}

@@ -1,0 +1,197 @@
+//! The header of a region in a file: what it is, how large, who owns it.
+//!
+//! Layout: `docs/formats/region.md`, byte by byte; a test compares its table with [`FIELDS`].
+//! Failure: bytes are hostile. [`Header::parse`] is a pure function over them; every refusal is a
+//! [`Refusal`], and no size that they state is believed before it was multiplied out.
+
+#[cfg(not(nanotape_loom))]
+use super::owner::{Owner, OwnerState};
+use super::{RegionSpec, owner::Started, refusal::Refusal};
+use crate::word::{Edge, WORD_BYTES};
+
+/// Bytes in front of the words of a region in a file: one page, so that the words begin on one.
+pub const HEADER_BYTES: usize = 4096;
+
+/// The first eight bytes of every region, in every version and byte order.
+pub const MAGIC: [u8; 8] = *b"nanotape";
+
+/// The version of the header that this crate writes and reads.
+pub const FORMAT_VERSION: u64 = 1;
+
+/// Stored as a number: reads as this on a machine of the same byte order, backwards on the other.
+pub const BYTE_ORDER_MARK: u64 = 0x0102_0304_0506_0708;
+
+/// Bytes that are written, in one call, before the file has its full length: magic, byte order
+/// mark, version. A file of this length was left by a creator that ended.
+pub(crate) const IDENTITY_BYTES: usize = 24;
+
+/// Whoever sees the state ready sees all that the creator stored before.
+pub(crate) const READY: Edge = Edge::new("region.ready");
+
+/// Whoever sees a new epoch sees all that owners of earlier epochs stored.
+pub(crate) const EPOCH: Edge = Edge::new("region.epoch");
+
+/// Numbers of words in the header.
+pub(crate) mod at {
+    pub(crate) const MAGIC: usize = 0;
+    pub(crate) const BYTE_ORDER_MARK: usize = 1;
+    pub(crate) const FORMAT_VERSION: usize = 2;
+    pub(crate) const KIND: usize = 3;
+    pub(crate) const LAYOUT: usize = 4;
+    pub(crate) const REGION_BYTES: usize = 5;
+    pub(crate) const PAYLOAD_WORDS: usize = 6;
+    pub(crate) const PARAMETERS: usize = 7;
+    /// The first of the words that change after creation, see [`super::live`].
+    pub(crate) const LIVE: usize = 11;
+}
+
+/// Numbers of the words that change, from [`at::LIVE`] on; a region on the heap has only these.
+pub(crate) mod live {
+    pub(crate) const EPOCH: usize = 0;
+    pub(crate) const OWNER_PID: usize = 1;
+    pub(crate) const OWNER_STARTED: usize = 2;
+    pub(crate) const STATE: usize = 3;
+    /// How many there are.
+    pub(crate) const WORDS: usize = 4;
+}
+
+/// Values of the state word.
+pub(crate) mod state {
+    pub(crate) const CREATING: u64 = 0;
+    pub(crate) const READY: u64 = 1;
+    pub(crate) const CLOSED: u64 = 2;
+}
+
+/// Offset, size in bytes and name of each field, in order.
+pub const FIELDS: [(usize, usize, &str); 12] = [
+    (at::MAGIC * WORD_BYTES, 8, "magic"),
+    (at::BYTE_ORDER_MARK * WORD_BYTES, 8, "byte_order_mark"),
+    (at::FORMAT_VERSION * WORD_BYTES, 8, "format_version"),
+    (at::KIND * WORD_BYTES, 8, "kind"),
+    (at::LAYOUT * WORD_BYTES, 8, "layout"),
+    (at::REGION_BYTES * WORD_BYTES, 8, "region_bytes"),
+    (at::PAYLOAD_WORDS * WORD_BYTES, 8, "payload_words"),
+    (at::PARAMETERS * WORD_BYTES, 32, "parameters"),
+    ((at::LIVE + live::EPOCH) * WORD_BYTES, 8, "epoch"),
+    ((at::LIVE + live::OWNER_PID) * WORD_BYTES, 8, "owner_pid"),
+    ((at::LIVE + live::OWNER_STARTED) * WORD_BYTES, 8, "owner_started_s"),
+    ((at::LIVE + live::STATE) * WORD_BYTES, 8, "state"),
+];
+
+const _: () = assert!((at::LIVE + live::WORDS) * WORD_BYTES <= HEADER_BYTES);
+const _: () = assert!(at::PARAMETERS + 4 == at::LIVE);
+
+/// A header that was read and agrees with itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Header {
+    /// What the region is.
+    pub spec: RegionSpec,
+    /// Counts owners: 1 for the one that created it.
+    pub epoch: u64,
+    /// Process number of the latest owner, as that process saw it; 0 where it is not known.
+    pub owner_pid: u32,
+    /// When that process started.
+    pub owner_started: Started,
+    /// Whether the latest owner said that it was done.
+    pub is_closed: bool,
+}
+
+impl Header {
+    /// Reads the first bytes of a file, [`HEADER_BYTES`] of them or as many as it has.
+    pub fn parse(bytes: &[u8]) -> Result<Self, Refusal> {
+        identify(bytes)?;
+        if bytes.len() == IDENTITY_BYTES {
+            return Err(Refusal::HalfCreated);
+        }
+        if bytes.len() < HEADER_BYTES {
+            let (file_bytes, region_bytes) = (bytes.len() as u64, HEADER_BYTES as u64);
+            return Err(Refusal::TooSmall { file_bytes, region_bytes });
+        }
+        let state = word(bytes, at::LIVE + live::STATE);
+        match state {
+            state::CREATING => return Err(Refusal::HalfCreated),
+            state::READY | state::CLOSED => {}
+            found => return Err(Refusal::Contradiction { field: "state", found }),
+        }
+        let spec = RegionSpec {
+            kind: word(bytes, at::KIND).to_ne_bytes(),
+            layout: word(bytes, at::LAYOUT),
+            parameters: std::array::from_fn(|i| word(bytes, at::PARAMETERS + i)),
+            words: usize::try_from(word(bytes, at::PAYLOAD_WORDS)).unwrap_or(usize::MAX),
+        };
+        let found = word(bytes, at::REGION_BYTES);
+        if spec.region_bytes() != Some(found) {
+            return Err(Refusal::Contradiction { field: "region_bytes", found });
+        }
+        Ok(Self {
+            spec,
+            epoch: word(bytes, at::LIVE + live::EPOCH),
+            owner_pid: u32::try_from(word(bytes, at::LIVE + live::OWNER_PID)).unwrap_or(0),
+            owner_started: Started::at_unix_s(word(bytes, at::LIVE + live::OWNER_STARTED)),
+            is_closed: state == state::CLOSED,
+        })
+    }
+
+    /// The owner that it states, in a state that the kernel was asked about.
+    #[cfg(not(nanotape_loom))]
+    pub(crate) fn owner(&self, state: OwnerState) -> Owner {
+        Owner { state, pid: self.owner_pid, started: self.owner_started, epoch: self.epoch }
+    }
+}
+
+/// Whether the bytes begin as a region of this version and byte order does.
+fn identify(bytes: &[u8]) -> Result<(), Refusal> {
+    if bytes.is_empty() {
+        return Err(Refusal::HalfCreated);
+    }
+    if !bytes.starts_with(&MAGIC) {
+        let length = bytes.len().min(MAGIC.len());
+        let mut found = [0; MAGIC.len()];
+        found[..length].copy_from_slice(&bytes[..length]);
+        return Err(Refusal::NotARegion { found, length: length as u8 });
+    }
+    if bytes.len() < IDENTITY_BYTES {
+        let (file_bytes, region_bytes) = (bytes.len() as u64, HEADER_BYTES as u64);
+        return Err(Refusal::TooSmall { file_bytes, region_bytes });
+    }
+    const OTHER_BYTE_ORDER: u64 = BYTE_ORDER_MARK.swap_bytes();
+    match (word(bytes, at::BYTE_ORDER_MARK), word(bytes, at::FORMAT_VERSION)) {
+        // Where the first three words cannot be written in one call they are stored one by one.
+        (0, _) | (BYTE_ORDER_MARK, 0) => Err(Refusal::HalfCreated),
+        (BYTE_ORDER_MARK, FORMAT_VERSION) => Ok(()),
+        (BYTE_ORDER_MARK, found) => Err(Refusal::FormatVersion { found }),
+        (OTHER_BYTE_ORDER, _) => Err(Refusal::ByteOrder),
+        (found, _) => Err(Refusal::Contradiction { field: "byte_order_mark", found }),
+    }
+}
+
+/// The word with this number, or 0 behind the end.
+fn word(bytes: &[u8], number: usize) -> u64 {
+    let rest = bytes.get(number * WORD_BYTES..).unwrap_or_default();
+    rest.first_chunk().map_or(0, |eight| u64::from_ne_bytes(*eight))
+}
+
+/// What a new region states, word by word: those in front of [`at::LIVE`].
+#[cfg(not(nanotape_loom))]
+pub(crate) fn constant_words(spec: &RegionSpec, region_bytes: u64) -> [u64; at::LIVE] {
+    let mut words = [0; at::LIVE];
+    words[at::MAGIC] = u64::from_ne_bytes(MAGIC);
+    words[at::BYTE_ORDER_MARK] = BYTE_ORDER_MARK;
+    words[at::FORMAT_VERSION] = FORMAT_VERSION;
+    words[at::KIND] = u64::from_ne_bytes(spec.kind);
+    words[at::LAYOUT] = spec.layout;
+    words[at::REGION_BYTES] = region_bytes;
+    words[at::PAYLOAD_WORDS] = spec.words as u64;
+    words[at::PARAMETERS..].copy_from_slice(&spec.parameters);
+    words
+}
+
+/// The first bytes of every region, written in one call.
+#[cfg(not(nanotape_loom))]
+pub(crate) fn identity() -> [u8; IDENTITY_BYTES] {
+    let mut bytes = [0; IDENTITY_BYTES];
+    bytes[..8].copy_from_slice(&MAGIC);
+    bytes[8..16].copy_from_slice(&BYTE_ORDER_MARK.to_ne_bytes());
+    bytes[16..].copy_from_slice(&FORMAT_VERSION.to_ne_bytes());
+    bytes
+}

@@ -1,0 +1,207 @@
+//! One mapping of a region's file, header and words, shared with every process that maps it.
+//!
+//! Cost: the pages are brought in when it is made, so that the first message takes no page fault.
+//! Failure: a file that is too short by then is found here, without a signal.
+
+use std::{ffi::c_void, fs::File, os::unix::fs::MetadataExt as _, ptr::NonNull};
+
+use rustix::{
+    fs::fstatfs,
+    io::Errno,
+    mm::{Advice, MapFlags, ProtFlags, madvise, mlock, mmap, munmap},
+    process::{Resource, getrlimit},
+};
+
+use super::{
+    create::RegionOptions,
+    header::{HEADER_BYTES, at},
+    refusal::Refusal,
+    residency::{PageLock, RegionPages, Residency, SETTING},
+};
+use crate::{bus_guard::Registration, word::Word};
+
+/// What statfs says of a file system of huge pages only.
+const HUGETLBFS_MAGIC: u64 = 0x9584_58f6;
+
+/// Sizes of files and mappings are multiples of it, but on file systems with larger pages.
+const SMALL_BLOCK_BYTES: u64 = 4096;
+
+/// Whether a process reads or writes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Access {
+    Read,
+    Write,
+}
+
+/// Bytes of one page, where the file system has huge pages only.
+pub(crate) fn huge_block_bytes(file: &File) -> Option<u64> {
+    let said = fstatfs(file).ok()?;
+    // The type of the field differs between architectures, and its sign means nothing.
+    let is_hugetlbfs = said.f_type as u64 & 0xffff_ffff == HUGETLBFS_MAGIC;
+    is_hugetlbfs.then(|| u64::try_from(said.f_bsize).unwrap_or(SMALL_BLOCK_BYTES))
+}
+
+/// Bytes that a region of so many bytes has in a file and in a mapping.
+pub(crate) fn whole_blocks(file: &File, region_bytes: u64) -> Result<u64, Refusal> {
+    let block = huge_block_bytes(file).unwrap_or(SMALL_BLOCK_BYTES);
+    let too_large = Refusal::TooLarge { words: region_bytes / 8 };
+    region_bytes.checked_next_multiple_of(block).ok_or(too_large)
+}
+
+/// A mapping; undone when dropped.
+#[derive(Debug)]
+pub(crate) struct Mapping {
+    address: NonNull<u8>,
+    bytes: usize,
+    /// Given up first when dropped: see `drop`.
+    registration: Option<Registration>,
+}
+
+// SAFETY: the mapping is owned by this value, whose methods hand out addresses of words only; words
+// are atomics, and a mapping may be used and undone by any thread.
+unsafe impl Send for Mapping {}
+// SAFETY: as above.
+unsafe impl Sync for Mapping {}
+
+impl Mapping {
+    /// Maps a file of at least `region_bytes`, which is at least a header.
+    pub(crate) fn new(
+        file: &File,
+        region_bytes: u64,
+        access: Access,
+        options: &RegionOptions,
+    ) -> Result<(Self, Residency), Refusal> {
+        let too_large = Refusal::TooLarge { words: region_bytes / 8 };
+        let bytes = usize::try_from(whole_blocks(file, region_bytes)?).map_err(|_| too_large)?;
+        let protection = match access {
+            Access::Read => ProtFlags::READ,
+            Access::Write => ProtFlags::READ | ProtFlags::WRITE,
+        };
+        // SAFETY: a null hint lets the kernel choose an address range that nothing else uses; the
+        // length is not zero, because it is that of a header at least.
+        let address =
+            unsafe { mmap(std::ptr::null_mut(), bytes, protection, MapFlags::SHARED, file, 0) }
+                .map_err(Refusal::system("map"))?;
+        let address =
+            NonNull::new(address.cast::<u8>()).ok_or(Refusal::system("map")(Errno::NOMEM))?;
+        let start = address.as_ptr().expose_provenance();
+        let is_writable = access == Access::Write;
+        let registration = Some(Registration::new(start, bytes, is_writable));
+        let mapping = Self { address, bytes, registration };
+        let residency = mapping.settle(file, region_bytes, access, options)?;
+        Ok((mapping, residency))
+    }
+
+    /// Asks for huge pages before the first touch, touches, locks.
+    fn settle(
+        &self,
+        file: &File,
+        region_bytes: u64,
+        access: Access,
+        options: &RegionOptions,
+    ) -> Result<Residency, Refusal> {
+        let block = huge_block_bytes(file);
+        let advised = (options.huge_pages && block.is_none()).then(|| {
+            // SAFETY: the range is the mapping; the advice never changes what its pages hold.
+            unsafe { madvise(self.start(), self.bytes, Advice::LinuxHugepage) }
+        });
+        let populate = match access {
+            Access::Read => Advice::LinuxPopulateRead,
+            Access::Write => Advice::LinuxPopulateWrite,
+        };
+        let metadata = file.metadata().map_err(Refusal::io("inspect"))?;
+        // An owner has allocated all pages. Where a reader finds less it does not touch them: in a
+        // file that is nearly all holes that could fill the memory, and somebody may want that.
+        let is_whole = access == Access::Write || metadata.blocks() >= region_bytes / 512;
+        // SAFETY: the range is the mapping. Touching pages of a shared file changes nothing in them.
+        let touch = || unsafe { madvise(self.start(), self.bytes, populate) };
+        if is_whole && touch() == Err(Errno::FAULT) {
+            let file_bytes = file.metadata().map_err(Refusal::io("inspect"))?.len();
+            return Err(Refusal::Truncated { file_bytes, region_bytes });
+        }
+        // Any other refusal (a kernel before 5.14) means page faults later, not wrong words.
+        let huge_pages = match (block, advised) {
+            (Some(page_bytes), _) => RegionPages::FileSystem { page_bytes },
+            (None, None) => RegionPages::Small,
+            (None, Some(Err(errno))) => RegionPages::Refused(errno),
+            (None, Some(Ok(()))) => match huge_kib_at(self.address.as_ptr().addr()) {
+                Some(kib) if kib > 0 => RegionPages::Granted { kib },
+                _ => RegionPages::NoneGiven { setting: setting() },
+            },
+        };
+        let lock = if options.lock { self.lock_pages() } else { PageLock::NotAsked };
+        Ok(Residency { huge_pages, lock })
+    }
+
+    fn lock_pages(&self) -> PageLock {
+        // SAFETY: the range is the mapping; locking changes nothing in it, and ends with it.
+        match unsafe { mlock(self.start(), self.bytes) } {
+            Ok(()) => PageLock::Locked,
+            Err(errno) => {
+                let limit_bytes = getrlimit(Resource::Memlock).current;
+                PageLock::Refused { errno, limit_bytes }
+            }
+        }
+    }
+
+    fn start(&self) -> *mut c_void {
+        self.address.as_ptr().cast()
+    }
+
+    /// The first of the words that change in the header.
+    pub(crate) fn live(&self) -> NonNull<Word> {
+        // SAFETY: the mapping has a header at least, and this word is in it.
+        unsafe { self.address.cast::<Word>().add(at::LIVE) }
+    }
+
+    /// The first word behind the header, or the end of the mapping where there are none.
+    pub(crate) fn payload(&self) -> NonNull<Word> {
+        // SAFETY: the mapping has a header at least, so that this is in it or one past it.
+        unsafe { self.address.add(HEADER_BYTES) }.cast()
+    }
+
+    /// The words of the header that do not change once the region is ready.
+    pub(crate) fn constant_words(&self) -> &[Word] {
+        // SAFETY: the mapping has a header at least, and these words are in it; it is not undone as
+        // long as `self` is borrowed.
+        unsafe { std::slice::from_raw_parts(self.address.as_ptr().cast(), at::LIVE) }
+    }
+
+    /// Whether the guard found it cut.
+    #[inline]
+    pub(crate) fn is_lost(&self) -> bool {
+        self.registration.as_ref().is_some_and(Registration::is_lost)
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // Before the address can belong to somebody else.
+        self.registration = None;
+        // SAFETY: exactly the range that was mapped; who has words of it keeps `self`.
+        let unmapped = unsafe { munmap(self.start(), self.bytes) };
+        debug_assert!(unmapped.is_ok(), "munmap of an own mapping cannot fail");
+    }
+}
+
+/// The word in brackets in the kernel's setting.
+fn setting() -> Option<String> {
+    let said = std::fs::read_to_string(SETTING).ok()?;
+    let (_, behind) = said.split_once('[')?;
+    Some(behind.split_once(']')?.0.to_owned())
+}
+
+/// How much of the mapping that begins at an address is in huge pages by the kernel's account.
+fn huge_kib_at(address: usize) -> Option<u64> {
+    let maps = std::fs::read_to_string("/proc/self/smaps").ok()?;
+    let first = format!("{address:08x}-");
+    let own = maps.lines().skip_while(|line| !line.starts_with(&first)).skip(1);
+    // The next mapping begins with a range; lines of this one begin with a name and a colon.
+    let own = own.take_while(|line| line.split(' ').next().is_some_and(|word| word.ends_with(':')));
+    let counts = own.filter_map(|line| {
+        let rest =
+            line.strip_prefix("ShmemPmdMapped:").or_else(|| line.strip_prefix("FilePmdMapped:"))?;
+        rest.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok()
+    });
+    Some(counts.sum())
+}

@@ -1,0 +1,67 @@
+//! How a process comes to read a region.
+
+use std::{os::unix::fs::MetadataExt as _, path::Path};
+
+use super::{
+    SharedRegion,
+    create::RegionOptions,
+    file::RegionFile,
+    mapping::{Access, Mapping},
+    memory::{MappedFile, Memory},
+    refusal::{Refusal, RegionError},
+};
+
+impl SharedRegion {
+    /// Opens a region for reading: the file with no right to write, the mapping too. A region whose
+    /// owner is gone can be read; [`owner`](Self::owner) tells.
+    pub fn open(path: &Path, kind: [u8; 8]) -> Result<Self, RegionError> {
+        let file = RegionFile::open(path, Access::Read)?;
+        let header = match file.header()? {
+            Ok(header) => header,
+            Err(Refusal::HalfCreated) => return Err(file.refuse(file.half_created()?)),
+            Err(refusal) => return Err(file.refuse(refusal)),
+        };
+        let spec = header.spec;
+        if spec.kind != kind {
+            return Err(file.refuse(Refusal::Kind { found: spec.kind, expected: kind }));
+        }
+        let region_bytes = spec.region_bytes().unwrap_or(u64::MAX);
+        let options = RegionOptions::default();
+        let mapped = Mapping::new(file.file(), region_bytes, Access::Read, &options);
+        let (mapping, _) = mapped.map_err(|refusal| file.refuse(refusal))?;
+        let memory = Memory::of_file(MappedFile { mapping, file, region_bytes }, spec.words);
+        // The header was read in a system call. Seen once more, in the mapping, it also orders what
+        // the creator stored before all that this process loads.
+        if memory.is_ready() {
+            return Ok(Self { memory, spec });
+        }
+        Err(RegionError::new(path, Refusal::HalfCreated))
+    }
+}
+
+impl RegionFile {
+    /// Whether somebody is at it still.
+    pub(crate) fn half_created(&self) -> Result<Refusal, RegionError> {
+        let is_held = self.lock.is_held().map_err(|e| self.refuse(Refusal::system("ask")(e)))?;
+        Ok(if is_held { Refusal::BeingCreated } else { Refusal::HalfCreated })
+    }
+}
+
+impl MappedFile {
+    /// Whether the file is as long as it was, and its path still names it.
+    pub(crate) fn check(&self) -> Result<(), RegionError> {
+        let own = self.file.metadata()?;
+        let (file_bytes, region_bytes) = (own.len(), self.region_bytes);
+        if file_bytes < region_bytes || self.mapping.is_lost() {
+            return Err(self.file.refuse(Refusal::Truncated { file_bytes, region_bytes }));
+        }
+        match std::fs::metadata(&self.file.path) {
+            Ok(there) if (there.dev(), there.ino()) == (own.dev(), own.ino()) => Ok(()),
+            Ok(_) => Err(self.file.refuse(Refusal::Replaced)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                Err(self.file.refuse(Refusal::Removed))
+            }
+            Err(error) => Err(self.file.refuse(Refusal::io("inspect")(error))),
+        }
+    }
+}

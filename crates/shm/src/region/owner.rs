@@ -1,0 +1,137 @@
+//! Who owns a region, for people; whether that owner lives is the kernel's word (`owner_lock.rs`).
+
+use std::fmt;
+
+/// What is known of the latest owner of a region.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Owner {
+    /// Whether it lives.
+    pub state: OwnerState,
+    /// The number that it had for itself; another process may have it in another container, or by
+    /// now. 0 where it is not known.
+    pub pid: u32,
+    /// When it started.
+    pub started: Started,
+    /// Which owner it is: 1 is the creator.
+    pub epoch: u64,
+}
+
+/// Whether the owner of a region lives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OwnerState {
+    /// It holds the lock. It may be stopped or busy with something else.
+    Alive,
+    /// It said that it was done, and let go.
+    Closed,
+    /// It is gone and did not say so: killed, crashed, or panicked.
+    Dead,
+}
+
+impl fmt::Display for OwnerState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Alive => "alive",
+            Self::Closed => "closed",
+            Self::Dead => "dead",
+        })
+    }
+}
+
+/// When a process started, to the second: for people, never to decide anything.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Started(u64);
+
+impl Started {
+    /// Seconds since the UNIX epoch; 0 where it is not known.
+    pub fn at_unix_s(seconds: u64) -> Self {
+        Self(seconds)
+    }
+
+    /// Seconds since the UNIX epoch; 0 where it is not known.
+    pub fn unix_s(self) -> u64 {
+        self.0
+    }
+
+    /// Of this process: the kernel's boot time and its start in hundredths of a second behind it.
+    #[cfg(not(nanotape_loom))]
+    pub(crate) fn of_this_process() -> Self {
+        fn read() -> Option<u64> {
+            let own = std::fs::read_to_string("/proc/self/stat").ok()?;
+            let system = std::fs::read_to_string("/proc/stat").ok()?;
+            let boot = system.lines().find_map(|line| line.strip_prefix("btime "))?;
+            started_at(&own, boot.trim().parse().ok()?)
+        }
+        Self(read().unwrap_or(0))
+    }
+}
+
+/// From the text of `/proc/self/stat`: field 22, counted from 1. The second field is the program's
+/// name in parentheses, with anything in it, so the count begins behind the last one.
+#[cfg(not(nanotape_loom))]
+fn started_at(own: &str, boot_unix_s: u64) -> Option<u64> {
+    const TICKS_PER_SECOND: u64 = 100;
+    let ticks: u64 = own.rsplit_once(") ")?.1.split(' ').nth(19)?.parse().ok()?;
+    boot_unix_s.checked_add(ticks / TICKS_PER_SECOND)
+}
+
+impl fmt::Display for Started {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const SECONDS_PER_DAY: u64 = 86_400;
+        let (day, second) = (self.0 / SECONDS_PER_DAY, self.0 % SECONDS_PER_DAY);
+        // Years of the calendar with four digits; what a hostile header says beyond is not a date.
+        if self.0 == 0 || day > 2_932_896 {
+            return f.write_str("at an unknown time");
+        }
+        let (year, month, day) = date_of(day);
+        let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+        write!(f, "{year}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
+    }
+}
+
+/// Year, month and day of a day counted from 1970-01-01, in years that begin in March, so that the
+/// leap day is the last of its year.
+fn date_of(day: u64) -> (u64, u64, u64) {
+    const DAYS_TO_1970: u64 = 719_468;
+    const DAYS_PER_400_YEARS: u64 = 146_097;
+    let day = day + DAYS_TO_1970;
+    let (era, day) = (day / DAYS_PER_400_YEARS, day % DAYS_PER_400_YEARS);
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let (month, next_year) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    (era * 400 + year + next_year, month, day)
+}
+
+#[cfg(all(test, not(nanotape_loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_start_reads_as_a_date() {
+        for (unix_s, text) in [
+            (0, "at an unknown time"),
+            (1, "1970-01-01 00:00:01 UTC"),
+            (951_827_696, "2000-02-29 12:34:56 UTC"),
+            (1_704_067_199, "2023-12-31 23:59:59 UTC"),
+            (4_107_542_400, "2100-03-01 00:00:00 UTC"),
+            (253_402_300_799, "9999-12-31 23:59:59 UTC"),
+            (253_402_300_800, "at an unknown time"),
+            (u64::MAX, "at an unknown time"),
+        ] {
+            assert_eq!(Started::at_unix_s(unix_s).to_string(), text);
+        }
+    }
+
+    #[test]
+    fn the_start_is_found_behind_any_program_name() {
+        let fields: Vec<String> = (3..=52).map(|field| format!("{field}00")).collect();
+        for name in ["tape", "a b", ") 1 2 (", "x) y"] {
+            let own = format!("77 ({name}) {}\n", fields.join(" "));
+            assert_eq!(started_at(&own, 1_000), Some(1_000 + 22), "{name}");
+        }
+        assert_eq!(started_at("", 1_000), None);
+        assert_ne!(Started::of_this_process().unix_s(), 0);
+    }
+}

@@ -1,0 +1,244 @@
+//! Why a region cannot be created, opened or removed: one sentence each, with the path.
+
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
+
+use rustix::io::Errno;
+
+use super::{header, owner::Started};
+
+/// A refusal, and the path it is about.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {refusal}", path.display())]
+pub struct RegionError {
+    path: PathBuf,
+    refusal: Refusal,
+}
+
+impl RegionError {
+    /// A refusal of what is at a path.
+    pub fn new(path: &Path, refusal: Refusal) -> Self {
+        Self { path: path.to_owned(), refusal }
+    }
+
+    /// The path it is about.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The reason.
+    pub fn refusal(&self) -> &Refusal {
+        &self.refusal
+    }
+}
+
+/// Why not. Reads as the end of a sentence that begins with the path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// Nothing has this path.
+    #[error(
+        "there is no region of this name; the process that writes it makes it when it starts (is \
+         it running, and does it use this name?)"
+    )]
+    NotFound,
+    /// A directory, a pipe, a device.
+    #[error("is {what}, and a region is a regular file")]
+    NotAFile {
+        /// With its article.
+        what: &'static str,
+    },
+    /// A file of something else. Never written to, never removed.
+    #[error("is not a region: it begins with {}, not with \"nanotape\"", quoted(&found[..usize::from(*length)]))]
+    NotARegion {
+        /// Its first bytes.
+        found: [u8; 8],
+        /// How many of them it has.
+        length: u8,
+    },
+    /// Of a later (or earlier) program.
+    #[error(
+        "is a region of format version {found}; this program knows version {}: use one program for \
+         its writer and its readers",
+        header::FORMAT_VERSION
+    )]
+    FormatVersion {
+        /// The version that it states.
+        found: u64,
+    },
+    /// Written on a machine of the other byte order.
+    #[error("is a region that a machine of the other byte order wrote; it cannot be read here")]
+    ByteOrder,
+    /// Something else is built on it.
+    #[error("is a region of kind {}, not {}", quoted(found), quoted(expected))]
+    Kind {
+        /// The kind that it states.
+        found: [u8; 8],
+        /// The kind that was asked for.
+        expected: [u8; 8],
+    },
+    /// Of a program that gives its words another meaning.
+    #[error(
+        "its words have layout {found}, and this program knows layout {expected}: use one program \
+         for its writer and its readers"
+    )]
+    Layout {
+        /// The layout that it states.
+        found: u64,
+        /// The layout that was asked for.
+        expected: u64,
+    },
+    /// Of another size or with other parameters than its next owner wants.
+    #[error(
+        "is there already with {found_words} words and parameters {found:?}, not {expected_words} \
+         and {expected:?}; use it as it is, or remove or replace it"
+    )]
+    Parameters {
+        /// The parameters that it states.
+        found: [u64; 4],
+        /// The words that it states.
+        found_words: u64,
+        /// The parameters that were asked for.
+        expected: [u64; 4],
+        /// The words that were asked for.
+        expected_words: u64,
+    },
+    /// No region can have this size here.
+    #[error("a region of {words} words is larger than this machine can address")]
+    TooLarge {
+        /// Words asked for.
+        words: u64,
+    },
+    /// A field has a value that no writer stores.
+    #[error("its header is damaged: {field} is {found}, which does not fit the rest")]
+    Contradiction {
+        /// The field's name in the format document.
+        field: &'static str,
+        /// Its value.
+        found: u64,
+    },
+    /// The file is shorter than its header says.
+    #[error(
+        "the file has {file_bytes} bytes and the region in it {region_bytes}: somebody cut it; \
+         remove it, and its next writer makes it anew"
+    )]
+    TooSmall {
+        /// Bytes of the file.
+        file_bytes: u64,
+        /// Bytes that the header states, or bytes of a header.
+        region_bytes: u64,
+    },
+    /// Its creator is alive and not done.
+    #[error("is still being created; try again in a moment")]
+    BeingCreated,
+    /// Its creator ended before it was done.
+    #[error("was left half-created by a process that ended; the next writer will finish it")]
+    HalfCreated,
+    /// It has a writer, and there is one at a time.
+    #[error(
+        "its owner is alive: process {pid}, started {started} (in containers the number may be \
+         another's); a region has one writer at a time"
+    )]
+    OwnerAlive {
+        /// The number that the owner has for itself.
+        pid: u32,
+        /// When it started.
+        started: Started,
+    },
+    /// The file's mode keeps this process out.
+    #[error(
+        "this process, of user {user}, may not {operation} it: it belongs to user {owner} and has \
+         mode {mode:04o}; {}", if *operation == "read" {
+            "its writer lets others read with --mode 0640 (its group) or 0644 (everybody)"
+        } else {
+            "be that user, or choose another name"
+        }
+    )]
+    Permission {
+        /// `read` or `write`.
+        operation: &'static str,
+        /// The user that this process runs as.
+        user: u32,
+        /// The user that the file belongs to.
+        owner: u32,
+        /// The file's permission bits.
+        mode: u32,
+    },
+    /// The file system is full.
+    #[error(
+        "no space: the region needs {asked_bytes} bytes and the file system has {free_bytes} free; \
+         ask for less or make it larger (in containers /dev/shm often has 64 MiB: --shm-size)"
+    )]
+    NoSpace {
+        /// Bytes asked for.
+        asked_bytes: u64,
+        /// Bytes that the file system has for this user.
+        free_bytes: u64,
+    },
+    /// There are not enough huge pages.
+    #[error(
+        "no space: the region needs {asked_bytes} bytes in pages of {page_bytes}, and there are not \
+         so many free; see /proc/sys/vm/nr_hugepages"
+    )]
+    NoHugePages {
+        /// Bytes asked for.
+        asked_bytes: u64,
+        /// Bytes of one page.
+        page_bytes: u64,
+    },
+    /// Cut while in use.
+    #[error(
+        "somebody cut the file to {file_bytes} bytes while it was in use, below the region's \
+         {region_bytes}; what is read from it now means nothing"
+    )]
+    Truncated {
+        /// Bytes that the file has now.
+        file_bytes: u64,
+        /// Bytes of the region.
+        region_bytes: u64,
+    },
+    /// The path names nothing now.
+    #[error("was removed while it was in use; what is mapped stays, and nobody new will find it")]
+    Removed,
+    /// The path names another file now.
+    #[error("was replaced by another region while it was in use; open it again")]
+    Replaced,
+    /// Others created and removed it all the time.
+    #[error("other processes create and remove it at the same time; gave up after many attempts")]
+    Contended,
+    /// The name would not be a file in /dev/shm.
+    #[error(
+        "is no name for a region: give 1 to 200 characters from ! to ~, or a path with a slash"
+    )]
+    Name,
+    /// The operating system refused.
+    #[error("cannot {operation} it: {errno}")]
+    System {
+        /// What was tried.
+        operation: &'static str,
+        /// The reason given.
+        errno: Errno,
+    },
+}
+
+#[cfg(not(nanotape_loom))]
+impl Refusal {
+    pub(crate) fn system(operation: &'static str) -> impl Fn(Errno) -> Self {
+        move |errno| Self::System { operation, errno }
+    }
+
+    /// Of an error that the standard library passes on from the kernel.
+    pub(crate) fn io(operation: &'static str) -> impl Fn(std::io::Error) -> Self {
+        move |error| {
+            let errno = Errno::from_io_error(&error).unwrap_or(Errno::IO);
+            Self::System { operation, errno }
+        }
+    }
+}
+
+/// Bytes as text in quotes, whatever they are.
+fn quoted(bytes: &[u8]) -> impl fmt::Display {
+    format!("\"{}\"", bytes.escape_ascii())
+}

@@ -1,0 +1,322 @@
+//! The word: the one door to memory that another process may read or write at the same time.
+//!
+//! Where: every region is a slice of words, and RING, JOURNAL and LATEST are algorithms over such
+//! slices. There is never a reference to plain bytes of a region: a copy that races with a writer
+//! in another process must be made of atomic accesses, or the language gives it no meaning.
+//! Protocol: relaxed accesses, and accesses at an [`Edge`], which is a named promise between a
+//! writer and a reader. Edges are listed in `docs/formats/`; loom models weaken each in turn and
+//! must then fail.
+//! Cost: an access is one instruction on x86-64; a fence there is only told to the compiler.
+//!
+//! Acquire is a relaxed load and a fence: Rust promises atomic loads from pages that are mapped
+//! read-only for relaxed loads only, and readers map read-only.
+
+#[cfg(nanotape_loom)]
+use loom::sync::atomic as atomics;
+#[cfg(not(nanotape_loom))]
+use std::sync::atomic as atomics;
+
+use atomics::{AtomicU64, Ordering, fence};
+
+/// Bytes of a word.
+pub const WORD_BYTES: usize = 8;
+
+/// Eight bytes that several processes share, aligned to eight, in the processor's byte order.
+#[derive(Debug)]
+#[repr(transparent)]
+pub struct Word(AtomicU64);
+
+impl Word {
+    /// A word in memory of this process.
+    pub fn new(value: u64) -> Self {
+        Self(AtomicU64::new(value))
+    }
+
+    /// Loads, with no order against other words.
+    #[inline(always)]
+    pub fn load(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Stores, with no order against other words.
+    #[inline(always)]
+    pub fn store(&self, value: u64) {
+        #[cfg(feature = "kill-points")]
+        crate::kill_points::about_to_store();
+        #[cfg(nanotape_loom)]
+        if death::has_come() {
+            return;
+        }
+        self.0.store(value, Ordering::Relaxed);
+    }
+
+    /// Stores so that who sees this value at `edge` also sees all that was stored before it.
+    #[inline(always)]
+    pub fn publish(&self, value: u64, edge: Edge) {
+        #[cfg(feature = "kill-points")]
+        crate::kill_points::about_to_store();
+        #[cfg(nanotape_loom)]
+        if death::has_come() {
+            return;
+        }
+        let order = if edge.is_kept() { Ordering::Release } else { Ordering::Relaxed };
+        self.0.store(value, order);
+    }
+
+    /// This word, to be read only.
+    #[inline(always)]
+    pub fn as_read_only(&self) -> &ReadWord {
+        // SAFETY: `ReadWord` is a transparent wrapper of `Word` and offers less.
+        unsafe { &*std::ptr::from_ref(self).cast() }
+    }
+}
+
+/// A word that may lie in a page mapped read-only: there is no way to store.
+#[derive(Debug)]
+#[repr(transparent)]
+pub struct ReadWord(Word);
+
+impl ReadWord {
+    /// Loads, with no order against other words.
+    #[inline(always)]
+    pub fn load(&self) -> u64 {
+        self.0.load()
+    }
+
+    /// Loads so that what the writer stored before it published this value at `edge` is seen by
+    /// every load behind this one.
+    #[inline(always)]
+    pub fn observe(&self, edge: Edge) -> u64 {
+        let value = self.0.load();
+        edge.acquire_fence();
+        value
+    }
+}
+
+/// A named promise of order between a store and a load in different processes.
+///
+/// The name is found on both sides of the protocol, in its format document and in its loom models.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Edge(&'static str);
+
+impl Edge {
+    /// An edge with a name like `ring.publish`, unique in the project.
+    pub const fn new(name: &'static str) -> Self {
+        Self(name)
+    }
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        self.0
+    }
+
+    /// Keeps stores behind it behind those before it: to be followed by relaxed stores whose reader
+    /// must also see what was stored before.
+    #[inline(always)]
+    pub fn release_fence(self) {
+        if self.is_kept() {
+            fence(Ordering::Release);
+        }
+    }
+
+    /// Keeps loads behind it behind those before it.
+    #[inline(always)]
+    pub fn acquire_fence(self) {
+        if self.is_kept() {
+            fence(Ordering::Acquire);
+        }
+    }
+
+    /// Always, but for the edge that a model weakens to show that it is needed.
+    #[inline(always)]
+    fn is_kept(self) -> bool {
+        #[cfg(nanotape_loom)]
+        return !weakened::is(self);
+        #[cfg(not(nanotape_loom))]
+        true
+    }
+}
+
+/// Which edge a model has taken away.
+#[cfg(nanotape_loom)]
+pub mod weakened {
+    use std::sync::Mutex;
+
+    use super::Edge;
+
+    static WEAKENED: Mutex<Option<Edge>> = Mutex::new(None);
+
+    /// Takes the order away from an edge, or gives it back, for all models that run from now on.
+    pub fn set(edge: Option<Edge>) {
+        *WEAKENED.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = edge;
+    }
+
+    pub(super) fn is(edge: Edge) -> bool {
+        *WEAKENED.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) == Some(edge)
+    }
+}
+
+/// The end of a writer in a model: from some store on, none of its stores happens.
+///
+/// What the dead writer's code does after that nobody can see, so it needs no other stop.
+#[cfg(nanotape_loom)]
+pub mod death {
+    use std::sync::Mutex;
+
+    static STORES_LEFT: Mutex<Option<u32>> = Mutex::new(None);
+
+    /// Lets the writer make so many more stores, or as many as it likes.
+    pub fn after(stores: Option<u32>) {
+        *STORES_LEFT.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = stores;
+    }
+
+    /// Called in front of every store.
+    pub(super) fn has_come() -> bool {
+        let mut left = STORES_LEFT.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        match left.as_mut() {
+            Some(0) => true,
+            Some(left) => {
+                *left -= 1;
+                false
+            }
+            None => false,
+        }
+    }
+}
+
+/// Copies bytes into words, eight at a time; bytes of the last word that are not given become zero.
+///
+/// Backwards, because a reader in another core looks at the beginning of a message to learn whether
+/// it is there, and takes that cache line away at every look: what is written to it last, in one go,
+/// costs one exchange of the line.
+///
+/// # Panics
+///
+/// If there are fewer words than the bytes need.
+#[inline(always)]
+pub fn copy_into(words: &[Word], bytes: &[u8]) {
+    let words = &words[..bytes.len().div_ceil(WORD_BYTES)];
+    let (whole, rest) = bytes.as_chunks::<WORD_BYTES>();
+    if !rest.is_empty() {
+        words[whole.len()].store(last_word(bytes, rest.len()));
+    }
+    for (word, chunk) in words.iter().zip(whole).rev() {
+        word.store(u64::from_ne_bytes(*chunk));
+    }
+}
+
+/// Copies words out into bytes, eight at a time.
+///
+/// # Panics
+///
+/// If there are fewer words than the bytes need.
+#[inline(always)]
+pub fn copy_out(words: &[ReadWord], bytes: &mut [u8]) {
+    let words = &words[..bytes.len().div_ceil(WORD_BYTES)];
+    let (whole, rest) = bytes.as_chunks_mut::<WORD_BYTES>();
+    for (word, chunk) in words.iter().zip(whole.iter_mut()) {
+        *chunk = word.load().to_ne_bytes();
+    }
+    let (whole, rest) = (whole.len(), rest.len());
+    if rest == 0 {
+        return;
+    }
+    let last = words[whole].load();
+    if let Some(eight) = bytes.last_chunk_mut::<WORD_BYTES>() {
+        let (before, shift) = (words[whole - 1].load().to_le(), rest * 8);
+        *eight = (before >> shift | last.to_le() << (64 - shift)).to_le_bytes();
+    } else {
+        bytes.copy_from_slice(&last.to_ne_bytes()[..rest]);
+    }
+}
+
+/// The last `rest` bytes, one to seven of them, as a word that ends with zeros.
+#[inline(always)]
+fn last_word(bytes: &[u8], rest: usize) -> u64 {
+    // The eight bytes that end with them are there in most messages, and make one load where a copy of
+    // so many bytes would be a call.
+    if let Some(eight) = bytes.last_chunk::<WORD_BYTES>() {
+        let shift = (WORD_BYTES - rest) * 8;
+        return (u64::from_le_bytes(*eight) >> shift).to_le();
+    }
+    let mut last = [0; WORD_BYTES];
+    last[..rest].copy_from_slice(&bytes[bytes.len() - rest..]);
+    u64::from_ne_bytes(last)
+}
+
+/// Copies many words out into bytes: as [`copy_out`], and quicker from some hundred bytes on.
+///
+/// # Panics
+///
+/// If there are fewer words than the bytes need.
+#[inline(always)]
+pub fn copy_out_many(words: &[ReadWord], bytes: &mut [u8]) {
+    #[cfg(all(target_arch = "x86_64", not(any(miri, nanotape_loom))))]
+    {
+        let words = &words[..bytes.len().div_ceil(WORD_BYTES)];
+        // SAFETY: reads `bytes.len()` bytes of `words`, which has as many, and writes them to `bytes`,
+        // which is this thread's alone; the direction flag is clear, as everywhere in Rust.
+        unsafe {
+            core::arch::asm!(
+                "rep movsb",
+                inout("rcx") bytes.len() => _,
+                inout("rsi") words.as_ptr() => _,
+                inout("rdi") bytes.as_mut_ptr() => _,
+                options(nostack, preserves_flags),
+            );
+        }
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(any(miri, nanotape_loom)))))]
+    copy_out(words, bytes);
+}
+
+/// Begins to bring the line of a word into this core, to be written, and does not wait for it. Only a
+/// hint: any index is allowed.
+#[inline(always)]
+pub fn prefetch_for_writing(words: &[Word], index: usize) {
+    #[cfg(all(target_arch = "x86_64", not(any(miri, nanotape_loom))))]
+    {
+        let address = words.as_ptr().wrapping_add(index);
+        // SAFETY: a prefetch shows the program nothing and never faults, whatever the address; an
+        // x86-64 processor that does not know this one does nothing.
+        unsafe {
+            core::arch::asm!("prefetchw [{}]", in(reg) address, options(nostack, preserves_flags, readonly))
+        };
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(any(miri, nanotape_loom)))))]
+    let _ = (words, index);
+}
+
+/// The words, to be read only.
+#[inline(always)]
+pub fn as_read_only(words: &[Word]) -> &[ReadWord] {
+    // SAFETY: `ReadWord` is a transparent wrapper of `Word` and offers less.
+    unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), words.len()) }
+}
+
+#[cfg(all(test, not(nanotape_loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_of_every_length_come_back_and_the_rest_of_the_last_word_is_zero() {
+        let bytes: Vec<u8> = (1..=40).collect();
+        for length in 0..=bytes.len() {
+            let words: Vec<Word> = (0..6).map(|_| Word::new(u64::MAX)).collect();
+            copy_into(&words, &bytes[..length]);
+            let mut out = vec![0; length.next_multiple_of(WORD_BYTES)];
+            copy_out(as_read_only(&words), &mut out);
+            assert_eq!(out[..length], bytes[..length]);
+            assert!(out[length..].iter().all(|&byte| byte == 0), "{length} bytes");
+            for untouched in &words[length.div_ceil(WORD_BYTES)..] {
+                assert_eq!(untouched.load(), u64::MAX);
+            }
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "range end index")]
+    fn more_bytes_than_words_is_a_mistake_of_the_caller() {
+        copy_into(&[Word::new(0)], &[0; 9]);
+    }
+}

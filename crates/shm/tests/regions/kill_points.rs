@@ -1,0 +1,102 @@
+//! A process killed before each of its stores, in turn.
+
+use std::{os::unix::process::ExitStatusExt as _, path::Path};
+
+use nanotape_shm::{Origin, OwnerState, Refusal, SharedRegion, inspect};
+
+use crate::{KIND, Place, children::Peer, create, is_filled};
+
+/// Runs the role with the first store fatal, then the second, until it survives; returns how many
+/// stores there were. `prepare` runs before each, `examine` after each death.
+fn at_every_store(
+    role: &str,
+    path: &Path,
+    mut prepare: impl FnMut(),
+    mut examine: impl FnMut(u64),
+) -> u64 {
+    for number in 1.. {
+        prepare();
+        let mut peer = Peer::start(role, path, number);
+        let said = peer.hear();
+        let status = peer.end();
+        if let Some(said) = said {
+            assert!(status.success());
+            assert_eq!(said, format!("survived {} stores", number - 1));
+            println!("{role}: killed at each of {} stores", number - 1);
+            return number - 1;
+        }
+        assert_eq!(status.signal(), Some(9), "{role}, store {number}");
+        examine(number);
+    }
+    unreachable!("there are not so many stores")
+}
+
+#[test]
+fn a_creator_killed_at_any_store_leaves_nothing_to_read_and_nothing_in_the_way() {
+    let place = Place::new("create-kill");
+    let prepare = || place.clear();
+    let points = at_every_store("create and die", &place.0, prepare, |number| {
+        let refused = SharedRegion::open(&place.0, KIND).unwrap_err();
+        assert_eq!(*refused.refusal(), Refusal::HalfCreated, "store {number}");
+        assert_eq!(inspect(&place.0).unwrap().refusal, Some(Refusal::HalfCreated));
+        let (region, origin) = create(&place.0).unwrap();
+        assert_eq!((origin, region.epoch()), (Origin::Created, 1));
+        assert!(is_filled(SharedRegion::open(&place.0, KIND).unwrap().words()));
+    });
+    assert_eq!(points, 11 + 4 + 4, "constant words, the test's own, live words");
+}
+
+#[test]
+fn an_owner_killed_at_any_store_of_a_take_over_leaves_a_region_to_take_over() {
+    let place = Place::new("take-kill");
+    let prepare = || {
+        place.clear();
+        create(&place.0).unwrap().0.close();
+    };
+    let points = at_every_store("take over and die", &place.0, prepare, |number| {
+        let reader = SharedRegion::open(&place.0, KIND).unwrap();
+        assert!(is_filled(reader.words()));
+        assert_ne!(reader.owner().state, OwnerState::Alive, "store {number}");
+        let before = reader.epoch();
+        assert_eq!(before, if number == 1 { 1 } else { 2 });
+        let (region, origin) = create(&place.0).unwrap();
+        assert!(matches!(origin, Origin::TakenOver { .. }));
+        assert_eq!((region.epoch(), reader.epoch()), (before + 1, before + 1));
+        assert_eq!(reader.owner().pid, std::process::id());
+    });
+    assert_eq!(points, 4);
+}
+
+#[test]
+fn an_owner_killed_before_it_could_say_closed_is_dead() {
+    let place = Place::new("close-kill");
+    let points = at_every_store(
+        "close and die",
+        &place.0,
+        || (),
+        |_| {
+            let reader = SharedRegion::open(&place.0, KIND).unwrap();
+            assert_eq!(reader.owner().state, OwnerState::Dead);
+        },
+    );
+    assert_eq!(points, 1);
+}
+
+/// Between system calls there are no stores to be killed at: what would be left there, made by hand.
+#[test]
+fn what_a_creator_leaves_between_its_system_calls_is_finished_by_the_next() {
+    let place = Place::new("calls");
+    create(&place.0).unwrap().0.close();
+    let whole = std::fs::read(&place.0).unwrap();
+    let mut reserved = vec![0; whole.len()];
+    reserved[..24].copy_from_slice(&whole[..24]);
+    for left in [&b""[..], &whole[..24], &reserved] {
+        place.clear();
+        std::fs::write(&place.0, left).unwrap();
+        let refused = SharedRegion::open(&place.0, KIND).unwrap_err();
+        assert_eq!(*refused.refusal(), Refusal::HalfCreated, "{} bytes", left.len());
+        let (_region, origin) = create(&place.0).unwrap();
+        assert_eq!(origin, Origin::Created);
+        assert!(is_filled(SharedRegion::open(&place.0, KIND).unwrap().words()));
+    }
+}

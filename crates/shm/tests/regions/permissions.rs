@@ -1,0 +1,58 @@
+//! What another user may, and how it is told why not.
+
+use std::os::unix::process::CommandExt as _;
+
+use nanotape_shm::{OwnedRegion, RegionOptions};
+
+use crate::{Place, children::Peer, fill, spec};
+
+/// A user that nothing belongs to.
+const NOBODY: u32 = 65_534;
+
+#[test]
+fn another_user_may_what_the_mode_says_and_is_told_who_owns_it() {
+    if !rustix::process::geteuid().is_root() {
+        println!("SKIPPED: only root can start a process of another user");
+        return;
+    }
+    let place = Place::new("others");
+    // Where the program itself is may be closed to others, so that they get a copy.
+    let program = std::env::temp_dir().join(format!("nanotape-others-{}", std::process::id()));
+    std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    for mode in [0o600, 0o644] {
+        place.clear();
+        let options = RegionOptions { mode, ..RegionOptions::default() };
+        let (region, _) = OwnedRegion::create(&place.0, spec(), &options, fill).unwrap();
+        region.close();
+        let mut other = Peer::start_as(&program, "try", &place.0, |command| {
+            command.uid(NOBODY).gid(NOBODY);
+        });
+        let path = place.0.display();
+        let refused = |operation, advice| {
+            format!(
+                "{path}: this process, of user 65534, may not {operation} it: it belongs to user 0 \
+                 and has mode {mode:04o}; {advice}"
+            )
+        };
+        let to_read =
+            "its writer lets others read with --mode 0640 (its group) or 0644 (everybody)";
+        let to_write = "be that user, or choose another name";
+        let read = if mode == 0o600 { refused("read", to_read) } else { "fine".to_owned() };
+        let mut hear = || other.hear().expect("it lives");
+        assert_eq!(hear(), read, "open");
+        assert_eq!(hear(), refused("write", to_write), "create");
+        assert_eq!(hear(), read, "inspect");
+        assert_eq!(hear(), refused("write", to_write), "remove");
+        let residency = hear();
+        assert!(
+            residency.starts_with("small pages, not locked in memory (")
+                && residency.ends_with("; this process may lock 4096 bytes: RLIMIT_MEMLOCK)"),
+            "{residency}"
+        );
+        assert_eq!(hear(), "fine", "removes its own");
+        let too_large = "own: cannot reserve the bytes of it: File too large (os error 27)";
+        assert_eq!(hear(), too_large, "and no SIGXFSZ");
+        assert!(other.end().success());
+    }
+    std::fs::remove_file(program).unwrap();
+}

@@ -1,0 +1,200 @@
+//! Every refusal, word for word.
+
+use std::fs;
+
+use nanotape_shm::{
+    OwnedRegion, Refusal, RegionOptions, RegionSpec, SharedRegion, inspect, named, remove,
+};
+
+use crate::{KIND, Place, create, fill, spec};
+
+/// A region that a writer made and closed, with eight bytes at an offset changed.
+fn with_word(place: &Place, offset: usize, value: [u8; 8]) {
+    place.clear();
+    create(&place.0).unwrap().0.close();
+    let mut bytes = fs::read(&place.0).unwrap();
+    bytes[offset..offset + 8].copy_from_slice(&value);
+    place.clear();
+    fs::write(&place.0, bytes).unwrap();
+}
+
+#[test]
+fn a_reader_is_told_in_one_sentence_why_not() {
+    let place = Place::new("reader");
+    let open = || place.sentence(&SharedRegion::open(&place.0, KIND).unwrap_err());
+    assert_eq!(
+        open(),
+        "there is no region of this name; the process that writes it makes it when it starts (is \
+         it running, and does it use this name?)"
+    );
+    fs::create_dir(&place.0).unwrap();
+    assert_eq!(open(), "is a directory, and a region is a regular file");
+    let headers: [(usize, [u8; 8], &str); 10] = [
+        (0, *b"#!/bin/s", "is not a region: it begins with \"#!/bin/s\", not with \"nanotape\""),
+        (
+            8,
+            0x0102_0304_0506_0708u64.swap_bytes().to_ne_bytes(),
+            "is a region that a machine of the other byte order wrote; it cannot be read here",
+        ),
+        (
+            8,
+            7u64.to_ne_bytes(),
+            "its header is damaged: byte_order_mark is 7, which does not fit the rest",
+        ),
+        (
+            16,
+            9u64.to_ne_bytes(),
+            "is a region of format version 9; this program knows version 1: use one program for its \
+             writer and its readers",
+        ),
+        (24, *b"RING\"\n\xff\0", "is a region of kind \"RING\\\"\\n\\xff\\x00\", not \"TEST    \""),
+        (
+            40,
+            1u64.to_ne_bytes(),
+            "its header is damaged: region_bytes is 1, which does not fit the rest",
+        ),
+        (
+            48,
+            u64::MAX.to_ne_bytes(),
+            "its header is damaged: region_bytes is 12096, which does not fit the rest",
+        ),
+        (
+            48,
+            (1u64 << 61).to_ne_bytes(),
+            "its header is damaged: region_bytes is 12096, which does not fit the rest",
+        ),
+        (112, 9u64.to_ne_bytes(), "its header is damaged: state is 9, which does not fit the rest"),
+        (
+            112,
+            [0; 8],
+            "was left half-created by a process that ended; the next writer will finish it",
+        ),
+    ];
+    for (offset, value, expected) in headers {
+        with_word(&place, offset, value);
+        assert_eq!(open(), expected);
+    }
+    with_word(&place, 32, 3u64.to_ne_bytes());
+    SharedRegion::open(&place.0, KIND).unwrap();
+    for length in [10, 100, 4096, 12_095] {
+        fs::OpenOptions::new().write(true).open(&place.0).unwrap().set_len(length).unwrap();
+        let region_bytes = if length < 4096 { 4096 } else { 12_096 };
+        assert_eq!(
+            open(),
+            format!(
+                "the file has {length} bytes and the region in it {region_bytes}: somebody cut it; \
+                 remove it, and its next writer makes it anew"
+            )
+        );
+        with_word(&place, 32, 3u64.to_ne_bytes());
+    }
+    fs::write(&place.0, "abc").unwrap();
+    assert_eq!(open(), "is not a region: it begins with \"abc\", not with \"nanotape\"");
+}
+
+#[test]
+fn a_writer_is_told_in_one_sentence_why_not() {
+    let place = Place::new("writer");
+    let options = RegionOptions::default();
+    let refused =
+        |spec| place.sentence(&OwnedRegion::create(&place.0, spec, &options, fill).unwrap_err());
+    for words in [usize::MAX, usize::MAX / 8, isize::MAX as usize / 8] {
+        assert_eq!(
+            refused(RegionSpec { words, ..spec() }),
+            format!("a region of {words} words is larger than this machine can address")
+        );
+    }
+    let (owned, _) = create(&place.0).unwrap();
+    let owner = owned.share().owner();
+    assert_eq!(
+        refused(spec()),
+        format!(
+            "its owner is alive: process {}, started {} (in containers the number may be \
+             another's); a region has one writer at a time",
+            std::process::id(),
+            owner.started
+        )
+    );
+    owned.close();
+    assert_eq!(
+        refused(RegionSpec { kind: *b"RING    ", ..spec() }),
+        "is a region of kind \"TEST    \", not \"RING    \""
+    );
+    assert_eq!(
+        refused(RegionSpec { layout: 4, ..spec() }),
+        "its words have layout 3, and this program knows layout 4: use one program for its writer \
+         and its readers"
+    );
+    assert_eq!(
+        refused(RegionSpec { parameters: [1, 2, 3, 4], words: 5, ..spec() }),
+        "is there already with 1000 words and parameters [10, 20, 30, 40], not 5 and [1, 2, 3, 4]; \
+         use it as it is, or remove or replace it"
+    );
+    with_word(&place, 0, *b"somebody");
+    let others = "is not a region: it begins with \"somebody\", not with \"nanotape\"";
+    assert_eq!(refused(spec()), others);
+    let bytes = fs::read(&place.0).unwrap();
+    let replace = OwnedRegion::replace(&place.0, spec(), &options, fill).unwrap_err();
+    assert_eq!(place.sentence(&replace), others);
+    assert_eq!(place.sentence(&remove(&place.0).unwrap_err()), others);
+    assert_eq!(place.sentence(&inspect(&place.0).unwrap_err()), others);
+    assert!(fs::read(&place.0).unwrap() == bytes, "a file of somebody else is left alone");
+    place.clear();
+    fs::create_dir(&place.0).unwrap();
+    assert_eq!(refused(spec()), "is a directory, and a region is a regular file");
+    let inside = place.0.join("no/region");
+    let error = OwnedRegion::create(&inside, spec(), &options, fill).unwrap_err().to_string();
+    let expected = "cannot create it: No such file or directory (os error 2)";
+    assert_eq!(error, format!("{}: {expected}", inside.display()));
+}
+
+#[test]
+fn a_pipe_or_a_device_is_no_region_and_does_not_block() {
+    let place = Place::new("pipe");
+    let mode = rustix::fs::Mode::from_raw_mode(0o600);
+    let made = rustix::fs::mknodat(rustix::fs::CWD, &place.0, rustix::fs::FileType::Fifo, mode, 0);
+    made.unwrap();
+    let error = SharedRegion::open(&place.0, KIND).unwrap_err();
+    assert_eq!(place.sentence(&error), "is a pipe, and a region is a regular file");
+    let error = create(&place.0).unwrap_err();
+    assert_eq!(place.sentence(&error), "is a pipe, and a region is a regular file");
+    let error = SharedRegion::open("/dev/null".as_ref(), KIND).unwrap_err().to_string();
+    assert_eq!(error, "/dev/null: is a device, and a region is a regular file");
+}
+
+#[test]
+fn a_damaged_or_cut_region_can_be_removed_and_replaced() {
+    let place = Place::new("damaged");
+    for (offset, value) in [(16, 9u64), (40, 1), (112, 9), (8, 7)] {
+        with_word(&place, offset, value.to_ne_bytes());
+        assert!(inspect(&place.0).unwrap().refusal.is_some());
+        let options = RegionOptions::default();
+        OwnedRegion::replace(&place.0, spec(), &options, fill).unwrap().0.close();
+        SharedRegion::open(&place.0, KIND).unwrap();
+        with_word(&place, offset, value.to_ne_bytes());
+        remove(&place.0).unwrap();
+        assert!(!place.0.exists());
+    }
+    with_word(&place, 32, 3u64.to_ne_bytes());
+    fs::OpenOptions::new().write(true).open(&place.0).unwrap().set_len(5_000).unwrap();
+    let info = inspect(&place.0).unwrap();
+    let cut = Refusal::TooSmall { file_bytes: 5_000, region_bytes: 12_096 };
+    assert_eq!(info.refusal, Some(cut));
+    assert_eq!(info.header.unwrap().spec, spec());
+    assert_eq!(*create(&place.0).unwrap_err().refusal(), cut);
+    remove(&place.0).unwrap();
+}
+
+#[test]
+fn a_name_is_a_file_in_shared_memory_and_a_path_is_itself() {
+    let path = |name| named(name).unwrap().display().to_string();
+    assert_eq!(path("tape"), "/dev/shm/nanotape-tape");
+    assert_eq!(path("..."), "/dev/shm/nanotape-...");
+    assert_eq!(path("./tape"), "./tape");
+    assert_eq!(path("/run/x y"), "/run/x y");
+    for bad in ["", "two words", "line\n", "\u{e9}", &"x".repeat(201)] {
+        let expected = "is no name for a region: give 1 to 200 characters from ! to ~, or a path \
+                        with a slash";
+        assert_eq!(named(bad).unwrap_err().to_string(), format!("{bad}: {expected}"));
+    }
+}
