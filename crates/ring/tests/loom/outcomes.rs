@@ -1,0 +1,207 @@
+//! Runs a model and compares all of its outcomes with those it is allowed to have.
+//!
+//! An outcome is a line of what readers saw: `1` message 1, whole; `-` nothing yet; `lost 1-2` a lap;
+//! `torn` a message that nobody published; `damaged` the reader's refusal of what it found.
+
+use std::{
+    collections::BTreeSet,
+    fmt::Write as _,
+    panic::{self, AssertUnwindSafe},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use nanotape_ring::{
+    Message, Publish, Read, ReadError, Received, RingError, Start, StartError, Subscribe,
+};
+use nanotape_shm::{Edge, death, weakened};
+
+/// More than any of these models needs; loom wants a limit.
+const MAX_BRANCHES: usize = 100_000;
+
+/// Which edge is weakened is known to the whole process, so models take turns.
+static TURN: Mutex<()> = Mutex::new(());
+
+/// A program of a writer and its readers, and what may come of it.
+#[derive(Clone, Copy)]
+pub(crate) struct Model {
+    pub(crate) name: &'static str,
+    pub(crate) allowed: &'static [&'static str],
+    pub(crate) run: fn() -> String,
+}
+
+/// What came of it.
+pub(crate) struct Explored {
+    pub(crate) executions: u64,
+    pub(crate) outcomes: BTreeSet<String>,
+}
+
+impl Model {
+    /// Fails if any outcome is not allowed, and if any that is allowed was not seen.
+    pub(crate) fn check(&self) {
+        check_outcomes(self.name, self.allowed, self.run);
+    }
+
+    /// An outcome that is not allowed but comes about without the order that `edge` promises.
+    pub(crate) fn forbidden_without(&self, edge: Edge) -> Option<String> {
+        let explored = explore(Some(edge), self.run);
+        explored.outcomes.into_iter().find(|outcome| !self.allowed.contains(&outcome.as_str()))
+    }
+}
+
+/// Runs all executions of a model and compares the set of their outcomes with the whole expected one.
+pub(crate) fn check_outcomes(
+    name: &str,
+    expected: &[&str],
+    model: impl Fn() -> String + Send + Sync + 'static,
+) {
+    let Explored { executions, outcomes } = explore(None, model);
+    println!("model {name}: {executions} executions, outcomes {outcomes:?}");
+    let expected: BTreeSet<String> = expected.iter().map(|&outcome| outcome.to_owned()).collect();
+    let forbidden: Vec<_> = outcomes.difference(&expected).collect();
+    let missing: Vec<_> = expected.difference(&outcomes).collect();
+    assert!(
+        forbidden.is_empty() && missing.is_empty(),
+        "model {name}: not allowed {forbidden:?}, never seen {missing:?}"
+    );
+}
+
+/// All outcomes of a model, with an edge weakened or none. A panic in the model is an outcome.
+fn explore(edge: Option<Edge>, model: impl Fn() -> String + Send + Sync + 'static) -> Explored {
+    let _turn = TURN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let outcomes = Arc::new(Mutex::new(BTreeSet::new()));
+    let executions = Arc::new(AtomicU64::new(0));
+    let mut builder = loom::model::Builder::new();
+    builder.max_branches = MAX_BRANCHES;
+    builder.preemption_bound = builder.preemption_bound.or(Some(2));
+    let (seen, count) = (outcomes.clone(), executions.clone());
+    weakened::set(edge);
+    let hook = panic::take_hook();
+    panic::set_hook(Box::new(|_| {}));
+    let ended = panic::catch_unwind(AssertUnwindSafe(|| {
+        builder.check(move || {
+            death::after(None);
+            let outcome = model();
+            count.fetch_add(1, Ordering::Relaxed);
+            seen.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).insert(outcome);
+        });
+    }));
+    panic::set_hook(hook);
+    weakened::set(None);
+    let mut outcomes =
+        std::mem::take(&mut *outcomes.lock().unwrap_or_else(|poisoned| poisoned.into_inner()));
+    if let Err(panic) = ended {
+        let said = panic.downcast_ref::<String>().cloned();
+        let said = said.or_else(|| panic.downcast_ref::<&str>().map(|&said| said.to_owned()));
+        outcomes.insert(format!("panic: {}", said.unwrap_or_default()));
+    }
+    Explored { executions: executions.load(Ordering::Relaxed), outcomes }
+}
+
+/// Publishes a message of so many words, all of them `value`: the sequence number, or a hundred more
+/// if it is the second writer's.
+pub(crate) fn publish(writer: &mut impl Publish, value: u64, words: usize) {
+    let published = writer.publish(value as u16, &payload(value, words));
+    assert_eq!(published, Ok(value % 100));
+}
+
+/// What such a message holds.
+pub(crate) fn payload(value: u64, words: usize) -> Vec<u8> {
+    value.to_ne_bytes().repeat(words)
+}
+
+/// One read, as text.
+pub(crate) fn read(reader: &mut impl Subscribe) -> String {
+    let mut buffer = [0; 64];
+    let read = reader.try_read(&mut buffer);
+    text(read.map(|read| match read {
+        Read::Message(received) => {
+            Read::Message(message(received, &buffer[..received.length as usize]))
+        }
+        Read::Empty => Read::Empty,
+        Read::Lapped(lapped) => Read::Lapped(lapped),
+    }))
+}
+
+/// The same twice.
+pub(crate) fn two(mut one: impl FnMut() -> String) -> String {
+    let first = one();
+    format!("{first}, {}", one())
+}
+
+/// One read in place, as text.
+pub(crate) fn visit(reader: &mut impl Subscribe) -> String {
+    text(reader.try_visit(|view: &Message<'_>| {
+        let mut buffer = [0; 64];
+        let length = view.copy_to(&mut buffer);
+        message(view.received(), &buffer[..length])
+    }))
+}
+
+/// One read of a batch, as text: `1+2` are two messages in one.
+pub(crate) fn batch(reader: &mut impl Subscribe) -> String {
+    let mut messages = Vec::new();
+    let mut buffer = [0; 256];
+    let read = reader.read_batch(&mut buffer, |received, bytes| {
+        messages.push(message(received, bytes));
+    });
+    text(read.map(|read| match read {
+        Read::Message(count) => {
+            assert_eq!(count, messages.len() as u64);
+            Read::Message(messages.join("+"))
+        }
+        Read::Empty => Read::Empty,
+        Read::Lapped(lapped) => Read::Lapped(lapped),
+    }))
+}
+
+/// Goes elsewhere, as text: the number of the message that comes next.
+pub(crate) fn seek(reader: &mut impl Subscribe, start: Start) -> String {
+    match reader.seek(start) {
+        Ok(()) => format!("at {}", reader.next_sequence()),
+        Err(RingError::Start(StartError::NotYet { .. })) => "not yet".to_owned(),
+        Err(error) => format!("{error}"),
+    }
+}
+
+/// Reads until there is nothing: what a reader finds in the end, when nobody writes any more.
+pub(crate) fn rest(reader: &mut impl Subscribe) -> String {
+    let mut all = String::new();
+    loop {
+        let next = read(reader);
+        if next == "-" {
+            return all;
+        }
+        let stuck = next.starts_with("damaged");
+        let _ = write!(all, " {next}");
+        if stuck {
+            return all;
+        }
+    }
+}
+
+fn text(read: Result<Read<String>, ReadError>) -> String {
+    match read {
+        Ok(Read::Message(message)) => message,
+        Ok(Read::Empty) => "-".to_owned(),
+        Ok(Read::Lapped(lapped)) => format!("lost {}-{}", lapped.from, lapped.to),
+        Err(ReadError::Damaged { what, .. }) => format!("damaged: {what}"),
+        Err(error) => format!("{error}"),
+    }
+}
+
+/// The value of a message that is one, or all that was found.
+fn message(received: Received, bytes: &[u8]) -> String {
+    let words: Vec<u64> =
+        bytes.as_chunks().0.iter().map(|&chunk| u64::from_ne_bytes(chunk)).collect();
+    let value = words.first().copied().unwrap_or(u64::MAX);
+    let whole = words.iter().all(|&word| word == value)
+        && received.sequence == value % 100
+        && u64::from(received.type_id) == value;
+    if whole {
+        return value.to_string();
+    }
+    format!("torn: message {} of type {} is {words:?}", received.sequence, received.type_id)
+}

@@ -1,0 +1,472 @@
+//! Models of the stream ring: 16 words in 4 blocks. A message of two words is a frame of four, a
+//! block; so message `n` is at position `4 (n - 1)`, and the fifth is where the first was.
+
+use loom::thread;
+use nanotape_ring::{
+    Batched, Claimed, Publish, Rejoin, Start, Subscribe,
+    stream::{Reader, Writer},
+};
+
+use crate::outcomes::{Model, batch, payload, publish, read, seek, two, visit};
+
+/// A ring with so many messages of two words.
+pub(crate) fn ring(messages: u64) -> Writer {
+    let mut writer = Writer::on_heap(128).unwrap();
+    for value in 1..=messages {
+        publish(&mut writer, value, 2);
+    }
+    writer
+}
+
+fn reader(writer: &Writer, start: Start) -> Reader {
+    writer.reader(start).unwrap()
+}
+
+/// What the reader sees in this thread while the writer works in another.
+fn race(
+    mut writer: Writer,
+    mut reader: Reader,
+    write: fn(&mut Writer),
+    look: fn(&mut Reader) -> String,
+) -> String {
+    let writer = thread::spawn(move || write(&mut writer));
+    let seen = look(&mut reader);
+    writer.join().unwrap();
+    seen
+}
+
+pub(crate) const PUBLISH: Model = Model {
+    name: "stream: publish",
+    allowed: &["-, -", "-, 1", "1, -", "1, 2"],
+    run: || {
+        let writer = ring(0);
+        let reader = reader(&writer, Start::Oldest);
+        race(
+            writer,
+            reader,
+            |writer| {
+                publish(writer, 1, 2);
+                publish(writer, 2, 1);
+            },
+            |reader| two(|| read(reader)),
+        )
+    },
+};
+
+pub(crate) const PUBLISH_OVER_OLD: Model = Model {
+    name: "stream: publish over an old lap",
+    allowed: &["-, -", "-, 5", "5, -", "5, 6"],
+    run: || {
+        let writer = ring(4);
+        let reader = reader(&writer, Start::Newest);
+        race(
+            writer,
+            reader,
+            |writer| {
+                publish(writer, 5, 1);
+                publish(writer, 6, 1);
+            },
+            |reader| two(|| read(reader)),
+        )
+    },
+};
+
+pub(crate) const VISIT: Model = Model {
+    name: "stream: visit",
+    allowed: &["-, -", "-, 5", "5, -", "5, 6"],
+    run: || {
+        let writer = ring(4);
+        let reader = reader(&writer, Start::Newest);
+        race(
+            writer,
+            reader,
+            |writer| {
+                publish(writer, 5, 1);
+                publish(writer, 6, 1);
+            },
+            |reader| two(|| visit(reader)),
+        )
+    },
+};
+
+pub(crate) const TWO_READERS: Model = Model {
+    name: "stream: two readers",
+    allowed: &["- and -", "- and 1", "1 and -", "1 and 1"],
+    run: || {
+        let mut writer = ring(0);
+        let mut first = reader(&writer, Start::Oldest);
+        let mut second = first.clone();
+        let first = thread::spawn(move || read(&mut first));
+        let second = thread::spawn(move || read(&mut second));
+        publish(&mut writer, 1, 2);
+        format!("{} and {}", first.join().unwrap(), second.join().unwrap())
+    },
+};
+
+/// The reader is at message 1 when message 4 reserves its block, and 5 overwrites it.
+fn lapped(rejoin: Rejoin, look: fn(&mut Reader) -> String) -> String {
+    let writer = ring(3);
+    let mut reader = reader(&writer, Start::Oldest);
+    reader.set_rejoin(rejoin);
+    race(
+        writer,
+        reader,
+        |writer| {
+            publish(writer, 4, 1);
+            publish(writer, 5, 2);
+        },
+        look,
+    )
+}
+
+pub(crate) const LAPPED_OLDEST: Model = Model {
+    name: "stream: lapped, rejoin oldest",
+    allowed: &["1", "lost 1-2"],
+    run: || lapped(Rejoin::Oldest, |reader| read(reader)),
+};
+
+pub(crate) const LAPPED_HALFWAY: Model = Model {
+    name: "stream: lapped, rejoin halfway",
+    allowed: &["1", "lost 1-3", "lost 1-5"],
+    run: || lapped(Rejoin::Halfway, |reader| read(reader)),
+};
+
+pub(crate) const LAPPED_NEWEST: Model = Model {
+    name: "stream: lapped, rejoin newest",
+    allowed: &["1", "lost 1-4", "lost 1-5"],
+    run: || lapped(Rejoin::Newest, |reader| read(reader)),
+};
+
+pub(crate) const LAPPED_TWICE: Model = Model {
+    name: "stream: lapped, and the read after it",
+    allowed: &["1, 2", "lost 1-1, 2"],
+    run: || {
+        let writer = ring(3);
+        let mut reader = reader(&writer, Start::Oldest);
+        reader.set_rejoin(Rejoin::Oldest);
+        race(writer, reader, |writer| publish(writer, 4, 2), |reader| two(|| read(reader)))
+    },
+};
+
+pub(crate) const VISIT_LAPPED: Model = Model {
+    name: "stream: visit while lapped",
+    allowed: &["1", "lost 1-4", "lost 1-5"],
+    run: || lapped(Rejoin::Newest, |reader| visit(reader)),
+};
+
+pub(crate) const BATCH_LAPPED: Model = Model {
+    name: "stream: read a batch while lapped",
+    allowed: &["1+2+3", "1+2+3+4", "lost 1-4", "lost 1-5"],
+    run: || lapped(Rejoin::Newest, |reader| batch(reader)),
+};
+
+pub(crate) const BATCH_READ: Model = Model {
+    name: "stream: read batches while messages are published",
+    allowed: &["-, -", "-, 5", "-, 5+6", "5, -", "5, 6", "5+6, -"],
+    run: || {
+        let writer = ring(4);
+        let reader = reader(&writer, Start::Newest);
+        race(
+            writer,
+            reader,
+            |writer| {
+                publish(writer, 5, 1);
+                publish(writer, 6, 1);
+            },
+            |reader| two(|| batch(reader)),
+        )
+    },
+};
+
+fn publish_batch(writer: &mut Writer) {
+    let mut batch = writer.batch();
+    batch.push(5, &payload(5, 1)).unwrap();
+    batch.push(6, &payload(6, 1)).unwrap();
+    assert_eq!(batch.publish(), 5);
+}
+
+pub(crate) const BATCH_SINGLY: Model = Model {
+    name: "stream: a batch, read singly",
+    allowed: &["-, -", "-, 5", "5, 6"],
+    run: || {
+        let writer = ring(4);
+        let reader = reader(&writer, Start::Newest);
+        race(writer, reader, publish_batch, |reader| two(|| read(reader)))
+    },
+};
+
+pub(crate) const BATCH_WHOLE: Model = Model {
+    name: "stream: a batch, read as one",
+    allowed: &["-, -", "-, 5+6", "5+6, -"],
+    run: || {
+        let writer = ring(4);
+        let reader = reader(&writer, Start::Newest);
+        race(writer, reader, publish_batch, |reader| two(|| batch(reader)))
+    },
+};
+
+/// Five messages of one word end at position 15: the sixth begins the next lap behind padding.
+fn padded() -> Writer {
+    let mut writer = ring(0);
+    for value in 1..=5 {
+        publish(&mut writer, value, 1);
+    }
+    writer
+}
+
+pub(crate) const PADDING: Model = Model {
+    name: "stream: over padding",
+    allowed: &["-, -", "-, 6", "6, -", "6, 7"],
+    run: || {
+        let writer = padded();
+        let reader = reader(&writer, Start::Newest);
+        race(
+            writer,
+            reader,
+            |writer| {
+                publish(writer, 6, 1);
+                publish(writer, 7, 1);
+            },
+            |reader| two(|| read(reader)),
+        )
+    },
+};
+
+pub(crate) const PADDING_BATCH: Model = Model {
+    name: "stream: over padding, batches",
+    allowed: &["-, -", "-, 6", "6, -"],
+    run: || {
+        let writer = padded();
+        let reader = reader(&writer, Start::Newest);
+        race(writer, reader, |writer| publish(writer, 6, 1), |reader| two(|| batch(reader)))
+    },
+};
+
+pub(crate) const ABANDON: Model = Model {
+    name: "stream: an abandoned claim",
+    allowed: &["-, -", "-, 5", "5, -"],
+    run: || {
+        let writer = ring(4);
+        let reader = reader(&writer, Start::Newest);
+        race(
+            writer,
+            reader,
+            |writer| {
+                let mut claim = writer.claim(9, 24).unwrap();
+                claim.write(0, &payload(9, 3));
+                claim.abandon();
+                publish(writer, 5, 1);
+            },
+            |reader| two(|| read(reader)),
+        )
+    },
+};
+
+pub(crate) const ABANDON_BATCH: Model = Model {
+    name: "stream: an abandoned batch",
+    allowed: &["-, -", "-, 5", "5, -"],
+    run: || {
+        let writer = ring(4);
+        let reader = reader(&writer, Start::Newest);
+        race(
+            writer,
+            reader,
+            |writer| {
+                let mut batch = writer.batch();
+                batch.push(9, &payload(9, 1)).unwrap();
+                batch.push(9, &payload(9, 1)).unwrap();
+                drop(batch);
+                publish(writer, 5, 1);
+            },
+            |reader| two(|| read(reader)),
+        )
+    },
+};
+
+/// Message 5 replaces the index entry of message 1's block and enters the next block.
+fn join(messages: u64, start: Start) -> (Writer, Reader, Start) {
+    let writer = ring(messages);
+    let reader = reader(&writer, Start::Newest);
+    (writer, reader, start)
+}
+
+macro_rules! join_model {
+    ($const:ident, $name:literal, $start:expr, $allowed:expr) => {
+        pub(crate) const $const: Model = Model {
+            name: $name,
+            allowed: $allowed,
+            run: || {
+                let (writer, reader, _) = join(3, $start);
+                race(
+                    writer,
+                    reader,
+                    |writer| {
+                        publish(writer, 4, 2);
+                        publish(writer, 5, 1);
+                    },
+                    |reader| {
+                        let place = seek(reader, $start);
+                        format!("{place}: {}", read(reader))
+                    },
+                )
+            },
+        };
+    };
+}
+
+join_model!(
+    JOIN_OLDEST,
+    "stream: join at the oldest",
+    Start::Oldest,
+    &["at 1: 1", "at 1: lost 1-3", "at 2: 2"]
+);
+join_model!(
+    JOIN_NEWEST,
+    "stream: join at the newest",
+    Start::Newest,
+    &["at 4: -", "at 4: 4", "at 5: -", "at 5: 5", "at 6: -"]
+);
+join_model!(
+    JOIN_LOST,
+    "stream: join at a message that is overwritten",
+    Start::Sequence(1),
+    &["at 1: 1", "at 1: lost 1-3"]
+);
+join_model!(
+    JOIN_NEXT,
+    "stream: join at a message that is published",
+    Start::Sequence(4),
+    &["at 4: -", "at 4: 4"]
+);
+
+/// The writer reserves three quarters of the ring for a batch behind one message.
+pub(crate) const JOIN_AT_BATCH: Model = Model {
+    name: "stream: join while a long batch is begun",
+    allowed: &["at 1", "at 2"],
+    run: || {
+        let writer = ring(0);
+        let reader = reader(&writer, Start::Newest);
+        race(
+            writer,
+            reader,
+            |writer| {
+                publish(writer, 1, 2);
+                let mut batch = writer.batch();
+                for value in 2..=4 {
+                    batch.push(value, &payload(u64::from(value), 2)).unwrap();
+                }
+            },
+            |reader| seek(reader, Start::Newest),
+        )
+    },
+};
+
+#[test]
+fn a_reader_sees_nothing_or_whole_messages_in_order() {
+    PUBLISH.check();
+}
+
+#[test]
+fn a_reader_does_not_take_an_old_lap_for_a_new_one() {
+    PUBLISH_OVER_OLD.check();
+}
+
+#[test]
+fn a_visitor_sees_nothing_or_whole_messages_in_order() {
+    VISIT.check();
+}
+
+#[test]
+fn two_readers_do_not_notice_each_other() {
+    TWO_READERS.check();
+}
+
+#[test]
+fn a_lapped_reader_goes_on_at_the_oldest_message() {
+    LAPPED_OLDEST.check();
+}
+
+#[test]
+fn a_lapped_reader_goes_on_halfway() {
+    LAPPED_HALFWAY.check();
+}
+
+#[test]
+fn a_lapped_reader_goes_on_at_the_newest_message() {
+    LAPPED_NEWEST.check();
+}
+
+#[test]
+fn a_lapped_reader_loses_no_more_than_it_is_told() {
+    LAPPED_TWICE.check();
+}
+
+#[test]
+fn a_visitor_of_an_overwritten_message_counts_for_nothing() {
+    VISIT_LAPPED.check();
+}
+
+#[test]
+fn a_batch_that_is_overwritten_while_it_is_read_is_not_shown() {
+    BATCH_LAPPED.check();
+}
+
+#[test]
+fn read_batch_shows_what_is_published() {
+    BATCH_READ.check();
+}
+
+#[test]
+fn a_batch_is_there_whole_for_who_reads_singly() {
+    BATCH_SINGLY.check();
+}
+
+#[test]
+fn a_batch_is_there_whole_for_who_reads_batches() {
+    BATCH_WHOLE.check();
+}
+
+#[test]
+fn a_reader_goes_over_padding() {
+    PADDING.check();
+}
+
+#[test]
+fn read_batch_goes_over_padding() {
+    PADDING_BATCH.check();
+}
+
+#[test]
+fn an_abandoned_claim_is_never_seen() {
+    ABANDON.check();
+}
+
+#[test]
+fn an_abandoned_batch_is_never_seen() {
+    ABANDON_BATCH.check();
+}
+
+#[test]
+fn joining_at_the_oldest_message_finds_it() {
+    JOIN_OLDEST.check();
+}
+
+#[test]
+fn joining_at_the_newest_message_misses_none_behind_it() {
+    JOIN_NEWEST.check();
+}
+
+#[test]
+fn joining_at_a_lost_message_says_what_is_lost() {
+    JOIN_LOST.check();
+}
+
+#[test]
+fn joining_at_a_sequence_number_finds_that_message() {
+    JOIN_NEXT.check();
+}
+
+#[test]
+fn joining_while_a_long_batch_is_begun_finds_a_way_in() {
+    JOIN_AT_BATCH.check();
+}

@@ -1,0 +1,218 @@
+//! Models of take-over: a writer is killed before each of its stores, a second one goes on in
+//! another thread, and readers read all the while. No message may be torn, come twice or be missing.
+
+use std::sync::Arc;
+
+use loom::{
+    sync::atomic::{AtomicU64, Ordering},
+    thread,
+};
+use nanotape_ring::{Batched, Publish, Rejoin, Start, Subscribe, slots, stream};
+use nanotape_shm::{OwnedRegion, death};
+
+use crate::outcomes::{Model, batch, check_outcomes, payload, publish, read, rest, seek, two};
+
+/// The second writer of a region.
+trait TakeOver: Publish + Send + 'static {
+    fn into_region(self) -> OwnedRegion;
+    fn resume(region: OwnedRegion) -> Self;
+}
+
+impl TakeOver for stream::Writer {
+    fn into_region(self) -> OwnedRegion {
+        self.into_region()
+    }
+    fn resume(region: OwnedRegion) -> Self {
+        Self::resume(region).unwrap()
+    }
+}
+
+impl TakeOver for slots::Writer {
+    fn into_region(self) -> OwnedRegion {
+        self.into_region()
+    }
+    fn resume(region: OwnedRegion) -> Self {
+        Self::resume(region).unwrap()
+    }
+}
+
+/// A word that the writer stores last and the reader loads first, with no order.
+///
+/// A writer that takes over loads the words that it then stores, and loom takes its store to come
+/// behind its own load only: it does not go back to the reader's loads. By this word it does, and
+/// one execution in which the writer was first is enough: a reader may load all older values too.
+fn meeting_point() -> (Arc<AtomicU64>, Arc<AtomicU64>) {
+    let word = Arc::new(AtomicU64::new(0));
+    (word.clone(), word)
+}
+
+/// What a reader sees while the first writer does `last` and is killed after so many stores, and the
+/// second publishes one message more.
+fn taken_over<W: TakeOver>(
+    mut writer: W,
+    stores: Option<u32>,
+    last: fn(&mut W),
+    look: impl FnOnce() -> String,
+) -> String {
+    let (done, look_first) = meeting_point();
+    let writers = thread::spawn(move || {
+        death::after(stores);
+        last(&mut writer);
+        death::after(None);
+        let region = writer.into_region();
+        thread::spawn(move || {
+            let mut writer = W::resume(region);
+            let sequence = writer.next_sequence();
+            publish(&mut writer, 100 + sequence, 2);
+            done.store(1, Ordering::Relaxed);
+        })
+    });
+    look_first.load(Ordering::Relaxed);
+    let seen = look();
+    writers.join().unwrap().join().unwrap();
+    seen
+}
+
+/// Two reads during the take-over, and all that is there afterwards.
+fn all_seen<W: TakeOver>(writer: W, stores: Option<u32>, last: fn(&mut W)) -> String
+where
+    W::Reader: Send,
+{
+    let mut reader = writer.reader(Start::Newest).unwrap();
+    let seen = taken_over(writer, stores, last, || two(|| read(&mut reader)));
+    format!("{seen}, then{}", rest(&mut reader))
+}
+
+/// Kills the writer before each of its `stores`; from `shown` stores on its work is published.
+fn check_each_death(
+    name: &str,
+    stores: u32,
+    shown: u32,
+    lost: &[&str],
+    kept: &[&str],
+    run: fn(Option<u32>) -> String,
+) {
+    for count in 0..=stores {
+        let name = format!("{name}, killed after {count} stores");
+        check_outcomes(&name, if count < shown { lost } else { kept }, move || run(Some(count)));
+    }
+}
+
+#[test]
+fn a_stream_whose_writer_is_killed_in_a_message_loses_nothing() {
+    // Reserved; two words, the zero behind, the number, the commit word; time, committed; the index.
+    check_each_death(
+        "stream: taken over in a message",
+        11,
+        6,
+        &["-, -, then 104", "-, 104, then", "104, -, then"],
+        &["-, -, then 4 105", "-, 4, then 105", "4, -, then 105", "4, 105, then"],
+        |stores| all_seen(crate::stream::ring(3), stores, |writer| publish(writer, 4, 2)),
+    );
+}
+
+#[test]
+fn a_stream_whose_writer_is_killed_in_a_batch_shows_all_of_it_or_nothing() {
+    check_each_death(
+        "stream: taken over in a batch",
+        15,
+        10,
+        &["-, -, then 104", "-, 104, then", "104, -, then"],
+        &["-, -, then 4 5 106", "-, 4, then 5 106", "4, 5, then 106"],
+        |stores| {
+            all_seen(crate::stream::ring(3), stores, |writer| {
+                let mut batch = writer.batch();
+                batch.push(4, &payload(4, 1)).unwrap();
+                batch.push(5, &payload(5, 1)).unwrap();
+                batch.publish();
+            })
+        },
+    );
+}
+
+#[test]
+fn slots_whose_writer_is_killed_in_a_message_lose_nothing() {
+    // The odd version, the description, two words, the even version; time, committed.
+    check_each_death(
+        "slots: taken over in a message",
+        7,
+        5,
+        &["-, -, then 103", "-, 103, then", "103, -, then"],
+        &["-, -, then 3 104", "-, 3, then 104", "3, -, then 104", "3, 104, then"],
+        |stores| all_seen(crate::slots::ring(2), stores, |writer| publish(writer, 3, 2)),
+    );
+}
+
+#[test]
+fn slots_whose_writer_is_killed_in_a_batch_show_all_of_it_or_nothing() {
+    // Odd version, description and a word of both; the even versions; time, committed.
+    check_each_death(
+        "slots: taken over in a batch",
+        10,
+        8,
+        &["-, -, then 101", "-, 101, then", "101, -, then"],
+        &["-, -, then 1 2 103", "-, 1, then 2 103", "1, 2, then 103"],
+        |stores| {
+            all_seen(slots::Writer::on_heap(8, 16).unwrap(), stores, |writer| {
+                let mut batch = writer.batch();
+                batch.push(1, &payload(1, 1)).unwrap();
+                batch.push(2, &payload(2, 1)).unwrap();
+                batch.publish();
+            })
+        },
+    );
+}
+
+/// The first writer is killed when it has reserved the block that the reader is in; the second one
+/// writes there, and has reserved nothing itself.
+pub(crate) const STREAM_LAPPED: Model = Model {
+    name: "stream: lapped by the second writer in what the first one reserved",
+    allowed: &["1", "lost 1-3", "lost 1-4"],
+    run: || {
+        let writer = crate::stream::ring(3);
+        let mut reader = writer.reader(Start::Oldest).unwrap();
+        reader.set_rejoin(Rejoin::Newest);
+        taken_over(writer, Some(1), |writer| publish(writer, 4, 2), || read(&mut reader))
+    },
+};
+
+/// The first writer overwrites the first message of a batch that is read, the second one the second.
+pub(crate) const SLOTS_LAPPED: Model = Model {
+    name: "slots: a batch is read and overwritten by two writers",
+    allowed: &["1+2", "lost 1-1", "lost 1-2", "lost 1-3"],
+    run: || {
+        let writer = crate::slots::ring(2);
+        let mut reader = writer.reader(Start::Sequence(1)).unwrap();
+        taken_over(writer, None, |writer| publish(writer, 3, 1), || batch(&mut reader))
+    },
+};
+
+/// The first writer is killed in front of a store of the index, and a reader joins.
+fn joins_while_taken_over(stores: Option<u32>) -> String {
+    let writer = crate::stream::ring(3);
+    let mut reader = writer.reader(Start::Oldest).unwrap();
+    let look = || {
+        let place = seek(&mut reader, Start::Newest);
+        format!("{place}: {}", read(&mut reader))
+    };
+    taken_over(writer, stores, |writer| publish(writer, 4, 2), look)
+}
+
+#[test]
+fn joining_a_stream_whose_index_is_mended_misses_none_behind_it() {
+    for stores in 7..=11 {
+        let name = format!("stream: joined while taken over, killed after {stores} stores");
+        let allowed = ["at 4: -", "at 4: 4", "at 5: -", "at 5: 105", "at 6: -"];
+        check_outcomes(&name, &allowed, move || joins_while_taken_over(Some(stores)));
+    }
+}
+
+#[test]
+fn what_a_dead_writer_reserved_laps_a_reader_when_the_next_one_writes_there() {
+    STREAM_LAPPED.check();
+}
+
+#[test]
+fn a_batch_that_two_writers_overwrite_while_it_is_read_is_not_shown() {
+    SLOTS_LAPPED.check();
+}

@@ -1,0 +1,253 @@
+//! Both rings against a list of messages: whatever is published, claimed, abandoned and read in
+//! whatever order, a reader sees every message once, in order and whole, or is told that it is lost.
+
+use nanotape_ring::{
+    Batched, Claimed, Publish, PublishError, Read, Received, Rejoin, Start, Subscribe, slots,
+    stream,
+};
+use proptest::prelude::*;
+
+const CAPACITY_BYTES: usize = 4096;
+
+#[derive(Clone, Debug)]
+enum Step {
+    Publish(usize),
+    Claim { length: usize, publish: bool },
+    Batch { lengths: Vec<usize>, publish: bool },
+    Read(usize),
+    Visit(usize),
+    ReadBatch { reader: usize, buffer: usize },
+    Join { start: Start, rejoin: Rejoin },
+}
+
+const SLOTS: usize = 32;
+const SLOT_BYTES: usize = 200;
+
+fn steps(longest: usize) -> impl Strategy<Value = Vec<Step>> {
+    let length = move || prop_oneof![4 => 0usize..100, 1 => 0..=longest];
+    let start = prop_oneof![
+        Just(Start::Oldest),
+        Just(Start::Newest),
+        (1u64..300).prop_map(Start::Sequence)
+    ];
+    let rejoin = prop_oneof![Just(Rejoin::Oldest), Just(Rejoin::Halfway), Just(Rejoin::Newest)];
+    let step = prop_oneof![
+        8 => length().prop_map(Step::Publish),
+        2 => (length(), any::<bool>()).prop_map(|(length, publish)| Step::Claim { length, publish }),
+        2 => (prop::collection::vec(length(), 0..8), any::<bool>())
+            .prop_map(|(lengths, publish)| Step::Batch { lengths, publish }),
+        6 => (0usize..8).prop_map(Step::Read),
+        3 => (0usize..8).prop_map(Step::Visit),
+        3 => (0usize..8, 1200usize..5000)
+            .prop_map(|(reader, buffer)| Step::ReadBatch { reader, buffer }),
+        1 => (start, rejoin).prop_map(|(start, rejoin)| Step::Join { start, rejoin }),
+    ];
+    prop::collection::vec(step, 1..if cfg!(miri) { 30 } else { 400 })
+}
+
+/// What message `sequence` of so many bytes holds: different for every message.
+fn payload(sequence: u64, length: usize) -> Vec<u8> {
+    (0..length).map(|at| (sequence as usize * 31 + at * 7 + length) as u8).collect()
+}
+
+struct Model {
+    published: Vec<usize>,
+    may_be_lost: fn(&[usize]) -> bool,
+    laps: u64,
+}
+
+impl Model {
+    fn next(&self) -> u64 {
+        self.published.len() as u64 + 1
+    }
+
+    fn check(&self, expected: u64, received: Received, bytes: &[u8]) {
+        assert_eq!(received.sequence, expected);
+        let length = self.published[expected as usize - 1];
+        assert_eq!((received.length as usize, received.type_id), (length, length as u16));
+        assert_eq!(bytes, payload(expected, length));
+    }
+}
+
+/// `may_be_lost` says whether a message may be lost when so many are behind it.
+fn run<W: Publish>(mut writer: W, steps: &[Step], may_be_lost: fn(&[usize]) -> bool) -> u64 {
+    let mut model = Model { published: Vec::new(), may_be_lost, laps: 0 };
+    let mut readers = vec![writer.reader(Start::Oldest).unwrap()];
+    for step in steps {
+        match step {
+            Step::Publish(length) => {
+                let sequence = model.next();
+                let bytes = payload(sequence, *length);
+                assert_eq!(writer.publish(*length as u16, &bytes), Ok(sequence));
+                model.published.push(*length);
+            }
+            Step::Claim { length, publish } => {
+                let sequence = model.next();
+                let bytes = payload(sequence, *length);
+                let mut claim = writer.claim(*length as u16, *length).unwrap();
+                let half = bytes.len() / 16;
+                claim.write(0, &bytes[..half * 8]);
+                claim.write(half, &bytes[half * 8..]);
+                if *publish {
+                    assert_eq!(claim.publish(), sequence);
+                    model.published.push(*length);
+                } else {
+                    claim.abandon();
+                }
+            }
+            Step::Batch { lengths, publish } => {
+                let first = model.next();
+                let mut batch = writer.batch();
+                let mut pushed = Vec::new();
+                for &length in lengths {
+                    let bytes = payload(first + pushed.len() as u64, length);
+                    match batch.push(length as u16, &bytes) {
+                        Ok(()) => pushed.push(length),
+                        Err(PublishError::BatchFull { .. }) => break,
+                        Err(error) => panic!("{error}"),
+                    }
+                }
+                if *publish {
+                    assert_eq!(batch.len(), pushed.len() as u64);
+                    assert_eq!(batch.publish(), first);
+                    model.published.extend(pushed);
+                }
+            }
+            Step::Read(reader) => {
+                let count = readers.len();
+                let reader = &mut readers[reader % count];
+                let expected = reader.next_sequence();
+                let mut buffer = vec![0; CAPACITY_BYTES / 4];
+                match reader.try_read(&mut buffer).unwrap() {
+                    Read::Message(received) => {
+                        let bytes = &buffer[..received.length as usize];
+                        model.check(expected, received, bytes);
+                    }
+                    other => model.check_none(expected, reader, other),
+                }
+            }
+            Step::Visit(reader) => {
+                let count = readers.len();
+                let reader = &mut readers[reader % count];
+                let expected = reader.next_sequence();
+                let read = reader.try_visit(|message| {
+                    let mut bytes = vec![0; message.len()];
+                    assert_eq!(message.copy_to(&mut bytes), bytes.len());
+                    for (index, chunk) in bytes.chunks(8).enumerate() {
+                        let word = message.word(index).to_ne_bytes();
+                        assert_eq!(word[..chunk.len()], *chunk);
+                    }
+                    (message.received(), bytes)
+                });
+                match read.unwrap() {
+                    Read::Message((received, bytes)) => model.check(expected, received, &bytes),
+                    other => model.check_none(expected, reader, other),
+                }
+            }
+            Step::ReadBatch { reader, buffer } => {
+                let count = readers.len();
+                let reader = &mut readers[reader % count];
+                let mut expected = reader.next_sequence();
+                let mut buffer = vec![0; *buffer];
+                let read = reader.read_batch(&mut buffer, |received, bytes| {
+                    model.check(expected, received, bytes);
+                    expected += 1;
+                });
+                match read.unwrap() {
+                    Read::Message(count) => {
+                        assert!(count > 0);
+                        assert_eq!(reader.next_sequence(), expected);
+                    }
+                    other => model.check_none(expected, reader, other),
+                }
+            }
+            Step::Join { start, rejoin } => match writer.reader(*start) {
+                Ok(mut reader) => {
+                    match start {
+                        Start::Newest => assert_eq!(reader.next_sequence(), model.next()),
+                        Start::Sequence(sequence) => assert_eq!(reader.next_sequence(), *sequence),
+                        Start::Oldest => assert!(reader.next_sequence() <= model.next()),
+                    }
+                    reader.set_rejoin(*rejoin);
+                    readers.truncate(7);
+                    readers.push(reader);
+                }
+                Err(error) => {
+                    let Start::Sequence(sequence) = *start else { panic!("{error}") };
+                    let next = model.next();
+                    assert!(sequence > next, "{error}");
+                    let said =
+                        format!("message {sequence} is not published yet: the next one is {next}");
+                    assert_eq!(error.to_string(), said);
+                }
+            },
+        }
+        assert_eq!(writer.next_sequence(), model.next());
+    }
+    model.laps
+}
+
+impl Model {
+    fn check_none(
+        &mut self,
+        expected: u64,
+        reader: &impl Subscribe,
+        read: Read<impl std::fmt::Debug>,
+    ) {
+        match read {
+            Read::Empty => assert_eq!(expected, self.next(), "empty means that all was read"),
+            Read::Lapped(lapped) => {
+                assert_eq!((lapped.from, lapped.to + 1), (expected, reader.next_sequence()));
+                assert!(lapped.to >= lapped.from && lapped.to < self.next());
+                let behind = &self.published[expected as usize - 1..];
+                assert!((self.may_be_lost)(behind), "lost with {behind:?} behind it");
+                self.laps += 1;
+            }
+            Read::Message(_) => unreachable!("{read:?}"),
+        }
+    }
+}
+
+/// Half of the ring may be reserved for a batch, and a quarter be padding.
+fn stream_may_lose(behind: &[usize]) -> bool {
+    let bytes = |length: &usize| 16 + length.next_multiple_of(8);
+    behind.iter().map(bytes).sum::<usize>() > CAPACITY_BYTES / 5
+}
+
+fn slots_may_lose(behind: &[usize]) -> bool {
+    behind.len() > SLOTS / 2
+}
+
+fn config() -> ProptestConfig {
+    ProptestConfig {
+        cases: if cfg!(miri) { 1 } else { 2_000 },
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn a_stream_shows_every_message_once_in_order_and_whole_or_says_it_is_lost(
+        steps in steps(CAPACITY_BYTES / 4),
+    ) {
+        run(stream::Writer::on_heap(CAPACITY_BYTES).unwrap(), &steps, stream_may_lose);
+    }
+
+    #[test]
+    fn slots_show_every_message_once_in_order_and_whole_or_say_it_is_lost(
+        steps in steps(SLOT_BYTES),
+    ) {
+        run(slots::Writer::on_heap(SLOTS, SLOT_BYTES).unwrap(), &steps, slots_may_lose);
+    }
+}
+
+#[test]
+fn the_model_sees_laps() {
+    let mut steps = vec![Step::Publish(100); 200];
+    steps.extend([Step::Read(0), Step::ReadBatch { reader: 0, buffer: 4000 }]);
+    assert_eq!(run(stream::Writer::on_heap(CAPACITY_BYTES).unwrap(), &steps, stream_may_lose), 1);
+    assert_eq!(run(slots::Writer::on_heap(SLOTS, SLOT_BYTES).unwrap(), &steps, slots_may_lose), 1);
+}
