@@ -22,6 +22,14 @@ gen *ARGUMENTS:
 fuzz TARGET="all" SECONDS="60":
     cargo xtask fuzz {{TARGET}} {{SECONDS}}
 
+# Explore every execution of the rings' small models
+loom:
+    cargo xtask loom
+
+# Run tests of shared memory in Miri; needs a nightly
+miri:
+    cargo xtask miri
+
 # Build the documentation; warnings are errors
 docs:
     RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked

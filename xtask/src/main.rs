@@ -4,6 +4,8 @@
 mod fuzz;
 mod gate;
 mod r#gen;
+mod loom;
+mod miri;
 mod tidy;
 
 use std::{
@@ -23,6 +25,8 @@ usage: cargo xtask <command>
                  compare its instruction counts with bench/instructions.json; --accept writes them
   fuzz           list the fuzz targets
   fuzz T [S]     run target T, or all, for S seconds each (60); exit status 1 after a crash
+  loom           run the models of the rings' memory orders; exit status 1 if one has another outcome
+  miri           run tests of shared memory in Miri; exit status 1 after a failure, 2 without Miri
 ";
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -38,6 +42,8 @@ fn main() -> anyhow::Result<ExitCode> {
         ["fuzz"] => fuzz::list(&root()),
         ["fuzz", target] => fuzz::run(&root(), target, None),
         ["fuzz", target, seconds] => fuzz::run(&root(), target, Some(seconds)),
+        ["loom"] => loom::run(&root()),
+        ["miri"] => miri::run(&root()),
         ["--help" | "-h" | "help"] => {
             print!("{USAGE}");
             Ok(ExitCode::SUCCESS)

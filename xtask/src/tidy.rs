@@ -6,6 +6,7 @@
 
 mod code;
 mod dependencies;
+mod edges;
 mod files;
 mod links;
 mod repository;
@@ -72,6 +73,7 @@ fn problems(repository: &Repository) -> Result<Vec<Problem>> {
     let mut all = dependencies::check(repository)?;
     all.extend(source::check(repository));
     all.extend(unsafe_code::check(repository));
+    all.extend(edges::check(repository));
     all.extend(files::check(repository));
     all.extend(links::check(repository));
     all.sort();

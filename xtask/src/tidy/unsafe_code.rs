@@ -7,12 +7,13 @@ use super::{
 };
 
 /// Crate roots that must forbid unsafe code.
-const FORBIDDEN_IN: [&str; 13] = [
+const FORBIDDEN_IN: [&str; 14] = [
     "crates/types/src/lib.rs",
     "crates/schema/src/lib.rs",
     "crates/wire/src/lib.rs",
     "crates/feed/src/lib.rs",
     "crates/book/src/lib.rs",
+    "crates/ring/src/lib.rs",
     "crates/trace/src/lib.rs",
     "crates/lab/src/lib.rs",
     "crates/testkit/src/lib.rs",
@@ -24,11 +25,18 @@ const FORBIDDEN_IN: [&str; 13] = [
 ];
 
 /// Every file with unsafe code, and how often the word stands in it.
-const INVENTORY: [(&str, usize); 4] = [
+const INVENTORY: [(&str, usize); 11] = [
+    ("bench/ring-rivals/src/clock.rs", 2),
     ("crates/clock/src/tsc.rs", 2),
     ("crates/plant/tests/no_allocation.rs", 7),
+    ("crates/ring/tests/no_allocation.rs", 11),
+    ("crates/shm/src/bus_guard.rs", 11),
     ("crates/shm/src/file_window.rs", 6),
+    ("crates/shm/src/owner_lock.rs", 1),
+    ("crates/shm/src/region/mapping.rs", 10),
+    ("crates/shm/src/region/memory.rs", 4),
     ("crates/shm/src/table.rs", 2),
+    ("crates/shm/src/word.rs", 4),
 ];
 
 /// The document that says what each of them relies on.

@@ -1,0 +1,97 @@
+//! Orderings between processes or threads: each is named, on both sides, and shared memory's are
+//! written down in the format it belongs to.
+
+use std::collections::BTreeMap;
+
+use super::{Problem, repository::Repository};
+
+/// How a comment at a load or a store names the edge that it is one end of.
+const TAG: &str = "SYNC(";
+
+/// How an edge of shared memory is declared.
+const DECLARATION: &str = "Edge::new(\"";
+
+/// Where the formats are.
+const FORMATS: &str = "docs/formats/";
+
+pub(crate) fn check(repository: &Repository) -> Vec<Problem> {
+    let sources: Vec<_> = repository.texts(&[".rs"]).collect();
+    // This file is about tags and has none.
+    let sources = sources.into_iter().filter(|(path, _)| !path.starts_with("xtask/"));
+    let formats: String = repository
+        .texts(&[".md"])
+        .filter(|(path, _)| path.starts_with(FORMATS))
+        .map(|(_, text)| text)
+        .collect();
+    edges(sources, &formats)
+}
+
+fn edges<'a>(sources: impl Iterator<Item = (&'a str, &'a str)>, formats: &str) -> Vec<Problem> {
+    let mut tags: BTreeMap<&str, Vec<(&str, usize)>> = BTreeMap::new();
+    let mut declared: BTreeMap<&str, Vec<(&str, usize)>> = BTreeMap::new();
+    for (path, text) in sources {
+        for (at, line) in text.lines().enumerate() {
+            if let Some((_, rest)) = line.split_once(TAG) {
+                let name = rest.split_once(')').map_or(rest, |(name, _)| name);
+                tags.entry(name).or_default().push((path, at + 1));
+            }
+            if let Some((_, rest)) = line.split_once(DECLARATION) {
+                let name = rest.split_once('"').map_or(rest, |(name, _)| name);
+                declared.entry(name).or_default().push((path, at + 1));
+            }
+        }
+    }
+    let mut problems = Vec::new();
+    for (tag, places) in &tags {
+        if let [(path, line)] = places[..] {
+            problems.push(Problem::at(path, line, format!("SYNC({tag}) has no other end")));
+        }
+    }
+    for (name, places) in &declared {
+        let (path, line) = places[0];
+        if let Some(&(path, line)) = places.get(1) {
+            problems.push(Problem::at(path, line, format!("the edge {name} is declared twice")));
+        }
+        if !tags.contains_key(name) {
+            problems.push(Problem::at(
+                path,
+                line,
+                format!("no SYNC({name}) says where it is used"),
+            ));
+        }
+        if !formats.contains(name) {
+            problems.push(Problem::at(path, line, format!("{name} is in no page of {FORMATS}")));
+        }
+    }
+    problems
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(source: &str, formats: &str) -> Vec<String> {
+        let problems = edges([("a.rs", source)].into_iter(), formats);
+        problems.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn an_edge_with_both_ends_and_a_page_is_good() {
+        let source = "const A: Edge = Edge::new(\"r.a\");\n// SYNC(r.a): x\n// SYNC(r.a): y\n";
+        assert_eq!(said(source, "| `r.a` |"), [""; 0]);
+    }
+
+    #[test]
+    fn an_end_alone_an_edge_unused_unwritten_or_twice_is_a_problem() {
+        assert_eq!(said("// SYNC(r.a): x", ""), ["a.rs:1: SYNC(r.a) has no other end"]);
+        let twice = "Edge::new(\"r.a\")\nEdge::new(\"r.a\")";
+        assert_eq!(
+            said(twice, ""),
+            [
+                "a.rs:2: the edge r.a is declared twice",
+                "a.rs:1: no SYNC(r.a) says where it is used",
+                "a.rs:1: r.a is in no page of docs/formats/",
+            ]
+        );
+    }
+}
