@@ -1,17 +1,21 @@
 //! nanotape's own benchmarks: the hot path, stage by stage.
 //!
 //! Where: above PLANT, beside the command line. [`hot`] has fixtures only; how their time is measured
-//! is `nanotape-lab`'s business. [`day_file`] measures whole days from files, in processes of their
-//! own.
+//! is `nanotape-lab`'s business. [`day_file`] measures whole days from files, and [`ring`] the rings
+//! between processes, each in processes of their own.
 #![forbid(unsafe_code)]
 
 mod book;
 mod day;
 pub mod day_file;
 mod decode;
+mod lot;
+pub mod ring;
+mod spread;
 
 use nanotape_lab::Suite;
 
+pub use crate::spread::Spread;
 use crate::{
     book::{BookDay, BookOneByOne},
     day::Day,

@@ -14,10 +14,10 @@ use serde_json::Value;
 
 use super::{
     job::Job,
-    lot::Lot,
     reading::{Answer, Reading},
     usage::{Memory, Stopwatch},
 };
+use crate::lot::Lot;
 
 /// Loads of one reading, all chains together: half a second where each waits for memory.
 const ACCESSES: usize = 1 << 21;

@@ -10,13 +10,13 @@ use nanotape_lab::statistics::order::median;
 use super::{
     error::DayFileError,
     job::{Job, Role, Settings},
-    lot::Lot,
     one_by_one::MessageLatency,
     reading::{Answer, Reading, disagreement},
     survey::Survey,
     variants::{Kind, Variant},
     worker,
 };
+use crate::{lot::Lot, spread::Spread};
 
 /// What to measure.
 #[derive(Clone, Debug)]
@@ -42,17 +42,6 @@ pub struct Measured {
     pub latency: Option<MessageLatency>,
     /// Messages of a reading, or loads.
     pub operations: u64,
-}
-
-/// A number over rounds.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Spread {
-    /// In the middle.
-    pub median: f64,
-    /// The smallest.
-    pub lowest: f64,
-    /// The largest.
-    pub highest: f64,
 }
 
 impl Plan {
@@ -170,11 +159,7 @@ impl Measured {
 
     fn spread(&self, number: impl Fn(&Reading) -> f64) -> Option<Spread> {
         let numbers: Vec<f64> = self.readings.iter().map(number).collect();
-        Some(Spread {
-            median: median(&numbers)?,
-            lowest: numbers.iter().copied().reduce(f64::min)?,
-            highest: numbers.iter().copied().reduce(f64::max)?,
-        })
+        Spread::of(&numbers)
     }
 }
 

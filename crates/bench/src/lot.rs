@@ -3,7 +3,7 @@
 
 /// A sequence of numbers without a pattern: splitmix64, which passes the usual tests of randomness
 /// and needs no more state than its seed.
-pub(super) struct Lot(pub(super) u64);
+pub(crate) struct Lot(pub(crate) u64);
 
 impl Lot {
     fn next(&mut self) -> u64 {
@@ -16,12 +16,12 @@ impl Lot {
 
     /// A number below `bound`, which is not 0. A remainder of 64 bits is not quite fair, by far less
     /// than matters here.
-    pub(super) fn below(&mut self, bound: usize) -> usize {
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
         (self.next() % bound as u64) as usize
     }
 
     /// Every order about equally likely.
-    pub(super) fn shuffle<T>(&mut self, values: &mut [T]) {
+    pub(crate) fn shuffle<T>(&mut self, values: &mut [T]) {
         for last in (1..values.len()).rev() {
             values.swap(last, self.below(last + 1));
         }

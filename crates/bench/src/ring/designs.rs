@@ -1,0 +1,91 @@
+//! The two rings, by one name for each thing that a benchmark does with them.
+
+use std::path::Path;
+
+use nanotape_ring::{Publish, RingError, Start, Subscribe, slots, stream};
+
+/// What is in front of a payload, in both rings.
+const HEADER_BYTES: usize = 16;
+
+/// A ring that is measured.
+pub(super) trait Ring {
+    type Writer: Publish;
+    type Reader: Subscribe;
+
+    /// Makes one for messages of so many bytes.
+    fn create(path: &Path, capacity_bytes: usize, length: usize)
+    -> Result<Self::Writer, RingError>;
+
+    /// Joins it where it begins.
+    fn open(path: &Path) -> Result<Self::Reader, RingError>;
+
+    /// Messages that it holds.
+    fn messages(capacity_bytes: usize, length: usize) -> u64;
+}
+
+/// The stream ring.
+#[derive(Debug)]
+pub(super) enum Stream {}
+
+/// The slot ring.
+#[derive(Debug)]
+pub(super) enum Slots {}
+
+impl Ring for Stream {
+    type Writer = stream::Writer;
+    type Reader = stream::Reader;
+
+    fn create(path: &Path, capacity_bytes: usize, _: usize) -> Result<Self::Writer, RingError> {
+        Ok(stream::Writer::create(path, capacity_bytes, &Default::default())?.0)
+    }
+
+    fn open(path: &Path) -> Result<Self::Reader, RingError> {
+        stream::Reader::open(path, Start::Oldest)
+    }
+
+    fn messages(capacity_bytes: usize, length: usize) -> u64 {
+        (capacity_bytes / (HEADER_BYTES + length.next_multiple_of(8))) as u64
+    }
+}
+
+impl Ring for Slots {
+    type Writer = slots::Writer;
+    type Reader = slots::Reader;
+
+    fn create(
+        path: &Path,
+        capacity_bytes: usize,
+        length: usize,
+    ) -> Result<Self::Writer, RingError> {
+        let slots = Self::messages(capacity_bytes, length) as usize;
+        Ok(slots::Writer::create(path, slots, length, &Default::default())?.0)
+    }
+
+    fn open(path: &Path) -> Result<Self::Reader, RingError> {
+        slots::Reader::open(path, Start::Oldest)
+    }
+
+    /// As many slots as fit into so many bytes, a power of two.
+    fn messages(capacity_bytes: usize, length: usize) -> u64 {
+        let slot_bytes = (HEADER_BYTES + length.next_multiple_of(8)).next_multiple_of(64);
+        let slots = (capacity_bytes / slot_bytes) as u64;
+        slots.checked_ilog2().map_or(0, |shift| 1 << shift)
+    }
+}
+
+/// Messages that the smaller of the two rings holds.
+pub(super) fn fewest_messages(capacity_bytes: usize, length: usize) -> u64 {
+    Slots::messages(capacity_bytes, length).min(Stream::messages(capacity_bytes, length))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ring_of_eight_megabytes_holds_so_many_messages() {
+        assert_eq!(Stream::messages(8 << 20, 73), 87_381);
+        assert_eq!(Slots::messages(8 << 20, 73), 65_536);
+        assert_eq!(fewest_messages(4_096, 4_096), 0);
+    }
+}

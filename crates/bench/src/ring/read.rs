@@ -1,0 +1,250 @@
+//! The reader's loops: everything that is there, each message checked, what was lost counted.
+
+use nanotape_clock::{Clock, Stamp};
+use nanotape_ring::{Read, Subscribe};
+use nanotape_shm::Word;
+
+use super::{
+    error::RingBenchError,
+    message::{END, Length, MESSAGE, check, wrong},
+    reading::Taken,
+    wait::Patience,
+};
+
+/// Bytes that a reader of batches copies at most at a time: they stay in the first cache.
+const BATCH_BYTES: usize = 16 << 10;
+
+/// Where a reader says how far it is, and how often.
+#[derive(Debug)]
+pub(super) struct Progress<'region> {
+    pub(super) word: &'region Word,
+    /// Messages from one time to the next; none where nobody waits for it.
+    pub(super) interval: Option<u64>,
+}
+
+impl Progress<'_> {
+    /// Says that the reader is there; returns the sequence number at which to say something again.
+    fn begin(&self, next: u64) -> u64 {
+        self.word.store(next);
+        self.interval.map_or(u64::MAX, |interval| next + interval)
+    }
+
+    /// Says that everything before `next` was read.
+    #[inline(always)]
+    fn tell(&self, next: u64) -> u64 {
+        self.word.store(next);
+        next + self.interval.unwrap_or(0)
+    }
+}
+
+/// The time from the first message to the last.
+#[derive(Debug)]
+struct Span {
+    clock: Clock,
+    first: Option<Stamp>,
+}
+
+impl Span {
+    #[cold]
+    fn begin(&mut self) {
+        self.first = Some(self.clock.stamp_start());
+    }
+
+    fn nanos(&self) -> u64 {
+        self.first.map_or(0, |first| self.clock.nanos_between(first, self.clock.stamp()))
+    }
+}
+
+/// One by one.
+#[inline(never)]
+pub(super) fn single<R: Subscribe>(
+    reader: &mut R,
+    length: impl Length,
+    clock: Clock,
+    progress: &Progress<'_>,
+    patience: &mut Patience,
+) -> Result<Taken, RingBenchError> {
+    let mut buffer = vec![0; length.bytes()];
+    let buffer = &mut buffer[..length.bytes()];
+    let mut span = Span { clock, first: None };
+    let (mut messages, mut lost) = (0, 0);
+    let mut due = progress.begin(reader.next_sequence());
+    loop {
+        match reader.try_read(buffer)? {
+            Read::Message(received) => {
+                check(buffer, length, received)?;
+                if received.type_id != MESSAGE {
+                    break;
+                }
+                if messages == 0 {
+                    span.begin();
+                }
+                messages += 1;
+                if received.sequence >= due {
+                    due = progress.tell(received.sequence + 1);
+                }
+            }
+            Read::Empty => patience.idle(messages)?,
+            Read::Lapped(lapped) => lost += lapped.count(),
+        }
+    }
+    Ok(Taken { messages, lost, nanos: span.nanos(), batch_p50: None })
+}
+
+/// As many at once as there are.
+#[inline(never)]
+pub(super) fn batches<R: Subscribe>(
+    reader: &mut R,
+    length: impl Length,
+    clock: Clock,
+    progress: &Progress<'_>,
+    patience: &mut Patience,
+) -> Result<Taken, RingBenchError> {
+    let mut buffer = vec![0; BATCH_BYTES.max(2 * length.bytes() + 64)];
+    let mut sizes = Sizes::of_buffer(buffer.len());
+    let mut span = Span { clock, first: None };
+    let (mut messages, mut lost, mut is_over) = (0, 0, false);
+    let mut due = progress.begin(reader.next_sequence());
+    while !is_over {
+        let mut bad = None;
+        let read = reader.read_batch(&mut buffer, |received, payload| {
+            is_over |= received.type_id == END;
+            if payload.len() != length.bytes()
+                || check(&payload[..length.bytes()], length, received).is_err()
+            {
+                bad.get_or_insert(received);
+            }
+        });
+        match read? {
+            Read::Message(count) => {
+                if let Some(received) = bad {
+                    return Err(wrong(received));
+                }
+                if messages == 0 {
+                    span.begin();
+                }
+                messages += count - u64::from(is_over);
+                sizes.count(count);
+                if reader.next_sequence() > due {
+                    due = progress.tell(reader.next_sequence());
+                }
+            }
+            Read::Empty => patience.idle(messages)?,
+            Read::Lapped(lapped) => lost += lapped.count(),
+        }
+    }
+    Ok(Taken { messages, lost, nanos: span.nanos(), batch_p50: sizes.p50() })
+}
+
+/// How many messages batches had: one addition a batch.
+#[derive(Debug)]
+struct Sizes(Vec<u64>);
+
+impl Sizes {
+    /// A message takes 32 bytes of a buffer at least.
+    fn of_buffer(bytes: usize) -> Self {
+        Self(vec![0; bytes / 32 + 2])
+    }
+
+    #[inline(always)]
+    fn count(&mut self, messages: u64) {
+        let last = self.0.len() - 1;
+        self.0[(messages as usize).min(last)] += 1;
+    }
+
+    /// The size that half of the batches do not exceed.
+    fn p50(&self) -> Option<u64> {
+        let half = self.0.iter().sum::<u64>().div_ceil(2);
+        let mut seen = 0;
+        let place = self.0.iter().position(|count| {
+            seen += count;
+            seen >= half
+        })?;
+        (half > 0).then_some(place as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use nanotape_ring::{Publish, Start, slots, stream};
+
+    use super::*;
+    use crate::ring::{
+        job::Amount,
+        message::{USUAL_BYTES, Usual, fill},
+        pace::{Until, Window, progress_interval},
+        wait::Wait,
+        write,
+    };
+
+    type Loop<R> =
+        fn(&mut R, Usual, Clock, &Progress<'_>, &mut Patience) -> Result<Taken, RingBenchError>;
+
+    fn patience() -> Patience {
+        Patience::new(Clock::monotonic(), Wait::Yield)
+    }
+
+    /// What a reader makes of twenty messages, of which one had a bit changed.
+    fn with_a_flipped_bit<W: Publish>(mut writer: W, read: Loop<W::Reader>) -> RingBenchError {
+        let mut reader = writer.reader(Start::Oldest).unwrap();
+        let mut message = [0; USUAL_BYTES];
+        for sequence in 1..=20 {
+            fill(&mut message, sequence);
+            message[40] ^= u8::from(sequence == 13);
+            let type_id = if sequence == 20 { END } else { MESSAGE };
+            writer.publish(type_id, &message).unwrap();
+        }
+        let word = Word::new(0);
+        let progress = Progress { word: &word, interval: None };
+        read(&mut reader, Usual, Clock::monotonic(), &progress, &mut patience()).unwrap_err()
+    }
+
+    #[test]
+    fn every_loop_notices_a_corrupted_payload() {
+        let stream = || stream::Writer::on_heap(1 << 16).unwrap();
+        let slots = || slots::Writer::on_heap(64, USUAL_BYTES).unwrap();
+        for error in [
+            with_a_flipped_bit(stream(), single),
+            with_a_flipped_bit(stream(), batches),
+            with_a_flipped_bit(slots(), single),
+            with_a_flipped_bit(slots(), batches),
+        ] {
+            assert!(matches!(error, RingBenchError::Wrong { sequence: 13, .. }), "{error}");
+        }
+    }
+
+    /// Far more messages than the ring holds, and none may be lost.
+    fn nothing_is_lost<W: Publish + Send>(mut writer: W, ring: u64, read: Loop<W::Reader>) {
+        let mut reader = writer.reader(Start::Oldest).unwrap();
+        let (word, clock) = (Word::new(1), Clock::monotonic());
+        let taken = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let window = Window { progress: word.as_read_only(), messages: ring / 2 };
+                let until = Until::new(clock, Amount::Messages(20_000));
+                write::lossless(&mut writer, Usual, &until, &window, &mut patience()).unwrap()
+            });
+            let progress = Progress { word: &word, interval: Some(progress_interval(ring)) };
+            read(&mut reader, Usual, clock, &progress, &mut patience()).unwrap()
+        });
+        assert_eq!((taken.messages, taken.lost), (20_000, 0));
+    }
+
+    #[test]
+    fn a_paced_writer_loses_nothing_of_a_ring_that_is_far_too_small() {
+        // 682 messages of 96 bytes.
+        let stream = || stream::Writer::on_heap(1 << 16).unwrap();
+        let slots = || slots::Writer::on_heap(512, USUAL_BYTES).unwrap();
+        nothing_is_lost(stream(), 682, single);
+        nothing_is_lost(stream(), 682, batches);
+        nothing_is_lost(slots(), 512, single);
+        nothing_is_lost(slots(), 512, batches);
+    }
+
+    #[test]
+    fn half_of_the_batches_are_not_larger_than_the_median() {
+        let mut sizes = Sizes::of_buffer(1_024);
+        assert_eq!(sizes.p50(), None);
+        [1, 1, 5, 7, 1_000_000].iter().for_each(|&size| sizes.count(size));
+        assert_eq!(sizes.p50(), Some(5));
+    }
+}

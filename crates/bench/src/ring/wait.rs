@@ -1,0 +1,71 @@
+//! Waiting for another process: how, and for how long at most.
+
+use core::hint;
+use std::thread;
+
+use nanotape_clock::{Clock, Stamp};
+
+use super::error::RingBenchError;
+
+/// What to do while there is nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Wait {
+    /// Look again at once, for what is timed message by message.
+    Busy,
+    /// The same with a pause instruction.
+    Pause,
+    /// Offer the processor to others: for processes that share one.
+    Yield,
+}
+
+/// A process that saw nothing of the other for so long gives up.
+const LIMIT_NANOS: u64 = 30_000_000_000;
+
+/// Looks between two looks at the clock.
+const LOOKS: u64 = 1 << 16;
+
+/// Waits, and gives up when nothing happened for too long: what waits is never left alone for ever
+/// with a processor.
+#[derive(Debug)]
+pub(super) struct Patience {
+    clock: Clock,
+    wait: Wait,
+    idles: u64,
+    /// How far the caller was, and when that was first seen.
+    last: Option<(u64, Stamp)>,
+}
+
+impl Patience {
+    pub(super) fn new(clock: Clock, wait: Wait) -> Self {
+        Self { clock, wait, idles: 0, last: None }
+    }
+
+    /// There was nothing; the caller has come so far.
+    #[inline(always)]
+    pub(super) fn idle(&mut self, so_far: u64) -> Result<(), RingBenchError> {
+        self.idles += 1;
+        if self.idles.is_multiple_of(LOOKS) {
+            self.look(so_far)?;
+        }
+        match self.wait {
+            Wait::Busy => {}
+            Wait::Pause => hint::spin_loop(),
+            Wait::Yield => thread::yield_now(),
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn look(&mut self, so_far: u64) -> Result<(), RingBenchError> {
+        let now = self.clock.stamp();
+        match self.last {
+            Some((before, since)) if before == so_far => {
+                if self.clock.nanos_between(since, now) > LIMIT_NANOS {
+                    return Err(RingBenchError::Silence { so_far });
+                }
+            }
+            _ => self.last = Some((so_far, now)),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,110 @@
+//! The writer's loops: as fast as it can, or as fast as its reader can.
+//!
+//! The time is read once in some ten thousand messages, and nothing is stamped.
+
+use nanotape_ring::{Batched as _, Publish};
+
+use super::{
+    error::RingBenchError,
+    message::{END, Length, MESSAGE, fill},
+    pace::{Until, Window},
+    reading::Written,
+    wait::Patience,
+};
+
+/// Messages that are published together.
+pub(super) const BATCH: u64 = 32;
+
+/// One by one, however far the reader is behind.
+#[inline(never)]
+pub(super) fn single<W: Publish>(
+    writer: &mut W,
+    length: impl Length,
+    until: &Until,
+) -> Result<Written, RingBenchError> {
+    let mut buffer = vec![0; length.bytes()];
+    let first = writer.next_sequence();
+    let mut next = first;
+    while let block @ 1.. = until.next_block(next - first) {
+        next = publish(writer, &mut buffer[..length.bytes()], next, block)?;
+    }
+    finish(writer, &mut buffer, next, Written { messages: next - first, nanos: until.nanos() })
+}
+
+/// In batches, however far the reader is behind.
+#[inline(never)]
+pub(super) fn batches<W: Publish>(
+    writer: &mut W,
+    length: impl Length,
+    until: &Until,
+) -> Result<Written, RingBenchError> {
+    let mut buffer = vec![0; length.bytes()];
+    let message = &mut buffer[..length.bytes()];
+    let first = writer.next_sequence();
+    let mut next = first;
+    while let block @ 1.. = until.next_block(next - first) {
+        let end = next + block;
+        while next < end {
+            let mut batch = writer.batch();
+            for _ in 0..BATCH.min(end - next) {
+                fill(message, next);
+                batch.push(MESSAGE, message)?;
+                next += 1;
+            }
+            batch.publish();
+        }
+    }
+    finish(writer, &mut buffer, next, Written { messages: next - first, nanos: until.nanos() })
+}
+
+/// One by one, and never further ahead of the reader than the window is.
+#[inline(never)]
+pub(super) fn lossless<W: Publish>(
+    writer: &mut W,
+    length: impl Length,
+    until: &Until,
+    window: &Window<'_>,
+    patience: &mut Patience,
+) -> Result<Written, RingBenchError> {
+    let mut buffer = vec![0; length.bytes()];
+    let first = writer.next_sequence();
+    let mut next = first;
+    while let block @ 1.. = until.next_block(next - first) {
+        let end = next + block;
+        while next < end {
+            let now = window.wait(next, patience)?.min(end - next);
+            next = publish(writer, &mut buffer[..length.bytes()], next, now)?;
+        }
+    }
+    let written = Written { messages: next - first, nanos: until.nanos() };
+    // The last message needs its place as well.
+    window.wait(next, patience)?;
+    finish(writer, &mut buffer, next, written)
+}
+
+/// Publishes so many, the first with this sequence number; returns the number behind the last.
+#[inline(always)]
+fn publish<W: Publish>(
+    writer: &mut W,
+    message: &mut [u8],
+    first: u64,
+    count: u64,
+) -> Result<u64, RingBenchError> {
+    for sequence in first..first + count {
+        fill(message, sequence);
+        writer.publish(MESSAGE, message)?;
+    }
+    Ok(first + count)
+}
+
+/// The message that tells readers to stop. It is the last: no reader can lose it.
+pub(super) fn finish<W: Publish>(
+    writer: &mut W,
+    message: &mut [u8],
+    next: u64,
+    written: Written,
+) -> Result<Written, RingBenchError> {
+    fill(message, next);
+    writer.publish(END, message)?;
+    Ok(written)
+}
