@@ -4,8 +4,8 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     book::BookArguments, check::CheckArguments, demo::DemoArguments, depth::DepthArguments,
-    inside::InsideArguments, inspect::InspectArguments, lab::LabArguments, stats::StatsArguments,
-    synth::SynthArguments,
+    inside::InsideArguments, inspect::InspectArguments, lab::LabArguments, ring::RingArguments,
+    stats::StatsArguments, synth::SynthArguments,
 };
 
 /// A ticker plant: exchange packets in; order books, best prices and statistics out.
@@ -48,6 +48,8 @@ pub(crate) enum Command {
     Depth(DepthArguments),
     /// Rates, volumes, event depth and processing time, per stock and in all
     Stats(StatsArguments),
+    /// Broadcast rings in shared memory: look into them, check them, try them out
+    Ring(RingArguments),
     /// Measure, compare, and find out whether a measurement can be believed
     Lab(LabArguments),
 }

@@ -7,5 +7,6 @@ pub(crate) mod depth;
 pub(crate) mod inside;
 pub(crate) mod inspect;
 pub(crate) mod lab;
+pub(crate) mod ring;
 pub(crate) mod stats;
 pub(crate) mod synth;

@@ -20,9 +20,11 @@ use crate::{
 };
 
 fn main() -> ExitCode {
-    // A process that `nanotape lab` started to measure in.
+    // A process that `nanotape lab` started to measure in, or `nanotape ring prove` to publish or read.
     let role = commands::lab::suite().role();
-    if let Some(code) = role.or_else(nanotape_bench::day_file::role) {
+    let role = role.or_else(nanotape_bench::day_file::role);
+    let role = role.or_else(nanotape_bench::ring::role);
+    if let Some(code) = role.or_else(commands::ring::role) {
         return code;
     }
     let arguments = Arguments::parse();
@@ -48,6 +50,7 @@ fn run(arguments: Arguments) -> anyhow::Result<Status> {
         Some(Command::Book(arguments)) => commands::book::run(&arguments),
         Some(Command::Depth(arguments)) => commands::depth::run(&arguments),
         Some(Command::Stats(arguments)) => commands::stats::run(&arguments),
+        Some(Command::Ring(arguments)) => commands::ring::run(&arguments),
         Some(Command::Lab(arguments)) => commands::lab::run(&arguments),
     }
 }

@@ -9,6 +9,7 @@ use nanotape_lab::{
 
 use super::{
     bench_book::{self, BookCommand},
+    bench_ring::{self, RingCommand},
     output::{Columns, LabFormat, LabOutputArguments},
 };
 use crate::status::{BadData, Status};
@@ -25,6 +26,7 @@ Examples:
   nanotape lab bench decode --instructions    with instructions counted by valgrind
   nanotape lab bench book/ --perf stat        with what the perf program counts
   nanotape lab bench book day.itch50          every structure of the books on a day file
+  nanotape lab bench ring                     the rings between processes
   nanotape lab bench --record                 kept for `nanotape lab trend`
 
 Two numbers for each benchmark. The cost of an operation is the median over epochs of about a
@@ -34,7 +36,7 @@ one after the other, cannot tell."
 )]
 pub(super) struct BenchCommand {
     #[command(subcommand)]
-    whole_day: Option<WholeDay>,
+    table: Option<Table>,
 
     #[command(flatten)]
     bench: BenchArguments,
@@ -44,9 +46,11 @@ pub(super) struct BenchCommand {
 }
 
 #[derive(Subcommand, Debug)]
-enum WholeDay {
+enum Table {
     /// Measure every structure of the books on a day file, beside the limits of this machine
     Book(BookCommand),
+    /// Measure the rings between processes, beside the limits of this machine
+    Ring(RingCommand),
 }
 
 const COLUMNS: Columns = &[
@@ -66,8 +70,10 @@ const COLUMNS: Columns = &[
 ];
 
 pub(super) fn run(command: &BenchCommand) -> anyhow::Result<Status> {
-    if let Some(WholeDay::Book(command)) = &command.whole_day {
-        return bench_book::run(command);
+    match &command.table {
+        Some(Table::Book(command)) => return bench_book::run(command),
+        Some(Table::Ring(command)) => return bench_ring::run(command),
+        None => {}
     }
     let suite = nanotape_bench::hot();
     let names = command.bench.select(&suite)?;

@@ -1,0 +1,261 @@
+//! `nanotape ring dump`: the messages of a ring, and what was lost.
+
+use std::{
+    fmt::Write as _,
+    io::{self, BufWriter, Write as _},
+    path::Path,
+    str::FromStr,
+    time::Duration,
+};
+
+use clap::Args;
+use nanotape_ring::{
+    AnyReader, Lapped, Read, ReadError, Received, Start, Subscribe as _, WaitStrategy, Waiter,
+};
+use nanotape_shm::OwnerState;
+
+use super::{
+    interrupt::Interrupt,
+    outcome::{of_read, of_region, of_ring, place, state_sentence},
+};
+use crate::{
+    output::{Format, Output, OutputArguments},
+    status::Status,
+};
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  nanotape ring dump quotes                   everything that is there
+  nanotape ring dump quotes --from newest --follow
+  nanotape ring dump quotes --from 1000 --count 20 --format json
+  nanotape ring dump quotes --follow -o quotes.csv.zst
+
+Messages that were overwritten before they could be printed are a row of their own, with the first and
+the last sequence number lost. With --follow it goes on until the writer closes the ring or is gone,
+which is then said on standard error, or until Ctrl-C.
+
+Exit status: 0; 1 the ring is damaged, or was cut or removed under the reader; 2 it cannot be opened.")]
+pub(super) struct DumpCommand {
+    /// Name or path of the ring
+    #[arg(value_name = "NAME")]
+    name: String,
+
+    /// Where to begin: oldest, newest, or a sequence number
+    #[arg(long, value_name = "oldest|newest|SEQUENCE", default_value = "oldest")]
+    from: From,
+
+    /// Stop after so many messages
+    #[arg(long, value_name = "N")]
+    count: Option<u64>,
+
+    /// Wait for more
+    #[arg(long)]
+    follow: bool,
+
+    #[command(flatten)]
+    output: OutputArguments,
+}
+
+/// A start as it is typed.
+#[derive(Clone, Copy, Debug)]
+struct From(Start);
+
+impl FromStr for From {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match (text, text.parse()) {
+            ("oldest", _) => Ok(Self(Start::Oldest)),
+            ("newest", _) => Ok(Self(Start::Newest)),
+            (_, Ok(sequence)) if sequence > 0 => Ok(Self(Start::Sequence(sequence))),
+            _ => Err("oldest, newest, or a sequence number from 1".to_owned()),
+        }
+    }
+}
+
+/// Bytes of the first buffer; it grows to the longest message.
+const BUFFER_BYTES: usize = 64 << 10;
+
+/// How to wait for more: quick while messages come, and next to no processor while none do.
+const WAIT: WaitStrategy = WaitStrategy::Backoff { looks: 200, sleep: Duration::from_millis(1) };
+
+/// Looks without a message before it asks whether the writer is still there.
+const LOOKS_BEFORE_ASKING: u32 = 420;
+
+pub(super) fn run(command: &DumpCommand) -> anyhow::Result<Status> {
+    let path = place(&command.name)?;
+    let format = command.output.format_or(Format::Text)?;
+    let interrupt = Interrupt::install()?;
+    let newest = || AnyReader::open(&path, Start::Newest).map(|reader| reader.next_sequence());
+    let reader = AnyReader::open(&path, command.from.0).map_err(|error| of_ring(&path, &error))?;
+    // A writer may be quicker than this: without --follow it ends where the ring ended now.
+    let end = match command.follow {
+        true => u64::MAX,
+        false => newest().map_err(|error| of_ring(&path, &error))?,
+    };
+    let output = BufWriter::with_capacity(64 << 10, command.output.open()?);
+    let mut printer = Printer { output, format, line: String::new() };
+    printer.begin()?;
+    let mut dump = Dump { path: &path, reader, printer, buffer: vec![0; BUFFER_BYTES] };
+    let status = dump.run(command.count.unwrap_or(u64::MAX), end, &interrupt);
+    // What was printed stays, also in front of damage.
+    let finished = dump.printer.output.into_inner().map_err(io::IntoInnerError::into_error);
+    finished?.finish()?;
+    status
+}
+
+struct Dump<'a> {
+    path: &'a Path,
+    reader: AnyReader,
+    printer: Printer,
+    buffer: Vec<u8>,
+}
+
+impl Dump<'_> {
+    fn run(&mut self, count: u64, end: u64, interrupt: &Interrupt) -> anyhow::Result<Status> {
+        let (mut printed, mut waiter) = (0, Waiter::new(WAIT));
+        // What a writer that is gone has left is read before anybody is told that it is gone.
+        let mut gone = None;
+        while printed < count && self.reader.next_sequence() < end && !interrupt.is_asked() {
+            match self.reader.try_read(&mut self.buffer) {
+                Ok(Read::Message(received)) => {
+                    let payload = &self.buffer[..received.length as usize];
+                    self.printer.message(received, payload)?;
+                    printed += 1;
+                    waiter.reset();
+                }
+                Ok(Read::Lapped(lapped)) => {
+                    self.printer.lost(lapped)?;
+                    waiter.reset();
+                }
+                Ok(Read::Empty) => {
+                    if waiter.idles() == 0 {
+                        self.printer.output.flush()?;
+                    }
+                    if let Some(state) = gone {
+                        eprintln!("nanotape: {}: {}", self.path.display(), state_sentence(state));
+                        break;
+                    }
+                    if waiter.idles() >= LOOKS_BEFORE_ASKING {
+                        gone = self.who_is_gone()?;
+                        waiter.reset();
+                    }
+                    waiter.idle();
+                }
+                Err(ReadError::BufferTooSmall { needed, .. }) => self.buffer.resize(needed, 0),
+                Err(error) => return Err(of_read(self.path, &error)),
+            }
+        }
+        Ok(Status::Good)
+    }
+
+    /// The state of a writer that will not publish any more; an error if the file is not what it was.
+    fn who_is_gone(&self) -> anyhow::Result<Option<OwnerState>> {
+        let region = self.reader.region();
+        let state = region.owner().state;
+        if state == OwnerState::Alive {
+            // Removed or replaced, a ring has no writer that anybody could follow.
+            region.check().map_err(|error| {
+                anyhow::Error::from(crate::status::BadData(of_region(&error).to_string()))
+            })?;
+            return Ok(None);
+        }
+        if region.is_lost() {
+            region.check().map_err(|error| of_region(&error))?;
+        }
+        Ok(Some(state))
+    }
+}
+
+/// Bytes of payload in a line of text.
+const BYTES_IN_A_LINE: usize = 16;
+
+struct Printer {
+    output: BufWriter<Output>,
+    format: Format,
+    line: String,
+}
+
+impl Printer {
+    fn begin(&mut self) -> io::Result<()> {
+        if self.format == Format::Csv {
+            writeln!(self.output, "sequence,type_id,length,payload,lost_from,lost_to")?;
+        }
+        Ok(())
+    }
+
+    fn message(&mut self, received: Received, payload: &[u8]) -> io::Result<()> {
+        let Received { sequence, type_id, length } = received;
+        let line = &mut self.line;
+        line.clear();
+        // Writing to a string cannot fail.
+        let _ = match self.format {
+            Format::Text => writeln!(line, "{sequence}  type {type_id}  {length} bytes"),
+            Format::Json => write!(
+                line,
+                "{{\"sequence\":{sequence},\"type_id\":{type_id},\"length\":{length},\"payload\":\""
+            ),
+            Format::Csv => write!(line, "{sequence},{type_id},{length},"),
+        };
+        match self.format {
+            Format::Text => hexdump(line, payload),
+            Format::Json | Format::Csv => {
+                payload.iter().for_each(|byte| _ = write!(line, "{byte:02x}"));
+                line.push_str(if self.format == Format::Json { "\"}\n" } else { ",,\n" });
+            }
+        }
+        self.output.write_all(line.as_bytes())
+    }
+
+    fn lost(&mut self, lapped: Lapped) -> io::Result<()> {
+        let Lapped { from, to } = lapped;
+        match self.format {
+            Format::Text => writeln!(self.output, "{from}  {lapped}"),
+            Format::Json => {
+                writeln!(self.output, "{{\"lost\":{{\"from\":{from},\"to\":{to}}}}}")
+            }
+            Format::Csv => writeln!(self.output, ",,,,{from},{to}"),
+        }
+    }
+}
+
+/// Offset, bytes in hexadecimal, and those that are printable ASCII.
+fn hexdump(text: &mut String, payload: &[u8]) {
+    for (number, bytes) in payload.chunks(BYTES_IN_A_LINE).enumerate() {
+        let _ = write!(text, "  {:08x} ", number * BYTES_IN_A_LINE);
+        for at in 0..BYTES_IN_A_LINE {
+            if at == BYTES_IN_A_LINE / 2 {
+                text.push(' ');
+            }
+            let _ = match bytes.get(at) {
+                Some(byte) => write!(text, " {byte:02x}"),
+                None => write!(text, "   "),
+            };
+        }
+        text.push_str("  |");
+        for &byte in bytes {
+            let is_printable = byte == b' ' || byte.is_ascii_graphic();
+            text.push(if is_printable { char::from(byte) } else { '.' });
+        }
+        text.push_str("|\n");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hexdump_has_offsets_bytes_and_letters() {
+        let mut text = String::new();
+        hexdump(&mut text, b"bid 100.25\0\n\x7f|ask");
+        let expected = "  \
+            00000000  62 69 64 20 31 30 30 2e  32 35 00 0a 7f 7c 61 73  |bid 100.25...|as|\n  \
+            00000010  6b                                                |k|\n";
+        assert_eq!(text, expected);
+        let mut empty = String::new();
+        hexdump(&mut empty, b"");
+        assert_eq!(empty, "");
+    }
+}

@@ -1,0 +1,93 @@
+//! `nanotape ring list`: the regions in /dev/shm.
+
+use std::{fs, path::Path};
+
+use anyhow::Context as _;
+use clap::Args;
+
+use super::outcome::{kind_name, state_name};
+use crate::{
+    output::{Format, OutputArguments},
+    rows::{Column, Rows},
+    status::Status,
+};
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  nanotape ring list
+  nanotape ring list --format json
+
+Listed is every region in /dev/shm whose name begins with nanotape-, of any kind, also one that is
+damaged, half-created or not readable for this user; the last column says so.")]
+pub(super) struct ListCommand {
+    #[command(flatten)]
+    output: OutputArguments,
+}
+
+/// Where regions with names are, and how their files are called.
+const FOLDER: &str = "/dev/shm";
+const PREFIX: &str = "nanotape-";
+
+pub(super) fn run(command: &ListCommand) -> anyhow::Result<Status> {
+    let format = command.output.format_or(Format::Text)?;
+    let mut names = Vec::new();
+    for entry in fs::read_dir(FOLDER).with_context(|| format!("cannot list {FOLDER}"))? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        if let Some(name) = name.strip_prefix(PREFIX) {
+            names.push(name.to_owned());
+        }
+    }
+    names.sort();
+    let columns = vec![
+        Column::word("name", 20),
+        Column::word("kind", 6),
+        Column::number("file_bytes", 12),
+        Column::word("mode", 4),
+        Column::number("user", 5),
+        Column::word("writer", 6),
+        Column::number("pid", 7),
+        Column::number("epoch", 5),
+        Column::word("remark", 0),
+    ];
+    let mut rows = Rows::new(command.output.open()?, format, columns);
+    for name in names {
+        let path = Path::new(FOLDER).join(format!("{PREFIX}{name}"));
+        let info = match nanotape_shm::inspect(&path) {
+            Ok(info) => Ok(info),
+            // Removed since the folder was read.
+            Err(error) if *error.refusal() == nanotape_shm::Refusal::NotFound => continue,
+            Err(error) => Err(error.refusal().to_string()),
+        };
+        rows.text(name.escape_default());
+        match info {
+            Ok(info) => {
+                let owner = info.owner();
+                match info.header {
+                    Some(header) => rows.text(kind_name(header.spec.kind)),
+                    None => rows.absent(),
+                }
+                rows.integer(info.file_bytes);
+                rows.text(format_args!("{:04o}", info.mode));
+                rows.integer(u64::from(info.user));
+                match owner {
+                    Some(owner) => rows.text(state_name(owner.state)),
+                    None => rows.absent(),
+                }
+                rows.integer_or_absent(owner.map(|owner| u64::from(owner.pid)));
+                rows.integer_or_absent(owner.map(|owner| owner.epoch));
+                match info.refusal {
+                    Some(refusal) => rows.text(refusal),
+                    None => rows.absent(),
+                }
+            }
+            Err(remark) => {
+                (0..7).for_each(|_| rows.absent());
+                rows.text(remark);
+            }
+        }
+        rows.end_row()?;
+    }
+    rows.finish()?;
+    Ok(Status::Good)
+}

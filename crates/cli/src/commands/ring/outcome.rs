@@ -1,0 +1,81 @@
+//! What an error of a ring means for whoever called: bad data, or the environment.
+
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
+
+use nanotape_ring::{ReadError, RingError, StartError};
+use nanotape_shm::{OwnerState, Refusal, RegionError};
+
+use crate::status::BadData;
+
+/// The path of a ring: a name, or a path.
+pub(super) fn place(name: &str) -> anyhow::Result<PathBuf> {
+    nanotape_shm::named(name).map_err(|error| anyhow::anyhow!("{error}"))
+}
+
+/// Damage of what is in the file is bad data; everything else is the environment.
+pub(super) fn of_ring(path: &Path, error: &RingError) -> anyhow::Error {
+    match error {
+        RingError::Region(error) => of_region(error),
+        RingError::Read(error) | RingError::Start(StartError::Damaged(error)) => {
+            of_read(path, error)
+        }
+        RingError::Words { .. } => bad(path, error),
+        _ => anyhow::anyhow!("{}: {error}", path.display()),
+    }
+}
+
+pub(super) fn of_region(error: &RegionError) -> anyhow::Error {
+    match error.refusal() {
+        Refusal::Contradiction { .. } | Refusal::TooSmall { .. } | Refusal::Truncated { .. } => {
+            BadData(error.to_string()).into()
+        }
+        _ => anyhow::anyhow!("{error}"),
+    }
+}
+
+pub(super) fn of_read(path: &Path, error: &ReadError) -> anyhow::Error {
+    bad(path, error)
+}
+
+fn bad(path: &Path, error: impl fmt::Display) -> anyhow::Error {
+    BadData(format!("{}: {error}", path.display())).into()
+}
+
+/// The kind of a region as text: eight letters, or whatever is there.
+pub(super) fn kind_name(kind: [u8; 8]) -> String {
+    match kind {
+        nanotape_ring::stream::KIND => "stream".to_owned(),
+        nanotape_ring::slots::KIND => "slots".to_owned(),
+        other => other.trim_ascii_end().escape_ascii().to_string(),
+    }
+}
+
+/// The state of a writer as it stands in JSON and tables.
+pub(super) fn state_name(state: OwnerState) -> &'static str {
+    match state {
+        OwnerState::Alive => "alive",
+        OwnerState::Closed => "closed",
+        OwnerState::Dead => "dead",
+    }
+}
+
+/// The end of a sentence that begins with a writer that was there before.
+pub(super) fn ended(state: OwnerState) -> &'static str {
+    match state {
+        OwnerState::Alive => "is alive",
+        OwnerState::Closed => "closed it",
+        OwnerState::Dead => "died without closing it",
+    }
+}
+
+/// The state of a writer in a sentence.
+pub(super) fn state_sentence(state: OwnerState) -> &'static str {
+    match state {
+        OwnerState::Alive => "its writer is alive",
+        OwnerState::Closed => "its writer closed it",
+        OwnerState::Dead => "its writer is dead: it ended without closing",
+    }
+}

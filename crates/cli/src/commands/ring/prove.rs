@@ -1,0 +1,360 @@
+//! `nanotape ring prove`: processes against each other, and every message accounted for.
+
+mod crew;
+mod payload;
+pub(super) mod worker;
+
+use std::{path::Path, thread, time::Duration};
+
+use anyhow::bail;
+use clap::{Args, ValueEnum};
+use nanotape_clock::{Clock, Stamp};
+use nanotape_ring::{Observer, RingError, slots, stream};
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use self::{
+    crew::{Place, Worker},
+    payload::{MAX_LENGTH, mix},
+    worker::{Job, Part, WAYS},
+};
+use super::{
+    interrupt::Interrupt,
+    outcome::of_ring,
+    values::{bytes, period, seconds},
+};
+use crate::{
+    input::Progress,
+    output::{Format, OutputArguments},
+    rows::{Column, Rows},
+    status::Status,
+};
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  nanotape ring prove                         a minute, one writer, four readers
+  nanotape ring prove --seconds 600 --kill-writer-every 1 --freeze-reader-every 2
+  nanotape ring prove --kind slots --capacity 64KiB --readers 8 --format json
+
+One process publishes as fast as it can, messages of 0 to 1024 bytes, one by one, in place and in
+batches; others read, each from the first message to the last. Bytes and length of a message follow
+from its number and its writer, so that one that is torn or another's is seen. A killed writer (SIGKILL)
+is followed by another that takes the ring over; a frozen reader (SIGSTOP) is resumed after half of its
+interval. In the end what was read and what was lost must be all that was published, for every reader.
+
+Exit status: 0 it is; 1 it is not, or a message was torn or repeated; 2 the processes cannot be run.")]
+pub(super) struct ProveCommand {
+    /// How long to publish
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
+    seconds: Duration,
+
+    /// Reader processes
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    readers: u16,
+
+    /// Size of the ring
+    #[arg(long, value_name = "BYTES", default_value = "8MiB", value_parser = bytes)]
+    capacity: usize,
+
+    /// Kill the writer about so often, and start another
+    #[arg(long, value_name = "SECONDS", value_parser = period)]
+    kill_writer_every: Option<Duration>,
+
+    /// Freeze a reader about so often
+    #[arg(long, value_name = "SECONDS", value_parser = period)]
+    freeze_reader_every: Option<Duration>,
+
+    /// Which of the two rings
+    #[arg(long, value_enum, default_value = "stream")]
+    kind: Kind,
+
+    /// Chooses messages, and when what is killed
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+
+    #[command(flatten)]
+    output: OutputArguments,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Kind {
+    /// Messages one behind the other
+    Stream,
+    /// A slot a message
+    Slots,
+}
+
+/// Between two looks at what is due.
+const TICK: Duration = Duration::from_millis(5);
+
+/// How long readers may take for what is in the ring when the writer is done.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+pub(super) fn run(command: &ProveCommand) -> anyhow::Result<Status> {
+    let format = command.output.format_or(Format::Text)?;
+    let interrupt = Interrupt::install()?;
+    let output = command.output.open()?;
+    let folder =
+        if Path::new("/dev/shm").is_dir() { "/dev/shm".into() } else { std::env::temp_dir() };
+    let place = Place(folder.join(format!("nanotape-prove-{}", std::process::id())));
+    let result = Run::start(command, &place.0)?.go(&interrupt)?;
+    drop(place);
+    result.print(command, output, format)?;
+    Ok(if result.is_good() { Status::Good } else { Status::Bad })
+}
+
+/// Workers at work.
+struct Run<'a> {
+    command: &'a ProveCommand,
+    path: &'a Path,
+    writer: Worker,
+    writer_job: Job,
+    readers: Vec<Worker>,
+    clock: Clock,
+    began: Stamp,
+    kills: u64,
+    freezes: u64,
+    /// Random numbers drawn so far.
+    drawn: u64,
+}
+
+impl<'a> Run<'a> {
+    fn start(command: &'a ProveCommand, path: &'a Path) -> anyhow::Result<Self> {
+        let job = |part| Job { path: path.to_owned(), seed: command.seed, part };
+        let writer_job = job(writer_part(command)?);
+        let mut writer = Worker::start("writer".to_owned(), &writer_job)?;
+        // Readers begin with the first message of a ring that is there.
+        writer.wait_until_ready()?;
+        let readers = (0..usize::from(command.readers))
+            .map(|number| Worker::start(format!("reader {number}"), &job(Part::Reader { number })));
+        let readers = readers.collect::<anyhow::Result<_>>()?;
+        let clock = Clock::monotonic();
+        let began = clock.stamp();
+        let (kills, freezes, drawn) = (0, 0, 0);
+        Ok(Self { command, path, writer, writer_job, readers, clock, began, kills, freezes, drawn })
+    }
+
+    fn elapsed(&self) -> Duration {
+        Duration::from_nanos(self.clock.nanos_between(self.began, self.clock.stamp()))
+    }
+
+    fn draw(&mut self) -> u64 {
+        self.drawn += 1;
+        mix(!self.command.seed, self.drawn)
+    }
+
+    /// When something that happens every so often is due next: between half and one and a half of it
+    /// from now.
+    fn due(&mut self, every: Option<Duration>) -> Duration {
+        let share = (self.draw() % 1_000) as f64 / 1_000.0;
+        every.map_or(Duration::MAX, |every| self.elapsed() + every.mul_f64(0.5 + share))
+    }
+
+    fn go(mut self, interrupt: &Interrupt) -> anyhow::Result<Outcome> {
+        let progress = Progress::with_steps("seconds", self.command.seconds.as_secs());
+        let (kill, freeze) = (self.command.kill_writer_every, self.command.freeze_reader_every);
+        let (mut kill_due, mut freeze_due) = (self.due(kill), self.due(freeze));
+        let mut frozen: Option<(usize, Duration)> = None;
+        while self.elapsed() < self.command.seconds && !interrupt.is_asked() {
+            thread::sleep(TICK);
+            progress.set(self.elapsed().as_secs());
+            self.writer.must_run()?;
+            self.readers.iter_mut().try_for_each(Worker::must_run)?;
+            let now = self.elapsed();
+            if now >= kill_due {
+                self.replace_writer()?;
+                kill_due = self.due(kill);
+            }
+            if let Some((number, _)) = frozen.filter(|(_, until)| now >= *until) {
+                self.readers[number].signal(Signal::CONT)?;
+                (frozen, freeze_due) = (None, self.due(freeze));
+            }
+            if frozen.is_none() && now >= freeze_due {
+                let number = (self.draw() % self.readers.len() as u64) as usize;
+                self.readers[number].signal(Signal::STOP)?;
+                self.freezes += 1;
+                frozen = Some((number, now + freeze.unwrap_or_default() / 2));
+            }
+        }
+        if let Some((number, _)) = frozen {
+            self.readers[number].signal(Signal::CONT)?;
+        }
+        let seconds = self.elapsed().as_secs_f64();
+        self.writer.stop()?;
+        drop(progress);
+        self.conclude(seconds)
+    }
+
+    /// Kills the writer wherever it is, and starts the next one.
+    fn replace_writer(&mut self) -> anyhow::Result<()> {
+        // Its lock is gone when nothing is left of it: the next one must not come too early.
+        self.writer.kill()?;
+        self.writer = Worker::start("writer".to_owned(), &self.writer_job)?;
+        self.kills += 1;
+        Ok(())
+    }
+
+    fn conclude(self, seconds: f64) -> anyhow::Result<Outcome> {
+        let Self { writer, mut readers, clock, .. } = self;
+        let Some(counted) = writer.counted()? else { bail!("the writer did not end well") };
+        let published = counted["published"].as_u64().unwrap_or(0);
+        let failed = |error: RingError| of_ring(self.path, &error);
+        let seen =
+            Observer::open(self.path).and_then(|observer| observer.look()).map_err(failed)?;
+        if seen.next_sequence != published + 1 {
+            bail!("the writer published {published}, the ring says {}", seen.next_sequence - 1);
+        }
+        // The last message stays: every reader comes to it, or is stuck.
+        let began = clock.stamp();
+        while Duration::from_nanos(clock.nanos_between(began, clock.stamp())) < PATIENCE {
+            let mut all = true;
+            for reader in &mut readers {
+                all &= reader.has_ended()?;
+            }
+            if all {
+                break;
+            }
+            thread::sleep(TICK);
+        }
+        let readers = readers.into_iter().map(|mut reader| match reader.has_ended()? {
+            true => reader.counted(),
+            false => Ok(None),
+        });
+        Ok(Outcome {
+            seconds,
+            published,
+            kills: self.kills,
+            freezes: self.freezes,
+            readers: readers.collect::<anyhow::Result<_>>()?,
+        })
+    }
+}
+
+/// The writer's job: a slot ring has as many slots as fit into the size, and a power of two.
+fn writer_part(command: &ProveCommand) -> anyhow::Result<Part> {
+    const SLOT_BYTES: usize = slots::slot_bytes(MAX_LENGTH);
+    let capacity_bytes = command.capacity;
+    match command.kind {
+        Kind::Stream => {
+            let range = stream::MIN_CAPACITY_BYTES..=stream::MAX_CAPACITY_BYTES;
+            if !range.contains(&capacity_bytes) || !capacity_bytes.is_power_of_two() {
+                bail!("{}", RingError::Capacity { capacity_bytes });
+            }
+            Ok(Part::StreamWriter { capacity_bytes })
+        }
+        Kind::Slots => {
+            let fit = capacity_bytes / SLOT_BYTES;
+            if fit < slots::MIN_SLOTS {
+                let least = slots::MIN_SLOTS * SLOT_BYTES;
+                bail!("--capacity {capacity_bytes}: {} slots take {least} bytes", slots::MIN_SLOTS);
+            }
+            Ok(Part::SlotsWriter { slots: 1 << fit.ilog2() })
+        }
+    }
+}
+
+/// How it went.
+struct Outcome {
+    seconds: f64,
+    published: u64,
+    kills: u64,
+    freezes: u64,
+    /// What each reader counted; nothing of one that failed or never came to the end.
+    readers: Vec<Option<Value>>,
+}
+
+/// What each reader counts, as it is called in its answer and in tables.
+const COUNTS: [&str; 5] = ["read", "lost", "laps", "torn", "repeated"];
+
+impl Outcome {
+    fn count(reader: &Option<Value>, name: &str) -> u64 {
+        reader.as_ref().and_then(|reader| reader[name].as_u64()).unwrap_or(0)
+    }
+
+    fn unaccounted(&self, reader: &Option<Value>) -> u64 {
+        let accounted = Self::count(reader, "read") + Self::count(reader, "lost");
+        self.published.abs_diff(accounted)
+    }
+
+    fn is_good(&self) -> bool {
+        self.readers.iter().all(|reader| {
+            let wrong = Self::count(reader, "torn") + Self::count(reader, "repeated");
+            reader.is_some() && wrong == 0 && self.unaccounted(reader) == 0
+        })
+    }
+
+    fn rate(&self) -> f64 {
+        self.published as f64 / self.seconds.max(1e-9)
+    }
+
+    fn print(
+        &self,
+        command: &ProveCommand,
+        mut output: crate::output::Output,
+        format: Format,
+    ) -> anyhow::Result<()> {
+        use std::io::Write as _;
+        if format == Format::Json {
+            let readers = self.readers.iter().enumerate().map(|(number, reader)| {
+                let mut row = json!({
+                    "reader": number,
+                    "way": WAYS[number % WAYS.len()],
+                    "unaccounted": self.unaccounted(reader),
+                    "ended": reader.is_some(),
+                });
+                for name in COUNTS {
+                    row[name] = Self::count(reader, name).into();
+                }
+                row
+            });
+            let record = json!({
+                "kind": if command.kind == Kind::Stream { "stream" } else { "slots" },
+                "seed": command.seed,
+                "capacity_bytes": command.capacity,
+                "duration_s": self.seconds,
+                "published": self.published,
+                "rate_per_second": self.rate().round(),
+                "kills": self.kills,
+                "freezes": self.freezes,
+                "good": self.is_good(),
+                "readers": readers.collect::<Vec<_>>(),
+            });
+            writeln!(output, "{record}")?;
+            output.finish()?;
+            return Ok(());
+        }
+        if format == Format::Text {
+            writeln!(
+                output,
+                "{} messages in {:.1} s, {:.0} a second; the writer was killed {} times, a reader \
+                 frozen {} times",
+                self.published,
+                self.seconds,
+                self.rate(),
+                self.kills,
+                self.freezes
+            )?;
+            let verdict = match self.is_good() {
+                true => "every message is accounted for, by every reader",
+                false => "NOT every message is accounted for",
+            };
+            writeln!(output, "{verdict}\n")?;
+        }
+        let mut columns = vec![Column::number("reader", 6), Column::word("way", 8)];
+        columns.extend(COUNTS.map(|name| Column::number(name, 12)));
+        columns.push(Column::number("unaccounted", 11));
+        columns.push(Column::word("end", 0));
+        let mut rows = Rows::new(output, format, columns);
+        for (number, reader) in self.readers.iter().enumerate() {
+            rows.integer(number as u64);
+            rows.text(WAYS[number % WAYS.len()]);
+            COUNTS.iter().for_each(|name| rows.integer(Self::count(reader, name)));
+            rows.integer(self.unaccounted(reader));
+            rows.text(if reader.is_some() { "good" } else { "failed" });
+            rows.end_row()?;
+        }
+        rows.finish()?;
+        Ok(())
+    }
+}

@@ -1,0 +1,116 @@
+//! Messages that say themselves whether they are whole.
+//!
+//! Length and bytes follow from a seed, the sequence number and the type, and the type from the
+//! writer's epoch: a message of which a part is another's, or an older writer's, does not fit.
+
+use nanotape_ring::{Message, Received};
+
+/// The type of the last message of all; no other has it.
+pub(super) const END_TYPE: u16 = u16::MAX;
+
+/// Bytes of the longest message.
+pub(super) const MAX_LENGTH: usize = 1024;
+
+/// Bytes of the messages that most are not longer than.
+const SHORT: u64 = 96;
+
+/// One message in so many may be long.
+const LONG_IN: u64 = 16;
+
+/// Numbers that look random and follow from what is given: SplitMix64, one step.
+pub(super) fn mix(seed: u64, number: u64) -> u64 {
+    let mut z = seed.wrapping_add(number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// What the messages of one writer hold.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Contents {
+    pub(super) seed: u64,
+}
+
+impl Contents {
+    /// The type of the messages of a writer.
+    pub(super) fn type_id(epoch: u64) -> u16 {
+        // Of what fits below the type of the end.
+        1 + (epoch % 60_000) as u16
+    }
+
+    fn base(self, sequence: u64, type_id: u16) -> u64 {
+        mix(self.seed ^ u64::from(type_id) << 48, sequence)
+    }
+
+    pub(super) fn length(self, sequence: u64, type_id: u16) -> usize {
+        if type_id == END_TYPE {
+            return 0;
+        }
+        let drawn = mix(self.base(sequence, type_id), 1);
+        let longest = if drawn.is_multiple_of(LONG_IN) { MAX_LENGTH as u64 } else { SHORT };
+        ((drawn >> 32) % (longest + 1)) as usize
+    }
+
+    /// Fills in a payload of the right length.
+    pub(super) fn fill(self, sequence: u64, type_id: u16, payload: &mut [u8]) {
+        let base = self.base(sequence, type_id);
+        for (number, bytes) in (0..).zip(payload.chunks_mut(8)) {
+            bytes.copy_from_slice(&word(base, number).to_ne_bytes()[..bytes.len()]);
+        }
+    }
+
+    /// Whether the bytes are those of the message.
+    pub(super) fn is_whole(self, received: Received, payload: &[u8]) -> bool {
+        let Received { sequence, type_id, length } = received;
+        let base = self.base(sequence, type_id);
+        let words = payload.chunks(8).zip(0..);
+        length as usize == payload.len()
+            && payload.len() == self.length(sequence, type_id)
+            && words.into_iter().all(|(b, n)| word(base, n).to_ne_bytes()[..b.len()] == *b)
+    }
+
+    /// The same for a message that is still in the ring, and may be overwritten meanwhile.
+    pub(super) fn is_whole_in_place(self, message: &Message<'_>) -> bool {
+        let Received { sequence, type_id, .. } = message.received();
+        let (length, base) = (message.len(), self.base(sequence, type_id));
+        // What is torn may claim any length: nothing longer than a message is looked at.
+        length == self.length(sequence, type_id)
+            && (0..length.div_ceil(8)).all(|number| {
+                let bytes = (length - number * 8).min(8);
+                word(base, number as u64).to_ne_bytes()[..bytes]
+                    == message.word(number).to_ne_bytes()[..bytes]
+            })
+    }
+}
+
+fn word(base: u64, number: u64) -> u64 {
+    base.wrapping_add(number.wrapping_mul(0xd6e8_feb8_6659_fd93))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_with_a_changed_byte_or_number_is_not_whole() {
+        let contents = Contents { seed: 7 };
+        let mut longest = 0;
+        for sequence in 1..3_000 {
+            let length = contents.length(sequence, 3);
+            longest = longest.max(length);
+            let mut payload = vec![0; length];
+            contents.fill(sequence, 3, &mut payload);
+            let received = Received { sequence, type_id: 3, length: length as u32 };
+            assert!(contents.is_whole(received, &payload));
+            if length < 8 {
+                continue;
+            }
+            let other = Received { sequence: sequence + 1, ..received };
+            assert!(!contents.is_whole(other, &payload), "{sequence}");
+            assert!(!contents.is_whole(Received { type_id: 4, ..received }, &payload));
+            payload[length / 2] ^= 1;
+            assert!(!contents.is_whole(received, &payload));
+        }
+        assert!((512..=MAX_LENGTH).contains(&longest));
+    }
+}

@@ -1,0 +1,316 @@
+//! The processes of `ring prove`: this program, started once more as a writer or as a reader.
+//!
+//! Protocol: the environment variable [`ROLE`] holds the job. A writer says `ready` on standard output
+//! when the ring is there, and publishes until it hears `stop` on standard input; then a last message
+//! of the type [`END_TYPE`] ends the readers (or that the ring is closed, if they lost it), and both sides say what they counted, in one line of JSON.
+//! A standard input that ends tells a worker that the process that started it is gone.
+
+use std::{
+    io::{self, BufRead as _, Write as _},
+    path::PathBuf,
+    process::ExitCode,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+
+use anyhow::{Context as _, bail};
+use nanotape_clock::Clock;
+use nanotape_ring::{
+    AnyReader, Batched as _, Claimed as _, Lapped, Publish, PublishError, Read, Received, Rejoin,
+    RingError, Start, StartError, Subscribe as _, WaitStrategy, Waiter, slots, stream,
+};
+use nanotape_shm::{OwnerState, RegionOptions};
+use serde_json::{Value, json};
+
+use super::payload::{Contents, END_TYPE, MAX_LENGTH, mix};
+use crate::{commands::ring::outcome::of_ring, status::Status};
+
+/// The environment variable that makes a process publish or read.
+pub(super) const ROLE: &str = "NANOTAPE_RING_PROVE_ROLE";
+
+/// What a worker does.
+#[derive(Clone, Debug)]
+pub(super) struct Job {
+    pub(super) path: PathBuf,
+    pub(super) seed: u64,
+    pub(super) part: Part,
+}
+
+/// Which side of the ring.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Part {
+    /// Of a stream ring of so many bytes.
+    StreamWriter { capacity_bytes: usize },
+    /// Of a ring of so many slots.
+    SlotsWriter { slots: usize },
+    /// The reader with this number.
+    Reader { number: usize },
+}
+
+impl Job {
+    pub(super) fn to_text(&self) -> String {
+        let (part, number) = match self.part {
+            Part::StreamWriter { capacity_bytes } => ("stream", capacity_bytes),
+            Part::SlotsWriter { slots } => ("slots", slots),
+            Part::Reader { number } => ("reader", number),
+        };
+        let path = self.path.display().to_string();
+        json!({ "part": part, "number": number, "path": path, "seed": self.seed }).to_string()
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let job: Value = serde_json::from_str(text).ok()?;
+        let number = usize::try_from(job["number"].as_u64()?).ok()?;
+        let part = match job["part"].as_str()? {
+            "stream" => Part::StreamWriter { capacity_bytes: number },
+            "slots" => Part::SlotsWriter { slots: number },
+            "reader" => Part::Reader { number },
+            _ => return None,
+        };
+        Some(Self { path: job["path"].as_str()?.into(), seed: job["seed"].as_u64()?, part })
+    }
+}
+
+/// How a reader reads, by its number: all three ways there are.
+pub(super) const WAYS: [&str; 3] = ["copied", "batches", "in place"];
+
+/// Does a job if the environment says so.
+pub(crate) fn role() -> Option<ExitCode> {
+    let text = std::env::var(ROLE).ok()?;
+    let done = match Job::parse(&text) {
+        Some(job) => job.run(),
+        None => Err(anyhow::anyhow!("{ROLE} is not a job: {text}")),
+    };
+    Some(match done {
+        Ok(counted) => {
+            println!("{counted}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("nanotape: {error:#}");
+            Status::of_error(&error).into()
+        }
+    })
+}
+
+impl Job {
+    fn run(&self) -> anyhow::Result<Value> {
+        nanotape_shm::guard_against_truncation().context("cannot handle SIGBUS")?;
+        let stop = listen();
+        let options = RegionOptions::default();
+        let failed = |error: RingError| of_ring(&self.path, &error);
+        match self.part {
+            Part::StreamWriter { capacity_bytes } => {
+                let made = stream::Writer::create(&self.path, capacity_bytes, &options);
+                self.write(made.map_err(failed)?.0, &stop)
+            }
+            Part::SlotsWriter { slots } => {
+                let made = slots::Writer::create(&self.path, slots, MAX_LENGTH, &options);
+                self.write(made.map_err(failed)?.0, &stop)
+            }
+            Part::Reader { number } => self.read(number),
+        }
+    }
+
+    fn write(&self, mut writer: impl Publish, stop: &AtomicBool) -> anyhow::Result<Value> {
+        println!("ready");
+        io::stdout().flush()?;
+        let clock = Clock::monotonic();
+        let type_id = Contents::type_id(writer.region().epoch());
+        let mut scribe =
+            Scribe { contents: Contents { seed: self.seed }, type_id, buffer: vec![0; MAX_LENGTH] };
+        // Steps between two looks at what the parent says, and at the clock.
+        const STEPS: u64 = 256;
+        for step in 0_u64.. {
+            if step.is_multiple_of(STEPS) {
+                if stop.load(Ordering::Relaxed) {
+                    break;
+                }
+                writer.heartbeat(u64::try_from(clock.utc(clock.stamp()).get()).unwrap_or(0));
+            }
+            scribe.step(&mut writer, mix(self.seed, step))?;
+        }
+        writer.publish(END_TYPE, &[])?;
+        Ok(json!({ "published": writer.next_sequence() - 1 }))
+    }
+
+    fn read(&self, number: usize) -> anyhow::Result<Value> {
+        let failed = |error: RingError| of_ring(&self.path, &error);
+        let mut reader = loop {
+            // From the first message on, so that what is read and what is lost is all there was.
+            match AnyReader::open(&self.path, Start::Sequence(1)) {
+                Err(RingError::Start(StartError::Overtaken { .. })) => {}
+                outcome => break outcome.map_err(failed)?,
+            }
+        };
+        let rejoins = [Rejoin::Halfway, Rejoin::Oldest, Rejoin::Newest];
+        reader.set_rejoin(rejoins[number % rejoins.len()]);
+        let mut tally = Tally { next: 1, ..Tally::default() };
+        let contents = Contents { seed: self.seed };
+        let sleep = Duration::from_micros(50);
+        let mut waiter = Waiter::new(WaitStrategy::Backoff { looks: 50, sleep });
+        let mut buffer = vec![0; 64 << 10];
+        let mut is_closed = false;
+        while !tally.is_over {
+            let read = match WAYS[number % WAYS.len()] {
+                "copied" => reader.try_read(&mut buffer).map(|read| {
+                    map(read, |received| {
+                        let payload = &buffer[..received.length as usize];
+                        tally.message(received, contents.is_whole(received, payload));
+                    })
+                }),
+                "batches" => reader
+                    .read_batch(&mut buffer, |received, payload| {
+                        tally.message(received, contents.is_whole(received, payload));
+                    })
+                    .map(|read| map(read, |_| ())),
+                _ => reader
+                    .try_visit(|message| (message.received(), contents.is_whole_in_place(message)))
+                    .map(|read| {
+                        map(read, |(received, is_whole)| tally.message(received, is_whole))
+                    }),
+            };
+            match read {
+                Ok(Read::Message(())) => waiter.reset(),
+                Ok(Read::Lapped(lapped)) => tally.lapped(lapped),
+                Ok(Read::Empty) => {
+                    // A reader that goes on behind the last message when it is lapped may lose the
+                    // one that ends it: then the writer has closed the ring.
+                    tally.is_over = is_closed;
+                    const LOOKS: u32 = 128;
+                    if waiter.idles() % LOOKS == LOOKS - 1 {
+                        is_closed = reader.region().owner().state == OwnerState::Closed;
+                    }
+                    waiter.idle();
+                }
+                Err(error) => bail!("{}: reader {number}: {error}", self.path.display()),
+            }
+        }
+        Ok(tally.to_json())
+    }
+}
+
+fn map<T>(read: Read<T>, with: impl FnOnce(T)) -> Read<()> {
+    match read {
+        Read::Message(message) => {
+            with(message);
+            Read::Message(())
+        }
+        Read::Empty => Read::Empty,
+        Read::Lapped(lapped) => Read::Lapped(lapped),
+    }
+}
+
+/// Whether the parent said `stop`. If it is gone, so is this process: nobody would end it.
+fn listen() -> Arc<AtomicBool> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let told = Arc::clone(&stop);
+    thread::spawn(move || {
+        for line in io::stdin().lock().lines() {
+            if line.is_ok_and(|line| line == "stop") {
+                told.store(true, Ordering::Relaxed);
+            }
+        }
+        if !told.load(Ordering::Relaxed) {
+            std::process::exit(Status::Usage as i32);
+        }
+    });
+    stop
+}
+
+/// Publishes in every way there is.
+struct Scribe {
+    contents: Contents,
+    type_id: u16,
+    buffer: Vec<u8>,
+}
+
+impl Scribe {
+    fn payload(&mut self, sequence: u64) -> &[u8] {
+        let length = self.contents.length(sequence, self.type_id);
+        let payload = &mut self.buffer[..length];
+        self.contents.fill(sequence, self.type_id, payload);
+        payload
+    }
+
+    fn step(&mut self, writer: &mut impl Publish, drawn: u64) -> Result<(), PublishError> {
+        let (next, type_id) = (writer.next_sequence(), self.type_id);
+        match drawn % 32 {
+            // Up to seven together, fewer where the ring is small.
+            0..=3 => {
+                let mut batch = writer.batch();
+                for _ in 0..(drawn >> 8) % 8 {
+                    let sequence = next + batch.len();
+                    match batch.push(type_id, self.payload(sequence)) {
+                        Err(PublishError::BatchFull { .. }) => break,
+                        outcome => outcome?,
+                    }
+                }
+                batch.publish();
+            }
+            // In place; one in three is given up.
+            kind @ 4..=6 => {
+                let payload = self.payload(next);
+                let mut claim = writer.claim(type_id, payload.len())?;
+                claim.write(0, payload);
+                if kind == 6 {
+                    claim.abandon();
+                } else {
+                    claim.publish();
+                }
+            }
+            _ => {
+                writer.publish(type_id, self.payload(next))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a reader counts.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    /// The sequence number that must come next.
+    next: u64,
+    read: u64,
+    lost: u64,
+    laps: u64,
+    torn: u64,
+    repeated: u64,
+    is_over: bool,
+}
+
+impl Tally {
+    fn message(&mut self, received: Received, is_whole: bool) {
+        self.is_over |= received.type_id == END_TYPE;
+        if received.sequence < self.next {
+            self.repeated += 1;
+            return;
+        }
+        self.read += 1;
+        self.torn += u64::from(!is_whole);
+        // A number that was left out is missing in the sum at the end.
+        self.next = received.sequence + 1;
+    }
+
+    fn lapped(&mut self, lapped: Lapped) {
+        self.laps += 1;
+        self.repeated += self.next.saturating_sub(lapped.from);
+        self.lost += lapped.count();
+        self.next = lapped.to + 1;
+    }
+
+    fn to_json(self) -> Value {
+        json!({
+            "read": self.read,
+            "lost": self.lost,
+            "laps": self.laps,
+            "torn": self.torn,
+            "repeated": self.repeated,
+        })
+    }
+}

@@ -1,0 +1,276 @@
+//! `nanotape ring publish`: lines of text as messages, to try a ring out.
+
+use std::{
+    fs::File,
+    io::{self, BufRead as _, BufReader},
+    path::{Path, PathBuf},
+    sync::mpsc::{Receiver, RecvTimeoutError, sync_channel},
+    thread,
+    time::Duration,
+};
+
+use anyhow::Context as _;
+use clap::Args;
+use nanotape_clock::Clock;
+use nanotape_ring::{Publish, PublishError, slots, stream};
+use nanotape_shm::{Origin, PageLock, RegionOptions, RegionPages};
+
+use super::{
+    interrupt::Interrupt,
+    outcome::{ended, of_ring, place, state_name},
+    record::Record,
+    values::{bytes, duration, mode},
+};
+use crate::{
+    output::{Format, OutputArguments},
+    status::{BadData, Status},
+};
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  seq 1000 | nanotape ring publish quotes
+  nanotape ring publish quotes trades.txt --rate 5000 --mode 0644
+  ping localhost | nanotape ring publish pings --slots 1024 --max-length 128
+  yes | nanotape ring publish load --capacity 1MiB --every 10us
+
+Each line, without its end, is a message. The ring is made, or taken over where its last writer is
+gone: then sequence numbers go on, and readers stay where they are. It stays when this command ends.
+While no line comes, a heartbeat says ten times a second that the writer is at work.
+
+Exit status: 0; 1 a line is too long for the ring; 2 the ring cannot be made, or the file not read.")]
+pub(super) struct PublishCommand {
+    /// Name or path of the ring
+    #[arg(value_name = "NAME")]
+    name: String,
+
+    /// Lines to publish; - is standard input
+    #[arg(value_name = "FILE", default_value = "-")]
+    file: PathBuf,
+
+    /// Bytes of a stream ring, a power of two
+    #[arg(long, value_name = "BYTES", default_value = "8MiB", value_parser = bytes)]
+    capacity: usize,
+
+    /// Make a slot ring with so many slots, a power of two
+    #[arg(long, value_name = "N", conflicts_with = "capacity")]
+    slots: Option<usize>,
+
+    /// Longest message of a slot ring
+    #[arg(long, value_name = "BYTES", default_value = "112", requires = "slots", value_parser = bytes)]
+    max_length: usize,
+
+    /// Who may read and write the file: 0600 is this user only, 0644 lets everybody read
+    #[arg(long, value_name = "OCTAL", default_value = "0600", value_parser = mode)]
+    mode: u32,
+
+    /// Keep the ring in memory
+    #[arg(long)]
+    lock: bool,
+
+    /// Ask for huge pages
+    #[arg(long)]
+    huge_pages: bool,
+
+    /// Begin with an empty ring, whatever is there, unless its writer is alive
+    #[arg(long)]
+    replace: bool,
+
+    /// What the messages say that they are
+    #[arg(long = "type", value_name = "N", default_value_t = 1)]
+    type_id: u16,
+
+    /// Wait so long between messages
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    every: Option<Duration>,
+
+    /// Publish so many messages a second
+    #[arg(long, value_name = "N", conflicts_with = "every", value_parser = clap::value_parser!(u32).range(1..))]
+    rate: Option<u32>,
+
+    #[command(flatten)]
+    output: OutputArguments,
+}
+
+/// Lines that are read ahead of what is published.
+const LINES_AHEAD: usize = 1024;
+
+/// How long to wait for a line before the next heartbeat.
+const HEARTBEAT: Duration = Duration::from_millis(100);
+
+pub(super) fn run(command: &PublishCommand) -> anyhow::Result<Status> {
+    let path = place(&command.name)?;
+    let format = command.output.format_or(Format::Text)?;
+    let interrupt = Interrupt::install()?;
+    let lines = read_lines(&command.file)?;
+    let options =
+        RegionOptions { mode: command.mode, lock: command.lock, huge_pages: command.huge_pages };
+    let lines = Lines { command, path: &path, format, lines, interrupt };
+    let failed = |error| of_ring(&path, &error);
+    match command.slots {
+        None => {
+            let make =
+                if command.replace { stream::Writer::replace } else { stream::Writer::create };
+            let (writer, origin) = make(&path, command.capacity, &options).map_err(failed)?;
+            lines.publish(writer, origin)
+        }
+        Some(slots) => {
+            let make = if command.replace { slots::Writer::replace } else { slots::Writer::create };
+            let (writer, origin) =
+                make(&path, slots, command.max_length, &options).map_err(failed)?;
+            lines.publish(writer, origin)
+        }
+    }
+}
+
+/// Reads in a thread of its own: whoever publishes must not be stuck while no line comes.
+fn read_lines(path: &Path) -> anyhow::Result<Receiver<io::Result<Vec<u8>>>> {
+    let input: Box<dyn io::Read + Send> = match path.as_os_str() == "-" {
+        true => Box::new(io::stdin()),
+        false => {
+            Box::new(File::open(path).with_context(|| format!("cannot open {}", path.display()))?)
+        }
+    };
+    let (sender, receiver) = sync_channel(LINES_AHEAD);
+    thread::spawn(move || {
+        for line in BufReader::new(input).split(b'\n') {
+            // Nobody listens any more: the command has ended.
+            if sender.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    Ok(receiver)
+}
+
+struct Lines<'a> {
+    command: &'a PublishCommand,
+    path: &'a Path,
+    format: Format,
+    lines: Receiver<io::Result<Vec<u8>>>,
+    interrupt: Interrupt,
+}
+
+impl Lines<'_> {
+    fn publish(&self, mut writer: impl Publish, origin: Origin) -> anyhow::Result<Status> {
+        let mut output = self.command.output.open()?;
+        let first = writer.next_sequence();
+        self.made(&writer, origin).write(&mut output, self.format, true, || {
+            let how = match origin {
+                Origin::Created => "created".to_owned(),
+                Origin::TakenOver { previous } => {
+                    format!(
+                        "taken over from process {}, which {}",
+                        previous.pid,
+                        ended(previous.state)
+                    )
+                }
+            };
+            format!("{}: {how}; message {first} is the next\n", self.path.display())
+        })?;
+        self.complain(&writer);
+        let outcome = self.publish_all(&mut writer);
+        let published = writer.next_sequence() - first;
+        if self.format != Format::Csv {
+            let record = Record::default()
+                .with("published", published)
+                .with("next_sequence", writer.next_sequence());
+            record.write(&mut output, self.format, true, || match published {
+                0 => "published nothing\n".to_owned(),
+                _ => format!(
+                    "published {published} messages, {first} to {}\n",
+                    writer.next_sequence() - 1
+                ),
+            })?;
+        }
+        output.finish()?;
+        outcome?;
+        Ok(Status::Good)
+    }
+
+    fn publish_all(&self, writer: &mut impl Publish) -> anyhow::Result<()> {
+        let clock = Clock::monotonic();
+        let began = clock.stamp();
+        let now = || u64::try_from(clock.utc(clock.stamp()).get()).unwrap_or(0);
+        let gap = match (self.command.every, self.command.rate) {
+            (Some(every), _) => every,
+            (None, Some(rate)) => Duration::from_secs(1) / rate,
+            (None, None) => Duration::ZERO,
+        };
+        let mut due = Duration::ZERO;
+        let mut number = 0_u64;
+        writer.heartbeat(now());
+        while !self.interrupt.is_asked() {
+            let line = match self.lines.recv_timeout(HEARTBEAT) {
+                Ok(line) => line,
+                Err(RecvTimeoutError::Timeout) => {
+                    writer.heartbeat(now());
+                    continue;
+                }
+                Err(RecvTimeoutError::Disconnected) => break,
+            };
+            number += 1;
+            let line = line.with_context(|| format!("cannot read {}", self.input_name()))?;
+            // Each message is due a gap behind the one before: a late one does not delay the rest.
+            loop {
+                let elapsed = Duration::from_nanos(clock.nanos_between(began, clock.stamp()));
+                let Some(early) = due.checked_sub(elapsed).filter(|early| !early.is_zero()) else {
+                    break;
+                };
+                if self.interrupt.is_asked() {
+                    return Ok(());
+                }
+                thread::sleep(early.min(HEARTBEAT));
+                writer.heartbeat(now());
+            }
+            due += gap;
+            writer.set_time(now());
+            writer.publish(self.command.type_id, &line).map_err(|error| {
+                let place = format!("{}, line {number}", self.input_name());
+                let advice = match (error, self.command.slots) {
+                    (PublishError::TooLong { length, .. }, Some(_)) => {
+                        format!("; make slots with --max-length {length} --replace")
+                    }
+                    _ => "; a larger --capacity takes longer ones (with --replace)".to_owned(),
+                };
+                BadData(format!("{place}: {error}{advice}"))
+            })?;
+        }
+        Ok(())
+    }
+
+    fn input_name(&self) -> String {
+        match self.command.file.as_os_str() == "-" {
+            true => "standard input".to_owned(),
+            false => self.command.file.display().to_string(),
+        }
+    }
+
+    fn made(&self, writer: &impl Publish, origin: Origin) -> Record {
+        let previous = match origin {
+            Origin::Created => None,
+            Origin::TakenOver { previous } => Some(previous),
+        };
+        Record::default()
+            .with("path", self.path.display().to_string())
+            .with("origin", if previous.is_some() { "taken over" } else { "created" })
+            .with("previous_writer_state", previous.map(|owner| state_name(owner.state)))
+            .with("previous_writer_pid", previous.map(|owner| owner.pid))
+            .with("writer_epoch", writer.region().epoch())
+            .with("next_sequence", writer.next_sequence())
+            .with("max_length_bytes", writer.max_length())
+    }
+
+    /// What was wished for and not to be had.
+    fn complain(&self, writer: &impl Publish) {
+        let residency = writer.region().residency();
+        let is_refused =
+            matches!(residency.huge_pages, RegionPages::NoneGiven { .. } | RegionPages::Refused(_));
+        if is_refused {
+            eprintln!("nanotape: {}: {}", self.path.display(), residency.huge_pages);
+        }
+        if matches!(residency.lock, PageLock::Refused { .. }) {
+            eprintln!("nanotape: {}: {}", self.path.display(), residency.lock);
+        }
+    }
+}

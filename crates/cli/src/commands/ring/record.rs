@@ -1,0 +1,57 @@
+//! One thing with named values, in the three formats.
+
+use std::io::{self, Write};
+
+use serde_json::Value;
+
+use crate::output::Format;
+
+/// Names and values in the order in which they are written.
+#[derive(Debug, Default)]
+pub(super) struct Record(Vec<(&'static str, Value)>);
+
+impl Record {
+    /// Adds a value; nothing is `null` in JSON and an empty cell in CSV.
+    pub(super) fn with(mut self, name: &'static str, value: impl Into<Value>) -> Self {
+        self.0.push((name, value.into()));
+        self
+    }
+
+    /// Writes it; the text is only made if it is wanted. `first`: CSV begins with the names.
+    pub(super) fn write(
+        &self,
+        output: &mut impl Write,
+        format: Format,
+        first: bool,
+        text: impl FnOnce() -> String,
+    ) -> io::Result<()> {
+        match format {
+            Format::Text => output.write_all(text().as_bytes())?,
+            Format::Json => {
+                let members: Vec<String> =
+                    self.0.iter().map(|(name, value)| format!("\"{name}\":{value}")).collect();
+                writeln!(output, "{{{}}}", members.join(","))?;
+            }
+            Format::Csv => {
+                if first {
+                    let names: Vec<&str> = self.0.iter().map(|(name, _)| *name).collect();
+                    writeln!(output, "{}", names.join(","))?;
+                }
+                let cells: Vec<String> = self.0.iter().map(|(_, value)| cell(value)).collect();
+                writeln!(output, "{}", cells.join(","))?;
+            }
+        }
+        output.flush()
+    }
+}
+
+fn cell(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) if text.contains([',', '"', '\n', '\r']) => {
+            format!("\"{}\"", text.replace('"', "\"\""))
+        }
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}

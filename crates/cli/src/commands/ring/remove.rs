@@ -1,0 +1,64 @@
+//! `nanotape ring remove`: a ring whose writer is gone.
+
+use clap::Args;
+use nanotape_ring::{slots, stream};
+
+use super::{
+    outcome::{ended, kind_name, of_region, place, state_name},
+    record::Record,
+    values::bytes_text,
+};
+use crate::{
+    output::{Format, OutputArguments},
+    status::Status,
+};
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  nanotape ring remove quotes
+
+A ring whose writer is alive is never removed, nor a file that is something else. Readers that have
+the ring open keep what is in it.
+
+Exit status: 0 it is removed; 2 it is not.")]
+pub(super) struct RemoveCommand {
+    /// Name or path of the ring
+    #[arg(value_name = "NAME")]
+    name: String,
+
+    #[command(flatten)]
+    output: OutputArguments,
+}
+
+pub(super) fn run(command: &RemoveCommand) -> anyhow::Result<Status> {
+    let path = place(&command.name)?;
+    let format = command.output.format_or(Format::Text)?;
+    let info = nanotape_shm::inspect(&path).map_err(|error| of_region(&error))?;
+    let kind = info.header.map(|header| header.spec.kind);
+    // One that is damaged or half-created has no kind, and can be of no use to anybody.
+    if let Some(kind) = kind.filter(|kind| ![stream::KIND, slots::KIND].contains(kind)) {
+        anyhow::bail!("{}: is a region of kind {}, not a ring", path.display(), kind_name(kind));
+    }
+    let mut output = command.output.open()?;
+    let removed = nanotape_shm::remove(&path).map_err(|error| of_region(&error))?;
+    let kind = kind.map(kind_name);
+    let owner = removed.owner;
+    let record = Record::default()
+        .with("path", path.display().to_string())
+        .with("kind", kind.clone())
+        .with("file_bytes", removed.file_bytes)
+        .with("writer_state", owner.map(|owner| state_name(owner.state)))
+        .with("writer_pid", owner.map(|owner| owner.pid));
+    record.write(&mut output, format, true, || {
+        let what = kind.unwrap_or("damaged".to_owned());
+        let size = bytes_text(removed.file_bytes);
+        let writer = owner.map(|owner| {
+            format!("; its last writer, process {}, {}", owner.pid, ended(owner.state))
+        });
+        let writer = writer.unwrap_or_default();
+        format!("removed {}: a {what} ring in a file of {size}{writer}\n", path.display())
+    })?;
+    output.finish()?;
+    Ok(Status::Good)
+}
