@@ -1,19 +1,24 @@
 //! The examples run, without arguments and on a file, and show what they promise to show.
 
 use std::{
+    io::{BufRead as _, BufReader, Read as _},
     path::{Path, PathBuf},
-    process::Command,
+    process::{Command, Stdio},
 };
 
 use nanotape_testkit::market::{Market, MarketConfig};
 
-/// What an example prints. `cargo test` builds the examples beside the tests.
-fn output_of(example: &str, arguments: &[&str]) -> Result<String, String> {
+/// Where an example is.
+fn program(example: &str) -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let folder = test.parent().and_then(Path::parent).unwrap().join("examples");
-    let program = folder.join(format!("{example}{}", std::env::consts::EXE_SUFFIX));
+    folder.join(format!("{example}{}", std::env::consts::EXE_SUFFIX))
+}
+
+/// What an example prints. `cargo test` builds the examples beside the tests.
+fn output_of(example: &str, arguments: &[&str]) -> Result<String, String> {
     let built = "run the tests of the whole package, so that the examples are built";
-    let output = Command::new(&program).args(arguments).output().expect(built);
+    let output = Command::new(program(example)).args(arguments).output().expect(built);
     let text = String::from_utf8(output.stdout).expect("examples print UTF-8");
     if output.status.success() {
         Ok(text)
@@ -79,12 +84,46 @@ fn build_a_book_takes_a_file_and_a_symbol() {
     assert!(text.contains(" at noon: "), "{text}");
 }
 
+/// Both processes at once: the reader begins when the writer has said that the ring is there.
+#[test]
+fn a_subscriber_prints_what_the_publisher_of_another_process_published() {
+    let ring = std::env::temp_dir().join(format!("nanotape-examples-{}", std::process::id()));
+    let name = ring.to_str().unwrap().to_owned();
+    let mut writer = Command::new(program("03_publish_on_the_ring"))
+        .args([name.as_str(), "20"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut published = BufReader::new(writer.stdout.take().unwrap());
+    let mut first = String::new();
+    published.read_line(&mut first).unwrap();
+    assert_eq!(first, format!("{name}: created\n"));
+    let text = output_of("04_subscribe", &[name.as_str()]).unwrap();
+    let mut rest = String::new();
+    published.read_to_string(&mut rest).unwrap();
+    assert!(writer.wait().unwrap().success());
+    let expected: String =
+        rest.lines().map(|line| line.replacen("  bid", "  type 1  bid", 1) + "\n").collect();
+    assert_eq!(text, format!("{expected}the writer is closed\n"));
+    assert_eq!(rest.lines().count(), 20);
+
+    // The next writer goes on where the first one ended.
+    let text = output_of("03_publish_on_the_ring", &[name.as_str(), "1"]).unwrap();
+    assert_eq!(text, format!("{name}: taken over, its writer was closed\n    21  bid 100.00\n"));
+    std::fs::remove_file(ring).unwrap();
+}
+
 #[test]
 fn every_example_is_short_and_says_what_you_will_see() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
-    for name in ["01_decode_a_file.rs", "02_build_a_book.rs"] {
+    for (name, most) in [
+        ("01_decode_a_file.rs", 100),
+        ("02_build_a_book.rs", 100),
+        ("03_publish_on_the_ring.rs", 60),
+        ("04_subscribe.rs", 60),
+    ] {
         let source = std::fs::read_to_string(folder.join(name)).unwrap();
         assert!(source.starts_with("//!") && source.contains("you will see"), "{name}");
-        assert!(source.lines().count() < 100, "{name} has {} lines", source.lines().count());
+        assert!(source.lines().count() < most, "{name} has {} lines", source.lines().count());
     }
 }

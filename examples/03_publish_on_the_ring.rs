@@ -1,0 +1,43 @@
+//! Publish on a ring: you will see where the ring is, whether it is new or taken over from a writer
+//! before, and a line for each message; meanwhile any number of readers may come and go.
+//!
+//!     cargo run --release -p nanotape-examples --example 03_publish_on_the_ring [NAME [MESSAGES]]
+//!
+//! NAME is a name (`quotes` is /dev/shm/nanotape-quotes) or a path. Run 04_subscribe beside it, or
+//! `nanotape ring stat example`.
+
+use std::{error::Error, thread::sleep, time::Duration};
+
+use nanotape_clock::Clock;
+use nanotape_ring::{Publish, stream};
+use nanotape_shm::{Origin, RegionOptions};
+
+/// What these messages are: the ring carries the number and does not look at it.
+const BID: u16 = 1;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let path = nanotape_shm::named(&arguments.next().unwrap_or("example".to_owned()))?;
+    let messages: u64 = arguments.next().map_or(Ok(100), |text| text.parse())?;
+
+    // 64 KiB of messages. Others may read: with the default mode only this user may.
+    let options = RegionOptions { mode: 0o644, ..RegionOptions::default() };
+    let (mut writer, origin) = stream::Writer::create(&path, 64 << 10, &options)?;
+    match origin {
+        Origin::Created => println!("{}: created", path.display()),
+        Origin::TakenOver { previous } => {
+            println!("{}: taken over, its writer was {}", path.display(), previous.state);
+        }
+    }
+    let clock = Clock::monotonic();
+    for number in 0..messages {
+        // The ring reads no clock. Whoever has read one anyway says what the time is.
+        writer.set_time(clock.utc(clock.stamp()).get().try_into()?);
+        let bid = format!("bid 100.{:02}", number % 100);
+        let sequence = writer.publish(BID, bid.as_bytes())?;
+        println!("{sequence:>6}  {bid}");
+        sleep(Duration::from_millis(10));
+    }
+    // Dropped, the writer says that it is done. The ring stays, and the next writer goes on in it.
+    Ok(())
+}
