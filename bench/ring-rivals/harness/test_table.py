@@ -1,0 +1,99 @@
+"""What the table must say of runs that are worked out by hand, and what it must not invent."""
+
+import unittest
+
+from . import nanotape, table
+
+
+def times(p50):
+    return {"p50": p50, "p90": p50 * 2, "p99": p50 * 10, "p99_9": p50 * 20, "max": p50 * 30}
+
+
+def flat(name, rate, received=100, lost=0):
+    readers = [{"received": received, "lost": lost, "laps": 0}]
+    return {"name": name, "mode": "throughput", "messages_per_second": rate, "readers": readers}
+
+
+def paced(name, p50):
+    return {"name": name, "mode": "latency", "from_send_ns": times(p50)}
+
+
+def there_and_back(name, p50):
+    return {"name": name, "mode": "ping-pong", "round_trip_ns": times(p50)}
+
+
+class Summary(unittest.TestCase):
+    def test_medians_and_spreads_over_rounds(self):
+        runs = [flat("a", 3e6), flat("a", 1e6), flat("a", 10e6), paced("a", 200), paced("a", 100)]
+        (row,) = table.summary(runs, None)
+        self.assertEqual(row["throughput"], {"median": 3.0, "min": 1.0, "max": 10.0})
+        way = row["one_way_ns"]
+        self.assertEqual((way["p50"], way["p90"], way["p99"]), (150, 300, 1500))
+        self.assertEqual((way["p50_min"], way["p50_max"]), (100, 200))
+        self.assertIsNone(way["x_limit"])
+        self.assertIsNone(row["round_trip_ns"])
+
+    def test_one_way_is_held_against_half_of_the_bounce(self):
+        (row,) = table.summary([paced("a", 300), there_and_back("a", 600)], 300)
+        self.assertEqual(row["one_way_ns"]["x_limit"], 2.0)
+        self.assertEqual(row["round_trip_ns"]["x_limit"], 2.0)
+
+    def test_the_worst_reader_says_how_much_a_lossy_queue_delivers(self):
+        runs = [flat("a", 1e6, received=100), flat("a", 1e6, received=30, lost=70)]
+        self.assertEqual(table.summary(runs, None)[0]["received_share"], 0.3)
+
+    def test_readers_that_are_only_counted_give_no_share(self):
+        run = dict(flat("a", 1e6), readers=[1])
+        self.assertIsNone(table.summary([run], None)[0]["received_share"])
+
+
+class Text(unittest.TestCase):
+    def test_a_row_has_a_cell_for_every_heading(self):
+        for runs in [[flat("a", 1e6)], [paced("a", 5)], [there_and_back("a", 5)]]:
+            (row,) = table.summary(runs, None)
+            self.assertEqual(len(table.cells(row)), len(table.HEADINGS))
+
+    def test_durations_keep_their_unit(self):
+        shown = [table.duration(n) for n in [145.4, 9_999, 12_340, 5_930_444, 2e9]]
+        self.assertEqual(shown, ["145", "9999", "12.3us", "5.93ms", "2000ms"])
+
+    def test_what_is_left_out_is_named(self):
+        printed = table.text([], [("rtrb", "cargo is not there")])
+        self.assertIn("left out: rtrb: cargo is not there", printed)
+
+
+def row(name, **fields):
+    """A row as the list has it: every field, null where it does not apply."""
+    return {"name": name, "read_per_second": None, "latency": None} | fields
+
+
+def latency(p50):
+    names = ("p50_ns", "p90_ns", "p99_ns", "p99.9_ns", "max_ns")
+    return dict.fromkeys(names, p50)
+
+
+class OwnRows(unittest.TestCase):
+    def test_rows_of_the_list_become_runs(self):
+        answer = {"read": 9, "lost": 0}
+        rate = row("slots/throughput/lossless-batch-read", read_per_second=7e7, answer=answer)
+        run = nanotape.as_run(rate)
+        self.assertEqual(
+            (run["name"], run["mode"], run["messages_per_second"]),
+            ("nanotape slots, read in batches", "throughput", 7e7),
+        )
+        self.assertIn("nanotape slots, read in batches", table.text(table.summary([run], 300), []))
+        run = nanotape.as_run(row("stream/latency", latency=latency(230)))
+        self.assertEqual((run["name"], run["from_send_ns"]["p99_9"]), ("nanotape stream", 230))
+        run = nanotape.as_run(row("stream/round-trip", latency=latency(430)))
+        self.assertEqual((run["mode"], run["round_trip_ns"]["p50"]), ("ping-pong", 430))
+
+    def test_the_limit_is_the_median_bounce_and_no_row_of_the_table(self):
+        rows = [row("limit/line", latency=latency(p50)) for p50 in [310, 290, 300]]
+        limits = [nanotape.as_run(limit) for limit in rows]
+        self.assertEqual(nanotape.line_bounce(limits), 300)
+        self.assertEqual(table.summary(limits, 300), [])
+        self.assertIsNone(nanotape.line_bounce([flat("a", 1e6)]))
+
+
+if __name__ == "__main__":
+    unittest.main()
