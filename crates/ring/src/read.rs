@@ -63,11 +63,12 @@ pub enum ReadError {
         given: usize,
     },
     /// The memory holds what no writer of this ring puts there: something else wrote to it.
-    #[error("the ring is damaged at word {word}: {what}, where message {sequence} was expected")]
+    #[error("the ring is damaged at word {word}: {what}{}", expected(*sequence))]
     Damaged {
         /// Which word, counted behind the region's header.
         word: usize,
-        /// The message that should have been there, or would have come next.
+        /// The message that should have been there, or would have come next; 0 where what is damaged
+        /// is not about one message.
         sequence: u64,
         /// What was found.
         what: Damage,
@@ -80,6 +81,13 @@ pub enum ReadError {
         /// The message that would have come next.
         sequence: u64,
     },
+}
+
+fn expected(sequence: u64) -> String {
+    match sequence {
+        0 => String::new(),
+        _ => format!(", where message {sequence} was expected"),
+    }
 }
 
 /// What was found in place of a message.

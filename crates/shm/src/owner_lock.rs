@@ -29,6 +29,17 @@ pub(crate) struct OwnerLock {
     held: AtomicBool,
 }
 
+/// Who has a lock on the byte.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Holder {
+    Nobody,
+    /// Whoever owns the region.
+    Owner,
+    /// Somebody who locked it for reading, for which permission to read is enough: no owner, but in
+    /// the way of the next one.
+    Reader,
+}
+
 impl OwnerLock {
     pub(crate) fn of(file: File) -> Self {
         Self { file, held: AtomicBool::new(false) }
@@ -60,12 +71,19 @@ impl OwnerLock {
 
     /// Whether anybody holds it, this open file included.
     pub(crate) fn is_held(&self) -> Result<bool, Errno> {
+        Ok(self.holder()? == Holder::Owner)
+    }
+
+    /// Who is in the way of taking it.
+    pub(crate) fn holder(&self) -> Result<Holder, Errno> {
         if self.held.load(Ordering::Relaxed) {
-            return Ok(true);
+            return Ok(Holder::Owner);
         }
-        // A lock for reading is nobody's who owns: whoever may read the file can take one.
-        let in_the_way = self.control(libc::F_OFD_GETLK, libc::F_WRLCK)?;
-        Ok(in_the_way == libc::F_WRLCK)
+        Ok(match self.control(libc::F_OFD_GETLK, libc::F_WRLCK)? {
+            libc::F_UNLCK => Holder::Nobody,
+            libc::F_RDLCK => Holder::Reader,
+            _ => Holder::Owner,
+        })
     }
 
     /// Returns the type of lock that the kernel wrote back.

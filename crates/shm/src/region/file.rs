@@ -17,7 +17,7 @@ use super::{
     owner::Started,
     refusal::{Refusal, RegionError},
 };
-use crate::owner_lock::OwnerLock;
+use crate::owner_lock::{Holder, OwnerLock};
 
 /// Of everybody else's: not even the group may read until the creator says so.
 const FIRST_MODE: Mode = Mode::from_raw_mode(0o600);
@@ -89,6 +89,10 @@ impl RegionFile {
         let taken = self.lock.try_take().map_err(|e| self.refuse(Refusal::system("lock")(e)))?;
         if taken {
             return Ok(());
+        }
+        let holder = self.lock.holder().map_err(|e| self.refuse(Refusal::system("ask")(e)))?;
+        if holder == Holder::Reader {
+            return Err(self.refuse(Refusal::LockedByReader));
         }
         Err(self.refuse(match self.parsed()? {
             Ok(Header { owner_pid: pid, owner_started: started, .. }) => {

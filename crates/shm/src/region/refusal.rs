@@ -147,6 +147,12 @@ pub enum Refusal {
         /// When it started.
         started: Started,
     },
+    /// Its owner is gone, and something that is no owner is in the way of the next one.
+    #[error(
+        "cannot be taken over: a process that may only read it holds a lock on it, which no nanotape \
+         program does; `lslocks` names it, and mode 0600 keeps others out"
+    )]
+    LockedByReader,
     /// The file's mode keeps this process out.
     #[error(
         "this process, of user {user}, may not {operation} it: it belongs to user {owner} and has \

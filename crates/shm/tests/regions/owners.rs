@@ -6,9 +6,28 @@ use nanotape_shm::{
     Origin, OwnedRegion, OwnerState, Refusal, RegionOptions, RegionSpec, SharedRegion, inspect,
     remove,
 };
-use rustix::process::Signal;
+use rustix::{
+    fs::{FlockOperation, fcntl_lock},
+    process::Signal,
+};
 
 use crate::{KIND, Place, children::Peer, create, eventually, fill, is_filled, spec};
+
+#[test]
+fn a_lock_of_somebody_who_only_reads_makes_no_owner_and_is_named_when_it_is_in_the_way() {
+    let place = Place::new("read-locked");
+    let mut owner = Peer::start("own", &place.0, 0);
+    assert_eq!(owner.hear().unwrap(), "created");
+    let reader = SharedRegion::open(&place.0, KIND).unwrap();
+    owner.kill();
+    let file = std::fs::File::open(&place.0).unwrap();
+    fcntl_lock(&file, FlockOperation::NonBlockingLockShared).unwrap();
+    assert_eq!(reader.owner().state, OwnerState::Dead);
+    let refused = create(&place.0).unwrap_err();
+    assert!(matches!(refused.refusal(), Refusal::LockedByReader), "{refused}");
+    drop(file);
+    create(&place.0).unwrap();
+}
 
 #[test]
 fn a_killed_owner_is_dead_and_the_next_one_takes_over() {
