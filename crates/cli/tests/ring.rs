@@ -267,6 +267,26 @@ fn dump_follows_until_the_writer_closes_or_dies() {
 }
 
 #[test]
+fn dump_follows_through_restarts_and_misses_nothing() {
+    let ring = Ring::new("restarts");
+    let mut writer = Running::publishing(&ring, &[]);
+    let follow = ["dump", ring.path(), "--follow", "--through-restarts", "--format", "json"];
+    let mut reader = Running::start(&follow);
+    for number in 1..=3 {
+        writer.say("x");
+        assert_eq!(reader.hear_json()["sequence"], number);
+        writer.signal(Signal::KILL);
+        drop(writer);
+        writer = Running::publishing(&ring, &[]);
+    }
+    writer.say("x");
+    assert_eq!(reader.hear_json()["sequence"], 4);
+    assert_eq!(writer.end().0, Some(0));
+    reader.signal(Signal::INT);
+    assert_eq!(reader.end().0, Some(0));
+}
+
+#[test]
 fn dump_that_is_interrupted_keeps_what_it_wrote() {
     let ring = Ring::new("kept");
     let folder = support::Folder::new("kept");

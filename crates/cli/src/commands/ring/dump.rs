@@ -30,10 +30,12 @@ Examples:
   nanotape ring dump quotes --from newest --follow
   nanotape ring dump quotes --from 1000 --count 20 --format json
   nanotape ring dump quotes --follow -o quotes.csv.zst
+  nanotape ring dump quotes --follow --through-restarts
 
 Messages that were overwritten before they could be printed are a row of their own, with the first and
 the last sequence number lost. With --follow it goes on until the writer closes the ring or is gone,
-which is then said on standard error, or until Ctrl-C.
+which is then said on standard error, or until Ctrl-C; with --through-restarts it says so and waits for
+the next writer, whose messages have the numbers that follow.
 
 Exit status: 0; 1 the ring is damaged, or was cut or removed under the reader; 2 it cannot be opened.")]
 pub(super) struct DumpCommand {
@@ -52,6 +54,10 @@ pub(super) struct DumpCommand {
     /// Wait for more
     #[arg(long)]
     follow: bool,
+
+    /// Go on when the writer ends, with the one that takes the ring over
+    #[arg(long, requires = "follow")]
+    through_restarts: bool,
 
     #[command(flatten)]
     output: OutputArguments,
@@ -97,7 +103,13 @@ pub(super) fn run(command: &DumpCommand) -> anyhow::Result<Status> {
     let output = BufWriter::with_capacity(64 << 10, command.output.open()?);
     let mut printer = Printer { output, format, line: String::new() };
     printer.begin()?;
-    let mut dump = Dump { path: &path, reader, printer, buffer: vec![0; BUFFER_BYTES] };
+    let mut dump = Dump {
+        path: &path,
+        reader,
+        printer,
+        buffer: vec![0; BUFFER_BYTES],
+        through_restarts: command.through_restarts,
+    };
     let status = dump.run(command.count.unwrap_or(u64::MAX), end, &interrupt);
     // What was printed stays, also in front of damage.
     let finished = dump.printer.output.into_inner().map_err(io::IntoInnerError::into_error);
@@ -110,13 +122,14 @@ struct Dump<'a> {
     reader: AnyReader,
     printer: Printer,
     buffer: Vec<u8>,
+    through_restarts: bool,
 }
 
 impl Dump<'_> {
     fn run(&mut self, count: u64, end: u64, interrupt: &Interrupt) -> anyhow::Result<Status> {
         let (mut printed, mut waiter) = (0, Waiter::new(WAIT));
-        // What a writer that is gone has left is read before anybody is told that it is gone.
-        let mut gone = None;
+        // What a writer that is gone has left is read before anybody is told that it is gone, once.
+        let (mut gone, mut told) = (None, 0);
         while printed < count && self.reader.next_sequence() < end && !interrupt.is_asked() {
             match self.reader.try_read(&mut self.buffer) {
                 Ok(Read::Message(received)) => {
@@ -133,9 +146,13 @@ impl Dump<'_> {
                     if waiter.idles() == 0 {
                         self.printer.output.flush()?;
                     }
-                    if let Some(state) = gone {
+                    let epoch = self.reader.region().epoch();
+                    if let Some(state) = gone.take().filter(|_| told != epoch) {
                         eprintln!("nanotape: {}: {}", self.path.display(), state_sentence(state));
-                        break;
+                        if !self.through_restarts {
+                            break;
+                        }
+                        told = epoch;
                     }
                     if waiter.idles() >= LOOKS_BEFORE_ASKING {
                         gone = self.who_is_gone()?;
@@ -154,12 +171,12 @@ impl Dump<'_> {
     fn who_is_gone(&self) -> anyhow::Result<Option<OwnerState>> {
         let region = self.reader.region();
         let state = region.owner().state;
-        if state == OwnerState::Alive {
+        if state == OwnerState::Alive || self.through_restarts {
             // Removed or replaced, a ring has no writer that anybody could follow.
             region.check().map_err(|error| {
                 anyhow::Error::from(crate::status::BadData(of_region(&error).to_string()))
             })?;
-            return Ok(None);
+            return Ok((state != OwnerState::Alive).then_some(state));
         }
         if region.is_lost() {
             region.check().map_err(|error| of_region(&error))?;
