@@ -486,9 +486,12 @@ fn another_user_reads_what_the_mode_allows() {
         return;
     }
     let ring = Ring::new("others");
-    // Where the program itself is may be closed to others, so that they get a copy.
+    // Where the program itself is may be closed to others, so that they get a copy. Another process
+    // makes it: a child that another thread starts meanwhile would inherit our open file, and then
+    // the kernel does not run what somebody may still write.
     let program = std::env::temp_dir().join(format!("nanotape-cli-others-{}", std::process::id()));
-    fs::copy(env!("CARGO_BIN_EXE_nanotape"), &program).unwrap();
+    let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_nanotape")).arg(&program).status();
+    assert!(copied.unwrap().success());
     for (mode, status) in [("0600", 2), ("0644", 0)] {
         ring.publish("x\n", &["--mode", mode, "--replace"]);
         let output = Command::new(&program)

@@ -112,9 +112,15 @@ fn a_reader_of_another_user_may_what_the_mode_says_and_can_change_nothing() {
         println!("SKIPPED: only root can start a process of another user");
         return;
     }
-    // Where the program itself is may be closed to others, so that they get a copy.
+    // Where the program itself is may be closed to others, so that they get a copy. Another process
+    // makes it: a child that another thread starts meanwhile would inherit our open file, and then
+    // the kernel does not run what somebody may still write.
     let program = std::env::temp_dir().join(format!("nanotape-ring-others-{}", std::process::id()));
-    std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    let copied = std::process::Command::new("cp")
+        .arg(std::env::current_exe().unwrap())
+        .arg(&program)
+        .status();
+    assert!(copied.unwrap().success());
     other_user::<Stream>(&program);
     other_user::<Slots>(&program);
     std::fs::remove_file(program).unwrap();

@@ -16,9 +16,15 @@ fn another_user_may_what_the_mode_says_and_is_told_who_owns_it() {
         return;
     }
     let place = Place::new("others");
-    // Where the program itself is may be closed to others, so that they get a copy.
+    // Where the program itself is may be closed to others, so that they get a copy. Another process
+    // makes it: a child that another thread starts meanwhile would inherit our open file, and then
+    // the kernel does not run what somebody may still write.
     let program = std::env::temp_dir().join(format!("nanotape-others-{}", std::process::id()));
-    std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    let copied = std::process::Command::new("cp")
+        .arg(std::env::current_exe().unwrap())
+        .arg(&program)
+        .status();
+    assert!(copied.unwrap().success());
     for mode in [0o600, 0o644] {
         place.clear();
         let options = RegionOptions { mode, ..RegionOptions::default() };
