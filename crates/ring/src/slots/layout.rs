@@ -115,6 +115,15 @@ impl Layout {
         SLOTS + slot as usize * self.slot_words
     }
 
+    /// Length and type in the word that describes a message; nothing where no writer of this ring
+    /// stores such a word.
+    #[inline(always)]
+    pub(crate) fn described(self, description: u64) -> Option<(u32, u16)> {
+        let (length, type_id) = (description as u32, (description >> 32) as u16);
+        let sound = description >> 48 == 0 && length <= self.max_length;
+        sound.then_some((length, type_id))
+    }
+
     /// Messages that a batch may have.
     pub(crate) fn max_batch(self) -> u64 {
         (self.slots / 4).max(1)

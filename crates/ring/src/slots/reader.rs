@@ -7,9 +7,7 @@
 
 use nanotape_shm::{ReadWord, SharedRegion, WORD_BYTES, copy_out, copy_out_many};
 
-use super::layout::{
-    COMMITTED, DESCRIPTION, HEADER_WORDS, LIMIT, Layout, VERSION, description, written,
-};
+use super::layout::{COMMITTED, DESCRIPTION, HEADER_WORDS, LIMIT, Layout, VERSION, written};
 use crate::{
     Damage, Lapped, Message, Read, ReadError, Received, Rejoin, RingError, Start, StartError,
     Subscribe,
@@ -169,12 +167,11 @@ impl Subscribe for Reader {
             return if version < written(self.sequence) { Ok(Read::Empty) } else { self.lapped() };
         }
         let described = slot[DESCRIPTION].load();
-        let (length, type_id) = (described as u32, (described >> 32) as u16);
-        let sound = described == description(length, type_id) && length <= self.layout.max_length;
-        let words = if sound { (length as usize).div_ceil(WORD_BYTES) } else { 0 };
-        let received = Received { sequence: self.sequence, type_id, length };
-        let payload = &slot[HEADER_WORDS..][..words];
-        let made = sound.then(|| visit(&Message { payload, received }));
+        let made = self.layout.described(described).map(|(length, type_id)| {
+            let received = Received { sequence: self.sequence, type_id, length };
+            let payload = &slot[HEADER_WORDS..][..(length as usize).div_ceil(WORD_BYTES)];
+            visit(&Message { payload, received })
+        });
         if !is_unchanged(&slot[VERSION], version) {
             return self.lapped();
         }
@@ -214,13 +211,12 @@ impl Subscribe for Reader {
                 copy[at * WORD_BYTES..].first_chunk().map_or(0, |&bytes| u64::from_ne_bytes(bytes))
             };
             let (version, described) = (word(VERSION), word(DESCRIPTION));
-            let (length, type_id) = (described as u32, (described >> 32) as u16);
             if version != written(self.sequence) {
                 return Err(self.damaged(Damage::Header(version)));
             }
-            if described != description(length, type_id) || length > self.layout.max_length {
+            let Some((length, type_id)) = self.layout.described(described) else {
                 return Err(self.damaged(Damage::Header(described)));
-            }
+            };
             let received = Received { sequence: self.sequence, type_id, length };
             visit(received, &copy[HEADER_WORDS * WORD_BYTES..][..length as usize]);
             self.sequence += 1;

@@ -4,7 +4,7 @@
 
 use nanotape_shm::{ReadWord, SharedRegion};
 
-use super::layout::{COMMITTED, DESCRIPTION, Layout, VERSION, description, written};
+use super::layout::{COMMITTED, DESCRIPTION, Layout, VERSION, written};
 use crate::{
     Damage, ReadError, RingError, Verified,
     edges::{SLOT_CHANGE, SLOT_COMMIT, SLOT_PUBLISH},
@@ -69,11 +69,10 @@ fn look(layout: Layout, words: &[ReadWord], sequence: u64) -> Result<Slot, ReadE
     if version < written(sequence) {
         return damaged(at + VERSION, Damage::Header(version));
     }
-    let (length, type_id) = (described as u32, (described >> 32) as u16);
     if !is_stable {
         return Ok(Slot::Overwritten);
     }
-    if described != description(length, type_id) || length > layout.max_length {
+    if layout.described(described).is_none() {
         return damaged(at + DESCRIPTION, Damage::Header(described));
     }
     Ok(Slot::Holds)
