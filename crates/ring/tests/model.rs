@@ -251,3 +251,19 @@ fn the_model_sees_laps() {
     assert_eq!(run(stream::Writer::on_heap(CAPACITY_BYTES).unwrap(), &steps, stream_may_lose), 1);
     assert_eq!(run(slots::Writer::on_heap(SLOTS, SLOT_BYTES).unwrap(), &steps, slots_may_lose), 1);
 }
+
+#[test]
+fn an_empty_batch_stores_nothing() {
+    fn check<W: Publish>(mut writer: W) {
+        writer.publish(1, b"one").unwrap();
+        let words = |writer: &W| -> Vec<u64> {
+            writer.region().words().iter().map(|word| word.load()).collect()
+        };
+        let before = words(&writer);
+        writer.set_time(7);
+        assert_eq!(writer.batch().publish(), 2);
+        assert_eq!((words(&writer), writer.next_sequence()), (before, 2));
+    }
+    check(stream::Writer::on_heap(CAPACITY_BYTES).unwrap());
+    check(slots::Writer::on_heap(SLOTS, SLOT_BYTES).unwrap());
+}

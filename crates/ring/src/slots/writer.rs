@@ -212,6 +212,9 @@ impl Batched for Batch<'_> {
 
     #[inline]
     fn publish(self) -> u64 {
+        if self.count == 0 {
+            return self.writer.sequence;
+        }
         for sequence in (self.writer.sequence..self.writer.sequence + self.count).rev() {
             self.writer.show(sequence);
         }
