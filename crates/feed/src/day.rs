@@ -38,6 +38,11 @@ pub trait DayHandler {
 
     /// Something that did not read as the format says.
     fn damage(&mut self, damage: Damage);
+
+    /// The source has had nothing for as long as its patience lasts. `Break` ends the reading.
+    fn idle(&mut self) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
 }
 
 /// A handler that wants to be told of messages before they are delivered, three times of each, to
@@ -443,7 +448,7 @@ pub fn read_day<H: DayHandler>(
     handler: &mut H,
     progress: impl FnMut(&DaySource),
 ) -> Result<DaySummary, SourceError> {
-    read_day_by(source, progress, |decoder, block| decoder.decode(block, handler))
+    read_day_by(source, handler, progress, |decoder, block, handler| decoder.decode(block, handler))
 }
 
 /// The same, for a handler that looks ahead.
@@ -452,21 +457,30 @@ pub fn read_day_ahead<H: LookAhead>(
     handler: &mut H,
     progress: impl FnMut(&DaySource),
 ) -> Result<DaySummary, SourceError> {
-    read_day_by(source, progress, |decoder, block| decoder.decode_ahead(block, handler))
+    read_day_by(source, handler, progress, |decoder, block, handler| {
+        decoder.decode_ahead(block, handler)
+    })
 }
 
-fn read_day_by(
+fn read_day_by<H: DayHandler>(
     source: &mut DaySource,
+    handler: &mut H,
     mut progress: impl FnMut(&DaySource),
-    mut decode: impl FnMut(&mut DayDecoder, Block<'_>) -> Step,
+    mut decode: impl FnMut(&mut DayDecoder, Block<'_>, &mut H) -> Step,
 ) -> Result<DaySummary, SourceError> {
     let mut decoder = DayDecoder::new();
-    let mut used_bytes = 0;
+    let (mut used_bytes, mut left_bytes) = (0, 0);
     loop {
         let block = source.next_block(used_bytes)?;
-        let offset = block.offset;
-        let step = decode(&mut decoder, block);
+        let Block { offset, bytes, is_last } = block;
+        let step = if bytes.len() <= left_bytes && !is_last {
+            let end = handler.idle().is_break().then_some(DayEnd::Stopped);
+            Step { used_bytes: 0, end }
+        } else {
+            decode(&mut decoder, block, handler)
+        };
         used_bytes = step.used_bytes;
+        left_bytes = bytes.len() - used_bytes;
         progress(source);
         if let Some(end) = step.end {
             return Ok(DaySummary {

@@ -21,6 +21,7 @@ use std::{
     io::{self, Read, Seek, SeekFrom},
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
 pub use compression::Compression;
@@ -57,7 +58,8 @@ pub struct Block<'a> {
     pub offset: u64,
     /// The bytes, the unused ones of the block before first.
     pub bytes: &'a [u8],
-    /// Whether nothing follows. A block that is not the last has more than the one before left.
+    /// Whether nothing follows. A block that is not the last has more than the one before left, unless
+    /// the source's patience was over.
     pub is_last: bool,
 }
 
@@ -154,6 +156,23 @@ impl DaySource {
         Self::stream(name, file, Some(metadata.len()))
     }
 
+    /// Opens a file that is read rather than mapped, on a second thread: for a day that takes hours, in
+    /// which somebody may cut the file.
+    pub fn open_unmapped(path: &Path) -> Result<Self, SourceError> {
+        let name = path.display().to_string();
+        match Self::open(path)? {
+            Self { kind: Kind::Mapped(_), .. } => {}
+            stream => return Ok(stream),
+        }
+        let system = |operation| {
+            let name = name.clone();
+            move |source| SourceError::System { operation, name, source }
+        };
+        let file = File::open(path).map_err(system("open"))?;
+        let bytes = file.metadata().map_err(system("inspect"))?.len();
+        Self::stream(name, file, Some(bytes))
+    }
+
     /// Reads standard input, whatever its compression.
     pub fn stdin() -> Result<Self, SourceError> {
         Self::stream("standard input".to_owned(), io::stdin(), None)
@@ -195,6 +214,14 @@ impl DaySource {
                 *used = (*used + used_bytes).min(bytes.len());
                 Ok(Block { offset: *used as u64, bytes: &bytes[*used..], is_last: true })
             }
+        }
+    }
+
+    /// From now on, a block comes after so long also if it has nothing more than the last one left: a
+    /// pipe may have nothing to say for hours. Files never wait.
+    pub fn set_patience(&mut self, patience: Duration) {
+        if let Kind::Stream(blocks) = &mut self.kind {
+            blocks.set_patience(patience);
         }
     }
 

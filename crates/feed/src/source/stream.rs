@@ -17,9 +17,10 @@ use std::{
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
-        mpsc::{Receiver, Sender, SyncSender, channel, sync_channel},
+        mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel},
     },
     thread,
+    time::Duration,
 };
 
 use super::{Block, Compression, MAX_UNUSED_BYTES, Progress, SourceError};
@@ -44,6 +45,8 @@ pub(super) struct StreamBlocks {
     compressed_bytes_read: Arc<AtomicU64>,
     thread: Option<thread::JoinHandle<()>>,
     total_bytes: Option<u64>,
+    /// How long to wait for more; for ever, if none.
+    patience: Option<Duration>,
 }
 
 #[derive(Debug)]
@@ -69,12 +72,13 @@ impl StreamBlocks {
             // Cannot fail: the receiver is in scope.
             let _ = empty.send(vec![0; MAX_UNUSED_BYTES + BLOCK_BYTES]);
         }
-        let counter = Arc::clone(&compressed_bytes_read);
+        // What comes through a pipe may be all there is for a while: it is handed over at once.
+        let is_eager = total_bytes.is_none();
+        let input = CountedRead { input, counter: Arc::clone(&compressed_bytes_read) };
         let thread = thread::Builder::new().name("nanotape-read".to_owned()).spawn(move || {
             let full = full_sender.clone();
-            let produce = panic::AssertUnwindSafe(|| {
-                produce(&name, CountedRead { input, counter }, &full, &empty_receiver)
-            });
+            let produce =
+                panic::AssertUnwindSafe(|| produce(&name, input, is_eager, &full, &empty_receiver));
             // A reader that only saw the channel close would take a panic for the end.
             let result = panic::catch_unwind(produce).unwrap_or_else(|_| {
                 let source = io::Error::other("the reading thread panicked");
@@ -94,21 +98,31 @@ impl StreamBlocks {
             compressed_bytes_read,
             thread: Some(thread),
             total_bytes,
+            patience: None,
         })
+    }
+
+    pub(super) fn set_patience(&mut self, patience: Duration) {
+        self.patience = Some(patience);
     }
 
     pub(super) fn next_block(&mut self, used_bytes: usize) -> Block<'_> {
         self.start = (self.start + used_bytes).min(self.end);
         self.offset += used_bytes as u64;
         if !self.ended {
-            match self.full.recv() {
+            let delivery = match self.patience {
+                Some(patience) => self.full.recv_timeout(patience),
+                None => self.full.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            };
+            match delivery {
                 Ok(Delivery::Data { buffer, end }) => self.join(buffer, end),
                 Ok(Delivery::End(result)) => {
                     self.ended = true;
                     self.fault = result.err();
                 }
+                Err(RecvTimeoutError::Timeout) => {}
                 // The thread always sends an end; it cannot be gone without one.
-                Err(_) => self.ended = true,
+                Err(RecvTimeoutError::Disconnected) => self.ended = true,
             }
         }
         let bytes = &self.current[self.start..self.end];
@@ -166,6 +180,7 @@ impl Drop for StreamBlocks {
 fn produce(
     name: &str,
     mut input: CountedRead<impl Read>,
+    is_eager: bool,
     full: &SyncSender<Delivery>,
     empty: &Receiver<Vec<u8>>,
 ) -> Result<(), SourceError> {
@@ -186,7 +201,7 @@ fn produce(
     let mut decoder = compression.decoder(whole).map_err(|error| system("decompress", error))?;
     let mut delivered_bytes = 0u64;
     while let Ok(mut buffer) = empty.recv() {
-        let (filled, result) = fill(&mut decoder, &mut buffer[MAX_UNUSED_BYTES..]);
+        let (filled, result) = fill(&mut decoder, is_eager, &mut buffer[MAX_UNUSED_BYTES..]);
         delivered_bytes += filled as u64;
         let end = MAX_UNUSED_BYTES + filled;
         let wanted = filled == 0 || full.send(Delivery::Data { buffer, end }).is_ok();
@@ -218,13 +233,14 @@ fn produce(
     Ok(())
 }
 
-/// Reads until the buffer is full. Gives how much was read, and whether more may follow or what
-/// went wrong after it.
-fn fill(input: &mut impl Read, buffer: &mut [u8]) -> (usize, io::Result<bool>) {
+/// Reads until the buffer is full, or once if `is_eager`. Gives how much was read, and whether more may
+/// follow or what went wrong after it.
+fn fill(input: &mut impl Read, is_eager: bool, buffer: &mut [u8]) -> (usize, io::Result<bool>) {
     let mut filled = 0;
     while filled < buffer.len() {
         match input.read(&mut buffer[filled..]) {
             Ok(0) => return (filled, Ok(false)),
+            Ok(bytes) if is_eager => return (filled + bytes, Ok(true)),
             Ok(bytes) => filled += bytes,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return (filled, Err(error)),
