@@ -37,6 +37,24 @@ pub struct Trail {
     replacement: usize,
 }
 
+/// Somebody who is told what an event does to single orders, while it is being applied: at most one
+/// order is reduced, and then at most one enters. `()` is nobody, and costs nothing.
+pub trait OrderWatcher {
+    /// An order was entered.
+    #[inline(always)]
+    fn entered(&mut self, order: &Order) {
+        let _ = order;
+    }
+
+    /// `shares` of an order, which is shown as it was before, were taken off; all of them if it left.
+    #[inline(always)]
+    fn reduced(&mut self, order: &Order, shares: u32) {
+        let _ = (order, shares);
+    }
+}
+
+impl OrderWatcher for () {}
+
 /// What an event did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use = "an outcome says whether the inside changed and what was wrong"]
@@ -71,21 +89,29 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
     /// Applies one event: a replace is one event, looked at once when it is over.
     #[inline(always)]
     pub fn apply(&mut self, event: BookEvent) -> Outcome {
+        self.apply_watched(event, &mut ())
+    }
+
+    /// The same, telling `watcher` what the event did to single orders.
+    #[inline(always)]
+    pub fn apply_watched(&mut self, event: BookEvent, watcher: &mut impl OrderWatcher) -> Outcome {
         match event {
             BookEvent::Add { stock_locate, reference, side, shares, price } => {
-                self.enter(stock_locate, reference, side, shares, price)
+                self.enter(stock_locate, reference, side, shares, price, watcher)
             }
             BookEvent::Execute { stock_locate, reference, shares } => {
-                self.take(stock_locate, reference, shares.get(), Some(Anomaly::OverExecution))
+                let over = Some(Anomaly::OverExecution);
+                self.take(stock_locate, reference, shares.get(), over, watcher)
             }
             BookEvent::Cancel { stock_locate, reference, shares } => {
-                self.take(stock_locate, reference, shares.get(), Some(Anomaly::OverCancel))
+                let over = Some(Anomaly::OverCancel);
+                self.take(stock_locate, reference, shares.get(), over, watcher)
             }
             BookEvent::Delete { stock_locate, reference } => {
-                self.take(stock_locate, reference, u32::MAX, None)
+                self.take(stock_locate, reference, u32::MAX, None, watcher)
             }
             BookEvent::Replace { stock_locate, original, replacement, shares, price } => {
-                self.replace(stock_locate, original, replacement, shares, price)
+                self.replace(stock_locate, original, replacement, shares, price, watcher)
             }
         }
     }
@@ -189,6 +215,7 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
         side: Side,
         shares: Shares,
         price: Price4,
+        watcher: &mut impl OrderWatcher,
     ) -> Outcome {
         if shares.get() == 0 {
             return self.refused(stock_locate, false, Anomaly::ZeroShares);
@@ -199,6 +226,7 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
         }
         self.arrivals = self.arrivals.wrapping_add(1);
         let (key, book_side) = (PriceKey::new(side, price), BookSide::new(stock_locate, side));
+        watcher.entered(&order);
         let inside_changed = self.levels.add(book_side, key, shares.get());
         Outcome { stock_locate, inside_changed, anomaly: None }
     }
@@ -211,12 +239,14 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
         reference: OrderReferenceNumber,
         shares: u32,
         over: Option<Anomaly>,
+        watcher: &mut impl OrderWatcher,
     ) -> Outcome {
         let Some(order) = self.orders.take(reference, shares) else {
             return self.refused(stock_locate, false, Anomaly::UnknownReference);
         };
         let (locate, had) = (order.stock_locate, order.shares.get());
         let (taken, leaves) = (shares.min(had), shares >= had);
+        watcher.reduced(&order, taken);
         let key = PriceKey::new(order.side, order.price);
         let was_best = self.levels.reduce(BookSide::new(locate, order.side), key, taken, leaves);
         // An execution of no shares, which is malformed but possible, changes nothing.
@@ -238,10 +268,12 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
         replacement: OrderReferenceNumber,
         shares: Shares,
         price: Price4,
+        watcher: &mut impl OrderWatcher,
     ) -> Outcome {
         let Some(order) = self.orders.take(original, u32::MAX) else {
             return self.refused(stock_locate, false, Anomaly::UnknownReference);
         };
+        watcher.reduced(&order, order.shares.get());
         let locate = order.stock_locate;
         let book_side = BookSide::new(locate, order.side);
         let before = self.best_quote(book_side);
@@ -251,7 +283,7 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
         if locate != stock_locate {
             first_wrong = self.refused(locate, false, Anomaly::LocateMismatch).anomaly;
         }
-        let entered = self.enter(locate, replacement, order.side, shares, price);
+        let entered = self.enter(locate, replacement, order.side, shares, price, watcher);
         Outcome {
             stock_locate: locate,
             inside_changed: before != self.best_quote(book_side),
@@ -308,6 +340,12 @@ impl<'a, L: PriceLevels> Book<'a, L> {
     /// The level at a price, if any order stands there.
     pub fn level(&self, side: Side, price: Price4) -> Option<DepthLevel> {
         self.levels.at(self.side(side), PriceKey::new(side, price))?.shown(side)
+    }
+
+    /// The best level of one side, with the number of its orders.
+    #[inline]
+    pub fn best_level(&self, side: Side) -> Option<DepthLevel> {
+        self.levels.best(self.side(side))?.shown(side)
     }
 
     /// Shares displayed on one side, over all levels.

@@ -47,7 +47,7 @@ mod queue;
 
 pub use anomaly::{Anomaly, AnomalyCounts};
 pub use book_side::BookSide;
-pub use books::{Book, Books, Outcome, Trail};
+pub use books::{Book, Books, OrderWatcher, Outcome, Trail};
 pub use chosen::{
     ChosenBooks, ChosenLevels, ChosenOrders, LevelStructure, OrderStructure, UnknownStructure,
 };
