@@ -2,9 +2,9 @@
 //!
 //! Cost: nothing here allocates, locks or calls the kernel per message; a test counts.
 
-use core::ops::ControlFlow;
+use core::{marker::PhantomData, ops::ControlFlow};
 
-use nanotape_book::{Anomaly, Books, OrderStore, Outcome, PriceLevels, Trail};
+use nanotape_book::{Anomaly, Books, Order, OrderStore, OrderWatcher, Outcome, PriceLevels, Trail};
 use nanotape_feed::{
     Damage, DayHandler, DaySource, LookAhead, Position, SourceError, StockDirectory, UnknownSide,
     book_event, read_day_ahead,
@@ -16,8 +16,8 @@ use crate::{DamageLog, DayReport};
 
 /// Books of any structures: what a plant keeps up to date.
 pub trait BookKeeper {
-    /// Applies one event.
-    fn apply(&mut self, event: BookEvent) -> Outcome;
+    /// Applies one event, telling `watcher` what it did to single orders.
+    fn apply(&mut self, event: BookEvent, watcher: &mut impl OrderWatcher) -> Outcome;
 
     /// [`Books::foresee`].
     fn foresee(&self, coming: Coming) -> Trail;
@@ -37,8 +37,8 @@ pub trait BookKeeper {
 
 impl<L: PriceLevels, S: OrderStore> BookKeeper for Books<L, S> {
     #[inline(always)]
-    fn apply(&mut self, event: BookEvent) -> Outcome {
-        Books::apply(self, event)
+    fn apply(&mut self, event: BookEvent, watcher: &mut impl OrderWatcher) -> Outcome {
+        Books::apply_watched(self, event, watcher)
     }
 
     #[inline(always)]
@@ -95,6 +95,18 @@ pub trait Observer<B> {
         applied: Applied,
     ) -> ControlFlow<()>;
 
+    /// While it is applied: an order was entered.
+    #[inline]
+    fn order_entered(&mut self, order: &Order) {
+        let _ = order;
+    }
+
+    /// While it is applied: `shares` of an order, shown as it was before, were taken off.
+    #[inline]
+    fn order_reduced(&mut self, order: &Order, shares: u32) {
+        let _ = (order, shares);
+    }
+
     /// Whether the message is to be applied at all. `Break` ends the run before it.
     #[inline]
     fn admit(&mut self, message: &Message<'_>) -> ControlFlow<()> {
@@ -105,6 +117,11 @@ pub trait Observer<B> {
     /// Something that did not read as the format says. It is in the report in any case.
     fn damage(&mut self, damage: Damage) {
         let _ = damage;
+    }
+
+    /// Nothing came for as long as the source's patience lasts. `Break` ends the run.
+    fn idle(&mut self) -> ControlFlow<()> {
+        ControlFlow::Continue(())
     }
 }
 
@@ -161,15 +178,46 @@ impl<B: BookKeeper> Plant<B> {
         if let Some(stock_locate) = message.stock_locate() {
             self.books.touch_stock(stock_locate);
         }
-        self.apply_foreseen(message)
+        self.apply_foreseen(message, &mut ())
+    }
+
+    /// The same with an observer, from `admit` to `after`.
+    #[inline]
+    pub fn apply_observed(
+        &mut self,
+        position: Position,
+        message: &Message<'_>,
+        observer: &mut impl Observer<B>,
+    ) -> ControlFlow<()> {
+        if let Some(stock_locate) = message.stock_locate() {
+            self.books.touch_stock(stock_locate);
+        }
+        self.observed(position, message, observer)
+    }
+
+    #[inline(always)]
+    fn observed(
+        &mut self,
+        position: Position,
+        message: &Message<'_>,
+        observer: &mut impl Observer<B>,
+    ) -> ControlFlow<()> {
+        observer.admit(message)?;
+        observer.before(self, position, message);
+        let applied = self.apply_foreseen(message, &mut Watching(observer, PhantomData));
+        observer.after(self, position, message, applied)
     }
 
     /// The same where what it needs has been loaded ahead.
     #[inline(always)]
-    fn apply_foreseen(&mut self, message: &Message<'_>) -> Applied {
+    fn apply_foreseen(
+        &mut self,
+        message: &Message<'_>,
+        watcher: &mut impl OrderWatcher,
+    ) -> Applied {
         self.directory.learn(message);
         match book_event(message) {
-            Ok(Some(event)) => Applied(Some(self.books.apply(event))),
+            Ok(Some(event)) => Applied(Some(self.books.apply(event, watcher))),
             Ok(None) => Applied(None),
             Err(unusable) => self.refuse(unusable),
         }
@@ -185,6 +233,21 @@ impl<B: BookKeeper> Plant<B> {
     }
 }
 
+/// An observer as the books know it: for what happens to single orders.
+struct Watching<'a, B, O>(&'a mut O, PhantomData<fn(&B)>);
+
+impl<B, O: Observer<B>> OrderWatcher for Watching<'_, B, O> {
+    #[inline(always)]
+    fn entered(&mut self, order: &Order) {
+        self.0.order_entered(order);
+    }
+
+    #[inline(always)]
+    fn reduced(&mut self, order: &Order, shares: u32) {
+        self.0.order_reduced(order, shares);
+    }
+}
+
 /// A plant and its observer for the length of a run, and what was damaged in it.
 struct Run<'a, B, O> {
     plant: &'a mut Plant<B>,
@@ -195,15 +258,16 @@ struct Run<'a, B, O> {
 impl<B: BookKeeper, O: Observer<B>> DayHandler for Run<'_, B, O> {
     #[inline(always)]
     fn message(&mut self, position: Position, message: Message<'_>) -> ControlFlow<()> {
-        self.observer.admit(&message)?;
-        self.observer.before(self.plant, position, &message);
-        let applied = self.plant.apply_foreseen(&message);
-        self.observer.after(self.plant, position, &message, applied)
+        self.plant.observed(position, &message, self.observer)
     }
 
     fn damage(&mut self, damage: Damage) {
         self.damage.record(damage);
         self.observer.damage(damage);
+    }
+
+    fn idle(&mut self) -> ControlFlow<()> {
+        self.observer.idle()
     }
 }
 
