@@ -1,7 +1,37 @@
-//! The stages wired together: a day in, books and what changed in them out.
+//! The stages wired together: a day in, books and what changed in them out, to whoever observes and to
+//! other processes.
 //!
 //! Where: layer 4. FEED decodes, BOOK applies, an [`Observer`] is told after each message; all on
-//! the calling thread, with static dispatch.
+//! the calling thread, with static dispatch. The [`Publisher`] is the observer that other processes
+//! read:
+//!
+//! ```text
+//!  PlantRun   DaySource ---> Plant ---> Publisher        one thread, one process
+//!                                        |     |
+//!  --------------------------------   RING  +  BOARD   --------- shared memory
+//!                                     records  counters, symbols
+//!                                        |     |
+//!  Subscriber, BoardReader               v     v         any number, in any process
+//! ```
+//!
+//! [`PlantRun`] is a whole plant from its [`PlantConfig`] to its last record; [`Subscription`] joins one
+//! from outside. `docs/formats/records.md` and `docs/formats/board.md` have what is between them, byte
+//! by byte.
+//!
+//! A plant, with its ring in `/dev/shm`:
+//!
+//! ```no_run
+//! use nanotape_plant::{PlantConfig, PlantRun, Stop};
+//!
+//! let mut config = PlantConfig::default();
+//! config.input.file = "12302019.NASDAQ_ITCH50.gz".into();
+//! config.ring.name = "equities".to_owned();
+//! let ended = PlantRun::open(&config, Stop::new())?.run(|_| ())?;
+//! println!("{} records", ended.stop.records);
+//! # Ok::<(), nanotape_plant::RunError>(())
+//! ```
+//!
+//! An observer of one's own, in the same process:
 //!
 //! ```no_run
 //! use std::ops::ControlFlow;
@@ -34,12 +64,33 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod board;
+pub mod config;
+mod dbn_file;
+mod pace;
 mod plant;
+mod publisher;
+pub mod records;
 mod report;
+mod run;
 mod statistics;
+mod stop;
+mod subscribe;
+mod trade_date;
 mod validate;
 
+pub use board::{BoardReader, PlantStat, PlantState};
+pub use config::{ConfigError, PlantConfig};
+/// The crate whose records these are, so that its names and numbers are at hand in the same version.
+pub use dbn;
+pub use dbn_file::DbnFile;
+pub use pace::{Pace, ParsePaceError};
 pub use plant::{Applied, BookKeeper, Observer, Plant};
+pub use publisher::{LOOK_EVERY, Publisher};
 pub use report::{DamageLog, DayReport};
+pub use run::{Ended, PlantRun, RunError, orders_of};
 pub use statistics::{DayStatistics, Rate, StockStatistics};
+pub use stop::Stop;
+pub use subscribe::{Delivery, Event, LocalBooks, SubscribeError, Subscriber, Subscription};
+pub use trade_date::{ParseDateError, TradeDate};
 pub use validate::{Finding, Rule, Strength, Validator};

@@ -86,9 +86,10 @@ const TABLE: &[Row] = &[
             "nanotape-wire",
             "nanotape-feed",
             "nanotape-book",
+            "nanotape-ring",
             "nanotape-trace",
         ],
-        outside: &[],
+        outside: &["dbn", "jiff", "serde", "thiserror", "toml"],
     },
     Row {
         package: "nanotape-bench",

@@ -1,0 +1,156 @@
+//! The board of a plant: counters, gauges and the names of stocks, in shared memory beside its ring,
+//! for anybody to look at.
+//!
+//! Where: [`Publisher`](crate::Publisher) writes it, `nanotape stat` and
+//! [`Subscriber`](crate::Subscriber) read it. `docs/formats/board.md` has it word by word.
+//! Protocol: every value is one word, stored and loaded whole, and no order between words is promised,
+//! with one exception: the symbol of a stock is there before its first record is on the ring. Each run
+//! of a plant makes a board of its own, in place of the last one's: what a reader has mapped is about
+//! one run for ever, and [`BoardReader::first_sequence`] says which records of the ring are that run's.
+//! Failure: a reader believes nothing: every word is a number that may be wrong, and no place depends on
+//! one.
+//! Cost: a store each for what changed, once every some messages.
+
+mod layout;
+mod reader;
+mod stages;
+
+use std::path::{Path, PathBuf};
+
+use nanotape_book::Anomaly;
+use nanotape_feed::Damage;
+use nanotape_shm::{OwnedRegion, RegionError, RegionOptions, RegionSpec, Word};
+use nanotape_types::{StockLocate, Symbol};
+
+pub use layout::BoardSpec;
+// What `docs/formats/board.md` is held against.
+use layout::WORDS;
+#[doc(hidden)]
+pub use layout::{FIELDS, KIND, LAYOUT};
+pub use reader::{BoardReader, PlantStat, PlantState};
+pub use stages::{Stage, StageTimes};
+
+use crate::records::{PlantStop, RecordKind, StopReason};
+
+/// The writer's side.
+#[derive(Debug)]
+pub(crate) struct Board {
+    region: OwnedRegion,
+}
+
+/// What changes with nearly every message.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Counts {
+    pub(crate) messages: u64,
+    pub(crate) records: [u64; RecordKind::ALL.len()],
+    pub(crate) notices: u64,
+    pub(crate) ts_event: u64,
+    /// Of the last message, in the (decompressed) input.
+    pub(crate) offset: u64,
+}
+
+/// The board that belongs to the ring at a path.
+pub fn board_path(ring: &Path) -> PathBuf {
+    let mut path = ring.as_os_str().to_owned();
+    path.push(".board");
+    path.into()
+}
+
+impl Board {
+    /// Makes the board of a new run beside `ring`.
+    pub(crate) fn create(
+        ring: &Path,
+        spec: &BoardSpec,
+        options: &RegionOptions,
+    ) -> Result<Self, RegionError> {
+        let path = board_path(ring);
+        let begin = |words: &[Word]| words[layout::STATE].store(layout::RUNNING);
+        let (region, _) = OwnedRegion::replace(&path, Self::region_spec(spec), options, begin)?;
+        Ok(Self { region })
+    }
+
+    /// A board in this process's own memory: for tests, and for measurements without it.
+    pub(crate) fn on_heap(spec: &BoardSpec) -> Self {
+        Self { region: OwnedRegion::on_heap(Self::region_spec(spec)) }
+    }
+
+    fn region_spec(spec: &BoardSpec) -> RegionSpec {
+        RegionSpec { kind: KIND, layout: LAYOUT, parameters: spec.parameters(), words: WORDS }
+    }
+
+    /// A reader in this process.
+    pub(crate) fn reader(&self) -> BoardReader {
+        BoardReader::of(self.region.share())
+    }
+
+    /// Tells the symbol of a stock.
+    pub(crate) fn name(&self, locate: StockLocate, symbol: Symbol) {
+        let name = u64::from_le_bytes(symbol.as_bytes());
+        self.region.words()[layout::SYMBOLS + locate.index()].store(name);
+    }
+
+    /// Counts a message that did not fit the book of a stock; tells whether it is the first.
+    pub(crate) fn taint(&self, locate: StockLocate, anomaly: Anomaly) -> bool {
+        self.add(layout::ANOMALIES + anomaly as usize, 1);
+        let is_first = self.add(layout::TAINTS + locate.index(), 1) == 1;
+        if is_first {
+            self.add(layout::TAINTED_STOCKS, 1);
+        }
+        is_first
+    }
+
+    /// Counts a damaged place.
+    pub(crate) fn damage(&self, damage: Damage) {
+        let (kind, lost) = match damage {
+            Damage::Length { .. } => (0, 0),
+            Damage::Type { actual_bytes, .. } => (1, u64::from(actual_bytes)),
+            Damage::Lost { bytes, .. } => (2, bytes),
+        };
+        self.add(layout::DAMAGES + kind, 1);
+        self.add(layout::LOST_BYTES, lost);
+    }
+
+    /// Shows how far the plant has come.
+    #[inline]
+    pub(crate) fn show(&self, counts: &Counts, now_ns: u64) {
+        let words = self.region.words();
+        words[layout::UPDATED_NS].store(now_ns);
+        words[layout::MESSAGES].store(counts.messages);
+        words[layout::TS_EVENT].store(counts.ts_event);
+        words[layout::OFFSET].store(counts.offset);
+        words[layout::NOTICES].store(counts.notices);
+        for (place, &count) in counts.records.iter().enumerate() {
+            words[layout::RECORDS + place].store(count);
+        }
+    }
+
+    /// Shows how much of the input, as it is stored, was read, and how much there is.
+    pub(crate) fn show_input(&self, done_bytes: u64, total_bytes: Option<u64>) {
+        self.region.words()[layout::INPUT_DONE].store(done_bytes);
+        self.region.words()[layout::INPUT_TOTAL].store(total_bytes.unwrap_or(0));
+    }
+
+    /// Shows how many orders are live.
+    pub(crate) fn show_orders(&self, live: u64) {
+        self.region.words()[layout::LIVE_ORDERS].store(live);
+    }
+
+    /// Counts the time that a message spent in a stage.
+    pub(crate) fn time(&self, stage: Stage, nanos: u64) {
+        self.add(layout::STAGES + stage as usize * stages::BUCKETS + stages::bucket(nanos), 1);
+    }
+
+    /// Says how the run ended.
+    pub(crate) fn stop(&self, stop: &PlantStop) {
+        let reason: StopReason = stop.reason;
+        self.region.words()[layout::STATE].store(layout::STOPPED | u64::from(reason.code()) << 32);
+    }
+
+    /// Adds to a word that only this process writes; gives the sum.
+    fn add(&self, word: usize, amount: u64) -> u64 {
+        let word = &self.region.words()[word];
+        let sum = word.load().saturating_add(amount);
+        word.store(sum);
+        sum
+    }
+}

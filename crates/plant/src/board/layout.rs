@@ -1,0 +1,147 @@
+//! Which word of a board means what.
+
+use nanotape_book::Anomaly;
+use nanotape_shm::WORD_BYTES;
+use nanotape_types::StockLocate;
+
+use super::stages;
+use crate::records::{PlantStart, RecordKind};
+
+/// The kind of region.
+pub const KIND: [u8; 8] = *b"BOARD   ";
+
+/// Changes whenever the meaning of a word does.
+pub const LAYOUT: u64 = u64::from_be_bytes(*b"board  1");
+
+/// What is the same for a whole run: in the header of the region.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct BoardSpec {
+    /// The ring's sequence number of the run's first record: its start.
+    pub first_sequence: u64,
+    /// When the run began, ns since the UNIX epoch.
+    pub started_ns: u64,
+    /// The exchange's midnight of the trade date, ns since the UNIX epoch.
+    pub midnight_ns: u64,
+    /// The trade date as the number YYYYMMDD.
+    pub date: u32,
+    /// Of recorded time to time; 0 is as fast as it goes. Below 2^24.
+    pub pace_milli: u32,
+    /// The bits of the kinds of records.
+    pub kinds: u8,
+}
+
+impl BoardSpec {
+    /// Of the run that begins with `start`.
+    pub(crate) fn of(start: &PlantStart, first_sequence: u64) -> Self {
+        Self {
+            first_sequence,
+            started_ns: start.started_ns,
+            midnight_ns: start.midnight_ns,
+            date: start.date,
+            pace_milli: start.pace_milli,
+            kinds: start.kinds.bits(),
+        }
+    }
+
+    /// As they stand in the header.
+    pub(super) fn parameters(&self) -> [u64; 4] {
+        let packed = u64::from(self.date)
+            | u64::from(self.pace_milli & 0xFF_FFFF) << 32
+            | u64::from(self.kinds) << 56;
+        [self.first_sequence, self.started_ns, self.midnight_ns, packed]
+    }
+
+    pub(super) fn of_parameters(parameters: [u64; 4]) -> Self {
+        let [first_sequence, started_ns, midnight_ns, packed] = parameters;
+        Self {
+            first_sequence,
+            started_ns,
+            midnight_ns,
+            date: packed as u32,
+            pace_milli: (packed >> 32) as u32 & 0xFF_FFFF,
+            kinds: (packed >> 56) as u8,
+        }
+    }
+}
+
+// The state: what the plant does in the lower half, why it stopped in the upper one.
+pub(super) const STATE: usize = 0;
+pub(super) const RUNNING: u64 = 1;
+pub(super) const STOPPED: u64 = 2;
+
+/// When the board was last brought up to date.
+pub(super) const UPDATED_NS: usize = 1;
+pub(super) const MESSAGES: usize = 2;
+/// The exchange's time of the last message.
+pub(super) const TS_EVENT: usize = 3;
+/// Offset of the last message in the (decompressed) input.
+pub(super) const OFFSET: usize = 4;
+/// Bytes of the input as it is stored: read, and in all (0 if that is not known).
+pub(super) const INPUT_DONE: usize = 5;
+pub(super) const INPUT_TOTAL: usize = 6;
+pub(super) const LIVE_ORDERS: usize = 7;
+/// By kind.
+pub(super) const RECORDS: usize = 8;
+pub(super) const NOTICES: usize = 16;
+/// Damaged places: length, type, lost.
+pub(super) const DAMAGES: usize = 24;
+pub(super) const LOST_BYTES: usize = 28;
+pub(super) const TAINTED_STOCKS: usize = 31;
+/// By kind, in the order of [`Anomaly::ALL`].
+pub(super) const ANOMALIES: usize = 32;
+/// Histograms of the times in each stage.
+pub(super) const STAGES: usize = 64;
+/// By stock locate: the eight bytes of the symbol, padded with spaces; 0 if it is not known.
+pub(super) const SYMBOLS: usize = 1024;
+/// By stock locate: messages that did not fit.
+pub(super) const TAINTS: usize = SYMBOLS + StockLocate::COUNT;
+pub(super) const WORDS: usize = TAINTS + StockLocate::COUNT;
+
+/// Offset and size in bytes and the name of each word or table, as `docs/formats/board.md` has them.
+pub const FIELDS: [(usize, usize, &str); 17] = [
+    field(STATE, 1, "state"),
+    field(UPDATED_NS, 1, "updated_ns"),
+    field(MESSAGES, 1, "messages"),
+    field(TS_EVENT, 1, "ts_event"),
+    field(OFFSET, 1, "offset"),
+    field(INPUT_DONE, 1, "input_done_bytes"),
+    field(INPUT_TOTAL, 1, "input_total_bytes"),
+    field(LIVE_ORDERS, 1, "live_orders"),
+    field(RECORDS, RecordKind::ALL.len(), "records"),
+    field(NOTICES, 1, "notices"),
+    field(DAMAGES, 3, "damages"),
+    field(LOST_BYTES, 1, "lost_bytes"),
+    field(TAINTED_STOCKS, 1, "tainted_stocks"),
+    field(ANOMALIES, Anomaly::ALL.len(), "anomalies"),
+    field(STAGES, stages::BUCKETS * stages::Stage::ALL.len(), "stages"),
+    field(SYMBOLS, StockLocate::COUNT, "symbols"),
+    field(TAINTS, StockLocate::COUNT, "taints"),
+];
+
+const fn field(word: usize, words: usize, name: &'static str) -> (usize, usize, &'static str) {
+    (word * WORD_BYTES, words * WORD_BYTES, name)
+}
+
+const _: () = {
+    assert!(RECORDS + RecordKind::ALL.len() <= NOTICES);
+    assert!(ANOMALIES + Anomaly::ALL.len() <= STAGES);
+    assert!(STAGES + stages::BUCKETS * stages::Stage::ALL.len() <= SYMBOLS);
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spec_is_the_same_after_it_was_in_a_header() {
+        let spec = BoardSpec {
+            first_sequence: 1,
+            started_ns: u64::MAX,
+            midnight_ns: 3,
+            date: 20_191_230,
+            pace_milli: 0xFF_FFFF,
+            kinds: 0x3F,
+        };
+        assert_eq!(BoardSpec::of_parameters(spec.parameters()), spec);
+    }
+}

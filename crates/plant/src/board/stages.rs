@@ -1,0 +1,131 @@
+//! How long messages spend in each stage of a plant, as histograms that other processes can read.
+//!
+//! Values below 16 ns have a bucket each; above, every power of two has eight. So a bucket is never
+//! wider than an eighth of its value. What is longer than four seconds is in the last one.
+
+/// A part of the way of a message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(usize)]
+pub enum Stage {
+    /// From the end of the message before: reading, framing, decoding.
+    Read,
+    /// Into the books.
+    Apply,
+    /// Into records, and these onto the ring.
+    Publish,
+}
+
+impl Stage {
+    /// In the order in which a message goes through them.
+    pub const ALL: [Self; 3] = [Self::Read, Self::Apply, Self::Publish];
+
+    /// As it is printed.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Apply => "apply",
+            Self::Publish => "publish",
+        }
+    }
+}
+
+/// Values with a bucket each.
+const SINGLE: u64 = 16;
+/// Buckets of a power of two.
+const EACH: usize = 8;
+/// Powers of two above the single values.
+const POWERS: usize = 28;
+
+pub(super) const BUCKETS: usize = SINGLE as usize + POWERS * EACH;
+
+/// The bucket of a time.
+pub(super) fn bucket(nanos: u64) -> usize {
+    if nanos < SINGLE {
+        return nanos as usize;
+    }
+    let power = nanos.ilog2();
+    let part = (nanos >> (power - 3)) as usize % EACH;
+    let place = SINGLE as usize + (power as usize - 4) * EACH + part;
+    place.min(BUCKETS - 1)
+}
+
+/// The largest time in a bucket.
+fn highest_in(bucket: usize) -> u64 {
+    let Some(place) = bucket.checked_sub(SINGLE as usize) else { return bucket as u64 };
+    let (power, part) = (place / EACH + 4, (place % EACH) as u64);
+    ((part + EACH as u64 + 1) << (power - 3)) - 1
+}
+
+/// Times of some messages in one stage: those that were looked at, one in some hundred.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StageTimes {
+    /// Which stage.
+    pub stage: Stage,
+    counts: Vec<u64>,
+}
+
+impl StageTimes {
+    /// Of the counts of a board.
+    pub(super) fn of(stage: Stage, counts: Vec<u64>) -> Self {
+        Self { stage, counts }
+    }
+
+    /// How many messages were looked at.
+    pub fn samples(&self) -> u64 {
+        self.counts.iter().fold(0, |sum, &count| sum.saturating_add(count))
+    }
+
+    /// The time in ns that a share `quantile` (0 to 1) of them did not exceed, rounded up by at most an
+    /// eighth; none without samples.
+    pub fn quantile_ns(&self, quantile: f64) -> Option<u64> {
+        let samples = self.samples();
+        let rank = ((quantile * samples as f64).ceil() as u64).clamp(1, samples.max(1));
+        let mut seen: u64 = 0;
+        self.counts
+            .iter()
+            .position(|&count| {
+                seen = seen.saturating_add(count);
+                seen >= rank && samples > 0
+            })
+            .map(highest_in)
+    }
+
+    /// Largest time in ns of each bucket that holds something, and how many it holds.
+    pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let filled = self.counts.iter().enumerate().filter(|&(_, &count)| count > 0);
+        filled.map(|(bucket, &count)| (highest_in(bucket), count))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_time_is_in_a_bucket_that_is_not_wider_than_an_eighth() {
+        let mut last = 0;
+        for nanos in (0..5_000).chain((13..32).map(|power| (1_u64 << power) + 77)) {
+            let place = bucket(nanos);
+            assert!(place >= last && place < BUCKETS, "{nanos}");
+            last = place;
+            let highest = highest_in(place);
+            assert!(highest >= nanos && highest - nanos <= nanos / 8, "{nanos}: {highest}");
+        }
+        assert_eq!(bucket(u64::MAX), BUCKETS - 1);
+        for place in 0..BUCKETS {
+            assert_eq!(bucket(highest_in(place)), place);
+        }
+    }
+
+    #[test]
+    fn quantiles_are_of_the_samples() {
+        let mut counts = vec![0; BUCKETS];
+        counts[bucket(10)] = 98;
+        counts[bucket(1_000)] = 2;
+        let times = StageTimes::of(Stage::Apply, counts);
+        assert_eq!((times.samples(), times.quantile_ns(0.5)), (100, Some(10)));
+        assert_eq!(times.quantile_ns(0.99), Some(1_023));
+        let none = StageTimes::of(Stage::Read, vec![0; BUCKETS]);
+        assert_eq!((none.samples(), none.quantile_ns(0.5)), (0, None));
+    }
+}

@@ -1,0 +1,261 @@
+//! What a plant is to do: from a file, from a command line, or from code.
+//!
+//! Failure: a key that is not known is an error with its line; nothing is ignored.
+
+use std::{
+    fmt, fs,
+    path::{Path, PathBuf},
+    str::FromStr,
+};
+
+use nanotape_types::{NanosSinceMidnight, Symbol};
+use serde::{Deserialize, Deserializer, de};
+
+use crate::{Pace, TradeDate, records::RecordKinds};
+
+/// A commented configuration file, complete: what `nanotape run --example-config` prints.
+pub const EXAMPLE: &str = include_str!("config/example.toml");
+
+/// What a plant is to do.
+#[derive(Clone, PartialEq, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct PlantConfig {
+    /// What it reads.
+    pub input: InputConfig,
+    /// Where it publishes.
+    pub ring: RingConfig,
+    /// What it publishes.
+    pub publish: PublishConfig,
+    /// What it runs on.
+    pub machine: MachineConfig,
+}
+
+/// What a plant reads.
+#[derive(Clone, PartialEq, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct InputConfig {
+    /// A day file, plain or compressed; `-` is standard input.
+    pub file: PathBuf,
+    /// Its trade date; otherwise the file's name must state it.
+    #[serde(deserialize_with = "parsed_if_there")]
+    pub date: Option<TradeDate>,
+    /// How fast.
+    #[serde(deserialize_with = "parsed")]
+    pub pace: Pace,
+    /// Messages before this time of day are not paced.
+    #[serde(deserialize_with = "parsed_if_there")]
+    pub pace_from: Option<NanosSinceMidnight>,
+    /// Where to stop: the first message of this time of day or later is not read.
+    #[serde(deserialize_with = "parsed_if_there")]
+    pub until: Option<NanosSinceMidnight>,
+}
+
+/// Where a plant publishes.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct RingConfig {
+    /// A name in /dev/shm, or a path.
+    pub name: String,
+    /// Bytes, a power of two; otherwise those of the ring that is there, or [`DEFAULT_CAPACITY_BYTES`].
+    #[serde(deserialize_with = "size_if_there")]
+    pub capacity_bytes: Option<usize>,
+    /// Permission bits of the files.
+    #[serde(deserialize_with = "octal")]
+    pub mode: u32,
+    /// Keep them in memory.
+    pub lock: bool,
+    /// Ask for huge pages.
+    pub huge_pages: bool,
+    /// Begin with an empty ring, whatever is there.
+    pub replace: bool,
+}
+
+/// Bytes of a ring that nobody has said a size of.
+pub const DEFAULT_CAPACITY_BYTES: usize = 32 << 20;
+
+impl Default for RingConfig {
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            capacity_bytes: None,
+            mode: 0o600,
+            lock: false,
+            huge_pages: false,
+            replace: false,
+        }
+    }
+}
+
+/// What a plant publishes.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct PublishConfig {
+    /// Which kinds of records.
+    #[serde(deserialize_with = "kinds")]
+    pub records: RecordKinds,
+    /// Of which stocks; none named is all of them.
+    #[serde(deserialize_with = "all_parsed")]
+    pub symbols: Vec<Symbol>,
+}
+
+impl Default for PublishConfig {
+    fn default() -> Self {
+        Self { records: RecordKinds::USUAL, symbols: Vec::new() }
+    }
+}
+
+/// What a plant runs on.
+#[derive(Clone, PartialEq, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct MachineConfig {
+    /// The processor to stay on.
+    pub cpu: Option<u32>,
+    /// Live orders that the books make room for at the start; otherwise by the size of the input.
+    pub orders: Option<usize>,
+}
+
+/// A configuration that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("cannot read {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        source: std::io::Error,
+    },
+    /// It does not say what a configuration says.
+    #[error("{}, line {line}: {what}", path.display())]
+    Text {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong with it, on one line.
+        what: String,
+    },
+}
+
+impl PlantConfig {
+    /// Reads a file.
+    pub fn read(path: &Path) -> Result<Self, ConfigError> {
+        let read = |source| ConfigError::Read { path: path.to_owned(), source };
+        let text = fs::read_to_string(path).map_err(read)?;
+        Self::parse(&text).map_err(|(line, what)| ConfigError::Text {
+            path: path.to_owned(),
+            line,
+            what,
+        })
+    }
+
+    /// Reads text; else the line that is wrong, and what is.
+    pub fn parse(text: &str) -> Result<Self, (usize, String)> {
+        toml::from_str(text).map_err(|error| {
+            let at = error.span().map_or(0, |span| span.start).min(text.len());
+            let line = 1 + text.as_bytes()[..at].iter().filter(|&&byte| byte == b'\n').count();
+            (line, error.message().split_whitespace().collect::<Vec<_>>().join(" "))
+        })
+    }
+}
+
+fn parsed<'de, D: Deserializer<'de>, T: FromStr<Err: fmt::Display>>(
+    deserializer: D,
+) -> Result<T, D::Error> {
+    String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+}
+
+fn parsed_if_there<'de, D: Deserializer<'de>, T: FromStr<Err: fmt::Display>>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    parsed(deserializer).map(Some)
+}
+
+fn all_parsed<'de, D: Deserializer<'de>, T: FromStr<Err: fmt::Display>>(
+    deserializer: D,
+) -> Result<Vec<T>, D::Error> {
+    let texts = Vec::<String>::deserialize(deserializer)?;
+    texts.iter().map(|text| text.parse().map_err(de::Error::custom)).collect()
+}
+
+fn kinds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<RecordKinds, D::Error> {
+    let names = Vec::<String>::deserialize(deserializer)?;
+    names.join(",").parse().map_err(de::Error::custom)
+}
+
+fn octal<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    parse_mode(&String::deserialize(deserializer)?).map_err(de::Error::custom)
+}
+
+fn size_if_there<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<usize>, D::Error> {
+    parse_bytes(&String::deserialize(deserializer)?).map(Some).map_err(de::Error::custom)
+}
+
+/// Permission bits in octal: `0644`.
+pub fn parse_mode(text: &str) -> Result<u32, String> {
+    match u32::from_str_radix(text, 8) {
+        Ok(mode) if mode <= 0o777 && mode & 0o600 == 0o600 => Ok(mode),
+        _ => {
+            Err("permission bits in octal, such as 0600, 0640 or 0644; the owner reads and writes"
+                .to_owned())
+        }
+    }
+}
+
+/// Bytes: `8MiB`, `64KiB`, `4096`.
+pub fn parse_bytes(text: &str) -> Result<usize, String> {
+    let expected = || format!("expected bytes such as 4096, 64KiB, 8MiB or 1GiB, not {text:?}");
+    let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let number: usize = digits.parse().map_err(|_| expected())?;
+    let shift = match &text[digits.len()..] {
+        "" | "B" => 0,
+        "KiB" | "K" => 10,
+        "MiB" | "M" => 20,
+        "GiB" | "G" => 30,
+        "TiB" | "T" => 40,
+        _ => return Err(expected()),
+    };
+    number.checked_mul(1 << shift).ok_or_else(expected)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_example_is_a_configuration_and_says_the_defaults() {
+        let example = PlantConfig::parse(EXAMPLE).unwrap();
+        assert_eq!(example.input.file, Path::new("12302019.NASDAQ_ITCH50.gz"));
+        assert_eq!(example.ring.name, "equities");
+        let default = PlantConfig::default();
+        assert_eq!(example.publish, default.publish);
+        assert_eq!((example.input.pace, example.ring.mode), (Pace::Max, default.ring.mode));
+        // Every key that is commented out is one, and its example reads.
+        let all = EXAMPLE.lines().map(|line| line.strip_prefix("#: ").unwrap_or(line));
+        let all = all.collect::<Vec<_>>().join("\n");
+        let all = PlantConfig::parse(&all).unwrap();
+        assert!(
+            all.input.date.is_some() && all.input.until.is_some() && all.input.pace_from.is_some()
+        );
+        assert!(all.ring.capacity_bytes.is_some() && all.machine.cpu.is_some());
+        assert!(all.machine.orders.is_some() && !all.publish.symbols.is_empty());
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_line() {
+        for (text, line, what) in [
+            ("[input]\nfile = \"x\"\nspeed = 1\n", 3, "unknown field `speed`, expected one of"),
+            ("[inputs]\n", 1, "unknown field `inputs`"),
+            ("\n[input]\npace = \"fast\"\n", 3, "expected max, or a number of times"),
+            ("[publish]\nrecords = [\"mbo\", \"quotes\"]\n", 2, "\"quotes\" is no kind of record"),
+            ("[ring]\ncapacity_bytes = \"7 apples\"\n", 2, "expected bytes such as 4096"),
+            ("[ring]\nmode = \"0444\"\n", 2, "permission bits in octal"),
+            ("[input\n", 1, ""),
+        ] {
+            let (found, said) = PlantConfig::parse(text).unwrap_err();
+            assert_eq!(found, line, "{text:?}: {said}");
+            assert!(said.contains(what) && !said.contains('\n'), "{text:?}: {said}");
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! A DBN file of what a subscriber gets: what Databento's own tools read.
+//!
+//! ```no_run
+//! use nanotape_plant::{DbnFile, Subscription};
+//!
+//! let symbols = ["AAPL".parse()?, "MSFT".parse()?];
+//! let mut subscriber = Subscription::to("equities").symbols(symbols).open()?;
+//! let mut file = DbnFile::new(std::fs::File::create("day.dbn")?, &symbols);
+//! for _ in 0..1_000 {
+//!     subscriber.poll(|event| file.add(&event))?;
+//!     file.write(&subscriber)?;
+//! }
+//! file.finish(&subscriber)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! In Python: `databento.DBNStore.from_file("day.dbn").to_df(schema="mbo")`.
+//!
+//! Layout: DBN version 3. The metadata is at the front, and names become known on the way: it is
+//! written with the first record about a stock that is no definition, for by then the stocks of the day
+//! have been read. Each stock also has a `SymbolMappingMsg` in front of its first record, as in a live
+//! stream: names of stocks that appear later are told only there, and where a file names no schema, some
+//! tools (`to_csv` of the Python package) look for names nowhere else.
+//! What DBN has no record for is text: a plant's start and stop in a `SystemMsg`; lost records, gaps in
+//! the input and books that cannot be trusted in an `ErrorMsg`, with the exact numbers.
+//! Bounds: 8 MiB of records wait in memory for the metadata.
+//! Failure: of the output only; after an error the file is as far as it was written.
+//! Cost: a copy of each record and one look into a table.
+//!
+//! The metadata names no schema, also where only one kind of record was asked for. Readers take a
+//! schema as the promise that every record has the same length: Databento's Python package reads such a
+//! file as one array, and the first start, loss or stop in it would turn everything behind it into
+//! nonsense without an error. So `to_df` and `to_ndarray` have to be told the schema, and loss is never
+//! left out.
+
+mod metadata;
+
+use std::io::{self, Write};
+
+use dbn::{ErrorCode, ErrorMsg, SType, SymbolMappingMsg, SystemMsg, UNDEF_TIMESTAMP};
+use nanotape_ring::Lapped;
+use nanotape_types::{Sentinel, StockLocate, Symbol};
+
+use crate::{
+    Delivery, Event, Subscriber,
+    records::{Header, Notice, PlantStart, Record, symbol_text},
+};
+use metadata::Contents;
+
+/// Writes what a subscriber gets as DBN.
+#[derive(Debug)]
+pub struct DbnFile<W: Write> {
+    output: W,
+    /// Empty: all of them.
+    wanted: Vec<Symbol>,
+    /// Records that are not written yet.
+    buffer: Vec<u8>,
+    has_metadata: bool,
+    /// Whether a record has come that the metadata must stand in front of.
+    is_under_way: bool,
+    /// The names that the records have told so far; blank where they have told none.
+    told: Box<[Symbol; StockLocate::COUNT]>,
+    run: Option<PlantStart>,
+    /// Of the last record: when a loss behind it was noticed is not known better.
+    ts_event: u64,
+    /// Of the first record, in our own time; 0 while there is none.
+    first_ts_recv: u64,
+    ts_recv: u64,
+}
+
+/// Bytes of records that wait for the metadata: the definitions of a day, and more.
+const MOST_WAITING_BYTES: usize = 8 << 20;
+
+impl<W: Write> DbnFile<W> {
+    /// A file of these stocks, as they were subscribed to; none is all of them.
+    pub fn new(output: W, symbols: &[Symbol]) -> Self {
+        let told = vec![Symbol::ABSENT; StockLocate::COUNT].into_boxed_slice();
+        let Ok(told) = told.try_into() else {
+            unreachable!("exactly StockLocate::COUNT elements were made")
+        };
+        Self {
+            output,
+            wanted: symbols.to_vec(),
+            buffer: Vec::new(),
+            has_metadata: false,
+            is_under_way: false,
+            told,
+            run: None,
+            ts_event: UNDEF_TIMESTAMP,
+            first_ts_recv: 0,
+            ts_recv: 0,
+        }
+    }
+
+    /// Takes what [`Subscriber::poll`] has told.
+    #[inline]
+    pub fn add(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Record(Delivery { record: Record::Notice(notice), symbol, .. }) => {
+                self.notice(notice, *symbol);
+            }
+            Event::Record(delivery) => self.record(delivery),
+            Event::Lost(lapped) => self.lost(*lapped),
+        }
+    }
+
+    /// Writes what was taken: to be called between polls, for the names are the subscriber's.
+    #[inline]
+    pub fn write(&mut self, subscriber: &Subscriber) -> io::Result<()> {
+        if !self.has_metadata {
+            if !self.is_under_way && self.buffer.len() < MOST_WAITING_BYTES {
+                return Ok(());
+            }
+            self.begin(subscriber)?;
+        }
+        if !self.buffer.is_empty() {
+            self.output.write_all(&self.buffer)?;
+            self.buffer.clear();
+        }
+        Ok(())
+    }
+
+    /// Writes everything, and gives the output back.
+    pub fn finish(mut self, subscriber: &Subscriber) -> io::Result<W> {
+        self.is_under_way = true;
+        self.write(subscriber)?;
+        self.output.flush()?;
+        Ok(self.output)
+    }
+
+    /// Hands what was written on to where it is stored.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.output.flush()
+    }
+
+    #[cold]
+    fn begin(&mut self, subscriber: &Subscriber) -> io::Result<()> {
+        let mut names = self.told.to_vec();
+        for (locate, symbol) in subscriber.symbols() {
+            let is_wanted = self.wanted.is_empty() || self.wanted.contains(&symbol);
+            if is_wanted && names[locate.index()] == Symbol::ABSENT {
+                names[locate.index()] = symbol;
+            }
+        }
+        let board = subscriber.board().map(|board| board.run().midnight_ns);
+        let midnight_ns = self.run.map(|start| start.midnight_ns).or(board);
+        let contents = Contents {
+            midnight_ns: midnight_ns.unwrap_or(0),
+            first_ts_recv: self.first_ts_recv,
+            wanted: &self.wanted,
+            names: &names,
+        };
+        contents.write(&mut self.output)?;
+        self.has_metadata = true;
+        Ok(())
+    }
+
+    #[inline]
+    fn record(&mut self, delivery: &Delivery<'_>) {
+        let Delivery { symbol, record, bytes, .. } = delivery;
+        let Some(header) = Header::of(bytes) else { return };
+        self.ts_event = header.ts_event;
+        self.ts_recv = ts_recv_of(record).unwrap_or(self.ts_recv);
+        if self.first_ts_recv == 0 {
+            self.first_ts_recv = self.ts_recv;
+        }
+        if !self.is_under_way {
+            self.is_under_way =
+                header.instrument_id != 0 && !matches!(record, Record::Definition(_));
+        }
+        if let (Some(symbol), Ok(locate)) = (*symbol, u16::try_from(header.instrument_id))
+            && self.told[usize::from(locate)] != symbol
+        {
+            self.name(locate, symbol);
+        }
+        self.buffer.extend_from_slice(bytes);
+    }
+
+    /// Tells what a stock is called.
+    #[cold]
+    fn name(&mut self, locate: u16, symbol: Symbol) {
+        self.told[usize::from(locate)] = symbol;
+        let text = text_of(symbol);
+        let midnight_ns = self.run.map_or(u64::MAX, |start| start.midnight_ns);
+        // Tables are indexed by the exchange's time or by ours, whichever a record has: the name holds
+        // from the earlier one on.
+        let start_ts = self.ts_event.min(self.ts_recv).min(midnight_ns);
+        let message = SymbolMappingMsg::new(
+            u32::from(locate),
+            self.ts_event,
+            SType::InstrumentId,
+            &locate.to_string(),
+            SType::RawSymbol,
+            &text,
+            start_ts,
+            UNDEF_TIMESTAMP,
+        );
+        // Eight letters and five digits always fit.
+        if let Ok(message) = message {
+            self.buffer.extend_from_slice(message.as_ref());
+        }
+    }
+
+    #[cold]
+    fn lost(&mut self, lapped: Lapped) {
+        let text = format!("{lapped} of the ring, overwritten before they were read");
+        self.error(ErrorCode::SkippedRecordsAfterSlowReading, 0, &text);
+    }
+
+    #[cold]
+    fn notice(&mut self, notice: &Notice, symbol: Option<Symbol>) {
+        match notice {
+            Notice::Start(start) => {
+                // On another day the same number is another stock.
+                if self.run.is_some_and(|last| last.date != start.date) {
+                    self.told.fill(Symbol::ABSENT);
+                }
+                self.run = Some(*start);
+                self.ts_recv = start.started_ns;
+                self.system(start.started_ns, &format!("plant start: {start}"));
+            }
+            Notice::Stop(stop) => {
+                self.ts_recv = stop.stopped_ns;
+                self.system(stop.stopped_ns, &format!("plant stop: {stop}"));
+            }
+            Notice::Gap(gap) => {
+                self.ts_recv = gap.ts_recv;
+                self.error(ErrorCode::Unset, 0, &format!("gap: {gap}"));
+            }
+            Notice::Taint(taint) => {
+                (self.ts_event, self.ts_recv) = (taint.ts_event, taint.ts_recv);
+                let stock = match symbol {
+                    Some(symbol) => text_of(symbol),
+                    None => format!("#{}", taint.instrument_id),
+                };
+                let text = format!("taint: {stock}: {taint}");
+                self.error(ErrorCode::Unset, taint.instrument_id, &text);
+            }
+        }
+        if self.first_ts_recv == 0 {
+            self.first_ts_recv = self.ts_recv;
+        }
+    }
+
+    fn error(&mut self, code: ErrorCode, instrument_id: u32, text: &str) {
+        let mut message = ErrorMsg::new(self.ts_event, Some(code), text, true);
+        message.hd.instrument_id = instrument_id;
+        self.buffer.extend_from_slice(message.as_ref());
+    }
+
+    fn system(&mut self, ts_event: u64, text: &str) {
+        // No notice says as much as would not fit.
+        if let Ok(message) = SystemMsg::new(ts_event, None, text) {
+            self.buffer.extend_from_slice(message.as_ref());
+        }
+    }
+}
+
+/// A symbol as DBN has it.
+fn text_of(symbol: Symbol) -> String {
+    symbol_text(symbol).into_iter().map(char::from).collect()
+}
+
+/// When we read the message of a record; every kind that a plant publishes says it.
+#[inline]
+fn ts_recv_of(record: &Record<'_>) -> Option<u64> {
+    match record {
+        Record::Mbo(mbo) => Some(mbo.ts_recv),
+        Record::Bbo(bbo) => Some(bbo.ts_recv),
+        Record::Trade(trade) => Some(trade.ts_recv),
+        Record::Status(status) => Some(status.ts_recv),
+        Record::Definition(definition) => Some(definition.ts_recv),
+        Record::Imbalance(imbalance) => Some(imbalance.ts_recv),
+        Record::Notice(_) => None,
+    }
+}

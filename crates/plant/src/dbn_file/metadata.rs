@@ -1,0 +1,76 @@
+//! What stands at the front of a DBN file: whose data it is, and what the stocks are called.
+
+use std::io::{self, Write};
+
+use dbn::{
+    Dataset, MappingInterval, Metadata, RecordHeader, SType, SymbolMapping,
+    encode::DbnMetadataEncoder,
+};
+use nanotape_types::{Sentinel as _, Symbol};
+
+use super::text_of;
+
+/// How long a name holds, at least: a day ends after midnight in UTC, which is what dates are in, and a
+/// slow or long recording some days later. Names of a later day are told with it.
+const HOLDS_NS: u64 = 7 * 24 * 3600 * 1_000_000_000;
+
+/// What the metadata says.
+#[derive(Debug)]
+pub(super) struct Contents<'a> {
+    /// The exchange's midnight of the trade date; 0 if it is not known.
+    pub(super) midnight_ns: u64,
+    /// When the first record was read; 0 if there is none.
+    pub(super) first_ts_recv: u64,
+    /// Empty: all of them.
+    pub(super) wanted: &'a [Symbol],
+    /// By locate; blank where there is no name.
+    pub(super) names: &'a [Symbol],
+}
+
+impl Contents<'_> {
+    pub(super) fn write(&self, output: &mut impl Write) -> io::Result<()> {
+        // In memory first: the encoder writes field by field.
+        let mut bytes = Vec::new();
+        let encoded = DbnMetadataEncoder::new(&mut bytes).encode(&self.metadata());
+        encoded.map_err(|error| io::Error::other(error.to_string()))?;
+        output.write_all(&bytes)
+    }
+
+    fn metadata(&self) -> Metadata {
+        let named = || self.names.iter().enumerate().filter(|(_, name)| **name != Symbol::ABSENT);
+        let symbols = match self.wanted {
+            [] => named().map(|(_, symbol)| text_of(*symbol)).collect(),
+            wanted => wanted.iter().copied().map(text_of).collect(),
+        };
+        let (first, last) = self.times();
+        let mappings = named().map(|(locate, symbol)| SymbolMapping {
+            raw_symbol: text_of(*symbol),
+            intervals: interval(first, last.saturating_add(HOLDS_NS), locate).into_iter().collect(),
+        });
+        Metadata::builder()
+            .dataset(Dataset::XnasItch)
+            .schema(None)
+            .start(first)
+            .stype_in(Some(SType::RawSymbol))
+            .stype_out(SType::InstrumentId)
+            .symbols(symbols)
+            .mappings(mappings.collect())
+            .build()
+    }
+
+    /// The first time that a record may have, and the latest that is known so far: of the exchange for a
+    /// recorded day, and ours.
+    fn times(&self) -> (u64, u64) {
+        match (self.midnight_ns, self.first_ts_recv) {
+            (0, only) | (only, 0) => (only, only),
+            (midnight_ns, ts_recv) => (midnight_ns.min(ts_recv), midnight_ns.max(ts_recv)),
+        }
+    }
+}
+
+/// That a stock has a number, on the days from one time to another.
+fn interval(from_ns: u64, to_ns: u64, locate: usize) -> Option<MappingInterval> {
+    let time = |ns| RecordHeader::new::<dbn::MboMsg>(dbn::rtype::MBO, 0, 0, ns).ts_event();
+    let (start_date, end_date) = (time(from_ns)?.date(), time(to_ns)?.date());
+    Some(MappingInterval { start_date, end_date, symbol: locate.to_string() })
+}

@@ -1,0 +1,436 @@
+//! From a message and what it did to the books to records on the ring: `docs/formats/records.md` as
+//! code.
+//!
+//! Where: an [`Observer`] of a [`Plant`]; called between BOOK and RING.
+//! Protocol: the records of one message are published together, so that nobody sees half of it, also
+//! if the plant is killed. Within it: order events, then the print, then the inside; the last record of
+//! each kind has `F_LAST`.
+//! Bounds: at most five records a message.
+//! Cost: no allocation, no lock, no system call for messages about orders. One byte per stock is looked
+//! up; the clock is read and the board brought up to date once in [`LOOK_EVERY`] messages, or with each
+//! message where they are paced. Messages about stocks and the market may allocate.
+
+mod changes;
+mod market;
+mod orders;
+mod outbox;
+
+use std::{ops::ControlFlow, sync::Arc, time::Duration};
+
+use dbn::Action;
+use nanotape_book::{Books, Order, OrderStore, PriceLevels};
+use nanotape_clock::{Clock, Stamp};
+use nanotape_feed::{Damage, Position};
+use nanotape_ring::{Publish, PublishError, RingError, stream};
+use nanotape_types::{NanosSinceMidnight, StockLocate, Symbol};
+use nanotape_wire::itch50::Message;
+
+use changes::Changes;
+
+use crate::{
+    Applied, BoardReader, Observer, Plant,
+    board::{Board, BoardSpec, Counts, Stage},
+    pace::Pacer,
+    records::{Common, Gap, Notice, PlantStart, PlantStop, RecordKind, RecordKinds, StopReason},
+    stop::Stop,
+};
+
+/// Messages from one look at the clock to the next, where the plant runs as fast as it goes. Odd, so
+/// that a look never keeps step with batches.
+pub const LOOK_EVERY: u32 = 15;
+
+/// Looks from one message whose stages are timed to the next.
+const LOOKS_A_SAMPLE: u32 = 17;
+
+/// How long the clock goes by itself between two looks at the kernel's, which take some ten microseconds:
+/// while messages come, and while there is nothing to do.
+const ANCHOR_AT_WORK_NS: u64 = 60_000_000_000;
+const ANCHOR_IDLE_NS: u64 = 1_000_000_000;
+
+/// What is known of a stock: a byte, looked up with each message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+enum Stock {
+    /// Nobody has named it yet.
+    Unknown,
+    Wanted,
+    Unwanted,
+    /// Wanted, and its book cannot be trusted.
+    Tainted,
+}
+
+/// Publishes the records of a plant.
+#[derive(Debug)]
+pub struct Publisher<W> {
+    writer: W,
+    board: Arc<Board>,
+    clock: Clock,
+    kinds: RecordKinds,
+    /// Empty: all of them.
+    symbols: Vec<Symbol>,
+    stocks: Box<[Stock; StockLocate::COUNT]>,
+    changes: Changes,
+    midnight_ns: u64,
+    ts_recv: u64,
+    /// When the clock was last set by the kernel's.
+    anchored_ns: u64,
+    counts: Counts,
+    /// Messages to the next look.
+    countdown: u32,
+    looks: u32,
+    timing: Timing,
+    /// Whether something is to be done with the next message before it is applied: one test instead of
+    /// several.
+    is_attentive: bool,
+    /// Where messages are due at a time.
+    pacer: Option<Pacer>,
+    /// The first message at or after this is not applied.
+    until: Option<NanosSinceMidnight>,
+    stop: Stop,
+    reason: Option<StopReason>,
+    refused: Option<PublishError>,
+    damaged: u64,
+}
+
+/// The timing of one message in some hundred.
+#[derive(Clone, Copy, Debug)]
+enum Timing {
+    Off,
+    /// The next message will be timed; when the last one was done.
+    Next(Stamp),
+    /// A message is being timed; when it began to be applied.
+    Now(Stamp),
+}
+
+/// What a publisher is made of.
+#[derive(Debug)]
+pub(crate) struct Parts<W> {
+    pub(crate) writer: W,
+    pub(crate) board: Arc<Board>,
+    pub(crate) clock: Clock,
+    pub(crate) kinds: RecordKinds,
+    pub(crate) symbols: Vec<Symbol>,
+    pub(crate) midnight_ns: u64,
+    pub(crate) pacer: Option<Pacer>,
+    pub(crate) until: Option<NanosSinceMidnight>,
+    pub(crate) stop: Stop,
+}
+
+impl Publisher<stream::Writer> {
+    /// A publisher with its ring in this process's own memory: for threads, tests, and to measure what
+    /// publishing costs. All stocks, as fast as it goes.
+    pub fn on_heap(
+        capacity_bytes: usize,
+        kinds: RecordKinds,
+        midnight_ns: u64,
+    ) -> Result<Self, RingError> {
+        let writer = stream::Writer::on_heap(capacity_bytes)?;
+        let spec = BoardSpec { midnight_ns, kinds: kinds.bits(), ..BoardSpec::default() };
+        Ok(Self::new(Parts {
+            writer,
+            board: Arc::new(Board::on_heap(&spec)),
+            clock: Clock::calibrate(),
+            kinds,
+            symbols: Vec::new(),
+            midnight_ns,
+            pacer: None,
+            until: None,
+            stop: Stop::new(),
+        }))
+    }
+}
+
+impl<W: Publish> Publisher<W> {
+    pub(crate) fn new(parts: Parts<W>) -> Self {
+        let stocks = vec![Stock::Unknown; StockLocate::COUNT].into_boxed_slice();
+        let Ok(stocks) = stocks.try_into() else {
+            unreachable!("exactly StockLocate::COUNT elements were made")
+        };
+        let mut publisher = Self {
+            writer: parts.writer,
+            board: parts.board,
+            clock: parts.clock,
+            kinds: parts.kinds,
+            symbols: parts.symbols,
+            stocks,
+            changes: Changes::default(),
+            midnight_ns: parts.midnight_ns,
+            ts_recv: 0,
+            anchored_ns: 0,
+            counts: Counts::default(),
+            countdown: LOOK_EVERY,
+            looks: 0,
+            timing: Timing::Off,
+            is_attentive: false,
+            pacer: parts.pacer,
+            until: parts.until,
+            stop: parts.stop,
+            reason: None,
+            refused: None,
+            damaged: 0,
+        };
+        publisher.is_attentive = publisher.is_always_attentive();
+        publisher.anchored_ns = publisher.tell_time();
+        publisher
+    }
+
+    /// The ring's writer.
+    pub fn writer(&self) -> &W {
+        &self.writer
+    }
+
+    /// What the plant shows of itself.
+    pub fn board(&self) -> BoardReader {
+        self.board.reader()
+    }
+
+    /// The clock that `ts_recv` comes from.
+    pub fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// Why the ring refused a record, which ends a run.
+    pub fn refused(&self) -> Option<PublishError> {
+        self.refused
+    }
+
+    /// Why the run is to end, if it is this side that ended it.
+    pub(crate) fn reason(&self) -> Option<StopReason> {
+        self.reason
+    }
+
+    /// Publishes that the plant begins.
+    pub(crate) fn begin(&mut self, start: PlantStart) {
+        self.notice(&Notice::Start(start));
+        self.board.show(&self.counts, start.started_ns);
+        self.writer.heartbeat(start.started_ns);
+    }
+
+    /// Publishes that the plant ends, and shows the final numbers.
+    pub(crate) fn end(
+        &mut self,
+        reason: StopReason,
+        anomalies: u64,
+        cut: Option<Gap>,
+    ) -> PlantStop {
+        let now_ns = self.tell_time();
+        if let Some(gap) = cut {
+            self.damaged += 1;
+            self.notice(&Notice::Gap(Gap { ts_recv: now_ns, ..gap }));
+        }
+        let records = self.counts.records.iter().sum::<u64>() + self.counts.notices + 1;
+        let stop = PlantStop {
+            ts_event: self.counts.ts_event,
+            stopped_ns: now_ns,
+            reason,
+            messages: self.counts.messages,
+            records,
+            damaged: self.damaged,
+            anomalies,
+        };
+        self.notice(&Notice::Stop(stop));
+        self.board.show(&self.counts, now_ns);
+        self.board.stop(&stop);
+        self.writer.heartbeat(now_ns);
+        stop
+    }
+
+    /// Reads the clock: records from now on are from then.
+    fn tell_time(&mut self) -> u64 {
+        let now = self.clock.utc(self.clock.stamp_unfenced()).get();
+        self.ts_recv = u64::try_from(now).unwrap_or(0);
+        self.writer.set_time(self.ts_recv);
+        self.ts_recv
+    }
+
+    /// Shows that the plant is at work although it may publish nothing, and follows what the machine's
+    /// clock was set to since: the rate of a counter is known well, but a day is long.
+    fn show_life(&mut self, now_ns: u64, anchor_ns: u64) {
+        self.writer.heartbeat(now_ns);
+        if now_ns.saturating_sub(self.anchored_ns) > anchor_ns {
+            self.clock = self.clock.re_anchored();
+            self.anchored_ns = now_ns;
+        }
+    }
+
+    /// What has to be done now and then.
+    #[inline(never)]
+    fn look(&mut self) -> ControlFlow<()> {
+        self.countdown = LOOK_EVERY;
+        let now_ns = self.tell_time();
+        self.board.show(&self.counts, now_ns);
+        self.looks += 1;
+        if self.looks >= LOOKS_A_SAMPLE {
+            self.looks = 0;
+            self.timing = Timing::Next(self.clock.stamp());
+            self.is_attentive = true;
+            self.show_life(now_ns, ANCHOR_AT_WORK_NS);
+        }
+        if self.stop.is_asked() {
+            self.reason = Some(StopReason::Asked);
+        }
+        if self.reason.is_some() || self.refused.is_some() {
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Whether every message has a time at which it is due, or may be behind the end.
+    fn is_always_attentive(&self) -> bool {
+        self.pacer.is_some() || self.until.is_some()
+    }
+
+    /// Before a message is applied: whether it is, when, and how long that takes.
+    #[cold]
+    #[inline(never)]
+    fn attend(&mut self, message: &Message<'_>) -> ControlFlow<()> {
+        let time = message.timestamp().unwrap_or_default();
+        if self.until.is_some_and(|until| time >= until) {
+            self.reason = Some(StopReason::Until);
+            return ControlFlow::Break(());
+        }
+        self.wait(time)?;
+        if let Timing::Next(done) = self.timing {
+            let began = self.clock.stamp();
+            // What a paced message waits for is its time, not the input.
+            if self.pacer.is_none() {
+                self.board.time(Stage::Read, self.clock.nanos_between(done, began));
+            }
+            self.timing = Timing::Now(began);
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Counts how long the stages of a message took that was applied then.
+    #[cold]
+    #[inline(never)]
+    fn time(&mut self, applied_at: Stamp) {
+        if let Timing::Now(began) = self.timing {
+            let nanos = |from, to| self.clock.nanos_between(from, to);
+            self.board.time(Stage::Apply, nanos(began, applied_at));
+            self.board.time(Stage::Publish, nanos(applied_at, self.clock.stamp()));
+        }
+        self.timing = Timing::Off;
+        self.is_attentive = self.is_always_attentive();
+    }
+
+    /// Waits until a message is due.
+    fn wait(&mut self, time: NanosSinceMidnight) -> ControlFlow<()> {
+        let Some(mut pacer) = self.pacer else { return ControlFlow::Continue(()) };
+        pacer.begin_at(time, &self.clock);
+        self.pacer = Some(pacer);
+        while let Some(early) = pacer.early(time, &self.clock) {
+            if self.stop.is_asked() {
+                self.reason = Some(StopReason::Asked);
+                return ControlFlow::Break(());
+            }
+            if early > Pacer::SPIN {
+                std::thread::sleep((early - Pacer::SPIN).min(Duration::from_millis(50)));
+                let now_ns = self.tell_time();
+                self.board.show(&self.counts, now_ns);
+                self.show_life(now_ns, ANCHOR_IDLE_NS);
+            } else {
+                core::hint::spin_loop();
+            }
+        }
+        self.tell_time();
+        ControlFlow::Continue(())
+    }
+
+    /// What the records of the message that was counted last have in common.
+    #[inline(always)]
+    fn common(&self, locate: StockLocate) -> Common {
+        Common {
+            instrument_id: u32::from(locate.get()),
+            ts_event: self.counts.ts_event,
+            ts_recv: self.ts_recv,
+            sequence: self.counts.messages as u32,
+            flags: 0,
+        }
+    }
+
+    /// Publishes a record of our own.
+    #[cold]
+    fn notice(&mut self, notice: &Notice) {
+        let mut buffer = Notice::buffer();
+        let published = self.writer.publish(notice.type_id(), notice.encode(&mut buffer));
+        self.counts.notices += u64::from(published.is_ok());
+        self.refused = self.refused.or(published.err());
+    }
+
+    /// Publishes one record.
+    #[inline(always)]
+    fn record(&mut self, kind: RecordKind, bytes: &[u8]) {
+        match self.writer.publish(kind.type_id(), bytes) {
+            Ok(_) => self.counts.records[kind as usize] += 1,
+            Err(error) => self.refused = Some(error),
+        }
+    }
+}
+
+impl<W: Publish, L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Publisher<W> {
+    #[inline(always)]
+    fn admit(&mut self, message: &Message<'_>) -> ControlFlow<()> {
+        if self.is_attentive { self.attend(message) } else { ControlFlow::Continue(()) }
+    }
+
+    #[inline(always)]
+    fn order_entered(&mut self, order: &Order) {
+        self.changes.push(Action::Add, order, order.shares.get());
+    }
+
+    #[inline(always)]
+    fn order_reduced(&mut self, order: &Order, shares: u32) {
+        self.changes.push(Action::Cancel, order, shares);
+    }
+
+    #[inline(always)]
+    fn after(
+        &mut self,
+        plant: &Plant<Books<L, S>>,
+        position: Position,
+        message: &Message<'_>,
+        applied: Applied,
+    ) -> ControlFlow<()> {
+        let is_timed = self.is_attentive && matches!(self.timing, Timing::Now(_));
+        let applied_at = is_timed.then(|| self.clock.stamp());
+        let time = message.timestamp().unwrap_or_default();
+        self.counts.messages = position.number;
+        self.counts.offset = position.offset;
+        // A message of an unknown type has no time that could be read.
+        if time > NanosSinceMidnight::default() {
+            self.counts.ts_event = self.midnight_ns + time.get();
+        }
+        match applied {
+            Applied(Some(outcome)) => {
+                self.about_an_order(plant, message, outcome);
+                self.changes.clear();
+            }
+            Applied(None) => self.about_no_order(plant, message),
+        }
+        if let Some(applied_at) = applied_at {
+            self.time(applied_at);
+            self.board.show_orders(plant.books().orders().len() as u64);
+        }
+        self.countdown -= 1;
+        if self.countdown == 0 { self.look() } else { ControlFlow::Continue(()) }
+    }
+
+    fn damage(&mut self, damage: Damage) {
+        self.damaged += 1;
+        self.board.damage(damage);
+        let gap = Gap::of_damage(damage, self.tell_time(), self.counts.messages);
+        self.notice(&Notice::Gap(gap));
+    }
+
+    fn idle(&mut self) -> ControlFlow<()> {
+        let now_ns = self.tell_time();
+        self.board.show(&self.counts, now_ns);
+        self.show_life(now_ns, ANCHOR_IDLE_NS);
+        if self.stop.is_asked() {
+            self.reason = Some(StopReason::Asked);
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    }
+}

@@ -1,0 +1,47 @@
+//! The records of one message, on their way into one batch.
+
+use nanotape_ring::{Batched, Publish, PublishError};
+
+use crate::{
+    board::Counts,
+    records::{RecordKind, encode::bytes},
+};
+
+/// Records that readers will see together or not at all.
+pub(super) struct Outbox<'a, W: Publish + 'a> {
+    batch: W::Batch<'a>,
+    counts: &'a mut Counts,
+    records: [u64; RecordKind::ALL.len()],
+    refused: &'a mut Option<PublishError>,
+}
+
+impl<'a, W: Publish> Outbox<'a, W> {
+    #[inline(always)]
+    pub(super) fn new(
+        writer: &'a mut W,
+        counts: &'a mut Counts,
+        refused: &'a mut Option<PublishError>,
+    ) -> Self {
+        Self { batch: writer.batch(), counts, records: [0; RecordKind::ALL.len()], refused }
+    }
+
+    #[inline(always)]
+    pub(super) fn push<const N: usize>(&mut self, kind: RecordKind, words: [u64; N]) {
+        match self.batch.push(kind.type_id(), bytes(words).as_flattened()) {
+            Ok(()) => self.records[kind as usize] += 1,
+            Err(error) => *self.refused = Some(error),
+        }
+    }
+
+    /// Lets readers see all of them; none, if one was refused.
+    #[inline(always)]
+    pub(super) fn publish(self) {
+        if self.refused.is_some() {
+            return;
+        }
+        self.batch.publish();
+        for (sum, more) in self.counts.records.iter_mut().zip(self.records) {
+            *sum += more;
+        }
+    }
+}

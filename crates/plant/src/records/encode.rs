@@ -1,0 +1,265 @@
+//! Records that are published with nearly every message, as the words they consist of.
+//!
+//! DBN's own structs have fields of one byte, which a compiler stores one by one; to copy such a
+//! struct on in words of eight bytes right after waits until all of them have arrived. So these
+//! records are put together in registers; a test holds them against the structs.
+
+use dbn::{Action, Side as DbnSide, UNDEF_ORDER_SIZE, UNDEF_PRICE, rtype};
+use nanotape_book::DepthLevel;
+use nanotape_types::{Price4, Side};
+
+/// DBN's number of Nasdaq TotalView-ITCH, its venue Nasdaq.
+pub const PUBLISHER_ID: u16 = dbn::Publisher::XnasItchXnas as u16;
+
+/// DBN's price units in a unit of a `Price4`.
+const SCALE: i64 = dbn::FIXED_PRICE_SCALE / Price4::SCALE as i64;
+
+/// What all records of one message have in common.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Common {
+    /// The stock locate; 0 where a record is about no stock.
+    pub instrument_id: u32,
+    /// The exchange's time, ns since the UNIX epoch.
+    pub ts_event: u64,
+    /// When we read the message, ns since the UNIX epoch.
+    pub ts_recv: u64,
+    /// The number of the message in its day, modulo 2^32.
+    pub sequence: u32,
+    /// Flags of every record of it, without `F_LAST`.
+    pub flags: u8,
+}
+
+/// What happened to an order, or was printed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Change {
+    pub(crate) action: Action,
+    pub(crate) side: DbnSide,
+    pub(crate) price: i64,
+    pub(crate) size: u32,
+}
+
+impl Change {
+    /// No change.
+    pub(crate) const NONE: Self =
+        Self { action: Action::None, side: DbnSide::None, price: UNDEF_PRICE, size: 0 };
+}
+
+/// The last record of its kind that a message gives.
+pub(crate) const LAST: u8 = dbn::flags::LAST;
+
+/// A price in DBN's units.
+#[inline(always)]
+pub fn price_of(price: Price4) -> i64 {
+    price.get() as i64 * SCALE
+}
+
+/// A side as DBN names it.
+#[inline(always)]
+pub(crate) fn side_of(side: Side) -> DbnSide {
+    match side {
+        Side::Buy => DbnSide::Bid,
+        Side::Sell => DbnSide::Ask,
+    }
+}
+
+/// The other side: that of the aggressor when a resting order of this side is executed.
+#[inline(always)]
+pub(crate) fn opposite(side: DbnSide) -> DbnSide {
+    match side {
+        DbnSide::Bid => DbnSide::Ask,
+        DbnSide::Ask => DbnSide::Bid,
+        DbnSide::None => DbnSide::None,
+    }
+}
+
+/// Shares in DBN's width; what does not fit is "undefined".
+#[inline(always)]
+pub(crate) fn size_of_shares(shares: u64) -> u32 {
+    u32::try_from(shares).unwrap_or(UNDEF_ORDER_SIZE)
+}
+
+/// The first word of a header: length in units of four bytes, record type, publisher, instrument.
+#[inline(always)]
+pub(crate) fn header(words: usize, rtype: u8, instrument_id: u32) -> u64 {
+    (words as u64 * 2)
+        | (rtype as u64) << 8
+        | (PUBLISHER_ID as u64) << 16
+        | (instrument_id as u64) << 32
+}
+
+/// `MboMsg`.
+#[inline(always)]
+pub(crate) fn mbo(common: &Common, last: u8, order_id: u64, change: Change) -> [u64; 7] {
+    let Change { action, side, price, size } = change;
+    [
+        header(7, rtype::MBO, common.instrument_id),
+        common.ts_event,
+        order_id,
+        price as u64,
+        // The channel is 0.
+        (size as u64)
+            | ((common.flags | last) as u64) << 32
+            | (action as u64) << 48
+            | (side as u64) << 56,
+        common.ts_recv,
+        (common.sequence as u64) << 32,
+    ]
+}
+
+/// `TradeMsg`.
+#[inline(always)]
+pub(crate) fn trade(common: &Common, last: u8, change: Change) -> [u64; 6] {
+    priced(6, rtype::MBP_0, common, last, change)
+}
+
+/// `Mbp1Msg`; a side without orders has no price, and size and count 0.
+#[inline(always)]
+pub(crate) fn mbp1(
+    common: &Common,
+    last: u8,
+    change: Change,
+    bid: Option<DepthLevel>,
+    ask: Option<DepthLevel>,
+) -> [u64; 10] {
+    let [a, b, c, d, e, f] = priced(10, rtype::MBP_1, common, last, change);
+    let ((bid_price, bid_size, bid_count), (ask_price, ask_size, ask_count)) =
+        (level(bid), level(ask));
+    [
+        a,
+        b,
+        c,
+        d,
+        e,
+        f,
+        bid_price as u64,
+        ask_price as u64,
+        bid_size as u64 | (ask_size as u64) << 32,
+        bid_count as u64 | (ask_count as u64) << 32,
+    ]
+}
+
+/// The six words that a trade has and an inside begins with.
+#[inline(always)]
+fn priced(words: usize, rtype: u8, common: &Common, last: u8, change: Change) -> [u64; 6] {
+    let Change { action, side, price, size } = change;
+    [
+        header(words, rtype, common.instrument_id),
+        common.ts_event,
+        price as u64,
+        // The depth is 0: the inside.
+        (size as u64)
+            | (action as u64) << 32
+            | (side as u64) << 40
+            | ((common.flags | last) as u64) << 48,
+        common.ts_recv,
+        (common.sequence as u64) << 32,
+    ]
+}
+
+#[inline(always)]
+fn level(level: Option<DepthLevel>) -> (i64, u32, u32) {
+    match level {
+        Some(level) => {
+            (price_of(level.price), size_of_shares(level.shares.get()), level.orders.get())
+        }
+        None => (UNDEF_PRICE, 0, 0),
+    }
+}
+
+/// The words as a ring and a file have them.
+#[inline(always)]
+pub(crate) fn bytes<const N: usize>(words: [u64; N]) -> [[u8; 8]; N] {
+    words.map(u64::to_le_bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use core::num::{NonZeroU32, NonZeroU64};
+
+    use dbn::{BidAskPair, FlagSet, MboMsg, Mbp1Msg, RecordHeader, TradeMsg};
+
+    use super::*;
+
+    const COMMON: Common = Common {
+        instrument_id: 0x0102_0304,
+        ts_event: 1_577_716_200_000_000_001,
+        ts_recv: 1_577_716_200_000_000_002,
+        sequence: 0xFFFF_FFFE,
+        flags: dbn::flags::MAYBE_BAD_BOOK,
+    };
+
+    const CHANGE: Change = Change {
+        action: Action::Add,
+        side: DbnSide::Ask,
+        price: 189_950_000_000,
+        size: 0xFEDC_BA98,
+    };
+
+    fn header_of<R: dbn::HasRType>(rtype: u8) -> RecordHeader {
+        RecordHeader::new::<R>(rtype, PUBLISHER_ID, COMMON.instrument_id, COMMON.ts_event)
+    }
+
+    #[test]
+    fn words_are_the_bytes_of_dbn_records() {
+        let flags = FlagSet::new(COMMON.flags | LAST);
+        let (action, side) = (CHANGE.action as i8 as _, CHANGE.side as i8 as _);
+        let expected = MboMsg {
+            hd: header_of::<MboMsg>(rtype::MBO),
+            order_id: 77,
+            price: CHANGE.price,
+            size: CHANGE.size,
+            flags,
+            channel_id: 0,
+            action,
+            side,
+            ts_recv: COMMON.ts_recv,
+            ts_in_delta: 0,
+            sequence: COMMON.sequence,
+        };
+        let words = bytes(mbo(&COMMON, LAST, 77, CHANGE));
+        assert_eq!(words.as_flattened(), expected.as_ref());
+
+        let trade_expected = TradeMsg {
+            hd: header_of::<TradeMsg>(rtype::MBP_0),
+            price: CHANGE.price,
+            size: CHANGE.size,
+            action,
+            side,
+            flags,
+            depth: 0,
+            ts_recv: COMMON.ts_recv,
+            ts_in_delta: 0,
+            sequence: COMMON.sequence,
+        };
+        let words = bytes(trade(&COMMON, LAST, CHANGE));
+        assert_eq!(words.as_flattened(), trade_expected.as_ref());
+
+        let bid = DepthLevel {
+            price: Price4::new(1_899_400),
+            orders: NonZeroU32::new(3).unwrap(),
+            shares: NonZeroU64::new(u64::from(u32::MAX) + 5).unwrap(),
+        };
+        let expected = Mbp1Msg {
+            hd: header_of::<Mbp1Msg>(rtype::MBP_1),
+            price: CHANGE.price,
+            size: CHANGE.size,
+            action,
+            side,
+            flags,
+            depth: 0,
+            ts_recv: COMMON.ts_recv,
+            ts_in_delta: 0,
+            sequence: COMMON.sequence,
+            levels: [BidAskPair {
+                bid_px: 189_940_000_000,
+                ask_px: UNDEF_PRICE,
+                bid_sz: UNDEF_ORDER_SIZE,
+                ask_sz: 0,
+                bid_ct: 3,
+                ask_ct: 0,
+            }],
+        };
+        let words = bytes(mbp1(&COMMON, LAST, CHANGE, Some(bid), None));
+        assert_eq!(words.as_flattened(), expected.as_ref());
+    }
+}

@@ -1,0 +1,410 @@
+//! What DBN has no record for: that something was lost, that a book cannot be trusted, that a plant
+//! began or ended.
+//!
+//! Layout: DBN's header, then words; `docs/formats/records.md` has them one by one. The record type
+//! in the header is the low byte of the ring's type id.
+
+mod text;
+
+use nanotape_book::Anomaly;
+use nanotape_feed::Damage;
+
+use super::{RecordKinds, encode::header};
+
+/// The first type id of our own records on a ring.
+pub const FIRST_TYPE_ID: u16 = 0xFFF0;
+
+/// The last type id that is kept for them.
+pub const LAST_TYPE_ID: u16 = 0xFFFF;
+
+/// Words of the longest notice.
+const MOST_WORDS: usize = 10;
+
+/// A record of our own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Notice {
+    /// A part of the input is missing or could not be read.
+    Gap(Gap),
+    /// A message did not fit a book, which cannot be trusted from now on. Told once a stock.
+    Taint(Taint),
+    /// A plant begins: all books are empty, and nothing said before is true any more.
+    Start(PlantStart),
+    /// A plant ends in good order: nothing follows.
+    Stop(PlantStop),
+}
+
+/// A part of the input that is missing or could not be read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Gap {
+    /// When we noticed, ns since the UNIX epoch.
+    pub ts_recv: u64,
+    /// What is wrong.
+    pub kind: GapKind,
+    /// Where: the offset in the (decompressed) input.
+    pub offset: u64,
+    /// How many bytes were skipped.
+    pub lost_bytes: u64,
+    /// The number of the last message in front of it.
+    pub after_message: u64,
+}
+
+/// What is wrong with a part of the input.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum GapKind {
+    /// The length of a record was wrong, and its message was delivered.
+    Length,
+    /// The type of a message was wrong, and it was skipped.
+    Type,
+    /// Bytes that do not read as records were skipped.
+    Lost,
+    /// The input ends inside a record.
+    Cut,
+    /// A kind that this version does not know.
+    Unknown(u32),
+}
+
+/// A message that did not fit a book.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Taint {
+    /// The stock.
+    pub instrument_id: u32,
+    /// The exchange's time of the message, ns since the UNIX epoch.
+    pub ts_event: u64,
+    /// When we read it, ns since the UNIX epoch.
+    pub ts_recv: u64,
+    /// What did not fit; none for a kind that this version does not know.
+    pub anomaly: Option<Anomaly>,
+    /// The number of the message.
+    pub message: u64,
+}
+
+/// A plant begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PlantStart {
+    /// When, ns since the UNIX epoch; tells one run from another.
+    pub started_ns: u64,
+    /// The exchange's midnight of the trade date, ns since the UNIX epoch.
+    pub midnight_ns: u64,
+    /// The trade date as the number YYYYMMDD.
+    pub date: u32,
+    /// What it publishes.
+    pub kinds: RecordKinds,
+    /// How the plant before it on this ring ended.
+    pub predecessor: Predecessor,
+    /// Of recorded time to time; 0 is as fast as it goes.
+    pub pace_milli: u32,
+}
+
+/// How the plant that wrote to a ring before ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Predecessor {
+    /// There was none: the ring is new.
+    None,
+    /// It ended in good order.
+    Closed,
+    /// It was killed.
+    Died,
+}
+
+/// A plant ends in good order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PlantStop {
+    /// The exchange's time of the last message, ns since the UNIX epoch.
+    pub ts_event: u64,
+    /// When, ns since the UNIX epoch.
+    pub stopped_ns: u64,
+    /// Why.
+    pub reason: StopReason,
+    /// Messages that it read.
+    pub messages: u64,
+    /// Records that it published, this one included.
+    pub records: u64,
+    /// Damaged places in the input.
+    pub damaged: u64,
+    /// Messages that did not fit their book.
+    pub anomalies: u64,
+}
+
+/// Why a plant ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum StopReason {
+    /// The input was over.
+    EndOfInput,
+    /// The input said that the session is over.
+    EndOfSession,
+    /// The input is cut off.
+    Cut,
+    /// It was asked to.
+    Asked,
+    /// The time was reached that it was to run to.
+    Until,
+    /// The input could not be read on.
+    Fault,
+    /// Its program gave it up before its end.
+    Abandoned,
+    /// A reason that this version does not know.
+    Unknown(u32),
+}
+
+impl Notice {
+    /// The highest type id that this version has a notice for.
+    pub(crate) const LAST_KNOWN_TYPE_ID: u16 = FIRST_TYPE_ID + 3;
+
+    /// Its type id on the ring.
+    pub const fn type_id(&self) -> u16 {
+        FIRST_TYPE_ID
+            + match self {
+                Self::Gap(_) => 0,
+                Self::Taint(_) => 1,
+                Self::Start(_) => 2,
+                Self::Stop(_) => 3,
+            }
+    }
+
+    /// Puts its words into `buffer` and gives them back.
+    pub(crate) fn encode<'b>(&self, buffer: &'b mut [[u8; 8]; MOST_WORDS]) -> &'b [u8] {
+        let undefined = dbn::UNDEF_TIMESTAMP;
+        let mut put = |instrument_id: u32, words: &[u64]| {
+            let length = 1 + words.len();
+            let first = header(length, self.type_id() as u8, instrument_id);
+            for (place, word) in buffer.iter_mut().zip([first].iter().chain(words)) {
+                *place = word.to_le_bytes();
+            }
+            length
+        };
+        let length = match *self {
+            Self::Gap(gap) => {
+                let Gap { ts_recv, kind, offset, lost_bytes, after_message } = gap;
+                put(0, &[undefined, ts_recv, kind.code().into(), offset, lost_bytes, after_message])
+            }
+            Self::Taint(taint) => {
+                let Taint { instrument_id, ts_event, ts_recv, anomaly, message } = taint;
+                let code = anomaly.map_or(u64::MAX, |anomaly| anomaly as u64);
+                put(instrument_id, &[ts_event, ts_recv, code, message])
+            }
+            Self::Start(start) => {
+                let kinds = u64::from(start.kinds.bits()) << 32;
+                let predecessor = start.predecessor as u64;
+                put(
+                    0,
+                    &[
+                        undefined,
+                        start.started_ns,
+                        start.midnight_ns,
+                        u64::from(start.date) | kinds,
+                        predecessor | u64::from(start.pace_milli) << 32,
+                    ],
+                )
+            }
+            Self::Stop(stop) => {
+                let reason = stop.reason.code().into();
+                let PlantStop { messages, records, damaged, anomalies, .. } = stop;
+                let counts = [messages, records, damaged, anomalies];
+                let [a, b, c, d] = counts;
+                put(0, &[stop.ts_event, stop.stopped_ns, reason, a, b, c, d])
+            }
+        };
+        buffer[..length].as_flattened()
+    }
+
+    /// Room for the words of any notice.
+    pub(crate) const fn buffer() -> [[u8; 8]; MOST_WORDS] {
+        [[0; 8]; MOST_WORDS]
+    }
+
+    /// Reads a notice; none if the bytes are too short for one of this type, or it is of no known
+    /// type. Longer ones come from a later version and are read as far as they are known.
+    pub fn decode(type_id: u16, bytes: &[u8]) -> Option<Self> {
+        let word = |place: usize| -> Option<u64> {
+            let (words, _) = bytes.as_chunks::<8>();
+            words.get(place).map(|&word| u64::from_le_bytes(word))
+        };
+        Some(match type_id.checked_sub(FIRST_TYPE_ID)? {
+            0 => Self::Gap(Gap {
+                ts_recv: word(2)?,
+                kind: GapKind::of(word(3)? as u32),
+                offset: word(4)?,
+                lost_bytes: word(5)?,
+                after_message: word(6)?,
+            }),
+            1 => Self::Taint(Taint {
+                instrument_id: (word(0)? >> 32) as u32,
+                ts_event: word(1)?,
+                ts_recv: word(2)?,
+                anomaly: usize::try_from(word(3)?)
+                    .ok()
+                    .and_then(|place| Anomaly::ALL.get(place).copied()),
+                message: word(4)?,
+            }),
+            2 => Self::Start(PlantStart {
+                started_ns: word(2)?,
+                midnight_ns: word(3)?,
+                date: word(4)? as u32,
+                kinds: RecordKinds::of_bits((word(4)? >> 32) as u8),
+                predecessor: match word(5)? as u32 {
+                    0 => Predecessor::None,
+                    1 => Predecessor::Closed,
+                    _ => Predecessor::Died,
+                },
+                pace_milli: (word(5)? >> 32) as u32,
+            }),
+            3 => Self::Stop(PlantStop {
+                ts_event: word(1)?,
+                stopped_ns: word(2)?,
+                reason: StopReason::of(word(3)? as u32),
+                messages: word(4)?,
+                records: word(5)?,
+                damaged: word(6)?,
+                anomalies: word(7)?,
+            }),
+            _ => return None,
+        })
+    }
+}
+
+impl GapKind {
+    const KNOWN: [(Self, u32, &str); 4] = [
+        (Self::Length, 0, "length"),
+        (Self::Type, 1, "type"),
+        (Self::Lost, 2, "lost"),
+        (Self::Cut, 3, "cut"),
+    ];
+
+    fn code(self) -> u32 {
+        match self {
+            Self::Unknown(code) => code,
+            known => Self::KNOWN.iter().find(|(kind, ..)| *kind == known).map_or(0, |k| k.1),
+        }
+    }
+
+    fn of(code: u32) -> Self {
+        let known = Self::KNOWN.iter().find(|(_, known, _)| *known == code);
+        known.map_or(Self::Unknown(code), |(kind, ..)| *kind)
+    }
+
+    /// As it is printed.
+    pub fn name(self) -> &'static str {
+        Self::KNOWN.iter().find(|(kind, ..)| *kind == self).map_or("unknown", |known| known.2)
+    }
+}
+
+impl StopReason {
+    const KNOWN: [(Self, u32, &str); 7] = [
+        (Self::EndOfInput, 0, "end of input"),
+        (Self::EndOfSession, 1, "end of session"),
+        (Self::Cut, 2, "input cut off"),
+        (Self::Asked, 3, "asked to"),
+        (Self::Until, 4, "time reached"),
+        (Self::Fault, 5, "input failed"),
+        (Self::Abandoned, 6, "abandoned"),
+    ];
+
+    pub(crate) fn code(self) -> u32 {
+        match self {
+            Self::Unknown(code) => code,
+            known => Self::KNOWN.iter().find(|(reason, ..)| *reason == known).map_or(0, |k| k.1),
+        }
+    }
+
+    pub(crate) fn of(code: u32) -> Self {
+        let known = Self::KNOWN.iter().find(|(_, known, _)| *known == code);
+        known.map_or(Self::Unknown(code), |(reason, ..)| *reason)
+    }
+
+    /// As it is printed.
+    pub fn name(self) -> &'static str {
+        Self::KNOWN.iter().find(|(reason, ..)| *reason == self).map_or("unknown", |known| known.2)
+    }
+}
+
+impl Predecessor {
+    /// As it is printed.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Closed => "closed",
+            Self::Died => "died",
+        }
+    }
+}
+
+impl Gap {
+    /// The record of damage that was met behind the message `after_message`.
+    pub(crate) fn of_damage(damage: Damage, ts_recv: u64, after_message: u64) -> Self {
+        let (kind, lost_bytes) = match damage {
+            Damage::Length { .. } => (GapKind::Length, 0),
+            Damage::Type { actual_bytes, .. } => (GapKind::Type, u64::from(actual_bytes)),
+            Damage::Lost { bytes, .. } => (GapKind::Lost, bytes),
+        };
+        Self { ts_recv, kind, offset: damage.offset(), lost_bytes, after_message }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOTICES: [Notice; 4] = [
+        Notice::Gap(Gap {
+            ts_recv: 1,
+            kind: GapKind::Lost,
+            offset: 2,
+            lost_bytes: 3,
+            after_message: 4,
+        }),
+        Notice::Taint(Taint {
+            instrument_id: 13,
+            ts_event: 1,
+            ts_recv: 2,
+            anomaly: Some(Anomaly::OverCancel),
+            message: 3,
+        }),
+        Notice::Start(PlantStart {
+            started_ns: 1,
+            midnight_ns: 2,
+            date: 20_191_230,
+            kinds: RecordKinds::USUAL,
+            predecessor: Predecessor::Died,
+            pace_milli: 1_000,
+        }),
+        Notice::Stop(PlantStop {
+            ts_event: 1,
+            stopped_ns: 2,
+            reason: StopReason::Asked,
+            messages: 3,
+            records: 4,
+            damaged: 5,
+            anomalies: 6,
+        }),
+    ];
+
+    #[test]
+    fn notices_are_the_same_after_they_were_published() {
+        for notice in NOTICES {
+            let mut buffer = Notice::buffer();
+            let bytes = notice.encode(&mut buffer).to_vec();
+            assert_eq!(usize::from(bytes[0]) * 4, bytes.len());
+            assert_eq!(bytes[1], notice.type_id() as u8);
+            assert_eq!(Notice::decode(notice.type_id(), &bytes), Some(notice));
+            let mut longer = bytes.clone();
+            longer.extend([0xFF; 8]);
+            assert_eq!(Notice::decode(notice.type_id(), &longer), Some(notice));
+            for length in 0..bytes.len() {
+                assert_eq!(Notice::decode(notice.type_id(), &bytes[..length]), None);
+            }
+        }
+        assert_eq!(Notice::decode(0x00A0, &[0; 80]), None);
+        assert_eq!(Notice::decode(LAST_TYPE_ID, &[0; 80]), None);
+    }
+
+    #[test]
+    fn codes_of_a_later_version_are_carried_through() {
+        for code in 0..20 {
+            assert_eq!(GapKind::of(code).code(), code);
+            assert_eq!(StopReason::of(code).code(), code);
+        }
+        assert_eq!(GapKind::of(9).name(), "unknown");
+    }
+}

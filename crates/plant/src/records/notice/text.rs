@@ -1,0 +1,121 @@
+//! What a notice says, for people: one sentence without a stock's name, which whoever prints it knows.
+
+use std::fmt;
+
+use super::{Gap, GapKind, Notice, PlantStart, PlantStop, Predecessor, StopReason, Taint};
+use crate::{Pace, TradeDate};
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Gap(gap) => gap.fmt(f),
+            Self::Taint(taint) => taint.fmt(f),
+            Self::Start(start) => start.fmt(f),
+            Self::Stop(stop) => stop.fmt(f),
+        }
+    }
+}
+
+/// `lost: 33 bytes skipped at offset 1200 of the input, behind message 27`.
+impl fmt::Display for Gap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kind, offset, lost_bytes, after_message, .. } = self;
+        match kind {
+            GapKind::Length => write!(f, "length: a record of a wrong length")?,
+            GapKind::Cut => write!(f, "cut: the input ends inside a record, {lost_bytes} bytes")?,
+            GapKind::Unknown(code) => write!(f, "unknown {code}: {lost_bytes} bytes skipped")?,
+            known => write!(f, "{}: {lost_bytes} bytes skipped", known.name())?,
+        }
+        write!(f, " at offset {offset} of the input, behind message {after_message}")
+    }
+}
+
+/// `over_cancel in message 27: the book cannot be trusted`.
+impl fmt::Display for Taint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = self.anomaly.map_or("unknown", |anomaly| anomaly.name());
+        write!(f, "{kind} in message {}: the book cannot be trusted", self.message)
+    }
+}
+
+/// `trade date 2019-12-30, records mbo,bbo, pace max`.
+impl fmt::Display for PlantStart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match TradeDate::of_number(self.date) {
+            Some(date) => write!(f, "trade date {date}")?,
+            None => write!(f, "trade date {}", self.date)?,
+        }
+        let pace = match self.pace_milli {
+            0 => Pace::Max,
+            milli => Pace::Recorded { milli },
+        };
+        write!(f, ", records {}, pace {pace}", self.kinds)?;
+        match self.predecessor {
+            Predecessor::None => Ok(()),
+            Predecessor::Closed => write!(f, "; the plant before it ended in good order"),
+            Predecessor::Died => write!(f, "; the plant before it died"),
+        }
+    }
+}
+
+/// `end of input: 60000 messages, 71234 records, 0 damaged places, 0 messages that did not fit`.
+impl fmt::Display for PlantStop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.reason {
+            StopReason::Unknown(code) => write!(f, "unknown reason {code}")?,
+            known => f.write_str(known.name())?,
+        }
+        let Self { messages, records, damaged, anomalies, .. } = self;
+        write!(
+            f,
+            ": {messages} messages, {records} records, {damaged} damaged places, {anomalies} \
+             messages that did not fit"
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::records::RecordKinds;
+
+    #[test]
+    fn notices_say_what_they_have() {
+        let gap = Gap {
+            ts_recv: 1,
+            kind: GapKind::Type,
+            offset: 1_200,
+            lost_bytes: 33,
+            after_message: 27,
+        };
+        let expected = "type: 33 bytes skipped at offset 1200 of the input, behind message 27";
+        assert_eq!(Notice::Gap(gap).to_string(), expected);
+        let taint = Taint { instrument_id: 13, ts_event: 1, ts_recv: 2, anomaly: None, message: 3 };
+        assert_eq!(taint.to_string(), "unknown in message 3: the book cannot be trusted");
+        let start = PlantStart {
+            started_ns: 1,
+            midnight_ns: 2,
+            date: 20_191_230,
+            kinds: RecordKinds::USUAL,
+            predecessor: Predecessor::Died,
+            pace_milli: 1_000,
+        };
+        assert_eq!(
+            start.to_string(),
+            "trade date 2019-12-30, records mbo,bbo,trades,status,definitions, pace 1x; the plant \
+             before it died"
+        );
+        let stop = PlantStop {
+            ts_event: 1,
+            stopped_ns: 2,
+            reason: StopReason::Unknown(9),
+            messages: 3,
+            records: 4,
+            damaged: 5,
+            anomalies: 6,
+        };
+        let expected = "unknown reason 9: 3 messages, 4 records, 5 damaged places, 6 messages that \
+                        did not fit";
+        assert_eq!(stop.to_string(), expected);
+    }
+}

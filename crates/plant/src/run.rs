@@ -1,0 +1,340 @@
+//! A plant from its configuration to its last record: one thread reads, decodes, applies, publishes.
+//!
+//! Where: `nanotape run`, and programs that want a plant of their own.
+//! Protocol: the ring is made or taken over, then the board is made, then the start is published; so
+//! whoever sees the start finds the board of its run. The stop is the last record.
+//! Failure: [`RunError`] before the first record; what is wrong with the input after that is in records
+//! and in [`Ended`].
+
+use std::{
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use nanotape_book::{AnomalyCounts, DefaultBooks};
+use nanotape_clock::Clock;
+use nanotape_feed::{DayEnd, DaySource, Position, SourceError};
+use nanotape_ring::{Publish as _, PublishError, RingError, stream};
+use nanotape_shm::{Origin, OwnerState, RegionError, RegionOptions, Residency};
+use nanotape_wire::itch50::Message;
+
+use crate::{
+    BoardReader, DayReport, Pace, Plant, PlantConfig, Publisher, Stop, TradeDate,
+    board::{Board, BoardSpec},
+    config::{DEFAULT_CAPACITY_BYTES, InputConfig, RingConfig},
+    pace::Pacer,
+    publisher::Parts,
+    records::{Gap, GapKind, PlantStart, PlantStop, Predecessor, StopReason},
+};
+
+/// How long a plant waits for input before it shows that it is alive, and looks whether it is to stop.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// A plant that is ready to run. Dropped before its end, it publishes a stop all the same.
+#[derive(Debug)]
+pub struct PlantRun {
+    source: DaySource,
+    plant: Plant<DefaultBooks>,
+    publisher: Publisher<stream::Writer>,
+    board: Arc<Board>,
+    origin: Origin,
+    start: PlantStart,
+    first_sequence: u64,
+    has_ended: bool,
+}
+
+/// How a run went.
+#[derive(Debug)]
+pub struct Ended {
+    /// The last record.
+    pub stop: PlantStop,
+    /// What was wrong with the bytes.
+    pub report: DayReport,
+    /// What did not fit the books.
+    pub anomalies: AnomalyCounts,
+    /// Stocks whose book cannot be trusted.
+    pub tainted_stocks: usize,
+}
+
+/// Why a plant cannot run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// Nothing says what to read.
+    #[error("no input: name a day file, or - for standard input")]
+    NoInput,
+    /// Nothing says where to publish.
+    #[error("no ring: give it a name, such as equities")]
+    NoRing,
+    /// Nothing says which day it is.
+    #[error(
+        "{name}: no date in the name, and no message carries it: give the trade date, as in --date \
+         2019-12-30"
+    )]
+    NoDate {
+        /// The input.
+        name: String,
+    },
+    /// The input cannot be opened.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// The ring cannot be made or taken over.
+    #[error("{}: {error}", path.display())]
+    Ring {
+        /// The ring.
+        path: PathBuf,
+        /// Why not.
+        error: Box<RingError>,
+    },
+    /// The name is none, or the board cannot be made.
+    #[error(transparent)]
+    Region(#[from] RegionError),
+    /// A record does not fit the ring.
+    #[error("{}: {error}", path.display())]
+    Refused {
+        /// The ring.
+        path: PathBuf,
+        /// Why not.
+        error: PublishError,
+    },
+}
+
+impl PlantRun {
+    /// Opens the input, makes the ring and its board, and publishes that the plant begins.
+    pub fn open(config: &PlantConfig, stop: Stop) -> Result<Self, RunError> {
+        if config.ring.name.is_empty() {
+            return Err(RunError::NoRing);
+        }
+        let InputConfig { file, pace, pace_from, until, .. } = &config.input;
+        let (source, date) = open_input(&config.input)?;
+        let orders = config.machine.orders.unwrap_or_else(|| orders_of(file));
+        // The slow things first: from the start record on, the plant is at work.
+        let plant = Plant::new(DefaultBooks::with_capacity(orders));
+        let clock = Clock::calibrate();
+
+        let path = nanotape_shm::named(&config.ring.name)?;
+        let RingConfig { mode, lock, huge_pages, .. } = config.ring;
+        let options = RegionOptions { mode, lock, huge_pages };
+        let (writer, origin) = make_ring(&path, &config.ring, &options)?;
+        let first_sequence = writer.next_sequence();
+        let start = PlantStart {
+            started_ns: u64::try_from(clock.utc(clock.stamp()).get()).unwrap_or(0),
+            midnight_ns: date.midnight_ns(),
+            date: date.number(),
+            kinds: config.publish.records,
+            predecessor: predecessor(origin),
+            pace_milli: pace.milli(),
+        };
+        let board = Board::create(&path, &BoardSpec::of(&start, first_sequence), &options);
+        let board = match board {
+            Ok(board) => Arc::new(board),
+            Err(error) => {
+                // A ring that was made just now would look like a plant that never began.
+                drop(writer);
+                if origin == Origin::Created {
+                    nanotape_shm::remove(&path)?;
+                }
+                return Err(error.into());
+            }
+        };
+        let input = source.progress();
+        board.show_input(input.done_bytes, input.total_bytes);
+        let mut publisher = Publisher::new(Parts {
+            writer,
+            board: Arc::clone(&board),
+            clock,
+            kinds: config.publish.records,
+            symbols: config.publish.symbols.clone(),
+            midnight_ns: start.midnight_ns,
+            pacer: Pacer::new(*pace, *pace_from),
+            until: *until,
+            stop,
+        });
+        publisher.begin(start);
+        let has_ended = false;
+        Ok(Self { source, plant, publisher, board, origin, start, first_sequence, has_ended })
+    }
+
+    /// Reads the day to its end, or until it is asked to stop. `progress` is called about once a
+    /// megabyte.
+    pub fn run(&mut self, mut progress: impl FnMut(&DaySource)) -> Result<Ended, RunError> {
+        let report = self.plant.run(&mut self.source, &mut self.publisher, |source| {
+            let now = source.progress();
+            self.board.show_input(now.done_bytes, now.total_bytes);
+            progress(source);
+        });
+        let report = match report {
+            Ok(report) => report,
+            Err(error) => {
+                self.say_the_end(StopReason::Fault, None);
+                return Err(error.into());
+            }
+        };
+        let (reason, cut) = how_it_ended(&report, self.publisher.reason());
+        if let (StopReason::EndOfInput, Some(total)) = (reason, self.source.progress().total_bytes)
+        {
+            // A source counts the blocks that it has given out and that were asked beyond.
+            self.board.show_input(total, Some(total));
+        }
+        let stop = self.say_the_end(reason, cut);
+        let books = self.plant.books();
+        let (anomalies, tainted_stocks) = (books.anomalies(), books.tainted().count());
+        if let Some(error) = self.publisher.refused() {
+            return Err(RunError::Refused { path: self.ring().to_owned(), error });
+        }
+        Ok(Ended { stop, report, anomalies, tainted_stocks })
+    }
+
+    /// Applies one message and publishes its records, on its own: as a live feed gives them, with
+    /// nothing known of the messages that follow. Who has the messages from somewhere else calls this
+    /// for each of them, and [`end`](Self::end) behind the last, in place of [`run`](Self::run).
+    #[inline]
+    pub fn apply(&mut self, position: Position, message: &Message<'_>) -> ControlFlow<()> {
+        self.plant.apply_observed(position, message, &mut self.publisher)
+    }
+
+    /// Publishes that the messages given to [`apply`](Self::apply) are over: the last record.
+    pub fn end(&mut self) -> PlantStop {
+        let reason = self.publisher.reason().unwrap_or(StopReason::EndOfInput);
+        self.say_the_end(reason, None)
+    }
+
+    fn say_the_end(&mut self, reason: StopReason, cut: Option<Gap>) -> PlantStop {
+        self.has_ended = true;
+        self.publisher.end(reason, self.plant.books().anomalies().total(), cut)
+    }
+
+    /// The input.
+    pub fn source(&self) -> &DaySource {
+        &self.source
+    }
+
+    /// The path of the ring.
+    pub fn ring(&self) -> &Path {
+        self.publisher.writer().region().path().unwrap_or(Path::new("memory"))
+    }
+
+    /// Whether the ring was made, or taken over from a plant that is gone.
+    pub fn origin(&self) -> Origin {
+        self.origin
+    }
+
+    /// Its first record.
+    pub fn start(&self) -> &PlantStart {
+        &self.start
+    }
+
+    /// The sequence number of its first record.
+    pub fn first_sequence(&self) -> u64 {
+        self.first_sequence
+    }
+
+    /// The sequence number of the record that comes next: one behind the last, when it has ended.
+    pub fn next_sequence(&self) -> u64 {
+        self.publisher.writer().next_sequence()
+    }
+
+    /// What the plant shows of itself.
+    pub fn board(&self) -> BoardReader {
+        self.publisher.board()
+    }
+
+    /// Whether the ring is in huge pages and locked in memory, and why not.
+    pub fn residency(&self) -> Residency {
+        self.publisher.writer().region().residency()
+    }
+
+    /// The books and the stock directory, as they are now.
+    pub fn plant(&self) -> &Plant<DefaultBooks> {
+        &self.plant
+    }
+}
+
+/// Live orders to make room for, from the size of a file: about one for twenty messages of thirty
+/// bytes, and never more than a full day has, two million. Tables grow if it was too little.
+pub fn orders_of(path: &Path) -> usize {
+    const BYTES_FOR_ONE: u64 = 20 * 30;
+    let Ok(file) = std::fs::metadata(path) else { return 1 << 18 };
+    let is_packed = path.extension().is_some_and(|suffix| suffix == "gz" || suffix == "zst");
+    let bytes = if is_packed { file.len().saturating_mul(3) } else { file.len() };
+    (bytes / BYTES_FOR_ONE).clamp(1 << 12, 1 << 21) as usize
+}
+
+impl Drop for PlantRun {
+    fn drop(&mut self) {
+        if !self.has_ended {
+            self.say_the_end(StopReason::Abandoned, None);
+        }
+    }
+}
+
+/// Opens the input, and finds out which day it is of.
+fn open_input(config: &InputConfig) -> Result<(DaySource, TradeDate), RunError> {
+    let InputConfig { file, date, pace, .. } = config;
+    if file.as_os_str().is_empty() {
+        return Err(RunError::NoInput);
+    }
+    let mut source = match (file.as_os_str() == "-", pace) {
+        (true, _) => DaySource::stdin()?,
+        (false, Pace::Max) => DaySource::open(file)?,
+        // For hours, in which somebody may cut the file: mapped, that would end the process.
+        (false, Pace::Recorded { .. }) => DaySource::open_unmapped(file)?,
+    };
+    source.set_patience(PATIENCE);
+    let no_date = || RunError::NoDate { name: source.name().to_owned() };
+    let date = date.or_else(|| TradeDate::of_file_name(file)).ok_or_else(no_date)?;
+    Ok((source, date))
+}
+
+fn predecessor(origin: Origin) -> Predecessor {
+    match origin {
+        Origin::Created => Predecessor::None,
+        Origin::TakenOver { previous } if previous.state == OwnerState::Dead => Predecessor::Died,
+        Origin::TakenOver { .. } => Predecessor::Closed,
+    }
+}
+
+fn make_ring(
+    path: &Path,
+    config: &RingConfig,
+    options: &RegionOptions,
+) -> Result<(stream::Writer, Origin), RunError> {
+    let capacity_bytes = config.capacity_bytes.unwrap_or_else(|| size_there(path));
+    let make = if config.replace { stream::Writer::replace } else { stream::Writer::create };
+    make(path, capacity_bytes, options).map_err(|error| match error {
+        // It names the path itself.
+        RingError::Region(error) => RunError::Region(error),
+        error => RunError::Ring { path: path.to_owned(), error: Box::new(error) },
+    })
+}
+
+/// The size of the ring that is there, or the usual one.
+fn size_there(path: &Path) -> usize {
+    let header = nanotape_shm::inspect(path).ok().and_then(|info| info.header);
+    let there = header.filter(|header| header.spec.kind == stream::KIND);
+    let bytes = there.and_then(|header| usize::try_from(header.spec.parameters[0]).ok());
+    bytes.unwrap_or(DEFAULT_CAPACITY_BYTES)
+}
+
+fn how_it_ended(report: &DayReport, asked: Option<StopReason>) -> (StopReason, Option<Gap>) {
+    let reason = match report.summary.end {
+        _ if report.summary.fault.is_some() => StopReason::Fault,
+        DayEnd::EndOfFile => StopReason::EndOfInput,
+        DayEnd::EndOfSession { .. } => StopReason::EndOfSession,
+        DayEnd::Cut { .. } => StopReason::Cut,
+        DayEnd::Stopped => asked.unwrap_or(StopReason::Asked),
+    };
+    let cut = match report.summary.end {
+        DayEnd::Cut { offset, present_bytes, .. } => Some(Gap {
+            ts_recv: 0,
+            kind: GapKind::Cut,
+            offset,
+            lost_bytes: present_bytes,
+            after_message: report.summary.records,
+        }),
+        _ => None,
+    };
+    (reason, cut)
+}

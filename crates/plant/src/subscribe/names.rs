@@ -1,0 +1,174 @@
+//! Which stocks are wanted, and what they are called: from the board of the run that a record belongs
+//! to, and from definitions on the ring.
+//!
+//! A name that was learnt holds for one run of a plant: on another day, the same locate is another
+//! stock. A record belongs to the board's run if its sequence number is not below that of the run's
+//! first record, and no other start has come since.
+
+use std::path::{Path, PathBuf};
+
+use dbn::InstrumentDefMsg;
+use nanotape_ring::Lapped;
+use nanotape_types::{StockLocate, Symbol};
+
+use crate::{BoardReader, records::PlantStart};
+
+/// Whether a stock is wanted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(super) enum Wanted {
+    /// Its name is not known yet.
+    Undecided,
+    Yes,
+    No,
+}
+
+/// Names of stocks, and who is wanted.
+#[derive(Debug)]
+pub(super) struct Names {
+    ring: PathBuf,
+    board: Option<BoardReader>,
+    /// The first record that the board is not about, if it is known.
+    ends_before: u64,
+    /// Empty: all of them.
+    symbols: Vec<Symbol>,
+    decided: Box<[Wanted; StockLocate::COUNT]>,
+    known: Box<[Option<Symbol>; StockLocate::COUNT]>,
+}
+
+impl Names {
+    pub(super) fn new(ring: &Path, board: BoardReader, symbols: Vec<Symbol>) -> Self {
+        Self {
+            ring: ring.to_owned(),
+            board: Some(board),
+            ends_before: u64::MAX,
+            symbols,
+            decided: table(Wanted::Undecided),
+            known: table(None),
+        }
+    }
+
+    /// Whether a stock is wanted.
+    #[inline]
+    pub(super) fn wanted(&mut self, locate: StockLocate, sequence: u64) -> Wanted {
+        if self.symbols.is_empty() {
+            return Wanted::Yes;
+        }
+        match self.decided[locate.index()] {
+            Wanted::Undecided => self.decide(locate, sequence),
+            decided => decided,
+        }
+    }
+
+    #[cold]
+    fn decide(&mut self, locate: StockLocate, sequence: u64) -> Wanted {
+        let Some(symbol) = self.symbol(locate, sequence) else { return Wanted::Undecided };
+        let wanted = if self.symbols.contains(&symbol) { Wanted::Yes } else { Wanted::No };
+        self.decided[locate.index()] = wanted;
+        wanted
+    }
+
+    /// What a stock is called.
+    #[inline]
+    pub(super) fn symbol(&mut self, locate: StockLocate, sequence: u64) -> Option<Symbol> {
+        if locate.get() == 0 {
+            return None;
+        }
+        if self.known[locate.index()].is_none() {
+            self.known[locate.index()] = self.board(sequence)?.symbol(locate);
+        }
+        self.known[locate.index()]
+    }
+
+    /// All names that are known.
+    pub(super) fn all(&self, sequence: u64) -> Vec<(StockLocate, Symbol)> {
+        let board = self.board(sequence);
+        let locates = (1..=u16::MAX).map(StockLocate::new);
+        let symbol = |locate: StockLocate| {
+            self.known[locate.index()].or_else(|| board.and_then(|board| board.symbol(locate)))
+        };
+        locates.filter_map(|locate| Some((locate, symbol(locate)?))).collect()
+    }
+
+    /// The board of the run that a record belongs to.
+    pub(super) fn board(&self, sequence: u64) -> Option<&BoardReader> {
+        let is_its =
+            |board: &&BoardReader| (board.first_sequence()..self.ends_before).contains(&sequence);
+        self.board.as_ref().filter(is_its)
+    }
+
+    /// A definition came by.
+    pub(super) fn learn(&mut self, locate: StockLocate, definition: &InstrumentDefMsg) {
+        let Ok(Ok(symbol)) = definition.raw_symbol().map(str::parse) else { return };
+        if self.known[locate.index()] != Some(symbol) {
+            self.known[locate.index()] = Some(symbol);
+            self.decided[locate.index()] = Wanted::Undecided;
+        }
+    }
+
+    /// A run begins with the record of that number: what was known of the last one is not true of it.
+    #[cold]
+    pub(super) fn begin(&mut self, sequence: u64, start: &PlantStart) {
+        self.forget();
+        // Each new ring begins with message 1, so the number alone does not tell a run: the board of the
+        // last ring is there until the plant has made its own.
+        let is_its = |board: &BoardReader| {
+            board.first_sequence() == sequence && board.run().started_ns == start.started_ns
+        };
+        if self.board.as_ref().is_some_and(is_its) {
+            self.ends_before = u64::MAX;
+            return;
+        }
+        self.reopen();
+        // A board that is not about this run is about one before it, or one that is still to come.
+        let is_past = |board: &BoardReader| !is_its(board) && board.first_sequence() <= sequence;
+        if self.board.as_ref().is_some_and(is_past) {
+            self.ends_before = sequence;
+        }
+    }
+
+    /// Records were lost, and perhaps a start with them. What was learnt before still holds if it was
+    /// of the board's run, and no other run has begun since: tells whether it does.
+    #[cold]
+    pub(super) fn lose(&mut self, lost: &Lapped) -> bool {
+        let was_its = self.board(lost.from).is_some();
+        if was_its && self.is_current() {
+            return true;
+        }
+        self.forget();
+        self.reopen();
+        if !self.is_current() {
+            // A run has begun whose board cannot be had: nothing is known of it.
+            self.ends_before = self.ends_before.min(lost.from);
+        }
+        false
+    }
+
+    /// Whether the board is that of the latest run. Two system calls.
+    fn is_current(&self) -> bool {
+        self.board.as_ref().is_some_and(|board| board.region().check().is_ok())
+    }
+
+    /// Looks for the board of the latest run.
+    fn reopen(&mut self) {
+        if !self.is_current()
+            && let Ok(board) = BoardReader::open(&self.ring)
+        {
+            self.board = Some(board);
+            self.ends_before = u64::MAX;
+        }
+    }
+
+    fn forget(&mut self) {
+        self.decided.fill(Wanted::Undecided);
+        self.known.fill(None);
+    }
+}
+
+/// A table with a place for each locate.
+fn table<T: Clone>(value: T) -> Box<[T; StockLocate::COUNT]> {
+    match vec![value; StockLocate::COUNT].into_boxed_slice().try_into() {
+        Ok(table) => table,
+        Err(_) => unreachable!("exactly StockLocate::COUNT elements were made"),
+    }
+}

@@ -1,0 +1,13 @@
+//! A plant and its subscribers, in one process: what is published is what happened.
+
+mod boards;
+mod books;
+mod dbn_file;
+mod hostile;
+mod mapping;
+mod messages;
+mod properties;
+mod restarts;
+mod states;
+mod support;
+mod tape;

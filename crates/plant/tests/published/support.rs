@@ -1,0 +1,64 @@
+//! Days, rings and plants for tests: real files, in folders of their own.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process,
+    sync::atomic::{AtomicU32, Ordering},
+};
+
+use nanotape_plant::{Ended, PlantConfig, PlantRun, Stop};
+use nanotape_testkit::market::{Market, MarketConfig};
+
+/// A folder that disappears with its test.
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("nanotape-plant-{}-{number}", process::id());
+        let path = std::env::temp_dir().join(name);
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// A synthetic day, as a file whose name states the date.
+    pub(crate) fn day(&self, messages: u64, stocks: u16) -> PathBuf {
+        let path = self.path("20191230.itch50");
+        let config = MarketConfig { messages, symbols: stocks, ..MarketConfig::default() };
+        let mut bytes = Vec::new();
+        Market::new(config).unwrap().write_to(&mut bytes).unwrap();
+        fs::write(&path, bytes).unwrap();
+        path
+    }
+
+    /// A plant that publishes everything of a day on the ring `ring` of this folder.
+    pub(crate) fn config(&self, day: &Path) -> PlantConfig {
+        let mut config = PlantConfig::default();
+        config.input.file = day.to_owned();
+        config.ring.name = self.ring();
+        config.ring.capacity_bytes = Some(64 << 20);
+        config
+    }
+
+    pub(crate) fn ring(&self) -> String {
+        self.path("ring").display().to_string()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Runs a plant to its end.
+pub(crate) fn run(config: &PlantConfig) -> Ended {
+    let mut run = PlantRun::open(config, Stop::new()).unwrap();
+    run.run(|_| ()).unwrap()
+}
