@@ -9,18 +9,20 @@ mod book;
 mod day;
 pub mod day_file;
 mod decode;
+mod folder;
 mod lot;
 pub mod ring;
 mod spread;
+mod wait;
 
 use nanotape_lab::Suite;
 
-pub use crate::spread::Spread;
 use crate::{
     book::{BookDay, BookOneByOne},
     day::Day,
     decode::Decode,
 };
+pub use crate::{spread::Spread, wait::Silence};
 
 /// The hot path: what `cargo xtask gate` watches.
 pub fn hot() -> Suite {

@@ -30,7 +30,6 @@ mod rows;
 mod session;
 mod start;
 mod timed;
-mod wait;
 mod worker;
 mod write;
 

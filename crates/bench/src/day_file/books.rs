@@ -4,7 +4,7 @@ use core::ops::ControlFlow;
 
 use nanotape_book::{Books, OrderStore, PriceLevels};
 use nanotape_clock::Clock;
-use nanotape_feed::{DaySource, Position};
+use nanotape_feed::Position;
 use nanotape_plant::{Applied, Observer, Plant};
 use nanotape_trace::Histogram;
 use nanotape_wire::itch50::Message;
@@ -16,13 +16,9 @@ use super::{
     one_by_one::{self, MessageLatency},
     reading::{Answer, Reading},
     survey::refuse_damage,
-    usage::{Memory, Stopwatch},
+    usage::{Memory, Peak, Stopwatch},
     variants::open,
 };
-
-/// Blocks of the file, of some megabytes each, between two looks at the memory: a look takes as
-/// long as some hundred messages.
-const BLOCKS_PER_LOOK: u32 = 4;
 
 /// What is counted on the way: two increments a message.
 #[derive(Clone, Copy, Debug, Default)]
@@ -53,19 +49,12 @@ pub(super) fn measure<L: PriceLevels, S: OrderStore>(job: &Job) -> Result<Value,
     let mut plant = plant::<L, S>(job);
     let (startup_nanos, _) = startup.stop();
 
-    let mut peak_anonymous_bytes = None;
-    let mut blocks = 0;
-    let mut look = |_: &DaySource| {
-        blocks += 1;
-        if blocks % BLOCKS_PER_LOOK == 0 {
-            peak_anonymous_bytes = peak_anonymous_bytes.max(Memory::now().anonymous);
-        }
-    };
+    let mut peak = Peak::default();
     let mut changes = Changes::default();
     let mut source = open(job)?;
     let watch = Stopwatch::start(clock);
     for day in 1..=job.settings.repeat {
-        let report = plant.run(&mut source, &mut changes, &mut look)?;
+        let report = plant.run(&mut source, &mut changes, |_| peak.pass())?;
         refuse_damage(&job.settings.path, report)?;
         if day < job.settings.repeat {
             source = open(job)?;
@@ -79,8 +68,9 @@ pub(super) fn measure<L: PriceLevels, S: OrderStore>(job: &Job) -> Result<Value,
         processor_nanos,
         accesses: None,
         answer: answer(&plant, changes),
+        published: None,
         peak_memory_bytes: memory.peak,
-        peak_anonymous_bytes: peak_anonymous_bytes.max(memory.anonymous),
+        peak_anonymous_bytes: peak.and(memory),
     };
     Ok(reading.to_json())
 }
@@ -92,13 +82,14 @@ pub(super) fn latency<L: PriceLevels, S: OrderStore>(job: &Job) -> Result<Value,
     let mut histogram = Histogram::fine();
     let mut changes = Changes::default();
     for _ in 0..job.settings.repeat {
-        one_by_one::run(&mut open(job)?, &mut plant, &clock, |_, nanos, applied| {
+        let apply = |_, message: &Message<'_>| plant.apply(message);
+        one_by_one::run(&mut open(job)?, &clock, apply, |_, nanos, applied| {
             histogram.record(nanos);
             changes.messages += 1;
             changes.inside_changes += u64::from(applied.inside_changed());
         })?;
     }
-    Ok(MessageLatency::told(&histogram, &clock, answer(&plant, changes)))
+    Ok(MessageLatency::told(&histogram, &clock, answer(&plant, changes), None))
 }
 
 /// Books with room for the orders of the day.
@@ -112,5 +103,6 @@ fn answer<L: PriceLevels, S: OrderStore>(plant: &Plant<Books<L, S>>, changes: Ch
         inside_changes: Some(changes.inside_changes),
         orders_left: Some(plant.books().orders().len() as u64),
         anomalies: Some(plant.books().anomalies().total()),
+        order_records: None,
     }
 }

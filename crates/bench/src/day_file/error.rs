@@ -3,6 +3,9 @@
 use std::{io, path::PathBuf};
 
 use nanotape_feed::SourceError;
+use nanotape_plant::{RunError, SubscribeError};
+
+use crate::{Silence, ring::RingBenchError};
 
 /// Why there is no reading.
 #[derive(Debug, thiserror::Error)]
@@ -56,6 +59,34 @@ pub enum DayFileError {
         status: String,
         /// What it wrote.
         said: String,
+    },
+    /// A plant cannot be made, or not go on.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// A tap cannot read the ring of its plant.
+    #[error(transparent)]
+    Subscribe(#[from] SubscribeError),
+    /// Nothing came to a tap for too long.
+    #[error(transparent)]
+    Silence(#[from] Silence),
+    /// A processor that was asked for cannot be used.
+    #[error(transparent)]
+    Cpus(#[from] RingBenchError),
+    /// A tap ended badly, or said something else than what it read.
+    #[error("a tap ended with {status} and said: {said}")]
+    Tap {
+        /// How it ended.
+        status: String,
+        /// What it wrote.
+        said: String,
+    },
+    /// Something around the processes failed.
+    #[error("cannot {what}")]
+    System {
+        /// What was attempted.
+        what: &'static str,
+        /// What the system said.
+        source: io::Error,
     },
     /// The environment asks for something that this version does not do.
     #[error("{role:?} is no role of this version")]

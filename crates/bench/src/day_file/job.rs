@@ -3,11 +3,14 @@
 use std::path::PathBuf;
 
 use nanotape_lab::{Pin, Placement, Wish};
+use nanotape_types::Symbol;
 
 use super::{
     error::DayFileError,
+    plant_variants::PLANT_VARIANTS,
     variants::{VARIANTS, Variant},
 };
+use crate::ring::Cpus;
 
 /// What all readings have in common.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -22,6 +25,31 @@ pub struct Settings {
     pub cpu: Option<u32>,
     /// Priority of the real-time class, if that is wanted.
     pub real_time_priority: Option<u8>,
+    /// Who reads a plant.
+    pub taps: Taps,
+}
+
+/// Where the readers of a plant run, and what they want.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Taps {
+    /// Their processors: the first one's first. None: any.
+    pub cpus: Vec<u32>,
+    /// The stock whose insides they want; of all stocks, if there is none.
+    pub symbol: Option<Symbol>,
+}
+
+impl Settings {
+    /// The processor of tap `index` of so many, and whether it shares it.
+    pub(super) fn tap_place(&self, index: usize, taps: usize) -> (Option<u32>, bool) {
+        let Some((writer, readers)) = self.cpu.zip(Some(self.taps.cpus.clone())) else {
+            return (None, true);
+        };
+        if readers.is_empty() {
+            return (None, true);
+        }
+        let (cpu, is_shared) = Cpus { writer, readers }.reader(index, taps);
+        (Some(cpu), is_shared)
+    }
 }
 
 /// What is to be found out.
@@ -37,6 +65,8 @@ pub(super) enum Role {
     Counters,
     /// Nothing by itself: valgrind looks on. So many messages at most.
     Count { messages: u64 },
+    /// Reading the ring of a plant: the path is the ring's.
+    Tap { shares: bool },
 }
 
 /// One reading to take.
@@ -48,7 +78,8 @@ pub(super) struct Job {
 }
 
 impl Job {
-    /// The value of the environment variable: `ROLE NAME REPEAT ORDERS CPU PRIORITY`, `-` for none.
+    /// The value of the environment variable: `ROLE NAME REPEAT ORDERS CPU PRIORITY CPUS SYMBOL`, the
+    /// last two of taps, `-` for none.
     pub(super) fn to_text(&self) -> String {
         let role = match self.role {
             Role::Measure => "measure".to_owned(),
@@ -56,40 +87,51 @@ impl Job {
             Role::Types => "types".to_owned(),
             Role::Counters => "counters".to_owned(),
             Role::Count { messages } => format!("count:{messages}"),
+            Role::Tap { shares } => format!("tap:{}", u8::from(shares)),
         };
-        let Settings { repeat, orders, cpu, real_time_priority, .. } = &self.settings;
+        let Settings { repeat, orders, cpu, real_time_priority, taps, .. } = &self.settings;
+        let cpus: Vec<String> = taps.cpus.iter().map(u32::to_string).collect();
         let or_none = |number: Option<u32>| number.map_or("-".to_owned(), |n| n.to_string());
         format!(
-            "{role} {} {repeat} {orders} {} {}",
+            "{role} {} {repeat} {orders} {} {} {} {}",
             self.variant.name,
             or_none(*cpu),
             or_none(real_time_priority.map(u32::from)),
+            if cpus.is_empty() { "-".to_owned() } else { cpus.join(",") },
+            taps.symbol.map_or("-".to_owned(), |symbol| symbol.to_string()),
         )
     }
 
     pub(super) fn parse(text: &str, path: PathBuf) -> Result<Self, DayFileError> {
         let unknown = || DayFileError::Role { role: text.to_owned() };
         let words: Vec<&str> = text.split(' ').collect();
-        let &[role, name, repeat, orders, cpu, priority] = words.as_slice() else {
+        let &[role, name, repeat, orders, cpu, priority, cpus, symbol] = words.as_slice() else {
             return Err(unknown());
         };
         let role = match role.split_once(':') {
             Some(("count", messages)) => {
                 Role::Count { messages: messages.parse().map_err(|_| unknown())? }
             }
+            Some(("tap", shares)) => Role::Tap { shares: shares == "1" },
             None if role == "measure" => Role::Measure,
             None if role == "latency" => Role::Latency,
             None if role == "types" => Role::Types,
             None if role == "counters" => Role::Counters,
             _ => return Err(unknown()),
         };
-        let variant = VARIANTS.iter().find(|variant| variant.name == name).ok_or_else(unknown)?;
+        let mut variants = VARIANTS.iter().chain(PLANT_VARIANTS);
+        let variant = variants.find(|variant| variant.name == name).ok_or_else(unknown)?;
+        let cpus = cpus.split(',').filter(|&cpu| cpu != "-").map(str::parse);
         let settings = Settings {
             path,
             repeat: repeat.parse().map_err(|_| unknown())?,
             orders: orders.parse().map_err(|_| unknown())?,
             cpu: or_none(cpu).map_err(|()| unknown())?,
             real_time_priority: or_none(priority).map_err(|()| unknown())?,
+            taps: Taps {
+                cpus: cpus.collect::<Result<_, _>>().map_err(|_| unknown())?,
+                symbol: or_none(symbol).map_err(|()| unknown())?,
+            },
         };
         Ok(Self { role, variant, settings })
     }
@@ -121,14 +163,25 @@ mod tests {
             Role::Types,
             Role::Counters,
             Role::Count { messages: 1_000 },
+            Role::Tap { shares: true },
+            Role::Tap { shares: false },
         ] {
-            for (cpu, real_time_priority) in [(Some(3), None), (None, Some(20))] {
+            for (cpu, real_time_priority, cpus) in
+                [(Some(3), None, vec![]), (None, Some(20), vec![7, 0])]
+            {
                 let path = PathBuf::from("a day.itch50");
-                let settings =
-                    Settings { path: path.clone(), repeat: 2, orders: 70, cpu, real_time_priority };
-                let job = Job { role, variant: &VARIANTS[1], settings };
+                let symbol = cpu.map(|_| "BRK.A".parse().unwrap());
+                let settings = Settings {
+                    path: path.clone(),
+                    repeat: 2,
+                    orders: 70,
+                    cpu,
+                    real_time_priority,
+                    taps: Taps { cpus, symbol },
+                };
+                let job = Job { role, variant: &PLANT_VARIANTS[1], settings };
                 let told = Job::parse(&job.to_text(), path).unwrap();
-                assert_eq!((told.role, told.variant.name), (role, VARIANTS[1].name));
+                assert_eq!((told.role, told.variant.name), (role, PLANT_VARIANTS[1].name));
                 assert_eq!(told.settings, job.settings);
             }
         }
@@ -136,7 +189,13 @@ mod tests {
 
     #[test]
     fn what_is_no_job_is_refused_with_its_text() {
-        for text in ["", "measure default", "sing default 1 1 - -", "measure none 1 1 - -"] {
+        for text in [
+            "",
+            "measure default",
+            "sing default 1 1 - - - -",
+            "measure none 1 1 - - - -",
+            "measure plant 1 1 - - 1,x -",
+        ] {
             let error = Job::parse(text, PathBuf::new()).unwrap_err().to_string();
             assert_eq!(error, format!("{text:?} is no role of this version"));
         }

@@ -7,7 +7,7 @@ use nanotape_clock::Clock;
 use nanotape_feed::{Damage, DayHandler, DaySource, Position, SourceError, book_event, read_day};
 use nanotape_shm::prefetch;
 use nanotape_wire::{
-    framing::binary_file::{End, Records},
+    framing::binary_file::{End, Record, Records},
     itch50::Message,
 };
 use serde_json::Value;
@@ -52,6 +52,7 @@ pub(super) fn measure<T: Tally>(job: &Job) -> Result<Value, DayFileError> {
         processor_nanos,
         accesses: None,
         answer: Answer { messages: tally.messages(), ..Answer::default() },
+        published: None,
         peak_memory_bytes: memory.peak,
         peak_anonymous_bytes: memory.anonymous,
     };
@@ -101,9 +102,9 @@ pub(super) struct Framing {
 
 impl Tally for Framing {
     fn day(&mut self, source: &mut DaySource) -> Result<(), SourceError> {
-        for_each_record(source, |message| {
+        for_each_record(source, |record| {
             self.messages += 1;
-            self.sum += message.len() as u64;
+            self.sum += record.bytes.len() as u64;
         })
     }
 
@@ -125,9 +126,9 @@ pub(super) struct Touch {
 
 impl Tally for Touch {
     fn day(&mut self, source: &mut DaySource) -> Result<(), SourceError> {
-        for_each_record(source, |message| {
+        for_each_record(source, |record| {
             self.messages += 1;
-            if let Some(&[tag, high, low]) = message.first_chunk() {
+            if let Some(&[tag, high, low]) = record.bytes.first_chunk() {
                 self.sum += u64::from(tag) + u64::from(u16::from_be_bytes([high, low]));
             }
         })
@@ -181,7 +182,7 @@ impl Tally for Decode {
 #[inline]
 pub(super) fn for_each_record(
     source: &mut DaySource,
-    mut take: impl FnMut(&[u8]),
+    mut take: impl FnMut(Record<'_>),
 ) -> Result<(), SourceError> {
     let mut used_bytes = 0;
     loop {
@@ -190,7 +191,7 @@ pub(super) fn for_each_record(
         records.by_ref().for_each(|record| {
             // As the decoder does: without it the walk waits for the file, not for its own work.
             prefetch(record.bytes, FILE_AHEAD_BYTES);
-            take(record.bytes);
+            take(record);
         });
         used_bytes = block.bytes.len() - records.remaining().len();
         if block.is_last || matches!(records.end(), Some(End::EndOfSession { .. })) {

@@ -56,6 +56,7 @@ pub(super) fn measure<const CHAINS: usize>(job: &Job) -> Value {
         processor_nanos,
         accesses: Some((steps * CHAINS) as u64),
         answer: Answer::default(),
+        published: None,
         peak_memory_bytes: memory.peak,
         peak_anonymous_bytes: memory.anonymous,
     };

@@ -4,34 +4,39 @@
 //! Cost: two stamps a message, both fenced, so that a message begins when the one before is done;
 //! what an empty pair reads is in every time, and is stated beside the times, never subtracted.
 
-use nanotape_book::{Books, OrderStore, PriceLevels};
 use nanotape_clock::Clock;
-use nanotape_feed::{DaySource, SourceError};
+use nanotape_feed::{DaySource, Position, SourceError};
 use nanotape_lab::statistics::order::median;
-use nanotape_plant::{Applied, Plant};
 use nanotape_trace::Histogram;
 use nanotape_wire::itch50::Message;
 use serde_json::{Map, Value, json};
 
-use super::{limits::for_each_record, reading::Answer};
+use super::{
+    limits::for_each_record,
+    reading::{Answer, Published},
+};
 
 /// The quantiles of times, by name.
 pub const QUANTILES: [(&str, f64); 5] =
     [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999)];
 
-/// Runs one day, telling for each message its type, its time from bytes to book, and what it did.
-pub(super) fn run<L: PriceLevels, S: OrderStore>(
+/// Runs one day, telling for each message its type, its time from bytes to `apply` done, and what it
+/// did.
+pub(super) fn run<T>(
     source: &mut DaySource,
-    plant: &mut Plant<Books<L, S>>,
     clock: &Clock,
-    mut tell: impl FnMut(u8, u64, Applied),
+    mut apply: impl FnMut(Position, &Message<'_>) -> T,
+    mut tell: impl FnMut(u8, u64, T),
 ) -> Result<(), SourceError> {
-    for_each_record(source, |bytes| {
+    let mut number = 0;
+    for_each_record(source, |record| {
+        number += 1;
+        let position = Position { number, offset: record.offset };
         let began = clock.stamp_start();
-        let applied = Message::decode(bytes).map(|message| plant.apply(&message));
+        let applied = Message::decode(record.bytes).map(|message| apply(position, &message));
         let ended = clock.stamp();
         // In a good day every message decodes; one that does not would be missed in the answer.
-        if let (Ok(applied), Some(&tag)) = (applied, bytes.first()) {
+        if let (Ok(applied), Some(&tag)) = (applied, record.bytes.first()) {
             tell(tag, clock.nanos_between(began, ended), applied);
         }
     })
@@ -54,7 +59,12 @@ pub struct MessageLatency {
 
 impl MessageLatency {
     /// What a process tells of its run.
-    pub(super) fn told(nanos: &Histogram, clock: &Clock, answer: Answer) -> Value {
+    pub(super) fn told(
+        nanos: &Histogram,
+        clock: &Clock,
+        answer: Answer,
+        published: Option<Published>,
+    ) -> Value {
         let quantiles = QUANTILES.map(|(_, quantile)| nanos.quantile(quantile));
         json!({
             "count": nanos.count(),
@@ -62,7 +72,8 @@ impl MessageLatency {
             "max_ns": nanos.max(),
             "clock_ns": clock.costs().empty_nanos,
             "clock": clock.source().to_string(),
-            "answer": answer.to_json(),
+            "answer": answer.told(),
+            "published": published.map(Published::to_json),
         })
     }
 
@@ -111,7 +122,7 @@ mod tests {
             .map(|nanos| {
                 let mut histogram = Histogram::fine();
                 histogram.record(nanos);
-                MessageLatency::told(&histogram, &clock, Answer::default())
+                MessageLatency::told(&histogram, &clock, Answer::default(), None)
             })
             .collect();
         let together = MessageLatency::of_runs(&told).unwrap();

@@ -12,7 +12,10 @@ use nanotape_lab::{
     text::in_full,
 };
 use nanotape_trace::Histogram;
-use nanotape_wire::framing::binary_file::{End, Records};
+use nanotape_wire::{
+    framing::binary_file::{End, Records},
+    itch50::Message,
+};
 use serde_json::{Value, json};
 
 use super::{
@@ -124,7 +127,8 @@ pub(super) fn types<L: PriceLevels, S: OrderStore>(job: &Job) -> Result<Value, D
     // Those of printable types exist from the start; a coarse one for the rest grows on the way.
     types[usize::from(b'A')..=usize::from(b'Z')].fill((0, Histogram::fine()));
     for _ in 0..job.settings.repeat {
-        one_by_one::run(&mut open(job)?, &mut plant, &clock, |tag, nanos, _| {
+        let apply = |_, message: &Message<'_>| plant.apply(message);
+        one_by_one::run(&mut open(job)?, &clock, apply, |tag, nanos, _| {
             let (total, histogram) = &mut types[usize::from(tag)];
             *total += nanos;
             histogram.record(nanos);

@@ -14,6 +14,23 @@ pub struct Answer {
     pub orders_left: Option<u64>,
     /// Messages that did not fit their book.
     pub anomalies: Option<u64>,
+    /// Order records that were published.
+    pub order_records: Option<u64>,
+}
+
+/// What a plant put on its ring, and what became of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Published {
+    /// Records, our own ones included.
+    pub records: u64,
+    /// Processes that read the ring.
+    pub taps: u64,
+    /// Records that they read, all together, wanted or not.
+    pub read: u64,
+    /// Records that were overwritten before they read them.
+    pub lost: u64,
+    /// Records that they wanted.
+    pub wanted: u64,
 }
 
 /// One run of one variant.
@@ -29,6 +46,8 @@ pub struct Reading {
     pub accesses: Option<u64>,
     /// What was found out about the day.
     pub answer: Answer,
+    /// What it published, where it publishes.
+    pub published: Option<Published>,
     /// The most memory the process ever had.
     pub peak_memory_bytes: Option<u64>,
     /// The most of it that was seen to be of no file.
@@ -36,13 +55,22 @@ pub struct Reading {
 }
 
 impl Answer {
-    const NOUNS: [&str; 4] = ["messages", "inside changes", "orders left", "anomalies"];
+    const NOUNS: [&str; 5] =
+        ["messages", "inside changes", "orders left", "anomalies", "order records"];
 
-    fn numbers(&self) -> [Option<u64>; 4] {
-        [self.messages, self.inside_changes, self.orders_left, self.anomalies]
+    fn numbers(&self) -> [Option<u64>; 5] {
+        let &Self { messages, inside_changes, orders_left, anomalies, order_records } = self;
+        [messages, inside_changes, orders_left, anomalies, order_records]
     }
 
-    /// As it stands in results.
+    /// What a process tells.
+    pub(super) fn told(&self) -> Value {
+        let mut value = self.to_json();
+        value["order_records"] = json!(self.order_records);
+        value
+    }
+
+    /// As it stands in results of books, which publish nothing.
     pub fn to_json(&self) -> Value {
         json!({
             "messages": self.messages,
@@ -58,7 +86,36 @@ impl Answer {
             inside_changes: value["inside_changes"].as_u64(),
             orders_left: value["orders_left"].as_u64(),
             anomalies: value["anomalies"].as_u64(),
+            order_records: value["order_records"].as_u64(),
         }
+    }
+}
+
+impl Published {
+    /// Whether every tap read every record, or knows that it lost it; else what is missing.
+    pub(super) fn complaint(&self) -> Option<String> {
+        let (expected, found) = (self.taps * self.records, self.read + self.lost);
+        (found != expected).then(|| format!("its taps account for {found} of {expected} records"))
+    }
+
+    pub(super) fn to_json(self) -> Value {
+        json!({
+            "records": self.records,
+            "taps": self.taps,
+            "read": self.read,
+            "lost": self.lost,
+            "wanted": self.wanted,
+        })
+    }
+
+    pub(super) fn of_json(value: &Value) -> Option<Self> {
+        Some(Self {
+            records: value["records"].as_u64()?,
+            taps: value["taps"].as_u64()?,
+            read: value["read"].as_u64()?,
+            lost: value["lost"].as_u64()?,
+            wanted: value["wanted"].as_u64()?,
+        })
     }
 }
 
@@ -69,7 +126,8 @@ impl Reading {
             "wall_nanos": self.wall_nanos,
             "processor_nanos": self.processor_nanos,
             "accesses": self.accesses,
-            "answer": self.answer.to_json(),
+            "answer": self.answer.told(),
+            "published": self.published.map(Published::to_json),
             "peak_memory_bytes": self.peak_memory_bytes,
             "peak_anonymous_bytes": self.peak_anonymous_bytes,
         })
@@ -82,6 +140,7 @@ impl Reading {
             processor_nanos: value["processor_nanos"].as_u64()?,
             accesses: value["accesses"].as_u64(),
             answer: Answer::of_json(&value["answer"]),
+            published: Published::of_json(&value["published"]),
             peak_memory_bytes: value["peak_memory_bytes"].as_u64(),
             peak_anonymous_bytes: value["peak_anonymous_bytes"].as_u64(),
         })
@@ -117,7 +176,18 @@ mod tests {
         inside_changes: Some(20),
         orders_left: Some(0),
         anomalies: Some(0),
+        order_records: Some(90),
     };
+
+    const PUBLISHED: Published = Published { records: 12, taps: 2, read: 20, lost: 4, wanted: 3 };
+
+    #[test]
+    fn every_tap_accounts_for_every_record() {
+        assert_eq!(PUBLISHED.complaint(), None);
+        let short = Published { lost: 3, ..PUBLISHED };
+        let expected = "its taps account for 23 of 24 records";
+        assert_eq!(short.complaint().as_deref(), Some(expected));
+    }
 
     #[test]
     fn answers_that_agree_as_far_as_they_go_are_accepted() {
@@ -147,6 +217,7 @@ mod tests {
             processor_nanos: 3,
             accesses: Some(4),
             answer: ANSWER,
+            published: Some(PUBLISHED),
             peak_memory_bytes: None,
             peak_anonymous_bytes: Some(5),
         };

@@ -11,7 +11,7 @@ use super::{
     error::DayFileError,
     job::{Job, Role, Settings},
     one_by_one::MessageLatency,
-    reading::{Answer, Reading, disagreement},
+    reading::{Answer, Published, Reading, disagreement},
     survey::Survey,
     variants::{Kind, Variant},
     worker,
@@ -52,7 +52,7 @@ impl Plan {
     }
 
     fn has_latency(&self, variant: &Variant) -> bool {
-        variant.kind == Kind::Books && self.latency.contains(&variant.name)
+        matches!(variant.kind, Kind::Books | Kind::Plant) && self.latency.contains(&variant.name)
     }
 }
 
@@ -83,6 +83,11 @@ pub fn measure(
             progress(done, variant.name);
             let job = Job { role, variant, settings: plan.settings.clone() };
             let told = worker::start(program, &job, lot.below(worker::MOST_PADDING))?;
+            let published = Published::of_json(&told["published"]);
+            if let Some(complaint) = published.and_then(|published| published.complaint()) {
+                let difference = format!("{}: {complaint}", variant.name);
+                return Err(DayFileError::Differ { difference });
+            }
             if role == Role::Measure {
                 let reading = Reading::of_json(&told).ok_or_else(|| unreadable(variant, &told))?;
                 answers.push((variant.name, reading.answer));
@@ -113,6 +118,36 @@ fn unreadable(variant: &Variant, told: &serde_json::Value) -> DayFileError {
 }
 
 impl Measured {
+    /// What a message takes more than with `base`, in ns on processors, round by round.
+    pub fn added_ns(&self, base: &Self) -> Option<Spread> {
+        let pairs = self.processor_ns_by_round().into_iter().zip(base.processor_ns_by_round());
+        Spread::of(&pairs.map(|(own, base)| own - base).collect::<Vec<_>>())
+    }
+
+    /// Messages in a second that passed.
+    pub fn messages_per_second(&self) -> Option<Spread> {
+        self.spread(|reading| self.operations as f64 * 1e9 / reading.wall_nanos as f64)
+    }
+
+    /// Records in a second that passed; None if it publishes none.
+    pub fn records_per_second(&self) -> Option<Spread> {
+        self.published()?;
+        let records = |reading: &Reading| reading.published.map_or(0, |one| one.records);
+        self.spread(|reading| records(reading) as f64 * 1e9 / reading.wall_nanos as f64)
+    }
+
+    /// What all readings published, and what became of it, added up.
+    pub fn published(&self) -> Option<Published> {
+        let published = self.readings.iter().filter_map(|reading| reading.published);
+        published.reduce(|one, other| Published {
+            records: one.records + other.records,
+            taps: one.taps,
+            read: one.read + other.read,
+            lost: one.lost + other.lost,
+            wanted: one.wanted + other.wanted,
+        })
+    }
+
     /// Processor time for one operation, in ns.
     pub fn processor_ns(&self) -> Option<Spread> {
         self.spread(|reading| reading.processor_nanos as f64 / self.operations as f64)
@@ -184,5 +219,7 @@ mod tests {
         assert_eq!(twice.ratio_to(&base), Some(2.0));
         let spread = Spread { median: 50.0, lowest: 10.0, highest: 90.0 };
         assert_eq!(base.processor_ns(), Some(spread));
+        let spread = Spread { median: 50.0, lowest: 10.0, highest: 90.0 };
+        assert_eq!(twice.added_ns(&base), Some(spread));
     }
 }

@@ -10,9 +10,11 @@ use std::{
 };
 
 use nanotape_feed::{
-    Compression, Damage, DayEnd, DayHandler, DaySource, DaySummary, Position, SourceError, read_day,
+    Compression, Damage, DayEnd, DayHandler, DaySource, DaySummary, Position, SourceError,
+    StockDirectory, read_day,
 };
 use nanotape_plant::{DamageLog, DayReport};
+use nanotape_types::{StockLocate, Symbol};
 use nanotape_wire::itch50::Message;
 
 use super::{error::DayFileError, usage::available_memory_bytes};
@@ -30,6 +32,8 @@ pub struct Survey {
     pub messages: u64,
     /// How it is compressed.
     pub compression: Compression,
+    /// The stock with the most messages, if the file names its stocks.
+    pub busiest: Option<Symbol>,
     /// What programs may take of the memory, if that is known.
     pub available_memory_bytes: Option<u64>,
 }
@@ -61,6 +65,7 @@ impl Survey {
 
         let mut count = Count::default();
         let summary = read_day(&mut source, &mut count, progress)?;
+        let busiest = count.busiest();
         let summary = refuse_damage(path, DayReport { summary, damage: count.damage })?;
         Ok(Self {
             path: path.to_owned(),
@@ -68,6 +73,7 @@ impl Survey {
             bytes: summary.bytes,
             messages: count.messages,
             compression: Compression::of(&first),
+            busiest,
             available_memory_bytes: available_memory_bytes(),
         })
     }
@@ -103,16 +109,44 @@ pub(super) fn refuse_damage(path: &Path, report: DayReport) -> Result<DaySummary
     }
 }
 
-#[derive(Default)]
 struct Count {
     messages: u64,
+    of_stock: Vec<u64>,
+    stocks: StockDirectory,
     damage: DamageLog,
+}
+
+impl Default for Count {
+    fn default() -> Self {
+        Self {
+            messages: 0,
+            of_stock: vec![0; StockLocate::COUNT],
+            stocks: StockDirectory::default(),
+            damage: DamageLog::default(),
+        }
+    }
+}
+
+impl Count {
+    /// Among those with a name that is one word.
+    fn busiest(&self) -> Option<Symbol> {
+        let is_word = |symbol: &Symbol| symbol.to_string().parse().ok() == Some(*symbol);
+        let locates = (1..=u16::MAX).map(StockLocate::new);
+        let named = locates
+            .filter_map(|locate| Some((locate, self.stocks.symbol(locate).filter(is_word)?)));
+        let busiest = named.max_by_key(|(locate, _)| self.of_stock[locate.index()]);
+        busiest.map(|(_, symbol)| symbol)
+    }
 }
 
 impl DayHandler for Count {
     #[inline]
-    fn message(&mut self, _: Position, _: Message<'_>) -> ControlFlow<()> {
+    fn message(&mut self, _: Position, message: Message<'_>) -> ControlFlow<()> {
         self.messages += 1;
+        self.stocks.learn(&message);
+        if let Some(locate) = message.stock_locate() {
+            self.of_stock[locate.index()] += 1;
+        }
         ControlFlow::Continue(())
     }
 

@@ -38,6 +38,32 @@ pub(super) struct Memory {
     pub(super) anonymous: Option<u64>,
 }
 
+/// Blocks of the file, of some megabytes each, between two looks at the memory: a look takes as
+/// long as some hundred messages.
+const BLOCKS_PER_LOOK: u32 = 4;
+
+/// The most memory of no file that was seen while a file was read.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Peak {
+    blocks: u32,
+    anonymous: Option<u64>,
+}
+
+impl Peak {
+    /// A block was read.
+    pub(super) fn pass(&mut self) {
+        self.blocks += 1;
+        if self.blocks.is_multiple_of(BLOCKS_PER_LOOK) {
+            self.anonymous = self.anonymous.max(Memory::now().anonymous);
+        }
+    }
+
+    /// With what there is at the end.
+    pub(super) fn and(self, end: Memory) -> Option<u64> {
+        self.anonymous.max(end.anonymous)
+    }
+}
+
 impl Memory {
     pub(super) fn now() -> Self {
         std::fs::read_to_string("/proc/self/status").map_or(Self::default(), |text| Self::of(&text))

@@ -17,7 +17,9 @@ use super::{
     error::DayFileError,
     job::{Job, Role},
     limits::{self, Tally},
-    loads, profile,
+    loads,
+    plant_variants::Shape,
+    profile,
 };
 
 /// The variant that others are compared with.
@@ -55,6 +57,8 @@ pub struct Variant {
     pub name: &'static str,
     /// What kind of thing it is.
     pub kind: Kind,
+    /// What a plant publishes and where to, where it is one.
+    pub shape: Option<Shape>,
     /// Takes a reading, in a process of its own.
     pub(super) take: fn(&Job) -> Result<Value, DayFileError>,
 }
@@ -64,6 +68,8 @@ pub struct Variant {
 pub enum Kind {
     /// Books of some structures.
     Books,
+    /// The default's books, and what becomes of them published on a ring.
+    Plant,
     /// Less than books: what reading and decoding cost by themselves.
     Limit,
     /// Memory without any file: its readings are for one access.
@@ -75,6 +81,7 @@ impl Kind {
     pub fn name(self) -> &'static str {
         match self {
             Self::Books => "books",
+            Self::Plant => "plant",
             Self::Limit => "limit",
             Self::Memory => "memory",
         }
@@ -83,13 +90,21 @@ impl Kind {
 
 /// The variants of these names, in the order of the table; all of them if there are no names.
 pub fn select(names: &[String]) -> Result<Vec<&'static Variant>, DayFileError> {
-    let known = |name: &String| VARIANTS.iter().any(|variant| variant.name == name);
+    select_of(VARIANTS, names)
+}
+
+/// The same of any table.
+pub(super) fn select_of(
+    table: &'static [Variant],
+    names: &[String],
+) -> Result<Vec<&'static Variant>, DayFileError> {
+    let known = |name: &String| table.iter().any(|variant| variant.name == name);
     if let Some(name) = names.iter().find(|name| !known(name)) {
-        let known = VARIANTS.iter().map(|variant| variant.name).collect::<Vec<_>>().join(", ");
+        let known = table.iter().map(|variant| variant.name).collect::<Vec<_>>().join(", ");
         return Err(DayFileError::Unknown { name: name.clone(), known });
     }
     let wanted = |variant: &&Variant| names.is_empty() || names.iter().any(|n| n == variant.name);
-    Ok(VARIANTS.iter().filter(wanted).collect())
+    Ok(table.iter().filter(wanted).collect())
 }
 
 /// What books are made of, so that the default is named in one place only: in the book crate.
@@ -108,32 +123,41 @@ type DefaultOrders = <DefaultBooks as Parts>::Orders;
 
 /// These levels, with the default's store.
 const fn levels<L: PriceLevels>(name: &'static str) -> Variant {
-    Variant { name, kind: Kind::Books, take: take_books::<L, DefaultOrders> }
+    books::<L, DefaultOrders>(name)
 }
 
 /// This store, with the default's levels.
 const fn orders<S: OrderStore>(name: &'static str) -> Variant {
-    Variant { name, kind: Kind::Books, take: take_books::<DefaultLevels, S> }
+    books::<DefaultLevels, S>(name)
+}
+
+/// The default's, under another name.
+pub(super) const fn default_books(name: &'static str) -> Variant {
+    books::<DefaultLevels, DefaultOrders>(name)
+}
+
+const fn books<L: PriceLevels, S: OrderStore>(name: &'static str) -> Variant {
+    Variant { name, kind: Kind::Books, shape: None, take: take_books::<L, S> }
 }
 
 /// The one that is profiled as well.
 const fn the_default<L: PriceLevels, S: OrderStore>(name: &'static str) -> Variant {
-    Variant { name, kind: Kind::Books, take: take_default::<L, S> }
+    Variant { name, kind: Kind::Books, shape: None, take: take_default::<L, S> }
 }
 
 const fn limit<T: Tally>(name: &'static str) -> Variant {
-    Variant { name, kind: Kind::Limit, take: take_limit::<T> }
+    Variant { name, kind: Kind::Limit, shape: None, take: take_limit::<T> }
 }
 
 const fn load<const CHAINS: usize>(name: &'static str) -> Variant {
-    Variant { name, kind: Kind::Memory, take: take_load::<CHAINS> }
+    Variant { name, kind: Kind::Memory, shape: None, take: take_load::<CHAINS> }
 }
 
 fn take_books<L: PriceLevels, S: OrderStore>(job: &Job) -> Result<Value, DayFileError> {
     match job.role {
         Role::Measure => books::measure::<L, S>(job),
         Role::Latency => books::latency::<L, S>(job),
-        Role::Types | Role::Counters | Role::Count { .. } => refuse(job),
+        Role::Types | Role::Counters | Role::Count { .. } | Role::Tap { .. } => refuse(job),
     }
 }
 
@@ -143,6 +167,7 @@ fn take_default<L: PriceLevels, S: OrderStore>(job: &Job) -> Result<Value, DayFi
         Role::Types => profile::types::<L, S>(job),
         Role::Counters => profile::counters::<L, S>(job),
         Role::Count { messages } => profile::count::<L, S>(job, messages),
+        Role::Tap { .. } => refuse(job),
     }
 }
 
@@ -160,7 +185,7 @@ fn take_load<const CHAINS: usize>(job: &Job) -> Result<Value, DayFileError> {
     Ok(loads::measure::<CHAINS>(job))
 }
 
-fn refuse(job: &Job) -> Result<Value, DayFileError> {
+pub(super) fn refuse(job: &Job) -> Result<Value, DayFileError> {
     Err(DayFileError::Role { role: job.to_text() })
 }
 

@@ -12,7 +12,7 @@ use std::{
 use nanotape_lab::text::in_full;
 use serde_json::Value;
 
-use super::{error::DayFileError, job::Job};
+use super::{error::DayFileError, job::Job, variants::Kind};
 
 /// The environment variable that makes a process take a reading.
 pub(super) const ROLE: &str = "NANOTAPE_DAY_ROLE";
@@ -23,7 +23,8 @@ pub fn role() -> Option<ExitCode> {
     let role = std::env::var(ROLE).ok()?;
     let path = std::env::args_os().nth(1).map(PathBuf::from).unwrap_or_default();
     let told = Job::parse(&role, path).and_then(|job| {
-        let _placement = job.place();
+        // What a plant starts would inherit its place: it takes it later, by itself.
+        let _placement = (job.variant.kind != Kind::Plant).then(|| job.place());
         (job.variant.take)(&job)
     });
     Some(match told {

@@ -5,6 +5,8 @@ use std::io;
 use nanotape_ring::{PublishError, ReadError, RingError};
 use nanotape_shm::RegionError;
 
+use crate::wait::Silence;
+
 /// Why there is no reading.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -44,11 +46,8 @@ pub enum RingBenchError {
         count: u64,
     },
     /// The other process did nothing for too long.
-    #[error("nothing came from the other process for 30 s, after {so_far} messages")]
-    Silence {
-        /// How far it was.
-        so_far: u64,
-    },
+    #[error(transparent)]
+    Silence(#[from] Silence),
     /// A processor that was asked for cannot be used.
     #[error("processor {cpu} is not among those allowed ({allowed})")]
     NotAllowed {

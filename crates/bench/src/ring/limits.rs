@@ -11,8 +11,8 @@ use super::{
     pace::Until,
     reading::{Taken, Times, Written},
     timed::Rounds,
-    wait::Patience,
 };
+use crate::wait::Patience;
 
 /// Tells the other side that it is over.
 const STOP: u64 = u64::MAX;

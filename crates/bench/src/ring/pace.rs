@@ -3,7 +3,8 @@
 use nanotape_clock::{Clock, Stamp};
 use nanotape_shm::ReadWord;
 
-use super::{error::RingBenchError, job::Amount, wait::Patience};
+use super::{error::RingBenchError, job::Amount};
+use crate::wait::Patience;
 
 /// Messages between two looks at the clock, where a number of seconds was asked for: half a
 /// millisecond, of which a look is a ten-thousandth.
@@ -106,7 +107,7 @@ mod tests {
     use nanotape_shm::Word;
 
     use super::*;
-    use crate::ring::wait::Wait;
+    use crate::wait::Wait;
 
     #[test]
     fn a_number_of_messages_is_kept_to_the_last() {

@@ -13,10 +13,10 @@ use super::{
     reading::Told,
     rows::{Design, What},
     timed,
-    wait::{Patience, Wait},
     worker::Stage,
     write,
 };
+use crate::wait::{Patience, Wait};
 
 /// Where a reader says how far it is: the next sequence number that it wants, 0 before it reads.
 const PROGRESS: RegionSpec =

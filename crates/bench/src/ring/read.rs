@@ -8,8 +8,8 @@ use super::{
     error::RingBenchError,
     message::{END, Length, MESSAGE, check, wrong},
     reading::Taken,
-    wait::Patience,
 };
+use crate::wait::Patience;
 
 /// Bytes that a reader of batches copies at most at a time: they stay in the first cache.
 const BATCH_BYTES: usize = 16 << 10;
@@ -169,12 +169,14 @@ mod tests {
     use nanotape_ring::{Publish, Start, slots, stream};
 
     use super::*;
-    use crate::ring::{
-        job::Amount,
-        message::{USUAL_BYTES, Usual, fill},
-        pace::{Until, Window, progress_interval},
+    use crate::{
+        ring::{
+            job::Amount,
+            message::{USUAL_BYTES, Usual, fill},
+            pace::{Until, Window, progress_interval},
+            write,
+        },
         wait::Wait,
-        write,
     };
 
     type Loop<R> =

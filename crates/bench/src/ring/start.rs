@@ -1,14 +1,10 @@
 //! The processes of one row, started together, and the folder in memory where they meet.
 
 use std::{
-    fs, io,
-    io::{BufRead as _, BufReader, Read as _, Write as _},
-    path::{Path, PathBuf},
+    io::{self, BufRead as _, BufReader, Read as _, Write as _},
+    path::Path,
     process::{Child, ChildStdin, Command, Stdio},
-    sync::{
-        atomic::{AtomicU64, Ordering},
-        mpsc::{self, Sender},
-    },
+    sync::mpsc::{self, Sender},
     thread,
     time::Duration,
 };
@@ -22,6 +18,7 @@ use super::{
     rows::Row,
     worker::{GO, READY, ROLE},
 };
+use crate::folder::Folder;
 
 /// The most bytes that move a process's stack: names alone would move it by different amounts, and
 /// no row shall have a favourable place in every round.
@@ -37,8 +34,9 @@ pub(super) fn read(
     settings: &Settings,
     padding: usize,
 ) -> Result<Reading, RingBenchError> {
-    let folder = Folder::new()?;
-    let jobs = Job::all(row, settings, folder.0.clone());
+    let folder = Folder::new("ring")
+        .map_err(|source| RingBenchError::System { what: "make a folder in memory", source })?;
+    let jobs = Job::all(row, settings, folder.path().to_owned());
     let (sender, said) = mpsc::channel();
     let mut processes = Processes { row, children: Vec::new() };
     let mut go = None;
@@ -160,47 +158,5 @@ impl Drop for Processes {
             let _ = child.kill();
             let _ = child.wait();
         }
-    }
-}
-
-/// A folder of its own for each reading, removed as soon as possible, and at the end in any case.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Result<Self, RingBenchError> {
-        static COUNT: AtomicU64 = AtomicU64::new(0);
-        let memory = Path::new("/dev/shm");
-        let parent = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let path = parent.join(format!("nanotape-bench-ring-{}-{count}", std::process::id()));
-        fs::create_dir(&path)
-            .map_err(|source| RingBenchError::System { what: "make a folder in memory", source })?;
-        Ok(Self(path))
-    }
-
-    fn remove(&self) {
-        // It is removed twice, and the second time it is not there.
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        self.remove();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_folder_goes_with_everything_in_it() {
-        let (one, other) = (Folder::new().unwrap(), Folder::new().unwrap());
-        assert_ne!(one.0, other.0);
-        fs::write(one.0.join("ring"), "words").unwrap();
-        let path = one.0.clone();
-        drop(one);
-        assert!(!path.exists() && other.0.exists());
     }
 }

@@ -16,9 +16,9 @@ use super::{
     },
     pace::{Schedule, Until},
     reading::{Taken, Times, Written},
-    wait::Patience,
     write::finish,
 };
+use crate::wait::Patience;
 
 /// The first share of every timed run, which is not counted.
 const WARM_UP: f64 = 0.1;

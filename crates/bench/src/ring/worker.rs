@@ -21,12 +21,8 @@ use nanotape_shm::SharedRegion;
 use rustix::process::{Signal, set_parent_process_death_signal};
 use serde_json::Value;
 
-use super::{
-    error::RingBenchError,
-    job::Job,
-    parts,
-    wait::{Patience, Wait},
-};
+use super::{error::RingBenchError, job::Job, parts};
+use crate::wait::{Patience, Wait};
 
 /// The environment variable that makes a process a side of a ring.
 pub(super) const ROLE: &str = "NANOTAPE_RING_ROLE";

@@ -9,8 +9,8 @@ use super::{
     message::{END, Length, MESSAGE, fill},
     pace::{Until, Window},
     reading::Written,
-    wait::Patience,
 };
+use crate::wait::Patience;
 
 /// Messages that are published together.
 pub(super) const BATCH: u64 = 32;

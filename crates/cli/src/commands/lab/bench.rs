@@ -9,6 +9,7 @@ use nanotape_lab::{
 
 use super::{
     bench_book::{self, BookCommand},
+    bench_plant::{self, PlantCommand},
     bench_ring::{self, RingCommand},
     output::{Columns, LabFormat, LabOutputArguments},
 };
@@ -26,6 +27,7 @@ Examples:
   nanotape lab bench decode --instructions    with instructions counted by valgrind
   nanotape lab bench book/ --perf stat        with what the perf program counts
   nanotape lab bench book day.itch50          every structure of the books on a day file
+  nanotape lab bench plant day.itch50         what ring and records add to the way of a message
   nanotape lab bench ring                     the rings between processes
   nanotape lab bench --record                 kept for `nanotape lab trend`
 
@@ -49,6 +51,8 @@ pub(super) struct BenchCommand {
 enum Table {
     /// Measure every structure of the books on a day file, beside the limits of this machine
     Book(BookCommand),
+    /// Measure what the ring and the records add to the way of a message, on a day file
+    Plant(PlantCommand),
     /// Measure the rings between processes, beside the limits of this machine
     Ring(RingCommand),
 }
@@ -72,6 +76,7 @@ const COLUMNS: Columns = &[
 pub(super) fn run(command: &BenchCommand) -> anyhow::Result<Status> {
     match &command.table {
         Some(Table::Book(command)) => return bench_book::run(command),
+        Some(Table::Plant(command)) => return bench_plant::run(command),
         Some(Table::Ring(command)) => return bench_ring::run(command),
         None => {}
     }

@@ -1,14 +1,14 @@
 //! `nanotape lab bench book`: every structure of the books on one day file, beside the limits.
 
-mod tables;
+pub(super) mod tables;
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use clap::Args;
 use nanotape_bench::day_file::{
-    self, DEFAULT, DayFileError, Kind, Measured, Plan, Profile, Settings, Survey, Variant, select,
-    table_bytes,
+    self, DEFAULT, DayFileError, Kind, Measured, Plan, Profile, Settings, Survey, Taps, Variant,
+    select, table_bytes,
 };
 use nanotape_feed::Compression;
 use nanotape_lab::{
@@ -136,9 +136,6 @@ pub(super) fn run(command: &BookCommand) -> anyhow::Result<Status> {
         output.finish()?;
         return Ok(Status::Good);
     };
-    if path == Path::new("-") {
-        bail!("standard input can be read once only, and every measurement reads it: give a file");
-    }
     let has = |wanted: fn(&Variant) -> bool| variants.iter().any(|variant| wanted(variant));
     if command.latency && !has(|variant| variant.kind == Kind::Books) {
         bail!("--latency is of books, and --only names none");
@@ -159,6 +156,7 @@ pub(super) fn run(command: &BookCommand) -> anyhow::Result<Status> {
         orders: command.orders.map_or_else(|| survey.orders(), |orders| orders as usize),
         cpu: placement.cpu(),
         real_time_priority: command.realtime,
+        taps: Taps::default(),
     };
     placement.release();
     let notes = notes(&survey, &settings);
@@ -194,14 +192,18 @@ pub(super) fn run(command: &BookCommand) -> anyhow::Result<Status> {
     Ok(Status::Good)
 }
 
-fn survey(path: &Path) -> anyhow::Result<Survey> {
+/// Reads the whole file once.
+pub(super) fn survey(path: &Path) -> anyhow::Result<Survey> {
+    if path == Path::new("-") {
+        bail!("standard input can be read once only, and every measurement reads it: give a file");
+    }
     let stored = std::fs::metadata(path).ok().map(|metadata| metadata.len());
     let progress = Progress::with_total(stored);
     Survey::of(path, |source| progress.update(source)).map_err(judged)
 }
 
 /// What is wrong with data is a finding; everything else is an obstacle.
-fn judged(error: DayFileError) -> anyhow::Error {
+pub(super) fn judged(error: DayFileError) -> anyhow::Error {
     match error {
         // Which knows by itself what it is.
         DayFileError::Source(error) => error.into(),
@@ -210,7 +212,7 @@ fn judged(error: DayFileError) -> anyhow::Error {
     }
 }
 
-fn notes(survey: &Survey, settings: &Settings) -> Vec<String> {
+pub(super) fn notes(survey: &Survey, settings: &Settings) -> Vec<String> {
     let mut notes = vec!["the file was read once before anything was measured".to_owned()];
     // As large as one huge page: the kernel answers alike for larger ones.
     let pages = nanotape_shm::Table::new(2 << 20, 0_u8).huge_pages();

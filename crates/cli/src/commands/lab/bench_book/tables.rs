@@ -51,7 +51,8 @@ fn heading(results: &Results) -> String {
 fn section(kind: Kind, results: &Results) -> String {
     let mut text = String::new();
     let title = match kind {
-        Kind::Books => "Books: processor time for a message, in ns".to_owned(),
+        // A plant is in no table of books.
+        Kind::Books | Kind::Plant => "Books: processor time for a message, in ns".to_owned(),
         Kind::Limit => "Limits: the same file without books, ns a message".to_owned(),
         Kind::Memory => format!(
             "Limits of memory: random loads from a table of {:.0} MB, ns a load",
@@ -100,7 +101,7 @@ fn row(measured: &Measured, results: &Results) -> String {
 }
 
 /// Nothing where nothing was asked for.
-fn latencies(measured: &[Measured]) -> String {
+pub(in crate::commands::lab) fn latencies(measured: &[Measured]) -> String {
     let mut text = String::new();
     for one in measured {
         let Some(latency) = &one.latency else { continue };

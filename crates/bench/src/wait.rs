@@ -5,11 +5,9 @@ use std::thread;
 
 use nanotape_clock::{Clock, Stamp};
 
-use super::error::RingBenchError;
-
 /// What to do while there is nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Wait {
+pub(crate) enum Wait {
     /// Look again at once, for what is timed message by message.
     Busy,
     /// The same with a pause instruction.
@@ -24,10 +22,18 @@ const LIMIT_NANOS: u64 = 30_000_000_000;
 /// Looks between two looks at the clock.
 const LOOKS: u64 = 1 << 16;
 
+/// The other process did nothing for too long.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("nothing came from the other process for 30 s, after {so_far} messages")]
+pub struct Silence {
+    /// How far it was.
+    pub so_far: u64,
+}
+
 /// Waits, and gives up when nothing happened for too long: what waits is never left alone for ever
 /// with a processor.
 #[derive(Debug)]
-pub(super) struct Patience {
+pub(crate) struct Patience {
     clock: Clock,
     wait: Wait,
     idles: u64,
@@ -36,13 +42,13 @@ pub(super) struct Patience {
 }
 
 impl Patience {
-    pub(super) fn new(clock: Clock, wait: Wait) -> Self {
+    pub(crate) fn new(clock: Clock, wait: Wait) -> Self {
         Self { clock, wait, idles: 0, last: None }
     }
 
     /// There was nothing; the caller has come so far.
     #[inline(always)]
-    pub(super) fn idle(&mut self, so_far: u64) -> Result<(), RingBenchError> {
+    pub(crate) fn idle(&mut self, so_far: u64) -> Result<(), Silence> {
         self.idles += 1;
         if self.idles.is_multiple_of(LOOKS) {
             self.look(so_far)?;
@@ -56,12 +62,12 @@ impl Patience {
     }
 
     #[cold]
-    fn look(&mut self, so_far: u64) -> Result<(), RingBenchError> {
+    fn look(&mut self, so_far: u64) -> Result<(), Silence> {
         let now = self.clock.stamp();
         match self.last {
             Some((before, since)) if before == so_far => {
                 if self.clock.nanos_between(since, now) > LIMIT_NANOS {
-                    return Err(RingBenchError::Silence { so_far });
+                    return Err(Silence { so_far });
                 }
             }
             _ => self.last = Some((so_far, now)),
