@@ -5,7 +5,8 @@ use clap::{Parser, Subcommand};
 use crate::commands::{
     book::BookArguments, check::CheckArguments, demo::DemoArguments, depth::DepthArguments,
     inside::InsideArguments, inspect::InspectArguments, lab::LabArguments, ring::RingArguments,
-    stats::StatsArguments, synth::SynthArguments,
+    run::RunArguments, stat::StatArguments, stats::StatsArguments, synth::SynthArguments,
+    tap::TapArguments,
 };
 
 /// A ticker plant: exchange packets in; order books, best prices and statistics out.
@@ -48,6 +49,12 @@ pub(crate) enum Command {
     Depth(DepthArguments),
     /// Rates, volumes, event depth and processing time, per stock and in all
     Stats(StatsArguments),
+    /// A plant: a day in, normalised records on a ring, for any number of processes
+    Run(RunArguments),
+    /// Read the records of a plant that runs in another process
+    Tap(TapArguments),
+    /// What a plant does: counters, damage, times and its ring, seen from outside
+    Stat(StatArguments),
     /// Broadcast rings in shared memory: look into them, check them, try them out
     Ring(RingArguments),
     /// Measure, compare, and find out whether a measurement can be believed

@@ -8,5 +8,8 @@ pub(crate) mod inside;
 pub(crate) mod inspect;
 pub(crate) mod lab;
 pub(crate) mod ring;
+pub(crate) mod run;
+pub(crate) mod stat;
 pub(crate) mod stats;
 pub(crate) mod synth;
+pub(crate) mod tap;

@@ -6,11 +6,11 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use nanotape_book::{AnomalyCounts, Books, OrderStore, PriceLevels};
 use nanotape_feed::{DayEnd, DaySource, StockDirectory};
-use nanotape_plant::{DayReport, Observer, Plant};
+use nanotape_plant::{DayReport, Observer, Plant, orders_of};
 use nanotape_types::StockLocate;
 
 use crate::{
-    status::{BadData, Status},
+    status::{BadData, Status, tell},
     symbols::SymbolFilter,
 };
 
@@ -22,15 +22,9 @@ pub(crate) struct InputArguments {
 }
 
 impl InputArguments {
-    /// Live orders that books make room for at the start, from the size of the file: about one for
-    /// twenty messages of thirty bytes, and never more than a full day has, two million. Tables grow
-    /// if it was too little.
+    /// Live orders that books make room for at the start.
     pub(crate) fn orders(&self) -> usize {
-        const BYTES_FOR_ONE: u64 = 20 * 30;
-        let Ok(file) = std::fs::metadata(&self.file) else { return 1 << 18 };
-        let is_packed = self.file.ends_with(".gz") || self.file.ends_with(".zst");
-        let bytes = if is_packed { file.len().saturating_mul(3) } else { file.len() };
-        (bytes / BYTES_FOR_ONE).clamp(1 << 12, 1 << 21) as usize
+        orders_of(Path::new(&self.file))
     }
 
     pub(crate) fn open(&self) -> anyhow::Result<DaySource> {
@@ -154,17 +148,17 @@ const DAMAGE_LINES: usize = 10;
 pub(crate) fn conclude(source: &DaySource, report: &DayReport) -> Status {
     let name = source.name();
     for damage in report.damage.first().iter().take(DAMAGE_LINES) {
-        eprintln!("nanotape: {name}: {damage}");
+        tell(format_args!("{name}: {damage}"));
     }
     let more = report.damage.total().saturating_sub(DAMAGE_LINES as u64);
     if more > 0 {
-        eprintln!("nanotape: {name}: and {more} more damaged places");
+        tell(format_args!("{name}: and {more} more damaged places"));
     }
     match (&report.summary.fault, report.summary.end) {
-        (Some(fault), end @ DayEnd::Cut { .. }) => eprintln!("nanotape: {fault}; {end}"),
-        (Some(fault), _) => eprintln!("nanotape: {fault}"),
+        (Some(fault), end @ DayEnd::Cut { .. }) => tell(format_args!("{fault}; {end}")),
+        (Some(fault), _) => tell(format_args!("{fault}")),
         (None, end @ (DayEnd::Cut { .. } | DayEnd::EndOfSession { bytes_follow: true, .. })) => {
-            eprintln!("nanotape: {name}: {end}");
+            tell(format_args!("{name}: {end}"));
         }
         (None, _) => {}
     }
@@ -173,18 +167,18 @@ pub(crate) fn conclude(source: &DaySource, report: &DayReport) -> Status {
 
 /// Says on standard error which books cannot be trusted. Not an error of the command's: a file
 /// joined in mid-session is legal.
-fn warn_of_taint(source: &DaySource, totals: AnomalyCounts, tainted_stocks: usize) {
+pub(crate) fn warn_of_taint(source: &DaySource, totals: AnomalyCounts, tainted_stocks: usize) {
     if !totals.any() {
         return;
     }
     let kinds: Vec<_> = totals.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
-    eprintln!(
-        "nanotape: {}: {} messages did not fit their book ({}); {tainted_stocks} tainted {}",
+    tell(format_args!(
+        "{}: {} messages did not fit their book ({}); {tainted_stocks} tainted {}",
         source.name(),
         totals.total(),
         kinds.join(", "),
         if tainted_stocks == 1 { "book" } else { "books" },
-    );
+    ));
 }
 
 /// An error if a symbol that was asked for is not in the day.

@@ -4,11 +4,15 @@
 mod arguments;
 mod commands;
 mod input;
+mod interrupt;
 mod output;
+mod record;
+mod regions;
 mod rows;
 mod status;
 mod structures;
 mod symbols;
+mod values;
 
 use std::process::ExitCode;
 
@@ -16,7 +20,7 @@ use clap::Parser as _;
 
 use crate::{
     arguments::{Arguments, Command},
-    status::{Status, is_broken_pipe},
+    status::{Status, is_broken_pipe, tell},
 };
 
 fn main() -> ExitCode {
@@ -33,10 +37,19 @@ fn main() -> ExitCode {
         // Whoever reads our output has seen enough: `nanotape inspect day | head`.
         Err(error) if is_broken_pipe(&error) => Status::Good.into(),
         Err(error) => {
-            eprintln!("nanotape: {error:#}");
+            tell(format_args!("{}", line_of(&error)));
             Status::of_error(&error).into()
         }
     }
+}
+
+/// An error and its causes. A cause that an error has told already is not told again.
+fn line_of(error: &anyhow::Error) -> String {
+    error.chain().map(ToString::to_string).fold(String::new(), |line, cause| match line.as_str() {
+        "" => cause,
+        told if told.ends_with(&cause) => line,
+        told => format!("{told}: {cause}"),
+    })
 }
 
 fn run(arguments: Arguments) -> anyhow::Result<Status> {
@@ -50,6 +63,9 @@ fn run(arguments: Arguments) -> anyhow::Result<Status> {
         Some(Command::Book(arguments)) => commands::book::run(&arguments),
         Some(Command::Depth(arguments)) => commands::depth::run(&arguments),
         Some(Command::Stats(arguments)) => commands::stats::run(&arguments),
+        Some(Command::Run(arguments)) => commands::run::run(&arguments),
+        Some(Command::Stat(arguments)) => commands::stat::run(&arguments),
+        Some(Command::Tap(arguments)) => commands::tap::run(&arguments),
         Some(Command::Ring(arguments)) => commands::ring::run(&arguments),
         Some(Command::Lab(arguments)) => commands::lab::run(&arguments),
     }

@@ -12,8 +12,8 @@ use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
 use flate2::write::GzEncoder;
 
-#[derive(Args, Debug, Default)]
-pub(crate) struct OutputArguments {
+#[derive(Args, Debug)]
+pub(crate) struct OutputArguments<F: FileFormat = Format> {
     /// Write to FILE instead of standard output; the suffix chooses format and compression
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
@@ -24,7 +24,22 @@ pub(crate) struct OutputArguments {
 
     /// Output format [default: by the suffix of FILE, else as each command says]
     #[arg(long, value_enum)]
-    pub(crate) format: Option<Format>,
+    pub(crate) format: Option<F>,
+}
+
+impl<F: FileFormat> Default for OutputArguments<F> {
+    fn default() -> Self {
+        Self { output: None, force: false, format: None }
+    }
+}
+
+/// The formats of one command.
+pub(crate) trait FileFormat: ValueEnum + Copy + Send + Sync + 'static {
+    /// The suffixes that tell one, for people.
+    const SUFFIXES: &str;
+
+    /// The format that a suffix without its dot tells.
+    fn of_suffix(suffix: &str) -> Option<Self>;
 }
 
 /// How results are written.
@@ -38,31 +53,38 @@ pub(crate) enum Format {
     Json,
 }
 
-impl OutputArguments {
+impl FileFormat for Format {
+    const SUFFIXES: &str = ".csv, .json or .txt";
+
+    fn of_suffix(suffix: &str) -> Option<Self> {
+        match suffix {
+            "csv" => Some(Self::Csv),
+            "json" | "jsonl" | "ndjson" => Some(Self::Json),
+            "txt" => Some(Self::Text),
+            _ => None,
+        }
+    }
+}
+
+impl<F: FileFormat> OutputArguments<F> {
     /// The format asked for, or told by the suffix, or `default`.
-    pub(crate) fn format_or(&self, default: Format) -> anyhow::Result<Format> {
+    pub(crate) fn format_or(&self, default: F) -> anyhow::Result<F> {
         if let Some(format) = self.format {
             return Ok(format);
         }
         let Some(path) = self.file() else { return Ok(default) };
         let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
         let inner = name.strip_suffix(".gz").or(name.strip_suffix(".zst")).unwrap_or(name);
-        match Path::new(inner).extension().and_then(OsStr::to_str) {
-            Some("csv") => Ok(Format::Csv),
-            Some("json" | "jsonl" | "ndjson") => Ok(Format::Json),
-            Some("txt") => Ok(Format::Text),
-            _ if !path.exists() || is_regular(path) => bail!(
-                "{}: the suffix does not tell the format; use .csv, .json or .txt, or --format",
-                path.display()
+        let suffix = Path::new(inner).extension().and_then(OsStr::to_str);
+        match suffix.and_then(F::of_suffix) {
+            Some(format) => Ok(format),
+            None if !path.exists() || is_regular(path) => bail!(
+                "{}: the suffix does not tell the format; use {}, or --format",
+                path.display(),
+                F::SUFFIXES
             ),
-            _ => Ok(default),
+            None => Ok(default),
         }
-    }
-
-    /// For commands that print rows: text on a terminal, CSV into a file or a pipe.
-    pub(crate) fn row_format(&self) -> anyhow::Result<Format> {
-        let terminal = io::stdout().is_terminal();
-        self.format_or(if terminal { Format::Text } else { Format::Csv })
     }
 
     /// Opens the output.
@@ -78,6 +100,14 @@ impl OutputArguments {
 
     fn file(&self) -> Option<&Path> {
         self.output.as_deref().filter(|path| *path != Path::new("-"))
+    }
+}
+
+impl OutputArguments {
+    /// For commands that print rows: text on a terminal, CSV into a file or a pipe.
+    pub(crate) fn row_format(&self) -> anyhow::Result<Format> {
+        let terminal = io::stdout().is_terminal();
+        self.format_or(if terminal { Format::Text } else { Format::Csv })
     }
 }
 

@@ -189,7 +189,7 @@ impl Rows {
     }
 }
 
-fn quote_csv(buffer: &mut Vec<u8>, value: &[u8]) {
+pub(crate) fn quote_csv(buffer: &mut Vec<u8>, value: &[u8]) {
     buffer.push(b'"');
     for &byte in value {
         if byte == b'"' {
@@ -202,7 +202,7 @@ fn quote_csv(buffer: &mut Vec<u8>, value: &[u8]) {
 
 /// The texts written here are printable ASCII by the time they arrive; quotes and backslashes are
 /// all there is to escape.
-fn quote_json(buffer: &mut Vec<u8>, value: &[u8]) {
+pub(crate) fn quote_json(buffer: &mut Vec<u8>, value: &[u8]) {
     buffer.push(b'"');
     for &byte in value {
         if matches!(byte, b'"' | b'\\') {

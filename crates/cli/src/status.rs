@@ -1,6 +1,10 @@
 //! Exit statuses, and which error means which.
 
-use std::{io, process::ExitCode};
+use std::{
+    fmt,
+    io::{self, Write as _},
+    process::ExitCode,
+};
 
 use nanotape_feed::SourceError;
 
@@ -29,8 +33,8 @@ impl From<Status> for ExitCode {
 #[derive(Debug)]
 pub(crate) struct BadData(pub(crate) String);
 
-impl std::fmt::Display for BadData {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for BadData {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
@@ -51,6 +55,13 @@ impl Status {
             _ => Self::Usage,
         }
     }
+}
+
+/// Says a line on standard error. In one piece, for several programs may write there; and if nobody reads
+/// it any more, that is no reason to fail.
+pub(crate) fn tell(line: impl fmt::Display) {
+    let line = format!("nanotape: {line}\n");
+    let _ = io::stderr().write_all(line.as_bytes());
 }
 
 pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {

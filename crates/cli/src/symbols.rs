@@ -44,21 +44,28 @@ impl SymbolFilter {
 /// The symbol of a locate, or `#13` where no message told. Prints without allocating, for those who
 /// print one a row.
 pub(crate) fn symbol_or_locate(directory: &StockDirectory, locate: StockLocate) -> StockName {
-    StockName { symbol: directory.symbol(locate), locate }
+    StockName::new(directory.symbol(locate), locate.get().into())
 }
 
 /// What a stock is called in output.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StockName {
     symbol: Option<Symbol>,
-    locate: StockLocate,
+    instrument_id: u32,
+}
+
+impl StockName {
+    /// Of the number that a record has.
+    pub(crate) fn new(symbol: Option<Symbol>, instrument_id: u32) -> Self {
+        Self { symbol, instrument_id }
+    }
 }
 
 impl fmt::Display for StockName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.symbol {
             Some(symbol) => symbol.fmt(f),
-            None => write!(f, "#{}", self.locate),
+            None => write!(f, "#{}", self.instrument_id),
         }
     }
 }

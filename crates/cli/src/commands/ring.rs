@@ -1,15 +1,11 @@
 //! `nanotape ring`: broadcast rings in shared memory, seen and tried from outside.
 
 mod dump;
-mod interrupt;
 mod list;
-mod outcome;
 mod prove;
 mod publish;
-mod record;
 mod remove;
 mod stat;
-mod values;
 mod verify;
 
 use std::process::ExitCode;

@@ -9,7 +9,11 @@ use anyhow::bail;
 use clap::Args;
 use nanotape_testkit::market::{Market, MarketConfig, TradeDate};
 
-use crate::{input::Progress, output::OutputArguments, status::Status};
+use crate::{
+    input::Progress,
+    output::{Format, OutputArguments},
+    status::Status,
+};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -79,8 +83,11 @@ pub(crate) fn run(arguments: &SynthArguments) -> anyhow::Result<Status> {
     }
     let mut market = Market::new(arguments.market.config())?;
     let path = &arguments.output;
-    let output =
-        OutputArguments { output: Some(path.clone()), force: arguments.force, format: None };
+    let output = OutputArguments::<Format> {
+        output: Some(path.clone()),
+        force: arguments.force,
+        format: None,
+    };
     let mut output = output.open()?;
     let progress = Progress::with_total(Some(arguments.market.messages * BYTES_PER_MESSAGE));
     let (mut buffer, mut written) = (Vec::new(), 0);

@@ -2,6 +2,9 @@
 
 #![allow(dead_code, unreachable_pub, reason = "shared by several test programs")]
 
+pub mod openmetrics;
+pub mod plants;
+
 use std::{
     fs,
     io::{self, Write as _},

@@ -215,7 +215,7 @@ fn capacity(text: &str) -> anyhow::Result<usize> {
 }
 
 /// `2,3`.
-fn pair(text: &str) -> anyhow::Result<(u32, u32)> {
+pub(super) fn pair(text: &str) -> anyhow::Result<(u32, u32)> {
     let (writer, reader) = text.split_once(',').context("two processors, like 2,3")?;
     Ok((writer.trim().parse()?, reader.trim().parse()?))
 }

@@ -14,7 +14,10 @@ use super::{
     output::{Columns, LabFormat, LabOutputArguments},
     subjects::Search,
 };
-use crate::{input::Progress, status::Status};
+use crate::{
+    input::Progress,
+    status::{Status, tell},
+};
 
 // The last of several values counts, so that `cargo xtask gate` can be given others than its own.
 #[derive(Args, Debug)]
@@ -144,7 +147,7 @@ pub(super) fn run(command: &CompareCommand) -> anyhow::Result<Status> {
         only: &command.only,
     };
     let pairs = search
-        .pairs(&command.base, &command.candidate, &mut |what| eprintln!("nanotape: {what}"))?;
+        .pairs(&command.base, &command.candidate, &mut |what| tell(format_args!("{what}")))?;
 
     // The workers run in this place; this process only waits, wherever it likes.
     let placement = Placement::apply(&command.place.wish());

@@ -12,7 +12,10 @@ use nanotape_lab::{
 };
 
 use super::output::{Columns, LabOutputArguments};
-use crate::{input::Progress, status::Status};
+use crate::{
+    input::Progress,
+    status::{Status, tell},
+};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -102,11 +105,11 @@ pub(super) fn run(command: &CountCommand) -> anyhow::Result<Status> {
     }
     output.finish()?;
     if worst == Status::Bad {
-        eprintln!(
-            "nanotape: instruction counts moved by more than {}%; if that is meant, --accept writes \
+        tell(format_args!(
+            "instruction counts moved by more than {}%; if that is meant, --accept writes \
              the new ones",
             command.tolerance
-        );
+        ));
     }
     Ok(worst)
 }

@@ -83,8 +83,11 @@ impl LabOutputArguments {
                 path.display()
             ),
         };
-        let output =
-            OutputArguments { output: self.output.clone(), force: self.force, format: None };
+        let output = OutputArguments::<Format> {
+            output: self.output.clone(),
+            force: self.force,
+            format: None,
+        };
         let (output, records) = (output.open()?, Vec::new());
         Ok(LabOutput { format, output, columns, records, is_list: false })
     }

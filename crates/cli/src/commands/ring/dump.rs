@@ -4,7 +4,6 @@ use std::{
     fmt::Write as _,
     io::{self, BufWriter, Write as _},
     path::Path,
-    str::FromStr,
     time::Duration,
 };
 
@@ -14,13 +13,12 @@ use nanotape_ring::{
 };
 use nanotape_shm::OwnerState;
 
-use super::{
-    interrupt::Interrupt,
-    outcome::{of_read, of_region, of_ring, place, state_sentence},
-};
 use crate::{
+    interrupt::Interrupt,
     output::{Format, Output, OutputArguments},
-    status::Status,
+    regions::{of_read, of_region, of_ring, place, state_sentence},
+    status::{Status, tell},
+    values::start,
 };
 
 #[derive(Args, Debug)]
@@ -44,8 +42,8 @@ pub(super) struct DumpCommand {
     name: String,
 
     /// Where to begin: oldest, newest, or a sequence number
-    #[arg(long, value_name = "oldest|newest|SEQUENCE", default_value = "oldest")]
-    from: From,
+    #[arg(long, value_name = "oldest|newest|SEQUENCE", default_value = "oldest", value_parser = start)]
+    from: Start,
 
     /// Stop after so many messages
     #[arg(long, value_name = "N")]
@@ -63,23 +61,6 @@ pub(super) struct DumpCommand {
     output: OutputArguments,
 }
 
-/// A start as it is typed.
-#[derive(Clone, Copy, Debug)]
-struct From(Start);
-
-impl FromStr for From {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match (text, text.parse()) {
-            ("oldest", _) => Ok(Self(Start::Oldest)),
-            ("newest", _) => Ok(Self(Start::Newest)),
-            (_, Ok(sequence)) if sequence > 0 => Ok(Self(Start::Sequence(sequence))),
-            _ => Err("oldest, newest, or a sequence number from 1".to_owned()),
-        }
-    }
-}
-
 /// Bytes of the first buffer; it grows to the longest message.
 const BUFFER_BYTES: usize = 64 << 10;
 
@@ -94,7 +75,7 @@ pub(super) fn run(command: &DumpCommand) -> anyhow::Result<Status> {
     let format = command.output.format_or(Format::Text)?;
     let interrupt = Interrupt::install()?;
     let newest = || AnyReader::open(&path, Start::Newest).map(|reader| reader.next_sequence());
-    let reader = AnyReader::open(&path, command.from.0).map_err(|error| of_ring(&path, &error))?;
+    let reader = AnyReader::open(&path, command.from).map_err(|error| of_ring(&path, &error))?;
     // A writer may be quicker than this: without --follow it ends where the ring ended now.
     let end = match command.follow {
         true => u64::MAX,
@@ -148,7 +129,7 @@ impl Dump<'_> {
                     }
                     let epoch = self.reader.region().epoch();
                     if let Some(state) = gone.take().filter(|_| told != epoch) {
-                        eprintln!("nanotape: {}: {}", self.path.display(), state_sentence(state));
+                        tell(format_args!("{}: {}", self.path.display(), state_sentence(state)));
                         if !self.through_restarts {
                             break;
                         }

@@ -5,9 +5,9 @@ use std::{fs, path::Path};
 use anyhow::Context as _;
 use clap::Args;
 
-use super::outcome::{kind_name, state_name};
 use crate::{
     output::{Format, OutputArguments},
+    regions::{kind_name, state_name},
     rows::{Column, Rows},
     status::Status,
 };

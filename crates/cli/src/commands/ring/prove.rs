@@ -18,16 +18,14 @@ use self::{
     payload::{MAX_LENGTH, mix},
     worker::{Job, Part, WAYS},
 };
-use super::{
-    interrupt::Interrupt,
-    outcome::of_ring,
-    values::{bytes, period, seconds},
-};
 use crate::{
     input::Progress,
+    interrupt::Interrupt,
     output::{Format, OutputArguments},
+    regions::of_ring,
     rows::{Column, Rows},
     status::Status,
+    values::{bytes, period, seconds},
 };
 
 #[derive(Args, Debug)]

@@ -13,17 +13,15 @@ use anyhow::Context as _;
 use clap::Args;
 use nanotape_clock::Clock;
 use nanotape_ring::{Publish, PublishError, slots, stream};
-use nanotape_shm::{Origin, PageLock, RegionOptions, RegionPages};
+use nanotape_shm::{Origin, RegionOptions};
 
-use super::{
-    interrupt::Interrupt,
-    outcome::{ended, of_ring, place, state_name},
-    record::Record,
-    values::{bytes, duration, mode},
-};
 use crate::{
+    interrupt::Interrupt,
     output::{Format, OutputArguments},
+    record::Record,
+    regions::{came, complain, of_ring, place, state_name},
     status::{BadData, Status},
+    values::{bytes, duration, mode},
 };
 
 #[derive(Args, Debug)]
@@ -156,19 +154,9 @@ impl Lines<'_> {
         let mut output = self.command.output.open()?;
         let first = writer.next_sequence();
         self.made(&writer, origin).write(&mut output, self.format, true, || {
-            let how = match origin {
-                Origin::Created => "created".to_owned(),
-                Origin::TakenOver { previous } => {
-                    format!(
-                        "taken over from process {}, which {}",
-                        previous.pid,
-                        ended(previous.state)
-                    )
-                }
-            };
-            format!("{}: {how}; message {first} is the next\n", self.path.display())
+            format!("{}: {}; message {first} is the next\n", self.path.display(), came(origin))
         })?;
-        self.complain(&writer);
+        complain(self.path, &writer.region().residency());
         let outcome = self.publish_all(&mut writer);
         let published = writer.next_sequence() - first;
         if self.format != Format::Csv {
@@ -259,18 +247,5 @@ impl Lines<'_> {
             .with("writer_epoch", writer.region().epoch())
             .with("next_sequence", writer.next_sequence())
             .with("max_length_bytes", writer.max_length())
-    }
-
-    /// What was wished for and not to be had.
-    fn complain(&self, writer: &impl Publish) {
-        let residency = writer.region().residency();
-        let is_refused =
-            matches!(residency.huge_pages, RegionPages::NoneGiven { .. } | RegionPages::Refused(_));
-        if is_refused {
-            eprintln!("nanotape: {}: {}", self.path.display(), residency.huge_pages);
-        }
-        if matches!(residency.lock, PageLock::Refused { .. }) {
-            eprintln!("nanotape: {}: {}", self.path.display(), residency.lock);
-        }
     }
 }

@@ -1,16 +1,21 @@
 //! `nanotape ring remove`: a ring whose writer is gone.
 
-use clap::Args;
-use nanotape_ring::{slots, stream};
-
-use super::{
-    outcome::{ended, kind_name, of_region, place, state_name},
-    record::Record,
-    values::bytes_text,
+use std::{
+    fmt::Write as _,
+    path::{Path, PathBuf},
 };
+
+use clap::Args;
+use nanotape_plant::board::board_path;
+use nanotape_ring::{slots, stream};
+use nanotape_shm::Refusal;
+
 use crate::{
     output::{Format, OutputArguments},
-    status::Status,
+    record::Record,
+    regions::{ended, kind_name, of_region, place, state_name},
+    status::{Status, tell},
+    values::bytes_text,
 };
 
 #[derive(Args, Debug)]
@@ -19,7 +24,7 @@ Examples:
   nanotape ring remove quotes
 
 A ring whose writer is alive is never removed, nor a file that is something else. Readers that have
-the ring open keep what is in it.
+the ring open keep what is in it. The board of a plant, beside its ring, goes with it.
 
 Exit status: 0 it is removed; 2 it is not.")]
 pub(super) struct RemoveCommand {
@@ -42,6 +47,7 @@ pub(super) fn run(command: &RemoveCommand) -> anyhow::Result<Status> {
     }
     let mut output = command.output.open()?;
     let removed = nanotape_shm::remove(&path).map_err(|error| of_region(&error))?;
+    let board = remove_board(&path);
     let kind = kind.map(kind_name);
     let owner = removed.owner;
     let record = Record::default()
@@ -49,7 +55,8 @@ pub(super) fn run(command: &RemoveCommand) -> anyhow::Result<Status> {
         .with("kind", kind.clone())
         .with("file_bytes", removed.file_bytes)
         .with("writer_state", owner.map(|owner| state_name(owner.state)))
-        .with("writer_pid", owner.map(|owner| owner.pid));
+        .with("writer_pid", owner.map(|owner| owner.pid))
+        .with("board", board.as_ref().map(|board| board.display().to_string()));
     record.write(&mut output, format, true, || {
         let what = kind.unwrap_or("damaged".to_owned());
         let size = bytes_text(removed.file_bytes);
@@ -57,8 +64,39 @@ pub(super) fn run(command: &RemoveCommand) -> anyhow::Result<Status> {
             format!("; its last writer, process {}, {}", owner.pid, ended(owner.state))
         });
         let writer = writer.unwrap_or_default();
-        format!("removed {}: a {what} ring in a file of {size}{writer}\n", path.display())
+        let mut text =
+            format!("removed {}: a {what} ring in a file of {size}{writer}\n", path.display());
+        if let Some(board) = &board {
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "removed {}: its plant's board", board.display());
+        }
+        text
     })?;
     output.finish()?;
     Ok(Status::Good)
 }
+
+/// Removes the board beside a ring, if there is one and its plant is gone. One that stays is told of, and
+/// is no failure: the ring is removed.
+fn remove_board(ring: &Path) -> Option<PathBuf> {
+    let board = board_path(ring);
+    let is_board = match nanotape_shm::inspect(&board) {
+        // One that is damaged or half-created has no kind, as with rings.
+        Ok(info) => info.header.is_none_or(|header| kind_name(header.spec.kind) == BOARD),
+        Err(error) if *error.refusal() == Refusal::NotFound => return None,
+        Err(_) => false,
+    };
+    if !is_board {
+        return None;
+    }
+    match nanotape_shm::remove(&board) {
+        Ok(_) => Some(board),
+        Err(error) => {
+            tell(format_args!("the board stays: {error}"));
+            None
+        }
+    }
+}
+
+/// The kind of a board, as [`kind_name`] gives it.
+const BOARD: &str = "BOARD";

@@ -1,21 +1,19 @@
 //! `nanotape ring stat`: what a ring holds, who writes it, and how fast.
 
-use std::{fmt::Write as _, path::Path, thread, time::Duration};
+use std::{fmt::Write as _, path::Path, time::Duration};
 
 use clap::Args;
 use nanotape_clock::{Clock, Stamp};
 use nanotape_ring::{Capacity, Observer, Stat};
 use nanotape_shm::{OwnerState, RegionInfo};
 
-use super::{
-    interrupt::Interrupt,
-    outcome::{kind_name, of_region, of_ring, place, state_name},
-    record::Record,
-    values::{bytes_text, nanos_text, seconds},
-};
 use crate::{
+    interrupt::Interrupt,
     output::{Format, OutputArguments},
+    record::Record,
+    regions::{kind_name, of_region, of_ring, place, state_name},
     status::Status,
+    values::{bytes_text, nanos_text, seconds},
 };
 
 #[derive(Args, Debug)]
@@ -82,7 +80,7 @@ pub(super) fn run(command: &StatCommand) -> anyhow::Result<Status> {
     for number in 0..reports {
         let has_rate = !command.interval.is_zero();
         if has_rate {
-            sleep(command.interval, &interrupt);
+            interrupt.sleep(command.interval);
         }
         let now = if has_rate || number > 0 {
             look()?
@@ -102,15 +100,6 @@ pub(super) fn run(command: &StatCommand) -> anyhow::Result<Status> {
     }
     output.finish()?;
     Ok(Status::Good)
-}
-
-/// Sleeps in short turns, so that Ctrl-C is answered soon.
-fn sleep(mut time: Duration, interrupt: &Interrupt) {
-    const TURN: Duration = Duration::from_millis(50);
-    while !time.is_zero() && !interrupt.is_asked() {
-        thread::sleep(time.min(TURN));
-        time = time.saturating_sub(TURN);
-    }
 }
 
 struct Report<'a> {

@@ -5,12 +5,10 @@ use std::fmt::Write as _;
 use clap::Args;
 use nanotape_ring::Observer;
 
-use super::{
-    outcome::{kind_name, of_region, of_ring, place, state_name, state_sentence},
-    record::Record,
-};
 use crate::{
     output::{Format, OutputArguments},
+    record::Record,
+    regions::{kind_name, of_region, of_ring, place, state_name, state_sentence},
     status::Status,
 };
 

@@ -27,7 +27,10 @@ use nanotape_shm::{OwnerState, RegionOptions};
 use serde_json::{Value, json};
 
 use super::payload::{Contents, END_TYPE, MAX_LENGTH, mix};
-use crate::{commands::ring::outcome::of_ring, status::Status};
+use crate::{
+    regions::of_ring,
+    status::{Status, tell},
+};
 
 /// The environment variable that makes a process publish or read.
 pub(super) const ROLE: &str = "NANOTAPE_RING_PROVE_ROLE";
@@ -91,7 +94,7 @@ pub(crate) fn role() -> Option<ExitCode> {
             ExitCode::SUCCESS
         }
         Err(error) => {
-            eprintln!("nanotape: {error:#}");
+            tell(format_args!("{error:#}"));
             Status::of_error(&error).into()
         }
     })

@@ -6,17 +6,17 @@ use std::{
 };
 
 use nanotape_ring::{ReadError, RingError, StartError};
-use nanotape_shm::{OwnerState, Refusal, RegionError};
+use nanotape_shm::{Origin, OwnerState, PageLock, Refusal, RegionError, RegionPages, Residency};
 
-use crate::status::BadData;
+use crate::status::{BadData, tell};
 
 /// The path of a ring: a name, or a path.
-pub(super) fn place(name: &str) -> anyhow::Result<PathBuf> {
+pub(crate) fn place(name: &str) -> anyhow::Result<PathBuf> {
     nanotape_shm::named(name).map_err(|error| anyhow::anyhow!("{error}"))
 }
 
 /// Damage of what is in the file is bad data; everything else is the environment.
-pub(super) fn of_ring(path: &Path, error: &RingError) -> anyhow::Error {
+pub(crate) fn of_ring(path: &Path, error: &RingError) -> anyhow::Error {
     match error {
         RingError::Region(error) => of_region(error),
         RingError::Read(error) | RingError::Start(StartError::Damaged(error)) => {
@@ -27,7 +27,7 @@ pub(super) fn of_ring(path: &Path, error: &RingError) -> anyhow::Error {
     }
 }
 
-pub(super) fn of_region(error: &RegionError) -> anyhow::Error {
+pub(crate) fn of_region(error: &RegionError) -> anyhow::Error {
     match error.refusal() {
         Refusal::Contradiction { .. } | Refusal::TooSmall { .. } | Refusal::Truncated { .. } => {
             BadData(error.to_string()).into()
@@ -36,7 +36,7 @@ pub(super) fn of_region(error: &RegionError) -> anyhow::Error {
     }
 }
 
-pub(super) fn of_read(path: &Path, error: &ReadError) -> anyhow::Error {
+pub(crate) fn of_read(path: &Path, error: &ReadError) -> anyhow::Error {
     bad(path, error)
 }
 
@@ -45,7 +45,7 @@ fn bad(path: &Path, error: impl fmt::Display) -> anyhow::Error {
 }
 
 /// The kind of a region as text: eight letters, or whatever is there.
-pub(super) fn kind_name(kind: [u8; 8]) -> String {
+pub(crate) fn kind_name(kind: [u8; 8]) -> String {
     match kind {
         nanotape_ring::stream::KIND => "stream".to_owned(),
         nanotape_ring::slots::KIND => "slots".to_owned(),
@@ -54,7 +54,7 @@ pub(super) fn kind_name(kind: [u8; 8]) -> String {
 }
 
 /// The state of a writer as it stands in JSON and tables.
-pub(super) fn state_name(state: OwnerState) -> &'static str {
+pub(crate) fn state_name(state: OwnerState) -> &'static str {
     match state {
         OwnerState::Alive => "alive",
         OwnerState::Closed => "closed",
@@ -63,7 +63,7 @@ pub(super) fn state_name(state: OwnerState) -> &'static str {
 }
 
 /// The end of a sentence that begins with a writer that was there before.
-pub(super) fn ended(state: OwnerState) -> &'static str {
+pub(crate) fn ended(state: OwnerState) -> &'static str {
     match state {
         OwnerState::Alive => "is alive",
         OwnerState::Closed => "closed it",
@@ -71,8 +71,30 @@ pub(super) fn ended(state: OwnerState) -> &'static str {
     }
 }
 
+/// Where a ring came from, in a sentence.
+pub(crate) fn came(origin: Origin) -> String {
+    match origin {
+        Origin::Created => "created".to_owned(),
+        Origin::TakenOver { previous } => {
+            format!("taken over from process {}, which {}", previous.pid, ended(previous.state))
+        }
+    }
+}
+
+/// Says on standard error what was wished for and not to be had.
+pub(crate) fn complain(path: &Path, residency: &Residency) {
+    let is_refused =
+        matches!(residency.huge_pages, RegionPages::NoneGiven { .. } | RegionPages::Refused(_));
+    if is_refused {
+        tell(format_args!("{}: {}", path.display(), residency.huge_pages));
+    }
+    if matches!(residency.lock, PageLock::Refused { .. }) {
+        tell(format_args!("{}: {}", path.display(), residency.lock));
+    }
+}
+
 /// The state of a writer in a sentence.
-pub(super) fn state_sentence(state: OwnerState) -> &'static str {
+pub(crate) fn state_sentence(state: OwnerState) -> &'static str {
     match state {
         OwnerState::Alive => "its writer is alive",
         OwnerState::Closed => "its writer closed it",

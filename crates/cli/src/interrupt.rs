@@ -1,8 +1,12 @@
 //! Ctrl-C as a flag: a command that runs on and on ends in good order when it is set.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::Duration,
 };
 
 use anyhow::Context as _;
@@ -13,11 +17,11 @@ use signal_hook::{
 
 /// Whether somebody asked this process to end.
 #[derive(Clone, Debug)]
-pub(super) struct Interrupt(Arc<AtomicBool>);
+pub(crate) struct Interrupt(Arc<AtomicBool>);
 
 impl Interrupt {
     /// From now on SIGINT and SIGTERM set the flag; the second one ends the process.
-    pub(super) fn install() -> anyhow::Result<Self> {
+    pub(crate) fn install() -> anyhow::Result<Self> {
         let asked = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM] {
             flag::register_conditional_default(signal, Arc::clone(&asked))
@@ -27,7 +31,21 @@ impl Interrupt {
         Ok(Self(asked))
     }
 
-    pub(super) fn is_asked(&self) -> bool {
+    pub(crate) fn is_asked(&self) -> bool {
         self.0.load(Ordering::Relaxed)
+    }
+
+    /// The flag itself, for those who look at it on their own.
+    pub(crate) fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.0)
+    }
+
+    /// Sleeps in short turns, so that Ctrl-C is answered soon.
+    pub(crate) fn sleep(&self, mut time: Duration) {
+        const TURN: Duration = Duration::from_millis(50);
+        while !time.is_zero() && !self.is_asked() {
+            thread::sleep(time.min(TURN));
+            time = time.saturating_sub(TURN);
+        }
     }
 }

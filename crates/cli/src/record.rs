@@ -1,6 +1,9 @@
 //! One thing with named values, in the three formats.
 
-use std::io::{self, Write};
+use std::{
+    borrow::Cow,
+    io::{self, Write},
+};
 
 use serde_json::Value;
 
@@ -8,17 +11,27 @@ use crate::output::Format;
 
 /// Names and values in the order in which they are written.
 #[derive(Debug, Default)]
-pub(super) struct Record(Vec<(&'static str, Value)>);
+pub(crate) struct Record(Vec<(Cow<'static, str>, Value)>);
 
 impl Record {
     /// Adds a value; nothing is `null` in JSON and an empty cell in CSV.
-    pub(super) fn with(mut self, name: &'static str, value: impl Into<Value>) -> Self {
-        self.0.push((name, value.into()));
+    pub(crate) fn with(
+        mut self,
+        name: impl Into<Cow<'static, str>>,
+        value: impl Into<Value>,
+    ) -> Self {
+        self.0.push((name.into(), value.into()));
+        self
+    }
+
+    /// The values of both, in one.
+    pub(crate) fn joined(mut self, other: Self) -> Self {
+        self.0.extend(other.0);
         self
     }
 
     /// Writes it; the text is only made if it is wanted. `first`: CSV begins with the names.
-    pub(super) fn write(
+    pub(crate) fn write(
         &self,
         output: &mut impl Write,
         format: Format,
@@ -34,7 +47,7 @@ impl Record {
             }
             Format::Csv => {
                 if first {
-                    let names: Vec<&str> = self.0.iter().map(|(name, _)| *name).collect();
+                    let names: Vec<&str> = self.0.iter().map(|(name, _)| &**name).collect();
                     writeln!(output, "{}", names.join(","))?;
                 }
                 let cells: Vec<String> = self.0.iter().map(|(_, value)| cell(value)).collect();

@@ -2,24 +2,14 @@
 
 use std::time::Duration;
 
-/// Bytes: `8MiB`, `64KiB`, `4096`.
-pub(super) fn bytes(text: &str) -> Result<usize, String> {
-    let expected = || format!("expected bytes such as 4096, 64KiB, 8MiB or 1GiB, not {text:?}");
-    let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
-    let number: usize = digits.parse().map_err(|_| expected())?;
-    let shift = match &text[digits.len()..] {
-        "" | "B" => 0,
-        "KiB" | "K" => 10,
-        "MiB" | "M" => 20,
-        "GiB" | "G" => 30,
-        "TiB" | "T" => 40,
-        _ => return Err(expected()),
-    };
-    number.checked_mul(1 << shift).ok_or_else(expected)
-}
+use nanotape_plant::{Pace, TradeDate};
+use nanotape_ring::Start;
+
+/// Bytes: `8MiB`, `64KiB`, `4096`. Permission bits in octal: `0644`.
+pub(crate) use nanotape_plant::config::{parse_bytes as bytes, parse_mode as mode};
 
 /// A time with its unit: `250us`, `10ms`, `1.5s`, `2m`.
-pub(super) fn duration(text: &str) -> Result<Duration, String> {
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let expected = || format!("expected a duration such as 250us, 10ms, 1.5s or 2m, not {text:?}");
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let number: f64 = digits.parse().map_err(|_| expected())?;
@@ -35,34 +25,33 @@ pub(super) fn duration(text: &str) -> Result<Duration, String> {
 }
 
 /// Seconds without a unit, not below zero and at most a day.
-pub(super) fn seconds(text: &str) -> Result<Duration, String> {
+pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
     match text.parse::<f64>() {
         Ok(seconds) if (0.0..=86_400.0).contains(&seconds) => Ok(Duration::from_secs_f64(seconds)),
         _ => Err("a number of seconds from 0 to 86400".to_owned()),
     }
 }
 
+/// Where to begin to read a ring: `oldest`, `newest`, or a sequence number.
+pub(crate) fn start(text: &str) -> Result<Start, String> {
+    match (text, text.parse()) {
+        ("oldest", _) => Ok(Start::Oldest),
+        ("newest", _) => Ok(Start::Newest),
+        (_, Ok(sequence)) if sequence > 0 => Ok(Start::Sequence(sequence)),
+        _ => Err("oldest, newest, or a sequence number from 1".to_owned()),
+    }
+}
+
 /// The time between two events that a test makes happen: long enough for a process to start.
-pub(super) fn period(text: &str) -> Result<Duration, String> {
+pub(crate) fn period(text: &str) -> Result<Duration, String> {
     seconds(text).and_then(|time| {
         let is_long_enough = time >= Duration::from_millis(50);
         is_long_enough.then_some(time).ok_or("at least 0.05 seconds".to_owned())
     })
 }
 
-/// Permission bits in octal: `0644`.
-pub(super) fn mode(text: &str) -> Result<u32, String> {
-    match u32::from_str_radix(text, 8) {
-        Ok(mode) if mode <= 0o777 && mode & 0o600 == 0o600 => Ok(mode),
-        _ => {
-            Err("permission bits in octal, such as 0600, 0640 or 0644; the owner reads and writes"
-                .to_owned())
-        }
-    }
-}
-
 /// Bytes for people: the largest unit that is a whole number of them.
-pub(super) fn bytes_text(bytes: u64) -> String {
+pub(crate) fn bytes_text(bytes: u64) -> String {
     let units = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")];
     let whole = units.iter().find(|(shift, _)| bytes > 0 && bytes.trailing_zeros() >= *shift);
     match whole {
@@ -72,7 +61,7 @@ pub(super) fn bytes_text(bytes: u64) -> String {
 }
 
 /// A time span for people, in a unit that leaves few digits.
-pub(super) fn nanos_text(nanos: u64) -> String {
+pub(crate) fn nanos_text(nanos: u64) -> String {
     let value = nanos as f64;
     match nanos {
         0..1_000 => format!("{nanos} ns"),
@@ -80,6 +69,17 @@ pub(super) fn nanos_text(nanos: u64) -> String {
         1_000_000..1_000_000_000 => format!("{:.1} ms", value / 1e6),
         _ => format!("{:.1} s", value / 1e9),
     }
+}
+
+/// A trade date from its number, as it is typed.
+pub(crate) fn date_text(number: u32) -> String {
+    TradeDate::of_number(number).map_or_else(|| number.to_string(), |date| date.to_string())
+}
+
+/// A pace from its thousandths, as it is typed.
+pub(crate) fn pace_text(milli: u32) -> String {
+    let pace = if milli == 0 { Pace::Max } else { Pace::Recorded { milli } };
+    pace.to_string()
 }
 
 #[cfg(test)]

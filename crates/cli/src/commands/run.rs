@@ -1,0 +1,249 @@
+//! `nanotape run`: a plant. A day in, normalised records on a ring, until the day or the patience ends.
+
+mod outcome;
+
+use std::path::PathBuf;
+
+use anyhow::{Context as _, bail};
+use clap::Args;
+use nanotape_clock::Clock;
+use nanotape_lab::{Pin, Placement, Wish};
+use nanotape_plant::{
+    Pace, PlantConfig, PlantRun, RunError, Stop, TradeDate,
+    config::EXAMPLE,
+    records::{RecordKinds, StopReason},
+};
+use nanotape_types::{NanosSinceMidnight, Symbol};
+
+use crate::{
+    input::{Progress, conclude, require_symbols, warn_of_taint},
+    interrupt::Interrupt,
+    output::{Format, OutputArguments},
+    regions::{complain, of_region, of_ring},
+    status::{Status, tell},
+    symbols::SymbolFilter,
+    values::{bytes, mode},
+};
+use outcome::Outcome;
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  nanotape run --input 12302019.NASDAQ_ITCH50.gz --ring equities
+  nanotape run --input day.gz --date 2019-12-30 --ring equities --pace 1x --pace-from 09:30
+  zcat day.gz | nanotape run --input - --date 2019-12-30 --ring equities --symbols AAPL,MSFT
+  nanotape run --example-config > plant.toml; nanotape run --config plant.toml --pace 10x
+Meanwhile, in other terminals:
+  nanotape tap equities --symbols AAPL --records bbo    its best prices as they change
+  nanotape stat equities                                how far it is, and what was wrong
+
+NAME is a name (equities is /dev/shm/nanotape-equities) or a path, told by a slash. The ring is
+made, or taken over where its last plant is gone: then sequence numbers go on, and taps stay where
+they are. It stays when the plant ends; `nanotape ring remove NAME` removes it. Ctrl-C ends a plant
+in good order. Options have the last word over the configuration.
+
+Exit status: 0 the day was good, or Ctrl-C; 1 it is damaged, cut, or has not the symbols; 2 wrong
+usage, or an input or a ring that cannot be opened.")]
+pub(crate) struct RunArguments {
+    /// ITCH 5.0 day file (plain, gzip or zstd), or - for standard input
+    #[arg(long, value_name = "FILE")]
+    input: Option<PathBuf>,
+
+    /// Name or path of the ring to publish on
+    #[arg(long, value_name = "NAME")]
+    ring: Option<String>,
+
+    /// Trade date, where the name of the file does not state it
+    #[arg(long, value_name = "YYYY-MM-DD")]
+    date: Option<TradeDate>,
+
+    /// How fast: max, or times the recorded pace, such as 1x or 10x [default: max]
+    #[arg(long)]
+    pace: Option<Pace>,
+
+    /// What is before this time of day goes as fast as it can
+    #[arg(long, value_name = "HH:MM")]
+    pace_from: Option<NanosSinceMidnight>,
+
+    /// Stop at the first message of this time of day or later
+    #[arg(long, value_name = "HH:MM")]
+    until: Option<NanosSinceMidnight>,
+
+    /// Kinds of records: mbo, bbo, trades, status, definitions, imbalances or all [default: all but
+    /// imbalances]
+    #[arg(long, value_name = "A,B")]
+    records: Option<RecordKinds>,
+
+    /// Only these stocks
+    #[arg(long, value_name = "A,B", value_delimiter = ',', alias = "symbol")]
+    symbols: Vec<Symbol>,
+
+    /// Size of the ring, a power of two [default: that of the ring that is there, or 32MiB]
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    capacity: Option<usize>,
+
+    /// Who may read the ring: 0600 is this user only, 0644 everybody [default: 0600]
+    #[arg(long, value_name = "OCTAL", value_parser = mode)]
+    mode: Option<u32>,
+
+    /// Keep the ring in memory
+    #[arg(long)]
+    lock: bool,
+
+    /// Ask for huge pages
+    #[arg(long)]
+    huge_pages: bool,
+
+    /// Begin with an empty ring, whatever is there, unless its writer is alive
+    #[arg(long)]
+    replace: bool,
+
+    /// Stay on this processor
+    #[arg(long, value_name = "N")]
+    cpu: Option<u32>,
+
+    /// Live orders to make room for at the start [default: by the size of the file]
+    #[arg(long, value_name = "N")]
+    orders: Option<usize>,
+
+    /// Do what this configuration says
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+
+    /// Print a commented configuration and do nothing else
+    #[arg(long, exclusive = true)]
+    example_config: bool,
+
+    #[command(flatten)]
+    output: OutputArguments,
+}
+
+pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<Status> {
+    if arguments.example_config {
+        print!("{EXAMPLE}");
+        return Ok(Status::Good);
+    }
+    let config = arguments.config()?;
+    let format = arguments.output.format_or(Format::Text)?;
+    // A region that is cut while it is mapped is an error line then, and not the end by a signal.
+    nanotape_shm::guard_against_truncation().context("cannot handle SIGBUS")?;
+    let interrupt = Interrupt::install()?;
+    let mut output = arguments.output.open()?;
+    let stop = Stop::by_flag(interrupt.flag());
+    let mut plant = PlantRun::open(&config, stop).map_err(of_run)?;
+    complain(plant.ring(), &plant.residency());
+    outcome::begun(&plant, format, &mut output)?;
+
+    let ended = {
+        let progress = Progress::of(plant.source());
+        // Threads inherit the processors of the one that starts them: those that read, and the one
+        // that draws, are there by now, and are not to be in the way.
+        let _placement = config.machine.cpu.map(pin);
+        let clock = Clock::monotonic();
+        let began = clock.stamp();
+        let ended = plant.run(|source| progress.update(source)).map_err(of_run)?;
+        Outcome { ended, nanos: clock.nanos_between(began, clock.stamp()) }
+    };
+    ended.write(&plant, format, &mut output)?;
+    output.finish()?;
+    conclude_run(&config, &plant, &ended)
+}
+
+/// Says what was wrong with the day, and what that makes of the exit status.
+fn conclude_run(
+    config: &PlantConfig,
+    plant: &PlantRun,
+    outcome: &Outcome,
+) -> anyhow::Result<Status> {
+    let ended = &outcome.ended;
+    let status = conclude(plant.source(), &ended.report);
+    warn_of_taint(plant.source(), ended.anomalies, ended.tainted_stocks);
+    // A day that was left early may have named them later.
+    if ended.stop.reason != StopReason::Asked {
+        let filter = SymbolFilter::new(&config.publish.symbols);
+        require_symbols(plant.source(), &filter, plant.plant().directory())?;
+    }
+    Ok(status)
+}
+
+/// Keeps this thread on one processor, as long as the value lives; says once if it cannot be.
+fn pin(cpu: u32) -> Placement {
+    let wish = Wish { pin: Pin::To(cpu), real_time_priority: None, lock_memory: false };
+    let placement = Placement::apply(&wish);
+    for refused in placement.refused() {
+        tell(format_args!("{refused}"));
+    }
+    placement
+}
+
+fn of_run(error: RunError) -> anyhow::Error {
+    match error {
+        RunError::Source(error) => error.into(),
+        RunError::Ring { path, error } => of_ring(&path, &error),
+        RunError::Region(error) => of_region(&error),
+        error => anyhow::anyhow!("{error}"),
+    }
+}
+
+impl RunArguments {
+    /// The configuration file, if there is one, and what the options say on top of it.
+    fn config(&self) -> anyhow::Result<PlantConfig> {
+        let mut config = match &self.config {
+            Some(path) => PlantConfig::read(path)?,
+            None => PlantConfig::default(),
+        };
+        self.override_input(&mut config);
+        self.override_ring(&mut config);
+        if let Some(records) = self.records {
+            config.publish.records = records;
+        }
+        if !self.symbols.is_empty() {
+            config.publish.symbols.clone_from(&self.symbols);
+        }
+        config.machine.cpu = self.cpu.or(config.machine.cpu);
+        config.machine.orders = self.orders.or(config.machine.orders);
+        self.require_enough(&config)?;
+        Ok(config)
+    }
+
+    fn override_input(&self, config: &mut PlantConfig) {
+        let input = &mut config.input;
+        if let Some(file) = &self.input {
+            input.file.clone_from(file);
+            // The date of the configuration is that of its own file, which this one may not be.
+            input.date = TradeDate::of_file_name(file).or(input.date);
+        }
+        input.date = self.date.or(input.date);
+        input.pace = self.pace.unwrap_or(input.pace);
+        input.pace_from = self.pace_from.or(input.pace_from);
+        input.until = self.until.or(input.until);
+    }
+
+    fn override_ring(&self, config: &mut PlantConfig) {
+        let ring = &mut config.ring;
+        if let Some(name) = &self.ring {
+            ring.name.clone_from(name);
+        }
+        ring.capacity_bytes = self.capacity.or(ring.capacity_bytes);
+        ring.mode = self.mode.unwrap_or(ring.mode);
+        ring.lock |= self.lock;
+        ring.huge_pages |= self.huge_pages;
+        ring.replace |= self.replace;
+    }
+
+    fn require_enough(&self, config: &PlantConfig) -> anyhow::Result<()> {
+        if config.input.file.as_os_str().is_empty() {
+            bail!(
+                "nothing says what to read: name a day with --input FILE (- is standard input), or \
+                 a configuration with --config FILE"
+            );
+        }
+        if config.ring.name.is_empty() {
+            bail!("nothing says where to publish: name a ring, as in --ring equities");
+        }
+        if self.pace_from.is_some() && config.input.pace == Pace::Max {
+            bail!("--pace-from means nothing at full speed: choose a pace, as in --pace 1x");
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,125 @@
+//! What `nanotape run` says when a plant begins, and when it has ended.
+
+use std::fmt::Write as _;
+
+use nanotape_plant::{BoardReader, Ended, PlantRun, records::RecordKind};
+use nanotape_shm::Origin;
+
+use crate::{
+    output::{Format, Output},
+    record::Record,
+    regions::{came, state_name},
+    values::{date_text, nanos_text, pace_text},
+};
+
+/// How a run went, and how long it took.
+pub(super) struct Outcome {
+    pub(super) ended: Ended,
+    pub(super) nanos: u64,
+}
+
+/// Says where the plant publishes what. A table in CSV has one row, and it is written at the end.
+pub(super) fn begun(plant: &PlantRun, format: Format, output: &mut Output) -> anyhow::Result<()> {
+    if format == Format::Csv {
+        return Ok(());
+    }
+    let record = Record::default().with("event", "start").joined(beginning(plant));
+    record.write(output, format, true, || {
+        format!(
+            "{}: {}; the plant begins with message {}; trade date {}, pace {}, records {}\n",
+            plant.ring().display(),
+            came(plant.origin()),
+            plant.first_sequence(),
+            date_text(plant.start().date),
+            pace_text(plant.start().pace_milli),
+            plant.start().kinds,
+        )
+    })?;
+    Ok(())
+}
+
+impl Outcome {
+    /// Says how it went.
+    pub(super) fn write(
+        &self,
+        plant: &PlantRun,
+        format: Format,
+        output: &mut Output,
+    ) -> anyhow::Result<()> {
+        let kinds = records_by_kind(plant);
+        let record = match format {
+            Format::Csv => beginning(plant).joined(self.ending(&kinds)),
+            _ => Record::default().with("event", "stop").joined(self.ending(&kinds)),
+        };
+        record.write(output, format, true, || self.text(&kinds))?;
+        Ok(())
+    }
+
+    fn rate(&self) -> Option<f64> {
+        (self.nanos > 0).then(|| self.ended.stop.messages as f64 * 1e9 / self.nanos as f64)
+    }
+
+    fn ending(&self, kinds: &[(RecordKind, u64)]) -> Record {
+        let Ended { stop, tainted_stocks, .. } = &self.ended;
+        let record = Record::default()
+            .with("reason", stop.reason.name())
+            .with("messages", stop.messages)
+            .with("records", stop.records);
+        let by_kind = |record: Record, &(kind, count): &(RecordKind, u64)| {
+            record.with(format!("{kind}_records"), count)
+        };
+        kinds
+            .iter()
+            .fold(record, by_kind)
+            .with("run_ns", self.nanos)
+            .with("messages_per_second", self.rate().map(f64::round))
+            .with("damaged", stop.damaged)
+            .with("anomalies", stop.anomalies)
+            .with("tainted_stocks", *tainted_stocks)
+    }
+
+    fn text(&self, kinds: &[(RecordKind, u64)]) -> String {
+        let stop = &self.ended.stop;
+        let mut text = format!(
+            "ended: {}; {} messages in {}",
+            stop.reason.name(),
+            stop.messages,
+            nanos_text(self.nanos)
+        );
+        // Writing to a string cannot fail.
+        if let Some(rate) = self.rate() {
+            let _ = write!(text, ", {rate:.0} a second");
+        }
+        let _ = write!(text, "; {} records", stop.records);
+        let published = kinds.iter().filter(|&&(_, count)| count > 0);
+        let published: Vec<_> = published.map(|(kind, count)| format!("{kind} {count}")).collect();
+        if !published.is_empty() {
+            let _ = write!(text, " ({})", published.join(", "));
+        }
+        text.push('\n');
+        text
+    }
+}
+
+fn beginning(plant: &PlantRun) -> Record {
+    let previous = match plant.origin() {
+        Origin::Created => None,
+        Origin::TakenOver { previous } => Some(previous),
+    };
+    let start = plant.start();
+    Record::default()
+        .with("path", plant.ring().display().to_string())
+        .with("origin", if previous.is_some() { "taken over" } else { "created" })
+        .with("previous_writer_state", previous.map(|owner| state_name(owner.state)))
+        .with("previous_writer_pid", previous.map(|owner| owner.pid))
+        .with("first_sequence", plant.first_sequence())
+        .with("trade_date", date_text(start.date))
+        .with("pace", pace_text(start.pace_milli))
+        .with("kinds", start.kinds.to_string())
+}
+
+/// From the plant's own board, as anybody reads it; empty if somebody has taken that away.
+fn records_by_kind(plant: &PlantRun) -> Vec<(RecordKind, u64)> {
+    let Ok(board) = BoardReader::open(plant.ring()) else { return Vec::new() };
+    RecordKind::ALL.into_iter().zip(board.look().records).collect()
+}

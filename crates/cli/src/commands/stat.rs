@@ -1,0 +1,191 @@
+//! `nanotape stat`: what a plant does, from its board and its ring, seen from outside.
+
+mod json;
+mod look;
+mod openmetrics;
+mod text;
+
+use std::{io::Write as _, path::Path, time::Duration};
+
+use anyhow::Context as _;
+use clap::{Args, ValueEnum};
+use nanotape_clock::Clock;
+
+use crate::{
+    interrupt::Interrupt,
+    output::{FileFormat, Format, Output, OutputArguments},
+    regions::place,
+    status::Status,
+    values::seconds,
+};
+use look::{Look, Watched};
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  nanotape stat equities                      two looks, a second apart, for the rates
+  nanotape stat equities --watch              a line a second, until Ctrl-C
+  nanotape stat equities --interval 0 --format json --tainted
+  nanotape stat equities -o /var/lib/node_exporter/equities.prom --force --watch --interval 15
+
+Nothing is written to the board or to the ring: neither the plant nor its taps notice. Each number
+is whole, and together they are as of about the same time. Times in stages are those of one message
+in some hundred. Watching goes on when the plant ends, and sees the next one on this ring.
+
+OpenMetrics in a file is replaced with each look, so that whoever collects it never sees a half.
+`nanotape ring stat NAME` shows the ring alone, and rings that no plant writes to.
+
+Exit status: 0, whatever the plant did; 1 the board or the ring is damaged; 2 there is none.")]
+pub(crate) struct StatArguments {
+    /// Name or path of the plant's ring
+    #[arg(value_name = "NAME")]
+    name: String,
+
+    /// Between two looks; 0 is one look without rates [default: 1; 0 for one look as openmetrics]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    interval: Option<Duration>,
+
+    /// One report after the other, a line each, until Ctrl-C
+    #[arg(long)]
+    watch: bool,
+
+    /// So many reports
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    count: Option<u64>,
+
+    /// List the stocks whose book cannot be trusted, with how many messages did not fit
+    #[arg(long)]
+    tainted: bool,
+
+    #[command(flatten)]
+    output: OutputArguments<StatFormat>,
+}
+
+/// How a plant's state is written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum StatFormat {
+    /// For people
+    Text,
+    /// One JSON object a look
+    Json,
+    /// OpenMetrics 1.0 text, for Prometheus and others
+    #[value(name = "openmetrics")]
+    OpenMetrics,
+}
+
+impl FileFormat for StatFormat {
+    const SUFFIXES: &str = ".txt, .json, .prom or .om";
+
+    fn of_suffix(suffix: &str) -> Option<Self> {
+        match suffix {
+            "txt" => Some(Self::Text),
+            "json" | "jsonl" | "ndjson" => Some(Self::Json),
+            "prom" | "om" => Some(Self::OpenMetrics),
+            _ => None,
+        }
+    }
+}
+
+pub(crate) fn run(arguments: &StatArguments) -> anyhow::Result<Status> {
+    // A region that is cut while it is mapped is an error line then, and not the end by a signal.
+    nanotape_shm::guard_against_truncation().context("cannot handle SIGBUS")?;
+    let path = place(&arguments.name)?;
+    let format = arguments.output.format_or(StatFormat::Text)?;
+    let interrupt = Interrupt::install()?;
+    let mut reports = Reports::open(arguments, format)?;
+    let clock = Clock::monotonic();
+    let mut watched = Watched::open(&path)?;
+    let interval = arguments.interval(format);
+    let number = match arguments.count {
+        Some(count) => count,
+        None if arguments.watch => u64::MAX,
+        None => 1,
+    };
+    let mut before = watched.look(&clock)?;
+    for report in 0..number {
+        if !interval.is_zero() {
+            interrupt.sleep(interval);
+        }
+        // Without an interval the first look is the report.
+        let now = match interval.is_zero() && report == 0 {
+            true => before.clone(),
+            false => watched.look(&clock)?,
+        };
+        let told = Report { arguments, path: &path, clock: &clock, before: &before, now: &now };
+        reports.write(&told, report == 0)?;
+        before = now;
+        if interrupt.is_asked() {
+            break;
+        }
+    }
+    reports.finish()?;
+    Ok(Status::Good)
+}
+
+impl StatArguments {
+    fn interval(&self, format: StatFormat) -> Duration {
+        // Who collects metrics makes rates of them himself.
+        let is_scraped = format == StatFormat::OpenMetrics && !self.watch && self.count.is_none();
+        let usual = if is_scraped { Duration::ZERO } else { Duration::from_secs(1) };
+        self.interval.unwrap_or(usual)
+    }
+}
+
+/// Two looks at a plant: what is to be told of it.
+struct Report<'a> {
+    arguments: &'a StatArguments,
+    path: &'a Path,
+    clock: &'a Clock,
+    before: &'a Look,
+    now: &'a Look,
+}
+
+/// Where reports go.
+struct Reports<'a> {
+    arguments: &'a StatArguments,
+    format: StatFormat,
+    /// None where each report is a file of its own.
+    output: Option<Output>,
+    has_written: bool,
+}
+
+impl<'a> Reports<'a> {
+    fn open(arguments: &'a StatArguments, format: StatFormat) -> anyhow::Result<Self> {
+        let is_replaced = format == StatFormat::OpenMetrics;
+        let output = if is_replaced { None } else { Some(arguments.output.open()?) };
+        Ok(Self { arguments, format, output, has_written: false })
+    }
+
+    fn write(&mut self, report: &Report<'_>, first: bool) -> anyhow::Result<()> {
+        let in_lines = self.arguments.watch || self.arguments.count.is_some();
+        let Some(output) = &mut self.output else { return self.replace(report) };
+        match self.format {
+            StatFormat::Json => {
+                report.record().write(output, Format::Json, first, String::new)?;
+            }
+            _ if in_lines => output.write_all(report.line(first).as_bytes())?,
+            _ => output.write_all(report.text().as_bytes())?,
+        }
+        output.flush()?;
+        Ok(())
+    }
+
+    /// One whole exposition, in place of the last one.
+    fn replace(&mut self, report: &Report<'_>) -> anyhow::Result<()> {
+        let OutputArguments { output, force, format } = &self.arguments.output;
+        let force = *force || self.has_written;
+        let arguments = OutputArguments { output: output.clone(), force, format: *format };
+        let mut output = arguments.open()?;
+        output.write_all(report.metrics().as_bytes())?;
+        output.finish()?;
+        self.has_written = true;
+        Ok(())
+    }
+
+    fn finish(self) -> anyhow::Result<()> {
+        match self.output {
+            Some(output) => Ok(output.finish()?),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! `nanotape stat` as JSON: one flat object a look, names with their units.
+
+use nanotape_book::Anomaly;
+use nanotape_plant::records::RecordKind;
+use serde_json::{Value, json};
+
+use super::{
+    Report,
+    look::{Life, Look},
+};
+use crate::{
+    record::Record,
+    regions::state_name,
+    values::{date_text, pace_text},
+};
+
+/// The kinds of damage, in the order in which a board counts them.
+pub(super) const DAMAGES: [&str; 3] = ["length", "type", "lost"];
+
+impl Report<'_> {
+    pub(super) fn record(&self) -> Record {
+        let record = self.run_part();
+        let record = self.count_part(record);
+        let record = self.trouble_part(record);
+        let record = self.stage_part(record);
+        self.ring_part(record)
+    }
+
+    fn run_part(&self) -> Record {
+        let (life, plant) = (self.now.life(), &self.now.plant);
+        let reason = match life {
+            Life::Stopped(reason) => Some(reason.name()),
+            _ => None,
+        };
+        let known = |value: u64| (value != 0).then_some(value);
+        Record::default()
+            .with("path", self.path.display().to_string())
+            .with("state", life.name())
+            .with("stop_reason", reason)
+            .with("plant_pid", known(u64::from(plant.owner.pid)))
+            .with("started_ns", known(plant.run.started_ns))
+            .with("midnight_ns", known(plant.run.midnight_ns))
+            .with("trade_date", date_text(plant.run.date))
+            .with("pace", pace_text(plant.run.pace_milli))
+            .with("kinds", plant.kinds().to_string())
+            .with("updated_ns", known(plant.updated_ns))
+            .with("board_age_ns", self.age_ns(plant.updated_ns))
+    }
+
+    fn count_part(&self, record: Record) -> Record {
+        let plant = &self.now.plant;
+        let time_of_day = self.now.time_of_day().map(|time| time.to_string());
+        let record = record
+            .with("messages", plant.messages)
+            .with("messages_per_second", rounded(self.rate(|look| look.plant.messages)))
+            .with("messages_per_second_mean", rounded(self.now.mean_rate()))
+            .with("ts_event_ns", time_of_day.is_some().then_some(plant.ts_event))
+            .with("time_of_day", time_of_day)
+            .with("input_done_bytes", plant.input_done_bytes)
+            .with("input_total_bytes", plant.input_total_bytes)
+            .with("input_percent", rounded(self.now.input_percent()))
+            .with("offset_bytes", plant.offset)
+            .with("live_orders", plant.live_orders)
+            .with("records", plant.total_records())
+            .with("records_per_second", rounded(self.rate(|look| look.plant.total_records())));
+        let by_kind = |record: Record, kind: RecordKind| {
+            let count = move |look: &Look| look.plant.records[kind as usize];
+            record
+                .with(format!("{kind}_records"), count(self.now))
+                .with(format!("{kind}_records_per_second"), rounded(self.rate(count)))
+        };
+        RecordKind::ALL.into_iter().fold(record, by_kind).with("notices", plant.notices)
+    }
+
+    fn trouble_part(&self, record: Record) -> Record {
+        let plant = &self.now.plant;
+        let damages = DAMAGES.into_iter().zip(plant.damages);
+        let record = damages
+            .fold(record, |record, (kind, count)| record.with(format!("damage_{kind}"), count));
+        let anomalies = Anomaly::ALL.into_iter().zip(plant.anomalies);
+        let record = anomalies.fold(record.with("lost_bytes", plant.lost_bytes), {
+            |record, (kind, count)| record.with(format!("anomaly_{kind}"), count)
+        });
+        let record = record.with("tainted_stocks", plant.tainted_stocks);
+        if !self.arguments.tainted {
+            return record;
+        }
+        let stocks = self.now.tainted.iter().map(|(locate, symbol, messages)| {
+            let symbol = symbol.map(|symbol| symbol.to_string());
+            json!({ "stock_locate": locate.get(), "symbol": symbol, "messages": messages })
+        });
+        record.with("tainted", Value::Array(stocks.collect()))
+    }
+
+    fn stage_part(&self, record: Record) -> Record {
+        self.now.plant.stages.iter().fold(record, |record, times| {
+            let stage = times.stage.name();
+            let record = record.with(format!("{stage}_samples"), times.samples());
+            QUANTILES.into_iter().fold(record, |record, (name, quantile)| {
+                record.with(format!("{stage}_ns_{name}"), times.quantile_ns(quantile))
+            })
+        })
+    }
+
+    fn ring_part(&self, record: Record) -> Record {
+        let ring = &self.now.ring;
+        record
+            .with("ring_writer_state", state_name(ring.owner.state))
+            .with("ring_writer_pid", ring.owner.pid)
+            .with("ring_writer_epoch", ring.owner.epoch)
+            .with("ring_capacity_bytes", self.now.capacity_bytes())
+            .with("ring_oldest_sequence", ring.oldest_sequence)
+            .with("ring_next_sequence", ring.next_sequence)
+            .with("ring_messages_held", self.now.held())
+            .with("ring_fill_percent", rounded(self.now.fill_percent()))
+            .with("ring_span_ns", self.now.span_ns())
+            .with("ring_last_message_age_ns", self.age_ns(ring.ts_publish_ns))
+            .with("ring_heartbeat_age_ns", self.age_ns(ring.heartbeat_ns))
+    }
+}
+
+/// Which shares of the samples are told, and how they are called.
+pub(super) const QUANTILES: [(&str, f64); 4] =
+    [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("max", 1.0)];
+
+fn rounded(value: Option<f64>) -> Option<f64> {
+    value.map(|value| (value * 10.0).round() / 10.0)
+}

@@ -1,0 +1,242 @@
+//! `nanotape stat` as OpenMetrics 1.0 text, for Prometheus and others that collect numbers.
+//!
+//! Rates are for whoever collects to make: everything that grows is a counter. Histograms have the same
+//! bounds in every exposition, powers of two.
+
+use std::fmt::{self, Write as _};
+
+use nanotape_book::Anomaly;
+use nanotape_plant::{board::StageTimes, records::RecordKind};
+
+use super::{
+    Report,
+    json::DAMAGES,
+    look::{Life, Look},
+};
+use crate::values::{date_text, pace_text};
+
+impl Report<'_> {
+    pub(super) fn metrics(&self) -> String {
+        let mut text = Exposition { text: String::new(), ring: escaped(&self.arguments.name) };
+        self.about_the_run(&mut text);
+        about_messages(&mut text, self.now);
+        about_trouble(&mut text, self.now);
+        if self.arguments.tainted {
+            about_tainted_stocks(&mut text, self.now);
+        }
+        about_stages(&mut text, self.now);
+        about_the_ring(&mut text, self.now);
+        text.text.push_str("# EOF\n");
+        text.text
+    }
+
+    fn about_the_run(&self, text: &mut Exposition) {
+        let (plant, life) = (&self.now.plant, self.now.life());
+        text.family("nanotape_plant", "info", "", "What a run of the plant is.");
+        let date = date_text(plant.run.date);
+        let pace = pace_text(plant.run.pace_milli);
+        let (kinds, pid) = (plant.kinds().to_string(), plant.owner.pid.to_string());
+        let labels = [("trade_date", &*date), ("pace", &pace), ("kinds", &kinds), ("pid", &pid)];
+        text.sample("nanotape_plant_info", &labels, 1);
+
+        let name = "nanotape_plant_state";
+        text.family(name, "stateset", "", "What the plant does; died is gone without a word.");
+        for state in Life::NAMES {
+            text.sample(name, &[(name, state)], u64::from(state == life.name()));
+        }
+        let started = plant.run.started_ns;
+        text.time("nanotape_plant_started_timestamp_seconds", "When the run began.", started);
+        let updated = plant.updated_ns;
+        text.time("nanotape_plant_updated_timestamp_seconds", "When this was shown.", updated);
+    }
+}
+
+fn about_messages(text: &mut Exposition, look: &Look) {
+    let plant = &look.plant;
+    text.counter("nanotape_plant_messages", "", "Messages read.", plant.messages);
+    let help = "The exchange's time of the last message.";
+    text.time("nanotape_plant_event_timestamp_seconds", help, plant.ts_event);
+    let help = "Bytes of the input, as it is stored, that were read.";
+    text.counter("nanotape_plant_input_read_bytes", "bytes", help, plant.input_done_bytes);
+    if let Some(total) = plant.input_total_bytes {
+        let help = "Bytes of the input, as it is stored.";
+        text.gauge("nanotape_plant_input_size_bytes", "bytes", help, total);
+    }
+    let help = "Offset of the last message in the decompressed input.";
+    text.gauge("nanotape_plant_input_offset_bytes", "bytes", help, plant.offset);
+    text.gauge("nanotape_plant_live_orders", "", "Live orders in all books.", plant.live_orders);
+    let records = RecordKind::ALL.into_iter().map(RecordKind::name).zip(plant.records);
+    let records = records.chain([("notices", plant.notices)]);
+    text.counters("nanotape_plant_records", "Records published.", records);
+}
+
+fn about_trouble(text: &mut Exposition, look: &Look) {
+    let plant = &look.plant;
+    let damages = DAMAGES.into_iter().zip(plant.damages);
+    text.counters("nanotape_plant_damages", "Damaged places in the input.", damages);
+    let help = "Bytes of the input that were skipped.";
+    text.counter("nanotape_plant_lost_bytes", "bytes", help, plant.lost_bytes);
+    let anomalies = Anomaly::ALL.into_iter().map(Anomaly::name).zip(plant.anomalies);
+    let help = "Messages that did not fit their book.";
+    text.counters("nanotape_plant_anomalies", help, anomalies);
+    let help = "Stocks whose book cannot be trusted.";
+    text.gauge("nanotape_plant_tainted_stocks", "", help, plant.tainted_stocks);
+}
+
+fn about_tainted_stocks(text: &mut Exposition, look: &Look) {
+    let name = "nanotape_plant_tainted_messages";
+    text.family(name, "counter", "", "Messages that did not fit the book of a stock.");
+    for (locate, symbol, messages) in &look.tainted {
+        let locate = locate.to_string();
+        let symbol = symbol.map(|symbol| symbol.to_string()).unwrap_or_default();
+        let labels = [("stock_locate", &*locate), ("symbol", &symbol)];
+        text.sample("nanotape_plant_tainted_messages_total", &labels, *messages);
+    }
+}
+
+fn about_stages(text: &mut Exposition, look: &Look) {
+    let help = "How long one message in some hundred was in a stage. The sum is of bounds of times, \
+                and too large by an eighth at most.";
+    text.family("nanotape_plant_stage_nanoseconds", "histogram", "nanoseconds", help);
+    for times in &look.plant.stages {
+        text.histogram("nanotape_plant_stage_nanoseconds", times);
+    }
+}
+
+fn about_the_ring(text: &mut Exposition, look: &Look) {
+    let ring = &look.ring;
+    if let Some(capacity) = look.capacity_bytes() {
+        text.gauge("nanotape_ring_capacity_bytes", "bytes", "Size of the ring.", capacity);
+    }
+    text.gauge("nanotape_ring_messages_held", "", "Messages in the ring.", look.held());
+    let help = "Number of the oldest message in the ring.";
+    text.gauge("nanotape_ring_oldest_sequence", "", help, ring.oldest_sequence);
+    let help = "Number that the next message will have.";
+    text.gauge("nanotape_ring_next_sequence", "", help, ring.next_sequence);
+    if let Some(share) = look.fill_percent() {
+        let name = "nanotape_ring_fill_ratio";
+        text.family(name, "gauge", "ratio", "How much of the ring holds messages, up to 1.");
+        text.sample(name, &[], format_args!("{:.4}", share / 100.0));
+    }
+    let help = "When the last message was published.";
+    text.time("nanotape_ring_last_message_timestamp_seconds", help, ring.ts_publish_ns);
+    if let Some(span) = look.span_ns() {
+        let name = "nanotape_ring_span_seconds";
+        text.family(name, "gauge", "seconds", "From the oldest record in the ring to the last.");
+        text.sample(name, &[], Seconds(span));
+    }
+}
+
+/// The text as it grows. Every sample names the ring.
+struct Exposition {
+    text: String,
+    /// Escaped.
+    ring: String,
+}
+
+impl Exposition {
+    /// Begins a family; its name ends with its unit, if it has one.
+    fn family(&mut self, name: &str, kind: &str, unit: &str, help: &str) {
+        // Writing to a string cannot fail.
+        let _ = writeln!(self.text, "# TYPE {name} {kind}");
+        if !unit.is_empty() {
+            let _ = writeln!(self.text, "# UNIT {name} {unit}");
+        }
+        let _ = writeln!(self.text, "# HELP {name} {}", escaped(help));
+    }
+
+    fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: impl fmt::Display) {
+        let _ = write!(self.text, "{name}{{ring=\"{}\"", self.ring);
+        for (label, text) in labels {
+            let _ = write!(self.text, ",{label}=\"{}\"", escaped(text));
+        }
+        let _ = writeln!(self.text, "}} {value}");
+    }
+
+    fn gauge(&mut self, name: &str, unit: &str, help: &str, value: u64) {
+        self.family(name, "gauge", unit, help);
+        self.sample(name, &[], value);
+    }
+
+    /// A point in time; nothing if it is not known.
+    fn time(&mut self, name: &str, help: &str, utc_ns: u64) {
+        if utc_ns != 0 {
+            self.family(name, "gauge", "seconds", help);
+            self.sample(name, &[], Seconds(utc_ns));
+        }
+    }
+
+    fn counter(&mut self, name: &str, unit: &str, help: &str, value: u64) {
+        self.family(name, "counter", unit, help);
+        self.sample(&format!("{name}_total"), &[], value);
+    }
+
+    fn counters<'k>(
+        &mut self,
+        name: &str,
+        help: &str,
+        values: impl Iterator<Item = (&'k str, u64)>,
+    ) {
+        self.family(name, "counter", "", help);
+        for (kind, value) in values {
+            self.sample(&format!("{name}_total"), &[("kind", kind)], value);
+        }
+    }
+
+    /// Buckets are cumulative. The board's own bounds are finer: each of ours is one of them.
+    fn histogram(&mut self, name: &str, times: &StageTimes) {
+        let stage = times.stage.name();
+        let counts: Vec<_> = times.buckets().collect();
+        for power in FIRST_POWER..=LAST_POWER {
+            let bound = (1_u64 << power) - 1;
+            let within = counts.iter().filter(|&&(highest, _)| highest <= bound);
+            let within: u64 = within.map(|&(_, count)| count).sum();
+            let labels = [("stage", stage), ("le", &*bound_text(bound))];
+            self.sample(&format!("{name}_bucket"), &labels, within);
+        }
+        let samples = times.samples();
+        self.sample(&format!("{name}_bucket"), &[("stage", stage), ("le", "+Inf")], samples);
+        let weighed = counts.iter().map(|&(highest, count)| highest.saturating_mul(count));
+        let sum = weighed.fold(0, u64::saturating_add);
+        self.sample(&format!("{name}_sum"), &[("stage", stage)], sum);
+        self.sample(&format!("{name}_count"), &[("stage", stage)], samples);
+    }
+}
+
+/// Bounds of histograms: from 15 ns to 2^31 - 1, two seconds.
+const FIRST_POWER: u32 = 4;
+const LAST_POWER: u32 = 31;
+
+/// A bound as a number that is one in every language: with a point.
+fn bound_text(bound: u64) -> String {
+    format!("{bound}.0")
+}
+
+/// Nanoseconds as seconds, all digits.
+struct Seconds(u64);
+
+impl fmt::Display for Seconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{:09}", self.0 / 1_000_000_000, self.0 % 1_000_000_000)
+    }
+}
+
+/// Text inside quotes, and behind `# HELP`.
+fn escaped(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_cannot_break_out_of_their_quotes() {
+        let mut text = Exposition { text: String::new(), ring: escaped("a\"b\\c\nd") };
+        text.gauge("x_bytes", "bytes", "One\nline.", 7);
+        let expected = "# TYPE x_bytes gauge\n# UNIT x_bytes bytes\n# HELP x_bytes One\\nline.\n\
+                        x_bytes{ring=\"a\\\"b\\\\c\\nd\"} 7\n";
+        assert_eq!(text.text, expected);
+        assert_eq!(Seconds(1_500_000_001).to_string(), "1.500000001");
+    }
+}

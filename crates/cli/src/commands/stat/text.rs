@@ -1,0 +1,229 @@
+//! `nanotape stat` for people: one page, or a line a look.
+
+use std::fmt::Write as _;
+
+use nanotape_book::Anomaly;
+use nanotape_plant::{board::StageTimes, records::RecordKind};
+use nanotape_shm::Started;
+use nanotape_types::{StockLocate, Symbol};
+
+use super::{
+    Report,
+    json::{DAMAGES, QUANTILES},
+    look::{Life, Look},
+};
+use crate::{
+    regions::state_name,
+    values::{bytes_text, date_text, nanos_text, pace_text},
+};
+
+impl Report<'_> {
+    pub(super) fn text(&self) -> String {
+        let mut text = format!("{}\n", self.path.display());
+        // Writing to a string cannot fail.
+        let mut put = |name: &str, value: String| {
+            let _ = writeln!(text, "{name:<16}{value}");
+        };
+        put("plant", self.life_text());
+        put("run", self.run_text());
+        put("messages", self.messages_text());
+        put("input", self.input_text());
+        put("last message", self.last_message_text());
+        put("board", format!("brought up to date {}", self.age_text(self.now.plant.updated_ns)));
+        put("records", self.records_text(|look| look.plant.total_records()));
+        for kind in self.now.plant.kinds().iter() {
+            put(&format!("  {kind}"), self.records_text(|look| count_of(look, kind)));
+        }
+        put("  notices", self.now.plant.notices.to_string());
+        put("live orders", self.now.plant.live_orders.to_string());
+        put("damage", self.damage_text());
+        put("anomalies", self.anomalies_text());
+        put("tainted stocks", self.now.plant.tainted_stocks.to_string());
+        if self.arguments.tainted {
+            for &(locate, symbol, messages) in &self.now.tainted {
+                put(&format!("  {}", stock_text(locate, symbol)), format!("{messages} messages"));
+            }
+        }
+        put("time a message", "of one in some hundred, as bounds an eighth wide".to_owned());
+        for times in &self.now.plant.stages {
+            put(&format!("  {}", times.stage.name()), stage_text(times));
+        }
+        put("ring", self.ring_text());
+        put("  writer", self.writer_text());
+        put("  held", self.held_text());
+        put("  last message", self.age_text(self.now.ring.ts_publish_ns));
+        text
+    }
+
+    /// One of many reports.
+    pub(super) fn line(&self, first: bool) -> String {
+        let mut text = String::new();
+        if first {
+            let _ = writeln!(
+                text,
+                "{:<8} {:<18} {:>14} {:>12} {:>6} {:>12} {:>8} {:>7}  last record",
+                "plant",
+                "time_of_day",
+                "messages",
+                "messages/s",
+                "input",
+                "records/s",
+                "damaged",
+                "tainted"
+            );
+        }
+        let plant = &self.now.plant;
+        let rate = |rate: Option<f64>| rate.map(|rate| format!("{rate:.0}")).unwrap_or_default();
+        let _ = writeln!(
+            text,
+            "{:<8} {:<18} {:>14} {:>12} {:>6} {:>12} {:>8} {:>7}  {}",
+            self.now.life().name(),
+            self.now.time_of_day().map(|time| time.to_string()).unwrap_or_default(),
+            plant.messages,
+            rate(self.rate(|look| look.plant.messages)),
+            self.now.input_percent().map(|share| format!("{share:.1}%")).unwrap_or_default(),
+            rate(self.rate(|look| look.plant.total_records())),
+            plant.damages.iter().sum::<u64>(),
+            plant.tainted_stocks,
+            self.age_text(self.now.ring.ts_publish_ns)
+        );
+        text
+    }
+
+    fn life_text(&self) -> String {
+        let what = match self.now.life() {
+            Life::Stopped(reason) => format!("stopped: {}", reason.name()),
+            Life::Died => "died: its process is gone and did not say that it ends".to_owned(),
+            life => life.name().to_owned(),
+        };
+        let started = Started::at_unix_s(self.now.plant.run.started_ns / 1_000_000_000);
+        format!("{what}; process {}, started {started}", self.now.plant.owner.pid)
+    }
+
+    fn run_text(&self) -> String {
+        let run = &self.now.plant.run;
+        let (date, pace) = (date_text(run.date), pace_text(run.pace_milli));
+        let first = run.first_sequence;
+        format!("trade date {date}, pace {pace}, message {first} of the ring is its first")
+    }
+
+    fn messages_text(&self) -> String {
+        let mut text = self.now.plant.messages.to_string();
+        if let Some(rate) = self.rate(|look| look.plant.messages) {
+            let _ = write!(text, ", {rate:.1} a second");
+        }
+        if let Some(rate) = self.now.mean_rate() {
+            let _ = write!(text, ", {rate:.1} a second over the whole run");
+        }
+        text
+    }
+
+    fn input_text(&self) -> String {
+        let plant = &self.now.plant;
+        let done = plant.input_done_bytes;
+        match (plant.input_total_bytes, self.now.input_percent()) {
+            (Some(total), Some(share)) => format!("{done} of {total} bytes, {share:.1} percent"),
+            _ => format!("{done} bytes, of how many is not known"),
+        }
+    }
+
+    fn last_message_text(&self) -> String {
+        match self.now.time_of_day() {
+            Some(time) => format!("{time} by the exchange, at offset {}", self.now.plant.offset),
+            None => "none yet".to_owned(),
+        }
+    }
+
+    fn records_text(&self, count: impl Fn(&Look) -> u64) -> String {
+        let mut text = count(self.now).to_string();
+        if let Some(rate) = self.rate(count) {
+            let _ = write!(text, ", {rate:.1} a second");
+        }
+        text
+    }
+
+    fn damage_text(&self) -> String {
+        let plant = &self.now.plant;
+        let kinds = counted(DAMAGES.into_iter().zip(plant.damages));
+        if kinds.is_empty() {
+            return "none".to_owned();
+        }
+        format!("{kinds}; {} bytes lost", plant.lost_bytes)
+    }
+
+    fn anomalies_text(&self) -> String {
+        let kinds = Anomaly::ALL.into_iter().map(Anomaly::name).zip(self.now.plant.anomalies);
+        let text = counted(kinds);
+        if text.is_empty() { "none".to_owned() } else { text }
+    }
+
+    fn ring_text(&self) -> String {
+        let size = self.now.capacity_bytes().map(bytes_text).unwrap_or_default();
+        let how = match self.now.fill_percent() {
+            _ if self.now.is_full() => "full: the oldest make room".to_owned(),
+            Some(share) => format!("{share:.1} percent full"),
+            None => "not yet full".to_owned(),
+        };
+        format!("{size}, {how}; message {} is the next", self.now.ring.next_sequence)
+    }
+
+    fn writer_text(&self) -> String {
+        let owner = self.now.ring.owner;
+        let state = state_name(owner.state);
+        format!("{state}: process {}, epoch {}", owner.pid, owner.epoch)
+    }
+
+    fn held_text(&self) -> String {
+        let ring = &self.now.ring;
+        let mut text = match self.now.held() {
+            0 => return "no message".to_owned(),
+            held => format!(
+                "{held} messages, {} to {}",
+                ring.oldest_sequence,
+                ring.next_sequence.saturating_sub(1)
+            ),
+        };
+        if let Some(span) = self.now.span_ns() {
+            let _ = write!(text, ", over {}", nanos_text(span));
+            if self.now.is_full() {
+                text.push_str(": a tap may be as far behind");
+            }
+        }
+        text
+    }
+
+    fn age_text(&self, utc_ns: u64) -> String {
+        match self.age_ns(utc_ns) {
+            None => "at no time that is known".to_owned(),
+            Some(age) if age < 0 => {
+                format!("{} ahead of this machine's clock", nanos_text(age.unsigned_abs()))
+            }
+            Some(age) => format!("{} ago", nanos_text(age.unsigned_abs())),
+        }
+    }
+}
+
+fn count_of(look: &Look, kind: RecordKind) -> u64 {
+    look.plant.records[kind as usize]
+}
+
+fn stock_text(locate: StockLocate, symbol: Option<Symbol>) -> String {
+    symbol.map_or_else(|| format!("#{locate}"), |symbol| symbol.to_string())
+}
+
+/// `length 3, lost 1`: those that there are.
+fn counted(kinds: impl Iterator<Item = (&'static str, u64)>) -> String {
+    let there = kinds.filter(|&(_, count)| count > 0);
+    there.map(|(kind, count)| format!("{kind} {count}")).collect::<Vec<_>>().join(", ")
+}
+
+fn stage_text(times: &StageTimes) -> String {
+    let quantiles = QUANTILES.into_iter().filter_map(|(name, quantile)| {
+        times.quantile_ns(quantile).map(|nanos| format!("{name} {}", nanos_text(nanos)))
+    });
+    let quantiles: Vec<_> = quantiles.collect();
+    match quantiles.is_empty() {
+        true => "no sample".to_owned(),
+        false => format!("{} ({} samples)", quantiles.join(", "), times.samples()),
+    }
+}

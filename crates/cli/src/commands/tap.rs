@@ -1,0 +1,172 @@
+//! `nanotape tap`: the records of a plant that runs in another process, and what was lost.
+
+mod details;
+mod follow;
+mod join;
+mod printer;
+mod row;
+mod rows;
+
+use std::{
+    io::{self, IsTerminal as _},
+    path::Path,
+    time::Duration,
+};
+
+use anyhow::{Context as _, bail};
+use clap::{Args, ValueEnum};
+use nanotape_plant::records::RecordKinds;
+use nanotape_ring::{Rejoin, Start};
+use nanotape_types::Symbol;
+
+use crate::{
+    interrupt::Interrupt,
+    output::{FileFormat, OutputArguments},
+    regions::place,
+    status::{Status, tell},
+    values::{seconds, start},
+};
+use follow::Tap;
+use printer::Printer;
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  nanotape tap equities                              everything from now on
+  nanotape tap equities --symbols AAPL,MSFT --records bbo
+  nanotape tap equities --from oldest --wait 10 -o day.dbn.zst
+  nanotape tap equities --records trades --format json --count 20
+  nanotape tap equities --through-restarts -o equities.csv
+  nanotape tap equities --symbols AAPL --records bbo --format csv |
+      awk -F, 'NR == 1 || $2 == \"bbo\"' | cut -d, -f5,6,13,14,16,17
+                                                     the rows of nanotape inside
+
+Every record is a row: those asked for, and with them what the plant says of itself and of its input
+(start, stop, gap, taint). Records that were overwritten before they could be read are a row of their
+own (lost), with the first and the last sequence number, and it goes on behind them. CSV has the same
+columns for all records; ts_ns is nanoseconds since the exchange's midnight, message the number of the
+message in its day. JSON has the members that a record has. DBN is what Databento's tools read; loss and
+what the plant says are error and system messages in it, so name the schema: to_df(schema=\"mbo\").
+Format: text on a terminal, CSV otherwise.
+
+It ends when the plant stops, dies or closes the ring, with Ctrl-C, and behind N records; with
+--through-restarts only with the latter two. The last line on standard error is what was read, written
+and lost: the sum of messages read and lost is what was published meanwhile.
+
+Exit status: 0; 1 the plant died, the ring is damaged, or was cut, removed or replaced under the reader,
+or no message named a stock that was asked for; 2 there is no plant, or the output cannot be written.")]
+pub(crate) struct TapArguments {
+    /// Name or path of the plant's ring
+    #[arg(value_name = "NAME")]
+    name: String,
+
+    /// Only these stocks
+    #[arg(long, value_name = "A,B", value_delimiter = ',', alias = "symbol")]
+    symbols: Vec<Symbol>,
+
+    /// Only these kinds: mbo, bbo, trades, status, definitions, imbalances, or all
+    #[arg(long, value_name = "A,B", default_value = "all")]
+    records: RecordKinds,
+
+    /// Where to begin: oldest, newest, or a sequence number
+    #[arg(long, value_name = "oldest|newest|SEQUENCE", default_value = "newest", value_parser = start)]
+    from: Start,
+
+    /// Where to go on after a loss
+    #[arg(long, value_enum, default_value_t)]
+    rejoin: WhereToRejoin,
+
+    /// Wait so long for the plant to start
+    #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = seconds)]
+    wait: Duration,
+
+    /// Stop after so many records
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    count: Option<u64>,
+
+    /// Go on when the plant ends, with the next one on this ring
+    #[arg(long)]
+    through_restarts: bool,
+
+    #[command(flatten)]
+    output: OutputArguments<TapFormat>,
+}
+
+/// How records are written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum TapFormat {
+    /// A line a record for people
+    Text,
+    /// Comma-separated values with a header line
+    Csv,
+    /// One JSON object a line
+    Json,
+    /// Databento Binary Encoding, version 3
+    Dbn,
+}
+
+impl FileFormat for TapFormat {
+    const SUFFIXES: &str = ".csv, .json, .txt or .dbn";
+
+    fn of_suffix(suffix: &str) -> Option<Self> {
+        match suffix {
+            "csv" => Some(Self::Csv),
+            "json" | "jsonl" | "ndjson" => Some(Self::Json),
+            "txt" => Some(Self::Text),
+            "dbn" => Some(Self::Dbn),
+            _ => None,
+        }
+    }
+}
+
+/// [`Rejoin`] as it is typed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+enum WhereToRejoin {
+    /// At the oldest record that is still there
+    Oldest,
+    /// Half a ring behind the plant
+    #[default]
+    Halfway,
+    /// Behind the last record
+    Newest,
+}
+
+impl From<WhereToRejoin> for Rejoin {
+    fn from(place: WhereToRejoin) -> Self {
+        match place {
+            WhereToRejoin::Oldest => Self::Oldest,
+            WhereToRejoin::Halfway => Self::Halfway,
+            WhereToRejoin::Newest => Self::Newest,
+        }
+    }
+}
+
+pub(crate) fn run(command: &TapArguments) -> anyhow::Result<Status> {
+    // A ring that is cut while it is read is an error line then, and not the end by a signal.
+    nanotape_shm::guard_against_truncation().context("cannot handle SIGBUS")?;
+    let path = place(&command.name)?;
+    let format = command.format()?;
+    let interrupt = Interrupt::install()?;
+    // What cannot be written is told at once, not after a wait.
+    let output = command.output.open()?;
+    let Some(joined) = join::join(command, &path, &interrupt)? else {
+        tell(format_args!("{}: interrupted before a plant started", path.display()));
+        return Ok(Status::Good);
+    };
+    joined.warn_of_unpublished(command.records);
+    let printer = Printer::new(output, format, &command.symbols);
+    Tap::new(command, joined, printer).run(&interrupt)
+}
+
+impl TapArguments {
+    fn format(&self) -> anyhow::Result<TapFormat> {
+        let is_terminal = io::stdout().is_terminal();
+        let usual = if is_terminal { TapFormat::Text } else { TapFormat::Csv };
+        let format = self.output.format_or(usual)?;
+        let file = self.output.output.as_deref().filter(|path| *path != Path::new("-"));
+        if format == TapFormat::Dbn && is_terminal && file.is_none() {
+            bail!("dbn is binary: write it to a file with -o day.dbn, or to a pipe");
+        }
+        Ok(format)
+    }
+}

@@ -1,0 +1,157 @@
+//! Plants as processes of their own, and the rings that they publish on.
+
+use std::{
+    fs,
+    io::{BufRead as _, BufReader, Read as _},
+    path::{Path, PathBuf},
+    process::{Child, ChildStdout, Command, Stdio},
+};
+
+use nanotape_plant::{
+    Event, Subscription,
+    board::board_path,
+    records::{Notice, PlantStop, Record},
+};
+use nanotape_ring::{Observer, Start};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+/// The date that synthetic days of tests are said to be of.
+pub const DATE: &str = "2019-12-30";
+
+/// A ring of one test, in memory where there is such a folder; removed at the end, and its board.
+pub struct Ring(pub PathBuf);
+
+impl Ring {
+    pub fn new(name: &str) -> Self {
+        let memory = Path::new("/dev/shm");
+        let folder = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
+        Self(folder.join(format!("nanotape-plant-{}-{name}", std::process::id())))
+    }
+
+    pub fn path(&self) -> &str {
+        self.0.to_str().unwrap()
+    }
+
+    pub fn board(&self) -> PathBuf {
+        board_path(&self.0)
+    }
+
+    /// The number that the next message will have.
+    pub fn next_sequence(&self) -> u64 {
+        Observer::open(&self.0).unwrap().look().unwrap().next_sequence
+    }
+
+    /// Shows every record that is there, in order, with nothing lost between them.
+    pub fn read(&self, mut visit: impl FnMut(Record<'_>)) {
+        let mut subscriber = Subscription::to(self.path()).from(Start::Oldest).open().unwrap();
+        let mut next = subscriber.next_sequence();
+        let poll = |event: Event<'_>| {
+            let Event::Record(delivery) = event else { panic!("nothing is lost: {event:?}") };
+            assert_eq!(delivery.sequence, next);
+            next += 1;
+            visit(delivery.record);
+        };
+        let mut poll = poll;
+        while subscriber.poll(&mut poll).unwrap() > 0 {}
+        assert_eq!(subscriber.next_sequence(), self.next_sequence());
+    }
+
+    /// The records of the plants' own, in order.
+    pub fn notices(&self) -> Vec<Notice> {
+        let mut notices = Vec::new();
+        self.read(|record| {
+            if let Record::Notice(notice) = record {
+                notices.push(notice);
+            }
+        });
+        notices
+    }
+
+    /// The last record, which says why the plant ended.
+    pub fn stop(&self) -> PlantStop {
+        match self.notices().last() {
+            Some(&Notice::Stop(stop)) => stop,
+            other => panic!("the last record is a stop, not {other:?}"),
+        }
+    }
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(self.board());
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+/// A command that runs on while the test does something else.
+pub struct Running {
+    pub process: Child,
+    output: BufReader<ChildStdout>,
+}
+
+impl Running {
+    pub fn start(arguments: &[&str]) -> Self {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_nanotape"))
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let output = BufReader::new(process.stdout.take().unwrap());
+        Self { process, output }
+    }
+
+    /// A plant at the recorded pace, which is at work when this returns: it takes hours to its end.
+    pub fn plant(day: &str, ring: &Ring, options: &[&str]) -> (Self, Value) {
+        let mut arguments = vec!["run", "--input", day, "--date", DATE, "--ring", ring.path()];
+        arguments.extend(["--pace", "1x", "--format", "json"]);
+        arguments.extend(options);
+        let mut running = Self::start(&arguments);
+        let begun = running.hear_json();
+        (running, begun)
+    }
+
+    pub fn hear(&mut self) -> String {
+        let mut line = String::new();
+        self.output.read_line(&mut line).unwrap();
+        line
+    }
+
+    pub fn hear_json(&mut self) -> Value {
+        let line = self.hear();
+        serde_json::from_str(&line).unwrap_or_else(|error| {
+            let mut complained = String::new();
+            let _ = self.process.stderr.take().unwrap().read_to_string(&mut complained);
+            panic!("{error}: {line:?} {complained}")
+        })
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.process), signal).unwrap();
+    }
+
+    /// Waits: exit status, the rest of what it said, and its complaints.
+    pub fn end(&mut self) -> (Option<i32>, String, String) {
+        let (mut said, mut complained) = (String::new(), String::new());
+        self.output.read_to_string(&mut said).unwrap();
+        self.process.stderr.take().unwrap().read_to_string(&mut complained).unwrap();
+        (self.process.wait().unwrap().code(), said, complained)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+pub fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text:?}"))
+}
+
+pub fn objects(text: &str) -> Vec<Value> {
+    text.lines().map(json).collect()
+}

@@ -1,0 +1,11 @@
+//! `nanotape tap` as a user runs it: a plant in one process, taps in others.
+//!
+//! A plant that is to be killed is this program once more, with the test `child` chosen and a ring in
+//! its environment.
+
+mod ends;
+mod formats;
+mod losses;
+mod plants;
+#[path = "../support/mod.rs"]
+mod support;
