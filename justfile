@@ -30,6 +30,10 @@ loom:
 miri:
     cargo xtask miri
 
+# A plant and its taps as processes of their own, killed and held, compared with everything else
+plant-proof *ARGUMENTS:
+    scripts/plant-proof/prove {{ARGUMENTS}}
+
 # Build the documentation; warnings are errors
 docs:
     RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
