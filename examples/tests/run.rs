@@ -1,12 +1,19 @@
 //! The examples run, without arguments and on a file, and show what they promise to show.
 
 use std::{
+    fmt::Write as _,
     io::{BufRead as _, BufReader, Read as _},
+    ops::ControlFlow,
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
 
+use nanotape_book::DefaultBooks;
+use nanotape_feed::{DaySource, Position};
+use nanotape_plant::{Applied, Observer, Plant, PlantConfig, PlantRun, Stop};
 use nanotape_testkit::market::{Market, MarketConfig};
+use nanotape_types::Symbol;
+use nanotape_wire::itch50::Message;
 
 /// Where an example is.
 fn program(example: &str) -> PathBuf {
@@ -113,6 +120,68 @@ fn a_subscriber_prints_what_the_publisher_of_another_process_published() {
     std::fs::remove_file(ring).unwrap();
 }
 
+/// The best prices of one stock, straight from the books, as the example prints them.
+struct Insides {
+    symbol: Symbol,
+    lines: String,
+}
+
+impl Observer<DefaultBooks> for Insides {
+    fn after(
+        &mut self,
+        plant: &Plant<DefaultBooks>,
+        _: Position,
+        _: &Message<'_>,
+        applied: Applied,
+    ) -> ControlFlow<()> {
+        if let Applied(Some(outcome)) = applied
+            && outcome.inside_changed
+            && plant.directory().symbol(outcome.stock_locate) == Some(self.symbol)
+        {
+            let inside = plant.books().book(outcome.stock_locate).inside();
+            let [bid, offer] = [inside.bid, inside.offer].map(|quote| match quote {
+                Some(quote) => {
+                    let (whole, part) = (quote.price.get() / 10_000, quote.price.get() % 10_000);
+                    format!("{} at {whole}.{part:04}", quote.shares.get())
+                }
+                None => "-".to_owned(),
+            });
+            writeln!(self.lines, "{:<8}  {bid:>18}  {offer:>18}", self.symbol.to_string()).unwrap();
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+#[test]
+fn best_prices_of_a_plant_are_printed_from_its_start_to_its_stop() {
+    let day = day_file("prices_20191230.itch50");
+    let mut plant = Plant::new(DefaultBooks::with_capacity(1 << 10));
+    plant.run(&mut DaySource::open(&day).unwrap(), &mut (), |_| ()).unwrap();
+    let (_, symbol) = plant.directory().iter().next().unwrap();
+    let mut expected = Insides { symbol, lines: String::new() };
+    let mut again = Plant::new(DefaultBooks::with_capacity(1 << 10));
+    again.run(&mut DaySource::open(&day).unwrap(), &mut expected, |_| ()).unwrap();
+    assert!(expected.lines.lines().count() > 10);
+
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let mut config = PlantConfig::default();
+    config.input.file = day;
+    config.ring.name = folder.join("ring").display().to_string();
+    PlantRun::open(&config, Stop::new()).unwrap().run(|_| ()).unwrap();
+    let arguments = [config.ring.name.as_str(), &symbol.to_string()];
+    let text = output_of("05_subscribe_to_best_prices", &arguments).unwrap();
+    let expected = format!(
+        "the plant begins with 2019-12-30\n{}the plant ended: end of input, 5000 messages\n",
+        expected.lines
+    );
+    assert_eq!(text, expected);
+
+    let error = output_of("05_subscribe_to_best_prices", &[&config.ring.name, "TOOLONGASYMBOL"]);
+    assert!(error.unwrap_err().contains("ParseSymbolError"));
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
 #[test]
 fn every_example_is_short_and_says_what_you_will_see() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -121,6 +190,7 @@ fn every_example_is_short_and_says_what_you_will_see() {
         ("02_build_a_book.rs", 100),
         ("03_publish_on_the_ring.rs", 60),
         ("04_subscribe.rs", 60),
+        ("05_subscribe_to_best_prices.rs", 100),
     ] {
         let source = std::fs::read_to_string(folder.join(name)).unwrap();
         assert!(source.starts_with("//!") && source.contains("you will see"), "{name}");
