@@ -9,6 +9,7 @@ mod dependencies;
 mod edges;
 mod files;
 mod links;
+mod locks;
 mod repository;
 mod source;
 mod unsafe_code;
@@ -76,6 +77,7 @@ fn problems(repository: &Repository) -> Result<Vec<Problem>> {
     all.extend(edges::check(repository));
     all.extend(files::check(repository));
     all.extend(links::check(repository));
+    all.extend(locks::check(repository));
     all.sort();
     Ok(all)
 }
