@@ -4,15 +4,15 @@ mod support;
 
 use std::{
     fs,
-    io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _},
+    io::{Seek as _, SeekFrom, Write as _},
     os::unix::process::CommandExt as _,
     path::{Path, PathBuf},
-    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+    process::Command,
 };
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use serde_json::Value;
-use support::{Ran, nanotape, nanotape_fed};
+use support::{Ran, nanotape, nanotape_fed, running::Running};
 
 /// A ring of one test, in memory where there is such a folder; removed at the end.
 struct Ring(PathBuf);
@@ -51,70 +51,19 @@ impl Drop for Ring {
     }
 }
 
-/// A command that runs on while the test talks to it.
-struct Running {
-    process: Child,
-    input: Option<ChildStdin>,
-    output: BufReader<ChildStdout>,
+/// A command about rings that runs on while the test talks to it.
+fn start(arguments: &[&str]) -> Running {
+    Running::start_fed(&[&["ring"], arguments].concat())
 }
 
 impl Running {
-    fn start(arguments: &[&str]) -> Self {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_nanotape"))
-            .arg("ring")
-            .args(arguments)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let input = process.stdin.take();
-        let output = BufReader::new(process.stdout.take().unwrap());
-        Self { process, input, output }
-    }
-
     /// The writer of a ring, once the ring is there.
     fn publishing(ring: &Ring, options: &[&str]) -> Self {
         let mut arguments = vec!["publish", ring.path(), "--format", "json"];
         arguments.extend(options);
-        let mut running = Self::start(&arguments);
+        let mut running = start(&arguments);
         running.hear_json();
         running
-    }
-
-    fn say(&mut self, line: &str) {
-        writeln!(self.input.as_mut().unwrap(), "{line}").unwrap();
-    }
-
-    fn hear(&mut self) -> String {
-        let mut line = String::new();
-        self.output.read_line(&mut line).unwrap();
-        line
-    }
-
-    fn hear_json(&mut self) -> Value {
-        let line = self.hear();
-        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"))
-    }
-
-    fn signal(&self, signal: Signal) {
-        kill_process(Pid::from_child(&self.process), signal).unwrap();
-    }
-
-    /// Ends its input and waits: exit status, the rest of what it said, and its complaints.
-    fn end(&mut self) -> (Option<i32>, String, String) {
-        self.input = None;
-        let (mut said, mut complained) = (String::new(), String::new());
-        self.output.read_to_string(&mut said).unwrap();
-        self.process.stderr.take().unwrap().read_to_string(&mut complained).unwrap();
-        (self.process.wait().unwrap().code(), said, complained)
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
     }
 }
 
@@ -250,7 +199,7 @@ fn dump_follows_until_the_writer_closes_or_dies() {
     {
         let mut writer = Running::publishing(&ring, &["--replace"]);
         let follow = ["dump", ring.path(), "--follow", "--format", "json"];
-        let mut reader = Running::start(&follow);
+        let mut reader = start(&follow);
         for number in 1..=3 {
             writer.say("x");
             assert_eq!(reader.hear_json()["sequence"], number);
@@ -271,7 +220,7 @@ fn dump_follows_through_restarts_and_misses_nothing() {
     let ring = Ring::new("restarts");
     let mut writer = Running::publishing(&ring, &[]);
     let follow = ["dump", ring.path(), "--follow", "--through-restarts", "--format", "json"];
-    let mut reader = Running::start(&follow);
+    let mut reader = start(&follow);
     for number in 1..=3 {
         writer.say("x");
         assert_eq!(reader.hear_json()["sequence"], number);
@@ -294,9 +243,9 @@ fn dump_that_is_interrupted_keeps_what_it_wrote() {
     writer.say("one");
     let csv = folder.path("out.csv");
     // The first sees that the message is there; the second writes it, and is interrupted.
-    let mut seeing = Running::start(&["dump", ring.path(), "--follow", "--count", "1"]);
+    let mut seeing = start(&["dump", ring.path(), "--follow", "--count", "1"]);
     assert_eq!(seeing.end().0, Some(0));
-    let mut reader = Running::start(&["dump", ring.path(), "--follow", "-o", &csv]);
+    let mut reader = start(&["dump", ring.path(), "--follow", "-o", &csv]);
     let partial = || {
         let files = fs::read_dir(folder.path("")).unwrap();
         files.map(|file| file.unwrap().metadata().unwrap().len()).sum::<u64>() > 60
@@ -316,7 +265,7 @@ fn a_file_that_is_cut_or_removed_under_a_reader_is_one_line_and_status_1() {
     let ring = Ring::new("cut");
     for (cut, expected) in [(true, "cut"), (false, "was removed while it was in use")] {
         let mut writer = Running::publishing(&ring, &["--replace"]);
-        let mut reader = Running::start(&["dump", ring.path(), "--follow", "--format", "json"]);
+        let mut reader = start(&["dump", ring.path(), "--follow", "--format", "json"]);
         writer.say("x");
         assert_eq!(reader.hear_json()["sequence"], 1);
         writer.signal(Signal::STOP);
@@ -581,7 +530,7 @@ fn every_message_is_accounted_for_although_writers_are_killed_and_readers_frozen
 
 #[test]
 fn prove_that_is_interrupted_leaves_nothing_behind() {
-    let mut prove = Running::start(&["prove", "--seconds", "600", "--readers", "1"]);
+    let mut prove = start(&["prove", "--seconds", "600", "--readers", "1"]);
     let region = format!("/dev/shm/nanotape-prove-{}", prove.process.id());
     if !Path::new("/dev/shm").is_dir() {
         println!("SKIPPED: there is no /dev/shm here");

@@ -13,7 +13,8 @@ use rustix::process::Signal;
 use serde_json::Value;
 use support::{
     Folder, Ran, nanotape, nanotape_fed,
-    plants::{DATE, Ring, Running, objects},
+    plants::{DATE, Ring},
+    running::{Running, objects},
 };
 
 /// Runs a plant at full speed to its end.

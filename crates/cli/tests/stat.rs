@@ -10,7 +10,8 @@ use serde_json::Value;
 use support::{
     Folder, nanotape, nanotape_fed,
     openmetrics::Exposition,
-    plants::{DATE, Ring, Running, json, objects},
+    plants::{DATE, Ring},
+    running::{Running, json, objects},
 };
 
 /// One look, as JSON.

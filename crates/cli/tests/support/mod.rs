@@ -4,6 +4,7 @@
 
 pub mod openmetrics;
 pub mod plants;
+pub mod running;
 
 use std::{
     fs,

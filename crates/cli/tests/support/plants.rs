@@ -2,9 +2,7 @@
 
 use std::{
     fs,
-    io::{BufRead as _, BufReader, Read as _},
     path::{Path, PathBuf},
-    process::{Child, ChildStdout, Command, Stdio},
 };
 
 use nanotape_plant::{
@@ -13,8 +11,9 @@ use nanotape_plant::{
     records::{Notice, PlantStop, Record},
 };
 use nanotape_ring::{Observer, Start};
-use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+
+use super::running::Running;
 
 /// The date that synthetic days of tests are said to be of.
 pub const DATE: &str = "2019-12-30";
@@ -84,25 +83,7 @@ impl Drop for Ring {
     }
 }
 
-/// A command that runs on while the test does something else.
-pub struct Running {
-    pub process: Child,
-    output: BufReader<ChildStdout>,
-}
-
 impl Running {
-    pub fn start(arguments: &[&str]) -> Self {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_nanotape"))
-            .args(arguments)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let output = BufReader::new(process.stdout.take().unwrap());
-        Self { process, output }
-    }
-
     /// A plant at the recorded pace, which is at work when this returns: it takes hours to its end.
     pub fn plant(day: &str, ring: &Ring, options: &[&str]) -> (Self, Value) {
         let mut arguments = vec!["run", "--input", day, "--date", DATE, "--ring", ring.path()];
@@ -112,46 +93,4 @@ impl Running {
         let begun = running.hear_json();
         (running, begun)
     }
-
-    pub fn hear(&mut self) -> String {
-        let mut line = String::new();
-        self.output.read_line(&mut line).unwrap();
-        line
-    }
-
-    pub fn hear_json(&mut self) -> Value {
-        let line = self.hear();
-        serde_json::from_str(&line).unwrap_or_else(|error| {
-            let mut complained = String::new();
-            let _ = self.process.stderr.take().unwrap().read_to_string(&mut complained);
-            panic!("{error}: {line:?} {complained}")
-        })
-    }
-
-    pub fn signal(&self, signal: Signal) {
-        kill_process(Pid::from_child(&self.process), signal).unwrap();
-    }
-
-    /// Waits: exit status, the rest of what it said, and its complaints.
-    pub fn end(&mut self) -> (Option<i32>, String, String) {
-        let (mut said, mut complained) = (String::new(), String::new());
-        self.output.read_to_string(&mut said).unwrap();
-        self.process.stderr.take().unwrap().read_to_string(&mut complained).unwrap();
-        (self.process.wait().unwrap().code(), said, complained)
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
-
-pub fn json(text: &str) -> Value {
-    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text:?}"))
-}
-
-pub fn objects(text: &str) -> Vec<Value> {
-    text.lines().map(json).collect()
 }

@@ -9,8 +9,8 @@ use nanotape_plant::dbn::{
 use serde_json::Value;
 
 use crate::{
-    plants::{Market, numbers, objects},
-    support::nanotape,
+    plants::{Market, numbers},
+    support::{nanotape, running::objects},
 };
 
 /// Cells of rows of CSV by the names of their columns. No test has a quoted comma in front of a column

@@ -3,8 +3,11 @@
 use rustix::process::Signal;
 
 use crate::{
-    plants::{Market, Tap, begin, numbers, objects, run},
-    support::nanotape,
+    plants::{Market, begin, numbers, run},
+    support::{
+        nanotape,
+        running::{Running, objects},
+    },
 };
 
 /// Rows follow each other without a hole that no row tells of; gives rows, and messages lost.
@@ -91,7 +94,7 @@ fn taps_beside_each_other_read_the_same() {
     let market = Market::new("many", 20_000, 6);
     let mut plant = begin(&market.config());
     let options = ["--from", "oldest", "--records", "mbo,bbo"];
-    let mut taps: Vec<Tap> = (0..4).map(|_| market.tap(&options)).collect();
+    let mut taps: Vec<Running> = (0..4).map(|_| market.tap(&options)).collect();
     for tap in &mut taps {
         assert!(tap.hear().starts_with("sequence,record,"));
     }

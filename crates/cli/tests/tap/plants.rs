@@ -4,14 +4,12 @@ use std::{
     env, fs,
     io::{BufRead as _, BufReader, Read as _},
     path::{Path, PathBuf},
-    process::{Child, ChildStdout, Command, Stdio},
+    process::{Child, Command, Stdio},
 };
 
 use nanotape_plant::{Ended, PlantConfig, PlantRun, Stop};
-use rustix::process::{Pid, Signal, kill_process};
-use serde_json::Value;
 
-use crate::support::Folder;
+use crate::support::{Folder, running::Running};
 
 /// The day and the ring of a child.
 const DAY: &str = "NANOTAPE_TEST_DAY";
@@ -74,8 +72,8 @@ impl Market {
     }
 
     /// A tap of this ring, with its output to be heard.
-    pub(crate) fn tap(&self, options: &[&str]) -> Tap {
-        Tap::start(&[&["tap", self.ring()], options].concat())
+    pub(crate) fn tap(&self, options: &[&str]) -> Running {
+        Running::start(&[&["tap", self.ring()], options].concat())
     }
 }
 
@@ -104,76 +102,6 @@ pub(crate) fn run(config: &PlantConfig) -> Ended {
 /// A plant that has published its start, and nothing else yet.
 pub(crate) fn begin(config: &PlantConfig) -> PlantRun {
     PlantRun::open(config, Stop::new()).unwrap()
-}
-
-/// A tap that runs on while the test talks to it.
-pub(crate) struct Tap {
-    process: Child,
-    output: BufReader<ChildStdout>,
-}
-
-impl Tap {
-    fn start(arguments: &[&str]) -> Self {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_nanotape"))
-            .args(arguments)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let output = BufReader::new(process.stdout.take().unwrap());
-        Self { process, output }
-    }
-
-    pub(crate) fn hear(&mut self) -> String {
-        let mut line = String::new();
-        self.output.read_line(&mut line).unwrap();
-        line
-    }
-
-    pub(crate) fn hear_json(&mut self) -> Value {
-        let line = self.hear();
-        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"))
-    }
-
-    /// Hears rows of JSON up to one of this kind.
-    pub(crate) fn hear_up_to(&mut self, record: &str) -> Value {
-        loop {
-            let row = self.hear_json();
-            if row["record"] == record {
-                return row;
-            }
-        }
-    }
-
-    pub(crate) fn signal(&self, signal: Signal) {
-        kill_process(Pid::from_child(&self.process), signal).unwrap();
-    }
-
-    pub(crate) fn is_running(&mut self) -> bool {
-        self.process.try_wait().unwrap().is_none()
-    }
-
-    /// Waits for its end: exit status, the rest of its rows, and what it said on standard error.
-    pub(crate) fn end(&mut self) -> (Option<i32>, String, String) {
-        let (mut said, mut complained) = (String::new(), String::new());
-        self.output.read_to_string(&mut said).unwrap();
-        self.process.stderr.take().unwrap().read_to_string(&mut complained).unwrap();
-        (self.process.wait().unwrap().code(), said, complained)
-    }
-}
-
-impl Drop for Tap {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
-
-/// Rows of JSON.
-pub(crate) fn objects(text: &str) -> Vec<Value> {
-    let object = |line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line:?}"));
-    text.lines().map(object).collect()
 }
 
 /// The numbers of the last line: read, written, lost, gaps, last sequence number.
