@@ -2,7 +2,7 @@
 
 use dbn::Action;
 use nanotape_book::{Books, OrderStore, Outcome, PriceLevels};
-use nanotape_ring::{Batched as _, Publish};
+use nanotape_ring::Publish;
 use nanotape_types::{OrderReferenceNumber, Side};
 use nanotape_wire::itch50::{Message, YesNo};
 
@@ -41,23 +41,12 @@ impl<W: Publish> Publisher<W> {
         let (change, reference) = (self.changes.first(), reference_in(message));
         let tells_orders = self.kinds.has(RecordKind::Mbo);
         if outcome.inside_changed && self.kinds.has(RecordKind::Bbo) {
-            let inside = bytes(inside(plant, &common, outcome, change));
-            if !tells_orders {
-                return self.record(RecordKind::Bbo, inside.as_flattened());
+            let mut outbox = Outbox::new(&mut self.writer, &mut self.counts, &mut self.refused);
+            if tells_orders {
+                outbox.push(RecordKind::Mbo, mbo(&common, LAST, reference.get(), change));
             }
-            let order = bytes(mbo(&common, LAST, reference.get(), change));
-            let mut batch = self.writer.batch();
-            let pushed = batch
-                .push(RecordKind::Mbo.type_id(), order.as_flattened())
-                .and_then(|()| batch.push(RecordKind::Bbo.type_id(), inside.as_flattened()));
-            match pushed {
-                Ok(()) => {
-                    batch.publish();
-                    self.counts.records[RecordKind::Mbo as usize] += 1;
-                    self.counts.records[RecordKind::Bbo as usize] += 1;
-                }
-                Err(error) => self.refused = Some(error),
-            }
+            outbox.push(RecordKind::Bbo, inside(plant, &common, outcome, change));
+            outbox.publish();
         } else if tells_orders {
             let order = bytes(mbo(&common, LAST, reference.get(), change));
             self.record(RecordKind::Mbo, order.as_flattened());
