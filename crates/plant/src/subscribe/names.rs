@@ -16,7 +16,7 @@ use crate::{BoardReader, records::PlantStart};
 /// Whether a stock is wanted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
-pub(super) enum Wanted {
+enum Wanted {
     /// Its name is not known yet.
     Undecided,
     Yes,
@@ -48,9 +48,14 @@ impl Names {
         }
     }
 
-    /// Whether a stock is wanted.
+    /// Whether records about a stock, or about no stock, are wanted.
     #[inline]
-    pub(super) fn wanted(&mut self, locate: StockLocate, sequence: u64) -> Wanted {
+    pub(super) fn is_wanted(&mut self, locate: Option<StockLocate>, sequence: u64) -> bool {
+        locate.is_none_or(|locate| self.wanted(locate, sequence) == Wanted::Yes)
+    }
+
+    #[inline]
+    fn wanted(&mut self, locate: StockLocate, sequence: u64) -> Wanted {
         if self.symbols.is_empty() {
             return Wanted::Yes;
         }

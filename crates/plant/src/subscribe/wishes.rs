@@ -3,10 +3,7 @@
 use nanotape_ring::{Lapped, Received};
 use nanotape_types::StockLocate;
 
-use super::{
-    Delivery, Event, LocalBooks,
-    names::{Names, Wanted},
-};
+use super::{Delivery, Event, LocalBooks, names::Names};
 use crate::records::{
     BadRecord, FIRST_TYPE_ID, Header, Notice, Record, RecordKind, RecordKinds, Room,
 };
@@ -103,13 +100,5 @@ impl Wishes {
             Some(kind) => self.kinds.has(kind),
             None => type_id >= FIRST_TYPE_ID,
         }
-    }
-}
-
-impl Names {
-    /// Whether records about a stock, or about no stock, are wanted.
-    #[inline]
-    fn is_wanted(&mut self, locate: Option<StockLocate>, sequence: u64) -> bool {
-        locate.is_none_or(|locate| self.wanted(locate, sequence) == Wanted::Yes)
     }
 }
