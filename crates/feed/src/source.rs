@@ -132,6 +132,10 @@ pub enum SourceError {
 impl DaySource {
     /// Opens a file, whatever its compression.
     pub fn open(path: &Path) -> Result<Self, SourceError> {
+        Self::open_as(path, true)
+    }
+
+    fn open_as(path: &Path, may_map: bool) -> Result<Self, SourceError> {
         let name = path.display().to_string();
         let system = |operation| {
             let name = name.clone();
@@ -148,7 +152,7 @@ impl DaySource {
         let mut first = Vec::with_capacity(Compression::MAGIC_BYTES);
         let limit = Compression::MAGIC_BYTES as u64;
         (&mut file).take(limit).read_to_end(&mut first).map_err(system("read"))?;
-        if Compression::of(&first) == Compression::None {
+        if may_map && Compression::of(&first) == Compression::None {
             let blocks = MappedBlocks::new(MappableFile::open(path)?);
             return Ok(Self { name, kind: Kind::Mapped(blocks) });
         }
@@ -159,18 +163,7 @@ impl DaySource {
     /// Opens a file that is read rather than mapped, on a second thread: for a day that takes hours, in
     /// which somebody may cut the file.
     pub fn open_unmapped(path: &Path) -> Result<Self, SourceError> {
-        let name = path.display().to_string();
-        match Self::open(path)? {
-            Self { kind: Kind::Mapped(_), .. } => {}
-            stream => return Ok(stream),
-        }
-        let system = |operation| {
-            let name = name.clone();
-            move |source| SourceError::System { operation, name, source }
-        };
-        let file = File::open(path).map_err(system("open"))?;
-        let bytes = file.metadata().map_err(system("inspect"))?.len();
-        Self::stream(name, file, Some(bytes))
+        Self::open_as(path, false)
     }
 
     /// Reads standard input, whatever its compression.
