@@ -32,6 +32,9 @@ use memory::Memory;
 use crate::word::{ReadWord, WORD_BYTES, Word, as_read_only};
 
 #[cfg(not(nanotape_loom))]
+pub(crate) use mapping::{Access, Mapping};
+
+#[cfg(not(nanotape_loom))]
 pub use create::{Origin, RegionOptions};
 pub use header::{BYTE_ORDER_MARK, FIELDS, FORMAT_VERSION, HEADER_BYTES, Header, MAGIC};
 #[cfg(not(nanotape_loom))]

@@ -3,12 +3,12 @@
 //! Cost: the pages are brought in when it is made, so that the first message takes no page fault.
 //! Failure: a file that is too short by then is found here, without a signal.
 
-use std::{ffi::c_void, fs::File, os::unix::fs::MetadataExt as _, ptr::NonNull};
+use std::{ffi::c_void, fs::File, ops::Range, os::unix::fs::MetadataExt as _, ptr::NonNull};
 
 use rustix::{
     fs::fstatfs,
     io::Errno,
-    mm::{Advice, MapFlags, ProtFlags, madvise, mlock, mmap, munmap},
+    mm::{Advice, MapFlags, MsyncFlags, ProtFlags, madvise, mlock, mmap, msync, munmap},
     process::{Resource, getrlimit},
 };
 
@@ -73,23 +73,69 @@ impl Mapping {
     ) -> Result<(Self, Residency), Refusal> {
         let too_large = Refusal::TooLarge { words: region_bytes / 8 };
         let bytes = usize::try_from(whole_blocks(file, region_bytes)?).map_err(|_| too_large)?;
+        let mapping = Self::plain(file, bytes, access).map_err(Refusal::system("map"))?;
+        let residency = mapping.settle(file, region_bytes, access, options)?;
+        Ok((mapping, residency))
+    }
+
+    /// Maps so many bytes of a file that has them, one at least; brings nothing in.
+    pub(crate) fn plain(file: &File, bytes: usize, access: Access) -> Result<Self, Errno> {
         let protection = match access {
             Access::Read => ProtFlags::READ,
             Access::Write => ProtFlags::READ | ProtFlags::WRITE,
         };
-        // SAFETY: a null hint lets the kernel choose an address range that nothing else uses; the
-        // length is not zero, because it is that of a header at least.
+        // SAFETY: a null hint lets the kernel choose an address range that nothing else uses; it
+        // refuses a length of zero.
         let address =
-            unsafe { mmap(std::ptr::null_mut(), bytes, protection, MapFlags::SHARED, file, 0) }
-                .map_err(Refusal::system("map"))?;
-        let address =
-            NonNull::new(address.cast::<u8>()).ok_or(Refusal::system("map")(Errno::NOMEM))?;
+            unsafe { mmap(std::ptr::null_mut(), bytes, protection, MapFlags::SHARED, file, 0) }?;
+        let address = NonNull::new(address.cast::<u8>()).ok_or(Errno::NOMEM)?;
         let start = address.as_ptr().expose_provenance();
         let is_writable = access == Access::Write;
         let registration = Some(Registration::new(start, bytes, is_writable));
-        let mapping = Self { address, bytes, registration };
-        let residency = mapping.settle(file, region_bytes, access, options)?;
-        Ok((mapping, residency))
+        Ok(Self { address, bytes, registration })
+    }
+
+    /// The first `words` words of the mapping.
+    ///
+    /// # Panics
+    ///
+    /// If it has fewer.
+    #[inline(always)]
+    pub(crate) fn words(&self, words: usize) -> &[Word] {
+        assert!(words <= self.bytes / size_of::<Word>());
+        // SAFETY: the mapping begins on a page and has so many words; it is not undone as long as
+        // `self` is borrowed.
+        unsafe { std::slice::from_raw_parts(self.address.as_ptr().cast(), words) }
+    }
+
+    /// Advice about the pages of a range of bytes, for what of it is mapped. Refused advice means
+    /// page faults later, not wrong words.
+    pub(crate) fn advise(&self, range: Range<usize>, advice: Advice) {
+        if let Some((start, bytes)) = self.pages(range) {
+            // SAFETY: the range is in the mapping; this module's callers give advice that brings pages
+            // in and never changes what they hold.
+            let _ = unsafe { madvise(start, bytes, advice) };
+        }
+    }
+
+    /// Waits until the pages of a range of bytes are on the disk.
+    pub(crate) fn sync(&self, range: Range<usize>, flags: MsyncFlags) -> Result<(), Errno> {
+        let Some((start, bytes)) = self.pages(range) else { return Ok(()) };
+        loop {
+            // SAFETY: the range is in the mapping, and nothing of it changes.
+            match unsafe { msync(start, bytes, flags) } {
+                Err(Errno::INTR) => {}
+                outcome => return outcome,
+            }
+        }
+    }
+
+    /// Address and length of the whole pages around a range of bytes; nothing where it is empty.
+    fn pages(&self, range: Range<usize>) -> Option<(*mut c_void, usize)> {
+        let page = rustix::param::page_size();
+        let (start, end) = (range.start / page * page, range.end.min(self.bytes));
+        let bytes = end.checked_sub(start).filter(|&bytes| bytes > 0)?;
+        Some((self.start().wrapping_byte_add(start), bytes))
     }
 
     /// Asks for huge pages before the first touch, touches, locks.

@@ -1,0 +1,188 @@
+//! CRC-32C of words: what is stored is checked in the memory it is stored in.
+//!
+//! Where: JOURNAL checks every excerpt that it writes and reads. Libraries take bytes, and there are
+//! no plain bytes in memory that is shared; here each word is loaded once, by an atomic load, and
+//! goes into the sum and to where it is copied.
+//! Meaning: the sum of the words' bytes, low byte first, with the polynomial of Castagnoli (RFC 3720
+//! appendix B.4), begun with the sum of what comes before. So a sum may be continued, and one that
+//! begins with the name of a file does not check in another.
+//! Cost: three cycles a word where the processor has the instruction (SSE 4.2), which is asked for
+//! at run time; elsewhere eight table lookups a word.
+
+use crate::word::{ReadWord, WORD_BYTES, Word, last_word};
+
+/// The polynomial, lowest power in the highest bit.
+const POLYNOMIAL: u32 = 0x82f6_3b78;
+
+/// The sum of three words in front and of `words`, continuing the sum `before`.
+#[inline]
+pub fn checksum(before: u32, front: [u64; 3], words: &[ReadWord]) -> u32 {
+    !run(!before, front, words.iter().map(ReadWord::load), None)
+}
+
+/// Copies bytes into words as [`copy_into`](crate::copy_into) does, and returns the [`checksum`] of
+/// the three words in front and of what was copied, the zeros that fill the last word included.
+///
+/// # Panics
+///
+/// If there are fewer words than the bytes need.
+#[inline]
+pub fn copy_into_checked(before: u32, front: [u64; 3], words: &[Word], bytes: &[u8]) -> u32 {
+    let words = &words[..bytes.len().div_ceil(WORD_BYTES)];
+    let (whole, rest) = bytes.as_chunks::<WORD_BYTES>();
+    let store = |(word, value): (&Word, u64)| {
+        word.store(value);
+        value
+    };
+    let last = (!rest.is_empty()).then(|| last_word(bytes, rest.len()));
+    let last = last.map(|value| store((&words[whole.len()], value)));
+    let whole = whole.iter().map(|chunk| u64::from_ne_bytes(*chunk));
+    !run(!before, front, words.iter().zip(whole).map(store), last)
+}
+
+/// The sum of plain bytes, continuing the sum `before`.
+pub fn checksum_bytes(before: u32, bytes: &[u8]) -> u32 {
+    let (whole, rest) = bytes.as_chunks::<WORD_BYTES>();
+    let state = run(!before, [], whole.iter().map(|chunk| u64::from_le_bytes(*chunk)), None);
+    !rest.iter().fold(state, |state, &byte| step_byte(state, byte))
+}
+
+/// All words go through the state: those in front, the others, and the last.
+#[inline(always)]
+fn run<const N: usize>(
+    state: u32,
+    front: [u64; N],
+    words: impl Iterator<Item = u64>,
+    last: Option<u64>,
+) -> u32 {
+    #[cfg(all(target_arch = "x86_64", not(any(miri, nanotape_loom))))]
+    if is_x86_feature_detected!("sse4.2") {
+        // SAFETY: the processor has the instruction, as was just asked.
+        return unsafe { run_by_instruction(state, front, words, last) };
+    }
+    front.into_iter().chain(words).chain(last).fold(state, step)
+}
+
+#[cfg(all(target_arch = "x86_64", not(any(miri, nanotape_loom))))]
+#[target_feature(enable = "sse4.2")]
+fn run_by_instruction<const N: usize>(
+    state: u32,
+    front: [u64; N],
+    words: impl Iterator<Item = u64>,
+    last: Option<u64>,
+) -> u32 {
+    use core::arch::x86_64::_mm_crc32_u64;
+
+    let mut state = u64::from(state);
+    for word in front {
+        state = _mm_crc32_u64(state, word);
+    }
+    for word in words {
+        state = _mm_crc32_u64(state, word);
+    }
+    if let Some(word) = last {
+        state = _mm_crc32_u64(state, word);
+    }
+    state as u32
+}
+
+/// One word by tables, eight bytes at once.
+fn step(state: u32, word: u64) -> u32 {
+    let bytes = (word ^ u64::from(state)).to_le_bytes();
+    let parts = bytes.iter().zip(TABLES.iter().rev());
+    parts.fold(0, |state, (&byte, table)| state ^ table[usize::from(byte)])
+}
+
+fn step_byte(state: u32, byte: u8) -> u32 {
+    state >> 8 ^ TABLES[0][usize::from(state as u8 ^ byte)]
+}
+
+/// `TABLES[n][b]`: what byte `b` makes of the state, with `n` zero bytes behind it.
+static TABLES: [[u32; 256]; 8] = tables();
+
+const fn tables() -> [[u32; 256]; 8] {
+    let mut tables = [[0; 256]; 8];
+    let mut byte = 0;
+    while byte < 256 {
+        let mut state = byte as u32;
+        let mut bit = 0;
+        while bit < 8 {
+            state = if state & 1 == 1 { state >> 1 ^ POLYNOMIAL } else { state >> 1 };
+            bit += 1;
+        }
+        tables[0][byte] = state;
+        byte += 1;
+    }
+    let mut behind = 1;
+    while behind < 8 {
+        let mut byte = 0;
+        while byte < 256 {
+            let before: u32 = tables[behind - 1][byte];
+            tables[behind][byte] = before >> 8 ^ tables[0][(before & 0xff) as usize];
+            byte += 1;
+        }
+        behind += 1;
+    }
+    tables
+}
+
+#[cfg(all(test, not(nanotape_loom)))]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::word::{as_read_only, copy_out};
+
+    /// The definition: a bit at a time.
+    fn naive(before: u32, bytes: &[u8]) -> u32 {
+        let mut state = !before;
+        for &byte in bytes {
+            state ^= u32::from(byte);
+            for _ in 0..8 {
+                state = if state & 1 == 1 { state >> 1 ^ POLYNOMIAL } else { state >> 1 };
+            }
+        }
+        !state
+    }
+
+    #[test]
+    fn the_check_values_that_are_published() {
+        // RFC 3720 appendix B.4, and the usual check value of this sum.
+        let descending: Vec<u8> = (0..32).rev().collect();
+        let ascending: Vec<u8> = (0..32).collect();
+        for (bytes, expected) in [
+            (&[0; 32][..], 0x8a91_36aa),
+            (&[0xff; 32], 0x62a8_ab43),
+            (&ascending, 0x46dd_794e),
+            (&descending, 0x113f_db5c),
+            (b"123456789", 0xe306_9283),
+        ] {
+            assert_eq!(checksum_bytes(0, bytes), expected, "{bytes:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn words_bytes_and_the_definition_agree(
+            before: u32, front: [u64; 3], bytes in proptest::collection::vec(any::<u8>(), 0..300)
+        ) {
+            let words: Vec<Word> = (0..38).map(|_| Word::new(7)).collect();
+            let copied = copy_into_checked(before, front, &words, &bytes);
+            let used = bytes.len().div_ceil(WORD_BYTES);
+            let words = &as_read_only(&words)[..used];
+            let mut out = vec![0; used * WORD_BYTES];
+            copy_out(words, &mut out);
+            prop_assert_eq!(&out[..bytes.len()], &bytes[..]);
+            prop_assert!(out[bytes.len()..].iter().all(|&byte| byte == 0));
+            let mut all: Vec<u8> = front.iter().flat_map(|word| word.to_le_bytes()).collect();
+            all.extend(words.iter().flat_map(|word| word.load().to_le_bytes()));
+            let expected = naive(before, &all);
+            prop_assert_eq!(copied, expected);
+            prop_assert_eq!(checksum(before, front, words), expected);
+            prop_assert_eq!(checksum_bytes(before, &all), expected);
+            prop_assert_eq!(checksum_bytes(before, &bytes), naive(before, &bytes));
+            let loads = front.into_iter().chain(words.iter().map(ReadWord::load));
+            prop_assert_eq!(!loads.fold(!before, step), expected, "by tables");
+        }
+    }
+}

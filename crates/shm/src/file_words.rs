@@ -1,0 +1,195 @@
+//! Files as words: mapped to be written by one process and read by others, without a header.
+//!
+//! Where: JOURNAL keeps its segments in such files, with headers of its own. What RING and LATEST are
+//! built on has an owner and a header that this crate knows: see `region.rs`.
+//! Failure: a store to a page that the file system has no room for ends the process with SIGBUS, so
+//! [`reserve`] comes first. A file that is cut while it is mapped does the same to readers, unless
+//! [`guard_against_truncation`](crate::guard_against_truncation) was called.
+//! Cost: no page is brought in before it is touched or asked for with `touch`.
+
+use std::{fs::File, io, ops::Range, os::unix::fs::FileExt as _};
+
+use rustix::{
+    fs::{FallocateFlags, fallocate, fstatfs, ftruncate},
+    io::Errno,
+    mm::{Advice, MsyncFlags},
+    process::{Resource, getrlimit},
+};
+
+use crate::{
+    region::{Access, Mapping},
+    word::{ReadWord, WORD_BYTES, Word, as_read_only},
+};
+
+/// Words of a file that this process may write.
+#[derive(Debug)]
+pub struct WritableWords {
+    mapping: Mapping,
+    words: usize,
+}
+
+/// Words of a file mapped read-only.
+#[derive(Debug)]
+pub struct ReadableWords {
+    mapping: Mapping,
+    words: usize,
+}
+
+impl WritableWords {
+    /// Maps the first `words` words of a file, one at least, which must have so many bytes.
+    pub fn map(file: &File, words: usize) -> io::Result<Self> {
+        Ok(Self { mapping: map(file, words, Access::Write)?, words })
+    }
+
+    /// All of them.
+    #[inline(always)]
+    pub fn words(&self) -> &[Word] {
+        self.mapping.words(self.words)
+    }
+
+    /// Brings pages in and makes them writable now, so that a store takes no page fault. Only a hint:
+    /// where the kernel does not know it, stores take theirs.
+    pub fn touch(&self, range: Range<usize>) {
+        self.mapping.advise(bytes(&range, self.words), Advice::LinuxPopulateWrite);
+    }
+
+    /// Waits until these words, as they are now or later, are on the disk.
+    pub fn sync(&self, range: Range<usize>) -> io::Result<()> {
+        Ok(self.mapping.sync(bytes(&range, self.words), MsyncFlags::SYNC)?)
+    }
+}
+
+impl ReadableWords {
+    /// Maps the first `words` words of a file, one at least, which must have so many bytes.
+    pub fn map(file: &File, words: usize) -> io::Result<Self> {
+        Ok(Self { mapping: map(file, words, Access::Read)?, words })
+    }
+
+    /// All of them.
+    #[inline(always)]
+    pub fn words(&self) -> &[ReadWord] {
+        as_read_only(self.mapping.words(self.words))
+    }
+
+    /// Brings pages in now, so that a load takes no page fault. Only a hint.
+    pub fn touch(&self, range: Range<usize>) {
+        self.mapping.advise(bytes(&range, self.words), Advice::LinuxPopulateRead);
+    }
+
+    /// Whether the file was cut below what is mapped, if the guard against that is installed.
+    #[inline]
+    pub fn is_lost(&self) -> bool {
+        self.mapping.is_lost()
+    }
+}
+
+/// Gives a file this length and room for all of it: zeros where there was nothing. Says what is
+/// needed and what is there where the room is not there: see [`free_bytes`].
+///
+/// Where the file system cannot reserve room, zeros are written. One that copies on write has to find
+/// room at every store, whatever it has promised, and may end the process with SIGBUS then.
+pub fn reserve(file: &File, file_bytes: u64) -> io::Result<()> {
+    let limit_bytes = getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX);
+    if file_bytes > limit_bytes || i64::try_from(file_bytes).is_err() {
+        // Else the kernel says it with a signal, SIGXFSZ.
+        return Err(Errno::FBIG.into());
+    }
+    // Asked first: on tmpfs the kernel would fill the memory before it found that there is too little.
+    let has_bytes = std::os::unix::fs::MetadataExt::blocks(&file.metadata()?) * 512;
+    if file_bytes.saturating_sub(has_bytes) > free_bytes(file) {
+        return Err(Errno::NOSPC.into());
+    }
+    loop {
+        match fallocate(file, FallocateFlags::empty(), 0, file_bytes) {
+            Ok(()) => return Ok(()),
+            Err(Errno::INTR) => {}
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => break,
+            Err(errno) => return Err(errno.into()),
+        }
+    }
+    write_zeros(file, file.metadata()?.len()..file_bytes)
+}
+
+/// Writes zeros to a range of a file, so that the disk has blocks for it that need no more than to be
+/// written again.
+pub fn write_zeros(file: &File, range: Range<u64>) -> io::Result<()> {
+    let zeros = vec![0; 1 << 20];
+    let mut offset = range.start;
+    while offset < range.end {
+        let length = (range.end - offset).min(zeros.len() as u64);
+        file.write_all_at(&zeros[..length as usize], offset)?;
+        offset += length;
+    }
+    Ok(())
+}
+
+/// Cuts a file to this length.
+pub fn shrink(file: &File, file_bytes: u64) -> io::Result<()> {
+    Ok(ftruncate(file, file_bytes)?)
+}
+
+/// What the file system has left for this user; as much as can be where it does not count.
+pub fn free_bytes(file: &File) -> u64 {
+    match fstatfs(file) {
+        Ok(said) if said.f_blocks > 0 => {
+            let block_bytes = u64::try_from(said.f_bsize).unwrap_or(0);
+            said.f_bavail.saturating_mul(block_bytes)
+        }
+        _ => u64::MAX,
+    }
+}
+
+fn map(file: &File, words: usize, access: Access) -> io::Result<Mapping> {
+    let too_short = || io::Error::from(io::ErrorKind::UnexpectedEof);
+    let length = words.checked_mul(WORD_BYTES).filter(|&bytes| bytes > 0).ok_or_else(too_short)?;
+    if (length as u64) > file.metadata()?.len() {
+        return Err(too_short());
+    }
+    Ok(Mapping::plain(file, length, access)?)
+}
+
+fn bytes(range: &Range<usize>, words: usize) -> Range<usize> {
+    range.start.min(words) * WORD_BYTES..range.end.min(words) * WORD_BYTES
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_one_mapping_stores_the_file_and_other_mappings_have() {
+        let path = std::env::temp_dir().join(format!("nanotape-words-{}", std::process::id()));
+        let file = File::options().read(true).write(true).create_new(true).open(&path).unwrap();
+        reserve(&file, 3 * 4096).unwrap();
+        let owned = WritableWords::map(&file, 1000).unwrap();
+        let seen = ReadableWords::map(&File::open(&path).unwrap(), 1000).unwrap();
+        owned.touch(0..5000);
+        seen.touch(10..20);
+        owned.words()[999].store(77);
+        assert_eq!(seen.words()[999].load(), 77);
+        owned.sync(999..1000).unwrap();
+        owned.sync(5000..6000).unwrap();
+        let mut read = [0; 8];
+        file.read_exact_at(&mut read, 999 * 8).unwrap();
+        assert_eq!(u64::from_ne_bytes(read), 77);
+        shrink(&file, 8000).unwrap();
+        assert_eq!(file.metadata().unwrap().len(), 8000);
+        assert!(WritableWords::map(&file, 1001).is_err(), "more than the file has");
+        assert!(ReadableWords::map(&file, 0).is_err());
+        assert!(!seen.is_lost());
+        std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn room_that_is_not_there_is_an_error_that_leaves_the_file_alone() {
+        let path = std::env::temp_dir().join(format!("nanotape-room-{}", std::process::id()));
+        let file = File::options().read(true).write(true).create_new(true).open(&path).unwrap();
+        let error = reserve(&file, 1 << 60).unwrap_err();
+        assert!(matches!(Errno::from_io_error(&error), Some(Errno::NOSPC | Errno::FBIG)));
+        assert_eq!(file.metadata().unwrap().len(), 0);
+        write_zeros(&file, 5..2_000_000).unwrap();
+        assert_eq!(file.metadata().unwrap().len(), 2_000_000);
+        assert!(free_bytes(&file) > 0);
+        std::fs::remove_file(path).unwrap();
+    }
+}
