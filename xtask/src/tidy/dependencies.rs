@@ -28,6 +28,7 @@ const PLANT_AND_BELOW: &[&str] = &[
     "nanotape-feed",
     "nanotape-book",
     "nanotape-ring",
+    "nanotape-journal",
     "nanotape-trace",
     "nanotape-lab",
     "nanotape-testkit",
@@ -53,6 +54,11 @@ const TABLE: &[Row] = &[
     // On shm since docs/decisions/0015-packed-levels-and-paged-orders.md.
     Row { package: "nanotape-book", inside: &["nanotape-types", "nanotape-shm"], outside: &[] },
     Row { package: "nanotape-ring", inside: &["nanotape-shm"], outside: &["thiserror"] },
+    Row {
+        package: "nanotape-journal",
+        inside: &["nanotape-shm", "nanotape-clock"],
+        outside: &["rustix", "thiserror", "zstd"],
+    },
     Row {
         package: "nanotape-trace",
         inside: &["nanotape-types", "nanotape-shm", "nanotape-clock"],
@@ -101,6 +107,7 @@ const TABLE: &[Row] = &[
             "nanotape-feed",
             "nanotape-book",
             "nanotape-ring",
+            "nanotape-journal",
             "nanotape-trace",
             "nanotape-lab",
             "nanotape-testkit",

@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use super::{header, owner::Started};
 
 /// A refusal, and the path it is about.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{}: {refusal}", path.display())]
 pub struct RegionError {
     path: PathBuf,

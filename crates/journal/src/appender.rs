@@ -1,0 +1,327 @@
+//! The appender: the one process that writes a journal.
+//!
+//! Protocol: `docs/formats/journal.md`. An append goes into the active segment; where that is full, or its
+//! cycle is over, the next one is made active, which the helper has prepared.
+//! Failure: where there is no room for a segment an append says so, nothing is half done, and the next
+//! append tries again. An appender that is dropped, killed or panics leaves what it committed.
+//! Cost: an append makes no system call, allocates nothing and locks nothing, if the policy is not to sync
+//! with it; a roll takes one lock that is hardly ever held.
+
+mod batch;
+mod claim;
+#[cfg(not(nanotape_loom))]
+pub(crate) mod helper;
+pub(crate) mod prepare;
+mod roll;
+pub(crate) mod sync;
+
+use std::{path::Path, sync::Arc};
+
+pub use batch::Batch;
+pub use claim::Claim;
+use helper::{Exchange, Helper, OnRoll, Running};
+use prepare::{Plan, now_ns, prepare};
+use sync::Syncer;
+
+use crate::{
+    AppenderOptions, ClosedSegment, JournalError, Problem, Recovery, SyncPolicy,
+    disk::{Disk, Folder, Room},
+    error::errno,
+    names::{self, Files},
+    recovery::{self, Recovered},
+    segment::{
+        excerpt::{MAX_SEQUENCE, excerpt_words},
+        writer::SegmentWriter,
+    },
+};
+
+/// The largest step of excerpts between two looks at whether numbers run out.
+const SEQUENCES_LEFT: u64 = 1 << 32;
+
+/// The one appender of a journal.
+///
+/// ```
+/// # fn main() -> Result<(), nanotape_journal::JournalError> {
+/// # let path = std::env::temp_dir().join(format!("nanotape-doc-{}", std::process::id()));
+/// use nanotape_journal::{Appender, AppenderOptions, Start, Tail, Tailer};
+///
+/// let mut appender = Appender::open(&path, &AppenderOptions::default())?;
+/// let sequence = appender.append(7, 1_700_000_000_000_000_000, b"first")?;
+///
+/// let mut tailer = Tailer::open(&path, Start::Beginning)?; // in any process
+/// let Tail::Excerpt(excerpt) = tailer.next()? else { panic!() };
+/// assert_eq!((excerpt.sequence(), excerpt.type_id()), (sequence, 7));
+/// assert_eq!(excerpt.to_vec(), b"first");
+/// # appender.close()?;
+/// # std::fs::remove_dir_all(path).unwrap();
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Appender<D: Disk = Folder> {
+    /// Nothing before the first excerpt, and behind an end mark that a killed appender left.
+    writer: Option<SegmentWriter<D::Writable>>,
+    /// Committed and not synced.
+    unsynced: u64,
+    /// After how many an append syncs.
+    sync_after: u64,
+    exchange: Arc<Exchange<D>>,
+    /// The next sequence number, and the largest time: as in the writer, if there is one.
+    sequence: u64,
+    max_ts: u64,
+    /// The first sequence number that may not be on the disk.
+    unsynced_from: u64,
+    syncer: Syncer,
+    plan: Plan,
+    policy: SyncPolicy,
+    boot: u64,
+    recovery: Recovery,
+    disk: D,
+    /// Given up before the lock is, so that it never works for a journal that somebody else has.
+    running: Option<Running<D>>,
+    on_roll: Option<OnRollHook>,
+    _lock: D::Lock,
+}
+
+/// A hook that is called without a helper.
+struct OnRollHook(OnRoll);
+
+impl std::fmt::Debug for OnRollHook {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("OnRollHook")
+    }
+}
+
+impl Appender<Folder> {
+    /// Opens a journal to append to it, and makes it if it is not there: the last part of the path, not
+    /// those before it. What a killed appender or a loss of power left is put in order first; see
+    /// [`recovery`](Self::recovery). It is an error if another process appends.
+    pub fn open(path: &Path, options: &AppenderOptions) -> Result<Self, JournalError> {
+        Self::open_on(Folder::new(path, options.mode), options, None)
+    }
+
+    /// The same, and `on_roll` is called by the helper for each segment that was closed: to compress it, to
+    /// send it elsewhere, or to note it.
+    pub fn open_with_hook(
+        path: &Path,
+        options: &AppenderOptions,
+        on_roll: impl FnMut(&ClosedSegment) + Send + 'static,
+    ) -> Result<Self, JournalError> {
+        Self::open_on(Folder::new(path, options.mode), options, Some(Box::new(on_roll)))
+    }
+}
+
+impl<D: Disk> Appender<D> {
+    /// The same on another disk.
+    pub fn open_on(
+        disk: D,
+        options: &AppenderOptions,
+        mut on_roll: Option<OnRoll>,
+    ) -> Result<Self, JournalError> {
+        let folder = disk.path("");
+        options.check(&folder)?;
+        let layout = options.layout().map_err(|problem| JournalError::new(&folder, problem))?;
+        disk.make().map_err(JournalError::system(&folder, "make"))?;
+        let files = Files::list(&disk)?;
+        if !files.is_empty && !files.is_journal {
+            return Err(JournalError::new(folder, Problem::NotAJournal));
+        }
+        let lock = disk.lock()?;
+        let room = match options.sync {
+            SyncPolicy::Never | SyncPolicy::Every(_) => Room::Promised,
+            SyncPolicy::Excerpts(_) | SyncPolicy::Batch => Room::Written,
+        };
+        let cycle_ns = options.roll_cycle.length_ns();
+        let plan_of = |journal| Plan { journal, layout, cycle_ns, room };
+        let Recovered { writer, sequence, max_ts, mut spares, mut next_number, journal, report } =
+            recovery::recover(&disk, plan_of)?;
+        let plan = plan_of(journal.unwrap_or_else(|| now_ns() | 1));
+        // Where there is nowhere to write the reason is said now, and not by the first append.
+        if writer.is_none() && spares.is_empty() {
+            spares.push_back(prepare(&disk, &plan, next_number)?);
+            next_number += 1;
+        }
+        let exchange = Arc::new(Exchange::new(next_number, spares));
+        if let Some(writer) = &writer {
+            exchange.lock().active = Some((writer.number(), Arc::clone(writer.file())));
+            exchange.set_progress(writer.place().at);
+        }
+        let mut running = None;
+        if options.has_helper {
+            let ahead = options.ahead_bytes;
+            let exchange = Arc::clone(&exchange);
+            let mut helper = Helper::new(disk.clone(), plan, options.sync, ahead, exchange);
+            helper.on_roll = on_roll.take();
+            let started = helper.start();
+            running = Some(started.map_err(JournalError::system(&folder, "start the helper of"))?);
+        }
+        Ok(Self {
+            writer,
+            unsynced: 0,
+            sync_after: options.sync.excerpts(),
+            exchange,
+            sequence,
+            max_ts,
+            unsynced_from: sequence,
+            syncer: Syncer::default(),
+            plan,
+            policy: options.sync,
+            boot: disk.boot(),
+            recovery: report,
+            disk,
+            running,
+            on_roll: on_roll.map(OnRollHook),
+            _lock: lock,
+        })
+    }
+
+    /// Appends an excerpt; returns its sequence number. The type is the user's own. The time, in
+    /// nanoseconds since the UNIX epoch, is what seeks by time go by, and should not be before those of
+    /// earlier excerpts.
+    ///
+    /// An error means that nothing was appended, but for [`Problem::NotOnDisk`].
+    #[inline]
+    pub fn append(
+        &mut self,
+        type_id: u16,
+        ts_ns: u64,
+        payload: &[u8],
+    ) -> Result<u64, JournalError> {
+        let words = excerpt_words(payload.len());
+        if !self.is_ready(words, ts_ns) {
+            self.make_room(words, ts_ns, payload.len())?;
+        }
+        let Some(writer) = &mut self.writer else { unreachable!("room was made in it") };
+        let sequence = writer.append(type_id, ts_ns, payload);
+        let at = writer.place().at;
+        self.committed(1, at)?;
+        Ok(sequence)
+    }
+
+    /// Room for an excerpt of so many bytes of payload, to be written in place and committed.
+    #[inline]
+    pub fn claim(
+        &mut self,
+        type_id: u16,
+        ts_ns: u64,
+        length: usize,
+    ) -> Result<Claim<'_, D>, JournalError> {
+        let words = excerpt_words(length);
+        if !self.is_ready(words, ts_ns) {
+            self.make_room(words, ts_ns, length)?;
+        }
+        Ok(Claim::new(self, type_id, ts_ns, length))
+    }
+
+    /// A batch: excerpts that readers see together or not at all. There is room for at least so many bytes
+    /// of excerpts, as [`excerpt_bytes`](crate::excerpt_bytes) counts them.
+    pub fn batch(&mut self, ts_ns: u64, bytes: usize) -> Result<Batch<'_, D>, JournalError> {
+        let words = bytes.div_ceil(8);
+        if !self.is_ready(words, ts_ns) {
+            self.make_room(words, ts_ns, bytes)?;
+        }
+        Ok(Batch::new(self))
+    }
+
+    /// The sequence number of the next excerpt.
+    #[inline]
+    pub fn next_sequence(&self) -> u64 {
+        self.writer.as_ref().map_or(self.sequence, |writer| writer.place().sequence)
+    }
+
+    /// Gives the next excerpt this number instead: those between are missing, and readers are told so. For
+    /// who stores what has numbers already, like a ring's messages.
+    pub fn skip_to(&mut self, sequence: u64) -> Result<(), JournalError> {
+        let next = self.next_sequence();
+        let max = MAX_SEQUENCE - SEQUENCES_LEFT;
+        if !(next..=max).contains(&sequence) {
+            let problem = Problem::Sequence { sequence, next, max };
+            return Err(JournalError::new(self.disk.path(""), problem));
+        }
+        self.sequence = sequence;
+        if let Some(writer) = &mut self.writer {
+            writer.skip_to(sequence);
+        }
+        Ok(())
+    }
+
+    /// The longest payload, in bytes, in new segments.
+    pub fn max_length(&self) -> usize {
+        self.plan.layout.max_length()
+    }
+
+    /// What was found when the journal was opened.
+    pub fn recovery(&self) -> &Recovery {
+        &self.recovery
+    }
+
+    /// The folder.
+    pub fn path(&self) -> std::path::PathBuf {
+        self.disk.path("")
+    }
+
+    /// Waits until everything that was committed is on the disk.
+    pub fn sync(&mut self) -> Result<(), JournalError> {
+        let Some(writer) = &self.writer else { return Ok(()) };
+        let (number, at) = (writer.number(), writer.place().at);
+        let synced = self.syncer.sync(&self.disk, writer.file(), number, at);
+        let next = writer.place().sequence;
+        match synced {
+            Ok(()) => {
+                (self.unsynced, self.unsynced_from) = (0, next);
+                Ok(())
+            }
+            Err(error) => {
+                let problem = Problem::NotOnDisk {
+                    from_sequence: self.unsynced_from,
+                    to_sequence: next.saturating_sub(1),
+                    errno: errno(&error),
+                };
+                Err(JournalError::new(self.disk.path(&names::segment(number)), problem))
+            }
+        }
+    }
+
+    /// Says that this appender is done: what the policy promises is on the disk, the helper has ended, and
+    /// the segment that was prepared for nothing is removed. Dropping does the same and tells nobody what
+    /// went wrong.
+    pub fn close(mut self) -> Result<(), JournalError> {
+        self.finish()
+    }
+
+    /// Whether an excerpt of so many words can be written now.
+    #[inline(always)]
+    fn is_ready(&self, words: usize, ts_ns: u64) -> bool {
+        matches!(&self.writer, Some(writer) if writer.has_room(words, ts_ns))
+            && !self.exchange.has_alarm()
+    }
+
+    /// Something was committed, and the next place is word `at`.
+    #[inline(always)]
+    fn committed(&mut self, count: u64, at: usize) -> Result<(), JournalError> {
+        self.exchange.set_progress(at);
+        self.unsynced += count;
+        if self.unsynced >= self.sync_after { self.sync() } else { Ok(()) }
+    }
+
+    fn finish(&mut self) -> Result<(), JournalError> {
+        self.running = None;
+        let spares = std::mem::take(&mut self.exchange.lock().prepared);
+        let outcome = match self.policy {
+            SyncPolicy::Never => Ok(()),
+            _ if self.exchange.has_alarm() || self.unsynced > 0 => self.sync(),
+            _ => Ok(()),
+        };
+        for spare in spares.into_iter().rev() {
+            // The next appender finds it if it cannot be removed, and uses it.
+            let _ = self.disk.remove(&names::segment(spare.header.number));
+        }
+        outcome
+    }
+}
+
+impl<D: Disk> Drop for Appender<D> {
+    fn drop(&mut self) {
+        let _ = self.finish();
+    }
+}

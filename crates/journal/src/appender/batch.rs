@@ -1,0 +1,88 @@
+//! Excerpts that are committed together.
+
+use super::{Appender, claim::writer};
+use crate::{
+    JournalError, Problem,
+    disk::{Disk, WritableFile as _},
+    segment::{excerpt::excerpt_words, view::Place},
+};
+
+/// Excerpts that readers see together or not at all. Given up when dropped without
+/// [`commit`](Self::commit).
+#[derive(Debug)]
+pub struct Batch<'appender, D: Disk> {
+    /// The place behind the last one.
+    end: Place,
+    count: u64,
+    /// The commit word of the first one.
+    gate: u64,
+    appender: &'appender mut Appender<D>,
+}
+
+impl<'appender, D: Disk> Batch<'appender, D> {
+    pub(super) fn new(appender: &'appender mut Appender<D>) -> Self {
+        let end = *writer(appender).place();
+        Self { end, count: 0, gate: 0, appender }
+    }
+
+    /// Adds an excerpt; returns the sequence number that it will have.
+    #[inline]
+    pub fn append(
+        &mut self,
+        type_id: u16,
+        ts_ns: u64,
+        payload: &[u8],
+    ) -> Result<u64, JournalError> {
+        let writer = writer(self.appender);
+        let words = excerpt_words(payload.len());
+        if words > writer.layout().limit() - self.end.at {
+            return Err(self.full(payload.len()));
+        }
+        let mut front = writer.front(type_id, ts_ns, payload.len());
+        front.sequence = self.end.sequence;
+        let commit = writer.write(self.end.at, &front, payload);
+        if self.count == 0 {
+            self.gate = commit;
+        } else {
+            writer.file().words()[self.end.at].store(commit);
+        }
+        self.end = self.end.behind(&front);
+        self.count += 1;
+        Ok(front.sequence)
+    }
+
+    /// How many it has.
+    pub fn len(&self) -> u64 {
+        self.count
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Commits all of them; returns the sequence number behind the last one. The error is
+    /// [`NotOnDisk`](Problem::NotOnDisk).
+    #[inline]
+    pub fn commit(mut self) -> Result<u64, JournalError> {
+        let (count, gate, end) = (std::mem::take(&mut self.count), self.gate, self.end);
+        if count > 0 {
+            writer(self.appender).open(gate, &end);
+            self.appender.committed(count, end.at)?;
+        }
+        Ok(end.sequence)
+    }
+
+    #[cold]
+    fn full(&self, length: usize) -> JournalError {
+        JournalError::new(self.appender.disk.path(""), Problem::BatchFull { length })
+    }
+}
+
+impl<D: Disk> Drop for Batch<'_, D> {
+    fn drop(&mut self) {
+        if self.count > 0 {
+            writer(self.appender).clear(self.end.at);
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! An excerpt that is written in place.
+
+use nanotape_shm::{Word, copy_into};
+
+use super::Appender;
+use crate::{
+    JournalError,
+    disk::Disk,
+    segment::{excerpt::Front, excerpt::excerpt_words, writer::SegmentWriter},
+};
+
+/// Room for one excerpt in the journal itself. Given up when dropped without [`commit`](Self::commit).
+#[derive(Debug)]
+pub struct Claim<'appender, D: Disk> {
+    appender: &'appender mut Appender<D>,
+    front: Front,
+    is_committed: bool,
+}
+
+impl<'appender, D: Disk> Claim<'appender, D> {
+    /// There is room.
+    pub(super) fn new(
+        appender: &'appender mut Appender<D>,
+        type_id: u16,
+        ts_ns: u64,
+        length: usize,
+    ) -> Self {
+        let front = writer(appender).front(type_id, ts_ns, length);
+        Self { appender, front, is_committed: false }
+    }
+
+    /// The words to be written: zero before. Bytes of the last one that are behind the length will be zero.
+    #[inline]
+    pub fn words(&self) -> &[Word] {
+        match &self.appender.writer {
+            Some(writer) => writer.payload(self.front.length as usize),
+            None => &[],
+        }
+    }
+
+    /// Writes bytes to the beginning.
+    ///
+    /// # Panics
+    ///
+    /// If they are more than were claimed.
+    #[inline]
+    pub fn copy_from(&mut self, bytes: &[u8]) {
+        assert!(bytes.len() <= self.front.length as usize, "more bytes than were claimed");
+        copy_into(self.words(), bytes);
+    }
+
+    /// Commits it; returns its sequence number. The error is [`NotOnDisk`](crate::Problem::NotOnDisk).
+    #[inline]
+    pub fn commit(mut self) -> Result<u64, JournalError> {
+        self.is_committed = true;
+        let front = self.front;
+        let writer = writer(self.appender);
+        writer.commit(&front);
+        let at = writer.place().at;
+        self.appender.committed(1, at)?;
+        Ok(front.sequence)
+    }
+}
+
+impl<D: Disk> Drop for Claim<'_, D> {
+    fn drop(&mut self) {
+        if !self.is_committed {
+            let words = excerpt_words(self.front.length as usize);
+            let writer = writer(self.appender);
+            writer.clear(writer.place().at + words);
+        }
+    }
+}
+
+/// The writer, in which room was made.
+#[inline(always)]
+pub(super) fn writer<D: Disk>(appender: &mut Appender<D>) -> &mut SegmentWriter<D::Writable> {
+    let Some(writer) = &mut appender.writer else { unreachable!("room was made in it") };
+    writer
+}

@@ -1,0 +1,83 @@
+//! How a segment comes to be: complete and on the disk before it has its name.
+
+use std::{io, sync::Arc};
+
+use nanotape_clock::Clock;
+use rustix::io::Errno;
+
+use crate::{
+    JournalError, Problem,
+    disk::{Disk, Room, WritableFile as _},
+    error::errno,
+    names,
+    segment::{
+        header::Header,
+        layout::{Layout, at},
+    },
+};
+
+/// What all new segments of an appender have in common.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Plan {
+    pub(crate) journal: u64,
+    pub(crate) layout: Layout,
+    pub(crate) cycle_ns: u64,
+    pub(crate) room: Room,
+}
+
+/// A segment that is ready to become the active one.
+#[derive(Debug)]
+pub(crate) struct Prepared<F> {
+    pub(crate) file: Arc<F>,
+    pub(crate) header: Header,
+}
+
+/// Makes a segment.
+pub(crate) fn prepare<D: Disk>(
+    disk: &D,
+    plan: &Plan,
+    number: u64,
+) -> Result<Prepared<D::Writable>, JournalError> {
+    let (part, name) = (names::part(number), names::segment(number));
+    let made = make(disk, plan, number, &part);
+    let prepared = match made {
+        Ok(prepared) => prepared,
+        Err(error) => {
+            let _ = disk.remove(&part);
+            return Err(refused(disk, &name, plan.layout.segment_bytes(), &error));
+        }
+    };
+    let named = disk.rename(&part, &name).and_then(|()| disk.sync_names());
+    named.map_err(JournalError::system(disk.path(&name), "name"))?;
+    Ok(prepared)
+}
+
+fn make<D: Disk>(
+    disk: &D,
+    plan: &Plan,
+    number: u64,
+    part: &str,
+) -> io::Result<Prepared<D::Writable>> {
+    let file = disk.create(part, plan.layout.segment_bytes(), plan.room)?;
+    let Plan { journal, layout, cycle_ns, .. } = *plan;
+    let header = Header { journal, number, layout, cycle_ns, created_ns: now_ns() };
+    header.store(file.words());
+    file.sync(0..at::INDEX)?;
+    Ok(Prepared { file: Arc::new(file), header })
+}
+
+/// The error of a segment that could not be made.
+fn refused<D: Disk>(disk: &D, name: &str, needed_bytes: u64, error: &io::Error) -> JournalError {
+    let problem = match errno(error) {
+        Errno::NOSPC => Problem::NoSpace { needed_bytes, free_bytes: disk.free_bytes() },
+        Errno::DQUOT => Problem::Quota { needed_bytes },
+        _ => Problem::system("make", error),
+    };
+    JournalError::new(disk.path(name), problem)
+}
+
+/// Nanoseconds since the UNIX epoch.
+pub(crate) fn now_ns() -> u64 {
+    let clock = Clock::monotonic();
+    u64::try_from(clock.utc(clock.stamp()).get()).unwrap_or(0)
+}

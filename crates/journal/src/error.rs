@@ -1,0 +1,278 @@
+//! What can go wrong with a journal: one sentence with the path, and a kind to match on.
+
+use std::{
+    fmt, io,
+    path::{Path, PathBuf},
+};
+
+use nanotape_shm::{RegionError, WORD_BYTES};
+use rustix::io::Errno;
+
+/// Something that could not be done, and with which file.
+///
+/// It is one pointer large, so that an append that succeeds does not carry room for it.
+#[derive(Debug)]
+pub struct JournalError(Box<(PathBuf, Problem)>);
+
+impl JournalError {
+    pub(crate) fn new(path: impl Into<PathBuf>, problem: Problem) -> Self {
+        Self(Box::new((path.into(), problem)))
+    }
+
+    pub(crate) fn system<'a>(
+        path: impl Into<PathBuf> + 'a,
+        operation: &'static str,
+    ) -> impl FnOnce(io::Error) -> Self + 'a {
+        move |error| Self::new(path, Problem::system(operation, &error))
+    }
+
+    /// The file, or the folder.
+    pub fn path(&self) -> &Path {
+        &self.0.0
+    }
+
+    /// What is wrong with it.
+    pub fn problem(&self) -> &Problem {
+        &self.0.1
+    }
+}
+
+impl fmt::Display for JournalError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.problem() {
+            // It names its path.
+            Problem::Region(error) => error.fmt(f),
+            problem => write!(f, "{}: {problem}", self.path().display()),
+        }
+    }
+}
+
+impl std::error::Error for JournalError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self.problem() {
+            Problem::Region(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<RegionError> for JournalError {
+    fn from(error: RegionError) -> Self {
+        Self::new(error.path().to_owned(), Problem::Region(error))
+    }
+}
+
+/// What is wrong.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Problem {
+    /// There is nothing.
+    #[error("there is no journal; `nanotape journal append` and the library's Appender make one")]
+    NotFound,
+    /// A folder with other things in it.
+    #[error(
+        "this folder has files and none of a journal; choose an empty one, or one that is not there"
+    )]
+    NotAJournal,
+    /// The region of the appender or of a tailer.
+    #[error(transparent)]
+    Region(RegionError),
+    /// There is no room for a segment.
+    #[error(
+        "no space: the next segment needs {needed_bytes} bytes and there are {free_bytes} free; what is \
+         there stays readable, and appending goes on when there is room"
+    )]
+    NoSpace {
+        /// Bytes that must be free.
+        needed_bytes: u64,
+        /// Bytes that are.
+        free_bytes: u64,
+    },
+    /// The user may write no more here.
+    #[error("the quota is used up: the next segment needs {needed_bytes} bytes")]
+    Quota {
+        /// Bytes that must be free.
+        needed_bytes: u64,
+    },
+    /// The operating system refused.
+    #[error("cannot {operation} it: {errno}")]
+    System {
+        /// What was tried.
+        operation: &'static str,
+        /// The reason given.
+        errno: Errno,
+    },
+    /// Excerpts are committed and may not be on the disk.
+    #[error(
+        "cannot sync it: {errno}; excerpts from {from_sequence} to {to_sequence} are committed and can be \
+         read, and may be lost with the power; the next sync tries again"
+    )]
+    NotOnDisk {
+        /// The first that may be lost.
+        from_sequence: u64,
+        /// The last one.
+        to_sequence: u64,
+        /// The reason given.
+        errno: Errno,
+    },
+    /// A payload that no segment holds.
+    #[error("a payload of {length} bytes is too long: at most {max} bytes fit into a segment")]
+    TooLong {
+        /// Bytes that were to be written.
+        length: usize,
+        /// Bytes that can be.
+        max: usize,
+    },
+    /// A batch for which its room is not enough.
+    #[error("the batch has no room for {length} more bytes; commit it and begin another")]
+    BatchFull {
+        /// Bytes that were to be written.
+        length: usize,
+    },
+    /// A sequence number that is gone by, or beyond the last.
+    #[error("sequence number {sequence} cannot be next: numbers go from {next} to {max} from here")]
+    Sequence {
+        /// What was asked for.
+        sequence: u64,
+        /// What would come next.
+        next: u64,
+        /// The largest there is.
+        max: u64,
+    },
+    /// Settings that cannot be.
+    #[error("{0}")]
+    Options(OptionsError),
+    /// Something in a segment is not what it must be.
+    #[error("damaged at offset {offset}: {damage}; `nanotape journal verify` tells more")]
+    Damaged {
+        /// Where, in bytes from the beginning of the file.
+        offset: u64,
+        /// What is there.
+        damage: Damage,
+    },
+    /// A name that a tailer cannot have.
+    #[error("is no name for a tailer: give 1 to 100 letters, digits, dots, dashes or underscores")]
+    Name,
+    /// The excerpt that a tailer wants to begin with is not there yet.
+    #[error("excerpt {sequence} is not there yet: the next one is {next}")]
+    NotYet {
+        /// What was asked for.
+        sequence: u64,
+        /// The next one to be written.
+        next: u64,
+    },
+    /// A compressed segment cannot be unpacked.
+    #[error("cannot unpack it: {errno}")]
+    Packed {
+        /// The reason given.
+        errno: Errno,
+    },
+}
+
+impl Problem {
+    pub(crate) fn system(operation: &'static str, error: &io::Error) -> Self {
+        Self::System { operation, errno: errno(error) }
+    }
+
+    pub(crate) fn damaged(word: usize, damage: Damage) -> Self {
+        Self::Damaged { offset: (word * WORD_BYTES) as u64, damage }
+    }
+}
+
+/// The kernel's number of an error.
+pub(crate) fn errno(error: &io::Error) -> Errno {
+    Errno::from_io_error(error).unwrap_or(Errno::IO)
+}
+
+/// Settings that cannot be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OptionsError {
+    /// A size of segments.
+    #[error("a segment cannot have {bytes} bytes: give a multiple of 4096 from {min} to {max}")]
+    SegmentBytes {
+        /// What was asked for.
+        bytes: u64,
+        /// The smallest.
+        min: u64,
+        /// The largest.
+        max: u64,
+    },
+    /// A cycle of no length.
+    #[error("a cycle must have some length")]
+    NoCycle,
+    /// A sync after nothing, or at every moment.
+    #[error("to sync every 0 is not a policy: give a number from 1 on")]
+    SyncNothing,
+}
+
+/// What was found where something else must be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Damage {
+    /// The file is too short to be a segment.
+    #[error("the file is too short for the header of a segment")]
+    Short,
+    /// Another file.
+    #[error("expected a segment, which begins with nanojrnl, and found {:?}", .0.to_ne_bytes().escape_ascii().to_string())]
+    Magic(u64),
+    /// Of a machine with the other byte order.
+    #[error("the segment was written on a machine with the other byte order")]
+    ByteOrder,
+    /// Of another version.
+    #[error("format version {version} with layout {layout:#018x} is not known to this program")]
+    Version {
+        /// The version it states.
+        version: u64,
+        /// The layout it states.
+        layout: u64,
+    },
+    /// A header that contradicts itself.
+    #[error("the header does not check")]
+    Header,
+    /// The words that make a segment active.
+    #[error("the activation does not check")]
+    Activation,
+    /// Another number than the name says, or another journal.
+    #[error("this is segment {number} of journal {journal:#018x}, which does not belong here")]
+    Stranger {
+        /// The number it states.
+        number: u64,
+        /// The journal it states.
+        journal: u64,
+    },
+    /// A commit word of no known kind.
+    #[error("the commit word {0:#018x} is of no known kind")]
+    Commit(u64),
+    /// A length that does not fit there, in bytes.
+    #[error("an excerpt of {0} bytes does not fit here")]
+    Length(u32),
+    /// Bytes that changed.
+    #[error("the excerpt's CRC-32C is {expected:#010x} and its bytes have {found:#010x}")]
+    Checksum {
+        /// What was written.
+        expected: u32,
+        /// What its bytes have now.
+        found: u32,
+    },
+    /// A sequence number that was there before.
+    #[error("sequence number {found} is below {least}, which comes next")]
+    Sequence {
+        /// What is there.
+        found: u64,
+        /// The least that may be there.
+        least: u64,
+    },
+    /// Nothing, in front of what is there.
+    #[error("nothing is committed here, and there are excerpts behind it")]
+    Hole,
+    /// No end mark where there is no room for more.
+    #[error("the segment ends here without an end mark")]
+    Unended,
+    /// Something that is not zero behind the last excerpt.
+    #[error("there is something behind the end of the excerpts")]
+    Rest,
+    /// The file became shorter while it was read.
+    #[error("the file was cut while it was read")]
+    Cut,
+}

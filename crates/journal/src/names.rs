@@ -1,0 +1,123 @@
+//! Which files of a folder are the journal's, and in which order.
+
+use std::collections::BTreeMap;
+
+use crate::{JournalError, Problem, disk::Disk};
+
+const SEGMENT: &str = ".segment";
+const PACKED: &str = ".segment.zst";
+const PART: &str = ".part";
+
+/// The folder of the regions that named tailers have.
+pub const TAILERS: &str = "tailers";
+
+/// The folder of what recovery and repair took out.
+pub const CUT: &str = "cut";
+
+/// The name of a segment.
+pub(crate) fn segment(number: u64) -> String {
+    format!("{number:010}{SEGMENT}")
+}
+
+/// The name of a compressed segment.
+pub(crate) fn packed(number: u64) -> String {
+    format!("{number:010}{PACKED}")
+}
+
+/// The name of a segment that is being made.
+pub(crate) fn part(number: u64) -> String {
+    format!("{number:010}{PART}")
+}
+
+/// What a segment is kept as.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Kept {
+    pub(crate) number: u64,
+    /// Compressed, and not also as it was.
+    pub(crate) is_packed: bool,
+    /// Length of the file.
+    pub(crate) bytes: u64,
+}
+
+impl Kept {
+    pub(crate) fn name(&self) -> String {
+        if self.is_packed { packed(self.number) } else { segment(self.number) }
+    }
+}
+
+/// The files of a journal.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Files {
+    /// By number.
+    pub(crate) segments: BTreeMap<u64, Kept>,
+    /// Names of those that are being made, or were left by who was killed then.
+    pub(crate) parts: Vec<String>,
+    /// Whether there is anything else that a journal has.
+    pub(crate) is_journal: bool,
+    /// Whether there is anything at all.
+    pub(crate) is_empty: bool,
+}
+
+impl Files {
+    /// Everything in the folder of a journal.
+    pub(crate) fn list<D: Disk>(disk: &D) -> Result<Self, JournalError> {
+        let listed = disk.list().map_err(|error| {
+            let problem = match error.kind() {
+                std::io::ErrorKind::NotFound => Problem::NotFound,
+                _ => Problem::system("list", &error),
+            };
+            JournalError::new(disk.path(""), problem)
+        })?;
+        let mut files = Self { is_empty: listed.is_empty(), ..Self::default() };
+        for entry in listed {
+            let name = entry.name.as_str();
+            if let Some(number) = number_of(name, PART) {
+                files.is_journal = true;
+                debug_assert_eq!(part(number), name);
+                files.parts.push(entry.name);
+                continue;
+            }
+            let (number, is_packed) = match (number_of(name, SEGMENT), number_of(name, PACKED)) {
+                (Some(number), _) => (number, false),
+                (_, Some(number)) => (number, true),
+                _ => {
+                    files.is_journal |= matches!(name, crate::disk::APPENDER | TAILERS | CUT);
+                    continue;
+                }
+            };
+            files.is_journal = true;
+            let kept = Kept { number, is_packed, bytes: entry.bytes };
+            let slot = files.segments.entry(number).or_insert(kept);
+            if slot.is_packed {
+                *slot = kept;
+            }
+        }
+        Ok(files)
+    }
+}
+
+/// The number in a name that is exactly as this program writes it.
+fn number_of(name: &str, suffix: &str) -> Option<u64> {
+    let digits = name.strip_suffix(suffix)?;
+    let number: u64 = digits.parse().ok()?;
+    (number > 0 && format!("{number:010}") == digits).then_some(number)
+}
+
+#[cfg(all(test, not(nanotape_loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_as_they_are_written_are_the_journals() {
+        assert_eq!(segment(7), "0000000007.segment");
+        assert_eq!(number_of("0000000007.segment", SEGMENT), Some(7));
+        assert_eq!(number_of("12345678901.segment", SEGMENT), Some(12_345_678_901));
+        for other in
+            ["7.segment", "00000000007.segment", "0000000000.segment", "+000000007.segment"]
+        {
+            assert_eq!(number_of(other, SEGMENT), None, "{other}");
+        }
+        assert_eq!(number_of("0000000007.segment.zst", SEGMENT), None);
+        assert_eq!(number_of("0000000007.segment.zst", PACKED), Some(7));
+    }
+}

@@ -1,0 +1,128 @@
+//! What an appender can be told.
+
+use std::time::Duration;
+
+use crate::{
+    JournalError, OptionsError, Problem,
+    segment::layout::{Layout, MAX_SEGMENT_BYTES, MIN_SEGMENT_BYTES},
+};
+
+/// How an appender works. A journal that is there keeps the segments it has; these are for new ones.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AppenderOptions {
+    /// Length of a segment's file, a multiple of 4096. A segment that is full is followed by the next,
+    /// whatever the cycle. The longest payload is a little less.
+    pub segment_bytes: u64,
+    /// When a new segment begins although the last one is not full.
+    pub roll_cycle: RollCycle,
+    /// When excerpts are forced to the disk.
+    pub sync: SyncPolicy,
+    /// How far in front of the appender pages are brought in, by a thread of its own, so that appending
+    /// takes no page faults: what is written in some milliseconds at the highest rate.
+    pub ahead_bytes: u64,
+    /// Permission bits of the files. 0600 by default: who may read is for the operator to say.
+    pub mode: u32,
+    /// Whether a thread of its own prepares the next segment. Without it the append that finds a segment
+    /// full does it, and takes as long as that takes.
+    pub has_helper: bool,
+}
+
+impl Default for AppenderOptions {
+    fn default() -> Self {
+        Self {
+            segment_bytes: 64 << 20,
+            roll_cycle: RollCycle::Day,
+            sync: SyncPolicy::Never,
+            ahead_bytes: 8 << 20,
+            mode: 0o600,
+            has_helper: true,
+        }
+    }
+}
+
+impl AppenderOptions {
+    /// The layout of new segments.
+    pub(crate) fn layout(&self) -> Result<Layout, Problem> {
+        let block_bytes = Layout::usual_block_bytes(self.segment_bytes);
+        let refused = OptionsError::SegmentBytes {
+            bytes: self.segment_bytes,
+            min: MIN_SEGMENT_BYTES,
+            max: MAX_SEGMENT_BYTES,
+        };
+        Layout::new(self.segment_bytes, block_bytes).ok_or(Problem::Options(refused))
+    }
+
+    /// Refuses what cannot be.
+    pub(crate) fn check(&self, path: &std::path::Path) -> Result<(), JournalError> {
+        let refuse = |problem| JournalError::new(path, problem);
+        self.layout().map_err(refuse)?;
+        if self.roll_cycle == RollCycle::EveryNs(0) {
+            return Err(refuse(Problem::Options(OptionsError::NoCycle)));
+        }
+        if matches!(self.sync, SyncPolicy::Excerpts(0) | SyncPolicy::Every(Duration::ZERO)) {
+            return Err(refuse(Problem::Options(OptionsError::SyncNothing)));
+        }
+        Ok(())
+    }
+}
+
+/// When a new segment begins although the last one is not full. Cycles begin at multiples of their
+/// length since the UNIX epoch, in UTC, of the times that excerpts are given.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub enum RollCycle {
+    /// Never: by size only.
+    Size,
+    /// Every minute in which there is an excerpt.
+    Minute,
+    /// Every hour.
+    Hour,
+    /// Every day.
+    #[default]
+    Day,
+    /// Every so many nanoseconds, not 0.
+    EveryNs(u64),
+}
+
+impl RollCycle {
+    /// Its length; 0 for none.
+    pub fn length_ns(self) -> u64 {
+        const SECOND_NS: u64 = 1_000_000_000;
+        match self {
+            Self::Size => 0,
+            Self::Minute => 60 * SECOND_NS,
+            Self::Hour => 3_600 * SECOND_NS,
+            Self::Day => 86_400 * SECOND_NS,
+            Self::EveryNs(length) => length,
+        }
+    }
+}
+
+/// When excerpts are forced to the disk. What is lost when the appender is killed is the same for all:
+/// nothing that was committed. What can be lost with the machine's power is what they differ in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub enum SyncPolicy {
+    /// Never, but for calls of `sync`: what the kernel has not written by itself can be lost, by default
+    /// about half a minute of it.
+    #[default]
+    Never,
+    /// So often, by the helper, while there is something new: what was committed since can be lost. An
+    /// append never waits; that a sync failed the next append says.
+    Every(Duration),
+    /// When so many were committed, before the append of the last one returns: fewer can be lost.
+    Excerpts(u64),
+    /// Before an append, or the commit of a batch, returns: nothing that was returned for can be lost.
+    Batch,
+}
+
+impl SyncPolicy {
+    /// After how many excerpts an append syncs.
+    pub(crate) fn excerpts(self) -> u64 {
+        match self {
+            Self::Never | Self::Every(_) => u64::MAX,
+            Self::Excerpts(count) => count,
+            Self::Batch => 1,
+        }
+    }
+}

@@ -1,0 +1,486 @@
+//! What an appender finds: where the journal ends, what of it is whole, and what has to go.
+//!
+//! Protocol: `docs/formats/journal.md`, Recovery. Only what checks is believed. A segment of this start of
+//! the kernel lost nothing, because the memory that processes share outlives them; of one of an earlier
+//! start only what was synced is sure, and the rest is read.
+//! Failure: what no crash can have done is an error, and is left as it is for `journal repair`.
+
+use std::{collections::VecDeque, path::PathBuf, sync::Arc};
+
+use nanotape_shm::Word;
+
+use crate::{
+    Damage, JournalError, Problem,
+    appender::prepare::{Plan, Prepared, now_ns},
+    disk::{Disk, WritableFile as _},
+    names::{self, CUT, Files, Kept},
+    segment::{
+        header::{Header, hints},
+        index::Entry,
+        layout::{at, position_bytes},
+        view::{Look, Place, View},
+        writer::SegmentWriter,
+    },
+    stored::{self, Stored},
+};
+
+/// What an appender found when it opened the journal.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct Recovery {
+    /// Segments that were read because the machine had been started again since they were written.
+    pub segments_checked: u64,
+    /// Bytes of excerpts that were read, of those and of the last segment.
+    pub bytes_checked: u64,
+    /// Bytes behind the last excerpt that were not zero: what was being written when the appender ended.
+    pub bytes_pruned: u64,
+    /// What was taken out after a loss of power, and where it is now.
+    pub cut: Vec<Cut>,
+    /// Index entries that were missing.
+    pub index_entries_stored: u64,
+}
+
+/// Something that was taken out of a segment, or a segment.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Cut {
+    /// The segment.
+    pub segment: u64,
+    /// Where in it, in bytes from the beginning of its file; 0 for all of it.
+    pub offset: u64,
+    /// Bytes.
+    pub bytes: u64,
+    /// The file that they are in now.
+    pub path: PathBuf,
+}
+
+/// Where an appender goes on.
+#[derive(Debug)]
+pub(crate) struct Recovered<D: Disk> {
+    /// The active segment, if it is not at its end.
+    pub(crate) writer: Option<SegmentWriter<D::Writable>>,
+    /// The next excerpt, and what is known of those before.
+    pub(crate) sequence: u64,
+    pub(crate) max_ts: u64,
+    /// Prepared segments behind the last active one.
+    pub(crate) spares: VecDeque<Prepared<D::Writable>>,
+    /// The number that the next segment to be prepared has.
+    pub(crate) next_number: u64,
+    /// The number that all segments share; nothing in a new journal.
+    pub(crate) journal: Option<u64>,
+    pub(crate) report: Recovery,
+}
+
+/// Recovers a journal. The caller holds the lock.
+pub(crate) fn recover<D: Disk>(
+    disk: &D,
+    plan_of: impl Fn(u64) -> Plan,
+) -> Result<Recovered<D>, JournalError> {
+    let mut files = Files::list(disk)?;
+    for part in std::mem::take(&mut files.parts) {
+        disk.remove(&part).map_err(JournalError::system(disk.path(&part), "remove"))?;
+    }
+    let kept: Vec<Kept> = files.segments.into_values().collect();
+    let mut pass = Pass { disk, kept, report: Recovery::default(), boot: disk.boot() };
+    let Some(last) = pass.last_active()? else {
+        pass.clear_behind(0, true)?;
+        return Ok(Recovered { journal: None, ..pass.nothing_left(0) });
+    };
+    let is_same_boot = last.boot == pass.boot && pass.boot != 0;
+    let journal = last.journal;
+    let mut spares = VecDeque::new();
+    if is_same_boot {
+        spares = pass.reuse(last.index, &plan_of(journal))?;
+    }
+    pass.clear_behind(last.index + 1 + spares.len(), !is_same_boot)?;
+    let Some(end) = pass.find_end(last, is_same_boot)? else {
+        return Ok(pass.nothing_left(journal));
+    };
+    if end.is_cut {
+        // Nothing behind the cut is where it was.
+        spares.clear();
+    }
+    let last_number = pass.kept[end.index].number;
+    let next_number = last_number + 1 + spares.len() as u64;
+    let (sequence, max_ts) = (end.place.sequence, end.place.max_ts);
+    let writer = if end.is_ended { None } else { Some(pass.reopen(&end, is_same_boot)?) };
+    Ok(Recovered {
+        writer,
+        sequence,
+        max_ts,
+        spares,
+        next_number,
+        journal: Some(journal),
+        report: pass.report,
+    })
+}
+
+/// One recovery.
+struct Pass<'disk, D: Disk> {
+    disk: &'disk D,
+    /// The segments, by number.
+    kept: Vec<Kept>,
+    report: Recovery,
+    boot: u64,
+}
+
+/// The last active segment.
+#[derive(Clone, Copy)]
+struct Last {
+    /// Which of those kept.
+    index: usize,
+    journal: u64,
+    boot: u64,
+}
+
+/// Where the journal ends.
+struct End {
+    /// Which of those kept is the last one.
+    index: usize,
+    place: Place,
+    /// Whether there is an end mark.
+    is_ended: bool,
+    /// Whether something behind it was taken out.
+    is_cut: bool,
+}
+
+impl<D: Disk> Pass<'_, D> {
+    fn open(&self, index: usize) -> Result<Stored<D::Readable>, JournalError> {
+        stored::open_kept(self.disk, &self.kept[index])
+    }
+
+    fn damaged(&self, index: usize, word: usize, damage: Damage) -> JournalError {
+        let path = self.disk.path(&self.kept[index].name());
+        JournalError::new(path, Problem::damaged(word, damage))
+    }
+
+    /// Looks for it from the end. What is behind it never became active, or lost that with the power.
+    fn last_active(&self) -> Result<Option<Last>, JournalError> {
+        for index in (0..self.kept.len()).rev() {
+            let kept = self.kept[index];
+            if kept.bytes < (at::INDEX * 8) as u64 && !kept.is_packed {
+                continue;
+            }
+            let stored = self.open(index)?;
+            let words = stored.words();
+            let boot = hints::boot(words);
+            match View::new(words) {
+                Ok(Some(view)) => {
+                    if view.header.number != kept.number {
+                        let (number, journal) = (view.header.number, view.header.journal);
+                        return Err(self.damaged(index, 0, Damage::Stranger { number, journal }));
+                    }
+                    return Ok(Some(Last { index, journal: view.header.journal, boot }));
+                }
+                Ok(None) => {}
+                // A power failure tears an activation, and nothing else of a header that was synced.
+                Err(Damage::Activation) if boot != self.boot => {}
+                Err(damage) => return Err(self.damaged(index, 0, damage)),
+            }
+        }
+        Ok(None)
+    }
+
+    /// The prepared segments behind the last active one that are as the plan wants them.
+    fn reuse(
+        &self,
+        last: usize,
+        plan: &Plan,
+    ) -> Result<VecDeque<Prepared<D::Writable>>, JournalError> {
+        let mut spares = VecDeque::new();
+        for index in last + 1..self.kept.len() {
+            let kept = self.kept[index];
+            let is_next = kept.number == self.kept[last].number + 1 + spares.len() as u64;
+            if !is_next || kept.is_packed {
+                break;
+            }
+            let stored = self.open(index)?;
+            let Ok(header) = Header::load(stored.words()) else { break };
+            let is_as_planned = header.journal == plan.journal
+                && header.layout == plan.layout
+                && header.cycle_ns == plan.cycle_ns;
+            if !is_as_planned {
+                break;
+            }
+            let name = kept.name();
+            let opened = self.disk.open(&name, plan.layout.segment_bytes());
+            // Without room for all of it this one is no spare.
+            let Ok(file) = opened else { break };
+            spares.push_back(Prepared { file: Arc::new(file), header });
+        }
+        Ok(spares)
+    }
+
+    /// Takes the segments from this one on out of the way: those that never had anything are removed, and
+    /// after a loss of power those that have something are kept in `cut`.
+    fn clear_behind(&mut self, first: usize, is_looked_at: bool) -> Result<(), JournalError> {
+        for index in (first..self.kept.len()).rev() {
+            let is_empty = !is_looked_at || self.kept[index].bytes == 0 || {
+                let stored = self.open(index)?;
+                let words = stored.words();
+                let behind_header = words.len().min(at::CHECK + 1);
+                words[behind_header..].iter().all(|word| word.load() == 0)
+            };
+            if is_empty {
+                let name = self.kept[index].name();
+                let removed = self.disk.remove(&name);
+                removed.map_err(JournalError::system(self.disk.path(&name), "remove"))?;
+            } else {
+                self.cut_whole(index)?;
+            }
+        }
+        if first < self.kept.len() {
+            self.kept.truncate(first);
+            self.sync_names()?;
+        }
+        Ok(())
+    }
+
+    /// Finds where what checks ends, and takes out what is behind; nothing where nothing is left.
+    fn find_end(&mut self, last: Last, is_same_boot: bool) -> Result<Option<End>, JournalError> {
+        let mut index = if is_same_boot { last.index } else { self.first_in_doubt(last.index)? };
+        loop {
+            let is_last = index == last.index;
+            let Some((place, found)) = self.end_of(index, is_same_boot)? else {
+                // Its activation was lost, so all of it was.
+                self.cut_from(index)?;
+                let Some(before) = index.checked_sub(1) else { return Ok(None) };
+                let Some((place, _)) = self.end_of(before, is_same_boot)? else { return Ok(None) };
+                return Ok(Some(End { index: before, place, is_ended: true, is_cut: true }));
+            };
+            let is_ended = matches!(found, Ok(Look::End(_)));
+            if is_ended && !is_last {
+                self.check_next(index, &place)?;
+            }
+            if is_ended && !is_same_boot {
+                self.seal(index)?;
+            }
+            match found {
+                Ok(Look::End(_)) if !is_last => index += 1,
+                Ok(_) if is_last => {
+                    return Ok(Some(End { index, place, is_ended, is_cut: false }));
+                }
+                _ if is_same_boot => {
+                    let damage = found.err().unwrap_or(Damage::Hole);
+                    return Err(self.damaged(index, place.at, damage));
+                }
+                _ => {
+                    self.cut_from(index + 1)?;
+                    return Ok(Some(End { index, place, is_ended: false, is_cut: true }));
+                }
+            }
+        }
+    }
+
+    /// The first of the segments up to the last one that the power may have taken something of.
+    fn first_in_doubt(&self, last: usize) -> Result<usize, JournalError> {
+        let mut first = last;
+        while first > 0 && !self.kept[first - 1].is_packed {
+            let is_next = self.kept[first - 1].number + 1 == self.kept[first].number;
+            let stored = self.open(first - 1)?;
+            let is_sure = match View::new(stored.words()) {
+                Ok(Some(view)) => view.is_sealed(),
+                // Not even its activation is there: found, and cut off, when its turn comes.
+                _ => false,
+            };
+            if is_sure || !is_next {
+                break;
+            }
+            first -= 1;
+        }
+        Ok(first)
+    }
+
+    /// Reads a segment to its end: the place, and what is there. Nothing if its activation is not there.
+    fn end_of(
+        &mut self,
+        index: usize,
+        is_same_boot: bool,
+    ) -> Result<Option<(Place, Result<Look, Damage>)>, JournalError> {
+        let stored = self.open(index)?;
+        let view = match View::new(stored.words()) {
+            Ok(Some(view)) => view,
+            Ok(None) | Err(Damage::Activation) => return Ok(None),
+            Err(damage) => return Err(self.damaged(index, 0, damage)),
+        };
+        let synced = view.synced();
+        let start = match is_same_boot {
+            true => view.by_index(|_| true),
+            false => view.by_index(|entry| entry.at <= synced),
+        };
+        let walked = view.walk(start, |_, _| true);
+        let (place, found) = match walked {
+            Ok((place, look)) => (place, Ok(look)),
+            Err((place, damage)) => (place, Err(damage)),
+        };
+        self.report.segments_checked += u64::from(!is_same_boot);
+        self.report.bytes_checked += position_bytes(place.at - start.at);
+        if place.at < synced && !matches!(found, Ok(Look::End(_))) {
+            let damage = found.err().unwrap_or(Damage::Hole);
+            return Err(self.damaged(index, place.at, damage));
+        }
+        Ok(Some((place, found)))
+    }
+
+    /// Whether the next segment goes on where this one ends.
+    fn check_next(&self, index: usize, end: &Place) -> Result<(), JournalError> {
+        let stored = self.open(index + 1)?;
+        if let Ok(Some(view)) = View::new(stored.words()) {
+            let found = view.activation.first_sequence;
+            if found < end.sequence {
+                let damage = Damage::Sequence { found, least: end.sequence };
+                return Err(self.damaged(index + 1, at::FIRST_SEQUENCE, damage));
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes that a segment that was read to its end mark is on the disk.
+    fn seal(&self, index: usize) -> Result<(), JournalError> {
+        let kept = self.kept[index];
+        if kept.is_packed {
+            return Ok(());
+        }
+        let name = kept.name();
+        let sealed = self.disk.sync(&name).and_then(|()| self.disk.store(&name, at::SEALED, 1));
+        sealed.map_err(JournalError::system(self.disk.path(&name), "sync"))
+    }
+
+    /// Opens the last segment to be written, with nothing behind its last excerpt.
+    fn reopen(
+        &mut self,
+        end: &End,
+        is_same_boot: bool,
+    ) -> Result<SegmentWriter<D::Writable>, JournalError> {
+        let number = self.kept[end.index].number;
+        let name = names::segment(number);
+        let (header, activation) = {
+            let stored = self.open(end.index)?;
+            match View::new(stored.words()) {
+                Ok(Some(view)) => (view.header, view.activation),
+                Ok(None) => {
+                    return Err(self.damaged(end.index, at::ACTIVATION, Damage::Activation));
+                }
+                Err(damage) => return Err(self.damaged(end.index, 0, damage)),
+            }
+        };
+        let opened = self.disk.open(&name, header.layout.segment_bytes());
+        let file = opened.map_err(JournalError::system(self.disk.path(&name), "open"))?;
+        self.prune(number, &file, end.place.at, is_same_boot)?;
+        self.index(&file, end.place.at, is_same_boot);
+        hints::store_boot(file.words(), self.boot);
+        if !is_same_boot {
+            // It was read from the disk, and what was stored since is noted there by this.
+            let synced = file.sync(0..end.place.at);
+            synced.map_err(JournalError::system(self.disk.path(&name), "sync"))?;
+            hints::store_synced(file.words(), end.place.at);
+        }
+        Ok(SegmentWriter::resume(Arc::new(file), header, &activation, end.place))
+    }
+
+    /// Makes what is behind the end zero, and keeps it elsewhere if it may have been committed.
+    fn prune(
+        &mut self,
+        number: u64,
+        file: &D::Writable,
+        end: usize,
+        is_same_boot: bool,
+    ) -> Result<(), JournalError> {
+        let rest = &file.words()[end..];
+        let is_used = |word: &Word| word.as_read_only().load() != 0;
+        let Some(last) = rest.iter().rposition(is_used) else { return Ok(()) };
+        let rest = &rest[..=last];
+        let name = names::segment(number);
+        if is_same_boot {
+            self.report.bytes_pruned += position_bytes(rest.len());
+        } else {
+            let bytes: Vec<u8> =
+                rest.iter().flat_map(|word| word.as_read_only().load().to_ne_bytes()).collect();
+            self.keep(number, end, &bytes)?;
+        }
+        rest.iter().rev().for_each(|word| word.store(0));
+        // Else it may come back with the next loss of power, and then fit to what was written meanwhile.
+        let synced = file.sync(end..end + rest.len());
+        synced.map_err(JournalError::system(self.disk.path(&name), "sync"))
+    }
+
+    /// Stores entries of the index that are missing or wrong: after a loss of power all of them, else those
+    /// behind the last good one.
+    fn index(&mut self, file: &D::Writable, end: usize, is_same_boot: bool) {
+        let words = nanotape_shm::as_read_only(file.words());
+        let Ok(Some(view)) = View::new(words) else { return };
+        let view = View { is_checked: false, ..view };
+        let start = if is_same_boot { view.by_index(|_| true) } else { view.beginning() };
+        self.report.index_entries_stored += rebuild_index(&view, file.words(), start, end);
+    }
+
+    /// Moves segments from this one on out of the journal, the last one first.
+    fn cut_from(&mut self, first: usize) -> Result<(), JournalError> {
+        for index in (first..self.kept.len()).rev() {
+            self.cut_whole(index)?;
+        }
+        self.kept.truncate(first);
+        Ok(())
+    }
+
+    /// A journal of no segment.
+    fn nothing_left(self, journal: u64) -> Recovered<D> {
+        Recovered {
+            writer: None,
+            sequence: 1,
+            max_ts: 0,
+            spares: VecDeque::new(),
+            next_number: 1,
+            journal: Some(journal),
+            report: self.report,
+        }
+    }
+
+    /// Moves a whole segment out of the journal.
+    fn cut_whole(&mut self, index: usize) -> Result<(), JournalError> {
+        let Kept { number, bytes, .. } = self.kept[index];
+        let (from, to) = (self.kept[index].name(), format!("{CUT}/{number:010}-0-{}", now_ns()));
+        let moved = self.disk.rename(&from, &to).and_then(|()| self.disk.sync_names());
+        moved.map_err(JournalError::system(self.disk.path(&from), "move"))?;
+        self.report.cut.push(Cut { segment: number, offset: 0, bytes, path: self.disk.path(&to) });
+        Ok(())
+    }
+
+    /// Writes what is taken out of a segment to a file of its own.
+    fn keep(&mut self, number: u64, word: usize, bytes: &[u8]) -> Result<(), JournalError> {
+        let offset = position_bytes(word);
+        let to = format!("{CUT}/{number:010}-{offset}-{}", now_ns());
+        let kept = self.disk.write(&to, bytes).and_then(|()| self.disk.sync_names());
+        kept.map_err(JournalError::system(self.disk.path(&to), "write"))?;
+        let path = self.disk.path(&to);
+        self.report.cut.push(Cut { segment: number, offset, bytes: bytes.len() as u64, path });
+        Ok(())
+    }
+
+    fn sync_names(&self) -> Result<(), JournalError> {
+        let synced = self.disk.sync_names();
+        synced.map_err(JournalError::system(self.disk.path(""), "sync"))
+    }
+}
+
+/// Stores the entries of a segment's index that are missing or wrong, from a place on up to an end; returns
+/// how many.
+pub(crate) fn rebuild_index(view: &View<'_>, words: &[Word], start: Place, end: usize) -> u64 {
+    let layout = view.layout();
+    let (mut stored, mut next_block) = (0, 0);
+    let _ = view.walk(start, |place, front| {
+        if place.at < end && place.at >= next_block {
+            next_block = layout.next_block(place.at);
+            let Place { at, max_ts, .. } = *place;
+            let sequence = front.sequence;
+            let entry = Entry { at, sequence, max_ts };
+            let known = Entry::load(layout, view.seed, view.words, layout.block(at));
+            if known != Some(entry) {
+                entry.store(layout, view.seed, words);
+                stored += 1;
+            }
+        }
+        place.at < end
+    });
+    stored
+}

@@ -1,0 +1,223 @@
+//! The header of a segment: which one it is, how large, and what came before it.
+//!
+//! Protocol: the constant part is stored when the segment is made, before it has its name. The
+//! activation is stored at the roll, behind the end mark of the segment before; until then the segment is
+//! only prepared. Words behind it are hints.
+//! Failure: words are hostile. [`Header::load`] believes nothing that does not check.
+
+use nanotape_shm::{BYTE_ORDER_MARK, ReadWord, Word, checksum_bytes};
+
+use super::layout::{FORMAT_VERSION, LAYOUT, Layout, MAGIC, at};
+use crate::{
+    Damage,
+    edges::{ACTIVATE, SYNCED},
+};
+
+/// In the upper half of `check`.
+const HEAD: u64 = u32::from_be_bytes(*b"HEAD") as u64;
+
+/// In the upper half of `activation`.
+const LIVE: u64 = u32::from_be_bytes(*b"LIVE") as u64;
+
+/// The constant part.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Header {
+    /// The number that all segments of a journal share.
+    pub(crate) journal: u64,
+    pub(crate) number: u64,
+    pub(crate) layout: Layout,
+    /// 0: the journal does not roll by time.
+    pub(crate) cycle_ns: u64,
+    pub(crate) created_ns: u64,
+}
+
+/// What is known once the first excerpt comes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Activation {
+    pub(crate) first_sequence: u64,
+    pub(crate) max_ts_before: u64,
+    pub(crate) cycle: u64,
+}
+
+/// Words of the header as bytes, low byte first: their sum is that of the words.
+fn sum(before: u32, words: impl Iterator<Item = u64>) -> u32 {
+    words.fold(before, |sum, word| checksum_bytes(sum, &word.to_le_bytes()))
+}
+
+impl Header {
+    /// Stores it into words that are zero.
+    pub(crate) fn store(&self, words: &[Word]) {
+        let values = [
+            u64::from_ne_bytes(MAGIC),
+            BYTE_ORDER_MARK,
+            FORMAT_VERSION,
+            LAYOUT,
+            self.journal,
+            self.number,
+            self.layout.segment_bytes(),
+            self.layout.block_bytes(),
+            self.cycle_ns,
+            self.created_ns,
+        ];
+        for (word, value) in words.iter().zip(values) {
+            word.store(value);
+        }
+        words[at::CHECK].store(HEAD << 32 | u64::from(sum(0, values.into_iter())));
+    }
+
+    /// What it is, if everything about it is right.
+    pub(crate) fn load(words: &[ReadWord]) -> Result<Self, Damage> {
+        if words.len() < at::INDEX {
+            return Err(Damage::Short);
+        }
+        let value = |at: usize| words[at].load();
+        if value(at::MAGIC) != u64::from_ne_bytes(MAGIC) {
+            return Err(Damage::Magic(value(at::MAGIC)));
+        }
+        if value(at::BYTE_ORDER_MARK) == BYTE_ORDER_MARK.swap_bytes() {
+            return Err(Damage::ByteOrder);
+        }
+        if value(at::FORMAT_VERSION) != FORMAT_VERSION || value(at::LAYOUT) != LAYOUT {
+            let (version, layout) = (value(at::FORMAT_VERSION), value(at::LAYOUT));
+            return Err(Damage::Version { version, layout });
+        }
+        let expected = HEAD << 32 | u64::from(sum(0, (0..at::CHECK).map(value)));
+        let layout = Layout::new(value(at::SEGMENT_BYTES), value(at::BLOCK_BYTES));
+        match layout {
+            Some(layout) if value(at::CHECK) == expected => Ok(Self {
+                journal: value(at::JOURNAL),
+                number: value(at::NUMBER),
+                layout,
+                cycle_ns: value(at::CYCLE),
+                created_ns: value(at::CREATED),
+            }),
+            _ => Err(Damage::Header),
+        }
+    }
+
+    /// When, of the largest times so far, the cycle ends that begins with this activation.
+    pub(crate) fn cycle_end_ns(&self, activation: &Activation) -> u64 {
+        match self.cycle_ns {
+            0 => u64::MAX,
+            length => activation.cycle.saturating_add(1).saturating_mul(length),
+        }
+    }
+
+    /// Which cycle a time is in.
+    pub(crate) fn cycle_of(&self, ts_ns: u64) -> u64 {
+        ts_ns.checked_div(self.cycle_ns).unwrap_or(0)
+    }
+}
+
+impl Activation {
+    /// Makes a prepared segment the active one.
+    pub(crate) fn store(&self, words: &[Word]) {
+        let values = [self.first_sequence, self.max_ts_before, self.cycle];
+        for (word, value) in words[at::FIRST_SEQUENCE..].iter().zip(values) {
+            word.store(value);
+        }
+        let check = words[at::CHECK].as_read_only().load() as u32;
+        let value = LIVE << 32 | u64::from(sum(check, values.into_iter()));
+        // SYNC(journal.activate): pairs with the look in `load`.
+        words[at::ACTIVATION].publish(value, ACTIVATE);
+    }
+
+    /// What it is; nothing while the segment is prepared only.
+    #[inline]
+    pub(crate) fn load(words: &[ReadWord]) -> Result<Option<Self>, Damage> {
+        // SYNC(journal.activate): pairs with the store in `store`.
+        match words[at::ACTIVATION].observe(ACTIVATE) {
+            0 => Ok(None),
+            found => Self::checked(words, found).map(Some),
+        }
+    }
+
+    fn checked(words: &[ReadWord], found: u64) -> Result<Self, Damage> {
+        let value = |at: usize| words[at].load();
+        let values = [value(at::FIRST_SEQUENCE), value(at::MAX_TS_BEFORE), value(at::CYCLE_NUMBER)];
+        let check = value(at::CHECK) as u32;
+        if found != LIVE << 32 | u64::from(sum(check, values.into_iter())) {
+            return Err(Damage::Activation);
+        }
+        let [first_sequence, max_ts_before, cycle] = values;
+        Ok(Self { first_sequence, max_ts_before, cycle })
+    }
+}
+
+/// The words behind the activation: what an appender knows of the disk.
+pub(crate) mod hints {
+    use super::*;
+
+    pub(crate) fn store_boot(words: &[Word], boot: u64) {
+        words[at::BOOT].store(boot);
+    }
+
+    pub(crate) fn boot(words: &[ReadWord]) -> u64 {
+        words[at::BOOT].load()
+    }
+
+    /// Everything before this word is on the disk.
+    pub(crate) fn store_synced(words: &[Word], word: usize) {
+        // SYNC(journal.synced): pairs with the look in `synced`.
+        words[at::SYNCED].publish(super::super::layout::position_bytes(word), SYNCED);
+    }
+
+    /// The word before which everything is on the disk; 0 where nothing is known.
+    pub(crate) fn synced(words: &[ReadWord]) -> usize {
+        // SYNC(journal.synced): pairs with the store in `store_synced`.
+        let bytes = words[at::SYNCED].observe(SYNCED);
+        usize::try_from(bytes / 8).unwrap_or(0).min(words.len())
+    }
+
+    pub(crate) fn is_sealed(words: &[ReadWord]) -> bool {
+        words[at::SEALED].load() != 0
+    }
+}
+
+#[cfg(all(test, not(nanotape_loom)))]
+mod tests {
+    use nanotape_shm::as_read_only;
+
+    use super::*;
+
+    fn example() -> (Header, Vec<Word>) {
+        let layout = Layout::new(1 << 16, 4096).unwrap();
+        let header =
+            Header { journal: 5, number: 3, layout, cycle_ns: 60_000_000_000, created_ns: 77 };
+        let words: Vec<Word> = (0..layout.words).map(|_| Word::new(0)).collect();
+        header.store(&words);
+        (header, words)
+    }
+
+    #[test]
+    fn a_header_reads_as_it_was_written_and_not_with_any_bit_changed() {
+        let (header, words) = example();
+        assert_eq!(Header::load(as_read_only(&words)), Ok(header));
+        for word in 0..=at::CHECK {
+            for bit in 0..64 {
+                let before = words[word].as_read_only().load();
+                words[word].store(before ^ 1 << bit);
+                assert!(Header::load(as_read_only(&words)).is_err(), "bit {bit} of word {word}");
+                words[word].store(before);
+            }
+        }
+        assert_eq!(Header::load(&as_read_only(&words)[..at::INDEX - 1]), Err(Damage::Short));
+    }
+
+    #[test]
+    fn a_segment_is_active_from_the_last_store_on() {
+        let (header, words) = example();
+        assert_eq!(Activation::load(as_read_only(&words)), Ok(None));
+        let activation = Activation { first_sequence: 9, max_ts_before: 120, cycle: 2 };
+        activation.store(&words);
+        assert_eq!(Activation::load(as_read_only(&words)), Ok(Some(activation)));
+        assert_eq!(header.cycle_end_ns(&activation), 180_000_000_000);
+        assert_eq!(header.cycle_of(179_999_999_999), 2);
+        for word in at::FIRST_SEQUENCE..=at::ACTIVATION {
+            let before = words[word].as_read_only().load();
+            words[word].store(before ^ 4);
+            assert_eq!(Activation::load(as_read_only(&words)), Err(Damage::Activation));
+            words[word].store(before);
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! What a reader finds in a segment: the words of one, and where it is in them.
+//!
+//! Bounds: a look at one place loads one excerpt. To find a sequence number or a time takes the number
+//! of blocks' logarithm, and then the excerpts of one block.
+//! Failure: the words are hostile. Every place that is followed is inside of the words; going forward
+//! always goes forward, so that no walk is longer than the segment.
+
+use nanotape_shm::ReadWord;
+
+use super::{
+    excerpt::{self, Front, Kind},
+    header::{Activation, Header, hints},
+    index::Entry,
+    layout::Layout,
+};
+use crate::{Damage, edges::COMMIT};
+
+/// The words of one active segment and what its header says.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct View<'words> {
+    pub(crate) words: &'words [ReadWord],
+    pub(crate) header: Header,
+    pub(crate) activation: Activation,
+    pub(crate) seed: u32,
+    /// Whether sums are checked.
+    pub(crate) is_checked: bool,
+}
+
+/// What is at a place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Look {
+    /// Nothing is committed here.
+    Nothing,
+    /// An excerpt, of the user or one that covers damage.
+    Excerpt(Front),
+    /// The segment ends here; the sequence number of the next excerpt.
+    End(Front),
+}
+
+/// A place between two excerpts, and what is known of those before it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Place {
+    /// The word where the next excerpt begins, or will.
+    pub(crate) at: usize,
+    /// Its sequence number, or a smaller one that nothing has.
+    pub(crate) sequence: u64,
+    /// The largest time before it.
+    pub(crate) max_ts: u64,
+}
+
+impl<'words> View<'words> {
+    /// The words of a segment; nothing while it is prepared only.
+    pub(crate) fn new(words: &'words [ReadWord]) -> Result<Option<Self>, Damage> {
+        let header = Header::load(words)?;
+        let Some(activation) = Activation::load(words)? else { return Ok(None) };
+        if words.len() < header.layout.data {
+            return Err(Damage::Short);
+        }
+        let seed = excerpt::seed(header.journal, header.number);
+        // A closed segment may be shorter than it was, never longer.
+        let words = &words[..words.len().min(header.layout.words)];
+        Ok(Some(Self { words, header, activation, seed, is_checked: true }))
+    }
+
+    pub(crate) fn layout(&self) -> Layout {
+        self.header.layout
+    }
+
+    /// The place of the first excerpt.
+    pub(crate) fn beginning(&self) -> Place {
+        let Activation { first_sequence, max_ts_before, .. } = self.activation;
+        Place { at: self.header.layout.data, sequence: first_sequence, max_ts: max_ts_before }
+    }
+
+    /// What is at a word where an excerpt may begin.
+    #[inline(always)]
+    pub(crate) fn look(&self, at: usize) -> Result<Look, Damage> {
+        look(self.words, at, self.seed, self.is_checked)
+    }
+
+    /// The same, where the sequence number must not be below that of the place.
+    #[inline(always)]
+    pub(crate) fn look_from(&self, place: &Place) -> Result<Look, Damage> {
+        let look = self.look(place.at)?;
+        match look {
+            Look::Excerpt(front) | Look::End(front) if front.sequence < place.sequence => {
+                Err(Damage::Sequence { found: front.sequence, least: place.sequence })
+            }
+            look => Ok(look),
+        }
+    }
+
+    /// The last place of which the index knows that what is asked for is not before it: `is_before` says
+    /// whether an entry is early enough. The beginning where no entry is.
+    pub(crate) fn by_index(&self, is_before: impl Fn(&Entry) -> bool) -> Place {
+        let layout = self.layout();
+        let entry = |block| Entry::load(layout, self.seed, self.words, block);
+        let (mut low, mut high) =
+            (layout.block(layout.data), layout.block(self.words.len() - 1) + 1);
+        let first = low;
+        // Entries that are not there are behind those that are, but for a block that one excerpt covers:
+        // then an earlier one is asked, which is never wrong.
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            let known = (low..=middle).rev().take(64).find_map(&entry);
+            match known {
+                Some(known) if is_before(&known) => low = middle,
+                _ => high = middle,
+            }
+        }
+        let mut block = low + 1;
+        while block > first {
+            block -= 1;
+            let Some(found) = entry(block).filter(&is_before) else { continue };
+            let place = Place { at: found.at, sequence: found.sequence, max_ts: found.max_ts };
+            let leads =
+                |look| matches!(look, Look::Excerpt(front) if front.sequence == found.sequence);
+            if self.look(found.at).is_ok_and(leads) {
+                return place;
+            }
+        }
+        self.beginning()
+    }
+
+    /// Goes on from a place, as long as `goes_on` says so of the excerpt there, to the first that is not
+    /// passed: an excerpt, an end mark, or nothing.
+    pub(crate) fn walk(
+        &self,
+        mut place: Place,
+        mut goes_on: impl FnMut(&Place, &Front) -> bool,
+    ) -> Result<(Place, Look), (Place, Damage)> {
+        loop {
+            match self.look_from(&place) {
+                Err(damage) => return Err((place, damage)),
+                Ok(Look::Excerpt(front)) if goes_on(&place, &front) => place = place.behind(&front),
+                Ok(look) => return Ok((place, look)),
+            }
+        }
+    }
+
+    /// The word before which everything is on the disk.
+    pub(crate) fn synced(&self) -> usize {
+        hints::synced(self.words)
+    }
+
+    pub(crate) fn is_sealed(&self) -> bool {
+        hints::is_sealed(self.words)
+    }
+}
+
+impl Place {
+    /// The place behind an excerpt that is here.
+    #[inline(always)]
+    pub(crate) fn behind(&self, front: &Front) -> Self {
+        Self {
+            at: self.at + front.total_words(),
+            // What covers damage has the number of the next excerpt at the least.
+            sequence: front.sequence + u64::from(front.kind == Kind::Message),
+            max_ts: self.max_ts.max(front.ts_ns),
+        }
+    }
+}
+
+/// What is at a word of a segment.
+#[inline(always)]
+pub(crate) fn look(
+    words: &[ReadWord],
+    at: usize,
+    seed: u32,
+    is_checked: bool,
+) -> Result<Look, Damage> {
+    // Not even an end mark fits any more: one should have been before.
+    if at + excerpt::END_WORDS > words.len() {
+        return Err(Damage::Unended);
+    }
+    // SYNC(journal.commit): pairs with the stores of commit words.
+    match words[at].observe(COMMIT) {
+        0 => Ok(Look::Nothing),
+        commit => {
+            let front = excerpt::read(words, at, words.len(), seed, commit, is_checked)?;
+            Ok(match front.kind {
+                Kind::End => Look::End(front),
+                Kind::Message | Kind::Lost => Look::Excerpt(front),
+            })
+        }
+    }
+}

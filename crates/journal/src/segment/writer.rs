@@ -1,0 +1,234 @@
+//! The writer of one segment: excerpts one behind the other, an entry of the index now and then.
+//!
+//! Protocol: `docs/formats/journal.md`. What is behind the writer's place is zero, always: an excerpt that
+//! is given up is made zero again, because the next one may be shorter.
+//! Cost: no system call, no allocation, no lock. An excerpt touches its own lines and nothing else. It is
+//! stored from its end to its beginning, so that the line that tailers look at is written last, at once.
+
+use std::sync::Arc;
+
+use nanotape_shm::{
+    Word, as_read_only, checksum, checksum_filled, copy_into, prefetch_for_writing,
+};
+
+use super::{
+    excerpt::{Front, HEADER_WORDS, Kind, commit_word, excerpt_words, seed},
+    header::{Activation, Header, hints},
+    index::Entry,
+    layout::Layout,
+    view::Place,
+};
+use crate::{disk::WritableFile, edges::COMMIT};
+
+/// How far in front of its place the writer brings lines into its core.
+const AHEAD_WORDS: usize = 96;
+
+const CACHE_LINE_WORDS: usize = 8;
+
+/// The writer of the active segment.
+#[derive(Debug)]
+pub(crate) struct SegmentWriter<F> {
+    file: Arc<F>,
+    header: Header,
+    seed: u32,
+    place: Place,
+    first_sequence: u64,
+    /// Where excerpts must end.
+    limit: usize,
+    /// When, of the times of excerpts, the cycle ends.
+    cycle_end_ns: u64,
+    /// From here on an entry of the index is due.
+    next_block: usize,
+}
+
+impl<F: WritableFile> SegmentWriter<F> {
+    /// Makes a prepared segment active.
+    pub(crate) fn activate(
+        file: Arc<F>,
+        header: Header,
+        activation: Activation,
+        boot: u64,
+    ) -> Self {
+        hints::store_boot(file.words(), boot);
+        activation.store(file.words());
+        let place = Place {
+            at: header.layout.data,
+            sequence: activation.first_sequence,
+            max_ts: activation.max_ts_before,
+        };
+        Self::resume(file, header, &activation, place)
+    }
+
+    /// Goes on at a place in an active segment, behind which everything is zero.
+    pub(crate) fn resume(
+        file: Arc<F>,
+        header: Header,
+        activation: &Activation,
+        place: Place,
+    ) -> Self {
+        let layout = header.layout;
+        let seed = seed(header.journal, header.number);
+        // Whether the block it is in has its entry already; if it has, there was an excerpt in it before.
+        let block = layout.block(place.at);
+        let has_entry = Entry::load(layout, seed, as_read_only(file.words()), block).is_some();
+        let next_block = if has_entry { layout.next_block(place.at) } else { place.at };
+        Self {
+            cycle_end_ns: header.cycle_end_ns(activation),
+            first_sequence: activation.first_sequence,
+            limit: layout.limit(),
+            seed,
+            next_block,
+            file,
+            header,
+            place,
+        }
+    }
+
+    pub(crate) fn file(&self) -> &Arc<F> {
+        &self.file
+    }
+
+    pub(crate) fn number(&self) -> u64 {
+        self.header.number
+    }
+
+    /// The sequence number that it began with.
+    pub(crate) fn first_sequence(&self) -> u64 {
+        self.first_sequence
+    }
+
+    pub(crate) fn layout(&self) -> Layout {
+        self.header.layout
+    }
+
+    #[inline(always)]
+    pub(crate) fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// Whether an excerpt of so many words, or several that have so many together, may be here.
+    #[inline(always)]
+    pub(crate) fn has_room(&self, words: usize, ts_ns: u64) -> bool {
+        self.place.at + words <= self.limit && ts_ns < self.cycle_end_ns
+    }
+
+    /// The next sequence number will be this one, which is not below what it would have been.
+    pub(crate) fn skip_to(&mut self, sequence: u64) {
+        debug_assert!(sequence >= self.place.sequence, "numbers only grow");
+        self.place.sequence = sequence;
+    }
+
+    /// Writes and commits an excerpt that there is room for; returns its sequence number.
+    #[inline(always)]
+    pub(crate) fn append(&mut self, type_id: u16, ts_ns: u64, payload: &[u8]) -> u64 {
+        let front = self.front(type_id, ts_ns, payload.len());
+        let commit = self.write(self.place.at, &front, payload);
+        // SYNC(journal.commit): pairs with a reader's look at a commit word.
+        self.file.words()[self.place.at].publish(commit, COMMIT);
+        self.pass(&front);
+        front.sequence
+    }
+
+    /// What the next excerpt has in front. There is room for it.
+    #[inline(always)]
+    pub(crate) fn front(&self, type_id: u16, ts_ns: u64, length: usize) -> Front {
+        let sequence = self.place.sequence;
+        Front { kind: Kind::Message, length: length as u32, type_id, sequence, ts_ns }
+    }
+
+    /// Writes all of an excerpt but its commit word, which is returned.
+    #[inline(always)]
+    pub(crate) fn write(&self, at: usize, front: &Front, payload: &[u8]) -> u64 {
+        let said = front.words();
+        let sum = checksum_filled(self.seed, said, payload);
+        let words = self.file.words();
+        let end = at + front.total_words();
+        for ahead in [AHEAD_WORDS, AHEAD_WORDS + CACHE_LINE_WORDS] {
+            prefetch_for_writing(words, end + ahead);
+        }
+        let words = &words[at..end];
+        copy_into(&words[HEADER_WORDS..], payload);
+        words[2].store(said[2]);
+        words[1].store(said[1]);
+        commit_word(said[0], sum)
+    }
+
+    /// The payload of an excerpt that begins at the place, to be written by somebody else.
+    pub(crate) fn payload(&self, length: usize) -> &[Word] {
+        let at = self.place.at;
+        &self.file.words()[at + HEADER_WORDS..at + excerpt_words(length)]
+    }
+
+    /// Commits an excerpt whose payload somebody has written.
+    #[inline]
+    pub(crate) fn commit(&mut self, front: &Front) {
+        let payload = self.payload(front.length as usize);
+        if let (Some(last), rest @ 1..) = (payload.last(), front.length % 8) {
+            // In whatever order of bytes: those behind the length.
+            let kept = last.as_read_only().load().to_le() & ((1 << (rest * 8)) - 1);
+            last.store(u64::from_le(kept));
+        }
+        let said = front.words();
+        let sum = checksum(self.seed, said, as_read_only(payload));
+        let words = &self.file.words()[self.place.at..];
+        words[2].store(said[2]);
+        words[1].store(said[1]);
+        // SYNC(journal.commit): pairs with a reader's look at a commit word.
+        words[0].publish(commit_word(said[0], sum), COMMIT);
+        self.pass(front);
+    }
+
+    /// Commits excerpts that lie one behind the other from the place on, all of whose commit words are
+    /// there but the first.
+    pub(crate) fn open(&mut self, gate: u64, end: &Place) {
+        // SYNC(journal.commit): pairs with a reader's look at a commit word.
+        self.file.words()[self.place.at].publish(gate, COMMIT);
+        if end.at <= self.next_block {
+            self.place = *end;
+            return;
+        }
+        // Entries are due for excerpts that begin in the blocks between: seen behind the gate only.
+        let file = Arc::clone(&self.file);
+        let words = as_read_only(file.words());
+        while self.place.at < end.at {
+            let at = self.place.at;
+            let found = super::view::look(words, at, self.seed, false);
+            let Ok(super::view::Look::Excerpt(front)) = found else { break };
+            self.pass(&front);
+        }
+        self.place = *end;
+    }
+
+    /// Makes words from the place on zero again: of an excerpt that is given up.
+    pub(crate) fn clear(&self, end: usize) {
+        for word in self.file.words()[self.place.at..end].iter().rev() {
+            word.store(0);
+        }
+    }
+
+    /// Ends the segment; returns the position behind the end mark.
+    pub(crate) fn end(&mut self) -> usize {
+        let (sequence, ts_ns) = (self.place.sequence, self.place.max_ts);
+        let front = Front { kind: Kind::End, length: 0, type_id: 0, sequence, ts_ns };
+        let commit = self.write(self.place.at, &front, &[]);
+        // SYNC(journal.commit): pairs with a reader's look at a commit word.
+        self.file.words()[self.place.at].publish(commit, COMMIT);
+        self.place.at + front.total_words()
+    }
+
+    #[inline(always)]
+    fn pass(&mut self, front: &Front) {
+        if self.place.at >= self.next_block {
+            self.enter_block();
+        }
+        self.place = self.place.behind(front);
+    }
+
+    #[cold]
+    fn enter_block(&mut self) {
+        let Place { at, sequence, max_ts } = self.place;
+        let layout = self.header.layout;
+        Entry { at, sequence, max_ts }.store(layout, self.seed, self.file.words());
+        self.next_block = layout.next_block(at);
+    }
+}

@@ -1,0 +1,140 @@
+//! A segment as readers have it: mapped, or unpacked from a compressed file.
+
+use std::{io, sync::Arc};
+
+use nanotape_shm::{ReadWord, Word, as_read_only};
+use rustix::io::Errno;
+
+use crate::{
+    Damage, JournalError, Problem,
+    disk::{Disk, ReadableFile},
+    names::{self, Kept},
+    segment::{layout::MAX_SEGMENT_BYTES, view::View},
+};
+
+/// The words of a segment and what keeps them.
+#[derive(Debug)]
+pub(crate) enum Stored<F> {
+    Mapped(F),
+    Unpacked(Arc<[Word]>),
+}
+
+impl<F: ReadableFile> Stored<F> {
+    #[inline(always)]
+    pub(crate) fn words(&self) -> &[ReadWord] {
+        match self {
+            Self::Mapped(file) => file.words(),
+            Self::Unpacked(words) => as_read_only(words),
+        }
+    }
+
+    pub(crate) fn touch(&self, words: std::ops::Range<usize>) {
+        if let Self::Mapped(file) = self {
+            file.touch(words);
+        }
+    }
+
+    pub(crate) fn is_lost(&self) -> bool {
+        matches!(self, Self::Mapped(file) if file.is_lost())
+    }
+
+    /// Whether it is still what has the name of this segment, compressed or not.
+    pub(crate) fn is_current(&self, number: u64) -> bool {
+        match self {
+            Self::Mapped(file) => file.is_at(&names::segment(number)),
+            Self::Unpacked(_) => true,
+        }
+    }
+}
+
+/// Opens a segment by its number; nothing where there is none.
+pub(crate) fn open<D: Disk>(
+    disk: &D,
+    number: u64,
+) -> Result<Option<Stored<D::Readable>>, JournalError> {
+    // Compressed between the two looks: then it is there again under the first name, or gone.
+    for _ in 0..2 {
+        for is_packed in [false, true] {
+            let kept = Kept { number, is_packed, bytes: 0 };
+            match open_kept(disk, &kept) {
+                Ok(stored) => return Ok(Some(stored)),
+                Err(error) if is_missing(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    Ok(None)
+}
+
+fn is_missing(error: &JournalError) -> bool {
+    matches!(error.problem(), Problem::System { errno: Errno::NOENT, .. })
+}
+
+/// Opens a segment that was listed.
+pub(crate) fn open_kept<D: Disk>(
+    disk: &D,
+    kept: &Kept,
+) -> Result<Stored<D::Readable>, JournalError> {
+    let name = kept.name();
+    let refused = |error: io::Error| {
+        let problem = match error.kind() {
+            io::ErrorKind::UnexpectedEof => Problem::damaged(0, Damage::Short),
+            _ => Problem::system("open", &error),
+        };
+        JournalError::new(disk.path(&name), problem)
+    };
+    if !kept.is_packed {
+        return disk.view(&name).map(Stored::Mapped).map_err(refused);
+    }
+    let bytes = disk.read(&name).map_err(refused)?;
+    unpack(&bytes).map(Stored::Unpacked).map_err(|error| {
+        let errno = Errno::from_io_error(&error).unwrap_or(Errno::ILSEQ);
+        JournalError::new(disk.path(&name), Problem::Packed { errno })
+    })
+}
+
+/// The words of a compressed segment: no more than a segment can have, whatever it says.
+pub(crate) fn unpack(packed: &[u8]) -> io::Result<Arc<[Word]>> {
+    use io::Read as _;
+
+    let mut decoder = zstd::Decoder::new(packed)?.take(MAX_SEGMENT_BYTES + 1);
+    let mut words = Vec::new();
+    let mut chunk = vec![0; 1 << 16];
+    loop {
+        let mut length = 0;
+        while length < chunk.len() {
+            match decoder.read(&mut chunk[length..])? {
+                0 => break,
+                more => length += more,
+            }
+        }
+        let (whole, rest) = chunk[..length].as_chunks::<8>();
+        words.extend(whole.iter().map(|bytes| Word::new(u64::from_ne_bytes(*bytes))));
+        if !rest.is_empty() || (words.len() * 8) as u64 > MAX_SEGMENT_BYTES {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        if length < chunk.len() {
+            return Ok(words.into());
+        }
+    }
+}
+
+/// The view of a segment that must be this one; nothing while it is prepared only.
+pub(crate) fn view<'words, D: Disk>(
+    disk: &D,
+    name: &str,
+    words: &'words [ReadWord],
+    number: u64,
+    journal: Option<u64>,
+) -> Result<Option<View<'words>>, JournalError> {
+    let damaged = |damage| JournalError::new(disk.path(name), Problem::damaged(0, damage));
+    let view = View::new(words).map_err(damaged)?;
+    if let Some(view) = &view {
+        let header = &view.header;
+        if header.number != number || journal.is_some_and(|journal| journal != header.journal) {
+            let (number, journal) = (header.number, header.journal);
+            return Err(damaged(Damage::Stranger { number, journal }));
+        }
+    }
+    Ok(view)
+}

@@ -1,0 +1,279 @@
+//! The tailer: reads a journal, from anywhere in it, forwards and backwards, while it is written.
+//!
+//! Protocol: `docs/formats/journal.md`, To read. A tailer writes nothing, and the appender never notices it.
+//! Bounds: one segment is mapped, and the next one when it is there; a compressed one is in memory whole.
+//! Failure: damage is an error with its place, missing numbers are a [`Gap`]. A tailer never waits for a
+//! dead appender: what is not committed is [nothing](Tail::Nothing), and the next appender goes on there.
+//! Cost: to read an excerpt is no system call and no allocation, but at the end of a segment. Behind the last
+//! excerpt every thousandth look asks the system whether the segment is still there.
+
+mod back;
+mod excerpt;
+mod follow;
+mod seek;
+
+use std::path::Path;
+
+use back::Back;
+pub use excerpt::Excerpt;
+
+use crate::{
+    Damage, JournalError, Problem,
+    disk::{Disk, Folder},
+    names::{self, Files},
+    segment::{
+        excerpt::{Front, Kind},
+        header::{Activation, Header},
+        view::{Look, Place, View, look},
+    },
+    stored::{self, Stored},
+};
+
+/// Where a tailer begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Start {
+    /// At the oldest excerpt that is there.
+    #[default]
+    Beginning,
+    /// Behind the newest one.
+    End,
+    /// At this sequence number. Where it was removed, the first read tells what is missing.
+    Sequence(u64),
+    /// At the first excerpt of this time, in nanoseconds since the UNIX epoch, or a later one; where there
+    /// is none yet, at the next one that is appended.
+    Time(u64),
+}
+
+/// What a read returns.
+#[derive(Debug)]
+pub enum Tail<'tailer> {
+    /// An excerpt.
+    Excerpt(Excerpt<'tailer>),
+    /// Excerpts that are missing.
+    Gap(Gap),
+    /// Nothing more, for now.
+    Nothing,
+}
+
+/// Sequence numbers that no excerpt has: the appender skipped them, or what had them was removed or lost.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Gap {
+    /// The first one.
+    pub from: u64,
+    /// The last one.
+    pub to: u64,
+}
+
+impl Gap {
+    /// How many.
+    pub fn count(&self) -> u64 {
+        self.to - self.from + 1
+    }
+}
+
+/// A reader of a journal.
+#[derive(Debug)]
+pub struct Tailer<D: Disk = Folder> {
+    disk: D,
+    /// Nothing while no segment is active.
+    current: Option<Current<D::Readable>>,
+    /// The segment behind it, which may be only prepared: opened ahead of need.
+    ahead: Option<(u64, Stored<D::Readable>)>,
+    place: Place,
+    /// Places of excerpts in front of this one, for going backwards.
+    back: Back,
+    /// Whether sums are checked.
+    is_checked: bool,
+    /// Whether only what is on the disk is read.
+    is_durable: bool,
+    /// How often there was nothing since there was something.
+    idles: u32,
+    /// The word before which pages were brought in.
+    touched: usize,
+}
+
+/// The segment that is read.
+#[derive(Debug)]
+struct Current<F> {
+    stored: Stored<F>,
+    number: u64,
+    header: Header,
+    activation: Activation,
+    seed: u32,
+}
+
+/// What one step forwards came to.
+enum Step {
+    Excerpt(Front),
+    Gap(Gap),
+    Nothing,
+    /// Not to be returned: look again.
+    Again,
+}
+
+impl Tailer<Folder> {
+    /// Opens a journal to read it.
+    pub fn open(path: &Path, start: Start) -> Result<Self, JournalError> {
+        Self::open_on(Folder::new(path, 0), start)
+    }
+}
+
+impl<D: Disk> Tailer<D> {
+    /// The same on another disk.
+    pub fn open_on(disk: D, start: Start) -> Result<Self, JournalError> {
+        let files = Files::list(&disk)?;
+        if !files.is_journal {
+            return Err(JournalError::new(disk.path(""), Problem::NotFound));
+        }
+        let place = Place { at: 0, sequence: 0, max_ts: 0 };
+        let mut tailer = Self {
+            disk,
+            current: None,
+            ahead: None,
+            place,
+            back: Back::default(),
+            is_checked: true,
+            is_durable: false,
+            idles: 0,
+            touched: 0,
+        };
+        tailer.seek(start)?;
+        Ok(tailer)
+    }
+
+    /// The next excerpt, or what is there instead.
+    #[expect(clippy::should_implement_trait, reason = "an excerpt borrows its tailer")]
+    #[inline]
+    pub fn next(&mut self) -> Result<Tail<'_>, JournalError> {
+        loop {
+            match self.step()? {
+                Step::Excerpt(front) => {
+                    let at = self.place.at;
+                    self.place = self.place.behind(&front);
+                    self.idles = 0;
+                    return Ok(match &self.current {
+                        Some(current) => Tail::Excerpt(current.excerpt(at, front)),
+                        None => Tail::Nothing,
+                    });
+                }
+                Step::Gap(gap) => {
+                    self.place.sequence = gap.to + 1;
+                    return Ok(Tail::Gap(gap));
+                }
+                Step::Nothing => return Ok(Tail::Nothing),
+                Step::Again => {}
+            }
+        }
+    }
+
+    /// The sequence number of the next excerpt to be read, as far as it is known: to go on there another
+    /// time, begin at [`Start::Sequence`] of it. 0 in a journal that has none yet.
+    #[inline]
+    pub fn next_sequence(&self) -> u64 {
+        self.place.sequence
+    }
+
+    /// The segment that is read, and where in it, in bytes from the beginning of its file.
+    pub fn position(&self) -> (u64, u64) {
+        let number = self.current.as_ref().map_or(0, |current| current.number);
+        (number, crate::segment::layout::position_bytes(self.place.at))
+    }
+
+    /// Whether the sums of excerpts are checked: they are, unless somebody says otherwise.
+    pub fn set_checked(&mut self, is_checked: bool) {
+        self.is_checked = is_checked;
+    }
+
+    /// Whether only excerpts are read that are known to be on the disk: everything is read, unless somebody
+    /// says otherwise. With the policy to sync never there are none.
+    pub fn set_durable(&mut self, is_durable: bool) {
+        self.is_durable = is_durable;
+    }
+
+    #[inline(always)]
+    fn step(&mut self) -> Result<Step, JournalError> {
+        let Some(current) = &self.current else { return self.begin() };
+        let words = current.stored.words();
+        if self.is_durable && !current.is_on_disk(self.place.at) {
+            return self.idle();
+        }
+        match look(words, self.place.at, current.seed, self.is_checked) {
+            Ok(Look::Excerpt(front)) => {
+                if front.sequence == self.place.sequence && front.kind == Kind::Message {
+                    return Ok(Step::Excerpt(front));
+                }
+                self.out_of_order(front)
+            }
+            Ok(Look::Nothing) => self.idle(),
+            Ok(Look::End(front)) => self.end(front),
+            Err(damage) => Err(self.damaged(damage)),
+        }
+    }
+
+    /// An excerpt that is not simply the next one.
+    #[cold]
+    fn out_of_order(&mut self, front: Front) -> Result<Step, JournalError> {
+        let least = self.place.sequence;
+        if front.sequence < least {
+            return Err(self.damaged(Damage::Sequence { found: front.sequence, least }));
+        }
+        if front.kind == Kind::Lost {
+            self.place = Place { sequence: least, ..self.place.behind(&front) };
+            return Ok(Step::Again);
+        }
+        Ok(Step::Gap(Gap { from: least, to: front.sequence - 1 }))
+    }
+
+    #[cold]
+    fn damaged(&self, damage: Damage) -> JournalError {
+        let number = self.current.as_ref().map_or(0, |current| current.number);
+        let damage = match &self.current {
+            Some(current) if current.stored.is_lost() => Damage::Cut,
+            _ => damage,
+        };
+        let problem = Problem::damaged(self.place.at, damage);
+        JournalError::new(self.disk.path(&names::segment(number)), problem)
+    }
+
+    /// Reads this segment from now on; nothing while it is prepared only, or not there.
+    fn open_segment(&self, number: u64) -> Result<Option<Current<D::Readable>>, JournalError> {
+        match stored::open(&self.disk, number)? {
+            Some(stored) => self.enter(number, stored),
+            None => Ok(None),
+        }
+    }
+
+    fn enter(
+        &self,
+        number: u64,
+        stored: Stored<D::Readable>,
+    ) -> Result<Option<Current<D::Readable>>, JournalError> {
+        let journal = self.current.as_ref().map(|current| current.header.journal);
+        let name = names::segment(number);
+        let view = stored::view(&self.disk, &name, stored.words(), number, journal)?;
+        let Some(View { header, activation, seed, .. }) = view else { return Ok(None) };
+        Ok(Some(Current { stored, number, header, activation, seed }))
+    }
+}
+
+impl<F: crate::disk::ReadableFile> Current<F> {
+    fn view(&self, is_checked: bool) -> View<'_> {
+        let words = self.stored.words();
+        let words = &words[..words.len().min(self.header.layout.words)];
+        let Self { header, activation, seed, .. } = *self;
+        View { words, header, activation, seed, is_checked }
+    }
+
+    #[inline(always)]
+    fn excerpt(&self, at: usize, front: Front) -> Excerpt<'_> {
+        let header = crate::segment::excerpt::HEADER_WORDS;
+        let payload = &self.stored.words()[at + header..at + front.total_words()];
+        Excerpt { payload, front, segment: self.number, at }
+    }
+
+    /// Whether what begins at a word is known to be on the disk.
+    fn is_on_disk(&self, at: usize) -> bool {
+        let view = self.view(false);
+        at < view.synced() || view.is_sealed()
+    }
+}

@@ -1,0 +1,132 @@
+//! Going backwards: excerpts say how long they are, so the places of those in front are found by going
+//! forwards from an entry of the index, and kept.
+
+use std::collections::VecDeque;
+
+use super::{Gap, Tail, Tailer};
+use crate::{
+    Damage, JournalError, Problem,
+    disk::Disk,
+    names::{self, Files},
+    segment::{
+        excerpt::{Front, Kind},
+        view::{Look, Place},
+    },
+};
+
+/// Places that are kept: more than there are in most blocks.
+const KEPT: usize = 4096;
+
+/// Places of excerpts, one behind the other, and where the last of them ends.
+#[derive(Debug, Default)]
+pub(super) struct Back {
+    places: VecDeque<(Place, Front)>,
+    end: usize,
+}
+
+impl Back {
+    pub(super) fn forget(&mut self) {
+        self.places.clear();
+    }
+}
+
+impl<D: Disk> Tailer<D> {
+    /// The excerpt before the place, and goes there: the next one forwards is the same again. Nothing at
+    /// the beginning of the journal.
+    pub fn previous(&mut self) -> Result<Tail<'_>, JournalError> {
+        let Some((place, front)) = self.find_previous()? else { return Ok(Tail::Nothing) };
+        if front.sequence + 1 < self.place.sequence {
+            let gap = Gap { from: front.sequence + 1, to: self.place.sequence - 1 };
+            self.place.sequence = gap.from;
+            return Ok(Tail::Gap(gap));
+        }
+        self.back.places.pop_back();
+        self.back.end = place.at;
+        self.place = Place { sequence: front.sequence, ..place };
+        self.idles = 0;
+        Ok(match &self.current {
+            Some(current) => Tail::Excerpt(current.excerpt(place.at, front)),
+            None => Tail::Nothing,
+        })
+    }
+
+    /// The excerpt before the place, which is the last of those kept.
+    fn find_previous(&mut self) -> Result<Option<(Place, Front)>, JournalError> {
+        loop {
+            let Some(current) = &self.current else { return Ok(None) };
+            if self.back.end != self.place.at {
+                self.back.forget();
+            }
+            if let Some(last) = self.back.places.back() {
+                return Ok(Some(*last));
+            }
+            if self.place.at > current.header.layout.data {
+                self.collect()?;
+                if !self.back.places.is_empty() {
+                    continue;
+                }
+            }
+            if !self.enter_previous()? {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Keeps the places in front of the current one, from an entry of the index on.
+    fn collect(&mut self) -> Result<(), JournalError> {
+        let Some(current) = &self.current else { return Ok(()) };
+        let end = self.place.at;
+        let view = current.view(self.is_checked);
+        let mut before = end;
+        // A block may hold nothing but what covers damage: then an earlier one is asked.
+        while self.back.places.is_empty() && before > current.header.layout.data {
+            let start = view.by_index(|entry| entry.at < before);
+            let walked = view.walk(start, |place, front| {
+                if place.at < end && front.kind == Kind::Message {
+                    if self.back.places.len() == KEPT {
+                        self.back.places.pop_front();
+                    }
+                    self.back.places.push_back((*place, *front));
+                }
+                place.at < end
+            });
+            if let Err((place, damage)) = walked
+                && place.at < end
+            {
+                let path = self.disk.path(&names::segment(current.number));
+                self.back.forget();
+                return Err(JournalError::new(path, Problem::damaged(place.at, damage)));
+            }
+            before = start.at;
+        }
+        self.back.end = end;
+        Ok(())
+    }
+
+    /// Goes to the end of the segment before this one; false if there is none.
+    fn enter_previous(&mut self) -> Result<bool, JournalError> {
+        let Some(current) = &self.current else { return Ok(false) };
+        let number = current.number;
+        let files = Files::list(&self.disk)?;
+        for before in files.segments.range(..number).rev() {
+            let Some(entered) = self.open_segment(*before.0)? else { continue };
+            let view = entered.view(self.is_checked);
+            let walked = view.walk(view.by_index(|_| true), |_, _| true);
+            let damage = match walked {
+                Ok((place, Look::End(_))) => {
+                    self.place = Place { sequence: self.place.sequence, ..place };
+                    self.touched = place.at;
+                    (self.current, self.ahead) = (Some(entered), None);
+                    self.back.forget();
+                    return Ok(true);
+                }
+                Ok((place, _)) => (place, Damage::Hole),
+                Err(found) => found,
+            };
+            let (place, damage) = damage;
+            let path = self.disk.path(&names::segment(*before.0));
+            return Err(JournalError::new(path, Problem::damaged(place.at, damage)));
+        }
+        Ok(false)
+    }
+}

@@ -1,0 +1,30 @@
+//! A folder that is removed at the end.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+/// A path in memory, or on the disk, that nobody else has.
+pub(crate) struct Place(PathBuf);
+
+impl Place {
+    pub(crate) fn new(name: &str) -> Self {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("nanotape-journal-{}-{name}-{number}", std::process::id());
+        let memory = Path::new("/dev/shm");
+        let folder = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
+        Self(folder.join(name))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
