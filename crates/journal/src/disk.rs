@@ -11,6 +11,8 @@ use std::{fmt, io, ops::Range, path::PathBuf};
 use nanotape_shm::{ReadWord, RegionError, Word};
 
 #[cfg(not(nanotape_loom))]
+pub(crate) use folder::own_region;
+#[cfg(not(nanotape_loom))]
 pub use folder::{APPENDER_KIND, APPENDER_LAYOUT, Folder};
 
 /// The name of the file that says who appends.

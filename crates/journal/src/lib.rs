@@ -11,6 +11,8 @@ mod appender;
 mod disk;
 mod edges;
 mod error;
+mod merge;
+mod named;
 mod names;
 mod options;
 mod recovery;
@@ -24,6 +26,11 @@ pub use disk::{
 };
 pub use edges::{ACTIVATE, ALL as EDGES, COMMIT, INDEX, SYNCED};
 pub use error::{Damage, JournalError, OptionsError, Problem};
+pub use merge::{Merge, Merged};
+pub use named::{
+    NamedTailer, Resumed, TAILER_FIELDS, TAILER_KIND, TAILER_LAYOUT, TailerInfo, remove_tailer,
+    tailers,
+};
 pub use names::{CUT, TAILERS};
 pub use options::{AppenderOptions, RollCycle, SyncPolicy};
 pub use recovery::{Cut, Recovery};

@@ -102,6 +102,13 @@ struct Current<F> {
     seed: u32,
 }
 
+/// What comes next.
+pub(crate) enum Peek {
+    Excerpt { ts_ns: u64 },
+    Gap(Gap),
+    Nothing,
+}
+
 /// What one step forwards came to.
 enum Step {
     Excerpt(Front),
@@ -161,6 +168,21 @@ impl<D: Disk> Tailer<D> {
                     return Ok(Tail::Gap(gap));
                 }
                 Step::Nothing => return Ok(Tail::Nothing),
+                Step::Again => {}
+            }
+        }
+    }
+
+    /// What comes next, without going there; what is missing is said once, and gone by.
+    pub(crate) fn peek(&mut self) -> Result<Peek, JournalError> {
+        loop {
+            match self.step()? {
+                Step::Excerpt(Front { ts_ns, .. }) => return Ok(Peek::Excerpt { ts_ns }),
+                Step::Gap(gap) => {
+                    self.place.sequence = gap.to + 1;
+                    return Ok(Peek::Gap(gap));
+                }
+                Step::Nothing => return Ok(Peek::Nothing),
                 Step::Again => {}
             }
         }

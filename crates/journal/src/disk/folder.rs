@@ -98,19 +98,7 @@ impl Disk for Folder {
             words: 1,
         };
         let options = RegionOptions { mode: self.mode, ..RegionOptions::default() };
-        let path = self.path(APPENDER);
-        match OwnedRegion::create(&path, spec, &options, |_| ()) {
-            // A loss of power made zeros of it. What it was for ended with the machine.
-            Err(error) if is_zeros(&error) => {
-                let _ = fs::remove_file(&path);
-                OwnedRegion::create(&path, spec, &options, |_| ())
-            }
-            Err(error) if is_of_another_kind(&error) => {
-                OwnedRegion::replace(&path, spec, &options, |_| ()).map_err(|_| error)
-            }
-            outcome => outcome,
-        }
-        .map(|(region, _)| region)
+        own_region(&self.path(APPENDER), spec, &options)
     }
 
     fn create(&self, name: &str, bytes: u64, room: Room) -> io::Result<Self::Writable> {
@@ -202,6 +190,26 @@ impl Disk for Folder {
         let half = |seed| u64::from(checksum_bytes(seed, &id));
         if id.is_empty() { 0 } else { (half(0) << 32 | half(1)).max(1) }
     }
+}
+
+/// Becomes the owner of a region in which nothing is that may not be lost with the power: what that made of
+/// it is replaced, and so is one of another version.
+pub(crate) fn own_region(
+    path: &Path,
+    spec: RegionSpec,
+    options: &RegionOptions,
+) -> Result<OwnedRegion, RegionError> {
+    let region = match OwnedRegion::create(path, spec, options, |_| ()) {
+        Err(error) if is_zeros(&error) => {
+            let _ = fs::remove_file(path);
+            OwnedRegion::create(path, spec, options, |_| ())
+        }
+        Err(error) if is_of_another_kind(&error) => {
+            OwnedRegion::replace(path, spec, options, |_| ()).map_err(|_| error)
+        }
+        outcome => outcome,
+    };
+    region.map(|(region, _)| region)
 }
 
 fn is_zeros(error: &RegionError) -> bool {

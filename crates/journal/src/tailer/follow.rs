@@ -17,6 +17,9 @@ use crate::{
 /// How many looks at nothing there are for one at the file system.
 const LOOKS: u32 = 1024;
 
+/// The same behind an end mark, where the next segment may be replaced before it becomes active.
+const LOOKS_AT_END: u32 = 32;
+
 /// Words that are brought in at a time in front of where the next excerpt will be.
 const TOUCH_WORDS: usize = 1 << 15;
 
@@ -24,9 +27,6 @@ impl<D: Disk> Tailer<D> {
     /// No segment was active when it was last looked.
     #[cold]
     pub(super) fn begin(&mut self) -> Result<Step, JournalError> {
-        if !self.is_due() {
-            return Ok(Step::Nothing);
-        }
         let wanted = self.place.sequence;
         self.seek(super::Start::Beginning)?;
         if self.current.is_none() {
@@ -41,13 +41,13 @@ impl<D: Disk> Tailer<D> {
     /// Nothing is committed at the place.
     #[inline]
     pub(super) fn idle(&mut self) -> Result<Step, JournalError> {
-        if self.is_due() { self.look_around() } else { Ok(Step::Nothing) }
+        if self.is_due(LOOKS) { self.look_around() } else { Ok(Step::Nothing) }
     }
 
     #[inline]
-    fn is_due(&mut self) -> bool {
+    fn is_due(&mut self, looks: u32) -> bool {
         self.idles = self.idles.wrapping_add(1);
-        self.idles % LOOKS == 1
+        self.idles % looks == 1
     }
 
     /// Brings in what comes next, and asks whether anything comes at all.
@@ -129,7 +129,7 @@ impl<D: Disk> Tailer<D> {
     }
 
     fn wait_for(&mut self, number: u64) -> Result<Step, JournalError> {
-        if self.is_due() {
+        if self.is_due(LOOKS_AT_END) {
             self.look_ahead(number)?;
             if self.ahead.is_none() {
                 return self.skip_removed(number);
