@@ -3,8 +3,11 @@
 
 mod arguments;
 mod commands;
+mod hexdump;
 mod input;
 mod interrupt;
+mod journals;
+mod lines;
 mod output;
 mod record;
 mod regions;
@@ -67,6 +70,7 @@ fn run(arguments: Arguments) -> anyhow::Result<Status> {
         Some(Command::Stat(arguments)) => commands::stat::run(&arguments),
         Some(Command::Tap(arguments)) => commands::tap::run(&arguments),
         Some(Command::Ring(arguments)) => commands::ring::run(&arguments),
+        Some(Command::Journal(arguments)) => commands::journal::run(&arguments),
         Some(Command::Lab(arguments)) => commands::lab::run(&arguments),
     }
 }

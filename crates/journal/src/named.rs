@@ -146,6 +146,11 @@ impl NamedTailer {
         self.read
     }
 
+    /// As [`Tailer::set_durable`].
+    pub fn set_durable(&mut self, is_durable: bool) {
+        self.tailer.set_durable(is_durable);
+    }
+
     /// Waits until the place is on the disk.
     pub fn sync(&self) -> Result<(), JournalError> {
         let Some(path) = self.region.path() else { return Ok(()) };

@@ -126,6 +126,7 @@ const TABLE: &[Row] = &[
             "flate2",
             "indicatif",
             "itoa",
+            "jiff",
             "rustix",
             "serde_json",
             "signal-hook",

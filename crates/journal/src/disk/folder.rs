@@ -66,7 +66,7 @@ impl Disk for Folder {
     type Lock = OwnedRegion;
 
     fn path(&self, name: &str) -> PathBuf {
-        self.path.join(name)
+        if name.is_empty() { self.path.clone() } else { self.path.join(name) }
     }
 
     fn make(&self) -> io::Result<()> {

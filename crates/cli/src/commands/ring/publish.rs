@@ -1,10 +1,7 @@
 //! `nanotape ring publish`: lines of text as messages, to try a ring out.
 
 use std::{
-    fs::File,
-    io::{self, BufRead as _, BufReader},
     path::{Path, PathBuf},
-    sync::mpsc::{Receiver, RecvTimeoutError, sync_channel},
     thread,
     time::Duration,
 };
@@ -17,6 +14,7 @@ use nanotape_shm::{Origin, RegionOptions};
 
 use crate::{
     interrupt::Interrupt,
+    lines::{Line, Lines},
     output::{Format, OutputArguments},
     record::Record,
     regions::{came, complain, of_ring, place, state_name},
@@ -90,9 +88,6 @@ pub(super) struct PublishCommand {
     output: OutputArguments,
 }
 
-/// Lines that are read ahead of what is published.
-const LINES_AHEAD: usize = 1024;
-
 /// How long to wait for a line before the next heartbeat.
 const HEARTBEAT: Duration = Duration::from_millis(100);
 
@@ -100,64 +95,48 @@ pub(super) fn run(command: &PublishCommand) -> anyhow::Result<Status> {
     let path = place(&command.name)?;
     let format = command.output.format_or(Format::Text)?;
     let interrupt = Interrupt::install()?;
-    let lines = read_lines(&command.file)?;
+    let lines = Lines::read(&command.file)?;
     let options =
         RegionOptions { mode: command.mode, lock: command.lock, huge_pages: command.huge_pages };
-    let lines = Lines { command, path: &path, format, lines, interrupt };
+    let publishing = Publishing { command, path: &path, format, interrupt };
     let failed = |error| of_ring(&path, &error);
     match command.slots {
         None => {
             let make =
                 if command.replace { stream::Writer::replace } else { stream::Writer::create };
             let (writer, origin) = make(&path, command.capacity, &options).map_err(failed)?;
-            lines.publish(writer, origin)
+            publishing.publish(lines, writer, origin)
         }
         Some(slots) => {
             let make = if command.replace { slots::Writer::replace } else { slots::Writer::create };
             let (writer, origin) =
                 make(&path, slots, command.max_length, &options).map_err(failed)?;
-            lines.publish(writer, origin)
+            publishing.publish(lines, writer, origin)
         }
     }
 }
 
-/// Reads in a thread of its own: whoever publishes must not be stuck while no line comes.
-fn read_lines(path: &Path) -> anyhow::Result<Receiver<io::Result<Vec<u8>>>> {
-    let input: Box<dyn io::Read + Send> = match path.as_os_str() == "-" {
-        true => Box::new(io::stdin()),
-        false => {
-            Box::new(File::open(path).with_context(|| format!("cannot open {}", path.display()))?)
-        }
-    };
-    let (sender, receiver) = sync_channel(LINES_AHEAD);
-    thread::spawn(move || {
-        for line in BufReader::new(input).split(b'\n') {
-            // Nobody listens any more: the command has ended.
-            if sender.send(line).is_err() {
-                return;
-            }
-        }
-    });
-    Ok(receiver)
-}
-
-struct Lines<'a> {
+struct Publishing<'a> {
     command: &'a PublishCommand,
     path: &'a Path,
     format: Format,
-    lines: Receiver<io::Result<Vec<u8>>>,
     interrupt: Interrupt,
 }
 
-impl Lines<'_> {
-    fn publish(&self, mut writer: impl Publish, origin: Origin) -> anyhow::Result<Status> {
+impl Publishing<'_> {
+    fn publish(
+        &self,
+        mut lines: Lines,
+        mut writer: impl Publish,
+        origin: Origin,
+    ) -> anyhow::Result<Status> {
         let mut output = self.command.output.open()?;
         let first = writer.next_sequence();
         self.made(&writer, origin).write(&mut output, self.format, true, || {
             format!("{}: {}; message {first} is the next\n", self.path.display(), came(origin))
         })?;
         complain(self.path, &writer.region().residency());
-        let outcome = self.publish_all(&mut writer);
+        let outcome = self.publish_all(&mut lines, &mut writer);
         let published = writer.next_sequence() - first;
         if self.format != Format::Csv {
             let record = Record::default()
@@ -176,7 +155,7 @@ impl Lines<'_> {
         Ok(Status::Good)
     }
 
-    fn publish_all(&self, writer: &mut impl Publish) -> anyhow::Result<()> {
+    fn publish_all(&self, lines: &mut Lines, writer: &mut impl Publish) -> anyhow::Result<()> {
         let clock = Clock::monotonic();
         let began = clock.stamp();
         let now = || u64::try_from(clock.utc(clock.stamp()).get()).unwrap_or(0);
@@ -186,19 +165,18 @@ impl Lines<'_> {
             (None, None) => Duration::ZERO,
         };
         let mut due = Duration::ZERO;
-        let mut number = 0_u64;
         writer.heartbeat(now());
         while !self.interrupt.is_asked() {
-            let line = match self.lines.recv_timeout(HEARTBEAT) {
-                Ok(line) => line,
-                Err(RecvTimeoutError::Timeout) => {
+            let line = match lines.next(HEARTBEAT) {
+                Line::Some(line) => {
+                    line.with_context(|| format!("cannot read {}", lines.name()))?
+                }
+                Line::NotYet => {
                     writer.heartbeat(now());
                     continue;
                 }
-                Err(RecvTimeoutError::Disconnected) => break,
+                Line::End => break,
             };
-            number += 1;
-            let line = line.with_context(|| format!("cannot read {}", self.input_name()))?;
             // Each message is due a gap behind the one before: a late one does not delay the rest.
             loop {
                 let elapsed = Duration::from_nanos(clock.nanos_between(began, clock.stamp()));
@@ -214,7 +192,7 @@ impl Lines<'_> {
             due += gap;
             writer.set_time(now());
             writer.publish(self.command.type_id, &line).map_err(|error| {
-                let place = format!("{}, line {number}", self.input_name());
+                let place = format!("{}, line {}", lines.name(), lines.number());
                 let advice = match (error, self.command.slots) {
                     (PublishError::TooLong { length, .. }, Some(_)) => {
                         format!("; make slots with --max-length {length} --replace")
@@ -225,13 +203,6 @@ impl Lines<'_> {
             })?;
         }
         Ok(())
-    }
-
-    fn input_name(&self) -> String {
-        match self.command.file.as_os_str() == "-" {
-            true => "standard input".to_owned(),
-            false => self.command.file.display().to_string(),
-        }
     }
 
     fn made(&self, writer: &impl Publish, origin: Origin) -> Record {

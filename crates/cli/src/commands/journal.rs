@@ -1,0 +1,55 @@
+//! `nanotape journal`: journals on disk, written, read and looked after.
+
+mod append;
+mod dump;
+mod print;
+mod record;
+mod tail;
+mod tailers;
+
+use anyhow::Context as _;
+use clap::{Args, Subcommand};
+
+use crate::status::Status;
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  seq 1000 | nanotape journal append quotes   a journal, and a thousand excerpts
+  nanotape journal tail quotes                the last ten, and what comes
+  nanotape journal dump quotes --from 2026-11-20T14:30:00Z --count 20
+  nanotape journal record nasdaq days/nasdaq  what a plant publishes, kept
+  nanotape journal tailers days/nasdaq        who reads it, and how far behind
+
+JOURNAL is the folder of a journal. Readers write nothing into it, but for the place of those that have
+a name.")]
+pub(crate) struct JournalArguments {
+    #[command(subcommand)]
+    command: JournalCommand,
+}
+
+#[derive(Subcommand, Debug)]
+enum JournalCommand {
+    /// Append lines of text
+    Append(append::AppendCommand),
+    /// Print everything that is there, in bytes
+    Dump(dump::DumpCommand),
+    /// Keep what a ring publishes, under the same sequence numbers
+    Record(record::RecordCommand),
+    /// Print the last excerpts and those that come, of one journal or several by time
+    Tail(tail::TailCommand),
+    /// Who reads, and how far behind
+    Tailers(tailers::TailersCommand),
+}
+
+pub(crate) fn run(arguments: &JournalArguments) -> anyhow::Result<Status> {
+    // A segment that is cut while it is mapped is an error line then, and not the end by a signal.
+    nanotape_shm::guard_against_truncation().context("cannot handle SIGBUS")?;
+    match &arguments.command {
+        JournalCommand::Append(command) => append::run(command),
+        JournalCommand::Dump(command) => dump::run(command),
+        JournalCommand::Record(command) => record::run(command),
+        JournalCommand::Tail(command) => tail::run(command),
+        JournalCommand::Tailers(command) => tailers::run(command),
+    }
+}

@@ -1,0 +1,129 @@
+//! `nanotape journal append`: lines of text as excerpts.
+
+use std::{path::PathBuf, time::Duration};
+
+use anyhow::Context as _;
+use clap::Args;
+use nanotape_clock::Clock;
+use nanotape_journal::{Appender, JournalError, Problem};
+
+use crate::{
+    interrupt::Interrupt,
+    journals::{AppenderArguments, now_ns, of_journal, tell_recovery},
+    lines::{Line, Lines},
+    output::{Format, OutputArguments},
+    record::Record,
+    status::{BadData, Status, tell},
+};
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  seq 1000 | nanotape journal append quotes
+  nanotape journal append quotes trades.txt --roll hour --sync batch
+  journalctl -f | nanotape journal append log --segment 16MiB --sync 100ms
+
+Each line, without its end, is an excerpt with the time at which it was read. Where the disk is full it
+says so and tries again until there is room, with --fail-when-full it ends.
+
+Exit status: 0; 1 a line is too long, or the journal is damaged; 2 the journal cannot be made, or the
+file not read, or there is no room.")]
+pub(super) struct AppendCommand {
+    #[command(flatten)]
+    appender: AppenderArguments,
+
+    /// Lines to append; - is standard input
+    #[arg(value_name = "FILE", default_value = "-")]
+    file: PathBuf,
+
+    /// What the excerpts say that they are
+    #[arg(long = "type", value_name = "N", default_value_t = 1)]
+    type_id: u16,
+
+    /// End when there is no room, in place of trying again
+    #[arg(long)]
+    fail_when_full: bool,
+
+    #[command(flatten)]
+    output: OutputArguments,
+}
+
+/// How long it waits for room before it tries again.
+const RETRY: Duration = Duration::from_millis(500);
+
+pub(super) fn run(command: &AppendCommand) -> anyhow::Result<Status> {
+    let format = command.output.format_or(Format::Text)?;
+    let interrupt = Interrupt::install()?;
+    let mut lines = Lines::read(&command.file)?;
+    let options = command.appender.options();
+    let mut appender = Appender::open(&command.appender.journal, &options).map_err(of_journal)?;
+    tell_recovery(&command.appender.journal, appender.recovery());
+    let mut output = command.output.open()?;
+    let first = appender.next_sequence();
+    let outcome = append_all(command, &mut lines, &mut appender, &interrupt);
+    let next = appender.next_sequence();
+    let closed = appender.close().map_err(of_journal);
+    let record = Record::default()
+        .with("path", command.appender.journal.display().to_string())
+        .with("appended", next - first)
+        .with("next_sequence", next);
+    record.write(&mut output, format, true, || match next - first {
+        0 => "appended nothing\n".to_owned(),
+        count => format!("appended {count} excerpts, {first} to {}\n", next - 1),
+    })?;
+    output.finish()?;
+    outcome.and(closed)?;
+    Ok(Status::Good)
+}
+
+fn append_all(
+    command: &AppendCommand,
+    lines: &mut Lines,
+    appender: &mut Appender,
+    interrupt: &Interrupt,
+) -> anyhow::Result<()> {
+    let clock = Clock::monotonic();
+    while !interrupt.is_asked() {
+        let line = match lines.next(Duration::from_millis(100)) {
+            Line::Some(line) => line.with_context(|| format!("cannot read {}", lines.name()))?,
+            Line::NotYet => continue,
+            Line::End => break,
+        };
+        let mut is_told = false;
+        loop {
+            let appended = appender.append(command.type_id, now_ns(&clock), &line);
+            let Err(error) = appended else {
+                if is_told {
+                    tell("there is room again");
+                }
+                break;
+            };
+            if !is_full(&error) || command.fail_when_full {
+                return Err(refused(error, lines));
+            }
+            if !is_told {
+                tell(&error);
+                is_told = true;
+            }
+            if interrupt.is_asked() {
+                return Err(refused(error, lines));
+            }
+            interrupt.sleep(RETRY);
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn is_full(error: &JournalError) -> bool {
+    matches!(error.problem(), Problem::NoSpace { .. } | Problem::Quota { .. })
+}
+
+fn refused(error: JournalError, lines: &Lines) -> anyhow::Error {
+    match error.problem() {
+        Problem::TooLong { .. } => {
+            let place = format!("{}, line {}", lines.name(), lines.number());
+            BadData(format!("{place}: {error}; a larger --segment takes longer ones")).into()
+        }
+        _ => of_journal(error),
+    }
+}

@@ -1,0 +1,92 @@
+//! `nanotape journal dump`: what a journal holds, byte by byte.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use nanotape_journal::{JournalError, Start, Tail, Tailer};
+
+use super::print::{Payload, Printer};
+use crate::{
+    interrupt::Interrupt,
+    journals::{journal_start, of_journal},
+    output::OutputArguments,
+    status::Status,
+};
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  nanotape journal dump quotes
+  nanotape journal dump quotes --from 1000 --count 20 --format json
+  nanotape journal dump quotes --from 2026-11-20T14:30:00Z -o half-past-two.csv.zst
+  nanotape journal dump quotes --from end --backwards --count 5
+
+Excerpts that are missing are a row of their own, with the first and the last sequence number. It ends
+where the journal ends now; `nanotape journal tail --follow` waits for more.
+
+Exit status: 0; 1 the journal is damaged; 2 it cannot be opened.")]
+pub(super) struct DumpCommand {
+    /// Folder of the journal
+    #[arg(value_name = "JOURNAL")]
+    journal: PathBuf,
+
+    /// Where to begin: beginning, end, a sequence number, or a time
+    #[arg(long, value_name = "WHERE", default_value = "beginning", value_parser = journal_start)]
+    from: Start,
+
+    /// Stop after so many excerpts
+    #[arg(long, value_name = "N")]
+    count: Option<u64>,
+
+    /// Go towards the beginning
+    #[arg(long)]
+    backwards: bool,
+
+    /// Only what is known to be on the disk
+    #[arg(long)]
+    durable: bool,
+
+    #[command(flatten)]
+    output: OutputArguments,
+}
+
+pub(super) fn run(command: &DumpCommand) -> anyhow::Result<Status> {
+    let interrupt = Interrupt::install()?;
+    let mut tailer = Tailer::open(&command.journal, command.from).map_err(of_journal)?;
+    tailer.set_durable(command.durable);
+    // An appender may be quicker than this: it ends where the journal ended now.
+    let end = Tailer::open(&command.journal, Start::End).map_err(of_journal)?.next_sequence();
+    let mut printer = Printer::new(&command.output, Payload::Bytes, Vec::new())?;
+    let outcome = dump(command, &mut tailer, &mut printer, end, &interrupt);
+    // What was printed stays, also in front of damage.
+    printer.finish()?;
+    outcome?;
+    Ok(Status::Good)
+}
+
+fn dump(
+    command: &DumpCommand,
+    tailer: &mut Tailer,
+    printer: &mut Printer,
+    end: u64,
+    interrupt: &Interrupt,
+) -> anyhow::Result<()> {
+    let mut left = command.count.unwrap_or(u64::MAX);
+    while left > 0 && !interrupt.is_asked() {
+        if !command.backwards && tailer.next_sequence() >= end {
+            break;
+        }
+        let step = |tailer: &mut Tailer, printer: &mut Printer| -> Result<_, JournalError> {
+            let tail = if command.backwards { tailer.previous()? } else { tailer.next()? };
+            Ok(match tail {
+                Tail::Excerpt(excerpt) => Some((printer.excerpt(0, &excerpt), 1)),
+                Tail::Gap(gap) => Some((printer.gap(0, gap), 0)),
+                Tail::Nothing => None,
+            })
+        };
+        let Some((printed, count)) = step(tailer, printer).map_err(of_journal)? else { break };
+        printed?;
+        left -= count;
+    }
+    Ok(())
+}

@@ -1,0 +1,179 @@
+//! Excerpts as text, CSV or JSON: what `dump` and `tail` print.
+
+use std::{
+    fmt::Write as _,
+    io::{self, BufWriter, Write as _},
+};
+
+use nanotape_clock::UtcNanos;
+use nanotape_journal::{Excerpt, Gap};
+
+use crate::{
+    hexdump::hexdump,
+    output::{Format, Output, OutputArguments},
+};
+
+/// How payloads are shown in text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Payload {
+    /// Every byte.
+    Bytes,
+    /// As text where it is text.
+    Line,
+}
+
+pub(super) struct Printer {
+    output: BufWriter<Output>,
+    format: Format,
+    payload: Payload,
+    /// Names of the journals, where there are several.
+    names: Vec<String>,
+    line: String,
+    bytes: Vec<u8>,
+}
+
+impl Printer {
+    pub(super) fn new(
+        arguments: &OutputArguments,
+        payload: Payload,
+        names: Vec<String>,
+    ) -> anyhow::Result<Self> {
+        let format = arguments.format_or(Format::Text)?;
+        let output = BufWriter::with_capacity(64 << 10, arguments.open()?);
+        let names = if names.len() > 1 { names } else { Vec::new() };
+        let mut printer =
+            Self { output, format, payload, names, line: String::new(), bytes: Vec::new() };
+        if format == Format::Csv {
+            let journal = if printer.names.is_empty() { "" } else { "journal," };
+            let columns = "sequence,ts_ns,time,type_id,length,payload,missing_from,missing_to";
+            writeln!(printer.output, "{journal}{columns}")?;
+        }
+        Ok(printer)
+    }
+
+    pub(super) fn excerpt(&mut self, source: usize, excerpt: &Excerpt<'_>) -> io::Result<()> {
+        let (sequence, ts_ns, type_id) = (excerpt.sequence(), excerpt.ts_ns(), excerpt.type_id());
+        let length = excerpt.len();
+        let time = time_text(ts_ns);
+        self.bytes.resize(length, 0);
+        excerpt.copy_to(&mut self.bytes);
+        self.begin(source);
+        let line = &mut self.line;
+        // Writing to a string cannot fail.
+        let _ = match (self.format, self.payload) {
+            (Format::Text, Payload::Bytes) => {
+                writeln!(line, "{sequence}  {time}  type {type_id}  {length} bytes")
+            }
+            (Format::Text, Payload::Line) => write!(line, "{sequence}  {time}  "),
+            (Format::Csv, _) => write!(line, "{sequence},{ts_ns},{time},{type_id},{length},"),
+            (Format::Json, _) => write!(
+                line,
+                "\"sequence\":{sequence},\"ts_ns\":{ts_ns},\"time\":\"{time}\",\
+                 \"type_id\":{type_id},\"length\":{length},\"payload\":\""
+            ),
+        };
+        match (self.format, self.payload) {
+            (Format::Text, Payload::Bytes) => hexdump(line, &self.bytes),
+            (Format::Text, Payload::Line) => {
+                text_or_bytes(line, &self.bytes);
+                line.push('\n');
+            }
+            _ => {
+                self.bytes.iter().for_each(|byte| _ = write!(line, "{byte:02x}"));
+                line.push_str(if self.format == Format::Json { "\"}\n" } else { ",,\n" });
+            }
+        }
+        self.output.write_all(self.line.as_bytes())
+    }
+
+    /// A line that somebody else has made of an excerpt.
+    pub(super) fn line(&mut self, source: usize, text: &str) -> io::Result<()> {
+        if let Some(name) = self.names.get(source) {
+            write!(self.output, "{name}  ")?;
+        }
+        writeln!(self.output, "{text}")
+    }
+
+    pub(super) fn gap(&mut self, source: usize, gap: Gap) -> io::Result<()> {
+        let Gap { from, to } = gap;
+        self.begin(source);
+        let line = &mut self.line;
+        let _ = match self.format {
+            Format::Text if from == to => writeln!(line, "{from}  is missing"),
+            Format::Text => writeln!(line, "{from}  to {to} are missing: {} excerpts", gap.count()),
+            Format::Csv => writeln!(line, ",,,,,,{from},{to}"),
+            Format::Json => writeln!(line, "\"missing\":{{\"from\":{from},\"to\":{to}}}}}"),
+        };
+        self.output.write_all(self.line.as_bytes())
+    }
+
+    /// What was printed so far can be seen.
+    pub(super) fn flush(&mut self) -> io::Result<()> {
+        self.output.flush()
+    }
+
+    pub(super) fn finish(self) -> anyhow::Result<()> {
+        let output = self.output.into_inner().map_err(io::IntoInnerError::into_error)?;
+        output.finish()?;
+        Ok(())
+    }
+
+    /// The beginning of a row: which journal.
+    fn begin(&mut self, source: usize) {
+        self.line.clear();
+        let line = &mut self.line;
+        let name = self.names.get(source);
+        let _ = match (self.format, name) {
+            (Format::Json, Some(name)) => {
+                write!(line, "{{\"journal\":{},", serde_json::Value::from(name.as_str()))
+            }
+            (Format::Json, None) => write!(line, "{{"),
+            (Format::Csv, Some(name)) => write!(line, "{name},"),
+            (Format::Text, Some(name)) => write!(line, "{name}  "),
+            (_, None) => Ok(()),
+        };
+    }
+}
+
+/// A time as it is printed everywhere; beyond the range that is the number.
+pub(super) fn time_text(ts_ns: u64) -> String {
+    match i64::try_from(ts_ns) {
+        Ok(nanos) => UtcNanos::new(nanos).to_string(),
+        Err(_) => format!("{ts_ns} ns"),
+    }
+}
+
+/// Text as it is, with control characters escaped, and anything else as bytes.
+fn text_or_bytes(line: &mut String, bytes: &[u8]) {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => {
+            for letter in text.chars() {
+                match letter {
+                    '\t' => line.push('\t'),
+                    letter if letter.is_control() => line.extend(letter.escape_default()),
+                    letter => line.push(letter),
+                }
+            }
+        }
+        Err(_) => bytes.iter().for_each(|byte| _ = write!(line, "{byte:02x}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_shown_as_text_and_the_rest_as_bytes() {
+        let shown = |bytes: &[u8]| {
+            let mut line = String::new();
+            text_or_bytes(&mut line, bytes);
+            line
+        };
+        assert_eq!(shown("bid 100.25 €\t".as_bytes()), "bid 100.25 €\t");
+        assert_eq!(shown(b"a\n\x1b[0m\0"), "a\\n\\u{1b}[0m\\u{0}");
+        assert_eq!(shown(&[0xff, 0x00]), "ff00");
+        assert_eq!(time_text(1), "1970-01-01T00:00:00.000000001Z");
+        assert_eq!(time_text(u64::MAX), "18446744073709551615 ns");
+    }
+}

@@ -1,0 +1,203 @@
+//! `nanotape journal tail`: the last excerpts, and those that come.
+
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use clap::Args;
+use nanotape_clock::Clock;
+use nanotape_journal::{Excerpt, Gap, Merge, Merged, NamedTailer, Resumed, Start, Tail, Tailer};
+use nanotape_ring::{WaitStrategy, Waiter};
+
+use super::print::{Payload, Printer};
+use crate::{
+    interrupt::Interrupt,
+    journals::{journal_start, now_ns, of_journal},
+    output::OutputArguments,
+    status::{Status, tell},
+    values::duration,
+};
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  nanotape journal tail quotes                the last ten
+  nanotape journal tail quotes --follow       and those that come, until Ctrl-C
+  nanotape journal tail quotes --from 2026-11-20T14:30:00Z --follow
+  nanotape journal tail quotes --name audit --follow
+  nanotape journal tail feed-a feed-b -n 100  two journals in the order of their times
+
+With --name the place is kept in the journal: who has the name next begins where this one stopped. Of
+several journals the earliest excerpt comes first; with --follow one is held back until the others have
+had so much time to come up with an earlier one.
+
+Exit status: 0; 1 a journal is damaged; 2 it cannot be opened.")]
+pub(super) struct TailCommand {
+    /// Folders of journals
+    #[arg(value_name = "JOURNAL", required = true)]
+    journals: Vec<PathBuf>,
+
+    /// How many excerpts before the end, of each journal
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 10, conflicts_with = "from")]
+    last: u64,
+
+    /// Begin elsewhere: beginning, end, a sequence number, or a time
+    #[arg(long, value_name = "WHERE", value_parser = journal_start)]
+    from: Option<Start>,
+
+    /// Wait for more
+    #[arg(short, long)]
+    follow: bool,
+
+    /// Stop after so many excerpts
+    #[arg(long, value_name = "N")]
+    count: Option<u64>,
+
+    /// Keep the place under a name, for the next who reads under it
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+
+    /// Only what is known to be on the disk
+    #[arg(long)]
+    durable: bool,
+
+    /// How late an excerpt of another journal may come
+    #[arg(long, value_name = "DURATION", default_value = "10ms", value_parser = duration)]
+    slack: Duration,
+
+    #[command(flatten)]
+    output: OutputArguments,
+}
+
+/// How to wait for more: quick while excerpts come, and next to no processor while none do.
+const WAIT: WaitStrategy = WaitStrategy::Backoff { looks: 200, sleep: Duration::from_millis(1) };
+
+pub(super) fn run(command: &TailCommand) -> anyhow::Result<Status> {
+    let interrupt = Interrupt::install()?;
+    let mut source = Source::open(command)?;
+    let names = command.journals.iter().map(|path| path.display().to_string()).collect();
+    let printer = Printer::new(&command.output, Payload::Line, names)?;
+    let mut following = Following { command, printer, left: command.count.unwrap_or(u64::MAX) };
+    let outcome = following.run(&mut source, &interrupt);
+    following.printer.finish()?;
+    outcome?;
+    Ok(Status::Good)
+}
+
+/// What is read.
+enum Source {
+    Named(Box<NamedTailer>),
+    Several(Merge),
+}
+
+/// What came of a read.
+enum Came {
+    Something,
+    Nothing,
+}
+
+impl Source {
+    fn open(command: &TailCommand) -> anyhow::Result<Self> {
+        let Some(name) = &command.name else {
+            let open = |path: &PathBuf| tailer(command, path);
+            let tailers = command.journals.iter().map(open).collect::<anyhow::Result<Vec<_>>>()?;
+            return Ok(Self::Several(Merge::new(tailers)));
+        };
+        let [path] = &command.journals[..] else {
+            anyhow::bail!("--name is a name in one journal; give one");
+        };
+        let start = command.from.unwrap_or(Start::Beginning);
+        let (mut named, resumed) = NamedTailer::open(path, name, start).map_err(of_journal)?;
+        match (resumed, command.from) {
+            (Resumed::At(_), Some(start)) => named.seek(start).map_err(of_journal)?,
+            (Resumed::Beyond { sequence, next }, _) => tell(format_args!(
+                "{}: {name} was at {sequence}, and the journal ends before {next} since the machine \
+                 lost what was not synced; going on there",
+                path.display()
+            )),
+            _ => {}
+        }
+        named.set_durable(command.durable);
+        Ok(Self::Named(Box::new(named)))
+    }
+}
+
+/// A tailer at where it is to begin.
+fn tailer(command: &TailCommand, path: &Path) -> anyhow::Result<Tailer> {
+    let mut tailer = Tailer::open(path, command.from.unwrap_or(Start::End)).map_err(of_journal)?;
+    if command.from.is_none() {
+        let mut left = command.last;
+        while left > 0 {
+            match tailer.previous().map_err(of_journal)? {
+                Tail::Excerpt(_) => left -= 1,
+                Tail::Gap(_) => {}
+                Tail::Nothing => break,
+            }
+        }
+    }
+    tailer.set_durable(command.durable);
+    Ok(tailer)
+}
+
+struct Following<'a> {
+    command: &'a TailCommand,
+    printer: Printer,
+    left: u64,
+}
+
+impl Following<'_> {
+    fn run(&mut self, source: &mut Source, interrupt: &Interrupt) -> anyhow::Result<()> {
+        let clock = Clock::monotonic();
+        let slack_ns = u64::try_from(self.command.slack.as_nanos()).unwrap_or(u64::MAX);
+        let mut waiter = Waiter::new(WAIT);
+        while self.left > 0 && !interrupt.is_asked() {
+            let settled_ns = match self.command.follow {
+                true => now_ns(&clock).saturating_sub(slack_ns),
+                false => u64::MAX,
+            };
+            match self.read(source, settled_ns)? {
+                Came::Something => waiter.reset(),
+                Came::Nothing if !self.command.follow => break,
+                Came::Nothing => {
+                    if waiter.idles() == 0 {
+                        self.printer.flush()?;
+                    }
+                    waiter.idle();
+                }
+            }
+        }
+        if let Source::Named(named) = source {
+            // It was printed: the next who has the name does not get it again.
+            self.printer.flush()?;
+            named.done();
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, source: &mut Source, settled_ns: u64) -> anyhow::Result<Came> {
+        match source {
+            Source::Named(named) => match named.next().map_err(of_journal)? {
+                Tail::Excerpt(excerpt) => self.excerpt(0, &excerpt),
+                Tail::Gap(gap) => self.gap(0, gap),
+                Tail::Nothing => Ok(Came::Nothing),
+            },
+            Source::Several(merge) => match merge.next(settled_ns).map_err(of_journal)? {
+                Merged::Excerpt { source, excerpt } => self.excerpt(source, &excerpt),
+                Merged::Gap { source, gap } => self.gap(source, gap),
+                Merged::Nothing => Ok(Came::Nothing),
+            },
+        }
+    }
+
+    fn excerpt(&mut self, source: usize, excerpt: &Excerpt<'_>) -> anyhow::Result<Came> {
+        self.printer.excerpt(source, excerpt)?;
+        self.left -= 1;
+        Ok(Came::Something)
+    }
+
+    fn gap(&mut self, source: usize, gap: Gap) -> anyhow::Result<Came> {
+        self.printer.gap(source, gap)?;
+        Ok(Came::Something)
+    }
+}

@@ -1,0 +1,109 @@
+//! `nanotape journal tailers`: who reads a journal, and how far behind.
+
+mod unnamed;
+
+use std::{io::Write as _, path::PathBuf};
+
+use clap::Args;
+use nanotape_journal::{Start, Tailer, TailerInfo, remove_tailer, tailers};
+
+use super::print::time_text;
+use crate::{
+    journals::of_journal,
+    output::{Format, OutputArguments},
+    record::Record,
+    regions::state_name,
+    status::Status,
+};
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  nanotape journal tailers quotes
+  nanotape journal tailers quotes --format json
+  nanotape journal tailers quotes --remove audit   it is not waited for any more
+
+Named tailers have a place that survives them, and nothing that they have not read is pruned. Processes
+that read without a name are listed by what they have mapped, as far as this user may look: the segment
+is known, the place in it is not.
+
+Exit status: 0; 2 the journal cannot be opened, or a tailer not removed because it is alive.")]
+pub(super) struct TailersCommand {
+    /// Folder of the journal
+    #[arg(value_name = "JOURNAL")]
+    journal: PathBuf,
+
+    /// Forget this tailer, in place of listing
+    #[arg(long, value_name = "NAME")]
+    remove: Option<String>,
+
+    #[command(flatten)]
+    output: OutputArguments,
+}
+
+pub(super) fn run(command: &TailersCommand) -> anyhow::Result<Status> {
+    if let Some(name) = &command.remove {
+        remove_tailer(&command.journal, name).map_err(of_journal)?;
+        return Ok(Status::Good);
+    }
+    let format = command.output.format_or(Format::Text)?;
+    let end = Tailer::open(&command.journal, Start::End).map_err(of_journal)?.next_sequence();
+    let named = tailers(&command.journal).map_err(of_journal)?;
+    let unnamed = unnamed::readers(&command.journal, &named)?;
+    let mut output = command.output.open()?;
+    if format == Format::Text {
+        let (count, end) = (named.len(), end.max(1));
+        writeln!(output, "named tailers: {count}; the next excerpt is {end}")?;
+    }
+    let mut is_first = true;
+    for tailer in &named {
+        row(tailer, end).write(&mut output, format, is_first, || line(tailer, end))?;
+        is_first = false;
+    }
+    for reader in &unnamed {
+        let row = Record::default()
+            .with("name", None::<String>)
+            .with("state", "alive")
+            .with("pid", reader.pid)
+            .with("next_sequence", None::<u64>)
+            .with("behind", None::<u64>)
+            .with("read", None::<u64>)
+            .with("moved_ns", None::<u64>)
+            .with("segment", reader.segment)
+            .with("program", reader.program.clone());
+        row.write(&mut output, format, is_first, || {
+            let unnamed::Reader { pid, segment, program } = reader;
+            format!("  (no name)  pid {pid} ({program}), segment {segment}\n")
+        })?;
+        is_first = false;
+    }
+    output.finish()?;
+    Ok(Status::Good)
+}
+
+fn row(tailer: &TailerInfo, end: u64) -> Record {
+    Record::default()
+        .with("name", tailer.name.clone())
+        .with("state", tailer.owner.map(|owner| state_name(owner.state)))
+        .with("pid", tailer.owner.map(|owner| owner.pid))
+        .with("next_sequence", tailer.next_sequence)
+        .with("behind", end.saturating_sub(tailer.next_sequence.max(1)))
+        .with("read", tailer.read)
+        .with("moved_ns", tailer.moved_ns)
+        .with("segment", None::<u64>)
+        .with("program", None::<String>)
+}
+
+fn line(tailer: &TailerInfo, end: u64) -> String {
+    let TailerInfo { name, next_sequence, moved_ns, read, .. } = tailer;
+    if let Some(refusal) = &tailer.refusal {
+        return format!("  {name}  cannot be read: {refusal}\n");
+    }
+    let behind = end.saturating_sub((*next_sequence).max(1));
+    let who = match tailer.owner {
+        Some(owner) => format!("{}, pid {}", owner.state, owner.pid),
+        None => "nobody".to_owned(),
+    };
+    let moved = time_text(*moved_ns);
+    format!("  {name}  at {next_sequence}, {behind} behind; {read} read, moved {moved}; {who}\n")
+}

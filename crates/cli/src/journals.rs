@@ -1,0 +1,166 @@
+//! What the commands about journals share: where to begin, options of an appender, errors.
+
+use std::{path::PathBuf, time::Duration};
+
+use clap::{Args, ValueEnum};
+use jiff::Timestamp;
+use nanotape_clock::Clock;
+use nanotape_journal::{
+    AppenderOptions, JournalError, Problem, Recovery, RollCycle, Start, SyncPolicy,
+};
+
+use crate::{
+    status::{BadData, tell},
+    values::{bytes, duration, mode},
+};
+
+/// Damage is bad data; everything else is the environment.
+pub(crate) fn of_journal(error: JournalError) -> anyhow::Error {
+    match error.problem() {
+        Problem::Damaged { .. } | Problem::Packed { .. } => BadData(error.to_string()).into(),
+        _ => anyhow::anyhow!("{error}"),
+    }
+}
+
+/// Where to begin to read: `beginning`, `end`, a sequence number, or a time.
+pub(crate) fn journal_start(text: &str) -> Result<Start, String> {
+    match (text, text.parse::<u64>()) {
+        ("beginning", _) => return Ok(Start::Beginning),
+        ("end", _) => return Ok(Start::End),
+        (_, Ok(sequence)) if sequence > 0 => return Ok(Start::Sequence(sequence)),
+        _ => {}
+    }
+    let nanos = match text.strip_prefix('@') {
+        Some(nanos) => nanos.parse().ok(),
+        None => text.parse::<Timestamp>().ok().and_then(|t| u64::try_from(t.as_nanosecond()).ok()),
+    };
+    nanos.map(Start::Time).ok_or_else(|| {
+        "beginning, end, a sequence number from 1, or a time like 2026-11-20T14:30:00.5Z or \
+         @1763649000500000000 in nanoseconds"
+            .to_owned()
+    })
+}
+
+/// Nanoseconds since the UNIX epoch.
+pub(crate) fn now_ns(clock: &Clock) -> u64 {
+    u64::try_from(clock.utc(clock.stamp()).get()).unwrap_or(0)
+}
+
+/// How an appender works, for people who type it.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct AppenderArguments {
+    /// Folder of the journal; made if it is not there
+    #[arg(value_name = "JOURNAL")]
+    pub(crate) journal: PathBuf,
+
+    /// Bytes of a segment, a multiple of 4096
+    #[arg(long, value_name = "BYTES", default_value = "64MiB", value_parser = bytes)]
+    pub(crate) segment: usize,
+
+    /// When a new segment begins although the last one is not full
+    #[arg(long, value_enum, default_value_t = Roll::Day)]
+    pub(crate) roll: Roll,
+
+    /// When excerpts are forced to the disk: never, batch (each one), a number (of excerpts), or a time
+    /// (10ms)
+    #[arg(long, value_name = "POLICY", default_value = "never", value_parser = sync_policy)]
+    pub(crate) sync: SyncPolicy,
+
+    /// Bring so much in front of the appender into memory
+    #[arg(long, value_name = "BYTES", default_value = "8MiB", value_parser = bytes)]
+    pub(crate) ahead: usize,
+
+    /// Who may read and write new files: 0600 is this user only, 0644 lets everybody read
+    #[arg(long, value_name = "OCTAL", default_value = "0600", value_parser = mode)]
+    pub(crate) mode: u32,
+}
+
+/// Cycles of the clock, in UTC.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Roll {
+    Size,
+    Minute,
+    Hour,
+    Day,
+}
+
+impl AppenderArguments {
+    pub(crate) fn options(&self) -> AppenderOptions {
+        AppenderOptions {
+            segment_bytes: self.segment as u64,
+            roll_cycle: match self.roll {
+                Roll::Size => RollCycle::Size,
+                Roll::Minute => RollCycle::Minute,
+                Roll::Hour => RollCycle::Hour,
+                Roll::Day => RollCycle::Day,
+            },
+            sync: self.sync,
+            ahead_bytes: self.ahead as u64,
+            mode: self.mode,
+            ..AppenderOptions::default()
+        }
+    }
+}
+
+fn sync_policy(text: &str) -> Result<SyncPolicy, String> {
+    match (text, text.parse::<u64>()) {
+        ("never", _) => Ok(SyncPolicy::Never),
+        ("batch", _) => Ok(SyncPolicy::Batch),
+        (_, Ok(count)) if count > 0 => Ok(SyncPolicy::Excerpts(count)),
+        _ => match duration(text) {
+            Ok(time) if time >= Duration::from_millis(1) => Ok(SyncPolicy::Every(time)),
+            _ => Err("never, batch, a number from 1, or a time from 1ms".to_owned()),
+        },
+    }
+}
+
+/// Says on standard error what an appender found, if that was not simply the end.
+pub(crate) fn tell_recovery(journal: &std::path::Path, recovery: &Recovery) {
+    let journal = journal.display();
+    if recovery.bytes_pruned > 0 {
+        let bytes = recovery.bytes_pruned;
+        tell(format_args!(
+            "{journal}: the last appender ended in the middle of {bytes} bytes, which were never \
+             committed and are gone"
+        ));
+    }
+    for cut in &recovery.cut {
+        tell(format_args!(
+            "{journal}: segment {} did not survive the last start of the machine from offset {} on; {} \
+             bytes are now in {}",
+            cut.segment,
+            cut.offset,
+            cut.bytes,
+            cut.path.display()
+        ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_start_is_a_word_a_number_or_a_time() {
+        assert_eq!(journal_start("beginning"), Ok(Start::Beginning));
+        assert_eq!(journal_start("end"), Ok(Start::End));
+        assert_eq!(journal_start("17"), Ok(Start::Sequence(17)));
+        assert_eq!(journal_start("@5"), Ok(Start::Time(5)));
+        assert_eq!(journal_start("1970-01-01T00:00:01.5Z"), Ok(Start::Time(1_500_000_000)));
+        assert_eq!(journal_start("1970-01-01T01:00:00+01:00"), Ok(Start::Time(0)));
+        for bad in ["", "0", "-1", "newest", "@", "@x", "1969-12-31T23:59:59Z", "yesterday"] {
+            assert!(journal_start(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_sync_policy_is_a_word_a_number_or_a_time() {
+        assert_eq!(sync_policy("never"), Ok(SyncPolicy::Never));
+        assert_eq!(sync_policy("batch"), Ok(SyncPolicy::Batch));
+        assert_eq!(sync_policy("64"), Ok(SyncPolicy::Excerpts(64)));
+        assert_eq!(sync_policy("10ms"), Ok(SyncPolicy::Every(Duration::from_millis(10))));
+        for bad in ["", "0", "0ms", "10us", "always"] {
+            assert!(sync_policy(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Lines of a file or of standard input, read in a thread of its own: whoever waits for one must not be
+//! stuck while none comes.
+
+use std::{
+    fs::File,
+    io::{self, BufRead as _, BufReader},
+    path::Path,
+    sync::mpsc::{Receiver, RecvTimeoutError, sync_channel},
+    thread,
+    time::Duration,
+};
+
+use anyhow::Context as _;
+
+/// Lines that are read ahead.
+const LINES_AHEAD: usize = 1024;
+
+/// Lines, without their ends.
+pub(crate) struct Lines {
+    name: String,
+    receiver: Receiver<io::Result<Vec<u8>>>,
+    number: u64,
+}
+
+/// What comes next.
+pub(crate) enum Line {
+    Some(io::Result<Vec<u8>>),
+    NotYet,
+    End,
+}
+
+impl Lines {
+    /// Begins to read; - is standard input.
+    pub(crate) fn read(path: &Path) -> anyhow::Result<Self> {
+        let is_stdin = path.as_os_str() == "-";
+        let input: Box<dyn io::Read + Send> = match is_stdin {
+            true => Box::new(io::stdin()),
+            false => Box::new(
+                File::open(path).with_context(|| format!("cannot open {}", path.display()))?,
+            ),
+        };
+        let (sender, receiver) = sync_channel(LINES_AHEAD);
+        thread::spawn(move || {
+            for line in BufReader::new(input).split(b'\n') {
+                // Nobody listens any more: the command has ended.
+                if sender.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        let name = if is_stdin { "standard input".to_owned() } else { path.display().to_string() };
+        Ok(Self { name, receiver, number: 0 })
+    }
+
+    /// The next line, if it comes in this time.
+    pub(crate) fn next(&mut self, patience: Duration) -> Line {
+        match self.receiver.recv_timeout(patience) {
+            Ok(line) => {
+                self.number += 1;
+                Line::Some(line)
+            }
+            Err(RecvTimeoutError::Timeout) => Line::NotYet,
+            Err(RecvTimeoutError::Disconnected) => Line::End,
+        }
+    }
+
+    /// The number of the line that was returned last, from 1.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// What the input is called in messages.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+}
