@@ -1,4 +1,5 @@
-//! `cargo xtask loom`: every execution of the small models of the rings that two preemptions allow.
+//! `cargo xtask loom`: every execution of the small models of rings and journals that two preemptions
+//! allow.
 //!
 //! The models need a build of their own, in which shared words are loom's; it is kept apart, so that
 //! neither build throws away the other.
@@ -10,32 +11,33 @@ use std::{
 
 use anyhow::{Context, Result};
 
-/// Makes shared words loom's, and rings tiny.
+/// Makes shared words loom's, and rings and segments tiny.
 const CFG: &str = "--cfg nanotape_loom";
 
-const WORDS: [&str; 9] = [
-    "test",
-    "--package=nanotape-ring",
-    "--test=loom",
-    "--release",
-    "--locked",
-    "--",
-    "--nocapture",
-    "--test-threads=1",
-    "--quiet",
-];
+/// Which tests have the models of a crate.
+const MODELS: [[&str; 2]; 2] =
+    [["--package=nanotape-ring", "--test=loom"], ["--package=nanotape-journal", "--lib"]];
+
+const WORDS: [&str; 6] =
+    ["--release", "--locked", "--", "--nocapture", "--test-threads=1", "--quiet"];
 
 /// Runs the models; `LOOM_MAX_PREEMPTIONS=3` explores more. Exit status 1 if one has an outcome that
 /// it should not have, or lacks one.
 pub(crate) fn run(root: &Path) -> Result<ExitCode> {
     let flags = std::env::var("RUSTFLAGS").unwrap_or_default();
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let status = Command::new(cargo)
-        .args(WORDS)
-        .env("RUSTFLAGS", format!("{flags} {CFG}").trim())
-        .env("CARGO_TARGET_DIR", root.join("target/loom"))
-        .current_dir(root)
-        .status()
-        .context("cargo test")?;
-    Ok(ExitCode::from(u8::from(!status.success())))
+    let mut is_good = true;
+    for models in MODELS {
+        let status = Command::new(&cargo)
+            .arg("test")
+            .args(models)
+            .args(WORDS)
+            .env("RUSTFLAGS", format!("{flags} {CFG}").trim())
+            .env("CARGO_TARGET_DIR", root.join("target/loom"))
+            .current_dir(root)
+            .status()
+            .context("cargo test")?;
+        is_good &= status.success();
+    }
+    Ok(ExitCode::from(u8::from(!is_good)))
 }

@@ -5,6 +5,8 @@
 
 #[cfg(not(nanotape_loom))]
 mod folder;
+#[cfg(nanotape_loom)]
+pub(crate) mod heap;
 
 use std::{fmt, io, ops::Range, path::PathBuf};
 
@@ -14,6 +16,8 @@ use nanotape_shm::{ReadWord, RegionError, Word};
 pub(crate) use folder::own_region;
 #[cfg(not(nanotape_loom))]
 pub use folder::{APPENDER_KIND, APPENDER_LAYOUT, Folder};
+#[cfg(nanotape_loom)]
+pub use heap::Heap as Folder;
 
 /// The name of the file that says who appends.
 pub(crate) const APPENDER: &str = "appender";

@@ -6,33 +6,41 @@
 //! Failure: see [`Problem`]. A killed appender loses nothing that it committed, a loss of power nothing that
 //! was synced, and a full disk is an error of the append that finds it.
 #![forbid(unsafe_code)]
+#![cfg_attr(nanotape_loom, allow(dead_code, reason = "models are of a part"))]
 
+#[cfg(not(nanotape_loom))]
 mod appender;
 mod disk;
 mod edges;
 mod error;
 mod merge;
+#[cfg(all(test, nanotape_loom))]
+mod models;
+#[cfg(not(nanotape_loom))]
 mod named;
 mod names;
 mod options;
+#[cfg(not(nanotape_loom))]
 mod recovery;
 mod segment;
 mod stored;
 mod tailer;
 
+#[cfg(not(nanotape_loom))]
 pub use appender::{Appender, Batch, Claim};
-pub use disk::{
-    APPENDER_KIND, APPENDER_LAYOUT, Disk, Folder, Listed, ReadableFile, Room, WritableFile,
-};
-pub use edges::{ACTIVATE, ALL as EDGES, COMMIT, INDEX, SYNCED};
+#[cfg(not(nanotape_loom))]
+pub use disk::{APPENDER_KIND, APPENDER_LAYOUT};
+pub use disk::{Disk, Folder, Listed, ReadableFile, Room, WritableFile};
 pub use error::{Damage, JournalError, OptionsError, Problem};
 pub use merge::{Merge, Merged};
+#[cfg(not(nanotape_loom))]
 pub use named::{
     NamedTailer, Resumed, TAILER_FIELDS, TAILER_KIND, TAILER_LAYOUT, TailerInfo, remove_tailer,
     tailers,
 };
 pub use names::{CUT, TAILERS};
 pub use options::{AppenderOptions, RollCycle, SyncPolicy};
+#[cfg(not(nanotape_loom))]
 pub use recovery::{Cut, Recovery};
 pub use segment::{
     excerpt::{MAX_LENGTH, MAX_SEQUENCE},

@@ -12,6 +12,7 @@ mod excerpt;
 mod follow;
 mod seek;
 
+#[cfg(not(nanotape_loom))]
 use std::path::Path;
 
 use back::Back;
@@ -118,6 +119,7 @@ enum Step {
     Again,
 }
 
+#[cfg(not(nanotape_loom))]
 impl Tailer<Folder> {
     /// Opens a journal to read it.
     pub fn open(path: &Path, start: Start) -> Result<Self, JournalError> {

@@ -7,11 +7,8 @@
 
 use nanotape_shm::{BYTE_ORDER_MARK, ReadWord, Word, checksum_bytes};
 
-use super::layout::{FORMAT_VERSION, LAYOUT, Layout, MAGIC, at};
-use crate::{
-    Damage,
-    edges::{ACTIVATE, SYNCED},
-};
+use super::layout::{FORMAT_VERSION, LAYOUT, Layout, MAGIC, at, position_bytes};
+use crate::{Damage, edges::ACTIVATE};
 
 /// In the upper half of `check`.
 const HEAD: u64 = u32::from_be_bytes(*b"HEAD") as u64;
@@ -158,14 +155,12 @@ pub(crate) mod hints {
 
     /// Everything before this word is on the disk.
     pub(crate) fn store_synced(words: &[Word], word: usize) {
-        // SYNC(journal.synced): pairs with the look in `synced`.
-        words[at::SYNCED].publish(super::super::layout::position_bytes(word), SYNCED);
+        words[at::SYNCED].store(position_bytes(word));
     }
 
     /// The word before which everything is on the disk; 0 where nothing is known.
     pub(crate) fn synced(words: &[ReadWord]) -> usize {
-        // SYNC(journal.synced): pairs with the store in `store_synced`.
-        let bytes = words[at::SYNCED].observe(SYNCED);
+        let bytes = words[at::SYNCED].load();
         usize::try_from(bytes / 8).unwrap_or(0).min(words.len())
     }
 

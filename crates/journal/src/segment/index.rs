@@ -6,7 +6,6 @@
 use nanotape_shm::{ReadWord, Word, checksum};
 
 use super::layout::{ENTRY_WORDS, Layout, position_bytes};
-use crate::edges::INDEX;
 
 /// In the upper half of an entry's last word.
 const MARK: u64 = u32::from_be_bytes(*b"INDX") as u64;
@@ -32,8 +31,9 @@ impl Entry {
             word.store(value);
         }
         let check = MARK << 32 | u64::from(checksum(seed, values, &[]));
-        // SYNC(journal.index): pairs with the look in `load`.
-        entry[3].publish(check, INDEX);
+        // No order is promised: an entry of which only a part is seen does not check, and the excerpt that it
+        // leads to is looked at on its own.
+        entry[3].store(check);
     }
 
     /// The entry of a block, if it is there and checks and is about this block.
@@ -44,8 +44,7 @@ impl Entry {
         block: usize,
     ) -> Option<Self> {
         let entry = words.get(layout.entry(block)..)?.get(..ENTRY_WORDS)?;
-        // SYNC(journal.index): pairs with the store in `store`.
-        let check = entry[3].observe(INDEX);
+        let check = entry[3].load();
         let values = [entry[0].load(), entry[1].load(), entry[2].load()];
         if check != MARK << 32 | u64::from(checksum(seed, values, &[])) {
             return None;

@@ -14,11 +14,11 @@ use crate::{
     stored,
 };
 
-/// How many looks at nothing there are for one at the file system.
-const LOOKS: u32 = 1024;
+/// How many looks at nothing there are for one at the file system. Models ask each time.
+const LOOKS: u32 = if cfg!(nanotape_loom) { 1 } else { 1024 };
 
 /// The same behind an end mark, where the next segment may be replaced before it becomes active.
-const LOOKS_AT_END: u32 = 32;
+const LOOKS_AT_END: u32 = if cfg!(nanotape_loom) { 1 } else { 32 };
 
 /// Words that are brought in at a time in front of where the next excerpt will be.
 const TOUCH_WORDS: usize = 1 << 15;
@@ -47,7 +47,7 @@ impl<D: Disk> Tailer<D> {
     #[inline]
     fn is_due(&mut self, looks: u32) -> bool {
         self.idles = self.idles.wrapping_add(1);
-        self.idles % looks == 1
+        self.idles % looks == 1 % looks
     }
 
     /// Brings in what comes next, and asks whether anything comes at all.
