@@ -67,6 +67,44 @@ fn decode_a_file_reads_the_file_it_is_given() {
     assert!(line(&text, "5000 messages in").ends_with("; end of file"));
 }
 
+/// A folder that is not there.
+fn no_folder(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&path);
+    path
+}
+
+#[test]
+fn append_and_tail_goes_on_where_it_was() {
+    let path = no_folder("append-and-tail");
+    let path = path.to_str().unwrap();
+    for first in [1, 201] {
+        let text = output_of("06_append_and_tail", &[path, "200"]).unwrap();
+        assert!(text.contains(&format!(": excerpt {first} is the next")), "{text}");
+        let last = first + 199;
+        assert_eq!(
+            line(&text, "followed"),
+            format!("followed 200 excerpts live, the last one {last}")
+        );
+        let half: u64 =
+            line(&text, "the first one of").rsplit(' ').next().unwrap().parse().unwrap();
+        // Excerpts may have the same time, if the clock is coarse.
+        assert!((first + 1..=first + 100).contains(&half), "{text}");
+        assert_eq!(line(&text, "backwards"), format!("backwards: {last:>6}  bid 100.99"));
+    }
+}
+
+#[test]
+fn recover_after_a_crash_finds_everything_again_and_again() {
+    let path = no_folder("recover");
+    for _ in 0..3 {
+        let text = output_of("07_recover_after_a_crash", &[path.to_str().unwrap()]).unwrap();
+        assert!(line(&text, "the appender was killed").contains("signal: 9"), "{text}");
+        assert!(line(&text, "the next excerpt").ends_with("nothing is lost"), "{text}");
+        assert!(line(&text, "read ").ends_with("each once and in order"), "{text}");
+    }
+}
+
 #[test]
 fn build_a_book_shows_both_sides_and_a_queue() {
     let text = output_of("02_build_a_book", &[]).unwrap();

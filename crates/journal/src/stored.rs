@@ -9,7 +9,7 @@ use crate::{
     Damage, JournalError, Problem,
     disk::{Disk, ReadableFile},
     names::{self, Kept},
-    segment::{layout::MAX_SEGMENT_BYTES, view::View},
+    segment::{header::Header, layout::at, view::View},
 };
 
 /// The words of a segment and what keeps them.
@@ -93,12 +93,29 @@ pub(crate) fn open_kept<D: Disk>(
     })
 }
 
-/// The words of a compressed segment: no more than a segment can have, whatever it says.
+/// The words of a compressed segment: no more than its own header allows, whatever comes.
 pub(crate) fn unpack(packed: &[u8]) -> io::Result<Arc<[Word]>> {
     use io::Read as _;
 
-    let mut decoder = zstd::Decoder::new(packed)?.take(MAX_SEGMENT_BYTES + 1);
+    const HEADER_BYTES: usize = at::INDEX * 8;
+    let mut decoder = zstd::Decoder::new(packed)?;
+    let mut bytes = Vec::with_capacity(HEADER_BYTES);
+    decoder.by_ref().take(HEADER_BYTES as u64).read_to_end(&mut bytes)?;
     let mut words = Vec::new();
+    let all_of = |bytes: &[u8], words: &mut Vec<Word>| {
+        let (whole, rest) = bytes.as_chunks::<8>();
+        words.extend(whole.iter().map(|bytes| Word::new(u64::from_ne_bytes(*bytes))));
+        rest.is_empty()
+    };
+    let invalid = || io::Error::from(io::ErrorKind::InvalidData);
+    if !all_of(&bytes, &mut words) {
+        return Err(invalid());
+    }
+    let Ok(header) = Header::load(as_read_only(&words)) else {
+        // Not to be read, and so as good as short: who looks at it says what is wrong with its header.
+        return Ok(words.into());
+    };
+    let most = header.layout.words;
     let mut chunk = vec![0; 1 << 16];
     loop {
         let mut length = 0;
@@ -108,10 +125,8 @@ pub(crate) fn unpack(packed: &[u8]) -> io::Result<Arc<[Word]>> {
                 more => length += more,
             }
         }
-        let (whole, rest) = chunk[..length].as_chunks::<8>();
-        words.extend(whole.iter().map(|bytes| Word::new(u64::from_ne_bytes(*bytes))));
-        if !rest.is_empty() || (words.len() * 8) as u64 > MAX_SEGMENT_BYTES {
-            return Err(io::ErrorKind::InvalidData.into());
+        if !all_of(&chunk[..length], &mut words) || words.len() > most {
+            return Err(invalid());
         }
         if length < chunk.len() {
             return Ok(words.into());

@@ -1,0 +1,19 @@
+//! Any words where a journal should be, or any bytes where a compressed segment should: tailers from
+//! everywhere, in both directions, answer or fail, and come back.
+#![no_main]
+
+mod journal;
+
+use journal::{Memory, read_everything};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|input: &[u8]| {
+    let [which, input @ ..] = input else { return };
+    let disk = Memory::journal();
+    if which % 8 == 0 {
+        disk.put("0000000009.segment.zst", input);
+    } else {
+        disk.lay(input);
+    }
+    read_everything(&disk, input);
+});
