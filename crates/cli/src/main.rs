@@ -3,6 +3,8 @@
 
 mod arguments;
 mod commands;
+mod contents;
+mod crew;
 mod hexdump;
 mod input;
 mod interrupt;
@@ -31,7 +33,7 @@ fn main() -> ExitCode {
     let role = commands::lab::suite().role();
     let role = role.or_else(nanotape_bench::day_file::role);
     let role = role.or_else(nanotape_bench::ring::role);
-    if let Some(code) = role.or_else(commands::ring::role) {
+    if let Some(code) = role.or_else(commands::ring::role).or_else(commands::journal::role) {
         return code;
     }
     let arguments = Arguments::parse();

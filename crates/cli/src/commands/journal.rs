@@ -3,6 +3,7 @@
 mod append;
 mod dump;
 mod print;
+mod prove;
 mod record;
 mod tail;
 mod tailers;
@@ -34,6 +35,8 @@ enum JournalCommand {
     Append(append::AppendCommand),
     /// Print everything that is there, in bytes
     Dump(dump::DumpCommand),
+    /// Processes against each other, some of them killed: is every excerpt accounted for?
+    Prove(prove::ProveCommand),
     /// Keep what a ring publishes, under the same sequence numbers
     Record(record::RecordCommand),
     /// Print the last excerpts and those that come, of one journal or several by time
@@ -42,12 +45,18 @@ enum JournalCommand {
     Tailers(tailers::TailersCommand),
 }
 
+/// Appends or reads for `journal prove`, if the environment says so.
+pub(crate) fn role() -> Option<std::process::ExitCode> {
+    prove::worker::role()
+}
+
 pub(crate) fn run(arguments: &JournalArguments) -> anyhow::Result<Status> {
     // A segment that is cut while it is mapped is an error line then, and not the end by a signal.
     nanotape_shm::guard_against_truncation().context("cannot handle SIGBUS")?;
     match &arguments.command {
         JournalCommand::Append(command) => append::run(command),
         JournalCommand::Dump(command) => dump::run(command),
+        JournalCommand::Prove(command) => prove::run(command),
         JournalCommand::Record(command) => record::run(command),
         JournalCommand::Tail(command) => tail::run(command),
         JournalCommand::Tailers(command) => tailers::run(command),

@@ -1,10 +1,12 @@
 //! `nanotape ring prove`: processes against each other, and every message accounted for.
 
-mod crew;
-mod payload;
 pub(super) mod worker;
 
-use std::{path::Path, thread, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    thread,
+    time::Duration,
+};
 
 use anyhow::bail;
 use clap::{Args, ValueEnum};
@@ -13,12 +15,10 @@ use nanotape_ring::{Observer, RingError, slots, stream};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use self::{
-    crew::{Place, Worker},
-    payload::{MAX_LENGTH, mix},
-    worker::{Job, Part, WAYS},
-};
+use self::worker::{Job, Part, ROLE, WAYS};
 use crate::{
+    contents::{MAX_LENGTH, mix},
+    crew::Worker,
     input::Progress,
     interrupt::Interrupt,
     output::{Format, OutputArguments},
@@ -121,11 +121,12 @@ impl<'a> Run<'a> {
     fn start(command: &'a ProveCommand, path: &'a Path) -> anyhow::Result<Self> {
         let job = |part| Job { path: path.to_owned(), seed: command.seed, part };
         let writer_job = job(writer_part(command)?);
-        let mut writer = Worker::start("writer".to_owned(), &writer_job)?;
+        let mut writer = Worker::start("writer".to_owned(), ROLE, &writer_job.to_text())?;
         // Readers begin with the first message of a ring that is there.
         writer.wait_until_ready()?;
         let readers = (0..usize::from(command.readers))
-            .map(|number| Worker::start(format!("reader {number}"), &job(Part::Reader { number })));
+            .map(|number| (format!("reader {number}"), job(Part::Reader { number }).to_text()))
+            .map(|(name, job)| Worker::start(name, ROLE, &job));
         let readers = readers.collect::<anyhow::Result<_>>()?;
         let clock = Clock::monotonic();
         let began = clock.stamp();
@@ -188,7 +189,7 @@ impl<'a> Run<'a> {
     fn replace_writer(&mut self) -> anyhow::Result<()> {
         // Its lock is gone when nothing is left of it: the next one must not come too early.
         self.writer.kill()?;
-        self.writer = Worker::start("writer".to_owned(), &self.writer_job)?;
+        self.writer = Worker::start("writer".to_owned(), ROLE, &self.writer_job.to_text())?;
         self.kills += 1;
         Ok(())
     }
@@ -226,6 +227,17 @@ impl<'a> Run<'a> {
             freezes: self.freezes,
             readers: readers.collect::<anyhow::Result<_>>()?,
         })
+    }
+}
+
+/// The region that the workers share, gone with this value. The workers must be gone before.
+#[derive(Debug)]
+struct Place(PathBuf);
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        // Where no writer came so far as to make it there is none.
+        let _ = nanotape_shm::remove(&self.0);
     }
 }
 

@@ -6,14 +6,10 @@
 //! A standard input that ends tells a worker that the process that started it is gone.
 
 use std::{
-    io::{self, BufRead as _, Write as _},
+    io::{self, Write as _},
     path::PathBuf,
     process::ExitCode,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    thread,
+    sync::atomic::{AtomicBool, Ordering},
     time::Duration,
 };
 
@@ -26,8 +22,9 @@ use nanotape_ring::{
 use nanotape_shm::{OwnerState, RegionOptions};
 use serde_json::{Value, json};
 
-use super::payload::{Contents, END_TYPE, MAX_LENGTH, mix};
 use crate::{
+    contents::{Contents, END_TYPE, MAX_LENGTH, mix},
+    crew::listen,
     regions::of_ring,
     status::{Status, tell},
 };
@@ -163,12 +160,12 @@ impl Job {
                 "copied" => reader.try_read(&mut buffer).map(|read| {
                     map(read, |received| {
                         let payload = &buffer[..received.length as usize];
-                        tally.message(received, contents.is_whole(received, payload));
+                        tally.message(received, is_whole(contents, received, payload));
                     })
                 }),
                 "batches" => reader
                     .read_batch(&mut buffer, |received, payload| {
-                        tally.message(received, contents.is_whole(received, payload));
+                        tally.message(received, is_whole(contents, received, payload));
                     })
                     .map(|read| map(read, |_| ())),
                 _ => reader
@@ -208,21 +205,8 @@ fn map<T>(read: Read<T>, with: impl FnOnce(T)) -> Read<()> {
     }
 }
 
-/// Whether the parent said `stop`. If it is gone, so is this process: nobody would end it.
-fn listen() -> Arc<AtomicBool> {
-    let stop = Arc::new(AtomicBool::new(false));
-    let told = Arc::clone(&stop);
-    thread::spawn(move || {
-        for line in io::stdin().lock().lines() {
-            if line.is_ok_and(|line| line == "stop") {
-                told.store(true, Ordering::Relaxed);
-            }
-        }
-        if !told.load(Ordering::Relaxed) {
-            std::process::exit(Status::Usage as i32);
-        }
-    });
-    stop
+fn is_whole(contents: Contents, received: Received, payload: &[u8]) -> bool {
+    contents.is_whole(received.sequence, received.type_id, payload)
 }
 
 /// Publishes in every way there is.

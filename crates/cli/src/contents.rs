@@ -6,10 +6,10 @@
 use nanotape_ring::{Message, Received};
 
 /// The type of the last message of all; no other has it.
-pub(super) const END_TYPE: u16 = u16::MAX;
+pub(crate) const END_TYPE: u16 = u16::MAX;
 
 /// Bytes of the longest message.
-pub(super) const MAX_LENGTH: usize = 1024;
+pub(crate) const MAX_LENGTH: usize = 1024;
 
 /// Bytes of the messages that most are not longer than.
 const SHORT: u64 = 96;
@@ -18,7 +18,7 @@ const SHORT: u64 = 96;
 const LONG_IN: u64 = 16;
 
 /// Numbers that look random and follow from what is given: SplitMix64, one step.
-pub(super) fn mix(seed: u64, number: u64) -> u64 {
+pub(crate) fn mix(seed: u64, number: u64) -> u64 {
     let mut z = seed.wrapping_add(number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -27,13 +27,13 @@ pub(super) fn mix(seed: u64, number: u64) -> u64 {
 
 /// What the messages of one writer hold.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Contents {
-    pub(super) seed: u64,
+pub(crate) struct Contents {
+    pub(crate) seed: u64,
 }
 
 impl Contents {
     /// The type of the messages of a writer.
-    pub(super) fn type_id(epoch: u64) -> u16 {
+    pub(crate) fn type_id(epoch: u64) -> u16 {
         // Of what fits below the type of the end.
         1 + (epoch % 60_000) as u16
     }
@@ -42,7 +42,7 @@ impl Contents {
         mix(self.seed ^ u64::from(type_id) << 48, sequence)
     }
 
-    pub(super) fn length(self, sequence: u64, type_id: u16) -> usize {
+    pub(crate) fn length(self, sequence: u64, type_id: u16) -> usize {
         if type_id == END_TYPE {
             return 0;
         }
@@ -52,7 +52,7 @@ impl Contents {
     }
 
     /// Fills in a payload of the right length.
-    pub(super) fn fill(self, sequence: u64, type_id: u16, payload: &mut [u8]) {
+    pub(crate) fn fill(self, sequence: u64, type_id: u16, payload: &mut [u8]) {
         let base = self.base(sequence, type_id);
         for (number, bytes) in (0..).zip(payload.chunks_mut(8)) {
             bytes.copy_from_slice(&word(base, number).to_ne_bytes()[..bytes.len()]);
@@ -60,17 +60,15 @@ impl Contents {
     }
 
     /// Whether the bytes are those of the message.
-    pub(super) fn is_whole(self, received: Received, payload: &[u8]) -> bool {
-        let Received { sequence, type_id, length } = received;
+    pub(crate) fn is_whole(self, sequence: u64, type_id: u16, payload: &[u8]) -> bool {
         let base = self.base(sequence, type_id);
         let words = payload.chunks(8).zip(0..);
-        length as usize == payload.len()
-            && payload.len() == self.length(sequence, type_id)
+        payload.len() == self.length(sequence, type_id)
             && words.into_iter().all(|(b, n)| word(base, n).to_ne_bytes()[..b.len()] == *b)
     }
 
     /// The same for a message that is still in the ring, and may be overwritten meanwhile.
-    pub(super) fn is_whole_in_place(self, message: &Message<'_>) -> bool {
+    pub(crate) fn is_whole_in_place(self, message: &Message<'_>) -> bool {
         let Received { sequence, type_id, .. } = message.received();
         let (length, base) = (message.len(), self.base(sequence, type_id));
         // What is torn may claim any length: nothing longer than a message is looked at.
@@ -100,16 +98,14 @@ mod tests {
             longest = longest.max(length);
             let mut payload = vec![0; length];
             contents.fill(sequence, 3, &mut payload);
-            let received = Received { sequence, type_id: 3, length: length as u32 };
-            assert!(contents.is_whole(received, &payload));
+            assert!(contents.is_whole(sequence, 3, &payload));
             if length < 8 {
                 continue;
             }
-            let other = Received { sequence: sequence + 1, ..received };
-            assert!(!contents.is_whole(other, &payload), "{sequence}");
-            assert!(!contents.is_whole(Received { type_id: 4, ..received }, &payload));
+            assert!(!contents.is_whole(sequence + 1, 3, &payload), "{sequence}");
+            assert!(!contents.is_whole(sequence, 4, &payload));
             payload[length / 2] ^= 1;
-            assert!(!contents.is_whole(received, &payload));
+            assert!(!contents.is_whole(sequence, 3, &payload));
         }
         assert!((512..=MAX_LENGTH).contains(&longest));
     }

@@ -1,20 +1,25 @@
-//! The workers of `ring prove` as their parent has them: started, stopped, killed, and asked.
+//! Workers of a `prove` command, which are this program started once more, as their parent has them:
+//! started, stopped, killed, and asked.
 
 use std::{
-    io::{BufRead as _, BufReader, Read as _, Write as _},
-    path::PathBuf,
+    io::{self, BufRead as _, BufReader, Read as _, Write as _},
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
 };
 
 use anyhow::{Context as _, bail};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use super::worker::{Job, ROLE};
+use crate::status::Status;
 
 /// One process. Dropped, it is killed.
 #[derive(Debug)]
-pub(super) struct Worker {
+pub(crate) struct Worker {
     name: String,
     process: Child,
     input: ChildStdin,
@@ -22,12 +27,12 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    /// Starts this program once more, out of the terminal's process group: Ctrl-C is the parent's.
-    pub(super) fn start(name: String, job: &Job) -> anyhow::Result<Self> {
+    /// Starts this program once more, with a job in the environment variable `role`, out of the terminal's process group: Ctrl-C is the parent's.
+    pub(crate) fn start(name: String, role: &str, job: &str) -> anyhow::Result<Self> {
         use std::os::unix::process::CommandExt as _;
         let program = std::env::current_exe().context("cannot find this program")?;
         let mut process = Command::new(program)
-            .env(ROLE, job.to_text())
+            .env(role, job)
             .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -39,7 +44,7 @@ impl Worker {
     }
 
     /// Waits for its first line.
-    pub(super) fn wait_until_ready(&mut self) -> anyhow::Result<()> {
+    pub(crate) fn wait_until_ready(&mut self) -> anyhow::Result<()> {
         let mut line = String::new();
         self.output.read_line(&mut line)?;
         if line.trim_end() == "ready" {
@@ -49,17 +54,17 @@ impl Worker {
     }
 
     /// Asks it to end in good order.
-    pub(super) fn stop(&mut self) -> anyhow::Result<()> {
+    pub(crate) fn stop(&mut self) -> anyhow::Result<()> {
         writeln!(self.input, "stop").with_context(|| format!("the {} is gone", self.name))
     }
 
-    pub(super) fn signal(&self, signal: Signal) -> anyhow::Result<()> {
+    pub(crate) fn signal(&self, signal: Signal) -> anyhow::Result<()> {
         kill_process(Pid::from_child(&self.process), signal)
             .with_context(|| format!("cannot send a signal to the {}", self.name))
     }
 
     /// An error if it ended although nobody asked it to.
-    pub(super) fn must_run(&mut self) -> anyhow::Result<()> {
+    pub(crate) fn must_run(&mut self) -> anyhow::Result<()> {
         match self.process.try_wait()? {
             None => Ok(()),
             Some(status) => bail!("the {} ended: {status}", self.name),
@@ -67,12 +72,12 @@ impl Worker {
     }
 
     /// Whether it has ended.
-    pub(super) fn has_ended(&mut self) -> anyhow::Result<bool> {
+    pub(crate) fn has_ended(&mut self) -> anyhow::Result<bool> {
         Ok(self.process.try_wait()?.is_some())
     }
 
     /// What it counted, once it has ended; nothing if it did not end well.
-    pub(super) fn counted(mut self) -> anyhow::Result<Option<Value>> {
+    pub(crate) fn counted(mut self) -> anyhow::Result<Option<Value>> {
         let status = self.process.wait()?;
         let mut said = String::new();
         self.output.read_to_string(&mut said)?;
@@ -81,7 +86,7 @@ impl Worker {
     }
 
     /// SIGKILL, and waits until nothing is left of it.
-    pub(super) fn kill(&mut self) -> anyhow::Result<()> {
+    pub(crate) fn kill(&mut self) -> anyhow::Result<()> {
         self.process.kill()?;
         self.process.wait()?;
         Ok(())
@@ -96,13 +101,19 @@ impl Drop for Worker {
     }
 }
 
-/// The region that the workers share, gone with this value. The workers must be gone before.
-#[derive(Debug)]
-pub(super) struct Place(pub(super) PathBuf);
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        // Where no writer came so far as to make it there is none.
-        let _ = nanotape_shm::remove(&self.0);
-    }
+/// Whether the parent said `stop`. If it is gone, so is this process: nobody would end it.
+pub(crate) fn listen() -> Arc<AtomicBool> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let told = Arc::clone(&stop);
+    thread::spawn(move || {
+        for line in io::stdin().lock().lines() {
+            if line.is_ok_and(|line| line == "stop") {
+                told.store(true, Ordering::Relaxed);
+            }
+        }
+        if !told.load(Ordering::Relaxed) {
+            std::process::exit(Status::Usage as i32);
+        }
+    });
+    stop
 }

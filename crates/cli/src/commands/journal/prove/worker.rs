@@ -1,0 +1,278 @@
+//! The processes of `journal prove`: this program, started once more as an appender or as a tailer.
+//!
+//! Protocol: the environment variable [`ROLE`] holds the job. An appender says `ready` on standard output
+//! when the journal is there, and appends until it has as many excerpts as it should, or hears `stop`; then
+//! a last excerpt of the type [`END_TYPE`] ends the tailers, and all say what they counted, in one line of
+//! JSON. What it has committed the appender notes in a region beside the journal, after each append: so who
+//! takes over can tell whether anything that was committed is not there.
+
+use std::{
+    io::{self, Write as _},
+    path::PathBuf,
+    process::ExitCode,
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
+
+use anyhow::{Context as _, bail};
+use nanotape_clock::Clock;
+use nanotape_journal::{
+    Appender, AppenderOptions, NamedTailer, Problem, Resumed, RollCycle, Start, SyncPolicy, Tail,
+    excerpt_bytes,
+};
+use nanotape_ring::{WaitStrategy, Waiter};
+use nanotape_shm::{OwnedRegion, RegionOptions, RegionSpec, checksum_bytes};
+use serde_json::{Value, json};
+
+use crate::{
+    contents::{Contents, END_TYPE, MAX_LENGTH, mix},
+    crew::listen,
+    journals::{now_ns, of_journal},
+    status::{Status, tell},
+};
+
+/// The environment variable that makes a process append or read.
+pub(super) const ROLE: &str = "NANOTAPE_JOURNAL_PROVE_ROLE";
+
+/// The region in which an appender notes what it has committed, beside the journal.
+pub(super) const NOTE: &str = "committed";
+
+/// The type of all excerpts but the last: what they hold must not depend on who wrote them.
+const TYPE: u16 = 7;
+
+/// What a worker does.
+#[derive(Clone, Debug)]
+pub(super) struct Job {
+    /// The folder of the journal and of the note.
+    pub(super) path: PathBuf,
+    pub(super) seed: u64,
+    pub(super) segment_bytes: u64,
+    /// Every so many excerpts the appender syncs; 0: never.
+    pub(super) sync: u64,
+    /// How many excerpts there are to be; 0: until told.
+    pub(super) excerpts: u64,
+    /// Which tailer; nothing for the appender.
+    pub(super) tailer: Option<u64>,
+}
+
+impl Job {
+    pub(super) fn to_text(&self) -> String {
+        json!({
+            "path": self.path.display().to_string(),
+            "seed": self.seed,
+            "segment_bytes": self.segment_bytes,
+            "sync": self.sync,
+            "excerpts": self.excerpts,
+            "tailer": self.tailer,
+        })
+        .to_string()
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let job: Value = serde_json::from_str(text).ok()?;
+        Some(Self {
+            path: job["path"].as_str()?.into(),
+            seed: job["seed"].as_u64()?,
+            segment_bytes: job["segment_bytes"].as_u64()?,
+            sync: job["sync"].as_u64()?,
+            excerpts: job["excerpts"].as_u64()?,
+            tailer: job["tailer"].as_u64(),
+        })
+    }
+
+    pub(super) fn journal(&self) -> PathBuf {
+        self.path.join("journal")
+    }
+}
+
+/// Does a job if the environment says so.
+pub(crate) fn role() -> Option<ExitCode> {
+    let text = std::env::var(ROLE).ok()?;
+    let done = match Job::parse(&text) {
+        Some(job) => job.run(),
+        None => Err(anyhow::anyhow!("{ROLE} is not a job: {text}")),
+    };
+    Some(match done {
+        Ok(counted) => {
+            println!("{counted}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            tell(format_args!("{error:#}"));
+            Status::of_error(&error).into()
+        }
+    })
+}
+
+impl Job {
+    fn run(&self) -> anyhow::Result<Value> {
+        nanotape_shm::guard_against_truncation().context("cannot handle SIGBUS")?;
+        let stop = listen();
+        match self.tailer {
+            None => self.append(&stop),
+            Some(number) => self.tail(number),
+        }
+    }
+
+    fn append(&self, stop: &AtomicBool) -> anyhow::Result<Value> {
+        let options = AppenderOptions {
+            segment_bytes: self.segment_bytes,
+            roll_cycle: RollCycle::Size,
+            sync: if self.sync == 0 { SyncPolicy::Never } else { SyncPolicy::Excerpts(self.sync) },
+            ..AppenderOptions::default()
+        };
+        let mut appender = Appender::open(&self.journal(), &options).map_err(of_journal)?;
+        let spec = RegionSpec { kind: *b"NOTE    ", layout: 1, parameters: [0; 4], words: 1 };
+        let path = self.path.join(NOTE);
+        let (note, _) = OwnedRegion::create(&path, spec, &RegionOptions::default(), |_| ())?;
+        let noted = &note.words()[0];
+        let committed = noted.as_read_only().load();
+        if appender.next_sequence() <= committed {
+            let next = appender.next_sequence();
+            bail!("LOST: {committed} excerpts were committed, and the next one is {next}");
+        }
+        println!("ready");
+        io::stdout().flush()?;
+        let clock = Clock::calibrate();
+        let mut scribe =
+            Scribe { contents: Contents { seed: self.seed }, buffer: vec![0; MAX_LENGTH] };
+        let last = if self.excerpts == 0 { u64::MAX } else { self.excerpts };
+        let mut steps = 0;
+        while appender.next_sequence() <= last && !stop.load(Ordering::Relaxed) {
+            let left = last - appender.next_sequence() + 1;
+            steps += 1;
+            scribe.step(&mut appender, mix(self.seed, steps), left, now_ns(&clock))?;
+            noted.store(appender.next_sequence() - 1);
+        }
+        appender.append(END_TYPE, now_ns(&clock), &[]).map_err(of_journal)?;
+        let appended = appender.next_sequence() - 1;
+        appender.close().map_err(of_journal)?;
+        Ok(json!({ "appended": appended, "checksum": self.checksum(appended) }))
+    }
+
+    /// The sum of sums of all excerpts, which does not depend on where reading was interrupted.
+    fn checksum(&self, appended: u64) -> u64 {
+        let mut scribe =
+            Scribe { contents: Contents { seed: self.seed }, buffer: vec![0; MAX_LENGTH] };
+        let sum = |sequence: u64| sum_of(sequence, scribe.payload(sequence));
+        (1..appended).map(sum).fold(sum_of(appended, &[]), u64::wrapping_add)
+    }
+
+    fn tail(&self, number: u64) -> anyhow::Result<Value> {
+        let name = format!("tailer-{number}");
+        let opened = NamedTailer::open(&self.journal(), &name, Start::Beginning);
+        let (mut tailer, resumed) = opened.map_err(of_journal)?;
+        let contents = Contents { seed: self.seed };
+        let sleep = Duration::from_micros(200);
+        let mut waiter = Waiter::new(WaitStrategy::Backoff { looks: 50, sleep });
+        let (mut missing, mut checksum, mut is_over) = (0_u64, 0_u64, false);
+        let mut buffer = vec![0; MAX_LENGTH];
+        let mut expected = match resumed {
+            Resumed::At(sequence) => sequence,
+            _ => 1,
+        };
+        while !is_over {
+            match tailer.next().map_err(of_journal)? {
+                Tail::Excerpt(excerpt) => {
+                    let (sequence, type_id) = (excerpt.sequence(), excerpt.type_id());
+                    let length = excerpt.copy_to(&mut buffer);
+                    let payload = &buffer[..length];
+                    let is_whole = length == excerpt.len()
+                        && contents.is_whole(sequence, type_id, payload)
+                        && sequence == expected;
+                    if !is_whole {
+                        // Said at once: who is killed later has no other way to say it.
+                        bail!("{name}: excerpt {sequence}, where {expected} comes next, is not whole");
+                    }
+                    expected = sequence + 1;
+                    checksum = checksum.wrapping_add(sum_of(sequence, payload));
+                    is_over = type_id == END_TYPE;
+                    waiter.reset();
+                }
+                Tail::Gap(gap) => {
+                    missing += gap.count();
+                    expected = gap.to + 1;
+                }
+                Tail::Nothing => waiter.idle(),
+            }
+        }
+        tailer.done();
+        Ok(json!({
+            // Each of them once: its place is behind an excerpt only when that was looked at.
+            "read": tailer.next_sequence() - 1,
+            "missing": missing,
+            // Of all excerpts only if nobody had the name before.
+            "checksum": matches!(resumed, Resumed::New).then_some(checksum),
+        }))
+    }
+}
+
+fn sum_of(sequence: u64, payload: &[u8]) -> u64 {
+    let sum = checksum_bytes(sequence as u32, payload);
+    mix(u64::from(sum), sequence)
+}
+
+/// Appends in every way there is.
+struct Scribe {
+    contents: Contents,
+    buffer: Vec<u8>,
+}
+
+impl Scribe {
+    fn payload(&mut self, sequence: u64) -> &[u8] {
+        let length = self.contents.length(sequence, TYPE);
+        let payload = &mut self.buffer[..length];
+        self.contents.fill(sequence, TYPE, payload);
+        payload
+    }
+
+    /// Appends one excerpt, or some together but not more than `left`.
+    fn step(
+        &mut self,
+        appender: &mut Appender,
+        drawn: u64,
+        left: u64,
+        ts_ns: u64,
+    ) -> anyhow::Result<()> {
+        let next = appender.next_sequence();
+        match drawn % 32 {
+            0..=3 => {
+                let room = 8 * excerpt_bytes(MAX_LENGTH);
+                let mut batch = appender.batch(ts_ns, room).map_err(of_journal)?;
+                for _ in 0..((drawn >> 8) % 8).min(left) {
+                    let sequence = next + batch.len();
+                    batch.append(TYPE, ts_ns, self.payload(sequence)).map_err(of_journal)?;
+                }
+                batch.commit().map_err(of_journal)?;
+            }
+            // In place; one in three is given up.
+            kind @ 4..=6 => {
+                let payload = self.payload(next);
+                let mut claim = appender.claim(TYPE, ts_ns, payload.len()).map_err(of_journal)?;
+                claim.copy_from(payload);
+                if kind != 6 {
+                    claim.commit().map_err(of_journal)?;
+                } else {
+                    drop(claim);
+                    self.append(appender, next, ts_ns)?;
+                }
+            }
+            _ => self.append(appender, next, ts_ns)?,
+        }
+        Ok(())
+    }
+
+    /// Where the disk is full the test goes on when there is room again.
+    fn append(&mut self, appender: &mut Appender, next: u64, ts_ns: u64) -> anyhow::Result<()> {
+        loop {
+            match appender.append(TYPE, ts_ns, self.payload(next)) {
+                Ok(_) => return Ok(()),
+                Err(error) if matches!(error.problem(), Problem::NoSpace { .. }) => {
+                    tell(&error);
+                    std::thread::sleep(Duration::from_millis(500));
+                }
+                Err(error) => return Err(of_journal(error)),
+            }
+        }
+    }
+}
