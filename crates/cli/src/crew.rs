@@ -71,6 +71,14 @@ impl Worker {
         }
     }
 
+    /// An error if it ended in another way than well.
+    pub(crate) fn must_not_fail(&mut self) -> anyhow::Result<()> {
+        match self.process.try_wait()? {
+            Some(status) if !status.success() => bail!("the {} ended: {status}", self.name),
+            _ => Ok(()),
+        }
+    }
+
     /// Whether it has ended.
     pub(crate) fn has_ended(&mut self) -> anyhow::Result<bool> {
         Ok(self.process.try_wait()?.is_some())

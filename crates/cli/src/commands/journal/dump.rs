@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use nanotape_journal::{JournalError, Start, Tail, Tailer};
+use nanotape_journal::{JournalError, Problem, Start, Tail, Tailer};
 
 use super::print::{Payload, Printer};
 use crate::{
@@ -55,7 +55,12 @@ pub(super) fn run(command: &DumpCommand) -> anyhow::Result<Status> {
     let mut tailer = Tailer::open(&command.journal, command.from).map_err(of_journal)?;
     tailer.set_durable(command.durable);
     // An appender may be quicker than this: it ends where the journal ended now.
-    let end = Tailer::open(&command.journal, Start::End).map_err(of_journal)?.next_sequence();
+    let end = match Tailer::open(&command.journal, Start::End) {
+        Ok(tailer) => tailer.next_sequence(),
+        // The way there is damaged: what is in front of that is dumped, and then it is said.
+        Err(error) if matches!(error.problem(), Problem::Damaged { .. }) => u64::MAX,
+        Err(error) => return Err(of_journal(error)),
+    };
     let mut printer = Printer::new(&command.output, Payload::Bytes, Vec::new())?;
     let outcome = dump(command, &mut tailer, &mut printer, end, &interrupt);
     // What was printed stays, also in front of damage.

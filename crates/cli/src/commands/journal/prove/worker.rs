@@ -182,7 +182,9 @@ impl Job {
                         && sequence == expected;
                     if !is_whole {
                         // Said at once: who is killed later has no other way to say it.
-                        bail!("{name}: excerpt {sequence}, where {expected} comes next, is not whole");
+                        bail!(
+                            "{name}: excerpt {sequence}, where {expected} comes next, is not whole"
+                        );
                     }
                     expected = sequence + 1;
                     checksum = checksum.wrapping_add(sum_of(sequence, payload));
