@@ -140,7 +140,8 @@ const TABLE: &[Row] = &[
 /// What tests may use besides: the testkit and the crates whose types its functions take.
 const INSIDE_FOR_TESTS: [&str; 4] =
     ["nanotape-testkit", "nanotape-types", "nanotape-wire", "nanotape-book"];
-const OUTSIDE_FOR_TESTS: [&str; 5] = ["libc", "loom", "proptest", "rustix", "serde_json"];
+const OUTSIDE_FOR_TESTS: [&str; 6] =
+    ["libc", "loom", "proptest", "rand_xoshiro", "rustix", "serde_json"];
 
 pub(crate) fn check(repository: &Repository) -> Result<Vec<Problem>> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());

@@ -170,7 +170,7 @@ mod tests {
             text_or_bytes(&mut line, bytes);
             line
         };
-        assert_eq!(shown("bid 100.25 €\t".as_bytes()), "bid 100.25 €\t");
+        assert_eq!(shown("bid 100.25 \u{20ac}\t".as_bytes()), "bid 100.25 \u{20ac}\t");
         assert_eq!(shown(b"a\n\x1b[0m\0"), "a\\n\\u{1b}[0m\\u{0}");
         assert_eq!(shown(&[0xff, 0x00]), "ff00");
         assert_eq!(time_text(1), "1970-01-01T00:00:00.000000001Z");
