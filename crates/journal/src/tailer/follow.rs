@@ -145,7 +145,15 @@ impl<D: Disk> Tailer<D> {
     /// Damage, unless the journal was recovered since: then what is here may be something else by now.
     #[cold]
     pub(super) fn damaged_or_recovered(&mut self, damage: Damage) -> Result<Step, JournalError> {
-        if self.is_recovered() { self.find_again() } else { Err(self.damaged(damage)) }
+        if self.is_recovered() {
+            return self.find_again();
+        }
+        match &self.current {
+            Some(current) if !current.stored.is_current(current.number) => {
+                self.skip_removed(current.number)
+            }
+            _ => Err(self.damaged(damage)),
+        }
     }
 
     /// Whether an appender has put in order, after a loss of power, what this tailer found before: from
