@@ -54,21 +54,14 @@ pub(crate) struct Scenario {
     counts: Counts,
 }
 
-/// Records that were there before a crash, in the raw bytes of the files.
+/// Whether all bytes of a record are somewhere in files. Payloads begin at whole words.
 fn is_in(contents: &[(String, Vec<u8>)], record: &Record) -> bool {
-    let found = |bytes: &[u8]| {
-        let first = record.payload[0];
-        let mut at = 0;
-        while let Some(next) = bytes[at..].iter().position(|&byte| byte == first) {
-            at += next;
-            if bytes[at..].starts_with(&record.payload) {
-                return true;
-            }
-            at += 1;
-        }
-        false
+    let (payload, first) = (&record.payload[..], &record.payload[..8]);
+    let is_in = |bytes: &[u8]| {
+        let mut words = bytes.chunks(8).enumerate();
+        words.any(|(at, word)| word == first && bytes[at * 8..].starts_with(payload))
     };
-    contents.iter().any(|(_, bytes)| found(bytes))
+    contents.iter().any(|(_, bytes)| is_in(bytes))
 }
 
 impl Scenario {
