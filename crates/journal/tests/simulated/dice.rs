@@ -32,4 +32,11 @@ impl Dice {
     pub(crate) fn number(&mut self) -> u64 {
         self.0.next_u64()
     }
+
+    pub(crate) fn bytes(&mut self, length: usize) -> Vec<u8> {
+        let words = (0..length.div_ceil(8)).map(|_| self.number());
+        let mut bytes: Vec<u8> = words.flat_map(u64::to_ne_bytes).collect();
+        bytes.truncate(length);
+        bytes
+    }
 }

@@ -456,8 +456,11 @@ impl SimulatedDisk {
     pub(crate) fn contents(&self) -> Vec<(String, Vec<u8>)> {
         let machine = self.machine();
         let bytes = |file: &File| {
-            let words = (0..file.words.len()).flat_map(|at| file.live(at).to_ne_bytes());
-            words.take(usize::try_from(file.bytes).unwrap()).collect()
+            let mut bytes = Vec::with_capacity(file.words.len() * 8);
+            (0..file.words.len())
+                .for_each(|at| bytes.extend_from_slice(&file.live(at).to_ne_bytes()));
+            bytes.truncate(usize::try_from(file.bytes).unwrap());
+            bytes
         };
         let named = |(name, &file): (&String, &usize)| (name.clone(), bytes(&machine.files[file]));
         machine.names.iter().map(named).collect()

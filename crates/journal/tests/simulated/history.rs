@@ -108,7 +108,7 @@ impl History {
         // No two records have the same bytes, so that lost ones can be looked for.
         let mut dice = Dice::new(self.salt ^ sequence ^ (self.records.len() as u64) << 32);
         self.salt = self.salt.wrapping_add(1);
-        let payload = (0..length).map(|_| dice.below(256) as u8).collect();
+        let payload = dice.bytes(length);
         Record { sequence, type_id, ts_ns: self.now, payload }
     }
 
@@ -145,8 +145,7 @@ impl History {
                 self.rest(disk);
                 let length = self.length(dice);
                 let mut claim = appender.claim(2, self.now, length)?;
-                let bytes: Vec<u8> = (0..length).map(|_| dice.below(256) as u8).collect();
-                claim.copy_from(&bytes);
+                claim.copy_from(&dice.bytes(length));
                 Ok(())
             }
             16..20 => {

@@ -56,17 +56,17 @@ fn run(name: &'static str, usual: u64, mut scenario: impl FnMut(u64) -> Counts) 
 
 #[test]
 fn after_a_loss_of_power_there_is_a_prefix_with_everything_that_was_promised() {
-    let counts = run("power", 300, |seed| Scenario::new(seed).run(Some(End::PowerLoss)));
+    let counts = run("power", 120, |seed| Scenario::new(seed).run(Some(End::PowerLoss)));
     assert!(counts.lost > 0 && counts.cuts > 0 && counts.in_recoveries > 0, "{counts:?}");
 }
 
 #[test]
 fn after_a_death_everything_that_was_committed_is_there_once() {
-    let counts = run("death", 300, |seed| Scenario::new(seed).run(Some(End::Death)));
+    let counts = run("death", 120, |seed| Scenario::new(seed).run(Some(End::Death)));
     assert!(counts.pruned_bytes > 0 && counts.in_recoveries > 0, "{counts:?}");
 }
 
 #[test]
 fn deaths_and_losses_of_power_in_any_order_take_nothing_that_was_promised() {
-    run("both", 300, |seed| Scenario::new(seed).run(None));
+    run("both", 120, |seed| Scenario::new(seed).run(None));
 }
