@@ -405,13 +405,9 @@ impl SimulatedDisk {
         self.machine().image.is_some()
     }
 
-    pub(crate) fn set_faults(&self, faults: Faults) {
-        self.machine().faults = faults;
-    }
-
-    /// How many operations could have failed.
-    pub(crate) fn operations(&self) -> u64 {
-        self.machine().faults.seen()
+    /// Other faults from now on; returns those that there were.
+    pub(crate) fn set_faults(&self, faults: Faults) -> Faults {
+        std::mem::replace(&mut self.machine().faults, faults)
     }
 
     /// Whether an operation failed that was told to.

@@ -65,10 +65,6 @@ impl Faults {
         self.is_failing && self.fault == Some(Fault::Short)
     }
 
-    pub(crate) fn seen(&self) -> u64 {
-        self.seen
-    }
-
     pub(crate) fn have_come(&self) -> bool {
         !self.failed.is_empty()
     }

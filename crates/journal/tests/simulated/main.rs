@@ -7,11 +7,13 @@
 
 mod dice;
 mod disk;
+mod failing;
 mod faults;
 mod history;
 mod reading;
 mod scenario;
 
+use faults::FAULTS;
 use scenario::{Counts, End, Scenario};
 
 /// How many times as many as usual.
@@ -69,4 +71,20 @@ fn after_a_death_everything_that_was_committed_is_there_once() {
 #[test]
 fn deaths_and_losses_of_power_in_any_order_take_nothing_that_was_promised() {
     run("both", 120, |seed| Scenario::new(seed).run(None));
+}
+
+#[test]
+fn operations_that_fail_take_nothing_that_was_promised_wherever_they_are() {
+    let mut places = 0;
+    let counts = run("faults", 3, |seed| {
+        let mut counts = Counts::default();
+        for fault in FAULTS {
+            for count in [1, 3] {
+                places += failing::at_every_operation(seed, fault, count, &mut counts);
+            }
+        }
+        counts
+    });
+    println!("faults: {places} places, {counts:?}");
+    assert!(places > 300, "{places}");
 }

@@ -48,13 +48,13 @@ impl Counts {
 /// One journal through some crashes.
 #[derive(Debug)]
 pub(crate) struct Scenario {
-    dice: Dice,
-    history: History,
-    disk: SimulatedDisk,
+    pub(crate) dice: Dice,
+    pub(crate) history: History,
+    pub(crate) disk: SimulatedDisk,
     boot: u64,
     /// Whether a process may be killed between losses of power.
     is_mixed: bool,
-    counts: Counts,
+    pub(crate) counts: Counts,
 }
 
 /// Which of these records have all their bytes somewhere in files. Payloads begin at whole words.
@@ -166,7 +166,7 @@ impl Scenario {
     }
 
     /// Opens what is left of a crash, and checks everything that was promised.
-    fn recover(&mut self, image: Image, end: End) {
+    pub(crate) fn recover(&mut self, image: Image, end: End) {
         let progress = image.progress;
         self.history.records.truncate(progress.committed + progress.in_flight);
         self.history.promised = progress.promised;
