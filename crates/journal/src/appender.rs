@@ -157,7 +157,11 @@ impl<D: Disk> Appender<D> {
         }
         Ok(Self {
             writer,
-            unsynced: 0,
+            // How many another appender left is not known: as many as the policy allows, at the most.
+            unsynced: match options.sync {
+                SyncPolicy::Excerpts(count) => count - 1,
+                _ => 0,
+            },
             sync_after: options.sync.excerpts(),
             exchange,
             sequence,

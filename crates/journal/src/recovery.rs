@@ -11,7 +11,10 @@ use nanotape_shm::Word;
 
 use crate::{
     Damage, JournalError, Problem,
-    appender::prepare::{Plan, Prepared, now_ns},
+    appender::{
+        prepare::{Plan, Prepared, now_ns},
+        sync,
+    },
     disk::{Disk, WritableFile as _},
     names::{self, CUT, Files, Kept},
     segment::{
@@ -91,6 +94,10 @@ pub(crate) fn recover<D: Disk>(
     let mut spares = VecDeque::new();
     if is_same_boot {
         spares = pass.reuse(last.index, &plan_of(journal))?;
+        if !spares.is_empty() {
+            // Who made them may have ended before their names were on the disk.
+            pass.sync_names()?;
+        }
     }
     pass.clear_behind(last.index + 1 + spares.len(), !is_same_boot)?;
     let Some(end) = pass.find_end(last, is_same_boot)? else {
@@ -245,8 +252,16 @@ impl<D: Disk> Pass<'_, D> {
                 // Its activation was lost, so all of it was.
                 self.cut_from(index)?;
                 let Some(before) = index.checked_sub(1) else { return Ok(None) };
-                let Some((place, _)) = self.end_of(before, is_same_boot)? else { return Ok(None) };
-                return Ok(Some(End { index: before, place, is_ended: true, is_cut: true }));
+                return match self.end_of(before, is_same_boot)? {
+                    Some((place, Ok(Look::End(_)))) => {
+                        Ok(Some(End { index: before, place, is_ended: true, is_cut: true }))
+                    }
+                    Some((place, found)) => {
+                        let damage = found.err().unwrap_or(Damage::Hole);
+                        Err(self.damaged(before, place.at, damage))
+                    }
+                    None => Err(self.damaged(before, at::ACTIVATION, Damage::Activation)),
+                };
             };
             let is_ended = matches!(found, Ok(Look::End(_)));
             if is_ended && !is_last {
@@ -310,6 +325,10 @@ impl<D: Disk> Pass<'_, D> {
         };
         let walked = view.walk(start, |_, _| true);
         let (place, found) = match walked {
+            // The mark knows what was skipped behind the last excerpt.
+            Ok((place, Look::End(front))) => {
+                (Place { sequence: front.sequence, ..place }, Ok(Look::End(front)))
+            }
             Ok((place, look)) => (place, Ok(look)),
             Err((place, damage)) => (place, Err(damage)),
         };
@@ -342,8 +361,7 @@ impl<D: Disk> Pass<'_, D> {
             return Ok(());
         }
         let name = kept.name();
-        let sealed = self.disk.sync(&name).and_then(|()| self.disk.store(&name, at::SEALED, 1));
-        sealed.map_err(JournalError::system(self.disk.path(&name), "sync"))
+        sync::seal(self.disk, &name).map_err(JournalError::system(self.disk.path(&name), "sync"))
     }
 
     /// Opens the last segment to be written, with nothing behind its last excerpt.
@@ -366,52 +384,70 @@ impl<D: Disk> Pass<'_, D> {
         };
         let opened = self.disk.open(&name, header.layout.segment_bytes());
         let file = opened.map_err(JournalError::system(self.disk.path(&name), "open"))?;
-        self.prune(number, &file, end.place.at, is_same_boot)?;
-        self.index(&file, end.place.at, is_same_boot);
-        hints::store_boot(file.words(), self.boot);
-        if !is_same_boot {
-            // It was read from the disk, and what was stored since is noted there by this.
-            let synced = file.sync(0..end.place.at);
+        let (words, at) = (file.words(), end.place.at);
+        // A process that was in the middle of a sync, or of this, left something to be stored again.
+        let doubt = hints::doubt(nanotape_shm::as_read_only(words));
+        let used = self.prune(number, &file, at, doubt, is_same_boot)?;
+        self.index(&file, at, is_same_boot);
+        if doubt > 0 || used > at || !is_same_boot {
+            // Else what was behind the end may come back with the next loss of power, and then fit to what
+            // was written meanwhile.
+            sync::store_again(words, hints::synced(nanotape_shm::as_read_only(words)).min(at)..at);
+            let synced = file.sync(0..used.max(at));
             synced.map_err(JournalError::system(self.disk.path(&name), "sync"))?;
-            hints::store_synced(file.words(), end.place.at);
+            hints::store_synced(words, at);
+            hints::store_doubt(words, 0);
         }
+        hints::store_boot(words, self.boot);
         Ok(SegmentWriter::resume(Arc::new(file), header, &activation, end.place))
     }
 
-    /// Makes what is behind the end zero, and keeps it elsewhere if it may have been committed.
+    /// Makes what is behind the end zero, and keeps it elsewhere if it may have been committed. Returns the
+    /// word behind the last one that was stored.
     fn prune(
         &mut self,
         number: u64,
         file: &D::Writable,
         end: usize,
+        doubt: usize,
         is_same_boot: bool,
-    ) -> Result<(), JournalError> {
+    ) -> Result<usize, JournalError> {
         let rest = &file.words()[end..];
         let is_used = |word: &Word| word.as_read_only().load() != 0;
-        let Some(last) = rest.iter().rposition(is_used) else { return Ok(()) };
-        let rest = &rest[..=last];
-        let name = names::segment(number);
+        let used = rest.iter().rposition(is_used).map_or(0, |last| last + 1);
         if is_same_boot {
-            self.report.bytes_pruned += position_bytes(rest.len());
-        } else {
-            let bytes: Vec<u8> =
-                rest.iter().flat_map(|word| word.as_read_only().load().to_ne_bytes()).collect();
+            self.report.bytes_pruned += position_bytes(used);
+        } else if used > 0 {
+            let bytes =
+                rest[..used].iter().flat_map(|word| word.as_read_only().load().to_ne_bytes());
+            let bytes: Vec<u8> = bytes.collect();
             self.keep(number, end, &bytes)?;
         }
-        rest.iter().rev().for_each(|word| word.store(0));
-        // Else it may come back with the next loss of power, and then fit to what was written meanwhile.
-        let synced = file.sync(end..end + rest.len());
-        synced.map_err(JournalError::system(self.disk.path(&name), "sync"))
+        // What is zero already may not be on the disk.
+        let used = (end + used).max(doubt);
+        if used > end {
+            hints::store_doubt(file.words(), used);
+            file.words()[end..used].iter().rev().for_each(|word| word.store(0));
+        }
+        Ok(used)
     }
 
     /// Stores entries of the index that are missing or wrong: after a loss of power all of them, else those
-    /// behind the last good one.
+    /// behind the last good one. Those behind the end become nothing: else they might lead to what will be
+    /// there, with times of what was.
     fn index(&mut self, file: &D::Writable, end: usize, is_same_boot: bool) {
         let words = nanotape_shm::as_read_only(file.words());
         let Ok(Some(view)) = View::new(words) else { return };
         let view = View { is_checked: false, ..view };
         let start = if is_same_boot { view.by_index(|_| true) } else { view.beginning() };
         self.report.index_entries_stored += rebuild_index(&view, file.words(), start, end);
+        let layout = view.layout();
+        for block in layout.block(end)..layout.block(layout.words - 1) + 1 {
+            let known = Entry::load(layout, view.seed, words, block);
+            if known.is_none_or(|entry| entry.at >= end) {
+                Entry::clear(layout, block, file.words());
+            }
+        }
     }
 
     /// Moves segments from this one on out of the journal, the last one first.

@@ -24,7 +24,7 @@ use crate::{
     names::{self, Files},
     segment::{
         excerpt::{Front, Kind},
-        header::{Activation, Header},
+        header::{Activation, Header, hints},
         view::{Look, Place, View, look},
     },
     stored::{self, Stored},
@@ -101,6 +101,8 @@ struct Current<F> {
     header: Header,
     activation: Activation,
     seed: u32,
+    /// The start of the kernel in which somebody opened it to append, as it was when it was entered.
+    boot: u64,
 }
 
 /// What comes next.
@@ -230,7 +232,7 @@ impl<D: Disk> Tailer<D> {
             }
             Ok(Look::Nothing) => self.idle(),
             Ok(Look::End(front)) => self.end(front),
-            Err(damage) => Err(self.damaged(damage)),
+            Err(damage) => self.damaged_or_recovered(damage),
         }
     }
 
@@ -239,7 +241,7 @@ impl<D: Disk> Tailer<D> {
     fn out_of_order(&mut self, front: Front) -> Result<Step, JournalError> {
         let least = self.place.sequence;
         if front.sequence < least {
-            return Err(self.damaged(Damage::Sequence { found: front.sequence, least }));
+            return self.damaged_or_recovered(Damage::Sequence { found: front.sequence, least });
         }
         if front.kind == Kind::Lost {
             self.place = Place { sequence: least, ..self.place.behind(&front) };
@@ -276,7 +278,8 @@ impl<D: Disk> Tailer<D> {
         let name = names::segment(number);
         let view = stored::view(&self.disk, &name, stored.words(), number, journal)?;
         let Some(View { header, activation, seed, .. }) = view else { return Ok(None) };
-        Ok(Some(Current { stored, number, header, activation, seed }))
+        let boot = hints::boot(stored.words());
+        Ok(Some(Current { stored, number, header, activation, seed, boot }))
     }
 }
 

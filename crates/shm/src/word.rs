@@ -42,7 +42,7 @@ impl Word {
     #[inline(always)]
     pub fn store(&self, value: u64) {
         #[cfg(feature = "kill-points")]
-        crate::kill_points::about_to_store();
+        crate::kill_points::about_to_store(self);
         #[cfg(nanotape_loom)]
         if death::has_come() {
             return;
@@ -54,7 +54,7 @@ impl Word {
     #[inline(always)]
     pub fn publish(&self, value: u64, edge: Edge) {
         #[cfg(feature = "kill-points")]
-        crate::kill_points::about_to_store();
+        crate::kill_points::about_to_store(self);
         #[cfg(nanotape_loom)]
         if death::has_come() {
             return;

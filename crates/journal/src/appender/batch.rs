@@ -44,7 +44,9 @@ impl<'appender, D: Disk> Batch<'appender, D> {
         if self.count == 0 {
             self.gate = commit;
         } else {
-            writer.file().words()[self.end.at].store(commit);
+            // Inverted it is of no kind: should the batch be given up, and the power fail before the disk
+            // has the zeros that then are stored here, nobody takes this for an excerpt behind another.
+            writer.file().words()[self.end.at].store(!commit);
         }
         self.end = self.end.behind(&front);
         self.count += 1;
@@ -67,7 +69,9 @@ impl<'appender, D: Disk> Batch<'appender, D> {
     pub fn commit(mut self) -> Result<u64, JournalError> {
         let (count, gate, end) = (std::mem::take(&mut self.count), self.gate, self.end);
         if count > 0 {
-            writer(self.appender).open(gate, &end);
+            let writer = writer(self.appender);
+            writer.turn_back(gate, end.at);
+            writer.open(gate, &end);
             self.appender.committed(count, end.at)?;
         }
         Ok(end.sequence)

@@ -48,6 +48,10 @@ pub(crate) fn prepare<D: Disk>(
         }
     };
     let named = disk.rename(&part, &name).and_then(|()| disk.sync_names());
+    if named.is_err() {
+        // It has the one name or the other; under the second the next try puts another in its place.
+        let _ = disk.remove(&part);
+    }
     named.map_err(JournalError::system(disk.path(&name), "name"))?;
     Ok(prepared)
 }
@@ -58,7 +62,15 @@ fn make<D: Disk>(
     number: u64,
     part: &str,
 ) -> io::Result<Prepared<D::Writable>> {
-    let file = disk.create(part, plan.layout.segment_bytes(), plan.room)?;
+    let bytes = plan.layout.segment_bytes();
+    let file = match disk.create(part, bytes, plan.room) {
+        // Of a try that failed, and could not be removed then.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            disk.remove(part)?;
+            disk.create(part, bytes, plan.room)?
+        }
+        outcome => outcome?,
+    };
     let Plan { journal, layout, cycle_ns, .. } = *plan;
     let header = Header { journal, number, layout, cycle_ns, created_ns: now_ns() };
     header.store(file.words());

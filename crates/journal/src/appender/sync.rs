@@ -1,16 +1,21 @@
 //! To the disk, in order: no segment is said to be there before those in front of it are.
 //!
 //! Failure: after a sync that failed the kernel takes pages for written that are not. So they are stored
-//! once more, as they are, before the next one: what is committed never changes.
+//! once more, as they are, before the next one: what is committed never changes. That a sync is under way is
+//! noted in the segment itself, so that whoever comes next knows when this process ends with it.
 
 use std::{io, ops::Range, sync::Arc};
 
-use nanotape_shm::Word;
+use nanotape_shm::{Word, as_read_only};
 
 use crate::{
     disk::{Disk, ReadableFile as _, WritableFile},
     names,
-    segment::{header::hints, layout::at, view::View},
+    segment::{
+        header::hints,
+        layout::{at, position_bytes},
+        view::View,
+    },
 };
 
 /// How far the disk has it.
@@ -20,8 +25,6 @@ pub(crate) struct Syncer {
     number: u64,
     /// Everything before this word of it is.
     at: usize,
-    /// Whether the last sync failed.
-    is_doubtful: bool,
 }
 
 impl Syncer {
@@ -38,56 +41,55 @@ impl Syncer {
         number: u64,
         at: usize,
     ) -> io::Result<()> {
-        let outcome = self.try_sync(disk, file, number, at);
-        self.is_doubtful = outcome.is_err();
-        outcome
-    }
-
-    fn try_sync<D: Disk>(
-        &mut self,
-        disk: &D,
-        file: &Arc<D::Writable>,
-        number: u64,
-        at: usize,
-    ) -> io::Result<()> {
         if self.number == 0 {
             self.number = first_unsealed(disk, number);
         }
         while self.number < number {
             let name = names::segment(self.number);
-            match self.seal(disk, &name) {
+            match seal(disk, &name) {
                 // Compressed since, which syncs, or removed.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 outcome => outcome?,
             }
             (self.number, self.at) = (self.number + 1, 0);
         }
-        // Before the first excerpt the header counts: without it there is no segment.
-        let range = self.at..at;
-        if self.is_doubtful {
-            store_again(file.words(), range.clone());
+        let words = file.words();
+        if hints::doubt(as_read_only(words)) > 0 {
+            store_again(words, hints::synced(as_read_only(words))..at);
         }
-        file.sync(range)?;
-        hints::store_synced(file.words(), at);
+        hints::store_doubt(words, at);
+        // Before the first excerpt the header counts: without it there is no segment.
+        file.sync(self.at..at)?;
+        hints::store_synced(words, at);
+        hints::store_doubt(words, 0);
         self.at = at;
         Ok(())
     }
-
-    /// Syncs a segment that has ended, and notes in it that this was done.
-    fn seal<D: Disk>(&self, disk: &D, name: &str) -> io::Result<()> {
-        if self.is_doubtful {
-            let words = disk.view(name)?.words().len();
-            let file = disk.open(name, (words * 8) as u64)?;
-            store_again(file.words(), 0..words);
-        }
-        disk.sync(name)?;
-        disk.store(name, at::SEALED, 1)
-    }
 }
 
-/// Makes the kernel write words again.
-fn store_again(words: &[Word], range: Range<usize>) {
-    for word in &words[range] {
+/// Syncs a segment that has ended, and notes in it that this was done.
+pub(crate) fn seal<D: Disk>(disk: &D, name: &str) -> io::Result<()> {
+    let viewed = disk.view(name)?;
+    let words = viewed.words().len();
+    if words > at::DOUBT && hints::doubt(viewed.words()) > 0 {
+        store_again(disk.open(name, position_bytes(words))?.words(), 0..words);
+    }
+    disk.store(name, at::DOUBT, position_bytes(words))?;
+    disk.sync(name)?;
+    disk.store(name, at::SEALED, 1)
+}
+
+/// Makes the kernel write words again. Not the index, which is only a hint, and to which the appender may
+/// write at this moment.
+pub(crate) fn store_again(words: &[Word], range: Range<usize>) {
+    let data = View::new(as_read_only(words)).ok().flatten().map_or(0, |view| view.layout().data);
+    let header = range.start..range.end.min(at::INDEX);
+    for word in words
+        .get(header)
+        .unwrap_or_default()
+        .iter()
+        .chain(&words[range.start.max(data)..range.end.max(data)])
+    {
         word.store(word.as_read_only().load());
     }
 }

@@ -61,11 +61,12 @@ pub(crate) mod at {
     pub(crate) const BOOT: usize = either(64, 15);
     pub(crate) const SYNCED: usize = BOOT + 1;
     pub(crate) const SEALED: usize = BOOT + 2;
-    pub(crate) const INDEX: usize = either(512, 18);
+    pub(crate) const DOUBT: usize = BOOT + 3;
+    pub(crate) const INDEX: usize = either(512, 19);
 }
 
 /// Offset, size in bytes and name of each field of a segment.
-pub const FIELDS: [(usize, usize, &str); 19] = [
+pub const FIELDS: [(usize, usize, &str); 20] = [
     (at::MAGIC * WORD_BYTES, 8, "magic"),
     (at::BYTE_ORDER_MARK * WORD_BYTES, 8, "byte_order_mark"),
     (at::FORMAT_VERSION * WORD_BYTES, 8, "format_version"),
@@ -84,6 +85,7 @@ pub const FIELDS: [(usize, usize, &str); 19] = [
     (at::BOOT * WORD_BYTES, 8, "boot"),
     (at::SYNCED * WORD_BYTES, 8, "synced"),
     (at::SEALED * WORD_BYTES, 8, "sealed"),
+    (at::DOUBT * WORD_BYTES, 8, "doubt"),
     (at::INDEX * WORD_BYTES, ENTRY_WORDS * WORD_BYTES, "index"),
 ];
 

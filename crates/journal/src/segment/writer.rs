@@ -12,7 +12,7 @@ use nanotape_shm::{
 };
 
 use super::{
-    excerpt::{Front, HEADER_WORDS, Kind, commit_word, excerpt_words, seed},
+    excerpt::{Front, HEADER_WORDS, Kind, MAX_LENGTH, commit_word, excerpt_words, seed},
     header::{Activation, Header, hints},
     index::Entry,
     layout::Layout,
@@ -176,6 +176,20 @@ impl<F: WritableFile> SegmentWriter<F> {
         // SYNC(journal.commit): pairs with a reader's look at a commit word.
         words[0].publish(commit_word(said[0], sum), COMMIT);
         self.pass(front);
+    }
+
+    /// Stores the commit words of excerpts that lie one behind the other from the place on, which are there
+    /// inverted, but for that of the first one.
+    pub(crate) fn turn_back(&self, gate: u64, end: usize) {
+        let words = self.file.words();
+        let behind =
+            |at: usize, commit: u64| at + excerpt_words((commit as u32 & MAX_LENGTH) as usize);
+        let mut at = behind(self.place.at, gate);
+        while at < end {
+            let commit = !words[at].as_read_only().load();
+            words[at].store(commit);
+            at = behind(at, commit);
+        }
     }
 
     /// Commits excerpts that lie one behind the other from the place on, all of whose commit words are

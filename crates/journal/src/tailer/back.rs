@@ -34,6 +34,9 @@ impl<D: Disk> Tailer<D> {
     /// The excerpt before the place, and goes there: the next one forwards is the same again. Nothing at
     /// the beginning of the journal.
     pub fn previous(&mut self) -> Result<Tail<'_>, JournalError> {
+        if self.is_recovered() {
+            self.find_again()?;
+        }
         let Some((place, front)) = self.find_previous()? else { return Ok(Tail::Nothing) };
         if front.sequence + 1 < self.place.sequence {
             let gap = Gap { from: front.sequence + 1, to: self.place.sequence - 1 };

@@ -1,13 +1,13 @@
 //! What a tailer does where there is nothing to read: the end of a segment, the end of the journal.
 
-use super::{Step, Tailer};
+use super::{Start, Step, Tailer};
 use crate::{
-    Damage, JournalError,
+    Damage, JournalError, Problem,
     disk::Disk,
     names::Files,
     segment::{
         excerpt::Front,
-        header::Activation,
+        header::{Activation, hints},
         layout::at,
         view::{Look, Place, look},
     },
@@ -28,7 +28,7 @@ impl<D: Disk> Tailer<D> {
     #[cold]
     pub(super) fn begin(&mut self) -> Result<Step, JournalError> {
         let wanted = self.place.sequence;
-        self.seek(super::Start::Beginning)?;
+        self.seek(Start::Beginning)?;
         if self.current.is_none() {
             return Ok(Step::Nothing);
         }
@@ -63,6 +63,10 @@ impl<D: Disk> Tailer<D> {
             current.stored.touch(self.touched.max(at)..wanted);
             self.touched = wanted;
         }
+        if self.is_recovered() {
+            return self.find_again();
+        }
+        let Some(current) = &self.current else { return Ok(Step::Nothing) };
         if !current.stored.is_current(number) {
             // Compressed, it would have ended: it was removed.
             return self.skip_removed(number);
@@ -75,7 +79,7 @@ impl<D: Disk> Tailer<D> {
         // The end mark comes before the activation that was just seen.
         let Some(current) = &self.current else { return Ok(Step::Nothing) };
         match look(current.stored.words(), at, current.seed, self.is_checked) {
-            Ok(Look::Nothing) if !self.is_durable => Err(self.damaged(Damage::Hole)),
+            Ok(Look::Nothing) if !self.is_durable => self.damaged_or_recovered(Damage::Hole),
             Ok(Look::Nothing) => Ok(Step::Nothing),
             _ if self.is_durable => Ok(Step::Nothing),
             _ => Ok(Step::Again),
@@ -102,7 +106,7 @@ impl<D: Disk> Tailer<D> {
     pub(super) fn end(&mut self, front: Front) -> Result<Step, JournalError> {
         let least = self.place.sequence;
         if front.sequence < least {
-            return Err(self.damaged(Damage::Sequence { found: front.sequence, least }));
+            return self.damaged_or_recovered(Damage::Sequence { found: front.sequence, least });
         }
         let Some(current) = &self.current else { return Ok(Step::Nothing) };
         let number = current.number;
@@ -138,9 +142,51 @@ impl<D: Disk> Tailer<D> {
         Ok(Step::Nothing)
     }
 
+    /// Damage, unless the journal was recovered since: then what is here may be something else by now.
+    #[cold]
+    pub(super) fn damaged_or_recovered(&mut self, damage: Damage) -> Result<Step, JournalError> {
+        if self.is_recovered() {
+            return self.find_again();
+        }
+        match &self.current {
+            Some(current) if !current.stored.is_current(current.number) => {
+                self.skip_removed(current.number)
+            }
+            _ => Err(self.damaged(damage)),
+        }
+    }
+
+    /// Whether an appender has put in order, after a loss of power, what this tailer found before: from
+    /// somewhere on it may be gone, and its numbers given to something else.
+    pub(super) fn is_recovered(&self) -> bool {
+        let Some(current) = &self.current else { return false };
+        hints::boot(current.stored.words()) != current.boot
+    }
+
+    /// Looks for what comes next as if it had just been opened.
+    pub(super) fn find_again(&mut self) -> Result<Step, JournalError> {
+        let wanted = Start::Sequence(self.place.sequence);
+        match self.seek(wanted) {
+            // It never was, or was lost.
+            Err(error) if matches!(error.problem(), Problem::NotYet { .. }) => {
+                self.seek(Start::End)?;
+            }
+            outcome => outcome?,
+        }
+        Ok(Step::Again)
+    }
+
     /// Goes on in the first segment that is there behind one that is not.
     fn skip_removed(&mut self, number: u64) -> Result<Step, JournalError> {
         let files = Files::list(&self.disk)?;
+        // Another one of this number, or none from here on: this one was cut off by a recovery.
+        let last = files.segments.keys().next_back();
+        let is_cut =
+            self.current.as_ref().is_some_and(|current| !current.stored.is_current(number));
+        if is_cut && last.is_some_and(|&last| last < number || files.segments.contains_key(&number))
+        {
+            return self.find_again();
+        }
         for next in files.segments.range(number + 1..) {
             if let Some(entered) = self.open_segment(*next.0)? {
                 self.go_to(entered);

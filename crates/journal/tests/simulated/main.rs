@@ -1,0 +1,90 @@
+//! The journal on a simulated disk: power lost, processes killed, operations that fail, at every moment.
+//!
+//! A seed makes everything that happens. A seed that fails is printed; once it is in `seeds.txt`, with the
+//! name of its campaign, it runs first for ever. `NANOTAPE_CAMPAIGN=100` makes a hundred times as many.
+
+#![cfg(not(nanotape_loom))]
+
+mod dice;
+mod disk;
+mod failing;
+mod faults;
+mod history;
+mod reading;
+mod scenario;
+
+use faults::FAULTS;
+use scenario::{Counts, End, Scenario};
+
+/// How many times as many as usual.
+pub(crate) fn campaign() -> u64 {
+    std::env::var("NANOTAPE_CAMPAIGN").map_or(1, |times| times.parse().unwrap())
+}
+
+/// Seeds that failed once, then as many as this campaign has.
+fn seeds(name: &str, usual: u64) -> impl Iterator<Item = u64> {
+    let known = include_str!("seeds.txt").lines().filter_map(move |line| {
+        let (campaign, seed) = line.split_once(' ')?;
+        (campaign == name).then(|| seed.parse().unwrap())
+    });
+    let known: Vec<u64> = known.collect();
+    let first = std::env::var("NANOTAPE_SEED").map_or(1, |seed| seed.parse().unwrap());
+    known.into_iter().chain(first..first + usual * campaign())
+}
+
+/// Says which seed failed.
+#[derive(Debug)]
+struct Saying(&'static str, u64);
+
+impl Drop for Saying {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("campaign {}, seed {}: add it to seeds.txt", self.0, self.1);
+        }
+    }
+}
+
+fn run(name: &'static str, usual: u64, mut scenario: impl FnMut(u64) -> Counts) -> Counts {
+    let (mut counts, mut runs) = (Counts::default(), 0_u64);
+    for seed in seeds(name, usual) {
+        let saying = Saying(name, seed);
+        counts.add(&scenario(seed));
+        drop(saying);
+        runs += 1;
+    }
+    println!("{name}: {runs} histories, {counts:?}");
+    counts
+}
+
+#[test]
+fn after_a_loss_of_power_there_is_a_prefix_with_everything_that_was_promised() {
+    let counts = run("power", 120, |seed| Scenario::new(seed).run(Some(End::PowerLoss)));
+    assert!(counts.lost > 0 && counts.cuts > 0 && counts.in_recoveries > 0, "{counts:?}");
+}
+
+#[test]
+fn after_a_death_everything_that_was_committed_is_there_once() {
+    let counts = run("death", 120, |seed| Scenario::new(seed).run(Some(End::Death)));
+    assert!(counts.pruned_bytes > 0 && counts.in_recoveries > 0, "{counts:?}");
+}
+
+#[test]
+fn deaths_and_losses_of_power_in_any_order_take_nothing_that_was_promised() {
+    run("both", 120, |seed| Scenario::new(seed).run(None));
+}
+
+#[test]
+fn operations_that_fail_take_nothing_that_was_promised_wherever_they_are() {
+    let mut places = 0;
+    let counts = run("faults", 3, |seed| {
+        let mut counts = Counts::default();
+        for fault in FAULTS {
+            for count in [1, 3] {
+                places += failing::at_every_operation(seed, fault, count, &mut counts);
+            }
+        }
+        counts
+    });
+    println!("faults: {places} places, {counts:?}");
+    assert!(places > 300, "{places}");
+}
