@@ -91,6 +91,8 @@ pub struct Tailer<D: Disk = Folder> {
     idles: u32,
     /// The word before which pages were brought in.
     touched: usize,
+    /// The word at which a tailer that never has nothing to read looks for the next segment.
+    look_at: usize,
 }
 
 /// The segment that is read.
@@ -147,6 +149,7 @@ impl<D: Disk> Tailer<D> {
             is_durable: false,
             idles: 0,
             touched: 0,
+            look_at: usize::MAX,
         };
         tailer.seek(start)?;
         Ok(tailer)
@@ -162,6 +165,9 @@ impl<D: Disk> Tailer<D> {
                     let at = self.place.at;
                     self.place = self.place.behind(&front);
                     self.idles = 0;
+                    if self.place.at >= self.look_at {
+                        self.look_early();
+                    }
                     return Ok(match &self.current {
                         Some(current) => Tail::Excerpt(current.excerpt(at, front)),
                         None => Tail::Nothing,

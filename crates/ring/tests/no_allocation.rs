@@ -2,55 +2,18 @@
 //!
 //! Counted, not assumed: every allocation of this process goes through a counter. And a child shuts
 //! itself in, with a filter of the kernel that ends it at any system call but `write` and
-//! `exit_group`, and lives.
+//! `exit_group`, and lives: `crates/testkit/quiet.rs`.
 
 #![cfg(not(nanotape_loom))]
 
-use std::{
-    alloc::{GlobalAlloc, Layout, System},
-    cell::Cell,
-    os::unix::process::ExitStatusExt as _,
-    process::Command,
-};
+#[path = "../../testkit/quiet.rs"]
+mod quiet;
 
 use nanotape_ring::{
     Batched as _, Claimed as _, Publish, PublishError, Read, Rejoin, Start, Subscribe, slots,
     stream,
 };
-
-struct Counting;
-
-thread_local! {
-    /// Of this thread: the one that runs the tests allocates whenever it likes.
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-fn count() {
-    ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-}
-
-// SAFETY: every call is passed on to the system allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count();
-        // SAFETY: the caller keeps the contract of `alloc`.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller keeps the contract of `dealloc`.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        count();
-        // SAFETY: the caller keeps the contract of `realloc`.
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
+use quiet::{check_children, check_the_counter, role, shut_in};
 
 /// Bytes of a ring: laps are near.
 const BYTES: usize = 16 << 10;
@@ -59,9 +22,6 @@ const LONGEST: usize = 200;
 
 /// Messages that are published.
 const MESSAGES: u64 = 1_000_000;
-
-/// Which child this is; nothing in a run of the tests.
-const ROLE: &str = "NANOTAPE_TEST_ROLE";
 
 /// What readers had to do.
 #[derive(Default)]
@@ -167,9 +127,9 @@ fn slot_ring() -> Everything<slots::Writer> {
 }
 
 fn allocations(name: &str, mut everything: Everything<impl Publish>) {
-    let before = ALLOCATIONS.get();
+    let before = quiet::allocations();
     let seen = everything.run(MESSAGES);
-    let allocations = ALLOCATIONS.get() - before;
+    let allocations = quiet::allocations() - before;
     let Seen { messages, lost, empty } = seen;
     println!(
         "{name}: {allocations} allocations, {messages} read, {lost} lost, {empty} times nothing"
@@ -180,81 +140,15 @@ fn allocations(name: &str, mut everything: Everything<impl Publish>) {
 
 #[test]
 fn a_million_messages_allocate_nothing_and_call_no_kernel() {
-    match std::env::var(ROLE).as_deref() {
-        Ok("good") => shut_in(|| ()),
-        Ok(_) => shut_in(std::thread::yield_now),
-        Err(_) => {}
+    if let Some(role) = role() {
+        let (mut stream, mut slots) = (stream_ring(), slot_ring());
+        shut_in(&role, || {
+            let lost = stream.run(MESSAGES).lost.min(slots.run(MESSAGES).lost);
+            if lost > 0 { Ok(()) } else { Err("was never lapped\n") }
+        });
     }
     allocations("stream", stream_ring());
     allocations("slots", slot_ring());
-    // The counter counts.
-    let before = ALLOCATIONS.get();
-    drop(vec![0; BYTES]);
-    assert_eq!(ALLOCATIONS.get(), before + 1, "the check can fail");
-
-    let end_of = |role: &str| {
-        let program = std::env::current_exe().unwrap();
-        let mut child = Command::new(program);
-        child.arg("--nocapture").env(ROLE, role).output().unwrap()
-    };
-    let good = end_of("good");
-    let said = String::from_utf8_lossy(&good.stdout);
-    if said.contains("no filter") {
-        println!("SKIPPED: the kernel takes no filter of system calls here");
-        return;
-    }
-    assert!(good.status.success(), "{:?}", good.status);
-    assert!(said.contains("lived"), "{said}");
-    let bad = end_of("bad");
-    assert_eq!(bad.status.signal(), Some(libc::SIGSYS), "the check can fail");
-    assert!(!String::from_utf8_lossy(&bad.stdout).contains("lived"));
-}
-
-/// In a child: everything once more where every system call is the end.
-fn shut_in(also: impl FnOnce()) -> ! {
-    let (mut stream, mut slots) = (stream_ring(), slot_ring());
-    if !forbid_system_calls() {
-        say(b"no filter\n");
-        exit();
-    }
-    let lost = stream.run(MESSAGES).lost.min(slots.run(MESSAGES).lost);
-    also();
-    say(if lost > 0 { b"lived\n" } else { b"was never lapped\n" });
-    exit();
-}
-
-/// `write` and nothing else: the standard library's output allocates and locks.
-fn say(words: &[u8]) {
-    // SAFETY: the pointer and the length are those of a slice.
-    unsafe { libc::write(1, words.as_ptr().cast(), words.len()) };
-}
-
-fn exit() -> ! {
-    // SAFETY: ends the process, as `exit_group`; nothing of it is needed any more.
-    unsafe { libc::_exit(0) }
-}
-
-/// From now on any system call of this thread but `write` and `exit_group` ends the process, with
-/// SIGSYS. The kernel's strict mode would end the thread only, and the test would wait for it.
-fn forbid_system_calls() -> bool {
-    let instruction = |code: u32, jt, jf, k| libc::sock_filter { code: code as u16, jt, jf, k };
-    let load_number = instruction(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0);
-    let equal = |number: libc::c_long, skip| {
-        instruction(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, skip, 0, number as u32)
-    };
-    let answer = |action| instruction(libc::BPF_RET | libc::BPF_K, 0, 0, action);
-    let mut program = [
-        load_number,
-        equal(libc::SYS_write, 2),
-        equal(libc::SYS_exit_group, 1),
-        answer(libc::SECCOMP_RET_KILL_PROCESS),
-        answer(libc::SECCOMP_RET_ALLOW),
-    ];
-    let program = libc::sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
-    // SAFETY: takes integers only.
-    let outcome = unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) };
-    // SAFETY: the pointer is to a program of the length that it states, valid for the call.
-    let filtered =
-        unsafe { libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program) };
-    (outcome, filtered) == (0, 0)
+    check_the_counter();
+    check_children(|_| ());
 }

@@ -24,6 +24,13 @@ pub(super) struct Back {
     end: usize,
 }
 
+/// What is before a place.
+enum Before {
+    Excerpt(Place, Front),
+    Gap(Gap),
+    Nothing,
+}
+
 impl Back {
     pub(super) fn forget(&mut self) {
         self.places.clear();
@@ -37,7 +44,11 @@ impl<D: Disk> Tailer<D> {
         if self.is_recovered() {
             self.find_again()?;
         }
-        let Some((place, front)) = self.find_previous()? else { return Ok(Tail::Nothing) };
+        let (place, front) = match self.find_previous()? {
+            Before::Excerpt(place, front) => (place, front),
+            Before::Gap(gap) => return Ok(Tail::Gap(gap)),
+            Before::Nothing => return Ok(Tail::Nothing),
+        };
         if front.sequence + 1 < self.place.sequence {
             let gap = Gap { from: front.sequence + 1, to: self.place.sequence - 1 };
             self.place.sequence = gap.from;
@@ -53,15 +64,15 @@ impl<D: Disk> Tailer<D> {
         })
     }
 
-    /// The excerpt before the place, which is the last of those kept.
-    fn find_previous(&mut self) -> Result<Option<(Place, Front)>, JournalError> {
+    /// What is before the place; an excerpt is the last of those kept then.
+    fn find_previous(&mut self) -> Result<Before, JournalError> {
         loop {
-            let Some(current) = &self.current else { return Ok(None) };
+            let Some(current) = &self.current else { return Ok(Before::Nothing) };
             if self.back.end != self.place.at {
                 self.back.forget();
             }
             if let Some(last) = self.back.places.back() {
-                return Ok(Some(*last));
+                return Ok(Before::Excerpt(last.0, last.1));
             }
             if self.place.at > current.header.layout.data {
                 self.collect()?;
@@ -69,8 +80,13 @@ impl<D: Disk> Tailer<D> {
                     continue;
                 }
             }
+            let least = self.place.sequence;
             if !self.enter_previous()? {
-                return Ok(None);
+                return Ok(Before::Nothing);
+            }
+            let next = self.place.sequence;
+            if next < least {
+                return Ok(Before::Gap(Gap { from: next, to: least - 1 }));
             }
         }
     }
@@ -116,10 +132,12 @@ impl<D: Disk> Tailer<D> {
             let view = entered.view(self.is_checked);
             let walked = view.walk(view.by_index(|_| true), |_, _| true);
             let damage = match walked {
-                Ok((place, Look::End(_))) => {
-                    self.place = Place { sequence: self.place.sequence, ..place };
-                    self.touched = place.at;
+                Ok((place, Look::End(front))) => {
+                    // Numbers that were skipped between the two segments are neither's.
+                    let sequence = front.sequence.min(self.place.sequence);
+                    self.place = Place { sequence, ..place };
                     (self.current, self.ahead) = (Some(entered), None);
+                    self.arrive();
                     self.back.forget();
                     return Ok(true);
                 }

@@ -47,7 +47,30 @@ impl<D: Disk> Tailer<D> {
     #[inline]
     fn is_due(&mut self, looks: u32) -> bool {
         self.idles = self.idles.wrapping_add(1);
-        self.idles % looks == 1 % looks
+        self.idles.is_multiple_of(looks)
+    }
+
+    /// At a place: from here on pages are to be brought in, and towards the end of the segment the next one.
+    pub(super) fn arrive(&mut self) {
+        self.touched = self.place.at;
+        let Some(current) = &self.current else { return };
+        let words = current.stored.words().len();
+        self.look_at = self.place.at.max(words - words / 8);
+    }
+
+    /// Opens the next segment, although there is enough to read: so that the roll does not take as long as
+    /// that takes.
+    #[cold]
+    pub(super) fn look_early(&mut self) {
+        let Some(current) = &self.current else { return };
+        self.look_at = self.place.at + current.stored.words().len() / 32;
+        // What is wrong with it is said when its turn comes.
+        if self.look_ahead(current.number).is_ok()
+            && let Some((_, next)) = &self.ahead
+        {
+            next.touch(0..2 * TOUCH_WORDS);
+            self.look_at = usize::MAX;
+        }
     }
 
     /// Brings in what comes next, and asks whether anything comes at all.
@@ -202,7 +225,7 @@ impl<D: Disk> Tailer<D> {
         let place = entered.view(self.is_checked).beginning();
         self.place = Place { sequence: self.place.sequence, ..place };
         self.current = Some(entered);
-        self.touched = place.at;
+        self.arrive();
         self.back.forget();
         self.idles = 0;
     }

@@ -46,9 +46,9 @@ impl<D: Disk> Tailer<D> {
             // What was there once, and what never was, is told by the first read.
             place.sequence = sequence.max(1);
         }
-        self.touched = place.at;
         (self.current, self.place, self.ahead) = (Some(current), place, None);
         (self.back, self.idles) = (Back::default(), 0);
+        self.arrive();
         Ok(())
     }
 

@@ -1,0 +1,138 @@
+//! Appending and tailing allocate nothing and make no system call, a million times of every sort, within a
+//! segment; a roll makes no system call either, where the helper has prepared the next segment.
+//!
+//! Counted, not assumed: see `crates/testkit/quiet.rs`.
+#![cfg(not(nanotape_loom))]
+
+mod place;
+#[path = "../../testkit/quiet.rs"]
+mod quiet;
+
+use nanotape_journal::{Appender, AppenderOptions, RollCycle, Start, Tail, Tailer, excerpt_bytes};
+use place::Place;
+use quiet::{allocations, check_children, check_the_counter, role, shut_in};
+
+const LONGEST: usize = 200;
+
+/// Excerpts that are appended.
+const EXCERPTS: u64 = 1_000_000;
+
+/// One segment holds them all.
+const SEGMENT_BYTES: u64 = 256 << 20;
+
+struct Everything {
+    appender: Appender,
+    tailers: [Tailer; 2],
+    buffer: [u8; LONGEST],
+}
+
+impl Everything {
+    fn new(place: &Place) -> Self {
+        let options = AppenderOptions {
+            segment_bytes: SEGMENT_BYTES,
+            roll_cycle: RollCycle::Size,
+            has_helper: false,
+            ..AppenderOptions::default()
+        };
+        let mut appender = Appender::open(place.path(), &options).unwrap();
+        // The first one begins a segment.
+        appender.append(1, 1, b"").unwrap();
+        let mut tailers =
+            [Start::Beginning, Start::End].map(|start| Tailer::open(place.path(), start).unwrap());
+        tailers[1].set_checked(false);
+        Self { appender, tailers, buffer: [7; LONGEST] }
+    }
+
+    fn append(&mut self) {
+        let sequence = self.appender.next_sequence();
+        let payload = &self.buffer[..(sequence * 7) as usize % LONGEST];
+        match sequence % 5 {
+            0 => {
+                let mut batch = self.appender.batch(sequence, 4 * excerpt_bytes(LONGEST)).unwrap();
+                for _ in 0..4 {
+                    batch.append(3, sequence, payload).unwrap();
+                }
+                batch.commit().unwrap();
+            }
+            1 => {
+                let mut claim = self.appender.claim(4, sequence, payload.len()).unwrap();
+                claim.copy_from(payload);
+                claim.commit().unwrap();
+            }
+            2 => {
+                drop(self.appender.claim(4, sequence, LONGEST).unwrap());
+                self.appender.skip_to(sequence + 3).unwrap();
+                self.appender.append(2, sequence, payload).unwrap();
+            }
+            _ => drop(self.appender.append(2, sequence, payload).unwrap()),
+        }
+    }
+
+    /// Appends so many, and reads them; returns how many excerpts, gaps and looks at nothing there were.
+    fn run(&mut self, excerpts: u64) -> [u64; 3] {
+        let mut seen = [0; 3];
+        let end = self.appender.next_sequence() + excerpts;
+        while self.appender.next_sequence() < end {
+            self.append();
+            for tailer in &mut self.tailers {
+                loop {
+                    match tailer.next().unwrap() {
+                        Tail::Excerpt(excerpt) => {
+                            let mut copy = [0; LONGEST];
+                            seen[0] += u64::from(excerpt.copy_to(&mut copy) <= LONGEST);
+                        }
+                        Tail::Gap(_) => seen[1] += 1,
+                        Tail::Nothing => {
+                            seen[2] += 1;
+                            break;
+                        }
+                    }
+                }
+            }
+        }
+        seen
+    }
+}
+
+#[test]
+fn a_million_excerpts_allocate_nothing_and_call_no_kernel() {
+    if let Some(role) = role() {
+        let place = Place::new("quiet-child");
+        // Behind the last excerpt a tailer asks the system now and then whether its segment is still there:
+        // so the tailers are not part of this.
+        let mut everything = Everything::new(&place);
+        let mut buffer = [0; LONGEST];
+        for _ in 0..5_000 {
+            everything.append();
+        }
+        shut_in(&role, || {
+            for _ in 0..EXCERPTS / 2 {
+                everything.append();
+            }
+            let last = everything.appender.next_sequence() - 1;
+            let mut read = 0;
+            for tailer in &mut everything.tailers {
+                while tailer.next_sequence() < last {
+                    match tailer.next() {
+                        Ok(Tail::Excerpt(excerpt)) => read += excerpt.copy_to(&mut buffer) as u64,
+                        Ok(Tail::Gap(_)) => {}
+                        _ => return Err("could not read on\n"),
+                    }
+                }
+            }
+            if read > EXCERPTS { Ok(()) } else { Err("did too little\n") }
+        });
+    }
+    let place = Place::new("quiet");
+    let mut everything = Everything::new(&place);
+    everything.run(1_000);
+    let before = allocations();
+    // Not so many that a tailer looks for the next segment, which is at every thousandth look at nothing.
+    let [read, gaps, nothing] = everything.run(EXCERPTS);
+    let found = allocations() - before;
+    println!("{found} allocations, {read} read, {gaps} gaps, {nothing} times nothing");
+    assert_eq!(found, 0);
+    assert!(read > EXCERPTS / 2 && gaps > 1_000 && nothing > 1_000, "all of it happened");
+    check_the_counter();
+    check_children(|_| ());
+}

@@ -1,0 +1,141 @@
+//! Whether code is quiet: allocates nothing, and calls the kernel for nothing.
+//!
+//! Included by tests that prove it, with `#[path = "../../testkit/quiet.rs"]`: whoever includes it has the
+//! counting allocator. It is no part of the crate `testkit`, which has no unsafe code.
+#![allow(dead_code, reason = "not every test needs all of it")]
+
+use std::{
+    alloc::{GlobalAlloc, Layout, System},
+    cell::Cell,
+    os::unix::process::ExitStatusExt as _,
+    process::{Command, Output},
+};
+
+struct Counting;
+
+thread_local! {
+    /// Of this thread: the one that runs the tests allocates whenever it likes.
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Allocations of this thread so far.
+pub(crate) fn allocations() -> u64 {
+    ALLOCATIONS.get()
+}
+
+fn count() {
+    ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+}
+
+// SAFETY: every call is passed on to the system allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: the caller keeps the contract of `alloc`.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller keeps the contract of `dealloc`.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count();
+        // SAFETY: the caller keeps the contract of `realloc`.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Which child this is; nothing in a run of the tests.
+const ROLE: &str = "NANOTAPE_TEST_ROLE";
+
+/// Fails unless the counter counts.
+pub(crate) fn check_the_counter() {
+    let before = allocations();
+    drop(vec![0; 4096]);
+    assert_eq!(allocations(), before + 1, "the check can fail");
+}
+
+/// The role of this child, if it is one.
+pub(crate) fn role() -> Option<String> {
+    std::env::var(ROLE).ok()
+}
+
+/// Runs this test program twice more, as a child that is `good` and one that is `bad`, which calls the kernel
+/// on purpose. The first must live, the second must not.
+pub(crate) fn check_children(prepare: impl Fn(&mut Command)) {
+    let end_of = |role: &str| -> Output {
+        let program = std::env::current_exe().expect("this program is somewhere");
+        let mut child = Command::new(program);
+        prepare(child.arg("--nocapture").env(ROLE, role));
+        child.output().expect("it can be started")
+    };
+    let good = end_of("good");
+    let said = String::from_utf8_lossy(&good.stdout);
+    if said.contains("no filter") {
+        println!("SKIPPED: the kernel takes no filter of system calls here");
+        return;
+    }
+    assert!(good.status.success(), "{:?} {said}", good.status);
+    assert!(said.contains("lived"), "{said}");
+    let bad = end_of("bad");
+    assert_eq!(bad.status.signal(), Some(libc::SIGSYS), "the check can fail");
+    assert!(!String::from_utf8_lossy(&bad.stdout).contains("lived"));
+}
+
+/// In a child: `work` where every system call of this thread is the end. It returns what went wrong.
+pub(crate) fn shut_in(role: &str, work: impl FnOnce() -> Result<(), &'static str>) -> ! {
+    if !forbid_system_calls() {
+        say(b"no filter\n");
+        exit();
+    }
+    let done = work();
+    if role == "bad" {
+        std::thread::yield_now();
+    }
+    match done {
+        Ok(()) => say(b"lived\n"),
+        Err(wrong) => say(wrong.as_bytes()),
+    }
+    exit();
+}
+
+/// `write` and nothing else: the standard library's output allocates and locks.
+fn say(words: &[u8]) {
+    // SAFETY: the pointer and the length are those of a slice.
+    unsafe { libc::write(1, words.as_ptr().cast(), words.len()) };
+}
+
+fn exit() -> ! {
+    // SAFETY: ends the process, as `exit_group`; nothing of it is needed any more.
+    unsafe { libc::_exit(0) }
+}
+
+/// From now on any system call of this thread but `write` and `exit_group` ends the process, with
+/// SIGSYS. The kernel's strict mode would end the thread only, and the test would wait for it.
+fn forbid_system_calls() -> bool {
+    let instruction = |code: u32, jt, jf, k| libc::sock_filter { code: code as u16, jt, jf, k };
+    let load_number = instruction(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0);
+    let equal = |number: libc::c_long, skip| {
+        instruction(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, skip, 0, number as u32)
+    };
+    let answer = |action| instruction(libc::BPF_RET | libc::BPF_K, 0, 0, action);
+    let mut program = [
+        load_number,
+        equal(libc::SYS_write, 2),
+        equal(libc::SYS_exit_group, 1),
+        answer(libc::SECCOMP_RET_KILL_PROCESS),
+        answer(libc::SECCOMP_RET_ALLOW),
+    ];
+    let program = libc::sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
+    // SAFETY: takes integers only.
+    let outcome = unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) };
+    // SAFETY: the pointer is to a program of the length that it states, valid for the call.
+    let filtered =
+        unsafe { libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program) };
+    (outcome, filtered) == (0, 0)
+}
