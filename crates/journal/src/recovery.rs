@@ -389,13 +389,18 @@ impl<D: Disk> Pass<'_, D> {
         let doubt = hints::doubt(nanotape_shm::as_read_only(words));
         let used = self.prune(number, &file, at, doubt, is_same_boot)?;
         self.index(&file, at, is_same_boot);
-        if doubt > 0 || used > at || !is_same_boot {
-            // Else what was behind the end may come back with the next loss of power, and then fit to what
-            // was written meanwhile.
+        if doubt > 0 {
             sync::store_again(words, hints::synced(nanotape_shm::as_read_only(words)).min(at)..at);
-            let synced = file.sync(0..used.max(at));
+        }
+        // Zeros are synced: else what was there may come back with the next loss of power, and then fit to
+        // what was written meanwhile.
+        let is_all = doubt > 0 || !is_same_boot;
+        if is_all || used > at {
+            let synced = file.sync(if is_all { 0 } else { at }..used);
             synced.map_err(JournalError::system(self.disk.path(&name), "sync"))?;
-            hints::store_synced(words, at);
+            if is_all {
+                hints::store_synced(words, at);
+            }
             hints::store_doubt(words, 0);
         }
         hints::store_boot(words, self.boot);
