@@ -180,6 +180,8 @@ impl<D: Disk> Pass<'_, D> {
                     return Ok(Some(Last { index, journal: view.header.journal, boot }));
                 }
                 Ok(None) => {}
+                // Its name came to the disk and its words did not.
+                Err(Damage::Magic(0)) if words.iter().all(|word| word.load() == 0) => {}
                 // A power failure tears an activation, and nothing else of a header that was synced.
                 Err(Damage::Activation) if boot != self.boot => {}
                 Err(damage) => return Err(self.damaged(index, 0, damage)),
@@ -201,7 +203,8 @@ impl<D: Disk> Pass<'_, D> {
             if !is_next || kept.is_packed {
                 break;
             }
-            let stored = self.open(index)?;
+            // Empty, or of something else: no spare.
+            let Ok(stored) = self.open(index) else { break };
             let Ok(header) = Header::load(stored.words()) else { break };
             let is_as_planned = header.journal == plan.journal
                 && header.layout == plan.layout
