@@ -74,6 +74,9 @@ pub(crate) struct Recovered<D: Disk> {
     pub(crate) report: Recovery,
 }
 
+/// Where a segment was read to, and what is there.
+type Found = (Place, Result<Look, Damage>);
+
 /// Recovers a journal. The caller holds the lock.
 pub(crate) fn recover<D: Disk>(
     disk: &D,
@@ -310,11 +313,7 @@ impl<D: Disk> Pass<'_, D> {
     }
 
     /// Reads a segment to its end: the place, and what is there. Nothing if its activation is not there.
-    fn end_of(
-        &mut self,
-        index: usize,
-        is_same_boot: bool,
-    ) -> Result<Option<(Place, Result<Look, Damage>)>, JournalError> {
+    fn end_of(&mut self, index: usize, is_same_boot: bool) -> Result<Option<Found>, JournalError> {
         let stored = self.open(index)?;
         let view = match View::new(stored.words()) {
             Ok(Some(view)) => view,
