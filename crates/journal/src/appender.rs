@@ -266,10 +266,15 @@ impl<D: Disk> Appender<D> {
 
     /// Waits until everything that was committed is on the disk.
     pub fn sync(&mut self) -> Result<(), JournalError> {
-        let Some(writer) = &self.writer else { return Ok(()) };
-        let (number, at) = (writer.number(), writer.place().at);
-        let synced = self.syncer.sync(&self.disk, writer.file(), number, at);
-        let next = writer.place().sequence;
+        let (number, next) = match &self.writer {
+            Some(writer) => (writer.number(), writer.place().sequence),
+            // The last segment has ended, and the one behind it is not begun.
+            None => (self.exchange.lock().next_to_enter(), self.sequence),
+        };
+        let synced = match &self.writer {
+            Some(writer) => self.syncer.sync(&self.disk, writer.file(), number, writer.place().at),
+            None => self.syncer.seal_before(&self.disk, number),
+        };
         match synced {
             Ok(()) => {
                 (self.unsynced, self.unsynced_from) = (0, next);
@@ -310,12 +315,16 @@ impl<D: Disk> Appender<D> {
 
     fn finish(&mut self) -> Result<(), JournalError> {
         self.running = None;
-        let spares = std::mem::take(&mut self.exchange.lock().prepared);
+        // What another appender left counts too: this one may have appended nothing.
+        let is_done = |writer: &SegmentWriter<_>| {
+            self.syncer.is_done(writer.number(), writer.place().at) && !self.exchange.has_alarm()
+        };
         let outcome = match self.policy {
             SyncPolicy::Never => Ok(()),
-            _ if self.exchange.has_alarm() || self.unsynced > 0 => self.sync(),
-            _ => Ok(()),
+            _ if self.writer.as_ref().is_some_and(is_done) => Ok(()),
+            _ => self.sync(),
         };
+        let spares = std::mem::take(&mut self.exchange.lock().prepared);
         for spare in spares.into_iter().rev() {
             // The next appender finds it if it cannot be removed, and uses it.
             let _ = self.disk.remove(&names::segment(spare.header.number));

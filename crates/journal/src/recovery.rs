@@ -74,6 +74,9 @@ pub(crate) struct Recovered<D: Disk> {
     pub(crate) report: Recovery,
 }
 
+/// Where a segment was read to, and what is there.
+type Found = (Place, Result<Look, Damage>);
+
 /// Recovers a journal. The caller holds the lock.
 pub(crate) fn recover<D: Disk>(
     disk: &D,
@@ -180,6 +183,8 @@ impl<D: Disk> Pass<'_, D> {
                     return Ok(Some(Last { index, journal: view.header.journal, boot }));
                 }
                 Ok(None) => {}
+                // Its name came to the disk and its words did not.
+                Err(Damage::Magic(0)) if words.iter().all(|word| word.load() == 0) => {}
                 // A power failure tears an activation, and nothing else of a header that was synced.
                 Err(Damage::Activation) if boot != self.boot => {}
                 Err(damage) => return Err(self.damaged(index, 0, damage)),
@@ -201,7 +206,8 @@ impl<D: Disk> Pass<'_, D> {
             if !is_next || kept.is_packed {
                 break;
             }
-            let stored = self.open(index)?;
+            // Empty, or of something else: no spare.
+            let Ok(stored) = self.open(index) else { break };
             let Ok(header) = Header::load(stored.words()) else { break };
             let is_as_planned = header.journal == plan.journal
                 && header.layout == plan.layout
@@ -307,11 +313,7 @@ impl<D: Disk> Pass<'_, D> {
     }
 
     /// Reads a segment to its end: the place, and what is there. Nothing if its activation is not there.
-    fn end_of(
-        &mut self,
-        index: usize,
-        is_same_boot: bool,
-    ) -> Result<Option<(Place, Result<Look, Damage>)>, JournalError> {
+    fn end_of(&mut self, index: usize, is_same_boot: bool) -> Result<Option<Found>, JournalError> {
         let stored = self.open(index)?;
         let view = match View::new(stored.words()) {
             Ok(Some(view)) => view,
@@ -389,13 +391,18 @@ impl<D: Disk> Pass<'_, D> {
         let doubt = hints::doubt(nanotape_shm::as_read_only(words));
         let used = self.prune(number, &file, at, doubt, is_same_boot)?;
         self.index(&file, at, is_same_boot);
-        if doubt > 0 || used > at || !is_same_boot {
-            // Else what was behind the end may come back with the next loss of power, and then fit to what
-            // was written meanwhile.
+        if doubt > 0 {
             sync::store_again(words, hints::synced(nanotape_shm::as_read_only(words)).min(at)..at);
-            let synced = file.sync(0..used.max(at));
+        }
+        // Zeros are synced: else what was there may come back with the next loss of power, and then fit to
+        // what was written meanwhile.
+        let is_all = doubt > 0 || !is_same_boot;
+        if is_all || used > at {
+            let synced = file.sync(if is_all { 0 } else { at }..used);
             synced.map_err(JournalError::system(self.disk.path(&name), "sync"))?;
-            hints::store_synced(words, at);
+            if is_all {
+                hints::store_synced(words, at);
+            }
             hints::store_doubt(words, 0);
         }
         hints::store_boot(words, self.boot);

@@ -81,6 +81,13 @@ pub(crate) struct Retired<D: Disk> {
     pub(crate) closed: ClosedSegment,
 }
 
+impl<D: Disk> State<D> {
+    /// The number of the segment that becomes active next.
+    pub(crate) fn next_to_enter(&self) -> u64 {
+        self.prepared.front().map_or(self.next_number, |prepared| prepared.header.number)
+    }
+}
+
 impl<D: Disk> Exchange<D> {
     pub(crate) fn new(next_number: u64, prepared: VecDeque<Prepared<D::Writable>>) -> Self {
         let state = State {

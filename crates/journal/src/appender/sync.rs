@@ -41,18 +41,7 @@ impl Syncer {
         number: u64,
         at: usize,
     ) -> io::Result<()> {
-        if self.number == 0 {
-            self.number = first_unsealed(disk, number);
-        }
-        while self.number < number {
-            let name = names::segment(self.number);
-            match seal(disk, &name) {
-                // Compressed since, which syncs, or removed.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                outcome => outcome?,
-            }
-            (self.number, self.at) = (self.number + 1, 0);
-        }
+        self.seal_before(disk, number)?;
         let words = file.words();
         if hints::doubt(as_read_only(words)) > 0 {
             store_again(words, hints::synced(as_read_only(words))..at);
@@ -63,6 +52,23 @@ impl Syncer {
         hints::store_synced(words, at);
         hints::store_doubt(words, 0);
         self.at = at;
+        Ok(())
+    }
+
+    /// Syncs all segments before this number that may not be on the disk.
+    pub(crate) fn seal_before<D: Disk>(&mut self, disk: &D, number: u64) -> io::Result<()> {
+        if self.number == 0 {
+            self.number = first_unsealed(disk, number)?;
+        }
+        while self.number < number {
+            let name = names::segment(self.number);
+            match seal(disk, &name) {
+                // Compressed since, which syncs, or removed.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                outcome => outcome?,
+            }
+            (self.number, self.at) = (self.number + 1, 0);
+        }
         Ok(())
     }
 }
@@ -94,17 +100,19 @@ pub(crate) fn store_again(words: &[Word], range: Range<usize>) {
     }
 }
 
-/// The first of the segments before this one that may not be on the disk.
-fn first_unsealed<D: Disk>(disk: &D, number: u64) -> u64 {
+/// The first of the segments up to this one that may not be on the disk.
+fn first_unsealed<D: Disk>(disk: &D, number: u64) -> io::Result<u64> {
     let mut first = number;
     while first > 1 {
-        let is_unsealed = |file: D::Readable| {
-            View::new(file.words()).is_ok_and(|view| view.is_some_and(|view| !view.is_sealed()))
-        };
-        if !disk.view(&names::segment(first - 1)).is_ok_and(is_unsealed) {
-            break;
+        match disk.view(&names::segment(first - 1)) {
+            Ok(file) if matches!(View::new(file.words()), Ok(Some(view)) if view.is_sealed()) => {
+                break;
+            }
+            Ok(_) => first -= 1,
+            // Compressed, which syncs, or removed.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => break,
+            Err(error) => return Err(error),
         }
-        first -= 1;
     }
-    first
+    Ok(first)
 }

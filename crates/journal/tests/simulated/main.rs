@@ -9,6 +9,7 @@ mod dice;
 mod disk;
 mod failing;
 mod faults;
+mod half_written;
 mod history;
 mod reading;
 mod scenario;
