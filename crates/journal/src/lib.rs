@@ -8,25 +8,39 @@
 #![forbid(unsafe_code)]
 
 mod appender;
+mod catalog;
+mod compress;
+mod cut;
 mod disk;
 mod edges;
 mod error;
 mod names;
 mod options;
+mod prune;
 mod recovery;
+mod repair;
+mod scan;
 mod segment;
+mod stat;
 mod stored;
 mod tailer;
+mod upkeep;
+mod verify;
 
 pub use appender::{Appender, Batch, Claim};
+pub use compress::{CompressOptions, Compressed, compress, compress_on, uncompress, uncompress_on};
+pub use cut::Cut;
 pub use disk::{
-    APPENDER_KIND, APPENDER_LAYOUT, Disk, Folder, Listed, ReadableFile, Room, WritableFile,
+    APPENDER_KIND, APPENDER_LAYOUT, Disk, Folder, Listed, ReadableFile, Room, UPKEEP_KIND,
+    UPKEEP_LAYOUT, WritableFile,
 };
 pub use edges::{ACTIVATE, ALL as EDGES, COMMIT, INDEX, SYNCED};
 pub use error::{Damage, JournalError, OptionsError, Problem};
 pub use names::{CUT, TAILERS};
 pub use options::{AppenderOptions, RollCycle, SyncPolicy};
-pub use recovery::{Cut, Recovery};
+pub use prune::{PruneOptions, Pruned, PrunedSegment, prune, prune_on};
+pub use recovery::Recovery;
+pub use repair::{Action, Done, Repaired, repair, repair_on};
 pub use segment::{
     excerpt::{MAX_LENGTH, MAX_SEQUENCE},
     layout::{
@@ -34,7 +48,9 @@ pub use segment::{
         MAX_SEGMENT_BYTES, MIN_BLOCK_BYTES, MIN_SEGMENT_BYTES,
     },
 };
+pub use stat::{KeptAs, SegmentStat, Stat, TailerStat, stat, stat_on};
 pub use tailer::{Excerpt, Gap, Start, Tail, Tailer};
+pub use verify::{Finding, Found, Severity, Verified, verify, verify_on};
 
 /// A segment that the appender has closed.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -66,7 +66,7 @@ pub(crate) fn open<D: Disk>(
     Ok(None)
 }
 
-fn is_missing(error: &JournalError) -> bool {
+pub(crate) fn is_missing(error: &JournalError) -> bool {
     matches!(error.problem(), Problem::System { errno: Errno::NOENT, .. })
 }
 
@@ -95,26 +95,42 @@ pub(crate) fn open_kept<D: Disk>(
 
 /// The words of a compressed segment: no more than a segment can have, whatever it says.
 pub(crate) fn unpack(packed: &[u8]) -> io::Result<Arc<[Word]>> {
+    let (words, end) = unpack_up_to(packed, (MAX_SEGMENT_BYTES / 8) as usize);
+    end.map(|()| words.into())
+}
+
+/// The first words of a compressed segment: as many as are wanted and there, and why there are no more.
+pub(crate) fn unpack_up_to(packed: &[u8], wanted: usize) -> (Vec<Word>, io::Result<()>) {
     use io::Read as _;
 
-    let mut decoder = zstd::Decoder::new(packed)?.take(MAX_SEGMENT_BYTES + 1);
     let mut words = Vec::new();
+    let mut decoder = match zstd::Decoder::new(packed) {
+        Ok(decoder) => decoder,
+        Err(error) => return (words, Err(error)),
+    };
     let mut chunk = vec![0; 1 << 16];
     loop {
         let mut length = 0;
-        while length < chunk.len() {
-            match decoder.read(&mut chunk[length..])? {
-                0 => break,
-                more => length += more,
+        let mut failed = None;
+        while length < chunk.len() && failed.is_none() {
+            match decoder.read(&mut chunk[length..]) {
+                Ok(0) => break,
+                Ok(more) => length += more,
+                Err(error) => failed = Some(error),
             }
         }
         let (whole, rest) = chunk[..length].as_chunks::<8>();
         words.extend(whole.iter().map(|bytes| Word::new(u64::from_ne_bytes(*bytes))));
-        if !rest.is_empty() || (words.len() * 8) as u64 > MAX_SEGMENT_BYTES {
-            return Err(io::ErrorKind::InvalidData.into());
+        if let Some(error) = failed {
+            return (words, Err(error));
+        }
+        if words.len() > wanted {
+            words.truncate(wanted);
+            return (words, Err(io::ErrorKind::InvalidData.into()));
         }
         if length < chunk.len() {
-            return Ok(words.into());
+            let end = if rest.is_empty() { Ok(()) } else { Err(io::ErrorKind::InvalidData.into()) };
+            return (words, end);
         }
     }
 }
