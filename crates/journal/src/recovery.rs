@@ -15,6 +15,7 @@ use crate::{
     cut,
     disk::{Disk, WritableFile as _},
     names::{self, Files, Kept},
+    scan::clear_index_behind,
     segment::{
         header::{Header, hints},
         index::Entry,
@@ -400,6 +401,9 @@ impl<D: Disk> Pass<'_, D> {
         let view = View { is_checked: false, ..view };
         let start = if is_same_boot { view.by_index(|_| true) } else { view.beginning() };
         self.report.index_entries_stored += rebuild_index(&view, file.words(), start, end);
+        if !is_same_boot {
+            clear_index_behind(&view, file.words(), end);
+        }
     }
 
     /// Moves segments from this one on out of the journal, the last one first.

@@ -249,6 +249,18 @@ pub(crate) fn mend_index(view: &View<'_>, words: &[Word], entries: &[Entry]) -> 
     wrong.len() as u64
 }
 
+/// Removes the entries of an index that lead to a word or behind it, where nothing is any more.
+pub(crate) fn clear_index_behind(view: &View<'_>, words: &[Word], from: usize) {
+    let layout = view.layout();
+    for block in layout.block(from)..blocks(layout) {
+        let known = Entry::load(layout, view.seed, view.words, block);
+        if known.is_none_or(|entry| entry.at >= from) {
+            let entry = &words[layout.entry(block)..][..ENTRY_WORDS];
+            entry.iter().rev().for_each(|word| word.store(0));
+        }
+    }
+}
+
 /// The word behind the last one that is not zero, from a word on; nothing where all are.
 pub(crate) fn end_of_rest(words: &[ReadWord], from: usize) -> Option<usize> {
     let rest = words.get(from..)?;
