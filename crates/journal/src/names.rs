@@ -77,6 +77,31 @@ pub(crate) struct Files {
 impl Files {
     /// Everything in the folder of a journal.
     pub(crate) fn list<D: Disk>(disk: &D) -> Result<Self, JournalError> {
+        let first = Self::list_once(disk)?;
+        if !first.has_hole() {
+            return Ok(first);
+        }
+        // A file that gets its name while a folder is read may be seen under neither name.
+        let mut files = Self::list_once(disk)?;
+        let oldest = files.segments.keys().next().copied().unwrap_or(u64::MAX);
+        for (number, kept) in first.segments {
+            if number > oldest {
+                files.segments.entry(number).or_insert(kept);
+            }
+        }
+        Ok(files)
+    }
+
+    /// Whether a segment between two others is not there.
+    fn has_hole(&self) -> bool {
+        let mut numbers = self.segments.keys();
+        match (numbers.next(), numbers.next_back()) {
+            (Some(first), Some(last)) => last - first >= self.segments.len() as u64,
+            _ => false,
+        }
+    }
+
+    fn list_once<D: Disk>(disk: &D) -> Result<Self, JournalError> {
         let listed = disk.list().map_err(|error| {
             let problem = match error.kind() {
                 std::io::ErrorKind::NotFound => Problem::NotFound,

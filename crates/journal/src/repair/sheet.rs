@@ -54,8 +54,12 @@ impl<D: Disk> Repair<'_, D> {
             if kept.is_packed {
                 self.note(&kept.name(), 0, Done::Unpacked { to: None });
             }
-            let value = |at: usize| words.get(at).map_or(0, |word| word.load());
-            return Ok(Sheet::Copy((0..total).map(|at| Word::new(value(at))).collect()));
+            let read = match kept.is_packed {
+                true => words.iter().map(|word| word.load()).collect(),
+                false => self.read_plain(&kept.name())?,
+            };
+            let read = read.into_iter().chain(std::iter::repeat(0));
+            return Ok(Sheet::Copy(read.take(total).map(Word::new).collect()));
         }
         let name = names::segment(kept.number);
         if kept.is_packed {
@@ -68,5 +72,17 @@ impl<D: Disk> Repair<'_, D> {
         let opened = self.disk.open(&name, header.layout.segment_bytes());
         let file = opened.map_err(JournalError::system(self.disk.path(&name), "open"))?;
         Ok(Sheet::File(file, total))
+    }
+
+    /// The words of a file; one that ends in the middle of a word as if zeros came behind it.
+    fn read_plain(&self, name: &str) -> Result<Vec<u64>, JournalError> {
+        let bytes = self.disk.read(name);
+        let bytes = bytes.map_err(JournalError::system(self.disk.path(name), "read"))?;
+        let word = |chunk: &[u8]| {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            u64::from_ne_bytes(word)
+        };
+        Ok(bytes.chunks(8).map(word).collect())
     }
 }

@@ -42,6 +42,8 @@ pub(crate) struct Checker {
     pub(crate) least: u64,
     /// The largest time so far.
     pub(crate) max_ts: u64,
+    /// Whether a segment was prepared only: what became active since is not in order with what was read.
+    is_over: bool,
 }
 
 /// The check of one segment.
@@ -68,8 +70,12 @@ impl Checker {
     ) {
         let mut pass = Pass { context, verified };
         let view = match self.view(&mut pass, words) {
+            Ok(Some(_)) if self.is_over => return,
             Ok(Some(view)) => view,
-            Ok(None) => return,
+            Ok(None) => {
+                self.is_over |= context.is_last;
+                return;
+            }
             Err((word, damage)) => return pass.find(word, Found::Damage(damage)),
         };
         pass.verified.segments += 1;
