@@ -4,9 +4,9 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     book::BookArguments, check::CheckArguments, demo::DemoArguments, depth::DepthArguments,
-    inside::InsideArguments, inspect::InspectArguments, lab::LabArguments, ring::RingArguments,
-    run::RunArguments, stat::StatArguments, stats::StatsArguments, synth::SynthArguments,
-    tap::TapArguments,
+    inside::InsideArguments, inspect::InspectArguments, journal::JournalArguments,
+    lab::LabArguments, ring::RingArguments, run::RunArguments, stat::StatArguments,
+    stats::StatsArguments, synth::SynthArguments, tap::TapArguments,
 };
 
 /// A ticker plant: exchange packets in; order books, best prices and statistics out.
@@ -57,6 +57,8 @@ pub(crate) enum Command {
     Stat(StatArguments),
     /// Broadcast rings in shared memory: look into them, check them, try them out
     Ring(RingArguments),
+    /// Logs on disk: look into them, check them, look after them
+    Journal(JournalArguments),
     /// Measure, compare, and find out whether a measurement can be believed
     Lab(LabArguments),
 }

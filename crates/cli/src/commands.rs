@@ -6,6 +6,7 @@ pub(crate) mod demo;
 pub(crate) mod depth;
 pub(crate) mod inside;
 pub(crate) mod inspect;
+pub(crate) mod journal;
 pub(crate) mod lab;
 pub(crate) mod ring;
 pub(crate) mod run;
