@@ -56,7 +56,7 @@ struct Limits {
 
     /// The oldest segments, until files of segments have at most so many bytes together
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
-    keep: Option<u64>,
+    keep: Option<usize>,
 
     /// Segments all of whose excerpts have smaller sequence numbers
     #[arg(long, value_name = "N")]
@@ -68,7 +68,7 @@ pub(super) fn run(command: &PruneCommand) -> anyhow::Result<Status> {
     let Limits { older_than, keep, before_sequence } = command.limits;
     let options = PruneOptions {
         before_ns: older_than.map(before),
-        keep_bytes: keep,
+        keep_bytes: keep.map(|bytes| bytes as u64),
         before_sequence,
         is_forced: command.force_unread,
         is_dry_run: command.dry_run,
