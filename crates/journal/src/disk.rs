@@ -15,12 +15,15 @@ use nanotape_shm::{ReadWord, RegionError, Word};
 #[cfg(not(nanotape_loom))]
 pub(crate) use folder::own_region;
 #[cfg(not(nanotape_loom))]
-pub use folder::{APPENDER_KIND, APPENDER_LAYOUT, Folder};
+pub use folder::{APPENDER_KIND, APPENDER_LAYOUT, Folder, UPKEEP_KIND, UPKEEP_LAYOUT};
 #[cfg(nanotape_loom)]
 pub use heap::Heap as Folder;
 
 /// The name of the file that says who appends.
 pub(crate) const APPENDER: &str = "appender";
+
+/// The name of the file that says who compresses, prunes or repairs.
+pub(crate) const UPKEEP: &str = "upkeep";
 
 /// A folder of files on some disk. Names have no slash, but for those in folders that the journal has:
 /// `cut/NAME`, which is made when it is needed.

@@ -10,6 +10,12 @@
 
 #[cfg(not(nanotape_loom))]
 mod appender;
+#[cfg(not(nanotape_loom))]
+mod catalog;
+#[cfg(not(nanotape_loom))]
+mod compress;
+#[cfg(not(nanotape_loom))]
+mod cut;
 mod disk;
 mod edges;
 mod error;
@@ -21,15 +27,31 @@ mod named;
 mod names;
 mod options;
 #[cfg(not(nanotape_loom))]
+mod prune;
+#[cfg(not(nanotape_loom))]
 mod recovery;
+#[cfg(not(nanotape_loom))]
+mod repair;
+#[cfg(not(nanotape_loom))]
+mod scan;
 mod segment;
+#[cfg(not(nanotape_loom))]
+mod stat;
 mod stored;
 mod tailer;
+#[cfg(not(nanotape_loom))]
+mod upkeep;
+#[cfg(not(nanotape_loom))]
+mod verify;
 
 #[cfg(not(nanotape_loom))]
 pub use appender::{Appender, Batch, Claim};
 #[cfg(not(nanotape_loom))]
-pub use disk::{APPENDER_KIND, APPENDER_LAYOUT};
+pub use compress::{CompressOptions, Compressed, compress, compress_on, uncompress, uncompress_on};
+#[cfg(not(nanotape_loom))]
+pub use cut::Cut;
+#[cfg(not(nanotape_loom))]
+pub use disk::{APPENDER_KIND, APPENDER_LAYOUT, UPKEEP_KIND, UPKEEP_LAYOUT};
 pub use disk::{Disk, Folder, Listed, ReadableFile, Room, WritableFile};
 pub use error::{Damage, JournalError, OptionsError, Problem};
 pub use merge::{Merge, Merged};
@@ -41,7 +63,11 @@ pub use named::{
 pub use names::{CUT, TAILERS};
 pub use options::{AppenderOptions, RollCycle, SyncPolicy};
 #[cfg(not(nanotape_loom))]
-pub use recovery::{Cut, Recovery};
+pub use prune::{PruneOptions, Pruned, PrunedSegment, prune, prune_on};
+#[cfg(not(nanotape_loom))]
+pub use recovery::Recovery;
+#[cfg(not(nanotape_loom))]
+pub use repair::{Action, Done, Repaired, repair, repair_on};
 pub use segment::{
     excerpt::{MAX_LENGTH, MAX_SEQUENCE},
     layout::{
@@ -49,7 +75,11 @@ pub use segment::{
         MAX_SEGMENT_BYTES, MIN_BLOCK_BYTES, MIN_SEGMENT_BYTES,
     },
 };
+#[cfg(not(nanotape_loom))]
+pub use stat::{KeptAs, SegmentStat, Stat, stat, stat_on};
 pub use tailer::{Excerpt, Gap, Start, Tail, Tailer};
+#[cfg(not(nanotape_loom))]
+pub use verify::{Finding, Found, Severity, Verified, verify, verify_on};
 
 /// A segment that the appender has closed.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -2,11 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use crate::{JournalError, Problem, disk::Disk};
+use crate::{
+    JournalError, Problem,
+    disk::{APPENDER, Disk, UPKEEP},
+};
 
 const SEGMENT: &str = ".segment";
 const PACKED: &str = ".segment.zst";
 const PART: &str = ".part";
+const PACKED_PART: &str = ".zst.part";
 
 /// The folder of the regions that named tailers have.
 pub const TAILERS: &str = "tailers";
@@ -27,6 +31,11 @@ pub(crate) fn packed(number: u64) -> String {
 /// The name of a segment that is being made.
 pub(crate) fn part(number: u64) -> String {
     format!("{number:010}{PART}")
+}
+
+/// The name of a segment that is being compressed.
+pub(crate) fn packed_part(number: u64) -> String {
+    format!("{number:010}{PACKED_PART}")
 }
 
 /// What a segment is kept as.
@@ -52,6 +61,13 @@ pub(crate) struct Files {
     pub(crate) segments: BTreeMap<u64, Kept>,
     /// Names of those that are being made, or were left by who was killed then.
     pub(crate) parts: Vec<String>,
+    /// The same of those that are being compressed: they are for the next compression to remove, since an
+    /// appender may open the journal while one is at work.
+    pub(crate) packed_parts: Vec<String>,
+    /// Numbers of those that are there both compressed and as they were.
+    pub(crate) twice: Vec<u64>,
+    /// Other names: nobody's business here.
+    pub(crate) foreign: Vec<String>,
     /// Whether there is anything else that a journal has.
     pub(crate) is_journal: bool,
     /// Whether there is anything at all.
@@ -61,6 +77,31 @@ pub(crate) struct Files {
 impl Files {
     /// Everything in the folder of a journal.
     pub(crate) fn list<D: Disk>(disk: &D) -> Result<Self, JournalError> {
+        let first = Self::list_once(disk)?;
+        if !first.has_hole() {
+            return Ok(first);
+        }
+        // A file that gets its name while a folder is read may be seen under neither name.
+        let mut files = Self::list_once(disk)?;
+        let oldest = files.segments.keys().next().copied().unwrap_or(u64::MAX);
+        for (number, kept) in first.segments {
+            if number > oldest {
+                files.segments.entry(number).or_insert(kept);
+            }
+        }
+        Ok(files)
+    }
+
+    /// Whether a segment between two others is not there.
+    fn has_hole(&self) -> bool {
+        let mut numbers = self.segments.keys();
+        match (numbers.next(), numbers.next_back()) {
+            (Some(first), Some(last)) => last - first >= self.segments.len() as u64,
+            _ => false,
+        }
+    }
+
+    fn list_once<D: Disk>(disk: &D) -> Result<Self, JournalError> {
         let listed = disk.list().map_err(|error| {
             let problem = match error.kind() {
                 std::io::ErrorKind::NotFound => Problem::NotFound,
@@ -77,21 +118,38 @@ impl Files {
                 files.parts.push(entry.name);
                 continue;
             }
+            if let Some(number) = number_of(name, PACKED_PART) {
+                files.is_journal = true;
+                debug_assert_eq!(packed_part(number), name);
+                files.packed_parts.push(entry.name);
+                continue;
+            }
             let (number, is_packed) = match (number_of(name, SEGMENT), number_of(name, PACKED)) {
                 (Some(number), _) => (number, false),
                 (_, Some(number)) => (number, true),
                 _ => {
-                    files.is_journal |= matches!(name, crate::disk::APPENDER | TAILERS | CUT);
+                    let is_known = matches!(name, APPENDER | UPKEEP | TAILERS | CUT);
+                    files.is_journal |= is_known;
+                    if !is_known {
+                        files.foreign.push(entry.name);
+                    }
                     continue;
                 }
             };
             files.is_journal = true;
             let kept = Kept { number, is_packed, bytes: entry.bytes };
             let slot = files.segments.entry(number).or_insert(kept);
+            if slot.is_packed != is_packed {
+                files.twice.push(number);
+            }
             if slot.is_packed {
                 *slot = kept;
             }
         }
+        for names in [&mut files.parts, &mut files.packed_parts, &mut files.foreign] {
+            names.sort();
+        }
+        files.twice.sort_unstable();
         Ok(files)
     }
 }
@@ -119,5 +177,7 @@ mod tests {
         }
         assert_eq!(number_of("0000000007.segment.zst", SEGMENT), None);
         assert_eq!(number_of("0000000007.segment.zst", PACKED), Some(7));
+        assert_eq!(number_of("0000000007.zst.part", PART), None);
+        assert_eq!(number_of(&packed_part(7), PACKED_PART), Some(7));
     }
 }

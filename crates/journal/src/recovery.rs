@@ -5,18 +5,20 @@
 //! start only what was synced is sure, and the rest is read.
 //! Failure: what no crash can have done is an error, and is left as it is for `journal repair`.
 
-use std::{collections::VecDeque, path::PathBuf, sync::Arc};
+use std::{collections::VecDeque, sync::Arc};
 
 use nanotape_shm::Word;
 
 use crate::{
-    Damage, JournalError, Problem,
+    Cut, Damage, JournalError, Problem,
     appender::{
-        prepare::{Plan, Prepared, now_ns},
+        prepare::{Plan, Prepared},
         sync,
     },
+    cut,
     disk::{Disk, WritableFile as _},
-    names::{self, CUT, Files, Kept},
+    names::{self, Files, Kept},
+    scan::clear_index_behind,
     segment::{
         header::{Header, hints},
         index::Entry,
@@ -41,20 +43,6 @@ pub struct Recovery {
     pub cut: Vec<Cut>,
     /// Index entries that were missing.
     pub index_entries_stored: u64,
-}
-
-/// Something that was taken out of a segment, or a segment.
-#[derive(Clone, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub struct Cut {
-    /// The segment.
-    pub segment: u64,
-    /// Where in it, in bytes from the beginning of its file; 0 for all of it.
-    pub offset: u64,
-    /// Bytes.
-    pub bytes: u64,
-    /// The file that they are in now.
-    pub path: PathBuf,
 }
 
 /// Where an appender goes on.
@@ -428,7 +416,8 @@ impl<D: Disk> Pass<'_, D> {
             let bytes =
                 rest[..used].iter().flat_map(|word| word.as_read_only().load().to_ne_bytes());
             let bytes: Vec<u8> = bytes.collect();
-            self.keep(number, end, &bytes)?;
+            let taken = cut::part(self.disk, number, end, &bytes)?;
+            self.report.cut.push(taken);
         }
         // What is zero already may not be on the disk.
         let used = (end + used).max(doubt);
@@ -448,13 +437,7 @@ impl<D: Disk> Pass<'_, D> {
         let view = View { is_checked: false, ..view };
         let start = if is_same_boot { view.by_index(|_| true) } else { view.beginning() };
         self.report.index_entries_stored += rebuild_index(&view, file.words(), start, end);
-        let layout = view.layout();
-        for block in layout.block(end)..layout.block(layout.words - 1) + 1 {
-            let known = Entry::load(layout, view.seed, words, block);
-            if known.is_none_or(|entry| entry.at >= end) {
-                Entry::clear(layout, block, file.words());
-            }
-        }
+        clear_index_behind(&view, file.words(), end);
     }
 
     /// Moves segments from this one on out of the journal, the last one first.
@@ -481,22 +464,8 @@ impl<D: Disk> Pass<'_, D> {
 
     /// Moves a whole segment out of the journal.
     fn cut_whole(&mut self, index: usize) -> Result<(), JournalError> {
-        let Kept { number, bytes, .. } = self.kept[index];
-        let (from, to) = (self.kept[index].name(), format!("{CUT}/{number:010}-0-{}", now_ns()));
-        let moved = self.disk.rename(&from, &to).and_then(|()| self.disk.sync_names());
-        moved.map_err(JournalError::system(self.disk.path(&from), "move"))?;
-        self.report.cut.push(Cut { segment: number, offset: 0, bytes, path: self.disk.path(&to) });
-        Ok(())
-    }
-
-    /// Writes what is taken out of a segment to a file of its own.
-    fn keep(&mut self, number: u64, word: usize, bytes: &[u8]) -> Result<(), JournalError> {
-        let offset = position_bytes(word);
-        let to = format!("{CUT}/{number:010}-{offset}-{}", now_ns());
-        let kept = self.disk.write(&to, bytes).and_then(|()| self.disk.sync_names());
-        kept.map_err(JournalError::system(self.disk.path(&to), "write"))?;
-        let path = self.disk.path(&to);
-        self.report.cut.push(Cut { segment: number, offset, bytes: bytes.len() as u64, path });
+        let taken = cut::whole(self.disk, &self.kept[index])?;
+        self.report.cut.push(taken);
         Ok(())
     }
 

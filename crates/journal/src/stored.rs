@@ -66,7 +66,7 @@ pub(crate) fn open<D: Disk>(
     Ok(None)
 }
 
-fn is_missing(error: &JournalError) -> bool {
+pub(crate) fn is_missing(error: &JournalError) -> bool {
     matches!(error.problem(), Problem::System { errno: Errno::NOENT, .. })
 }
 
@@ -95,41 +95,49 @@ pub(crate) fn open_kept<D: Disk>(
 
 /// The words of a compressed segment: no more than its own header allows, whatever comes.
 pub(crate) fn unpack(packed: &[u8]) -> io::Result<Arc<[Word]>> {
+    let (front, _) = unpack_up_to(packed, at::INDEX);
+    // Without a header that checks it is not to be read: who looks at it says what is wrong with that.
+    let most = Header::load(as_read_only(&front)).map_or(at::INDEX, |header| header.layout.words);
+    let (words, end) = unpack_up_to(packed, most);
+    match end {
+        Err(_) if most == at::INDEX => Ok(front.into()),
+        Err(error) => Err(error),
+        Ok(()) => Ok(words.into()),
+    }
+}
+
+/// The first words of a compressed segment: as many as are wanted and there, and why there are no more.
+pub(crate) fn unpack_up_to(packed: &[u8], wanted: usize) -> (Vec<Word>, io::Result<()>) {
     use io::Read as _;
 
-    const HEADER_BYTES: usize = at::INDEX * 8;
-    let mut decoder = zstd::Decoder::new(packed)?;
-    let mut bytes = Vec::with_capacity(HEADER_BYTES);
-    decoder.by_ref().take(HEADER_BYTES as u64).read_to_end(&mut bytes)?;
     let mut words = Vec::new();
-    let all_of = |bytes: &[u8], words: &mut Vec<Word>| {
-        let (whole, rest) = bytes.as_chunks::<8>();
-        words.extend(whole.iter().map(|bytes| Word::new(u64::from_ne_bytes(*bytes))));
-        rest.is_empty()
+    let mut decoder = match zstd::Decoder::new(packed) {
+        Ok(decoder) => decoder,
+        Err(error) => return (words, Err(error)),
     };
-    let invalid = || io::Error::from(io::ErrorKind::InvalidData);
-    if !all_of(&bytes, &mut words) {
-        return Err(invalid());
-    }
-    let Ok(header) = Header::load(as_read_only(&words)) else {
-        // Not to be read, and so as good as short: who looks at it says what is wrong with its header.
-        return Ok(words.into());
-    };
-    let most = header.layout.words;
     let mut chunk = vec![0; 1 << 16];
     loop {
         let mut length = 0;
-        while length < chunk.len() {
-            match decoder.read(&mut chunk[length..])? {
-                0 => break,
-                more => length += more,
+        let mut failed = None;
+        while length < chunk.len() && failed.is_none() {
+            match decoder.read(&mut chunk[length..]) {
+                Ok(0) => break,
+                Ok(more) => length += more,
+                Err(error) => failed = Some(error),
             }
         }
-        if !all_of(&chunk[..length], &mut words) || words.len() > most {
-            return Err(invalid());
+        let (whole, rest) = chunk[..length].as_chunks::<8>();
+        words.extend(whole.iter().map(|bytes| Word::new(u64::from_ne_bytes(*bytes))));
+        if let Some(error) = failed {
+            return (words, Err(error));
+        }
+        if words.len() > wanted {
+            words.truncate(wanted);
+            return (words, Err(io::ErrorKind::InvalidData.into()));
         }
         if length < chunk.len() {
-            return Ok(words.into());
+            let end = if rest.is_empty() { Ok(()) } else { Err(io::ErrorKind::InvalidData.into()) };
+            return (words, end);
         }
     }
 }

@@ -79,7 +79,12 @@ fn make<D: Disk>(
 }
 
 /// The error of a segment that could not be made.
-fn refused<D: Disk>(disk: &D, name: &str, needed_bytes: u64, error: &io::Error) -> JournalError {
+pub(crate) fn refused<D: Disk>(
+    disk: &D,
+    name: &str,
+    needed_bytes: u64,
+    error: &io::Error,
+) -> JournalError {
     let problem = match errno(error) {
         Errno::NOSPC => Problem::NoSpace { needed_bytes, free_bytes: disk.free_bytes() },
         Errno::DQUOT => Problem::Quota { needed_bytes },

@@ -13,13 +13,19 @@ use nanotape_shm::{
     WritableWords, checksum_bytes, free_bytes, reserve, shrink, write_zeros,
 };
 
-use super::{APPENDER, Disk, Listed, ReadableFile, Room, WritableFile};
+use super::{APPENDER, Disk, Listed, ReadableFile, Room, UPKEEP, WritableFile};
 
 /// The region that says who appends.
 pub const APPENDER_KIND: [u8; 8] = *b"JOURNAL ";
 
 /// Changes whenever the meaning of the region `appender` does.
 pub const APPENDER_LAYOUT: u64 = u64::from_be_bytes(*b"appender");
+
+/// The region that says who compresses, prunes or repairs.
+pub const UPKEEP_KIND: [u8; 8] = *b"UPKEEP  ";
+
+/// Changes whenever the meaning of the region `upkeep` does.
+pub const UPKEEP_LAYOUT: u64 = u64::from_be_bytes(*b"upkeep 1");
 
 /// A folder of the file system.
 #[derive(Clone, Debug)]
@@ -33,6 +39,18 @@ impl Folder {
     /// A folder, there or not; what is made in it has these permission bits.
     pub fn new(path: &Path, mode: u32) -> Self {
         Self { path: path.to_owned(), mode: mode & 0o777 }
+    }
+
+    /// Becomes the one who may compress, prune or repair.
+    pub(crate) fn lock_upkeep(&self) -> Result<OwnedRegion, RegionError> {
+        self.own(UPKEEP, UPKEEP_KIND, UPKEEP_LAYOUT)
+    }
+
+    /// Becomes the owner of a region that says who does something, and holds nothing of value.
+    fn own(&self, name: &str, kind: [u8; 8], layout: u64) -> Result<OwnedRegion, RegionError> {
+        let spec = RegionSpec { kind, layout, parameters: [0; 4], words: 1 };
+        let options = RegionOptions { mode: self.mode, ..RegionOptions::default() };
+        own_region(&self.path(name), spec, &options)
     }
 
     fn make_folder(&self, path: &Path) -> io::Result<()> {
@@ -91,14 +109,7 @@ impl Disk for Folder {
     }
 
     fn lock(&self) -> Result<OwnedRegion, RegionError> {
-        let spec = RegionSpec {
-            kind: APPENDER_KIND,
-            layout: APPENDER_LAYOUT,
-            parameters: [0; 4],
-            words: 1,
-        };
-        let options = RegionOptions { mode: self.mode, ..RegionOptions::default() };
-        own_region(&self.path(APPENDER), spec, &options)
+        self.own(APPENDER, APPENDER_KIND, APPENDER_LAYOUT)
     }
 
     fn create(&self, name: &str, bytes: u64, room: Room) -> io::Result<Self::Writable> {

@@ -42,9 +42,9 @@ fn sum(before: u32, words: impl Iterator<Item = u64>) -> u32 {
 }
 
 impl Header {
-    /// Stores it into words that are zero.
-    pub(crate) fn store(&self, words: &[Word]) {
-        let values = [
+    /// Everything in front of `check`.
+    fn values(&self) -> [u64; at::CHECK] {
+        [
             u64::from_ne_bytes(MAGIC),
             BYTE_ORDER_MARK,
             FORMAT_VERSION,
@@ -55,11 +55,20 @@ impl Header {
             self.layout.block_bytes(),
             self.cycle_ns,
             self.created_ns,
-        ];
-        for (word, value) in words.iter().zip(values) {
+        ]
+    }
+
+    /// The word that says that the others are right.
+    pub(crate) fn check(&self) -> u64 {
+        HEAD << 32 | u64::from(sum(0, self.values().into_iter()))
+    }
+
+    /// Stores it into words that are zero.
+    pub(crate) fn store(&self, words: &[Word]) {
+        for (word, value) in words.iter().zip(self.values()) {
             word.store(value);
         }
-        words[at::CHECK].store(HEAD << 32 | u64::from(sum(0, values.into_iter())));
+        words[at::CHECK].store(self.check());
     }
 
     /// What it is, if everything about it is right.

@@ -36,15 +36,6 @@ impl Entry {
         entry[3].store(check);
     }
 
-    /// Makes the entry of a block nothing.
-    pub(crate) fn clear(layout: Layout, block: usize, words: &[Word]) {
-        for word in words[layout.entry(block)..][..ENTRY_WORDS].iter().rev() {
-            if word.as_read_only().load() != 0 {
-                word.store(0);
-            }
-        }
-    }
-
     /// The entry of a block, if it is there and checks and is about this block.
     pub(crate) fn load(
         layout: Layout,

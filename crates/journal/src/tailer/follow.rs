@@ -91,8 +91,7 @@ impl<D: Disk> Tailer<D> {
         }
         let Some(current) = &self.current else { return Ok(Step::Nothing) };
         if !current.stored.is_current(number) {
-            // Compressed, it would have ended: it was removed.
-            return self.skip_removed(number);
+            return self.enter_again(number);
         }
         self.look_ahead(number)?;
         let Some((_, next)) = &self.ahead else { return Ok(Step::Nothing) };
@@ -197,6 +196,18 @@ impl<D: Disk> Tailer<D> {
             outcome => outcome?,
         }
         Ok(Step::Again)
+    }
+
+    /// The file of the segment is not the one that is read: it was compressed, removed or replaced.
+    fn enter_again(&mut self, number: u64) -> Result<Step, JournalError> {
+        let Some(entered) = self.open_segment(number)? else { return self.skip_removed(number) };
+        let is_same = self.current.as_ref().is_some_and(|current| current.header == entered.header);
+        if is_same {
+            // What was appended since it was last looked at is there too, and on the disk.
+            self.current = Some(entered);
+            return Ok(Step::Again);
+        }
+        self.find_again()
     }
 
     /// Goes on in the first segment that is there behind one that is not.

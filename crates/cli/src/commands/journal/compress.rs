@@ -1,0 +1,92 @@
+//! `nanotape journal compress`: closed segments with zstd.
+
+use std::{io::Write as _, path::PathBuf};
+
+use clap::Args;
+use nanotape_journal::{CompressOptions, Compressed};
+
+use super::text::{of_journal, size_text};
+use crate::{
+    input::Progress,
+    output::{Format, OutputArguments},
+    record::Record,
+    status::Status,
+};
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  nanotape journal compress quotes
+  nanotape journal compress quotes --level 12 --keep-plain 2
+  nanotape journal compress quotes --undo
+
+Readers unpack segments without being told, one at a time and in memory. The segment that is appended
+to, and those that are prepared, stay as they are. Each compressed file is on the disk, and was
+unpacked and compared, before the one that it was made of is removed. The journal may be in use.
+
+Exit status: 0; 1 a segment is damaged; 2 the journal cannot be opened or written.")]
+pub(super) struct CompressCommand {
+    /// Folder of the journal
+    #[arg(value_name = "JOURNAL")]
+    path: PathBuf,
+
+    /// Level of zstd: 1 is fast, 19 is small
+    #[arg(long, value_name = "N", default_value = "3", value_parser = clap::value_parser!(i32).range(1..=19))]
+    level: i32,
+
+    /// Leave so many of the newest closed segments as they are
+    #[arg(long, value_name = "N", default_value = "0")]
+    keep_plain: u64,
+
+    /// Unpack compressed segments instead
+    #[arg(long, conflicts_with_all = ["level", "keep_plain"])]
+    undo: bool,
+
+    #[command(flatten)]
+    output: OutputArguments,
+}
+
+pub(super) fn run(command: &CompressCommand) -> anyhow::Result<Status> {
+    let format = command.output.format_or(Format::Text)?;
+    let mut output = command.output.open()?;
+    let bar = Progress::with_total(Some(0));
+    let progress = |done, total| bar.set_of(done, total, "");
+    let options = CompressOptions { level: command.level, keep_plain: command.keep_plain };
+    let done = match command.undo {
+        true => nanotape_journal::uncompress(&command.path, progress),
+        false => nanotape_journal::compress(&command.path, &options, progress),
+    };
+    drop(bar);
+    let done = done.map_err(|error| of_journal(&error))?;
+    for (number, compressed) in done.iter().enumerate() {
+        let Compressed { plain_bytes, packed_bytes, .. } = *compressed;
+        let record = Record::default()
+            .with("segment", compressed.number)
+            .with("path", compressed.path.display().to_string())
+            .with("plain_bytes", plain_bytes)
+            .with("compressed_bytes", packed_bytes);
+        record.write(&mut output, format, number == 0, || line(compressed))?;
+    }
+    if format == Format::Text {
+        let plain: u64 = done.iter().map(|one| one.plain_bytes).sum();
+        let packed: u64 = done.iter().map(|one| one.packed_bytes).sum();
+        let (path, plain, packed) = (command.path.display(), size_text(plain), size_text(packed));
+        match (done.len(), command.undo) {
+            (0, false) => writeln!(output, "{path}: no closed segment to compress")?,
+            (0, true) => writeln!(output, "{path}: no segment is compressed")?,
+            (n, false) => writeln!(output, "{path}: compressed {n} segments, {plain} to {packed}")?,
+            (n, true) => writeln!(output, "{path}: unpacked {n} segments, {packed} to {plain}")?,
+        }
+    }
+    output.finish()?;
+    Ok(Status::Good)
+}
+
+fn line(compressed: &Compressed) -> String {
+    format!(
+        "{}: {} plain, {} compressed\n",
+        compressed.path.display(),
+        size_text(compressed.plain_bytes),
+        size_text(compressed.packed_bytes)
+    )
+}

@@ -1,0 +1,213 @@
+//! `nanotape journal stat`: what a journal holds, who appends to it, and who reads it.
+
+use std::{fmt::Write as _, path::PathBuf};
+
+use clap::Args;
+use nanotape_journal::{KeptAs, SegmentStat, Stat, TailerInfo};
+
+use super::text::{of_journal, size_text, time_text};
+use crate::{
+    output::{Format, OutputArguments},
+    record::Record,
+    regions::state_name,
+    status::Status,
+    values::{bytes_text, nanos_text},
+};
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  nanotape journal stat quotes
+  nanotape journal stat quotes --format json      a line a segment and tailer, and one of all
+  nanotape journal stat quotes --format csv       the segments
+
+Headers are read, and the end of each segment; to check all of it is for `nanotape journal verify`.
+Times are those that excerpts were given, in UTC. Nothing is written to the journal.
+
+Exit status: 0; 1 a segment is damaged; 2 there is no journal, or it cannot be opened.")]
+pub(super) struct StatCommand {
+    /// Folder of the journal
+    #[arg(value_name = "JOURNAL")]
+    path: PathBuf,
+
+    #[command(flatten)]
+    output: OutputArguments,
+}
+
+pub(super) fn run(command: &StatCommand) -> anyhow::Result<Status> {
+    let format = command.output.format_or(Format::Text)?;
+    let stat = nanotape_journal::stat(&command.path).map_err(|error| of_journal(&error))?;
+    let mut output = command.output.open()?;
+    if format == Format::Text {
+        all(command, &stat).write(&mut output, format, true, || text(command, &stat))?;
+    } else {
+        for (number, segment) in stat.segments.iter().enumerate() {
+            of_segment(segment).write(&mut output, format, number == 0, String::new)?;
+        }
+    }
+    if format == Format::Json {
+        for tailer in &stat.tailers {
+            of_tailer(tailer, &stat).write(&mut output, format, false, String::new)?;
+        }
+        all(command, &stat).write(&mut output, format, false, String::new)?;
+    }
+    output.finish()?;
+    let is_good = stat.segments.iter().all(|segment| segment.problem.is_none());
+    Ok(if is_good { Status::Good } else { Status::Bad })
+}
+
+fn kept_name(kept: KeptAs) -> &'static str {
+    match kept {
+        KeptAs::Plain => "plain",
+        KeptAs::Packed => "compressed",
+        KeptAs::Prepared => "prepared",
+    }
+}
+
+fn all(command: &StatCommand, stat: &Stat) -> Record {
+    let owner = stat.appender;
+    Record::default()
+        .with("path", command.path.display().to_string())
+        .with("journal", stat.journal.map(|journal| format!("{journal:#018x}")))
+        .with("segment_bytes", stat.segment_bytes)
+        .with("cycle_ns", stat.cycle_ns)
+        .with("segments", stat.segments.len())
+        .with("file_bytes", stat.file_bytes())
+        .with("data_bytes", stat.data_bytes())
+        .with("first_sequence", stat.first_sequence())
+        .with("next_sequence", stat.next_sequence())
+        .with("first_ts_ns", stat.first_ts_ns())
+        .with("max_ts_ns", stat.max_ts_ns())
+        .with("appender_state", owner.map(|owner| state_name(owner.state)))
+        .with("appender_pid", owner.map(|owner| owner.pid))
+        .with("appender_started_s", owner.map(|owner| owner.started.unix_s()))
+        .with("tailers", stat.tailers.len())
+}
+
+fn of_segment(segment: &SegmentStat) -> Record {
+    Record::default()
+        .with("segment", segment.number)
+        .with("path", segment.path.display().to_string())
+        .with("kept_as", kept_name(segment.kept_as))
+        .with("file_bytes", segment.file_bytes)
+        .with("data_bytes", segment.data_bytes)
+        .with("first_sequence", segment.first_sequence)
+        .with("next_sequence", segment.next_sequence)
+        .with("first_ts_ns", segment.first_ts_ns)
+        .with("max_ts_ns", segment.max_ts_ns)
+        .with("cycle", segment.cycle.map(|(cycle, _)| cycle))
+        .with("is_sealed", segment.is_sealed)
+        .with("synced_bytes", segment.synced_bytes)
+        .with("problem", segment.problem.as_ref().map(ToString::to_string))
+}
+
+fn of_tailer(tailer: &TailerInfo, stat: &Stat) -> Record {
+    Record::default()
+        .with("tailer", tailer.name.as_str())
+        .with("next_sequence", tailer.next_sequence)
+        .with("behind", behind(tailer, stat))
+        .with("moved_ns", tailer.moved_ns)
+        .with("read", tailer.read)
+        .with("state", tailer.owner.map(|owner| state_name(owner.state)))
+        .with("pid", tailer.owner.map(|owner| owner.pid))
+}
+
+/// Sequence numbers between a tailer and the end.
+fn behind(tailer: &TailerInfo, stat: &Stat) -> Option<u64> {
+    let first = stat.first_sequence().unwrap_or(1);
+    Some(stat.next_sequence()?.saturating_sub(tailer.next_sequence.max(first)))
+}
+
+fn text(command: &StatCommand, stat: &Stat) -> String {
+    let mut text = format!("{}\n", command.path.display());
+    // Writing to a string cannot fail.
+    if let (Some(bytes), Some(cycle)) = (stat.segment_bytes, stat.cycle_ns) {
+        let cycle = match cycle {
+            0 => "by size only".to_owned(),
+            cycle => format!("by size, and every {}", nanos_text(cycle)),
+        };
+        let _ = writeln!(
+            text,
+            "segments        {} of {}, rolled {cycle}",
+            stat.segments.len(),
+            bytes_text(bytes)
+        );
+    }
+    let (file, data) = (size_text(stat.file_bytes()), size_text(stat.data_bytes()));
+    let _ =
+        writeln!(text, "bytes           {file} of files, {data} of segments before compression");
+    let excerpts = match (stat.first_sequence(), stat.next_sequence()) {
+        (Some(first), Some(next)) if next > first => format!("{first} to {}", next - 1),
+        (_, Some(next)) => format!("none: the next is {next}"),
+        _ => "none yet".to_owned(),
+    };
+    let _ = writeln!(text, "excerpts        {excerpts}");
+    if stat.first_ts_ns().is_some() {
+        let (first, last) = (time_text(stat.first_ts_ns()), time_text(stat.max_ts_ns()));
+        let _ = writeln!(text, "times           {first} to {last}");
+    }
+    let appender = match stat.appender {
+        None => "nobody yet".to_owned(),
+        Some(owner) => format!(
+            "{}: process {}, started {}, epoch {}",
+            state_name(owner.state),
+            owner.pid,
+            owner.started,
+            owner.epoch
+        ),
+    };
+    let _ = writeln!(text, "appender        {appender}");
+    tailers_text(&mut text, stat);
+    segments_text(&mut text, stat);
+    text
+}
+
+fn tailers_text(text: &mut String, stat: &Stat) {
+    let _ = writeln!(text, "named tailers   {}", stat.tailers.len());
+    if stat.tailers.is_empty() {
+        return;
+    }
+    let _ =
+        writeln!(text, "\n{:<20} {:>14} {:>12}  {:<6}  moved", "tailer", "next", "behind", "state");
+    for tailer in &stat.tailers {
+        let behind = behind(tailer, stat).map(|behind| behind.to_string()).unwrap_or_default();
+        let moved = time_text(Some(tailer.moved_ns).filter(|moved| *moved > 0));
+        let _ = writeln!(
+            text,
+            "{:<20} {:>14} {behind:>12}  {:<6}  {moved}",
+            tailer.name.escape_default().to_string(),
+            tailer.next_sequence,
+            tailer.owner.map_or("", |owner| state_name(owner.state))
+        );
+    }
+}
+
+fn segments_text(text: &mut String, stat: &Stat) {
+    let _ = writeln!(
+        text,
+        "\n{:>10}  {:<10} {:>10} {:>10} {:>14} {:>14}  {:<7}  up to",
+        "segment", "kept", "file", "data", "first", "next", "on disk"
+    );
+    for segment in &stat.segments {
+        let number = |value: Option<u64>| value.map(|value| value.to_string()).unwrap_or_default();
+        let on_disk = match (segment.is_sealed, segment.synced_bytes) {
+            (true, _) => "all".to_owned(),
+            (false, 0) => "unknown".to_owned(),
+            (false, bytes) => size_text(bytes),
+        };
+        let last = match &segment.problem {
+            Some(problem) => problem.to_string(),
+            None => time_text(segment.max_ts_ns),
+        };
+        let row = format!(
+            "{:>10}  {:<10} {:>10} {:>10} {:>14} {:>14}  {on_disk:<7}  {last}",
+            segment.number,
+            kept_name(segment.kept_as),
+            size_text(segment.file_bytes),
+            segment.data_bytes.map(size_text).unwrap_or_default(),
+            number(segment.first_sequence),
+            number(segment.next_sequence),
+        );
+        let _ = writeln!(text, "{}", row.trim_end());
+    }
+}

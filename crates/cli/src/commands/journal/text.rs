@@ -1,0 +1,67 @@
+//! Times, sizes and errors of journals, for people.
+
+use std::time::Duration;
+
+use nanotape_clock::UtcNanos;
+use nanotape_journal::{JournalError, Problem};
+
+use crate::{regions::of_region, status::BadData, values::duration};
+
+/// Damage of what is in the files is bad data; everything else is the environment.
+pub(super) fn of_journal(error: &JournalError) -> anyhow::Error {
+    match error.problem() {
+        Problem::Region(error) => of_region(error),
+        Problem::Damaged { .. } | Problem::Packed { .. } => BadData(error.to_string()).into(),
+        _ => anyhow::anyhow!("{error}"),
+    }
+}
+
+/// A time in UTC; nothing for one that is not known, or that no clock shows.
+pub(super) fn time_text(ts_ns: Option<u64>) -> String {
+    let nanos = ts_ns.and_then(|ts_ns| i64::try_from(ts_ns).ok());
+    nanos.map(|nanos| UtcNanos::new(nanos).to_string()).unwrap_or_default()
+}
+
+/// How long ago: `30d`, `12h`, and what durations have.
+pub(super) fn age(text: &str) -> Result<Duration, String> {
+    let expected = || format!("expected an age such as 30d, 12h, 90m or 10s, not {text:?}");
+    for (unit, seconds) in [("d", 86_400), ("h", 3600)] {
+        if let Some(number) = text.strip_suffix(unit) {
+            let number: u64 = number.parse().map_err(|_| expected())?;
+            return number.checked_mul(seconds).map(Duration::from_secs).ok_or_else(expected);
+        }
+    }
+    duration(text).map_err(|_| expected())
+}
+
+/// Bytes for people, to three digits.
+pub(super) fn size_text(bytes: u64) -> String {
+    let units = ["bytes", "KiB", "MiB", "GiB", "TiB"];
+    let (mut value, mut unit) = (bytes as f64, 0);
+    while value >= 1024.0 && unit + 1 < units.len() {
+        (value, unit) = (value / 1024.0, unit + 1);
+    }
+    let digits = if unit == 0 || value >= 100.0 { 0 } else { 1 };
+    format!("{value:.digits$} {}", units[unit])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ages_sizes_and_times_read_as_they_are_meant() {
+        assert_eq!(age("30d"), Ok(Duration::from_secs(30 * 86_400)));
+        assert_eq!(age("12h"), Ok(Duration::from_secs(43_200)));
+        assert_eq!(age("90m"), Ok(Duration::from_secs(5400)));
+        for text in ["", "d", "-1d", "1.5d", "30", "99999999999999999999d", "300000000000000d"] {
+            assert!(age(text).is_err(), "{text}");
+        }
+        assert_eq!(size_text(100), "100 bytes");
+        assert_eq!(size_text(2000), "2.0 KiB");
+        assert_eq!(size_text(500 << 30), "500 GiB");
+        assert_eq!(time_text(None), "");
+        assert_eq!(time_text(Some(u64::MAX)), "");
+        assert!(time_text(Some(1_700_000_000_000_000_000)).starts_with("2023-11-14T22:13:20"));
+    }
+}

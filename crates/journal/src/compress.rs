@@ -1,0 +1,207 @@
+//! Compresses closed segments with zstd. Readers unpack them without being told.
+//!
+//! Protocol: a compressed segment is complete, on the disk, and was unpacked again and compared before it
+//! has its name; only then the one that it was made of is removed. Where both are there, the other one counts.
+//! Bounds: one compressed segment is in memory at a time.
+//! Failure: killed at any moment, nothing is lost: what was being made is removed by the next compression.
+
+use std::{
+    io::{self, Read as _, Write as _},
+    path::{Path, PathBuf},
+};
+
+use nanotape_shm::ReadWord;
+
+use crate::{
+    Damage, JournalError, Problem,
+    appender::prepare::refused,
+    catalog::Catalog,
+    disk::Disk,
+    names::{self, Kept},
+    segment::{
+        layout::{at, position_bytes},
+        view::{Look, View},
+    },
+    stored, upkeep,
+};
+
+/// Bytes that are compressed or compared at a time.
+const CHUNK_WORDS: usize = 1 << 13;
+
+/// How segments are compressed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CompressOptions {
+    /// The level of zstd: 1 is fast, 19 is small.
+    pub level: i32,
+    /// How many of the newest closed segments stay as they are.
+    pub keep_plain: u64,
+}
+
+impl Default for CompressOptions {
+    fn default() -> Self {
+        Self { level: 3, keep_plain: 0 }
+    }
+}
+
+/// A segment that was compressed, or unpacked.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Compressed {
+    /// Its number.
+    pub number: u64,
+    /// Its file now.
+    pub path: PathBuf,
+    /// Bytes up to and with the end mark.
+    pub plain_bytes: u64,
+    /// Bytes of the compressed file.
+    pub packed_bytes: u64,
+}
+
+/// Compresses the closed segments of a journal, which may be in use; the oldest first. `progress` is told
+/// bytes that are done, of how many.
+pub fn compress(
+    path: &Path,
+    options: &CompressOptions,
+    progress: impl FnMut(u64, u64),
+) -> Result<Vec<Compressed>, JournalError> {
+    let (folder, _upkeep) = upkeep::locked(path)?;
+    compress_on(&folder, options, progress)
+}
+
+/// The same on another disk. The caller sees to it that nobody prunes or repairs meanwhile.
+pub fn compress_on<D: Disk>(
+    disk: &D,
+    options: &CompressOptions,
+    mut progress: impl FnMut(u64, u64),
+) -> Result<Vec<Compressed>, JournalError> {
+    let catalog = Catalog::read(disk)?;
+    for part in &catalog.files.packed_parts {
+        disk.remove(part).map_err(JournalError::system(disk.path(part), "remove"))?;
+    }
+    let closed = &catalog.listed[..catalog.last_active().unwrap_or(0)];
+    let kept =
+        closed.len() - usize::try_from(options.keep_plain).unwrap_or(usize::MAX).min(closed.len());
+    let plain: Vec<Kept> =
+        closed[..kept].iter().map(|listed| listed.kept).filter(|kept| !kept.is_packed).collect();
+    let total = plain.iter().map(|kept| kept.bytes).sum();
+    let (mut compressed, mut done) = (Vec::new(), 0);
+    for kept in plain {
+        compressed.push(compress_one(disk, &kept, options.level)?);
+        done += kept.bytes;
+        progress(done, total);
+    }
+    Ok(compressed)
+}
+
+/// Unpacks the compressed segments of a journal; the oldest first.
+pub fn uncompress(
+    path: &Path,
+    progress: impl FnMut(u64, u64),
+) -> Result<Vec<Compressed>, JournalError> {
+    let (folder, _upkeep) = upkeep::locked(path)?;
+    uncompress_on(&folder, progress)
+}
+
+/// The same on another disk. The caller sees to it that nobody prunes or repairs meanwhile.
+pub fn uncompress_on<D: Disk>(
+    disk: &D,
+    mut progress: impl FnMut(u64, u64),
+) -> Result<Vec<Compressed>, JournalError> {
+    let catalog = Catalog::read(disk)?;
+    let packed: Vec<Kept> =
+        catalog.listed.iter().map(|listed| listed.kept).filter(|kept| kept.is_packed).collect();
+    let total = packed.iter().map(|kept| kept.bytes).sum();
+    let (mut unpacked, mut done) = (Vec::new(), 0);
+    for kept in packed {
+        let number = kept.number;
+        let stored = stored::open_kept(disk, &kept)?;
+        let end = read_to_end(disk, &kept, stored.words())?;
+        let (words, plain_bytes) = (&stored.words()[..end], position_bytes(end));
+        upkeep::write_plain(disk, number, words, plain_bytes)?;
+        replace(disk, &kept.name())?;
+        let path = disk.path(&names::segment(number));
+        unpacked.push(Compressed { number, path, plain_bytes, packed_bytes: kept.bytes });
+        done += kept.bytes;
+        progress(done, total);
+    }
+    Ok(unpacked)
+}
+
+fn compress_one<D: Disk>(disk: &D, kept: &Kept, level: i32) -> Result<Compressed, JournalError> {
+    let number = kept.number;
+    let (name, part) = (kept.name(), names::packed_part(number));
+    let stored = stored::open_kept(disk, kept)?;
+    let end = read_to_end(disk, kept, stored.words())?;
+    let words = &stored.words()[..end];
+    let packed = pack(words, level).map_err(JournalError::system(disk.path(&name), "compress"))?;
+    let packed_bytes = packed.len() as u64;
+    disk.write(&part, &packed).map_err(|error| refused(disk, &part, packed_bytes, &error))?;
+    let is_same = disk.read(&part).and_then(|packed| is_same(&packed, words));
+    let is_same = is_same.map_err(JournalError::system(disk.path(&part), "read"))?;
+    if !is_same {
+        let _ = disk.remove(&part);
+        let problem = Problem::Packed { errno: rustix::io::Errno::ILSEQ };
+        return Err(JournalError::new(disk.path(&part), problem));
+    }
+    let to = names::packed(number);
+    let named = disk.rename(&part, &to).and_then(|()| disk.sync_names());
+    named.map_err(JournalError::system(disk.path(&to), "name"))?;
+    replace(disk, &name)?;
+    let plain_bytes = position_bytes(end);
+    Ok(Compressed { number, path: disk.path(&to), plain_bytes, packed_bytes })
+}
+
+/// Removes the file that another one has taken the place of.
+fn replace<D: Disk>(disk: &D, name: &str) -> Result<(), JournalError> {
+    let removed = disk.remove(name).and_then(|()| disk.sync_names());
+    removed.map_err(JournalError::system(disk.path(name), "remove"))
+}
+
+/// The word behind the end mark of a segment all of whose excerpts check.
+fn read_to_end<D: Disk>(disk: &D, kept: &Kept, words: &[ReadWord]) -> Result<usize, JournalError> {
+    let damaged =
+        |word, damage| JournalError::new(disk.path(&kept.name()), Problem::damaged(word, damage));
+    let view = stored::view(disk, &kept.name(), words, kept.number, None)?;
+    let Some(view): Option<View<'_>> = view else {
+        return Err(damaged(at::ACTIVATION, Damage::Activation));
+    };
+    match view.walk(view.beginning(), |_, _| true) {
+        Ok((place, Look::End(front))) => Ok(place.at + front.total_words()),
+        Ok((place, _)) => Err(damaged(place.at, Damage::Hole)),
+        Err((place, damage)) => Err(damaged(place.at, damage)),
+    }
+}
+
+/// The words of a segment as they are compressed, some at a time: it is on the disk when it has its name,
+/// and so it says that.
+fn chunks(words: &[ReadWord]) -> impl Iterator<Item = Vec<u8>> + '_ {
+    words.chunks(CHUNK_WORDS).enumerate().map(|(number, chunk)| {
+        let values = chunk.iter().enumerate().map(|(word, value)| {
+            if number * CHUNK_WORDS + word == at::SEALED { 1 } else { value.load() }
+        });
+        values.flat_map(u64::to_ne_bytes).collect()
+    })
+}
+
+fn pack(words: &[ReadWord], level: i32) -> io::Result<Vec<u8>> {
+    let mut encoder = zstd::Encoder::new(Vec::new(), level)?;
+    encoder.include_checksum(true)?;
+    encoder.set_pledged_src_size(Some(position_bytes(words.len())))?;
+    for chunk in chunks(words) {
+        encoder.write_all(&chunk)?;
+    }
+    encoder.finish()
+}
+
+/// Whether this unpacks to these words and nothing more.
+fn is_same(packed: &[u8], words: &[ReadWord]) -> io::Result<bool> {
+    let mut decoder = zstd::Decoder::new(packed)?;
+    for expected in chunks(words) {
+        let mut found = vec![0; expected.len()];
+        decoder.read_exact(&mut found)?;
+        if found != expected {
+            return Ok(false);
+        }
+    }
+    Ok(decoder.read(&mut [0])? == 0)
+}

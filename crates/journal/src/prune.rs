@@ -1,0 +1,135 @@
+//! Removes the oldest segments, as far as nobody needs them.
+//!
+//! Protocol: only whole segments that are closed, the oldest first; the last active one always stays. What a
+//! named tailer has not read stays, unless it is forced. Readers that have a removed segment open keep it.
+//! Cost: headers are read, and no excerpts: the largest time of a segment is in the header of the next one.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use nanotape_shm::SharedRegion;
+
+use crate::{
+    JournalError,
+    catalog::Catalog,
+    disk::{Disk, Folder},
+    named::{self, TAILER_KIND},
+    names, upkeep,
+};
+
+/// What is to be removed. A segment goes if any of these says so; with none of them nothing does.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct PruneOptions {
+    /// Segments all of whose excerpts, and all before them, have earlier times than this, in ns since the
+    /// UNIX epoch.
+    pub before_ns: Option<u64>,
+    /// So many of the oldest that files of segments have at most this many bytes together.
+    pub keep_bytes: Option<u64>,
+    /// Segments all of whose excerpts have smaller sequence numbers.
+    pub before_sequence: Option<u64>,
+    /// Whether also what named tailers have not read is removed.
+    pub is_forced: bool,
+    /// Whether nothing is removed, only said.
+    pub is_dry_run: bool,
+}
+
+/// What was removed, or would be.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct Pruned {
+    /// The oldest first.
+    pub segments: Vec<PrunedSegment>,
+    /// Bytes of the files of segments that stay.
+    pub bytes_left: u64,
+    /// The named tailer that keeps the oldest segment that stays, and its next sequence number, where the
+    /// options would have it removed.
+    pub held_by: Option<(String, u64)>,
+}
+
+/// A segment that was removed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct PrunedSegment {
+    /// Its number.
+    pub number: u64,
+    /// Its file.
+    pub path: PathBuf,
+    /// Bytes of that.
+    pub bytes: u64,
+    /// The first sequence number that is left behind it.
+    pub next_sequence: u64,
+    /// The largest time of its excerpts and those before, in ns since the UNIX epoch.
+    pub max_ts_ns: u64,
+}
+
+/// Removes the oldest segments of a journal, which may be in use.
+pub fn prune(path: &Path, options: &PruneOptions) -> Result<Pruned, JournalError> {
+    let (folder, _upkeep): (Folder, _) = upkeep::locked(path)?;
+    let tailers = if options.is_forced { Vec::new() } else { named::tailers(path)? };
+    if let Some(unknown) = tailers.iter().find(|tailer| tailer.refusal.is_some()) {
+        // What it still needs is not known, so nothing is removed.
+        SharedRegion::open(&unknown.path, TAILER_KIND)?;
+    }
+    let needs = tailers.into_iter().map(|tailer| (tailer.name, tailer.next_sequence)).collect();
+    prune_on(&folder, options, needs)
+}
+
+/// The same on another disk, with the names and next sequence numbers of those who read it. The caller sees
+/// to it that nobody compresses or repairs meanwhile.
+pub fn prune_on<D: Disk>(
+    disk: &D,
+    options: &PruneOptions,
+    tailers: Vec<(String, u64)>,
+) -> Result<Pruned, JournalError> {
+    let catalog = Catalog::read(disk)?;
+    let slowest = tailers.into_iter().min_by_key(|(_, next)| *next);
+    let mut pruned = Pruned {
+        bytes_left: catalog.listed.iter().map(|listed| listed.kept.bytes).sum(),
+        ..Pruned::default()
+    };
+    for (index, listed) in catalog.listed.iter().enumerate() {
+        // The last active one, and what is behind it.
+        let Some((_, next)) = catalog.next_active(index) else { break };
+        let is_over = options.before_ns.is_some_and(|time| next.max_ts_before < time)
+            || options.keep_bytes.is_some_and(|bytes| pruned.bytes_left > bytes)
+            || options.before_sequence.is_some_and(|first| next.first_sequence <= first);
+        if !is_over {
+            break;
+        }
+        if let Some((name, needed)) = &slowest
+            && next.first_sequence > *needed
+        {
+            pruned.held_by = Some((name.clone(), *needed));
+            break;
+        }
+        let number = listed.kept.number;
+        if !options.is_dry_run {
+            remove(disk, number)?;
+        }
+        pruned.bytes_left -= listed.kept.bytes;
+        pruned.segments.push(PrunedSegment {
+            number,
+            path: disk.path(&listed.kept.name()),
+            bytes: listed.kept.bytes,
+            next_sequence: next.first_sequence,
+            max_ts_ns: next.max_ts_before,
+        });
+    }
+    if !options.is_dry_run && !pruned.segments.is_empty() {
+        disk.sync_names().map_err(JournalError::system(disk.path(""), "sync"))?;
+    }
+    Ok(pruned)
+}
+
+/// Removes a segment, compressed or not, or both.
+fn remove<D: Disk>(disk: &D, number: u64) -> Result<(), JournalError> {
+    for name in [names::packed(number), names::segment(number)] {
+        match disk.remove(&name) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            removed => removed.map_err(JournalError::system(disk.path(&name), "remove"))?,
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,268 @@
+//! Makes a damaged journal one that readers get through, and deletes nothing.
+//!
+//! Protocol: `docs/formats/journal.md`, Repair. Segments are checked in order, as `verify` does, and those that
+//! are not as they must be are mended: what is taken out is on the disk in `cut` before it is overwritten.
+//! Failure: killed at any moment, it can be run again, and does what was left to do. What was being covered
+//! may be in `cut` twice then.
+
+mod done;
+mod header;
+mod mend;
+mod sheet;
+
+use std::{path::Path, sync::Arc};
+
+pub use done::{Action, Done, Repaired};
+use nanotape_shm::{ReadWord, as_read_only};
+use sheet::Sheet;
+
+use crate::{
+    Damage, JournalError, Problem,
+    catalog::{Catalog, Listed, salvage},
+    cut,
+    disk::{Disk, Folder},
+    names::{self, Kept},
+    segment::{header::Header, layout::position_bytes},
+    stored::{self, Stored},
+    upkeep,
+    verify::{
+        Found, Severity, Verified,
+        check::{Checker, Context},
+    },
+};
+
+/// Repairs a journal that nobody appends to. A dry run says what would be done, and does nothing.
+pub fn repair(
+    path: &Path,
+    is_dry_run: bool,
+    progress: impl FnMut(u64, u64),
+) -> Result<Repaired, JournalError> {
+    let (folder, _upkeep): (Folder, _) = upkeep::locked(path)?;
+    repair_on(&folder, is_dry_run, progress)
+}
+
+/// The same on another disk. The caller sees to it that nobody compresses or prunes meanwhile.
+pub fn repair_on<D: Disk>(
+    disk: &D,
+    is_dry_run: bool,
+    mut progress: impl FnMut(u64, u64),
+) -> Result<Repaired, JournalError> {
+    if !names::Files::list(disk)?.is_journal {
+        return Err(JournalError::new(disk.path(""), Problem::NotFound));
+    }
+    let _lock = disk.lock()?;
+    let catalog = Catalog::read(disk)?;
+    let total = catalog.listed.iter().map(|listed| listed.kept.bytes).sum();
+    let mut repair = Repair {
+        disk,
+        is_dry_run,
+        journal: catalog.journal,
+        entered: Vec::new(),
+        known: Vec::new(),
+        checker: Checker::default(),
+        report: Repaired::default(),
+    };
+    for number in &catalog.files.twice {
+        repair.settle_twice(*number)?;
+    }
+    repair.survey(&catalog)?;
+    let mut done = 0;
+    for index in 0..catalog.listed.len() {
+        let kept = &catalog.listed[index].kept;
+        repair.segment(index, kept, &mut |bytes| progress((done + bytes).min(total), total))?;
+        done += kept.bytes;
+        progress(done, total);
+    }
+    Ok(repair.report)
+}
+
+/// One repair.
+struct Repair<'disk, D: Disk> {
+    disk: &'disk D,
+    is_dry_run: bool,
+    /// The number that all segments share, if it is known.
+    journal: Option<u64>,
+    /// Whether there are excerpts in a segment, or were.
+    entered: Vec<bool>,
+    /// Headers that check, for those that do not.
+    known: Vec<Header>,
+    checker: Checker,
+    report: Repaired,
+}
+
+/// The words of a segment to be repaired.
+struct Loaded<F> {
+    stored: Stored<F>,
+    /// Whether all of a compressed one could be unpacked.
+    is_whole: bool,
+}
+
+impl<D: Disk> Repair<'_, D> {
+    fn note(&mut self, name: &str, offset: u64, done: Done) {
+        self.report.actions.push(Action { path: self.disk.path(name), offset, done });
+    }
+
+    /// Which segments there are excerpts in, and what is known of headers. A header that does not check is
+    /// looked for in its excerpts here, so that it is known which segment is the last one.
+    fn survey(&mut self, catalog: &Catalog) -> Result<(), JournalError> {
+        let most_common = self.journal;
+        let is_own = |number, journal, listed: &Listed| {
+            number == listed.kept.number && most_common.is_none_or(|known| known == journal)
+        };
+        for listed in &catalog.listed {
+            if let Ok(head) = &listed.head
+                && is_own(head.header.number, head.header.journal, listed)
+            {
+                self.known.push(head.header);
+            }
+        }
+        for listed in &catalog.listed {
+            let is_entered = match &listed.head {
+                Ok(head) if !is_own(head.header.number, head.header.journal, listed) => false,
+                Ok(_) if listed.is_entered() => true,
+                _ => {
+                    let loaded = self.load(&listed.kept)?;
+                    let found = self.find_header(listed.kept.number, loaded.stored.words());
+                    if let (None, Some(found)) = (self.journal, &found) {
+                        self.journal = Some(found.header.journal);
+                        self.known.push(found.header);
+                    }
+                    found.is_some_and(|found| found.is_entered)
+                }
+            };
+            self.entered.push(is_entered);
+        }
+        Ok(())
+    }
+
+    fn load(&self, kept: &Kept) -> Result<Loaded<D::Readable>, JournalError> {
+        if kept.is_packed {
+            let name = kept.name();
+            let packed = self.disk.read(&name);
+            let packed = packed.map_err(JournalError::system(self.disk.path(&name), "read"))?;
+            let unpacked = stored::unpack(&packed);
+            let is_whole = unpacked.is_ok();
+            let words = unpacked.unwrap_or_else(|_| Arc::from(salvage(&packed)));
+            return Ok(Loaded { stored: Stored::Unpacked(words), is_whole });
+        }
+        match stored::open_kept(self.disk, kept) {
+            Ok(stored) => Ok(Loaded { stored, is_whole: true }),
+            // Too short to be mapped.
+            Err(error)
+                if matches!(error.problem(), Problem::Damaged { damage: Damage::Short, .. }) =>
+            {
+                Ok(Loaded { stored: Stored::Unpacked(Arc::new([])), is_whole: true })
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Checks a segment, and mends it where it is not as it must be.
+    fn segment(
+        &mut self,
+        index: usize,
+        kept: &Kept,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<(), JournalError> {
+        let loaded = self.load(kept)?;
+        let before = self.checker;
+        if self.is_good(index, kept, loaded.stored.words(), progress) && loaded.is_whole {
+            return Ok(());
+        }
+        self.checker = before;
+        let words = loaded.stored.words();
+        let Some(found) = self.find_header(kept.number, words) else {
+            return self.refuse_or_move(kept, words);
+        };
+        if !self.entered[index] {
+            // Prepared only, and not zero as it must be.
+            return self.move_out(kept);
+        }
+        let sheet = self.sheet(kept, &found.header, loaded)?;
+        let end = self.mend(index, kept.number, &found, &sheet)?;
+        self.finish_sheet(index, kept.number, sheet, end)
+    }
+
+    /// Checks a segment; the checker goes on behind it.
+    fn is_good(
+        &mut self,
+        index: usize,
+        kept: &Kept,
+        words: &[ReadWord],
+        progress: &mut dyn FnMut(u64),
+    ) -> bool {
+        let is_followed = self.is_followed(index);
+        let mut verified = Verified::default();
+        let context = Context {
+            path: &self.disk.path(&kept.name()),
+            number: kept.number,
+            journal: self.journal,
+            is_followed: &|| is_followed,
+            is_last: !is_followed,
+            is_packed: kept.is_packed,
+        };
+        self.checker.segment(&context, words, &mut verified, progress);
+        verified.findings.iter().all(|finding| {
+            finding.severity() == Severity::Note
+                && !matches!(finding.found, Found::MissingEntries(_))
+        })
+    }
+
+    /// Whether there are excerpts in a later segment.
+    fn is_followed(&self, index: usize) -> bool {
+        self.entered[index + 1..].contains(&true)
+    }
+
+    /// Writes everything to the disk, gives what is behind an end mark back, and goes on behind the segment.
+    fn finish_sheet(
+        &mut self,
+        index: usize,
+        number: u64,
+        sheet: Sheet<D>,
+        end: Option<usize>,
+    ) -> Result<(), JournalError> {
+        let name = names::segment(number);
+        sheet.sync().map_err(JournalError::system(self.disk.path(&name), "sync"))?;
+        let kept = Kept { number, is_packed: false, bytes: 0 };
+        self.is_good(index, &kept, as_read_only(sheet.words()), &mut |_| ());
+        let is_file = sheet.is_file();
+        drop(sheet);
+        if is_file && let Some(end) = end {
+            let cut = self.disk.shrink(&name, position_bytes(end));
+            let cut = cut.and_then(|()| self.disk.sync(&name));
+            cut.map_err(JournalError::system(self.disk.path(&name), "cut"))?;
+        }
+        Ok(())
+    }
+
+    /// A segment without anything that checks: moved out of the way, but for one of another version, whose
+    /// excerpts another program may read.
+    fn refuse_or_move(&mut self, kept: &Kept, words: &[ReadWord]) -> Result<(), JournalError> {
+        match Header::load(words) {
+            Err(damage @ (Damage::Version { .. } | Damage::ByteOrder)) => {
+                let path = self.disk.path(&kept.name());
+                Err(JournalError::new(path, Problem::damaged(0, damage)))
+            }
+            _ => self.move_out(kept),
+        }
+    }
+
+    fn move_out(&mut self, kept: &Kept) -> Result<(), JournalError> {
+        let name = kept.name();
+        let to = match self.is_dry_run {
+            true => None,
+            false => Some(cut::whole(self.disk, kept)?.path),
+        };
+        self.note(&name, 0, Done::Moved { bytes: kept.bytes, to });
+        Ok(())
+    }
+
+    /// A segment that is there both compressed and not: left so by a compression that was killed.
+    fn settle_twice(&mut self, number: u64) -> Result<(), JournalError> {
+        let name = names::packed(number);
+        let packed = self.disk.read(&name);
+        let packed = packed.map_err(JournalError::system(self.disk.path(&name), "read"))?;
+        let bytes = packed.len() as u64;
+        self.move_out(&Kept { number, is_packed: true, bytes })
+    }
+}

@@ -1,0 +1,88 @@
+//! The words that a repair writes to: those of the file, or in a dry run of a copy.
+
+use std::{io, sync::Arc};
+
+use nanotape_shm::Word;
+
+use super::{Done, Loaded, Repair};
+use crate::{
+    JournalError, cut,
+    disk::{Disk, WritableFile as _},
+    names::{self, Kept},
+    segment::header::Header,
+    upkeep::write_plain,
+};
+
+/// The words of a segment, as many as its layout has.
+pub(super) enum Sheet<D: Disk> {
+    File(D::Writable, usize),
+    Copy(Arc<[Word]>),
+}
+
+impl<D: Disk> Sheet<D> {
+    pub(super) fn words(&self) -> &[Word] {
+        match self {
+            Self::File(file, words) => &file.words()[..*words],
+            Self::Copy(words) => words,
+        }
+    }
+
+    pub(super) fn is_file(&self) -> bool {
+        matches!(self, Self::File(..))
+    }
+
+    pub(super) fn sync(&self) -> io::Result<()> {
+        match self {
+            Self::File(file, words) => file.sync(0..*words),
+            Self::Copy(_) => Ok(()),
+        }
+    }
+}
+
+impl<D: Disk> Repair<'_, D> {
+    /// The words to be mended. A compressed segment is unpacked to a file of its own first, which from then
+    /// on counts, and its own file is moved out of the way.
+    pub(super) fn sheet(
+        &mut self,
+        kept: &Kept,
+        header: &Header,
+        loaded: Loaded<D::Readable>,
+    ) -> Result<Sheet<D>, JournalError> {
+        let words = loaded.stored.words();
+        let total = header.layout.words;
+        if self.is_dry_run {
+            if kept.is_packed {
+                self.note(&kept.name(), 0, Done::Unpacked { to: None });
+            }
+            let read = match kept.is_packed {
+                true => words.iter().map(|word| word.load()).collect(),
+                false => self.read_plain(&kept.name())?,
+            };
+            let read = read.into_iter().chain(std::iter::repeat(0));
+            return Ok(Sheet::Copy(read.take(total).map(Word::new).collect()));
+        }
+        let name = names::segment(kept.number);
+        if kept.is_packed {
+            let words = &words[..words.len().min(total)];
+            write_plain(self.disk, kept.number, words, header.layout.segment_bytes())?;
+            let to = cut::whole(self.disk, kept)?.path;
+            self.note(&kept.name(), 0, Done::Unpacked { to: Some(to) });
+        }
+        drop(loaded);
+        let opened = self.disk.open(&name, header.layout.segment_bytes());
+        let file = opened.map_err(JournalError::system(self.disk.path(&name), "open"))?;
+        Ok(Sheet::File(file, total))
+    }
+
+    /// The words of a file; one that ends in the middle of a word as if zeros came behind it.
+    fn read_plain(&self, name: &str) -> Result<Vec<u64>, JournalError> {
+        let bytes = self.disk.read(name);
+        let bytes = bytes.map_err(JournalError::system(self.disk.path(name), "read"))?;
+        let word = |chunk: &[u8]| {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            u64::from_ne_bytes(word)
+        };
+        Ok(bytes.chunks(8).map(word).collect())
+    }
+}

@@ -1,0 +1,237 @@
+//! What a journal holds, who appends to it and who reads it, without reading all of it.
+//!
+//! Cost: of a segment its header, and the excerpts of its last block; of a compressed one its file, and the
+//! beginning of that unpacked.
+
+use std::path::{Path, PathBuf};
+
+use nanotape_shm::{Owner, ReadWord, Refusal, as_read_only};
+
+use crate::{
+    JournalError, Problem,
+    catalog::{Catalog, Head, Listed},
+    disk::{APPENDER, Disk, Folder},
+    named::{self, TailerInfo},
+    names::Kept,
+    segment::{
+        excerpt::excerpt_words,
+        layout::{at, position_bytes},
+        view::{Look, View},
+    },
+    stored,
+};
+
+/// What is known of a journal.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Stat {
+    /// The number that its segments share; nothing where no header can be read.
+    pub journal: Option<u64>,
+    /// Length of new segments in bytes, as the newest one says; nothing where there is none.
+    pub segment_bytes: Option<u64>,
+    /// Length of a cycle in ns, as the newest segment says; 0: it does not roll by time.
+    pub cycle_ns: Option<u64>,
+    /// Its segments, by number.
+    pub segments: Vec<SegmentStat>,
+    /// Who appends, or did last; nothing where nobody ever did, or the region cannot be read.
+    pub appender: Option<Owner>,
+    /// Who reads it by name.
+    pub tailers: Vec<TailerInfo>,
+}
+
+impl Stat {
+    /// Bytes of all files of segments.
+    pub fn file_bytes(&self) -> u64 {
+        self.segments.iter().map(|segment| segment.file_bytes).sum()
+    }
+
+    /// Bytes that segments have up to the end of their excerpts, before they are compressed.
+    pub fn data_bytes(&self) -> u64 {
+        self.segments.iter().filter_map(|segment| segment.data_bytes).sum()
+    }
+
+    /// The first sequence number that is there, or will be.
+    pub fn first_sequence(&self) -> Option<u64> {
+        self.segments.iter().find_map(|segment| segment.first_sequence)
+    }
+
+    /// The next sequence number to be written.
+    pub fn next_sequence(&self) -> Option<u64> {
+        self.segments.iter().rev().find_map(|segment| segment.next_sequence)
+    }
+
+    /// The time of the first excerpt, in ns since the UNIX epoch.
+    pub fn first_ts_ns(&self) -> Option<u64> {
+        self.segments.iter().find_map(|segment| segment.first_ts_ns)
+    }
+
+    /// The largest time so far, in ns since the UNIX epoch.
+    pub fn max_ts_ns(&self) -> Option<u64> {
+        self.segments.iter().rev().find_map(|segment| segment.max_ts_ns)
+    }
+}
+
+/// What is known of a segment.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct SegmentStat {
+    /// Its number.
+    pub number: u64,
+    /// Its file.
+    pub path: PathBuf,
+    /// As what it is kept.
+    pub kept_as: KeptAs,
+    /// Bytes of the file.
+    pub file_bytes: u64,
+    /// Bytes up to the end of the excerpts, with an end mark that is there, before compression.
+    pub data_bytes: Option<u64>,
+    /// The sequence number of the first excerpt that is or will be there.
+    pub first_sequence: Option<u64>,
+    /// The one behind the last.
+    pub next_sequence: Option<u64>,
+    /// The time of the first excerpt, in ns since the UNIX epoch.
+    pub first_ts_ns: Option<u64>,
+    /// The largest time up to the last one.
+    pub max_ts_ns: Option<u64>,
+    /// Which cycle it is of, since the UNIX epoch, and how long that is in ns, if it rolls by time.
+    pub cycle: Option<(u64, u64)>,
+    /// Whether it is known to be on the disk, up to and with its end mark.
+    pub is_sealed: bool,
+    /// Up to where, in bytes from the beginning of the file, it is known to be on the disk.
+    pub synced_bytes: u64,
+    /// Why no more is known.
+    pub problem: Option<Problem>,
+}
+
+/// As what a segment is kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum KeptAs {
+    /// As it was written.
+    Plain,
+    /// Compressed.
+    Packed,
+    /// It never had an excerpt.
+    Prepared,
+}
+
+/// Looks at a journal.
+pub fn stat(path: &Path) -> Result<Stat, JournalError> {
+    let mut stat = stat_on(&Folder::new(path, 0))?;
+    stat.appender = match nanotape_shm::inspect(&path.join(APPENDER)) {
+        Ok(info) => info.owner(),
+        Err(error) if matches!(error.refusal(), Refusal::NotFound) => None,
+        Err(error) => return Err(error.into()),
+    };
+    stat.tailers = named::tailers(path)?;
+    Ok(stat)
+}
+
+/// The same on another disk, without who appends and who reads.
+pub fn stat_on<D: Disk>(disk: &D) -> Result<Stat, JournalError> {
+    let catalog = Catalog::read(disk)?;
+    let newest = catalog.listed.iter().rev().find_map(|listed| listed.head.as_ref().ok());
+    let segments = (0..catalog.listed.len()).map(|index| of_segment(disk, &catalog, index));
+    Ok(Stat {
+        journal: catalog.journal,
+        segment_bytes: newest.map(|head| head.header.layout.segment_bytes()),
+        cycle_ns: newest.map(|head| head.header.cycle_ns),
+        segments: segments.collect(),
+        appender: None,
+        tailers: Vec::new(),
+    })
+}
+
+fn of_segment<D: Disk>(disk: &D, catalog: &Catalog, index: usize) -> SegmentStat {
+    let Listed { kept, head } = &catalog.listed[index];
+    let mut stat = SegmentStat {
+        number: kept.number,
+        path: disk.path(&kept.name()),
+        kept_as: if kept.is_packed { KeptAs::Packed } else { KeptAs::Plain },
+        file_bytes: kept.bytes,
+        data_bytes: None,
+        first_sequence: None,
+        next_sequence: None,
+        first_ts_ns: None,
+        max_ts_ns: None,
+        cycle: None,
+        is_sealed: false,
+        synced_bytes: 0,
+        problem: None,
+    };
+    let (header, activation) = match head {
+        Ok(Head { header, activation: Ok(Some(activation)) }) => (header, activation),
+        Ok(Head { activation: Ok(None), .. }) => {
+            return SegmentStat { kept_as: KeptAs::Prepared, ..stat };
+        }
+        Ok(Head { activation: Err(damage), .. }) => {
+            stat.problem = Some(Problem::damaged(at::ACTIVATION, *damage));
+            return stat;
+        }
+        Err(problem) => return SegmentStat { problem: Some(problem.clone()), ..stat },
+    };
+    stat.first_sequence = Some(activation.first_sequence);
+    stat.cycle = (header.cycle_ns > 0).then_some((activation.cycle, header.cycle_ns));
+    let looked = match kept.is_packed {
+        true => look_into_packed(disk, kept, catalog, index, &mut stat),
+        false => look_into_plain(disk, kept, &mut stat),
+    };
+    stat.problem = looked.err();
+    stat
+}
+
+fn look_into_plain<D: Disk>(disk: &D, kept: &Kept, stat: &mut SegmentStat) -> Result<(), Problem> {
+    let stored = stored::open_kept(disk, kept).map_err(|error| error.problem().clone())?;
+    let view = View::new(stored.words()).map_err(|damage| Problem::damaged(0, damage))?;
+    let Some(view) = view else { return Ok(()) };
+    (stat.is_sealed, stat.synced_bytes) = (view.is_sealed(), position_bytes(view.synced()));
+    stat.first_ts_ns = first_ts(&view);
+    let walked = view.walk(view.by_index(|_| true), |_, _| true);
+    let (place, found) = match walked {
+        Ok((place, look)) => (place, Ok(look)),
+        Err((place, damage)) => (place, Err(damage)),
+    };
+    let (mut end, mut next) = (place.at, place.sequence);
+    if let Ok(Look::End(front)) = found {
+        (end, next) = (end + front.total_words(), front.sequence);
+    }
+    (stat.data_bytes, stat.next_sequence) = (Some(position_bytes(end)), Some(next));
+    stat.max_ts_ns = stat.first_ts_ns.map(|_| place.max_ts);
+    found.map(|_| ()).map_err(|damage| Problem::damaged(place.at, damage))
+}
+
+/// Only the beginning is unpacked: how it ended is in the header of the next segment.
+fn look_into_packed<D: Disk>(
+    disk: &D,
+    kept: &Kept,
+    catalog: &Catalog,
+    index: usize,
+    stat: &mut SegmentStat,
+) -> Result<(), Problem> {
+    let bytes = disk.read(&kept.name()).map_err(|error| Problem::system("read", &error))?;
+    stat.data_bytes = zstd::zstd_safe::get_frame_content_size(&bytes).ok().flatten();
+    let head = |wanted| stored::unpack_up_to(&bytes, wanted).0;
+    let data = match &catalog.listed[index].head {
+        Ok(head) => head.header.layout.data,
+        Err(problem) => return Err(problem.clone()),
+    };
+    let front = head(data + excerpt_words(0));
+    let length = front.get(data).map_or(0, |word| word.load() as u32 & crate::MAX_LENGTH);
+    let words = head(data + excerpt_words(length as usize));
+    let words: &[ReadWord] = as_read_only(&words);
+    if let Some(view) = View::new(words).map_err(|damage| Problem::damaged(0, damage))? {
+        (stat.is_sealed, stat.synced_bytes) = (view.is_sealed(), stat.data_bytes.unwrap_or(0));
+        stat.first_ts_ns = first_ts(&view);
+    }
+    if let Some((_, next)) = catalog.next_active(index) {
+        stat.next_sequence = Some(next.first_sequence);
+        stat.max_ts_ns = stat.first_ts_ns.map(|_| next.max_ts_before);
+    }
+    Ok(())
+}
+
+fn first_ts(view: &View<'_>) -> Option<u64> {
+    match view.look(view.beginning().at) {
+        Ok(Look::Excerpt(front)) => Some(front.ts_ns),
+        _ => None,
+    }
+}

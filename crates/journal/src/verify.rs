@@ -1,0 +1,189 @@
+//! Reads a whole journal and says what is not as it must be.
+//!
+//! Protocol: nothing is written and nothing is locked. An appender may go on meanwhile: the segments that
+//! were there at the beginning are read, the last one as far as it has come.
+//! Bounds: all of the journal is read once, and behind damage a part of it once more. So many findings are
+//! kept, and the others are counted.
+//! Failure: what a journal holds is never an error, only a finding. A file that the appender cuts to its end
+//! while its rest is looked at is a signal, if the process has no guard against that:
+//! [`nanotape_shm::guard_against_truncation`].
+
+pub(crate) mod check;
+mod finding;
+
+use std::{fs, io, path::Path};
+
+use check::{Checker, Context};
+pub use finding::{Finding, Found, Severity};
+
+use crate::{
+    Damage, JournalError, Problem,
+    catalog::{Catalog, Listed},
+    disk::{Disk, Folder},
+    names::{self, CUT},
+    stored::{self, Stored},
+};
+
+/// Findings that are kept of each severity.
+const KEPT: u64 = 10_000;
+
+/// What a journal holds, and what of it is not as it must be.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct Verified {
+    /// Segments with excerpts.
+    pub segments: u64,
+    /// Of those, compressed ones.
+    pub segments_packed: u64,
+    /// Excerpts that check.
+    pub excerpts: u64,
+    /// Bytes of those in the journal, with what is in front of their payloads.
+    pub bytes: u64,
+    /// The first sequence number; 0 where there is none.
+    pub first_sequence: u64,
+    /// The next one to be written, as far as is known; 0 in a journal that has none yet.
+    pub next_sequence: u64,
+    /// Sequence numbers between those that no excerpt has.
+    pub missing: u64,
+    /// Things that stop readers, or hide excerpts from them.
+    pub faults: u64,
+    /// Things that are wrong and that readers do without.
+    pub hints: u64,
+    /// Things that are worth knowing.
+    pub notes: u64,
+    /// In the order of the journal: ten thousand of each severity at the most.
+    pub findings: Vec<Finding>,
+}
+
+impl Verified {
+    /// Whether nothing is wrong.
+    pub fn is_clean(&self) -> bool {
+        self.faults == 0 && self.hints == 0
+    }
+
+    pub(crate) fn add(&mut self, finding: Finding) {
+        let count = match finding.severity() {
+            Severity::Note => &mut self.notes,
+            Severity::Hint => &mut self.hints,
+            Severity::Fault => &mut self.faults,
+        };
+        *count += 1;
+        if *count <= KEPT {
+            self.findings.push(finding);
+        }
+    }
+}
+
+/// Verifies a journal, also while somebody appends to it. `progress` is told bytes that are done, of how many.
+pub fn verify(path: &Path, progress: impl FnMut(u64, u64)) -> Result<Verified, JournalError> {
+    let mut verified = verify_on(&Folder::new(path, 0), progress)?;
+    let cut = path.join(CUT);
+    let listed = match fs::read_dir(&cut) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(verified),
+        listed => listed.map_err(JournalError::system(&cut, "list"))?,
+    };
+    let mut found = Vec::new();
+    for entry in listed {
+        let entry = entry.map_err(JournalError::system(&cut, "list"))?;
+        let bytes = entry.metadata().map_or(0, |metadata| metadata.len());
+        found.push(Finding { path: entry.path(), offset: 0, found: Found::Cut { bytes } });
+    }
+    found.sort_by(|one, other| one.path.cmp(&other.path));
+    found.into_iter().for_each(|finding| verified.add(finding));
+    Ok(verified)
+}
+
+/// The same on another disk, but for what is in the folder of what was taken out.
+pub fn verify_on<D: Disk>(
+    disk: &D,
+    mut progress: impl FnMut(u64, u64),
+) -> Result<Verified, JournalError> {
+    let catalog = Catalog::read(disk)?;
+    let total = catalog.listed.iter().map(|listed| listed.kept.bytes).sum();
+    let last_active = catalog.last_active();
+    let (mut verified, mut checker) = (Verified::default(), Checker::default());
+    let mut done = 0;
+    for (index, listed) in catalog.listed.iter().enumerate() {
+        let number = listed.kept.number;
+        let path = disk.path(&listed.kept.name());
+        let is_followed = || last_active > Some(index) || is_active(disk, number + 1);
+        match open(disk, listed)? {
+            Opened::Stored(stored) => {
+                let context = Context {
+                    path: &path,
+                    number,
+                    journal: catalog.journal,
+                    is_followed: &is_followed,
+                    is_last: last_active <= Some(index),
+                    is_packed: matches!(stored, Stored::Unpacked(_)),
+                };
+                let entered = verified.segments;
+                checker.segment(&context, stored.words(), &mut verified, &mut |bytes| {
+                    progress((done + bytes).min(total), total);
+                });
+                let is_packed = matches!(stored, Stored::Unpacked(_));
+                verified.segments_packed += u64::from(is_packed && verified.segments > entered);
+                if stored.is_lost() {
+                    let found = Found::Damage(Damage::Cut);
+                    verified.add(Finding { path, offset: 0, found });
+                }
+            }
+            Opened::Refused(found) => verified.add(Finding { path, offset: 0, found }),
+            Opened::Gone => {}
+        }
+        done += listed.kept.bytes;
+        progress(done, total);
+    }
+    checker.finish(&mut verified);
+    note_files(disk, &catalog, &mut verified);
+    Ok(verified)
+}
+
+/// What is in the folder beside the segments.
+fn note_files<D: Disk>(disk: &D, catalog: &Catalog, verified: &mut Verified) {
+    let files = &catalog.files;
+    let mut note = |name: &str, found| {
+        verified.add(Finding { path: disk.path(name), offset: 0, found });
+    };
+    files.twice.iter().for_each(|&number| note(&names::packed(number), Found::Twice));
+    files.parts.iter().chain(&files.packed_parts).for_each(|name| note(name, Found::Part));
+    files.foreign.iter().for_each(|name| note(name, Found::Foreign));
+}
+
+/// A segment, or why there is none to be read.
+enum Opened<F> {
+    Stored(Stored<F>),
+    Refused(Found),
+    Gone,
+}
+
+fn open<D: Disk>(disk: &D, listed: &Listed) -> Result<Opened<D::Readable>, JournalError> {
+    let opened = match stored::open_kept(disk, &listed.kept) {
+        // Compressed meanwhile, or removed.
+        Err(error) if stored::is_missing(&error) => match stored::open(disk, listed.kept.number) {
+            Ok(None) => return Ok(Opened::Gone),
+            Ok(Some(stored)) => Ok(stored),
+            Err(error) => Err(error),
+        },
+        opened => opened,
+    };
+    match opened {
+        Ok(stored) => Ok(Opened::Stored(stored)),
+        Err(error) => match *error.problem() {
+            Problem::Packed { errno } => Ok(Opened::Refused(Found::Unpackable(errno))),
+            Problem::Damaged { damage, .. } => Ok(Opened::Refused(Found::Damage(damage))),
+            Problem::System { errno: errno @ rustix::io::Errno::IO, .. } => {
+                Ok(Opened::Refused(Found::Unreadable(errno)))
+            }
+            _ => Err(error),
+        },
+    }
+}
+
+/// Whether a segment is active by now.
+fn is_active<D: Disk>(disk: &D, number: u64) -> bool {
+    use crate::{disk::ReadableFile as _, segment::view::View};
+
+    let view = disk.view(&names::segment(number));
+    view.is_ok_and(|file| matches!(View::new(file.words()), Ok(Some(_))))
+}

@@ -1,0 +1,214 @@
+//! One segment after the other, checked: what `verify` tells, and what `repair` goes by.
+
+use std::path::Path;
+
+use nanotape_shm::ReadWord;
+
+use super::{Finding, Found, Verified};
+use crate::{
+    Damage, Gap,
+    scan::{Event, Scan, WrongEntry, end_of_rest, wrong_entries},
+    segment::{
+        excerpt::{Front, Kind},
+        header::{Activation, Header},
+        layout::{at, position_bytes},
+        view::{Look, Place, View},
+    },
+};
+
+/// How many words there are between two calls of who is told of progress.
+const STEP_WORDS: usize = 1 << 17;
+
+/// What is known of a segment from outside.
+pub(crate) struct Context<'a> {
+    pub(crate) path: &'a Path,
+    pub(crate) number: u64,
+    /// The journal that it must be of, if that is known.
+    pub(crate) journal: Option<u64>,
+    /// Whether a later segment is active.
+    pub(crate) is_followed: &'a dyn Fn() -> bool,
+    /// Whether it was the last active one, or behind that, when the folder was listed.
+    pub(crate) is_last: bool,
+    /// Whether it is compressed: then it has ended.
+    pub(crate) is_packed: bool,
+}
+
+/// What is known of everything before the next segment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Checker {
+    /// The sequence number that comes next; nothing before the first segment.
+    pub(crate) next: Option<u64>,
+    /// The least that the next segment may begin with: as the end mark says.
+    pub(crate) least: u64,
+    /// The largest time so far.
+    pub(crate) max_ts: u64,
+    /// Whether a segment was prepared only: what became active since is not in order with what was read.
+    is_over: bool,
+}
+
+/// The check of one segment.
+struct Pass<'a> {
+    context: &'a Context<'a>,
+    verified: &'a mut Verified,
+}
+
+impl Pass<'_> {
+    fn find(&mut self, word: usize, found: Found) {
+        let path = self.context.path.to_owned();
+        self.verified.add(Finding { path, offset: position_bytes(word), found });
+    }
+}
+
+impl Checker {
+    /// Checks the words of the next segment; `progress` is told bytes.
+    pub(crate) fn segment(
+        &mut self,
+        context: &Context<'_>,
+        words: &[ReadWord],
+        verified: &mut Verified,
+        progress: &mut dyn FnMut(u64),
+    ) {
+        let mut pass = Pass { context, verified };
+        let view = match self.view(&mut pass, words) {
+            Ok(Some(_)) if self.is_over => return,
+            Ok(Some(view)) => view,
+            Ok(None) => {
+                self.is_over |= context.is_last;
+                return;
+            }
+            Err((word, damage)) => return pass.find(word, Found::Damage(damage)),
+        };
+        pass.verified.segments += 1;
+        let Activation { first_sequence, max_ts_before, .. } = view.activation;
+        if first_sequence < self.least {
+            let damage = Damage::Sequence { found: first_sequence, least: self.least };
+            pass.find(at::FIRST_SEQUENCE, Found::Damage(damage));
+        }
+        if max_ts_before < self.max_ts {
+            let found = Found::Time { found: max_ts_before, least: self.max_ts };
+            pass.find(at::MAX_TS_BEFORE, found);
+        }
+        let least = self.next.map(|next| next.max(first_sequence));
+        self.excerpts(&mut pass, Scan::new(view, least), progress);
+    }
+
+    /// What the header says; nothing where there are no excerpts.
+    fn view<'words>(
+        &self,
+        pass: &mut Pass<'_>,
+        words: &'words [ReadWord],
+    ) -> Result<Option<View<'words>>, (usize, Damage)> {
+        let context = pass.context;
+        let header = Header::load(words).map_err(|damage| (0, damage))?;
+        let Header { number, journal, .. } = header;
+        if number != context.number || context.journal.is_some_and(|known| known != journal) {
+            return Err((at::JOURNAL, Damage::Stranger { number, journal }));
+        }
+        let view = View::new(words).map_err(|damage| match damage {
+            Damage::Activation => (at::FIRST_SEQUENCE, damage),
+            damage => (0, damage),
+        })?;
+        if view.is_some() {
+            return Ok(view);
+        }
+        if !context.is_last {
+            pass.find(at::ACTIVATION, Found::Inactive);
+        } else if let Some(end) = end_of_rest(words, at::INDEX)
+            && matches!(Activation::load(words), Ok(None))
+        {
+            let damage = Found::Damage(Damage::Rest);
+            pass.find(end - 1, damage);
+        }
+        Ok(None)
+    }
+
+    fn excerpts(&mut self, pass: &mut Pass<'_>, mut scan: Scan<'_>, progress: &mut dyn FnMut(u64)) {
+        let mut told = 0;
+        let end = loop {
+            match scan.next(pass.context.is_followed) {
+                Event::Excerpt(place, front) => {
+                    self.excerpt(pass, &place, &front);
+                    if place.at >= told + STEP_WORDS {
+                        told = place.at;
+                        progress(position_bytes(told));
+                    }
+                }
+                Event::Damaged(place, damage, to) => {
+                    let to = position_bytes(to);
+                    pass.find(place.at, Found::Skipped { damage, to });
+                }
+                Event::Broken(place, damage) => {
+                    pass.find(place.at, Found::Damage(damage));
+                    self.least = place.sequence;
+                    break Some(place.at);
+                }
+                Event::Ended(place, front) => {
+                    self.least = front.sequence;
+                    let behind = place.at + front.total_words();
+                    self.rest(pass, scan.view(), behind);
+                    break None;
+                }
+                Event::Open(place) => {
+                    self.least = place.sequence;
+                    if pass.context.is_packed {
+                        pass.find(place.at, Found::Damage(Damage::Unended));
+                    }
+                    // An appender may have gone on since.
+                    if scan.view().look(place.at) == Ok(Look::Nothing) {
+                        self.rest(pass, scan.view(), place.at);
+                    }
+                    break Some(place.at);
+                }
+            }
+        };
+        self.index(pass, wrong_entries(scan.view(), scan.entries(), end));
+    }
+
+    fn excerpt(&mut self, pass: &mut Pass<'_>, place: &Place, front: &Front) {
+        self.max_ts = self.max_ts.max(place.max_ts).max(front.ts_ns);
+        if front.kind == Kind::Lost {
+            let bytes = position_bytes(front.total_words());
+            return pass.find(place.at, Found::Lost { bytes });
+        }
+        let verified = &mut *pass.verified;
+        verified.excerpts += 1;
+        verified.bytes += position_bytes(front.total_words());
+        if verified.excerpts == 1 {
+            verified.first_sequence = front.sequence;
+        } else if let Some(next) = self.next.filter(|next| *next < front.sequence) {
+            let gap = Gap { from: next, to: front.sequence - 1 };
+            verified.missing += gap.count();
+            pass.find(place.at, Found::Gap(gap));
+        }
+        self.next = Some(front.sequence + 1);
+    }
+
+    /// What is behind the last excerpt, or the end mark.
+    fn rest(&self, pass: &mut Pass<'_>, view: &View<'_>, from: usize) {
+        if let Some(end) = end_of_rest(view.words, from) {
+            pass.find(from, Found::Rest { bytes: position_bytes(end - from) });
+        }
+    }
+
+    fn index(&self, pass: &mut Pass<'_>, wrong: Vec<WrongEntry>) {
+        let (mut missing, mut first) = (0, 0);
+        for WrongEntry { at, is_missing, .. } in wrong {
+            if !is_missing {
+                pass.find(at, Found::WrongEntry);
+                continue;
+            }
+            if missing == 0 {
+                first = at;
+            }
+            missing += 1;
+        }
+        if missing > 0 {
+            pass.find(first, Found::MissingEntries(missing));
+        }
+    }
+
+    /// Everything was checked.
+    pub(crate) fn finish(&self, verified: &mut Verified) {
+        verified.next_sequence = self.least.max(self.next.unwrap_or(0));
+    }
+}

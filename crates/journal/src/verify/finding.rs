@@ -1,0 +1,135 @@
+//! What a verification finds: where, how bad, and what was expected.
+
+use std::{fmt, path::PathBuf};
+
+use rustix::io::Errno;
+
+use crate::{Damage, Gap};
+
+/// Something that a verification came upon.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Finding {
+    /// The file, or the folder.
+    pub path: PathBuf,
+    /// Where in it, in bytes from the beginning; of a compressed segment as it was before.
+    pub offset: u64,
+    /// What it is.
+    pub found: Found,
+}
+
+impl Finding {
+    /// How bad it is.
+    pub fn severity(&self) -> Severity {
+        use Found as F;
+        match &self.found {
+            F::Damage(_)
+            | F::Unpackable(_)
+            | F::Unreadable(_)
+            | F::Inactive
+            | F::Skipped { .. } => Severity::Fault,
+            F::WrongEntry | F::Time { .. } => Severity::Hint,
+            _ => Severity::Note,
+        }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { path, offset, found } = self;
+        write!(f, "{}: offset {offset}: {found}", path.display())
+    }
+}
+
+/// How bad something is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Severity {
+    /// It is as it may be, and worth knowing.
+    Note,
+    /// It is wrong, and readers do without it.
+    Hint,
+    /// It is wrong, and readers stop there or miss what is behind it.
+    Fault,
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Note => "note",
+            Self::Hint => "hint",
+            Self::Fault => "fault",
+        })
+    }
+}
+
+/// What was found.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Found {
+    /// Something that is not what it must be.
+    #[error("{0}")]
+    Damage(Damage),
+    /// The same, with good excerpts behind it.
+    #[error("{damage}; good excerpts go on at offset {to}")]
+    Skipped {
+        /// What is there.
+        damage: Damage,
+        /// Where excerpts check again, in bytes from the beginning of the file.
+        to: u64,
+    },
+    /// A compressed segment that cannot be unpacked.
+    #[error("cannot unpack it: {0}")]
+    Unpackable(Errno),
+    /// A file that cannot be read.
+    #[error("cannot read it: {0}")]
+    Unreadable(Errno),
+    /// A segment that never became active, in front of one that did.
+    #[error("the segment is only prepared, and a later one is active")]
+    Inactive,
+    /// An entry of the index that is wrong.
+    #[error("the index has an entry here that is not the one of the excerpts")]
+    WrongEntry,
+    /// A segment that does not know of times before it.
+    #[error("the largest time before this segment is {found} here, and was {least} at the least")]
+    Time {
+        /// What the segment states, in ns since the UNIX epoch.
+        found: u64,
+        /// What excerpts before it have.
+        least: u64,
+    },
+    /// Entries of the index that are missing.
+    #[error("the index lacks {0} entries, the first of them here")]
+    MissingEntries(u64),
+    /// Sequence numbers that no excerpt has.
+    #[error("excerpts {} to {} are missing: skipped, removed or lost", .0.from, .0.to)]
+    Gap(Gap),
+    /// Damage that was covered by a repair.
+    #[error("{bytes} bytes were damaged here and are covered; they are in the folder cut")]
+    Lost {
+        /// How many, with what covers them.
+        bytes: u64,
+    },
+    /// Something behind the last excerpt.
+    #[error(
+        "{bytes} bytes behind the end are not zero: what was being written, or never committed"
+    )]
+    Rest {
+        /// How many.
+        bytes: u64,
+    },
+    /// A file that is being made, or was left by who was killed then.
+    #[error("a segment that is being made, or was left when its maker was killed")]
+    Part,
+    /// A segment that is there twice.
+    #[error("the segment is also there as it was before it was compressed, which counts")]
+    Twice,
+    /// A file that is not the journal's.
+    #[error("not a file of a journal; it is left alone")]
+    Foreign,
+    /// Something that recovery or repair took out.
+    #[error("{bytes} bytes that recovery or repair took out")]
+    Cut {
+        /// How many.
+        bytes: u64,
+    },
+}
