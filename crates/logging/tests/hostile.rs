@@ -90,7 +90,7 @@ fn good_excerpts_are_lines_and_a_span_within_itself_ends() {
     assert_eq!((lines[0].as_str(), lines[1].as_str()), ("", ""));
     let circle = r#"s{message="abc" x=true}:"#.repeat(layout::MAX_SPAN_DEPTH);
     let front = "1970-01-01T00:00:00.000000000Z  INFO ...:";
-    assert_eq!(lines[2], format!("{front}{circle} t: abc x=a: b"));
+    assert_eq!(lines[2], format!("{front}{circle} t: abc x=true x=a: b"));
     assert_eq!(lines[3], "1970-01-01T00:00:00.000000000Z DEBUG t: ...(cut)");
 }
 
