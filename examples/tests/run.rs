@@ -189,9 +189,10 @@ fn a_log_is_read_back_from_its_journal_and_goes_on_in_it() {
         let text = output_of("08_log_to_a_journal", &[folder.to_str().unwrap()]).unwrap();
         let of = |line: &str| text.lines().filter(|found| found.ends_with(line)).count();
         let session = "session{day=\"2019-12-30\"}:";
-        let module = "_08_log_to_a_journal";
+        let module = "08_log_to_a_journal";
         for line in ["A", "B"] {
-            let line = format!("INFO {session}line{{name=\"{line}\"}}: {module}: joined port=26477");
+            let line =
+                format!("INFO {session}line{{name=\"{line}\"}}: {module}: joined port=26477");
             assert_eq!(of(&line), run, "{line}\n{text}");
         }
         assert_eq!(text.matches("lost messages gap=17 first=1002").count(), run);

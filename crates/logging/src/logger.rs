@@ -8,13 +8,12 @@
 
 mod state;
 
+#[cfg(feature = "tracing")]
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::{
     fmt,
     path::Path,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use nanotape_journal::{Appender, AppenderOptions, Disk, Folder, JournalError, RollCycle};
@@ -59,6 +58,7 @@ pub struct Logger<D: Disk = Folder>(Arc<Shared<D>>);
 struct Shared<D: Disk> {
     state: Mutex<State<D>>,
     /// The segment that the last excerpt is in, for who prepares something outside of the lock.
+    #[cfg(feature = "tracing")]
     segment: AtomicU64,
     #[cfg(feature = "tracing")]
     number: u64,
@@ -84,6 +84,7 @@ impl<D: Disk> Logger<D> {
         static NUMBER: AtomicU64 = AtomicU64::new(1);
         let logger = Self(Arc::new(Shared {
             state: Mutex::new(State::new(appender)),
+            #[cfg(feature = "tracing")]
             segment: AtomicU64::new(0),
             // Only unique: no order is meant.
             #[cfg(feature = "tracing")]
@@ -148,6 +149,7 @@ impl<D: Disk> Logger<D> {
     #[inline]
     pub(crate) fn write(&self, entry: &Entry<'_>) -> Outcome {
         let outcome = self.lock().write(entry);
+        #[cfg(feature = "tracing")]
         if let Outcome::Moved(segment) = outcome {
             self.0.segment.store(segment, Ordering::Relaxed);
         }

@@ -6,8 +6,10 @@
 mod disk;
 mod place;
 
+use std::time::Duration;
+
 use disk::FullDisk;
-use nanotape_journal::{Appender, AppenderOptions};
+use nanotape_journal::{Appender, AppenderOptions, SyncPolicy};
 use nanotape_logging::{Formatter, Level, Logger, log_options};
 use place::Place;
 use tracing::{info, info_span};
@@ -95,6 +97,30 @@ fn losses_at_the_end_are_told_when_the_logger_is_flushed_or_dropped() {
         let told = lines.iter().filter(|line| line.contains(": 3 lost from ")).count();
         assert_eq!(told, 1, "{} lines", lines.len());
     }
+}
+
+#[test]
+fn a_sync_that_fails_loses_no_event() {
+    let place = Place::new("broken");
+    let disk = FullDisk::new(place.path());
+    let sync = SyncPolicy::Every(Duration::from_millis(1));
+    // One segment ahead: a helper that has many to prepare comes to syncing late.
+    let options = AppenderOptions { sync, has_helper: true, ahead_bytes: 0, ..options() };
+    let logger = Logger::new(Appender::open_on(disk.clone(), &options, None).unwrap());
+    disk.set_broken(true);
+    let mut logged = 0;
+    // Where a third one was refused the appender was told of the second.
+    while disk.refused() < 3 {
+        logger.text(Level::Info, "t", format_args!("{logged}"));
+        logged += 1;
+    }
+    assert!(logger.sync().is_err());
+    disk.set_broken(false);
+    logger.sync().unwrap();
+    assert_eq!(logger.lost(), 0);
+    let lines = place.lines(&mut Formatter::new()).split_off(1);
+    assert_eq!(lines.len(), logged);
+    assert!(lines.iter().enumerate().all(|(count, line)| *line == format!("INFO t: {count}")));
 }
 
 #[test]

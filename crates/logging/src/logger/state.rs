@@ -67,6 +67,7 @@ pub(crate) enum Outcome {
     /// It was not written, and was counted.
     Lost,
     /// It was not written yet: it belongs into this segment, in which other spans must be announced.
+    #[cfg(feature = "tracing")]
     Moved(u64),
 }
 
@@ -280,8 +281,7 @@ impl<D: Disk> State<D> {
         match self.appender.append(type_id, ts_ns, payload) {
             Ok(_) => Ok(()),
             Err(_) if self.appender.next_sequence() > before => Ok(()),
-            // Of a sync that failed before: it is told once, and this was not appended.
-            Err(error) if matches!(error.problem(), Problem::NotOnDisk { .. }) => {
+            Err(error) if is_of_a_sync(&error) => {
                 self.appender.append(type_id, ts_ns, payload).map(|_| ())
             }
             Err(error) => Err(error),
@@ -293,7 +293,7 @@ impl<D: Disk> State<D> {
     fn make_room(&mut self, ts_ns: u64, bytes: usize) -> Result<u64, JournalError> {
         let mut room = self.appender.batch(ts_ns, bytes).map(drop);
         if let Err(error) = &room
-            && matches!(error.problem(), Problem::NotOnDisk { .. })
+            && is_of_a_sync(error)
         {
             room = self.appender.batch(ts_ns, bytes).map(drop);
         }
@@ -471,6 +471,12 @@ impl<D: Disk> State<D> {
         self.calibrate_at = stamp.ticks().saturating_add(ticks as u64);
         stamp
     }
+}
+
+/// Whether an append was refused to tell of a sync that failed before. That is told once: what is appended is
+/// as good as without it, and the journal's owner asks [`Logger::sync`](crate::Logger::sync).
+fn is_of_a_sync(error: &JournalError) -> bool {
+    matches!(error.problem(), Problem::NotOnDisk { .. } | Problem::System { operation: "sync", .. })
 }
 
 impl<D: Disk> Drop for State<D> {

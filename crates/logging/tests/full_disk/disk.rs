@@ -1,4 +1,4 @@
-//! A folder on a disk that is full when a test says so: it makes no file then.
+//! A folder on a disk that is full, or cannot sync, when a test says so.
 
 use std::{
     io,
@@ -16,19 +16,30 @@ use nanotape_shm::RegionError;
 pub(crate) struct FullDisk {
     folder: Folder,
     is_full: Arc<AtomicBool>,
+    is_broken: Arc<AtomicBool>,
     refused: Arc<AtomicU64>,
 }
 
 impl FullDisk {
     pub(crate) fn new(path: &Path) -> Self {
-        Self { folder: Folder::new(path, 0o600), is_full: Arc::default(), refused: Arc::default() }
+        Self {
+            folder: Folder::new(path, 0o600),
+            is_full: Arc::default(),
+            is_broken: Arc::default(),
+            refused: Arc::default(),
+        }
     }
 
     pub(crate) fn set_full(&self, is_full: bool) {
         self.is_full.store(is_full, Ordering::Relaxed);
     }
 
-    /// How often it made no file.
+    /// Whether files of closed segments can be synced.
+    pub(crate) fn set_broken(&self, is_broken: bool) {
+        self.is_broken.store(is_broken, Ordering::Relaxed);
+    }
+
+    /// How often it made no file, or synced none.
     pub(crate) fn refused(&self) -> u64 {
         self.refused.load(Ordering::Relaxed)
     }
@@ -96,6 +107,10 @@ impl Disk for FullDisk {
     }
 
     fn sync(&self, name: &str) -> io::Result<()> {
+        if self.is_broken.load(Ordering::Relaxed) {
+            self.refused.fetch_add(1, Ordering::Relaxed);
+            return Err(rustix::io::Errno::IO.into());
+        }
         self.folder.sync(name)
     }
 
