@@ -24,8 +24,8 @@ use visitor::Visitor;
 use crate::{
     Logger,
     layout::{
-        EVENT, MAX_PAYLOAD_BYTES, MAX_SPAN_DEPTH, MAX_SPAN_VALUE_BYTES, SPAN_CLOSE, SPAN_ENTER,
-        SPAN_EXIT, SPAN_NEW,
+        EVENT, MAX_PAYLOAD_BYTES, MAX_SPAN_DEPTH, MAX_SPAN_VALUE_BYTES, MAX_SPANS_BYTES,
+        SPAN_CLOSE, SPAN_ENTER, SPAN_EXIT, SPAN_NEW,
     },
     logger::{Entry, Outcome},
     span::Span,
@@ -108,13 +108,16 @@ impl<D: Disk> JournalLayer<D> {
         let mut expected = self.logger.segment();
         for _ in 0..MOVES {
             let outcome = local.with_spans(|spans| {
+                let mut left = MAX_SPANS_BYTES;
                 for span in span.scope().take(MAX_SPAN_DEPTH) {
                     let extensions = span.extensions();
-                    let own =
-                        extensions.get::<Spans>().and_then(|spans| spans.of(self.logger.number()));
-                    if let Some(own) = own
-                        && !own.is_announced(expected)
-                    {
+                    let known = extensions.get::<Spans>();
+                    let Some(own) = known.and_then(|spans| spans.of(self.logger.number())) else {
+                        continue;
+                    };
+                    let Some(rest) = left.checked_sub(own.bytes()) else { break };
+                    left = rest;
+                    if !own.is_announced(expected) {
                         spans.push(Arc::clone(own));
                     }
                 }

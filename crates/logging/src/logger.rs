@@ -31,7 +31,7 @@ pub fn log_options() -> AppenderOptions {
     AppenderOptions {
         segment_bytes: 8 << 20,
         roll_cycle: RollCycle::Day,
-        ahead_bytes: 1 << 20,
+        ahead_bytes: 4 << 20,
         ..AppenderOptions::default()
     }
 }

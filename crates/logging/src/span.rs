@@ -2,7 +2,7 @@
 
 use std::sync::{
     Mutex, PoisonError,
-    atomic::{AtomicU64, Ordering},
+    atomic::{AtomicU64, AtomicUsize, Ordering},
 };
 
 /// A span of one logger. The registry keeps it until the span closes.
@@ -14,6 +14,8 @@ pub(crate) struct Span {
     /// The segment in which its values were announced as they are; 0: none. Stored while the
     /// announcement is held.
     announced: AtomicU64,
+    /// Bytes of the announcement.
+    bytes: AtomicUsize,
     /// The payload that announces it.
     announcement: Mutex<Vec<u8>>,
 }
@@ -26,8 +28,9 @@ impl Span {
     }
 
     pub(crate) fn new(number: u64, call_site: u32, announcement: Vec<u8>) -> Self {
+        let bytes = AtomicUsize::new(announcement.len());
         let announcement = Mutex::new(announcement);
-        Self { number, call_site, announced: AtomicU64::new(0), announcement }
+        Self { number, call_site, announced: AtomicU64::new(0), bytes, announcement }
     }
 
     /// Whether it need not be announced in this segment. What it says is acted upon with the logger's
@@ -35,6 +38,12 @@ impl Span {
     #[inline]
     pub(crate) fn is_announced(&self, segment: u64) -> bool {
         self.announced.load(Ordering::Relaxed) == segment
+    }
+
+    /// How long what announces it is.
+    #[inline]
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes.load(Ordering::Relaxed)
     }
 
     /// Appends what announces it: from now on it is announced in this segment.
@@ -58,6 +67,7 @@ impl Span {
     pub(crate) fn change(&self, change: impl FnOnce(&mut Vec<u8>)) {
         let mut announcement = self.announcement.lock().unwrap_or_else(PoisonError::into_inner);
         change(&mut announcement);
+        self.bytes.store(announcement.len(), Ordering::Relaxed);
         self.announced.store(0, Ordering::Relaxed);
     }
 }

@@ -68,6 +68,7 @@ fn the_bounds_of_the_document_are_those_of_the_code() {
         layout::MAX_ERRORS,
         layout::MAX_PAYLOAD_BYTES,
         layout::MAX_SPAN_VALUE_BYTES,
+        layout::MAX_SPANS_BYTES,
         layout::MAX_SPAN_DEPTH,
     ];
     assert_eq!(listed, bounds);

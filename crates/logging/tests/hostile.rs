@@ -19,7 +19,7 @@ fn payload() -> impl Strategy<Value = Vec<u8>> {
 }
 
 fn cases() -> u32 {
-    std::env::var("NANOTAPE_TEST_CASES").map_or(2_000, |text| text.parse().unwrap())
+    std::env::var("NANOTAPE_TEST_CASES").map_or(500, |text| text.parse().unwrap())
 }
 
 proptest! {

@@ -72,3 +72,31 @@ fn who_begins_in_the_middle_of_a_segment_learns_or_is_told_what_is_not_known() {
     let line = formatter.line(&excerpt).unwrap();
     assert!(line.contains(r#"day{run=0}:hour{of="day"}: t: "#), "{line}");
 }
+
+#[test]
+fn an_event_within_more_than_a_segment_holds_is_shown_within_the_innermost_spans() {
+    let place = Place::new("deep");
+    let options = AppenderOptions { segment_bytes: 1 << 16, ..log_options() };
+    let logger = Logger::open_with(place.path(), &options).unwrap();
+    let subscriber = tracing_subscriber::registry().with(logger.layer());
+    tracing::subscriber::with_default(subscriber, || {
+        let long = "x".repeat(4_000);
+        let spans: Vec<_> =
+            (0..30).map(|depth| info_span!("deep", depth, long).entered()).collect();
+        for count in 0..100_u64 {
+            info!(target: "t", count, "event");
+        }
+        // From the innermost outwards, as they would be left.
+        spans.into_iter().rev().for_each(drop);
+    });
+    assert_eq!(logger.lost(), 0);
+    let lines = place.lines(&mut Formatter::new());
+    let counts = lines.iter().filter_map(|line| line.rsplit_once(" count=")?.1.parse().ok());
+    assert_eq!(counts.collect::<Vec<u64>>(), (0..100).collect::<Vec<_>>());
+    for line in &lines[1..] {
+        assert!(line.starts_with("INFO unknown span "), "{}", &line[..40]);
+        for depth in 26..30 {
+            assert!(line.contains(&format!(":deep{{depth={depth} long=\"xxx")), "{depth}");
+        }
+    }
+}
