@@ -221,6 +221,28 @@ fn best_prices_of_a_plant_are_printed_from_its_start_to_its_stop() {
 }
 
 #[test]
+fn a_log_is_read_back_from_its_journal_and_goes_on_in_it() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("log-{}", std::process::id()));
+    for run in 1..=2 {
+        let text = output_of("08_log_to_a_journal", &[folder.to_str().unwrap()]).unwrap();
+        let of = |line: &str| text.lines().filter(|found| found.ends_with(line)).count();
+        let session = "session{day=\"2019-12-30\"}:";
+        let module = "08_log_to_a_journal";
+        for line in ["A", "B"] {
+            let line =
+                format!("INFO {session}line{{name=\"{line}\"}}: {module}: joined port=26477");
+            assert_eq!(of(&line), run, "{line}\n{text}");
+        }
+        assert_eq!(text.matches("lost messages gap=17 first=1002").count(), run);
+        assert_eq!(of("no price error=invalid float literal text=\"12,5\""), run, "{text}");
+        assert!(!text.contains("not logged"));
+        assert_eq!(text.lines().count(), 5 * run + 1);
+        assert_eq!(text.lines().last(), Some("0 events lost"));
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
 fn every_example_is_short_and_says_what_you_will_see() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     for (name, most) in [
@@ -229,6 +251,7 @@ fn every_example_is_short_and_says_what_you_will_see() {
         ("03_publish_on_the_ring.rs", 60),
         ("04_subscribe.rs", 60),
         ("05_subscribe_to_best_prices.rs", 100),
+        ("08_log_to_a_journal.rs", 100),
     ] {
         let source = std::fs::read_to_string(folder.join(name)).unwrap();
         assert!(source.starts_with("//!") && source.contains("you will see"), "{name}");

@@ -233,6 +233,13 @@ impl<D: Disk> Appender<D> {
         self.writer.as_ref().map_or(self.sequence, |writer| writer.place().sequence)
     }
 
+    /// The number of the segment that was appended to last, and that the next excerpt is in if there is room;
+    /// 0 before the first one. For who must say something in each segment anew.
+    #[inline]
+    pub fn segment(&self) -> u64 {
+        self.writer.as_ref().map_or(0, SegmentWriter::number)
+    }
+
     /// Gives the next excerpt this number instead: those between are missing, and readers are told so. For
     /// who stores what has numbers already, like a ring's messages.
     pub fn skip_to(&mut self, sequence: u64) -> Result<(), JournalError> {

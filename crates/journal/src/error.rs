@@ -214,7 +214,7 @@ pub enum Damage {
     #[error("the file is too short for the header of a segment")]
     Short,
     /// Another file.
-    #[error("expected a segment, which begins with nanojrnl, and found {:?}", .0.to_ne_bytes().escape_ascii().to_string())]
+    #[error("expected a segment, which begins with nanojrnl, and found \"{}\"", .0.to_ne_bytes().escape_ascii())]
     Magic(u64),
     /// Of a machine with the other byte order.
     #[error("the segment was written on a machine with the other byte order")]

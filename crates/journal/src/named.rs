@@ -251,7 +251,7 @@ fn info(name: String, path: PathBuf) -> TailerInfo {
             (info.next_sequence, info.moved_ns, info.read) =
                 (words[NEXT].load(), words[MOVED].load(), words[READ].load());
         }
-        (Err(error), _) | (_, Err(error)) => info.refusal = Some(error.refusal().clone()),
+        (Err(error), _) | (_, Err(error)) => info.refusal = Some(*error.refusal()),
         (Ok((owner, refusal)), Ok(_)) => (info.owner, info.refusal) = (owner, refusal),
     }
     info

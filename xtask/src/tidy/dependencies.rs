@@ -29,6 +29,7 @@ const PLANT_AND_BELOW: &[&str] = &[
     "nanotape-book",
     "nanotape-ring",
     "nanotape-journal",
+    "nanotape-logging",
     "nanotape-trace",
     "nanotape-lab",
     "nanotape-testkit",
@@ -58,6 +59,12 @@ const TABLE: &[Row] = &[
         package: "nanotape-journal",
         inside: &["nanotape-shm", "nanotape-clock"],
         outside: &["rustix", "thiserror", "zstd"],
+    },
+    // docs/decisions/0025-logs-in-a-journal.md; on shm in tests only, for a disk that is full.
+    Row {
+        package: "nanotape-logging",
+        inside: &["nanotape-shm", "nanotape-clock", "nanotape-journal"],
+        outside: &["log", "thiserror", "tracing-core", "tracing-subscriber"],
     },
     Row {
         package: "nanotape-trace",
@@ -133,15 +140,20 @@ const TABLE: &[Row] = &[
             "zstd",
         ],
     },
-    Row { package: "nanotape-examples", inside: PLANT_AND_BELOW, outside: &[] },
+    // On tracing since docs/decisions/0025-logs-in-a-journal.md: the eighth logs.
+    Row {
+        package: "nanotape-examples",
+        inside: PLANT_AND_BELOW,
+        outside: &["tracing", "tracing-subscriber"],
+    },
     Row { package: "xtask", inside: &["nanotape-schema"], outside: &["anyhow", "serde_json"] },
 ];
 
 /// What tests may use besides: the testkit and the crates whose types its functions take.
 const INSIDE_FOR_TESTS: [&str; 4] =
     ["nanotape-testkit", "nanotape-types", "nanotape-wire", "nanotape-book"];
-const OUTSIDE_FOR_TESTS: [&str; 6] =
-    ["libc", "loom", "proptest", "rand_xoshiro", "rustix", "serde_json"];
+const OUTSIDE_FOR_TESTS: [&str; 8] =
+    ["env_logger", "libc", "loom", "proptest", "rand_xoshiro", "rustix", "serde_json", "tracing"];
 
 pub(crate) fn check(repository: &Repository) -> Result<Vec<Problem>> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());

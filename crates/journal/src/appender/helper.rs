@@ -15,6 +15,7 @@ use std::{
     time::Duration,
 };
 
+use nanotape_clock::Clock;
 use nanotape_shm::Word;
 
 use super::{
@@ -34,6 +35,9 @@ const SHORT: Duration = Duration::from_millis(1);
 
 /// How long while it does not.
 const LONG: Duration = Duration::from_millis(20);
+
+/// The least it sleeps, however soon the next sync is due.
+const LEAST: Duration = Duration::from_micros(50);
 
 /// How many short sleeps without anything new make it sleep long.
 const PATIENCE: u32 = 100;
@@ -191,59 +195,60 @@ impl<D: Disk> Helper<D> {
     }
 
     fn run(mut self) {
-        let (mut seen, mut idle, mut slept) = (usize::MAX, 0, Duration::ZERO);
+        let clock = Clock::monotonic();
+        let (mut seen, mut idle, mut synced) = (usize::MAX, 0, clock.stamp());
         while self.exchange.stop.as_read_only().load() == 0 {
-            self.keep_prepared();
+            let is_behind = self.keep_prepared();
             self.touch_ahead();
             self.look_after_closed();
-            if let SyncPolicy::Every(period) = self.policy
-                && slept >= period
-            {
-                slept = Duration::ZERO;
-                self.sync();
+            let mut time = if idle < PATIENCE { SHORT } else { LONG };
+            if let SyncPolicy::Every(period) = self.policy {
+                let since = Duration::from_nanos(clock.nanos_between(synced, clock.stamp()));
+                if since >= period {
+                    synced = clock.stamp();
+                    self.sync();
+                }
+                time = time.min(period.saturating_sub(since)).max(LEAST);
             }
             let now = self.exchange.progress();
             idle = if now == seen { idle + 1 } else { 0 };
             seen = now;
-            let mut time = if idle < PATIENCE { SHORT } else { LONG };
-            if let SyncPolicy::Every(period) = self.policy {
-                time = time.min(period);
+            if !is_behind {
+                std::thread::park_timeout(time);
             }
-            std::thread::park_timeout(time);
-            slept += time;
         }
         self.look_after_closed();
     }
 
-    /// Sees to it that what is in front of the appender, in bytes, is prepared: one segment at least.
-    fn keep_prepared(&mut self) {
+    /// Sees to it that what is in front of the appender, in bytes, is prepared: one segment at least. Makes
+    /// one at a time, because other work waits, and says whether there is more to make.
+    fn keep_prepared(&mut self) -> bool {
         if self.pause > 0 {
             self.pause -= 1;
-            return;
+            return false;
         }
-        loop {
-            let number = {
-                let mut state = self.exchange.lock();
-                let wanted = 1 + self.ahead / self.plan.layout.words;
-                if state.prepared.len() >= wanted {
-                    return;
-                }
-                state.is_preparing = true;
-                state.next_number
-            };
-            let made = prepare(&self.disk, &self.plan, number);
+        let wanted = 1 + self.ahead / self.plan.layout.words;
+        let number = {
             let mut state = self.exchange.lock();
-            state.is_preparing = false;
-            match made {
-                Ok(prepared) => {
-                    state.prepared.push_back(prepared);
-                    state.next_number += 1;
-                }
-                // The appender says why, if it comes to need it.
-                Err(_) => {
-                    self.pause = RETRY * (LONG.as_millis() / SHORT.as_millis()) as u32;
-                    return;
-                }
+            if state.prepared.len() >= wanted {
+                return false;
+            }
+            state.is_preparing = true;
+            state.next_number
+        };
+        let made = prepare(&self.disk, &self.plan, number);
+        let mut state = self.exchange.lock();
+        state.is_preparing = false;
+        match made {
+            Ok(prepared) => {
+                state.prepared.push_back(prepared);
+                state.next_number += 1;
+                state.prepared.len() < wanted
+            }
+            // The appender says why, if it comes to need it.
+            Err(_) => {
+                self.pause = RETRY * (LONG.as_millis() / SHORT.as_millis()) as u32;
+                false
             }
         }
     }

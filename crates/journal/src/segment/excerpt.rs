@@ -148,14 +148,14 @@ mod tests {
         assert_eq!(front.total_words(), 5);
         for bit in 0..64 {
             assert!(read_all(commit ^ 1 << bit).is_err(), "bit {bit} of the commit word");
-            for word in 2..6 {
-                let before = words[word].as_read_only().load();
-                words[word].store(before ^ 1 << bit);
+            for word in &words[2..6] {
+                let before = word.as_read_only().load();
+                word.store(before ^ 1 << bit);
                 assert!(
                     matches!(read_all(commit), Err(Damage::Checksum { .. })),
-                    "bit {bit} of word {word}"
+                    "bit {bit} of {word:?}"
                 );
-                words[word].store(before);
+                word.store(before);
             }
         }
         assert!(read(as_read_only(&words), 1, 5, seed, commit, true).is_err(), "beyond the limit");

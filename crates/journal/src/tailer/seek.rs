@@ -13,11 +13,26 @@ use crate::{
         index::Entry,
         view::{Look, Place},
     },
+    stored,
 };
+
+/// How often the folder is listed again because a segment is gone.
+const LISTS: usize = 16;
 
 impl<D: Disk> Tailer<D> {
     /// Goes on elsewhere. Where that cannot be found the tailer stays where it is.
     pub fn seek(&mut self, start: Start) -> Result<(), JournalError> {
+        // Segments may be removed between the list and a look: then the list is another one.
+        for _ in 0..LISTS {
+            match self.try_seek(start) {
+                Err(error) if *error.problem() == Problem::NotFound => {}
+                outcome => return outcome,
+            }
+        }
+        self.try_seek(start)
+    }
+
+    fn try_seek(&mut self, start: Start) -> Result<(), JournalError> {
         let files = Files::list(&self.disk)?;
         let numbers: Vec<u64> = files.segments.into_keys().collect();
         let found = match start {
@@ -117,20 +132,22 @@ impl<D: Disk> Tailer<D> {
         is_before: impl Fn(&Activation) -> bool,
     ) -> Result<Option<Current<D::Readable>>, JournalError> {
         let (mut low, mut high) = (0, numbers.len());
-        let mut first = None;
-        let mut best = None;
+        let (mut best, mut first) = (None, None);
         // Segments that are prepared only are behind all others, so they count as too late.
         while low < high {
             let middle = low + (high - low) / 2;
-            match self.open_segment(numbers[middle])? {
+            let number = numbers[middle];
+            let Some(stored) = stored::open(&self.disk, number)? else {
+                let path = self.disk.path(&names::segment(number));
+                return Err(JournalError::new(path, Problem::NotFound));
+            };
+            match self.enter(number, stored)? {
                 Some(current) if is_before(&current.activation) => {
                     best = Some(current);
                     low = middle + 1;
                 }
                 found => {
-                    if middle == 0 {
-                        first = found;
-                    }
+                    first = found;
                     high = middle;
                 }
             }

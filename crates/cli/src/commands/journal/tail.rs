@@ -8,6 +8,7 @@ use std::{
 use clap::Args;
 use nanotape_clock::Clock;
 use nanotape_journal::{Excerpt, Gap, Merge, Merged, NamedTailer, Resumed, Start, Tail, Tailer};
+use nanotape_logging::Formatter;
 use nanotape_ring::{WaitStrategy, Waiter};
 
 use super::print::{Payload, Printer};
@@ -27,6 +28,7 @@ Examples:
   nanotape journal tail quotes --from 2026-11-20T14:30:00Z --follow
   nanotape journal tail quotes --name audit --follow
   nanotape journal tail feed-a feed-b -n 100  two journals in the order of their times
+  nanotape journal tail log --text --follow   what a program logs, as lines
 
 With --name the place is kept in the journal: who has the name next begins where this one stopped. Of
 several journals the earliest excerpt comes first; with --follow one is held back until the others have
@@ -58,6 +60,10 @@ pub(super) struct TailCommand {
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
 
+    /// What a program has logged into the journal, as lines; the rest as it is
+    #[arg(long)]
+    text: bool,
+
     /// Only what is known to be on the disk
     #[arg(long)]
     durable: bool,
@@ -75,10 +81,12 @@ const WAIT: WaitStrategy = WaitStrategy::Backoff { looks: 200, sleep: Duration::
 
 pub(super) fn run(command: &TailCommand) -> anyhow::Result<Status> {
     let interrupt = Interrupt::install()?;
-    let mut source = Source::open(command)?;
+    let mut formatters = Formatters::new(command);
+    let mut source = Source::open(command, &mut formatters)?;
     let names = command.journals.iter().map(|path| path.display().to_string()).collect();
     let printer = Printer::new(&command.output, Payload::Line, names)?;
-    let mut following = Following { command, printer, left: command.count.unwrap_or(u64::MAX) };
+    let mut following =
+        Following { command, printer, formatters, left: command.count.unwrap_or(u64::MAX) };
     let outcome = following.run(&mut source, &interrupt);
     following.printer.finish()?;
     outcome?;
@@ -98,10 +106,13 @@ enum Came {
 }
 
 impl Source {
-    fn open(command: &TailCommand) -> anyhow::Result<Self> {
+    fn open(command: &TailCommand, formatters: &mut Formatters) -> anyhow::Result<Self> {
         let Some(name) = &command.name else {
-            let open = |path: &PathBuf| tailer(command, path);
-            let tailers = command.journals.iter().map(open).collect::<anyhow::Result<Vec<_>>>()?;
+            let mut tailers = Vec::new();
+            for (source, path) in command.journals.iter().enumerate() {
+                tailers.push(tailer(command, path)?);
+                formatters.learn(source, path, &tailers[source])?;
+            }
             return Ok(Self::Several(Merge::new(tailers)));
         };
         let [path] = &command.journals[..] else {
@@ -119,6 +130,10 @@ impl Source {
             _ => {}
         }
         named.set_durable(command.durable);
+        let sequence = named.next_sequence().max(1);
+        if let Ok(there) = Tailer::open(path, Start::Sequence(sequence)) {
+            formatters.learn(0, path, &there)?;
+        }
         Ok(Self::Named(Box::new(named)))
     }
 }
@@ -130,7 +145,11 @@ fn tailer(command: &TailCommand, path: &Path) -> anyhow::Result<Tailer> {
         let mut left = command.last;
         while left > 0 {
             match tailer.previous().map_err(of_journal)? {
-                Tail::Excerpt(_) => left -= 1,
+                // Of a log as many lines as were asked for, and what is between them.
+                Tail::Excerpt(excerpt) => {
+                    let is_shown = !command.text || is_line_or_other(excerpt.type_id());
+                    left -= u64::from(is_shown);
+                }
                 Tail::Gap(_) => {}
                 Tail::Nothing => break,
             }
@@ -140,9 +159,54 @@ fn tailer(command: &TailCommand, path: &Path) -> anyhow::Result<Tailer> {
     Ok(tailer)
 }
 
+/// Whether an excerpt is something to be shown among lines.
+fn is_line_or_other(type_id: u16) -> bool {
+    nanotape_logging::is_line(type_id) || !nanotape_logging::is_log(type_id)
+}
+
+/// What makes lines of what programs have logged, one for each journal; none where nobody wants that.
+struct Formatters(Vec<Formatter>);
+
+impl Formatters {
+    fn new(command: &TailCommand) -> Self {
+        let count = if command.text { command.journals.len() } else { 0 };
+        Self((0..count).map(|_| Formatter::new()).collect())
+    }
+
+    /// Learns what lines need to know that is in front of a place: it is said again in each segment.
+    fn learn(&mut self, source: usize, path: &Path, place: &Tailer) -> anyhow::Result<()> {
+        let (Some(formatter), (segment, _)) = (self.0.get_mut(source), place.position()) else {
+            return Ok(());
+        };
+        let end = place.next_sequence();
+        if segment == 0 || end <= 1 {
+            return Ok(());
+        }
+        let mut tailer = Tailer::open(path, Start::Sequence(end)).map_err(of_journal)?;
+        // To the beginning of the segment.
+        let mut begin = end;
+        while let Tail::Excerpt(excerpt) = tailer.previous().map_err(of_journal)? {
+            if excerpt.segment() != segment {
+                break;
+            }
+            begin = excerpt.sequence();
+        }
+        tailer.seek(Start::Sequence(begin)).map_err(of_journal)?;
+        while tailer.next_sequence() < end {
+            match tailer.next().map_err(of_journal)? {
+                Tail::Excerpt(excerpt) => formatter.learn(&excerpt),
+                Tail::Gap(_) => {}
+                Tail::Nothing => break,
+            }
+        }
+        Ok(())
+    }
+}
+
 struct Following<'a> {
     command: &'a TailCommand,
     printer: Printer,
+    formatters: Formatters,
     left: u64,
 }
 
@@ -191,7 +255,17 @@ impl Following<'_> {
     }
 
     fn excerpt(&mut self, source: usize, excerpt: &Excerpt<'_>) -> anyhow::Result<Came> {
-        self.printer.excerpt(source, excerpt)?;
+        let Some(formatter) = self.formatters.0.get_mut(source) else {
+            self.printer.excerpt(source, excerpt)?;
+            self.left -= 1;
+            return Ok(Came::Something);
+        };
+        // Nothing for what is only said so that later ones can be made lines of.
+        match formatter.line(excerpt) {
+            Some(line) => self.printer.line(source, &line)?,
+            None if nanotape_logging::is_log(excerpt.type_id()) => return Ok(Came::Something),
+            None => self.printer.excerpt(source, excerpt)?,
+        }
         self.left -= 1;
         Ok(Came::Something)
     }

@@ -1,0 +1,328 @@
+//! Bytes to what was logged: for who wants values and not lines.
+//!
+//! Layout: `docs/formats/log.md`.
+//! Failure: bytes come from a file that anybody may have written. What cannot be is a [`DecodeError`] with its
+//! offset; nothing panics, allocates or reads twice.
+
+mod values;
+
+pub use values::{Errors, Value, Values};
+
+use crate::layout::{self, Level, MAX_PAYLOAD_BYTES, TEXT_IS_CUT};
+
+/// What is wrong with a payload.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DecodeError {
+    /// It ends too early.
+    #[error("at offset {offset}: {need} bytes are needed and {have} are there")]
+    Truncated {
+        /// In the payload.
+        offset: usize,
+        /// Bytes of what is there.
+        need: usize,
+        /// Bytes that are left.
+        have: usize,
+    },
+    /// It is longer than any that is written.
+    #[error("{length} bytes are more than the {MAX_PAYLOAD_BYTES} that an excerpt of a log has")]
+    TooLong {
+        /// Bytes.
+        length: usize,
+    },
+    /// No level has this number.
+    #[error("at offset {offset}: {number} is no level")]
+    Level {
+        /// In the payload.
+        offset: usize,
+        /// What is there.
+        number: u8,
+    },
+    /// No value has this tag.
+    #[error("at offset {offset}: {tag} is no tag of a value")]
+    Tag {
+        /// In the payload.
+        offset: usize,
+        /// What is there.
+        tag: u8,
+    },
+}
+
+/// An excerpt of a log. Texts are UTF-8 if nobody has damaged them.
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum Record<'payload> {
+    /// A program begins to log.
+    Start {
+        /// Its process.
+        pid: u32,
+        /// Its name.
+        program: &'payload [u8],
+    },
+    /// A call site is announced.
+    CallSite(CallSite<'payload>),
+    /// A thread is announced.
+    Thread {
+        /// Its number.
+        thread: u32,
+        /// Its name; empty if it has none.
+        name: &'payload [u8],
+    },
+    /// An event.
+    Event {
+        /// The number of its call site.
+        call_site: u32,
+        /// The number of its thread; 0: not known.
+        thread: u32,
+        /// The number of the innermost span that it is in; 0: none.
+        span: u64,
+        /// Values of its fields.
+        values: Values<'payload>,
+    },
+    /// A text.
+    Text(Text<'payload>),
+    /// A span is announced.
+    Span {
+        /// Whether it begins here.
+        is_new: bool,
+        /// The number of its call site.
+        call_site: u32,
+        /// The number of the thread that made it.
+        thread: u32,
+        /// Its number.
+        span: u64,
+        /// The number of the span that it is in; 0: none.
+        parent: u64,
+        /// Values of its fields.
+        values: Values<'payload>,
+    },
+    /// Something happens to a span.
+    Step {
+        /// What.
+        step: Step,
+        /// Its number.
+        span: u64,
+        /// The number of the thread that does it.
+        thread: u32,
+    },
+    /// Events could not be written.
+    Lost {
+        /// How many.
+        count: u64,
+        /// When the first of them happened, in ns since the UNIX epoch.
+        first_ns: u64,
+        /// When the last one did.
+        last_ns: u64,
+        /// Why the first was not written.
+        reason: &'payload [u8],
+    },
+}
+
+/// What happens to a span.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Step {
+    /// A thread begins to work in it.
+    Enter,
+    /// A thread ceases to work in it, for now.
+    Exit,
+    /// It has ended.
+    Close,
+}
+
+/// A place in the source that logs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CallSite<'payload> {
+    /// Its number.
+    pub call_site: u32,
+    /// Its level.
+    pub level: Level,
+    /// Whether it makes spans.
+    pub is_span: bool,
+    /// The line in its file; 0: not known.
+    pub line: u32,
+    /// Its name, or the spans'.
+    pub name: &'payload [u8],
+    /// Its target.
+    pub target: &'payload [u8],
+    /// Its module; empty: not known.
+    pub module: &'payload [u8],
+    /// Its file; empty: not known.
+    pub file: &'payload [u8],
+    fields: &'payload [u8],
+}
+
+impl<'payload> CallSite<'payload> {
+    /// The names of its fields, in order.
+    pub fn fields(&self) -> impl Iterator<Item = &'payload [u8]> + use<'payload> {
+        let mut cursor = Cursor { payload: self.fields, at: 0 };
+        // All of them were found when it was decoded.
+        std::iter::from_fn(move || cursor.name().ok())
+    }
+}
+
+/// What a program logs as a line of its own making.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Text<'payload> {
+    /// Its level.
+    pub level: Level,
+    /// The number of its thread; 0: not known.
+    pub thread: u32,
+    /// Its target.
+    pub target: &'payload [u8],
+    /// Its file; empty: not known.
+    pub file: &'payload [u8],
+    /// The line in its file; 0: not known.
+    pub line: u32,
+    /// The text.
+    pub text: &'payload [u8],
+    /// Whether it was longer.
+    pub is_cut: bool,
+}
+
+/// What an excerpt of this type says; nothing if it is not one of a log.
+///
+/// ```
+/// use nanotape_logging::decode::{DecodeError, decode};
+///
+/// let lost = [3, 0, 0, 0, 0, 0, 0, 0];
+/// let error = decode(0xFF0A, &lost).unwrap().unwrap_err();
+/// assert_eq!(error, DecodeError::Truncated { offset: 8, need: 8, have: 0 });
+/// assert_eq!(decode(7, &lost), None);
+/// ```
+pub fn decode(type_id: u16, payload: &[u8]) -> Option<Result<Record<'_>, DecodeError>> {
+    let is_ours = layout::TYPES.iter().any(|(known, _)| *known == type_id);
+    is_ours.then(|| decode_ours(type_id, payload))
+}
+
+fn decode_ours(type_id: u16, payload: &[u8]) -> Result<Record<'_>, DecodeError> {
+    if payload.len() > MAX_PAYLOAD_BYTES {
+        return Err(DecodeError::TooLong { length: payload.len() });
+    }
+    let mut cursor = Cursor { payload, at: 0 };
+    Ok(match type_id {
+        layout::START => {
+            let (pid, _) = (cursor.u32()?, cursor.u32()?);
+            Record::Start { pid, program: cursor.rest() }
+        }
+        layout::CALL_SITE => Record::CallSite(call_site(cursor)?),
+        layout::THREAD => {
+            let (thread, _) = (cursor.u32()?, cursor.u32()?);
+            Record::Thread { thread, name: cursor.rest() }
+        }
+        layout::EVENT => {
+            let (call_site, thread, span) = (cursor.u32()?, cursor.u32()?, cursor.u64()?);
+            Record::Event { call_site, thread, span, values: cursor.values() }
+        }
+        layout::TEXT => Record::Text(text(cursor)?),
+        layout::SPAN_NEW | layout::SPAN_AGAIN => {
+            let (call_site, thread) = (cursor.u32()?, cursor.u32()?);
+            let (span, parent) = (cursor.u64()?, cursor.u64()?);
+            let is_new = type_id == layout::SPAN_NEW;
+            Record::Span { is_new, call_site, thread, span, parent, values: cursor.values() }
+        }
+        layout::SPAN_ENTER => step(cursor, Step::Enter)?,
+        layout::SPAN_EXIT => step(cursor, Step::Exit)?,
+        layout::SPAN_CLOSE => step(cursor, Step::Close)?,
+        _ => {
+            let (count, first_ns, last_ns) = (cursor.u64()?, cursor.u64()?, cursor.u64()?);
+            Record::Lost { count, first_ns, last_ns, reason: cursor.rest() }
+        }
+    })
+}
+
+fn call_site(mut cursor: Cursor<'_>) -> Result<CallSite<'_>, DecodeError> {
+    let number = cursor.u32()?;
+    let level = cursor.level()?;
+    let is_span = cursor.u8()? == 1;
+    let count = cursor.u16()?;
+    let (line, _) = (cursor.u32()?, cursor.u32()?);
+    let (name, target) = (cursor.name()?, cursor.name()?);
+    let (module, file) = (cursor.name()?, cursor.name()?);
+    let from = cursor.at;
+    for _ in 0..count {
+        cursor.name()?;
+    }
+    let fields = &cursor.payload[from..cursor.at];
+    Ok(CallSite { call_site: number, level, is_span, line, name, target, module, file, fields })
+}
+
+fn text(mut cursor: Cursor<'_>) -> Result<Text<'_>, DecodeError> {
+    let level = cursor.level()?;
+    let is_cut = cursor.u8()? & TEXT_IS_CUT != 0;
+    cursor.u16()?;
+    let thread = cursor.u32()?;
+    let (line, _) = (cursor.u32()?, cursor.u32()?);
+    let (target, file) = (cursor.name()?, cursor.name()?);
+    Ok(Text { level, thread, target, file, line, text: cursor.rest(), is_cut })
+}
+
+fn step(mut cursor: Cursor<'_>, step: Step) -> Result<Record<'_>, DecodeError> {
+    let (span, thread, _) = (cursor.u64()?, cursor.u32()?, cursor.u32()?);
+    Ok(Record::Step { step, span, thread })
+}
+
+/// A place in a payload.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Cursor<'payload> {
+    payload: &'payload [u8],
+    at: usize,
+}
+
+impl<'payload> Cursor<'payload> {
+    fn take(&mut self, need: usize) -> Result<&'payload [u8], DecodeError> {
+        let rest = &self.payload[self.at..];
+        match rest.get(..need) {
+            Some(bytes) => {
+                self.at += need;
+                Ok(bytes)
+            }
+            None => Err(DecodeError::Truncated { offset: self.at, need, have: rest.len() }),
+        }
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
+        let mut array = [0; N];
+        array.copy_from_slice(self.take(N)?);
+        Ok(array)
+    }
+
+    fn u8(&mut self) -> Result<u8, DecodeError> {
+        Ok(u8::from_le_bytes(self.array()?))
+    }
+
+    fn u16(&mut self) -> Result<u16, DecodeError> {
+        Ok(u16::from_le_bytes(self.array()?))
+    }
+
+    fn u32(&mut self) -> Result<u32, DecodeError> {
+        Ok(u32::from_le_bytes(self.array()?))
+    }
+
+    fn u64(&mut self) -> Result<u64, DecodeError> {
+        Ok(u64::from_le_bytes(self.array()?))
+    }
+
+    fn level(&mut self) -> Result<Level, DecodeError> {
+        let offset = self.at;
+        let number = self.u8()?;
+        Level::from_number(number).ok_or(DecodeError::Level { offset, number })
+    }
+
+    fn name(&mut self) -> Result<&'payload [u8], DecodeError> {
+        let length = self.u16()?;
+        self.take(usize::from(length))
+    }
+
+    fn long(&mut self) -> Result<&'payload [u8], DecodeError> {
+        let length = self.u32()?;
+        self.take(length as usize)
+    }
+
+    fn rest(self) -> &'payload [u8] {
+        &self.payload[self.at..]
+    }
+
+    fn values(self) -> Values<'payload> {
+        Values::new(self)
+    }
+}

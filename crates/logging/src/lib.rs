@@ -1,0 +1,61 @@
+//! Logs of programs in a journal: written as values for the price of an append, formatted when read.
+//!
+//! Where: layer 3, on JOURNAL. A program logs with `tracing` or `log` as ever; people read lines.
+//! Layout: `docs/formats/log.md`. Why so: `docs/decisions/0025-logs-in-a-journal.md`.
+//! Failure: what cannot be written is counted and told by the next event that can; no program ends because of
+//! its log, or waits for room. A killed program's log is there up to the last call that returned.
+//! Cost: an event allocates nothing and makes no system call; see `examples/cost.rs`.
+//!
+#![cfg_attr(feature = "tracing", doc = "```")]
+#![cfg_attr(not(feature = "tracing"), doc = "```ignore")]
+//! # fn main() -> Result<(), nanotape_journal::JournalError> {
+//! # let path = std::env::temp_dir().join(format!("nanotape-doc-logging-{}", std::process::id()));
+//! use nanotape_journal::{Start, Tail, Tailer};
+//! use nanotape_logging::{Formatter, Logger};
+//! use tracing_subscriber::layer::SubscriberExt as _;
+//!
+//! let logger = Logger::open(&path)?;
+//! let subscriber = tracing_subscriber::registry().with(logger.layer());
+//! tracing::subscriber::with_default(subscriber, || {
+//!     let _session = tracing::info_span!("session", day = 325).entered();
+//!     tracing::warn!(gap = 17_u64, line = "B", "lost messages");
+//! });
+//!
+//! let mut formatter = Formatter::new();
+//! let mut tailer = Tailer::open(&path, Start::Beginning)?; // in any process, at any time
+//! let mut lines = Vec::new();
+//! while let Tail::Excerpt(excerpt) = tailer.next()? {
+//!     lines.extend(formatter.line(&excerpt));
+//! }
+//! let line = lines.last().unwrap();
+//! assert!(line.contains("WARN session{day=325}: "), "{line}");
+//! assert!(line.ends_with(r#": lost messages gap=17 line="B""#), "{line}");
+//! # drop(logger);
+//! # std::fs::remove_dir_all(path).unwrap();
+//! # Ok(())
+//! # }
+//! ```
+#![forbid(unsafe_code)]
+
+#[cfg(feature = "tracing")]
+mod call_site;
+pub mod decode;
+mod encode;
+mod formatter;
+#[cfg(feature = "tracing")]
+mod layer;
+pub mod layout;
+#[cfg(feature = "log")]
+mod log_back_end;
+mod logger;
+#[cfg(feature = "tracing")]
+mod span;
+mod thread;
+
+pub use formatter::{Formatter, MAX_KEPT_BYTES};
+#[cfg(feature = "tracing")]
+pub use layer::{JournalLayer, SpanDetail};
+pub use layout::{Level, is_line, is_log};
+#[cfg(feature = "log")]
+pub use log_back_end::JournalLog;
+pub use logger::{Logger, Origin, log_options};

@@ -1,0 +1,486 @@
+//! What is done with the lock in hand: to announce what is new, to append, and to count what is lost.
+//!
+//! Bounds: numbers of call sites and of threads alive; one excerpt and what it announces.
+
+use std::sync::OnceLock;
+
+use nanotape_clock::Clock;
+use nanotape_journal::{Appender, Disk, JournalError, Problem, excerpt_bytes};
+
+#[cfg(feature = "tracing")]
+use crate::{
+    call_site,
+    layout::{CALL_SITE, SPAN_AGAIN},
+    span::Span,
+};
+use crate::{
+    encode::put_last_name,
+    layout::{LOST, START, THREAD},
+    thread::Label,
+};
+
+/// Behind a failure nothing is tried for so long: a full disk must not cost the program a system call for
+/// each event.
+const PAUSE_NS: u64 = 1_000_000;
+
+/// After so long the clock's rate and its UTC are taken anew: the kernel's are adjusted meanwhile.
+const CALIBRATION_SECONDS: f64 = 60.0;
+
+/// What an excerpt says and refers to.
+#[derive(Debug)]
+pub(crate) struct Entry<'a> {
+    pub(crate) type_id: u16,
+    pub(crate) payload: &'a [u8],
+    pub(crate) thread: &'a Label,
+    #[cfg(feature = "tracing")]
+    pub(crate) call_site: Option<u32>,
+    /// Those that were not announced in the segment that was expected, the outermost first.
+    #[cfg(feature = "tracing")]
+    pub(crate) spans: &'a [std::sync::Arc<Span>],
+    /// The segment for which those were found; nothing if it is within no span.
+    #[cfg(feature = "tracing")]
+    pub(crate) expected: Option<u64>,
+}
+
+impl<'a> Entry<'a> {
+    /// One that refers to its thread only.
+    pub(crate) fn new(type_id: u16, payload: &'a [u8], thread: &'a Label) -> Self {
+        Self {
+            type_id,
+            payload,
+            thread,
+            #[cfg(feature = "tracing")]
+            call_site: None,
+            #[cfg(feature = "tracing")]
+            spans: &[],
+            #[cfg(feature = "tracing")]
+            expected: None,
+        }
+    }
+}
+
+/// What became of an excerpt.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Outcome {
+    /// It is in this segment.
+    Written(u64),
+    /// It was not written, and was counted.
+    Lost,
+    /// It was not written yet: it belongs into this segment, in which other spans must be announced.
+    #[cfg(feature = "tracing")]
+    Moved(u64),
+}
+
+/// Events that were not written.
+#[derive(Debug)]
+struct Loss {
+    count: u64,
+    first_ns: u64,
+    last_ns: u64,
+    /// When the journal was tried last.
+    tried_ns: u64,
+    reason: String,
+}
+
+/// An announcement in the scratch buffer.
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    type_id: u16,
+    start: usize,
+    end: usize,
+    what: What,
+}
+
+/// What is announced.
+#[derive(Clone, Copy, Debug)]
+enum What {
+    Program,
+    Loss,
+    Thread(u32),
+    #[cfg(feature = "tracing")]
+    CallSite(u32),
+    /// Its index in the entry.
+    #[cfg(feature = "tracing")]
+    Span(usize),
+}
+
+#[derive(Debug)]
+pub(super) struct State<D: Disk> {
+    appender: Appender<D>,
+    clock: Clock,
+    /// Ticks at which it is calibrated anew.
+    calibrate_at: u64,
+    is_started: bool,
+    /// For each number the segment in which it was announced.
+    #[cfg(feature = "tracing")]
+    call_sites: Vec<u64>,
+    /// The same, with the identity of the thread that had the number then.
+    threads: Vec<(u64, u64)>,
+    loss: Option<Loss>,
+    lost: u64,
+    scratch: Vec<u8>,
+    pieces: Vec<Piece>,
+}
+
+impl<D: Disk> State<D> {
+    pub(super) fn new(appender: Appender<D>) -> Self {
+        static CLOCK: OnceLock<Clock> = OnceLock::new();
+        let clock = *CLOCK.get_or_init(Clock::calibrate);
+        Self {
+            appender,
+            clock,
+            calibrate_at: 0,
+            is_started: false,
+            #[cfg(feature = "tracing")]
+            call_sites: Vec::new(),
+            threads: Vec::new(),
+            loss: None,
+            lost: 0,
+            scratch: Vec::new(),
+            pieces: Vec::new(),
+        }
+    }
+
+    /// Writes an excerpt, and in front of it what it refers to.
+    #[inline]
+    pub(super) fn write(&mut self, entry: &Entry<'_>) -> Outcome {
+        let ts_ns = self.now_ns();
+        if let Some(loss) = &mut self.loss
+            && ts_ns.abs_diff(loss.tried_ns) < PAUSE_NS
+        {
+            (loss.count, loss.last_ns) = (loss.count + 1, ts_ns);
+            self.lost += 1;
+            return Outcome::Lost;
+        }
+        match self.try_write(ts_ns, entry) {
+            Ok(outcome) => outcome,
+            Err(error) => self.lose(ts_ns, &error),
+        }
+    }
+
+    #[inline]
+    fn try_write(&mut self, ts_ns: u64, entry: &Entry<'_>) -> Result<Outcome, JournalError> {
+        let own_bytes = excerpt_bytes(entry.payload.len());
+        let segment = self.make_room(ts_ns, own_bytes)?;
+        #[cfg(feature = "tracing")]
+        if entry.expected.is_some_and(|expected| expected != segment) {
+            return Ok(Outcome::Moved(segment));
+        }
+        if self.is_announced(segment, entry) {
+            self.append(entry.type_id, ts_ns, entry.payload)?;
+            return Ok(Outcome::Written(segment));
+        }
+        self.announce(ts_ns, segment, entry)
+    }
+
+    /// Whether an excerpt may stand in a segment as it is.
+    #[inline]
+    fn is_announced(&self, segment: u64, entry: &Entry<'_>) -> bool {
+        let Label { number, identity, .. } = *entry.thread;
+        let is_known = self.is_started
+            && self.loss.is_none()
+            && (number == 0 || self.threads.get(number as usize) == Some(&(identity, segment)));
+        #[cfg(feature = "tracing")]
+        let is_known = is_known
+            && entry.spans.is_empty()
+            && entry.call_site.is_none_or(|number| self.has_call_site(number, segment));
+        is_known
+    }
+
+    #[cfg(feature = "tracing")]
+    #[inline]
+    fn has_call_site(&self, number: u32, segment: u64) -> bool {
+        self.call_sites.get(number as usize) == Some(&segment)
+    }
+
+    /// Writes an excerpt and what it announces, together.
+    #[cold]
+    fn announce(
+        &mut self,
+        ts_ns: u64,
+        segment: u64,
+        entry: &Entry<'_>,
+    ) -> Result<Outcome, JournalError> {
+        self.gather(segment, entry);
+        let bytes = self.pieces.iter().map(|piece| excerpt_bytes(piece.end - piece.start));
+        let bytes = bytes.sum::<usize>() + excerpt_bytes(entry.payload.len());
+        let made = self.make_room(ts_ns, bytes);
+        let (is_together, found) = match made {
+            Ok(found) => (true, found),
+            // A segment is too small for all of it: one by one, as far as that goes.
+            Err(error) if matches!(error.problem(), Problem::TooLong { .. }) => (false, segment),
+            Err(error) => {
+                self.retract(0, entry);
+                return Err(error);
+            }
+        };
+        if found != segment {
+            self.retract(0, entry);
+            #[cfg(feature = "tracing")]
+            if entry.expected.is_some() {
+                return Ok(Outcome::Moved(found));
+            }
+            // There is room now for this and more, so it ends here.
+            return self.announce(ts_ns, found, entry);
+        }
+        let written = if is_together {
+            self.append_together(ts_ns, bytes, entry)
+        } else {
+            self.append_singly(ts_ns, entry)
+        };
+        written.map(|()| Outcome::Written(self.appender.segment()))
+    }
+
+    fn append_together(
+        &mut self,
+        ts_ns: u64,
+        bytes: usize,
+        entry: &Entry<'_>,
+    ) -> Result<(), JournalError> {
+        let before = self.appender.next_sequence();
+        let written = (|| {
+            let mut batch = self.appender.batch(ts_ns, bytes)?;
+            for piece in &self.pieces {
+                batch.append(piece.type_id, ts_ns, &self.scratch[piece.start..piece.end])?;
+            }
+            batch.append(entry.type_id, ts_ns, entry.payload)?;
+            batch.commit()
+        })();
+        match written {
+            // Committed, whatever became of the sync.
+            _ if self.appender.next_sequence() > before => {}
+            Ok(_) => {}
+            Err(error) => {
+                self.retract(0, entry);
+                return Err(error);
+            }
+        }
+        self.told(0..self.pieces.len());
+        Ok(())
+    }
+
+    fn append_singly(&mut self, ts_ns: u64, entry: &Entry<'_>) -> Result<(), JournalError> {
+        for index in 0..self.pieces.len() {
+            let Piece { type_id, start, end, .. } = self.pieces[index];
+            let scratch = std::mem::take(&mut self.scratch);
+            let appended = self.append(type_id, ts_ns, &scratch[start..end]);
+            self.scratch = scratch;
+            if let Err(error) = appended {
+                self.retract(index, entry);
+                return Err(error);
+            }
+            self.told(index..index + 1);
+        }
+        self.append(entry.type_id, ts_ns, entry.payload)
+    }
+
+    /// Appends; the error means that it is not in the journal.
+    #[inline]
+    fn append(&mut self, type_id: u16, ts_ns: u64, payload: &[u8]) -> Result<(), JournalError> {
+        let before = self.appender.next_sequence();
+        match self.appender.append(type_id, ts_ns, payload) {
+            Ok(_) => Ok(()),
+            Err(_) if self.appender.next_sequence() > before => Ok(()),
+            Err(error) if is_of_a_sync(&error) => {
+                self.appender.append(type_id, ts_ns, payload).map(|_| ())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Makes room for so many bytes of excerpts; returns the segment that it is in.
+    #[inline]
+    fn make_room(&mut self, ts_ns: u64, bytes: usize) -> Result<u64, JournalError> {
+        let mut room = self.appender.batch(ts_ns, bytes).map(drop);
+        if let Err(error) = &room
+            && is_of_a_sync(error)
+        {
+            room = self.appender.batch(ts_ns, bytes).map(drop);
+        }
+        room.map(|()| self.appender.segment())
+    }
+
+    /// Collects what must be announced in a segment; from here on it counts as announced there.
+    fn gather(&mut self, segment: u64, entry: &Entry<'_>) {
+        self.scratch.clear();
+        self.pieces.clear();
+        self.gather_news();
+        let Label { number, identity, name } = entry.thread;
+        let index = *number as usize;
+        if self.threads.len() <= index {
+            self.threads.resize(index + 1, (0, 0));
+        }
+        if *number != 0 && self.threads[index] != (*identity, segment) {
+            self.threads[index] = (*identity, segment);
+            self.piece(THREAD, What::Thread(*number), |payload| {
+                payload.extend_from_slice(&number.to_le_bytes());
+                payload.extend_from_slice(&[0; 4]);
+                put_last_name(payload, name);
+            });
+        }
+        #[cfg(feature = "tracing")]
+        self.gather_places(segment, entry);
+    }
+
+    /// That the program began, and what it lost.
+    fn gather_news(&mut self) {
+        if !self.is_started {
+            self.piece(START, What::Program, |payload| {
+                payload.extend_from_slice(&std::process::id().to_le_bytes());
+                payload.extend_from_slice(&[0; 4]);
+                let program = std::env::current_exe().unwrap_or_default();
+                let name = program.file_name().unwrap_or_default();
+                put_last_name(payload, &name.to_string_lossy());
+            });
+        }
+        if let Some(loss) = self.loss.take() {
+            self.piece(LOST, What::Loss, |payload| {
+                for number in [loss.count, loss.first_ns, loss.last_ns] {
+                    payload.extend_from_slice(&number.to_le_bytes());
+                }
+                put_last_name(payload, &loss.reason);
+            });
+            self.loss = Some(loss);
+        }
+    }
+
+    #[cfg(feature = "tracing")]
+    fn gather_places(&mut self, segment: u64, entry: &Entry<'_>) {
+        for (index, span) in entry.spans.iter().enumerate() {
+            // Another thread may have done it meanwhile.
+            if !span.is_announced(segment) {
+                self.gather_call_site(segment, span.call_site);
+                self.piece(SPAN_AGAIN, What::Span(index), |payload| {
+                    span.announce(segment, payload);
+                });
+            }
+        }
+        if let Some(number) = entry.call_site {
+            self.gather_call_site(segment, number);
+        }
+    }
+
+    #[cfg(feature = "tracing")]
+    fn gather_call_site(&mut self, segment: u64, number: u32) {
+        if self.has_call_site(number, segment) {
+            return;
+        }
+        let Some(announcement) = call_site::announcement_of(number) else { return };
+        let index = number as usize;
+        if self.call_sites.len() <= index {
+            self.call_sites.resize(index + 1, 0);
+        }
+        self.call_sites[index] = segment;
+        self.piece(CALL_SITE, What::CallSite(number), |payload| {
+            payload.extend_from_slice(&announcement);
+        });
+    }
+
+    fn piece(&mut self, type_id: u16, what: What, put: impl FnOnce(&mut Vec<u8>)) {
+        let start = self.scratch.len();
+        put(&mut self.scratch);
+        self.pieces.push(Piece { type_id, start, end: self.scratch.len(), what });
+    }
+
+    /// These are in the journal.
+    fn told(&mut self, pieces: std::ops::Range<usize>) {
+        for piece in &self.pieces[pieces] {
+            match piece.what {
+                What::Program => self.is_started = true,
+                What::Loss => self.loss = None,
+                _ => {}
+            }
+        }
+    }
+
+    /// Those from this one on are not announced after all.
+    fn retract(&mut self, from: usize, entry: &Entry<'_>) {
+        for piece in &self.pieces[from..] {
+            match piece.what {
+                What::Program | What::Loss => {}
+                What::Thread(number) => self.threads[number as usize] = (0, 0),
+                #[cfg(feature = "tracing")]
+                What::CallSite(number) => self.call_sites[number as usize] = 0,
+                #[cfg(feature = "tracing")]
+                What::Span(index) => entry.spans[index].forget(),
+            }
+        }
+        let _ = entry;
+    }
+
+    #[cold]
+    fn lose(&mut self, ts_ns: u64, error: &JournalError) -> Outcome {
+        self.lost += 1;
+        let loss = self.loss.get_or_insert_with(|| Loss {
+            count: 0,
+            first_ns: ts_ns,
+            last_ns: ts_ns,
+            tried_ns: ts_ns,
+            reason: error.to_string(),
+        });
+        loss.count += 1;
+        (loss.last_ns, loss.tried_ns) = (ts_ns, ts_ns);
+        Outcome::Lost
+    }
+
+    /// Writes that the program began and what was lost, if that is still to be said.
+    pub(super) fn flush(&mut self) {
+        if self.is_started && self.loss.is_none() {
+            return;
+        }
+        let ts_ns = self.now_ns();
+        self.scratch.clear();
+        self.pieces.clear();
+        self.gather_news();
+        for index in 0..self.pieces.len() {
+            let Piece { type_id, start, end, .. } = self.pieces[index];
+            let scratch = std::mem::take(&mut self.scratch);
+            let appended = self.append(type_id, ts_ns, &scratch[start..end]);
+            self.scratch = scratch;
+            // It is tried again with the next event.
+            if appended.is_err() {
+                return;
+            }
+            self.told(index..index + 1);
+        }
+    }
+
+    pub(super) fn sync(&mut self) -> Result<(), JournalError> {
+        self.flush();
+        self.appender.sync()
+    }
+
+    pub(super) fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    #[inline]
+    fn now_ns(&mut self) -> u64 {
+        let mut stamp = self.clock.stamp_unfenced();
+        if stamp.ticks() >= self.calibrate_at {
+            stamp = self.calibrate();
+        }
+        u64::try_from(self.clock.utc(stamp).get()).unwrap_or(0)
+    }
+
+    #[cold]
+    fn calibrate(&mut self) -> nanotape_clock::Stamp {
+        self.clock = self.clock.recalibrated();
+        let stamp = self.clock.stamp_unfenced();
+        let ticks = self.clock.rate().ticks_per_second * CALIBRATION_SECONDS;
+        self.calibrate_at = stamp.ticks().saturating_add(ticks as u64);
+        stamp
+    }
+}
+
+/// Whether an append was refused to tell of a sync that failed before. That is told once: what is appended is
+/// as good as without it, and the journal's owner asks [`Logger::sync`](crate::Logger::sync).
+fn is_of_a_sync(error: &JournalError) -> bool {
+    matches!(error.problem(), Problem::NotOnDisk { .. } | Problem::System { operation: "sync", .. })
+}
+
+impl<D: Disk> Drop for State<D> {
+    fn drop(&mut self) {
+        self.flush();
+    }
+}

@@ -1,0 +1,128 @@
+//! A folder on a disk that is full, or cannot sync, when a test says so.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+};
+
+use nanotape_journal::{Disk, Folder, Listed, Room};
+use nanotape_shm::RegionError;
+
+#[derive(Clone, Debug)]
+pub(crate) struct FullDisk {
+    folder: Folder,
+    is_full: Arc<AtomicBool>,
+    is_broken: Arc<AtomicBool>,
+    refused: Arc<AtomicU64>,
+}
+
+impl FullDisk {
+    pub(crate) fn new(path: &Path) -> Self {
+        Self {
+            folder: Folder::new(path, 0o600),
+            is_full: Arc::default(),
+            is_broken: Arc::default(),
+            refused: Arc::default(),
+        }
+    }
+
+    pub(crate) fn set_full(&self, is_full: bool) {
+        self.is_full.store(is_full, Ordering::Relaxed);
+    }
+
+    /// Whether files of closed segments can be synced.
+    pub(crate) fn set_broken(&self, is_broken: bool) {
+        self.is_broken.store(is_broken, Ordering::Relaxed);
+    }
+
+    /// How often it made no file, or synced none.
+    pub(crate) fn refused(&self) -> u64 {
+        self.refused.load(Ordering::Relaxed)
+    }
+}
+
+impl Disk for FullDisk {
+    type Writable = <Folder as Disk>::Writable;
+    type Readable = <Folder as Disk>::Readable;
+    type Lock = <Folder as Disk>::Lock;
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path(name)
+    }
+
+    fn make(&self) -> io::Result<()> {
+        self.folder.make()
+    }
+
+    fn list(&self) -> io::Result<Vec<Listed>> {
+        self.folder.list()
+    }
+
+    fn lock(&self) -> Result<Self::Lock, RegionError> {
+        self.folder.lock()
+    }
+
+    fn create(&self, name: &str, bytes: u64, room: Room) -> io::Result<Self::Writable> {
+        if self.is_full.load(Ordering::Relaxed) {
+            self.refused.fetch_add(1, Ordering::Relaxed);
+            return Err(rustix::io::Errno::NOSPC.into());
+        }
+        self.folder.create(name, bytes, room)
+    }
+
+    fn open(&self, name: &str, bytes: u64) -> io::Result<Self::Writable> {
+        self.folder.open(name, bytes)
+    }
+
+    fn view(&self, name: &str) -> io::Result<Self::Readable> {
+        self.folder.view(name)
+    }
+
+    fn read(&self, name: &str) -> io::Result<Vec<u8>> {
+        self.folder.read(name)
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        self.folder.write(name, bytes)
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        self.folder.rename(from, to)
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        self.folder.remove(name)
+    }
+
+    fn shrink(&self, name: &str, bytes: u64) -> io::Result<()> {
+        self.folder.shrink(name, bytes)
+    }
+
+    fn store(&self, name: &str, word: usize, value: u64) -> io::Result<()> {
+        self.folder.store(name, word, value)
+    }
+
+    fn sync(&self, name: &str) -> io::Result<()> {
+        if self.is_broken.load(Ordering::Relaxed) {
+            self.refused.fetch_add(1, Ordering::Relaxed);
+            return Err(rustix::io::Errno::IO.into());
+        }
+        self.folder.sync(name)
+    }
+
+    fn sync_names(&self) -> io::Result<()> {
+        self.folder.sync_names()
+    }
+
+    fn free_bytes(&self) -> u64 {
+        self.folder.free_bytes()
+    }
+
+    fn boot(&self) -> u64 {
+        self.folder.boot()
+    }
+}

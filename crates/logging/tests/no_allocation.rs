@@ -1,0 +1,47 @@
+//! Logging an event allocates nothing, once a thread has logged from its call site before.
+//!
+//! Counted, not assumed: see `crates/testkit/quiet.rs`.
+#![cfg(all(not(nanotape_loom), feature = "tracing", feature = "log"))]
+
+mod place;
+#[path = "../../testkit/quiet.rs"]
+mod quiet;
+
+use log::Log as _;
+use nanotape_journal::AppenderOptions;
+use nanotape_logging::{Formatter, Logger, log_options};
+use place::Place;
+use tracing::{info, info_span};
+use tracing_subscriber::layer::SubscriberExt as _;
+
+const EVENTS: u64 = 100_000;
+
+/// Logs events in all ways that there are, and returns how often that allocated.
+fn allocations(logger: &Logger, events: u64) -> u64 {
+    let back_end = logger.log_back_end(log::LevelFilter::Info);
+    let _span = info_span!("outer", day = 1).entered();
+    let span = info_span!("inner", hour = 2);
+    let before = quiet::allocations();
+    for count in 0..events {
+        info!(count, ratio = 0.5, name = "x", "an event");
+        span.in_scope(|| info!(value = ?Some(count), "with {} text", count));
+        let record = log::Record::builder().level(log::Level::Info).target("t").build();
+        back_end.log(&record);
+    }
+    quiet::allocations() - before
+}
+
+#[test]
+fn an_event_allocates_nothing() {
+    let place = Place::new("none");
+    // No roll: what that costs is the journal's.
+    let options = AppenderOptions { segment_bytes: 256 << 20, ..log_options() };
+    let logger = Logger::open_with(place.path(), &options).unwrap();
+    let subscriber = tracing_subscriber::registry().with(logger.layer());
+    tracing::subscriber::with_default(subscriber, || {
+        assert!(allocations(&logger, 1) > 0, "the check can fail: call sites are numbered");
+        assert_eq!(allocations(&logger, EVENTS), 0);
+    });
+    assert_eq!(logger.lost(), 0);
+    assert_eq!(place.lines(&mut Formatter::new()).len() as u64, 1 + 3 * (1 + EVENTS));
+}
