@@ -134,6 +134,7 @@ fn appenders_and_tailers_killed_at_random_lose_nothing_and_read_nothing_twice() 
         while let Some(from) = opened
             && read_word(&path.join(COMMITTED)) < from + chance % 300
         {
+            assert!(appender.lives(), "an appender ended by itself");
             std::thread::sleep(Duration::from_micros(50));
         }
         std::thread::sleep(Duration::from_micros(chance >> 8 & 1023));
