@@ -160,7 +160,8 @@ proptest! {
     ) {
         let place = Place::new("model");
         let records = write(place.path(), &steps, has_helper);
-        let first = records.first().map_or(1, |first| first.sequence);
+        // Of a journal without records nothing is said: its first number may have been skipped.
+        let first = records.first().map_or(u64::MAX, |first| first.sequence);
 
         let mut tailer = Tailer::open(place.path(), Start::Beginning).unwrap();
         let begins_at = tailer.next_sequence();

@@ -139,10 +139,18 @@ impl Disk for Folder {
 
     fn view(&self, name: &str) -> io::Result<Self::Readable> {
         let file = File::open(self.path(name))?;
-        let words =
-            usize::try_from(file.metadata()?.len() / 8).map_err(|_| io::ErrorKind::OutOfMemory)?;
-        let mapped = ReadableWords::map(&file, words)?;
-        Ok(MappedFile { mapped, file, folder: self.clone() })
+        loop {
+            let bytes = file.metadata()?.len();
+            let words = usize::try_from(bytes / 8).map_err(|_| io::ErrorKind::OutOfMemory)?;
+            match ReadableWords::map(&file, words) {
+                Ok(mapped) => return Ok(MappedFile { mapped, file, folder: self.clone() }),
+                // Its unused end was given back between the two looks at its length.
+                Err(error)
+                    if error.kind() == io::ErrorKind::UnexpectedEof
+                        && file.metadata()?.len() != bytes => {}
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     fn read(&self, name: &str) -> io::Result<Vec<u8>> {

@@ -67,6 +67,10 @@ impl Peer {
         }
     }
 
+    pub(crate) fn lives(&mut self) -> bool {
+        self.process.try_wait().unwrap().is_none()
+    }
+
     pub(crate) fn kill(&mut self) {
         self.process.kill().unwrap();
         assert_eq!(self.process.wait().unwrap().signal(), Some(9), "it ended before it was killed");
