@@ -1,13 +1,13 @@
 //! A process that is one side of one row: this program, started once more.
 //!
-//! Protocol: the environment variable [`ROLE`] holds the job and the only argument is the folder of
-//! the ring. The process opens everything, writes the line [`READY`], and a writer waits for a line
-//! on its standard input before it begins; the folder is gone by then. The answer is one line of
-//! JSON and exit status 0. Otherwise the reason is on standard error, and the exit status 1 if the
-//! ring gave a wrong answer.
+//! Protocol: an environment variable holds the job and the first argument is the folder to meet in. The
+//! process opens everything, writes the line [`READY`], and a writer waits for a line on its standard
+//! input before it begins. The answer is one line of JSON and exit status 0. Otherwise the reason is on
+//! standard error, and the exit status 1 if there was a wrong answer.
 //! Bounds: a process ends when the one that started it does, and when nothing happens for 30 s.
 
 use std::{
+    error::Error,
     io::{self, Write as _},
     path::PathBuf,
     process::ExitCode,
@@ -16,16 +16,13 @@ use std::{
 };
 
 use nanotape_clock::{Clock, Source};
-use nanotape_lab::{NoiseWatch, environment::Noise, text::in_full};
+use nanotape_lab::{NoiseWatch, Pin, Placement, Wish, environment::Noise, text::in_full};
 use nanotape_shm::SharedRegion;
 use rustix::process::{Signal, set_parent_process_death_signal};
 use serde_json::Value;
 
-use super::{error::RingBenchError, job::Job, parts};
+use super::{Amount, SideError, Told, pace::Until};
 use crate::wait::{Patience, Wait};
-
-/// The environment variable that makes a process a side of a ring.
-pub(super) const ROLE: &str = "NANOTAPE_RING_ROLE";
 
 /// What a process says when it has opened everything.
 pub(super) const READY: &str = "ready";
@@ -36,87 +33,104 @@ pub(super) const GO: &str = "go";
 /// How often, and for how many milliseconds, to try to open what another process is to make.
 const TRIES: u32 = 20_000;
 
-/// Plays the side that the environment gives to this process, if it gives one. A program that
-/// measures rings calls this before it looks at its command line.
-pub fn role() -> Option<ExitCode> {
-    let role = std::env::var(ROLE).ok()?;
+/// Where a side runs and meets the others.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Seat {
+    pub(crate) cpu: u32,
+    /// Whether it shares that processor with another process of the row.
+    pub(crate) shares: bool,
+    pub(crate) real_time_priority: Option<u8>,
+    /// Whether stamps are of the time stamp counter; else of the kernel's monotonic clock.
+    pub(crate) counter: bool,
+    pub(crate) folder: PathBuf,
+}
+
+/// Plays the side that the environment gives to this process, if it gives one: `play` gets the job's
+/// text and the folder.
+pub(crate) fn role<E: Error + 'static>(
+    variable: &str,
+    play: impl FnOnce(&str, PathBuf) -> Result<Value, E>,
+    is_finding: impl FnOnce(&E) -> bool,
+) -> Option<ExitCode> {
+    let role = std::env::var(variable).ok()?;
     let folder = std::env::args_os().nth(1).map(PathBuf::from).unwrap_or_default();
-    Some(match Job::parse(&role, folder).and_then(play) {
+    Some(match play(&role, folder) {
         Ok(value) => {
             println!("{value}");
             ExitCode::SUCCESS
         }
         Err(error) => {
             eprintln!("{}", in_full(&error));
-            ExitCode::from(if error.is_finding() { 1 } else { 2 })
+            ExitCode::from(if is_finding(&error) { 1 } else { 2 })
         }
     })
 }
 
-fn play(job: Job) -> Result<Value, RingBenchError> {
-    // Nobody is left to wait for the answer.
-    set_parent_process_death_signal(Some(Signal::KILL)).map_err(|errno| {
-        RingBenchError::System { what: "ask for a signal", source: errno.into() }
-    })?;
-    let _placement = job.place();
-    let clock = if job.counter { Clock::calibrate() } else { Clock::monotonic() };
-    if job.counter != (clock.source() == Source::TimeStampCounter) {
-        return Err(RingBenchError::OtherClock);
-    }
-    let mut stage = Stage { job, clock, watch: None };
-    let told = parts::play(&mut stage)?;
-    let noise = stage.watch.map_or(Noise::default(), NoiseWatch::stop);
-    Ok(told.to_json(&noise))
-}
-
-/// What a side has before it has a ring.
+/// What a side has before it has what it measures.
 #[derive(Debug)]
-pub(super) struct Stage {
-    pub(super) job: Job,
-    pub(super) clock: Clock,
+pub(crate) struct Stage<J> {
+    pub(crate) job: J,
+    pub(crate) clock: Clock,
+    seat: Seat,
     watch: Option<NoiseWatch>,
+    _placement: Placement,
 }
 
-impl Stage {
-    /// A file beside the ring.
-    pub(super) fn path(&self, name: &str) -> PathBuf {
-        self.job.folder.join(name)
+impl<J> Stage<J> {
+    /// Goes to the seat.
+    pub(crate) fn new(job: J, seat: Seat) -> Result<Self, SideError> {
+        // Nobody is left to wait for the answer.
+        set_parent_process_death_signal(Some(Signal::KILL))
+            .map_err(io::Error::from)
+            .map_err(SideError::system("ask for a signal"))?;
+        let placement = Placement::apply(&Wish {
+            pin: Pin::To(seat.cpu),
+            real_time_priority: seat.real_time_priority,
+            lock_memory: false,
+        });
+        let clock = if seat.counter { Clock::calibrate() } else { Clock::monotonic() };
+        if seat.counter != (clock.source() == Source::TimeStampCounter) {
+            return Err(SideError::OtherClock);
+        }
+        Ok(Self { job, clock, seat, watch: None, _placement: placement })
+    }
+
+    /// What it answers, with what disturbed it.
+    pub(crate) fn answer(self, told: &Told) -> Value {
+        told.to_json(&self.watch.map_or(Noise::default(), NoiseWatch::stop))
+    }
+
+    /// A file beside what is measured.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.seat.folder.join(name)
     }
 
     /// Opens what another process makes, as soon as it is there.
-    pub(super) fn meet<T, E>(
-        &self,
-        open: impl Fn(&Self) -> Result<T, E>,
-    ) -> Result<T, RingBenchError>
-    where
-        RingBenchError: From<E>,
-    {
+    pub(crate) fn meet<T, E>(&self, open: impl Fn(&Self) -> Result<T, E>) -> Result<T, E> {
         for _ in 1..TRIES {
             if let Ok(opened) = open(self) {
                 return Ok(opened);
             }
             thread::sleep(Duration::from_millis(1));
         }
-        Ok(open(self)?)
+        open(self)
     }
 
     /// Everything is open, and a reader reads from now on.
-    pub(super) fn ready(&mut self) -> Result<(), RingBenchError> {
+    pub(crate) fn ready(&mut self) -> Result<(), SideError> {
         say_ready()?;
-        self.watch = Some(NoiseWatch::start(self.clock, Some(self.job.cpu)));
+        self.watch = Some(NoiseWatch::start(self.clock, Some(self.seat.cpu)));
         Ok(())
     }
 
     /// Everything is open here; waits until that is so everywhere, and all readers read.
-    pub(super) fn begin(&mut self, progress: &[SharedRegion]) -> Result<(), RingBenchError> {
+    pub(crate) fn begin(&mut self, progress: &[SharedRegion]) -> Result<(), SideError> {
         say_ready()?;
         let mut line = String::new();
-        io::stdin()
-            .read_line(&mut line)
-            .map_err(|source| RingBenchError::System { what: "wait for the others", source })?;
+        io::stdin().read_line(&mut line).map_err(SideError::system("wait for the others"))?;
         if line.trim() != GO {
             let source = io::ErrorKind::UnexpectedEof.into();
-            return Err(RingBenchError::System { what: "begin: nobody waits for it", source });
+            return Err(SideError::System { what: "begin: nobody waits for it", source });
         }
         let mut patience = Patience::new(self.clock, Wait::Yield);
         for reader in progress {
@@ -125,13 +139,23 @@ impl Stage {
             }
         }
         // What others did on this processor while it waited is nobody's noise.
-        self.watch = Some(NoiseWatch::start(self.clock, Some(self.job.cpu)));
+        self.watch = Some(NoiseWatch::start(self.clock, Some(self.seat.cpu)));
         Ok(())
+    }
+
+    /// Begins now to write so much.
+    pub(crate) fn until(&self, amount: Amount) -> Until {
+        Until::new(self.clock, amount)
+    }
+
+    /// To wait so, or by yielding where the processor is shared.
+    pub(crate) fn patience(&self, alone: Wait) -> Patience {
+        Patience::new(self.clock, if self.seat.shares { Wait::Yield } else { alone })
     }
 }
 
-fn say_ready() -> Result<(), RingBenchError> {
+fn say_ready() -> Result<(), SideError> {
     let mut output = io::stdout().lock();
     let said = writeln!(output, "{READY}").and_then(|()| output.flush());
-    said.map_err(|source| RingBenchError::System { what: "say that it is ready", source })
+    said.map_err(SideError::system("say that it is ready"))
 }
