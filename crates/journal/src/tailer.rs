@@ -5,7 +5,8 @@
 //! Failure: damage is an error with its place, missing numbers are a [`Gap`]. A tailer never waits for a
 //! dead appender: what is not committed is [nothing](Tail::Nothing), and the next appender goes on there.
 //! Cost: to read an excerpt is no system call and no allocation, but at the end of a segment. Behind the last
-//! excerpt every thousandth look asks the system whether the segment is still there.
+//! excerpt some looks ask the system whether the segment is still there, more and more seldom, none of the
+//! first thousand.
 
 mod back;
 mod excerpt;
@@ -150,7 +151,10 @@ impl<D: Disk> Tailer<D> {
                 Step::Excerpt(front) => {
                     let at = self.place.at;
                     self.place = self.place.behind(&front);
-                    self.idles = 0;
+                    self.idles = follow::LOOKED;
+                    if self.place.at > self.touched {
+                        self.touch_ahead();
+                    }
                     return Ok(match &self.current {
                         Some(current) => Tail::Excerpt(current.excerpt(at, front)),
                         None => Tail::Nothing,

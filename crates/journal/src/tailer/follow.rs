@@ -14,8 +14,16 @@ use crate::{
     stored,
 };
 
-/// How many looks at nothing there are for one at the file system.
+/// How many looks at nothing there are for the next at the file system, which takes some microseconds: an
+/// excerpt that comes meanwhile waits. Later there are twice as many each time, up to [`MOST_LOOKS`].
 const LOOKS: u32 = 1024;
+
+/// The most of them.
+const MOST_LOOKS: u32 = 1 << 16;
+
+/// So many looks at nothing there were, it is said, where there was something just now: who has never looked
+/// at the file system does so at once, and who reads along does not.
+pub(super) const LOOKED: u32 = 1;
 
 /// Words that are brought in at a time in front of where the next excerpt will be.
 const TOUCH_WORDS: usize = 1 << 15;
@@ -47,7 +55,13 @@ impl<D: Disk> Tailer<D> {
     #[inline]
     fn is_due(&mut self) -> bool {
         self.idles = self.idles.wrapping_add(1);
-        self.idles % LOOKS == 1
+        self.idles <= LOOKED || self.idles.is_multiple_of(LOOKS) && self.is_turn()
+    }
+
+    /// Of the looks that are multiples of some, whether it is one that asks.
+    #[cold]
+    fn is_turn(&self) -> bool {
+        self.idles.is_power_of_two() || self.idles.is_multiple_of(MOST_LOOKS)
     }
 
     /// Brings in what comes next, and asks whether anything comes at all.
@@ -58,11 +72,10 @@ impl<D: Disk> Tailer<D> {
             return Err(self.damaged(Damage::Cut));
         }
         let (at, number) = (self.place.at, current.number);
-        let wanted = (at + 2 * TOUCH_WORDS).min(current.stored.words().len());
         if self.touched < at + TOUCH_WORDS {
-            current.stored.touch(self.touched.max(at)..wanted);
-            self.touched = wanted;
+            self.touch_ahead();
         }
+        let Some(current) = &self.current else { return Ok(Step::Nothing) };
         if !current.stored.is_current(number) {
             // Compressed, it would have ended: it was removed.
             return self.skip_removed(number);
@@ -80,6 +93,16 @@ impl<D: Disk> Tailer<D> {
             _ if self.is_durable => Ok(Step::Nothing),
             _ => Ok(Step::Again),
         }
+    }
+
+    /// Brings in pages in front of the place.
+    #[cold]
+    pub(super) fn touch_ahead(&mut self) {
+        let Some(current) = &self.current else { return };
+        let at = self.place.at;
+        let wanted = (at + 2 * TOUCH_WORDS).min(current.stored.words().len());
+        current.stored.touch(self.touched.max(at)..wanted);
+        self.touched = wanted;
     }
 
     /// Opens the next segment ahead of need, or again if it is another file by now.
