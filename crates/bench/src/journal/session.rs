@@ -38,7 +38,7 @@ impl Plan {
     }
 
     /// Whether there is room for the largest reading.
-    fn check(&self) -> Result<(), JournalBenchError> {
+    pub fn check(&self) -> Result<(), JournalBenchError> {
         for row in &self.rows {
             let folder = self.settings.folder_of(row);
             let file = File::open(folder).map_err(SideError::system("open the folder"))?;
@@ -52,14 +52,13 @@ impl Plan {
     }
 }
 
-/// Measures. `program` plays [`role`](super::role); `progress` is told how many readings are done,
-/// and what the next one is of.
+/// Measures what was [checked](Plan::check). `program` plays [`role`](super::role); `progress` is told how
+/// many readings are done, and what the next one is of.
 pub fn measure(
     program: &Path,
     plan: &Plan,
     progress: &mut dyn FnMut(u64, &str),
 ) -> Result<Vec<Measured>, JournalBenchError> {
-    plan.check()?;
     rounds(&plan.rows, plan.rounds, progress, |row, padding| {
         let reading = read(program, row, &plan.settings, padding)?;
         match reading.complaint(false) {

@@ -164,15 +164,16 @@ pub(super) fn run(command: &JournalCommand) -> anyhow::Result<Status> {
         cpus,
         counter: circumstances.clock.source() == Source::TimeStampCounter,
     };
+    let plan = Plan { settings, rows, rounds: command.rounds };
+    plan.check()?;
     output.heading(&text::circumstances(&circumstances))?;
-    let offset = offset_between(&circumstances.clock, &settings.cpus);
-    notes.extend(self::notes(settings.counter, &settings.cpus, &offset));
-    if rows.iter().any(|row| row.is_on_disk()) && is_memory(&settings.disk) {
-        let disk = settings.disk.display();
+    let offset = offset_between(&circumstances.clock, &plan.settings.cpus);
+    notes.extend(self::notes(plan.settings.counter, &plan.settings.cpus, &offset));
+    if plan.rows.iter().any(|row| row.is_on_disk()) && is_memory(&plan.settings.disk) {
+        let disk = plan.settings.disk.display();
         notes.push(format!("{disk} is in memory: to sync costs nothing there; give a --disk"));
     }
 
-    let plan = Plan { settings, rows, rounds: command.rounds };
     let program = std::env::current_exe().context("this program's own path")?;
     let progress = Progress::with_steps("measurements", plan.readings());
     let measured = journal::measure(&program, &plan, &mut |done, name| {
