@@ -6,7 +6,7 @@
 //! dead appender: what is not committed is [nothing](Tail::Nothing), and the next appender goes on there.
 //! Cost: to read an excerpt is no system call and no allocation, but at the end of a segment. Behind the last
 //! excerpt some looks ask the system whether the segment is still there, more and more seldom, none of the
-//! first thousand.
+//! first sixteen thousand.
 
 mod back;
 mod excerpt;

@@ -14,12 +14,16 @@ use crate::{
     stored,
 };
 
-/// How many looks at nothing there are for the next at the file system, which takes some microseconds: an
-/// excerpt that comes meanwhile waits. Later there are twice as many each time, up to [`MOST_LOOKS`].
-const LOOKS: u32 = 1024;
+/// How many looks there are for one at the file system, where nothing can come but from there.
+const LOOKS: u32 = 1 << 10;
+
+/// How many looks at nothing behind an excerpt there are for the first at the file system, which takes some
+/// microseconds: an excerpt that comes meanwhile waits. To look so often takes longer than it is from one
+/// excerpt to the next at any rate that matters. Later there are twice as many each time.
+const QUIET_LOOKS: u32 = 1 << 14;
 
 /// The most of them.
-const MOST_LOOKS: u32 = 1 << 16;
+const MOST_LOOKS: u32 = 1 << 17;
 
 /// So many looks at nothing there were, it is said, where there was something just now: who has never looked
 /// at the file system does so at once, and who reads along does not.
@@ -49,19 +53,16 @@ impl<D: Disk> Tailer<D> {
     /// Nothing is committed at the place.
     #[inline]
     pub(super) fn idle(&mut self) -> Result<Step, JournalError> {
-        if self.is_due() { self.look_around() } else { Ok(Step::Nothing) }
+        self.idles = self.idles.wrapping_add(1);
+        let is_due = self.idles <= LOOKED
+            || self.idles.is_multiple_of(QUIET_LOOKS)
+                && (self.idles.is_power_of_two() || self.idles.is_multiple_of(MOST_LOOKS));
+        if is_due { self.look_around() } else { Ok(Step::Nothing) }
     }
 
-    #[inline]
     fn is_due(&mut self) -> bool {
         self.idles = self.idles.wrapping_add(1);
-        self.idles <= LOOKED || self.idles.is_multiple_of(LOOKS) && self.is_turn()
-    }
-
-    /// Of the looks that are multiples of some, whether it is one that asks.
-    #[cold]
-    fn is_turn(&self) -> bool {
-        self.idles.is_power_of_two() || self.idles.is_multiple_of(MOST_LOOKS)
+        self.idles % LOOKS == 1
     }
 
     /// Brings in what comes next, and asks whether anything comes at all.
