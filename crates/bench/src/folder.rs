@@ -1,4 +1,4 @@
-//! A folder in memory, for the processes of one reading to meet in.
+//! A folder for the processes of one reading to meet in.
 
 use std::{
     fs, io,
@@ -12,9 +12,16 @@ pub(crate) struct Folder(PathBuf);
 impl Folder {
     /// In /dev/shm, where there is one; `purpose` is a part of its name.
     pub(crate) fn new(purpose: &str) -> io::Result<Self> {
-        static COUNT: AtomicU64 = AtomicU64::new(0);
         let memory = Path::new("/dev/shm");
-        let parent = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
+        match memory.is_dir() {
+            true => Self::new_in(memory, purpose),
+            false => Self::new_in(&std::env::temp_dir(), purpose),
+        }
+    }
+
+    /// In this one.
+    pub(crate) fn new_in(parent: &Path, purpose: &str) -> io::Result<Self> {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let path = parent.join(format!("nanotape-bench-{purpose}-{}-{count}", std::process::id()));
         fs::create_dir(&path)?;

@@ -2,7 +2,7 @@
 //!
 //! Where: above PLANT, beside the command line. [`hot`] has fixtures only; how their time is measured
 //! is `nanotape-lab`'s business. [`day_file`] measures whole days from files, and [`ring`] the rings
-//! between processes, each in processes of their own.
+//! between processes and [`journal`] the journal, each in processes of their own.
 #![forbid(unsafe_code)]
 
 mod book;
@@ -10,8 +10,10 @@ mod day;
 pub mod day_file;
 mod decode;
 mod folder;
+pub mod journal;
 mod lot;
 pub mod ring;
+mod sides;
 mod spread;
 mod wait;
 
@@ -22,7 +24,11 @@ use crate::{
     day::Day,
     decode::Decode,
 };
-pub use crate::{spread::Spread, wait::Silence};
+pub use crate::{
+    sides::{Measured, Named},
+    spread::Spread,
+    wait::Silence,
+};
 
 /// The hot path: what `cargo xtask gate` watches.
 pub fn hot() -> Suite {

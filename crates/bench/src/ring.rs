@@ -16,30 +16,43 @@
 //! Failure: [`RingBenchError`]; a message with a wrong payload, or one that is neither read nor
 //! known to be lost, is a finding and ends the run.
 
-mod cpus;
 mod designs;
 mod error;
 mod job;
 mod limits;
 mod message;
-mod pace;
 mod parts;
 mod read;
-mod reading;
 mod rows;
 mod session;
-mod start;
 mod timed;
-mod worker;
 mod write;
 
-pub use cpus::{Cpus, offset_between};
-pub use error::RingBenchError;
-pub use job::{Amount, Settings};
-pub use reading::{Reading, Taken, Times, Written};
-pub use rows::{Design, LINE, ROWS, Row, Section, select};
-pub use session::{Measured, Plan, Ratio, measure};
-pub use worker::role;
+use std::process::ExitCode;
 
-/// A latency that is counted as one in which a processor was taken away.
-pub const PREEMPTED_NANOS: u64 = 100_000;
+pub use error::RingBenchError;
+use job::Job;
+pub use job::Settings;
+pub use rows::{Design, LINE, ROWS, Row, Section, select};
+pub use session::{Measured, Plan, measure};
+
+use crate::sides::{self, Stage};
+pub use crate::sides::{
+    Amount, Cpus, PREEMPTED_NANOS, Ratio, Reading, SideError, Taken, Times, Written, offset_between,
+};
+
+/// The environment variable that makes a process a side of a ring.
+const ROLE: &str = "NANOTAPE_RING_ROLE";
+
+/// Plays the side that the environment gives to this process, if it gives one. A program that
+/// measures rings calls this before it looks at its command line.
+pub fn role() -> Option<ExitCode> {
+    let play = |text: &str, folder| {
+        let job = Job::parse(text, folder)?;
+        let seat = job.seat();
+        let mut stage = Stage::new(job, seat)?;
+        let told = parts::play(&mut stage)?;
+        Ok(stage.answer(&told))
+    };
+    sides::role(ROLE, play, RingBenchError::is_finding)
+}

@@ -33,6 +33,7 @@ fn main() -> ExitCode {
     let role = commands::lab::suite().role();
     let role = role.or_else(nanotape_bench::day_file::role);
     let role = role.or_else(nanotape_bench::ring::role);
+    let role = role.or_else(nanotape_bench::journal::role);
     if let Some(code) = role.or_else(commands::ring::role).or_else(commands::journal::role) {
         return code;
     }

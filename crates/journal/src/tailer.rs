@@ -5,7 +5,8 @@
 //! Failure: damage is an error with its place, missing numbers are a [`Gap`]. A tailer never waits for a
 //! dead appender: what is not committed is [nothing](Tail::Nothing), and the next appender goes on there.
 //! Cost: to read an excerpt is no system call and no allocation, but at the end of a segment. Behind the last
-//! excerpt every thousandth look asks the system whether the segment is still there.
+//! excerpt some looks ask the system whether the segment is still there, more and more seldom, none of the
+//! first sixteen thousand.
 
 mod back;
 mod excerpt;
@@ -91,8 +92,8 @@ pub struct Tailer<D: Disk = Folder> {
     idles: u32,
     /// The word before which pages were brought in.
     touched: usize,
-    /// The word at which a tailer that never has nothing to read looks for the next segment.
-    look_at: usize,
+    /// The word at which a tailer that never has nothing to read has something else to do.
+    next_chore: usize,
 }
 
 /// The segment that is read.
@@ -149,7 +150,7 @@ impl<D: Disk> Tailer<D> {
             is_durable: false,
             idles: 0,
             touched: 0,
-            look_at: usize::MAX,
+            next_chore: usize::MAX,
         };
         tailer.seek(start)?;
         Ok(tailer)
@@ -164,9 +165,9 @@ impl<D: Disk> Tailer<D> {
                 Step::Excerpt(front) => {
                     let at = self.place.at;
                     self.place = self.place.behind(&front);
-                    self.idles = 0;
-                    if self.place.at >= self.look_at {
-                        self.look_early();
+                    self.idles = follow::LOOKED;
+                    if self.place.at >= self.next_chore {
+                        self.do_chores();
                     }
                     return Ok(match &self.current {
                         Some(current) => Tail::Excerpt(current.excerpt(at, front)),

@@ -5,7 +5,7 @@ use std::{io, path::PathBuf};
 use nanotape_feed::SourceError;
 use nanotape_plant::{RunError, SubscribeError};
 
-use crate::{Silence, ring::RingBenchError};
+use crate::{Silence, sides::SideError};
 
 /// Why there is no reading.
 #[derive(Debug, thiserror::Error)]
@@ -71,7 +71,7 @@ pub enum DayFileError {
     Silence(#[from] Silence),
     /// A processor that was asked for cannot be used.
     #[error(transparent)]
-    Cpus(#[from] RingBenchError),
+    Cpus(#[from] SideError),
     /// A tap ended badly, or said something else than what it read.
     #[error("a tap ended with {status} and said: {said}")]
     Tap {

@@ -10,7 +10,7 @@ use super::{
     plant_variants::PLANT_VARIANTS,
     variants::{VARIANTS, Variant},
 };
-use crate::ring::Cpus;
+use crate::sides::Cpus;
 
 /// What all readings have in common.
 #[derive(Clone, PartialEq, Eq, Debug)]

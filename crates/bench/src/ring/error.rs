@@ -1,11 +1,8 @@
 //! Why the rings could not be measured.
 
-use std::io;
-
 use nanotape_ring::{PublishError, ReadError, RingError};
-use nanotape_shm::RegionError;
 
-use crate::wait::Silence;
+use crate::{sides::SideError, wait::Silence};
 
 /// Why there is no reading.
 #[derive(Debug, thiserror::Error)]
@@ -14,9 +11,6 @@ pub enum RingBenchError {
     /// The ring cannot be made or joined.
     #[error(transparent)]
     Ring(#[from] RingError),
-    /// A region beside the ring cannot be made or joined.
-    #[error(transparent)]
-    Region(#[from] RegionError),
     /// The ring does not take a message.
     #[error(transparent)]
     Publish(#[from] PublishError),
@@ -45,17 +39,9 @@ pub enum RingBenchError {
         /// How many.
         count: u64,
     },
-    /// The other process did nothing for too long.
+    /// The processes of a row.
     #[error(transparent)]
-    Silence(#[from] Silence),
-    /// A processor that was asked for cannot be used.
-    #[error("processor {cpu} is not among those allowed ({allowed})")]
-    NotAllowed {
-        /// Which.
-        cpu: u32,
-        /// Those that are.
-        allowed: String,
-    },
+    Side(#[from] SideError),
     /// A ring of this size holds too few of these messages.
     #[error(
         "a ring of {capacity_bytes} bytes holds {messages} messages of {length} bytes; it takes \
@@ -79,41 +65,6 @@ pub enum RingBenchError {
         /// Those there are.
         known: String,
     },
-    /// Something around the processes failed.
-    #[error("cannot {what}")]
-    System {
-        /// What was attempted.
-        what: &'static str,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// A process ended badly, or said something else than a reading.
-    #[error("a process of {row} ended with {status} and said: {said}")]
-    Worker {
-        /// The row.
-        row: &'static str,
-        /// How it ended.
-        status: String,
-        /// What it wrote.
-        said: String,
-    },
-    /// A process found a wrong answer.
-    #[error("{row}: {said}")]
-    Found {
-        /// The row.
-        row: &'static str,
-        /// What it said.
-        said: String,
-    },
-    /// The environment asks for something that this version does not do.
-    #[error("{role:?} is no role of this version")]
-    Role {
-        /// What was asked for.
-        role: String,
-    },
-    /// Stamps of two processes would not be of one clock.
-    #[error("this process has another clock than the one that started it")]
-    OtherClock,
 }
 
 impl RingBenchError {
@@ -124,8 +75,14 @@ impl RingBenchError {
             Self::Wrong { .. }
                 | Self::Unaccounted { .. }
                 | Self::Lost { .. }
-                | Self::Found { .. }
                 | Self::Read(_)
+                | Self::Side(SideError::Found { .. })
         )
+    }
+}
+
+impl From<Silence> for RingBenchError {
+    fn from(silence: Silence) -> Self {
+        Self::Side(silence.into())
     }
 }

@@ -2,34 +2,12 @@
 
 use std::path::PathBuf;
 
-use nanotape_lab::{Pin, Placement, Wish};
-
 use super::{
-    cpus::Cpus,
     designs::fewest_messages,
     error::RingBenchError,
-    message::SHORTEST,
     rows::{ROWS, Row},
 };
-
-/// How much is published in one reading.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Amount {
-    /// As much as goes into so many seconds.
-    Seconds(u32),
-    /// So many messages.
-    Messages(u64),
-}
-
-impl Amount {
-    /// Messages at so many a second.
-    pub(super) fn messages_at(self, rate: u32) -> u64 {
-        match self {
-            Self::Seconds(seconds) => u64::from(seconds) * u64::from(rate),
-            Self::Messages(messages) => messages,
-        }
-    }
-}
+use crate::sides::{Amount, Cpus, Seat, SideError, message::SHORTEST};
 
 /// What all readings have in common.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -137,7 +115,8 @@ impl Job {
     }
 
     pub(super) fn parse(text: &str, folder: PathBuf) -> Result<Self, RingBenchError> {
-        Self::of_words(text, folder).ok_or(RingBenchError::Role { role: text.to_owned() })
+        let role = || SideError::Role { role: text.to_owned() }.into();
+        Self::of_words(text, folder).ok_or_else(role)
     }
 
     fn of_words(text: &str, folder: PathBuf) -> Option<Self> {
@@ -174,12 +153,14 @@ impl Job {
     }
 
     /// The place to run in.
-    pub(super) fn place(&self) -> Placement {
-        Placement::apply(&Wish {
-            pin: Pin::To(self.cpu),
+    pub(super) fn seat(&self) -> Seat {
+        Seat {
+            cpu: self.cpu,
+            shares: self.shares,
             real_time_priority: self.real_time_priority,
-            lock_memory: false,
-        })
+            counter: self.counter,
+            folder: self.folder.clone(),
+        }
     }
 }
 

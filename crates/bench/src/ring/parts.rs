@@ -1,26 +1,24 @@
 //! The two sides of every row: what they open, and which loop they run.
 
-use nanotape_shm::{BouncedWord, OwnedRegion, RegionOptions, RegionSpec, SharedRegion};
-
 use super::{
     designs::{Ring, Slots, Stream},
     error::RingBenchError,
-    job::Part,
+    job::{Job, Part},
     limits,
-    message::{Any, Length, USUAL_BYTES, Usual},
-    pace::{Until, Window, progress_interval},
     read::{self, Progress},
-    reading::Told,
     rows::{Design, What},
-    timed,
-    worker::Stage,
-    write,
+    timed, write,
 };
-use crate::wait::{Patience, Wait};
+use crate::{
+    sides::{
+        self, Told,
+        message::{Any, Length, USUAL_BYTES, Usual},
+        pace::{Window, progress_interval},
+    },
+    wait::Wait,
+};
 
-/// Where a reader says how far it is: the next sequence number that it wants, 0 before it reads.
-const PROGRESS: RegionSpec =
-    RegionSpec { kind: *b"PROGRESS", layout: 1, parameters: [0; 4], words: 16 };
+type Stage = sides::Stage<Job>;
 
 /// Plays the part of a job.
 pub(super) fn play(stage: &mut Stage) -> Result<Told, RingBenchError> {
@@ -34,12 +32,14 @@ fn of_design(stage: &mut Stage, length: impl Length) -> Result<Told, RingBenchEr
     match (stage.job.row.what, stage.job.part, stage.job.row.design) {
         (What::Copy, ..) => {
             stage.begin(&[])?;
-            let until = stage.until();
-            let written = limits::copy(length, stage.job.capacity_bytes, &until)?;
+            let until = stage.until(stage.job.amount);
+            let written = limits::copy(length, stage.job.capacity_bytes, &until);
             Ok(Told { written: Some(written), ..Told::default() })
         }
-        (What::Line { .. }, Part::Writer, _) => bounce(stage),
-        (What::Line { .. }, Part::Reader(index), _) => bounce_back(stage, index),
+        (What::Line { .. }, Part::Writer, _) => {
+            Ok(stage.bounce(stage.job.amount, wait_on_line(stage))?)
+        }
+        (What::Line { .. }, Part::Reader(_), _) => Ok(stage.bounce_back(wait_on_line(stage))?),
         (_, Part::Writer, Some(Design::Slots)) => writer::<Slots>(stage, length),
         (_, Part::Writer, _) => writer::<Stream>(stage, length),
         (_, Part::Reader(index), Some(Design::Slots)) => reader::<Slots>(stage, length, index),
@@ -50,16 +50,16 @@ fn of_design(stage: &mut Stage, length: impl Length) -> Result<Told, RingBenchEr
 fn writer<R: Ring>(stage: &mut Stage, length: impl Length) -> Result<Told, RingBenchError> {
     let capacity = stage.job.capacity_bytes;
     let ring = &mut R::create(&stage.path("ring"), capacity, length.bytes())?;
-    let progress = join_readers(stage)?;
+    let progress = stage.join_readers(stage.job.row.readers())?;
     if stage.job.row.what == What::RoundTrip {
         let echo = &mut stage.meet(|stage| R::open(&stage.path("echo")))?;
         stage.begin(&progress)?;
-        let (until, patience) = (stage.until(), &mut stage.patience(Wait::Busy));
+        let (until, patience) = (stage.until(stage.job.amount), &mut stage.patience(Wait::Busy));
         let (written, times) = timed::ping(ring, echo, length, stage.clock, &until, patience)?;
-        return Ok(Told { written: Some(written), taken: None, times: Some(times) });
+        return Ok(Told { written: Some(written), times: Some(times), ..Told::default() });
     }
     stage.begin(&progress)?;
-    let until = stage.until();
+    let until = stage.until(stage.job.amount);
     let written = match stage.job.row.what {
         What::OneWay => {
             let (rate, patience) =
@@ -84,7 +84,7 @@ fn reader<R: Ring>(
     index: usize,
 ) -> Result<Told, RingBenchError> {
     let capacity = stage.job.capacity_bytes;
-    let told = own_progress(stage, index)?;
+    let told = stage.own_progress(index)?;
     let word = &told.words()[0];
     let ring = &mut stage.meet(|stage| R::open(&stage.path("ring")))?;
     let clock = stage.clock;
@@ -101,7 +101,7 @@ fn reader<R: Ring>(
             let messages = stage.job.amount.messages_at(stage.job.rate);
             let patience = &mut stage.patience(Wait::Busy);
             let (taken, times) = timed::receive(ring, length, clock, messages, word, patience)?;
-            Ok(Told { written: None, taken: Some(taken), times: Some(times) })
+            Ok(Told { taken: Some(taken), times: Some(times), ..Told::default() })
         }
         what => {
             let (paced, in_batches) = match what {
@@ -121,58 +121,9 @@ fn reader<R: Ring>(
     }
 }
 
-fn bounce(stage: &mut Stage) -> Result<Told, RingBenchError> {
-    let line = BouncedWord::create(&stage.path("line"))?;
-    let progress = join_readers(stage)?;
-    stage.begin(&progress)?;
-    let (until, patience) = (stage.until(), &mut stage.patience(wait_on_line(stage)));
-    let (written, times) = limits::bounce(line.word(), stage.clock, &until, patience)?;
-    Ok(Told { written: Some(written), taken: None, times: Some(times) })
-}
-
-fn bounce_back(stage: &mut Stage, index: usize) -> Result<Told, RingBenchError> {
-    let told = own_progress(stage, index)?;
-    let line = stage.meet(|stage| BouncedWord::join(&stage.path("line")))?;
-    stage.ready()?;
-    let patience = &mut stage.patience(wait_on_line(stage));
-    let taken = limits::bounce_back(line.word(), &told.words()[0], patience)?;
-    Ok(Told { taken: Some(taken), ..Told::default() })
-}
-
 fn wait_on_line(stage: &Stage) -> Wait {
     match stage.job.row.what {
         What::Line { pause: true } => Wait::Pause,
         _ => Wait::Busy,
-    }
-}
-
-fn progress_name(index: usize) -> String {
-    format!("progress-{index}")
-}
-
-/// The region of a reader, in its own process.
-fn own_progress(stage: &Stage, index: usize) -> Result<OwnedRegion, RingBenchError> {
-    let path = stage.path(&progress_name(index));
-    Ok(OwnedRegion::create(&path, PROGRESS, &RegionOptions::default(), |_| ())?.0)
-}
-
-/// The regions of all readers, in the writer's process.
-fn join_readers(stage: &Stage) -> Result<Vec<SharedRegion>, RingBenchError> {
-    let join = |index| {
-        let name = progress_name(index);
-        stage.meet(|stage| SharedRegion::open(&stage.path(&name), PROGRESS.kind))
-    };
-    (0..stage.job.row.readers()).map(join).collect()
-}
-
-impl Stage {
-    /// Begins now to publish so much.
-    fn until(&self) -> Until {
-        Until::new(self.clock, self.job.amount)
-    }
-
-    /// To wait so, or by yielding where the processor is shared.
-    fn patience(&self, alone: Wait) -> Patience {
-        Patience::new(self.clock, if self.job.shares { Wait::Yield } else { alone })
     }
 }

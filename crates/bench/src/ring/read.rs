@@ -6,10 +6,15 @@ use nanotape_shm::Word;
 
 use super::{
     error::RingBenchError,
-    message::{END, Length, MESSAGE, check, wrong},
-    reading::Taken,
+    message::{check, wrong},
 };
-use crate::wait::Patience;
+use crate::{
+    sides::{
+        Taken,
+        message::{END, Length, MESSAGE},
+    },
+    wait::Patience,
+};
 
 /// Bytes that a reader of batches copies at most at a time: they stay in the first cache.
 const BATCH_BYTES: usize = 16 << 10;
@@ -170,11 +175,11 @@ mod tests {
 
     use super::*;
     use crate::{
-        ring::{
-            job::Amount,
+        ring::write,
+        sides::{
+            Amount,
             message::{USUAL_BYTES, Usual, fill},
             pace::{Until, Window, progress_interval},
-            write,
         },
         wait::Wait,
     };

@@ -1,6 +1,7 @@
 //! What is measured beside each other: one line for each, in the order of the table.
 
 use super::error::RingBenchError;
+use crate::sides::{self, Named};
 
 /// Every row.
 pub static ROWS: &[Row] = &[
@@ -151,15 +152,13 @@ impl Design {
 /// The rows of these names, and those below a name (`stream`, `slots/throughput`), in the order of
 /// the table; all of them if there are no names.
 pub fn select(names: &[String]) -> Result<Vec<&'static Row>, RingBenchError> {
-    let is_meant = |row: &Row, name: &str| {
-        row.name.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    };
-    if let Some(name) = names.iter().find(|name| !ROWS.iter().any(|row| is_meant(row, name))) {
-        let known = ROWS.iter().map(|row| row.name).collect::<Vec<_>>().join(", ");
-        return Err(RingBenchError::Unknown { name: name.clone(), known });
+    sides::select(ROWS, names).map_err(|(name, known)| RingBenchError::Unknown { name, known })
+}
+
+impl Named for Row {
+    fn name(&self) -> &'static str {
+        self.name
     }
-    let is_wanted = |row: &&Row| names.is_empty() || names.iter().any(|name| is_meant(row, name));
-    Ok(ROWS.iter().filter(is_wanted).collect())
 }
 
 const fn stream(name: &'static str, section: Section, what: What) -> Row {

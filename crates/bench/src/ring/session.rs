@@ -1,23 +1,23 @@
 //! Rounds of readings, and what they amount to.
-//!
-//! Within a round every row is read once, in an order drawn by lot, so that what the machine does
-//! meanwhile meets all of them alike. Ratios are of readings of the same round.
 
-use std::path::Path;
+use std::{path::Path, time::Duration};
 
-use nanotape_lab::{
-    environment::{FOREIGN_LIMIT, Noise, STOLEN_LIMIT},
-    statistics::order::median,
-};
+use nanotape_lab::{environment::Noise, statistics::order::median};
 
 use super::{
+    ROLE,
     error::RingBenchError,
-    job::Settings,
-    reading::{Reading, Times},
+    job::{Job, Settings},
     rows::{Design, LINE, MEMCPY, Row, Section, What},
-    start,
 };
-use crate::{lot::Lot, spread::Spread};
+use crate::{
+    folder::Folder,
+    sides::{self, Amount, Cast, Ratio, Reading, SideError, rounds, run},
+    spread::Spread,
+};
+
+/// What was measured of one row.
+pub type Measured = sides::Measured<Row>;
 
 /// What to measure.
 #[derive(Clone, Debug)]
@@ -28,26 +28,6 @@ pub struct Plan {
     pub rows: Vec<&'static Row>,
     /// How often.
     pub rounds: u32,
-}
-
-/// What was measured of one row.
-#[derive(Clone, Debug)]
-pub struct Measured {
-    /// Which.
-    pub row: &'static Row,
-    /// One of each round.
-    pub readings: Vec<Reading>,
-}
-
-/// How many times another row.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Ratio {
-    /// The median over rounds of the quotient of two readings of the same round.
-    pub value: f64,
-    /// The row that it is held against.
-    pub to: &'static str,
-    /// Whether half of that row's time is what it is held against: a way, not a round trip.
-    pub is_to_half: bool,
 }
 
 impl Plan {
@@ -64,68 +44,50 @@ pub fn measure(
     plan: &Plan,
     progress: &mut dyn FnMut(u64, &str),
 ) -> Result<Vec<Measured>, RingBenchError> {
-    let mut measured: Vec<Measured> =
-        plan.rows.iter().map(|&row| Measured { row, readings: Vec::new() }).collect();
-    let mut turns: Vec<usize> = (0..measured.len()).collect();
-    let mut done = 0;
-    for round in 1..=plan.rounds {
-        let mut lot = Lot(round.into());
-        lot.shuffle(&mut turns);
-        for &turn in &turns {
-            let Measured { row, readings } = &mut measured[turn];
-            progress(done, row.name);
-            let padding = lot.below(start::MOST_PADDING);
-            let reading = start::read(program, row, &plan.settings, padding)?;
-            if let Some(complaint) = reading.complaint(row.may_lose()) {
-                return Err(RingBenchError::Unaccounted { row: row.name, complaint });
-            }
-            readings.push(reading);
-            done += 1;
+    rounds(&plan.rows, plan.rounds, progress, |row, padding| {
+        let reading = read(program, row, &plan.settings, padding)?;
+        match reading.complaint(row.may_lose()) {
+            Some(complaint) => Err(RingBenchError::Unaccounted { row: row.name, complaint }),
+            None => Ok(reading),
         }
-    }
-    Ok(measured)
+    })
 }
 
-/// So many in so many ns, for a second.
-fn per_second(messages: u64, nanos: u64) -> Option<f64> {
-    (nanos > 0).then(|| messages as f64 * 1e9 / nanos as f64)
-}
-
-impl Reading {
-    /// Messages that the writer published in a second.
-    pub fn written_per_second(&self) -> Option<f64> {
-        per_second(self.written.messages, self.written.nanos)
-    }
-
-    /// Messages that the slowest reader read in a second.
-    pub fn read_per_second(&self) -> Option<f64> {
-        let rates = self.taken.iter().filter_map(|taken| per_second(taken.messages, taken.nanos));
-        rates.reduce(f64::min)
-    }
-
-    /// The share of messages that readers lost.
-    pub fn lost_share(&self) -> Option<f64> {
-        let lost: u64 = self.taken.iter().map(|taken| taken.lost).sum();
-        let accounted: u64 = self.taken.iter().map(|taken| taken.accounted()).sum();
-        (accounted > 0).then(|| lost as f64 / accounted as f64)
-    }
+/// Takes one reading of a row.
+fn read(
+    program: &Path,
+    row: &'static Row,
+    settings: &Settings,
+    padding: usize,
+) -> Result<Reading, RingBenchError> {
+    let folder = Folder::new("ring").map_err(SideError::system("make a folder in memory"))?;
+    let jobs = Job::all(row, settings, folder.path().to_owned());
+    let cast = Cast {
+        program,
+        row: row.name,
+        variable: ROLE,
+        jobs: jobs.iter().map(Job::to_text).collect(),
+        arguments: vec![folder.path()],
+        padding,
+        work: match settings.amount {
+            Amount::Seconds(seconds) => Duration::from_secs(seconds.into()),
+            // At the slowest pace there is.
+            Amount::Messages(messages) => Duration::from_micros(100 * messages.min(1 << 40)),
+        },
+    };
+    // Once they have it all open no file is left, whatever becomes of this process.
+    Ok(run(&cast, || folder.remove())?)
 }
 
 impl Measured {
     /// Messages published in a second; of those that are timed, none.
     pub fn written_per_second(&self) -> Option<Spread> {
-        Spread::of(&self.numbers(|reading| reading.written_per_second()))
-            .filter(|_| !self.row.is_timed())
-    }
-
-    /// Messages that the slowest reader read in a second.
-    pub fn read_per_second(&self) -> Option<Spread> {
-        Spread::of(&self.numbers(|reading| reading.read_per_second()))
+        Spread::of(&self.numbers(Reading::written_per_second)).filter(|_| !self.row.is_timed())
     }
 
     /// The share of messages that readers lost.
     pub fn lost_share(&self) -> Option<Spread> {
-        let numbers = self.numbers(|reading| reading.lost_share());
+        let numbers = self.numbers(Reading::lost_share);
         Spread::of(&numbers).filter(|_| self.row.may_lose() || !self.row.is_timed())
     }
 
@@ -133,15 +95,6 @@ impl Measured {
     pub fn batch_p50(&self) -> Option<f64> {
         let of = |reading: &Reading| reading.taken.first()?.batch_p50.map(|size| size as f64);
         median(&self.numbers(of))
-    }
-
-    /// A time of single messages. A round whose reader lost all of them has none.
-    pub fn time_ns(&self, time: impl Fn(&Times) -> Option<u64>) -> Option<Spread> {
-        let of = |reading: &Reading| {
-            let times = reading.times.as_ref().filter(|times| times.count > 0)?;
-            time(times).map(|nanos| nanos as f64)
-        };
-        Spread::of(&self.numbers(of))
     }
 
     /// The number by which the row is judged, round by round: p50 in ns, or messages a second.
@@ -153,46 +106,18 @@ impl Measured {
     pub fn ratio(&self, all: &[Measured]) -> Option<Ratio> {
         let (to, is_to_half) = base(self.row)?;
         let base = all.iter().find(|one| one.row.name == to)?;
-        let pairs = self.readings.iter().zip(&base.readings);
-        let quotients: Vec<f64> = pairs
-            .filter_map(|(own, other)| {
-                let quotient = main_number(self.row, own)? / main_number(base.row, other)?;
-                Some(if is_to_half { 2.0 * quotient } else { quotient })
-            })
-            .collect();
-        Some(Ratio { value: median(&quotients)?, to, is_to_half })
+        let quotient = self.quotient(
+            |own| main_number(self.row, own),
+            base,
+            |other| main_number(base.row, other),
+        )?;
+        let value = if is_to_half { 2.0 * quotient } else { quotient };
+        Some(Ratio { value, to, is_to_half })
     }
 
-    /// What disturbed its processes: shares are medians over rounds, of the worst process of each.
+    /// What disturbed its processes. To a reader that shares its processor, the others are foreign.
     pub fn noise(&self) -> Noise {
-        let mut noise = Noise {
-            stolen: median(&self.numbers(|reading| reading.noise.stolen)),
-            foreign: median(&self.numbers(|reading| reading.noise.foreign)),
-            involuntary_switches: self
-                .readings
-                .iter()
-                .map(|reading| reading.noise.involuntary_switches)
-                .sum(),
-            ..Noise::default()
-        };
-        let mut judge = |share: Option<f64>, limit: f64, who: &str| {
-            if let Some(share) = share.filter(|&share| share > limit) {
-                let (share, limit) = (100.0 * share, 100.0 * limit);
-                noise.sentences.push(format!(
-                    "{who} took {share:.1}% of a processor of this row (limit {limit:.1}%)"
-                ));
-            }
-        };
-        judge(noise.stolen, STOLEN_LIMIT, "the hypervisor");
-        // To a reader that shares its processor, the others are foreign.
-        if self.row.readers() < 2 {
-            judge(noise.foreign, FOREIGN_LIMIT, "other processes");
-        }
-        noise
-    }
-
-    fn numbers(&self, number: impl Fn(&Reading) -> Option<f64>) -> Vec<f64> {
-        self.readings.iter().filter_map(number).collect()
+        self.noise_of(self.row.readers() >= 2)
     }
 }
 
@@ -224,9 +149,9 @@ fn base(row: &Row) -> Option<(&'static str, bool)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ring::{
-        ROWS,
-        reading::{Taken, Written},
+    use crate::{
+        ring::ROWS,
+        sides::{Taken, Times, Written},
     };
 
     fn row(name: &str) -> &'static Row {

@@ -4,13 +4,15 @@
 
 use nanotape_ring::{Batched as _, Publish};
 
-use super::{
-    error::RingBenchError,
-    message::{END, Length, MESSAGE, fill},
-    pace::{Until, Window},
-    reading::Written,
+use super::error::RingBenchError;
+use crate::{
+    sides::{
+        Written,
+        message::{END, Length, MESSAGE, fill},
+        pace::{Until, Window},
+    },
+    wait::Patience,
 };
-use crate::wait::Patience;
 
 /// Messages that are published together.
 pub(super) const BATCH: u64 = 32;

@@ -2,6 +2,7 @@
 
 mod bench;
 mod bench_book;
+mod bench_journal;
 mod bench_plant;
 mod bench_ring;
 mod clock;

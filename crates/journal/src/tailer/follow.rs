@@ -14,11 +14,21 @@ use crate::{
     stored,
 };
 
-/// How many looks at nothing there are for one at the file system. Models ask each time.
-const LOOKS: u32 = if cfg!(nanotape_loom) { 1 } else { 1024 };
+/// How many looks at nothing behind an excerpt there are for the first at the file system, which takes some
+/// microseconds: an excerpt that comes meanwhile waits. To look so often takes longer than it is from one
+/// excerpt to the next at any rate that matters. Later there are twice as many each time. Models ask each
+/// time.
+const QUIET_LOOKS: u32 = if cfg!(nanotape_loom) { 1 } else { 1 << 14 };
+
+/// The most of them.
+const MOST_LOOKS: u32 = if cfg!(nanotape_loom) { 1 } else { 1 << 17 };
 
 /// The same behind an end mark, where the next segment may be replaced before it becomes active.
 const LOOKS_AT_END: u32 = if cfg!(nanotape_loom) { 1 } else { 32 };
+
+/// So many looks at nothing there were, it is said, where there was something just now: who has never looked
+/// at the file system does so at once, and who reads along does not.
+pub(super) const LOOKED: u32 = 1;
 
 /// Words that are brought in at a time in front of where the next excerpt will be.
 const TOUCH_WORDS: usize = 1 << 15;
@@ -41,35 +51,40 @@ impl<D: Disk> Tailer<D> {
     /// Nothing is committed at the place.
     #[inline]
     pub(super) fn idle(&mut self) -> Result<Step, JournalError> {
-        if self.is_due(LOOKS) { self.look_around() } else { Ok(Step::Nothing) }
+        self.idles = self.idles.wrapping_add(1);
+        let is_due = self.idles <= LOOKED
+            || self.idles.is_multiple_of(QUIET_LOOKS)
+                && (self.idles.is_power_of_two() || self.idles.is_multiple_of(MOST_LOOKS));
+        if is_due { self.look_around() } else { Ok(Step::Nothing) }
     }
 
-    #[inline]
-    fn is_due(&mut self, looks: u32) -> bool {
+    /// The same behind an end mark: at once, for what is not there may have been removed long ago.
+    fn is_due_at_end(&mut self) -> bool {
         self.idles = self.idles.wrapping_add(1);
-        self.idles.is_multiple_of(looks)
+        self.idles <= LOOKED + 1 || self.idles.is_multiple_of(LOOKS_AT_END)
     }
 
     /// At a place: from here on pages are to be brought in, and towards the end of the segment the next one.
     pub(super) fn arrive(&mut self) {
         self.touched = self.place.at;
-        let Some(current) = &self.current else { return };
-        let words = current.stored.words().len();
-        self.look_at = self.place.at.max(words - words / 8);
+        self.next_chore = self.place.at;
     }
 
-    /// Opens the next segment, although there is enough to read: so that the roll does not take as long as
-    /// that takes.
+    /// Brings in pages in front of the place, and towards the end of the segment opens the next one, although
+    /// there is enough to read: so that the roll does not take as long as that takes.
     #[cold]
-    pub(super) fn look_early(&mut self) {
+    pub(super) fn do_chores(&mut self) {
+        self.touch_ahead();
         let Some(current) = &self.current else { return };
-        self.look_at = self.place.at + current.stored.words().len() / 32;
+        let words = current.stored.words().len();
+        self.next_chore = self.touched.max(self.place.at + TOUCH_WORDS / 8);
         // What is wrong with it is said when its turn comes.
-        if self.look_ahead(current.number).is_ok()
+        if self.place.at >= words - words / 8
+            && self.ahead.is_none()
+            && self.look_ahead(current.number).is_ok()
             && let Some((_, next)) = &self.ahead
         {
             next.touch(0..2 * TOUCH_WORDS);
-            self.look_at = usize::MAX;
         }
     }
 
@@ -81,10 +96,8 @@ impl<D: Disk> Tailer<D> {
             return Err(self.damaged(Damage::Cut));
         }
         let (at, number) = (self.place.at, current.number);
-        let wanted = (at + 2 * TOUCH_WORDS).min(current.stored.words().len());
         if self.touched < at + TOUCH_WORDS {
-            current.stored.touch(self.touched.max(at)..wanted);
-            self.touched = wanted;
+            self.touch_ahead();
         }
         if self.is_recovered() {
             return self.find_again();
@@ -106,6 +119,16 @@ impl<D: Disk> Tailer<D> {
             _ if self.is_durable => Ok(Step::Nothing),
             _ => Ok(Step::Again),
         }
+    }
+
+    /// Brings in pages in front of the place.
+    #[cold]
+    pub(super) fn touch_ahead(&mut self) {
+        let Some(current) = &self.current else { return };
+        let at = self.place.at;
+        let wanted = (at + 2 * TOUCH_WORDS).min(current.stored.words().len());
+        current.stored.touch(self.touched.max(at)..wanted);
+        self.touched = wanted;
     }
 
     /// Opens the next segment ahead of need, or again if it is another file by now.
@@ -155,7 +178,7 @@ impl<D: Disk> Tailer<D> {
     }
 
     fn wait_for(&mut self, number: u64) -> Result<Step, JournalError> {
-        if self.is_due(LOOKS_AT_END) {
+        if self.is_due_at_end() {
             self.look_ahead(number)?;
             if self.ahead.is_none() {
                 return self.skip_removed(number);

@@ -9,6 +9,7 @@ use nanotape_lab::{
 
 use super::{
     bench_book::{self, BookCommand},
+    bench_journal::{self, JournalCommand},
     bench_plant::{self, PlantCommand},
     bench_ring::{self, RingCommand},
     output::{Columns, LabFormat, LabOutputArguments},
@@ -29,6 +30,7 @@ Examples:
   nanotape lab bench book day.itch50          every structure of the books on a day file
   nanotape lab bench plant day.itch50         what ring and records add to the way of a message
   nanotape lab bench ring                     the rings between processes
+  nanotape lab bench journal                  the journal, and what the disk can do
   nanotape lab bench --record                 kept for `nanotape lab trend`
 
 Two numbers for each benchmark. The cost of an operation is the median over epochs of about a
@@ -55,6 +57,8 @@ enum Table {
     Plant(PlantCommand),
     /// Measure the rings between processes, beside the limits of this machine
     Ring(RingCommand),
+    /// Measure the journal, beside the limits of this machine and its disk
+    Journal(JournalCommand),
 }
 
 const COLUMNS: Columns = &[
@@ -78,6 +82,7 @@ pub(super) fn run(command: &BenchCommand) -> anyhow::Result<Status> {
         Some(Table::Book(command)) => return bench_book::run(command),
         Some(Table::Plant(command)) => return bench_plant::run(command),
         Some(Table::Ring(command)) => return bench_ring::run(command),
+        Some(Table::Journal(command)) => return bench_journal::run(command),
         None => {}
     }
     let suite = nanotape_bench::hot();

@@ -1,7 +1,7 @@
 //! `nanotape lab bench ring`: the rings between processes, beside the limits of this machine.
 
 mod record;
-mod tables;
+pub(super) mod tables;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
@@ -10,6 +10,7 @@ use nanotape_bench::ring::{
 };
 use nanotape_clock::{Source, cross_core::Offset};
 use nanotape_lab::{Pin, Placement, Wish, record::Circumstances, text, text::in_full};
+pub(super) use record::clock;
 use serde_json::json;
 
 use super::output::{Columns, LabOutputArguments};
@@ -154,7 +155,7 @@ pub(super) fn run(command: &RingCommand) -> anyhow::Result<Status> {
     settings.check()?;
     output.heading(&text::circumstances(&circumstances))?;
     let offset = offset_between(&circumstances.clock, &settings.cpus);
-    notes.extend(self::notes(&settings, &offset));
+    notes.extend(self::notes(settings.counter, &settings.cpus, &offset));
 
     let plan = Plan { settings, rows, rounds: command.rounds };
     let program = std::env::current_exe().context("this program's own path")?;
@@ -176,9 +177,10 @@ fn judged(error: RingBenchError) -> anyhow::Error {
     if error.is_finding() { BadData(in_full(&error)).into() } else { error.into() }
 }
 
-fn notes(settings: &Settings, offset: &Option<Offset>) -> Vec<String> {
+/// What is to be known of the clocks of two sides.
+pub(super) fn notes(counter: bool, cpus: &Cpus, offset: &Option<Offset>) -> Vec<String> {
     let mut notes = Vec::new();
-    notes.push(match settings.counter {
+    notes.push(match counter {
         true => "stamps of all processes are of the time stamp counter, as they are".to_owned(),
         false => "stamps are of the kernel's monotonic clock: it cannot be seen whether the \
                   counter is the same everywhere"
@@ -186,7 +188,7 @@ fn notes(settings: &Settings, offset: &Option<Offset>) -> Vec<String> {
     });
     match offset {
         Some(offset) => notes.push(format!("clocks: {offset}; nothing is subtracted")),
-        None if settings.cpus.are_two() => {
+        None if cpus.are_two() => {
             notes
                 .push("how far the clocks of the two processors are apart is not known".to_owned());
         }
@@ -197,8 +199,8 @@ fn notes(settings: &Settings, offset: &Option<Offset>) -> Vec<String> {
     notes
 }
 
-/// `8MiB`, `65536`, `64k`: a power of two.
-fn capacity(text: &str) -> anyhow::Result<usize> {
+/// `8MiB`, `65536`, `64k`; None for more than there can be.
+pub(super) fn bytes(text: &str) -> anyhow::Result<Option<usize>> {
     let digits = text.trim_end_matches(|character: char| !character.is_ascii_digit());
     let shift = match text[digits.len()..].to_ascii_lowercase().as_str() {
         "" | "b" => 0,
@@ -208,7 +210,12 @@ fn capacity(text: &str) -> anyhow::Result<usize> {
         unit => bail!("{unit} is no unit: use KiB, MiB or GiB"),
     };
     let number: usize = digits.parse().context("not a number of bytes")?;
-    match number.checked_mul(1 << shift) {
+    Ok(number.checked_mul(1 << shift))
+}
+
+/// A power of two.
+fn capacity(text: &str) -> anyhow::Result<usize> {
+    match bytes(text)? {
         Some(bytes) if bytes.is_power_of_two() && (4_096..=1 << 36).contains(&bytes) => Ok(bytes),
         _ => bail!("a ring has a power of two bytes, from 4KiB to 64GiB"),
     }

@@ -2,9 +2,10 @@
 
 use nanotape_bench::{
     Spread,
-    ring::{Amount, Measured},
+    ring::{Amount, Cpus, Measured},
 };
-use nanotape_lab::environment;
+use nanotape_clock::cross_core::Offset;
+use nanotape_lab::{environment, record::Circumstances};
 use serde_json::{Value, json};
 
 use super::Results;
@@ -55,20 +56,29 @@ impl Results {
             "ratio": ratio.map(|ratio| ratio.value),
             "ratio_to": ratio.map(|ratio| ratio.to),
             "ratio_to_half": ratio.map(|ratio| ratio.is_to_half),
-            "clock": {
-                "source": self.circumstances.clock.source().to_string(),
-                "offset_ns": self.offset.map(|offset| {
-                    // Measured against the processor with the smaller number.
-                    let is_of_reader = offset.cpu == settings.cpus.readers[0] as usize;
-                    if is_of_reader { offset.offset_nanos } else { -offset.offset_nanos }
-                }),
-                "offset_bound_ns": self.offset.map(|offset| offset.bound_nanos),
-            },
+            "clock": clock(&self.circumstances, &self.offset, &settings.cpus),
             "environment": environment::to_json(&self.circumstances.environment, &noise),
             "noise": noise.sentences,
             "notes": self.notes,
         })
     }
+}
+
+/// What the stamps of both sides are of.
+pub(in super::super) fn clock(
+    circumstances: &Circumstances,
+    offset: &Option<Offset>,
+    cpus: &Cpus,
+) -> Value {
+    json!({
+        "source": circumstances.clock.source().to_string(),
+        "offset_ns": offset.map(|offset| {
+            // Measured against the processor with the smaller number.
+            let is_of_reader = offset.cpu == cpus.readers[0] as usize;
+            if is_of_reader { offset.offset_nanos } else { -offset.offset_nanos }
+        }),
+        "offset_bound_ns": offset.map(|offset| offset.bound_nanos),
+    })
 }
 
 fn median(spread: Option<Spread>) -> Option<f64> {

@@ -209,7 +209,7 @@ fn in_words(ratio: Ratio) -> String {
     format!("{:.2} x {name}", ratio.value)
 }
 
-fn whole(nanos: Option<f64>) -> String {
+pub(in super::super) fn whole(nanos: Option<f64>) -> String {
     nanos.map_or("-".to_owned(), |nanos| grouped(nanos.round() as u64))
 }
 

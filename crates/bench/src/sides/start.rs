@@ -1,4 +1,4 @@
-//! The processes of one row, started together, and the folder in memory where they meet.
+//! The processes of one row, started together.
 
 use std::{
     io::{self, BufRead as _, BufReader, Read as _, Write as _},
@@ -12,13 +12,9 @@ use std::{
 use serde_json::Value;
 
 use super::{
-    error::RingBenchError,
-    job::{Amount, Job, Settings},
-    reading::Reading,
-    rows::Row,
-    worker::{GO, READY, ROLE},
+    Reading, SideError,
+    stage::{GO, READY},
 };
-use crate::folder::Folder;
 
 /// The most bytes that move a process's stack: names alone would move it by different amounts, and
 /// no row shall have a favourable place in every round.
@@ -27,33 +23,41 @@ pub(super) const MOST_PADDING: usize = 4096;
 /// Longer than any process waits for another.
 const GRACE: Duration = Duration::from_secs(90);
 
-/// Takes one reading of a row: starts its processes, waits for them, adds up what they say.
-pub(super) fn read(
-    program: &Path,
-    row: &'static Row,
-    settings: &Settings,
-    padding: usize,
-) -> Result<Reading, RingBenchError> {
-    let folder = Folder::new("ring")
-        .map_err(|source| RingBenchError::System { what: "make a folder in memory", source })?;
-    let jobs = Job::all(row, settings, folder.path().to_owned());
+/// What the processes of a row are started with.
+#[derive(Debug)]
+pub(crate) struct Cast<'cast> {
+    pub(crate) program: &'cast Path,
+    /// The name of the row.
+    pub(crate) row: &'static str,
+    /// The environment variable that makes a process a side.
+    pub(crate) variable: &'static str,
+    /// What each is told there, the writer first.
+    pub(crate) jobs: Vec<String>,
+    /// The arguments of all: the folder to meet in first.
+    pub(crate) arguments: Vec<&'cast Path>,
+    /// Bytes that move their stacks.
+    pub(crate) padding: usize,
+    /// How long the work itself may take.
+    pub(crate) work: Duration,
+}
+
+/// Takes one reading of a row: starts its processes, waits for them, adds up what they say. `on_open` is
+/// called when all have opened everything, before anything is measured.
+pub(crate) fn run(cast: &Cast<'_>, on_open: impl FnOnce()) -> Result<Reading, SideError> {
+    let row = cast.row;
+    let mut on_open = Some(on_open);
     let (sender, said) = mpsc::channel();
     let mut processes = Processes { row, children: Vec::new() };
     let mut go = None;
-    for job in &jobs {
-        let stdin = processes.start(program, job, padding, &sender)?;
+    for job in &cast.jobs {
+        let stdin = processes.start(cast, job, &sender)?;
         go.get_or_insert(stdin);
     }
     drop(sender);
-    let limit = GRACE
-        + match settings.amount {
-            Amount::Seconds(seconds) => Duration::from_secs(seconds.into()),
-            // At the slowest pace there is.
-            Amount::Messages(messages) => Duration::from_micros(100 * messages.min(1 << 40)),
-        };
+    let limit = GRACE + cast.work;
     let mut ready = 0;
-    let mut told = vec![Value::Null; jobs.len()];
-    for _ in 0..2 * jobs.len() {
+    let mut told = vec![Value::Null; cast.jobs.len()];
+    for _ in 0..2 * cast.jobs.len() {
         let Ok((index, said)) = said.recv_timeout(limit) else {
             return Err(worker_error(row, "no answer", "nothing in time"));
         };
@@ -61,11 +65,12 @@ pub(super) fn read(
             Said::Ready => ready += 1,
             Said::End { output, errors } => told[index] = processes.end(index, &output, &errors)?,
         }
-        if ready == jobs.len()
+        if ready == cast.jobs.len()
             && let Some(mut go) = go.take()
         {
-            // They have it all open: whatever becomes of this process, no file is left.
-            folder.remove();
+            if let Some(on_open) = on_open.take() {
+                on_open();
+            }
             // One that cannot read it any more says so by itself.
             let _ = writeln!(go, "{GO}");
         }
@@ -74,8 +79,8 @@ pub(super) fn read(
         .ok_or_else(|| worker_error(row, "answers that are none", &Value::from(told).to_string()))
 }
 
-fn worker_error(row: &'static Row, status: &str, said: &str) -> RingBenchError {
-    RingBenchError::Worker { row: row.name, status: status.to_owned(), said: said.to_owned() }
+fn worker_error(row: &'static str, status: &str, said: &str) -> SideError {
+    SideError::Worker { row, status: status.to_owned(), said: said.to_owned() }
 }
 
 /// What comes from a process.
@@ -86,23 +91,22 @@ enum Said {
 
 /// Running processes; ended when this is dropped, whatever happened.
 struct Processes {
-    row: &'static Row,
+    row: &'static str,
     children: Vec<Child>,
 }
 
 impl Processes {
     fn start(
         &mut self,
-        program: &Path,
-        job: &Job,
-        padding: usize,
+        cast: &Cast<'_>,
+        job: &str,
         sender: &Sender<(usize, Said)>,
-    ) -> Result<ChildStdin, RingBenchError> {
-        let failed = |source| RingBenchError::System { what: "start a process", source };
-        let mut child = Command::new(program)
-            .env(ROLE, job.to_text())
-            .env("NANOTAPE_RING_PADDING", "x".repeat(padding))
-            .arg(&job.folder)
+    ) -> Result<ChildStdin, SideError> {
+        let failed = |source| SideError::System { what: "start a process", source };
+        let mut child = Command::new(cast.program)
+            .env(cast.variable, job)
+            .env("NANOTAPE_PADDING", "x".repeat(cast.padding))
+            .args(&cast.arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -137,15 +141,15 @@ impl Processes {
     }
 
     /// What a process that closed its output said.
-    fn end(&mut self, index: usize, output: &str, errors: &str) -> Result<Value, RingBenchError> {
+    fn end(&mut self, index: usize, output: &str, errors: &str) -> Result<Value, SideError> {
         let status = self.children[index]
             .wait()
-            .map_err(|source| RingBenchError::System { what: "wait for a process", source })?;
+            .map_err(|source| SideError::System { what: "wait for a process", source })?;
         let said = errors.trim().replace('\n', " ");
         match status.code() {
             Some(0) => serde_json::from_str(output)
                 .map_err(|_| worker_error(self.row, &status.to_string(), output.trim())),
-            Some(1) => Err(RingBenchError::Found { row: self.row.name, said }),
+            Some(1) => Err(SideError::Found { row: self.row, said }),
             _ => Err(worker_error(self.row, &status.to_string(), &said)),
         }
     }

@@ -6,7 +6,7 @@ use nanotape_clock::{
 };
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-use super::error::RingBenchError;
+use super::error::SideError;
 
 /// The writer's processor, and those of readers.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -21,11 +21,11 @@ pub struct Cpus {
 impl Cpus {
     /// The two that were asked for, or else the last two that are allowed: the first ones do most
     /// of the machine's own work. Where only one is allowed, both sides share it.
-    pub fn choose(asked: Option<(u32, u32)>) -> Result<Self, RingBenchError> {
+    pub fn choose(asked: Option<(u32, u32)>) -> Result<Self, SideError> {
         Self::choose_of(&allowed(), asked)
     }
 
-    fn choose_of(allowed: &[u32], asked: Option<(u32, u32)>) -> Result<Self, RingBenchError> {
+    fn choose_of(allowed: &[u32], asked: Option<(u32, u32)>) -> Result<Self, SideError> {
         let (writer, reader) = match (asked, allowed) {
             (Some(asked), _) => asked,
             (None, [.., writer, reader]) => (*writer, *reader),
@@ -35,7 +35,7 @@ impl Cpus {
         for cpu in [writer, reader] {
             if asked.is_some() && !allowed.contains(&cpu) {
                 let allowed: Vec<String> = allowed.iter().map(u32::to_string).collect();
-                return Err(RingBenchError::NotAllowed { cpu, allowed: allowed.join(", ") });
+                return Err(SideError::NotAllowed { cpu, allowed: allowed.join(", ") });
             }
         }
         let others = allowed.iter().copied().filter(|&cpu| cpu != writer && cpu != reader);
@@ -58,6 +58,18 @@ impl Cpus {
     /// Whether the writer has a processor of its own beside the first reader.
     pub fn are_two(&self) -> bool {
         self.writer != self.readers[0]
+    }
+}
+
+/// Lets this thread, and threads that it starts, run anywhere but on this processor; anywhere at all where
+/// there is no other.
+pub(crate) fn keep_off(cpu: u32) {
+    let mut set = CpuSet::new();
+    let others: Vec<u32> = allowed().into_iter().filter(|&other| other != cpu).collect();
+    others.iter().for_each(|&other| set.set(other as usize));
+    if !others.is_empty() {
+        // Where it is refused the thread runs where it did.
+        let _ = sched_setaffinity(None, &set);
     }
 }
 

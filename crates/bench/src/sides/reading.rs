@@ -17,7 +17,7 @@ pub struct Written {
 pub struct Taken {
     /// Messages read, and found to be right.
     pub messages: u64,
-    /// Messages of which the ring said that they were lost.
+    /// Messages of which it was said that they were lost.
     pub lost: u64,
     /// From the first message to the last; 0 where messages are timed one by one.
     pub nanos: u64,
@@ -34,6 +34,7 @@ pub struct Times {
     pub p90_ns: u64,
     pub p99_ns: u64,
     pub p999_ns: u64,
+    pub p9999_ns: u64,
     pub max_ns: u64,
     /// Samples over [`PREEMPTED_NANOS`](super::PREEMPTED_NANOS).
     pub over_100us: u64,
@@ -55,8 +56,38 @@ pub struct Reading {
     pub taken: Vec<Taken>,
     /// Where messages are timed one by one.
     pub times: Option<Times>,
+    /// Of the writer's calls, where those are timed beside.
+    pub calls: Option<Times>,
+    /// Of those calls that went over to a new file, where there are such.
+    pub rolls: Option<Times>,
     /// What disturbed any of its processes.
     pub noise: Noise,
+}
+
+impl Reading {
+    /// Messages that the writer wrote in a second.
+    pub fn written_per_second(&self) -> Option<f64> {
+        per_second_of(self.written.messages, self.written.nanos)
+    }
+
+    /// Messages that the slowest reader read in a second.
+    pub fn read_per_second(&self) -> Option<f64> {
+        let rates = self.taken.iter();
+        let rates = rates.filter_map(|taken| per_second_of(taken.messages, taken.nanos));
+        rates.reduce(f64::min)
+    }
+
+    /// The share of messages that readers lost.
+    pub fn lost_share(&self) -> Option<f64> {
+        let lost: u64 = self.taken.iter().map(|taken| taken.lost).sum();
+        let accounted: u64 = self.taken.iter().map(|taken| taken.accounted()).sum();
+        (accounted > 0).then(|| lost as f64 / accounted as f64)
+    }
+}
+
+/// So many in so many ns, for a second.
+fn per_second_of(messages: u64, nanos: u64) -> Option<f64> {
+    (nanos > 0).then(|| messages as f64 * 1e9 / nanos as f64)
 }
 
 impl Taken {
@@ -68,15 +99,17 @@ impl Taken {
 
 /// What one process says.
 #[derive(Debug, Default)]
-pub(super) struct Told {
-    pub(super) written: Option<Written>,
-    pub(super) taken: Option<Taken>,
-    pub(super) times: Option<Times>,
+pub(crate) struct Told {
+    pub(crate) written: Option<Written>,
+    pub(crate) taken: Option<Taken>,
+    pub(crate) times: Option<Times>,
+    pub(crate) calls: Option<Times>,
+    pub(crate) rolls: Option<Times>,
 }
 
 impl Told {
     /// With what disturbed the process.
-    pub(super) fn to_json(&self, noise: &Noise) -> Value {
+    pub(crate) fn to_json(&self, noise: &Noise) -> Value {
         let taken = self.taken.map(|taken| {
             json!({
                 "messages": taken.messages,
@@ -92,6 +125,8 @@ impl Told {
             "written": written,
             "taken": taken,
             "times": self.times.map(Times::to_json),
+            "calls": self.calls.map(Times::to_json),
+            "rolls": self.rolls.map(Times::to_json),
             "noise": {
                 "stolen": noise.stolen,
                 "foreign": noise.foreign,
@@ -109,6 +144,7 @@ impl Times {
             "p90_ns": self.p90_ns,
             "p99_ns": self.p99_ns,
             "p999_ns": self.p999_ns,
+            "p9999_ns": self.p9999_ns,
             "max_ns": self.max_ns,
             "over_100us": self.over_100us,
             "reversed": self.reversed,
@@ -126,6 +162,7 @@ impl Times {
             p90_ns: number("p90_ns")?,
             p99_ns: number("p99_ns")?,
             p999_ns: number("p999_ns")?,
+            p9999_ns: number("p9999_ns")?,
             max_ns: number("max_ns")?,
             over_100us: number("over_100us")?,
             reversed: number("reversed")?,
@@ -139,7 +176,7 @@ impl Times {
 impl Reading {
     /// From what all processes of a row said, the writer first; None if one of them said something
     /// else.
-    pub(super) fn of_json(told: &[Value]) -> Option<Self> {
+    pub(crate) fn of_json(told: &[Value]) -> Option<Self> {
         let mut reading = Self::default();
         let written = &told.first()?["written"];
         reading.written =
@@ -153,8 +190,14 @@ impl Reading {
                     batch_p50: taken["batch_p50"].as_u64(),
                 });
             }
-            if let times @ Value::Object(_) = &value["times"] {
-                reading.times = Some(Times::of_json(times)?);
+            for (name, place) in [
+                ("times", &mut reading.times),
+                ("calls", &mut reading.calls),
+                ("rolls", &mut reading.rolls),
+            ] {
+                if let times @ Value::Object(_) = &value[name] {
+                    *place = Some(Times::of_json(times)?);
+                }
             }
             reading.add_noise(&value["noise"]);
         }
@@ -176,7 +219,7 @@ impl Reading {
 
     /// What is wrong with the count of messages, if something is: each must be read, or known to be
     /// lost, and nothing may be lost where the writer waits.
-    pub(super) fn complaint(&self, may_lose: bool) -> Option<String> {
+    pub(crate) fn complaint(&self, may_lose: bool) -> Option<String> {
         let published = self.written.messages;
         self.taken.iter().find_map(|taken| match taken.accounted() {
             accounted if accounted != published => {
@@ -214,13 +257,14 @@ mod tests {
     fn what_processes_tell_is_what_was_measured() {
         let times = Times { count: 5, p50_ns: 200, due_p50_ns: Some(7), ..Times::default() };
         let Reading { written, taken, .. } = read(90, 10);
-        let writer = Told { written: Some(written), taken: None, times: None };
-        let reader = Told { written: None, taken: Some(taken[0]), times: Some(times) };
+        let writer = Told { written: Some(written), calls: Some(times), ..Told::default() };
+        let reader = Told { taken: Some(taken[0]), times: Some(times), ..Told::default() };
         let quiet = Noise { foreign: Some(0.01), ..Noise::default() };
         let noisy = Noise { foreign: Some(0.5), involuntary_switches: Some(3), ..Noise::default() };
         let told = [writer.to_json(&quiet), reader.to_json(&noisy)];
         let reading = Reading::of_json(&told).unwrap();
         assert_eq!((reading.written, reading.taken, reading.times), (written, taken, Some(times)));
+        assert_eq!((reading.calls, reading.rolls), (Some(times), None));
         assert_eq!(reading.noise, noisy);
         assert_eq!(Reading::of_json(&told[1..]), None);
     }

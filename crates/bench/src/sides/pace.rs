@@ -1,18 +1,37 @@
-//! When to publish: for how long, at which rate, how far ahead of the reader.
+//! When to write: for how long, at which rate, how far ahead of the reader.
 
 use nanotape_clock::{Clock, Stamp};
 use nanotape_shm::ReadWord;
 
-use super::{error::RingBenchError, job::Amount};
-use crate::wait::Patience;
+use super::message::{BEGIN, PERIOD};
+use crate::wait::{Patience, Silence};
 
 /// Messages between two looks at the clock, where a number of seconds was asked for: half a
 /// millisecond, of which a look is a ten-thousandth.
 const BLOCK: u64 = 1 << 14;
 
-/// When a loop that publishes ends.
+/// How much is written in one reading.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Amount {
+    /// As much as goes into so many seconds.
+    Seconds(u32),
+    /// So many messages.
+    Messages(u64),
+}
+
+impl Amount {
+    /// Messages at so many a second.
+    pub(crate) fn messages_at(self, rate: u32) -> u64 {
+        match self {
+            Self::Seconds(seconds) => u64::from(seconds) * u64::from(rate),
+            Self::Messages(messages) => messages,
+        }
+    }
+}
+
+/// When a loop that writes ends.
 #[derive(Debug)]
-pub(super) struct Until {
+pub(crate) struct Until {
     clock: Clock,
     begin: Stamp,
     amount: Amount,
@@ -20,12 +39,12 @@ pub(super) struct Until {
 
 impl Until {
     /// Begins now.
-    pub(super) fn new(clock: Clock, amount: Amount) -> Self {
+    pub(crate) fn new(clock: Clock, amount: Amount) -> Self {
         Self { clock, begin: clock.stamp_start(), amount }
     }
 
     /// How many more to publish before asking again; 0 at the end.
-    pub(super) fn next_block(&self, done: u64) -> u64 {
+    pub(crate) fn next_block(&self, done: u64) -> u64 {
         match self.amount {
             Amount::Messages(messages) => messages.saturating_sub(done).min(BLOCK),
             Amount::Seconds(_) if self.share(done) >= 1.0 => 0,
@@ -35,7 +54,7 @@ impl Until {
 
     /// How much of it is over, as a share of all.
     #[inline]
-    pub(super) fn share(&self, done: u64) -> f64 {
+    pub(crate) fn share(&self, done: u64) -> f64 {
         match self.amount {
             Amount::Messages(messages) => done as f64 / messages as f64,
             Amount::Seconds(seconds) => self.nanos() as f64 / (f64::from(seconds) * 1e9),
@@ -43,21 +62,21 @@ impl Until {
     }
 
     /// Since it began.
-    pub(super) fn nanos(&self) -> u64 {
+    pub(crate) fn nanos(&self) -> u64 {
         self.clock.nanos_between(self.begin, self.clock.stamp())
     }
 }
 
 /// An open loop: message `n` is due at a time that does not depend on the messages before it.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Schedule {
-    pub(super) begin_ticks: u64,
-    pub(super) ticks_per_message: f64,
+pub(crate) struct Schedule {
+    pub(crate) begin_ticks: u64,
+    pub(crate) ticks_per_message: f64,
 }
 
 impl Schedule {
     /// So many messages a second, the first of them in 10 ms.
-    pub(super) fn of_rate(clock: &Clock, rate: u32) -> Self {
+    pub(crate) fn of_rate(clock: &Clock, rate: u32) -> Self {
         let ticks_per_second = clock.rate().ticks_per_second;
         Self {
             begin_ticks: clock.stamp().ticks() + (ticks_per_second / 100.0) as u64,
@@ -67,25 +86,48 @@ impl Schedule {
 
     /// When message `index`, from 0, is due.
     #[inline(always)]
-    pub(super) fn due(&self, index: u64) -> Stamp {
+    pub(crate) fn due(&self, index: u64) -> Stamp {
         Stamp::from_ticks(self.begin_ticks + (index as f64 * self.ticks_per_message) as u64)
+    }
+}
+
+/// Tells the reader when messages will be due, in two messages of its own, until it has heard of it in
+/// time: a reader that just lost its processor would lose the schedule too. `say` writes a message of this
+/// type with this stamp, and returns the next sequence number.
+pub(crate) fn agree<E: From<Silence>>(
+    clock: &Clock,
+    rate: u32,
+    progress: &ReadWord,
+    patience: &mut Patience,
+    mut say: impl FnMut(u16, u64) -> Result<u64, E>,
+) -> Result<Schedule, E> {
+    loop {
+        let schedule = Schedule::of_rate(clock, rate);
+        say(BEGIN, schedule.begin_ticks)?;
+        let next = say(PERIOD, schedule.ticks_per_message.to_bits())?;
+        while progress.load() < next {
+            patience.idle(next)?;
+        }
+        if clock.stamp() < schedule.due(0) {
+            return Ok(schedule);
+        }
     }
 }
 
 /// How far a writer may go so that its reader loses nothing. The ring has no such thing: its writer
 /// never waits. This is what a benchmark needs to know what a reader can take.
 #[derive(Debug)]
-pub(super) struct Window<'region> {
+pub(crate) struct Window<'region> {
     /// The next sequence number that the reader wants, as it says now and then.
-    pub(super) progress: &'region ReadWord,
+    pub(crate) progress: &'region ReadWord,
     /// Messages that the writer may be ahead of it.
-    pub(super) messages: u64,
+    pub(crate) messages: u64,
 }
 
 impl Window<'_> {
     /// How many messages may be published now, at least one; waits until there is one.
     #[inline]
-    pub(super) fn wait(&self, next: u64, patience: &mut Patience) -> Result<u64, RingBenchError> {
+    pub(crate) fn wait(&self, next: u64, patience: &mut Patience) -> Result<u64, Silence> {
         loop {
             let allowed = (self.progress.load() + self.messages).saturating_sub(next);
             if allowed > 0 {
@@ -98,7 +140,7 @@ impl Window<'_> {
 
 /// Messages from one word of progress to the next: seldom enough to cost nothing, often enough that
 /// the writer never stands still while there is room.
-pub(super) fn progress_interval(ring_messages: u64) -> u64 {
+pub(crate) fn progress_interval(ring_messages: u64) -> u64 {
     (ring_messages / 8).clamp(1, 1_024)
 }
 

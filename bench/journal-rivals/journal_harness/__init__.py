@@ -1,0 +1,1 @@
+"""What `run` is made of: the programs, how they are built, nanotape's own figures, the table."""

@@ -1,0 +1,181 @@
+//! The appender's loops: as fast as it can, with every call timed or none, or at a steady rate.
+//!
+//! The time of an excerpt, which a program has from its clock or from the message, is the message's number.
+
+use nanotape_clock::Clock;
+use nanotape_journal::{Appender, JournalError, excerpt_bytes};
+use nanotape_shm::ReadWord;
+
+use super::error::JournalBenchError;
+use crate::{
+    sides::{
+        Amount, Told, Written,
+        message::{END, Length, MESSAGE, fill, set_stamp},
+        pace::{Until, agree},
+        sample::{Rounds, Sample, WARM_UP},
+    },
+    wait::Patience,
+};
+
+/// One by one. Nothing is timed but the whole.
+#[inline(never)]
+pub(super) fn flat_out(
+    appender: &mut Appender,
+    length: impl Length,
+    clock: Clock,
+    amount: u64,
+) -> Result<Told, JournalBenchError> {
+    let mut buffer = vec![0; length.bytes()];
+    let message = &mut buffer[..length.bytes()];
+    let until = Until::new(clock, Amount::Messages(amount));
+    let first = appender.next_sequence();
+    for sequence in first..first + amount {
+        fill(message, sequence);
+        appender.append(MESSAGE, sequence, message)?;
+    }
+    let written = Written { messages: amount, nanos: until.nanos() };
+    finish(appender, message, written, Told::default())
+}
+
+/// One by one, each call timed, and those that went over to a new segment once more apart.
+#[inline(never)]
+pub(super) fn timed(
+    appender: &mut Appender,
+    length: impl Length,
+    clock: Clock,
+    amount: u64,
+) -> Result<Told, JournalBenchError> {
+    let mut buffer = vec![0; length.bytes()];
+    let message = &mut buffer[..length.bytes()];
+    let until = Until::new(clock, Amount::Messages(amount));
+    let first = appender.next_sequence();
+    let mut calls = Calls::of(amount);
+    for sequence in first..first + amount {
+        fill(message, sequence);
+        calls.time(&clock, sequence - first, appender, |appender| {
+            appender.append(MESSAGE, sequence, message)
+        })?;
+    }
+    let written = Written { messages: amount, nanos: until.nanos() };
+    let (times, rolls) = (Some(calls.calls.times(clock)), Some(calls.rolls.times(clock)));
+    finish(appender, message, written, Told { times, rolls, ..Told::default() })
+}
+
+/// At a steady rate: spins until a message is due, stamps it, appends it. A message that is late goes at
+/// once, and those behind it are due when they were.
+pub(super) fn paced(
+    appender: &mut Appender,
+    length: impl Length,
+    clock: Clock,
+    (rate, amount): (u32, u64),
+    progress: &ReadWord,
+    patience: &mut Patience,
+) -> Result<Told, JournalBenchError> {
+    let mut buffer = vec![0; length.bytes()];
+    let message = &mut buffer[..length.bytes()];
+    let first = appender.next_sequence();
+    let schedule = agree(&clock, rate, progress, patience, |type_id, value| {
+        let sequence = appender.next_sequence();
+        fill(message, sequence);
+        set_stamp(message, value);
+        appender.append(type_id, sequence, message)?;
+        Ok::<_, JournalBenchError>(sequence + 1)
+    })?;
+    let start = appender.next_sequence();
+    let mut calls = Calls::of(amount);
+    for index in 0..amount {
+        fill(message, start + index);
+        let due = schedule.due(index);
+        while clock.stamp_unfenced() < due {}
+        calls.time(&clock, index, appender, |appender| {
+            set_stamp(message, clock.stamp().ticks());
+            appender.append(MESSAGE, start + index, message)
+        })?;
+    }
+    let nanos = clock.nanos_between(schedule.due(0), clock.stamp());
+    let written = Written { messages: start + amount - first, nanos };
+    let (calls, rolls) = (Some(calls.calls.times(clock)), Some(calls.rolls.times(clock)));
+    finish(appender, message, written, Told { calls, rolls, ..Told::default() })
+}
+
+/// In batches of so many, the time of each from its beginning to when it is on the disk.
+pub(super) fn batches(
+    appender: &mut Appender,
+    length: impl Length,
+    clock: Clock,
+    batches: u64,
+    size: u32,
+) -> Result<Told, JournalBenchError> {
+    let mut buffer = vec![0; length.bytes()];
+    let message = &mut buffer[..length.bytes()];
+    let until = Until::new(clock, Amount::Messages(batches));
+    let mut rounds = Rounds::new(&until);
+    let bytes = size as usize * excerpt_bytes(length.bytes());
+    let mut done = 0;
+    while rounds.goes_on(done) {
+        let from = clock.stamp_start();
+        let first = appender.next_sequence();
+        let mut batch = appender.batch(first, bytes)?;
+        for sequence in first..first + u64::from(size) {
+            fill(message, sequence);
+            batch.append(MESSAGE, sequence, message)?;
+        }
+        batch.commit()?;
+        rounds.sample.add(&clock, from, clock.stamp());
+        done += 1;
+    }
+    let written = Written { messages: batches * u64::from(size), nanos: until.nanos() };
+    let times = Some(rounds.sample.times(clock));
+    finish(appender, message, written, Told { times, ..Told::default() })
+}
+
+/// Tells a tailer to stop, and closes.
+fn finish(
+    appender: &mut Appender,
+    message: &mut [u8],
+    written: Written,
+    told: Told,
+) -> Result<Told, JournalBenchError> {
+    let sequence = appender.next_sequence();
+    fill(message, sequence);
+    appender.append(END, sequence, message)?;
+    Ok(Told { written: Some(written), ..told })
+}
+
+/// Times of calls, behind the first tenth of them.
+struct Calls {
+    calls: Sample,
+    /// Of those that went over to a new segment.
+    rolls: Sample,
+    warm_up: u64,
+    segment: u64,
+}
+
+impl Calls {
+    fn of(amount: u64) -> Self {
+        let warm_up = (amount as f64 * WARM_UP) as u64;
+        Self { calls: Sample::new(), rolls: Sample::new(), warm_up, segment: 0 }
+    }
+
+    #[inline(always)]
+    fn time(
+        &mut self,
+        clock: &Clock,
+        index: u64,
+        appender: &mut Appender,
+        call: impl FnOnce(&mut Appender) -> Result<u64, JournalError>,
+    ) -> Result<(), JournalError> {
+        let from = clock.stamp_start();
+        call(appender)?;
+        let to = clock.stamp();
+        let segment = appender.segment();
+        if index >= self.warm_up {
+            self.calls.add(clock, from, to);
+            if segment != self.segment {
+                self.rolls.add(clock, from, to);
+            }
+        }
+        self.segment = segment;
+        Ok(())
+    }
+}

@@ -1,0 +1,139 @@
+//! What the machine and the disk can do at best: copy messages into as many bytes as a journal takes for
+//! them, and write them to a disk.
+
+use core::hint::black_box;
+use std::{fs::File, os::unix::fs::FileExt as _, path::Path};
+
+use nanotape_clock::Clock;
+use nanotape_journal::excerpt_bytes;
+use nanotape_shm::{WORD_BYTES, Word, WritableWords, copy_into, reserve, write_zeros};
+
+use crate::sides::{
+    Amount, SideError, Told, Written,
+    message::{Length, fill},
+    pace::Until,
+    sample::Rounds,
+};
+
+const FILE: &str = "limit";
+
+/// Words from one message to the next: as many as an excerpt takes.
+fn stride(length: impl Length) -> usize {
+    excerpt_bytes(length.bytes()) / WORD_BYTES
+}
+
+/// A file for so many messages, mapped, with all of its room reserved; `touched`: and all of its pages in
+/// memory.
+pub(super) fn mapping(
+    folder: &Path,
+    messages: u64,
+    length: impl Length,
+    touched: bool,
+) -> Result<WritableWords, SideError> {
+    let (file, bytes) = create(folder, messages, length)?;
+    reserve(&file, bytes).map_err(SideError::system("reserve room for the limit's file"))?;
+    let words = WritableWords::map(&file, bytes as usize / WORD_BYTES)
+        .map_err(SideError::system("map the limit's file"))?;
+    if touched {
+        words.touch(0..bytes as usize / WORD_BYTES);
+    }
+    Ok(words)
+}
+
+/// A file for so many messages that was written and is on the disk.
+pub(super) fn written_file(
+    folder: &Path,
+    messages: u64,
+    length: impl Length,
+) -> Result<File, SideError> {
+    let (file, bytes) = create(folder, messages, length)?;
+    let written = write_zeros(&file, 0..bytes).and_then(|()| file.sync_all());
+    written.map_err(SideError::system("write the limit's file"))?;
+    Ok(file)
+}
+
+fn create(folder: &Path, messages: u64, length: impl Length) -> Result<(File, u64), SideError> {
+    let path = folder.join(FILE);
+    let file = File::options().read(true).write(true).create_new(true).open(path);
+    let file = file.map_err(SideError::system("make the limit's file"))?;
+    Ok((file, messages.max(1) * excerpt_bytes(length.bytes()) as u64))
+}
+
+/// Memory of this process for so many messages, all of it there.
+pub(super) fn memory(messages: u64, length: impl Length) -> Vec<u8> {
+    vec![1; messages as usize * excerpt_bytes(length.bytes())]
+}
+
+/// Fills and copies one behind the other.
+#[inline(never)]
+pub(super) fn copy(words: &[Word], length: impl Length, clock: Clock, amount: u64) -> Told {
+    let mut buffer = vec![0; length.bytes()];
+    let message = &mut buffer[..length.bytes()];
+    let until = Until::new(clock, Amount::Messages(amount));
+    for (sequence, place) in (0..amount).zip(words.chunks_exact(stride(length))) {
+        fill(message, sequence);
+        copy_into(place, message);
+    }
+    written(&until, amount)
+}
+
+/// The same, each copy timed.
+#[inline(never)]
+pub(super) fn copy_timed(words: &[Word], length: impl Length, clock: Clock, amount: u64) -> Told {
+    let mut buffer = vec![0; length.bytes()];
+    let message = &mut buffer[..length.bytes()];
+    let until = Until::new(clock, Amount::Messages(amount));
+    let mut rounds = Rounds::new(&until);
+    for (sequence, place) in (0..amount).zip(words.chunks_exact(stride(length))) {
+        fill(message, sequence);
+        rounds.goes_on(sequence);
+        let from = clock.stamp_start();
+        copy_into(place, black_box(&*message));
+        rounds.sample.add(&clock, from, clock.stamp());
+    }
+    Told { times: Some(rounds.sample.times(clock)), ..written(&until, amount) }
+}
+
+/// As the compiler copies, into memory of this process.
+#[inline(never)]
+pub(super) fn copy_to_memory(memory: &mut [u8], length: impl Length, clock: Clock) -> Told {
+    let mut buffer = vec![0; length.bytes()];
+    let message = &mut buffer[..length.bytes()];
+    let stride = excerpt_bytes(length.bytes());
+    let amount = (memory.len() / stride) as u64;
+    let until = Until::new(clock, Amount::Messages(amount));
+    for (sequence, place) in (0..amount).zip(memory.chunks_exact_mut(stride)) {
+        fill(message, sequence);
+        place[..length.bytes()].copy_from_slice(black_box(&*message));
+    }
+    black_box(memory);
+    written(&until, amount)
+}
+
+/// Writes messages one behind the other into a file that has its room, each one to the disk.
+pub(super) fn fdatasync(
+    file: &File,
+    length: impl Length,
+    clock: Clock,
+    amount: u64,
+) -> Result<Told, SideError> {
+    let mut message = vec![0; length.bytes()];
+    let stride = excerpt_bytes(length.bytes()) as u64;
+    let until = Until::new(clock, Amount::Messages(amount));
+    let mut rounds = Rounds::new(&until);
+    for sequence in 0..amount {
+        fill(&mut message, sequence);
+        rounds.goes_on(sequence);
+        let from = clock.stamp_start();
+        let synced = file.write_all_at(&message, sequence * stride);
+        let synced = synced.and_then(|()| file.sync_data());
+        rounds.sample.add(&clock, from, clock.stamp());
+        synced.map_err(SideError::system("write to the disk"))?;
+    }
+    Ok(Told { times: Some(rounds.sample.times(clock)), ..written(&until, amount) })
+}
+
+fn written(until: &Until, messages: u64) -> Told {
+    let written = Some(Written { messages, nanos: until.nanos() });
+    Told { written, ..Told::default() }
+}

@@ -1,0 +1,157 @@
+//! The tailer's loops: everything that is there, each excerpt copied out and checked.
+
+use nanotape_clock::{Clock, Stamp};
+use nanotape_journal::{Excerpt, Tail, Tailer};
+use nanotape_shm::Word;
+
+use super::error::JournalBenchError;
+use crate::{
+    sides::{
+        Taken, Told,
+        message::{END, Length, MESSAGE, is_sound, sequence},
+        sample::Arrivals,
+    },
+    wait::Patience,
+};
+
+/// As fast as it can. Nothing is timed but the whole.
+#[inline(never)]
+pub(super) fn flat_out(
+    tailer: &mut Tailer,
+    length: impl Length,
+    clock: Clock,
+    patience: &mut Patience,
+) -> Result<Told, JournalBenchError> {
+    let mut buffer = vec![0; length.bytes()];
+    let message = &mut buffer[..length.bytes()];
+    let mut first: Option<Stamp> = None;
+    let mut taken = Taken::default();
+    loop {
+        match tailer.next()? {
+            Tail::Excerpt(excerpt) => {
+                excerpt.copy_to(message);
+                check(message, length, &excerpt)?;
+                if excerpt.type_id() != MESSAGE {
+                    break;
+                }
+                first.get_or_insert_with(|| clock.stamp_start());
+                taken.messages += 1;
+            }
+            Tail::Nothing => patience.idle(taken.messages)?,
+            Tail::Gap(gap) => taken.lost += gap.count(),
+        }
+    }
+    taken.nanos = first.map_or(0, |first| clock.nanos_between(first, clock.stamp()));
+    Ok(Told { taken: Some(taken), ..Told::default() })
+}
+
+/// Takes what comes at a steady rate. A message has arrived when its payload is copied out and its
+/// sequence number is right; the rest of it is checked behind the stamp.
+pub(super) fn timed(
+    tailer: &mut Tailer,
+    length: impl Length,
+    clock: Clock,
+    messages: u64,
+    progress: &Word,
+    patience: &mut Patience,
+) -> Result<Told, JournalBenchError> {
+    let mut buffer = vec![0; length.bytes()];
+    let message = &mut buffer[..length.bytes()];
+    let mut arrivals = Arrivals::of(messages);
+    let mut taken = Taken::default();
+    loop {
+        match tailer.next()? {
+            Tail::Excerpt(excerpt) => {
+                excerpt.copy_to(message);
+                if sequence(message) != excerpt.sequence() {
+                    return Err(wrong(&excerpt));
+                }
+                let now = clock.stamp();
+                check(message, length, &excerpt)?;
+                if excerpt.type_id() == END {
+                    break;
+                }
+                if let Some(start) = arrivals.add(&clock, excerpt.type_id(), message, now) {
+                    progress.store(start);
+                }
+                taken.messages += 1;
+            }
+            Tail::Nothing => patience.idle(taken.messages)?,
+            Tail::Gap(gap) => taken.lost += gap.count(),
+        }
+    }
+    let times = Some(arrivals.times(clock));
+    Ok(Told { taken: Some(taken), times, ..Told::default() })
+}
+
+/// Checks what was read: its length, and all of its payload but the stamp.
+#[inline(always)]
+fn check(
+    message: &[u8],
+    length: impl Length,
+    excerpt: &Excerpt<'_>,
+) -> Result<(), JournalBenchError> {
+    if excerpt.len() == length.bytes() && is_sound(message, excerpt.sequence()) {
+        return Ok(());
+    }
+    Err(wrong(excerpt))
+}
+
+#[cold]
+fn wrong(excerpt: &Excerpt<'_>) -> JournalBenchError {
+    JournalBenchError::Wrong { sequence: excerpt.sequence(), length: excerpt.len() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use nanotape_journal::{Appender, AppenderOptions, Start};
+
+    use super::*;
+    use crate::{
+        folder::Folder,
+        sides::message::{USUAL_BYTES, Usual, fill},
+        wait::Wait,
+    };
+
+    /// What both loops make of twenty excerpts after `spoil` had each of them.
+    fn read(
+        path: &Path,
+        spoil: impl Fn(u64, &mut Vec<u8>),
+    ) -> [Result<Told, JournalBenchError>; 2] {
+        let mut appender = Appender::open(path, &AppenderOptions::default()).unwrap();
+        for sequence in 1..=20 {
+            let mut message = vec![0; USUAL_BYTES];
+            fill(&mut message, sequence);
+            spoil(sequence, &mut message);
+            let type_id = if sequence == 20 { END } else { MESSAGE };
+            assert_eq!(appender.append(type_id, sequence, &message).unwrap(), sequence);
+        }
+        let clock = Clock::monotonic();
+        let tailer = || Tailer::open(path, Start::Beginning).unwrap();
+        let patience = || Patience::new(clock, Wait::Yield);
+        [
+            flat_out(&mut tailer(), Usual, clock, &mut patience()),
+            timed(&mut tailer(), Usual, clock, 19, &Word::new(0), &mut patience()),
+        ]
+    }
+
+    #[test]
+    fn both_loops_read_what_was_appended_and_notice_what_was_not() {
+        let folder = Folder::new("tail-loops").unwrap();
+        for told in read(&folder.path().join("good"), |_, _| ()) {
+            let taken = told.unwrap().taken.unwrap();
+            assert_eq!((taken.messages, taken.lost), (19, 0));
+        }
+        let flips = |sequence, message: &mut Vec<u8>| message[40] ^= u8::from(sequence == 13);
+        let cuts = |sequence, message: &mut Vec<u8>| {
+            message.truncate(if sequence == 13 { 72 } else { USUAL_BYTES });
+        };
+        let bad = read(&folder.path().join("flipped"), flips);
+        for error in bad.into_iter().chain(read(&folder.path().join("cut"), cuts)) {
+            let error = error.unwrap_err();
+            assert!(matches!(error, JournalBenchError::Wrong { sequence: 13, .. }), "{error}");
+        }
+    }
+}
