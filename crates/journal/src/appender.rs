@@ -256,12 +256,6 @@ impl<D: Disk> Appender<D> {
         Ok(())
     }
 
-    /// The number of the segment that was last appended to; 0 before the first excerpt.
-    #[inline]
-    pub fn segment(&self) -> u64 {
-        self.writer.as_ref().map_or(0, |writer| writer.number())
-    }
-
     /// The longest payload, in bytes, in new segments.
     pub fn max_length(&self) -> usize {
         self.plan.layout.max_length()
