@@ -4,8 +4,8 @@
 //! Bounds: one segment is mapped, and the next one when it is there; a compressed one is in memory whole.
 //! Failure: damage is an error with its place, missing numbers are a [`Gap`]. A tailer never waits for a
 //! dead appender: what is not committed is [nothing](Tail::Nothing), and the next appender goes on there.
-//! Cost: to read an excerpt is no system call and no allocation, but at the end of a segment. Behind the last
-//! excerpt some looks ask the system whether the segment is still there, more and more seldom, none of the
+//! Cost: to read an excerpt is no allocation, and no system call, but at the end of a segment and for each half
+//! megabyte, whose pages are brought in together. Behind the last excerpt some looks ask the system whether the segment is still there, more and more seldom, none of the
 //! first sixteen thousand.
 
 mod back;
