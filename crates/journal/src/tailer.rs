@@ -238,7 +238,7 @@ impl<D: Disk> Tailer<D> {
                 self.out_of_order(front)
             }
             Ok(Look::Nothing) => self.idle(),
-            Ok(Look::End(front)) => self.end(front),
+            Ok(Look::End(_)) => self.end(),
             Err(damage) => self.damaged_or_recovered(damage),
         }
     }

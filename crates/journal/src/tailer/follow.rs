@@ -6,7 +6,6 @@ use crate::{
     disk::Disk,
     names::Files,
     segment::{
-        excerpt::Front,
         header::{Activation, hints},
         layout::at,
         view::{Look, Place, look},
@@ -146,13 +145,10 @@ impl<D: Disk> Tailer<D> {
         Ok(())
     }
 
-    /// The segment ends here.
+    /// The segment ends here. The number of its end mark is not looked at: who comes from behind, or asked
+    /// for a number that was skipped, may expect a larger one.
     #[cold]
-    pub(super) fn end(&mut self, front: Front) -> Result<Step, JournalError> {
-        let least = self.place.sequence;
-        if front.sequence < least {
-            return self.damaged_or_recovered(Damage::Sequence { found: front.sequence, least });
-        }
+    pub(super) fn end(&mut self) -> Result<Step, JournalError> {
         let Some(current) = &self.current else { return Ok(Step::Nothing) };
         let number = current.number;
         if !matches!(&self.ahead, Some((ahead, _)) if *ahead == number + 1) {
