@@ -89,6 +89,11 @@ impl<D: Disk> Merge<D> {
         })
     }
 
+    /// As [`Tailer::ask`], of each.
+    pub fn ask(&mut self) {
+        self.sources.iter_mut().for_each(|source| source.tailer.ask());
+    }
+
     /// The tailers, in their order.
     pub fn tailers(&self) -> impl Iterator<Item = &Tailer<D>> {
         self.sources.iter().map(|source| &source.tailer)

@@ -146,6 +146,11 @@ impl NamedTailer {
         self.read
     }
 
+    /// As [`Tailer::ask`].
+    pub fn ask(&mut self) {
+        self.tailer.ask();
+    }
+
     /// As [`Tailer::set_durable`].
     pub fn set_durable(&mut self, is_durable: bool) {
         self.tailer.set_durable(is_durable);

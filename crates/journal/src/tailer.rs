@@ -212,6 +212,13 @@ impl<D: Disk> Tailer<D> {
         (number, crate::segment::layout::position_bytes(self.place.at))
     }
 
+    /// Makes the next look at nothing ask the system whether the segment is still there, and whether an
+    /// appender had to put something in order. Looks do so by themselves, more and more seldom: who sleeps
+    /// between looks says this now and then.
+    pub fn ask(&mut self) {
+        self.idles = 0;
+    }
+
     /// Whether the sums of excerpts are checked: they are, unless somebody says otherwise.
     pub fn set_checked(&mut self, is_checked: bool) {
         self.is_checked = is_checked;

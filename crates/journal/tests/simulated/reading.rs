@@ -4,8 +4,8 @@ use nanotape_journal::{JournalError, Start, Tail, Tailer};
 
 use crate::{dice::Dice, disk::SimulatedDisk, history::Record};
 
-/// More looks at nothing than a tailer lets pass before it looks around.
-const LOOKS: usize = 2100;
+/// Looks at nothing, at each of which the tailer asks the disk, until that is taken for the end.
+const LOOKS: usize = 40;
 
 /// Reads until there was nothing for long. Numbers that are missing must be told.
 pub(crate) fn read_on(tailer: &mut Tailer<SimulatedDisk>) -> Result<Vec<Record>, JournalError> {
@@ -25,7 +25,10 @@ pub(crate) fn read_on(tailer: &mut Tailer<SimulatedDisk>) -> Result<Vec<Record>,
                 gaps += 1;
                 assert!(gaps < 4, "gaps without end: {gap:?}");
             }
-            Tail::Nothing => idle += 1,
+            Tail::Nothing => {
+                idle += 1;
+                tailer.ask();
+            }
         }
     }
     Ok(records)

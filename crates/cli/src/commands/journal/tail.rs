@@ -105,7 +105,17 @@ enum Came {
     Nothing,
 }
 
+/// Looks without an excerpt before it asks whether the journal is still there: some in a second.
+const LOOKS_BEFORE_ASKING: u32 = 250;
+
 impl Source {
+    fn ask(&mut self) {
+        match self {
+            Self::Named(named) => named.ask(),
+            Self::Several(merge) => merge.ask(),
+        }
+    }
+
     fn open(command: &TailCommand, formatters: &mut Formatters) -> anyhow::Result<Self> {
         let Some(name) = &command.name else {
             let mut tailers = Vec::new();
@@ -226,6 +236,9 @@ impl Following<'_> {
                 Came::Nothing => {
                     if waiter.idles() == 0 {
                         self.printer.flush()?;
+                    }
+                    if waiter.idles().is_multiple_of(LOOKS_BEFORE_ASKING) {
+                        source.ask();
                     }
                     waiter.idle();
                 }
