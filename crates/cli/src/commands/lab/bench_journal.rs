@@ -206,7 +206,7 @@ fn real(folder: &std::path::Path) -> anyhow::Result<PathBuf> {
 fn is_memory(folder: &std::path::Path) -> bool {
     const TMPFS: i64 = 0x0102_1994;
     const RAMFS: i64 = 0x8584_58f6;
-    rustix::fs::statfs(folder).is_ok_and(|said| [TMPFS, RAMFS].contains(&(said.f_type as i64)))
+    rustix::fs::statfs(folder).is_ok_and(|said| [TMPFS, RAMFS].contains(&said.f_type))
 }
 
 /// A multiple of a page.
