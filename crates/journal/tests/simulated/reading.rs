@@ -5,7 +5,7 @@ use nanotape_journal::{JournalError, Start, Tail, Tailer};
 use crate::{dice::Dice, disk::SimulatedDisk, history::Record};
 
 /// Looks at nothing, at each of which the tailer asks the disk, until that is taken for the end.
-const LOOKS: usize = 40;
+const LOOKS: usize = 4;
 
 /// Reads until there was nothing for long. Numbers that are missing must be told.
 pub(crate) fn read_on(tailer: &mut Tailer<SimulatedDisk>) -> Result<Vec<Record>, JournalError> {
