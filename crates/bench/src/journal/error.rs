@@ -29,6 +29,9 @@ pub enum JournalBenchError {
         /// What does not.
         complaint: String,
     },
+    /// It was told to end.
+    #[error("ended before everything was measured")]
+    Ended,
     /// The processes of a row.
     #[error(transparent)]
     Side(#[from] SideError),

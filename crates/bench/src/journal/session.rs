@@ -53,13 +53,17 @@ impl Plan {
 }
 
 /// Measures what was [checked](Plan::check). `program` plays [`role`](super::role); `progress` is told how
-/// many readings are done, and what the next one is of.
+/// many readings are done, and what the next one is of. Ends in front of the next reading when `is_ended`.
 pub fn measure(
     program: &Path,
     plan: &Plan,
     progress: &mut dyn FnMut(u64, &str),
+    is_ended: &dyn Fn() -> bool,
 ) -> Result<Vec<Measured>, JournalBenchError> {
     rounds(&plan.rows, plan.rounds, progress, |row, padding| {
+        if is_ended() {
+            return Err(JournalBenchError::Ended);
+        }
         let reading = read(program, row, &plan.settings, padding)?;
         match reading.complaint(false) {
             // The line counts what it answers, and is no journal.

@@ -21,6 +21,7 @@ use super::{
 };
 use crate::{
     input::Progress,
+    interrupt::Interrupt,
     status::{BadData, Status},
 };
 
@@ -176,11 +177,15 @@ pub(super) fn run(command: &JournalCommand) -> anyhow::Result<Status> {
 
     let program = std::env::current_exe().context("this program's own path")?;
     let progress = Progress::with_steps("measurements", plan.readings());
-    let measured = journal::measure(&program, &plan, &mut |done, name| {
-        progress.set_of(done, plan.readings(), name);
-    });
+    // Else it would leave a journal behind.
+    let interrupt = Interrupt::install()?;
+    let mut tell = |done, name: &str| progress.set_of(done, plan.readings(), name);
+    let measured = journal::measure(&program, &plan, &mut tell, &|| interrupt.is_asked());
     drop(progress);
-    let measured = measured.map_err(judged)?;
+    let measured = measured.map_err(|error| match interrupt.is_asked() {
+        true => JournalBenchError::Ended.into(),
+        false => judged(error),
+    })?;
     let Plan { settings, rounds, .. } = plan;
     let results = Results { settings, rounds, measured, circumstances, offset, notes };
     tables::write(&results, &mut output)?;
