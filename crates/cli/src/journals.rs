@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use jiff::Timestamp;
 use nanotape_clock::Clock;
 use nanotape_journal::{
@@ -57,9 +57,10 @@ pub(crate) struct AppenderArguments {
     #[arg(long, value_name = "BYTES", default_value = "64MiB", value_parser = bytes)]
     pub(crate) segment: usize,
 
-    /// When a new segment begins although the last one is not full
-    #[arg(long, value_enum, default_value_t = Roll::Day)]
-    pub(crate) roll: Roll,
+    /// When a new segment begins although the last one is not full: size (never), minute, hour, day, or a
+    /// time (15m)
+    #[arg(long, value_name = "CYCLE", default_value = "day", value_parser = roll_cycle)]
+    pub(crate) roll: RollCycle,
 
     /// When excerpts are forced to the disk: never, batch (each one), a number (of excerpts), or a time
     /// (10ms)
@@ -75,31 +76,30 @@ pub(crate) struct AppenderArguments {
     pub(crate) mode: u32,
 }
 
-/// Cycles of the clock, in UTC.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub(crate) enum Roll {
-    Size,
-    Minute,
-    Hour,
-    Day,
-}
-
 impl AppenderArguments {
     pub(crate) fn options(&self) -> AppenderOptions {
         AppenderOptions {
             segment_bytes: self.segment as u64,
-            roll_cycle: match self.roll {
-                Roll::Size => RollCycle::Size,
-                Roll::Minute => RollCycle::Minute,
-                Roll::Hour => RollCycle::Hour,
-                Roll::Day => RollCycle::Day,
-            },
+            roll_cycle: self.roll,
             sync: self.sync,
             ahead_bytes: self.ahead as u64,
             mode: self.mode,
             ..AppenderOptions::default()
         }
     }
+}
+
+fn roll_cycle(text: &str) -> Result<RollCycle, String> {
+    Ok(match text {
+        "size" => RollCycle::Size,
+        "minute" => RollCycle::Minute,
+        "hour" => RollCycle::Hour,
+        "day" => RollCycle::Day,
+        _ => match duration(text).map(|time| u64::try_from(time.as_nanos())) {
+            Ok(Ok(nanos)) if nanos > 0 => RollCycle::EveryNs(nanos),
+            _ => return Err("size, minute, hour, day, or a time like 15m".to_owned()),
+        },
+    })
 }
 
 fn sync_policy(text: &str) -> Result<SyncPolicy, String> {
@@ -150,6 +150,16 @@ mod tests {
         assert_eq!(journal_start("1970-01-01T01:00:00+01:00"), Ok(Start::Time(0)));
         for bad in ["", "0", "-1", "newest", "@", "@x", "1969-12-31T23:59:59Z", "yesterday"] {
             assert!(journal_start(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_cycle_is_a_word_or_a_time() {
+        assert_eq!(roll_cycle("size"), Ok(RollCycle::Size));
+        assert_eq!(roll_cycle("hour"), Ok(RollCycle::Hour));
+        assert_eq!(roll_cycle("100ms"), Ok(RollCycle::EveryNs(100_000_000)));
+        for bad in ["", "0s", "week", "-1s"] {
+            assert!(roll_cycle(bad).is_err(), "{bad}");
         }
     }
 
