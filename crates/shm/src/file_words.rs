@@ -10,7 +10,7 @@
 use std::{fs::File, io, ops::Range, os::unix::fs::FileExt as _};
 
 use rustix::{
-    fs::{FallocateFlags, fallocate, fstatfs, ftruncate},
+    fs::{Advice as FileAdvice, FallocateFlags, fadvise, fallocate, fstatfs, ftruncate},
     io::Errno,
     mm::{Advice, MsyncFlags},
     process::{Resource, getrlimit},
@@ -38,7 +38,11 @@ pub struct ReadableWords {
 impl WritableWords {
     /// Maps the first `words` words of a file, one at least, which must have so many bytes.
     pub fn map(file: &File, words: usize) -> io::Result<Self> {
-        Ok(Self { mapping: map(file, words, Access::Write)?, words })
+        let mapping = map(file, words, Access::Write)?;
+        // Pages one by one: where the kernel brings in many at once it has them as one, and a store to any
+        // part of that makes a sync write all of it.
+        mapping.advise(0..words * WORD_BYTES, Advice::Random);
+        Ok(Self { mapping, words })
     }
 
     /// All of them.
@@ -123,6 +127,13 @@ pub fn write_zeros(file: &File, range: Range<u64>) -> io::Result<()> {
     Ok(())
 }
 
+/// Takes what of a file is on the disk out of the memory. What comes in again by a store comes in page by
+/// page; what was written in one piece is in memory in large pieces, each of which a sync writes as a whole
+/// (bench: journal/sync).
+pub fn forget(file: &File) -> io::Result<()> {
+    Ok(fadvise(file, 0, None, FileAdvice::DontNeed)?)
+}
+
 /// Cuts a file to this length.
 pub fn shrink(file: &File, file_bytes: u64) -> io::Result<()> {
     Ok(ftruncate(file, file_bytes)?)
@@ -188,6 +199,7 @@ mod tests {
         assert!(matches!(Errno::from_io_error(&error), Some(Errno::NOSPC | Errno::FBIG)));
         assert_eq!(file.metadata().unwrap().len(), 0);
         write_zeros(&file, 5..2_000_000).unwrap();
+        forget(&file).unwrap();
         assert_eq!(file.metadata().unwrap().len(), 2_000_000);
         assert!(free_bytes(&file) > 0);
         std::fs::remove_file(path).unwrap();

@@ -50,7 +50,9 @@ pub use bus_guard::{MOST_MAPPINGS, guard_against_truncation};
 pub use checksum::{checksum, checksum_bytes, checksum_filled};
 pub use file_window::{FileWindow, MapError, MappableFile};
 #[cfg(not(nanotape_loom))]
-pub use file_words::{ReadableWords, WritableWords, free_bytes, reserve, shrink, write_zeros};
+pub use file_words::{
+    ReadableWords, WritableWords, forget, free_bytes, reserve, shrink, write_zeros,
+};
 pub use region::{
     BYTE_ORDER_MARK, FIELDS, FORMAT_VERSION, HEADER_BYTES, Header, MAGIC, OwnedRegion, Owner,
     OwnerState, PageLock, Refusal, RegionError, RegionPages, RegionSpec, Residency, SharedRegion,

@@ -10,7 +10,7 @@ use std::{
 
 use nanotape_shm::{
     OwnedRegion, ReadWord, ReadableWords, Refusal, RegionError, RegionOptions, RegionSpec, Word,
-    WritableWords, checksum_bytes, free_bytes, reserve, shrink, write_zeros,
+    WritableWords, checksum_bytes, forget, free_bytes, reserve, shrink, write_zeros,
 };
 
 use super::{APPENDER, Disk, Listed, ReadableFile, Room, UPKEEP, WritableFile};
@@ -119,6 +119,7 @@ impl Disk for Folder {
             if room == Room::Written {
                 write_zeros(&file, 0..bytes)?;
                 file.sync_data()?;
+                forget(&file)?;
             }
             Ok(())
         };
