@@ -261,6 +261,12 @@ impl<D: Disk> Appender<D> {
         self.plan.layout.max_length()
     }
 
+    /// Bytes in front of the next excerpt that the helper has brought into memory, when it last looked: what
+    /// can be appended without a page fault. 0 without a helper.
+    pub fn bytes_ahead(&self) -> u64 {
+        self.exchange.bytes_ahead()
+    }
+
     /// What was found when the journal was opened.
     pub fn recovery(&self) -> &Recovery {
         &self.recovery

@@ -2,6 +2,8 @@
 //!
 //! The time of an excerpt, which a program has from its clock or from the message, is the message's number.
 
+use std::time::Duration;
+
 use nanotape_clock::Clock;
 use nanotape_journal::{Appender, JournalError, excerpt_bytes};
 use nanotape_shm::ReadWord;
@@ -35,6 +37,23 @@ pub(super) fn flat_out(
     }
     let written = Written { messages: amount, nanos: until.nanos() };
     finish(appender, message, written, Told::default())
+}
+
+/// Waits until so many bytes in front of the appender are in memory. That takes an excerpt: before it there is
+/// no segment to be in front of.
+pub(super) fn wait_until_prepared(
+    appender: &mut Appender,
+    length: impl Length,
+    bytes: u64,
+) -> Result<(), JournalBenchError> {
+    let mut message = vec![0; length.bytes()];
+    let sequence = appender.next_sequence();
+    fill(&mut message, sequence);
+    appender.append(MESSAGE, sequence, &message)?;
+    while appender.bytes_ahead() < bytes {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    Ok(())
 }
 
 /// One by one, each call timed, and those that went over to a new segment once more apart.

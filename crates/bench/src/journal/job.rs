@@ -40,7 +40,7 @@ impl Settings {
             What::Tail { rate } => self.messages.min(u64::from(self.seconds) * u64::from(rate)),
             What::Sync { .. } | What::Fdatasync => self.syncs.into(),
             What::Line => self.messages.min(1_000_000),
-            What::Append { .. } | What::Copy { .. } => self.messages,
+            What::Append { .. } | What::Burst | What::Copy { .. } => self.messages,
         }
     }
 
@@ -62,7 +62,8 @@ impl Settings {
             return bytes;
         }
         // The last segment, one that is ready, and what goes to headers and indexes.
-        bytes + bytes / 16 + (2 + self.ahead_bytes / segment) * segment
+        let ahead = self.ahead_bytes.max(if row.what == What::Burst { bytes } else { 0 });
+        bytes + bytes / 16 + (2 + ahead / segment) * segment
     }
 }
 
@@ -163,6 +164,12 @@ impl Job {
         }
     }
 
+    /// Bytes that are to be in memory in front of the appender before a burst begins.
+    pub(super) fn burst_bytes(&self) -> u64 {
+        let bytes = (self.amount + 16) * excerpt_bytes(self.row.length) as u64;
+        bytes + bytes / 16
+    }
+
     /// How to append.
     pub(super) fn options(&self) -> AppenderOptions {
         let is_synced = matches!(self.row.what, What::Sync { .. });
@@ -171,7 +178,10 @@ impl Job {
             // Times of messages are their numbers here.
             roll_cycle: RollCycle::Size,
             sync: if is_synced { SyncPolicy::Batch } else { SyncPolicy::Never },
-            ahead_bytes: self.ahead_bytes,
+            ahead_bytes: match self.row.what {
+                What::Burst => self.burst_bytes().max(self.ahead_bytes),
+                _ => self.ahead_bytes,
+            },
             // The next segment would be written to the disk while syncs are timed.
             has_helper: !is_synced,
             ..AppenderOptions::default()

@@ -81,6 +81,10 @@ fn appender(stage: &mut Stage, length: impl Length) -> Result<Told, JournalBench
             let (patience, word) = (&mut stage.patience(Wait::Busy), &progress[0].words()[0]);
             append::paced(appender, length, clock, (rate, amount), word, patience)
         }
+        What::Burst => {
+            append::wait_until_prepared(appender, length, stage.job.burst_bytes())?;
+            append::flat_out(appender, length, clock, amount)
+        }
         What::Sync { batch: 1 } => append::timed(appender, length, clock, amount),
         What::Sync { batch } => append::batches(appender, length, clock, amount, batch),
         _ => append::flat_out(appender, length, clock, amount),

@@ -10,8 +10,10 @@ use crate::sides::{
 pub static ROWS: &[Row] = &[
     usual("append/73/throughput", Section::Append, FLAT_OUT),
     usual("append/73/throughput-tailed", Section::Append, FLAT_OUT_TAILED),
+    usual("append/73/burst", Section::Append, What::Burst),
     larger("append/256/throughput", Section::Append, FLAT_OUT),
     larger("append/256/throughput-tailed", Section::Append, FLAT_OUT_TAILED),
+    larger("append/256/burst", Section::Append, What::Burst),
     usual("append/73/call", Section::Call, TIMED),
     usual("append/73/call-tailed", Section::Call, TIMED_TAILED),
     larger("append/256/call", Section::Call, TIMED),
@@ -78,10 +80,22 @@ pub enum Section {
 /// What the processes of a row do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum What {
-    Append { timed: bool, tailed: bool },
-    Tail { rate: u32 },
-    Sync { batch: u32 },
-    Copy { target: Target, timed: bool },
+    Append {
+        timed: bool,
+        tailed: bool,
+    },
+    /// Into segments that are there, with all of their pages in memory before it begins.
+    Burst,
+    Tail {
+        rate: u32,
+    },
+    Sync {
+        batch: u32,
+    },
+    Copy {
+        target: Target,
+        timed: bool,
+    },
     Line,
     Fdatasync,
 }
@@ -110,7 +124,10 @@ impl Row {
 
     /// Whether it is a journal that is measured.
     pub fn is_of_journal(&self) -> bool {
-        matches!(self.what, What::Append { .. } | What::Tail { .. } | What::Sync { .. })
+        matches!(
+            self.what,
+            What::Append { .. } | What::Burst | What::Tail { .. } | What::Sync { .. }
+        )
     }
 
     /// Whether single messages or calls are timed.

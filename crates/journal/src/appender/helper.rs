@@ -51,6 +51,8 @@ pub(crate) struct Exchange<D: Disk> {
     state: Mutex<State<D>>,
     /// The word up to which the active segment is committed. Stored by the appender.
     progress: Line,
+    /// Words in front of that which are in memory. Stored by the helper.
+    ahead: Line,
     /// Not 0: the helper could not sync. Stored by both.
     alarm: Line,
     /// Not 0: the helper is to end.
@@ -103,7 +105,13 @@ impl<D: Disk> Exchange<D> {
             sync_error: None,
         };
         let line = || Line(Word::new(0));
-        Self { state: Mutex::new(state), progress: line(), alarm: line(), stop: Word::new(0) }
+        Self {
+            state: Mutex::new(state),
+            progress: line(),
+            ahead: line(),
+            alarm: line(),
+            stop: Word::new(0),
+        }
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, State<D>> {
@@ -119,6 +127,10 @@ impl<D: Disk> Exchange<D> {
     fn progress(&self) -> usize {
         // SYNC(journal.progress): pairs with the store in `set_progress`.
         self.progress.0.as_read_only().observe(PROGRESS) as usize
+    }
+
+    pub(crate) fn bytes_ahead(&self) -> u64 {
+        self.ahead.0.as_read_only().load() * 8
     }
 
     #[inline(always)]
@@ -285,6 +297,7 @@ impl<D: Disk> Helper<D> {
             left -= (end - at).min(left);
             at = 0;
         }
+        self.exchange.ahead.0.store((self.ahead - left) as u64);
     }
 
     fn look_after_closed(&mut self) {
