@@ -201,6 +201,9 @@ pub enum OptionsError {
     /// A cycle of no length.
     #[error("a cycle must have some length")]
     NoCycle,
+    /// A sync now and then, and no thread to do it.
+    #[error("to sync every so often takes the helper")]
+    NoHelper,
     /// A sync after nothing, or at every moment.
     #[error("to sync every 0 is not a policy: give a number from 1 on")]
     SyncNothing,

@@ -59,6 +59,9 @@ impl AppenderOptions {
         if self.roll_cycle == RollCycle::EveryNs(0) {
             return Err(refuse(Problem::Options(OptionsError::NoCycle)));
         }
+        if matches!(self.sync, SyncPolicy::Every(_)) && !self.has_helper {
+            return Err(refuse(Problem::Options(OptionsError::NoHelper)));
+        }
         if matches!(self.sync, SyncPolicy::Excerpts(0) | SyncPolicy::Every(Duration::ZERO)) {
             return Err(refuse(Problem::Options(OptionsError::SyncNothing)));
         }
