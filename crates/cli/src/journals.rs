@@ -10,13 +10,15 @@ use nanotape_journal::{
 };
 
 use crate::{
+    regions::of_region,
     status::{BadData, tell},
     values::{bytes, duration, mode},
 };
 
-/// Damage is bad data; everything else is the environment.
+/// Damage of what is in the files is bad data; everything else is the environment.
 pub(crate) fn of_journal(error: JournalError) -> anyhow::Error {
     match error.problem() {
+        Problem::Region(error) => of_region(error),
         Problem::Damaged { .. } | Problem::Packed { .. } => BadData(error.to_string()).into(),
         _ => anyhow::anyhow!("{error}"),
     }

@@ -5,9 +5,10 @@ use std::{io::Write as _, path::PathBuf};
 use clap::Args;
 use nanotape_journal::{CompressOptions, Compressed};
 
-use super::text::{of_journal, size_text};
+use super::text::size_text;
 use crate::{
     input::Progress,
+    journals::of_journal,
     output::{Format, OutputArguments},
     record::Record,
     status::Status,
@@ -57,7 +58,7 @@ pub(super) fn run(command: &CompressCommand) -> anyhow::Result<Status> {
         false => nanotape_journal::compress(&command.path, &options, progress),
     };
     drop(bar);
-    let done = done.map_err(|error| of_journal(&error))?;
+    let done = done.map_err(of_journal)?;
     for (number, compressed) in done.iter().enumerate() {
         let Compressed { plain_bytes, packed_bytes, .. } = *compressed;
         let record = Record::default()

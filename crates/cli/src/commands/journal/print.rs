@@ -5,9 +5,9 @@ use std::{
     io::{self, BufWriter, Write as _},
 };
 
-use nanotape_clock::UtcNanos;
 use nanotape_journal::{Excerpt, Gap};
 
+use super::text::time_text;
 use crate::{
     hexdump::hexdump,
     output::{Format, Output, OutputArguments},
@@ -135,14 +135,6 @@ impl Printer {
     }
 }
 
-/// A time as it is printed everywhere; beyond the range that is the number.
-pub(super) fn time_text(ts_ns: u64) -> String {
-    match i64::try_from(ts_ns) {
-        Ok(nanos) => UtcNanos::new(nanos).to_string(),
-        Err(_) => format!("{ts_ns} ns"),
-    }
-}
-
 /// Text as it is, with control characters escaped, and anything else as bytes.
 fn text_or_bytes(line: &mut String, bytes: &[u8]) {
     match std::str::from_utf8(bytes) {
@@ -173,7 +165,5 @@ mod tests {
         assert_eq!(shown("bid 100.25 \u{20ac}\t".as_bytes()), "bid 100.25 \u{20ac}\t");
         assert_eq!(shown(b"a\n\x1b[0m\0"), "a\\n\\u{1b}[0m\\u{0}");
         assert_eq!(shown(&[0xff, 0x00]), "ff00");
-        assert_eq!(time_text(1), "1970-01-01T00:00:00.000000001Z");
-        assert_eq!(time_text(u64::MAX), "18446744073709551615 ns");
     }
 }

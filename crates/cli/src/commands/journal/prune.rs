@@ -6,8 +6,9 @@ use clap::Args;
 use nanotape_clock::Clock;
 use nanotape_journal::{PruneOptions, Pruned, PrunedSegment};
 
-use super::text::{age, of_journal, size_text, time_text};
+use super::text::{age, known_time_text, size_text};
 use crate::{
+    journals::of_journal,
     output::{Format, OutputArguments},
     record::Record,
     status::{Status, tell},
@@ -75,7 +76,7 @@ pub(super) fn run(command: &PruneCommand) -> anyhow::Result<Status> {
     };
     let mut output = command.output.open()?;
     let pruned = nanotape_journal::prune(&command.path, &options);
-    let pruned = pruned.map_err(|error| of_journal(&error))?;
+    let pruned = pruned.map_err(of_journal)?;
     for (number, segment) in pruned.segments.iter().enumerate() {
         let record = Record::default()
             .with("segment", segment.number)
@@ -116,7 +117,7 @@ fn line(segment: &PrunedSegment, is_dry_run: bool) -> String {
         segment.path.display(),
         size_text(segment.bytes),
         segment.next_sequence.saturating_sub(1),
-        time_text(Some(segment.max_ts_ns))
+        known_time_text(Some(segment.max_ts_ns))
     )
 }
 

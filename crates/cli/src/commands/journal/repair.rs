@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 use nanotape_journal::{Action, Done};
 
-use super::text::of_journal;
 use crate::{
     input::Progress,
+    journals::of_journal,
     output::{Format, OutputArguments},
     record::Record,
     status::Status,
@@ -46,7 +46,7 @@ pub(super) fn run(command: &RepairCommand) -> anyhow::Result<Status> {
         bar.set_of(done, total, "");
     });
     drop(bar);
-    let repaired = repaired.map_err(|error| of_journal(&error))?;
+    let repaired = repaired.map_err(of_journal)?;
     for (number, action) in repaired.actions.iter().enumerate() {
         record(action).write(&mut output, format, number == 0, || format!("{action}\n"))?;
     }

@@ -5,8 +5,9 @@ use std::{fmt::Write as _, path::PathBuf};
 use clap::Args;
 use nanotape_journal::{KeptAs, SegmentStat, Stat, TailerInfo};
 
-use super::text::{of_journal, size_text, time_text};
+use super::text::{known_time_text, size_text};
 use crate::{
+    journals::of_journal,
     output::{Format, OutputArguments},
     record::Record,
     regions::state_name,
@@ -36,7 +37,7 @@ pub(super) struct StatCommand {
 
 pub(super) fn run(command: &StatCommand) -> anyhow::Result<Status> {
     let format = command.output.format_or(Format::Text)?;
-    let stat = nanotape_journal::stat(&command.path).map_err(|error| of_journal(&error))?;
+    let stat = nanotape_journal::stat(&command.path).map_err(of_journal)?;
     let mut output = command.output.open()?;
     if format == Format::Text {
         all(command, &stat).write(&mut output, format, true, || text(command, &stat))?;
@@ -143,7 +144,8 @@ fn text(command: &StatCommand, stat: &Stat) -> String {
     };
     let _ = writeln!(text, "excerpts        {excerpts}");
     if stat.first_ts_ns().is_some() {
-        let (first, last) = (time_text(stat.first_ts_ns()), time_text(stat.max_ts_ns()));
+        let (first, last) =
+            (known_time_text(stat.first_ts_ns()), known_time_text(stat.max_ts_ns()));
         let _ = writeln!(text, "times           {first} to {last}");
     }
     let appender = match stat.appender {
@@ -171,7 +173,7 @@ fn tailers_text(text: &mut String, stat: &Stat) {
         writeln!(text, "\n{:<20} {:>14} {:>12}  {:<6}  moved", "tailer", "next", "behind", "state");
     for tailer in &stat.tailers {
         let behind = behind(tailer, stat).map(|behind| behind.to_string()).unwrap_or_default();
-        let moved = time_text(Some(tailer.moved_ns).filter(|moved| *moved > 0));
+        let moved = known_time_text(Some(tailer.moved_ns).filter(|moved| *moved > 0));
         let _ = writeln!(
             text,
             "{:<20} {:>14} {behind:>12}  {:<6}  {moved}",
@@ -197,7 +199,7 @@ fn segments_text(text: &mut String, stat: &Stat) {
         };
         let last = match &segment.problem {
             Some(problem) => problem.to_string(),
-            None => time_text(segment.max_ts_ns),
+            None => known_time_text(segment.max_ts_ns),
         };
         let row = format!(
             "{:>10}  {:<10} {:>10} {:>10} {:>14} {:>14}  {on_disk:<7}  {last}",

@@ -7,7 +7,7 @@ use std::{io::Write as _, path::PathBuf};
 use clap::Args;
 use nanotape_journal::{Start, Tailer, TailerInfo, remove_tailer, tailers};
 
-use super::print::time_text;
+use super::text::time_text;
 use crate::{
     journals::of_journal,
     output::{Format, OutputArguments},

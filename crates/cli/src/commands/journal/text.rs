@@ -1,25 +1,23 @@
-//! Times, sizes and errors of journals, for people.
+//! Times and sizes of journals, for people.
 
 use std::time::Duration;
 
 use nanotape_clock::UtcNanos;
-use nanotape_journal::{JournalError, Problem};
 
-use crate::{regions::of_region, status::BadData, values::duration};
-
-/// Damage of what is in the files is bad data; everything else is the environment.
-pub(super) fn of_journal(error: &JournalError) -> anyhow::Error {
-    match error.problem() {
-        Problem::Region(error) => of_region(error),
-        Problem::Damaged { .. } | Problem::Packed { .. } => BadData(error.to_string()).into(),
-        _ => anyhow::anyhow!("{error}"),
-    }
-}
+use crate::values::duration;
 
 /// A time in UTC; nothing for one that is not known, or that no clock shows.
-pub(super) fn time_text(ts_ns: Option<u64>) -> String {
-    let nanos = ts_ns.and_then(|ts_ns| i64::try_from(ts_ns).ok());
-    nanos.map(|nanos| UtcNanos::new(nanos).to_string()).unwrap_or_default()
+pub(super) fn known_time_text(ts_ns: Option<u64>) -> String {
+    ts_ns.and_then(utc_text).unwrap_or_default()
+}
+
+/// A time as it is printed everywhere; beyond the range that is the number.
+pub(super) fn time_text(ts_ns: u64) -> String {
+    utc_text(ts_ns).unwrap_or_else(|| format!("{ts_ns} ns"))
+}
+
+fn utc_text(ts_ns: u64) -> Option<String> {
+    Some(UtcNanos::new(i64::try_from(ts_ns).ok()?).to_string())
 }
 
 /// How long ago: `30d`, `12h`, and what durations have.
@@ -60,8 +58,12 @@ mod tests {
         assert_eq!(size_text(100), "100 bytes");
         assert_eq!(size_text(2000), "2.0 KiB");
         assert_eq!(size_text(500 << 30), "500 GiB");
-        assert_eq!(time_text(None), "");
-        assert_eq!(time_text(Some(u64::MAX)), "");
-        assert!(time_text(Some(1_700_000_000_000_000_000)).starts_with("2023-11-14T22:13:20"));
+        assert_eq!(known_time_text(None), "");
+        assert_eq!(known_time_text(Some(u64::MAX)), "");
+        assert_eq!(time_text(1), "1970-01-01T00:00:00.000000001Z");
+        assert_eq!(time_text(u64::MAX), "18446744073709551615 ns");
+        assert!(
+            known_time_text(Some(1_700_000_000_000_000_000)).starts_with("2023-11-14T22:13:20")
+        );
     }
 }

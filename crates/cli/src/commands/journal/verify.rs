@@ -5,9 +5,10 @@ use std::{fmt::Write as _, path::PathBuf};
 use clap::Args;
 use nanotape_journal::{Severity, Verified};
 
-use super::text::{of_journal, size_text};
+use super::text::size_text;
 use crate::{
     input::Progress,
+    journals::of_journal,
     output::{Format, OutputArguments},
     record::Record,
     status::Status,
@@ -42,7 +43,7 @@ pub(super) fn run(command: &VerifyCommand) -> anyhow::Result<Status> {
         bar.set_of(done, total, "");
     });
     drop(bar);
-    let verified = verified.map_err(|error| of_journal(&error))?;
+    let verified = verified.map_err(of_journal)?;
     for (number, finding) in verified.findings.iter().enumerate() {
         let record = Record::default()
             .with("severity", finding.severity().to_string())
