@@ -3,19 +3,24 @@
 
 use std::{
     io::{self, BufRead as _, BufReader, Read as _, Write as _},
-    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+    process::{Child, ChildStdin, ChildStdout, Command, ExitCode, Stdio},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
     thread,
+    time::Duration,
 };
 
 use anyhow::{Context as _, bail};
+use nanotape_clock::{Clock, Stamp};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::status::Status;
+use crate::{
+    contents::mix,
+    status::{Status, tell},
+};
 
 /// One process. Dropped, it is killed.
 #[derive(Debug)]
@@ -93,6 +98,11 @@ impl Worker {
         Ok(line.and_then(|line| serde_json::from_str(line).ok()))
     }
 
+    /// The same, and nothing either if it has not ended yet.
+    pub(crate) fn counted_by_now(mut self) -> anyhow::Result<Option<Value>> {
+        if self.has_ended()? { self.counted() } else { Ok(None) }
+    }
+
     /// SIGKILL, and waits until nothing is left of it.
     pub(crate) fn kill(&mut self) -> anyhow::Result<()> {
         self.process.kill()?;
@@ -106,6 +116,84 @@ impl Drop for Worker {
         // It may have ended, which is what is wanted.
         let _ = self.process.kill();
         let _ = self.process.wait();
+    }
+}
+
+/// Between two looks at what is due, or has ended.
+pub(crate) const TICK: Duration = Duration::from_millis(5);
+
+/// Waits until all of them have ended, but no longer than this.
+pub(crate) fn wait_for_all(workers: &mut [&mut Worker], patience: Duration) -> anyhow::Result<()> {
+    let clock = Clock::monotonic();
+    let began = clock.stamp();
+    while Duration::from_nanos(clock.nanos_between(began, clock.stamp())) < patience {
+        let mut all = true;
+        for worker in &mut *workers {
+            all &= worker.has_ended()?;
+        }
+        if all {
+            break;
+        }
+        thread::sleep(TICK);
+    }
+    Ok(())
+}
+
+/// Does a job if the environment variable `role` holds one, and says what was counted.
+pub(crate) fn work<J>(
+    role: &str,
+    parse: impl FnOnce(&str) -> Option<J>,
+    run: impl FnOnce(&J) -> anyhow::Result<Value>,
+) -> Option<ExitCode> {
+    let text = std::env::var(role).ok()?;
+    let done = match parse(&text) {
+        Some(job) => run(&job),
+        None => Err(anyhow::anyhow!("{role} is not a job: {text}")),
+    };
+    Some(match done {
+        Ok(counted) => {
+            println!("{counted}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            tell(format_args!("{error:#}"));
+            Status::of_error(&error).into()
+        }
+    })
+}
+
+/// When what happens to workers every so often is due: a little sooner or later each time, by a seed.
+#[derive(Debug)]
+pub(crate) struct Timetable {
+    clock: Clock,
+    began: Stamp,
+    seed: u64,
+    /// Random numbers drawn so far.
+    drawn: u64,
+}
+
+impl Timetable {
+    /// Begins now.
+    pub(crate) fn new(seed: u64) -> Self {
+        let clock = Clock::monotonic();
+        let began = clock.stamp();
+        Self { clock, began, seed, drawn: 0 }
+    }
+
+    pub(crate) fn elapsed(&self) -> Duration {
+        Duration::from_nanos(self.clock.nanos_between(self.began, self.clock.stamp()))
+    }
+
+    pub(crate) fn draw(&mut self) -> u64 {
+        self.drawn += 1;
+        mix(!self.seed, self.drawn)
+    }
+
+    /// When something that happens every so often is due next: between half and one and a half of it
+    /// from now.
+    pub(crate) fn due(&mut self, every: Option<Duration>) -> Duration {
+        let share = (self.draw() % 1_000) as f64 / 1_000.0;
+        every.map_or(Duration::MAX, |every| self.elapsed() + every.mul_f64(0.5 + share))
     }
 }
 

@@ -6,13 +6,11 @@ use std::{path::PathBuf, thread, time::Duration};
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use nanotape_clock::{Clock, Stamp};
 use serde_json::{Value, json};
 
 use self::worker::{Job, ROLE};
 use crate::{
-    contents::mix,
-    crew::Worker,
+    crew::{TICK, Timetable, Worker, wait_for_all},
     input::Progress,
     interrupt::Interrupt,
     output::{Format, Output, OutputArguments},
@@ -81,9 +79,6 @@ pub(super) struct ProveCommand {
     output: OutputArguments,
 }
 
-/// Between two looks at what is due.
-const TICK: Duration = Duration::from_millis(5);
-
 /// How long tailers may take for what is there when the appender is done, if they come no further.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -127,12 +122,9 @@ struct Run<'a> {
     appender: Worker,
     appender_job: Job,
     tailers: Vec<Tailer>,
-    clock: Clock,
-    began: Stamp,
+    times: Timetable,
     appender_kills: u64,
     tailer_kills: u64,
-    /// Random numbers drawn so far.
-    drawn: u64,
 }
 
 struct Tailer {
@@ -160,35 +152,16 @@ impl<'a> Run<'a> {
             Ok(Tailer { worker: start(format!("tailer {number}"), &job)?, job, kills: 0 })
         });
         let tailers = tailers.collect::<anyhow::Result<_>>()?;
-        let clock = Clock::monotonic();
-        let began = clock.stamp();
+        let times = Timetable::new(command.seed);
         Ok(Self {
             command,
             appender,
             appender_job,
             tailers,
-            clock,
-            began,
+            times,
             appender_kills: 0,
             tailer_kills: 0,
-            drawn: 0,
         })
-    }
-
-    fn elapsed(&self) -> Duration {
-        Duration::from_nanos(self.clock.nanos_between(self.began, self.clock.stamp()))
-    }
-
-    fn draw(&mut self) -> u64 {
-        self.drawn += 1;
-        mix(!self.command.seed, self.drawn)
-    }
-
-    /// When something that happens every so often is due next: between half and one and a half of it
-    /// from now.
-    fn due(&mut self, every: Option<Duration>) -> Duration {
-        let share = (self.draw() % 1_000) as f64 / 1_000.0;
-        every.map_or(Duration::MAX, |every| self.elapsed() + every.mul_f64(0.5 + share))
     }
 
     fn go(mut self, interrupt: &Interrupt) -> anyhow::Result<Outcome> {
@@ -197,12 +170,12 @@ impl<'a> Run<'a> {
         let progress = Progress::with_steps("seconds", steps);
         let (kill, kill_tailer) =
             (self.command.kill_appender_every, self.command.kill_tailer_every);
-        let (mut kill_due, mut tailer_due) = (self.due(kill), self.due(kill_tailer));
+        let (mut kill_due, mut tailer_due) = (self.times.due(kill), self.times.due(kill_tailer));
         let mut is_done = false;
         while !is_done && !interrupt.is_asked() {
             thread::sleep(TICK);
-            progress.set(self.elapsed().as_secs());
-            let now = self.elapsed();
+            progress.set(self.times.elapsed().as_secs());
+            let now = self.times.elapsed();
             is_done = match is_counted {
                 true => self.appender.has_ended()?,
                 false => now >= self.command.seconds,
@@ -217,14 +190,14 @@ impl<'a> Run<'a> {
             self.tailers.iter_mut().try_for_each(|tailer| tailer.worker.must_not_fail())?;
             if now >= kill_due {
                 self.replace_appender()?;
-                kill_due = self.due(kill);
+                kill_due = self.times.due(kill);
             }
             if now >= tailer_due {
                 self.replace_tailer()?;
-                tailer_due = self.due(kill_tailer);
+                tailer_due = self.times.due(kill_tailer);
             }
         }
-        let seconds = self.elapsed().as_secs_f64();
+        let seconds = self.times.elapsed().as_secs_f64();
         if !self.appender.has_ended()? {
             self.appender.stop()?;
         }
@@ -242,7 +215,7 @@ impl<'a> Run<'a> {
     }
 
     fn replace_tailer(&mut self) -> anyhow::Result<()> {
-        let number = (self.draw() % self.tailers.len() as u64) as usize;
+        let number = (self.times.draw() % self.tailers.len() as u64) as usize;
         let tailer = &mut self.tailers[number];
         tailer.worker.kill()?;
         tailer.worker = start(format!("tailer {number}"), &tailer.job)?;
@@ -252,29 +225,16 @@ impl<'a> Run<'a> {
     }
 
     fn conclude(self, seconds: f64) -> anyhow::Result<Outcome> {
-        let Self { appender, mut tailers, clock, .. } = self;
+        let Self { appender, mut tailers, .. } = self;
         let Some(counted) = appender.counted()? else { bail!("the appender did not end well") };
         let appended = counted["appended"].as_u64().unwrap_or(0);
-        let began = clock.stamp();
         // The last excerpt stays: every tailer comes to it, or is stuck.
         let patience = PATIENCE + Duration::from_micros(appended * tailers.len() as u64);
-        while Duration::from_nanos(clock.nanos_between(began, clock.stamp())) < patience {
-            let mut all = true;
-            for tailer in &mut tailers {
-                all &= tailer.worker.has_ended()?;
-            }
-            if all {
-                break;
-            }
-            thread::sleep(TICK);
-        }
+        let mut workers: Vec<_> = tailers.iter_mut().map(|tailer| &mut tailer.worker).collect();
+        wait_for_all(&mut workers, patience)?;
         let mut results = Vec::new();
-        for mut tailer in tailers {
-            let counted = match tailer.worker.has_ended()? {
-                true => tailer.worker.counted()?,
-                false => None,
-            };
-            results.push(TailerResult { counted, kills: tailer.kills });
+        for Tailer { worker, kills, .. } in tailers {
+            results.push(TailerResult { counted: worker.counted_by_now()?, kills });
         }
         Ok(Outcome {
             seconds,

@@ -10,15 +10,14 @@ use std::{
 
 use anyhow::bail;
 use clap::{Args, ValueEnum};
-use nanotape_clock::{Clock, Stamp};
 use nanotape_ring::{Observer, RingError, slots, stream};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use self::worker::{Job, Part, ROLE, WAYS};
 use crate::{
-    contents::{MAX_LENGTH, mix},
-    crew::Worker,
+    contents::MAX_LENGTH,
+    crew::{TICK, Timetable, Worker, wait_for_all},
     input::Progress,
     interrupt::Interrupt,
     output::{Format, OutputArguments},
@@ -83,9 +82,6 @@ enum Kind {
     Slots,
 }
 
-/// Between two looks at what is due.
-const TICK: Duration = Duration::from_millis(5);
-
 /// How long readers may take for what is in the ring when the writer is done.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -109,12 +105,9 @@ struct Run<'a> {
     writer: Worker,
     writer_job: Job,
     readers: Vec<Worker>,
-    clock: Clock,
-    began: Stamp,
+    times: Timetable,
     kills: u64,
     freezes: u64,
-    /// Random numbers drawn so far.
-    drawn: u64,
 }
 
 impl<'a> Run<'a> {
@@ -128,49 +121,31 @@ impl<'a> Run<'a> {
             .map(|number| (format!("reader {number}"), job(Part::Reader { number }).to_text()))
             .map(|(name, job)| Worker::start(name, ROLE, &job));
         let readers = readers.collect::<anyhow::Result<_>>()?;
-        let clock = Clock::monotonic();
-        let began = clock.stamp();
-        let (kills, freezes, drawn) = (0, 0, 0);
-        Ok(Self { command, path, writer, writer_job, readers, clock, began, kills, freezes, drawn })
-    }
-
-    fn elapsed(&self) -> Duration {
-        Duration::from_nanos(self.clock.nanos_between(self.began, self.clock.stamp()))
-    }
-
-    fn draw(&mut self) -> u64 {
-        self.drawn += 1;
-        mix(!self.command.seed, self.drawn)
-    }
-
-    /// When something that happens every so often is due next: between half and one and a half of it
-    /// from now.
-    fn due(&mut self, every: Option<Duration>) -> Duration {
-        let share = (self.draw() % 1_000) as f64 / 1_000.0;
-        every.map_or(Duration::MAX, |every| self.elapsed() + every.mul_f64(0.5 + share))
+        let times = Timetable::new(command.seed);
+        Ok(Self { command, path, writer, writer_job, readers, times, kills: 0, freezes: 0 })
     }
 
     fn go(mut self, interrupt: &Interrupt) -> anyhow::Result<Outcome> {
         let progress = Progress::with_steps("seconds", self.command.seconds.as_secs());
         let (kill, freeze) = (self.command.kill_writer_every, self.command.freeze_reader_every);
-        let (mut kill_due, mut freeze_due) = (self.due(kill), self.due(freeze));
+        let (mut kill_due, mut freeze_due) = (self.times.due(kill), self.times.due(freeze));
         let mut frozen: Option<(usize, Duration)> = None;
-        while self.elapsed() < self.command.seconds && !interrupt.is_asked() {
+        while self.times.elapsed() < self.command.seconds && !interrupt.is_asked() {
             thread::sleep(TICK);
-            progress.set(self.elapsed().as_secs());
+            progress.set(self.times.elapsed().as_secs());
             self.writer.must_run()?;
             self.readers.iter_mut().try_for_each(Worker::must_run)?;
-            let now = self.elapsed();
+            let now = self.times.elapsed();
             if now >= kill_due {
                 self.replace_writer()?;
-                kill_due = self.due(kill);
+                kill_due = self.times.due(kill);
             }
             if let Some((number, _)) = frozen.filter(|(_, until)| now >= *until) {
                 self.readers[number].signal(Signal::CONT)?;
-                (frozen, freeze_due) = (None, self.due(freeze));
+                (frozen, freeze_due) = (None, self.times.due(freeze));
             }
             if frozen.is_none() && now >= freeze_due {
-                let number = (self.draw() % self.readers.len() as u64) as usize;
+                let number = (self.times.draw() % self.readers.len() as u64) as usize;
                 self.readers[number].signal(Signal::STOP)?;
                 self.freezes += 1;
                 frozen = Some((number, now + freeze.unwrap_or_default() / 2));
@@ -179,7 +154,7 @@ impl<'a> Run<'a> {
         if let Some((number, _)) = frozen {
             self.readers[number].signal(Signal::CONT)?;
         }
-        let seconds = self.elapsed().as_secs_f64();
+        let seconds = self.times.elapsed().as_secs_f64();
         self.writer.stop()?;
         drop(progress);
         self.conclude(seconds)
@@ -195,7 +170,7 @@ impl<'a> Run<'a> {
     }
 
     fn conclude(self, seconds: f64) -> anyhow::Result<Outcome> {
-        let Self { writer, mut readers, clock, .. } = self;
+        let Self { writer, mut readers, .. } = self;
         let Some(counted) = writer.counted()? else { bail!("the writer did not end well") };
         let published = counted["published"].as_u64().unwrap_or(0);
         let failed = |error: RingError| of_ring(self.path, &error);
@@ -205,21 +180,8 @@ impl<'a> Run<'a> {
             bail!("the writer published {published}, the ring says {}", seen.next_sequence - 1);
         }
         // The last message stays: every reader comes to it, or is stuck.
-        let began = clock.stamp();
-        while Duration::from_nanos(clock.nanos_between(began, clock.stamp())) < PATIENCE {
-            let mut all = true;
-            for reader in &mut readers {
-                all &= reader.has_ended()?;
-            }
-            if all {
-                break;
-            }
-            thread::sleep(TICK);
-        }
-        let readers = readers.into_iter().map(|mut reader| match reader.has_ended()? {
-            true => reader.counted(),
-            false => Ok(None),
-        });
+        wait_for_all(&mut readers.iter_mut().collect::<Vec<_>>(), PATIENCE)?;
+        let readers = readers.into_iter().map(Worker::counted_by_now);
         Ok(Outcome {
             seconds,
             published,

@@ -26,9 +26,9 @@ use serde_json::{Value, json};
 
 use crate::{
     contents::{Contents, END_TYPE, MAX_LENGTH, mix},
-    crew::listen,
+    crew::{listen, work},
     journals::{now_ns, of_journal},
-    status::{Status, tell},
+    status::tell,
 };
 
 /// The environment variable that makes a process append or read.
@@ -87,21 +87,7 @@ impl Job {
 
 /// Does a job if the environment says so.
 pub(crate) fn role() -> Option<ExitCode> {
-    let text = std::env::var(ROLE).ok()?;
-    let done = match Job::parse(&text) {
-        Some(job) => job.run(),
-        None => Err(anyhow::anyhow!("{ROLE} is not a job: {text}")),
-    };
-    Some(match done {
-        Ok(counted) => {
-            println!("{counted}");
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            tell(format_args!("{error:#}"));
-            Status::of_error(&error).into()
-        }
-    })
+    work(ROLE, Job::parse, Job::run)
 }
 
 impl Job {

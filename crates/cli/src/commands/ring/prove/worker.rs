@@ -24,9 +24,8 @@ use serde_json::{Value, json};
 
 use crate::{
     contents::{Contents, END_TYPE, MAX_LENGTH, mix},
-    crew::listen,
+    crew::{listen, work},
     regions::of_ring,
-    status::{Status, tell},
 };
 
 /// The environment variable that makes a process publish or read.
@@ -80,21 +79,7 @@ pub(super) const WAYS: [&str; 3] = ["copied", "batches", "in place"];
 
 /// Does a job if the environment says so.
 pub(crate) fn role() -> Option<ExitCode> {
-    let text = std::env::var(ROLE).ok()?;
-    let done = match Job::parse(&text) {
-        Some(job) => job.run(),
-        None => Err(anyhow::anyhow!("{ROLE} is not a job: {text}")),
-    };
-    Some(match done {
-        Ok(counted) => {
-            println!("{counted}");
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            tell(format_args!("{error:#}"));
-            Status::of_error(&error).into()
-        }
-    })
+    work(ROLE, Job::parse, Job::run)
 }
 
 impl Job {
