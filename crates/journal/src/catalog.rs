@@ -63,12 +63,12 @@ impl Catalog {
         for kept in files.segments.values() {
             let mut kept = *kept;
             let mut head = read_head(disk, &kept);
-            if !kept.is_packed && head.as_ref().is_err_and(is_gone) {
+            if !kept.is_packed && head.as_ref().is_err_and(Problem::is_of_no_file) {
                 // Compressed since the folder was listed, or removed.
                 kept.is_packed = true;
                 head = read_head(disk, &kept);
             }
-            if !head.as_ref().is_err_and(is_gone) {
+            if !head.as_ref().is_err_and(Problem::is_of_no_file) {
                 listed.push(Listed { kept, head });
             }
         }
@@ -86,10 +86,6 @@ impl Catalog {
         let behind = self.listed[index + 1..].iter();
         behind.filter_map(|next| Some((&next.kept, next.active()?))).next()
     }
-}
-
-fn is_gone(problem: &Problem) -> bool {
-    matches!(problem, Problem::System { errno: rustix::io::Errno::NOENT, .. })
 }
 
 /// The number of the journal that most segments have, and the first of those where several are as common.

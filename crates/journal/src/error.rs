@@ -174,6 +174,11 @@ impl Problem {
         Self::System { operation, errno: errno(error) }
     }
 
+    /// Whether the system knows no file of that name.
+    pub(crate) fn is_of_no_file(&self) -> bool {
+        matches!(self, Self::System { errno: Errno::NOENT, .. })
+    }
+
     pub(crate) fn damaged(word: usize, damage: Damage) -> Self {
         Self::Damaged { offset: (word * WORD_BYTES) as u64, damage }
     }

@@ -7,7 +7,7 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use nanotape_shm::Word;
+use nanotape_shm::{Word, as_read_only};
 
 use crate::{
     Cut, Damage, JournalError, Problem,
@@ -18,7 +18,7 @@ use crate::{
     cut,
     disk::{Disk, WritableFile as _},
     names::{self, Files, Kept},
-    scan::clear_index_behind,
+    scan::{clear_index_behind, end_of_rest},
     segment::{
         header::{Header, hints},
         index::Entry,
@@ -376,11 +376,11 @@ impl<D: Disk> Pass<'_, D> {
         let file = opened.map_err(JournalError::system(self.disk.path(&name), "open"))?;
         let (words, at) = (file.words(), end.place.at);
         // A process that was in the middle of a sync, or of this, left something to be stored again.
-        let doubt = hints::doubt(nanotape_shm::as_read_only(words));
+        let doubt = hints::doubt(as_read_only(words));
         let used = self.prune(number, &file, at, doubt, is_same_boot)?;
         self.index(&file, at, is_same_boot);
         if doubt > 0 {
-            sync::store_again(words, hints::synced(nanotape_shm::as_read_only(words)).min(at)..at);
+            sync::store_again(words, hints::synced(as_read_only(words)).min(at)..at);
         }
         // Zeros are synced: else what was there may come back with the next loss of power, and then fit to
         // what was written meanwhile.
@@ -407,20 +407,18 @@ impl<D: Disk> Pass<'_, D> {
         doubt: usize,
         is_same_boot: bool,
     ) -> Result<usize, JournalError> {
-        let rest = &file.words()[end..];
-        let is_used = |word: &Word| word.as_read_only().load() != 0;
-        let used = rest.iter().rposition(is_used).map_or(0, |last| last + 1);
+        let words = as_read_only(file.words());
+        let used = end_of_rest(words, end).unwrap_or(end);
         if is_same_boot {
-            self.report.bytes_pruned += position_bytes(used);
-        } else if used > 0 {
-            let bytes =
-                rest[..used].iter().flat_map(|word| word.as_read_only().load().to_ne_bytes());
+            self.report.bytes_pruned += position_bytes(used - end);
+        } else if used > end {
+            let bytes = words[end..used].iter().flat_map(|word| word.load().to_ne_bytes());
             let bytes: Vec<u8> = bytes.collect();
             let taken = cut::part(self.disk, number, end, &bytes)?;
             self.report.cut.push(taken);
         }
         // What is zero already may not be on the disk.
-        let used = (end + used).max(doubt);
+        let used = used.max(doubt);
         if used > end {
             hints::store_doubt(file.words(), used);
             file.words()[end..used].iter().rev().for_each(|word| word.store(0));
@@ -432,7 +430,7 @@ impl<D: Disk> Pass<'_, D> {
     /// behind the last good one. Those behind the end become nothing: else they might lead to what will be
     /// there, with times of what was.
     fn index(&mut self, file: &D::Writable, end: usize, is_same_boot: bool) {
-        let words = nanotape_shm::as_read_only(file.words());
+        let words = as_read_only(file.words());
         let Ok(Some(view)) = View::new(words) else { return };
         let view = View { is_checked: false, ..view };
         let start = if is_same_boot { view.by_index(|_| true) } else { view.beginning() };

@@ -58,16 +58,12 @@ pub(crate) fn open<D: Disk>(
             let kept = Kept { number, is_packed, bytes: 0 };
             match open_kept(disk, &kept) {
                 Ok(stored) => return Ok(Some(stored)),
-                Err(error) if is_missing(&error) => {}
+                Err(error) if error.problem().is_of_no_file() => {}
                 Err(error) => return Err(error),
             }
         }
     }
     Ok(None)
-}
-
-pub(crate) fn is_missing(error: &JournalError) -> bool {
-    matches!(error.problem(), Problem::System { errno: Errno::NOENT, .. })
 }
 
 /// Opens a segment that was listed.

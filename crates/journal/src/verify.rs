@@ -160,11 +160,13 @@ enum Opened<F> {
 fn open<D: Disk>(disk: &D, listed: &Listed) -> Result<Opened<D::Readable>, JournalError> {
     let opened = match stored::open_kept(disk, &listed.kept) {
         // Compressed meanwhile, or removed.
-        Err(error) if stored::is_missing(&error) => match stored::open(disk, listed.kept.number) {
-            Ok(None) => return Ok(Opened::Gone),
-            Ok(Some(stored)) => Ok(stored),
-            Err(error) => Err(error),
-        },
+        Err(error) if error.problem().is_of_no_file() => {
+            match stored::open(disk, listed.kept.number) {
+                Ok(None) => return Ok(Opened::Gone),
+                Ok(Some(stored)) => Ok(stored),
+                Err(error) => Err(error),
+            }
+        }
         opened => opened,
     };
     match opened {
