@@ -73,6 +73,10 @@ pub(crate) struct AppenderArguments {
     #[arg(long, value_name = "BYTES", default_value = "8MiB", value_parser = bytes)]
     pub(crate) ahead: usize,
 
+    /// Do not ask for large pages in memory (/dev/shm)
+    #[arg(long)]
+    pub(crate) small_pages: bool,
+
     /// Who may read and write new files: 0600 is this user only, 0644 lets everybody read
     #[arg(long, value_name = "OCTAL", default_value = "0600", value_parser = mode)]
     pub(crate) mode: u32,
@@ -85,6 +89,7 @@ impl AppenderArguments {
             roll_cycle: self.roll,
             sync: self.sync,
             ahead_bytes: self.ahead as u64,
+            large_pages: !self.small_pages,
             mode: self.mode,
             ..AppenderOptions::default()
         }

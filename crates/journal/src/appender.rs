@@ -97,7 +97,7 @@ impl Appender<Folder> {
     /// those before it. What a killed appender or a loss of power left is put in order first; see
     /// [`recovery`](Self::recovery). It is an error if another process appends.
     pub fn open(path: &Path, options: &AppenderOptions) -> Result<Self, JournalError> {
-        Self::open_on(Folder::new(path, options.mode), options, None)
+        Self::open_on(folder(path, options), options, None)
     }
 
     /// The same, and `on_roll` is called by the helper for each segment that was closed: to compress it, to
@@ -107,8 +107,13 @@ impl Appender<Folder> {
         options: &AppenderOptions,
         on_roll: impl FnMut(&ClosedSegment) + Send + 'static,
     ) -> Result<Self, JournalError> {
-        Self::open_on(Folder::new(path, options.mode), options, Some(Box::new(on_roll)))
+        Self::open_on(folder(path, options), options, Some(Box::new(on_roll)))
     }
+}
+
+fn folder(path: &Path, options: &AppenderOptions) -> Folder {
+    let folder = Folder::new(path, options.mode);
+    if options.large_pages { folder.with_large_pages() } else { folder }
 }
 
 impl<D: Disk> Appender<D> {

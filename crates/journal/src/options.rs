@@ -20,6 +20,9 @@ pub struct AppenderOptions {
     /// How far in front of the appender pages are brought in, by a thread of its own, so that appending
     /// takes no page faults: what is written in some milliseconds at the highest rate.
     pub ahead_bytes: u64,
+    /// Whether new segments on tmpfs are asked for in large pages, which come in half the time and whatever
+    /// the system's setting for shared memory is. Where they would take longer they are left alone.
+    pub large_pages: bool,
     /// Permission bits of the files. 0600 by default: who may read is for the operator to say.
     pub mode: u32,
     /// Whether a thread of its own prepares the next segment. Without it the append that finds a segment
@@ -34,6 +37,7 @@ impl Default for AppenderOptions {
             roll_cycle: RollCycle::Day,
             sync: SyncPolicy::Never,
             ahead_bytes: 8 << 20,
+            large_pages: true,
             mode: 0o600,
             has_helper: true,
         }
@@ -126,6 +130,38 @@ impl SyncPolicy {
             Self::Never | Self::Every(_) => u64::MAX,
             Self::Excerpts(count) => count,
             Self::Batch => 1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_is_refused_and_said_why() {
+        let refused = |options: AppenderOptions| match options.check("j".as_ref()) {
+            Ok(()) => None,
+            Err(error) => match error.problem() {
+                Problem::Options(refused) => Some(*refused),
+                other => panic!("{other:?}"),
+            },
+        };
+        let usual = AppenderOptions::default;
+        assert_eq!(refused(usual()), None);
+        let bytes = 4096 + 1;
+        let (min, max) = (MIN_SEGMENT_BYTES, MAX_SEGMENT_BYTES);
+        let uneven = AppenderOptions { segment_bytes: bytes, ..usual() };
+        assert_eq!(refused(uneven), Some(OptionsError::SegmentBytes { bytes, min, max }));
+        let no_cycle = AppenderOptions { roll_cycle: RollCycle::EveryNs(0), ..usual() };
+        assert_eq!(refused(no_cycle), Some(OptionsError::NoCycle));
+        let sync = SyncPolicy::Every(Duration::from_millis(5));
+        assert_eq!(refused(AppenderOptions { sync, ..usual() }), None);
+        let alone = AppenderOptions { sync, has_helper: false, ..usual() };
+        assert_eq!(refused(alone), Some(OptionsError::NoHelper));
+        for sync in [SyncPolicy::Excerpts(0), SyncPolicy::Every(Duration::ZERO)] {
+            let nothing = AppenderOptions { sync, ..usual() };
+            assert_eq!(refused(nothing), Some(OptionsError::SyncNothing));
         }
     }
 }

@@ -94,6 +94,8 @@ pub struct Tailer<D: Disk = Folder> {
     touched: usize,
     /// The word at which a tailer that never has nothing to read has something else to do.
     next_chore: usize,
+    /// How many words the next excerpt is expected to have, one at least.
+    expected: usize,
 }
 
 /// The segment that is read.
@@ -151,6 +153,7 @@ impl<D: Disk> Tailer<D> {
             idles: 0,
             touched: 0,
             next_chore: usize::MAX,
+            expected: 1,
         };
         tailer.seek(start)?;
         Ok(tailer)
@@ -165,6 +168,7 @@ impl<D: Disk> Tailer<D> {
                 Step::Excerpt(front) => {
                     let at = self.place.at;
                     self.place = self.place.behind(&front);
+                    self.expect(front.total_words());
                     self.idles = follow::LOOKED;
                     if self.place.at >= self.next_chore {
                         self.do_chores();

@@ -17,6 +17,7 @@ use rustix::{
 };
 
 use crate::{
+    large_pages::{LARGE_PAGE_BYTES, LargePages},
     region::{Access, Mapping},
     word::{ReadWord, WORD_BYTES, Word, as_read_only},
 };
@@ -93,6 +94,19 @@ impl ReadableWords {
 /// Where the file system cannot reserve room, zeros are written. One that copies on write has to find
 /// room at every store, whatever it has promised, and may end the process with SIGBUS then.
 pub fn reserve(file: &File, file_bytes: u64) -> io::Result<()> {
+    check_room(file, file_bytes)?;
+    allocate(file, file_bytes)
+}
+
+/// The same for a new file, in large pages where it is in memory and they come soon enough.
+pub fn reserve_in_large_pages(file: &File, file_bytes: u64, large: &LargePages) -> io::Result<()> {
+    check_room(file, file_bytes)?;
+    large.fill(file, file_bytes);
+    allocate(file, file_bytes)
+}
+
+/// Whether there is any sense in asking for so much.
+fn check_room(file: &File, file_bytes: u64) -> io::Result<()> {
     let limit_bytes = getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX);
     if file_bytes > limit_bytes || i64::try_from(file_bytes).is_err() {
         // Else the kernel says it with a signal, SIGXFSZ.
@@ -103,6 +117,10 @@ pub fn reserve(file: &File, file_bytes: u64) -> io::Result<()> {
     if file_bytes.saturating_sub(has_bytes) > free_bytes(file) {
         return Err(Errno::NOSPC.into());
     }
+    Ok(())
+}
+
+fn allocate(file: &File, file_bytes: u64) -> io::Result<()> {
     loop {
         match fallocate(file, FallocateFlags::empty(), 0, file_bytes) {
             Ok(()) => return Ok(()),
@@ -155,6 +173,12 @@ fn map(file: &File, words: usize, access: Access) -> io::Result<Mapping> {
     let length = words.checked_mul(WORD_BYTES).filter(|&bytes| bytes > 0).ok_or_else(too_short)?;
     if (length as u64) > file.metadata()?.len() {
         return Err(too_short());
+    }
+    // Of what large pages there are, none are whole in less.
+    if length >= LARGE_PAGE_BYTES
+        && let Ok(mapping) = Mapping::aligned(file, length, access, LARGE_PAGE_BYTES)
+    {
+        return Ok(mapping);
     }
     Ok(Mapping::plain(file, length, access)?)
 }

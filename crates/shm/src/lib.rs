@@ -40,6 +40,8 @@ mod file_words;
 #[cfg(feature = "kill-points")]
 pub mod kill_points;
 #[cfg(not(nanotape_loom))]
+mod large_pages;
+#[cfg(not(nanotape_loom))]
 mod owner_lock;
 mod region;
 mod table;
@@ -51,8 +53,11 @@ pub use checksum::{checksum, checksum_bytes, checksum_filled};
 pub use file_window::{FileWindow, MapError, MappableFile};
 #[cfg(not(nanotape_loom))]
 pub use file_words::{
-    ReadableWords, WritableWords, forget, free_bytes, reserve, shrink, write_zeros,
+    ReadableWords, WritableWords, forget, free_bytes, reserve, reserve_in_large_pages, shrink,
+    write_zeros,
 };
+#[cfg(not(nanotape_loom))]
+pub use large_pages::LargePages;
 pub use region::{
     BYTE_ORDER_MARK, FIELDS, FORMAT_VERSION, HEADER_BYTES, Header, MAGIC, OwnedRegion, Owner,
     OwnerState, PageLock, Refusal, RegionError, RegionPages, RegionSpec, Residency, SharedRegion,

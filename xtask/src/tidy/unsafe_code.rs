@@ -35,7 +35,7 @@ const INVENTORY: [(&str, usize); 12] = [
     ("crates/shm/src/checksum.rs", 2),
     ("crates/shm/src/file_window.rs", 6),
     ("crates/shm/src/owner_lock.rs", 1),
-    ("crates/shm/src/region/mapping.rs", 13),
+    ("crates/shm/src/region/mapping.rs", 17),
     ("crates/shm/src/region/memory.rs", 4),
     ("crates/shm/src/table.rs", 2),
     ("crates/shm/src/word.rs", 4),

@@ -6,11 +6,13 @@ use std::{
     ops::Range,
     os::unix::fs::{DirBuilderExt as _, FileExt as _, MetadataExt as _, OpenOptionsExt as _},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use nanotape_shm::{
-    OwnedRegion, ReadWord, ReadableWords, Refusal, RegionError, RegionOptions, RegionSpec, Word,
-    WritableWords, checksum_bytes, forget, free_bytes, reserve, shrink, write_zeros,
+    LargePages, OwnedRegion, ReadWord, ReadableWords, Refusal, RegionError, RegionOptions,
+    RegionSpec, Word, WritableWords, checksum_bytes, forget, free_bytes, reserve,
+    reserve_in_large_pages, shrink, write_zeros,
 };
 
 use super::{APPENDER, Disk, Listed, ReadableFile, Room, UPKEEP, WritableFile};
@@ -33,12 +35,20 @@ pub struct Folder {
     path: PathBuf,
     /// Permission bits of new files; a folder can be searched by whom its files can be read by.
     mode: u32,
+    /// Whether new segments are asked for in large pages, and what is known of that.
+    large_pages: Option<Arc<LargePages>>,
 }
 
 impl Folder {
     /// A folder, there or not; what is made in it has these permission bits.
     pub fn new(path: &Path, mode: u32) -> Self {
-        Self { path: path.to_owned(), mode: mode & 0o777 }
+        Self { path: path.to_owned(), mode: mode & 0o777, large_pages: None }
+    }
+
+    /// The same, where new segments are asked for in large pages.
+    #[must_use]
+    pub fn with_large_pages(self) -> Self {
+        Self { large_pages: Some(Arc::default()), ..self }
     }
 
     /// Becomes the one who may compress, prune or repair.
@@ -115,7 +125,10 @@ impl Disk for Folder {
     fn create(&self, name: &str, bytes: u64, room: Room) -> io::Result<Self::Writable> {
         let file = self.create_new(name)?;
         let prepare = || {
-            reserve(&file, bytes)?;
+            match &self.large_pages {
+                Some(large) => reserve_in_large_pages(&file, bytes, large)?,
+                None => reserve(&file, bytes)?,
+            }
             if room == Room::Written {
                 write_zeros(&file, 0..bytes)?;
                 file.sync_data()?;

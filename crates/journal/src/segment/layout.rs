@@ -34,6 +34,9 @@ const USUAL_BLOCK_BYTES: u64 = 1 << 16;
 /// Segments, and what is in front of their excerpts, have whole pages of this size.
 pub(crate) const PAGE_BYTES: u64 = if cfg!(nanotape_loom) { 8 } else { 4096 };
 
+/// Words of what processors move between their caches.
+pub(crate) const CACHE_LINE_WORDS: usize = 8;
+
 /// Words of an index entry.
 pub(crate) const ENTRY_WORDS: usize = 4;
 

@@ -15,7 +15,7 @@ use super::{
     excerpt::{Front, HEADER_WORDS, Kind, MAX_LENGTH, commit_word, excerpt_words, seed},
     header::{Activation, Header, hints},
     index::Entry,
-    layout::Layout,
+    layout::{CACHE_LINE_WORDS, Layout},
     view::Place,
 };
 use crate::{disk::WritableFile, edges::COMMIT};
@@ -23,7 +23,8 @@ use crate::{disk::WritableFile, edges::COMMIT};
 /// How far in front of its place the writer brings lines into its core.
 const AHEAD_WORDS: usize = 96;
 
-const CACHE_LINE_WORDS: usize = 8;
+/// How much of that is brought in with an excerpt at the most: the processor follows longer ones by itself.
+const MOST_AHEAD_WORDS: usize = 64;
 
 /// The writer of the active segment.
 #[derive(Debug)]
@@ -145,6 +146,12 @@ impl<F: WritableFile> SegmentWriter<F> {
         let end = at + front.total_words();
         for ahead in [AHEAD_WORDS, AHEAD_WORDS + CACHE_LINE_WORDS] {
             prefetch_for_writing(words, end + ahead);
+        }
+        // Of a longer one as many as it has itself.
+        for ahead in (2 * CACHE_LINE_WORDS..front.total_words().min(MOST_AHEAD_WORDS))
+            .step_by(CACHE_LINE_WORDS)
+        {
+            prefetch_for_writing(words, end + AHEAD_WORDS + ahead);
         }
         let words = &words[at..end];
         copy_into(&words[HEADER_WORDS..], payload);

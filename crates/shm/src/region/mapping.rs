@@ -8,7 +8,10 @@ use std::{ffi::c_void, fs::File, ops::Range, os::unix::fs::MetadataExt as _, ptr
 use rustix::{
     fs::fstatfs,
     io::Errno,
-    mm::{Advice, MapFlags, MsyncFlags, ProtFlags, madvise, mlock, mmap, msync, munmap},
+    mm::{
+        Advice, MapFlags, MsyncFlags, ProtFlags, madvise, mlock, mmap, mmap_anonymous, msync,
+        munmap,
+    },
     process::{Resource, getrlimit},
 };
 
@@ -31,6 +34,15 @@ const SMALL_BLOCK_BYTES: u64 = 4096;
 pub(crate) enum Access {
     Read,
     Write,
+}
+
+impl Access {
+    fn protection(self) -> ProtFlags {
+        match self {
+            Self::Read => ProtFlags::READ,
+            Self::Write => ProtFlags::READ | ProtFlags::WRITE,
+        }
+    }
 }
 
 /// Bytes of one page, where the file system has huge pages only.
@@ -80,14 +92,47 @@ impl Mapping {
 
     /// Maps so many bytes of a file that has them, one at least; brings nothing in.
     pub(crate) fn plain(file: &File, bytes: usize, access: Access) -> Result<Self, Errno> {
-        let protection = match access {
-            Access::Read => ProtFlags::READ,
-            Access::Write => ProtFlags::READ | ProtFlags::WRITE,
-        };
+        let (null, protection) = (std::ptr::null_mut(), access.protection());
         // SAFETY: a null hint lets the kernel choose an address range that nothing else uses; it
         // refuses a length of zero.
-        let address =
-            unsafe { mmap(std::ptr::null_mut(), bytes, protection, MapFlags::SHARED, file, 0) }?;
+        let address = unsafe { mmap(null, bytes, protection, MapFlags::SHARED, file, 0) }?;
+        Self::own(address, bytes, access)
+    }
+
+    /// The same at an address that is a multiple of `alignment`, a power of two, so that the kernel can map
+    /// large pages as what they are.
+    pub(crate) fn aligned(
+        file: &File,
+        bytes: usize,
+        access: Access,
+        alignment: usize,
+    ) -> Result<Self, Errno> {
+        let page = rustix::param::page_size();
+        let whole = bytes.checked_next_multiple_of(page).ok_or(Errno::NOMEM)?;
+        let reserved_bytes = whole.checked_add(alignment).ok_or(Errno::NOMEM)?;
+        let null = std::ptr::null_mut();
+        // SAFETY: a null hint lets the kernel choose a range that nothing else uses. No access is allowed
+        // to it, and nobody else knows of it.
+        let reserved =
+            unsafe { mmap_anonymous(null, reserved_bytes, ProtFlags::empty(), MapFlags::PRIVATE) }?;
+        let skip = reserved.addr().wrapping_neg() & (alignment - 1);
+        let start = reserved.wrapping_byte_add(skip);
+        let flags = MapFlags::SHARED | MapFlags::FIXED;
+        // SAFETY: the range is within the reserved one, since `skip` is less than `alignment`; so nothing
+        // but that is replaced.
+        let mapped = unsafe { mmap(start, bytes, access.protection(), flags, file, 0) };
+        let kept = if mapped.is_ok() { skip..skip + whole } else { 0..0 };
+        for rest in [0..kept.start, kept.end..reserved_bytes] {
+            if !rest.is_empty() {
+                // SAFETY: whole pages of what was reserved above and nothing was mapped over.
+                let _ = unsafe { munmap(reserved.wrapping_byte_add(rest.start), rest.len()) };
+            }
+        }
+        Self::own(mapped?, bytes, access)
+    }
+
+    /// Has what has just been mapped.
+    fn own(address: *mut c_void, bytes: usize, access: Access) -> Result<Self, Errno> {
         let address = NonNull::new(address.cast::<u8>()).ok_or(Errno::NOMEM)?;
         let start = address.as_ptr().expose_provenance();
         let is_writable = access == Access::Write;
@@ -115,6 +160,17 @@ impl Mapping {
             // SAFETY: the range is in the mapping; this module's callers give advice that brings pages
             // in and never changes what they hold.
             let _ = unsafe { madvise(start, bytes, advice) };
+        }
+    }
+
+    /// Puts what is in a range of bytes, whole large pages with a page in each, into large pages.
+    pub(crate) fn collapse(&self, range: Range<usize>) -> std::io::Result<()> {
+        let Some((start, bytes)) = self.pages(range) else { return Ok(()) };
+        // SAFETY: the range is in the mapping; this changes where its bytes are in memory, not what they
+        // are nor their address.
+        match unsafe { libc::madvise(start, bytes, libc::MADV_COLLAPSE) } {
+            0 => Ok(()),
+            _ => Err(std::io::Error::last_os_error()),
         }
     }
 

@@ -1,0 +1,187 @@
+//! Large pages for new files that are in memory: a file of tmpfs gets its pages in pieces of 2 MiB, whatever
+//! the system's setting for shared memory is.
+//!
+//! Why: one by one the kernel hands pages out at 2 to 3 GB/s, and who stores to them misses the table of
+//! addresses at every one. In large pieces it is about twice that (bench: journal/append).
+//! How: MADV_COLLAPSE, since Linux 6.1, made for programs that know better than the setting.
+//! Failure: a hint only. Where the kernel does not know it, or has no large piece left, pages come one by
+//! one, as ever.
+//! Cost: memory that a virtual machine has to get from its host first takes some milliseconds a piece,
+//! as it does in small pages. A kernel that has to move things for a large piece may take longer: that is
+//! measured, and then the next file is left alone; the next two after another try, and so on.
+
+use std::{
+    fs::File,
+    sync::{Mutex, MutexGuard},
+    time::Duration,
+};
+
+use rustix::{
+    fs::{fstatfs, ftruncate},
+    mm::Advice,
+    time::{ClockId, clock_gettime},
+};
+
+use crate::region::{Access, Mapping};
+
+/// What statfs says of tmpfs.
+const TMPFS_MAGIC: u64 = 0x0102_1994;
+
+/// Bytes of a large page.
+pub(crate) const LARGE_PAGE_BYTES: usize = 2 << 20;
+
+/// A large page takes a tenth of a millisecond; in memory that comes from the host of a virtual machine now, up
+/// to 6 ms. One that takes as long as this is not worth it.
+const MOST_TIME: Duration = Duration::from_millis(10);
+
+/// The most files that are left alone after large pages were slow, or refused.
+const MOST_PAUSED: u32 = 64;
+
+/// Whether large pages are worth asking for, as far as is known.
+#[derive(Debug, Default)]
+pub struct LargePages {
+    pause: Mutex<Pause>,
+}
+
+#[derive(Default, Debug)]
+struct Pause {
+    /// Files that are left alone yet.
+    left: u32,
+    /// How many were the last time.
+    last: u32,
+}
+
+impl LargePages {
+    /// Brings the pages of a new file into memory, large ones as far as they come at once. The file gets
+    /// this length. Says how many bytes are in large pages: none on a file system that is not in memory.
+    ///
+    /// The caller has seen that there is room, and reserves it behind this: what was refused here is not.
+    pub(crate) fn fill(&self, file: &File, file_bytes: u64) -> u64 {
+        let Ok(bytes) = usize::try_from(file_bytes) else { return 0 };
+        if bytes < LARGE_PAGE_BYTES || !is_in_memory(file) || self.pause().is_on() {
+            return 0;
+        }
+        if ftruncate(file, file_bytes).is_err() {
+            return 0;
+        }
+        let Ok(mapping) = Mapping::aligned(file, bytes, Access::Write, LARGE_PAGE_BYTES) else {
+            return 0;
+        };
+        let (start, mut filled) = (busy_time(), 0);
+        for piece in (0..bytes - bytes % LARGE_PAGE_BYTES).step_by(LARGE_PAGE_BYTES) {
+            // Pieces without any page are refused.
+            mapping.advise(piece..piece + 1, Advice::LinuxPopulateWrite);
+            let refused = mapping.collapse(piece..piece + LARGE_PAGE_BYTES).is_err();
+            filled += if refused { 0 } else { LARGE_PAGE_BYTES };
+            if refused || is_slow(busy_time().saturating_sub(start), filled) {
+                self.pause().begin();
+                return filled as u64;
+            }
+        }
+        *self.pause() = Pause::default();
+        filled as u64
+    }
+
+    fn pause(&self) -> MutexGuard<'_, Pause> {
+        self.pause.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+impl Pause {
+    fn begin(&mut self) {
+        self.last = (2 * self.last).clamp(1, MOST_PAUSED);
+        self.left = self.last;
+    }
+
+    /// Counts one file, where there is a pause.
+    fn is_on(&mut self) -> bool {
+        let is_on = self.left > 0;
+        self.left = self.left.saturating_sub(1);
+        is_on
+    }
+}
+
+/// How long this thread has been at work, also in the kernel: not while others have its processor.
+fn busy_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
+}
+
+/// Whether so many bytes of large pages took too long.
+fn is_slow(took: Duration, bytes: usize) -> bool {
+    let pieces = u32::try_from(bytes / LARGE_PAGE_BYTES).unwrap_or(u32::MAX);
+    took > MOST_TIME.saturating_mul(pieces)
+}
+
+fn is_in_memory(file: &File) -> bool {
+    // The type of the field differs between architectures, and its sign means nothing.
+    fstatfs(file).is_ok_and(|said| said.f_type as u64 & 0xffff_ffff == TMPFS_MAGIC)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{os::unix::fs::FileExt as _, path::Path};
+
+    use super::*;
+    use crate::file_words::{WritableWords, reserve_in_large_pages};
+
+    const BYTES: u64 = 3 * LARGE_PAGE_BYTES as u64 + 8192;
+
+    fn new_file(folder: &str) -> File {
+        let path = Path::new(folder).join(format!("nanotape-large-{}", std::process::id()));
+        let file = File::options().read(true).write(true).create_new(true).open(&path).unwrap();
+        std::fs::remove_file(path).unwrap();
+        file
+    }
+
+    #[test]
+    fn a_file_in_memory_is_all_zeros_and_has_all_its_room() {
+        let file = new_file("/dev/shm");
+        reserve_in_large_pages(&file, BYTES, &LargePages::default()).unwrap();
+        let metadata = file.metadata().unwrap();
+        assert_eq!(metadata.len(), BYTES);
+        assert_eq!(std::os::unix::fs::MetadataExt::blocks(&metadata) * 512, BYTES);
+        let mut read = vec![1; BYTES as usize];
+        file.read_exact_at(&mut read, 0).unwrap();
+        assert!(read.iter().all(|&byte| byte == 0));
+        let words = WritableWords::map(&file, BYTES as usize / 8).unwrap();
+        assert_eq!(
+            words.words().as_ptr().addr() % LARGE_PAGE_BYTES,
+            0,
+            "so that it can be one page"
+        );
+        words.words()[BYTES as usize / 8 - 1].store(7);
+        file.read_exact_at(&mut read[..8], BYTES - 8).unwrap();
+        assert_eq!(read[0], 7);
+    }
+
+    #[test]
+    fn small_files_and_those_on_a_disk_are_left_alone() {
+        let large = LargePages::default();
+        let file = new_file("/dev/shm");
+        assert_eq!(large.fill(&file, LARGE_PAGE_BYTES as u64 - 1), 0);
+        assert_eq!(file.metadata().unwrap().len(), 0);
+        let file = new_file(env!("CARGO_MANIFEST_DIR"));
+        if is_in_memory(&file) {
+            eprintln!("skipped: this source is on tmpfs");
+            return;
+        }
+        assert_eq!(large.fill(&file, BYTES), 0);
+        assert_eq!(file.metadata().unwrap().len(), 0);
+    }
+
+    #[test]
+    fn slow_ones_are_left_alone_for_some_files_and_then_asked_for_again() {
+        assert!(!is_slow(MOST_TIME, LARGE_PAGE_BYTES));
+        assert!(is_slow(2 * MOST_TIME, LARGE_PAGE_BYTES));
+        assert!(!is_slow(2 * MOST_TIME, 2 * LARGE_PAGE_BYTES));
+        let mut pause = Pause::default();
+        assert!(!pause.is_on());
+        pause.begin();
+        assert_eq!([(); 3].map(|()| pause.is_on()), [true, false, false]);
+        pause.begin();
+        assert_eq!([(); 4].map(|()| pause.is_on()), [true, true, false, false]);
+        (0..40).for_each(|_| pause.begin());
+        assert_eq!(pause.left, MOST_PAUSED);
+    }
+}
