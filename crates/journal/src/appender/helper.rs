@@ -3,14 +3,14 @@
 //! It keeps the next segment ready, brings pages in front of the appender into memory, syncs now and then
 //! if that is the policy, gives the unused end of closed segments back, and says that they are closed.
 //!
-//! Protocol: the appender takes a lock at a roll, and only then; the helper holds it for some stores, never
-//! while it waits for the disk. Else the two share three words: how far the appender is, in which segment,
+//! Protocol: the appender takes a lock at a roll, and only then, and sleeps there if the next segment is just
+//! being made; the helper holds it for some stores, never while it waits for the disk. Else the two share three words: how far the appender is, in which segment,
 //! and whether the helper has bad news.
 //! Cost: the helper looks every millisecond while the appender goes on, and every 20 ms while it does not.
 
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex, MutexGuard},
+    sync::{Arc, Condvar, Mutex, MutexGuard},
     thread::JoinHandle,
     time::Duration,
 };
@@ -49,6 +49,8 @@ const RETRY: u32 = 5;
 #[derive(Debug)]
 pub(crate) struct Exchange<D: Disk> {
     state: Mutex<State<D>>,
+    /// Told when the helper has made a segment, or could not.
+    made: Condvar,
     /// The word up to which the active segment is committed. Stored by the appender.
     progress: Line,
     /// Words in front of that which are in memory. Stored by the helper.
@@ -107,6 +109,7 @@ impl<D: Disk> Exchange<D> {
         let line = || Line(Word::new(0));
         Self {
             state: Mutex::new(state),
+            made: Condvar::new(),
             progress: line(),
             ahead: line(),
             alarm: line(),
@@ -116,6 +119,13 @@ impl<D: Disk> Exchange<D> {
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, State<D>> {
         self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// The state when the helper is not making a segment, or as soon as it has made the one it is at.
+    pub(crate) fn lock_when_made(&self) -> MutexGuard<'_, State<D>> {
+        let is_to_wait = |state: &mut State<D>| state.prepared.is_empty() && state.is_preparing;
+        let waited = self.made.wait_while(self.lock(), is_to_wait);
+        waited.unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     #[inline(always)]
@@ -251,6 +261,7 @@ impl<D: Disk> Helper<D> {
         let made = prepare(&self.disk, &self.plan, number);
         let mut state = self.exchange.lock();
         state.is_preparing = false;
+        self.exchange.made.notify_one();
         match made {
             Ok(prepared) => {
                 state.prepared.push_back(prepared);

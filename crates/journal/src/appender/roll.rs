@@ -99,20 +99,14 @@ impl<D: Disk> Appender<D> {
 
     /// The next segment: the one that the helper has prepared, or one made now.
     fn take_prepared(&mut self) -> Result<Prepared<D::Writable>, JournalError> {
-        loop {
-            let mut state = self.exchange.lock();
-            if let Some(prepared) = state.prepared.pop_front() {
-                return Ok(prepared);
-            }
-            if !state.is_preparing {
-                // The helper waits for the lock meanwhile, and so does not make the same one.
-                let prepared = prepare(&self.disk, &self.plan, state.next_number)?;
-                state.next_number += 1;
-                return Ok(prepared);
-            }
-            drop(state);
-            std::thread::yield_now();
+        let mut state = self.exchange.lock_when_made();
+        if let Some(prepared) = state.prepared.pop_front() {
+            return Ok(prepared);
         }
+        // The helper waits for the lock meanwhile, and so does not make the same one.
+        let prepared = prepare(&self.disk, &self.plan, state.next_number)?;
+        state.next_number += 1;
+        Ok(prepared)
     }
 
     fn look_after_closed(&mut self) {
