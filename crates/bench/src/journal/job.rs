@@ -27,6 +27,8 @@ pub struct Settings {
     pub segment_bytes: u64,
     /// How far in front of the appender pages are brought in.
     pub ahead_bytes: u64,
+    /// Whether segments in memory are asked for in large pages.
+    pub large_pages: bool,
     /// Where the sides run.
     pub cpus: Cpus,
     /// Whether stamps are of the time stamp counter; else of the kernel's monotonic clock.
@@ -38,7 +40,7 @@ impl Settings {
     pub fn amount(&self, row: &Row) -> u64 {
         match row.what {
             What::Tail { rate } => self.messages.min(u64::from(self.seconds) * u64::from(rate)),
-            What::Sync { .. } | What::Fdatasync => self.syncs.into(),
+            What::Sync { .. } | What::Fdatasync { .. } => self.syncs.into(),
             What::Line => self.messages.min(1_000_000),
             What::Append { .. } | What::Burst | What::Copy { .. } => self.messages,
         }
@@ -54,7 +56,7 @@ impl Settings {
         let segment = self.segment_bytes.max(1);
         let excerpts = match row.what {
             What::Line => return 0,
-            What::Sync { batch } => self.amount(row) * u64::from(batch),
+            What::Sync { batch } | What::Fdatasync { batch } => self.amount(row) * u64::from(batch),
             _ => self.amount(row),
         };
         let bytes = (excerpts + 16) * excerpt_bytes(row.length) as u64;
@@ -76,6 +78,7 @@ pub(super) struct Job {
     pub(super) amount: u64,
     pub(super) segment_bytes: u64,
     pub(super) ahead_bytes: u64,
+    pub(super) large_pages: bool,
     pub(super) cpu: u32,
     /// Whether it shares that processor with another process of the row.
     pub(super) shares: bool,
@@ -101,6 +104,7 @@ impl Job {
             amount: settings.amount(row),
             segment_bytes: settings.segment_bytes,
             ahead_bytes: settings.ahead_bytes,
+            large_pages: settings.large_pages,
             cpu,
             shares,
             counter: settings.counter,
@@ -113,12 +117,13 @@ impl Job {
     }
 
     /// The value of the environment variable:
-    /// `ROW PART AMOUNT SEGMENT_BYTES AHEAD_BYTES CPU SHARES COUNTER`.
+    /// `ROW PART AMOUNT SEGMENT_BYTES AHEAD_BYTES LARGE_PAGES CPU SHARES COUNTER`.
     pub(super) fn to_text(&self) -> String {
         let part = if self.is_reader { "reader" } else { "writer" };
-        let Self { amount, segment_bytes, ahead_bytes, cpu, shares, counter, .. } = self;
-        let name = self.row.name;
-        format!("{name} {part} {amount} {segment_bytes} {ahead_bytes} {cpu} {shares} {counter}")
+        let Self { amount, segment_bytes, ahead_bytes, large_pages, cpu, shares, counter, .. } =
+            self;
+        let (name, sizes) = (self.row.name, format!("{segment_bytes} {ahead_bytes} {large_pages}"));
+        format!("{name} {part} {amount} {sizes} {cpu} {shares} {counter}")
     }
 
     pub(super) fn parse(
@@ -132,7 +137,8 @@ impl Job {
 
     fn of_words(text: &str, folder: PathBuf, data: PathBuf) -> Option<Self> {
         let words: Vec<&str> = text.split(' ').collect();
-        let &[row, part, amount, segment, ahead, cpu, shares, counter] = words.as_slice() else {
+        let &[row, part, amount, segment, ahead, large, cpu, shares, counter] = words.as_slice()
+        else {
             return None;
         };
         Some(Self {
@@ -145,6 +151,7 @@ impl Job {
             amount: amount.parse().ok()?,
             segment_bytes: segment.parse().ok()?,
             ahead_bytes: ahead.parse().ok()?,
+            large_pages: large.parse().ok()?,
             cpu: cpu.parse().ok()?,
             shares: shares.parse().ok()?,
             counter: counter.parse().ok()?,
@@ -182,6 +189,7 @@ impl Job {
                 What::Burst => self.burst_bytes().max(self.ahead_bytes),
                 _ => self.ahead_bytes,
             },
+            large_pages: self.large_pages,
             // The next segment would be written to the disk while syncs are timed.
             has_helper: !is_synced,
             ..AppenderOptions::default()
@@ -202,6 +210,7 @@ mod tests {
             disk: PathBuf::from("disk"),
             segment_bytes: 1 << 20,
             ahead_bytes: 2 << 20,
+            large_pages: true,
             cpus: Cpus { writer: 1, readers: vec![2] },
             counter: true,
         }

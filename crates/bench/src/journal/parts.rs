@@ -39,10 +39,11 @@ fn of_length(stage: &mut Stage, length: impl Length) -> Result<Told, JournalBenc
         (What::Line, false) => Ok(stage.bounce(Amount::Messages(stage.job.amount), Wait::Busy)?),
         (What::Line, true) => Ok(stage.bounce_back(Wait::Busy)?),
         (What::Copy { target, timed }, _) => copy(stage, length, target, timed),
-        (What::Fdatasync, _) => {
-            let file = limits::written_file(&stage.job.data, stage.job.amount, length)?;
+        (What::Fdatasync { batch }, _) => {
+            let messages = stage.job.amount * u64::from(batch);
+            let file = limits::written_file(&stage.job.data, messages, length)?;
             stage.begin(&[])?;
-            Ok(limits::fdatasync(&file, length, stage.clock, stage.job.amount)?)
+            Ok(limits::fdatasync(&file, length, stage.clock, stage.job.amount, batch)?)
         }
         (_, false) => appender(stage, length),
         (_, true) => tailer(stage, length),

@@ -35,7 +35,8 @@ pub static ROWS: &[Row] = &[
     larger("limit/256/mapped-call", Section::LimitTimes, timed_copy(Target::Mapped)),
     larger("limit/256/untouched-call", Section::LimitTimes, timed_copy(Target::Untouched)),
     usual(LINE, Section::LimitTimes, What::Line),
-    usual(FDATASYNC, Section::LimitTimes, What::Fdatasync),
+    usual(FDATASYNC, Section::LimitTimes, What::Fdatasync { batch: 1 }),
+    usual(FDATASYNC_32, Section::LimitTimes, What::Fdatasync { batch: 32 }),
 ];
 
 /// The row of the line that is bounced: half of it is one way.
@@ -43,6 +44,9 @@ pub const LINE: &str = "limit/line";
 
 /// The row of bare writes that are synced.
 pub(super) const FDATASYNC: &str = "limit/fdatasync";
+
+/// The same with as many bytes as a batch takes.
+pub(super) const FDATASYNC_32: &str = "limit/fdatasync-32";
 
 const FLAT_OUT: What = What::Append { timed: false, tailed: false };
 const FLAT_OUT_TAILED: What = What::Append { timed: false, tailed: true };
@@ -97,7 +101,9 @@ pub(super) enum What {
         timed: bool,
     },
     Line,
-    Fdatasync,
+    Fdatasync {
+        batch: u32,
+    },
 }
 
 /// Where a limit copies to.
@@ -145,7 +151,7 @@ impl Row {
 
     /// Whether what it writes must reach the disk.
     pub fn is_on_disk(&self) -> bool {
-        matches!(self.what, What::Sync { .. } | What::Fdatasync)
+        matches!(self.what, What::Sync { .. } | What::Fdatasync { .. })
     }
 }
 
@@ -206,7 +212,7 @@ mod tests {
             let says = row.name.split('/').nth(1).and_then(|word| word.parse().ok());
             assert!(says.is_none_or(|said: usize| said == row.length), "{}", row.name);
         }
-        assert!(names.contains(LINE) && names.contains(FDATASYNC));
+        assert!([LINE, FDATASYNC, FDATASYNC_32].iter().all(|name| names.contains(name)));
     }
 
     #[test]

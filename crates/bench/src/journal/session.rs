@@ -9,7 +9,7 @@ use super::{
     ROLE,
     error::JournalBenchError,
     job::{Job, Settings},
-    rows::{FDATASYNC, LINE, Row, Section, What},
+    rows::{FDATASYNC, FDATASYNC_32, LINE, Row, Section, What},
 };
 use crate::{
     folder::Folder,
@@ -150,7 +150,8 @@ fn base(row: &Row) -> Option<(&'static str, bool)> {
             Some((of_length("limit/73/mapped-call", "limit/256/mapped-call"), false))
         }
         (Section::WriteToRead, _) => Some((LINE, true)),
-        (Section::Sync, _) => Some((FDATASYNC, false)),
+        (Section::Sync, What::Sync { batch: 1 }) => Some((FDATASYNC, false)),
+        (Section::Sync, _) => Some((FDATASYNC_32, false)),
         (Section::Limits | Section::LimitTimes, What::Copy { .. }) => {
             let name = match row.is_timed() {
                 true => of_length("limit/73/mapped-call", "limit/256/mapped-call"),

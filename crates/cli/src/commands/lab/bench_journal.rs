@@ -93,6 +93,10 @@ pub(super) struct JournalCommand {
     #[arg(long, value_name = "BYTES", value_parser = ahead_bytes)]
     ahead_bytes: Option<u64>,
 
+    /// Do not ask for large pages for segments in memory
+    #[arg(long)]
+    small_pages: bool,
+
     /// Appender and tailer run on these processors [default: the last two that are allowed]
     #[arg(long, value_name = "APPENDER,TAILER", value_parser = pair)]
     cpus: Option<(u32, u32)>,
@@ -162,6 +166,7 @@ pub(super) fn run(command: &JournalCommand) -> anyhow::Result<Status> {
         disk: real(&command.disk.clone().unwrap_or_else(std::env::temp_dir))?,
         segment_bytes: command.segment_bytes,
         ahead_bytes: command.ahead_bytes.unwrap_or(AppenderOptions::default().ahead_bytes),
+        large_pages: !command.small_pages,
         cpus,
         counter: circumstances.clock.source() == Source::TimeStampCounter,
     };

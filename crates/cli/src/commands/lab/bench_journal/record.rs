@@ -29,6 +29,7 @@ impl Results {
             "folder": folder.to_string_lossy(),
             "segment_bytes": of_journal(settings.segment_bytes),
             "ahead_bytes": of_journal(settings.ahead_bytes),
+            "large_pages": row.is_of_journal().then_some(settings.large_pages),
             "cpus": {
                 "writer": settings.cpus.writer,
                 "reader": row.is_read().then_some(settings.cpus.readers[0]),

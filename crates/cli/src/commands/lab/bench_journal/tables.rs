@@ -34,10 +34,11 @@ fn heading(results: &Results) -> String {
     let mut text = String::new();
     let _ = writeln!(
         text,
-        "\nsegments of {} bytes, {} brought in ahead; {} {} of {} messages, {} s or {} syncs; appender on \
+        "\nsegments of {} bytes, {} brought in ahead, {} pages; {} {} of {} messages, {} s or {} syncs; appender on \
          processor {}, tailer on processor {}",
         grouped(settings.segment_bytes),
         grouped(settings.ahead_bytes),
+        if settings.large_pages { "large" } else { "small" },
         results.rounds,
         if results.rounds == 1 { "round" } else { "rounds" },
         grouped(settings.messages),
