@@ -114,6 +114,9 @@ pub trait WritableFile: fmt::Debug + Send + Sync + 'static {
     /// Brings pages in, so that storing to them takes no page fault. Only a hint.
     fn touch(&self, words: Range<usize>);
 
+    /// Begins to bring pages in, and does not wait for them.
+    fn expect(&self, words: Range<usize>);
+
     /// Waits until words are on the disk.
     fn sync(&self, words: Range<usize>) -> io::Result<()>;
 }

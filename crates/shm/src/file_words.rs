@@ -52,9 +52,16 @@ impl WritableWords {
         self.mapping.words(self.words)
     }
 
+    /// Begins to bring pages in, many with one read of the disk, and does not wait for it. Only a hint.
+    pub fn expect(&self, range: Range<usize>) {
+        self.mapping.advise(bytes(&range, self.words), Advice::WillNeed);
+    }
+
     /// Brings pages in and makes them writable now, so that a store takes no page fault. Only a hint:
     /// where the kernel does not know it, stores take theirs.
     pub fn touch(&self, range: Range<usize>) {
+        // Else each page would be a read of its own.
+        self.expect(range.clone());
         self.mapping.advise(bytes(&range, self.words), Advice::LinuxPopulateWrite);
     }
 
@@ -198,6 +205,7 @@ mod tests {
         reserve(&file, 3 * 4096).unwrap();
         let owned = WritableWords::map(&file, 1000).unwrap();
         let seen = ReadableWords::map(&File::open(&path).unwrap(), 1000).unwrap();
+        owned.expect(0..5000);
         owned.touch(0..5000);
         seen.touch(10..20);
         owned.words()[999].store(77);

@@ -6,9 +6,9 @@
 //! How: MADV_COLLAPSE, since Linux 6.1, made for programs that know better than the setting.
 //! Failure: a hint only. Where the kernel does not know it, or has no large piece left, pages come one by
 //! one, as ever.
-//! Cost: memory that a virtual machine has to get from its host first takes some milliseconds a piece,
-//! as it does in small pages. A kernel that has to move things for a large piece may take longer: that is
-//! measured, and then the next file is left alone; the next two after another try, and so on.
+//! Cost: a kernel that has to move things for a large piece, or a virtual machine that has to get it from its
+//! host, takes some milliseconds. That is measured: what is left of a file where small pages would have come
+//! sooner gets those.
 
 use std::{
     fs::File,
@@ -30,11 +30,13 @@ const TMPFS_MAGIC: u64 = 0x0102_1994;
 /// Bytes of a large page.
 pub(crate) const LARGE_PAGE_BYTES: usize = 2 << 20;
 
-/// A large page takes a tenth of a millisecond; in memory that comes from the host of a virtual machine now, up
-/// to 6 ms. One that takes as long as this is not worth it.
-const MOST_TIME: Duration = Duration::from_millis(10);
+/// What small pages for as many bytes take, about.
+const SMALL_PAGES_TIME: Duration = Duration::from_micros(800);
 
-/// The most files that are left alone after large pages were slow, or refused.
+/// What large ones may take more, in a file.
+const GRACE: Duration = Duration::from_millis(3);
+
+/// The most files that are left alone after large pages were refused.
 const MOST_PAUSED: u32 = 64;
 
 /// Whether large pages are worth asking for, as far as is known.
@@ -71,11 +73,13 @@ impl LargePages {
         for piece in (0..bytes - bytes % LARGE_PAGE_BYTES).step_by(LARGE_PAGE_BYTES) {
             // Pieces without any page are refused.
             mapping.advise(piece..piece + 1, Advice::LinuxPopulateWrite);
-            let refused = mapping.collapse(piece..piece + LARGE_PAGE_BYTES).is_err();
-            filled += if refused { 0 } else { LARGE_PAGE_BYTES };
-            if refused || is_slow(busy_time().saturating_sub(start), filled) {
+            if mapping.collapse(piece..piece + LARGE_PAGE_BYTES).is_err() {
                 self.pause().begin();
                 return filled as u64;
+            }
+            filled += LARGE_PAGE_BYTES;
+            if is_slow(busy_time().saturating_sub(start), filled) {
+                break;
             }
         }
         *self.pause() = Pause::default();
@@ -107,10 +111,10 @@ fn busy_time() -> Duration {
     Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
-/// Whether so many bytes of large pages took too long.
+/// Whether small pages would have come sooner.
 fn is_slow(took: Duration, bytes: usize) -> bool {
     let pieces = u32::try_from(bytes / LARGE_PAGE_BYTES).unwrap_or(u32::MAX);
-    took > MOST_TIME.saturating_mul(pieces)
+    took > GRACE + SMALL_PAGES_TIME.saturating_mul(pieces)
 }
 
 fn is_in_memory(file: &File) -> bool {
@@ -171,10 +175,10 @@ mod tests {
     }
 
     #[test]
-    fn slow_ones_are_left_alone_for_some_files_and_then_asked_for_again() {
-        assert!(!is_slow(MOST_TIME, LARGE_PAGE_BYTES));
-        assert!(is_slow(2 * MOST_TIME, LARGE_PAGE_BYTES));
-        assert!(!is_slow(2 * MOST_TIME, 2 * LARGE_PAGE_BYTES));
+    fn slow_ones_are_given_up_and_refused_ones_left_alone_for_some_files() {
+        assert!(!is_slow(GRACE + SMALL_PAGES_TIME, LARGE_PAGE_BYTES));
+        assert!(is_slow(GRACE + 2 * SMALL_PAGES_TIME, LARGE_PAGE_BYTES));
+        assert!(!is_slow(GRACE + 2 * SMALL_PAGES_TIME, 2 * LARGE_PAGE_BYTES));
         let mut pause = Pause::default();
         assert!(!pause.is_on());
         pause.begin();

@@ -280,6 +280,8 @@ impl WritableFile for MemoryFile {
 
     fn touch(&self, _: Range<usize>) {}
 
+    fn expect(&self, _: Range<usize>) {}
+
     fn sync(&self, _: Range<usize>) -> io::Result<()> {
         Ok(())
     }

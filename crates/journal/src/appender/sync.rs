@@ -18,6 +18,9 @@ use crate::{
     },
 };
 
+/// Words that are asked for at a time: as many as one read of the disk brings in.
+const EXPECTED_WORDS: usize = 1 << 14;
+
 /// How far the disk has it.
 #[derive(Debug, Default)]
 pub(crate) struct Syncer {
@@ -25,6 +28,8 @@ pub(crate) struct Syncer {
     number: u64,
     /// Everything before this word of it is.
     at: usize,
+    /// The word of it up to which pages were asked for.
+    expected: usize,
 }
 
 impl Syncer {
@@ -52,7 +57,18 @@ impl Syncer {
         hints::store_synced(words, at);
         hints::store_doubt(words, 0);
         self.at = at;
+        self.expect_pages(file, at);
         Ok(())
+    }
+
+    /// Asks for pages in front of the appender: each would be a read of the disk, a quarter of what a sync
+    /// takes, when it is first stored to (bench: journal/sync).
+    fn expect_pages(&mut self, file: &Arc<impl WritableFile>, at: usize) {
+        if at + EXPECTED_WORDS / 2 > self.expected {
+            let from = self.expected.max(at);
+            self.expected = at + EXPECTED_WORDS;
+            file.expect(from..self.expected);
+        }
     }
 
     /// Syncs all segments before this number that may not be on the disk.
@@ -67,7 +83,7 @@ impl Syncer {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 outcome => outcome?,
             }
-            (self.number, self.at) = (self.number + 1, 0);
+            (self.number, self.at, self.expected) = (self.number + 1, 0, 0);
         }
         Ok(())
     }

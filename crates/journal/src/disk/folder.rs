@@ -276,6 +276,10 @@ impl WritableFile for MappedFile<WritableWords> {
         self.mapped.touch(words);
     }
 
+    fn expect(&self, words: Range<usize>) {
+        self.mapped.expect(words);
+    }
+
     fn sync(&self, words: Range<usize>) -> io::Result<()> {
         self.mapped.sync(words)
     }

@@ -111,6 +111,8 @@ impl WritableFile for HeapFile {
 
     fn touch(&self, _: Range<usize>) {}
 
+    fn expect(&self, _: Range<usize>) {}
+
     fn sync(&self, _: Range<usize>) -> io::Result<()> {
         Ok(())
     }

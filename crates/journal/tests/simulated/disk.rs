@@ -678,6 +678,8 @@ impl WritableFile for Mapped {
 
     fn touch(&self, _: Range<usize>) {}
 
+    fn expect(&self, _: Range<usize>) {}
+
     fn sync(&self, words: Range<usize>) -> io::Result<()> {
         self.disk.machine().sync(self.file, words)
     }
