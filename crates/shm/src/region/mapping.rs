@@ -107,6 +107,10 @@ impl Mapping {
         access: Access,
         alignment: usize,
     ) -> Result<Self, Errno> {
+        // There the kernel maps whole large pages, more than is said, and aligned anyhow.
+        if huge_block_bytes(file).is_some() {
+            return Self::plain(file, bytes, access);
+        }
         let page = rustix::param::page_size();
         let whole = bytes.checked_next_multiple_of(page).ok_or(Errno::NOMEM)?;
         let reserved_bytes = whole.checked_add(alignment).ok_or(Errno::NOMEM)?;
@@ -118,11 +122,11 @@ impl Mapping {
         let skip = reserved.addr().wrapping_neg() & (alignment - 1);
         let start = reserved.wrapping_byte_add(skip);
         let flags = MapFlags::SHARED | MapFlags::FIXED;
-        // SAFETY: the range is within the reserved one, since `skip` is less than `alignment`; so nothing
-        // but that is replaced.
+        // SAFETY: the range is within the reserved one, since `skip` is less than `alignment`, and `whole` is
+        // what the kernel makes of `bytes`; so nothing but that is replaced.
         let mapped = unsafe { mmap(start, bytes, access.protection(), flags, file, 0) };
-        let kept = if mapped.is_ok() { skip..skip + whole } else { 0..0 };
-        for rest in [0..kept.start, kept.end..reserved_bytes] {
+        // Where that failed, the range may be free, and somebody else's by now: then it is left as it is.
+        for rest in [0..skip, skip + whole..reserved_bytes] {
             if !rest.is_empty() {
                 // SAFETY: whole pages of what was reserved above and nothing was mapped over.
                 let _ = unsafe { munmap(reserved.wrapping_byte_add(rest.start), rest.len()) };
