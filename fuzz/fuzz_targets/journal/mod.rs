@@ -23,6 +23,7 @@ pub(crate) const OPTIONS: AppenderOptions = AppenderOptions {
     roll_cycle: RollCycle::EveryNs(1_000),
     sync: nanotape_journal::SyncPolicy::Never,
     ahead_bytes: 0,
+    large_pages: false,
     mode: 0o600,
     has_helper: false,
 };
