@@ -1,4 +1,4 @@
-//! `cargo xtask miri`: tests of shared memory and rings in an interpreter that knows what the
+//! `cargo xtask miri`: tests of shared memory, rings and a journal's segments in an interpreter that knows what the
 //! language gives no meaning to: aliasing, provenance, memory that was never written.
 //!
 //! Regions are on the heap there, and tests have fewer cases; orders are loom's business.
@@ -11,10 +11,11 @@ use std::{
 use anyhow::{Context, Result};
 
 /// What runs there, each as cargo's arguments.
-const TESTS: [&[&str]; 3] = [
+const TESTS: [&[&str]; 4] = [
     &["--package=nanotape-shm", "--lib", "--", "word"],
     &["--package=nanotape-ring", "--test=model"],
     &["--package=nanotape-ring", "--test=threads"],
+    &["--package=nanotape-journal", "--lib", "--", "segment"],
 ];
 
 /// Stacked borrows, the default, keep a record of every look at a region, for each of its words: the
