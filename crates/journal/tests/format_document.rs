@@ -1,6 +1,7 @@
 //! The format document says what the code does.
 #![cfg(not(nanotape_loom))]
 
+#[path = "../../testkit/place.rs"]
 mod place;
 
 use std::fs;

@@ -1,6 +1,7 @@
 //! Several journals read as one.
 #![cfg(not(nanotape_loom))]
 
+#[path = "../../testkit/place.rs"]
 mod place;
 
 use nanotape_journal::{Appender, AppenderOptions, Gap, Merge, Merged, Start, Tailer};

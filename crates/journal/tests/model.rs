@@ -1,6 +1,7 @@
 //! A journal against the plainest model of one: a vector of records.
 #![cfg(not(nanotape_loom))]
 
+#[path = "../../testkit/place.rs"]
 mod place;
 
 use nanotape_journal::{Appender, AppenderOptions, Gap, Problem, RollCycle, Start, Tail, Tailer};

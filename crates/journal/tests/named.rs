@@ -1,6 +1,7 @@
 //! Named tailers: their place survives them, and they are seen.
 #![cfg(not(nanotape_loom))]
 
+#[path = "../../testkit/place.rs"]
 mod place;
 
 use nanotape_journal::{

@@ -4,6 +4,7 @@
 //! Counted, not assumed: see `crates/testkit/quiet.rs`.
 #![cfg(not(nanotape_loom))]
 
+#[path = "../../testkit/place.rs"]
 mod place;
 #[path = "../../testkit/quiet.rs"]
 mod quiet;

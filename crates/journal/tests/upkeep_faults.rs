@@ -2,6 +2,7 @@
 #![cfg(not(nanotape_loom))]
 
 mod damage;
+#[path = "../../testkit/place.rs"]
 mod place;
 
 use std::{

@@ -4,6 +4,7 @@
 //! version if it is not there yet.
 #![cfg(not(nanotape_loom))]
 
+#[path = "../../testkit/place.rs"]
 mod place;
 
 use std::{fs, path::PathBuf};

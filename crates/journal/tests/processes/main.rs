@@ -9,7 +9,7 @@ mod children;
 mod full_disk;
 mod killed_at_every_store;
 mod killed_at_random;
-#[path = "../place/mod.rs"]
+#[path = "../../../testkit/place.rs"]
 mod place;
 mod records;
 mod recovery_time;

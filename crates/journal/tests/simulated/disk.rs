@@ -676,10 +676,6 @@ impl WritableFile for Mapped {
         &self.words[..self.count]
     }
 
-    fn touch(&self, _: Range<usize>) {}
-
-    fn expect(&self, _: Range<usize>) {}
-
     fn sync(&self, words: Range<usize>) -> io::Result<()> {
         self.disk.machine().sync(self.file, words)
     }
@@ -689,8 +685,6 @@ impl ReadableFile for Mapped {
     fn words(&self) -> &[ReadWord] {
         as_read_only(&self.words[..self.count])
     }
-
-    fn touch(&self, _: Range<usize>) {}
 
     fn is_lost(&self) -> bool {
         false

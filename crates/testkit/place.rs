@@ -1,4 +1,6 @@
-//! A folder that is removed at the end.
+//! A path that nobody else has, whose folder is removed at the end.
+//!
+//! Included by tests, with `#[path = "../../testkit/place.rs"]`, and called after their package.
 
 use std::{
     path::{Path, PathBuf},
@@ -12,7 +14,7 @@ impl Place {
     pub(crate) fn new(name: &str) -> Self {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let name = format!("nanotape-journal-{}-{name}-{number}", std::process::id());
+        let name = format!("{}-{}-{name}-{number}", env!("CARGO_PKG_NAME"), std::process::id());
         let memory = Path::new("/dev/shm");
         let folder = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
         Self(folder.join(name))
