@@ -1,5 +1,5 @@
-//! `cargo xtask miri`: tests of shared memory, rings and a journal's segments in an interpreter that knows what the
-//! language gives no meaning to: aliasing, provenance, memory that was never written.
+//! `cargo xtask miri`: tests of shared memory, rings and a journal's segments in an interpreter that knows
+//! what the language gives no meaning to: aliasing, provenance, memory that was never written.
 //!
 //! Regions are on the heap there, and tests have fewer cases; orders are loom's business.
 

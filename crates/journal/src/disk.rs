@@ -112,10 +112,10 @@ pub trait WritableFile: fmt::Debug + Send + Sync + 'static {
     fn words(&self) -> &[Word];
 
     /// Brings pages in, so that storing to them takes no page fault. Only a hint.
-    fn touch(&self, words: Range<usize>);
+    fn touch(&self, _words: Range<usize>) {}
 
-    /// Begins to bring pages in, and does not wait for them.
-    fn expect(&self, words: Range<usize>);
+    /// Begins to bring pages in, and does not wait for them. Only a hint.
+    fn expect(&self, _words: Range<usize>) {}
 
     /// Waits until words are on the disk.
     fn sync(&self, words: Range<usize>) -> io::Result<()>;
@@ -127,7 +127,7 @@ pub trait ReadableFile: fmt::Debug + Send + Sync + 'static {
     fn words(&self) -> &[ReadWord];
 
     /// Brings pages in. Only a hint.
-    fn touch(&self, words: Range<usize>);
+    fn touch(&self, _words: Range<usize>) {}
 
     /// Whether the file was cut below what is mapped, as far as that is known.
     fn is_lost(&self) -> bool;

@@ -279,10 +279,6 @@ impl WritableFile for MemoryFile {
         &self.0
     }
 
-    fn touch(&self, _: Range<usize>) {}
-
-    fn expect(&self, _: Range<usize>) {}
-
     fn sync(&self, _: Range<usize>) -> io::Result<()> {
         Ok(())
     }
@@ -292,8 +288,6 @@ impl ReadableFile for MemoryFile {
     fn words(&self) -> &[ReadWord] {
         as_read_only(&self.0)
     }
-
-    fn touch(&self, _: Range<usize>) {}
 
     fn is_lost(&self) -> bool {
         false

@@ -4,8 +4,8 @@
 //! if that is the policy, gives the unused end of closed segments back, and says that they are closed.
 //!
 //! Protocol: the appender takes a lock at a roll, and only then, and sleeps there if the next segment is just
-//! being made; the helper holds it for some stores, never while it waits for the disk. Else the two share three words: how far the appender is, in which segment,
-//! and whether the helper has bad news.
+//! being made; the helper holds it for some stores, never while it waits for the disk. Else the two share
+//! three words: how far the appender is, in which segment, and whether the helper has bad news.
 //! Cost: the helper looks every millisecond while the appender goes on, and every 20 ms while it does not.
 
 use std::{

@@ -61,8 +61,8 @@ impl Syncer {
         Ok(())
     }
 
-    /// Asks for pages in front of the appender: each would be a read of the disk, a quarter of what a sync
-    /// takes, when it is first stored to (bench: journal/sync).
+    /// Asks for pages in front of the appender: each would be a read of the disk when it is first stored
+    /// to, a third of what a batch of 32 took (bench: journal/sync).
     fn expect_pages(&mut self, file: &Arc<impl WritableFile>, at: usize) {
         if at + EXPECTED_WORDS / 2 > self.expected {
             let from = self.expected.max(at);

@@ -109,10 +109,6 @@ impl WritableFile for HeapFile {
         &self.0
     }
 
-    fn touch(&self, _: Range<usize>) {}
-
-    fn expect(&self, _: Range<usize>) {}
-
     fn sync(&self, _: Range<usize>) -> io::Result<()> {
         Ok(())
     }
@@ -122,8 +118,6 @@ impl ReadableFile for HeapFile {
     fn words(&self) -> &[ReadWord] {
         as_read_only(&self.0)
     }
-
-    fn touch(&self, _: Range<usize>) {}
 
     fn is_lost(&self) -> bool {
         false

@@ -68,7 +68,7 @@ impl<D: Disk> Tailer<D> {
     }
 
     /// Asks the cache for the lines that the next excerpt will be on, if it is as long as the last one. They
-    /// come from the appender's cache together with the one that tells of it, not after it: that is a third
+    /// come from the appender's cache together with the one that tells of it, not after it: that is a quarter
     /// of the time from write to read (bench: journal/tail).
     #[inline(always)]
     fn expect_lines(&self) {

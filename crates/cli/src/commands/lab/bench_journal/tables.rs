@@ -34,8 +34,8 @@ fn heading(results: &Results) -> String {
     let mut text = String::new();
     let _ = writeln!(
         text,
-        "\nsegments of {} bytes, {} brought in ahead, {} pages; {} {} of {} messages, {} s or {} syncs; appender on \
-         processor {}, tailer on processor {}",
+        "\nsegments of {} bytes, {} brought in ahead, {} pages; {} {} of {} messages, {} s or {} syncs; \
+         appender on processor {}, tailer on processor {}",
         grouped(settings.segment_bytes),
         grouped(settings.ahead_bytes),
         if settings.large_pages { "large" } else { "small" },
