@@ -52,7 +52,7 @@ pub use compress::{CompressOptions, Compressed, compress, compress_on, uncompres
 pub use cut::Cut;
 #[cfg(not(nanotape_loom))]
 pub use disk::{APPENDER_KIND, APPENDER_LAYOUT, UPKEEP_KIND, UPKEEP_LAYOUT};
-pub use disk::{Disk, Folder, Listed, ReadableFile, Room, WritableFile};
+pub use disk::{Disk, FileLock, Folder, Listed, ReadableFile, Room, WritableFile};
 pub use error::{Damage, JournalError, OptionsError, Problem};
 pub use merge::{Merge, Merged};
 #[cfg(not(nanotape_loom))]
