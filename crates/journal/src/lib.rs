@@ -36,6 +36,8 @@ mod repair;
 mod scan;
 mod segment;
 #[cfg(not(nanotape_loom))]
+mod sole;
+#[cfg(not(nanotape_loom))]
 mod stat;
 mod stored;
 mod tailer;
@@ -87,7 +89,7 @@ pub use verify::{Finding, Found, Severity, Verified, verify, verify_on};
 pub struct ClosedSegment {
     /// Its number.
     pub number: u64,
-    /// Its file.
+    /// Its file, under the path that the journal was opened with.
     pub path: std::path::PathBuf,
     /// Bytes up to and with the end mark.
     pub bytes: u64,

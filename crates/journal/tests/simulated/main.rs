@@ -11,6 +11,8 @@ mod failing;
 mod faults;
 mod half_written;
 mod history;
+mod lost_pages;
+mod promises;
 mod reading;
 mod scenario;
 
