@@ -1,9 +1,15 @@
-//! Takes away each promise of order in turn: some model must then see what it does not allow.
+//! Takes away each promise of order in turn, everywhere and at one site at a time: some model must then
+//! see what it does not allow.
+
+use std::path::Path;
 
 use nanotape_ring::edges::{
     self, COMMIT, GROW, INDEX, PUBLISH, RESERVE, SLOT_CHANGE, SLOT_COMMIT, SLOT_PUBLISH,
 };
-use nanotape_shm::Edge;
+use nanotape_shm::{
+    Edge,
+    models::{Survivor, Weaken, check_every_site},
+};
 
 use crate::{outcomes::Model, slots, stream, take_over};
 
@@ -19,6 +25,9 @@ const NEEDED: &[(Edge, &[&Model])] = &[
     (SLOT_COMMIT, &[&slots::BATCH_WHOLE]),
 ];
 
+/// Sites that no model needs, and why.
+const SURVIVORS: &[Survivor] = &[];
+
 #[test]
 fn every_edge_is_needed() {
     let mut unnoticed = Vec::new();
@@ -30,11 +39,19 @@ fn every_edge_is_needed() {
             unnoticed.push(format!("{}, for which no model is named", edge.name()));
         }
         for model in models {
-            match model.forbidden_without(edge) {
+            match model.case().forbidden_without(Weaken::Edge(edge)) {
                 Some(outcome) => println!("{} | {} | {outcome}", edge.name(), model.name),
                 None => unnoticed.push(format!("{} by {}", edge.name(), model.name)),
             }
         }
     }
     assert!(unnoticed.is_empty(), "taken away unnoticed: {unnoticed:?}");
+}
+
+#[test]
+fn every_site_is_needed_or_listed_with_its_reason() {
+    let models = stream::MODELS.iter().chain(slots::MODELS).map(|model| model.case());
+    let cases: Vec<_> = models.chain(take_over::cases()).collect();
+    let source = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src"));
+    check_every_site(source, &cases, SURVIVORS);
 }

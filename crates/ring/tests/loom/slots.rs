@@ -270,6 +270,28 @@ pub(crate) const JOIN_NEXT: Model = Model {
     },
 };
 
+/// All of them, for what goes over every site.
+pub(crate) const MODELS: &[&Model] = &[
+    &PUBLISH,
+    &PUBLISH_OVER_OLD,
+    &VISIT,
+    &TWO_READERS,
+    &LAPPED_OLDEST,
+    &LAPPED_HALFWAY,
+    &LAPPED_NEWEST,
+    &VISIT_LAPPED,
+    &BATCH_LAPPED,
+    &BATCH_READ,
+    &BATCH_SINGLY,
+    &BATCH_WHOLE,
+    &ABANDON,
+    &ABANDON_NEXT,
+    &JOIN_OLDEST,
+    &JOIN_NEWEST,
+    &JOIN_AT,
+    &JOIN_NEXT,
+];
+
 #[test]
 fn a_reader_sees_nothing_or_whole_messages_in_order() {
     PUBLISH.check();

@@ -361,6 +361,32 @@ pub(crate) const JOIN_AT_BATCH: Model = Model {
     },
 };
 
+/// All of them, for what goes over every site.
+pub(crate) const MODELS: &[&Model] = &[
+    &PUBLISH,
+    &PUBLISH_OVER_OLD,
+    &VISIT,
+    &TWO_READERS,
+    &LAPPED_OLDEST,
+    &LAPPED_HALFWAY,
+    &LAPPED_NEWEST,
+    &LAPPED_TWICE,
+    &VISIT_LAPPED,
+    &BATCH_LAPPED,
+    &BATCH_READ,
+    &BATCH_SINGLY,
+    &BATCH_WHOLE,
+    &PADDING,
+    &PADDING_BATCH,
+    &ABANDON,
+    &ABANDON_BATCH,
+    &JOIN_AT_BATCH,
+    &JOIN_OLDEST,
+    &JOIN_NEWEST,
+    &JOIN_LOST,
+    &JOIN_NEXT,
+];
+
 #[test]
 fn a_reader_sees_nothing_or_whole_messages_in_order() {
     PUBLISH.check();
