@@ -25,9 +25,9 @@ use super::{
 use crate::{
     ClosedSegment, JournalError, Problem, SyncPolicy,
     disk::{Disk, WritableFile as _},
-    edges::PROGRESS,
     error::errno,
     names,
+    progress::Progress,
 };
 
 /// How long it sleeps while the appender goes on.
@@ -51,8 +51,8 @@ pub(crate) struct Exchange<D: Disk> {
     state: Mutex<State<D>>,
     /// Told when the helper has made a segment, or could not.
     made: Condvar,
-    /// The word up to which the active segment is committed. Stored by the appender.
-    progress: Line,
+    /// How far the active segment is committed. Stored by the appender.
+    progress: Progress,
     /// Words in front of that which are in memory. Stored by the helper.
     ahead: Line,
     /// Not 0: the helper could not sync. Stored by both.
@@ -110,7 +110,7 @@ impl<D: Disk> Exchange<D> {
         Self {
             state: Mutex::new(state),
             made: Condvar::new(),
-            progress: line(),
+            progress: Progress::new(),
             ahead: line(),
             alarm: line(),
             stop: Word::new(0),
@@ -130,13 +130,11 @@ impl<D: Disk> Exchange<D> {
 
     #[inline(always)]
     pub(crate) fn set_progress(&self, at: usize) {
-        // SYNC(journal.progress): pairs with the look in `progress`.
-        self.progress.0.publish(at as u64, PROGRESS);
+        self.progress.set(at);
     }
 
     fn progress(&self) -> usize {
-        // SYNC(journal.progress): pairs with the store in `set_progress`.
-        self.progress.0.as_read_only().observe(PROGRESS) as usize
+        self.progress.get()
     }
 
     pub(crate) fn bytes_ahead(&self) -> u64 {

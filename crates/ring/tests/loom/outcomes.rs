@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 
 use nanotape_ring::{
-    Message, Publish, Read, ReadError, Received, RingError, Start, StartError, Subscribe,
+    Message, Publish, Read, ReadError, Received, RingError, Start, StartError, Subscribe, Verified,
 };
 use nanotape_shm::models::Case;
 
@@ -109,6 +109,11 @@ pub(crate) fn rest(reader: &mut impl Subscribe) -> String {
             return all;
         }
     }
+}
+
+/// Whether a check of everything called the ring damaged.
+pub(crate) fn verified(outcome: Result<Verified, RingError>) -> String {
+    outcome.map_or_else(|error| error.to_string(), |_| "sound".to_owned())
 }
 
 fn text(read: Result<Read<String>, ReadError>) -> String {

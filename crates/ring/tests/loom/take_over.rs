@@ -13,7 +13,7 @@ use nanotape_shm::{
     models::{Case, death},
 };
 
-use crate::outcomes::{Model, batch, payload, publish, read, rest, seek, two};
+use crate::outcomes::{Model, batch, payload, publish, read, rest, seek, two, verified};
 
 /// The second writer of a region.
 trait TakeOver: Publish + Send + 'static {
@@ -185,6 +185,105 @@ fn slots_whose_writer_is_killed_in_a_batch_show_all_of_it_or_nothing() {
     SLOTS_BATCH.check();
 }
 
+/// Everything that a reader of batches finds in the end behind a writer that was killed, with no other
+/// writer behind it.
+fn left_behind<W: TakeOver>(mut writer: W, stores: Option<u32>, last: fn(&mut W)) -> String {
+    let mut reader = writer.reader(Start::Newest).unwrap();
+    let dead = thread::spawn(move || {
+        death::after(stores);
+        last(&mut writer);
+        death::after(None);
+        // Kept, because a writer that is dropped says that it is done.
+        writer
+    });
+    let writer = dead.join().unwrap();
+    let seen = two(|| batch(&mut reader));
+    drop(writer);
+    seen
+}
+
+/// The gate, the time, `committed`, and two entries of the index are the last stores.
+const STREAM_LEFT: Deaths = Deaths {
+    name: "stream: left by a writer killed in a long batch",
+    stores: 20,
+    shown: 14,
+    lost: &["-, -"],
+    kept: &["1+2+3, -"],
+    run: |stores| left_behind(crate::stream::ring(0), stores, crate::stream::publish_long_batch),
+};
+
+/// Three odd versions, descriptions and words; the even versions; time, committed.
+const SLOTS_LEFT: Deaths = Deaths {
+    name: "slots: left by a writer killed in a long batch",
+    stores: 14,
+    shown: 12,
+    lost: &["-, -"],
+    kept: &["1+2+3, -"],
+    run: |stores| left_behind(crate::slots::long_ring(), stores, crate::slots::publish_long_batch),
+};
+
+#[test]
+fn a_long_batch_of_a_dead_stream_writer_is_seen_whole_or_not_at_all() {
+    STREAM_LEFT.check();
+}
+
+#[test]
+fn a_long_batch_of_a_dead_slot_writer_is_seen_whole_or_not_at_all() {
+    SLOTS_LEFT.check();
+}
+
+/// The first writer is killed when its third message is published and not yet counted. The second one
+/// counts it; a reader of batches that goes by the count must see the message.
+const STREAM_COUNTED: Model = Model {
+    name: "stream: what a dead writer published and the second one counted",
+    allowed: &["-", "1", "1+2", "1+2+3", "1+2+3+104"],
+    run: || {
+        let writer = crate::stream::ring(0);
+        let mut reader = writer.reader(Start::Newest).unwrap();
+        let write = |writer: &mut stream::Writer| (1..=3).for_each(|v| publish(writer, v, 1));
+        // Of three messages with one word, two of which end in a block of their own.
+        taken_over(writer, Some(21), write, || batch(&mut reader))
+    },
+};
+
+const SLOTS_COUNTED: Model = Model {
+    name: "slots: what a dead writer published and the second one counted",
+    allowed: &["-", "1", "1+2", "1+2+3", "1+2+3+104"],
+    run: || {
+        let writer = crate::slots::long_ring();
+        let mut reader = writer.reader(Start::Newest).unwrap();
+        let write = |writer: &mut slots::Writer| (1..=3).for_each(|v| publish(writer, v, 1));
+        taken_over(writer, Some(16), write, || batch(&mut reader))
+    },
+};
+
+/// The first writer is killed when it has begun message 4; the second one begins it again.
+const SLOTS_VERIFIED: Model = Model {
+    name: "slots: verified while taken over",
+    allowed: &["sound"],
+    run: || {
+        let writer = crate::slots::ring(2);
+        let reader = writer.reader(Start::Newest).unwrap();
+        let write = |writer: &mut slots::Writer| (3..=4).for_each(|v| publish(writer, v, 2));
+        taken_over(writer, Some(8), write, || verified(slots::verify(reader.region())))
+    },
+};
+
+#[test]
+fn sound_slots_are_verified_while_they_are_taken_over() {
+    SLOTS_VERIFIED.check();
+}
+
+#[test]
+fn what_the_second_stream_writer_counts_is_there() {
+    STREAM_COUNTED.check();
+}
+
+#[test]
+fn what_the_second_slot_writer_counts_is_there() {
+    SLOTS_COUNTED.check();
+}
+
 /// The first writer is killed when it has reserved the block that the reader is in; the second one
 /// writes there, and has reserved nothing itself.
 pub(crate) const STREAM_LAPPED: Model = Model {
@@ -230,8 +329,10 @@ fn joins() -> impl Iterator<Item = Case> {
 
 /// All of them, for what goes over every site.
 pub(crate) fn cases() -> impl Iterator<Item = Case> {
-    let deaths = [STREAM_MESSAGE, STREAM_BATCH, SLOTS_MESSAGE, SLOTS_BATCH];
-    let models = [STREAM_LAPPED, SLOTS_LAPPED].map(|model| model.case());
+    let deaths =
+        [STREAM_MESSAGE, STREAM_BATCH, STREAM_LEFT, SLOTS_MESSAGE, SLOTS_BATCH, SLOTS_LEFT];
+    let models = [STREAM_LAPPED, STREAM_COUNTED, SLOTS_LAPPED, SLOTS_COUNTED, SLOTS_VERIFIED]
+        .map(|model| model.case());
     deaths
         .into_iter()
         .flat_map(|deaths| deaths.cases().collect::<Vec<_>>())

@@ -15,6 +15,7 @@ use std::{
 };
 
 use super::{Case, Site, Weaken};
+use crate::word::Edge;
 
 /// A site that no model notices: edge, place (file and function), and the reason.
 pub type Survivor = (&'static str, &'static str, &'static str);
@@ -32,14 +33,15 @@ struct Named {
     line: u32,
 }
 
-/// Weakens every site of the crate with these sources in turn, and compares the survivors with those
-/// that are expected. Prints a line for each site.
+/// Weakens every site of these edges in these sources in turn, and compares the survivors with those that
+/// are expected. Prints a line for each site.
 ///
 /// # Panics
 ///
 /// If they differ.
-pub fn check_every_site(source: &Path, cases: &[Case], expected: &[Survivor]) {
-    let named = named_sites(source, source);
+pub fn check_every_site(source: &Path, edges: &[Edge], cases: &[Case], expected: &[Survivor]) {
+    let mut named = named_sites(source, source);
+    named.retain(|named| edges.iter().any(|edge| edge.name() == named.edge));
     let reached: Vec<BTreeSet<Site>> =
         cases.iter().map(|case| case.explored().sites.clone()).collect();
     let all = reached.iter().flatten().copied().filter(|site| is_of(site, source));
