@@ -450,8 +450,8 @@ fn all<R: Ring>(least: [(Operation, u64); 8], creation: u64) {
     for (operation, least) in least {
         let (more, more_take_overs) = at_every_store::<R>(operation);
         assert!(more >= least, "{operation:?}: {more} points");
-        // A take-over is four stores of the region's header, and one at least of the ring.
-        assert!(more_take_overs >= 5 * more, "{operation:?}: {more_take_overs} in take-overs");
+        // A take-over is five stores of the region's header, and one at least of the ring.
+        assert!(more_take_overs >= 6 * more, "{operation:?}: {more_take_overs} in take-overs");
         points += more;
         take_overs += more_take_overs;
     }
