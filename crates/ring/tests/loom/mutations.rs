@@ -32,7 +32,12 @@ const SURVIVORS: &[Survivor] = &[
         "stream/recovery.rs recover",
         "the release fence just before it orders as much",
     ),
-    ("slots.commit", "slots/writer.rs recover", "the release fence just before it orders as much"),
+    (
+        "slots.publish",
+        "slots/verify.rs look",
+        "the fence behind the description, which is one word, orders as much",
+    ),
+    ("slots.change", "slots/verify.rs look", "the fence of the version orders as much"),
 ];
 
 #[test]
