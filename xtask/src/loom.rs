@@ -15,8 +15,11 @@ use anyhow::{Context, Result};
 const CFG: &str = "--cfg nanotape_loom";
 
 /// Which tests have the models of a crate.
-const MODELS: [[&str; 2]; 2] =
-    [["--package=nanotape-ring", "--test=loom"], ["--package=nanotape-journal", "--lib"]];
+const MODELS: [[&str; 2]; 3] = [
+    ["--package=nanotape-shm", "--lib"],
+    ["--package=nanotape-ring", "--test=loom"],
+    ["--package=nanotape-journal", "--lib"],
+];
 
 const WORDS: [&str; 6] =
     ["--release", "--locked", "--", "--nocapture", "--test-threads=1", "--quiet"];

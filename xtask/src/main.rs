@@ -1,6 +1,7 @@
 //! Repository chores: `cargo xtask <command>`.
 #![forbid(unsafe_code)]
 
+mod aarch64;
 mod fuzz;
 mod gate;
 mod r#gen;
@@ -25,6 +26,9 @@ usage: cargo xtask <command>
                  compare its instruction counts with bench/instructions.json; --accept writes them
   fuzz           list the fuzz targets
   fuzz T [S]     run target T, or all, for S seconds each (60); exit status 1 after a crash
+  aarch64        check that what shares memory compiles for aarch64, warnings are errors; exit status 2
+                 if it could not be told
+  aarch64 run    the same, and run tests under QEMU
   loom           run the models of the rings' memory orders; exit status 1 if one has another outcome
   miri           run tests of shared memory in Miri; exit status 1 after a failure, 2 without Miri
 ";
@@ -42,6 +46,8 @@ fn main() -> anyhow::Result<ExitCode> {
         ["fuzz"] => fuzz::list(&root()),
         ["fuzz", target] => fuzz::run(&root(), target, None),
         ["fuzz", target, seconds] => fuzz::run(&root(), target, Some(seconds)),
+        ["aarch64"] => aarch64::run(&root(), false),
+        ["aarch64", "run"] => aarch64::run(&root(), true),
         ["loom"] => loom::run(&root()),
         ["miri"] => miri::run(&root()),
         ["--help" | "-h" | "help"] => {

@@ -14,6 +14,6 @@ pub(crate) const ACTIVATE: Edge = Edge::new("journal.activate");
 /// How far the appender is, for the helper in its own process: who sees it sees what is committed there.
 pub(crate) const PROGRESS: Edge = Edge::new("journal.progress");
 
-/// Those between processes, for the models.
+/// All of them, for the models.
 #[cfg(all(test, nanotape_loom))]
-pub(crate) const ALL: [Edge; 2] = [COMMIT, ACTIVATE];
+pub(crate) const ALL: [Edge; 3] = [COMMIT, ACTIVATE, PROGRESS];

@@ -26,6 +26,7 @@ mod models;
 mod named;
 mod names;
 mod options;
+mod progress;
 #[cfg(not(nanotape_loom))]
 mod prune;
 #[cfg(not(nanotape_loom))]

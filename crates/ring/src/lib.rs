@@ -54,7 +54,6 @@ mod start;
 mod stat;
 pub mod stream;
 mod subscribe;
-#[cfg(not(nanotape_loom))]
 mod verify;
 mod wait;
 
@@ -68,6 +67,5 @@ pub use start::{Rejoin, Start, StartError};
 #[cfg(not(nanotape_loom))]
 pub use stat::{Capacity, Observer, Stat};
 pub use subscribe::Subscribe;
-#[cfg(not(nanotape_loom))]
 pub use verify::Verified;
 pub use wait::{WaitStrategy, Waiter};

@@ -83,9 +83,11 @@ fn run_by_instruction<T, const N: usize>(
 }
 
 /// From so many words on lanes are quicker than one sum.
+#[cfg(all(target_arch = "x86_64", not(any(miri, nanotape_loom))))]
 const LANES_FROM: usize = 18;
 
 /// The most words of a lane before lanes are put together.
+#[cfg(all(target_arch = "x86_64", not(any(miri, nanotape_loom))))]
 const LANE_WORDS: usize = 128;
 
 /// All words: those between the front and the last in three lanes, as long as there are three for them.

@@ -41,6 +41,8 @@ mod file_words;
 pub mod kill_points;
 #[cfg(not(nanotape_loom))]
 mod large_pages;
+#[cfg(nanotape_loom)]
+pub mod models;
 #[cfg(not(nanotape_loom))]
 mod owner_lock;
 mod region;
@@ -70,5 +72,3 @@ pub use word::{
     Edge, ReadWord, WORD_BYTES, Word, as_read_only, copy_into, copy_out, copy_out_many,
     prefetch_for_writing,
 };
-#[cfg(nanotape_loom)]
-pub use word::{death, weakened};

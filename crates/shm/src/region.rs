@@ -14,9 +14,12 @@ mod file;
 mod header;
 #[cfg(not(nanotape_loom))]
 mod line;
+mod live;
 #[cfg(not(nanotape_loom))]
 mod mapping;
 mod memory;
+#[cfg(all(test, nanotape_loom))]
+mod models;
 #[cfg(not(nanotape_loom))]
 mod open;
 mod owner;

@@ -4,8 +4,8 @@
 //! slices. There is never a reference to plain bytes of a region: a copy that races with a writer
 //! in another process must be made of atomic accesses, or the language gives it no meaning.
 //! Protocol: relaxed accesses, and accesses at an [`Edge`], which is a named promise between a
-//! writer and a reader. Edges are listed in `docs/formats/`; loom models weaken each in turn and
-//! must then fail.
+//! writer and a reader. Edges are listed in `docs/formats/`; loom models weaken each in turn, and each
+//! call that makes one, and must then fail.
 //! Cost: an access is one instruction on x86-64; a fence there is only told to the compiler.
 //!
 //! Acquire is a relaxed load and a fence: Rust promises atomic loads from pages that are mapped
@@ -44,7 +44,7 @@ impl Word {
         #[cfg(feature = "kill-points")]
         crate::kill_points::about_to_store(self);
         #[cfg(nanotape_loom)]
-        if death::has_come() {
+        if crate::models::death::has_come() {
             return;
         }
         self.0.store(value, Ordering::Relaxed);
@@ -52,11 +52,12 @@ impl Word {
 
     /// Stores so that who sees this value at `edge` also sees all that was stored before it.
     #[inline(always)]
+    #[cfg_attr(nanotape_loom, track_caller)]
     pub fn publish(&self, value: u64, edge: Edge) {
         #[cfg(feature = "kill-points")]
         crate::kill_points::about_to_store(self);
         #[cfg(nanotape_loom)]
-        if death::has_come() {
+        if crate::models::death::has_come() {
             return;
         }
         let order = if edge.is_kept() { Ordering::Release } else { Ordering::Relaxed };
@@ -86,6 +87,7 @@ impl ReadWord {
     /// Loads so that what the writer stored before it published this value at `edge` is seen by
     /// every load behind this one.
     #[inline(always)]
+    #[cfg_attr(nanotape_loom, track_caller)]
     pub fn observe(&self, edge: Edge) -> u64 {
         let value = self.0.load();
         edge.acquire_fence();
@@ -113,6 +115,7 @@ impl Edge {
     /// Keeps stores behind it behind those before it: to be followed by relaxed stores whose reader
     /// must also see what was stored before.
     #[inline(always)]
+    #[cfg_attr(nanotape_loom, track_caller)]
     pub fn release_fence(self) {
         if self.is_kept() {
             fence(Ordering::Release);
@@ -121,66 +124,21 @@ impl Edge {
 
     /// Keeps loads behind it behind those before it.
     #[inline(always)]
+    #[cfg_attr(nanotape_loom, track_caller)]
     pub fn acquire_fence(self) {
         if self.is_kept() {
             fence(Ordering::Acquire);
         }
     }
 
-    /// Always, but for the edge that a model weakens to show that it is needed.
+    /// Always, but for the edge or the one site that a model weakens to show that it is needed.
     #[inline(always)]
+    #[cfg_attr(nanotape_loom, track_caller)]
     fn is_kept(self) -> bool {
         #[cfg(nanotape_loom)]
-        return !weakened::is(self);
+        return crate::models::keeps(self, std::panic::Location::caller());
         #[cfg(not(nanotape_loom))]
         true
-    }
-}
-
-/// Which edge a model has taken away.
-#[cfg(nanotape_loom)]
-pub mod weakened {
-    use std::sync::Mutex;
-
-    use super::Edge;
-
-    static WEAKENED: Mutex<Option<Edge>> = Mutex::new(None);
-
-    /// Takes the order away from an edge, or gives it back, for all models that run from now on.
-    pub fn set(edge: Option<Edge>) {
-        *WEAKENED.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = edge;
-    }
-
-    pub(super) fn is(edge: Edge) -> bool {
-        *WEAKENED.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) == Some(edge)
-    }
-}
-
-/// The end of a writer in a model: from some store on, none of its stores happens.
-///
-/// What the dead writer's code does after that nobody can see, so it needs no other stop.
-#[cfg(nanotape_loom)]
-pub mod death {
-    use std::sync::Mutex;
-
-    static STORES_LEFT: Mutex<Option<u32>> = Mutex::new(None);
-
-    /// Lets the writer make so many more stores, or as many as it likes.
-    pub fn after(stores: Option<u32>) {
-        *STORES_LEFT.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = stores;
-    }
-
-    /// Called in front of every store.
-    pub(super) fn has_come() -> bool {
-        let mut left = STORES_LEFT.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        match left.as_mut() {
-            Some(0) => true,
-            Some(left) => {
-                *left -= 1;
-                false
-            }
-            None => false,
-        }
     }
 }
 

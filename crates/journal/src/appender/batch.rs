@@ -3,7 +3,7 @@
 use super::{Appender, claim::writer};
 use crate::{
     JournalError, Problem,
-    disk::{Disk, WritableFile as _},
+    disk::Disk,
     segment::{
         excerpt::{MAX_LENGTH, excerpt_words},
         view::Place,
@@ -46,14 +46,7 @@ impl<'appender, D: Disk> Batch<'appender, D> {
         }
         let mut front = writer.front(type_id, ts_ns, payload.len());
         front.sequence = self.end.sequence;
-        let commit = writer.write(self.end.at, &front, payload);
-        if self.count == 0 {
-            self.gate = commit;
-        } else {
-            // Inverted it is of no kind: should the batch be given up, and the power fail before the disk
-            // has the zeros that then are stored here, nobody takes this for an excerpt behind another.
-            writer.file().words()[self.end.at].store(!commit);
-        }
+        self.gate = writer.stage(self.end.at, self.gate, &front, payload);
         self.end = self.end.behind(&front);
         self.count += 1;
         Ok(front.sequence)
@@ -75,9 +68,7 @@ impl<'appender, D: Disk> Batch<'appender, D> {
     pub fn commit(mut self) -> Result<u64, JournalError> {
         let (count, gate, end) = (std::mem::take(&mut self.count), self.gate, self.end);
         if count > 0 {
-            let writer = writer(self.appender);
-            writer.turn_back(gate, end.at);
-            writer.open(gate, &end);
+            writer(self.appender).commit_staged(gate, &end);
             self.appender.committed(count, end.at)?;
         }
         Ok(end.sequence)

@@ -18,7 +18,7 @@ use super::{
     prepare::{Plan, Prepared, prepare},
     sync::Syncer,
 };
-use crate::{ClosedSegment, JournalError, Problem, disk::Disk, edges::PROGRESS};
+use crate::{ClosedSegment, JournalError, Problem, disk::Disk, progress::Progress};
 
 /// What the appender and its threads share.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ pub(crate) struct Exchange<D: Disk> {
     /// How far the disk has it. Held by the one who syncs, while it does.
     syncer: Mutex<Syncer>,
     /// The word up to which the active segment is committed. Stored by the appender.
-    progress: Line,
+    progress: Progress,
     /// Words in front of that which are in memory. Stored by the helper.
     ahead: Line,
     /// Not 0: an append is to return an error of a thread. Stored with the state locked.
@@ -96,7 +96,7 @@ impl<D: Disk> Exchange<D> {
             state: Mutex::new(state),
             made: Condvar::new(),
             syncer: Mutex::default(),
-            progress: line(),
+            progress: Progress::new(),
             ahead: line(),
             alarm: line(),
             stop: Word::new(0),
@@ -167,13 +167,11 @@ impl<D: Disk> Exchange<D> {
 
     #[inline(always)]
     pub(crate) fn set_progress(&self, at: usize) {
-        // SYNC(journal.progress): pairs with the look in `progress`.
-        self.progress.0.publish(at as u64, PROGRESS);
+        self.progress.set(at);
     }
 
     pub(crate) fn progress(&self) -> usize {
-        // SYNC(journal.progress): pairs with the store in `set_progress`.
-        self.progress.0.as_read_only().observe(PROGRESS) as usize
+        self.progress.get()
     }
 
     pub(crate) fn bytes_ahead(&self) -> u64 {

@@ -185,9 +185,30 @@ impl<F: WritableFile> SegmentWriter<F> {
         self.pass(front);
     }
 
+    /// Writes an excerpt of a batch; returns the gate of the batch: the commit word of its first excerpt,
+    /// which is stored last. 0 is no gate, and this is the first.
+    #[inline(always)]
+    pub(crate) fn stage(&self, at: usize, gate: u64, front: &Front, payload: &[u8]) -> u64 {
+        let commit = self.write(at, front, payload);
+        if gate == 0 {
+            return commit;
+        }
+        // Inverted it is of no kind: should the batch be given up, and the power fail before the disk has
+        // the zeros that then are stored here, nobody takes this for an excerpt behind another.
+        self.file.words()[at].store(!commit);
+        gate
+    }
+
+    /// Commits a batch that ends at a place.
+    #[inline(always)]
+    pub(crate) fn commit_staged(&mut self, gate: u64, end: &Place) {
+        self.turn_back(gate, end.at);
+        self.open(gate, end);
+    }
+
     /// Stores the commit words of excerpts that lie one behind the other from the place on, which are there
     /// inverted, but for that of the first one.
-    pub(crate) fn turn_back(&self, gate: u64, end: usize) {
+    fn turn_back(&self, gate: u64, end: usize) {
         let words = self.file.words();
         let behind =
             |at: usize, commit: u64| at + excerpt_words((commit as u32 & MAX_LENGTH) as usize);
@@ -201,7 +222,7 @@ impl<F: WritableFile> SegmentWriter<F> {
 
     /// Commits excerpts that lie one behind the other from the place on, all of whose commit words are
     /// there but the first.
-    pub(crate) fn open(&mut self, gate: u64, end: &Place) {
+    fn open(&mut self, gate: u64, end: &Place) {
         // SYNC(journal.commit): pairs with a reader's look at a commit word.
         self.file.words()[self.place.at].publish(gate, COMMIT);
         if end.at <= self.next_block {

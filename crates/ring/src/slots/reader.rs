@@ -16,7 +16,7 @@ use crate::{
 
 /// How many slots a reader of batches follows before it looks at `committed`, whose line is stored to
 /// for every message: as in the stream ring.
-const FOLLOWED: u64 = if cfg!(nanotape_loom) { 1 } else { 16 };
+const FOLLOWED: u64 = if cfg!(nanotape_loom) { 2 } else { 16 };
 
 /// One of any number of readers of a slot ring.
 #[derive(Clone, Debug)]
@@ -47,19 +47,37 @@ impl Reader {
         if known != 0 && known <= self.layout.slots {
             return Some(known);
         }
-        let words = self.region.words();
-        for followed in 0..FOLLOWED.min(self.layout.slots) {
-            let sequence = self.sequence + followed;
-            if words[self.layout.slot(sequence) + VERSION].load() != written(sequence) {
-                // SYNC(slots.publish): pairs with the writer's store of the versions.
-                SLOT_PUBLISH.acquire_fence();
+        let most = FOLLOWED.min(self.layout.slots);
+        for followed in 0..most {
+            if !self.is_there(self.sequence + followed) {
                 return (followed != 0).then_some(followed);
             }
         }
         // SYNC(slots.commit): pairs with the writer's store of `committed`.
-        self.committed = words[COMMITTED].observe(SLOT_COMMIT).min(LIMIT);
+        self.committed = self.region.words()[COMMITTED].observe(SLOT_COMMIT).min(LIMIT);
         let known = (self.committed + 1).wrapping_sub(self.sequence);
-        (known != 0 && known <= self.layout.slots).then_some(known)
+        let is_known = known != 0 && known <= self.layout.slots;
+        Some(if is_known { known } else { self.follow_on(most) })
+    }
+
+    /// Whether a message is published and not overwritten.
+    #[inline(always)]
+    fn is_there(&self, sequence: u64) -> bool {
+        // SYNC(slots.publish): pairs with the writer's store of the versions. In order at each slot:
+        // after the first of a batch all others must be seen.
+        let version =
+            self.region.words()[self.layout.slot(sequence) + VERSION].observe(SLOT_PUBLISH);
+        version == written(sequence)
+    }
+
+    /// Messages that are published although `committed` does not say so: the writer has not stored it
+    /// yet, or died before. All of them, because a batch is seen whole.
+    #[cold]
+    fn follow_on(&self, mut followed: u64) -> u64 {
+        while followed < self.layout.slots && self.is_there(self.sequence + followed) {
+            followed += 1;
+        }
+        followed
     }
 
     /// There is no message for this reader: not yet, or no more.
@@ -103,10 +121,10 @@ impl Reader {
     /// published, and stays there if the writer died: who has read it may join behind it.
     fn next(&self) -> Result<u64, ReadError> {
         let committed = self.committed()?;
+        // Only counted here, so that this needs no order: who reads the message observes it again.
         let is_there = |&sequence: &u64| {
             let version = &self.region.words()[self.layout.slot(sequence) + VERSION];
-            // SYNC(slots.publish): pairs with the writer's store of the version.
-            version.observe(SLOT_PUBLISH) == written(sequence)
+            version.load() == written(sequence)
         };
         let most = committed + 1..=committed + self.layout.max_batch();
         Ok(most.take_while(is_there).last().unwrap_or(committed) + 1)

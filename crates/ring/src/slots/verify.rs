@@ -57,8 +57,8 @@ fn look(layout: Layout, words: &[ReadWord], sequence: u64) -> Result<Slot, ReadE
     let is_stable = words[at + VERSION].load() == version;
     if version > written(sequence) {
         let later = version.div_ceil(2);
-        // SYNC(slots.commit): pairs with the writer's store of `committed`.
-        let committed = words[COMMITTED].observe(SLOT_COMMIT);
+        // As new as the version at least, by the order of that.
+        let committed = words[COMMITTED].load();
         let is_of_this_slot = (later - sequence).is_multiple_of(layout.slots);
         // The writer may be ahead of `committed` by a batch.
         if !is_of_this_slot || later > committed.saturating_add(layout.max_batch()) {

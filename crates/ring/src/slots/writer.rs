@@ -1,7 +1,8 @@
 //! The writer of a slot ring.
 //!
 //! Protocol, for message `n`:
-//! 1. Store the slot's version `2 n - 1`; all later stores stay behind it ([`SLOT_CHANGE`]).
+//! 1. Store the slot's version `2 n - 1` ([`SLOT_PUBLISH`]); all later stores stay behind it
+//!    ([`SLOT_CHANGE`]).
 //! 2. Store the payload and its description.
 //! 3. Store the version `2 n` ([`SLOT_PUBLISH`]): now readers may see it.
 //! 4. Store `committed` ([`SLOT_COMMIT`]) for readers that join, and for those of batches.
@@ -70,7 +71,8 @@ impl Writer {
         prefetch_for_writing(words, self.layout.slot(sequence + SLOTS_AHEAD));
         prefetch_for_writing(words, self.layout.slot(sequence + SLOTS_AHEAD) + CACHE_LINE_WORDS);
         let slot = &words[self.layout.slot(sequence)..][..self.layout.slot_words];
-        slot[VERSION].store(writing(sequence));
+        // SYNC(slots.publish): who sees that the slot changes also sees how far `committed` was.
+        slot[VERSION].publish(writing(sequence), SLOT_PUBLISH);
         // SYNC(slots.change): pairs with the fence in front of a reader's second look at the version.
         SLOT_CHANGE.release_fence();
         slot[DESCRIPTION].store(description(length as u32, type_id));
@@ -242,12 +244,10 @@ fn recover(layout: Layout, words: &[Word]) -> Result<u64, RingError> {
     for sequence in last + 1..=last + layout.slots {
         let version = version(sequence);
         if version.load() >= writing(sequence) {
-            version.store(writing(sequence));
+            // SYNC(slots.publish): as the writer's.
+            version.publish(writing(sequence), SLOT_PUBLISH);
         }
     }
-    // SYNC(slots.change): a reader of batches that sees the first version of the new writer has to see
-    // the versions that the dead one changed before.
-    SLOT_CHANGE.release_fence();
     // SYNC(slots.commit): as the writer's.
     words[COMMITTED].publish(last, SLOT_COMMIT);
     Ok(last + 1)

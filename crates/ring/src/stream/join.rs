@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     Damage, ReadError, Rejoin, Start, StartError,
-    edges::{COMMIT, GROW, RESERVE},
+    edges::{GROW, RESERVE},
 };
 
 /// How often to begin again.
@@ -108,8 +108,8 @@ impl Place<'_> {
             // SYNC(ring.grow): pairs with the writer's store of `reserved`. A count that is newer than
             // `committed` and the index could leave no way in.
             let reserved = self.words[RESERVED].observe(GROW);
-            // SYNC(ring.commit): pairs with the writer's store of `committed`.
-            let committed = self.words[COMMITTED].observe(COMMIT);
+            // Needs no order of its own: an older value leaves out entries, and never all of them.
+            let committed = self.words[COMMITTED].load();
             let oldest = reserved.saturating_sub(self.layout.capacity);
             let from = index::boundaries(self.layout, self.words)
                 .filter(|boundary| (oldest..=committed).contains(&boundary.position))

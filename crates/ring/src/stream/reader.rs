@@ -8,7 +8,8 @@
 //!
 //! So a message is one line that comes from the writer's core, and the lines of its payload; the line
 //! of `reserved` changes once in a block. A reader of batches follows commit words for a few frames, and
-//! loads `committed` ([`COMMIT`]) where there are more; it takes all of them with one look at `reserved`.
+//! loads `committed` ([`COMMIT`]) if there are more; it takes all of them with one look at `reserved`. If
+//! `committed` lags, because its writer died before it stored it, the reader follows all frames.
 //! Failure: everything in the region is checked before it is used. What no writer puts there is
 //! [`ReadError::Damaged`].
 
@@ -28,7 +29,7 @@ use crate::{
 /// How many frames a reader of batches follows before it looks at `committed`. The line of `committed`
 /// is stored to for every message: a reader that is close behind the writer, and took that line at each
 /// look, would slow the writer to a third (bench: ring/stream/throughput/lossless-batch-read).
-const FOLLOWED: u64 = if cfg!(nanotape_loom) { 1 } else { 16 };
+const FOLLOWED: u64 = if cfg!(nanotape_loom) { 2 } else { 16 };
 
 /// One of any number of readers of a stream ring.
 #[derive(Clone, Debug)]
@@ -134,26 +135,47 @@ impl Reader {
         if known != 0 && known <= self.layout.capacity {
             return Some(known);
         }
-        let words = self.region.words();
         let mut end = self.position;
         for _ in 0..FOLLOWED {
-            match Commit::decode(words[self.layout.word(end)].load()) {
-                Ok(Commit::Message { length, .. }) if self.layout.holds(end, length) => {
-                    end += frame_words(length);
-                }
-                Ok(Commit::Padding) => end = self.layout.next_lap(end),
-                _ => {
-                    // SYNC(ring.publish): pairs with the writer's store of the commit words.
-                    PUBLISH.acquire_fence();
-                    let followed = end - self.position;
-                    return (followed != 0).then_some(followed);
-                }
-            }
+            let Some(next) = self.follow(end) else {
+                let followed = end - self.position;
+                return (followed != 0).then_some(followed);
+            };
+            end = next;
         }
         // SYNC(ring.commit): pairs with the writer's store of `committed`.
-        self.committed = words[COMMITTED].observe(COMMIT);
+        self.committed = self.region.words()[COMMITTED].observe(COMMIT);
         let known = self.committed.wrapping_sub(self.position);
-        (known != 0 && known <= self.layout.capacity).then_some(known)
+        let is_known = known != 0 && known <= self.layout.capacity;
+        Some(if is_known { known } else { self.follow_on(end) })
+    }
+
+    /// Where the frame at a position ends, if it is published.
+    #[inline(always)]
+    fn follow(&self, at: u64) -> Option<u64> {
+        // SYNC(ring.publish): pairs with the writer's store of the commit words. In order at each frame:
+        // after the first of a batch all others must be seen.
+        let commit = self.region.words()[self.layout.word(at)].observe(PUBLISH);
+        match Commit::decode(commit) {
+            Ok(Commit::Message { length, .. }) if self.layout.holds(at, length) => {
+                Some(at + frame_words(length))
+            }
+            Ok(Commit::Padding) => Some(self.layout.next_lap(at)),
+            _ => None,
+        }
+    }
+
+    /// Words that are published although `committed` does not say so: the writer has not stored it yet,
+    /// or died before. All of them, because a batch is seen whole.
+    #[cold]
+    fn follow_on(&self, mut end: u64) -> u64 {
+        let limit = self.position.saturating_add(self.layout.capacity);
+        while end < limit
+            && let Some(next) = self.follow(end)
+        {
+            end = next;
+        }
+        end - self.position
     }
 
     /// Whether nothing that was loaded from the reader's position on can have been overwritten.

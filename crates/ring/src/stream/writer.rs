@@ -7,23 +7,25 @@
 //!    from the end to the beginning, so that the line that readers look at is written last, at once.
 //! 3. Store the commit word ([`PUBLISH`]): now readers may see the frame.
 //! 4. Store `committed` ([`COMMIT`]) for readers of batches.
-//! 5. If the next frame begins in another block: store that block's index entry ([`INDEX`]).
+//! 5. If the next frame begins in another block: store that block's index entry ([`INDEX`]). For a batch
+//!    that comes to several blocks: the entry of each.
 //!
 //! A batch does 2 for all of its frames, and the commit words of all but the first; the first one's
 //! is the gate behind which readers wait. So a batch is seen whole or not at all.
 //! Cost: no system call, no allocation, no lock. A message touches the lines of its frame and one
 //! line of counters.
 
-use nanotape_shm::{OwnedRegion, Word, copy_into, prefetch_for_writing};
+use nanotape_shm::{OwnedRegion, Word, as_read_only, copy_into, prefetch_for_writing};
 
 use super::{
     batch::Batch,
     claim::Claim,
     frame::{Commit, HEADER_WORDS, frame_words},
-    index,
+    index::{self, Boundary},
     layout::{COMMITTED, HEARTBEAT, Layout, RESERVED, TS_PUBLISH},
     reader::Reader,
     recovery::{self, End},
+    walk::{Step, Walk},
 };
 use crate::{
     Publish, PublishError, RingError, Start,
@@ -156,19 +158,38 @@ impl Writer {
         words[TS_PUBLISH].store(self.now_ns);
         // SYNC(ring.commit): pairs with the look at `committed` of readers of batches.
         words[COMMITTED].publish(end, COMMIT);
-        let first = self.sequence;
+        let first = Boundary { position: self.position, sequence: self.sequence };
         self.sequence += count;
         self.position = end;
         if end >= self.next_block {
-            self.enter_block();
+            self.enter_blocks(first);
         }
-        first
+        first.sequence
     }
 
+    /// Makes the entries of the blocks in which the messages from `first` on end: one for a message, and
+    /// for a batch one for each block that it comes to.
     #[cold]
-    fn enter_block(&mut self) {
-        self.next_block = self.layout.next_block(self.position);
-        index::store(self.layout, self.region.words(), self.position, self.sequence);
+    fn enter_blocks(&mut self, first: Boundary) {
+        let words = self.region.words();
+        let mut walk = Walk::new(self.layout, as_read_only(words), first);
+        let end = Boundary { position: self.position, sequence: self.sequence };
+        while walk.at.sequence + 1 < end.sequence {
+            let is_message = match walk.step() {
+                Ok(Step::Message) => true,
+                Ok(Step::Padding) => false,
+                // Something else wrote to the ring.
+                Ok(Step::End) | Err(_) => break,
+            };
+            if is_message && walk.at.position >= self.next_block {
+                index::store(self.layout, words, walk.at.position, walk.at.sequence);
+                self.next_block = self.layout.next_block(walk.at.position);
+            }
+        }
+        if end.position >= self.next_block {
+            index::store(self.layout, words, end.position, end.sequence);
+            self.next_block = self.layout.next_block(end.position);
+        }
     }
 
     #[inline(always)]

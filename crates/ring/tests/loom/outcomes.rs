@@ -1,28 +1,14 @@
-//! Runs a model and compares all of its outcomes with those it is allowed to have.
+//! Models of rings, and their outcomes as text.
 //!
 //! An outcome is a line of what readers saw: `1` message 1, whole; `-` nothing yet; `lost 1-2` a lap;
 //! `torn` a message that nobody published; `damaged` the reader's refusal of what it found.
 
-use std::{
-    collections::BTreeSet,
-    fmt::Write as _,
-    panic::{self, AssertUnwindSafe},
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicU64, Ordering},
-    },
-};
+use std::fmt::Write as _;
 
 use nanotape_ring::{
-    Message, Publish, Read, ReadError, Received, RingError, Start, StartError, Subscribe,
+    Message, Publish, Read, ReadError, Received, RingError, Start, StartError, Subscribe, Verified,
 };
-use nanotape_shm::{Edge, death, weakened};
-
-/// More than any of these models needs; loom wants a limit.
-const MAX_BRANCHES: usize = 100_000;
-
-/// Which edge is weakened is known to the whole process, so models take turns.
-static TURN: Mutex<()> = Mutex::new(());
+use nanotape_shm::models::Case;
 
 /// A program of a writer and its readers, and what may come of it.
 #[derive(Clone, Copy)]
@@ -32,72 +18,15 @@ pub(crate) struct Model {
     pub(crate) run: fn() -> String,
 }
 
-/// What came of it.
-pub(crate) struct Explored {
-    pub(crate) executions: u64,
-    pub(crate) outcomes: BTreeSet<String>,
-}
-
 impl Model {
     /// Fails if any outcome is not allowed, and if any that is allowed was not seen.
     pub(crate) fn check(&self) {
-        check_outcomes(self.name, self.allowed, self.run);
+        self.case().check();
     }
 
-    /// An outcome that is not allowed but comes about without the order that `edge` promises.
-    pub(crate) fn forbidden_without(&self, edge: Edge) -> Option<String> {
-        let explored = explore(Some(edge), self.run);
-        explored.outcomes.into_iter().find(|outcome| !self.allowed.contains(&outcome.as_str()))
+    pub(crate) fn case(&self) -> Case {
+        Case::new(self.name, self.allowed, self.run)
     }
-}
-
-/// Runs all executions of a model and compares the set of their outcomes with the whole expected one.
-pub(crate) fn check_outcomes(
-    name: &str,
-    expected: &[&str],
-    model: impl Fn() -> String + Send + Sync + 'static,
-) {
-    let Explored { executions, outcomes } = explore(None, model);
-    println!("model {name}: {executions} executions, outcomes {outcomes:?}");
-    let expected: BTreeSet<String> = expected.iter().map(|&outcome| outcome.to_owned()).collect();
-    let forbidden: Vec<_> = outcomes.difference(&expected).collect();
-    let missing: Vec<_> = expected.difference(&outcomes).collect();
-    assert!(
-        forbidden.is_empty() && missing.is_empty(),
-        "model {name}: not allowed {forbidden:?}, never seen {missing:?}"
-    );
-}
-
-/// All outcomes of a model, with an edge weakened or none. A panic in the model is an outcome.
-fn explore(edge: Option<Edge>, model: impl Fn() -> String + Send + Sync + 'static) -> Explored {
-    let _turn = TURN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    let outcomes = Arc::new(Mutex::new(BTreeSet::new()));
-    let executions = Arc::new(AtomicU64::new(0));
-    let mut builder = loom::model::Builder::new();
-    builder.max_branches = MAX_BRANCHES;
-    builder.preemption_bound = builder.preemption_bound.or(Some(2));
-    let (seen, count) = (outcomes.clone(), executions.clone());
-    weakened::set(edge);
-    let hook = panic::take_hook();
-    panic::set_hook(Box::new(|_| {}));
-    let ended = panic::catch_unwind(AssertUnwindSafe(|| {
-        builder.check(move || {
-            death::after(None);
-            let outcome = model();
-            count.fetch_add(1, Ordering::Relaxed);
-            seen.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).insert(outcome);
-        });
-    }));
-    panic::set_hook(hook);
-    weakened::set(None);
-    let mut outcomes =
-        std::mem::take(&mut *outcomes.lock().unwrap_or_else(|poisoned| poisoned.into_inner()));
-    if let Err(panic) = ended {
-        let said = panic.downcast_ref::<String>().cloned();
-        let said = said.or_else(|| panic.downcast_ref::<&str>().map(|&said| said.to_owned()));
-        outcomes.insert(format!("panic: {}", said.unwrap_or_default()));
-    }
-    Explored { executions: executions.load(Ordering::Relaxed), outcomes }
 }
 
 /// Publishes a message of so many words, all of them `value`: the sequence number, or a hundred more
@@ -180,6 +109,11 @@ pub(crate) fn rest(reader: &mut impl Subscribe) -> String {
             return all;
         }
     }
+}
+
+/// Whether a check of everything called the ring damaged.
+pub(crate) fn verified(outcome: Result<Verified, RingError>) -> String {
+    outcome.map_or_else(|error| error.to_string(), |_| "sound".to_owned())
 }
 
 fn text(read: Result<Read<String>, ReadError>) -> String {

@@ -3,10 +3,10 @@
 use loom::thread;
 use nanotape_ring::{
     Batched, Claimed, Publish, Rejoin, Start, Subscribe,
-    slots::{Reader, Writer},
+    slots::{Reader, Writer, verify},
 };
 
-use crate::outcomes::{Model, batch, payload, publish, read, seek, two, visit};
+use crate::outcomes::{Model, batch, payload, publish, read, seek, two, verified, visit};
 
 /// Two slots, and so many messages published.
 pub(crate) fn ring(messages: u64) -> Writer {
@@ -198,6 +198,35 @@ pub(crate) const BATCH_WHOLE: Model = Model {
     run: || race(ring_of(8, 0), Start::Newest, publish_batch, |reader| two(|| batch(reader))),
 };
 
+/// More messages than a reader of batches follows before it looks at `committed`.
+pub(crate) fn publish_long_batch(writer: &mut Writer) {
+    let mut batch = writer.batch();
+    for value in 1..=3 {
+        batch.push(value, &payload(u64::from(value), 1)).unwrap();
+    }
+    assert_eq!(batch.publish(), 1);
+}
+
+/// As many as such a batch needs.
+pub(crate) fn long_ring() -> Writer {
+    Writer::on_heap(16, 16).unwrap()
+}
+
+pub(crate) const LONG_BATCH: Model = Model {
+    name: "slots: a batch longer than what is followed",
+    allowed: &["-, -", "-, 1+2+3", "1+2+3, -"],
+    run: || race(long_ring(), Start::Newest, publish_long_batch, |reader| two(|| batch(reader))),
+};
+
+pub(crate) const THREE_READ: Model = Model {
+    name: "slots: read batches while more is published than what is followed",
+    allowed: &["-", "1", "1+2", "1+2+3"],
+    run: || {
+        let write = |writer: &mut Writer| (1..=3).for_each(|value| publish(writer, value, 1));
+        race(ring_of(4, 0), Start::Newest, write, |reader| batch(reader))
+    },
+};
+
 pub(crate) const ABANDON: Model = Model {
     name: "slots: an abandoned claim over a message that is being read",
     allowed: &["1", "lost 1-1", "lost 1-2"],
@@ -269,6 +298,39 @@ pub(crate) const JOIN_NEXT: Model = Model {
         })
     },
 };
+
+pub(crate) const VERIFY: Model = Model {
+    name: "slots: verified while messages are published",
+    allowed: &["sound"],
+    run: || {
+        race(ring(2), Start::Newest, three_and_four, |reader| verified(verify(reader.region())))
+    },
+};
+
+/// All of them, for what goes over every site.
+pub(crate) const MODELS: &[&Model] = &[
+    &PUBLISH,
+    &PUBLISH_OVER_OLD,
+    &VISIT,
+    &TWO_READERS,
+    &LAPPED_OLDEST,
+    &LAPPED_HALFWAY,
+    &LAPPED_NEWEST,
+    &VISIT_LAPPED,
+    &BATCH_LAPPED,
+    &BATCH_READ,
+    &BATCH_SINGLY,
+    &BATCH_WHOLE,
+    &ABANDON,
+    &ABANDON_NEXT,
+    &JOIN_OLDEST,
+    &JOIN_NEWEST,
+    &JOIN_AT,
+    &JOIN_NEXT,
+    &LONG_BATCH,
+    &THREE_READ,
+    &VERIFY,
+];
 
 #[test]
 fn a_reader_sees_nothing_or_whole_messages_in_order() {
@@ -358,4 +420,19 @@ fn joining_at_a_lost_message_says_what_is_lost() {
 #[test]
 fn joining_at_a_sequence_number_finds_that_message_or_says_it_is_not_yet_there() {
     JOIN_NEXT.check();
+}
+
+#[test]
+fn a_batch_longer_than_what_is_followed_is_there_whole() {
+    LONG_BATCH.check();
+}
+
+#[test]
+fn more_messages_than_what_is_followed_are_seen_in_order() {
+    THREE_READ.check();
+}
+
+#[test]
+fn a_sound_ring_is_verified_while_it_is_written() {
+    VERIFY.check();
 }

@@ -4,10 +4,10 @@
 use loom::thread;
 use nanotape_ring::{
     Batched, Claimed, Publish, Rejoin, Start, Subscribe,
-    stream::{Reader, Writer},
+    stream::{Reader, Writer, verify},
 };
 
-use crate::outcomes::{Model, batch, payload, publish, read, seek, two, visit};
+use crate::outcomes::{Model, batch, payload, publish, read, seek, two, verified, visit};
 
 /// A ring with so many messages of two words.
 pub(crate) fn ring(messages: u64) -> Writer {
@@ -205,6 +205,36 @@ pub(crate) const BATCH_WHOLE: Model = Model {
     },
 };
 
+/// More messages than a reader of batches follows before it looks at `committed`.
+pub(crate) fn publish_long_batch(writer: &mut Writer) {
+    let mut batch = writer.batch();
+    for value in 1..=3 {
+        batch.push(value, &payload(u64::from(value), 1)).unwrap();
+    }
+    assert_eq!(batch.publish(), 1);
+}
+
+pub(crate) const LONG_BATCH: Model = Model {
+    name: "stream: a batch longer than what is followed",
+    allowed: &["-, -", "-, 1+2+3", "1+2+3, -"],
+    run: || {
+        let writer = ring(0);
+        let reader = reader(&writer, Start::Newest);
+        race(writer, reader, publish_long_batch, |reader| two(|| batch(reader)))
+    },
+};
+
+pub(crate) const THREE_READ: Model = Model {
+    name: "stream: read batches while more is published than what is followed",
+    allowed: &["-", "1", "1+2", "1+2+3"],
+    run: || {
+        let writer = ring(0);
+        let reader = reader(&writer, Start::Newest);
+        let write = |writer: &mut Writer| (1..=3).for_each(|value| publish(writer, value, 1));
+        race(writer, reader, write, batch)
+    },
+};
+
 /// Five messages of one word end at position 15: the sixth begins the next lap behind padding.
 fn padded() -> Writer {
     let mut writer = ring(0);
@@ -339,6 +369,26 @@ join_model!(
     &["at 4: -", "at 4: 4"]
 );
 
+/// Message 6 overwrites message 1, which a reader walks over on its way to message 2: that one has no
+/// entry of its own.
+pub(crate) const JOIN_BEHIND: Model = Model {
+    name: "stream: join at a message behind one that is overwritten",
+    allowed: &["at 2: 2", "at 2: lost 2-4"],
+    run: || {
+        let writer = padded();
+        let reader = reader(&writer, Start::Newest);
+        race(
+            writer,
+            reader,
+            |writer| publish(writer, 6, 1),
+            |reader| {
+                let place = seek(reader, Start::Sequence(2));
+                format!("{place}: {}", read(reader))
+            },
+        )
+    },
+};
+
 /// The writer reserves three quarters of the ring for a batch behind one message.
 pub(crate) const JOIN_AT_BATCH: Model = Model {
     name: "stream: join while a long batch is begun",
@@ -360,6 +410,48 @@ pub(crate) const JOIN_AT_BATCH: Model = Model {
         )
     },
 };
+
+/// Message 7 overwrites 4 and the beginning of 5, and replaces the last entry of the index.
+pub(crate) const VERIFY: Model = Model {
+    name: "stream: verified while a message is published",
+    allowed: &["sound"],
+    run: || {
+        let writer = ring(6);
+        let reader = reader(&writer, Start::Newest);
+        let write = |writer: &mut Writer| publish(writer, 7, 4);
+        race(writer, reader, write, |reader| verified(verify(reader.region())))
+    },
+};
+
+/// All of them, for what goes over every site.
+pub(crate) const MODELS: &[&Model] = &[
+    &PUBLISH,
+    &PUBLISH_OVER_OLD,
+    &VISIT,
+    &TWO_READERS,
+    &LAPPED_OLDEST,
+    &LAPPED_HALFWAY,
+    &LAPPED_NEWEST,
+    &LAPPED_TWICE,
+    &VISIT_LAPPED,
+    &BATCH_LAPPED,
+    &BATCH_READ,
+    &BATCH_SINGLY,
+    &BATCH_WHOLE,
+    &PADDING,
+    &PADDING_BATCH,
+    &ABANDON,
+    &ABANDON_BATCH,
+    &JOIN_AT_BATCH,
+    &JOIN_BEHIND,
+    &LONG_BATCH,
+    &THREE_READ,
+    &VERIFY,
+    &JOIN_OLDEST,
+    &JOIN_NEWEST,
+    &JOIN_LOST,
+    &JOIN_NEXT,
+];
 
 #[test]
 fn a_reader_sees_nothing_or_whole_messages_in_order() {
@@ -469,4 +561,24 @@ fn joining_at_a_sequence_number_finds_that_message() {
 #[test]
 fn joining_while_a_long_batch_is_begun_finds_a_way_in() {
     JOIN_AT_BATCH.check();
+}
+
+#[test]
+fn joining_behind_a_message_that_is_overwritten_is_no_damage() {
+    JOIN_BEHIND.check();
+}
+
+#[test]
+fn a_batch_longer_than_what_is_followed_is_there_whole() {
+    LONG_BATCH.check();
+}
+
+#[test]
+fn more_messages_than_what_is_followed_are_seen_in_order() {
+    THREE_READ.check();
+}
+
+#[test]
+fn a_sound_ring_is_verified_while_it_is_written() {
+    VERIFY.check();
 }

@@ -8,9 +8,12 @@ use loom::{
     thread,
 };
 use nanotape_ring::{Batched, Publish, Rejoin, Start, Subscribe, slots, stream};
-use nanotape_shm::{OwnedRegion, death};
+use nanotape_shm::{
+    OwnedRegion,
+    models::{Case, death},
+};
 
-use crate::outcomes::{Model, batch, check_outcomes, payload, publish, read, rest, seek, two};
+use crate::outcomes::{Model, batch, payload, publish, read, rest, seek, two, verified};
 
 /// The second writer of a region.
 trait TakeOver: Publish + Send + 'static {
@@ -83,84 +86,202 @@ where
     format!("{seen}, then{}", rest(&mut reader))
 }
 
-/// Kills the writer before each of its `stores`; from `shown` stores on its work is published.
-fn check_each_death(
-    name: &str,
+/// A writer that is killed before each of its stores in turn.
+struct Deaths {
+    name: &'static str,
     stores: u32,
+    /// From so many stores on its work is published.
     shown: u32,
-    lost: &[&str],
-    kept: &[&str],
+    lost: &'static [&'static str],
+    kept: &'static [&'static str],
     run: fn(Option<u32>) -> String,
-) {
-    for count in 0..=stores {
-        let name = format!("{name}, killed after {count} stores");
-        check_outcomes(&name, if count < shown { lost } else { kept }, move || run(Some(count)));
+}
+
+impl Deaths {
+    fn cases(&self) -> impl Iterator<Item = Case> {
+        (0..=self.stores).map(|count| {
+            let name = format!("{}, killed after {count} stores", self.name);
+            let (is_lost, run) = (count < self.shown, self.run);
+            let allowed = if is_lost { self.lost } else { self.kept };
+            Case::new(name, allowed, move || run(Some(count)))
+        })
+    }
+
+    fn check(&self) {
+        self.cases().for_each(|case| case.check());
     }
 }
 
+// Reserved; two words, the zero behind, the number, the commit word; time, committed; the index.
+const STREAM_MESSAGE: Deaths = Deaths {
+    name: "stream: taken over in a message",
+    stores: 11,
+    shown: 6,
+    lost: &["-, -, then 104", "-, 104, then", "104, -, then"],
+    kept: &["-, -, then 4 105", "-, 4, then 105", "4, -, then 105", "4, 105, then"],
+    run: |stores| all_seen(crate::stream::ring(3), stores, |writer| publish(writer, 4, 2)),
+};
+
+const STREAM_BATCH: Deaths = Deaths {
+    name: "stream: taken over in a batch",
+    stores: 15,
+    shown: 10,
+    lost: &["-, -, then 104", "-, 104, then", "104, -, then"],
+    kept: &["-, -, then 4 5 106", "-, 4, then 5 106", "4, 5, then 106"],
+    run: |stores| {
+        all_seen(crate::stream::ring(3), stores, |writer| {
+            let mut batch = writer.batch();
+            batch.push(4, &payload(4, 1)).unwrap();
+            batch.push(5, &payload(5, 1)).unwrap();
+            batch.publish();
+        })
+    },
+};
+
+// The odd version, the description, two words, the even version; time, committed.
+const SLOTS_MESSAGE: Deaths = Deaths {
+    name: "slots: taken over in a message",
+    stores: 7,
+    shown: 5,
+    lost: &["-, -, then 103", "-, 103, then", "103, -, then"],
+    kept: &["-, -, then 3 104", "-, 3, then 104", "3, -, then 104", "3, 104, then"],
+    run: |stores| all_seen(crate::slots::ring(2), stores, |writer| publish(writer, 3, 2)),
+};
+
+// Odd version, description and a word of both; the even versions; time, committed.
+const SLOTS_BATCH: Deaths = Deaths {
+    name: "slots: taken over in a batch",
+    stores: 10,
+    shown: 8,
+    lost: &["-, -, then 101", "-, 101, then", "101, -, then"],
+    kept: &["-, -, then 1 2 103", "-, 1, then 2 103", "1, 2, then 103"],
+    run: |stores| {
+        all_seen(slots::Writer::on_heap(8, 16).unwrap(), stores, |writer| {
+            let mut batch = writer.batch();
+            batch.push(1, &payload(1, 1)).unwrap();
+            batch.push(2, &payload(2, 1)).unwrap();
+            batch.publish();
+        })
+    },
+};
+
 #[test]
 fn a_stream_whose_writer_is_killed_in_a_message_loses_nothing() {
-    // Reserved; two words, the zero behind, the number, the commit word; time, committed; the index.
-    check_each_death(
-        "stream: taken over in a message",
-        11,
-        6,
-        &["-, -, then 104", "-, 104, then", "104, -, then"],
-        &["-, -, then 4 105", "-, 4, then 105", "4, -, then 105", "4, 105, then"],
-        |stores| all_seen(crate::stream::ring(3), stores, |writer| publish(writer, 4, 2)),
-    );
+    STREAM_MESSAGE.check();
 }
 
 #[test]
 fn a_stream_whose_writer_is_killed_in_a_batch_shows_all_of_it_or_nothing() {
-    check_each_death(
-        "stream: taken over in a batch",
-        15,
-        10,
-        &["-, -, then 104", "-, 104, then", "104, -, then"],
-        &["-, -, then 4 5 106", "-, 4, then 5 106", "4, 5, then 106"],
-        |stores| {
-            all_seen(crate::stream::ring(3), stores, |writer| {
-                let mut batch = writer.batch();
-                batch.push(4, &payload(4, 1)).unwrap();
-                batch.push(5, &payload(5, 1)).unwrap();
-                batch.publish();
-            })
-        },
-    );
+    STREAM_BATCH.check();
 }
 
 #[test]
 fn slots_whose_writer_is_killed_in_a_message_lose_nothing() {
-    // The odd version, the description, two words, the even version; time, committed.
-    check_each_death(
-        "slots: taken over in a message",
-        7,
-        5,
-        &["-, -, then 103", "-, 103, then", "103, -, then"],
-        &["-, -, then 3 104", "-, 3, then 104", "3, -, then 104", "3, 104, then"],
-        |stores| all_seen(crate::slots::ring(2), stores, |writer| publish(writer, 3, 2)),
-    );
+    SLOTS_MESSAGE.check();
 }
 
 #[test]
 fn slots_whose_writer_is_killed_in_a_batch_show_all_of_it_or_nothing() {
-    // Odd version, description and a word of both; the even versions; time, committed.
-    check_each_death(
-        "slots: taken over in a batch",
-        10,
-        8,
-        &["-, -, then 101", "-, 101, then", "101, -, then"],
-        &["-, -, then 1 2 103", "-, 1, then 2 103", "1, 2, then 103"],
-        |stores| {
-            all_seen(slots::Writer::on_heap(8, 16).unwrap(), stores, |writer| {
-                let mut batch = writer.batch();
-                batch.push(1, &payload(1, 1)).unwrap();
-                batch.push(2, &payload(2, 1)).unwrap();
-                batch.publish();
-            })
-        },
-    );
+    SLOTS_BATCH.check();
+}
+
+/// Everything that a reader of batches finds in the end behind a writer that was killed, with no other
+/// writer behind it.
+fn left_behind<W: TakeOver>(mut writer: W, stores: Option<u32>, last: fn(&mut W)) -> String {
+    let mut reader = writer.reader(Start::Newest).unwrap();
+    let dead = thread::spawn(move || {
+        death::after(stores);
+        last(&mut writer);
+        death::after(None);
+        // Kept, because a writer that is dropped says that it is done.
+        writer
+    });
+    let writer = dead.join().unwrap();
+    let seen = two(|| batch(&mut reader));
+    drop(writer);
+    seen
+}
+
+/// The gate, the time, `committed`, and two entries of the index are the last stores.
+const STREAM_LEFT: Deaths = Deaths {
+    name: "stream: left by a writer killed in a long batch",
+    stores: 20,
+    shown: 14,
+    lost: &["-, -"],
+    kept: &["1+2+3, -"],
+    run: |stores| left_behind(crate::stream::ring(0), stores, crate::stream::publish_long_batch),
+};
+
+/// Three odd versions, descriptions and words; the even versions; time, committed.
+const SLOTS_LEFT: Deaths = Deaths {
+    name: "slots: left by a writer killed in a long batch",
+    stores: 14,
+    shown: 12,
+    lost: &["-, -"],
+    kept: &["1+2+3, -"],
+    run: |stores| left_behind(crate::slots::long_ring(), stores, crate::slots::publish_long_batch),
+};
+
+#[test]
+fn a_long_batch_of_a_dead_stream_writer_is_seen_whole_or_not_at_all() {
+    STREAM_LEFT.check();
+}
+
+#[test]
+fn a_long_batch_of_a_dead_slot_writer_is_seen_whole_or_not_at_all() {
+    SLOTS_LEFT.check();
+}
+
+/// The first writer is killed when its third message is published and not yet counted. The second one
+/// counts it; a reader of batches that goes by the count must see the message.
+const STREAM_COUNTED: Model = Model {
+    name: "stream: what a dead writer published and the second one counted",
+    allowed: &["-", "1", "1+2", "1+2+3", "1+2+3+104"],
+    run: || {
+        let writer = crate::stream::ring(0);
+        let mut reader = writer.reader(Start::Newest).unwrap();
+        let write = |writer: &mut stream::Writer| (1..=3).for_each(|v| publish(writer, v, 1));
+        // Of three messages with one word, two of which end in a block of their own.
+        taken_over(writer, Some(21), write, || batch(&mut reader))
+    },
+};
+
+const SLOTS_COUNTED: Model = Model {
+    name: "slots: what a dead writer published and the second one counted",
+    allowed: &["-", "1", "1+2", "1+2+3", "1+2+3+104"],
+    run: || {
+        let writer = crate::slots::long_ring();
+        let mut reader = writer.reader(Start::Newest).unwrap();
+        let write = |writer: &mut slots::Writer| (1..=3).for_each(|v| publish(writer, v, 1));
+        taken_over(writer, Some(16), write, || batch(&mut reader))
+    },
+};
+
+/// The first writer is killed when it has begun message 4; the second one begins it again.
+const SLOTS_VERIFIED: Model = Model {
+    name: "slots: verified while taken over",
+    allowed: &["sound"],
+    run: || {
+        let writer = crate::slots::ring(2);
+        let reader = writer.reader(Start::Newest).unwrap();
+        let write = |writer: &mut slots::Writer| (3..=4).for_each(|v| publish(writer, v, 2));
+        taken_over(writer, Some(8), write, || verified(slots::verify(reader.region())))
+    },
+};
+
+#[test]
+fn sound_slots_are_verified_while_they_are_taken_over() {
+    SLOTS_VERIFIED.check();
+}
+
+#[test]
+fn what_the_second_stream_writer_counts_is_there() {
+    STREAM_COUNTED.check();
+}
+
+#[test]
+fn what_the_second_slot_writer_counts_is_there() {
+    SLOTS_COUNTED.check();
 }
 
 /// The first writer is killed when it has reserved the block that the reader is in; the second one
@@ -198,13 +319,30 @@ fn joins_while_taken_over(stores: Option<u32>) -> String {
     taken_over(writer, stores, |writer| publish(writer, 4, 2), look)
 }
 
+fn joins() -> impl Iterator<Item = Case> {
+    (7..=11).map(|stores| {
+        let name = format!("stream: joined while taken over, killed after {stores} stores");
+        let allowed = &["at 4: -", "at 4: 4", "at 5: -", "at 5: 105", "at 6: -"];
+        Case::new(name, allowed, move || joins_while_taken_over(Some(stores)))
+    })
+}
+
+/// All of them, for what goes over every site.
+pub(crate) fn cases() -> impl Iterator<Item = Case> {
+    let deaths =
+        [STREAM_MESSAGE, STREAM_BATCH, STREAM_LEFT, SLOTS_MESSAGE, SLOTS_BATCH, SLOTS_LEFT];
+    let models = [STREAM_LAPPED, STREAM_COUNTED, SLOTS_LAPPED, SLOTS_COUNTED, SLOTS_VERIFIED]
+        .map(|model| model.case());
+    deaths
+        .into_iter()
+        .flat_map(|deaths| deaths.cases().collect::<Vec<_>>())
+        .chain(models)
+        .chain(joins())
+}
+
 #[test]
 fn joining_a_stream_whose_index_is_mended_misses_none_behind_it() {
-    for stores in 7..=11 {
-        let name = format!("stream: joined while taken over, killed after {stores} stores");
-        let allowed = ["at 4: -", "at 4: 4", "at 5: -", "at 5: 105", "at 6: -"];
-        check_outcomes(&name, &allowed, move || joins_while_taken_over(Some(stores)));
-    }
+    joins().for_each(|case| case.check());
 }
 
 #[test]

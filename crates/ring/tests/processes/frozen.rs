@@ -27,8 +27,7 @@ pub(crate) fn report<R: Ring>(task: &Task<'_>) {
                 lost += to - from + 1;
                 say(format!("lost {from} to {to}"));
             }
-            // A reader of batches may be a moment late: only the others know that this is the end.
-            Read::Empty if way != Way::Batch && told != reader.next_sequence() => {
+            Read::Empty if told != reader.next_sequence() => {
                 told = reader.next_sequence();
                 say(format!("at {} read {read} lost {lost}", told - 1));
             }

@@ -39,6 +39,13 @@ impl Drop for Place {
     }
 }
 
+/// Says that a test did not check what it is for: to the terminal itself, because the harness keeps what
+/// passing tests print.
+fn skipped(why: &str) {
+    use std::io::Write as _;
+    let _ = writeln!(std::io::stderr(), "SKIPPED: {why}");
+}
+
 /// Asks until it is so; a minute is for a machine that does much else.
 fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
     let (pause, tries) = (Duration::from_millis(2), 30_000);

@@ -109,7 +109,7 @@ fn other_user<R: Ring>(program: &std::path::Path) {
 #[test]
 fn a_reader_of_another_user_may_what_the_mode_says_and_can_change_nothing() {
     if !rustix::process::geteuid().is_root() {
-        println!("SKIPPED: only root can start a process of another user");
+        crate::skipped("only root can start a process of another user");
         return;
     }
     // Where the program itself is may be closed to others, so that they get a copy. Another process

@@ -319,12 +319,25 @@ fn no_space(file: &File, asked_bytes: u64) -> impl Fn(Errno) -> Refusal {
     }
 }
 
+/// Whether the file is this user's, and so gets the mode that was asked for. The file of another user
+/// keeps its mode, and is refused if that is another: it could let more users in than was asked for.
+fn may_have_mode(file: &RegionFile, options: &RegionOptions) -> Result<bool, RegionError> {
+    let there = file.metadata()?;
+    let (owner, mode, asked) = (there.uid(), there.mode() & 0o7777, options.mode & 0o777);
+    let user = rustix::process::geteuid().as_raw();
+    if owner != user && mode != asked {
+        return Err(file.refuse(Refusal::OfAnotherUser { user, owner, mode, asked }));
+    }
+    Ok(owner == user)
+}
+
 /// Becomes the owner of a region that this process has locked.
 fn take(
     file: RegionFile,
     header: Header,
     options: &RegionOptions,
 ) -> Result<(OwnedRegion, Origin), RegionError> {
+    let is_own = may_have_mode(&file, options)?;
     let spec = header.spec;
     let region_bytes = spec.region_bytes().unwrap_or(u64::MAX);
     // A file that was copied may have holes where there were zeros.
@@ -332,8 +345,6 @@ fn take(
     filled.map_err(|refusal| file.refuse(refusal))?;
     let mapped = Mapping::new(file.file(), region_bytes, Access::Write, options);
     let (mapping, residency) = mapped.map_err(|refusal| file.refuse(refusal))?;
-    // The file of another user keeps the mode that this user gave it.
-    let is_own = file.metadata()?.uid() == rustix::process::geteuid().as_raw();
     if is_own {
         let set = set_mode(file.file(), options);
         set.map_err(|e| file.refuse(Refusal::system("set the mode of")(e)))?;

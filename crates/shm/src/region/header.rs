@@ -28,8 +28,13 @@ pub(crate) const IDENTITY_BYTES: usize = 24;
 /// Whoever sees the state ready sees all that the creator stored before.
 pub(crate) const READY: Edge = Edge::new("region.ready");
 
-/// Whoever sees a new epoch sees all that owners of earlier epochs stored.
+/// Whoever sees a new epoch sees all that owners of earlier epochs stored; whoever sees what an owner
+/// stored sees its epoch.
 pub(crate) const EPOCH: Edge = Edge::new("region.epoch");
+
+/// Whoever sees that a fact about the owner changes sees that the process number changed before; whoever
+/// sees the new number sees the other facts.
+pub(crate) const OWNER: Edge = Edge::new("region.owner");
 
 /// Numbers of words in the header.
 pub(crate) mod at {
@@ -123,11 +128,15 @@ impl Header {
         if spec.region_bytes() != Some(found) {
             return Err(Refusal::Contradiction { field: "region_bytes", found });
         }
+        let number = word(bytes, at::LIVE + live::OWNER_PID);
+        // An owner was just entering, or ended while it did: the start may be that of another.
+        let is_known = number != 0;
+        let started_s = if is_known { word(bytes, at::LIVE + live::OWNER_STARTED) } else { 0 };
         Ok(Self {
             spec,
             epoch: word(bytes, at::LIVE + live::EPOCH),
-            owner_pid: u32::try_from(word(bytes, at::LIVE + live::OWNER_PID)).unwrap_or(0),
-            owner_started: Started::at_unix_s(word(bytes, at::LIVE + live::OWNER_STARTED)),
+            owner_pid: u32::try_from(number).unwrap_or(0),
+            owner_started: Started::at_unix_s(started_s),
             is_closed: state == state::CLOSED,
         })
     }

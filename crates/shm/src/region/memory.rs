@@ -5,11 +5,11 @@ use std::{path::Path, ptr::NonNull, sync::Arc};
 #[cfg(not(nanotape_loom))]
 use super::{file::RegionFile, mapping::Mapping};
 use super::{
-    header::{self, live, state},
-    owner::{Owner, OwnerState, Started},
+    header, live,
+    owner::{Owner, Started},
     refusal::RegionError,
 };
-use crate::word::Word;
+use crate::word::{ReadWord, Word, as_read_only};
 
 /// Mapped or allocated words, kept as long as anybody uses them.
 #[derive(Clone, Debug)]
@@ -18,7 +18,7 @@ pub(crate) struct Memory {
     start: NonNull<Word>,
     /// How many there are.
     words: usize,
-    /// The first of the [`live::WORDS`] words of the header that change.
+    /// The first of the [`header::live::WORDS`] words of the header that change.
     live: NonNull<Word>,
     #[cfg_attr(nanotape_loom, expect(dead_code, reason = "there is no file to ask about"))]
     keep: Keep,
@@ -56,16 +56,15 @@ impl Memory {
         // A model pays for every word; a processor wants counters on lines of their own, as they
         // are in a mapping.
         let spare = if cfg!(nanotape_loom) { 0 } else { LINE_WORDS };
-        let all: Arc<[Word]> = (0..live::WORDS + spare + words).map(|_| Word::new(0)).collect();
-        let behind_live = all[live::WORDS..].as_ptr().addr();
+        let all: Arc<[Word]> =
+            (0..header::live::WORDS + spare + words).map(|_| Word::new(0)).collect();
+        let behind_live = all[header::live::WORDS..].as_ptr().addr();
         let skip = behind_live.wrapping_neg() / size_of::<Word>() % LINE_WORDS;
-        let first = live::WORDS + skip.min(spare);
+        let first = header::live::WORDS + skip.min(spare);
         let start = NonNull::from(&all[first..first + words]).cast();
-        let live = NonNull::from(&all[..live::WORDS]).cast();
+        let live = NonNull::from(&all[..header::live::WORDS]).cast();
         let memory = Self { start, words, live, keep: Keep::Heap { _words: all } };
-        memory.live()[live::EPOCH].store(1);
-        // SYNC(region.ready): pairs with the load in `state`.
-        memory.live()[live::STATE].publish(state::READY, header::READY);
+        live::enter(memory.live(), 1, std::process::id(), Started::at_unix_s(0));
         memory
     }
 
@@ -119,36 +118,27 @@ impl Memory {
     fn live(&self) -> &[Word] {
         // SAFETY: so many words begin there, and `keep` keeps them. Where they are mapped for
         // reading only, nothing stores: only `close` and `take` do, which readers do not call.
-        unsafe { std::slice::from_raw_parts(self.live.as_ptr(), live::WORDS) }
+        unsafe { std::slice::from_raw_parts(self.live.as_ptr(), header::live::WORDS) }
+    }
+
+    fn live_to_read(&self) -> &[ReadWord] {
+        as_read_only(self.live())
     }
 
     pub(crate) fn epoch(&self) -> u64 {
-        // SYNC(region.epoch): pairs with the store in `take`.
-        self.live()[live::EPOCH].as_read_only().observe(header::EPOCH)
-    }
-
-    fn state(&self) -> u64 {
-        // SYNC(region.ready): pairs with the stores in `on_heap`, `take` and `close`.
-        self.live()[live::STATE].as_read_only().observe(header::READY)
+        live::epoch(self.live_to_read())
     }
 
     /// Whether the creator was done.
     #[cfg(not(nanotape_loom))]
     pub(crate) fn is_ready(&self) -> bool {
-        matches!(self.state(), state::READY | state::CLOSED)
+        live::is_ready(self.live_to_read())
     }
 
-    /// Enters a new owner in a mapping for writing. Ended between any two stores, it leaves a
-    /// region that the next owner can take over: its state does not change before the last.
+    /// Enters this process as the owner in a mapping for writing.
     #[cfg(not(nanotape_loom))]
     pub(crate) fn take(&self, epoch: u64) {
-        let live = self.live();
-        // SYNC(region.epoch): pairs with the load in `epoch`.
-        live[live::EPOCH].publish(epoch, header::EPOCH);
-        live[live::OWNER_PID].store(u64::from(std::process::id()));
-        live[live::OWNER_STARTED].store(Started::of_this_process().unix_s());
-        // SYNC(region.ready): pairs with the load in `state`.
-        live[live::STATE].publish(state::READY, header::READY);
+        live::enter(self.live(), epoch, std::process::id(), Started::of_this_process());
     }
 
     /// The owner says that it is done, and lets go. Called by the owner only.
@@ -159,42 +149,20 @@ impl Memory {
             // What a panic interrupted is not done: the next owner is to look at it as at the
             // region of a process that was killed.
             if !is_panicking {
-                // SYNC(region.ready): pairs with the load in `state`.
-                self.live()[live::STATE].publish(state::CLOSED, header::READY);
+                live::close(self.live());
             }
             mapped.file.lock.release();
             return;
         }
         // A model that failed has no words to store to any more.
         if !(cfg!(nanotape_loom) && is_panicking) {
-            // SYNC(region.ready): pairs with the load in `state`.
-            self.live()[live::STATE].publish(state::CLOSED, header::READY);
+            live::close(self.live());
         }
     }
 
     /// The latest owner, and whether it lives.
     pub(crate) fn owner(&self) -> Owner {
-        loop {
-            let epoch = self.epoch();
-            let is_held = self.is_held();
-            let closed = self.state() == state::CLOSED;
-            let live = self.live();
-            let pid = match is_held {
-                Some(_) => u32::try_from(live[live::OWNER_PID].load()).unwrap_or(0),
-                None => std::process::id(),
-            };
-            let started = Started::at_unix_s(live[live::OWNER_STARTED].load());
-            let state = match (is_held.unwrap_or(!closed), closed) {
-                (true, _) => OwnerState::Alive,
-                (false, true) => OwnerState::Closed,
-                (false, false) => OwnerState::Dead,
-            };
-            // A new owner stores the epoch before the rest: if that stands still, the rest is of
-            // one owner, and so is the answer of the kernel.
-            if self.epoch() == epoch {
-                return Owner { state, pid, started, epoch };
-            }
-        }
+        live::owner(self.live_to_read(), || self.is_held())
     }
 
     /// What the kernel says; nothing where there is no kernel to ask.

@@ -172,6 +172,22 @@ pub enum Refusal {
         /// The file's permission bits.
         mode: u32,
     },
+    /// To be taken over, and of another user with another mode than was asked for.
+    #[error(
+        "cannot be taken over: it belongs to user {owner} and has mode {mode:04o}; this process, of user \
+         {user}, asked for mode {asked:04o}; remove it first, ask for mode {mode:04o}, or choose another \
+         name"
+    )]
+    OfAnotherUser {
+        /// The user that this process runs as.
+        user: u32,
+        /// The user that the file belongs to.
+        owner: u32,
+        /// The file's permission bits.
+        mode: u32,
+        /// Those that were asked for.
+        asked: u32,
+    },
     /// The file system is full.
     #[error(
         "no space: the region needs {asked_bytes} bytes and the file system has {free_bytes} free; \

@@ -29,7 +29,7 @@ fn the_dump_of_the_document_is_that_of_a_real_region() {
     create(&place.0).unwrap().0.close();
     SharedRegion::open(&place.0, KIND).unwrap();
     if cfg!(target_endian = "big") {
-        println!("SKIPPED: the dump in the document is of a little-endian machine");
+        crate::skipped("the dump in the document is of a little-endian machine");
         return;
     }
     let bytes = std::fs::read(&place.0).unwrap();

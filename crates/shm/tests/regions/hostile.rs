@@ -98,7 +98,7 @@ fn a_file_of_holes_costs_its_reader_no_memory_and_its_next_owner_an_error() {
     file.write_all_at(&bytes.to_ne_bytes(), 40).unwrap();
     file.write_all_at(&(bytes / 8 - 512).to_ne_bytes(), 48).unwrap();
     if let Err(error) = file.set_len(bytes) {
-        println!("SKIPPED: this file system has no such files: {error}");
+        crate::skipped(&format!("this file system has no such files: {error}"));
         return;
     }
     let before = file.metadata().unwrap().blocks();

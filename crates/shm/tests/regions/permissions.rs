@@ -12,7 +12,7 @@ const NOBODY: u32 = 65_534;
 #[test]
 fn another_user_may_what_the_mode_says_and_is_told_who_owns_it() {
     if !rustix::process::geteuid().is_root() {
-        println!("SKIPPED: only root can start a process of another user");
+        crate::skipped("only root can start a process of another user");
         return;
     }
     let place = Place::new("others");
@@ -61,4 +61,34 @@ fn another_user_may_what_the_mode_says_and_is_told_who_owns_it() {
         assert!(other.end().success());
     }
     std::fs::remove_file(program).unwrap();
+}
+
+#[test]
+fn a_region_of_another_user_is_taken_over_only_with_the_mode_that_was_asked_for() {
+    if !rustix::process::geteuid().is_root() {
+        crate::skipped("only root can give a region to another user");
+        return;
+    }
+    let place = Place::new("left-by-another");
+    let with = |mode| RegionOptions { mode, ..RegionOptions::default() };
+    let (region, _) = OwnedRegion::create(&place.0, spec(), &with(0o666), fill).unwrap();
+    region.close();
+    std::os::unix::fs::chown(&place.0, Some(NOBODY), Some(NOBODY)).unwrap();
+    let expected = "cannot be taken over: it belongs to user 65534 and has mode 0666; this process, of \
+                    user 0, asked for mode 0600; remove it first, ask for mode 0666, or choose another \
+                    name";
+    let refused = OwnedRegion::create(&place.0, spec(), &with(0o600), fill).unwrap_err();
+    assert_eq!(place.sentence(&refused), expected);
+    let (kind, layout) = (spec().kind, spec().layout);
+    let refused = OwnedRegion::take_over(&place.0, kind, layout, &with(0o600)).unwrap_err();
+    assert_eq!(place.sentence(&refused), expected);
+    let epoch = |mode| OwnedRegion::create(&place.0, spec(), &with(mode), fill).unwrap().0.epoch();
+    assert_eq!(epoch(0o666), 2, "and nothing was stored before");
+    // In its place a new one is made, which is of this user.
+    let (replaced, _) = OwnedRegion::replace(&place.0, spec(), &with(0o600), fill).unwrap();
+    assert_eq!((replaced.epoch(), mode_of(&place)), (1, 0o600));
+}
+
+fn mode_of(place: &Place) -> u32 {
+    nanotape_shm::inspect(&place.0).unwrap().mode
 }

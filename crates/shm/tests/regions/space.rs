@@ -26,7 +26,9 @@ impl Mount {
         if done {
             return Some(Self(path));
         }
-        println!("SKIPPED: {kind} cannot be mounted here, so what happens there is not tested");
+        crate::skipped(&format!(
+            "{kind} cannot be mounted here, so what happens there is not tested"
+        ));
         std::fs::remove_dir(&path).unwrap();
         None
     }
@@ -104,7 +106,9 @@ fn a_region_in_a_file_system_of_huge_pages_has_whole_ones() {
             assert_eq!(create(&path).unwrap().0.epoch(), 2);
         }
         Err(error) => {
-            println!("SKIPPED: no huge pages are set aside here, so none were used: {error}");
+            crate::skipped(&format!(
+                "no huge pages are set aside here, so none were used: {error}"
+            ));
             assert!(matches!(*error.refusal(), Refusal::NoHugePages { .. }), "{error}");
             assert!(!path.exists());
         }

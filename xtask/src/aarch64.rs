@@ -1,0 +1,84 @@
+//! `cargo xtask aarch64`: what shares memory also compiles for a processor that reorders loads and stores.
+//!
+//! Models of memory orders are of the language's memory model, and so of every processor; code that is
+//! chosen by the processor is not in them. Warnings are errors. With `run` some tests run under QEMU,
+//! which translates orders of aarch64 into those of this machine: they show that the program works there,
+//! not that its orders are enough.
+
+use std::{
+    path::Path,
+    process::{Command, ExitCode},
+};
+
+use anyhow::{Context, Result};
+
+const TARGET: &str = "aarch64-unknown-linux-gnu";
+
+/// Compiles C for that processor and links; a package of Debian has the same name with `gcc-` in front.
+const LINKER: &str = "aarch64-linux-gnu-gcc";
+
+const EMULATOR: &str = "qemu-aarch64-static";
+
+/// Crates that need no compiler of C.
+const CRATES: [&str; 3] = ["nanotape-shm", "nanotape-clock", "nanotape-ring"];
+
+/// One that does.
+const WITH_C: &str = "nanotape-journal";
+
+/// Real threads, and rings against a list of messages.
+const TESTS: [&str; 5] =
+    ["--package=nanotape-ring", "--test=threads", "--test=model", "--test=index", "--locked"];
+
+/// Exit status 1 if something does not compile or fails, 2 if it could not be told.
+pub(crate) fn run(root: &Path, runs_tests: bool) -> Result<ExitCode> {
+    if !is_there("rustup", &["target", "add", TARGET]) {
+        eprintln!("SKIPPED: `rustup target add {TARGET}` failed, so nothing was compiled for it");
+        return Ok(ExitCode::from(2));
+    }
+    let has_compiler = is_there(LINKER, &["--version"]);
+    let mut crates = CRATES.to_vec();
+    if has_compiler {
+        crates.push(WITH_C);
+    } else {
+        eprintln!("SKIPPED: there is no {LINKER}, so {WITH_C} was not compiled for {TARGET}");
+    }
+    let packages = crates.iter().map(|name| format!("--package={name}"));
+    let mut is_good =
+        cargo(root, "check", packages.chain(["--all-targets", "--locked"].map(str::to_owned)))?;
+    if runs_tests && has_compiler && is_there(EMULATOR, &["--version"]) {
+        is_good &= cargo(root, "test", TESTS.map(str::to_owned))?;
+    } else if runs_tests {
+        eprintln!("SKIPPED: tests run under {EMULATOR} and need {LINKER}, of which one is missing");
+    }
+    Ok(ExitCode::from(if !is_good {
+        1
+    } else if has_compiler {
+        0
+    } else {
+        2
+    }))
+}
+
+fn is_there(program: &str, words: &[&str]) -> bool {
+    Command::new(program).args(words).output().is_ok_and(|output| output.status.success())
+}
+
+fn cargo(root: &Path, word: &str, words: impl IntoIterator<Item = String>) -> Result<bool> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let flags = std::env::var("RUSTFLAGS").unwrap_or_default();
+    let status = Command::new(cargo)
+        .args([word, "--target", TARGET])
+        .args(words)
+        .env("RUSTFLAGS", format!("{flags} -D warnings").trim())
+        .env("CC_aarch64_unknown_linux_gnu", LINKER)
+        .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", LINKER)
+        .env(
+            "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER",
+            format!("{EMULATOR} -L /usr/aarch64-linux-gnu"),
+        )
+        .env("CARGO_TARGET_DIR", root.join("target/cross"))
+        .current_dir(root)
+        .status()
+        .with_context(|| format!("cargo {word}"))?;
+    Ok(status.success())
+}
