@@ -18,7 +18,7 @@ pub(crate) struct Memory {
     start: NonNull<Word>,
     /// How many there are.
     words: usize,
-    /// The first of the [`live::WORDS`] words of the header that change.
+    /// The first of the [`live::WORDS`] words of the header from the epoch on.
     live: NonNull<Word>,
     #[cfg_attr(nanotape_loom, expect(dead_code, reason = "there is no file to ask about"))]
     keep: Keep,
@@ -115,10 +115,11 @@ impl Memory {
         }
     }
 
-    /// The words of the header that change. Those of a reader's mapping are only ever loaded.
+    /// The words of the header from the epoch on. Those of a reader's mapping are only ever loaded.
     fn live(&self) -> &[Word] {
         // SAFETY: so many words begin there, and `keep` keeps them. Where they are mapped for
-        // reading only, nothing stores: only `close` and `take` do, which readers do not call.
+        // reading only, nothing stores: only `create`, `take` and `close` do, which readers do not
+        // call.
         unsafe { std::slice::from_raw_parts(self.live.as_ptr(), live::WORDS) }
     }
 
@@ -136,6 +137,17 @@ impl Memory {
     #[cfg(not(nanotape_loom))]
     pub(crate) fn is_ready(&self) -> bool {
         matches!(self.state(), state::READY | state::CLOSED)
+    }
+
+    /// When the region was created; 0 where it is not known. It never changes once the region is ready.
+    pub(crate) fn created_ns(&self) -> u64 {
+        self.live()[live::CREATED_NS].load()
+    }
+
+    /// Enters when a new region was created, in a mapping for writing, before its first owner.
+    #[cfg(not(nanotape_loom))]
+    pub(crate) fn create(&self, now_ns: u64) {
+        self.live()[live::CREATED_NS].store(now_ns);
     }
 
     /// Enters a new owner in a mapping for writing. Ended between any two stores, it leaves a
