@@ -78,6 +78,7 @@ mod stop;
 mod subscribe;
 mod trade_date;
 mod validate;
+mod watch;
 
 pub use board::{BoardReader, PlantStat, PlantState};
 pub use config::{ConfigError, PlantConfig};
