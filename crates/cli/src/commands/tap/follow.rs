@@ -9,10 +9,11 @@ use nanotape_types::Symbol;
 
 use super::{
     TapArguments,
-    join::{Deadline, Joined, of_subscription},
+    join::{Joined, of_subscription},
     printer::Printer,
 };
 use crate::{
+    deadline::Deadline,
     interrupt::Interrupt,
     regions::{of_region, state_sentence},
     status::{BadData, Status, is_broken_pipe, tell},
