@@ -38,12 +38,14 @@ Examples:
   nanotape tap equities --records trades --format json --count 20
   nanotape tap equities --through-restarts -o equities.csv
   nanotape tap equities --symbols AAPL --records bbo --format csv |
+  nanotape tap equities --from oldest --fail-on-loss -o day.dbn && echo complete
       awk -F, 'NR == 1 || $2 == \"bbo\"' | cut -d, -f5,6,13,14,16,17
                                                      the rows of nanotape inside
 
 Every record is a row: those asked for, and with them what the plant says of itself and of its input
 (start, stop, gap, taint). Records that were overwritten before they could be read are a row of their
-own (lost), with the first and the last sequence number, and it goes on behind them. CSV has the same
+own (lost), with the first and the last sequence number, and it goes on after them; --from oldest begins with
+one if the ring no longer has record 1. CSV has the same
 columns for all records; ts_ns is nanoseconds since the exchange's midnight, message the number of the
 message in its day. JSON has the members that a record has. DBN is what Databento's tools read; loss and
 what the plant says are error and system messages in it, so name the schema: to_df(schema=\"mbo\").
@@ -54,7 +56,8 @@ It ends when the plant stops, dies or closes the ring, with Ctrl-C, and behind N
 and lost: the sum of messages read and lost is what was published meanwhile.
 
 Exit status: 0; 1 the plant died, the ring is damaged, or was cut, removed or replaced under the reader,
-or no message named a stock that was asked for; 2 there is no plant, or the output cannot be written.")]
+or no message named a stock that was asked for, or records were lost and --fail-on-loss was given; 2 there is
+no plant, or the output cannot be written.")]
 pub(crate) struct TapArguments {
     /// Name or path of the plant's ring
     #[arg(value_name = "NAME")]
@@ -91,6 +94,10 @@ pub(crate) struct TapArguments {
     #[command(flatten)]
     output: OutputArguments<TapFormat>,
 }
+    /// End with status 1 if a record was lost
+    #[arg(long)]
+    fail_on_loss: bool,
+
 
 /// How records are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
