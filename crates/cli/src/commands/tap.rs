@@ -1,5 +1,6 @@
 //! `nanotape tap`: the records of a plant that runs in another process, and what was lost.
 
+mod dbn_files;
 mod details;
 mod follow;
 mod join;
@@ -37,8 +38,8 @@ Examples:
   nanotape tap equities --from oldest --wait 10 -o day.dbn.zst
   nanotape tap equities --records trades --format json --count 20
   nanotape tap equities --through-restarts -o equities.csv
-  nanotape tap equities --symbols AAPL --records bbo --format csv |
   nanotape tap equities --from oldest --fail-on-loss -o day.dbn && echo complete
+  nanotape tap equities --symbols AAPL --records bbo --format csv |
       awk -F, 'NR == 1 || $2 == \"bbo\"' | cut -d, -f5,6,13,14,16,17
                                                      the rows of nanotape inside
 
@@ -48,7 +49,9 @@ own (lost), with the first and the last sequence number, and it goes on after th
 one if the ring no longer has record 1. CSV has the same
 columns for all records; ts_ns is nanoseconds since the exchange's midnight, message the number of the
 message in its day. JSON has the members that a record has. DBN is what Databento's tools read; loss and
-what the plant says are error and system messages in it, so name the schema: to_df(schema=\"mbo\").
+what the plant says are error and system messages in it, so name the schema: to_df(schema=\"mbo\"). A DBN file
+holds one trade date: with --through-restarts the next date goes to FILE.2.dbn, and so does a plant that gives
+the same instrument numbers to other stocks. A DBN stream on standard output ends there, with status 2.
 Format: text on a terminal, CSV otherwise.
 
 It ends when the plant stops, dies or closes the ring, with Ctrl-C, and behind N records; with
@@ -91,13 +94,13 @@ pub(crate) struct TapArguments {
     #[arg(long)]
     through_restarts: bool,
 
-    #[command(flatten)]
-    output: OutputArguments<TapFormat>,
-}
     /// End with status 1 if a record was lost
     #[arg(long)]
     fail_on_loss: bool,
 
+    #[command(flatten)]
+    output: OutputArguments<TapFormat>,
+}
 
 /// How records are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -161,7 +164,7 @@ pub(crate) fn run(command: &TapArguments) -> anyhow::Result<Status> {
         return Ok(Status::Good);
     };
     joined.warn_of_unpublished(command.records);
-    let printer = Printer::new(output, format, &command.symbols);
+    let printer = Printer::new(output, format, command);
     Tap::new(command, joined, printer).run(&interrupt)
 }
 

@@ -212,6 +212,11 @@ impl Reading {
                 if let Record::Notice(notice) = delivery.record {
                     self.hear(&notice);
                 }
+                if let Err(error) = self.printer.print(event, self.midnight_ns) {
+                    self.error = Some(error);
+                    self.counts.last = delivery.sequence - 1;
+                    return;
+                }
                 self.counts.written += 1;
                 self.left -= 1;
                 if self.left == 0 {
@@ -226,9 +231,9 @@ impl Reading {
                 self.counts.gaps += 1;
                 // Perhaps a start was among them: the board tells, if it can.
                 self.midnight_ns = None;
+                self.error = self.printer.print(event, None).err();
             }
         }
-        self.error = self.printer.print(event, self.midnight_ns).err();
     }
 
     #[cold]
