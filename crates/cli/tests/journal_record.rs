@@ -141,6 +141,9 @@ fn a_journal_goes_on_with_a_ring_that_another_writer_has_taken_over() {
     let mut expected = texts("message", 1..=5);
     expected.extend([(6, "later 1".to_owned()), (7, "later 2".to_owned())]);
     assert_eq!(recording.excerpts(), expected);
+    // What the recorder noted is known to be a file of the journal.
+    let verified = nanotape(["journal", "verify", &recording.journal, "--format", "json"]);
+    assert_eq!((verified.status, verified.stdout.contains("recorded-from")), (0, false));
 }
 
 #[test]

@@ -18,7 +18,7 @@ use std::{
 
 use anyhow::Context as _;
 use jiff::Timestamp;
-use nanotape_journal::{Start as JournalStart, Tail, Tailer};
+use nanotape_journal::{RECORDED_FROM, Start as JournalStart, Tail, Tailer};
 use nanotape_ring::{AnyReader, Read, RingError, Start, StartError, Subscribe as _};
 
 use crate::{
@@ -26,9 +26,6 @@ use crate::{
     regions::{of_read, of_ring},
     status::BadData,
 };
-
-/// The name of the file.
-const FILE: &str = "recorded-from";
 
 /// Its first line.
 const TITLE: &str = "nanotape recording 1";
@@ -56,7 +53,7 @@ impl Origin<'_> {
     pub(super) fn check(&self, next: u64) -> anyhow::Result<()> {
         let created_ns = self.reader.region().created_ns();
         let here = Mark { created_ns, ring: self.ring.display().to_string() };
-        let path = self.journal.join(FILE);
+        let path = self.journal.join(RECORDED_FROM);
         let mark = Mark::read(&path)?;
         match &mark {
             // An empty journal goes on with any ring.
@@ -184,13 +181,13 @@ impl Mark {
 
     /// Writes the file whole: it is on the disk, under its name, before the first excerpt is there.
     fn write(&self, journal: &Path, mode: u32) -> io::Result<()> {
-        let temporary: PathBuf = journal.join(format!("{FILE}.new"));
+        let temporary: PathBuf = journal.join(format!("{RECORDED_FROM}.new"));
         let mut options = File::options();
         options.write(true).create(true).truncate(true).mode(mode);
         let mut file = options.open(&temporary)?;
         file.write_all(self.to_string().as_bytes())?;
         file.sync_all()?;
-        fs::rename(&temporary, journal.join(FILE))?;
+        fs::rename(&temporary, journal.join(RECORDED_FROM))?;
         File::open(journal)?.sync_all()
     }
 }
