@@ -45,13 +45,13 @@ Examples:
 
 Every record is a row: those asked for, and with them what the plant says of itself and of its input
 (start, stop, gap, taint). Records that were overwritten before they could be read are a row of their
-own (lost), with the first and the last sequence number, and it goes on after them; --from oldest begins with
-one if the ring no longer has record 1. CSV has the same
-columns for all records; ts_ns is nanoseconds since the exchange's midnight, message the number of the
-message in its day. JSON has the members that a record has. DBN is what Databento's tools read; loss and
-what the plant says are error and system messages in it, so name the schema: to_df(schema=\"mbo\"). A DBN file
-holds one trade date: with --through-restarts the next date goes to FILE.2.dbn, and so does a plant that gives
-the same instrument numbers to other stocks. A DBN stream on standard output ends there, with status 2.
+own (lost), with the first and the last sequence number, and it goes on after them; --from oldest begins
+with one if the ring no longer has record 1. CSV has the same columns for all records; ts_ns is nanoseconds
+since the exchange's midnight, message the number of the message in its day. JSON has the members that a
+record has. DBN is what Databento's tools read; loss and what the plant says are error and system messages
+in it, so name the schema: to_df(schema=\"mbo\"). A DBN file holds one trade date: with --through-restarts
+the next date goes to FILE.2.dbn, and so does a plant that gives the same instrument numbers to other
+stocks. A DBN stream on standard output ends there, with status 2.
 Format: text on a terminal, CSV otherwise.
 
 It ends when the plant stops, dies or closes the ring, with Ctrl-C, and behind N records; with

@@ -60,7 +60,7 @@ pub(super) struct RecordCommand {
     #[arg(long)]
     through_restarts: bool,
 
-    /// Wait so long for the ring, or for the next writer of one that is there
+    /// Wait up to SECONDS for the ring, or for the next writer of a ring that is there
     #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = seconds)]
     wait: Duration,
 
