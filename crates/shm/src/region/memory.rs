@@ -18,7 +18,7 @@ pub(crate) struct Memory {
     start: NonNull<Word>,
     /// How many there are.
     words: usize,
-    /// The first of the [`live::WORDS`] words of the header from the epoch on.
+    /// The first of the [`live::WORDS`] words of the header that change.
     live: NonNull<Word>,
     #[cfg_attr(nanotape_loom, expect(dead_code, reason = "there is no file to ask about"))]
     keep: Keep,
@@ -141,13 +141,13 @@ impl Memory {
 
     /// When the region was created; 0 where it is not known. It never changes once the region is ready.
     pub(crate) fn created_ns(&self) -> u64 {
-        self.live()[live::CREATED_NS].load()
+        self.live()[header::live::CREATED_NS].load()
     }
 
     /// Enters when a new region was created, in a mapping for writing, before its first owner.
     #[cfg(not(nanotape_loom))]
     pub(crate) fn create(&self, now_ns: u64) {
-        self.live()[live::CREATED_NS].store(now_ns);
+        self.live()[header::live::CREATED_NS].store(now_ns);
     }
 
     /// Enters a new owner in a mapping for writing. Ended between any two stores, it leaves a
