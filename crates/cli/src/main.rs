@@ -5,6 +5,7 @@ mod arguments;
 mod commands;
 mod contents;
 mod crew;
+mod deadline;
 mod hexdump;
 mod input;
 mod interrupt;

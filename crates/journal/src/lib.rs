@@ -63,7 +63,7 @@ pub use named::{
     NamedTailer, Resumed, TAILER_FIELDS, TAILER_KIND, TAILER_LAYOUT, TailerInfo, remove_tailer,
     tailers,
 };
-pub use names::{CUT, TAILERS};
+pub use names::{CUT, RECORDED_FROM, TAILERS};
 pub use options::{AppenderOptions, RollCycle, SyncPolicy};
 #[cfg(not(nanotape_loom))]
 pub use prune::{PruneOptions, Pruned, PrunedSegment, prune, prune_on};

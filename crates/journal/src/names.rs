@@ -18,6 +18,9 @@ pub const TAILERS: &str = "tailers";
 /// The folder of what recovery and repair took out.
 pub const CUT: &str = "cut";
 
+/// The file in which a recorder notes the ring that the journal is recorded from. The journal leaves it alone.
+pub const RECORDED_FROM: &str = "recorded-from";
+
 /// The name of a segment.
 pub(crate) fn segment(number: u64) -> String {
     format!("{number:010}{SEGMENT}")
@@ -128,7 +131,8 @@ impl Files {
                 (Some(number), _) => (number, false),
                 (_, Some(number)) => (number, true),
                 _ => {
-                    let is_known = matches!(name, APPENDER | UPKEEP | TAILERS | CUT);
+                    let is_known =
+                        matches!(name, APPENDER | UPKEEP | TAILERS | CUT | RECORDED_FROM);
                     files.is_journal |= is_known;
                     if !is_known {
                         files.foreign.push(entry.name);

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 
 use nanotape_book::Anomaly;
 use nanotape_feed::Damage;
-use nanotape_shm::{OwnedRegion, RegionError, RegionOptions, RegionSpec, Word};
+use nanotape_shm::{OwnedRegion, RegionError, RegionOptions, RegionSpec, SharedRegion, Word};
 use nanotape_types::{StockLocate, Symbol};
 
 pub use layout::BoardSpec;
@@ -76,6 +76,11 @@ impl Board {
 
     fn region_spec(spec: &BoardSpec) -> RegionSpec {
         RegionSpec { kind: KIND, layout: LAYOUT, parameters: spec.parameters(), words: WORDS }
+    }
+
+    /// The region, to see what becomes of its file.
+    pub(crate) fn region(&self) -> SharedRegion {
+        self.region.share()
     }
 
     /// A reader in this process.

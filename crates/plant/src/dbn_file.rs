@@ -7,8 +7,14 @@
 //! let mut subscriber = Subscription::to("equities").symbols(symbols).open()?;
 //! let mut file = DbnFile::new(std::fs::File::create("day.dbn")?, &symbols);
 //! for _ in 0..1_000 {
-//!     subscriber.poll(|event| file.add(&event))?;
+//!     let mut next = None;
+//!     subscriber.poll(|event| next = next.or(file.add(&event).err()))?;
 //!     file.write(&subscriber)?;
+//!     if let Some(next) = next {
+//!         // Another trade date: `next` says which, and belongs into a file of its own.
+//!         println!("the file ends before {next}");
+//!         break;
+//!     }
 //! }
 //! file.finish(&subscriber)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -21,6 +27,8 @@
 //! have been read. Each stock also has a `SymbolMappingMsg` in front of its first record, as in a live
 //! stream: names of stocks that appear later are told only there, and where a file names no schema, some
 //! tools (`to_csv` of the Python package) look for names nowhere else.
+//! A file holds one trade date, and one stock for each instrument number: readers look for names in the
+//! metadata, by number and day. What does not belong into it is [refused](NextFile), and begins the next file.
 //! What DBN has no record for is text: a plant's start and stop in a `SystemMsg`; lost records, gaps in
 //! the input and books that cannot be trusted in an `ErrorMsg`, with the exact numbers.
 //! Bounds: 8 MiB of records wait in memory for the metadata.
@@ -42,7 +50,7 @@ use nanotape_ring::Lapped;
 use nanotape_types::{Sentinel, StockLocate, Symbol};
 
 use crate::{
-    Delivery, Event, Subscriber,
+    Delivery, Event, Subscriber, TradeDate,
     records::{Header, Notice, PlantStart, Record, symbol_text},
 };
 use metadata::Contents;
@@ -58,14 +66,52 @@ pub struct DbnFile<W: Write> {
     has_metadata: bool,
     /// Whether a record has come that the metadata must stand in front of.
     is_under_way: bool,
-    /// The names that the records have told so far; blank where they have told none.
-    told: Box<[Symbol; StockLocate::COUNT]>,
+    /// What a reader of the file calls each stock: by the metadata and by the records so far; blank where
+    /// they have no name.
+    names: Box<[Symbol; StockLocate::COUNT]>,
+    /// Whether a record has told the name.
+    is_told: Box<[bool; StockLocate::COUNT]>,
+    /// Whether a record about a stock has come.
+    has_stocks: bool,
     run: Option<PlantStart>,
+    /// Whether records were lost since then: perhaps another start among them.
+    has_lost: bool,
+    /// The trade date as the number YYYYMMDD, once it is known.
+    date: Option<u32>,
     /// Of the last record: when a loss behind it was noticed is not known better.
     ts_event: u64,
     /// Of the first record, in our own time; 0 while there is none.
     first_ts_recv: u64,
     ts_recv: u64,
+}
+
+/// Why an event begins the next file: a reader of this one would take its stocks for others.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NextFile {
+    /// A plant of another trade date begins.
+    #[error("message {sequence} of trade date {}", date_text(*date))]
+    Date {
+        /// The sequence number of its start.
+        sequence: u64,
+        /// The trade date as the number YYYYMMDD.
+        date: u32,
+    },
+    /// An instrument number stands for another stock than before.
+    #[error(
+        "message {sequence}: instrument {locate} is {}, and the file before it calls it {before}",
+        name_text(*symbol)
+    )]
+    Stock {
+        /// The sequence number of the record.
+        sequence: u64,
+        /// The instrument number.
+        locate: u16,
+        /// The stock; none where it is not known.
+        symbol: Option<Symbol>,
+        /// What the file calls that number.
+        before: Symbol,
+    },
 }
 
 /// Bytes of records that wait for the metadata: the definitions of a day, and more.
@@ -74,33 +120,44 @@ const MOST_WAITING_BYTES: usize = 8 << 20;
 impl<W: Write> DbnFile<W> {
     /// A file of these stocks, as they were subscribed to; none is all of them.
     pub fn new(output: W, symbols: &[Symbol]) -> Self {
-        let told = vec![Symbol::ABSENT; StockLocate::COUNT].into_boxed_slice();
-        let Ok(told) = told.try_into() else {
-            unreachable!("exactly StockLocate::COUNT elements were made")
-        };
         Self {
             output,
             wanted: symbols.to_vec(),
             buffer: Vec::new(),
             has_metadata: false,
             is_under_way: false,
-            told,
+            names: table(Symbol::ABSENT),
+            is_told: table(false),
+            has_stocks: false,
             run: None,
+            has_lost: false,
+            date: None,
             ts_event: UNDEF_TIMESTAMP,
             first_ts_recv: 0,
             ts_recv: 0,
         }
     }
 
-    /// Takes what [`Subscriber::poll`] has told.
+    /// The file after this one: of the same stocks, and in the middle of the same run of a plant unless it
+    /// begins with a start.
+    pub fn following(&self, output: W) -> Self {
+        let run = self.run.filter(|_| !self.has_lost);
+        Self { run, date: run.map(|start| start.date), ..Self::new(output, &self.wanted) }
+    }
+
+    /// Takes what [`Subscriber::poll`] has told. An event that begins another file is not taken: give it to
+    /// the [following](Self::following) file, with all that come after it, and [`close`](Self::close) this one.
     #[inline]
-    pub fn add(&mut self, event: &Event<'_>) {
+    pub fn add(&mut self, event: &Event<'_>) -> Result<(), NextFile> {
         match event {
-            Event::Record(Delivery { record: Record::Notice(notice), symbol, .. }) => {
-                self.notice(notice, *symbol);
-            }
+            Event::Record(Delivery {
+                record: Record::Notice(notice), symbol, sequence, ..
+            }) => self.notice(notice, *symbol, *sequence),
             Event::Record(delivery) => self.record(delivery),
-            Event::Lost(lapped) => self.lost(*lapped),
+            Event::Lost(lapped) => {
+                self.lost(*lapped);
+                Ok(())
+            }
         }
     }
 
@@ -128,6 +185,18 @@ impl<W: Write> DbnFile<W> {
         Ok(self.output)
     }
 
+    /// The same for a file whose [next](NextFile) has begun: the names that a subscriber knows by then may be
+    /// those of the next file, so it names the stocks that its own records have named.
+    pub fn close(mut self) -> io::Result<W> {
+        if !self.has_metadata {
+            let midnight_ns = self.run.map(|start| start.midnight_ns);
+            self.write_metadata(midnight_ns)?;
+        }
+        self.output.write_all(&self.buffer)?;
+        self.output.flush()?;
+        Ok(self.output)
+    }
+
     /// Hands what was written on to where it is stored.
     pub fn flush(&mut self) -> io::Result<()> {
         self.output.flush()
@@ -135,20 +204,25 @@ impl<W: Write> DbnFile<W> {
 
     #[cold]
     fn begin(&mut self, subscriber: &Subscriber) -> io::Result<()> {
-        let mut names = self.told.to_vec();
         for (locate, symbol) in subscriber.symbols() {
             let is_wanted = self.wanted.is_empty() || self.wanted.contains(&symbol);
-            if is_wanted && names[locate.index()] == Symbol::ABSENT {
-                names[locate.index()] = symbol;
+            let name = &mut self.names[locate.index()];
+            if is_wanted && *name == Symbol::ABSENT {
+                *name = symbol;
             }
         }
-        let board = subscriber.board().map(|board| board.run().midnight_ns);
-        let midnight_ns = self.run.map(|start| start.midnight_ns).or(board);
+        let board = subscriber.board().map(|board| *board.run());
+        self.date = self.date.or(board.map(|run| run.date));
+        let midnight_ns = self.run.map(|start| start.midnight_ns);
+        self.write_metadata(midnight_ns.or(board.map(|run| run.midnight_ns)))
+    }
+
+    fn write_metadata(&mut self, midnight_ns: Option<u64>) -> io::Result<()> {
         let contents = Contents {
             midnight_ns: midnight_ns.unwrap_or(0),
             first_ts_recv: self.first_ts_recv,
             wanted: &self.wanted,
-            names: &names,
+            names: self.names.as_slice(),
         };
         contents.write(&mut self.output)?;
         self.has_metadata = true;
@@ -156,9 +230,13 @@ impl<W: Write> DbnFile<W> {
     }
 
     #[inline]
-    fn record(&mut self, delivery: &Delivery<'_>) {
-        let Delivery { symbol, record, bytes, .. } = delivery;
-        let Some(header) = Header::of(bytes) else { return };
+    fn record(&mut self, delivery: &Delivery<'_>) -> Result<(), NextFile> {
+        let Delivery { symbol, record, bytes, sequence, .. } = delivery;
+        let Some(header) = Header::of(bytes) else { return Ok(()) };
+        let locate = u16::try_from(header.instrument_id).unwrap_or(0);
+        if locate != 0 {
+            self.check_name(locate, *symbol, *sequence)?;
+        }
         self.ts_event = header.ts_event;
         self.ts_recv = ts_recv_of(record).unwrap_or(self.ts_recv);
         if self.first_ts_recv == 0 {
@@ -168,18 +246,39 @@ impl<W: Write> DbnFile<W> {
             self.is_under_way =
                 header.instrument_id != 0 && !matches!(record, Record::Definition(_));
         }
-        if let (Some(symbol), Ok(locate)) = (*symbol, u16::try_from(header.instrument_id))
-            && self.told[usize::from(locate)] != symbol
+        if let Some(symbol) = *symbol
+            && locate != 0
+            && !self.is_told[usize::from(locate)]
         {
             self.name(locate, symbol);
         }
         self.buffer.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    /// Whether a reader of the file gives a stock the name that it has in this record. Notes names.
+    #[inline]
+    fn check_name(
+        &mut self,
+        locate: u16,
+        symbol: Option<Symbol>,
+        sequence: u64,
+    ) -> Result<(), NextFile> {
+        let name = &mut self.names[usize::from(locate)];
+        if *name != symbol.unwrap_or(Symbol::ABSENT) {
+            if *name != Symbol::ABSENT {
+                return Err(NextFile::Stock { sequence, locate, symbol, before: *name });
+            }
+            *name = symbol.unwrap_or(Symbol::ABSENT);
+        }
+        self.has_stocks = true;
+        Ok(())
     }
 
     /// Tells what a stock is called.
     #[cold]
     fn name(&mut self, locate: u16, symbol: Symbol) {
-        self.told[usize::from(locate)] = symbol;
+        self.is_told[usize::from(locate)] = true;
         let text = text_of(symbol);
         let midnight_ns = self.run.map_or(u64::MAX, |start| start.midnight_ns);
         // Tables are indexed by the exchange's time or by ours, whichever a record has: the name holds
@@ -203,19 +302,25 @@ impl<W: Write> DbnFile<W> {
 
     #[cold]
     fn lost(&mut self, lapped: Lapped) {
+        self.has_lost = true;
         let text = format!("{lapped} of the ring, overwritten before they were read");
         self.error(ErrorCode::SkippedRecordsAfterSlowReading, 0, &text);
     }
 
     #[cold]
-    fn notice(&mut self, notice: &Notice, symbol: Option<Symbol>) {
+    fn notice(
+        &mut self,
+        notice: &Notice,
+        symbol: Option<Symbol>,
+        sequence: u64,
+    ) -> Result<(), NextFile> {
         match notice {
             Notice::Start(start) => {
                 // On another day the same number is another stock.
-                if self.run.is_some_and(|last| last.date != start.date) {
-                    self.told.fill(Symbol::ABSENT);
+                if self.has_stocks && self.date != Some(start.date) {
+                    return Err(NextFile::Date { sequence, date: start.date });
                 }
-                self.run = Some(*start);
+                (self.run, self.date, self.has_lost) = (Some(*start), Some(start.date), false);
                 self.ts_recv = start.started_ns;
                 self.system(start.started_ns, &format!("plant start: {start}"));
             }
@@ -240,6 +345,7 @@ impl<W: Write> DbnFile<W> {
         if self.first_ts_recv == 0 {
             self.first_ts_recv = self.ts_recv;
         }
+        Ok(())
     }
 
     fn error(&mut self, code: ErrorCode, instrument_id: u32, text: &str) {
@@ -254,6 +360,22 @@ impl<W: Write> DbnFile<W> {
             self.buffer.extend_from_slice(message.as_ref());
         }
     }
+}
+
+/// A table with a place for each locate.
+fn table<T: Clone>(value: T) -> Box<[T; StockLocate::COUNT]> {
+    match vec![value; StockLocate::COUNT].into_boxed_slice().try_into() {
+        Ok(table) => table,
+        Err(_) => unreachable!("exactly StockLocate::COUNT elements were made"),
+    }
+}
+
+fn date_text(date: u32) -> String {
+    TradeDate::of_number(date).map_or_else(|| date.to_string(), |date| date.to_string())
+}
+
+fn name_text(symbol: Option<Symbol>) -> String {
+    symbol.map_or_else(|| "not known".to_owned(), |symbol| symbol.to_string())
 }
 
 /// A symbol as DBN has it.

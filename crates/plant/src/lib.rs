@@ -78,12 +78,13 @@ mod stop;
 mod subscribe;
 mod trade_date;
 mod validate;
+mod watch;
 
 pub use board::{BoardReader, PlantStat, PlantState};
 pub use config::{ConfigError, PlantConfig};
 /// The crate whose records these are, so that its names and numbers are at hand in the same version.
 pub use dbn;
-pub use dbn_file::DbnFile;
+pub use dbn_file::{DbnFile, NextFile};
 pub use pace::{Pace, ParsePaceError};
 pub use plant::{Applied, BookKeeper, Observer, Plant};
 pub use publisher::{LOOK_EVERY, Publisher};

@@ -22,6 +22,7 @@ use nanotape_book::{Books, Order, OrderStore, PriceLevels};
 use nanotape_clock::{Clock, Stamp};
 use nanotape_feed::{Damage, Position};
 use nanotape_ring::{Publish, PublishError, RingError, stream};
+use nanotape_shm::RegionError;
 use nanotape_types::{NanosSinceMidnight, StockLocate, Symbol};
 use nanotape_wire::itch50::Message;
 
@@ -33,6 +34,7 @@ use crate::{
     pace::Pacer,
     records::{Common, Gap, Notice, PlantStart, PlantStop, RecordKind, RecordKinds, StopReason},
     stop::Stop,
+    watch::Watch,
 };
 
 /// Messages from one look at the clock to the next, where the plant runs as fast as it goes. Odd, so
@@ -87,6 +89,8 @@ pub struct Publisher<W> {
     /// The first message at or after this is not applied.
     until: Option<NanosSinceMidnight>,
     stop: Stop,
+    /// Whether the ring and the board are still there.
+    watch: Watch,
     reason: Option<StopReason>,
     refused: Option<PublishError>,
     damaged: u64,
@@ -114,6 +118,7 @@ pub(crate) struct Parts<W> {
     pub(crate) pacer: Option<Pacer>,
     pub(crate) until: Option<NanosSinceMidnight>,
     pub(crate) stop: Stop,
+    pub(crate) watch: Watch,
 }
 
 impl Publisher<stream::Writer> {
@@ -136,6 +141,7 @@ impl Publisher<stream::Writer> {
             pacer: None,
             until: None,
             stop: Stop::new(),
+            watch: Watch::default(),
         }))
     }
 }
@@ -165,6 +171,7 @@ impl<W: Publish> Publisher<W> {
             pacer: parts.pacer,
             until: parts.until,
             stop: parts.stop,
+            watch: parts.watch,
             reason: None,
             refused: None,
             damaged: 0,
@@ -192,6 +199,11 @@ impl<W: Publish> Publisher<W> {
     /// Why the ring refused a record, which ends a run.
     pub fn refused(&self) -> Option<PublishError> {
         self.refused
+    }
+
+    /// The ring or board that was removed, replaced or cut, which ends a run.
+    pub(crate) fn loss(&self) -> Option<&RegionError> {
+        self.watch.loss()
     }
 
     /// Why the run is to end, if it is this side that ended it.
@@ -266,13 +278,24 @@ impl<W: Publish> Publisher<W> {
             self.is_attentive = true;
             self.show_life(now_ns, ANCHOR_AT_WORK_NS);
         }
-        if self.stop.is_asked() {
-            self.reason = Some(StopReason::Asked);
-        }
-        if self.reason.is_some() || self.refused.is_some() {
+        if self.is_to_end() || self.reason.is_some() || self.refused.is_some() {
             return ControlFlow::Break(());
         }
         ControlFlow::Continue(())
+    }
+
+    /// Whether the run ends before its input: because it was asked to, or its ring or board was lost.
+    #[inline]
+    fn is_to_end(&mut self) -> bool {
+        let reason = if self.watch.loss().is_some() {
+            StopReason::RegionLost
+        } else if self.stop.is_asked() {
+            StopReason::Asked
+        } else {
+            return false;
+        };
+        self.reason = Some(reason);
+        true
     }
 
     /// Whether every message has a time at which it is due, or may be behind the end.
@@ -320,8 +343,7 @@ impl<W: Publish> Publisher<W> {
         pacer.begin_at(time, &self.clock);
         self.pacer = Some(pacer);
         while let Some(early) = pacer.early(time, &self.clock) {
-            if self.stop.is_asked() {
-                self.reason = Some(StopReason::Asked);
+            if self.is_to_end() {
                 return ControlFlow::Break(());
             }
             if early > Pacer::SPIN {
@@ -427,10 +449,6 @@ impl<W: Publish, L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Publis
         let now_ns = self.tell_time();
         self.board.show(&self.counts, now_ns);
         self.show_life(now_ns, ANCHOR_IDLE_NS);
-        if self.stop.is_asked() {
-            self.reason = Some(StopReason::Asked);
-            return ControlFlow::Break(());
-        }
-        ControlFlow::Continue(())
+        if self.is_to_end() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }

@@ -4,9 +4,10 @@
 //! Protocol: the ring is made or taken over, then the board is made, then the start is published; so
 //! whoever sees the start finds the board of its run. The stop is the last record.
 //! Failure: [`RunError`] before the first record; what is wrong with the input after that is in records
-//! and in [`Ended`].
+//! and in [`Ended`]. A ring or board that is removed, replaced or cut while it runs ends the run.
 
 use std::{
+    io,
     ops::ControlFlow,
     path::{Path, PathBuf},
     sync::Arc,
@@ -17,7 +18,7 @@ use nanotape_book::{AnomalyCounts, DefaultBooks};
 use nanotape_clock::Clock;
 use nanotape_feed::{DayEnd, DaySource, Position, SourceError};
 use nanotape_ring::{Publish as _, PublishError, RingError, stream};
-use nanotape_shm::{Origin, OwnerState, RegionError, RegionOptions, Residency};
+use nanotape_shm::{Origin, OwnerState, Refusal, RegionError, RegionOptions, Residency};
 use nanotape_wire::itch50::Message;
 
 use crate::{
@@ -27,6 +28,7 @@ use crate::{
     pace::Pacer,
     publisher::Parts,
     records::{Gap, GapKind, PlantStart, PlantStop, Predecessor, StopReason},
+    watch::Watch,
 };
 
 /// How long a plant waits for input before it shows that it is alive, and looks whether it is to stop.
@@ -91,6 +93,25 @@ pub enum RunError {
     /// The name is none, or the board cannot be made.
     #[error(transparent)]
     Region(#[from] RegionError),
+    /// The thread that watches the ring and the board cannot be started.
+    #[error("{}: cannot start the thread that watches it: {error}", path.display())]
+    Watch {
+        /// The ring.
+        path: PathBuf,
+        /// Why not.
+        error: io::Error,
+    },
+    /// The ring or the board was removed, replaced or cut while the plant ran, and it stopped.
+    #[error(
+        "{error}; the plant stopped after message {last_sequence} of its ring: {}",
+        what_to_do(error.refusal())
+    )]
+    RegionLost {
+        /// Which, and what happened to it.
+        error: RegionError,
+        /// The sequence number of the last record.
+        last_sequence: u64,
+    },
     /// A record does not fit the ring.
     #[error("{}: {error}", path.display())]
     Refused {
@@ -128,15 +149,20 @@ impl PlantRun {
             pace_milli: pace.milli(),
         };
         let board = Board::create(&path, &BoardSpec::of(&start, first_sequence), &options);
-        let board = match board {
-            Ok(board) => Arc::new(board),
+        let made = board.map_err(RunError::from).and_then(|board| {
+            let watch = Watch::start(vec![writer.region().share(), board.region()]);
+            let watch = watch.map_err(|error| RunError::Watch { path: path.clone(), error })?;
+            Ok((Arc::new(board), watch))
+        });
+        let (board, watch) = match made {
+            Ok(made) => made,
             Err(error) => {
                 // A ring that was made just now would look like a plant that never began.
                 drop(writer);
                 if origin == Origin::Created {
                     nanotape_shm::remove(&path)?;
                 }
-                return Err(error.into());
+                return Err(error);
             }
         };
         let input = source.progress();
@@ -151,6 +177,7 @@ impl PlantRun {
             pacer: Pacer::new(*pace, *pace_from),
             until: *until,
             stop,
+            watch,
         });
         publisher.begin(start);
         let has_ended = false;
@@ -181,6 +208,10 @@ impl PlantRun {
         let stop = self.say_the_end(reason, cut);
         let books = self.plant.books();
         let (anomalies, tainted_stocks) = (books.anomalies(), books.tainted().count());
+        if let Some(error) = self.loss() {
+            let last_sequence = self.next_sequence() - 1;
+            return Err(RunError::RegionLost { error: error.clone(), last_sequence });
+        }
         if let Some(error) = self.publisher.refused() {
             return Err(RunError::Refused { path: self.ring().to_owned(), error });
         }
@@ -204,6 +235,12 @@ impl PlantRun {
     fn say_the_end(&mut self, reason: StopReason, cut: Option<Gap>) -> PlantStop {
         self.has_ended = true;
         self.publisher.end(reason, self.plant.books().anomalies().total(), cut)
+    }
+
+    /// The ring or board that was removed, replaced or cut, if one was: the reason why
+    /// [`apply`](Self::apply) breaks then. Noticed within a second.
+    pub fn loss(&self) -> Option<&RegionError> {
+        self.publisher.loss()
     }
 
     /// The input.
@@ -249,6 +286,14 @@ impl PlantRun {
     /// The books and the stock directory, as they are now.
     pub fn plant(&self) -> &Plant<DefaultBooks> {
         &self.plant
+    }
+}
+
+/// What helps after a region was lost.
+fn what_to_do(refusal: &Refusal) -> &'static str {
+    match refusal {
+        Refusal::Truncated { .. } => "remove the file and start the plant again",
+        _ => "start the plant again",
     }
 }
 

@@ -73,6 +73,8 @@ pub struct Subscriber {
     path: PathBuf,
     wishes: Wishes,
     buffer: Vec<u8>,
+    /// Where to go on after a lap, until the first read has told what was gone before it.
+    rejoin: Option<Rejoin>,
 }
 
 /// What happened.
@@ -162,7 +164,8 @@ impl Subscription {
         self
     }
 
-    /// Where to begin.
+    /// Where to begin. A ring that no longer has its first records tells that with the first poll, for
+    /// [`Start::Oldest`] too: an [`Event::Lost`] from record 1 to the one before the oldest.
     #[must_use]
     pub fn from(mut self, start: Start) -> Self {
         self.start = start;
@@ -214,7 +217,10 @@ impl Subscription {
     }
 
     fn join(&self, path: &Path) -> Result<Subscriber, SubscribeError> {
-        let mut reader = stream::Reader::open(path, self.start).map_err(|error| match error {
+        // From record 1 and with the oldest to go on at, a reader is told what is gone before that.
+        let is_from_oldest = self.start == Start::Oldest;
+        let start = if is_from_oldest { Start::Sequence(1) } else { self.start };
+        let mut reader = stream::Reader::open(path, start).map_err(|error| match error {
             RingError::Region(error) => SubscribeError::Region(error),
             error => SubscribeError::Ring { path: path.to_owned(), error: Box::new(error) },
         })?;
@@ -222,7 +228,7 @@ impl Subscription {
         // that the reader will come to it. And of this ring, which must not have been replaced.
         let board = BoardReader::open(path)?;
         reader.region().check()?;
-        reader.set_rejoin(self.rejoin);
+        reader.set_rejoin(if is_from_oldest { Rejoin::Oldest } else { self.rejoin });
         Ok(Subscriber {
             reader,
             path: path.to_owned(),
@@ -233,6 +239,7 @@ impl Subscription {
                 room: Room::default(),
             },
             buffer: vec![0; BUFFER_BYTES],
+            rejoin: is_from_oldest.then_some(self.rejoin),
         })
     }
 }
@@ -252,13 +259,16 @@ impl Subscriber {
     /// Reads what is there, at most a buffer full, and tells `visit` of what is wanted of it. Gives how
     /// many messages it has passed, wanted or not, lost or not; 0 if there was nothing. Never waits.
     pub fn poll(&mut self, mut visit: impl FnMut(Event<'_>)) -> Result<u64, SubscribeError> {
-        let Self { reader, path, wishes, buffer } = self;
+        let Self { reader, path, wishes, buffer, rejoin } = self;
         let mut bad = None;
         let read = reader.read_batch(buffer, |received, bytes| {
             if let Err(error) = wishes.deliver(received, bytes, &mut visit) {
                 bad.get_or_insert(error);
             }
         });
+        if rejoin.is_some() && !matches!(read, Ok(Read::Empty)) {
+            reader.set_rejoin(rejoin.take().unwrap_or_default());
+        }
         if let Some(error) = bad {
             // What is good behind it was delivered too: who polls again goes on without a gap.
             wishes.lose_one();

@@ -161,6 +161,13 @@ impl SharedRegion {
         self.memory.epoch()
     }
 
+    /// When the region was created, in ns since the UNIX epoch; 0 where it is not known: on the heap, and
+    /// where an earlier version created it. Owners that take the region over leave it as it is, so it
+    /// tells a region from another one that was created later under the same path.
+    pub fn created_ns(&self) -> u64 {
+        self.memory.created_ns()
+    }
+
     /// The latest owner, and whether it lives: asks the kernel, once or twice.
     pub fn owner(&self) -> Owner {
         self.memory.owner()

@@ -20,7 +20,7 @@ use crate::{
     interrupt::Interrupt,
     output::{Format, OutputArguments},
     regions::{complain, of_region, of_ring},
-    status::{Status, tell},
+    status::{BadData, Status, tell},
     symbols::SymbolFilter,
     values::{bytes, mode},
 };
@@ -40,10 +40,11 @@ Meanwhile, in other terminals:
 NAME is a name (equities is /dev/shm/nanotape-equities) or a path, told by a slash. The ring is
 made, or taken over where its last plant is gone: then sequence numbers go on, and taps stay where
 they are. It stays when the plant ends; `nanotape ring remove NAME` removes it. Ctrl-C ends a plant
-in good order. Options have the last word over the configuration.
+in good order. A plant whose ring or board is removed, replaced or cut while it runs stops: no reader could
+open it any more. Options have the last word over the configuration.
 
-Exit status: 0 the day was good, or Ctrl-C; 1 it is damaged, cut, or has not the symbols; 2 wrong
-usage, or an input or a ring that cannot be opened.")]
+Exit status: 0 the day was good, or Ctrl-C; 1 it is damaged, cut, or has not the symbols, or the ring or
+board was removed, replaced or cut; 2 wrong usage, or an input or a ring that cannot be opened.")]
 pub(crate) struct RunArguments {
     /// ITCH 5.0 day file (plain, gzip or zstd), or - for standard input
     #[arg(long, value_name = "FILE")]
@@ -181,6 +182,7 @@ fn of_run(error: RunError) -> anyhow::Error {
         RunError::Source(error) => error.into(),
         RunError::Ring { path, error } => of_ring(&path, &error),
         RunError::Region(error) => of_region(&error),
+        error @ RunError::RegionLost { .. } => BadData(error.to_string()).into(),
         error => anyhow::anyhow!("{error}"),
     }
 }

@@ -1,5 +1,6 @@
 //! `nanotape tap`: the records of a plant that runs in another process, and what was lost.
 
+mod dbn_files;
 mod details;
 mod follow;
 mod join;
@@ -37,16 +38,20 @@ Examples:
   nanotape tap equities --from oldest --wait 10 -o day.dbn.zst
   nanotape tap equities --records trades --format json --count 20
   nanotape tap equities --through-restarts -o equities.csv
+  nanotape tap equities --from oldest --fail-on-loss -o day.dbn && echo complete
   nanotape tap equities --symbols AAPL --records bbo --format csv |
       awk -F, 'NR == 1 || $2 == \"bbo\"' | cut -d, -f5,6,13,14,16,17
                                                      the rows of nanotape inside
 
 Every record is a row: those asked for, and with them what the plant says of itself and of its input
 (start, stop, gap, taint). Records that were overwritten before they could be read are a row of their
-own (lost), with the first and the last sequence number, and it goes on behind them. CSV has the same
-columns for all records; ts_ns is nanoseconds since the exchange's midnight, message the number of the
-message in its day. JSON has the members that a record has. DBN is what Databento's tools read; loss and
-what the plant says are error and system messages in it, so name the schema: to_df(schema=\"mbo\").
+own (lost), with the first and the last sequence number, and it goes on after them; --from oldest begins
+with one if the ring no longer has record 1. CSV has the same columns for all records; ts_ns is nanoseconds
+since the exchange's midnight, message the number of the message in its day. JSON has the members that a
+record has. DBN is what Databento's tools read; loss and what the plant says are error and system messages
+in it, so name the schema: to_df(schema=\"mbo\"). A DBN file holds one trade date: with --through-restarts
+the next date goes to FILE.2.dbn, and so does a plant that gives the same instrument numbers to other
+stocks. A DBN stream on standard output ends there, with status 2.
 Format: text on a terminal, CSV otherwise.
 
 It ends when the plant stops, dies or closes the ring, with Ctrl-C, and behind N records; with
@@ -54,7 +59,8 @@ It ends when the plant stops, dies or closes the ring, with Ctrl-C, and behind N
 and lost: the sum of messages read and lost is what was published meanwhile.
 
 Exit status: 0; 1 the plant died, the ring is damaged, or was cut, removed or replaced under the reader,
-or no message named a stock that was asked for; 2 there is no plant, or the output cannot be written.")]
+or no message named a stock that was asked for, or records were lost and --fail-on-loss was given; 2 there is
+no plant, or the output cannot be written.")]
 pub(crate) struct TapArguments {
     /// Name or path of the plant's ring
     #[arg(value_name = "NAME")]
@@ -87,6 +93,10 @@ pub(crate) struct TapArguments {
     /// Go on when the plant ends, with the next one on this ring
     #[arg(long)]
     through_restarts: bool,
+
+    /// End with status 1 if a record was lost
+    #[arg(long)]
+    fail_on_loss: bool,
 
     #[command(flatten)]
     output: OutputArguments<TapFormat>,
@@ -154,7 +164,7 @@ pub(crate) fn run(command: &TapArguments) -> anyhow::Result<Status> {
         return Ok(Status::Good);
     };
     joined.warn_of_unpublished(command.records);
-    let printer = Printer::new(output, format, &command.symbols);
+    let printer = Printer::new(output, format, command);
     Tap::new(command, joined, printer).run(&interrupt)
 }
 

@@ -90,6 +90,47 @@ fn a_tap_that_begins_with_what_was_overwritten_tells_it_in_every_format() {
 }
 
 #[test]
+fn a_tap_from_the_oldest_record_tells_what_is_gone_before_it() {
+    let market = Market::new("oldest", 20_000, 6);
+    let published = run(&market.config_of_small_ring()).stop.records;
+    let oldest = ["tap", market.ring(), "--from", "oldest"];
+    let json = nanotape([&oldest[..], &["--format", "json"]].concat());
+    let rows = objects(&json.stdout);
+    let (written, lost, gaps) = add_up(&rows, 1);
+    assert_eq!((json.status, rows[0]["record"].as_str(), gaps), (0, Some("lost"), 1));
+    assert!(lost > 10_000 && written + lost == published, "{written} and {lost}");
+    assert_eq!(numbers(&json.stderr), [written, written, lost, 1, published]);
+    // Nothing that is still there is passed over, wherever a loss is rejoined.
+    for rejoin in ["halfway", "newest"] {
+        let ran = nanotape([&oldest[..], &["--format", "json", "--rejoin", rejoin]].concat());
+        assert_eq!(ran.stdout, json.stdout, "{rejoin}");
+    }
+    // A ring that still has everything has lost nothing.
+    let whole = Market::new("whole", 2_000, 4);
+    whole.run();
+    let ran = nanotape(["tap", whole.ring(), "--from", "oldest", "--fail-on-loss"]);
+    assert_eq!((ran.status, numbers(&ran.stderr)[2]), (0, 0), "{}", ran.stderr);
+}
+
+#[test]
+fn a_loss_is_a_failure_if_it_is_to_be_one() {
+    let market = Market::new("fail", 20_000, 6);
+    let published = run(&market.config_of_small_ring()).stop.records;
+    for from in ["oldest", "1"] {
+        let command = ["tap", market.ring(), "--from", from];
+        let [good, bad] =
+            [&[][..], &["--fail-on-loss"]].map(|option| nanotape([&command[..], option].concat()));
+        assert_eq!((good.status, bad.status), (0, 1), "{}", bad.stderr);
+        assert_eq!(good.stdout, bad.stdout, "the rows are the same");
+        assert_eq!(numbers(&bad.stderr)[4], published);
+        assert!(bad.stderr.contains("--fail-on-loss"), "{}", bad.stderr);
+    }
+    let late = (published - 10).to_string();
+    let ran = nanotape(["tap", market.ring(), "--from", &late, "--fail-on-loss"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+}
+
+#[test]
 fn taps_beside_each_other_read_the_same() {
     let market = Market::new("many", 20_000, 6);
     let mut plant = begin(&market.config());

@@ -3,6 +3,7 @@
 //! A plant that is to be killed is this program once more, with the test `child` chosen and a ring in
 //! its environment.
 
+mod days;
 mod ends;
 mod formats;
 mod losses;

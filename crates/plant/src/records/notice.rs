@@ -144,6 +144,8 @@ pub enum StopReason {
     Fault,
     /// Its program gave it up before its end.
     Abandoned,
+    /// Its ring or its board was removed, replaced or cut.
+    RegionLost,
     /// A reason that this version does not know.
     Unknown(u32),
 }
@@ -291,7 +293,7 @@ impl GapKind {
 }
 
 impl StopReason {
-    const KNOWN: [(Self, u32, &str); 7] = [
+    const KNOWN: [(Self, u32, &str); 8] = [
         (Self::EndOfInput, 0, "end of input"),
         (Self::EndOfSession, 1, "end of session"),
         (Self::Cut, 2, "input cut off"),
@@ -299,6 +301,7 @@ impl StopReason {
         (Self::Until, 4, "time reached"),
         (Self::Fault, 5, "input failed"),
         (Self::Abandoned, 6, "abandoned"),
+        (Self::RegionLost, 7, "ring or board lost"),
     ];
 
     pub(crate) fn code(self) -> u32 {

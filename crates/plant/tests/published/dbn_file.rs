@@ -1,24 +1,32 @@
 //! A DBN file has what was published: decoded again by the dbn crate's own decoder.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use dbn::{
     ErrorMsg, Metadata, SymbolMappingMsg, SystemMsg,
     decode::{DbnMetadata as _, DecodeRecordRef as _, dbn::Decoder},
 };
 use nanotape_plant::{
-    DbnFile, Event, Subscriber, Subscription,
+    DbnFile, Event, NextFile, Subscriber, Subscription,
     records::{Notice, Record, RecordKind},
 };
 use nanotape_ring::{Lapped, Start};
 use nanotape_types::{StockLocate, Symbol};
 
-use crate::support::{Folder, run};
+use crate::{
+    messages::{add, directory},
+    support::{Folder, run},
+};
 
 /// What was given to a file, and what was read from it.
 #[derive(Default)]
 struct Written {
     file: Vec<u8>,
+    /// The files before it, and why each was over.
+    before: Vec<(Vec<u8>, NextFile)>,
     /// Records of the ring that DBN has.
     records: Vec<Vec<u8>>,
     notices: Vec<Notice>,
@@ -42,7 +50,12 @@ fn write(mut subscriber: Subscriber, symbols: &[Symbol], stops: usize) -> Writte
     let mut stopped = 0;
     while stopped < stops {
         let read = subscriber.poll(|event| {
-            file.add(&event);
+            if let Err(next) = file.add(&event) {
+                let following = file.following(Vec::new());
+                let over = std::mem::replace(&mut file, following);
+                written.before.push((over.close().unwrap(), next));
+                file.add(&event).unwrap();
+            }
             match event {
                 Event::Lost(lapped) => written.lost.push(lapped),
                 Event::Record(delivery) => match delivery.record {
@@ -193,24 +206,85 @@ fn what_dbn_has_no_record_for_is_text_with_the_exact_numbers() {
     assert!(decoded.records == written.records);
 }
 
+/// A day of one stock with one order in it: all of it fits into a reader's buffer, with the next day.
+fn short_day(folder: &Folder, name: &str, stock: &str) -> PathBuf {
+    let mut bytes = Vec::new();
+    for message in [directory(1, stock), add(1, 7, b'B', 100, 100_000)] {
+        bytes.extend(u16::try_from(message.len()).unwrap().to_be_bytes());
+        bytes.extend(message);
+    }
+    let path = folder.path(name);
+    fs::write(&path, bytes).unwrap();
+    path
+}
+
+/// Symbols of the records about stocks, as the metadata of the file names them.
+fn names_of(file: &[u8]) -> Vec<String> {
+    let decoded = decode(file);
+    let map = decoded.metadata.symbol_map().unwrap();
+    let name = |record: &Vec<u8>| {
+        let id = u32::from_le_bytes(record[4..8].try_into().unwrap());
+        let ts_event = u64::from_le_bytes(record[8..16].try_into().unwrap());
+        map.get_for_ts(ts_event, id).cloned().unwrap_or_default()
+    };
+    decoded.records.iter().map(name).collect()
+}
+
 #[test]
-fn on_another_day_every_stock_is_named_again_in_front_of_its_first_record() {
+fn another_trade_date_begins_another_file_with_its_own_names() {
     let folder = Folder::new();
     let day = folder.day(2_000, 5);
-    let mut first = run(&folder.config(&day)).stop.records as usize;
+    let first = run(&folder.config(&day)).stop.records;
     let next_day = folder.path("20191231.itch50");
     fs::rename(&day, &next_day).unwrap();
     run(&folder.config(&next_day));
     let written = write(from_oldest(&folder).open().unwrap(), &[], 2);
-    let mut decoded = decode(&written.file);
-    assert!(decoded.records == written.records);
-    assert_eq!((decoded.systems.len(), decoded.metadata.mappings.len()), (4, 5));
-    assert!(decoded.systems[2].contains("trade date 2019-12-31"), "{:?}", decoded.systems);
-    // A start and a stop of the first plant are no records here.
-    first -= 2;
-    assert_eq!(decoded.mappings.len(), 10);
-    decoded.mappings.drain(..5);
-    check_names(&written, &decoded, first, 1_577_768_400_000_000_000);
+    let [(before, next)] = written.before.as_slice() else { panic!("two files") };
+    assert_eq!(*next, NextFile::Date { sequence: first + 1, date: 20_191_231 });
+    assert_eq!(next.to_string(), format!("message {} of trade date 2019-12-31", first + 1));
+    let (before, decoded) = (decode(before), decode(&written.file));
+    // A start and a stop are no records here.
+    assert_eq!(before.records.len() as u64, first - 2);
+    assert!([before.records.clone(), decoded.records.clone()].concat() == written.records);
+    for (file, date, midnight_ns) in [
+        (&before, "2019-12-30", 1_577_682_000_000_000_000),
+        (&decoded, "2019-12-31", 1_577_768_400_000_000_000),
+    ] {
+        assert_eq!((file.systems.len(), file.metadata.mappings.len()), (2, 5));
+        assert!(file.systems[0].contains(date), "{:?}", file.systems);
+        assert_eq!(file.metadata.start, midnight_ns);
+        check_names(&written, file, 0, midnight_ns);
+    }
+}
+
+#[test]
+fn days_that_are_read_at_once_have_a_file_each_with_the_names_of_its_day() {
+    let folder = Folder::new();
+    run(&folder.config(&short_day(&folder, "20191230.itch50", "AAPL")));
+    run(&folder.config(&short_day(&folder, "20191231.itch50", "AAZ")));
+    let written = write(from_oldest(&folder).open().unwrap(), &[], 2);
+    assert_eq!(written.before.len(), 1);
+    assert_eq!(names_of(&written.before[0].0), ["AAPL"; 3]);
+    assert_eq!(names_of(&written.file), ["AAZ"; 3]);
+}
+
+#[test]
+fn a_locate_that_is_another_stock_on_the_same_date_begins_another_file() {
+    let folder = Folder::new();
+    run(&folder.config(&short_day(&folder, "20191230.itch50", "AAPL")));
+    let other = folder.path("other");
+    fs::create_dir(&other).unwrap();
+    run(&folder.config(&short_day(&folder, "other/20191230.itch50", "AAZ")));
+    let written = write(from_oldest(&folder).open().unwrap(), &[], 2);
+    let [(before, next)] = written.before.as_slice() else { panic!("two files") };
+    let expected = "instrument 1 is AAZ, and the file before it calls it AAPL";
+    assert!(next.to_string().ends_with(expected), "{next}");
+    assert_eq!(names_of(before), ["AAPL"; 3]);
+    assert_eq!(names_of(&written.file), ["AAZ"; 3]);
+    // The same stocks again go on in the same file.
+    run(&folder.config(&short_day(&folder, "20191230.itch50", "AAZ")));
+    let again = write(from_oldest(&folder).open().unwrap(), &[], 3);
+    assert_eq!((again.before.len(), names_of(&again.file)), (1, vec!["AAZ".to_owned(); 6]));
 }
 
 /// Every stock is named once behind record `first`, in front of its first record.

@@ -6,7 +6,7 @@ use nanotape_plant::{
     Delivery, Event, PlantConfig, PlantRun, Stop, Subscriber, Subscription,
     records::{Header, Notice, Predecessor, Record, RecordKind, RecordKinds},
 };
-use nanotape_ring::Start;
+use nanotape_ring::{Rejoin, Start};
 use nanotape_types::{Side, StockLocate, Symbol};
 
 use crate::{
@@ -145,6 +145,31 @@ fn a_subscriber_that_joins_after_both_names_every_record_of_both_days() {
     names.read(&mut days.subscription().open().unwrap(), &[0, 1]);
     assert_eq!((names.starts.len(), names.nameless, names.lost), (2, 0, 0));
     assert!(names.records.iter().all(|&records| records > 500), "{:?}", names.records);
+}
+
+#[test]
+fn a_subscriber_from_the_oldest_record_is_told_what_is_gone_before_it() {
+    let days = Days::new(1 << 16);
+    days.run(0, 3_000);
+    // Where a later loss is rejoined has no say in it.
+    let mut subscriber = days.subscription().rejoin(Rejoin::Newest).open().unwrap();
+    assert_eq!(subscriber.next_sequence(), 1);
+    let (mut next, mut lost) = (1, Vec::new());
+    let mut see = |event: Event<'_>| match event {
+        Event::Record(delivery) => {
+            assert_eq!(delivery.sequence, next);
+            next += 1;
+        }
+        Event::Lost(lapped) => {
+            assert_eq!(lapped.from, next);
+            next = lapped.to + 1;
+            lost.push(lapped);
+        }
+    };
+    while subscriber.poll(&mut see).unwrap() > 0 {}
+    assert_eq!(lost.len(), 1);
+    assert!(lost[0].to > 1_000 && next > lost[0].to + 100, "{lost:?}, {next}");
+    assert_eq!(subscriber.next_sequence(), next);
 }
 
 #[test]

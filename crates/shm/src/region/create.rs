@@ -226,8 +226,16 @@ fn make(
     }
     let memory = Memory::of_file(MappedFile { mapping, file, region_bytes }, spec.words);
     initialise(memory.words());
+    memory.create(now_ns());
     memory.take(1);
     Ok((OwnedRegion { memory, spec, epoch: 1, residency }, Origin::Created))
+}
+
+/// The time in ns since the UNIX epoch, never 0.
+fn now_ns() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
+    let (seconds, nanos) = (now.tv_sec.cast_unsigned(), now.tv_nsec.cast_unsigned());
+    seconds.wrapping_mul(1_000_000_000).wrapping_add(nanos).max(1)
 }
 
 /// Gives an empty file its mode, its identity and all its pages, and maps it.

@@ -46,18 +46,21 @@ pub(crate) mod at {
     pub(crate) const REGION_BYTES: usize = 5;
     pub(crate) const PAYLOAD_WORDS: usize = 6;
     pub(crate) const PARAMETERS: usize = 7;
-    /// The first of the words that change after creation, see [`super::live`].
+    /// The first of the words that are stored last, see [`super::live`].
     pub(crate) const LIVE: usize = 11;
 }
 
-/// Numbers of the words that change, from [`at::LIVE`] on; a region on the heap has only these.
+/// Numbers of the words that each owner stores, and of the creation time behind them, from [`at::LIVE`]
+/// on; a region on the heap has only these.
 pub(crate) mod live {
     pub(crate) const EPOCH: usize = 0;
     pub(crate) const OWNER_PID: usize = 1;
     pub(crate) const OWNER_STARTED: usize = 2;
     pub(crate) const STATE: usize = 3;
+    /// Stored by the creator only, before the others.
+    pub(crate) const CREATED_NS: usize = 4;
     /// How many there are.
-    pub(crate) const WORDS: usize = 4;
+    pub(crate) const WORDS: usize = 5;
 }
 
 /// Values of the state word.
@@ -68,7 +71,7 @@ pub(crate) mod state {
 }
 
 /// Offset, size in bytes and name of each field, in order.
-pub const FIELDS: [(usize, usize, &str); 12] = [
+pub const FIELDS: [(usize, usize, &str); 13] = [
     (at::MAGIC * WORD_BYTES, 8, "magic"),
     (at::BYTE_ORDER_MARK * WORD_BYTES, 8, "byte_order_mark"),
     (at::FORMAT_VERSION * WORD_BYTES, 8, "format_version"),
@@ -81,6 +84,7 @@ pub const FIELDS: [(usize, usize, &str); 12] = [
     ((at::LIVE + live::OWNER_PID) * WORD_BYTES, 8, "owner_pid"),
     ((at::LIVE + live::OWNER_STARTED) * WORD_BYTES, 8, "owner_started_s"),
     ((at::LIVE + live::STATE) * WORD_BYTES, 8, "state"),
+    ((at::LIVE + live::CREATED_NS) * WORD_BYTES, 8, "created_ns"),
 ];
 
 const _: () = assert!((at::LIVE + live::WORDS) * WORD_BYTES <= HEADER_BYTES);
@@ -99,6 +103,8 @@ pub struct Header {
     pub owner_started: Started,
     /// Whether the latest owner said that it was done.
     pub is_closed: bool,
+    /// When the region was created, in ns since the UNIX epoch; 0 where it is not known.
+    pub created_ns: u64,
 }
 
 impl Header {
@@ -138,6 +144,7 @@ impl Header {
             owner_pid: u32::try_from(number).unwrap_or(0),
             owner_started: Started::at_unix_s(started_s),
             is_closed: state == state::CLOSED,
+            created_ns: word(bytes, at::LIVE + live::CREATED_NS),
         })
     }
 

@@ -114,10 +114,11 @@ impl Memory {
         }
     }
 
-    /// The words of the header that change. Those of a reader's mapping are only ever loaded.
+    /// The words of the header from the epoch on. Those of a reader's mapping are only ever loaded.
     fn live(&self) -> &[Word] {
         // SAFETY: so many words begin there, and `keep` keeps them. Where they are mapped for
-        // reading only, nothing stores: only `close` and `take` do, which readers do not call.
+        // reading only, nothing stores: only `create`, `take` and `close` do, which readers do not
+        // call.
         unsafe { std::slice::from_raw_parts(self.live.as_ptr(), header::live::WORDS) }
     }
 
@@ -133,6 +134,17 @@ impl Memory {
     #[cfg(not(nanotape_loom))]
     pub(crate) fn is_ready(&self) -> bool {
         live::is_ready(self.live_to_read())
+    }
+
+    /// When the region was created; 0 where it is not known. It never changes once the region is ready.
+    pub(crate) fn created_ns(&self) -> u64 {
+        self.live()[header::live::CREATED_NS].load()
+    }
+
+    /// Enters when a new region was created, in a mapping for writing, before its first owner.
+    #[cfg(not(nanotape_loom))]
+    pub(crate) fn create(&self, now_ns: u64) {
+        self.live()[header::live::CREATED_NS].store(now_ns);
     }
 
     /// Enters this process as the owner in a mapping for writing.

@@ -30,6 +30,26 @@ fn a_lock_of_somebody_who_only_reads_makes_no_owner_and_is_named_when_it_is_in_t
 }
 
 #[test]
+fn the_creation_time_stays_through_owners_and_is_another_one_in_a_new_region() {
+    let place = Place::new("created");
+    let (first, _) = create(&place.0).unwrap();
+    let reader = SharedRegion::open(&place.0, KIND).unwrap();
+    let created_ns = reader.created_ns();
+    assert!(created_ns > 1_600_000_000_000_000_000, "{created_ns}");
+    assert_eq!(first.share().created_ns(), created_ns);
+    first.close();
+    let (second, origin) = create(&place.0).unwrap();
+    assert!(matches!(origin, Origin::TakenOver { .. }));
+    assert_eq!(SharedRegion::open(&place.0, KIND).unwrap().created_ns(), created_ns);
+    second.close();
+    place.clear();
+    let (_third, _) = create(&place.0).unwrap();
+    assert_ne!(SharedRegion::open(&place.0, KIND).unwrap().created_ns(), created_ns);
+    assert_eq!(reader.created_ns(), created_ns);
+    assert_eq!(OwnedRegion::on_heap(spec()).share().created_ns(), 0);
+}
+
+#[test]
 fn a_killed_owner_is_dead_and_the_next_one_takes_over() {
     let place = Place::new("killed");
     let mut owner = Peer::start("own", &place.0, 0);

@@ -1,4 +1,9 @@
 //! `nanotape journal record`: what a ring publishes, kept under the same sequence numbers.
+//!
+//! Failure: a ring that is not the one that the journal was recorded from is refused ([`origin`]), and one that
+//! is removed, replaced or cut while it is recorded ends the recording.
+
+mod origin;
 
 use std::{path::Path, time::Duration};
 
@@ -6,33 +11,43 @@ use clap::Args;
 use nanotape_clock::Clock;
 use nanotape_journal::Appender;
 use nanotape_ring::{
-    AnyReader, Lapped, Read, ReadError, Rejoin, Start, StartError, Subscribe as _, WaitStrategy,
-    Waiter,
+    AnyReader, Lapped, Read, ReadError, Rejoin, RingError, Start, StartError, Subscribe as _,
+    WaitStrategy, Waiter,
 };
-use nanotape_shm::OwnerState;
+use nanotape_shm::{OwnerState, Refusal, RegionError};
 
 use super::append::is_full;
 use crate::{
+    deadline::{Deadline, is_not_there},
     interrupt::Interrupt,
     journals::{AppenderArguments, now_ns, of_journal, tell_recovery},
     output::{Format, OutputArguments},
     record::Record,
     regions::{of_read, of_ring, place, state_sentence},
-    status::{Status, tell},
+    status::{BadData, Status, tell},
+    values::seconds,
 };
+use origin::Origin;
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   nanotape journal record nasdaq days/nasdaq
   nanotape journal record nasdaq days/nasdaq --roll hour --sync 10ms --through-restarts
+  nanotape journal record nasdaq days/nasdaq --wait 60 --fail-on-loss
 
 Every message becomes an excerpt with the same sequence number and type, and the time at which it was
-recorded. It goes on behind the last one that the journal has; messages that the ring has overwritten
-by then are missing in the journal, and readers of it are told which. It ends when the writer closes the
-ring or is gone, or with Ctrl-C.
+recorded. It begins after the last excerpt of the journal. Messages that the ring has overwritten by then
+are lost: a line on standard error names them, and readers of the journal are told which ones are missing.
+It ends when the writer closes the ring or is gone, or with Ctrl-C.
 
-Exit status: 0; 1 the ring or the journal is damaged; 2 one of them cannot be opened.")]
+A journal holds the messages of one ring. The file recorded-from in its folder says which: writers that
+take the ring over go on in the same journal, and a ring that was made anew under the same name needs a new
+journal. A ring that is removed, replaced or cut while it is recorded ends the recording.
+
+Exit status: 0; 1 the ring or the journal is damaged, the ring was removed, replaced or cut while it was
+recorded, or messages were lost and --fail-on-loss was given; 2 one of them cannot be opened, or the journal
+was recorded from another ring.")]
 pub(super) struct RecordCommand {
     /// Name or path of the ring
     #[arg(value_name = "RING")]
@@ -45,6 +60,14 @@ pub(super) struct RecordCommand {
     #[arg(long)]
     through_restarts: bool,
 
+    /// Wait up to SECONDS for the ring, or for the next writer of a ring that is there
+    #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = seconds)]
+    wait: Duration,
+
+    /// End with status 1 if a message was lost
+    #[arg(long)]
+    fail_on_loss: bool,
+
     #[command(flatten)]
     output: OutputArguments,
 }
@@ -53,6 +76,9 @@ const WAIT: WaitStrategy = WaitStrategy::Backoff { looks: 500, sleep: Duration::
 
 /// Looks without a message before it asks whether the writer is still there.
 const LOOKS_BEFORE_ASKING: u32 = 1_020;
+
+/// Messages from one look at the ring's file to the next, while there are messages.
+const MESSAGES_A_LOOK: u64 = 1 << 16;
 
 /// How long it waits for room on the disk before it tries again.
 const RETRY: Duration = Duration::from_millis(100);
@@ -64,9 +90,13 @@ pub(super) fn run(command: &RecordCommand) -> anyhow::Result<Status> {
     let options = command.appender.options();
     let mut appender = Appender::open(&command.appender.journal, &options).map_err(of_journal)?;
     tell_recovery(&command.appender.journal, appender.recovery());
-    let mut reader = open(&ring, appender.next_sequence())?;
-    // What is lost is lost for good here: as little as can be.
-    reader.set_rejoin(Rejoin::Oldest);
+    let deadline = Deadline::after(command.wait);
+    let Some(mut reader) = join(&ring, &deadline, &interrupt)? else {
+        tell(format_args!("{}: interrupted before a writer made it", ring.display()));
+        appender.close().map_err(of_journal)?;
+        return Ok(Status::Good);
+    };
+    begin(&mut reader, &ring, command, appender.next_sequence())?;
     let mut output = command.output.open()?;
     let first = appender.next_sequence();
     let mut recording = Recording {
@@ -75,6 +105,7 @@ pub(super) fn run(command: &RecordCommand) -> anyhow::Result<Status> {
         appender: &mut appender,
         clock: Clock::calibrate(),
         interrupt: &interrupt,
+        deadline,
         recorded: 0,
         lost: 0,
     };
@@ -95,22 +126,62 @@ pub(super) fn run(command: &RecordCommand) -> anyhow::Result<Status> {
     })?;
     output.finish()?;
     outcome.and(closed)?;
+    if command.fail_on_loss && lost > 0 {
+        tell(format_args!("{}: {lost} messages were lost (--fail-on-loss)", ring.display()));
+        return Ok(Status::Bad);
+    }
     Ok(Status::Good)
 }
 
-/// The ring, behind what the journal has.
-fn open(ring: &Path, next: u64) -> anyhow::Result<AnyReader> {
-    let start = if next == 1 { Start::Oldest } else { Start::Sequence(next) };
-    AnyReader::open(ring, start).map_err(|error| match error {
-        nanotape_ring::RingError::Start(StartError::NotYet { next: ring_next, .. }) => {
-            anyhow::anyhow!(
-                "{}: the journal goes on with {next} and the ring with {ring_next}: it is not what the \
-                 journal was recorded from; give a new journal",
-                ring.display()
-            )
+/// Opens the ring, as soon as it is there. None if it was interrupted before that.
+fn join(
+    ring: &Path,
+    deadline: &Deadline,
+    interrupt: &Interrupt,
+) -> anyhow::Result<Option<AnyReader>> {
+    while !interrupt.is_asked() {
+        match AnyReader::open(ring, Start::Newest) {
+            Ok(reader) => return Ok(Some(reader)),
+            Err(RingError::Region(error)) if is_not_there(&error) => {
+                if deadline.is_over() {
+                    let (ring, within) = (ring.display(), deadline.within());
+                    anyhow::bail!(
+                        "{ring}: there is no such ring, and no writer has made it{within}; start its \
+                         writer (nanotape run), or wait for it with --wait SECONDS"
+                    );
+                }
+                deadline.sleep();
+            }
+            Err(error) => return Err(of_ring(ring, &error)),
+        }
+    }
+    Ok(None)
+}
+
+/// Goes to the message after the last excerpt of the journal, if that is of this ring.
+fn begin(
+    reader: &mut AnyReader,
+    ring: &Path,
+    command: &RecordCommand,
+    next: u64,
+) -> anyhow::Result<()> {
+    let AppenderArguments { journal, mode, .. } = &command.appender;
+    let origin = Origin { journal, mode: *mode, ring, reader };
+    origin.check(next)?;
+    let mut behind = reader.clone();
+    // From message 1 for an empty journal: what the ring has overwritten is lost, and counted.
+    behind.seek(Start::Sequence(next)).map_err(|error| match error {
+        RingError::Start(StartError::NotYet { next: ring_next, .. }) => {
+            origin.refuse(format_args!(
+                "its next message is {ring_next}, and the next excerpt of the journal {next}"
+            ))
         }
         error => of_ring(ring, &error),
-    })
+    })?;
+    *reader = behind;
+    // What is lost is lost for good here: as little as can be.
+    reader.set_rejoin(Rejoin::Oldest);
+    Ok(())
 }
 
 struct Recording<'a> {
@@ -119,8 +190,17 @@ struct Recording<'a> {
     appender: &'a mut Appender,
     clock: Clock,
     interrupt: &'a Interrupt,
+    /// Until when the next writer of a ring is waited for.
+    deadline: Deadline,
     recorded: u64,
     lost: u64,
+}
+
+/// What became of the file of a ring that is recorded.
+struct Loss {
+    error: RegionError,
+    /// The message after the last one that the ring had when that was noticed.
+    end: u64,
 }
 
 impl Recording<'_> {
@@ -128,7 +208,11 @@ impl Recording<'_> {
         let mut buffer = vec![0; 64 << 10];
         let mut waiter = Waiter::new(WAIT);
         let mut gone = None;
+        let mut loss: Option<Loss> = None;
         while !self.interrupt.is_asked() {
+            if let Some(loss) = loss.take_if(|loss| self.reader.next_sequence() >= loss.end) {
+                return Err(self.ended_by(&loss));
+            }
             match self.reader.try_read(&mut buffer) {
                 Ok(Read::Message(received)) => {
                     let payload = &buffer[..received.length as usize];
@@ -136,6 +220,9 @@ impl Recording<'_> {
                     self.append(received.type_id, payload)?;
                     self.recorded += 1;
                     waiter.reset();
+                    if self.recorded.is_multiple_of(MESSAGES_A_LOOK) {
+                        loss = loss.or(self.look_for_loss());
+                    }
                 }
                 Ok(Read::Lapped(lapped)) => {
                     let Lapped { from, to } = lapped;
@@ -144,13 +231,16 @@ impl Recording<'_> {
                     waiter.reset();
                 }
                 Ok(Read::Empty) => {
+                    if let Some(loss) = loss {
+                        return Err(self.ended_by(&loss));
+                    }
                     if let Some(state) = gone.take() {
                         tell(format_args!("{}: {}", self.ring.display(), state_sentence(state)));
                         return Ok(());
                     }
                     if waiter.idles() >= LOOKS_BEFORE_ASKING {
-                        let state = self.reader.region().owner().state;
-                        gone = (state != OwnerState::Alive && !through_restarts).then_some(state);
+                        loss = self.look_for_loss();
+                        gone = self.who_is_gone(through_restarts);
                         waiter.reset();
                     }
                     waiter.idle();
@@ -160,6 +250,41 @@ impl Recording<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The state of a writer after which no other is waited for.
+    fn who_is_gone(&self, through_restarts: bool) -> Option<OwnerState> {
+        let state = self.reader.region().owner().state;
+        // The writer that is waited for may be the next one of a ring that is there already.
+        let is_to_start = self.recorded == 0 && !self.deadline.is_over();
+        (state != OwnerState::Alive && !through_restarts && !is_to_start).then_some(state)
+    }
+
+    /// Whether the ring's file was removed, replaced or cut. What it has until then is recorded.
+    #[cold]
+    fn look_for_loss(&self) -> Option<Loss> {
+        let error = self.reader.region().check().err()?;
+        // A file that cannot be asked about is not lost.
+        if matches!(error.refusal(), Refusal::System { .. }) {
+            return None;
+        }
+        let mut newest = self.reader.clone();
+        let end = newest.seek(Start::Newest).map_or(u64::MAX, |()| newest.next_sequence());
+        Some(Loss { error, end })
+    }
+
+    fn ended_by(&self, loss: &Loss) -> anyhow::Error {
+        let what = match loss.error.refusal() {
+            Refusal::Removed => "was removed while it was recorded".to_owned(),
+            Refusal::Replaced => "was replaced by another region while it was recorded".to_owned(),
+            other => other.to_string(),
+        };
+        let (ring, last) = (self.ring.display(), self.appender.next_sequence() - 1);
+        BadData(format!(
+            "{ring}: {what}; the journal ends with message {last} of it; record the next ring of this \
+             name into a new journal"
+        ))
+        .into()
     }
 
     /// Appends, and waits for room where there is none: the ring keeps what comes meanwhile, as long as it

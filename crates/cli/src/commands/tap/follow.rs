@@ -9,10 +9,11 @@ use nanotape_types::Symbol;
 
 use super::{
     TapArguments,
-    join::{Deadline, Joined, of_subscription},
+    join::{Joined, of_subscription},
     printer::Printer,
 };
 use crate::{
+    deadline::Deadline,
     interrupt::Interrupt,
     regions::{of_region, state_sentence},
     status::{BadData, Status, is_broken_pipe, tell},
@@ -31,6 +32,7 @@ const BAD_LINES: u64 = 10;
 pub(super) struct Tap<'a> {
     symbols: &'a [Symbol],
     through_restarts: bool,
+    fails_on_loss: bool,
     subscriber: Subscriber,
     deadline: Deadline,
     reading: Reading,
@@ -87,14 +89,15 @@ impl<'a> Tap<'a> {
             end: None,
             error: None,
         };
-        let TapArguments { symbols, through_restarts, .. } = command;
-        Self { symbols, through_restarts: *through_restarts, subscriber, deadline, reading }
+        let TapArguments { symbols, through_restarts, fail_on_loss, .. } = command;
+        let (through_restarts, fails_on_loss) = (*through_restarts, *fail_on_loss);
+        Self { symbols, through_restarts, fails_on_loss, subscriber, deadline, reading }
     }
 
     /// Reads until it is over, and completes the output, also in front of damage.
     pub(super) fn run(mut self, interrupt: &Interrupt) -> anyhow::Result<Status> {
         let end = self.follow(interrupt);
-        let Self { symbols, subscriber, reading, .. } = self;
+        let Self { symbols, fails_on_loss, subscriber, reading, .. } = self;
         let Reading { printer, counts, bad_records, .. } = reading;
         if end.as_ref().is_err_and(is_broken_pipe) {
             // Nobody reads on, and nobody is told how much there was.
@@ -111,7 +114,11 @@ impl<'a> Tap<'a> {
         if matches!(end, End::Stopped | End::Gone(_)) {
             require_symbols(symbols, &subscriber)?;
         }
-        let is_bad = end == End::Gone(OwnerState::Dead) || bad_records > 0;
+        let is_loss_bad = fails_on_loss && counts.lost > 0;
+        if is_loss_bad {
+            tell(format_args!("{ring}: {} records were lost (--fail-on-loss)", counts.lost));
+        }
+        let is_bad = end == End::Gone(OwnerState::Dead) || bad_records > 0 || is_loss_bad;
         Ok(if is_bad { Status::Bad } else { Status::Good })
     }
 
@@ -205,6 +212,11 @@ impl Reading {
                 if let Record::Notice(notice) = delivery.record {
                     self.hear(&notice);
                 }
+                if let Err(error) = self.printer.print(event, self.midnight_ns) {
+                    self.error = Some(error);
+                    self.counts.last = delivery.sequence - 1;
+                    return;
+                }
                 self.counts.written += 1;
                 self.left -= 1;
                 if self.left == 0 {
@@ -219,9 +231,9 @@ impl Reading {
                 self.counts.gaps += 1;
                 // Perhaps a start was among them: the board tells, if it can.
                 self.midnight_ns = None;
+                self.error = self.printer.print(event, None).err();
             }
         }
-        self.error = self.printer.print(event, self.midnight_ns).err();
     }
 
     #[cold]

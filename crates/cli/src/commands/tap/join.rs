@@ -1,44 +1,23 @@
 //! Joining a plant: at once, or as soon as it is there.
 
-use std::{path::Path, thread, time::Duration};
+use std::path::Path;
 
 use anyhow::anyhow;
-use nanotape_clock::{Clock, Stamp};
 use nanotape_plant::{SubscribeError, Subscriber, Subscription, records::RecordKinds};
 use nanotape_shm::{Refusal, RegionError};
 
 use super::TapArguments;
 use crate::{
+    deadline::{Deadline, is_not_there},
     interrupt::Interrupt,
     regions::{of_read, of_region, of_ring},
     status::{BadData, tell},
 };
 
-/// From one look for the plant to the next.
-const LOOK_EVERY: Duration = Duration::from_millis(1);
-
 /// A plant that is read, or may be about to start.
 pub(super) struct Joined {
     pub(super) subscriber: Subscriber,
     pub(super) deadline: Deadline,
-}
-
-/// Until when to wait for a plant.
-pub(super) struct Deadline {
-    clock: Clock,
-    began: Stamp,
-    wait: Duration,
-}
-
-impl Deadline {
-    fn after(wait: Duration) -> Self {
-        let clock = Clock::monotonic();
-        Self { began: clock.stamp(), clock, wait }
-    }
-
-    pub(super) fn is_over(&self) -> bool {
-        u128::from(self.clock.nanos_between(self.began, self.clock.stamp())) >= self.wait.as_nanos()
-    }
 }
 
 /// Joins. None if it was interrupted while there was nothing to join.
@@ -58,9 +37,9 @@ pub(super) fn join(
             Ok(subscriber) => return Ok(Some(Joined { subscriber, deadline })),
             Err(SubscribeError::Region(error)) if is_not_there(&error) => {
                 if deadline.is_over() {
-                    return Err(nobody(path, &error, command.wait));
+                    return Err(nobody(path, &error, &deadline));
                 }
-                thread::sleep(LOOK_EVERY);
+                deadline.sleep();
             }
             Err(error) => return Err(of_subscription(&error)),
         }
@@ -83,12 +62,8 @@ impl Joined {
     }
 }
 
-fn is_not_there(error: &RegionError) -> bool {
-    matches!(error.refusal(), Refusal::NotFound | Refusal::BeingCreated | Refusal::HalfCreated)
-}
-
 /// There is no plant. A ring without a board is somebody else's.
-fn nobody(path: &Path, error: &RegionError, wait: Duration) -> anyhow::Error {
+fn nobody(path: &Path, error: &RegionError, deadline: &Deadline) -> anyhow::Error {
     let is_there = nanotape_shm::inspect(path).is_ok();
     let path = path.display();
     if is_there && matches!(error.refusal(), Refusal::NotFound) {
@@ -97,10 +72,7 @@ fn nobody(path: &Path, error: &RegionError, wait: Duration) -> anyhow::Error {
              shows the messages of any ring"
         );
     }
-    let within = match wait {
-        Duration::ZERO => String::new(),
-        wait => format!(" within {} s", wait.as_secs_f64()),
-    };
+    let within = deadline.within();
     anyhow!(
         "{path}: no plant has started there{within}; start one with nanotape run, or wait for it \
          with --wait SECONDS"

@@ -1,35 +1,31 @@
-//! Where the records of a tap go: rows, or a DBN file.
+//! Where the records of a tap go: rows, or DBN files.
 
-use std::io::{self, BufWriter};
+use std::io;
 
-use nanotape_plant::{DbnFile, Event, Subscriber};
-use nanotape_types::Symbol;
+use nanotape_plant::{Event, Subscriber};
 
 use super::{
-    TapFormat,
+    TapArguments, TapFormat,
+    dbn_files::DbnFiles,
     row::Row,
     rows::{Rows, Style},
 };
 use crate::output::Output;
 
-/// Bytes of a DBN file that are gathered before they are written.
-const BUFFER_BYTES: usize = 64 << 10;
-
 pub(super) enum Printer {
     Rows { rows: Rows, detail: String },
-    Dbn { file: DbnFile<BufWriter<Output>>, is_flushed: bool },
+    Dbn { files: DbnFiles, is_flushed: bool },
 }
 
 impl Printer {
-    pub(super) fn new(output: Output, format: TapFormat, symbols: &[Symbol]) -> Self {
+    pub(super) fn new(output: Output, format: TapFormat, command: &TapArguments) -> Self {
         let style = match format {
             TapFormat::Text => Style::Text,
             TapFormat::Csv => Style::Csv,
             TapFormat::Json => Style::Json,
             TapFormat::Dbn => {
-                let output = BufWriter::with_capacity(BUFFER_BYTES, output);
-                let file = DbnFile::new(output, symbols);
-                return Self::Dbn { file, is_flushed: true };
+                let files = DbnFiles::new(output, command);
+                return Self::Dbn { files, is_flushed: true };
             }
         };
         Self::Rows { rows: Rows::new(output, style), detail: String::new() }
@@ -40,10 +36,9 @@ impl Printer {
     pub(super) fn print(&mut self, event: &Event<'_>, midnight_ns: Option<u64>) -> io::Result<()> {
         match self {
             Self::Rows { rows, detail } => rows.print(&Row::of(event, midnight_ns, detail)),
-            Self::Dbn { file, is_flushed } => {
-                file.add(event);
+            Self::Dbn { files, is_flushed } => {
                 *is_flushed = false;
-                Ok(())
+                files.add(event)
             }
         }
     }
@@ -53,7 +48,7 @@ impl Printer {
     pub(super) fn write(&mut self, subscriber: &Subscriber) -> io::Result<()> {
         match self {
             Self::Rows { .. } => Ok(()),
-            Self::Dbn { file, .. } => file.write(subscriber),
+            Self::Dbn { files, .. } => files.write(subscriber),
         }
     }
 
@@ -62,9 +57,9 @@ impl Printer {
         match self {
             Self::Rows { rows, .. } => rows.flush(),
             Self::Dbn { is_flushed: true, .. } => Ok(()),
-            Self::Dbn { file, is_flushed } => {
+            Self::Dbn { files, is_flushed } => {
                 *is_flushed = true;
-                file.flush()
+                files.flush()
             }
         }
     }
@@ -73,10 +68,7 @@ impl Printer {
     pub(super) fn finish(self, subscriber: &Subscriber) -> io::Result<()> {
         match self {
             Self::Rows { rows, .. } => rows.finish(),
-            Self::Dbn { file, .. } => {
-                let output = file.finish(subscriber)?.into_inner();
-                output.map_err(io::IntoInnerError::into_error)?.finish()
-            }
+            Self::Dbn { files, .. } => files.finish(subscriber),
         }
     }
 }

@@ -1,0 +1,130 @@
+//! The DBN files of a tap: FILE.dbn, and FILE.2.dbn and so on for what does not belong into the one before.
+//!
+//! Failure: a file that is there is not overwritten without --force; the next free number is used. A stream has
+//! no next file, and ends with an error.
+
+use std::{
+    ffi::OsStr,
+    io::{self, BufWriter},
+    path::{Path, PathBuf},
+};
+
+use nanotape_plant::{DbnFile, Event, NextFile, Subscriber};
+
+use super::TapArguments;
+use crate::{output::Output, status::tell};
+
+/// Bytes of a file that are gathered before they are written.
+const BUFFER_BYTES: usize = 64 << 10;
+
+pub(super) struct DbnFiles {
+    file: DbnFile<BufWriter<Output>>,
+    /// The first file; none for a stream.
+    path: Option<PathBuf>,
+    may_overwrite: bool,
+    /// The number of the file that is being written, from 1.
+    number: u32,
+    /// Whether the next file has begun to be needed, and there is none.
+    is_over: bool,
+}
+
+impl DbnFiles {
+    pub(super) fn new(output: Output, command: &TapArguments) -> Self {
+        let output_path = command.output.output.as_deref().filter(|path| *path != Path::new("-"));
+        // A device or a pipe is written to as it is, and has no file beside it.
+        let is_file = |path: &&Path| path.metadata().map_or(true, |metadata| metadata.is_file());
+        Self {
+            file: DbnFile::new(buffered(output), &command.symbols),
+            path: output_path.filter(is_file).map(Path::to_owned),
+            may_overwrite: command.output.force,
+            number: 1,
+            is_over: false,
+        }
+    }
+
+    #[inline]
+    pub(super) fn add(&mut self, event: &Event<'_>) -> io::Result<()> {
+        match self.file.add(event) {
+            Ok(()) => Ok(()),
+            Err(next) => self.begin_next(next, event),
+        }
+    }
+
+    /// Completes the file and begins the next one with this event.
+    #[cold]
+    fn begin_next(&mut self, next: NextFile, event: &Event<'_>) -> io::Result<()> {
+        let Some(first) = &self.path else {
+            self.is_over = true;
+            return Err(io::Error::other(format!(
+                "a DBN stream ends where its instrument numbers change their meaning: it ends before \
+                 {next}; with -o FILE.dbn the tap goes on in FILE.2.dbn"
+            )));
+        };
+        let mut path = first.clone();
+        while self.number == 1 || path.exists() && !self.may_overwrite {
+            self.number += 1;
+            path = numbered(first, self.number);
+        }
+        let output = Output::create(&path, self.may_overwrite).map_err(io::Error::other)?;
+        let following = self.file.following(buffered(output));
+        let file = core::mem::replace(&mut self.file, following);
+        complete(file.close()?)?;
+        tell(format_args!("{}: begins with {next}", path.display()));
+        // The first event of a file belongs into it.
+        self.file.add(event).map_err(io::Error::other)
+    }
+
+    pub(super) fn write(&mut self, subscriber: &Subscriber) -> io::Result<()> {
+        self.file.write(subscriber)
+    }
+
+    pub(super) fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+
+    pub(super) fn finish(self, subscriber: &Subscriber) -> io::Result<()> {
+        let Self { file, is_over, .. } = self;
+        complete(if is_over { file.close()? } else { file.finish(subscriber)? })
+    }
+}
+
+fn buffered(output: Output) -> BufWriter<Output> {
+    BufWriter::with_capacity(BUFFER_BYTES, output)
+}
+
+fn complete(output: BufWriter<Output>) -> io::Result<()> {
+    output.into_inner().map_err(io::IntoInnerError::into_error)?.finish()
+}
+
+/// `day.2.dbn.zst` for `day.dbn.zst` and 2.
+fn numbered(first: &Path, number: u32) -> PathBuf {
+    let name = first.file_name().unwrap_or_default();
+    let (inner, packed) = match first.extension().and_then(OsStr::to_str) {
+        Some(suffix @ ("gz" | "zst")) => (Path::new(name).with_extension(""), Some(suffix)),
+        _ => (PathBuf::from(name), None),
+    };
+    let mut next = inner.file_stem().unwrap_or_default().to_owned();
+    next.push(format!(".{number}"));
+    for suffix in [inner.extension(), packed.map(OsStr::new)].into_iter().flatten() {
+        next.push(".");
+        next.push(suffix);
+    }
+    first.with_file_name(next)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_stands_in_front_of_the_suffixes() {
+        for (first, next) in [
+            ("day.dbn", "day.2.dbn"),
+            ("a/day.dbn.zst", "a/day.2.dbn.zst"),
+            ("2019.12.30.dbn.gz", "2019.12.30.2.dbn.gz"),
+            ("day", "day.2"),
+        ] {
+            assert_eq!(numbered(Path::new(first), 2), Path::new(next));
+        }
+    }
+}
