@@ -23,6 +23,7 @@ use crate::{
     disk::{Disk, Folder},
     names::{self, Kept},
     segment::{header::Header, layout::position_bytes},
+    sole,
     stored::{self, Stored},
     upkeep,
     verify::{
@@ -51,6 +52,7 @@ pub fn repair_on<D: Disk>(
         return Err(JournalError::new(disk.path(""), Problem::NotFound));
     }
     let _lock = disk.lock()?;
+    sole::check(disk)?;
     let catalog = Catalog::read(disk)?;
     let total = catalog.listed.iter().map(|listed| listed.kept.bytes).sum();
     let mut repair = Repair {

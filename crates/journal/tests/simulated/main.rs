@@ -11,6 +11,8 @@ mod failing;
 mod faults;
 mod half_written;
 mod history;
+mod lost_pages;
+mod promises;
 mod reading;
 mod scenario;
 mod short_lives;
@@ -126,6 +128,17 @@ fn fail_everywhere(histories: u64) -> (u64, Counts) {
 /// What must notice that a call has no effect, the quickest first.
 fn what_notices() -> Vec<(&'static str, Box<dyn Fn()>)> {
     vec![
+        ("a_prepared_segment_that_is_used_again_has_its_name_on_the_disk", Box::new(promises::a_prepared_segment_that_is_used_again_has_its_name_on_the_disk)),
+        ("what_is_zero_in_memory_and_not_on_the_disk_is_made_zero_again", Box::new(promises::what_is_zero_in_memory_and_not_on_the_disk_is_made_zero_again)),
+        ("what_was_cut_is_there_after_the_next_loss_of_power", Box::new(promises::what_was_cut_is_there_after_the_next_loss_of_power)),
+        ("an_excerpt_that_ends_with_zeros_is_cut_with_all_of_them", Box::new(promises::an_excerpt_that_ends_with_zeros_is_cut_with_all_of_them)),
+        ("a_new_folder_has_its_name_on_the_disk_before_an_append_returns", Box::new(promises::a_new_folder_has_its_name_on_the_disk_before_an_append_returns)),
+        ("after_a_prune_and_a_loss_of_power_the_journal_goes_on_behind_what_was_pruned", Box::new(promises::after_a_prune_and_a_loss_of_power_the_journal_goes_on_behind_what_was_pruned)),
+        ("a_segment_whose_activation_is_damaged_is_not_cut_where_it_was_on_the_disk", Box::new(promises::a_segment_whose_activation_is_damaged_is_not_cut_where_it_was_on_the_disk)),
+        ("excerpts_that_a_failed_sync_lost_are_not_said_to_be_on_the_disk", Box::new(lost_pages::excerpts_that_a_failed_sync_lost_are_not_said_to_be_on_the_disk)),
+        ("a_first_page_that_a_failed_sync_lost_is_not_said_to_be_on_the_disk", Box::new(lost_pages::a_first_page_that_a_failed_sync_lost_is_not_said_to_be_on_the_disk)),
+        ("a_closed_segment_that_a_failed_sync_lost_is_not_said_to_be_on_the_disk", Box::new(lost_pages::a_closed_segment_that_a_failed_sync_lost_is_not_said_to_be_on_the_disk)),
+        ("an_appender_that_opens_finds_what_a_failed_sync_lost", Box::new(lost_pages::an_appender_that_opens_finds_what_a_failed_sync_lost)),
         ("short lives", Box::new(|| _ = live_shortly(100))),
         ("power", Box::new(|| _ = lose_power(120))),
         ("both", Box::new(|| _ = die_and_lose_power(120))),
