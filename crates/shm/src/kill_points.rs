@@ -2,10 +2,12 @@
 //!
 //! Where: compiled only with the feature `kill-points`, which only tests turn on. Every store to a
 //! region goes through [`Word`](crate::Word), which calls this first. A simulated disk is told of the stores
-//! of its thread too: it must know what is stored again although it stays the same.
+//! of its thread too: it must know what is stored again although it stays the same, and it can leave a store
+//! out, to show that a test notices.
 
 use std::{
     cell::{Cell, RefCell},
+    panic::Location,
     sync::atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
@@ -37,8 +39,19 @@ pub fn disarm() -> u64 {
     SEEN.load(Ordering::Relaxed)
 }
 
-/// Who is told of stores, by the address of the word.
-type Watcher = Box<dyn FnMut(usize)>;
+/// A store that is about to be made.
+#[derive(Clone, Copy, Debug)]
+pub struct Store {
+    /// Address of the word.
+    pub address: usize,
+    /// The value that it gets.
+    pub value: u64,
+    /// The line of code that makes it.
+    pub site: &'static Location<'static>,
+}
+
+/// Called before each store; returns whether it is made.
+type Watcher = Box<dyn FnMut(Store) -> bool>;
 
 thread_local! {
     /// Whether anybody is told of the stores of this thread.
@@ -47,20 +60,25 @@ thread_local! {
     static WATCHER: RefCell<Option<Watcher>> = const { RefCell::new(None) };
 }
 
-/// Calls this before every store of this thread from now on, with the address of the word; not for stores
-/// that it makes itself. Nothing ends it.
+/// Calls this before every store of this thread from now on; not for stores that it makes itself. The store
+/// is made if it returns true. Nothing ends it.
 pub fn watch(watcher: Option<Watcher>) {
     IS_WATCHED.set(watcher.is_some());
     WATCHER.replace(watcher);
 }
 
+/// Returns whether the store is made.
 #[inline]
-pub(crate) fn about_to_store(word: &Word) {
+#[track_caller]
+pub(crate) fn about_to_store(word: &Word, value: u64) -> bool {
     if IS_WATCHED.get() {
-        tell(std::ptr::from_ref(word).addr());
+        let address = std::ptr::from_ref(word).addr();
+        if !tell(Store { address, value, site: Location::caller() }) {
+            return false;
+        }
     }
     if !COUNTS.load(Ordering::Relaxed) {
-        return;
+        return true;
     }
     let number = SEEN.fetch_add(1, Ordering::Relaxed) + 1;
     if number == FATAL.load(Ordering::Relaxed) {
@@ -68,12 +86,14 @@ pub(crate) fn about_to_store(word: &Word) {
         let _ = kill_process(getpid(), Signal::KILL);
         unreachable!("the process outlived its SIGKILL");
     }
+    true
 }
 
 #[cold]
-fn tell(address: usize) {
+fn tell(store: Store) -> bool {
     // Taken out while it runs, so that its own stores do not come here again.
-    let Some(mut watcher) = WATCHER.take() else { return };
-    watcher(address);
+    let Some(mut watcher) = WATCHER.take() else { return true };
+    let is_made = watcher(store);
     WATCHER.replace(Some(watcher));
+    is_made
 }

@@ -40,9 +40,12 @@ impl Word {
 
     /// Stores, with no order against other words.
     #[inline(always)]
+    #[cfg_attr(feature = "kill-points", track_caller)]
     pub fn store(&self, value: u64) {
         #[cfg(feature = "kill-points")]
-        crate::kill_points::about_to_store(self);
+        if !crate::kill_points::about_to_store(self, value) {
+            return;
+        }
         #[cfg(nanotape_loom)]
         if crate::models::death::has_come() {
             return;
@@ -52,10 +55,12 @@ impl Word {
 
     /// Stores so that who sees this value at `edge` also sees all that was stored before it.
     #[inline(always)]
-    #[cfg_attr(nanotape_loom, track_caller)]
+    #[cfg_attr(any(nanotape_loom, feature = "kill-points"), track_caller)]
     pub fn publish(&self, value: u64, edge: Edge) {
         #[cfg(feature = "kill-points")]
-        crate::kill_points::about_to_store(self);
+        if !crate::kill_points::about_to_store(self, value) {
+            return;
+        }
         #[cfg(nanotape_loom)]
         if crate::models::death::has_come() {
             return;

@@ -156,9 +156,12 @@ impl Activation {
 }
 
 /// The words behind the activation: what an appender knows of the disk.
+///
+/// Stores are `track_caller`, so that tests can leave out one of them by its caller's line.
 pub(crate) mod hints {
     use super::*;
 
+    #[track_caller]
     pub(crate) fn store_boot(words: &[Word], boot: u64) {
         words[at::BOOT].store(boot);
     }
@@ -168,6 +171,7 @@ pub(crate) mod hints {
     }
 
     /// Everything before this word is on the disk.
+    #[track_caller]
     pub(crate) fn store_synced(words: &[Word], word: usize) {
         words[at::SYNCED].store(position_bytes(word));
     }
@@ -179,6 +183,7 @@ pub(crate) mod hints {
     }
 
     /// Everything behind `synced` and before this word is being brought to the disk; 0: nothing is.
+    #[track_caller]
     pub(crate) fn store_doubt(words: &[Word], word: usize) {
         words[at::DOUBT].store(super::super::layout::position_bytes(word));
     }

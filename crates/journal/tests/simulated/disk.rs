@@ -20,22 +20,41 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     io,
     ops::Range,
+    panic::Location,
     path::PathBuf,
     sync::{Arc, Mutex, MutexGuard},
 };
 
 use nanotape_journal::{Disk, Listed, ReadableFile, Room, WritableFile};
-use nanotape_shm::{ReadWord, RegionError, Word, as_read_only, kill_points};
+use nanotape_shm::{
+    ReadWord, RegionError, Word, as_read_only,
+    kill_points::{self, Store},
+};
 
 use crate::{
     dice::Dice,
     faults::{Fault, Faults},
+    sites::{self, SharedSites, What},
 };
 
 const PAGE_WORDS: usize = 512;
 
 /// How much of a file is written at once: the rest of it may be lost.
 const UNIT_WORDS: [usize; 3] = [PAGE_WORDS, 64, 1];
+
+/// How a loss of power tears what was not synced.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tear {
+    /// How much is kept or lost together.
+    pub(crate) unit_words: usize,
+    /// How many of sixteen are kept.
+    pub(crate) kept: u64,
+}
+
+impl Tear {
+    /// One page of two is kept, which is how most disks lose them.
+    pub(crate) const HALF_OF_THE_PAGES: Self = Self { unit_words: PAGE_WORDS, kept: 8 };
+}
 
 /// A machine with one folder on one disk. Clones are the same one.
 #[derive(Clone, Debug)]
@@ -56,10 +75,14 @@ struct Machine {
     /// What the appender does has no effect any more.
     is_dead: bool,
     faults: Faults,
+    /// Which call of the journal has no effect.
+    sites: SharedSites,
     crash: Option<Crash>,
     image: Option<Image>,
     /// Stores until the next page is written back for no reason.
     until_write_back: u64,
+    /// Nothing is written back until it is synced.
+    is_lazy: bool,
     /// What the one who drives it knows now.
     progress: Progress,
 }
@@ -221,7 +244,7 @@ impl Machine {
                 _ => *number -= 1,
             }
         }
-        if self.dice.one_in(8) && !self.files.is_empty() {
+        if self.dice.one_in(8) && !self.files.is_empty() && !self.is_lazy {
             let file = self.dice.index(self.files.len());
             self.files[file].write_back_some(&mut self.dice);
         }
@@ -229,6 +252,12 @@ impl Machine {
             Some(fault) => Err(fault.error()),
             None => Ok(()),
         }
+    }
+
+    /// Whether the caller's call has no effect in this run.
+    #[track_caller]
+    fn leaves_out(&self, what: What) -> bool {
+        sites::is_left_out(&self.sites, what, Location::caller())
     }
 
     fn take_image(&mut self) {
@@ -246,9 +275,14 @@ impl Machine {
         });
     }
 
-    fn before_store(&mut self, address: usize) {
+    /// Returns whether the store is made.
+    fn before_store(&mut self, store: Store) -> bool {
         if self.is_dead {
-            return;
+            return true;
+        }
+        let address = store.address;
+        if sites::is_left_out(&self.sites, What::Store(store.value), store.site) {
+            return false;
         }
         for file in &mut self.files {
             if file.taken_clean.is_empty() {
@@ -267,7 +301,7 @@ impl Machine {
             }
         }
         self.until_write_back = self.until_write_back.saturating_sub(1);
-        if self.until_write_back == 0 {
+        if self.until_write_back == 0 && !self.is_lazy {
             self.until_write_back = 1 + self.dice.below(400);
             // The file that is written to; which one that is makes no difference for others.
             let is_in = |file: &&mut File| {
@@ -278,6 +312,7 @@ impl Machine {
                 file.write_back_some(&mut self.dice);
             }
         }
+        true
     }
 
     fn rename(&mut self, from: Option<&str>, to: Option<&str>, file: usize) {
@@ -305,6 +340,13 @@ impl Renaming {
 impl Image {
     /// What the machine finds when it has power again, in another boot.
     pub(crate) fn after_power_loss(self, dice: &mut Dice, boot: u64) -> SimulatedDisk {
+        let tear =
+            Tear { unit_words: UNIT_WORDS[dice.index(3)], kept: [0, 1, 8, 15, 16][dice.index(5)] };
+        self.torn(tear, dice, boot)
+    }
+
+    /// The same, torn in this way.
+    pub(crate) fn torn(self, tear: Tear, dice: &mut Dice, boot: u64) -> SimulatedDisk {
         let mut names = self.durable_names;
         let (is_prefix, end) = (dice.one_in(2), dice.index(self.pending.len() + 1));
         for (index, renaming) in self.pending.iter().enumerate() {
@@ -315,8 +357,7 @@ impl Image {
         if !self.is_folder_durable && dice.one_in(2) {
             names.clear();
         }
-        let unit = UNIT_WORDS[dice.index(3)];
-        let kept_in_sixteen = [0, 1, 8, 15, 16][dice.index(5)];
+        let Tear { unit_words: unit, kept } = tear;
         let mut files = Vec::new();
         for file in self.files {
             let (mut durable, bytes, durable_bytes) =
@@ -324,7 +365,7 @@ impl Image {
             for (index, old) in durable.chunks_mut(unit).enumerate() {
                 let begin = index * unit;
                 let is_clean = file.taken_clean.contains(&(begin / PAGE_WORDS));
-                if !is_clean && dice.below(16) < kept_in_sixteen {
+                if !is_clean && dice.below(16) < kept {
                     for (at, old) in (begin..).zip(old) {
                         *old = file.live(at);
                     }
@@ -374,6 +415,7 @@ impl SimulatedDisk {
         let mut dice = Dice::new(seed);
         Self(Arc::new(Mutex::new(Machine {
             until_write_back: 1 + dice.below(400),
+            is_lazy: false,
             dice,
             boot,
             files,
@@ -384,6 +426,7 @@ impl SimulatedDisk {
             is_locked: false,
             is_dead: false,
             faults: Faults::default(),
+            sites: sites::current(),
             crash: None,
             image: None,
             progress: Progress::default(),
@@ -397,13 +440,19 @@ impl SimulatedDisk {
     /// From now on this one hears of the stores of this thread, and no other.
     pub(crate) fn watch(&self) {
         let machine = Arc::downgrade(&self.0);
-        kill_points::watch(Some(Box::new(move |address| {
-            let Some(machine) = machine.upgrade() else { return };
-            // Locked by itself: a store of its own, which is none of a process.
-            if let Ok(mut machine) = machine.try_lock() {
-                machine.before_store(address);
+        kill_points::watch(Some(Box::new(move |store| {
+            let Some(machine) = machine.upgrade() else { return true };
+            // Locked by itself: a store of its own, not one of a process.
+            match machine.try_lock() {
+                Ok(mut machine) => machine.before_store(store),
+                Err(_) => true,
             }
         })));
+    }
+
+    /// From now on nothing is written back until it is synced.
+    pub(crate) fn be_lazy(&self) {
+        self.machine().is_lazy = true;
     }
 
     pub(crate) fn crash(&self, crash: Crash) {
@@ -535,12 +584,13 @@ impl Disk for SimulatedDisk {
         self.machine().begin("make")
     }
 
+    #[track_caller]
     fn sync_parent(&self) -> io::Result<()> {
         let mut machine = self.machine();
         // Nothing is written where it is there already.
         if !machine.is_folder_durable {
             machine.begin("sync_parent")?;
-            machine.is_folder_durable = true;
+            machine.is_folder_durable = !machine.leaves_out(What::SyncNames);
         }
         Ok(())
     }
@@ -612,6 +662,7 @@ impl Disk for SimulatedDisk {
         Ok(contents.swap_remove(found).1)
     }
 
+    #[track_caller]
     fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         let mut machine = self.machine();
         assert!(!machine.names.contains_key(name), "{name} is there already");
@@ -627,7 +678,7 @@ impl Disk for SimulatedDisk {
             value[..chunk.len()].copy_from_slice(chunk);
             word.store(u64::from_ne_bytes(value));
         }
-        if begun.is_ok() {
+        if begun.is_ok() && !machine.leaves_out(What::Write) {
             file.sync(0..file.words.len());
         }
         machine.files.push(file);
@@ -636,40 +687,57 @@ impl Disk for SimulatedDisk {
         begun
     }
 
+    #[track_caller]
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         let mut machine = self.machine();
         let file = machine.file(from)?;
         machine.begin("rename")?;
+        if machine.leaves_out(What::Rename) {
+            return Ok(());
+        }
         machine.rename(Some(from), Some(to), file);
         Ok(())
     }
 
+    #[track_caller]
     fn remove(&self, name: &str) -> io::Result<()> {
         let mut machine = self.machine();
         let file = machine.file(name)?;
         machine.begin("remove")?;
+        if machine.leaves_out(What::Remove) {
+            return Ok(());
+        }
         machine.rename(Some(name), None, file);
         Ok(())
     }
 
+    #[track_caller]
     fn shrink(&self, name: &str, bytes: u64) -> io::Result<()> {
         let mut machine = self.machine();
         let file = machine.file(name)?;
         machine.begin("shrink")?;
+        if machine.leaves_out(What::Shrink) {
+            return Ok(());
+        }
         machine.files[file].resize(bytes);
         Ok(())
     }
 
+    #[track_caller]
     fn store(&self, name: &str, word: usize, value: u64) -> io::Result<()> {
         let mut machine = self.machine();
         let file = machine.file(name)?;
         machine.begin("store")?;
+        if machine.leaves_out(What::StoreInFile) {
+            return Ok(());
+        }
         let file = &mut machine.files[file];
         file.taken_clean.remove(&(word / PAGE_WORDS));
         file.words[word].store(value);
         Ok(())
     }
 
+    #[track_caller]
     fn sync(&self, name: &str) -> io::Result<()> {
         let mut machine = self.machine();
         let file = machine.file(name)?;
@@ -677,9 +745,13 @@ impl Disk for SimulatedDisk {
         machine.sync(file, 0..words)
     }
 
+    #[track_caller]
     fn sync_names(&self) -> io::Result<()> {
         let mut machine = self.machine();
         machine.begin("sync_names")?;
+        if machine.leaves_out(What::SyncNames) {
+            return Ok(());
+        }
         machine.durable_names = machine.names.clone();
         machine.pending.clear();
         Ok(())
@@ -695,11 +767,15 @@ impl Disk for SimulatedDisk {
 }
 
 impl Machine {
+    #[track_caller]
     fn sync(&mut self, file: usize, words: Range<usize>) -> io::Result<()> {
         if self.is_dead {
             return Err(Fault::Io.error());
         }
         let begun = self.begin("sync");
+        if self.leaves_out(What::Sync) {
+            return begun;
+        }
         let file = &mut self.files[file];
         match &begun {
             Ok(()) => file.sync(words),
@@ -714,6 +790,7 @@ impl WritableFile for Mapped {
         &self.words[..self.count]
     }
 
+    #[track_caller]
     fn sync(&self, words: Range<usize>) -> io::Result<()> {
         self.disk.machine().sync(self.file, words)
     }

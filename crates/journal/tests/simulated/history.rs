@@ -60,14 +60,19 @@ pub(crate) struct History {
     pub(crate) options: AppenderOptions,
     now: u64,
     /// The same length again and again: what is stale then fits to what is new.
-    is_uniform: bool,
+    uniform: Option<usize>,
     salt: u64,
 }
 
 impl History {
     pub(crate) fn new(options: AppenderOptions, dice: &mut Dice) -> Self {
-        let (is_uniform, salt) = (dice.one_in(2), dice.number());
-        Self { records: Vec::new(), promised: 0, options, now: 10_000, is_uniform, salt }
+        let (uniform, salt) = (dice.one_in(2).then_some(200), dice.number());
+        Self { records: Vec::new(), promised: 0, options, now: 10_000, uniform, salt }
+    }
+
+    /// From now on all records have this length, those of batches too if it is below 3000.
+    pub(crate) fn make_uniform(&mut self, length: usize) {
+        self.uniform = Some(length);
     }
 
     pub(crate) fn open(
@@ -95,8 +100,11 @@ impl History {
     }
 
     fn length(&self, dice: &mut Dice) -> usize {
+        if let Some(length) = self.uniform {
+            dice.below(12);
+            return length;
+        }
         match dice.below(12) {
-            _ if self.is_uniform => 200,
             0 => 3000 + dice.index(9000),
             1 => dice.index(9),
             2 => 40_000 + dice.index(10_000),

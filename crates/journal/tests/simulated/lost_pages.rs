@@ -86,22 +86,22 @@ fn check(synced: u64, rolls: bool) {
 }
 
 #[test]
-fn excerpts_that_a_failed_sync_lost_are_not_said_to_be_on_the_disk() {
+pub(crate) fn excerpts_that_a_failed_sync_lost_are_not_said_to_be_on_the_disk() {
     check(1, false);
 }
 
 #[test]
-fn a_first_page_that_a_failed_sync_lost_is_not_said_to_be_on_the_disk() {
+pub(crate) fn a_first_page_that_a_failed_sync_lost_is_not_said_to_be_on_the_disk() {
     check(0, false);
 }
 
 #[test]
-fn a_closed_segment_that_a_failed_sync_lost_is_not_said_to_be_on_the_disk() {
+pub(crate) fn a_closed_segment_that_a_failed_sync_lost_is_not_said_to_be_on_the_disk() {
     check(1, true);
 }
 
 #[test]
-fn an_appender_that_opens_finds_what_a_failed_sync_lost() {
+pub(crate) fn an_appender_that_opens_finds_what_a_failed_sync_lost() {
     let mut found = 0;
     for seed in 0..40 {
         let disk = SimulatedDisk::new(seed);

@@ -15,6 +15,9 @@ mod lost_pages;
 mod promises;
 mod reading;
 mod scenario;
+mod short_lives;
+mod sites;
+mod survivors;
 
 use faults::FAULTS;
 use scenario::{Counts, End, Scenario};
@@ -41,7 +44,7 @@ struct Saying(&'static str, u64);
 
 impl Drop for Saying {
     fn drop(&mut self) {
-        if std::thread::panicking() {
+        if std::thread::panicking() && !sites::is_quiet() {
             eprintln!("campaign {}, seed {}: add it to seeds.txt", self.0, self.1);
         }
     }
@@ -55,31 +58,62 @@ fn run(name: &'static str, usual: u64, mut scenario: impl FnMut(u64) -> Counts) 
         drop(saying);
         runs += 1;
     }
-    println!("{name}: {runs} histories, {counts:?}");
+    if !sites::is_quiet() {
+        println!("{name}: {runs} histories, {counts:?}");
+    }
     counts
 }
 
 #[test]
 fn after_a_loss_of_power_there_is_a_prefix_with_everything_that_was_promised() {
-    let counts = run("power", 120, |seed| Scenario::new(seed).run(Some(End::PowerLoss)));
+    let counts = lose_power(120);
     assert!(counts.lost > 0 && counts.cuts > 0 && counts.in_recoveries > 0, "{counts:?}");
+}
+
+fn lose_power(histories: u64) -> Counts {
+    run("power", histories, |seed| Scenario::new(seed).run(Some(End::PowerLoss)))
 }
 
 #[test]
 fn after_a_death_everything_that_was_committed_is_there_once() {
-    let counts = run("death", 120, |seed| Scenario::new(seed).run(Some(End::Death)));
+    let counts = die(120);
     assert!(counts.pruned_bytes > 0 && counts.in_recoveries > 0, "{counts:?}");
+}
+
+fn die(histories: u64) -> Counts {
+    run("death", histories, |seed| Scenario::new(seed).run(Some(End::Death)))
 }
 
 #[test]
 fn deaths_and_losses_of_power_in_any_order_take_nothing_that_was_promised() {
-    run("both", 120, |seed| Scenario::new(seed).run(None));
+    die_and_lose_power(120);
+}
+
+fn die_and_lose_power(histories: u64) -> Counts {
+    run("both", histories, |seed| Scenario::new(seed).run(None))
+}
+
+#[test]
+fn what_a_recovery_took_out_does_not_come_back() {
+    let counts = live_shortly(100);
+    assert!(counts.cuts > 100, "{counts:?}");
+}
+
+fn live_shortly(histories: u64) -> Counts {
+    run("short lives", histories, |seed| Scenario::new(seed).run_short_lives())
 }
 
 #[test]
 fn operations_that_fail_take_nothing_that_was_promised_wherever_they_are() {
+    let (places, counts) = fail_everywhere(3);
+    println!("faults: {places} places, {counts:?}");
+    assert!(places > 300, "{places}");
+}
+
+/// Returns how many places there were.
+fn fail_everywhere(histories: u64) -> (u64, Counts) {
     let mut places = 0;
-    let counts = run("faults", 3, |seed| {
+    let counts = run("faults", histories, |seed| {
         let mut counts = Counts::default();
         for fault in FAULTS {
             for count in [1, 3] {
@@ -88,6 +122,27 @@ fn operations_that_fail_take_nothing_that_was_promised_wherever_they_are() {
         }
         counts
     });
-    println!("faults: {places} places, {counts:?}");
-    assert!(places > 300, "{places}");
+    (places, counts)
+}
+
+/// What must notice that a call has no effect, the quickest first.
+fn what_notices() -> Vec<(&'static str, Box<dyn Fn()>)> {
+    vec![
+        ("a_prepared_segment_that_is_used_again_has_its_name_on_the_disk", Box::new(promises::a_prepared_segment_that_is_used_again_has_its_name_on_the_disk)),
+        ("what_is_zero_in_memory_and_not_on_the_disk_is_made_zero_again", Box::new(promises::what_is_zero_in_memory_and_not_on_the_disk_is_made_zero_again)),
+        ("what_was_cut_is_there_after_the_next_loss_of_power", Box::new(promises::what_was_cut_is_there_after_the_next_loss_of_power)),
+        ("an_excerpt_that_ends_with_zeros_is_cut_with_all_of_them", Box::new(promises::an_excerpt_that_ends_with_zeros_is_cut_with_all_of_them)),
+        ("a_new_folder_has_its_name_on_the_disk_before_an_append_returns", Box::new(promises::a_new_folder_has_its_name_on_the_disk_before_an_append_returns)),
+        ("after_a_prune_and_a_loss_of_power_the_journal_goes_on_behind_what_was_pruned", Box::new(promises::after_a_prune_and_a_loss_of_power_the_journal_goes_on_behind_what_was_pruned)),
+        ("a_segment_whose_activation_is_damaged_is_not_cut_where_it_was_on_the_disk", Box::new(promises::a_segment_whose_activation_is_damaged_is_not_cut_where_it_was_on_the_disk)),
+        ("excerpts_that_a_failed_sync_lost_are_not_said_to_be_on_the_disk", Box::new(lost_pages::excerpts_that_a_failed_sync_lost_are_not_said_to_be_on_the_disk)),
+        ("a_first_page_that_a_failed_sync_lost_is_not_said_to_be_on_the_disk", Box::new(lost_pages::a_first_page_that_a_failed_sync_lost_is_not_said_to_be_on_the_disk)),
+        ("a_closed_segment_that_a_failed_sync_lost_is_not_said_to_be_on_the_disk", Box::new(lost_pages::a_closed_segment_that_a_failed_sync_lost_is_not_said_to_be_on_the_disk)),
+        ("an_appender_that_opens_finds_what_a_failed_sync_lost", Box::new(lost_pages::an_appender_that_opens_finds_what_a_failed_sync_lost)),
+        ("short lives", Box::new(|| _ = live_shortly(100))),
+        ("power", Box::new(|| _ = lose_power(120))),
+        ("both", Box::new(|| _ = die_and_lose_power(120))),
+        ("death", Box::new(|| _ = die(40))),
+        ("faults", Box::new(|| _ = fail_everywhere(1))),
+    ]
 }

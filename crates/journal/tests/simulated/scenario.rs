@@ -9,7 +9,7 @@ use nanotape_journal::{Appender, Recovery};
 
 use crate::{
     dice::Dice,
-    disk::{Crash, Image, SimulatedDisk},
+    disk::{Crash, Image, SimulatedDisk, Tear},
     history::{History, Record, any_options},
     reading::{Early, numbers, read_all, read_back},
 };
@@ -53,7 +53,13 @@ pub(crate) struct Scenario {
     pub(crate) disk: SimulatedDisk,
     boot: u64,
     /// Whether a process may be killed between losses of power.
-    is_mixed: bool,
+    pub(crate) is_mixed: bool,
+    /// How many records at least are written after a recovery, for readers from before it.
+    pub(crate) least_after: usize,
+    /// How power losses tear, if always in the same way; then nothing is written back before a sync.
+    pub(crate) tear: Option<Tear>,
+    /// What recoveries took out and reported: names and lengths. It stays, whatever comes.
+    kept: Vec<(String, u64)>,
     pub(crate) counts: Counts,
 }
 
@@ -81,7 +87,17 @@ impl Scenario {
         let options = any_options(&mut dice);
         let history = History::new(options, &mut dice);
         let disk = SimulatedDisk::new(dice.number());
-        Self { dice, history, disk, boot: 1, is_mixed: false, counts: Counts::default() }
+        Self {
+            dice,
+            history,
+            disk,
+            boot: 1,
+            is_mixed: false,
+            least_after: 3,
+            tear: None,
+            kept: Vec::new(),
+            counts: Counts::default(),
+        }
     }
 
     /// Some rounds; how a machine stops may be said, else it is chance.
@@ -158,10 +174,16 @@ impl Scenario {
         self.disk = match end {
             End::PowerLoss => {
                 self.boot += 1;
-                image.after_power_loss(&mut self.dice, self.boot)
+                match self.tear {
+                    Some(tear) => image.torn(tear, &mut self.dice, self.boot),
+                    None => image.after_power_loss(&mut self.dice, self.boot),
+                }
             }
             End::Death => image.after_death(&mut self.dice, self.boot),
         };
+        if self.tear.is_some() {
+            self.disk.be_lazy();
+        }
         self.disk.watch();
     }
 
@@ -204,7 +226,7 @@ impl Scenario {
 
         // It goes on, for old readers and new ones.
         let old = self.history.records.len();
-        while self.history.records.len() < old + 3 {
+        while self.history.records.len() < old + self.least_after {
             self.history.step(&mut appender, &self.disk, &mut self.dice).unwrap();
         }
         early.read_new(&self.history.records[old..]);
@@ -240,6 +262,11 @@ impl Scenario {
     /// What was taken out is where the report says, and nothing that was there is gone.
     fn check_cuts(&mut self, report: Recovery, before: &[(String, Vec<u8>)], lost: Range<usize>) {
         let contents = self.disk.contents();
+        for (name, bytes) in &self.kept {
+            let found = contents.iter().find(|(other, _)| other == name);
+            let length = found.map(|(_, found)| found.len() as u64);
+            assert_eq!(length, Some(*bytes), "{name} was taken out before, and is gone");
+        }
         self.counts.pruned_bytes += report.bytes_pruned;
         self.counts.checked_bytes += report.bytes_checked;
         for cut in &report.cut {
@@ -248,6 +275,7 @@ impl Scenario {
             let found = contents.iter().find(|(other, _)| other == name);
             let (_, bytes) = found.unwrap_or_else(|| panic!("{name} is not there"));
             assert_eq!(bytes.len() as u64, cut.bytes, "{name}");
+            self.kept.push((name.to_owned(), cut.bytes));
         }
         let lost = self.history.records.get(lost).unwrap_or_default();
         let long: Vec<&Record> = lost.iter().filter(|record| record.payload.len() >= 16).collect();
