@@ -7,7 +7,7 @@
 mod seen;
 
 use libfuzzer_sys::fuzz_target;
-use nanotape_feed::{Block, DayDecoder, DayEnd};
+use nanotape_feed::{Block, Damage, DayDecoder, DayEnd, Position};
 use seen::Seen;
 
 fuzz_target!(|input: &[u8]| {
@@ -35,13 +35,22 @@ fn decode(bytes: &[u8], sizes: &[usize]) -> (Seen, DayEnd) {
     unreachable!("there are sizes")
 }
 
-/// Messages and damage stand in order, do not overlap, and reach the end.
+/// Messages stand in order and do not overlap, but where a damage says so, and reach the end.
 fn accounts_for_every_byte(bytes: &[u8], (seen, end): &(Seen, DayEnd)) {
-    let mut last = 0;
+    let mut last = Position { number: 0, offset: 0 };
+    let mut last_end = 0;
     for (position, message) in &seen.messages {
-        assert!(position.offset >= last, "records do not overlap");
-        last = position.offset + 2 + message.len() as u64;
+        assert!(position.number > last.number, "numbers grow");
+        let is_first = last.number == 0;
+        assert!(is_first || position.offset > last.offset, "offsets grow");
+        if position.offset < last_end {
+            let bytes = last_end - position.offset;
+            let short = Damage::Short { offset: position.offset, bytes };
+            assert!(seen.damage.contains(&short), "records do not overlap in silence");
+        }
+        (last, last_end) = (*position, position.offset + 2 + message.len() as u64);
     }
+    let last = last_end;
     assert!(last <= bytes.len() as u64);
     match *end {
         DayEnd::EndOfFile if seen.damage.is_empty() => assert_eq!(last, bytes.len() as u64),

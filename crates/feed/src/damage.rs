@@ -5,6 +5,10 @@
 
 use core::fmt;
 
+use nanotape_wire::itch50::Message;
+
+use crate::resync::record_before;
+
 /// A stretch of bytes that did not read as the format says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Damage {
@@ -32,6 +36,23 @@ pub enum Damage {
         /// What the record said.
         actual_bytes: u16,
     },
+    /// A record lacks bytes: the next one begins before the end that the length of the first states.
+    /// Both were delivered, the first with bytes of the next one in place of its own.
+    Short {
+        /// Offset at which the next record begins.
+        offset: u64,
+        /// How many bytes the first one lacks.
+        bytes: u64,
+    },
+    /// A record stands inside a message that was delivered, up to the end of it: the message lacks as
+    /// many bytes, and the record was not delivered. The decoder does not look for it:
+    /// [`hidden_in`](Self::hidden_in) does.
+    Hidden {
+        /// Offset of the record that was not delivered.
+        offset: u64,
+        /// Its bytes.
+        bytes: u64,
+    },
     /// Nothing at this place reads as records. Reading went on at the next place where several in
     /// a row do, or at the end.
     Lost {
@@ -46,10 +67,28 @@ impl Damage {
     /// Where it begins.
     pub const fn offset(&self) -> u64 {
         match *self {
-            Self::Length { offset, .. } | Self::Type { offset, .. } | Self::Lost { offset, .. } => {
-                offset
-            }
+            Self::Length { offset, .. }
+            | Self::Type { offset, .. }
+            | Self::Short { offset, .. }
+            | Self::Hidden { offset, .. }
+            | Self::Lost { offset, .. } => offset,
         }
+    }
+}
+
+impl Damage {
+    /// The record at the end of a message, if one may stand there, whole and of a known type, and the
+    /// damage that this would be. The message's own record is at `offset`.
+    ///
+    /// A message that lacks bytes has the next ones in their place. If it lacks as many as the next
+    /// record has, the chain of lengths shows nothing. By chance one message in a million looks like
+    /// this: the caller judges whether time and stock of the inner one make sense there.
+    #[cold]
+    pub fn hidden_in(message: &[u8], offset: u64) -> Option<(Self, Message<'_>)> {
+        let record = record_before(message.get(1..)?)?;
+        let inner = Message::decode(&record[2..]).ok()?;
+        let offset = offset + (2 + message.len() - record.len()) as u64;
+        Some((Self::Hidden { offset, bytes: record.len() as u64 }, inner))
     }
 }
 
@@ -67,6 +106,16 @@ impl fmt::Display for Damage {
                 "offset {offset}: type '{}' has {expected_bytes} bytes but the record, which \
                  frames correctly, has {actual_bytes}: message skipped",
                 tag.escape_ascii()
+            ),
+            Self::Short { offset, bytes } => write!(
+                f,
+                "offset {offset}: a record begins {bytes} bytes before the end of the one before it: \
+                 that one lacks bytes, both taken"
+            ),
+            Self::Hidden { offset, bytes } => write!(
+                f,
+                "offset {offset}: a record of {bytes} bytes stands inside the message before it, \
+                 which lacks bytes: record skipped"
             ),
             Self::Lost { offset, bytes } => {
                 write!(f, "offset {offset}: {bytes} bytes do not read as records: skipped")

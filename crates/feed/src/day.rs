@@ -2,8 +2,10 @@
 //! they are not.
 //!
 //! Where: between a source of blocks and a [`DayHandler`]. Sans-I/O: [`DayDecoder`] is given bytes.
-//! Protocol: records of `u16` big-endian length and one ITCH message; length 0 ends the session.
-//! Bounds: a block that is not the last may leave less than `MAX_UNUSED_BYTES` unused.
+//! Protocol: records of `u16` big-endian length and one ITCH message; length 0 ends the session, if
+//! nothing that reads as records follows it.
+//! Bounds: a block that is not the last may leave less than `MAX_UNUSED_BYTES` unused. The last
+//! `KEPT_BYTES` that were delivered are among them: the next record may begin inside the last.
 //! Failure: [`Damage`] is reported through the handler and reading goes on; [`DayEnd`] says how the
 //! day ended. Nothing good is dropped: the bytes before a cut and on both sides of damage are
 //! delivered.
@@ -14,12 +16,12 @@ use core::{fmt, ops::ControlFlow};
 use nanotape_shm::prefetch;
 use nanotape_wire::{
     framing::binary_file::{LENGTH_BYTES, Records},
-    itch50::{self, Message},
+    itch50::Message,
 };
 
 use crate::{
     Block, Damage, DaySource, SourceError,
-    resync::{LOOKAHEAD_BYTES, continues, find_boundary},
+    irregular::{Irregular, KEPT_BYTES, Lost},
 };
 
 /// Where a message stands in its file.
@@ -73,11 +75,11 @@ const BATCH: usize = 8;
 pub enum DayEnd {
     /// The bytes ended between two records.
     EndOfFile,
-    /// A record of length 0 ended the session.
+    /// A record of length 0 ended the session, and nothing that reads as records follows it.
     EndOfSession {
         /// Offset of that record.
         offset: u64,
-        /// Whether bytes follow it. They are not read.
+        /// Whether bytes follow it: zeros, or what was reported as lost.
         bytes_follow: bool,
     },
     /// The bytes ended inside a record.
@@ -101,7 +103,7 @@ impl fmt::Display for DayEnd {
                 write!(f, "end of session at offset {offset}")
             }
             Self::EndOfSession { offset, bytes_follow: true } => {
-                write!(f, "end of session at offset {offset}, and more bytes behind it, not read")
+                write!(f, "end of session at offset {offset}: the bytes after it are not records")
             }
             Self::Cut { offset, needed_bytes, present_bytes } => write!(
                 f,
@@ -127,9 +129,15 @@ pub struct Step {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DayDecoder {
     /// Records so far.
-    records: u64,
-    /// Where the bytes stopped making sense, while a place to go on is being looked for.
-    lost_since: Option<u64>,
+    pub(crate) records: u64,
+    /// Bytes at the start of the next block that are dealt with, and kept at hand.
+    kept_bytes: usize,
+    /// Offset from which on all records were whole and of their type's length.
+    pub(crate) run_since: u64,
+    /// The time of messages before the last irregular place, ns since midnight.
+    pub(crate) time_ns: Option<u64>,
+    /// The stretch in which no record has been found yet.
+    pub(crate) lost: Option<Lost>,
 }
 
 impl DayDecoder {
@@ -162,9 +170,9 @@ impl DayDecoder {
         handler: &mut H,
         deliver_regular: impl Fn(Records<'_>, &mut H, &mut Delivery<'_>) -> ControlFlow<()>,
     ) -> Step {
-        let mut used_bytes = 0;
+        let mut used_bytes = self.kept_bytes.min(block.bytes.len());
         loop {
-            if self.lost_since.is_none() {
+            if self.lost.is_none() {
                 let offset = block.offset + used_bytes as u64;
                 let rest = Records::new(&block.bytes[used_bytes..], offset);
                 let mut delivery = Delivery { records: &mut self.records, offset };
@@ -174,142 +182,17 @@ impl DayDecoder {
                     return Step { used_bytes, end: Some(DayEnd::Stopped) };
                 }
             }
-            let rest = &block.bytes[used_bytes..];
-            let offset = block.offset + used_bytes as u64;
-            match self.irregular(rest, offset, block.is_last, handler) {
+            match self.irregular(block, used_bytes, handler) {
                 Irregular::Used(bytes) => used_bytes += bytes,
-                Irregular::NeedMore => return Step { used_bytes, end: None },
+                Irregular::Back(bytes) => used_bytes -= bytes,
+                Irregular::NeedMore => {
+                    self.kept_bytes = used_bytes.min(KEPT_BYTES);
+                    return Step { used_bytes: used_bytes - self.kept_bytes, end: None };
+                }
                 Irregular::End(end, bytes) => {
                     return Step { used_bytes: used_bytes + bytes, end: Some(end) };
                 }
             }
-        }
-    }
-
-    /// Everything but a whole record of a known type and its length.
-    #[cold]
-    #[inline(never)]
-    fn irregular(
-        &mut self,
-        rest: &[u8],
-        offset: u64,
-        is_last: bool,
-        handler: &mut impl DayHandler,
-    ) -> Irregular {
-        if rest.is_empty() && self.lost_since.is_none() {
-            return if is_last {
-                Irregular::End(DayEnd::EndOfFile, 0)
-            } else {
-                Irregular::NeedMore
-            };
-        }
-        // Whatever it is, look at enough of what follows before deciding.
-        if !is_last && rest.len() < LOOKAHEAD_BYTES {
-            return Irregular::NeedMore;
-        }
-        if let Some(since) = self.lost_since {
-            return self.look_for_boundary(rest, offset, since, is_last, handler);
-        }
-        let &[high, low, ref body @ ..] = rest else {
-            // One byte: half a length.
-            return cut(offset, 2, rest.len());
-        };
-        let length = u16::from_be_bytes([high, low]);
-        let tag = body.first().copied();
-        let expected = tag.and_then(itch50::length_of).map(|bytes| bytes as u16);
-        let behind = |bytes: u16| body.get(usize::from(bytes)..);
-        let goes_on_at = |bytes: u16| behind(bytes).is_some_and(|rest| continues(rest, is_last));
-
-        // The type's own length leads to the next record: the length field is damaged.
-        if let (Some(tag), Some(expected)) = (tag, expected)
-            && expected != length
-            && !goes_on_at(length)
-            && goes_on_at(expected)
-        {
-            let message = &body[..usize::from(expected)];
-            handler.damage(Damage::Length {
-                offset,
-                tag,
-                expected_bytes: expected,
-                actual_bytes: length,
-            });
-            return self.deliver(message, offset, handler);
-        }
-        if length == 0 {
-            let end = DayEnd::EndOfSession { offset, bytes_follow: !body.is_empty() };
-            return Irregular::End(end, 2);
-        }
-        let fits = expected.is_none_or(|expected| expected == length);
-        let Some(record) = body.get(..usize::from(length)) else {
-            // The day ends inside this record, unless its length is what is wrong.
-            if fits && (tag.is_none() || expected.is_some()) {
-                return cut(offset, 2 + u64::from(length), rest.len());
-            }
-            if find_boundary(&rest[1..], is_last).is_none() {
-                return cut(offset, 2 + u64::from(length), rest.len());
-            }
-            return self.lose(offset);
-        };
-        if !goes_on_at(length) {
-            return self.lose(offset);
-        }
-        match (tag, expected) {
-            (Some(tag), Some(expected)) if expected != length => {
-                self.records += 1;
-                handler.damage(Damage::Type {
-                    offset,
-                    tag,
-                    expected_bytes: expected,
-                    actual_bytes: length,
-                });
-                Irregular::Used(2 + record.len())
-            }
-            _ => self.deliver(record, offset, handler),
-        }
-    }
-
-    /// A message that took a second look: of an unknown type, or behind a damaged length.
-    fn deliver(&mut self, message: &[u8], offset: u64, handler: &mut impl DayHandler) -> Irregular {
-        self.records += 1;
-        let position = Position { number: self.records, offset };
-        let used = 2 + message.len();
-        match Message::decode(message) {
-            Ok(message) if handler.message(position, message).is_break() => {
-                Irregular::End(DayEnd::Stopped, used)
-            }
-            // A message of its type's length, or of an unknown type, always decodes.
-            _ => Irregular::Used(used),
-        }
-    }
-
-    fn lose(&mut self, offset: u64) -> Irregular {
-        self.lost_since = Some(offset);
-        Irregular::Used(0)
-    }
-
-    fn look_for_boundary(
-        &mut self,
-        rest: &[u8],
-        offset: u64,
-        since: u64,
-        is_last: bool,
-        handler: &mut impl DayHandler,
-    ) -> Irregular {
-        // The place where sense was lost is known to be none.
-        let from = usize::from(offset == since && !rest.is_empty());
-        let searched = &rest[from..];
-        // A place near the end of a block needs what follows to be judged.
-        let judged = if is_last { searched.len() } else { searched.len() - LOOKAHEAD_BYTES / 2 };
-        let found = find_boundary(searched, is_last).filter(|&place| place < judged || is_last);
-        let used = from + found.unwrap_or(judged);
-        if found.is_some() || is_last {
-            self.lost_since = None;
-            let bytes = offset + used as u64 - since;
-            handler.damage(Damage::Lost { offset: since, bytes });
-        }
-        match found {
-            None if is_last => Irregular::End(DayEnd::EndOfFile, used),
-            _ => Irregular::Used(used),
         }
     }
 }
@@ -413,20 +296,6 @@ impl<'a, T> Batch<'a, T> {
     fn places(&mut self) -> &mut [(&'a [u8], T)] {
         &mut self.places[..self.length]
     }
-}
-
-enum Irregular {
-    /// So many bytes were dealt with; go on.
-    Used(usize),
-    /// The block does not hold enough to decide.
-    NeedMore,
-    /// The day is over, after so many bytes more.
-    End(DayEnd, usize),
-}
-
-fn cut(offset: u64, needed_bytes: u64, present_bytes: usize) -> Irregular {
-    let present_bytes = present_bytes as u64;
-    Irregular::End(DayEnd::Cut { offset, needed_bytes, present_bytes }, 0)
 }
 
 /// How reading a day went.

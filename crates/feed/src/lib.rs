@@ -16,6 +16,7 @@
 mod damage;
 mod day;
 mod directory;
+mod irregular;
 mod normalise;
 mod resync;
 pub mod source;

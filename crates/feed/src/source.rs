@@ -13,8 +13,12 @@
 //! Bounds: a window is [`WINDOW_BYTES`]; a stream keeps a few blocks of 1 MiB in flight.
 
 mod compression;
+mod decoder;
+mod gzip;
+mod input;
 mod mapped;
 mod stream;
+mod zstandard;
 
 use std::{
     fs::File,
@@ -110,17 +114,18 @@ pub enum SourceError {
         /// Decompressed bytes that were delivered.
         delivered_bytes: u64,
     },
-    /// The compressed stream contradicts itself; everything before was delivered.
+    /// The compressed stream contradicts itself; everything that decompresses before was delivered.
     #[error(
-        "{name}: the {compression} stream is damaged near compressed offset {compressed_offset} \
-         ({delivered_bytes} bytes decompressed): {source}"
+        "{name}: the {compression} stream is damaged at or before compressed offset \
+         {compressed_offset} ({delivered_bytes} bytes decompressed): {source}"
     )]
     CompressionDamaged {
         /// The input.
         name: String,
         /// How it is compressed.
         compression: Compression,
-        /// How far the decompressor had read.
+        /// Where the damage was found: for zstd, in the block that begins there, or in the checksum;
+        /// for gzip, where the bits stopped making sense, or at the checksum.
         compressed_offset: u64,
         /// Decompressed bytes that were delivered.
         delivered_bytes: u64,

@@ -107,9 +107,9 @@ impl Board {
     /// Counts a damaged place.
     pub(crate) fn damage(&self, damage: Damage) {
         let (kind, lost) = match damage {
-            Damage::Length { .. } => (0, 0),
+            Damage::Length { .. } | Damage::Short { .. } => (0, 0),
             Damage::Type { actual_bytes, .. } => (1, u64::from(actual_bytes)),
-            Damage::Lost { bytes, .. } => (2, bytes),
+            Damage::Hidden { bytes, .. } | Damage::Lost { bytes, .. } => (2, bytes),
         };
         self.add(layout::DAMAGES + kind, 1);
         self.add(layout::LOST_BYTES, lost);

@@ -14,6 +14,8 @@ use nanotape_wire::itch50::{Message, coming};
 
 use crate::{DamageLog, DayReport};
 
+const NANOS_A_DAY: u64 = 86_400_000_000_000;
+
 /// Books of any structures: what a plant keeps up to date.
 pub trait BookKeeper {
     /// Applies one event, telling `watcher` what it did to single orders.
@@ -192,20 +194,24 @@ impl<B: BookKeeper> Plant<B> {
         if let Some(stock_locate) = message.stock_locate() {
             self.books.touch_stock(stock_locate);
         }
-        self.observed(position, message, observer)
+        self.observed(position, message, observer).0
     }
 
+    /// Applies a message and tells of it. Gives whether it did not fit its book, too.
     #[inline(always)]
     fn observed(
         &mut self,
         position: Position,
         message: &Message<'_>,
         observer: &mut impl Observer<B>,
-    ) -> ControlFlow<()> {
-        observer.admit(message)?;
+    ) -> (ControlFlow<()>, bool) {
+        if observer.admit(message).is_break() {
+            return (ControlFlow::Break(()), false);
+        }
         observer.before(self, position, message);
         let applied = self.apply_foreseen(message, &mut Watching(observer, PhantomData));
-        observer.after(self, position, message, applied)
+        let is_wrong = applied.0.is_some_and(|outcome| outcome.anomaly.is_some());
+        (observer.after(self, position, message, applied), is_wrong)
     }
 
     /// The same where what it needs has been loaded ahead.
@@ -255,10 +261,32 @@ struct Run<'a, B, O> {
     damage: DamageLog,
 }
 
+impl<B: BookKeeper, O: Observer<B>> Run<'_, B, O> {
+    /// A message did not fit its book: it may lack bytes, and have a whole record in their place.
+    #[cold]
+    #[inline(never)]
+    fn look_inside(&mut self, position: Position, message: &Message<'_>) {
+        let Some((damage, inner)) = Damage::hidden_in(message.as_bytes(), position.offset) else {
+            return;
+        };
+        let is_of_a_known_stock = inner
+            .stock_locate()
+            .is_some_and(|locate| self.plant.directory.symbol(locate).is_some());
+        let is_of_a_day = inner.timestamp().is_some_and(|time| time.get() < NANOS_A_DAY);
+        if is_of_a_known_stock && is_of_a_day {
+            self.damage(damage);
+        }
+    }
+}
+
 impl<B: BookKeeper, O: Observer<B>> DayHandler for Run<'_, B, O> {
     #[inline(always)]
     fn message(&mut self, position: Position, message: Message<'_>) -> ControlFlow<()> {
-        self.plant.observed(position, &message, self.observer)
+        let (flow, is_wrong) = self.plant.observed(position, &message, self.observer);
+        if is_wrong {
+            self.look_inside(position, &message);
+        }
+        flow
     }
 
     fn damage(&mut self, damage: Damage) {

@@ -371,14 +371,14 @@ fn how_it_ended(report: &DayReport, asked: Option<StopReason>) -> (StopReason, O
         DayEnd::Cut { .. } => StopReason::Cut,
         DayEnd::Stopped => asked.unwrap_or(StopReason::Asked),
     };
+    let gap = |offset, lost_bytes| {
+        let after_message = report.summary.records;
+        Some(Gap { ts_recv: 0, kind: GapKind::Cut, offset, lost_bytes, after_message })
+    };
     let cut = match report.summary.end {
-        DayEnd::Cut { offset, present_bytes, .. } => Some(Gap {
-            ts_recv: 0,
-            kind: GapKind::Cut,
-            offset,
-            lost_bytes: present_bytes,
-            after_message: report.summary.records,
-        }),
+        DayEnd::Cut { offset, present_bytes, .. } => gap(offset, present_bytes),
+        // What would follow is missing, if only from behind the last whole record.
+        _ if report.summary.fault.is_some() => gap(report.summary.bytes, 0),
         _ => None,
     };
     (reason, cut)

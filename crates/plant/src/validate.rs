@@ -10,7 +10,7 @@ use core::ops::ControlFlow;
 
 use nanotape_book::{Anomaly, Books, Condition, OrderStore, PriceLevels};
 use nanotape_feed::{Damage, DayEnd, Position};
-use nanotape_types::{NanosSinceMidnight, StockLocate};
+use nanotape_types::{Maybe, NanosSinceMidnight, StockLocate, Symbol};
 use nanotape_wire::itch50::{EventCode, Message, TradingState};
 
 use crate::{Applied, DayReport, Observer, Plant};
@@ -64,11 +64,13 @@ pub enum Rule {
     NotCrossed,
     /// Every message type is known.
     TypeKnown,
+    /// A stock locate stands for one symbol all day.
+    SymbolOfLocate,
 }
 
 impl Rule {
     /// All rules, by number.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::SystemEvents,
         Self::MessageLength,
         Self::DirectoryFirst,
@@ -81,6 +83,7 @@ impl Rule {
         Self::EndsEmpty,
         Self::NotCrossed,
         Self::TypeKnown,
+        Self::SymbolOfLocate,
     ];
 
     /// Its number; 1 to 9 are those of the specification notes.
@@ -96,7 +99,8 @@ impl Rule {
             | Self::ReferenceUnique
             | Self::OrderLive
             | Self::MatchUnique
-            | Self::BrokenKnown => Strength::Spec,
+            | Self::BrokenKnown
+            | Self::SymbolOfLocate => Strength::Spec,
             _ => Strength::Practice,
         }
     }
@@ -116,6 +120,7 @@ impl Rule {
             Self::EndsEmpty => "all books are empty at the end",
             Self::NotCrossed => "no trading stock is locked or crossed in market hours",
             Self::TypeKnown => "every message type is known",
+            Self::SymbolOfLocate => "a stock locate stands for one symbol all day",
         }
     }
 }
@@ -136,8 +141,12 @@ pub struct Validator {
     /// How many of the six events have come in order.
     events: usize,
     last_was_end: bool,
+    /// Whether a message after the end has been counted.
+    end_was_followed: bool,
     last_time: NanosSinceMidnight,
     listed: Vec<bool>,
+    /// The symbol that each locate stood for first.
+    symbols: Vec<Maybe<Symbol>>,
     trading: Vec<bool>,
     references: NumberSet,
     matches: NumberSet,
@@ -162,8 +171,10 @@ impl Default for Validator {
             findings: [Finding::default(); Rule::ALL.len()],
             events: 0,
             last_was_end: false,
+            end_was_followed: false,
             last_time: NanosSinceMidnight::default(),
             listed: vec![false; StockLocate::COUNT],
+            symbols: vec![Maybe::NONE; StockLocate::COUNT],
             trading: vec![false; StockLocate::COUNT],
             references: NumberSet::default(),
             matches: NumberSet::default(),
@@ -183,7 +194,9 @@ impl Validator {
         if matches!(report.summary.end, DayEnd::Cut { .. }) || report.summary.fault.is_some() {
             self.broken(Rule::MessageLength, end, None);
         }
-        if self.events < EVENTS.len() || !self.last_was_end {
+        // A message after the last event has been counted where it stands.
+        let has_end = self.last_was_end || self.end_was_followed;
+        if self.events < EVENTS.len() || !has_end {
             self.broken(Rule::SystemEvents, end, None);
         }
         for stock in 0..=u16::MAX {
@@ -229,6 +242,17 @@ impl Validator {
         }
     }
 
+    /// A record inside a message. The plant looks into those that do not fit their book.
+    fn hidden(&mut self, position: Position, message: &Message<'_>, applied: Applied) {
+        let is_wrong = applied.0.is_some_and(|outcome| outcome.anomaly.is_some());
+        let found = Damage::hidden_in(message.as_bytes(), position.offset).filter(|_| !is_wrong);
+        if let Some((damage, inner)) = found
+            && inner.timestamp().is_some_and(|time| follows(time, self.last_time))
+        {
+            self.broken(Rule::MessageLength, damage.offset(), None);
+        }
+    }
+
     /// Reference and match numbers, and what only some types say.
     fn numbers(&mut self, position: Position, message: &Message<'_>) {
         let (entered, matched, breakable) = match message {
@@ -260,6 +284,11 @@ impl Validator {
     }
 }
 
+/// Whether a message of this time may come next: within ten minutes.
+fn follows(time: NanosSinceMidnight, last: NanosSinceMidnight) -> bool {
+    time.get().checked_sub(last.get()).is_some_and(|later| later <= 600_000_000_000)
+}
+
 impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Validator {
     fn after(
         &mut self,
@@ -271,6 +300,8 @@ impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Validator {
         let is_first_event = matches!(message, Message::SystemEvent(event)
             if event.event_code() == EventCode::StartOfMessages);
         self.broken_if(position.number == 1 && !is_first_event, Rule::SystemEvents, position);
+        self.broken_if(self.last_was_end, Rule::SystemEvents, position);
+        self.end_was_followed |= self.last_was_end;
         self.last_was_end = false;
         match message {
             Message::SystemEvent(event) => self.system_event(position, event.event_code()),
@@ -288,7 +319,15 @@ impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Validator {
             && !matches!(message, Message::IpoQuotingPeriodUpdate(_))
         {
             self.broken_if(!self.listed[locate.index()], Rule::DirectoryFirst, position);
+            if let Some(stock) = message.stock() {
+                let first = &mut self.symbols[locate.index()];
+                let other = first.get().is_some_and(|first| first != stock);
+                *first =
+                    if first.is_none() { Maybe::some(stock).unwrap_or_default() } else { *first };
+                self.broken_if(other, Rule::SymbolOfLocate, position);
+            }
         }
+        self.hidden(position, message, applied);
         if let Some(time) = message.timestamp() {
             self.broken_if(time < self.last_time, Rule::TimeOrder, position);
             self.last_time = time;

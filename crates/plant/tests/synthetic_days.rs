@@ -123,10 +123,17 @@ fn the_validator_finds_what_is_wrong() {
     let without = |tag: u8| {
         records.iter().filter(|record| record[2] != tag).copied().collect::<Vec<_>>().concat()
     };
+    let place_of = |tag: u8| {
+        let before = records.iter().take_while(|record| record[2] != tag);
+        before.map(|record| record.len()).sum::<usize>()
+    };
     let doubled = |tag: u8| {
         let first = records.iter().position(|record| record[2] == tag).unwrap();
         [&records[..=first], &records[first..]].concat().concat()
     };
+    let mut renamed = good.to_vec();
+    renamed[place_of(b'A') + 2 + 24] ^= 1;
+    check(renamed, Rule::SymbolOfLocate);
     check(without(b'S'), Rule::SystemEvents);
     check(without(b'R'), Rule::DirectoryFirst);
     check(without(b'A'), Rule::OrderLive);

@@ -76,6 +76,7 @@ pub(crate) fn run(arguments: &InspectArguments) -> anyhow::Result<Status> {
         line: String::new(),
         printed: 0,
         damage: DamageLog::default(),
+        last_time: NanosSinceMidnight::default(),
         error: None,
     };
     let progress = Progress::of(&source);
@@ -141,12 +142,31 @@ struct Inspection<'a> {
     line: String,
     printed: u64,
     damage: DamageLog,
+    /// Of the message before.
+    last_time: NanosSinceMidnight,
     error: Option<io::Error>,
+}
+
+impl Inspection<'_> {
+    /// A message that lacks bytes may have a whole record in their place.
+    fn look_inside(&mut self, position: Position, message: &Message<'_>) {
+        const TEN_MINUTES_NS: u64 = 600_000_000_000;
+        let last = self.last_time;
+        self.last_time = message.timestamp().unwrap_or(last);
+        if let Some((damage, inner)) = Damage::hidden_in(message.as_bytes(), position.offset)
+            && let Some(later) =
+                inner.timestamp().and_then(|time| time.get().checked_sub(last.get()))
+            && later <= TEN_MINUTES_NS
+        {
+            self.damage.record(damage);
+        }
+    }
 }
 
 impl DayHandler for Inspection<'_> {
     fn message(&mut self, position: Position, message: Message<'_>) -> ControlFlow<()> {
         self.directory.learn(&message);
+        self.look_inside(position, &message);
         let asked = self.arguments;
         if asked.offset.is_some_and(|offset| position.offset > offset) {
             return ControlFlow::Break(());

@@ -2,7 +2,13 @@
 
 use std::{
     fmt,
-    io::{self, BufReader, Read},
+    io::{self, Read},
+};
+
+use super::{
+    decoder::{Decode, Fault},
+    gzip::GzipDecoder,
+    zstandard::ZstdDecoder,
 };
 
 /// How an input is compressed.
@@ -33,22 +39,27 @@ impl Compression {
     }
 
     /// Wraps `input`, which begins with the bytes that were looked at.
-    pub(super) fn decoder<'a>(self, input: impl Read + 'a) -> io::Result<Box<dyn Read + 'a>> {
-        /// Compressed bytes read at once.
-        const INPUT_BYTES: usize = 256 << 10;
+    pub(super) fn decoder<'a>(self, input: impl Read + 'a) -> io::Result<Box<dyn Decode + 'a>> {
         Ok(match self {
-            Self::None => Box::new(input),
-            Self::Gzip => {
-                let buffered = BufReader::with_capacity(INPUT_BYTES, input);
-                Box::new(flate2::bufread::MultiGzDecoder::new(buffered))
-            }
-            Self::Zstd => {
-                let buffered = BufReader::with_capacity(INPUT_BYTES, input);
-                // Refuses windows above 128 MiB (`zstd --long=28` and more): a few hostile bytes
-                // could otherwise ask for gigabytes.
-                Box::new(zstd::stream::read::Decoder::with_buffer(buffered)?)
-            }
+            Self::None => Box::new(Stored(input)),
+            Self::Gzip => Box::new(GzipDecoder::new(input)),
+            Self::Zstd => Box::new(ZstdDecoder::new(input)?),
         })
+    }
+}
+
+/// Bytes that are not compressed.
+struct Stored<R>(R);
+
+impl<R: Read> Decode for Stored<R> {
+    fn decode(&mut self, buffer: &mut [u8]) -> (usize, Result<(), Fault>) {
+        loop {
+            match self.0.read(buffer) {
+                Ok(bytes) => return (bytes, Ok(())),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return (0, Err(error.into())),
+            }
+        }
     }
 }
 

@@ -23,7 +23,10 @@ use std::{
     time::Duration,
 };
 
-use super::{Block, Compression, MAX_UNUSED_BYTES, Progress, SourceError};
+use super::{
+    Block, Compression, MAX_UNUSED_BYTES, Progress, SourceError,
+    decoder::{Decode, Fault},
+};
 
 /// Data bytes of one block.
 pub(super) const BLOCK_BYTES: usize = 1 << 20;
@@ -185,7 +188,6 @@ fn produce(
     empty: &Receiver<Vec<u8>>,
 ) -> Result<(), SourceError> {
     let system = |operation, source| SourceError::System { operation, name: name.into(), source };
-    let counter = Arc::clone(&input.counter);
     let mut first = [0; Compression::MAGIC_BYTES];
     let mut have = 0;
     while have < first.len() {
@@ -201,55 +203,37 @@ fn produce(
     let mut decoder = compression.decoder(whole).map_err(|error| system("decompress", error))?;
     let mut delivered_bytes = 0u64;
     while let Ok(mut buffer) = empty.recv() {
-        let (filled, result) = fill(&mut decoder, is_eager, &mut buffer[MAX_UNUSED_BYTES..]);
+        let (filled, result) = fill(&mut *decoder, is_eager, &mut buffer[MAX_UNUSED_BYTES..]);
         delivered_bytes += filled as u64;
         let end = MAX_UNUSED_BYTES + filled;
         let wanted = filled == 0 || full.send(Delivery::Data { buffer, end }).is_ok();
         match result {
             Ok(true) if wanted => {}
             Ok(_) => return Ok(()),
-            Err(error) => {
-                let compressed_offset = counter.load(Ordering::Relaxed);
-                let name = name.to_owned();
-                return Err(match (compression, error.kind()) {
-                    (Compression::None, _) => system("read", error),
-                    (_, io::ErrorKind::UnexpectedEof) => SourceError::CompressionCut {
-                        name,
-                        compression,
-                        compressed_offset,
-                        delivered_bytes,
-                    },
-                    _ => SourceError::CompressionDamaged {
-                        name,
-                        compression,
-                        compressed_offset,
-                        delivered_bytes,
-                        source: error,
-                    },
-                });
-            }
+            Err(fault) => return Err(fault.into_error(name, compression, delivered_bytes)),
         }
     }
     Ok(())
 }
 
-/// Reads until the buffer is full, or once if `is_eager`. Gives how much was read, and whether more may
-/// follow or what went wrong after it.
-fn fill(input: &mut impl Read, is_eager: bool, buffer: &mut [u8]) -> (usize, io::Result<bool>) {
+/// Fills the buffer, or takes what comes at once if `is_eager`. Gives how much it has, and whether more
+/// may follow or what went wrong after it.
+fn fill(input: &mut dyn Decode, is_eager: bool, buffer: &mut [u8]) -> (usize, Result<bool, Fault>) {
     let mut filled = 0;
     while filled < buffer.len() {
-        match input.read(&mut buffer[filled..]) {
-            Ok(0) => return (filled, Ok(false)),
-            Ok(bytes) if is_eager => return (filled + bytes, Ok(true)),
-            Ok(bytes) => filled += bytes,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return (filled, Err(error)),
+        let (bytes, result) = input.decode(&mut buffer[filled..]);
+        filled += bytes;
+        match result {
+            Err(fault) => return (filled, Err(fault)),
+            Ok(()) if bytes == 0 => return (filled, Ok(false)),
+            Ok(()) if is_eager => break,
+            Ok(()) => {}
         }
     }
     (filled, Ok(true))
 }
 
-/// Counts what is read through it, for progress and for error messages.
+/// Counts what is read through it, for progress.
 struct CountedRead<R> {
     input: R,
     counter: Arc<AtomicU64>,

@@ -10,7 +10,8 @@ use nanotape_types::{
     Symbol, TrackingNumber,
 };
 use nanotape_wire::itch50::{
-    AddOrderFields, BuySellIndicator, Message, OrderDeleteFields, OrderExecutedFields,
+    AddOrderFields, BuySellIndicator, EventCode, Message, OrderDeleteFields, OrderExecutedFields,
+    SystemEventFields,
 };
 
 /// Messages of three types and lengths, `count` of each.
@@ -55,6 +56,30 @@ pub fn framed<'a>(messages: impl IntoIterator<Item = &'a Vec<u8>>) -> Vec<u8> {
         bytes.extend_from_slice(message);
     }
     bytes
+}
+
+/// Where the record of each message begins.
+#[allow(dead_code, reason = "not every test file needs it")]
+pub fn offsets(messages: &[Vec<u8>]) -> Vec<usize> {
+    let mut end = 0;
+    let start = |message: &Vec<u8>| {
+        let start = end;
+        end += 2 + message.len();
+        start
+    };
+    messages.iter().map(start).collect()
+}
+
+/// The system event that is the last message of a day.
+#[allow(dead_code, reason = "not every test file needs it")]
+pub fn end_of_messages() -> Vec<u8> {
+    let event = SystemEventFields {
+        stock_locate: StockLocate::new(0),
+        tracking_number: TrackingNumber::new(0),
+        timestamp: NanosSinceMidnight::new(72_300_000_000_000).unwrap(),
+        event_code: EventCode::EndOfMessages,
+    };
+    event.encode().to_vec()
 }
 
 /// Everything a handler is told.

@@ -337,9 +337,9 @@ impl Gap {
     /// The record of damage that was met behind the message `after_message`.
     pub(crate) fn of_damage(damage: Damage, ts_recv: u64, after_message: u64) -> Self {
         let (kind, lost_bytes) = match damage {
-            Damage::Length { .. } => (GapKind::Length, 0),
+            Damage::Length { .. } | Damage::Short { .. } => (GapKind::Length, 0),
             Damage::Type { actual_bytes, .. } => (GapKind::Type, u64::from(actual_bytes)),
-            Damage::Lost { bytes, .. } => (GapKind::Lost, bytes),
+            Damage::Hidden { bytes, .. } | Damage::Lost { bytes, .. } => (GapKind::Lost, bytes),
         };
         Self { ts_recv, kind, offset: damage.offset(), lost_bytes, after_message }
     }
