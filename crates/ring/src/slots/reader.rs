@@ -47,34 +47,27 @@ impl Reader {
         if known != 0 && known <= self.layout.slots {
             return Some(known);
         }
-        let most = FOLLOWED.min(self.layout.slots);
+        // Locals, because every look in order makes the compiler load what is behind a reference again.
+        let (layout, words, next) = (self.layout, self.region.words(), self.sequence);
+        let most = FOLLOWED.min(layout.slots);
         for followed in 0..most {
-            if !self.is_there(self.sequence + followed) {
+            if !is_there(layout, words, next + followed) {
                 return (followed != 0).then_some(followed);
             }
         }
         // SYNC(slots.commit): pairs with the writer's store of `committed`.
-        self.committed = self.region.words()[COMMITTED].observe(SLOT_COMMIT).min(LIMIT);
+        self.committed = words[COMMITTED].observe(SLOT_COMMIT).min(LIMIT);
         let known = (self.committed + 1).wrapping_sub(self.sequence);
         let is_known = known != 0 && known <= self.layout.slots;
         Some(if is_known { known } else { self.follow_on(most) })
-    }
-
-    /// Whether a message is published and not overwritten.
-    #[inline(always)]
-    fn is_there(&self, sequence: u64) -> bool {
-        // SYNC(slots.publish): pairs with the writer's store of the versions. In order at each slot:
-        // after the first of a batch all others must be seen.
-        let version =
-            self.region.words()[self.layout.slot(sequence) + VERSION].observe(SLOT_PUBLISH);
-        version == written(sequence)
     }
 
     /// Messages that are published although `committed` does not say so: the writer has not stored it
     /// yet, or died before. All of them, because a batch is seen whole.
     #[cold]
     fn follow_on(&self, mut followed: u64) -> u64 {
-        while followed < self.layout.slots && self.is_there(self.sequence + followed) {
+        let (layout, words) = (self.layout, self.region.words());
+        while followed < layout.slots && is_there(layout, words, self.sequence + followed) {
             followed += 1;
         }
         followed
@@ -276,4 +269,12 @@ fn is_unchanged(slot: &ReadWord, version: u64) -> bool {
     // SYNC(slots.change): pairs with the writer's fence behind its store of the odd version.
     SLOT_CHANGE.acquire_fence();
     slot.load() == version
+}
+
+/// Whether a message is published and not overwritten.
+#[inline(always)]
+fn is_there(layout: Layout, words: &[ReadWord], sequence: u64) -> bool {
+    // SYNC(slots.publish): pairs with the writer's store of the versions. In order at each slot: after the
+    // first of a batch all others must be seen.
+    words[layout.slot(sequence) + VERSION].observe(SLOT_PUBLISH) == written(sequence)
 }

@@ -13,7 +13,7 @@
 //! Failure: everything in the region is checked before it is used. What no writer puts there is
 //! [`ReadError::Damaged`].
 
-use nanotape_shm::{SharedRegion, WORD_BYTES, copy_out, copy_out_many};
+use nanotape_shm::{ReadWord, SharedRegion, WORD_BYTES, copy_out, copy_out_many};
 
 use super::{
     frame::{Commit, HEADER_WORDS, frame_words},
@@ -135,34 +135,21 @@ impl Reader {
         if known != 0 && known <= self.layout.capacity {
             return Some(known);
         }
+        // Locals, because every look in order makes the compiler load what is behind a reference again.
+        let (layout, words) = (self.layout, self.region.words());
         let mut end = self.position;
         for _ in 0..FOLLOWED {
-            let Some(next) = self.follow(end) else {
+            let Some(next) = follow(layout, words, end) else {
                 let followed = end - self.position;
                 return (followed != 0).then_some(followed);
             };
             end = next;
         }
         // SYNC(ring.commit): pairs with the writer's store of `committed`.
-        self.committed = self.region.words()[COMMITTED].observe(COMMIT);
+        self.committed = words[COMMITTED].observe(COMMIT);
         let known = self.committed.wrapping_sub(self.position);
         let is_known = known != 0 && known <= self.layout.capacity;
         Some(if is_known { known } else { self.follow_on(end) })
-    }
-
-    /// Where the frame at a position ends, if it is published.
-    #[inline(always)]
-    fn follow(&self, at: u64) -> Option<u64> {
-        // SYNC(ring.publish): pairs with the writer's store of the commit words. In order at each frame:
-        // after the first of a batch all others must be seen.
-        let commit = self.region.words()[self.layout.word(at)].observe(PUBLISH);
-        match Commit::decode(commit) {
-            Ok(Commit::Message { length, .. }) if self.layout.holds(at, length) => {
-                Some(at + frame_words(length))
-            }
-            Ok(Commit::Padding) => Some(self.layout.next_lap(at)),
-            _ => None,
-        }
     }
 
     /// Words that are published although `committed` does not say so: the writer has not stored it yet,
@@ -171,7 +158,7 @@ impl Reader {
     fn follow_on(&self, mut end: u64) -> u64 {
         let limit = self.position.saturating_add(self.layout.capacity);
         while end < limit
-            && let Some(next) = self.follow(end)
+            && let Some(next) = follow(self.layout, self.region.words(), end)
         {
             end = next;
         }
@@ -337,5 +324,19 @@ impl Subscribe for Reader {
 
     fn region(&self) -> &SharedRegion {
         &self.region
+    }
+}
+
+/// Where the frame at a position ends, if it is published.
+#[inline(always)]
+fn follow(layout: Layout, words: &[ReadWord], at: u64) -> Option<u64> {
+    // SYNC(ring.publish): pairs with the writer's store of the commit words. In order at each frame: after
+    // the first of a batch all others must be seen.
+    match Commit::decode(words[layout.word(at)].observe(PUBLISH)) {
+        Ok(Commit::Message { length, .. }) if layout.holds(at, length) => {
+            Some(at + frame_words(length))
+        }
+        Ok(Commit::Padding) => Some(layout.next_lap(at)),
+        _ => None,
     }
 }

@@ -158,22 +158,23 @@ impl Writer {
         words[TS_PUBLISH].store(self.now_ns);
         // SYNC(ring.commit): pairs with the look at `committed` of readers of batches.
         words[COMMITTED].publish(end, COMMIT);
-        let first = Boundary { position: self.position, sequence: self.sequence };
+        if end >= self.next_block {
+            self.enter_blocks(end, count);
+        }
+        let first = self.sequence;
         self.sequence += count;
         self.position = end;
-        if end >= self.next_block {
-            self.enter_blocks(first);
-        }
-        first.sequence
+        first
     }
 
-    /// Makes the entries of the blocks in which the messages from `first` on end: one for a message, and
-    /// for a batch one for each block that it comes to.
+    /// Makes the entries of the blocks in which boundaries of the messages up to `end` lie: one for a
+    /// message, and for a batch one for each block that it comes to.
     #[cold]
-    fn enter_blocks(&mut self, first: Boundary) {
+    fn enter_blocks(&mut self, end: u64, count: u64) {
         let words = self.region.words();
+        let first = Boundary { position: self.position, sequence: self.sequence };
+        let end = Boundary { position: end, sequence: first.sequence + count };
         let mut walk = Walk::new(self.layout, as_read_only(words), first);
-        let end = Boundary { position: self.position, sequence: self.sequence };
         while walk.at.sequence + 1 < end.sequence {
             let is_message = match walk.step() {
                 Ok(Step::Message) => true,

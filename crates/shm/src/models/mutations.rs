@@ -28,6 +28,8 @@ const NEAR_LINES: u32 = 6;
 struct Named {
     edge: String,
     /// File below `src`, and function: `stream/writer.rs reserve`.
+    function: String,
+    /// The same, with a number behind it where the function has more than one of this edge.
     place: String,
     file: String,
     line: u32,
@@ -140,7 +142,7 @@ fn named_sites(source: &Path, folder: &Path) -> Vec<Named> {
 
 fn named_in(text: &str, file: &str) -> Vec<Named> {
     let mut function = "";
-    let mut all = Vec::new();
+    let mut all: Vec<Named> = Vec::new();
     for (line, number) in text.lines().zip(1..) {
         let line = line.trim_start();
         if let Some((before, behind)) = line.split_once("fn ")
@@ -151,8 +153,12 @@ fn named_in(text: &str, file: &str) -> Vec<Named> {
         }
         if let Some((edge, _)) = line.strip_prefix("// SYNC(").and_then(|l| l.split_once(')')) {
             let place = format!("{file} {function}");
+            let before = all.iter().filter(|n: &&Named| n.edge == edge && n.function == place);
+            let (count, function) = (before.count() + 1, place.clone());
+            let place = if count > 1 { format!("{place} ({count})") } else { place };
             all.push(Named {
                 edge: edge.to_owned(),
+                function,
                 place,
                 file: format!("src/{file}"),
                 line: number,
