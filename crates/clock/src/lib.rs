@@ -51,6 +51,7 @@ mod kernel;
 mod report;
 mod scale;
 mod source;
+mod timeline;
 mod tsc;
 mod utc;
 
@@ -61,4 +62,5 @@ pub use costs::Costs;
 pub use drift::{Drift, DriftWatch};
 pub use report::Report;
 pub use source::Source;
+pub use timeline::{SET_BACK_NS, Timeline};
 pub use utc::UtcNanos;
