@@ -3,7 +3,7 @@
 use std::{path::Path, time::Duration};
 
 use clap::Args;
-use nanotape_clock::Clock;
+use nanotape_clock::{Clock, Timeline};
 use nanotape_journal::Appender;
 use nanotape_ring::{
     AnyReader, Lapped, Read, ReadError, Rejoin, Start, StartError, Subscribe as _, WaitStrategy,
@@ -14,7 +14,7 @@ use nanotape_shm::OwnerState;
 use super::append::is_full;
 use crate::{
     interrupt::Interrupt,
-    journals::{AppenderArguments, now_ns, of_journal, tell_recovery},
+    journals::{AppenderArguments, of_journal, tell_recovery},
     output::{Format, OutputArguments},
     record::Record,
     regions::{of_read, of_ring, place, state_sentence},
@@ -73,7 +73,7 @@ pub(super) fn run(command: &RecordCommand) -> anyhow::Result<Status> {
         ring: &ring,
         reader,
         appender: &mut appender,
-        clock: Clock::calibrate(),
+        timeline: Timeline::recalibrating(Clock::calibrate()),
         interrupt: &interrupt,
         recorded: 0,
         lost: 0,
@@ -117,7 +117,8 @@ struct Recording<'a> {
     ring: &'a Path,
     reader: AnyReader,
     appender: &'a mut Appender,
-    clock: Clock,
+    /// Times of excerpts: they do not go back, and follow the kernel's clock over a long day.
+    timeline: Timeline,
     interrupt: &'a Interrupt,
     recorded: u64,
     lost: u64,
@@ -167,7 +168,7 @@ impl Recording<'_> {
     fn append(&mut self, type_id: u16, payload: &[u8]) -> anyhow::Result<()> {
         let mut is_told = false;
         loop {
-            let error = match self.appender.append(type_id, now_ns(&self.clock), payload) {
+            let error = match self.appender.append(type_id, self.timeline.now_ns(), payload) {
                 Ok(_) if is_told => {
                     tell("there is room again");
                     return Ok(());
