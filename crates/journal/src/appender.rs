@@ -12,6 +12,7 @@ mod claim;
 #[cfg(not(nanotape_loom))]
 pub(crate) mod helper;
 pub(crate) mod prepare;
+mod ready;
 mod roll;
 pub(crate) mod sync;
 

@@ -50,7 +50,7 @@ const RETRY: u32 = 5;
 pub(crate) struct Exchange<D: Disk> {
     state: Mutex<State<D>>,
     /// Told when the helper has made a segment, or could not.
-    made: Condvar,
+    pub(super) made: Condvar,
     /// The word up to which the active segment is committed. Stored by the appender.
     progress: Line,
     /// Words in front of that which are in memory. Stored by the helper.
@@ -74,6 +74,10 @@ pub(crate) struct State<D: Disk> {
     pub(crate) next_number: u64,
     /// Whether the helper is just making that one.
     pub(crate) is_preparing: bool,
+    /// Why the helper could not make it when it tried last.
+    pub(crate) refused: Option<Problem>,
+    /// Whether the helper is to try again now.
+    pub(crate) is_wanted: bool,
     /// The active one.
     pub(crate) active: Option<(u64, Arc<D::Writable>)>,
     /// Closed, and not yet looked after.
@@ -102,6 +106,8 @@ impl<D: Disk> Exchange<D> {
             prepared,
             next_number,
             is_preparing: false,
+            refused: None,
+            is_wanted: false,
             active: None,
             retired: VecDeque::with_capacity(64),
             sync_error: None,
@@ -247,7 +253,9 @@ impl<D: Disk> Helper<D> {
     fn keep_prepared(&mut self) -> bool {
         if self.pause > 0 {
             self.pause -= 1;
-            return false;
+            if !self.exchange.lock().is_wanted {
+                return false;
+            }
         }
         let wanted = 1 + self.ahead / self.plan.layout.words;
         let number = {
@@ -255,13 +263,14 @@ impl<D: Disk> Helper<D> {
             if state.prepared.len() >= wanted {
                 return false;
             }
-            state.is_preparing = true;
+            (state.is_preparing, state.is_wanted) = (true, false);
             state.next_number
         };
         let made = prepare(&self.disk, &self.plan, number);
         let mut state = self.exchange.lock();
         state.is_preparing = false;
         self.exchange.made.notify_one();
+        state.refused = made.as_ref().err().map(|error| error.problem().clone());
         match made {
             Ok(prepared) => {
                 state.prepared.push_back(prepared);
