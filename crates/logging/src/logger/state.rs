@@ -4,7 +4,7 @@
 
 mod news;
 
-use std::{fmt::Display, sync::OnceLock};
+use std::{fmt::Display, sync::OnceLock, time::Duration};
 
 use nanotape_clock::{Clock, Stamp, Timeline};
 use nanotape_journal::{Appender, Disk, JournalError, Problem, excerpt_bytes};
@@ -24,6 +24,9 @@ use crate::{
 /// Behind a failure nothing is tried for so long: a full disk must not cost the program a system call for
 /// each event.
 const PAUSE_NS: u64 = 1_000_000;
+
+/// How long a call waits for the next segment, if the program does not say.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What an excerpt says and refers to.
 #[derive(Debug)]
@@ -117,6 +120,8 @@ pub(super) struct State<D: Disk> {
     threads: Vec<(u64, u64)>,
     loss: Option<Loss>,
     lost: u64,
+    /// How long a call waits for the next segment.
+    pub(super) patience: Duration,
     scratch: Vec<u8>,
     pieces: Vec<Piece>,
 }
@@ -134,6 +139,7 @@ impl<D: Disk> State<D> {
             threads: Vec::new(),
             loss: None,
             lost: 0,
+            patience: PATIENCE,
             scratch: Vec::new(),
             pieces: Vec::new(),
         }
@@ -262,17 +268,23 @@ impl<D: Disk> State<D> {
 
     fn append_singly(&mut self, ts_ns: u64, entry: &Entry<'_>) -> Result<(), JournalError> {
         for index in 0..self.pieces.len() {
-            let Piece { type_id, start, end, .. } = self.pieces[index];
-            let scratch = std::mem::take(&mut self.scratch);
-            let appended = self.append(type_id, ts_ns, &scratch[start..end]);
-            self.scratch = scratch;
-            if let Err(error) = appended {
+            if let Err(error) = self.append_piece(ts_ns, index) {
                 self.retract(index, entry);
                 return Err(error);
             }
             self.told(index..index + 1);
         }
+        self.make_room(ts_ns, excerpt_bytes(entry.payload.len()))?;
         self.append(entry.type_id, ts_ns, entry.payload)
+    }
+
+    fn append_piece(&mut self, ts_ns: u64, index: usize) -> Result<(), JournalError> {
+        let Piece { type_id, start, end, .. } = self.pieces[index];
+        self.make_room(ts_ns, excerpt_bytes(end - start))?;
+        let scratch = std::mem::take(&mut self.scratch);
+        let appended = self.append(type_id, ts_ns, &scratch[start..end]);
+        self.scratch = scratch;
+        appended
     }
 
     /// Appends; the error means that it is not in the journal.
@@ -292,6 +304,9 @@ impl<D: Disk> State<D> {
     /// Makes room for so many bytes of excerpts; returns the segment that it is in.
     #[inline]
     fn make_room(&mut self, ts_ns: u64, bytes: usize) -> Result<u64, JournalError> {
+        // After a loss no call waits: the first one has.
+        let patience = if self.loss.is_some() { Duration::ZERO } else { self.patience };
+        self.appender.wait_until_ready(ts_ns, bytes, patience)?;
         let mut room = self.appender.batch(ts_ns, bytes).map(drop);
         if let Err(error) = &room
             && is_of_a_sync(error)
@@ -429,12 +444,8 @@ impl<D: Disk> State<D> {
         self.pieces.clear();
         self.gather_news();
         for index in 0..self.pieces.len() {
-            let Piece { type_id, start, end, .. } = self.pieces[index];
-            let scratch = std::mem::take(&mut self.scratch);
-            let appended = self.append(type_id, ts_ns, &scratch[start..end]);
-            self.scratch = scratch;
             // It is tried again with the next event.
-            if appended.is_err() {
+            if self.append_piece(ts_ns, index).is_err() {
                 return;
             }
             self.told(index..index + 1);

@@ -73,11 +73,13 @@ fn a_clock_that_is_set_back_is_followed_and_the_log_says_so() {
     watched.log("later");
     let lines = watched.lines();
     let texts: Vec<&str> = lines[1..].iter().map(|(_, line)| line.as_str()).collect();
-    let said = texts[1].strip_prefix(
-        "WARN nanotape_logging: the clock was set back: times step back by 3599.9",
-    );
+    let said = texts[1]
+        .strip_prefix("WARN nanotape_logging: the clock was set back: times step back by 3599.9");
     assert!(said.is_some_and(|rest| rest.ends_with(" s")), "{texts:?}");
-    assert_eq!([texts[0], texts[2], texts[3]], ["INFO t: before", "INFO t: after", "INFO t: later"]);
+    assert_eq!(
+        [texts[0], texts[2], texts[3]],
+        ["INFO t: before", "INFO t: after", "INFO t: later"]
+    );
     assert_eq!(texts.len(), 4, "{texts:?}");
     let times: Vec<u64> = lines[1..].iter().map(|(time, _)| *time).collect();
     assert!(times[0] - times[1] > 3_500 * SECOND_NS as u64, "{times:?}");
