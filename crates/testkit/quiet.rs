@@ -4,12 +4,17 @@
 //! counting allocator. It is no part of the crate `testkit`, which has no unsafe code.
 #![allow(dead_code, reason = "not every test needs all of it")]
 
+#[path = "skipped.rs"]
+mod skipped;
+
 use std::{
     alloc::{GlobalAlloc, Layout, System},
     cell::Cell,
     os::unix::process::ExitStatusExt as _,
     process::{Command, Output},
 };
+
+pub(crate) use skipped::skipped;
 
 struct Counting;
 
@@ -77,7 +82,7 @@ pub(crate) fn check_children(prepare: impl Fn(&mut Command)) {
     let good = end_of("good");
     let said = String::from_utf8_lossy(&good.stdout);
     if said.contains("no filter") {
-        println!("SKIPPED: the kernel takes no filter of system calls here");
+        skipped("the kernel takes no filter of system calls here");
         return;
     }
     assert!(good.status.success(), "{:?} {said}", good.status);

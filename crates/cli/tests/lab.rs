@@ -1,5 +1,8 @@
 //! `nanotape lab` as a user runs it: real processes, real output, exit statuses.
 
+#[path = "../../testkit/skipped.rs"]
+mod skipping;
+
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -7,6 +10,7 @@ use std::{
 };
 
 use serde_json::Value;
+use skipping::skipped;
 
 fn lab(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_nanotape")).arg("lab").args(arguments).output().unwrap()
@@ -183,7 +187,7 @@ fn the_clock_says_what_it_is() {
 #[test]
 fn accepted_counts_are_met_until_they_move() {
     if Command::new("valgrind").arg("--version").output().is_err() {
-        println!("SKIPPED: valgrind is not here, so that instructions are not counted");
+        skipped("valgrind is not here, so that instructions are not counted");
         return;
     }
     let folder = Folder::new("count");

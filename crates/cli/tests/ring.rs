@@ -12,7 +12,7 @@ use std::{
 
 use rustix::process::Signal;
 use serde_json::Value;
-use support::{Ran, nanotape, nanotape_fed, running::Running};
+use support::{Ran, nanotape, nanotape_fed, running::Running, skipped};
 
 /// A ring of one test, in memory where there is such a folder; removed at the end.
 struct Ring(PathBuf);
@@ -389,7 +389,7 @@ fn remove_spares_what_lives_and_what_is_no_ring() {
 fn list_has_a_line_for_each_region() {
     let ring = Ring::new("listed");
     if !ring.0.starts_with("/dev/shm") {
-        println!("SKIPPED: there is no /dev/shm here");
+        skipped("there is no /dev/shm here");
         return;
     }
     ring.publish("x\n", &["--slots", "8"]);
@@ -431,7 +431,7 @@ fn another_user_reads_what_the_mode_allows() {
     /// A user that nothing belongs to.
     const NOBODY: u32 = 65_534;
     if !rustix::process::geteuid().is_root() {
-        println!("SKIPPED: only root can start a process of another user");
+        skipped("only root can start a process of another user");
         return;
     }
     let ring = Ring::new("others");
@@ -533,7 +533,7 @@ fn prove_that_is_interrupted_leaves_nothing_behind() {
     let mut prove = start(&["prove", "--seconds", "600", "--readers", "1"]);
     let region = format!("/dev/shm/nanotape-prove-{}", prove.process.id());
     if !Path::new("/dev/shm").is_dir() {
-        println!("SKIPPED: there is no /dev/shm here");
+        skipped("there is no /dev/shm here");
         return;
     }
     while !Path::new(&region).exists() {

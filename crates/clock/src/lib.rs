@@ -17,12 +17,20 @@
 //! |---|---|---|
 //! | [`Clock::stamp_start`] | `lfence; rdtsc; lfence` | the beginning of a timed part: nothing before it is timed with it, nothing behind it begins early |
 //! | [`Clock::stamp`] | `lfence; rdtsc` | the end of a timed part, an arrival: everything before it is done |
-//! | [`Clock::stamp_unfenced`] | `rdtsc` | a rough time of day, gaps between many stamps in a row |
+//! | [`Clock::stamp_unfenced`] | `rdtsc` | a rough time of day, gaps between many stamps in a row; in an order only behind a [`Timeline`] |
 //!
 //! A pair of unfenced stamps around a load that misses the caches says about 11 ns, because nothing
 //! makes the second stamp wait for the load: the figure is the cost of reading the counter. The
 //! example `fences` shows it. The compiler is a second hand that may move work: it keeps loads and
 //! stores on their side of a stamp, but arithmetic only behind `core::hint::black_box`.
+//!
+//! # Stamps that cross threads
+//!
+//! A stamp that is taken with a lock held, or after a message was read, is later than the stamp of the last
+//! holder or of the sender only if it is fenced: an unfenced one may be read before the lock or the message
+//! has come. On an EPYC, 12,000 of 190,000 unfenced stamps behind a lock that went from core to core were
+//! older than the one before, the worst by 600 ns; of the fenced ones none was. [`Timeline`] orders UTC times
+//! without a fence, also over new calibrations and a clock that is set.
 //!
 //! # Bounds
 //!
@@ -51,6 +59,7 @@ mod kernel;
 mod report;
 mod scale;
 mod source;
+mod timeline;
 mod tsc;
 mod utc;
 
@@ -61,4 +70,5 @@ pub use costs::Costs;
 pub use drift::{Drift, DriftWatch};
 pub use report::Report;
 pub use source::Source;
+pub use timeline::{SET_BACK_NS, Timeline};
 pub use utc::UtcNanos;

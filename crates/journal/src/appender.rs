@@ -12,6 +12,7 @@ mod claim;
 mod exchange;
 mod helper;
 pub(crate) mod prepare;
+mod ready;
 mod roll;
 pub(crate) mod sync;
 

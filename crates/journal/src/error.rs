@@ -115,6 +115,16 @@ pub enum Problem {
         /// Bytes that must be free.
         needed_bytes: u64,
     },
+    /// There is no next segment yet.
+    #[error(
+        "the next segment is not ready after {} ms: the disk is slower than the appender; appending goes on \
+         when it is made",
+        waited.as_millis()
+    )]
+    NotReady {
+        /// How long it was waited for.
+        waited: std::time::Duration,
+    },
     /// The operating system refused.
     #[error("cannot {operation} it: {errno}")]
     System {

@@ -278,7 +278,7 @@ mod tests {
         let wish = Wish { pin: Pin::Last, real_time_priority: Some(10), lock_memory: false };
         let placement = Placement::apply(&wish);
         if let [refusal, ..] = placement.refused() {
-            eprintln!("skipped: {refusal}");
+            eprintln!("SKIPPED: {refusal}");
             return;
         }
         let placed = Class::RealTime {

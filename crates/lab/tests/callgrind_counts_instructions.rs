@@ -73,7 +73,7 @@ fn count(kind: &str, size: u64) -> u64 {
 fn is_missing() -> bool {
     let missing = matches!(valgrind_version(), Err(CallgrindError::Missing));
     if missing {
-        eprintln!("skipped: {}", CallgrindError::Missing);
+        eprintln!("SKIPPED: {}", CallgrindError::Missing);
     }
     missing
 }

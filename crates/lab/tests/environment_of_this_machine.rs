@@ -48,14 +48,14 @@ fn another_program_on_the_same_processor_is_foreign() {
     thread::spawn(move || {
         let placement = Placement::apply(&wish);
         if placement.cpu().is_none() {
-            eprintln!("skipped: {:?}", placement.refused());
+            eprintln!("SKIPPED: {:?}", placement.refused());
             return;
         }
         // It inherits the place of this thread.
         let mut rival =
             match std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn() {
                 Ok(rival) => rival,
-                Err(error) => return eprintln!("skipped: no sh to be noisy with: {error}"),
+                Err(error) => return eprintln!("SKIPPED: no sh to be noisy with: {error}"),
             };
         let watch = NoiseWatch::start(clock, placement.cpu());
         work(&clock, 1_000_000_000);

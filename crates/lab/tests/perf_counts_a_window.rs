@@ -34,7 +34,7 @@ fn count_of(text: &str, event: &str) -> Option<f64> {
 fn skipped(error: &PerfUnavailable) -> bool {
     let skip = matches!(error, PerfUnavailable::Missing | PerfUnavailable::Refused { .. });
     if skip {
-        eprintln!("skipped: {error}");
+        eprintln!("SKIPPED: {error}");
     }
     skip
 }
@@ -80,7 +80,7 @@ fn only_the_enabled_window_is_counted_and_sampled() {
 #[test]
 fn an_event_that_does_not_exist_is_refused_in_the_words_of_perf() {
     match PerfProgram::attach(Mode::Stat, &["no-such-event"]) {
-        Err(PerfUnavailable::Missing) => eprintln!("skipped: no perf"),
+        Err(PerfUnavailable::Missing) => eprintln!("SKIPPED: no perf"),
         Err(PerfUnavailable::Refused { said, .. }) => assert_ne!(said, "nothing"),
         other => panic!("not refused: {other:?}"),
     }

@@ -10,7 +10,7 @@ fn open() -> Option<Counters> {
     match Counters::open() {
         Ok(counters) => Some(counters),
         Err(reason) => {
-            eprintln!("skipped: {reason}");
+            eprintln!("SKIPPED: {reason}");
             None
         }
     }
@@ -58,7 +58,7 @@ fn hardware_is_there_or_the_reason_is() {
     let Some(mut counters) = open() else { return };
     match counters.hardware() {
         Err(reason) => {
-            eprintln!("skipped: {reason}");
+            eprintln!("SKIPPED: {reason}");
             assert_ne!(*reason, CountersUnavailable::NoTopdown);
         }
         Ok(()) => {
@@ -82,6 +82,6 @@ fn a_thread_that_sleeps_is_switched() {
     let rates = counters.per_operation(20).expect("read");
     match rates.get(Event::ContextSwitches) {
         Some(switches) => assert!(switches >= 1.0, "{switches} for one sleep"),
-        None => eprintln!("skipped: {:?}", rates.absent),
+        None => eprintln!("SKIPPED: {:?}", rates.absent),
     }
 }

@@ -69,7 +69,7 @@ fn memory_is_locked_or_the_reason_is_given() {
             assert_eq!(placement.memory_locked(), "all, also what is still to come");
         }
         [refusal] => {
-            eprintln!("skipped: {refusal}");
+            eprintln!("SKIPPED: {refusal}");
             assert_eq!(placement.memory_locked(), refusal);
         }
         more => panic!("one wish was refused more than once: {more:?}"),

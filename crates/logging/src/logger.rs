@@ -3,7 +3,9 @@
 //! Where: the layer and the back end encode an excerpt in memory of their thread and hand it in here.
 //! Protocol: within the lock the time is taken, room is made, what was not announced in this segment is, and
 //! the excerpt is appended: usually a stamp, two comparisons and a copy.
-//! Failure: an excerpt that cannot be written is counted. The program is told nothing and goes on.
+//! Failure: an excerpt that cannot be written is counted. The program is told nothing and goes on. So is one
+//! whose segment is not ready for too long: a slow disk costs events, and no call waits for it longer than
+//! [`Logger::with_patience`] says.
 //! Cost: no allocation and no system call, but when something is announced, and what a roll costs.
 
 mod state;
@@ -14,6 +16,7 @@ use std::{
     fmt,
     path::Path,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use nanotape_journal::{Appender, AppenderOptions, Disk, Folder, JournalError, RollCycle};
@@ -94,6 +97,20 @@ impl<D: Disk> Logger<D> {
         logger
     }
 
+    /// How long a call that logs waits for the next segment at most, where the disk is too slow to have made
+    /// it in time: a second, if this is not called. After that the event is counted as lost, as are those
+    /// that follow without waiting, until the segment is there. It holds for all clones.
+    ///
+    /// The journal's helper makes segments ahead of need, so a call waits only if a segment is filled faster
+    /// than the disk makes one. Without a helper, or with a policy that syncs with the append, a call waits
+    /// for the disk however long that takes; so does one that another thread's [`sync`](Self::sync) is in
+    /// front of.
+    #[must_use]
+    pub fn with_patience(self, patience: Duration) -> Self {
+        self.lock().patience = patience;
+        self
+    }
+
     /// Logs a line that is formatted now.
     pub fn text(&self, level: Level, target: &str, text: fmt::Arguments<'_>) {
         self.text_from(level, &Origin { target, ..Origin::default() }, text);
@@ -123,7 +140,8 @@ impl<D: Disk> Logger<D> {
         self.lock().flush();
     }
 
-    /// Waits until everything that was logged is on the disk.
+    /// Waits until everything that was logged is on the disk. Calls that log wait meanwhile: a program that
+    /// cannot afford that has its journal synced by the helper, with `SyncPolicy::Every`.
     pub fn sync(&self) -> Result<(), JournalError> {
         self.lock().sync()
     }

@@ -107,6 +107,7 @@ fn a_sync_that_fails_loses_no_event() {
     // One segment ahead: a helper that has many to prepare comes to syncing late.
     let options = AppenderOptions { sync, has_helper: true, ahead_bytes: 0, ..options() };
     let logger = Logger::new(Appender::open_on(disk.clone(), &options, None).unwrap());
+    let logger = logger.with_patience(Duration::from_secs(600));
     disk.set_broken(true);
     let mut logged = 0;
     // Where a third one was refused the appender was told of the second.

@@ -3,6 +3,8 @@
 
 mod place;
 
+use std::time::Duration;
+
 use nanotape_journal::{AppenderOptions, RollCycle};
 use nanotape_logging::{Formatter, Logger, log_options};
 use place::Place;
@@ -12,12 +14,15 @@ use tracing_subscriber::layer::SubscriberExt as _;
 const THREADS: u64 = 4;
 const EVENTS: u64 = 5_000;
 
+const PATIENCE: Duration = Duration::from_secs(600);
+
 #[test]
 fn every_event_of_every_thread_is_there_once_and_in_order() {
     let place = Place::new("many");
     // Small segments: announcements are made again and again while others log.
     let options = AppenderOptions { segment_bytes: 1 << 16, ..log_options() };
-    let logger = Logger::open_with(place.path(), &options).unwrap();
+    // However long the helper waits for a processor.
+    let logger = Logger::open_with(place.path(), &options).unwrap().with_patience(PATIENCE);
     let dispatch = Dispatch::new(tracing_subscriber::registry().with(logger.layer()));
     std::thread::scope(|scope| {
         for number in 0..THREADS {

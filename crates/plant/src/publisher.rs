@@ -19,7 +19,7 @@ use std::{ops::ControlFlow, sync::Arc, time::Duration};
 
 use dbn::Action;
 use nanotape_book::{Books, Order, OrderStore, PriceLevels};
-use nanotape_clock::{Clock, Stamp};
+use nanotape_clock::{Clock, Stamp, Timeline};
 use nanotape_feed::{Damage, Position};
 use nanotape_ring::{Publish, PublishError, RingError, stream};
 use nanotape_shm::RegionError;
@@ -66,7 +66,8 @@ enum Stock {
 pub struct Publisher<W> {
     writer: W,
     board: Arc<Board>,
-    clock: Clock,
+    /// Where `ts_recv` comes from.
+    timeline: Timeline,
     kinds: RecordKinds,
     /// Empty: all of them.
     symbols: Vec<Symbol>,
@@ -74,8 +75,8 @@ pub struct Publisher<W> {
     changes: Changes,
     midnight_ns: u64,
     ts_recv: u64,
-    /// When the clock was last set by the kernel's.
-    anchored_ns: u64,
+    /// When the clock was last set by the kernel's. Not a time: times may stand still.
+    anchored: Stamp,
     counts: Counts,
     /// Messages to the next look.
     countdown: u32,
@@ -152,17 +153,18 @@ impl<W: Publish> Publisher<W> {
         let Ok(stocks) = stocks.try_into() else {
             unreachable!("exactly StockLocate::COUNT elements were made")
         };
+        let anchored = parts.clock.stamp();
         let mut publisher = Self {
             writer: parts.writer,
             board: parts.board,
-            clock: parts.clock,
+            timeline: Timeline::new(parts.clock),
             kinds: parts.kinds,
             symbols: parts.symbols,
             stocks,
             changes: Changes::default(),
             midnight_ns: parts.midnight_ns,
             ts_recv: 0,
-            anchored_ns: 0,
+            anchored,
             counts: Counts::default(),
             countdown: LOOK_EVERY,
             looks: 0,
@@ -177,7 +179,7 @@ impl<W: Publish> Publisher<W> {
             damaged: 0,
         };
         publisher.is_attentive = publisher.is_always_attentive();
-        publisher.anchored_ns = publisher.tell_time();
+        publisher.tell_time();
         publisher
     }
 
@@ -193,7 +195,7 @@ impl<W: Publish> Publisher<W> {
 
     /// The clock that `ts_recv` comes from.
     pub fn clock(&self) -> &Clock {
-        &self.clock
+        self.timeline.clock()
     }
 
     /// Why the ring refused a record, which ends a run.
@@ -249,8 +251,7 @@ impl<W: Publish> Publisher<W> {
 
     /// Reads the clock: records from now on are from then.
     fn tell_time(&mut self) -> u64 {
-        let now = self.clock.utc(self.clock.stamp_unfenced()).get();
-        self.ts_recv = u64::try_from(now).unwrap_or(0);
+        self.ts_recv = self.timeline.now_ns();
         self.writer.set_time(self.ts_recv);
         self.ts_recv
     }
@@ -259,9 +260,11 @@ impl<W: Publish> Publisher<W> {
     /// clock was set to since: the rate of a counter is known well, but a day is long.
     fn show_life(&mut self, now_ns: u64, anchor_ns: u64) {
         self.writer.heartbeat(now_ns);
-        if now_ns.saturating_sub(self.anchored_ns) > anchor_ns {
-            self.clock = self.clock.re_anchored();
-            self.anchored_ns = now_ns;
+        let clock = self.clock();
+        let now = clock.stamp();
+        if clock.nanos_between(self.anchored, now) > anchor_ns {
+            self.timeline.follow(clock.re_anchored());
+            self.anchored = now;
         }
     }
 
@@ -274,7 +277,7 @@ impl<W: Publish> Publisher<W> {
         self.looks += 1;
         if self.looks >= LOOKS_A_SAMPLE {
             self.looks = 0;
-            self.timing = Timing::Next(self.clock.stamp());
+            self.timing = Timing::Next(self.clock().stamp());
             self.is_attentive = true;
             self.show_life(now_ns, ANCHOR_AT_WORK_NS);
         }
@@ -314,10 +317,10 @@ impl<W: Publish> Publisher<W> {
         }
         self.wait(time)?;
         if let Timing::Next(done) = self.timing {
-            let began = self.clock.stamp();
+            let began = self.clock().stamp();
             // What a paced message waits for is its time, not the input.
             if self.pacer.is_none() {
-                self.board.time(Stage::Read, self.clock.nanos_between(done, began));
+                self.board.time(Stage::Read, self.clock().nanos_between(done, began));
             }
             self.timing = Timing::Now(began);
         }
@@ -329,9 +332,9 @@ impl<W: Publish> Publisher<W> {
     #[inline(never)]
     fn time(&mut self, applied_at: Stamp) {
         if let Timing::Now(began) = self.timing {
-            let nanos = |from, to| self.clock.nanos_between(from, to);
+            let nanos = |from, to| self.clock().nanos_between(from, to);
             self.board.time(Stage::Apply, nanos(began, applied_at));
-            self.board.time(Stage::Publish, nanos(applied_at, self.clock.stamp()));
+            self.board.time(Stage::Publish, nanos(applied_at, self.clock().stamp()));
         }
         self.timing = Timing::Off;
         self.is_attentive = self.is_always_attentive();
@@ -340,9 +343,9 @@ impl<W: Publish> Publisher<W> {
     /// Waits until a message is due.
     fn wait(&mut self, time: NanosSinceMidnight) -> ControlFlow<()> {
         let Some(mut pacer) = self.pacer else { return ControlFlow::Continue(()) };
-        pacer.begin_at(time, &self.clock);
+        pacer.begin_at(time, self.clock());
         self.pacer = Some(pacer);
-        while let Some(early) = pacer.early(time, &self.clock) {
+        while let Some(early) = pacer.early(time, self.clock()) {
             if self.is_to_end() {
                 return ControlFlow::Break(());
             }
@@ -415,7 +418,7 @@ impl<W: Publish, L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Publis
         applied: Applied,
     ) -> ControlFlow<()> {
         let is_timed = self.is_attentive && matches!(self.timing, Timing::Now(_));
-        let applied_at = is_timed.then(|| self.clock.stamp());
+        let applied_at = is_timed.then(|| self.clock().stamp());
         let time = message.timestamp().unwrap_or_default();
         self.counts.messages = position.number;
         self.counts.offset = position.offset;
@@ -452,3 +455,6 @@ impl<W: Publish, L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Publis
         if self.is_to_end() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
+
+#[cfg(test)]
+mod tests;

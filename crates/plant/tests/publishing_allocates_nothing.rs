@@ -24,7 +24,7 @@ use nanotape_plant::{
 use nanotape_ring::stream;
 use nanotape_testkit::market::{Market, MarketConfig};
 use nanotape_wire::{framing::binary_file::Records, itch50::Message};
-use quiet::{check_children, check_the_counter, role, shut_in};
+use quiet::{check_children, check_the_counter, role, shut_in, skipped};
 
 const MESSAGES: u64 = 300_000;
 
@@ -153,7 +153,7 @@ fn messages_about_orders_allocate_nothing_and_call_no_kernel() {
     check_allocations("a ring in a file", in_file(&folder.0, "ring"), &day);
     check_the_counter();
     if Clock::calibrate().source() != Source::TimeStampCounter {
-        println!("SKIPPED: the clock here is the kernel's, which may be asked with system calls");
+        skipped("the clock here is the kernel's, which may be asked with system calls");
         return;
     }
     check_children(|child| {

@@ -5,15 +5,18 @@
 pub mod openmetrics;
 pub mod plants;
 pub mod running;
+#[path = "../../../testkit/skipped.rs"]
+mod skipping;
 
 use std::{
     fs,
-    io::{self, Write as _},
+    io::Write as _,
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
 
 use nanotape_book::{LevelStructure, OrderStructure};
+pub(crate) use skipping::skipped;
 
 /// What a run of the program left behind.
 #[derive(Debug)]
@@ -101,7 +104,6 @@ pub fn real_data(name: &str) -> Option<String> {
     if path.exists() {
         return Some(path.display().to_string());
     }
-    // Printing macros are captured when a test passes; this is not.
-    let _ = writeln!(io::stderr(), "SKIPPED: no {name} in ../shared/data (real market data)");
+    skipped(format_args!("no {name} in ../shared/data (real market data)"));
     None
 }

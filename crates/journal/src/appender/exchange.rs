@@ -9,7 +9,8 @@ use std::{
     collections::VecDeque,
     io,
     path::PathBuf,
-    sync::{Arc, Condvar, Mutex, MutexGuard},
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use nanotape_shm::Word;
@@ -51,6 +52,10 @@ pub(crate) struct State<D: Disk> {
     pub(crate) next_number: u64,
     /// Whether that one is just being made.
     is_preparing: bool,
+    /// Why it could not be made when it was tried last.
+    refused: Option<Problem>,
+    /// Whether the helper is to try again now.
+    pub(crate) is_wanted: bool,
     /// The active one.
     pub(crate) active: Option<(u64, Arc<D::Writable>)>,
     /// Closed, and not yet looked after.
@@ -87,6 +92,8 @@ impl<D: Disk> Exchange<D> {
             prepared,
             next_number,
             is_preparing: false,
+            refused: None,
+            is_wanted: false,
             active: None,
             retired: VecDeque::with_capacity(64),
             trouble: Trouble::default(),
@@ -133,9 +140,29 @@ impl<D: Disk> Exchange<D> {
         };
         let making = Making { exchange: self, is_watched: false };
         let prepared = prepare(disk, plan, number)?;
-        self.lock().next_number += 1;
+        let mut state = self.lock();
+        (state.next_number, state.refused) = (number + 1, None);
+        drop(state);
         drop(making);
         Ok(prepared)
+    }
+
+    /// Waits until a segment is prepared, or a thread has ended, but no longer than `patience`. The error has
+    /// the number of the segment that is not there.
+    pub(crate) fn wait_until_prepared(&self, patience: Duration) -> Result<(), (u64, Problem)> {
+        let is_there =
+            |state: &State<D>| !state.prepared.is_empty() || state.trouble.lasting.is_some();
+        let is_to_wait = |state: &mut State<D>| !is_there(state) && state.refused.is_none();
+        let waited = self.made.wait_timeout_while(self.lock(), patience, is_to_wait);
+        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        // If a thread has ended the append returns that.
+        if is_there(&state) {
+            return Ok(());
+        }
+        // A segment that could not be made is tried again soon, and its reason is known until then.
+        state.is_wanted = true;
+        let problem = state.refused.clone().unwrap_or(Problem::NotReady { waited: patience });
+        Err((state.next_number, problem))
     }
 
     /// Makes a segment if fewer than so many are prepared and no other thread makes one; whether there are
@@ -151,13 +178,14 @@ impl<D: Disk> Exchange<D> {
             if state.prepared.len() >= wanted || state.is_preparing {
                 return Ok(false);
             }
-            state.is_preparing = true;
+            (state.is_preparing, state.is_wanted) = (true, false);
             state.next_number
         };
         let making = Making { exchange: self, is_watched: true };
-        let prepared = prepare(disk, plan, number)?;
+        let made = prepare(disk, plan, number);
         let mut state = self.lock();
-        state.prepared.push_back(prepared);
+        state.refused = made.as_ref().err().map(|error| error.problem().clone());
+        state.prepared.push_back(made?);
         state.next_number += 1;
         let is_more = state.prepared.len() < wanted;
         drop(state);

@@ -146,7 +146,9 @@ impl<D: Disk> Helper<D> {
     fn keep_prepared(&mut self) -> bool {
         if self.pause > 0 {
             self.pause -= 1;
-            return false;
+            if !self.exchange.lock().is_wanted {
+                return false;
+            }
         }
         let wanted = 1 + self.ahead / self.plan.layout.words;
         self.exchange.prepare_ahead(&self.disk, &self.plan, wanted).unwrap_or_else(|_| {

@@ -2,9 +2,11 @@
 //!
 //! Bounds: numbers of call sites and of threads alive; one excerpt and what it announces.
 
-use std::sync::OnceLock;
+mod news;
 
-use nanotape_clock::Clock;
+use std::{fmt::Display, sync::OnceLock, time::Duration};
+
+use nanotape_clock::{Clock, Stamp, Timeline};
 use nanotape_journal::{Appender, Disk, JournalError, Problem, excerpt_bytes};
 
 #[cfg(feature = "tracing")]
@@ -15,7 +17,7 @@ use crate::{
 };
 use crate::{
     encode::put_last_name,
-    layout::{LOST, START, THREAD},
+    layout::{LOST, START, TEXT, THREAD},
     thread::Label,
 };
 
@@ -23,8 +25,8 @@ use crate::{
 /// each event.
 const PAUSE_NS: u64 = 1_000_000;
 
-/// After so long the clock's rate and its UTC are taken anew: the kernel's are adjusted meanwhile.
-const CALIBRATION_SECONDS: f64 = 60.0;
+/// How long a call waits for the next segment, if the program does not say.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What an excerpt says and refers to.
 #[derive(Debug)]
@@ -77,8 +79,8 @@ struct Loss {
     count: u64,
     first_ns: u64,
     last_ns: u64,
-    /// When the journal was tried last.
-    tried_ns: u64,
+    /// When the journal was tried last. Not a time: times may stand still.
+    tried: Stamp,
     reason: String,
 }
 
@@ -96,6 +98,7 @@ struct Piece {
 enum What {
     Program,
     Loss,
+    SetBack,
     Thread(u32),
     #[cfg(feature = "tracing")]
     CallSite(u32),
@@ -107,9 +110,8 @@ enum What {
 #[derive(Debug)]
 pub(super) struct State<D: Disk> {
     appender: Appender<D>,
-    clock: Clock,
-    /// Ticks at which it is calibrated anew.
-    calibrate_at: u64,
+    /// Where the times come from: none is before that of the excerpt in front of it.
+    timeline: Timeline,
     is_started: bool,
     /// For each number the segment in which it was announced.
     #[cfg(feature = "tracing")]
@@ -118,6 +120,8 @@ pub(super) struct State<D: Disk> {
     threads: Vec<(u64, u64)>,
     loss: Option<Loss>,
     lost: u64,
+    /// How long a call waits for the next segment.
+    pub(super) patience: Duration,
     scratch: Vec<u8>,
     pieces: Vec<Piece>,
 }
@@ -128,14 +132,14 @@ impl<D: Disk> State<D> {
         let clock = *CLOCK.get_or_init(Clock::calibrate);
         Self {
             appender,
-            clock,
-            calibrate_at: 0,
+            timeline: Timeline::recalibrating(clock),
             is_started: false,
             #[cfg(feature = "tracing")]
             call_sites: Vec::new(),
             threads: Vec::new(),
             loss: None,
             lost: 0,
+            patience: PATIENCE,
             scratch: Vec::new(),
             pieces: Vec::new(),
         }
@@ -144,9 +148,11 @@ impl<D: Disk> State<D> {
     /// Writes an excerpt, and in front of it what it refers to.
     #[inline]
     pub(super) fn write(&mut self, entry: &Entry<'_>) -> Outcome {
-        let ts_ns = self.now_ns();
+        // Unfenced: the processor may read the counter before it has the lock. The timeline keeps the order.
+        let stamp = self.timeline.clock().stamp_unfenced();
+        let ts_ns = self.timeline.at(stamp);
         if let Some(loss) = &mut self.loss
-            && ts_ns.abs_diff(loss.tried_ns) < PAUSE_NS
+            && self.timeline.clock().nanos_between(loss.tried, stamp) < PAUSE_NS
         {
             (loss.count, loss.last_ns) = (loss.count + 1, ts_ns);
             self.lost += 1;
@@ -154,7 +160,7 @@ impl<D: Disk> State<D> {
         }
         match self.try_write(ts_ns, entry) {
             Ok(outcome) => outcome,
-            Err(error) => self.lose(ts_ns, &error),
+            Err(error) => self.lose(ts_ns, stamp, &error),
         }
     }
 
@@ -179,6 +185,7 @@ impl<D: Disk> State<D> {
         let Label { number, identity, .. } = *entry.thread;
         let is_known = self.is_started
             && self.loss.is_none()
+            && self.timeline.set_back_ns() == 0
             && (number == 0 || self.threads.get(number as usize) == Some(&(identity, segment)));
         #[cfg(feature = "tracing")]
         let is_known = is_known
@@ -261,17 +268,23 @@ impl<D: Disk> State<D> {
 
     fn append_singly(&mut self, ts_ns: u64, entry: &Entry<'_>) -> Result<(), JournalError> {
         for index in 0..self.pieces.len() {
-            let Piece { type_id, start, end, .. } = self.pieces[index];
-            let scratch = std::mem::take(&mut self.scratch);
-            let appended = self.append(type_id, ts_ns, &scratch[start..end]);
-            self.scratch = scratch;
-            if let Err(error) = appended {
+            if let Err(error) = self.append_piece(ts_ns, index) {
                 self.retract(index, entry);
                 return Err(error);
             }
             self.told(index..index + 1);
         }
+        self.make_room(ts_ns, excerpt_bytes(entry.payload.len()))?;
         self.append(entry.type_id, ts_ns, entry.payload)
+    }
+
+    fn append_piece(&mut self, ts_ns: u64, index: usize) -> Result<(), JournalError> {
+        let Piece { type_id, start, end, .. } = self.pieces[index];
+        self.make_room(ts_ns, excerpt_bytes(end - start))?;
+        let scratch = std::mem::take(&mut self.scratch);
+        let appended = self.append(type_id, ts_ns, &scratch[start..end]);
+        self.scratch = scratch;
+        appended
     }
 
     /// Appends; the error means that it is not in the journal.
@@ -291,6 +304,9 @@ impl<D: Disk> State<D> {
     /// Makes room for so many bytes of excerpts; returns the segment that it is in.
     #[inline]
     fn make_room(&mut self, ts_ns: u64, bytes: usize) -> Result<u64, JournalError> {
+        // After a loss no call waits: the first one has.
+        let patience = if self.loss.is_some() { Duration::ZERO } else { self.patience };
+        self.appender.wait_until_ready(ts_ns, bytes, patience)?;
         let mut room = self.appender.batch(ts_ns, bytes).map(drop);
         if let Err(error) = &room
             && is_of_a_sync(error)
@@ -322,25 +338,18 @@ impl<D: Disk> State<D> {
         self.gather_places(segment, entry);
     }
 
-    /// That the program began, and what it lost.
+    /// That the program began, what it lost, and that the clock was set back.
     fn gather_news(&mut self) {
         if !self.is_started {
-            self.piece(START, What::Program, |payload| {
-                payload.extend_from_slice(&std::process::id().to_le_bytes());
-                payload.extend_from_slice(&[0; 4]);
-                let program = std::env::current_exe().unwrap_or_default();
-                let name = program.file_name().unwrap_or_default();
-                put_last_name(payload, &name.to_string_lossy());
-            });
+            self.piece(START, What::Program, news::put_start);
         }
         if let Some(loss) = self.loss.take() {
-            self.piece(LOST, What::Loss, |payload| {
-                for number in [loss.count, loss.first_ns, loss.last_ns] {
-                    payload.extend_from_slice(&number.to_le_bytes());
-                }
-                put_last_name(payload, &loss.reason);
-            });
+            self.piece(LOST, What::Loss, |payload| news::put_loss(payload, &loss));
             self.loss = Some(loss);
+        }
+        let set_back_ns = self.timeline.set_back_ns();
+        if set_back_ns > 0 {
+            self.piece(TEXT, What::SetBack, |payload| news::put_set_back(payload, set_back_ns));
         }
     }
 
@@ -388,6 +397,7 @@ impl<D: Disk> State<D> {
             match piece.what {
                 What::Program => self.is_started = true,
                 What::Loss => self.loss = None,
+                What::SetBack => self.timeline.forget_set_back(),
                 _ => {}
             }
         }
@@ -397,7 +407,7 @@ impl<D: Disk> State<D> {
     fn retract(&mut self, from: usize, entry: &Entry<'_>) {
         for piece in &self.pieces[from..] {
             match piece.what {
-                What::Program | What::Loss => {}
+                What::Program | What::Loss | What::SetBack => {}
                 What::Thread(number) => self.threads[number as usize] = (0, 0),
                 #[cfg(feature = "tracing")]
                 What::CallSite(number) => self.call_sites[number as usize] = 0,
@@ -409,36 +419,33 @@ impl<D: Disk> State<D> {
     }
 
     #[cold]
-    fn lose(&mut self, ts_ns: u64, error: &JournalError) -> Outcome {
+    fn lose(&mut self, ts_ns: u64, tried: Stamp, reason: &dyn Display) -> Outcome {
         self.lost += 1;
         let loss = self.loss.get_or_insert_with(|| Loss {
             count: 0,
             first_ns: ts_ns,
             last_ns: ts_ns,
-            tried_ns: ts_ns,
-            reason: error.to_string(),
+            tried,
+            reason: reason.to_string(),
         });
         loss.count += 1;
-        (loss.last_ns, loss.tried_ns) = (ts_ns, ts_ns);
+        (loss.last_ns, loss.tried) = (ts_ns, tried);
         Outcome::Lost
     }
 
-    /// Writes that the program began and what was lost, if that is still to be said.
+    /// Writes that the program began, what was lost, and that the clock was set back, if that is still to be
+    /// written.
     pub(super) fn flush(&mut self) {
-        if self.is_started && self.loss.is_none() {
+        if self.is_started && self.loss.is_none() && self.timeline.set_back_ns() == 0 {
             return;
         }
-        let ts_ns = self.now_ns();
+        let ts_ns = self.timeline.now_ns();
         self.scratch.clear();
         self.pieces.clear();
         self.gather_news();
         for index in 0..self.pieces.len() {
-            let Piece { type_id, start, end, .. } = self.pieces[index];
-            let scratch = std::mem::take(&mut self.scratch);
-            let appended = self.append(type_id, ts_ns, &scratch[start..end]);
-            self.scratch = scratch;
             // It is tried again with the next event.
-            if appended.is_err() {
+            if self.append_piece(ts_ns, index).is_err() {
                 return;
             }
             self.told(index..index + 1);
@@ -453,24 +460,6 @@ impl<D: Disk> State<D> {
     pub(super) fn lost(&self) -> u64 {
         self.lost
     }
-
-    #[inline]
-    fn now_ns(&mut self) -> u64 {
-        let mut stamp = self.clock.stamp_unfenced();
-        if stamp.ticks() >= self.calibrate_at {
-            stamp = self.calibrate();
-        }
-        u64::try_from(self.clock.utc(stamp).get()).unwrap_or(0)
-    }
-
-    #[cold]
-    fn calibrate(&mut self) -> nanotape_clock::Stamp {
-        self.clock = self.clock.recalibrated();
-        let stamp = self.clock.stamp_unfenced();
-        let ticks = self.clock.rate().ticks_per_second * CALIBRATION_SECONDS;
-        self.calibrate_at = stamp.ticks().saturating_add(ticks as u64);
-        stamp
-    }
 }
 
 /// Whether an append was refused to tell of a sync that failed before. That is told once: what is appended is
@@ -484,3 +473,6 @@ impl<D: Disk> Drop for State<D> {
         self.flush();
     }
 }
+
+#[cfg(test)]
+mod tests;

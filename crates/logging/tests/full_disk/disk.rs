@@ -1,10 +1,12 @@
-//! A folder on a disk that is full, or cannot sync, when a test says so.
+//! A folder on a disk that is full, makes no file for now, or cannot sync, when a test says so.
+
+#![allow(dead_code, reason = "not every test needs all of it")]
 
 use std::{
     io,
     path::{Path, PathBuf},
     sync::{
-        Arc,
+        Arc, Condvar, Mutex,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
@@ -17,6 +19,8 @@ pub(crate) struct FullDisk {
     folder: Folder,
     is_full: Arc<AtomicBool>,
     is_broken: Arc<AtomicBool>,
+    /// Whether a file that is to be made waits, and for what.
+    held: Arc<(Mutex<bool>, Condvar)>,
     refused: Arc<AtomicU64>,
 }
 
@@ -26,12 +30,19 @@ impl FullDisk {
             folder: Folder::new(path, 0o600),
             is_full: Arc::default(),
             is_broken: Arc::default(),
+            held: Arc::default(),
             refused: Arc::default(),
         }
     }
 
     pub(crate) fn set_full(&self, is_full: bool) {
         self.is_full.store(is_full, Ordering::Relaxed);
+    }
+
+    /// Whether whoever makes a file waits until this says otherwise.
+    pub(crate) fn set_held(&self, is_held: bool) {
+        *self.held.0.lock().unwrap() = is_held;
+        self.held.1.notify_all();
     }
 
     /// Whether files of closed segments can be synced.
@@ -67,6 +78,7 @@ impl Disk for FullDisk {
     }
 
     fn create(&self, name: &str, bytes: u64, room: Room) -> io::Result<Self::Writable> {
+        drop(self.held.1.wait_while(self.held.0.lock().unwrap(), |is_held| *is_held).unwrap());
         if self.is_full.load(Ordering::Relaxed) {
             self.refused.fetch_add(1, Ordering::Relaxed);
             return Err(rustix::io::Errno::NOSPC.into());

@@ -4,12 +4,12 @@ use std::{path::PathBuf, time::Duration};
 
 use anyhow::Context as _;
 use clap::Args;
-use nanotape_clock::Clock;
+use nanotape_clock::{Clock, Timeline};
 use nanotape_journal::{Appender, JournalError, Problem};
 
 use crate::{
     interrupt::Interrupt,
-    journals::{AppenderArguments, now_ns, of_journal, tell_recovery},
+    journals::{AppenderArguments, of_journal, tell_recovery},
     lines::{Line, Lines},
     output::{Format, OutputArguments},
     record::Record,
@@ -82,7 +82,7 @@ fn append_all(
     appender: &mut Appender,
     interrupt: &Interrupt,
 ) -> anyhow::Result<()> {
-    let clock = Clock::monotonic();
+    let mut timeline = Timeline::recalibrating(Clock::monotonic());
     while !interrupt.is_asked() {
         let line = match lines.next(Duration::from_millis(100)) {
             Line::Some(line) => line.with_context(|| format!("cannot read {}", lines.name()))?,
@@ -91,7 +91,7 @@ fn append_all(
         };
         let mut is_told = false;
         loop {
-            let appended = appender.append(command.type_id, now_ns(&clock), &line);
+            let appended = appender.append(command.type_id, timeline.now_ns(), &line);
             let Err(error) = appended else {
                 if is_told {
                     tell("there is room again");

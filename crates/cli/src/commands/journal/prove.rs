@@ -1,22 +1,26 @@
 //! `nanotape journal prove`: processes against each other, and every excerpt accounted for.
 
+mod outcome;
+mod watch;
 pub(super) mod worker;
 
 use std::{path::PathBuf, thread, time::Duration};
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use serde_json::{Value, json};
 
-use self::worker::{Job, ROLE};
+use self::{
+    outcome::{Outcome, TailerResult},
+    watch::{LEAST_SEGMENTS, Watch},
+    worker::{Job, ROLE},
+};
 use crate::{
-    crew::{TICK, Timetable, Worker, wait_for_all},
+    crew::{TICK, Timetable, Worker},
     input::Progress,
     interrupt::Interrupt,
-    output::{Format, Output, OutputArguments},
-    rows::{Column, Rows},
+    output::{Format, OutputArguments},
     status::Status,
-    values::{bytes, period, seconds},
+    values::{bytes, bytes_text, duration, period, seconds},
 };
 
 #[derive(Args, Debug)]
@@ -32,6 +36,14 @@ that one that is torn is seen. A killed appender (SIGKILL) is followed by anothe
 everything is there that the one before had committed; a killed tailer is followed by another of its name,
 which goes on where that was. In the end every tailer must have read every excerpt once, and those that
 were not killed must have the checksum that the excerpts should have.
+
+A tailer may be slow: it is waited for as long as it moves from excerpt to excerpt. One that has something to
+read and does not move for --patience ends the run, and counts as stuck, which is not good either; excerpts
+are lost only if sequence numbers are missing or a tailer fails.
+
+The files of the journal take --space at most. Segments that every tailer has read are removed, and the
+appender waits where the slowest tailer has too much to read. With --keep nothing is removed and the appender
+does not wait: an excerpt takes about 100 bytes, and some gigabytes a second may be written.
 
 Exit status: 0 it is so; 1 it is not; 2 the processes cannot be run.")]
 pub(super) struct ProveCommand {
@@ -67,7 +79,19 @@ pub(super) struct ProveCommand {
     #[arg(long, value_name = "FOLDER", default_value = "/dev/shm")]
     folder: PathBuf,
 
-    /// Leave the journal there, and say where it is
+    /// Bytes that the journal may take, eight segments at least; not with --keep
+    #[arg(long, value_name = "BYTES", default_value = "1GiB", value_parser = bytes, conflicts_with = "keep")]
+    space: usize,
+
+    /// How long a tailer may be at one excerpt while there are more, before it counts as stuck
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = period)]
+    patience: Duration,
+
+    /// Let the first tailer rest so long after each excerpt (2ms)
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    slow_tailer: Option<Duration>,
+
+    /// Leave the whole journal there, and say where it is
     #[arg(long)]
     keep: bool,
 
@@ -79,11 +103,17 @@ pub(super) struct ProveCommand {
     output: OutputArguments,
 }
 
-/// How long tailers may take for what is there when the appender is done, if they come no further.
-const PATIENCE: Duration = Duration::from_secs(60);
-
 pub(super) fn run(command: &ProveCommand) -> anyhow::Result<Status> {
     let format = command.output.format_or(Format::Text)?;
+    let least = LEAST_SEGMENTS * command.segment as u64;
+    if !command.keep && (command.space as u64) < least {
+        bail!(
+            "--space {}: less than {LEAST_SEGMENTS} segments of {}; use at least {least}, or a smaller \
+             --segment",
+            command.space,
+            bytes_text(command.segment as u64)
+        );
+    }
     let interrupt = Interrupt::install()?;
     let output = command.output.open()?;
     let place = Place::make(command)?;
@@ -122,6 +152,7 @@ struct Run<'a> {
     appender: Worker,
     appender_job: Job,
     tailers: Vec<Tailer>,
+    watch: Watch,
     times: Timetable,
     appender_kills: u64,
     tailer_kills: u64,
@@ -141,6 +172,8 @@ impl<'a> Run<'a> {
             segment_bytes: command.segment as u64,
             sync: command.sync,
             excerpts: command.excerpts.unwrap_or(0),
+            space: if command.keep { 0 } else { command.space as u64 },
+            rest: command.slow_tailer.filter(|_| tailer == Some(0)).unwrap_or_default(),
             tailer,
         };
         let appender_job = job(None);
@@ -153,11 +186,13 @@ impl<'a> Run<'a> {
         });
         let tailers = tailers.collect::<anyhow::Result<_>>()?;
         let times = Timetable::new(command.seed);
+        let watch = Watch::new(&appender_job, command.tailers, command.patience);
         Ok(Self {
             command,
             appender,
             appender_job,
             tailers,
+            watch,
             times,
             appender_kills: 0,
             tailer_kills: 0,
@@ -172,8 +207,9 @@ impl<'a> Run<'a> {
             (self.command.kill_appender_every, self.command.kill_tailer_every);
         let (mut kill_due, mut tailer_due) = (self.times.due(kill), self.times.due(kill_tailer));
         let mut is_done = false;
-        while !is_done && !interrupt.is_asked() {
+        while !is_done && !interrupt.is_asked() && !self.has_stuck_tailer() {
             thread::sleep(TICK);
+            self.watch.look()?;
             progress.set(self.times.elapsed().as_secs());
             let now = self.times.elapsed();
             is_done = match is_counted {
@@ -224,24 +260,59 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    fn conclude(self, seconds: f64) -> anyhow::Result<Outcome> {
-        let Self { appender, mut tailers, .. } = self;
-        let Some(counted) = appender.counted()? else { bail!("the appender did not end well") };
-        let appended = counted["appended"].as_u64().unwrap_or(0);
+    /// Whether a tailer has something to read and does not move.
+    fn has_stuck_tailer(&mut self) -> bool {
+        (0..self.tailers.len()).any(|number| self.watch.is_stuck(number))
+    }
+
+    /// Waits until every tailer has ended, or is stuck.
+    fn wait_for_tailers(&mut self) -> anyhow::Result<()> {
+        loop {
+            self.watch.look()?;
+            let mut is_over = true;
+            for (number, tailer) in self.tailers.iter_mut().enumerate() {
+                is_over &= tailer.worker.has_ended()? || self.watch.is_stuck(number);
+            }
+            if is_over {
+                return Ok(());
+            }
+            thread::sleep(TICK);
+        }
+    }
+
+    /// Waits until the appender, which is to end, has added up what tailers should have found. They read and
+    /// free space meanwhile.
+    fn wait_for_appender(&mut self) -> anyhow::Result<()> {
+        while !self.appender.has_ended()? {
+            self.watch.look()?;
+            thread::sleep(TICK);
+        }
+        Ok(())
+    }
+
+    fn conclude(mut self, seconds: f64) -> anyhow::Result<Outcome> {
+        self.wait_for_appender()?;
         // The last excerpt stays: every tailer comes to it, or is stuck.
-        let patience = PATIENCE + Duration::from_micros(appended * tailers.len() as u64);
-        let mut workers: Vec<_> = tailers.iter_mut().map(|tailer| &mut tailer.worker).collect();
-        wait_for_all(&mut workers, patience)?;
+        self.wait_for_tailers()?;
+        let Self { appender, tailers, watch, .. } = self;
+        let Some(counted) = appender.counted()? else { bail!("the appender did not end well") };
         let mut results = Vec::new();
-        for Tailer { worker, kills, .. } in tailers {
-            results.push(TailerResult { counted: worker.counted_by_now()?, kills });
+        for (number, Tailer { mut worker, kills, .. }) in tailers.into_iter().enumerate() {
+            let has_ended = worker.has_ended()?;
+            results.push(TailerResult {
+                counted: worker.counted_by_now()?,
+                is_stuck: !has_ended,
+                read: watch.next_sequence(number).saturating_sub(1),
+                kills,
+            });
         }
         Ok(Outcome {
             seconds,
-            appended,
+            appended: counted["appended"].as_u64().unwrap_or(0),
             checksum: counted["checksum"].as_u64().unwrap_or(0),
             appender_kills: self.appender_kills,
             tailer_kills: self.tailer_kills,
+            peak_bytes: watch.peak_bytes(),
             tailers: results,
         })
     }
@@ -249,127 +320,4 @@ impl<'a> Run<'a> {
 
 fn start(name: String, job: &Job) -> anyhow::Result<Worker> {
     Worker::start(name, ROLE, &job.to_text())
-}
-
-/// How it went.
-struct Outcome {
-    seconds: f64,
-    appended: u64,
-    checksum: u64,
-    appender_kills: u64,
-    tailer_kills: u64,
-    tailers: Vec<TailerResult>,
-}
-
-struct TailerResult {
-    /// Nothing of one that failed or never came to the end.
-    counted: Option<Value>,
-    kills: u64,
-}
-
-/// What each tailer counts, as it is called in its answer and in tables.
-const COUNTS: [&str; 2] = ["read", "missing"];
-
-impl TailerResult {
-    fn count(&self, name: &str) -> u64 {
-        self.counted.as_ref().and_then(|counted| counted[name].as_u64()).unwrap_or(0)
-    }
-
-    /// Whether its checksum is that of all excerpts; nothing where it was killed and has none.
-    fn has_checksum(&self, checksum: u64) -> Option<bool> {
-        let own = self.counted.as_ref()?["checksum"].as_u64()?;
-        Some(own == checksum)
-    }
-
-    fn is_good(&self, outcome: &Outcome) -> bool {
-        self.counted.is_some()
-            && self.count("read") == outcome.appended
-            && self.count("missing") == 0
-            && self.has_checksum(outcome.checksum) != Some(false)
-            && (self.kills > 0 || self.has_checksum(outcome.checksum).is_some())
-    }
-}
-
-impl Outcome {
-    fn is_good(&self) -> bool {
-        self.tailers.iter().all(|tailer| tailer.is_good(self))
-    }
-
-    fn print(
-        &self,
-        command: &ProveCommand,
-        journal: Option<PathBuf>,
-        mut output: Output,
-        format: Format,
-    ) -> anyhow::Result<()> {
-        use std::io::Write as _;
-        let journal = journal.map(|path| path.display().to_string());
-        if format == Format::Json {
-            let tailers = self.tailers.iter().enumerate().map(|(number, tailer)| {
-                let mut row = json!({
-                    "tailer": number,
-                    "kills": tailer.kills,
-                    "checksum_is_right": tailer.has_checksum(self.checksum),
-                    "ended": tailer.counted.is_some(),
-                });
-                for name in COUNTS {
-                    row[name] = tailer.count(name).into();
-                }
-                row
-            });
-            let record = json!({
-                "seed": command.seed,
-                "segment_bytes": command.segment,
-                "sync_every": command.sync,
-                "duration_s": self.seconds,
-                "appended": self.appended,
-                "checksum": format!("{:016x}", self.checksum),
-                "appender_kills": self.appender_kills,
-                "tailer_kills": self.tailer_kills,
-                "journal": journal,
-                "good": self.is_good(),
-                "tailers": tailers.collect::<Vec<_>>(),
-            });
-            writeln!(output, "{record}")?;
-            output.finish()?;
-            return Ok(());
-        }
-        if format == Format::Text {
-            writeln!(
-                output,
-                "{} excerpts in {:.1} s, checksum {:016x}; the appender was killed {} times, tailers {} \
-                 times",
-                self.appended, self.seconds, self.checksum, self.appender_kills, self.tailer_kills
-            )?;
-            let verdict = match self.is_good() {
-                true => "every tailer has read every excerpt once, whole and in order",
-                false => "NOT every excerpt is accounted for",
-            };
-            writeln!(output, "{verdict}")?;
-            if let Some(journal) = &journal {
-                writeln!(output, "the journal is {journal}")?;
-            }
-            writeln!(output)?;
-        }
-        let mut columns = vec![Column::number("tailer", 6)];
-        columns.extend(COUNTS.map(|name| Column::number(name, 12)));
-        columns.push(Column::number("kills", 6));
-        columns.push(Column::word("checksum", 8));
-        columns.push(Column::word("end", 0));
-        let mut rows = Rows::new(output, format, columns);
-        for (number, tailer) in self.tailers.iter().enumerate() {
-            rows.integer(number as u64);
-            COUNTS.iter().for_each(|name| rows.integer(tailer.count(name)));
-            rows.integer(tailer.kills);
-            rows.text(match tailer.has_checksum(self.checksum) {
-                Some(true) => "right",
-                Some(false) => "WRONG",
-                None => "",
-            });
-            rows.text(if tailer.counted.is_some() { "good" } else { "failed" });
-            rows.end_row()?;
-        }
-        rows.finish()?;
-        Ok(())
-    }
 }

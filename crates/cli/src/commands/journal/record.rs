@@ -8,7 +8,7 @@ mod origin;
 use std::{path::Path, time::Duration};
 
 use clap::Args;
-use nanotape_clock::Clock;
+use nanotape_clock::{Clock, Timeline};
 use nanotape_journal::Appender;
 use nanotape_ring::{
     AnyReader, Lapped, Read, ReadError, Rejoin, RingError, Start, StartError, Subscribe as _,
@@ -20,7 +20,7 @@ use super::append::is_full;
 use crate::{
     deadline::{Deadline, is_not_there},
     interrupt::Interrupt,
-    journals::{AppenderArguments, now_ns, of_journal, tell_recovery},
+    journals::{AppenderArguments, of_journal, tell_recovery},
     output::{Format, OutputArguments},
     record::Record,
     regions::{of_read, of_ring, place, state_sentence},
@@ -103,7 +103,7 @@ pub(super) fn run(command: &RecordCommand) -> anyhow::Result<Status> {
         ring: &ring,
         reader,
         appender: &mut appender,
-        clock: Clock::calibrate(),
+        timeline: Timeline::recalibrating(Clock::calibrate()),
         interrupt: &interrupt,
         deadline,
         recorded: 0,
@@ -188,7 +188,8 @@ struct Recording<'a> {
     ring: &'a Path,
     reader: AnyReader,
     appender: &'a mut Appender,
-    clock: Clock,
+    /// Times of excerpts: they do not go back, and follow the kernel's clock over a long day.
+    timeline: Timeline,
     interrupt: &'a Interrupt,
     /// Until when the next writer of a ring is waited for.
     deadline: Deadline,
@@ -292,7 +293,7 @@ impl Recording<'_> {
     fn append(&mut self, type_id: u16, payload: &[u8]) -> anyhow::Result<()> {
         let mut is_told = false;
         loop {
-            let error = match self.appender.append(type_id, now_ns(&self.clock), payload) {
+            let error = match self.appender.append(type_id, self.timeline.now_ns(), payload) {
                 Ok(_) if is_told => {
                     tell("there is room again");
                     return Ok(());

@@ -24,6 +24,7 @@ use nanotape_ring::{WaitStrategy, Waiter};
 use nanotape_shm::{OwnedRegion, RegionOptions, RegionSpec, checksum_bytes};
 use serde_json::{Value, json};
 
+use super::watch::has_space;
 use crate::{
     contents::{Contents, END_TYPE, MAX_LENGTH, mix},
     crew::{listen, work},
@@ -35,7 +36,10 @@ use crate::{
 pub(super) const ROLE: &str = "NANOTAPE_JOURNAL_PROVE_ROLE";
 
 /// The region in which an appender notes what it has committed, beside the journal.
-pub(super) const NOTE: &str = "committed";
+const NOTE: &str = "committed";
+
+/// The kind of that region.
+pub(super) const NOTE_KIND: [u8; 8] = *b"NOTE    ";
 
 /// The type of all excerpts but the last: what they hold must not depend on who wrote them.
 const TYPE: u16 = 7;
@@ -51,6 +55,10 @@ pub(super) struct Job {
     pub(super) sync: u64,
     /// How many excerpts there are to be; 0: until told.
     pub(super) excerpts: u64,
+    /// Bytes that the journal may take: where they are taken the appender waits. 0: any number.
+    pub(super) space: u64,
+    /// How long a tailer rests after each excerpt.
+    pub(super) rest: Duration,
     /// Which tailer; nothing for the appender.
     pub(super) tailer: Option<u64>,
 }
@@ -63,6 +71,8 @@ impl Job {
             "segment_bytes": self.segment_bytes,
             "sync": self.sync,
             "excerpts": self.excerpts,
+            "space": self.space,
+            "rest_ns": self.rest.as_nanos() as u64,
             "tailer": self.tailer,
         })
         .to_string()
@@ -76,12 +86,18 @@ impl Job {
             segment_bytes: job["segment_bytes"].as_u64()?,
             sync: job["sync"].as_u64()?,
             excerpts: job["excerpts"].as_u64()?,
+            space: job["space"].as_u64()?,
+            rest: Duration::from_nanos(job["rest_ns"].as_u64()?),
             tailer: job["tailer"].as_u64(),
         })
     }
 
     pub(super) fn journal(&self) -> PathBuf {
         self.path.join("journal")
+    }
+
+    pub(super) fn note(&self) -> PathBuf {
+        self.path.join(NOTE)
     }
 }
 
@@ -105,12 +121,13 @@ impl Job {
             segment_bytes: self.segment_bytes,
             roll_cycle: RollCycle::Size,
             sync: if self.sync == 0 { SyncPolicy::Never } else { SyncPolicy::Excerpts(self.sync) },
+            // One segment ahead: those that are prepared take space, too.
+            ahead_bytes: (8 << 20).min(self.segment_bytes / 2),
             ..AppenderOptions::default()
         };
         let mut appender = Appender::open(&self.journal(), &options).map_err(of_journal)?;
-        let spec = RegionSpec { kind: *b"NOTE    ", layout: 1, parameters: [0; 4], words: 1 };
-        let path = self.path.join(NOTE);
-        let (note, _) = OwnedRegion::create(&path, spec, &RegionOptions::default(), |_| ())?;
+        let spec = RegionSpec { kind: NOTE_KIND, layout: 1, parameters: [0; 4], words: 1 };
+        let (note, _) = OwnedRegion::create(&self.note(), spec, &RegionOptions::default(), |_| ())?;
         let noted = &note.words()[0];
         let committed = noted.as_read_only().load();
         if appender.next_sequence() <= committed {
@@ -123,17 +140,33 @@ impl Job {
         let mut scribe =
             Scribe { contents: Contents { seed: self.seed }, buffer: vec![0; MAX_LENGTH] };
         let last = if self.excerpts == 0 { u64::MAX } else { self.excerpts };
-        let mut steps = 0;
+        let (mut steps, mut segment) = (0, 0);
         while appender.next_sequence() <= last && !stop.load(Ordering::Relaxed) {
+            if appender.segment() != segment {
+                segment = appender.segment();
+                self.wait_for_space(stop)?;
+            }
             let left = last - appender.next_sequence() + 1;
             steps += 1;
             scribe.step(&mut appender, mix(self.seed, steps), left, now_ns(&clock))?;
             noted.store(appender.next_sequence() - 1);
         }
-        appender.append(END_TYPE, now_ns(&clock), &[]).map_err(of_journal)?;
+        // An appender that was killed after this has appended it for the next one.
+        if last.checked_add(2) != Some(appender.next_sequence()) {
+            appender.append(END_TYPE, now_ns(&clock), &[]).map_err(of_journal)?;
+        }
         let appended = appender.next_sequence() - 1;
+        noted.store(appended);
         appender.close().map_err(of_journal)?;
         Ok(json!({ "appended": appended, "checksum": self.checksum(appended) }))
+    }
+
+    /// Waits until tailers have read enough that there is space for one more segment.
+    fn wait_for_space(&self, stop: &AtomicBool) -> anyhow::Result<()> {
+        while !stop.load(Ordering::Relaxed) && !has_space(self)? {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        Ok(())
     }
 
     /// The sum of sums of all excerpts, which does not depend on where reading was interrupted.
@@ -145,7 +178,7 @@ impl Job {
     }
 
     fn tail(&self, number: u64) -> anyhow::Result<Value> {
-        let name = format!("tailer-{number}");
+        let name = tailer_name(number);
         let opened = NamedTailer::open(&self.journal(), &name, Start::Beginning);
         let (mut tailer, resumed) = opened.map_err(of_journal)?;
         let contents = Contents { seed: self.seed };
@@ -176,6 +209,9 @@ impl Job {
                     checksum = checksum.wrapping_add(sum_of(sequence, payload));
                     is_over = type_id == END_TYPE;
                     waiter.reset();
+                    if !self.rest.is_zero() {
+                        std::thread::sleep(self.rest);
+                    }
                 }
                 Tail::Gap(gap) => {
                     missing += gap.count();
@@ -193,6 +229,11 @@ impl Job {
             "checksum": matches!(resumed, Resumed::New).then_some(checksum),
         }))
     }
+}
+
+/// The name of a tailer in the journal.
+pub(super) fn tailer_name(number: u64) -> String {
+    format!("tailer-{number}")
 }
 
 fn sum_of(sequence: u64, payload: &[u8]) -> u64 {
