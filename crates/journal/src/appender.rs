@@ -31,6 +31,7 @@ use crate::{
     recovery::{self, Recovered},
     segment::{
         excerpt::{MAX_SEQUENCE, excerpt_words},
+        header::Incarnation,
         writer::SegmentWriter,
     },
 };
@@ -75,6 +76,7 @@ pub struct Appender<D: Disk = Folder> {
     plan: Plan,
     policy: SyncPolicy,
     boot: u64,
+    incarnation: Incarnation,
     recovery: Recovery,
     disk: D,
     /// Given up before the lock is, so that it never works for a journal that somebody else has.
@@ -138,8 +140,16 @@ impl<D: Disk> Appender<D> {
         };
         let cycle_ns = options.roll_cycle.length_ns();
         let plan_of = |journal| Plan { journal, layout, cycle_ns, room };
-        let Recovered { writer, sequence, max_ts, mut spares, mut next_number, journal, report } =
-            recovery::recover(&disk, plan_of)?;
+        let Recovered {
+            writer,
+            sequence,
+            max_ts,
+            mut spares,
+            mut next_number,
+            incarnation,
+            journal,
+            report,
+        } = recovery::recover(&disk, plan_of)?;
         let plan = plan_of(journal.unwrap_or_else(|| now_ns() | 1));
         // Where there is nowhere to write the reason is said now, and not by the first append.
         if writer.is_none() && spares.is_empty() {
@@ -176,6 +186,7 @@ impl<D: Disk> Appender<D> {
             plan,
             policy: options.sync,
             boot: disk.boot(),
+            incarnation,
             recovery: report,
             disk,
             running,
