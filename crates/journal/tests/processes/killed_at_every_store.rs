@@ -134,6 +134,7 @@ fn read_on(tailer: &mut Tailer) -> usize {
                 (count, idle) = (count + 1, 0);
             }
             Tail::Gap(gap) => panic!("{gap:?}"),
+            Tail::Reused(reused) => panic!("{reused:?}"),
             Tail::Nothing => idle += 1,
         }
     }

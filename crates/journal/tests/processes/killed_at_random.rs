@@ -105,6 +105,7 @@ pub(crate) fn follow(path: &Path, word: &str) {
                 position.store(expected);
             }
             Tail::Gap(gap) => panic!("{gap:?}"),
+            Tail::Reused(reused) => panic!("{reused:?}"),
             Tail::Nothing => std::thread::sleep(Duration::from_micros(50)),
         }
     }

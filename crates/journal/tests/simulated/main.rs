@@ -9,8 +9,10 @@ mod dice;
 mod disk;
 mod failing;
 mod faults;
+mod given_again;
 mod half_written;
 mod history;
+mod readers;
 mod reading;
 mod scenario;
 
