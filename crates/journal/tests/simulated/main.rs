@@ -12,6 +12,7 @@ mod faults;
 mod given_again;
 mod half_written;
 mod history;
+mod live;
 mod readers;
 mod reading;
 mod scenario;
