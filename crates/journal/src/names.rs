@@ -33,7 +33,7 @@ pub(crate) fn part(number: u64) -> String {
     format!("{number:010}{PART}")
 }
 
-/// The name of a segment that is being compressed.
+/// The name of a segment that is being compressed, unpacked or repaired.
 pub(crate) fn packed_part(number: u64) -> String {
     format!("{number:010}{PACKED_PART}")
 }

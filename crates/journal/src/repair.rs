@@ -174,11 +174,13 @@ impl<D: Disk> Repair<'_, D> {
             return Ok(());
         }
         self.checker = before;
-        self.begin_incarnation(catalog, index)?;
         let words = loaded.stored.words();
-        let Some(found) = self.find_header(kept.number, words) else {
-            return self.refuse_or_move(kept, words);
-        };
+        let found = self.find_header(kept.number, words);
+        if found.is_none() {
+            self.refuse(kept, words)?;
+        }
+        self.begin_incarnation(catalog, index)?;
+        let Some(found) = found else { return self.move_out(kept) };
         if !self.entered[index] {
             // Prepared only, and not zero as it must be.
             return self.move_out(kept);
@@ -263,15 +265,15 @@ impl<D: Disk> Repair<'_, D> {
         Ok(())
     }
 
-    /// A segment without anything that checks: moved out of the way, but for one of another version, whose
+    /// A segment without anything that checks is moved out of the way, but for one of another version, whose
     /// excerpts another program may read.
-    fn refuse_or_move(&mut self, kept: &Kept, words: &[ReadWord]) -> Result<(), JournalError> {
+    fn refuse(&self, kept: &Kept, words: &[ReadWord]) -> Result<(), JournalError> {
         match Header::load(words) {
             Err(damage @ (Damage::Version { .. } | Damage::ByteOrder)) => {
                 let path = self.disk.path(&kept.name());
                 Err(JournalError::new(path, Problem::damaged(0, damage)))
             }
-            _ => self.move_out(kept),
+            _ => Ok(()),
         }
     }
 

@@ -21,6 +21,7 @@ use crate::{
     dice::Dice,
     disk::{Lock, Mapped, SimulatedDisk},
     history::options,
+    reading::read_all,
 };
 
 type Step = Arc<Mutex<dyn FnMut(&str) + Send>>;
@@ -104,6 +105,7 @@ impl Disk for Busy {
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        self.step("rename");
         self.disk.rename(from, to)
     }
 
@@ -250,6 +252,24 @@ fn what_is_pruned_while_it_is_verified_is_not_missing() {
         });
         check(&verify_on(&busy, |_, _| ()).unwrap(), at);
     }
+}
+
+#[test]
+fn an_appender_that_opens_meanwhile_does_not_stop_an_unpacking() {
+    let (disk, appender) = journal(60);
+    disk.kill(appender);
+    compress_on(&disk, &CompressOptions::default(), |_, _| ()).unwrap();
+    let (within, mut appender) = (disk.clone(), None);
+    let busy = Busy::new(&disk, move |what| {
+        if what == "rename" {
+            let options = options(SyncPolicy::Never, RollCycle::Size);
+            appender = None;
+            appender = Some(Appender::open_on(within.clone(), &options, None).unwrap());
+        }
+    });
+    let unpacked = uncompress_on(&busy, |_, _| ()).unwrap();
+    assert!(unpacked.len() > 1);
+    assert_eq!(read_all(&disk).unwrap().len(), 60);
 }
 
 /// What happens in front of a look, by chance.

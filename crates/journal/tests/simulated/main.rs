@@ -16,6 +16,7 @@ mod live;
 mod readers;
 mod reading;
 mod scenario;
+mod upkeep;
 
 use faults::FAULTS;
 use scenario::{Counts, End, Scenario};
@@ -75,6 +76,12 @@ fn after_a_death_everything_that_was_committed_is_there_once() {
 #[test]
 fn deaths_and_losses_of_power_in_any_order_take_nothing_that_was_promised() {
     run("both", 120, |seed| Scenario::new(seed).run(None));
+}
+
+#[test]
+fn upkeep_beside_an_appender_takes_nothing_that_was_promised_wherever_it_is_stopped() {
+    let counts = run("upkeep", 60, |seed| Scenario::new(seed).run_with_upkeep());
+    assert!(counts.lost > 0 && counts.in_recoveries > 0, "{counts:?}");
 }
 
 #[test]

@@ -59,7 +59,7 @@ pub(crate) struct Scenario {
     pub(crate) history: History,
     pub(crate) disk: SimulatedDisk,
     boot: u64,
-    named: Named,
+    pub(crate) named: Named,
     /// Whether a process may be killed between losses of power.
     is_mixed: bool,
     pub(crate) counts: Counts,
@@ -105,7 +105,7 @@ impl Scenario {
     }
 
     /// Arms a crash somewhere near.
-    fn arm(&mut self) {
+    pub(crate) fn arm(&mut self) {
         let crash = if self.dice.one_in(2) {
             let most = [8, 60, 1000][self.dice.index(3)];
             Crash::AtStore(self.dice.below(most))
@@ -169,7 +169,7 @@ impl Scenario {
         self.history.open(&self.disk).unwrap()
     }
 
-    fn restart(&mut self, image: Image, end: End) {
+    pub(crate) fn restart(&mut self, image: Image, end: End) {
         self.disk = match end {
             End::PowerLoss => {
                 self.boot += 1;
