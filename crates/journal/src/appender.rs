@@ -9,8 +9,8 @@
 
 mod batch;
 mod claim;
-#[cfg(not(nanotape_loom))]
-pub(crate) mod helper;
+mod exchange;
+mod helper;
 pub(crate) mod prepare;
 mod roll;
 pub(crate) mod sync;
@@ -19,18 +19,19 @@ use std::{path::Path, sync::Arc};
 
 pub use batch::Batch;
 pub use claim::Claim;
-use helper::{Exchange, Helper, OnRoll, Running};
+use exchange::Exchange;
+use helper::{OnRoll, Running};
 use prepare::{Plan, now_ns, prepare};
-use sync::Syncer;
+use sync::SyncFailure;
 
 use crate::{
     AppenderOptions, ClosedSegment, JournalError, Problem, Recovery, SyncPolicy,
-    disk::{Disk, Folder, Room},
+    disk::{Disk, FileLock, Folder, Room},
     error::errno,
     names::{self, Files},
     recovery::{self, Recovered},
     segment::{
-        excerpt::{MAX_SEQUENCE, excerpt_words},
+        excerpt::{MAX_LENGTH, MAX_SEQUENCE, excerpt_words},
         header::Incarnation,
         writer::SegmentWriter,
     },
@@ -72,7 +73,6 @@ pub struct Appender<D: Disk = Folder> {
     max_ts: u64,
     /// The first sequence number that may not be on the disk.
     unsynced_from: u64,
-    syncer: Syncer,
     plan: Plan,
     policy: SyncPolicy,
     boot: u64,
@@ -82,6 +82,8 @@ pub struct Appender<D: Disk = Folder> {
     /// Given up before the lock is, so that it never works for a journal that somebody else has.
     running: Option<Running<D>>,
     on_roll: Option<OnRollHook>,
+    /// Of the active segment.
+    segment_lock: FileLock,
     _lock: D::Lock,
 }
 
@@ -102,8 +104,10 @@ impl Appender<Folder> {
         Self::open_on(folder(path, options), options, None)
     }
 
-    /// The same, and `on_roll` is called by the helper for each segment that was closed: to compress it, to
-    /// send it elsewhere, or to note it.
+    /// The same, and `on_roll` is called for each segment that was closed, one after the other: to compress it, to
+    /// send it elsewhere, or to note it. A thread of its own calls it, so that appends, syncs and rolls do not
+    /// wait for it; closing the appender does. If it panics the next append returns
+    /// [`Problem::HookPanicked`], and it is not called again. Without a helper the append that rolls calls it.
     pub fn open_with_hook(
         path: &Path,
         options: &AppenderOptions,
@@ -129,6 +133,8 @@ impl<D: Disk> Appender<D> {
         options.check(&folder)?;
         let layout = options.layout().map_err(|problem| JournalError::new(&folder, problem))?;
         disk.make().map_err(JournalError::system(&folder, "make"))?;
+        // Whoever made it may have ended before its name was on the disk.
+        disk.sync_parent().map_err(JournalError::system(&folder, "sync the name of"))?;
         let files = Files::list(&disk)?;
         if !files.is_empty && !files.is_journal {
             return Err(JournalError::new(folder, Problem::NotAJournal));
@@ -142,6 +148,7 @@ impl<D: Disk> Appender<D> {
         let plan_of = |journal| Plan { journal, layout, cycle_ns, room };
         let Recovered {
             writer,
+            segment_lock,
             sequence,
             max_ts,
             mut spares,
@@ -163,11 +170,8 @@ impl<D: Disk> Appender<D> {
         }
         let mut running = None;
         if options.has_helper {
-            let ahead = options.ahead_bytes;
-            let exchange = Arc::clone(&exchange);
-            let mut helper = Helper::new(disk.clone(), plan, options.sync, ahead, exchange);
-            helper.on_roll = on_roll.take();
-            let started = helper.start();
+            let (ahead, hook) = (options.ahead_bytes, on_roll.take());
+            let started = Running::start(&disk, plan, options.sync, ahead, hook, &exchange);
             running = Some(started.map_err(JournalError::system(&folder, "start the helper of"))?);
         }
         Ok(Self {
@@ -182,7 +186,6 @@ impl<D: Disk> Appender<D> {
             sequence,
             max_ts,
             unsynced_from: sequence,
-            syncer: Syncer::default(),
             plan,
             policy: options.sync,
             boot: disk.boot(),
@@ -191,6 +194,7 @@ impl<D: Disk> Appender<D> {
             disk,
             running,
             on_roll: on_roll.map(OnRollHook),
+            segment_lock,
             _lock: lock,
         })
     }
@@ -207,9 +211,8 @@ impl<D: Disk> Appender<D> {
         ts_ns: u64,
         payload: &[u8],
     ) -> Result<u64, JournalError> {
-        let words = excerpt_words(payload.len());
-        if !self.is_ready(words, ts_ns) {
-            self.make_room(words, ts_ns, payload.len())?;
+        if !self.is_ready_for(payload.len(), ts_ns) {
+            self.make_room(payload.len(), ts_ns)?;
         }
         let Some(writer) = &mut self.writer else { unreachable!("room was made in it") };
         let sequence = writer.append(type_id, ts_ns, payload);
@@ -226,9 +229,8 @@ impl<D: Disk> Appender<D> {
         ts_ns: u64,
         length: usize,
     ) -> Result<Claim<'_, D>, JournalError> {
-        let words = excerpt_words(length);
-        if !self.is_ready(words, ts_ns) {
-            self.make_room(words, ts_ns, length)?;
+        if !self.is_ready_for(length, ts_ns) {
+            self.make_room(length, ts_ns)?;
         }
         Ok(Claim::new(self, type_id, ts_ns, length))
     }
@@ -238,7 +240,7 @@ impl<D: Disk> Appender<D> {
     pub fn batch(&mut self, ts_ns: u64, bytes: usize) -> Result<Batch<'_, D>, JournalError> {
         let words = bytes.div_ceil(8);
         if !self.is_ready(words, ts_ns) {
-            self.make_room(words, ts_ns, bytes)?;
+            self.make_room_for_batch(bytes, ts_ns)?;
         }
         Ok(Batch::new(self))
     }
@@ -300,34 +302,46 @@ impl<D: Disk> Appender<D> {
             // The last segment has ended, and the one behind it is not begun.
             None => (self.exchange.lock().next_to_enter(), self.sequence),
         };
+        let mut syncer = self.exchange.lock_syncer();
         let synced = match &self.writer {
-            Some(writer) => self.syncer.sync(&self.disk, writer.file(), number, writer.place().at),
-            None => self.syncer.seal_before(&self.disk, number),
+            Some(writer) => syncer.sync(&self.disk, writer.file(), number, writer.place().at),
+            None => syncer.seal_before(&self.disk, number),
         };
-        match synced {
+        let (number, problem) = match synced {
             Ok(()) => {
                 (self.unsynced, self.unsynced_from) = (0, next);
-                Ok(())
+                return Ok(());
             }
-            Err(error) => {
+            Err(SyncFailure::System(error)) => {
                 let problem = Problem::NotOnDisk {
                     from_sequence: self.unsynced_from,
                     to_sequence: next.saturating_sub(1),
                     errno: errno(&error),
                 };
-                Err(JournalError::new(self.disk.path(&names::segment(number)), problem))
+                (number, problem)
             }
-        }
+            Err(SyncFailure::Lost { number, word, damage }) => {
+                (number, Problem::damaged(word, damage))
+            }
+        };
+        Err(JournalError::new(self.disk.path(&names::segment(number)), problem))
     }
 
-    /// Says that this appender is done: what the policy promises is on the disk, the helper has ended, and
-    /// the segment that was prepared for nothing is removed. Dropping does the same and tells nobody what
-    /// went wrong.
+    /// Says that this appender is done: what the policy promises is on the disk, its threads and the hook have
+    /// ended, and the segment that was prepared for nothing is removed. Dropping does the same and tells nobody
+    /// what went wrong.
     pub fn close(mut self) -> Result<(), JournalError> {
         self.finish()
     }
 
-    /// Whether an excerpt of so many words can be written now.
+    /// Whether an excerpt with a payload of so many bytes can be written now.
+    #[inline(always)]
+    fn is_ready_for(&self, length: usize, ts_ns: u64) -> bool {
+        // Segments have room for more than the commit word can state.
+        length <= MAX_LENGTH as usize && self.is_ready(excerpt_words(length), ts_ns)
+    }
+
+    /// Whether excerpts of so many words can be written now.
     #[inline(always)]
     fn is_ready(&self, words: usize, ts_ns: u64) -> bool {
         matches!(&self.writer, Some(writer) if writer.has_room(words, ts_ns))
@@ -346,7 +360,8 @@ impl<D: Disk> Appender<D> {
         self.running = None;
         // What another appender left counts too: this one may have appended nothing.
         let is_done = |writer: &SegmentWriter<_>| {
-            self.syncer.is_done(writer.number(), writer.place().at) && !self.exchange.has_alarm()
+            self.exchange.lock_syncer().is_done(writer.number(), writer.place().at)
+                && !self.exchange.has_alarm()
         };
         let outcome = match self.policy {
             SyncPolicy::Never => Ok(()),
@@ -358,7 +373,7 @@ impl<D: Disk> Appender<D> {
             // The next appender finds it if it cannot be removed, and uses it.
             let _ = self.disk.remove(&names::segment(spare.header.number));
         }
-        outcome
+        outcome.and_then(|()| self.exchange.failure().map_or(Ok(()), Err))
     }
 }
 

@@ -7,6 +7,7 @@
 mod folder;
 #[cfg(nanotape_loom)]
 pub(crate) mod heap;
+mod lock;
 
 use std::{fmt, io, ops::Range, path::PathBuf};
 
@@ -18,6 +19,7 @@ pub(crate) use folder::own_region;
 pub use folder::{APPENDER_KIND, APPENDER_LAYOUT, Folder, UPKEEP_KIND, UPKEEP_LAYOUT};
 #[cfg(nanotape_loom)]
 pub use heap::Heap as Folder;
+pub use lock::FileLock;
 
 /// The name of the file that says who appends.
 pub(crate) const APPENDER: &str = "appender";
@@ -38,14 +40,26 @@ pub trait Disk: Clone + fmt::Debug + Send + Sync + 'static {
     /// What a name is called in messages.
     fn path(&self, name: &str) -> PathBuf;
 
-    /// Makes the folder if it is not there.
+    /// Makes the folder if it is not there. From now on names are names in this folder, wherever it is moved
+    /// to.
     fn make(&self) -> io::Result<()>;
+
+    /// Waits until the folder's own name is on the disk.
+    fn sync_parent(&self) -> io::Result<()> {
+        Ok(())
+    }
 
     /// Everything in the folder itself.
     fn list(&self) -> io::Result<Vec<Listed>>;
 
     /// Becomes the one who may append.
     fn lock(&self) -> Result<Self::Lock, RegionError>;
+
+    /// Locks a file for the one who writes it, whatever becomes of its name; nothing where another one has it
+    /// locked. A disk with one process needs no locks.
+    fn lock_file(&self, _name: &str) -> io::Result<Option<FileLock>> {
+        Ok(Some(FileLock::default()))
+    }
 
     /// A new file of so many zeros, all of whose room is reserved, mapped. It is an error if the name is
     /// there.

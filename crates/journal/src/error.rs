@@ -83,6 +83,27 @@ pub enum Problem {
     /// The region of the appender or of a tailer.
     #[error(transparent)]
     Region(RegionError),
+    /// Another process writes to a segment, although it does not hold the lock of the journal.
+    #[error(
+        "another process appends to this segment; the file \"appender\", which it had locked, was removed or \
+         replaced. End that process first"
+    )]
+    Locked,
+    /// A thread of the appender panicked.
+    #[error(
+        "the appender's thread {name} ended with a panic, so nothing is prepared or synced any more; close \
+         the appender and open the journal again. What is committed stays"
+    )]
+    ThreadEnded {
+        /// The name of the thread.
+        name: &'static str,
+    },
+    /// The hook for closed segments panicked.
+    #[error(
+        "the hook for closed segments panicked when it was called for this one, and is not called again; \
+         appending goes on"
+    )]
+    HookPanicked,
     /// There is no room for a segment.
     #[error(
         "no space: the next segment needs {needed_bytes} bytes and there are {free_bytes} free; what is \

@@ -36,6 +36,8 @@ mod repair;
 mod scan;
 mod segment;
 #[cfg(not(nanotape_loom))]
+mod sole;
+#[cfg(not(nanotape_loom))]
 mod stat;
 mod stored;
 mod tailer;
@@ -52,7 +54,7 @@ pub use compress::{CompressOptions, Compressed, compress, compress_on, uncompres
 pub use cut::Cut;
 #[cfg(not(nanotape_loom))]
 pub use disk::{APPENDER_KIND, APPENDER_LAYOUT, UPKEEP_KIND, UPKEEP_LAYOUT};
-pub use disk::{Disk, Folder, Listed, ReadableFile, Room, WritableFile};
+pub use disk::{Disk, FileLock, Folder, Listed, ReadableFile, Room, WritableFile};
 pub use error::{Damage, JournalError, OptionsError, Problem};
 pub use merge::{Merge, Merged};
 #[cfg(not(nanotape_loom))]
@@ -86,7 +88,7 @@ pub use verify::{Finding, Found, Severity, Verified, verify, verify_on};
 pub struct ClosedSegment {
     /// Its number.
     pub number: u64,
-    /// Its file.
+    /// Its file, under the path that the journal was opened with.
     pub path: std::path::PathBuf,
     /// Bytes up to and with the end mark.
     pub bytes: u64,

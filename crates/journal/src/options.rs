@@ -23,10 +23,12 @@ pub struct AppenderOptions {
     /// Whether new segments on tmpfs are asked for in large pages, which come in half the time and whatever
     /// the system's setting for shared memory is. Where they would take longer they are left alone.
     pub large_pages: bool,
-    /// Permission bits of the files. 0600 by default: who may read is for the operator to say.
+    /// Permission bits of the files, exactly these whatever the umask says. 0600 by default: who may read is for
+    /// the operator to say.
     pub mode: u32,
-    /// Whether a thread of its own prepares the next segment. Without it the append that finds a segment
-    /// full does it, and takes as long as that takes.
+    /// Whether threads of its own prepare the next segment, sync now and then if that is the policy, and call the
+    /// hook. Without them the append that finds a segment full prepares the next one and calls the hook, and
+    /// takes as long as that takes.
     pub has_helper: bool,
 }
 
@@ -114,8 +116,9 @@ pub enum SyncPolicy {
     /// about half a minute of it.
     #[default]
     Never,
-    /// So often, by the helper, while there is something new: what was committed since can be lost. An
-    /// append never waits; that a sync failed the next append says.
+    /// So often, by a thread of its own, while there is something new: what was committed since can be lost. An
+    /// append never waits. The next append returns the error of a sync that failed; every append returns an
+    /// error if the thread ended, or if excerpts were lost from memory after a sync that failed.
     Every(Duration),
     /// When so many were committed, before the append of the last one returns: fewer can be lost.
     Excerpts(u64),

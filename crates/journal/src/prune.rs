@@ -2,6 +2,8 @@
 //!
 //! Protocol: only whole segments that are closed, the oldest first; the last active one always stays. What a
 //! named tailer has not read stays, unless it is forced. Readers that have a removed segment open keep it.
+//! Before a segment is removed the activation of the one behind it is on the disk: else a loss of power would
+//! leave a journal that knows of no excerpt, and gives sequence numbers again.
 //! Cost: headers are read, and no excerpts: the largest time of a segment is in the header of the next one.
 
 use std::{
@@ -14,9 +16,11 @@ use nanotape_shm::SharedRegion;
 use crate::{
     JournalError, Start, Tailer,
     catalog::Catalog,
-    disk::{Disk, Folder},
+    disk::{Disk, Folder, ReadableFile as _, WritableFile as _},
     named::{self, TAILER_KIND, TailerInfo},
-    names, upkeep,
+    names::{self, Kept},
+    segment::layout::{at, position_bytes},
+    upkeep,
 };
 
 /// What is to be removed. A segment goes if any of these says so; with none of them nothing does.
@@ -95,7 +99,7 @@ pub fn prune_on<D: Disk>(
     };
     for (index, listed) in catalog.listed.iter().enumerate() {
         // The last active one, and what is behind it.
-        let Some((_, next)) = catalog.next_active(index) else { break };
+        let Some((kept, next)) = catalog.next_active(index) else { break };
         let is_over = options.before_ns.is_some_and(|time| next.max_ts_before < time)
             || options.keep_bytes.is_some_and(|bytes| pruned.bytes_left > bytes)
             || options.before_sequence.is_some_and(|first| next.first_sequence <= first);
@@ -110,6 +114,7 @@ pub fn prune_on<D: Disk>(
         }
         let number = listed.kept.number;
         if !options.is_dry_run {
+            sync_activation(disk, kept)?;
             remove(disk, number)?;
         }
         pruned.bytes_left -= listed.kept.bytes;
@@ -125,6 +130,30 @@ pub fn prune_on<D: Disk>(
         disk.sync_names().map_err(JournalError::system(disk.path(""), "sync"))?;
     }
     Ok(pruned)
+}
+
+/// Waits until the header of an active segment is on the disk.
+fn sync_activation<D: Disk>(disk: &D, kept: &Kept) -> Result<(), JournalError> {
+    // A compressed one is on the disk.
+    if kept.is_packed {
+        return Ok(());
+    }
+    let name = kept.name();
+    let sync = || {
+        // As long as it is now: an appender may have given its unused end back.
+        let bytes = position_bytes(disk.view(&name)?.words().len());
+        let file = disk.open(&name, bytes)?;
+        // Stored again, because the page counts as written where an earlier sync of it failed.
+        for word in &file.words()[at::FIRST_SEQUENCE..=at::ACTIVATION] {
+            word.store(word.as_read_only().load());
+        }
+        file.sync(0..at::INDEX)
+    };
+    match sync() {
+        // Compressed since, which syncs it.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        synced => synced.map_err(JournalError::system(disk.path(&name), "sync")),
+    }
 }
 
 /// Removes a segment, compressed or not, or both.

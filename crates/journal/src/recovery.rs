@@ -7,18 +7,18 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use nanotape_shm::{Word, as_read_only};
+use nanotape_shm::{ReadWord, Word, as_read_only};
 
 use crate::{
     Cut, Damage, JournalError, Problem,
     appender::{
         prepare::{Plan, Prepared},
-        sync,
+        sync::{self, SyncFailure},
     },
     cut,
-    disk::{Disk, WritableFile as _},
+    disk::{Disk, FileLock, WritableFile as _},
     names::{self, Files, Kept},
-    scan::{clear_index_behind, end_of_rest},
+    scan::{clear_index_behind, end_of_excerpts, end_of_rest, first_good},
     segment::{
         header::{Header, Incarnation, hints},
         index::Entry,
@@ -26,6 +26,7 @@ use crate::{
         view::{Look, Place, View},
         writer::SegmentWriter,
     },
+    sole::{self, Locks},
     stored::{self, Stored},
 };
 
@@ -50,6 +51,8 @@ pub struct Recovery {
 pub(crate) struct Recovered<D: Disk> {
     /// The active segment, if it is not at its end.
     pub(crate) writer: Option<SegmentWriter<D::Writable>>,
+    /// The lock of that.
+    pub(crate) segment_lock: FileLock,
     /// The next excerpt, and what is known of those before.
     pub(crate) sequence: u64,
     pub(crate) max_ts: u64,
@@ -72,13 +75,11 @@ pub(crate) fn recover<D: Disk>(
     disk: &D,
     plan_of: impl Fn(u64) -> Plan,
 ) -> Result<Recovered<D>, JournalError> {
-    let mut files = Files::list(disk)?;
-    for part in std::mem::take(&mut files.parts) {
+    let (mut pass, parts, last, mut locks) = sole::retry(disk, || find(disk))?;
+    for part in parts {
         disk.remove(&part).map_err(JournalError::system(disk.path(&part), "remove"))?;
     }
-    let kept: Vec<Kept> = files.segments.into_values().collect();
-    let mut pass = Pass { disk, kept, report: Recovery::default(), boot: disk.boot() };
-    let Some(last) = pass.last_active()? else {
+    let Some(last) = last else {
         pass.clear_behind(0, true)?;
         let incarnation = Incarnation::default();
         return Ok(Recovered { journal: None, incarnation, ..pass.nothing_left(0) });
@@ -88,7 +89,7 @@ pub(crate) fn recover<D: Disk>(
     let journal = last.journal;
     let mut spares = VecDeque::new();
     if is_same_boot {
-        spares = pass.reuse(last.index, &plan_of(journal))?;
+        spares = pass.reuse(last.index, &plan_of(journal), &mut locks)?;
         if !spares.is_empty() {
             // Who made them may have ended before their names were on the disk.
             pass.sync_names()?;
@@ -116,8 +117,10 @@ pub(crate) fn recover<D: Disk>(
         }
     };
     let incarnation = if is_same_boot { last.incarnation } else { Incarnation::begin(sequence) };
+    let segment_lock = locks.take(&pass.kept[end.index].name());
     Ok(Recovered {
         writer,
+        segment_lock,
         sequence,
         max_ts,
         spares,
@@ -126,6 +129,26 @@ pub(crate) fn recover<D: Disk>(
         journal: Some(journal),
         report: pass.report,
     })
+}
+
+/// What recovery begins with: the segments, files that are to be removed, the last active segment, and the locks
+/// of it and of what is behind it.
+type Beginning<'disk, D> = (Pass<'disk, D>, Vec<String>, Option<Last>, Locks);
+
+/// Finds the last active segment and locks it and those behind it; nothing changes before that. Nothing if
+/// another process changes the folder meanwhile.
+fn find<D: Disk>(disk: &D) -> Result<Option<Beginning<'_, D>>, JournalError> {
+    let mut files = Files::list(disk)?;
+    let kept: Vec<Kept> = files.segments.values().copied().collect();
+    let pass = Pass { disk, kept, report: Recovery::default(), boot: disk.boot() };
+    let last = match pass.last_active() {
+        // Removed by a process that should not be there: looked at again.
+        Err(error) if error.problem().is_of_no_file() => return Ok(None),
+        last => last?,
+    };
+    let first = last.map_or(0, |last| pass.kept[last.index].number);
+    let Some(locks) = sole::lock(disk, &files, first)? else { return Ok(None) };
+    Ok(Some((pass, std::mem::take(&mut files.parts), last, locks)))
 }
 
 /// One recovery.
@@ -188,15 +211,21 @@ impl<D: Disk> Pass<'_, D> {
                     let journal = view.header.journal;
                     return Ok(Some(Last { index, journal, incarnation, boot }));
                 }
-                Ok(None) => {}
+                Ok(None) if !self.was_on_disk(words) => {}
+                Ok(None) => return Err(self.damaged(index, at::ACTIVATION, Damage::Activation)),
                 // Its name came to the disk and its words did not.
                 Err(Damage::Magic(0)) if words.iter().all(|word| word.load() == 0) => {}
                 // A power failure tears an activation, and nothing else of a header that was synced.
-                Err(Damage::Activation) if boot != self.boot => {}
+                Err(Damage::Activation) if boot != self.boot && !self.was_on_disk(words) => {}
                 Err(damage) => return Err(self.damaged(index, 0, damage)),
             }
         }
         Ok(None)
+    }
+
+    /// Whether a segment says that its activation was on the disk: what it says so behind a sync of that.
+    fn was_on_disk(&self, words: &[ReadWord]) -> bool {
+        hints::synced(words) > 0 || hints::is_sealed(words)
     }
 
     /// The prepared segments behind the last active one that are as the plan wants them.
@@ -204,6 +233,7 @@ impl<D: Disk> Pass<'_, D> {
         &self,
         last: usize,
         plan: &Plan,
+        locks: &mut Locks,
     ) -> Result<VecDeque<Prepared<D::Writable>>, JournalError> {
         let mut spares = VecDeque::new();
         for index in last + 1..self.kept.len() {
@@ -225,7 +255,8 @@ impl<D: Disk> Pass<'_, D> {
             let opened = self.disk.open(&name, plan.layout.segment_bytes());
             // Without room for all of it this one is no spare.
             let Ok(file) = opened else { break };
-            spares.push_back(Prepared { file: Arc::new(file), header });
+            let lock = locks.take(&name);
+            spares.push_back(Prepared { file: Arc::new(file), header, lock });
         }
         Ok(spares)
     }
@@ -326,11 +357,15 @@ impl<D: Disk> Pass<'_, D> {
         let stored = self.open(index)?;
         let view = match View::new(stored.words()) {
             Ok(Some(view)) => view,
-            Ok(None) | Err(Damage::Activation) => return Ok(None),
+            Ok(None) | Err(Damage::Activation) if !self.was_on_disk(stored.words()) => {
+                return Ok(None);
+            }
+            Ok(None) => return Err(self.damaged(index, at::ACTIVATION, Damage::Activation)),
             Err(damage) => return Err(self.damaged(index, 0, damage)),
         };
         let synced = view.synced();
-        let start = match is_same_boot {
+        // Memory outlives processes, but not what a failed sync made of it.
+        let start = match is_same_boot && hints::doubt(stored.words()) == 0 {
             true => view.by_index(|_| true),
             false => view.by_index(|entry| entry.at <= synced),
         };
@@ -371,8 +406,12 @@ impl<D: Disk> Pass<'_, D> {
         if kept.is_packed {
             return Ok(());
         }
-        let name = kept.name();
-        sync::seal(self.disk, &name).map_err(JournalError::system(self.disk.path(&name), "sync"))
+        sync::seal(self.disk, kept.number, false).map_err(|failure| match failure {
+            SyncFailure::System(error) => {
+                JournalError::system(self.disk.path(&kept.name()), "sync")(error)
+            }
+            SyncFailure::Lost { word, damage, .. } => self.damaged(index, word, damage),
+        })
     }
 
     /// Makes the last segment one that has ended, on the disk.
@@ -479,10 +518,15 @@ impl<D: Disk> Pass<'_, D> {
     ) -> Result<usize, JournalError> {
         let words = as_read_only(file.words());
         let used = end_of_rest(words, end).unwrap_or(end);
-        if is_same_boot {
+        let view = View::new(words).ok().flatten();
+        // A failed sync may have lost what was committed in front of what is here.
+        let is_kept =
+            !is_same_boot || doubt > 0 && view.is_some_and(|view| first_good(&view, end).is_some());
+        if !is_kept {
             self.report.bytes_pruned += position_bytes(used - end);
         } else if used > end {
-            let bytes = words[end..used].iter().flat_map(|word| word.load().to_ne_bytes());
+            let kept = view.map_or(used, |view| end_of_excerpts(&view, end, used));
+            let bytes = words[end..kept].iter().flat_map(|word| word.load().to_ne_bytes());
             let bytes: Vec<u8> = bytes.collect();
             let taken = cut::part(self.disk, number, end, &bytes)?;
             self.report.cut.push(taken);
@@ -521,6 +565,7 @@ impl<D: Disk> Pass<'_, D> {
     fn nothing_left(self, journal: u64) -> Recovered<D> {
         Recovered {
             writer: None,
+            segment_lock: FileLock::default(),
             sequence: 1,
             max_ts: 0,
             spares: VecDeque::new(),

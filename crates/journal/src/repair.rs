@@ -26,6 +26,7 @@ use crate::{
         header::Header,
         layout::{at, position_bytes},
     },
+    sole,
     stored::{self, Stored},
     upkeep,
     verify::{
@@ -54,6 +55,7 @@ pub fn repair_on<D: Disk>(
         return Err(JournalError::new(disk.path(""), Problem::NotFound));
     }
     let _lock = disk.lock()?;
+    sole::check(disk)?;
     let catalog = Catalog::read(disk)?;
     let total = catalog.listed.iter().map(|listed| listed.kept.bytes).sum();
     let mut repair = Repair {

@@ -196,6 +196,27 @@ pub(crate) fn first_good(view: &View<'_>, from: usize) -> Option<usize> {
     find_good(view, &place, &mut budget)
 }
 
+/// The word behind everything that begins in a range of words, the last of which is not zero: an excerpt may end
+/// with zeros that are its own.
+pub(crate) fn end_of_excerpts(view: &View<'_>, from: usize, end: usize) -> usize {
+    let mut budget = view.words.len().saturating_mul(BUDGET);
+    let mut at = from.saturating_sub(HEADER_WORDS);
+    while let Some(good) = find_good(view, &Place { at, sequence: 0, max_ts: 0 }, &mut budget)
+        && good < end
+    {
+        let behind = match view.look(good) {
+            Ok(Look::Excerpt(front) | Look::End(front)) => good + front.total_words(),
+            _ => good + HEADER_WORDS,
+        };
+        if behind >= end {
+            return behind;
+        }
+        // The next one may begin right here.
+        at = behind - HEADER_WORDS;
+    }
+    end
+}
+
 /// How many entries an index has.
 fn blocks(layout: Layout) -> usize {
     layout.block(layout.words - 1) + 1

@@ -4,7 +4,10 @@ use super::{Appender, claim::writer};
 use crate::{
     JournalError, Problem,
     disk::{Disk, WritableFile as _},
-    segment::{excerpt::excerpt_words, view::Place},
+    segment::{
+        excerpt::{MAX_LENGTH, excerpt_words},
+        view::Place,
+    },
 };
 
 /// Excerpts that readers see together or not at all. Given up when dropped without
@@ -34,6 +37,9 @@ impl<'appender, D: Disk> Batch<'appender, D> {
         payload: &[u8],
     ) -> Result<u64, JournalError> {
         let writer = writer(self.appender);
+        if payload.len() > MAX_LENGTH as usize {
+            return Err(self.too_long(payload.len()));
+        }
         let words = excerpt_words(payload.len());
         if words > writer.layout().limit() - self.end.at {
             return Err(self.full(payload.len()));
@@ -75,6 +81,12 @@ impl<'appender, D: Disk> Batch<'appender, D> {
             self.appender.committed(count, end.at)?;
         }
         Ok(end.sequence)
+    }
+
+    #[cold]
+    fn too_long(&self, length: usize) -> JournalError {
+        let problem = Problem::TooLong { length, max: MAX_LENGTH as usize };
+        JournalError::new(self.appender.disk.path(""), problem)
     }
 
     #[cold]

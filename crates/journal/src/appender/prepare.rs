@@ -7,7 +7,7 @@ use rustix::io::Errno;
 
 use crate::{
     JournalError, Problem,
-    disk::{Disk, Room, WritableFile as _},
+    disk::{Disk, FileLock, Room, WritableFile as _},
     error::errno,
     names,
     segment::{
@@ -30,6 +30,8 @@ pub(crate) struct Plan {
 pub(crate) struct Prepared<F> {
     pub(crate) file: Arc<F>,
     pub(crate) header: Header,
+    /// Of its file: see `sole.rs`.
+    pub(crate) lock: FileLock,
 }
 
 /// Makes a segment.
@@ -71,11 +73,12 @@ fn make<D: Disk>(
         }
         outcome => outcome?,
     };
+    let lock = disk.lock_file(part)?.ok_or(io::ErrorKind::WouldBlock)?;
     let Plan { journal, layout, cycle_ns, .. } = *plan;
     let header = Header { journal, number, layout, cycle_ns, created_ns: now_ns() };
     header.store(file.words());
     file.sync(0..at::INDEX)?;
-    Ok(Prepared { file: Arc::new(file), header })
+    Ok(Prepared { file: Arc::new(file), header, lock })
 }
 
 /// The error of a segment that could not be made.

@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
+use nanotape_shm::WORD_BYTES;
+
 use super::{
-    Appender, SEQUENCES_LEFT,
-    helper::{self, Retired},
-    prepare::{Prepared, prepare},
+    Appender, SEQUENCES_LEFT, exchange::Retired, helper::give_back_end, prepare::Prepared,
 };
 use crate::{
     ClosedSegment, JournalError, Problem,
     disk::{Disk, WritableFile as _},
     names,
     segment::{
-        excerpt::{MAX_SEQUENCE, excerpt_words},
+        excerpt::{MAX_LENGTH, MAX_SEQUENCE, excerpt_words},
         header::Activation,
         layout::position_bytes,
         writer::SegmentWriter,
@@ -22,6 +22,7 @@ use crate::{
 impl<D: Disk> Appender<D> {
     /// Goes over to the next segment now. What is appended next is in a file of its own.
     pub fn roll(&mut self) -> Result<(), JournalError> {
+        self.check_alarm()?;
         match &self.writer {
             Some(writer) => self.enter_next(writer.place().max_ts),
             // The next append begins one anyhow.
@@ -29,40 +30,70 @@ impl<D: Disk> Appender<D> {
         }
     }
 
-    /// Makes room for an excerpt of so many words, or says why there is none.
+    /// Makes room for an excerpt with a payload of so many bytes, or says why there is none.
     #[cold]
-    pub(super) fn make_room(
-        &mut self,
-        words: usize,
-        ts_ns: u64,
-        length: usize,
-    ) -> Result<(), JournalError> {
-        if self.exchange.has_alarm()
-            && let Some(error) = self.exchange.take_alarm()
-        {
-            return Err(error);
+    pub(super) fn make_room(&mut self, length: usize, ts_ns: u64) -> Result<(), JournalError> {
+        self.check_alarm()?;
+        let words = excerpt_words(length);
+        // In a segment that is there a payload may be longer than in new ones.
+        if length <= MAX_LENGTH as usize && self.has_room(words, ts_ns) {
+            return self.check_sequence();
         }
         let max = self.plan.layout.max_length();
-        // A batch has no header of its own, and may be as long as an excerpt with its header.
-        if words > excerpt_words(max) {
-            let path = self.disk.path("");
-            return Err(JournalError::new(path, Problem::TooLong { length, max }));
+        if length > max {
+            return Err(JournalError::new(self.disk.path(""), Problem::TooLong { length, max }));
         }
+        self.check_sequence()?;
+        self.enter_next(ts_ns)
+    }
+
+    /// The same for excerpts that have so many bytes together.
+    #[cold]
+    pub(super) fn make_room_for_batch(
+        &mut self,
+        bytes: usize,
+        ts_ns: u64,
+    ) -> Result<(), JournalError> {
+        self.check_alarm()?;
+        let layout = self.plan.layout;
+        let max = (layout.limit() - layout.data) * WORD_BYTES;
+        if !self.has_room(bytes.div_ceil(WORD_BYTES), ts_ns) && bytes > max {
+            let problem = Problem::TooLong { length: bytes, max };
+            return Err(JournalError::new(self.disk.path(""), problem));
+        }
+        self.check_sequence()?;
+        match self.has_room(bytes.div_ceil(WORD_BYTES), ts_ns) {
+            true => Ok(()),
+            false => self.enter_next(ts_ns),
+        }
+    }
+
+    fn has_room(&self, words: usize, ts_ns: u64) -> bool {
+        matches!(&self.writer, Some(writer) if writer.has_room(words, ts_ns))
+    }
+
+    /// The error that a thread of the appender has, if one has.
+    fn check_alarm(&self) -> Result<(), JournalError> {
+        match self.exchange.has_alarm() {
+            true => self.exchange.take_alarm().map_or(Ok(()), Err),
+            false => Ok(()),
+        }
+    }
+
+    fn check_sequence(&self) -> Result<(), JournalError> {
         let next = self.next_sequence();
         if next > MAX_SEQUENCE - SEQUENCES_LEFT {
             let problem = Problem::Sequence { sequence: next, next, max: MAX_SEQUENCE };
             return Err(JournalError::new(self.disk.path(""), problem));
         }
-        if matches!(&self.writer, Some(writer) if writer.has_room(words, ts_ns)) {
-            return Ok(());
-        }
-        self.enter_next(ts_ns)
+        Ok(())
     }
 
     /// Ends the active segment and makes the next one active, for an excerpt of this time.
     fn enter_next(&mut self, ts_ns: u64) -> Result<(), JournalError> {
         // Before anything is changed: without a next segment this one is not ended.
-        let Prepared { file, header } = self.take_prepared()?;
+        let Prepared { file, header, lock } =
+            self.exchange.take_prepared(&self.disk, &self.plan)?;
         let (mut sequence, mut max_ts) = (self.sequence, self.max_ts);
         let old = self.writer.take().map(|mut writer| {
             (sequence, max_ts) = (writer.place().sequence, writer.place().max_ts);
@@ -92,22 +123,12 @@ impl<D: Disk> Appender<D> {
             }
         }
         self.writer = Some(writer);
+        // That of the segment before is given up only now.
+        self.segment_lock = lock;
         if unattended {
             self.look_after_closed();
         }
         Ok(())
-    }
-
-    /// The next segment: the one that the helper has prepared, or one made now.
-    fn take_prepared(&mut self) -> Result<Prepared<D::Writable>, JournalError> {
-        let mut state = self.exchange.lock_when_made();
-        if let Some(prepared) = state.prepared.pop_front() {
-            return Ok(prepared);
-        }
-        // The helper waits for the lock meanwhile, and so does not make the same one.
-        let prepared = prepare(&self.disk, &self.plan, state.next_number)?;
-        state.next_number += 1;
-        Ok(prepared)
     }
 
     fn look_after_closed(&mut self) {
@@ -115,8 +136,10 @@ impl<D: Disk> Appender<D> {
             let Some(Retired { closed, .. }) = self.exchange.lock().retired.pop_front() else {
                 return;
             };
-            let hook = self.on_roll.as_mut().map(|hook| &mut hook.0);
-            helper::close(&self.disk, &closed, hook);
+            give_back_end(&self.disk, &closed);
+            if let Some(hook) = &mut self.on_roll {
+                (hook.0)(&closed);
+            }
         }
     }
 }

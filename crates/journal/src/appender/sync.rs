@@ -1,25 +1,44 @@
 //! To the disk, in order: no segment is said to be there before those in front of it are.
 //!
 //! Failure: after a sync that failed the kernel takes pages for written that are not. So they are stored
-//! once more, as they are, before the next one: what is committed never changes. That a sync is under way is
-//! noted in the segment itself, so that whoever comes next knows when this process ends with it.
+//! once more, as they are, before the next one: what is committed never changes. It may have dropped such a
+//! page from memory too, and then has what was in it before; so everything is checked first, and what does not
+//! check is lost, and is not said to be on the disk. That a sync is under way is noted in the segment itself,
+//! so that whoever comes next knows when this process ends with it; and here, because that note may be lost in
+//! the same way.
 
 use std::{io, ops::Range, sync::Arc};
 
-use nanotape_shm::{Word, as_read_only};
+use nanotape_shm::{ReadWord, Word, as_read_only};
 
 use crate::{
+    Damage,
     disk::{Disk, ReadableFile as _, WritableFile},
-    names,
+    names::{self, Files},
     segment::{
         header::hints,
         layout::{at, position_bytes},
-        view::View,
+        view::{Look, View},
     },
 };
 
 /// Words that are asked for at a time: as many as one read of the disk brings in.
 const EXPECTED_WORDS: usize = 1 << 14;
+
+/// Why something is not on the disk.
+#[derive(Debug)]
+pub(crate) enum SyncFailure {
+    /// The next try may succeed.
+    System(io::Error),
+    /// It is not in memory any more, since an earlier sync failed.
+    Lost { number: u64, word: usize, damage: Damage },
+}
+
+impl From<io::Error> for SyncFailure {
+    fn from(error: io::Error) -> Self {
+        Self::System(error)
+    }
+}
 
 /// How far the disk has it.
 #[derive(Debug, Default)]
@@ -30,6 +49,8 @@ pub(crate) struct Syncer {
     at: usize,
     /// The word of it up to which pages were asked for.
     expected: usize,
+    /// Whether its last sync failed.
+    is_in_doubt: bool,
 }
 
 impl Syncer {
@@ -45,17 +66,26 @@ impl Syncer {
         file: &Arc<D::Writable>,
         number: u64,
         at: usize,
-    ) -> io::Result<()> {
+    ) -> Result<(), SyncFailure> {
         self.seal_before(disk, number)?;
         let words = file.words();
-        if hints::doubt(as_read_only(words)) > 0 {
-            store_again(words, hints::synced(as_read_only(words))..at);
+        let read = as_read_only(words);
+        if self.is_in_doubt || hints::doubt(read) > 0 {
+            let from = hints::synced(read).min(at);
+            check_up_to(read, from, at).map_err(|(word, damage)| SyncFailure::Lost {
+                number,
+                word,
+                damage,
+            })?;
+            store_again(words, from..at);
         }
         hints::store_doubt(words, at);
+        self.is_in_doubt = true;
         // Before the first excerpt the header counts: without it there is no segment.
         file.sync(self.at..at)?;
         hints::store_synced(words, at);
         hints::store_doubt(words, 0);
+        self.is_in_doubt = false;
         self.at = at;
         self.expect_pages(file, at);
         Ok(())
@@ -72,33 +102,86 @@ impl Syncer {
     }
 
     /// Syncs all segments before this number that may not be on the disk.
-    pub(crate) fn seal_before<D: Disk>(&mut self, disk: &D, number: u64) -> io::Result<()> {
+    pub(crate) fn seal_before<D: Disk>(
+        &mut self,
+        disk: &D,
+        number: u64,
+    ) -> Result<(), SyncFailure> {
         if self.number == 0 {
             self.number = first_unsealed(disk, number)?;
         }
         while self.number < number {
-            let name = names::segment(self.number);
-            match seal(disk, &name) {
-                // Compressed since, which syncs, or removed.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            let was_in_doubt = std::mem::replace(&mut self.is_in_doubt, true);
+            match seal(disk, self.number, was_in_doubt) {
+                // Compressed since, which syncs, or pruned.
+                Err(SyncFailure::System(error))
+                    if error.kind() == io::ErrorKind::NotFound
+                        && is_compressed_or_pruned(disk, self.number) => {}
                 outcome => outcome?,
             }
+            self.is_in_doubt = false;
             (self.number, self.at, self.expected) = (self.number + 1, 0, 0);
         }
         Ok(())
     }
 }
 
-/// Syncs a segment that has ended, and notes in it that this was done.
-pub(crate) fn seal<D: Disk>(disk: &D, name: &str) -> io::Result<()> {
+/// Whether a segment whose file is not there is somewhere else, or was removed with all before it.
+fn is_compressed_or_pruned<D: Disk>(disk: &D, number: u64) -> bool {
+    Files::list(disk).is_ok_and(|files| {
+        let oldest = files.segments.keys().next();
+        oldest.is_some_and(|&oldest| oldest > number) || files.segments.contains_key(&number)
+    })
+}
+
+/// Syncs a segment that has ended, and notes in it that this was done. With `is_in_doubt` a sync of it failed.
+pub(crate) fn seal<D: Disk>(disk: &D, number: u64, is_in_doubt: bool) -> Result<(), SyncFailure> {
+    let name = &names::segment(number);
     let viewed = disk.view(name)?;
     let words = viewed.words().len();
-    if words > at::DOUBT && hints::doubt(viewed.words()) > 0 {
+    if words > at::DOUBT && (is_in_doubt || hints::doubt(viewed.words()) > 0) {
+        check_closed(viewed.words()).map_err(|(word, damage)| SyncFailure::Lost {
+            number,
+            word,
+            damage,
+        })?;
         store_again(disk.open(name, position_bytes(words))?.words(), 0..words);
     }
     disk.store(name, at::DOUBT, position_bytes(words))?;
     disk.sync(name)?;
-    disk.store(name, at::SEALED, 1)
+    Ok(disk.store(name, at::SEALED, 1)?)
+}
+
+/// Checks all excerpts from one before `from` on up to word `at`, where one ends; where something is wrong,
+/// and what.
+pub(crate) fn check_up_to(
+    words: &[ReadWord],
+    from: usize,
+    at: usize,
+) -> Result<(), (usize, Damage)> {
+    let view = View::new(words).ok().flatten().ok_or((at::ACTIVATION, Damage::Activation))?;
+    let mut place = view.by_index(|entry| entry.at <= from);
+    while place.at < at {
+        // What is at `at` is none of it: it may just be written.
+        match view.look_from(&place) {
+            Ok(Look::Excerpt(front)) => place = place.behind(&front),
+            // Behind an end mark nothing more is to be checked.
+            Ok(Look::End(_)) => return Ok(()),
+            Ok(Look::Nothing) => return Err((place.at, Damage::Hole)),
+            Err(damage) => return Err((place.at, damage)),
+        }
+    }
+    Ok(())
+}
+
+/// The same of a whole segment that has ended.
+fn check_closed(words: &[ReadWord]) -> Result<(), (usize, Damage)> {
+    let view = View::new(words).ok().flatten().ok_or((at::ACTIVATION, Damage::Activation))?;
+    match view.walk(view.beginning(), |_, _| true) {
+        Ok((_, Look::End(_))) => Ok(()),
+        Ok((place, _)) => Err((place.at, Damage::Hole)),
+        Err((place, damage)) => Err((place.at, damage)),
+    }
 }
 
 /// Makes the kernel write words again. Not the index, which is only a hint, and to which the appender may

@@ -1,12 +1,20 @@
 //! The disk that journals are on: a folder of files, mapped.
 
 use std::{
-    fs::{self, DirBuilder, File, OpenOptions},
-    io::{self, Write as _},
+    borrow::Cow,
+    ffi::OsStr,
+    fs::File,
+    io::{self, Read as _, Write as _},
     ops::Range,
-    os::unix::fs::{DirBuilderExt as _, FileExt as _, MetadataExt as _, OpenOptionsExt as _},
+    os::{
+        fd::{AsFd as _, BorrowedFd},
+        unix::{
+            ffi::OsStrExt as _,
+            fs::{FileExt as _, MetadataExt as _},
+        },
+    },
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, OnceLock},
 };
 
 use nanotape_shm::{
@@ -14,8 +22,16 @@ use nanotape_shm::{
     RegionSpec, Word, WritableWords, checksum_bytes, forget, free_bytes, reserve,
     reserve_in_large_pages, shrink, write_zeros,
 };
+use rustix::{
+    fs::{
+        AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, chmodat, fchmod, mkdirat, openat,
+        renameat, statat, syncfs, unlinkat,
+    },
+    io::{Errno, retry_on_intr},
+};
 
-use super::{APPENDER, Disk, Listed, ReadableFile, Room, UPKEEP, WritableFile};
+use super::{APPENDER, Disk, FileLock, Listed, ReadableFile, Room, UPKEEP, WritableFile};
+use crate::names::CUT;
 
 /// The region that says who appends.
 pub const APPENDER_KIND: [u8; 8] = *b"JOURNAL ";
@@ -29,10 +45,22 @@ pub const UPKEEP_KIND: [u8; 8] = *b"UPKEEP  ";
 /// Changes whenever the meaning of the region `upkeep` does.
 pub const UPKEEP_LAYOUT: u64 = u64::from_be_bytes(*b"upkeep 1");
 
+/// Of nobody else, until the file has the mode that it is to have.
+const FIRST_MODE: Mode = Mode::from_raw_mode(0o600);
+const FIRST_FOLDER_MODE: Mode = Mode::from_raw_mode(0o700);
+
 /// A folder of the file system.
+///
+/// Names are looked up from its absolute path, so that it stays the same when the process changes its
+/// directory. After [`make`](Disk::make) they are looked up in the open folder itself, so that it also stays
+/// the same when the folder gets another name: a file that is not found there is not there.
 #[derive(Clone, Debug)]
 pub struct Folder {
+    /// As it was given: for messages.
     path: PathBuf,
+    absolute: PathBuf,
+    /// The folder itself, since it was made or found.
+    opened: Arc<OnceLock<File>>,
     /// Permission bits of new files; a folder can be searched by whom its files can be read by.
     mode: u32,
     /// Whether new segments are asked for in large pages, and what is known of that.
@@ -42,7 +70,10 @@ pub struct Folder {
 impl Folder {
     /// A folder, there or not; what is made in it has these permission bits.
     pub fn new(path: &Path, mode: u32) -> Self {
-        Self { path: path.to_owned(), mode: mode & 0o777, large_pages: None }
+        // Fails for an empty path, and where there is no current directory: then each operation says so.
+        let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let opened = Arc::default();
+        Self { path: path.to_owned(), absolute, opened, mode: mode & 0o777, large_pages: None }
     }
 
     /// The same, where new segments are asked for in large pages.
@@ -60,25 +91,71 @@ impl Folder {
     fn own(&self, name: &str, kind: [u8; 8], layout: u64) -> Result<OwnedRegion, RegionError> {
         let spec = RegionSpec { kind, layout, parameters: [0; 4], words: 1 };
         let options = RegionOptions { mode: self.mode, ..RegionOptions::default() };
-        own_region(&self.path(name), spec, &options)
+        own_region(&self.absolute.join(name), spec, &options)
     }
 
-    fn make_folder(&self, path: &Path) -> io::Result<()> {
+    /// Does something with a name: in the open folder, or from the absolute path.
+    fn at<T>(
+        &self,
+        name: &str,
+        operation: impl Fn(BorrowedFd<'_>, &Path) -> Result<T, Errno>,
+    ) -> io::Result<T> {
+        let (folder, path) = match self.opened.get() {
+            Some(folder) if name.is_empty() => (folder.as_fd(), Cow::Borrowed(Path::new("."))),
+            Some(folder) => (folder.as_fd(), Cow::Borrowed(Path::new(name))),
+            None if name.is_empty() => (CWD, Cow::Borrowed(self.absolute.as_path())),
+            None => (CWD, Cow::Owned(self.absolute.join(name))),
+        };
+        Ok(retry_on_intr(|| operation(folder, &path))?)
+    }
+
+    fn open_file(&self, name: &str, flags: OFlags) -> io::Result<File> {
+        let flags = flags | OFlags::CLOEXEC;
+        let opened = self.at(name, |folder, path| openat(folder, path, flags, FIRST_MODE))?;
+        Ok(File::from(opened))
+    }
+
+    fn open_folder(&self, name: &str) -> io::Result<File> {
+        self.open_file(name, OFlags::RDONLY | OFlags::DIRECTORY)
+    }
+
+    fn stat(&self, name: &str, flags: AtFlags) -> io::Result<Stat> {
+        self.at(name, |folder, path| statat(folder, path, flags))
+    }
+
+    /// Makes a folder, with its mode whatever the mask of the process, or finds it.
+    fn make_folder(&self, name: &str) -> io::Result<()> {
+        match self.at(name, |folder, path| mkdirat(folder, path, FIRST_FOLDER_MODE)) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                let found = FileType::from_raw_mode(self.stat(name, AtFlags::empty())?.st_mode);
+                return if found.is_dir() { Ok(()) } else { Err(error) };
+            }
+            Err(error) => return Err(error),
+        }
         let search = self.mode & 0o444;
-        let mode = self.mode | search >> 2 | 0o100;
-        match DirBuilder::new().mode(mode).create(path) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
-            outcome => outcome,
+        // What it has of its parent stays: its group may be that one's.
+        let of_parent = self.stat(name, AtFlags::empty())?.st_mode & 0o7000;
+        let mode = Mode::from_raw_mode(of_parent | self.mode | search >> 2 | 0o100);
+        self.at(name, |folder, path| chmodat(folder, path, mode, AtFlags::empty()))
+    }
+
+    /// Makes the folder that a name is in.
+    fn make_folder_of(&self, name: &str) -> io::Result<()> {
+        match name.split_once('/') {
+            Some((folder, _)) => self.make_folder(folder),
+            None => Ok(()),
         }
     }
 
     fn create_new(&self, name: &str) -> io::Result<File> {
-        if let Some((folder, _)) = name.split_once('/') {
-            self.make_folder(&self.path.join(folder))?;
+        self.make_folder_of(name)?;
+        let file = self.open_file(name, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL)?;
+        if let Err(errno) = fchmod(&file, Mode::from_raw_mode(self.mode)) {
+            let _ = self.remove(name);
+            return Err(errno.into());
         }
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create_new(true).mode(self.mode);
-        options.open(self.path(name))
+        Ok(file)
     }
 
     fn writable(&self, file: File, bytes: u64) -> io::Result<MappedFile<WritableWords>> {
@@ -98,28 +175,52 @@ impl Disk for Folder {
     }
 
     fn make(&self) -> io::Result<()> {
-        self.make_folder(&self.path)
+        if let Some(folder) = self.opened.get() {
+            let is_removed = folder.metadata()?.nlink() == 0;
+            return if is_removed { Err(Errno::NOENT.into()) } else { Ok(()) };
+        }
+        self.make_folder("")?;
+        let opened = self.open_folder("")?;
+        let _ = self.opened.set(opened);
+        Ok(())
+    }
+
+    fn sync_parent(&self) -> io::Result<()> {
+        match self.open_folder("..") {
+            Ok(parent) => parent.sync_all(),
+            // Who may not list the parent folder cannot sync it alone.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                Ok(syncfs(self.open_folder("")?)?)
+            }
+            Err(error) => Err(error),
+        }
     }
 
     fn list(&self) -> io::Result<Vec<Listed>> {
         let mut listed = Vec::new();
-        for entry in fs::read_dir(&self.path)? {
+        for entry in Dir::read_from(self.open_folder("")?)? {
             let entry = entry?;
-            let bytes = match entry.metadata() {
-                Ok(metadata) => metadata.len(),
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            let Some(name) = name.to_str().filter(|name| !matches!(*name, "." | "..")) else {
+                continue;
+            };
+            let bytes = match self.stat(name, AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(found) => u64::try_from(found.st_size).unwrap_or(0),
                 // Removed since the folder was read.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => return Err(error),
             };
-            if let Ok(name) = entry.file_name().into_string() {
-                listed.push(Listed { name, bytes });
-            }
+            listed.push(Listed { name: name.to_owned(), bytes });
         }
         Ok(listed)
     }
 
     fn lock(&self) -> Result<OwnedRegion, RegionError> {
         self.own(APPENDER, APPENDER_KIND, APPENDER_LAYOUT)
+    }
+
+    fn lock_file(&self, name: &str) -> io::Result<Option<FileLock>> {
+        FileLock::of(self.open_file(name, OFlags::RDONLY)?)
     }
 
     fn create(&self, name: &str, bytes: u64, room: Room) -> io::Result<Self::Writable> {
@@ -138,21 +239,21 @@ impl Disk for Folder {
         };
         if let Err(error) = prepare() {
             // The room it took is needed, now more than ever.
-            let _ = fs::remove_file(self.path(name));
+            let _ = self.remove(name);
             return Err(error);
         }
         self.writable(file, bytes)
     }
 
     fn open(&self, name: &str, bytes: u64) -> io::Result<Self::Writable> {
-        let file = OpenOptions::new().read(true).write(true).open(self.path(name))?;
+        let file = self.open_file(name, OFlags::RDWR)?;
         // A file that was copied may have holes where there were zeros.
         reserve(&file, bytes)?;
         self.writable(file, bytes)
     }
 
     fn view(&self, name: &str) -> io::Result<Self::Readable> {
-        let file = File::open(self.path(name))?;
+        let file = self.open_file(name, OFlags::RDONLY)?;
         loop {
             let bytes = file.metadata()?.len();
             let words = usize::try_from(bytes / 8).map_err(|_| io::ErrorKind::OutOfMemory)?;
@@ -168,45 +269,49 @@ impl Disk for Folder {
     }
 
     fn read(&self, name: &str) -> io::Result<Vec<u8>> {
-        fs::read(self.path(name))
+        let mut file = self.open_file(name, OFlags::RDONLY)?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        Ok(bytes)
     }
 
     fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         let mut file = self.create_new(name)?;
         let written = file.write_all(bytes).and_then(|()| file.sync_data());
         if written.is_err() {
-            let _ = fs::remove_file(self.path(name));
+            let _ = self.remove(name);
         }
         written
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        if let Some((folder, _)) = to.split_once('/') {
-            self.make_folder(&self.path.join(folder))?;
-        }
-        fs::rename(self.path(from), self.path(to))
+        self.make_folder_of(to)?;
+        self.at(from, |folder, from| match self.opened.get() {
+            Some(_) => renameat(folder, from, folder, to),
+            None => renameat(folder, from, CWD, self.absolute.join(to)),
+        })
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
-        fs::remove_file(self.path(name))
+        self.at(name, |folder, path| unlinkat(folder, path, AtFlags::empty()))
     }
 
     fn shrink(&self, name: &str, bytes: u64) -> io::Result<()> {
-        shrink(&OpenOptions::new().write(true).open(self.path(name))?, bytes)
+        shrink(&self.open_file(name, OFlags::WRONLY)?, bytes)
     }
 
     fn store(&self, name: &str, word: usize, value: u64) -> io::Result<()> {
-        let file = OpenOptions::new().write(true).open(self.path(name))?;
+        let file = self.open_file(name, OFlags::WRONLY)?;
         file.write_all_at(&value.to_ne_bytes(), word as u64 * 8)
     }
 
     fn sync(&self, name: &str) -> io::Result<()> {
-        File::open(self.path(name))?.sync_data()
+        self.open_file(name, OFlags::RDONLY)?.sync_data()
     }
 
     fn sync_names(&self) -> io::Result<()> {
-        File::open(&self.path)?.sync_all()?;
-        match File::open(self.path("cut")) {
+        self.open_folder("")?.sync_all()?;
+        match self.open_folder(CUT) {
             Ok(cut) => cut.sync_all(),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             Err(error) => Err(error),
@@ -214,12 +319,12 @@ impl Disk for Folder {
     }
 
     fn free_bytes(&self) -> u64 {
-        File::open(&self.path).map_or(0, |folder| free_bytes(&folder))
+        self.open_folder("").map_or(0, |folder| free_bytes(&folder))
     }
 
     fn boot(&self) -> u64 {
         // Where the kernel does not say it, every appender takes the machine for one that just started.
-        let id = fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+        let id = std::fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default();
         let half = |seed| u64::from(checksum_bytes(seed, &id));
         if id.is_empty() { 0 } else { (half(0) << 32 | half(1)).max(1) }
     }
@@ -233,10 +338,7 @@ pub(crate) fn own_region(
     options: &RegionOptions,
 ) -> Result<OwnedRegion, RegionError> {
     let region = match OwnedRegion::create(path, spec, options, |_| ()) {
-        Err(error) if is_zeros(&error) => {
-            let _ = fs::remove_file(path);
-            OwnedRegion::create(path, spec, options, |_| ())
-        }
+        Err(error) if is_zeros(&error) => OwnedRegion::replace_zeros(path, spec, options, |_| ()),
         Err(error) if is_of_another_kind(&error) => {
             OwnedRegion::replace(path, spec, options, |_| ()).map_err(|_| error)
         }
@@ -300,10 +402,10 @@ impl ReadableFile for MappedFile<ReadableWords> {
     }
 
     fn is_at(&self, name: &str) -> bool {
-        let same = |there: fs::Metadata| {
-            let own = self.file.metadata()?;
-            io::Result::Ok((there.dev(), there.ino()) == (own.dev(), own.ino()))
+        let same = |there: Stat| {
+            let own = rustix::fs::fstat(&self.file)?;
+            io::Result::Ok((there.st_dev, there.st_ino) == (own.st_dev, own.st_ino))
         };
-        fs::metadata(self.folder.path(name)).and_then(same).unwrap_or(false)
+        self.folder.stat(name, AtFlags::empty()).and_then(same).unwrap_or(false)
     }
 }

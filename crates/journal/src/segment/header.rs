@@ -115,11 +115,16 @@ impl Header {
         }
     }
 
-    /// When, of the largest times so far, the cycle ends that begins with this activation.
-    pub(crate) fn cycle_end_ns(&self, activation: &Activation) -> u64 {
+    /// The last time of the cycle that begins with this activation.
+    pub(crate) fn last_ns(&self, activation: &Activation) -> u64 {
         match self.cycle_ns {
             0 => u64::MAX,
-            length => activation.cycle.saturating_add(1).saturating_mul(length),
+            // A cycle that the largest time is in has no end.
+            length => {
+                let next =
+                    activation.cycle.checked_add(1).and_then(|next| next.checked_mul(length));
+                next.map_or(u64::MAX, |next| next - 1)
+            }
         }
     }
 
@@ -290,7 +295,7 @@ mod tests {
         let activation = Activation { first_sequence: 9, max_ts_before: 120, cycle: 2 };
         activation.store(&words);
         assert_eq!(Activation::load(as_read_only(&words)), Ok(Some(activation)));
-        assert_eq!(header.cycle_end_ns(&activation), 180_000_000_000);
+        assert_eq!(header.last_ns(&activation), 179_999_999_999);
         assert_eq!(header.cycle_of(179_999_999_999), 2);
         for word in at::FIRST_SEQUENCE..=at::ACTIVATION {
             let before = words[word].as_read_only().load();

@@ -36,8 +36,8 @@ pub(crate) struct SegmentWriter<F> {
     first_sequence: u64,
     /// Where excerpts must end.
     limit: usize,
-    /// When, of the times of excerpts, the cycle ends.
-    cycle_end_ns: u64,
+    /// The last time of the cycle.
+    last_ns: u64,
     /// From here on an entry of the index is due.
     next_block: usize,
 }
@@ -74,7 +74,7 @@ impl<F: WritableFile> SegmentWriter<F> {
         let has_entry = Entry::load(layout, seed, as_read_only(file.words()), block).is_some();
         let next_block = if has_entry { layout.next_block(place.at) } else { place.at };
         Self {
-            cycle_end_ns: header.cycle_end_ns(activation),
+            last_ns: header.last_ns(activation),
             first_sequence: activation.first_sequence,
             limit: layout.limit(),
             seed,
@@ -110,7 +110,7 @@ impl<F: WritableFile> SegmentWriter<F> {
     /// Whether an excerpt of so many words, or several that have so many together, may be here.
     #[inline(always)]
     pub(crate) fn has_room(&self, words: usize, ts_ns: u64) -> bool {
-        self.place.at + words <= self.limit && ts_ns < self.cycle_end_ns
+        self.place.at + words <= self.limit && ts_ns <= self.last_ns
     }
 
     /// The next sequence number will be this one, which is not below what it would have been.

@@ -9,9 +9,12 @@
 //! makes such a page dirty again, whatever the value: the watcher of `kill_points` sees every store of this
 //! thread, with its address, so that this is exact. Hence no helper threads here.
 //!
-//! Not modelled: the SIGBUS behind the end of a file that was cut (a mapping keeps its words); a page that is
-//! evicted after a failed sync and read back as it was; a folder whose sync failed and whose names are then
-//! taken as written; that `sync` of a file makes its name durable too, which some file systems do.
+//! A page that is evicted after a failed sync, and read back as it was before, is modelled only where a test
+//! says so: see `evict`.
+//!
+//! Not modelled: the SIGBUS behind the end of a file that was cut (a mapping keeps its words); a folder
+//! whose sync failed and whose names are then taken as written; that `sync` of a file makes its name durable
+//! too, which some file systems do.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -47,6 +50,8 @@ struct Machine {
     names: BTreeMap<String, usize>,
     durable_names: BTreeMap<String, usize>,
     pending: Vec<Renaming>,
+    /// Whether the folder's own name is on the disk.
+    is_folder_durable: bool,
     is_locked: bool,
     /// What the appender does has no effect any more.
     is_dead: bool,
@@ -85,6 +90,7 @@ pub(crate) struct Image {
     names: BTreeMap<String, usize>,
     durable_names: BTreeMap<String, usize>,
     pending: Vec<Renaming>,
+    is_folder_durable: bool,
     pub(crate) progress: Progress,
 }
 
@@ -235,6 +241,7 @@ impl Machine {
             names: self.names.clone(),
             durable_names: self.durable_names.clone(),
             pending: self.pending.clone(),
+            is_folder_durable: self.is_folder_durable,
             progress: self.progress,
         });
     }
@@ -305,6 +312,9 @@ impl Image {
                 renaming.apply(&mut names);
             }
         }
+        if !self.is_folder_durable && dice.one_in(2) {
+            names.clear();
+        }
         let unit = UNIT_WORDS[dice.index(3)];
         let kept_in_sixteen = [0, 1, 8, 15, 16][dice.index(5)];
         let mut files = Vec::new();
@@ -332,13 +342,19 @@ impl Image {
             files.push(File { words, bytes, durable, durable_bytes: bytes, taken_clean });
         }
         let durable_names = names.clone();
-        SimulatedDisk::of(dice.number(), boot, files, names, durable_names, Vec::new())
+        // If the name is there, the disk has it; if not, the folder is made again.
+        let is_folder_durable = !names.is_empty();
+        let disk = SimulatedDisk::of(dice.number(), boot, files, names, durable_names, Vec::new());
+        disk.machine().is_folder_durable = is_folder_durable;
+        disk
     }
 
     /// The same machine after its processes were killed; those that map its files are not in it.
     pub(crate) fn after_death(self, dice: &mut Dice, boot: u64) -> SimulatedDisk {
-        let Self { files, names, durable_names, pending, .. } = self;
-        SimulatedDisk::of(dice.number(), boot, files, names, durable_names, pending)
+        let Self { files, names, durable_names, pending, is_folder_durable, .. } = self;
+        let disk = SimulatedDisk::of(dice.number(), boot, files, names, durable_names, pending);
+        disk.machine().is_folder_durable = is_folder_durable;
+        disk
     }
 }
 
@@ -364,6 +380,7 @@ impl SimulatedDisk {
             names,
             durable_names,
             pending,
+            is_folder_durable: false,
             is_locked: false,
             is_dead: false,
             faults: Faults::default(),
@@ -425,6 +442,17 @@ impl SimulatedDisk {
         drop(appender);
         let mut machine = self.machine();
         (machine.is_dead, machine.is_locked) = (false, false);
+    }
+
+    /// Drops the pages that a failed sync left clean from memory: processes find what the disk has.
+    pub(crate) fn evict(&self) {
+        for file in &mut self.machine().files {
+            for page in std::mem::take(&mut file.taken_clean) {
+                for at in page * PAGE_WORDS..((page + 1) * PAGE_WORDS).min(file.words.len()) {
+                    file.words[at].store(file.durable[at]);
+                }
+            }
+        }
     }
 
     /// The words of a file, to be changed by hand.
@@ -505,6 +533,16 @@ impl Disk for SimulatedDisk {
 
     fn make(&self) -> io::Result<()> {
         self.machine().begin("make")
+    }
+
+    fn sync_parent(&self) -> io::Result<()> {
+        let mut machine = self.machine();
+        // Nothing is written where it is there already.
+        if !machine.is_folder_durable {
+            machine.begin("sync_parent")?;
+            machine.is_folder_durable = true;
+        }
+        Ok(())
     }
 
     fn list(&self) -> io::Result<Vec<Listed>> {

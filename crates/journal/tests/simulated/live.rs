@@ -263,8 +263,8 @@ fn an_appender_that_opens_meanwhile_does_not_stop_an_unpacking() {
     let busy = Busy::new(&disk, move |what| {
         if what == "rename" {
             let options = options(SyncPolicy::Never, RollCycle::Size);
-            appender = None;
-            appender = Some(Appender::open_on(within.clone(), &options, None).unwrap());
+            drop(appender.take());
+            appender.replace(Appender::open_on(within.clone(), &options, None).unwrap());
         }
     });
     let unpacked = uncompress_on(&busy, |_, _| ()).unwrap();

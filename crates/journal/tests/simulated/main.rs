@@ -13,6 +13,8 @@ mod given_again;
 mod half_written;
 mod history;
 mod live;
+mod lost_pages;
+mod promises;
 mod readers;
 mod reading;
 mod scenario;

@@ -62,6 +62,8 @@ pub enum Origin {
 enum Existing {
     TakeOver,
     Replace,
+    /// As `TakeOver`, and a file that begins with zeros is replaced.
+    ReplaceZeros,
 }
 
 impl OwnedRegion {
@@ -87,6 +89,17 @@ impl OwnedRegion {
         initialise: impl FnOnce(&[Word]),
     ) -> Result<(Self, Origin), RegionError> {
         create(path, spec, options, Existing::Replace, initialise)
+    }
+
+    /// As [`create`](Self::create), and a file that begins with zeros is replaced, if no process has it
+    /// locked: a loss of power may leave that of a region. Only for a path that nothing else is ever at.
+    pub fn replace_zeros(
+        path: &Path,
+        spec: RegionSpec,
+        options: &RegionOptions,
+        initialise: impl FnOnce(&[Word]),
+    ) -> Result<(Self, Origin), RegionError> {
+        create(path, spec, options, Existing::ReplaceZeros, initialise)
     }
 
     /// Takes over a region that is there and whose owner is gone, whatever its parameters.
@@ -127,12 +140,21 @@ fn create(
             Err(error) => return Err(error),
         };
         if let Some(file) = &there {
-            file.take_lock()?;
+            file.take_lock().map_err(|error| match existing {
+                // Another process is about to replace it too.
+                Existing::ReplaceZeros if is_zeros(error.refusal()) => {
+                    file.refuse(Refusal::BeingCreated)
+                }
+                _ => error,
+            })?;
             if !file.is_at_its_path()? {
                 continue;
             }
             match file.header()? {
                 Err(Refusal::HalfCreated) => file.unlink()?,
+                Err(refusal) if existing == Existing::ReplaceZeros && is_zeros(&refusal) => {
+                    file.unlink()?;
+                }
                 Err(refusal @ Refusal::NotARegion { .. }) => return Err(file.refuse(refusal)),
                 _ if existing == Existing::Replace => file.unlink()?,
                 Err(refusal) => return Err(file.refuse(refusal)),
@@ -151,6 +173,11 @@ fn create(
         }
     }
     Err(RegionError::new(path, Refusal::Contended))
+}
+
+/// Whether a file begins with eight zeros.
+fn is_zeros(refusal: &Refusal) -> bool {
+    matches!(refusal, Refusal::NotARegion { found: [0, 0, 0, 0, 0, 0, 0, 0], .. })
 }
 
 fn same_meaning(found: &RegionSpec, kind: [u8; 8], layout: u64) -> Result<(), Refusal> {

@@ -1,0 +1,292 @@
+//! What the appender and its threads share.
+//!
+//! Protocol: the appender takes the lock of the state at a roll, and only then. No thread holds it while it
+//! waits for the disk; whoever makes a segment says so in it. Who syncs has another lock, for as long as that
+//! takes. Beside them there are three words: how far the appender is, in which segment, and whether a thread
+//! has bad news.
+
+use std::{
+    collections::VecDeque,
+    io,
+    path::PathBuf,
+    sync::{Arc, Condvar, Mutex, MutexGuard},
+};
+
+use nanotape_shm::Word;
+
+use super::{
+    prepare::{Plan, Prepared, prepare},
+    sync::Syncer,
+};
+use crate::{ClosedSegment, JournalError, Problem, disk::Disk, edges::PROGRESS};
+
+/// What the appender and its threads share.
+#[derive(Debug)]
+pub(crate) struct Exchange<D: Disk> {
+    state: Mutex<State<D>>,
+    /// Told when a segment was made, or could not be.
+    made: Condvar,
+    /// How far the disk has it. Held by the one who syncs, while it does.
+    syncer: Mutex<Syncer>,
+    /// The word up to which the active segment is committed. Stored by the appender.
+    progress: Line,
+    /// Words in front of that which are in memory. Stored by the helper.
+    ahead: Line,
+    /// Not 0: an append is to return an error of a thread. Stored with the state locked.
+    alarm: Line,
+    /// Not 0: the threads are to end.
+    stop: Word,
+}
+
+/// A word on a line of its own.
+#[derive(Debug)]
+#[repr(align(128))]
+struct Line(Word);
+
+#[derive(Debug)]
+pub(crate) struct State<D: Disk> {
+    /// Ready to become active, in order.
+    pub(crate) prepared: VecDeque<Prepared<D::Writable>>,
+    /// The number that the next one to be prepared has.
+    pub(crate) next_number: u64,
+    /// Whether that one is just being made.
+    is_preparing: bool,
+    /// The active one.
+    pub(crate) active: Option<(u64, Arc<D::Writable>)>,
+    /// Closed, and not yet looked after.
+    pub(crate) retired: VecDeque<Retired<D>>,
+    trouble: Trouble,
+}
+
+/// Errors of threads that no append has returned yet.
+#[derive(Debug, Default)]
+struct Trouble {
+    /// For good: a thread is not there any more, or what it works on is damaged. Each append returns it.
+    lasting: Option<(PathBuf, Problem)>,
+    /// The next append returns it.
+    once: VecDeque<JournalError>,
+}
+
+/// A segment that has just been closed.
+#[derive(Debug)]
+pub(crate) struct Retired<D: Disk> {
+    pub(crate) file: Arc<D::Writable>,
+    pub(crate) closed: ClosedSegment,
+}
+
+impl<D: Disk> State<D> {
+    /// The number of the segment that becomes active next.
+    pub(crate) fn next_to_enter(&self) -> u64 {
+        self.prepared.front().map_or(self.next_number, |prepared| prepared.header.number)
+    }
+}
+
+impl<D: Disk> Exchange<D> {
+    pub(crate) fn new(next_number: u64, prepared: VecDeque<Prepared<D::Writable>>) -> Self {
+        let state = State {
+            prepared,
+            next_number,
+            is_preparing: false,
+            active: None,
+            retired: VecDeque::with_capacity(64),
+            trouble: Trouble::default(),
+        };
+        let line = || Line(Word::new(0));
+        Self {
+            state: Mutex::new(state),
+            made: Condvar::new(),
+            syncer: Mutex::default(),
+            progress: line(),
+            ahead: line(),
+            alarm: line(),
+            stop: Word::new(0),
+        }
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State<D>> {
+        self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// The one who has this syncs, and nobody else does meanwhile.
+    pub(crate) fn lock_syncer(&self) -> MutexGuard<'_, Syncer> {
+        self.syncer.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// The next segment: one that is prepared, or is just being prepared by another thread, or is made now.
+    pub(crate) fn take_prepared(
+        &self,
+        disk: &D,
+        plan: &Plan,
+    ) -> Result<Prepared<D::Writable>, JournalError> {
+        let number = {
+            let is_to_wait = |state: &mut State<D>| state.prepared.is_empty() && state.is_preparing;
+            let waited = self.made.wait_while(self.lock(), is_to_wait);
+            let mut state = waited.unwrap_or_else(|poisoned| poisoned.into_inner());
+            if let Some((path, problem)) = &state.trouble.lasting {
+                return Err(JournalError::new(path, problem.clone()));
+            }
+            if let Some(prepared) = state.prepared.pop_front() {
+                return Ok(prepared);
+            }
+            state.is_preparing = true;
+            state.next_number
+        };
+        let making = Making { exchange: self, is_watched: false };
+        let prepared = prepare(disk, plan, number)?;
+        self.lock().next_number += 1;
+        drop(making);
+        Ok(prepared)
+    }
+
+    /// Makes a segment if fewer than so many are prepared and no other thread makes one; whether there are
+    /// more to make. For threads that this has started.
+    pub(crate) fn prepare_ahead(
+        &self,
+        disk: &D,
+        plan: &Plan,
+        wanted: usize,
+    ) -> Result<bool, JournalError> {
+        let number = {
+            let mut state = self.lock();
+            if state.prepared.len() >= wanted || state.is_preparing {
+                return Ok(false);
+            }
+            state.is_preparing = true;
+            state.next_number
+        };
+        let making = Making { exchange: self, is_watched: true };
+        let prepared = prepare(disk, plan, number)?;
+        let mut state = self.lock();
+        state.prepared.push_back(prepared);
+        state.next_number += 1;
+        let is_more = state.prepared.len() < wanted;
+        drop(state);
+        drop(making);
+        Ok(is_more)
+    }
+
+    #[inline(always)]
+    pub(crate) fn set_progress(&self, at: usize) {
+        // SYNC(journal.progress): pairs with the look in `progress`.
+        self.progress.0.publish(at as u64, PROGRESS);
+    }
+
+    pub(crate) fn progress(&self) -> usize {
+        // SYNC(journal.progress): pairs with the store in `set_progress`.
+        self.progress.0.as_read_only().observe(PROGRESS) as usize
+    }
+
+    pub(crate) fn bytes_ahead(&self) -> u64 {
+        self.ahead.0.as_read_only().load() * 8
+    }
+
+    pub(crate) fn set_words_ahead(&self, words: usize) {
+        self.ahead.0.store(words as u64);
+    }
+
+    #[inline(always)]
+    pub(crate) fn has_alarm(&self) -> bool {
+        self.alarm.0.as_read_only().load() != 0
+    }
+
+    /// What the alarm is about. It is over with this, unless it lasts.
+    pub(crate) fn take_alarm(&self) -> Option<JournalError> {
+        let mut state = self.lock();
+        if let Some((path, problem)) = &state.trouble.lasting {
+            return Some(JournalError::new(path, problem.clone()));
+        }
+        let error = state.trouble.once.pop_front();
+        if state.trouble.once.is_empty() {
+            self.alarm.0.store(0);
+        }
+        error
+    }
+
+    /// The next append returns this, unless one of the same kind waits already.
+    pub(crate) fn warn(&self, error: JournalError) {
+        let mut state = self.lock();
+        let is_same = |other: &JournalError| {
+            std::mem::discriminant(other.problem()) == std::mem::discriminant(error.problem())
+        };
+        if !state.trouble.once.iter().any(is_same) {
+            state.trouble.once.push_back(error);
+        }
+        self.alarm.0.store(1);
+    }
+
+    /// From now on each append returns this.
+    pub(crate) fn fail(&self, path: PathBuf, problem: Problem) {
+        let mut state = self.lock();
+        state.trouble.lasting.get_or_insert((path, problem));
+        self.alarm.0.store(1);
+    }
+
+    /// The segment that was being made is made, or is not going to be.
+    fn end_making(&self, mut state: MutexGuard<'_, State<D>>) {
+        state.is_preparing = false;
+        drop(state);
+        self.made.notify_one();
+    }
+
+    /// Whether each append fails.
+    pub(crate) fn failure(&self) -> Option<JournalError> {
+        let state = self.lock();
+        let (path, problem) = state.trouble.lasting.as_ref()?;
+        Some(JournalError::new(path, problem.clone()))
+    }
+
+    pub(crate) fn stop(&self) {
+        self.stop.store(1);
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stop.as_read_only().load() != 0
+    }
+
+    /// Starts a thread of the appender. If it panics each append returns an error from then on.
+    pub(crate) fn start(
+        self: &Arc<Self>,
+        name: &'static str,
+        disk: &D,
+        run: impl FnOnce() + Send + 'static,
+    ) -> io::Result<std::thread::JoinHandle<()>> {
+        let watch = Watch { exchange: Arc::clone(self), folder: disk.path(""), name };
+        std::thread::Builder::new().name(name.to_owned()).spawn(move || {
+            let _watch = watch;
+            run();
+        })
+    }
+}
+
+/// Held by the one who makes the next segment; however it ends, others may try then.
+struct Making<'a, D: Disk> {
+    exchange: &'a Exchange<D>,
+    /// Whether its thread has a watch, which does this if the thread panics: behind saying so.
+    is_watched: bool,
+}
+
+impl<D: Disk> Drop for Making<'_, D> {
+    fn drop(&mut self) {
+        if !(self.is_watched && std::thread::panicking()) {
+            self.exchange.end_making(self.exchange.lock());
+        }
+    }
+}
+
+/// Dropped when a thread ends.
+struct Watch<D: Disk> {
+    exchange: Arc<Exchange<D>>,
+    folder: PathBuf,
+    name: &'static str,
+}
+
+impl<D: Disk> Drop for Watch<D> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let problem = Problem::ThreadEnded { name: self.name };
+            self.exchange.fail(std::mem::take(&mut self.folder), problem);
+            // If the appender waits for a segment of this thread, it finds that.
+            self.exchange.end_making(self.exchange.lock());
+        }
+    }
+}

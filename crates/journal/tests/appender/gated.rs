@@ -1,0 +1,176 @@
+//! A folder whose operations wait, or panic, when a test says so.
+
+use std::{
+    io,
+    ops::Range,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Condvar, Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use nanotape_journal::{Disk, Folder, Listed, Room, WritableFile};
+use nanotape_shm::{RegionError, Word};
+
+type File = <Folder as Disk>::Writable;
+
+/// What happens to a file that is to be made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Making {
+    #[default]
+    Passes,
+    Waits,
+    Panics,
+}
+
+#[derive(Debug, Default)]
+struct Gate {
+    making: Mutex<Making>,
+    changed: Condvar,
+    /// Files that were asked for.
+    asked: AtomicU64,
+    /// How often two threads synced a file at the same time.
+    overlaps: AtomicU64,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct GatedFolder {
+    folder: Folder,
+    gate: Arc<Gate>,
+}
+
+/// A file, and the folder's gate.
+#[derive(Debug)]
+pub(crate) struct GatedFile {
+    file: File,
+    /// Threads that sync it at this moment.
+    syncing: AtomicU64,
+    gate: Arc<Gate>,
+}
+
+impl GatedFolder {
+    pub(crate) fn new(path: &Path) -> Self {
+        Self { folder: Folder::new(path, 0o600), gate: Arc::default() }
+    }
+
+    pub(crate) fn set_making(&self, making: Making) {
+        *self.gate.making.lock().unwrap() = making;
+        self.gate.changed.notify_all();
+    }
+
+    /// How many files were asked for.
+    pub(crate) fn asked(&self) -> u64 {
+        self.gate.asked.load(Ordering::SeqCst)
+    }
+
+    /// How often two threads synced a file at the same time.
+    pub(crate) fn overlaps(&self) -> u64 {
+        self.gate.overlaps.load(Ordering::SeqCst)
+    }
+
+    fn file(&self, file: File) -> GatedFile {
+        GatedFile { file, syncing: AtomicU64::new(0), gate: Arc::clone(&self.gate) }
+    }
+}
+
+impl Disk for GatedFolder {
+    type Writable = GatedFile;
+    type Readable = <Folder as Disk>::Readable;
+    type Lock = <Folder as Disk>::Lock;
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path(name)
+    }
+
+    fn make(&self) -> io::Result<()> {
+        self.folder.make()
+    }
+
+    fn list(&self) -> io::Result<Vec<Listed>> {
+        self.folder.list()
+    }
+
+    fn lock(&self) -> Result<Self::Lock, RegionError> {
+        self.folder.lock()
+    }
+
+    fn create(&self, name: &str, bytes: u64, room: Room) -> io::Result<GatedFile> {
+        let making = self.gate.making.lock().unwrap();
+        self.gate.asked.fetch_add(1, Ordering::SeqCst);
+        let making = self.gate.changed.wait_while(making, |making| *making == Making::Waits);
+        let now = { *making.unwrap() };
+        // The guard is given up by now: a panic does not poison the gate.
+        assert!(now != Making::Panics, "as the test wants it");
+        Ok(self.file(self.folder.create(name, bytes, room)?))
+    }
+
+    fn open(&self, name: &str, bytes: u64) -> io::Result<GatedFile> {
+        Ok(self.file(self.folder.open(name, bytes)?))
+    }
+
+    fn view(&self, name: &str) -> io::Result<Self::Readable> {
+        self.folder.view(name)
+    }
+
+    fn read(&self, name: &str) -> io::Result<Vec<u8>> {
+        self.folder.read(name)
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        self.folder.write(name, bytes)
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        self.folder.rename(from, to)
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        self.folder.remove(name)
+    }
+
+    fn shrink(&self, name: &str, bytes: u64) -> io::Result<()> {
+        self.folder.shrink(name, bytes)
+    }
+
+    fn store(&self, name: &str, word: usize, value: u64) -> io::Result<()> {
+        self.folder.store(name, word, value)
+    }
+
+    fn sync(&self, name: &str) -> io::Result<()> {
+        self.folder.sync(name)
+    }
+
+    fn sync_names(&self) -> io::Result<()> {
+        self.folder.sync_names()
+    }
+
+    fn free_bytes(&self) -> u64 {
+        self.folder.free_bytes()
+    }
+
+    fn boot(&self) -> u64 {
+        self.folder.boot()
+    }
+}
+
+impl WritableFile for GatedFile {
+    fn words(&self) -> &[Word] {
+        self.file.words()
+    }
+
+    fn touch(&self, words: Range<usize>) {
+        self.file.touch(words);
+    }
+
+    fn sync(&self, words: Range<usize>) -> io::Result<()> {
+        if self.syncing.fetch_add(1, Ordering::SeqCst) > 0 {
+            self.gate.overlaps.fetch_add(1, Ordering::SeqCst);
+        }
+        // As a disk does: others come to run meanwhile.
+        (0..20).for_each(|_| std::thread::yield_now());
+        let synced = self.file.sync(words);
+        self.syncing.fetch_sub(1, Ordering::SeqCst);
+        synced
+    }
+}

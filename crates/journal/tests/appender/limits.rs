@@ -1,0 +1,81 @@
+//! The largest lengths and times.
+
+use nanotape_journal::{
+    Appender, AppenderOptions, MAX_LENGTH, Problem, RollCycle, Start, Tail, Tailer, excerpt_bytes,
+};
+
+use crate::place::Place;
+
+fn options(roll_cycle: RollCycle) -> AppenderOptions {
+    AppenderOptions {
+        segment_bytes: 1 << 16,
+        roll_cycle,
+        has_helper: false,
+        ..AppenderOptions::default()
+    }
+}
+
+#[test]
+fn payloads_of_2_to_the_28_bytes_are_refused_although_there_is_room() {
+    let place = Place::new("long");
+    let long = 1 << 28;
+    let segment_bytes = (long as u64 + (1 << 20)).next_multiple_of(1 << 20);
+    let options = AppenderOptions { segment_bytes, ..options(RollCycle::Size) };
+    let mut appender = Appender::open(place.path(), &options).unwrap();
+    assert_eq!(appender.append(1, 1, b"first").unwrap(), 1);
+    let payload = vec![0; long];
+    let is_too_long = |problem: &Problem| {
+        matches!(problem, Problem::TooLong { length, max }
+            if *length >= long && *max == MAX_LENGTH as usize)
+    };
+    for length in [long, long + 1, long + 8, usize::MAX / 2, usize::MAX] {
+        let error = appender.claim(1, 1, length).unwrap_err();
+        assert!(is_too_long(error.problem()), "a claim of {length}: {error}");
+    }
+    let mut batch = appender.batch(1, excerpt_bytes(long)).unwrap();
+    batch.append(1, 1, b"second").unwrap();
+    let error = batch.append(1, 1, &payload).unwrap_err();
+    assert!(is_too_long(error.problem()), "in a batch: {error}");
+    assert_eq!(batch.commit().unwrap(), 3);
+    let error = appender.append(1, 1, &payload).unwrap_err();
+    assert!(is_too_long(error.problem()), "{error}");
+    assert!(appender.batch(1, usize::MAX).is_err());
+    // The longest one.
+    assert_eq!(appender.claim(1, 2, long - 1).unwrap().commit().unwrap(), 3);
+    assert_eq!(appender.append(1, 3, b"last").unwrap(), 4);
+    drop(appender);
+    let mut tailer = Tailer::open(place.path(), Start::Beginning).unwrap();
+    for expected in 1..=4 {
+        let Tail::Excerpt(excerpt) = tailer.next().unwrap() else { panic!("{expected}") };
+        assert_eq!(excerpt.sequence(), expected);
+    }
+}
+
+#[test]
+fn the_largest_time_makes_no_roll_of_its_own() {
+    for cycle in [RollCycle::Size, RollCycle::Day, RollCycle::EveryNs(1), RollCycle::EveryNs(7)] {
+        let place = Place::new("times");
+        let mut appender = Appender::open(place.path(), &options(cycle)).unwrap();
+        for ts_ns in [u64::MAX - 1, u64::MAX, u64::MAX, 5, u64::MAX] {
+            appender.append(1, ts_ns, b"late").unwrap();
+        }
+        let most = if cycle == RollCycle::EveryNs(1) { 2 } else { 1 };
+        assert_eq!(appender.segment(), most, "{cycle:?}");
+    }
+}
+
+#[test]
+fn the_cycle_of_a_segment_is_that_of_the_largest_time_so_far() {
+    let place = Place::new("cycles");
+    let mut appender = Appender::open(place.path(), &options(RollCycle::EveryNs(1000))).unwrap();
+    appender.append(1, 5_500, b"in cycle 5").unwrap();
+    // Full, and the excerpt behind it is of an earlier time.
+    appender.append(1, 5_600, &[1; 40_000]).unwrap();
+    appender.append(1, 2_000, &[1; 40_000]).unwrap();
+    assert_eq!(appender.segment(), 2);
+    // Cycle 5 goes on.
+    appender.append(1, 5_700, b"in cycle 5").unwrap();
+    assert_eq!(appender.segment(), 2);
+    appender.append(1, 6_000, b"in cycle 6").unwrap();
+    assert_eq!(appender.segment(), 3);
+}

@@ -1,0 +1,68 @@
+//! A journal whose folder gets another name, or whose appender goes to another folder, is the same one.
+
+use std::{fs, os::unix::fs::FileExt as _, path::Path};
+
+use nanotape_journal::{Appender, AppenderOptions, FIELDS, RollCycle, SyncPolicy};
+
+use crate::place::Place;
+
+fn options() -> AppenderOptions {
+    AppenderOptions {
+        segment_bytes: 1 << 16,
+        roll_cycle: RollCycle::Size,
+        sync: SyncPolicy::Batch,
+        ahead_bytes: 0,
+        ..AppenderOptions::default()
+    }
+}
+
+/// Whether a closed segment is known to be on the disk.
+fn is_sealed(path: &Path, number: u64) -> bool {
+    let offset = FIELDS.iter().find(|field| field.2 == "sealed").unwrap().0 as u64;
+    let file = fs::File::open(path.join(format!("{number:010}.segment"))).unwrap();
+    let mut word = [0; 8];
+    file.read_exact_at(&mut word, offset).unwrap();
+    u64::from_ne_bytes(word) == 1
+}
+
+/// Appends across some rolls; each append returns when its excerpt is on the disk.
+fn check(mut appender: Appender, go_away: impl FnOnce(), now_at: &Path, was_at: &Path) {
+    appender.append(1, 1, b"first").unwrap();
+    while !was_at.join("0000000002.segment").exists() {
+        std::thread::yield_now();
+    }
+    go_away();
+    for number in 1..=4 {
+        appender.append(1, 2, b"in the segment that is closed then").unwrap();
+        appender.roll().unwrap();
+        appender.append(1, 3, b"behind it").unwrap();
+        assert!(is_sealed(now_at, number), "segment {number}");
+    }
+    appender.close().unwrap();
+    let appender = Appender::open(now_at, &options()).unwrap();
+    assert_eq!(appender.next_sequence(), 10);
+}
+
+#[test]
+fn what_is_closed_in_a_folder_that_was_renamed_is_synced() {
+    let place = Place::new("renamed");
+    fs::create_dir(place.path()).unwrap();
+    let (from, to) = (place.path().join("from"), place.path().join("to"));
+    let appender = Appender::open(&from, &options()).unwrap();
+    check(appender, || fs::rename(&from, &to).unwrap(), &to, &from);
+    assert!(!from.exists(), "nothing is made there again");
+}
+
+#[test]
+fn what_is_closed_after_the_process_changed_its_folder_is_synced() {
+    let place = Place::new("changed");
+    let other = place.path().join("other");
+    fs::create_dir_all(&other).unwrap();
+    let before = std::env::current_dir().unwrap();
+    std::env::set_current_dir(place.path()).unwrap();
+    let appender = Appender::open("journal".as_ref(), &options()).unwrap();
+    let journal = place.path().join("journal");
+    check(appender, || std::env::set_current_dir(&other).unwrap(), &journal, &journal);
+    std::env::set_current_dir(before).unwrap();
+    assert_eq!(fs::read_dir(&other).unwrap().count(), 0, "nothing is made there");
+}
