@@ -74,6 +74,8 @@ fn follow(tailer: &mut Tailer, count: u64) -> Result<(u64, u64), JournalError> {
             }
             // Not an error: what is missing is told, once, with its numbers.
             Tail::Gap(gap) => println!("{} to {} are missing", gap.from, gap.to),
+            // Nor is this: a loss of power took what was read under these numbers.
+            Tail::Reused(reused) => println!("{} to {} come again", reused.from, reused.to),
             Tail::Nothing => waiter.idle(),
         }
     }

@@ -36,6 +36,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 }
             }
             Tail::Gap(gap) => println!("{} excerpts are missing", gap.count()),
+            Tail::Reused(reused) => println!("excerpts from {} on come again", reused.from),
             Tail::Nothing => break,
         }
     }

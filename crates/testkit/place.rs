@@ -20,6 +20,13 @@ impl Place {
         Self(folder.join(name))
     }
 
+    /// A path on the disk that the build is on, for what memory does not show.
+    #[allow(dead_code, reason = "not every test needs a disk")]
+    pub(crate) fn on_disk(name: &str) -> Self {
+        let Self(place) = &Self::new(name);
+        Self(Path::new(env!("CARGO_TARGET_TMPDIR")).join(place.file_name().unwrap()))
+    }
+
     pub(crate) fn path(&self) -> &Path {
         &self.0
     }

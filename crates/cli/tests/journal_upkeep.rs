@@ -82,7 +82,7 @@ impl Journal {
         loop {
             match tailer.next().unwrap() {
                 Tail::Excerpt(_) => count += 1,
-                Tail::Gap(_) => {}
+                Tail::Gap(_) | Tail::Reused(_) => {}
                 Tail::Nothing => return count,
             }
         }

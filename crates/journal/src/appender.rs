@@ -33,6 +33,7 @@ use crate::{
     recovery::{self, Recovered},
     segment::{
         excerpt::{MAX_LENGTH, MAX_SEQUENCE, excerpt_words},
+        header::Incarnation,
         writer::SegmentWriter,
     },
 };
@@ -76,6 +77,7 @@ pub struct Appender<D: Disk = Folder> {
     plan: Plan,
     policy: SyncPolicy,
     boot: u64,
+    incarnation: Incarnation,
     recovery: Recovery,
     disk: D,
     /// Given up before the lock is, so that it never works for a journal that somebody else has.
@@ -152,6 +154,7 @@ impl<D: Disk> Appender<D> {
             max_ts,
             mut spares,
             mut next_number,
+            incarnation,
             journal,
             report,
         } = recovery::recover(&disk, plan_of)?;
@@ -187,6 +190,7 @@ impl<D: Disk> Appender<D> {
             plan,
             policy: options.sync,
             boot: disk.boot(),
+            incarnation,
             recovery: report,
             disk,
             running,

@@ -63,10 +63,12 @@ impl Catalog {
         for kept in files.segments.values() {
             let mut kept = *kept;
             let mut head = read_head(disk, &kept);
-            if !kept.is_packed && head.as_ref().is_err_and(Problem::is_of_no_file) {
-                // Compressed since the folder was listed, or removed.
-                kept.is_packed = true;
-                head = read_head(disk, &kept);
+            // Compressed or unpacked since the folder was listed, perhaps more than once, or removed.
+            for _ in 0..3 {
+                if head.as_ref().is_err_and(Problem::is_of_no_file) {
+                    kept.is_packed = !kept.is_packed;
+                    head = read_head(disk, &kept);
+                }
             }
             if !head.as_ref().is_err_and(Problem::is_of_no_file) {
                 listed.push(Listed { kept, head });

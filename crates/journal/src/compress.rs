@@ -75,9 +75,7 @@ pub fn compress_on<D: Disk>(
     mut progress: impl FnMut(u64, u64),
 ) -> Result<Vec<Compressed>, JournalError> {
     let catalog = Catalog::read(disk)?;
-    for part in &catalog.files.packed_parts {
-        disk.remove(part).map_err(JournalError::system(disk.path(part), "remove"))?;
-    }
+    remove_parts(disk, &catalog)?;
     let closed = &catalog.listed[..catalog.last_active().unwrap_or(0)];
     let kept =
         closed.len() - usize::try_from(options.keep_plain).unwrap_or(usize::MAX).min(closed.len());
@@ -108,6 +106,7 @@ pub fn uncompress_on<D: Disk>(
     mut progress: impl FnMut(u64, u64),
 ) -> Result<Vec<Compressed>, JournalError> {
     let catalog = Catalog::read(disk)?;
+    remove_parts(disk, &catalog)?;
     let packed: Vec<Kept> =
         catalog.listed.iter().map(|listed| listed.kept).filter(|kept| kept.is_packed).collect();
     let total = packed.iter().map(|kept| kept.bytes).sum();
@@ -125,6 +124,14 @@ pub fn uncompress_on<D: Disk>(
         progress(done, total);
     }
     Ok(unpacked)
+}
+
+/// Removes what another compression, unpacking or repair left when it was killed.
+fn remove_parts<D: Disk>(disk: &D, catalog: &Catalog) -> Result<(), JournalError> {
+    for part in &catalog.files.packed_parts {
+        disk.remove(part).map_err(JournalError::system(disk.path(part), "remove"))?;
+    }
+    Ok(())
 }
 
 fn compress_one<D: Disk>(disk: &D, kept: &Kept, level: i32) -> Result<Compressed, JournalError> {

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use nanotape_shm::{RegionError, WORD_BYTES};
+use nanotape_shm::{Refusal, RegionError, WORD_BYTES};
 use rustix::io::Errno;
 
 /// Something that could not be done, and with which file.
@@ -74,6 +74,12 @@ pub enum Problem {
         "this folder has files and none of a journal; choose an empty one, or one that is not there"
     )]
     NotAJournal,
+    /// The region of a named tailer is damaged.
+    #[error(
+        "the place of this named tailer is lost: {0}; remove the file to begin anew under its name, or put \
+         back a copy of it"
+    )]
+    TailerLost(Refusal),
     /// The region of the appender or of a tailer.
     #[error(transparent)]
     Region(RegionError),

@@ -60,8 +60,7 @@ pub use error::{Damage, JournalError, OptionsError, Problem};
 pub use merge::{Merge, Merged};
 #[cfg(not(nanotape_loom))]
 pub use named::{
-    NamedTailer, Resumed, TAILER_FIELDS, TAILER_KIND, TAILER_LAYOUT, TailerInfo, remove_tailer,
-    tailers,
+    NamedTailer, TAILER_FIELDS, TAILER_KIND, TAILER_LAYOUT, TailerInfo, remove_tailer, tailers,
 };
 pub use names::{CUT, RECORDED_FROM, TAILERS};
 pub use options::{AppenderOptions, RollCycle, SyncPolicy};
@@ -80,7 +79,7 @@ pub use segment::{
 };
 #[cfg(not(nanotape_loom))]
 pub use stat::{KeptAs, SegmentStat, Stat, stat, stat_on};
-pub use tailer::{Excerpt, Gap, Start, Tail, Tailer};
+pub use tailer::{Bookmark, Excerpt, Gap, Resumed, Reused, Start, Tail, Tailer};
 #[cfg(not(nanotape_loom))]
 pub use verify::{Finding, Found, Severity, Verified, verify, verify_on};
 

@@ -6,7 +6,7 @@
 //! Bounds: one excerpt of each journal is looked at; nothing is copied.
 
 use crate::{
-    Disk, Excerpt, Folder, Gap, JournalError, Tailer,
+    Disk, Excerpt, Folder, Gap, JournalError, Reused, Tailer,
     tailer::{Peek, Tail},
 };
 
@@ -40,6 +40,13 @@ pub enum Merged<'merge> {
         /// Which ones.
         gap: Gap,
     },
+    /// Sequence numbers that one journal has given again: it is read from the first of them on.
+    Reused {
+        /// The journal.
+        source: usize,
+        /// Which ones.
+        reused: Reused,
+    },
     /// Nothing that can be returned yet.
     Nothing,
 }
@@ -65,6 +72,7 @@ impl<D: Disk> Merge<D> {
                 match state.tailer.peek()? {
                     Peek::Excerpt { ts_ns } => state.next_ns = Some(ts_ns),
                     Peek::Gap(gap) => return Ok(Merged::Gap { source, gap }),
+                    Peek::Reused(reused) => return Ok(Merged::Reused { source, reused }),
                     Peek::Nothing => {}
                 }
             }
@@ -85,6 +93,7 @@ impl<D: Disk> Merge<D> {
         Ok(match state.tailer.next()? {
             Tail::Excerpt(excerpt) => Merged::Excerpt { source, excerpt },
             Tail::Gap(gap) => Merged::Gap { source, gap },
+            Tail::Reused(reused) => Merged::Reused { source, reused },
             Tail::Nothing => Merged::Nothing,
         })
     }

@@ -5,7 +5,8 @@
 //! Meaning: an excerpt counts as read when the next one is asked for, or [`done`](NamedTailer::done) is said.
 //! So a process that is killed at its work on an excerpt gets the same one again, and no other twice.
 //! Failure: the place is in memory that outlives the process; a loss of power may set it back to an earlier
-//! one, unless [`sync`](NamedTailer::sync) was called.
+//! one, unless [`sync`](NamedTailer::sync) was called. A region that is damaged is an error, because the place
+//! in it is lost: the caller decides where to begin anew.
 
 use std::{
     fs::{self, File},
@@ -14,11 +15,12 @@ use std::{
 };
 
 use nanotape_shm::{
-    OwnedRegion, Owner, Refusal, RegionOptions, RegionSpec, SharedRegion, Word, inspect,
+    OwnedRegion, Owner, ReadWord, Refusal, RegionError, RegionOptions, RegionSpec, SharedRegion,
+    Word, inspect,
 };
 
 use crate::{
-    JournalError, Problem, Start, Tail, Tailer, appender::prepare::now_ns, disk::own_region,
+    Bookmark, JournalError, Problem, Resumed, Start, Tail, Tailer, appender::prepare::now_ns,
     names::TAILERS,
 };
 
@@ -26,16 +28,31 @@ use crate::{
 pub const TAILER_KIND: [u8; 8] = *b"TAILER  ";
 
 /// Changes whenever the meaning of any of its words does.
-pub const TAILER_LAYOUT: u64 = u64::from_be_bytes(*b"tailer 1");
+pub const TAILER_LAYOUT: u64 = u64::from_be_bytes(*b"tailer 2");
+
+/// The layout of earlier versions of this crate: the first three words only.
+const EARLIER_LAYOUT: u64 = u64::from_be_bytes(*b"tailer 1");
 
 /// Offset behind the region's header, size and name of each of its words.
-pub const TAILER_FIELDS: [(usize, usize, &str); 3] =
-    [(NEXT * 8, 8, "next_sequence"), (MOVED * 8, 8, "moved_ns"), (READ * 8, 8, "read")];
+pub const TAILER_FIELDS: [(usize, usize, &str); 6] = [
+    (NEXT * 8, 8, "next_sequence"),
+    (MOVED * 8, 8, "moved_ns"),
+    (READ * 8, 8, "read"),
+    (JOURNAL * 8, 8, "journal"),
+    (INCARNATION * 8, 8, "incarnation"),
+    (FROM * 8, 8, "incarnation_from"),
+];
 
 const NEXT: usize = 0;
 const MOVED: usize = 1;
 const READ: usize = 2;
-const WORDS: usize = 3;
+const JOURNAL: usize = 3;
+const INCARNATION: usize = 4;
+const FROM: usize = 5;
+const WORDS: usize = 6;
+
+/// How many of them there were earlier.
+const EARLIER_WORDS: usize = 3;
 
 /// How many excerpts are read between two looks at the clock.
 const READS_PER_LOOK: u64 = 256;
@@ -47,25 +64,10 @@ pub struct NamedTailer {
     region: OwnedRegion,
     /// How many were read, by all who had the name.
     read: u64,
-    /// Whether the last read returned an excerpt, which is not counted yet.
-    is_pending: bool,
-}
-
-/// Where a named tailer begins.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Resumed {
-    /// Nobody had the name before: where its caller wanted.
-    New,
-    /// At the next excerpt that was not read under this name.
-    At(u64),
-    /// At the end: the place was behind it, because a loss of power took what was not synced. Numbers from
-    /// `next` on are given again, to other excerpts than those that were read.
-    Beyond {
-        /// What would have been read next.
-        sequence: u64,
-        /// The next excerpt to be written.
-        next: u64,
-    },
+    /// How many excerpts the last read returned that are not counted yet, if the place of it is not stored yet.
+    pending: Option<u64>,
+    /// What is stored of the place, but for the sequence number.
+    stored: Bookmark,
 }
 
 impl NamedTailer {
@@ -76,22 +78,18 @@ impl NamedTailer {
         // Before anything is made in a folder that is no journal.
         let mut tailer = Tailer::open(path, Start::Beginning)?;
         make_folder(&path.join(TAILERS))?;
-        let spec = RegionSpec {
-            kind: TAILER_KIND,
-            layout: TAILER_LAYOUT,
-            parameters: [0; 4],
-            words: WORDS,
-        };
-        let region = own_region(&place, spec, &RegionOptions::default())?;
-        let stored = value(&region, NEXT);
-        let resumed = if stored == 0 {
+        let region = own(&place)?;
+        let stored = bookmark(region.words());
+        // A place of 0 that was stored is the beginning of a journal that had no excerpt yet.
+        let is_new = stored.next_sequence == 0 && value(&region, MOVED) == 0;
+        let resumed = if is_new {
             tailer.seek(start)?;
             Resumed::New
         } else {
-            resume(&mut tailer, stored)?
+            tailer.resume(&stored)?
         };
         let read = value(&region, READ);
-        let named = Self { tailer, region, read, is_pending: false };
+        let mut named = Self { tailer, region, read, pending: None, stored };
         named.save();
         named.look_at_clock();
         if resumed == Resumed::New {
@@ -106,20 +104,19 @@ impl NamedTailer {
     pub fn next(&mut self) -> Result<Tail<'_>, JournalError> {
         self.done();
         let tail = self.tailer.next()?;
-        match tail {
-            Tail::Excerpt(_) => self.is_pending = true,
-            Tail::Gap(gap) => self.region.words()[NEXT].store(gap.to + 1),
-            Tail::Nothing => {}
-        }
+        self.pending = match tail {
+            Tail::Excerpt(_) => Some(1),
+            Tail::Gap(_) | Tail::Reused(_) => Some(0),
+            Tail::Nothing => None,
+        };
         Ok(tail)
     }
 
-    /// Says that the excerpt that was returned last is done with, without asking for another.
+    /// Says that what was returned last is done with, without asking for more.
     #[inline]
     pub fn done(&mut self) {
-        if self.is_pending {
-            self.is_pending = false;
-            self.read += 1;
+        if let Some(read) = self.pending.take() {
+            self.read += read;
             self.save();
             if self.read.is_multiple_of(READS_PER_LOOK) {
                 self.look_at_clock();
@@ -129,7 +126,7 @@ impl NamedTailer {
 
     /// Goes on elsewhere, under the same name.
     pub fn seek(&mut self, start: Start) -> Result<(), JournalError> {
-        self.is_pending = false;
+        self.pending = None;
         self.tailer.seek(start)?;
         self.save();
         self.look_at_clock();
@@ -167,10 +164,33 @@ impl NamedTailer {
     }
 
     #[inline]
-    fn save(&self) {
+    fn save(&mut self) {
         let words: &[Word] = self.region.words();
         words[READ].store(self.read);
-        words[NEXT].store(self.tailer.next_sequence());
+        let place = self.tailer.bookmark();
+        if (place.journal, place.incarnation) == (self.stored.journal, self.stored.incarnation) {
+            words[NEXT].store(place.next_sequence);
+        } else {
+            self.save_all(place);
+        }
+    }
+
+    /// Stores a place in another incarnation. A process that is killed between two of these stores leaves a
+    /// place from which too much may be read again, and never too little.
+    #[cold]
+    fn save_all(&mut self, place: Bookmark) {
+        let words = self.region.words();
+        let is_back = place.next_sequence < value(&self.region, NEXT);
+        if is_back {
+            words[NEXT].store(place.next_sequence);
+        }
+        words[FROM].store(place.incarnation_from);
+        words[INCARNATION].store(place.incarnation);
+        words[JOURNAL].store(place.journal);
+        if !is_back {
+            words[NEXT].store(place.next_sequence);
+        }
+        self.stored = place;
     }
 
     #[cold]
@@ -183,18 +203,79 @@ fn value(region: &OwnedRegion, word: usize) -> u64 {
     region.words()[word].as_read_only().load()
 }
 
-fn resume(tailer: &mut Tailer, stored: u64) -> Result<Resumed, JournalError> {
-    match tailer.seek(Start::Sequence(stored)) {
-        Ok(()) => Ok(Resumed::At(stored)),
-        Err(error) => match error.problem() {
-            Problem::NotYet { next, .. } => {
-                let next = *next;
-                tailer.seek(Start::End)?;
-                Ok(Resumed::Beyond { sequence: stored, next })
-            }
-            _ => Err(error),
-        },
+fn bookmark(words: &[Word]) -> Bookmark {
+    let value = |word: usize| words[word].as_read_only().load();
+    Bookmark {
+        journal: value(JOURNAL),
+        incarnation: value(INCARNATION),
+        incarnation_from: value(FROM),
+        next_sequence: value(NEXT),
     }
+}
+
+/// Becomes the owner of a tailer's region: a new one, one that was left, or one of an earlier version.
+fn own(path: &Path) -> Result<OwnedRegion, JournalError> {
+    let options = RegionOptions::default();
+    let spec = |layout, words| RegionSpec { kind: TAILER_KIND, layout, parameters: [0; 4], words };
+    let create = || OwnedRegion::create(path, spec(TAILER_LAYOUT, WORDS), &options, |_| ());
+    let created = match create() {
+        // Its first owner has not returned from `open`, which syncs it, so there was no place in it.
+        Err(error) if is_of_zeros(&error) => {
+            crate::disk::own_region(path, spec(TAILER_LAYOUT, WORDS), &options)
+        }
+        Err(error) if matches!(error.refusal(), Refusal::Layout { found: EARLIER_LAYOUT, .. }) => {
+            from_earlier(path, &options)
+        }
+        outcome => outcome.map(|(region, _)| region),
+    };
+    created.map_err(|error| {
+        let refusal = *error.refusal();
+        if is_of_damage(&refusal) {
+            return JournalError::new(path, Problem::TailerLost(refusal));
+        }
+        error.into()
+    })
+}
+
+/// Whether a file has nothing but zeros: a loss of power leaves it so, before it was first synced.
+fn is_of_zeros(error: &RegionError) -> bool {
+    matches!(error.refusal(), Refusal::NotARegion { .. })
+        && fs::read(error.path()).is_ok_and(|bytes| bytes.iter().all(|byte| *byte == 0))
+}
+
+/// Whether a file is there that was a tailer's region, and is not any more.
+fn is_of_damage(refusal: &Refusal) -> bool {
+    use Refusal as R;
+    matches!(
+        refusal,
+        R::NotARegion { .. }
+            | R::Contradiction { .. }
+            | R::TooSmall { .. }
+            | R::Parameters { .. }
+            | R::Layout { .. }
+            | R::Kind { .. }
+    )
+}
+
+/// Replaces a region of an earlier version by one of this version with the same place.
+fn from_earlier(path: &Path, options: &RegionOptions) -> Result<OwnedRegion, RegionError> {
+    let (earlier, _) = OwnedRegion::take_over(path, TAILER_KIND, EARLIER_LAYOUT, options)?;
+    if earlier.words().len() < EARLIER_WORDS {
+        let refusal = Refusal::Layout { found: EARLIER_LAYOUT, expected: TAILER_LAYOUT };
+        return Err(RegionError::new(path, refusal));
+    }
+    let values: Vec<u64> = as_values(earlier.words());
+    drop(earlier);
+    let spec =
+        RegionSpec { kind: TAILER_KIND, layout: TAILER_LAYOUT, parameters: [0; 4], words: WORDS };
+    let initialise = |words: &[Word]| {
+        words.iter().zip(&values[..EARLIER_WORDS]).for_each(|(word, value)| word.store(*value));
+    };
+    OwnedRegion::replace(path, spec, options, initialise).map(|(region, _)| region)
+}
+
+fn as_values(words: &[Word]) -> Vec<u64> {
+    words.iter().map(|word| word.as_read_only().load()).collect()
 }
 
 /// What is known of a named tailer.
@@ -207,6 +288,8 @@ pub struct TailerInfo {
     pub path: PathBuf,
     /// The next excerpt that it has not read; 0: it has found none yet.
     pub next_sequence: u64,
+    /// Its whole place, for [`Tailer::resume`].
+    pub bookmark: Bookmark,
     /// When it was last seen to move, in nanoseconds since the UNIX epoch.
     pub moved_ns: u64,
     /// How many excerpts were read under this name.
@@ -241,6 +324,7 @@ fn info(name: String, path: PathBuf) -> TailerInfo {
     let mut info = TailerInfo {
         name,
         next_sequence: 0,
+        bookmark: Bookmark::default(),
         moved_ns: 0,
         read: 0,
         owner: None,
@@ -250,9 +334,17 @@ fn info(name: String, path: PathBuf) -> TailerInfo {
     let known = inspect(&info.path).map(|region| (region.owner(), region.refusal));
     let opened = SharedRegion::open(&info.path, TAILER_KIND);
     match (known, opened) {
-        (Ok((owner, _)), Ok(region)) if region.words().len() >= WORDS => {
+        (Ok((owner, _)), Ok(region)) if region.words().len() >= EARLIER_WORDS => {
             let words = region.words();
             info.owner = owner;
+            // Words that an earlier version does not have are unknown.
+            let value = |word: usize| words.get(word).map_or(0, ReadWord::load);
+            info.bookmark = Bookmark {
+                journal: value(JOURNAL),
+                incarnation: value(INCARNATION),
+                incarnation_from: value(FROM),
+                next_sequence: value(NEXT),
+            };
             (info.next_sequence, info.moved_ns, info.read) =
                 (words[NEXT].load(), words[MOVED].load(), words[READ].load());
         }

@@ -36,7 +36,7 @@ pub(crate) fn part(number: u64) -> String {
     format!("{number:010}{PART}")
 }
 
-/// The name of a segment that is being compressed.
+/// The name of a segment that is being compressed, unpacked or repaired.
 pub(crate) fn packed_part(number: u64) -> String {
     format!("{number:010}{PACKED_PART}")
 }
@@ -81,7 +81,7 @@ impl Files {
     /// Everything in the folder of a journal.
     pub(crate) fn list<D: Disk>(disk: &D) -> Result<Self, JournalError> {
         let first = Self::list_once(disk)?;
-        if !first.has_hole() {
+        if first.is_whole(disk) {
             return Ok(first);
         }
         // A file that gets its name while a folder is read may be seen under neither name.
@@ -93,6 +93,14 @@ impl Files {
             }
         }
         Ok(files)
+    }
+
+    /// Whether no segment is there that was not seen: none between two others, and none before the oldest.
+    fn is_whole<D: Disk>(&self, disk: &D) -> bool {
+        let oldest = self.segments.keys().next().copied().unwrap_or(1);
+        let before = oldest.saturating_sub(1);
+        let is_there = || disk.view(&segment(before)).is_ok() || disk.read(&packed(before)).is_ok();
+        !self.has_hole() && (before == 0 || !is_there())
     }
 
     /// Whether a segment between two others is not there.

@@ -14,10 +14,10 @@ use std::{
 use nanotape_shm::SharedRegion;
 
 use crate::{
-    JournalError,
+    JournalError, Start, Tailer,
     catalog::Catalog,
     disk::{Disk, Folder, ReadableFile as _, WritableFile as _},
-    named::{self, TAILER_KIND},
+    named::{self, TAILER_KIND, TailerInfo},
     names::{self, Kept},
     segment::layout::{at, position_bytes},
     upkeep,
@@ -76,7 +76,11 @@ pub fn prune(path: &Path, options: &PruneOptions) -> Result<Pruned, JournalError
         // What it still needs is not known, so nothing is removed.
         SharedRegion::open(&unknown.path, TAILER_KIND)?;
     }
-    let needs = tailers.into_iter().map(|tailer| (tailer.name, tailer.next_sequence)).collect();
+    let reader = Tailer::open_on(folder.clone(), Start::Beginning)?;
+    let needed = |tailer: &TailerInfo| reader.first_needed(&tailer.bookmark);
+    let needs = tailers.into_iter().map(|tailer| Ok((needed(&tailer)?, tailer.name)));
+    let needs: Result<Vec<(u64, String)>, JournalError> = needs.collect();
+    let needs = needs?.into_iter().map(|(next, name)| (name, next)).collect();
     prune_on(&folder, options, needs)
 }
 

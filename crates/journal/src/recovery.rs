@@ -20,7 +20,7 @@ use crate::{
     names::{self, Files, Kept},
     scan::{clear_index_behind, end_of_excerpts, end_of_rest, first_good},
     segment::{
-        header::{Header, hints},
+        header::{Header, Incarnation, hints},
         index::Entry,
         layout::{at, position_bytes},
         view::{Look, Place, View},
@@ -60,6 +60,8 @@ pub(crate) struct Recovered<D: Disk> {
     pub(crate) spares: VecDeque<Prepared<D::Writable>>,
     /// The number that the next segment to be prepared has.
     pub(crate) next_number: u64,
+    /// The one that the next segment is of.
+    pub(crate) incarnation: Incarnation,
     /// The number that all segments share; nothing in a new journal.
     pub(crate) journal: Option<u64>,
     pub(crate) report: Recovery,
@@ -79,9 +81,11 @@ pub(crate) fn recover<D: Disk>(
     }
     let Some(last) = last else {
         pass.clear_behind(0, true)?;
-        return Ok(Recovered { journal: None, ..pass.nothing_left(0) });
+        let incarnation = Incarnation::default();
+        return Ok(Recovered { journal: None, incarnation, ..pass.nothing_left(0) });
     };
-    let is_same_boot = last.boot == pass.boot && pass.boot != 0;
+    // The last one is compressed only if a repair took out what was behind it.
+    let is_same_boot = last.boot == pass.boot && pass.boot != 0 && !pass.kept[last.index].is_packed;
     let journal = last.journal;
     let mut spares = VecDeque::new();
     if is_same_boot {
@@ -102,7 +106,17 @@ pub(crate) fn recover<D: Disk>(
     let last_number = pass.kept[end.index].number;
     let next_number = last_number + 1 + spares.len() as u64;
     let (sequence, max_ts) = (end.place.sequence, end.place.max_ts);
-    let writer = if end.is_ended { None } else { Some(pass.reopen(&end, is_same_boot)?) };
+    // A tailer may have read what the power took, and be behind the end in this segment. So nothing is ever
+    // appended to it: such a tailer finds nothing, and then the next segment, which says why.
+    let writer = match end.is_ended {
+        true => None,
+        false if is_same_boot => Some(pass.reopen(&end, is_same_boot)?),
+        false => {
+            pass.end_segment(&end)?;
+            None
+        }
+    };
+    let incarnation = if is_same_boot { last.incarnation } else { Incarnation::begin(sequence) };
     let segment_lock = locks.take(&pass.kept[end.index].name());
     Ok(Recovered {
         writer,
@@ -111,6 +125,7 @@ pub(crate) fn recover<D: Disk>(
         max_ts,
         spares,
         next_number,
+        incarnation,
         journal: Some(journal),
         report: pass.report,
     })
@@ -151,6 +166,7 @@ struct Last {
     /// Which of those kept.
     index: usize,
     journal: u64,
+    incarnation: Incarnation,
     boot: u64,
 }
 
@@ -191,7 +207,9 @@ impl<D: Disk> Pass<'_, D> {
                         let (number, journal) = (view.header.number, view.header.journal);
                         return Err(self.damaged(index, 0, Damage::Stranger { number, journal }));
                     }
-                    return Ok(Some(Last { index, journal: view.header.journal, boot }));
+                    let incarnation = Incarnation::load(words).unwrap_or_default();
+                    let journal = view.header.journal;
+                    return Ok(Some(Last { index, journal, incarnation, boot }));
                 }
                 Ok(None) if !self.was_on_disk(words) => {}
                 Ok(None) => return Err(self.damaged(index, at::ACTIVATION, Damage::Activation)),
@@ -288,6 +306,9 @@ impl<D: Disk> Pass<'_, D> {
                     None => Err(self.damaged(before, at::ACTIVATION, Damage::Activation)),
                 };
             };
+            if !is_same_boot {
+                self.mend_incarnation(index)?;
+            }
             let is_ended = matches!(found, Ok(Look::End(_)));
             if is_ended && !is_last {
                 self.check_next(index, &place)?;
@@ -393,6 +414,52 @@ impl<D: Disk> Pass<'_, D> {
         })
     }
 
+    /// Makes the last segment one that has ended, on the disk.
+    fn end_segment(&mut self, end: &End) -> Result<(), JournalError> {
+        self.reopen(end, false)?.end();
+        // Its unused end stays: a tailer may be there.
+        self.seal(end.index)
+    }
+
+    /// Gives a segment an incarnation of its own if the power took the words that say which one it is of. In a
+    /// journal of an earlier version no segment has one.
+    fn mend_incarnation(&self, index: usize) -> Result<(), JournalError> {
+        let stored = self.open(index)?;
+        let words = stored.words();
+        let view = View::new(words).ok().flatten();
+        let Some(view) = view.filter(|_| Incarnation::load(words).is_none()) else { return Ok(()) };
+        let Some(before) = index.checked_sub(1) else { return Ok(()) };
+        let before = self.open(before)?;
+        let before = View::new(before.words()).ok().flatten().map(|before| {
+            let is_known = Incarnation::load(before.words).is_some();
+            let end = match before.walk(before.by_index(|_| true), |_, _| true) {
+                Ok((_, Look::End(front))) => front.sequence,
+                Ok((place, _)) | Err((place, _)) => place.sequence,
+            };
+            is_known.then_some(end)
+        });
+        let Some(Some(from)) = before.filter(|_| !self.kept[index].is_packed) else {
+            return Ok(());
+        };
+        // A later segment of the same one may have kept its words.
+        let first = view.activation.first_sequence;
+        let mut later = None;
+        for after in index + 1..self.kept.len() {
+            let words = self.open(after)?;
+            later = Incarnation::load(words.words()).filter(|later| later.from <= first);
+            if later.is_some() {
+                break;
+            }
+        }
+        let incarnation = later.unwrap_or_else(|| Incarnation::begin(from.min(first)));
+        let name = self.kept[index].name();
+        for (word, value) in incarnation.stored(&view.header) {
+            let stored = self.disk.store(&name, word, value);
+            stored.map_err(JournalError::system(self.disk.path(&name), "write"))?;
+        }
+        Ok(())
+    }
+
     /// Opens the last segment to be written, with nothing behind its last excerpt.
     fn reopen(
         &mut self,
@@ -432,7 +499,10 @@ impl<D: Disk> Pass<'_, D> {
             }
             hints::store_doubt(words, 0);
         }
-        hints::store_boot(words, self.boot);
+        // Without it the next appender too takes this for a journal that the power may have taken from.
+        if is_same_boot {
+            hints::store_boot(words, self.boot);
+        }
         Ok(SegmentWriter::resume(Arc::new(file), header, &activation, end.place))
     }
 
@@ -500,6 +570,7 @@ impl<D: Disk> Pass<'_, D> {
             max_ts: 0,
             spares: VecDeque::new(),
             next_number: 1,
+            incarnation: Incarnation::begin(1),
             journal: Some(journal),
             report: self.report,
         }

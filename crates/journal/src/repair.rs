@@ -18,11 +18,14 @@ use sheet::Sheet;
 
 use crate::{
     Damage, JournalError, Problem,
-    catalog::{Catalog, Listed, salvage},
+    catalog::{Catalog, Head, Listed, salvage},
     cut,
     disk::{Disk, Folder},
     names::{self, Kept},
-    segment::{header::Header, layout::position_bytes},
+    segment::{
+        header::Header,
+        layout::{at, position_bytes},
+    },
     sole,
     stored::{self, Stored},
     upkeep,
@@ -71,7 +74,7 @@ pub fn repair_on<D: Disk>(
     let mut done = 0;
     for index in 0..catalog.listed.len() {
         let kept = &catalog.listed[index].kept;
-        repair.segment(index, kept, &mut |bytes| progress((done + bytes).min(total), total))?;
+        repair.segment(&catalog, index, &mut |bytes| progress((done + bytes).min(total), total))?;
         done += kept.bytes;
         progress(done, total);
     }
@@ -162,10 +165,11 @@ impl<D: Disk> Repair<'_, D> {
     /// Checks a segment, and mends it where it is not as it must be.
     fn segment(
         &mut self,
+        catalog: &Catalog,
         index: usize,
-        kept: &Kept,
         progress: &mut dyn FnMut(u64),
     ) -> Result<(), JournalError> {
+        let kept = &catalog.listed[index].kept;
         let loaded = self.load(kept)?;
         let before = self.checker;
         if self.is_good(index, kept, loaded.stored.words(), progress) && loaded.is_whole {
@@ -173,9 +177,12 @@ impl<D: Disk> Repair<'_, D> {
         }
         self.checker = before;
         let words = loaded.stored.words();
-        let Some(found) = self.find_header(kept.number, words) else {
-            return self.refuse_or_move(kept, words);
-        };
+        let found = self.find_header(kept.number, words);
+        if found.is_none() {
+            self.refuse(kept, words)?;
+        }
+        self.begin_incarnation(catalog, index)?;
+        let Some(found) = found else { return self.move_out(kept) };
         if !self.entered[index] {
             // Prepared only, and not zero as it must be.
             return self.move_out(kept);
@@ -183,6 +190,29 @@ impl<D: Disk> Repair<'_, D> {
         let sheet = self.sheet(kept, &found.header, loaded)?;
         let end = self.mend(index, kept.number, &found, &sheet)?;
         self.finish_sheet(index, kept.number, sheet, end)
+    }
+
+    /// What is mended from a segment on may give numbers again that were read. So the next appender takes the
+    /// journal for one of another boot, and begins another incarnation. Stored before anything else is changed:
+    /// a repair that is killed, and run again, need not do it.
+    fn begin_incarnation(&self, catalog: &Catalog, index: usize) -> Result<(), JournalError> {
+        if self.is_dry_run {
+            return Ok(());
+        }
+        for listed in &catalog.listed[index.saturating_sub(1)..] {
+            let is_own = |head: &Head| self.journal.is_none_or(|own| own == head.header.journal);
+            // A header that is made anew has no boot either, and what is not of this journal stays as it is.
+            if listed.kept.is_packed
+                || !listed.is_entered()
+                || !listed.head.as_ref().is_ok_and(is_own)
+            {
+                continue;
+            }
+            let name = listed.kept.name();
+            let stored = self.disk.store(&name, at::BOOT, 0);
+            stored.map_err(JournalError::system(self.disk.path(&name), "write"))?;
+        }
+        Ok(())
     }
 
     /// Checks a segment; the checker goes on behind it.
@@ -237,15 +267,15 @@ impl<D: Disk> Repair<'_, D> {
         Ok(())
     }
 
-    /// A segment without anything that checks: moved out of the way, but for one of another version, whose
+    /// A segment without anything that checks is moved out of the way, but for one of another version, whose
     /// excerpts another program may read.
-    fn refuse_or_move(&mut self, kept: &Kept, words: &[ReadWord]) -> Result<(), JournalError> {
+    fn refuse(&self, kept: &Kept, words: &[ReadWord]) -> Result<(), JournalError> {
         match Header::load(words) {
             Err(damage @ (Damage::Version { .. } | Damage::ByteOrder)) => {
                 let path = self.disk.path(&kept.name());
                 Err(JournalError::new(path, Problem::damaged(0, damage)))
             }
-            _ => self.move_out(kept),
+            _ => Ok(()),
         }
     }
 

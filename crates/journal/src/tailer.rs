@@ -9,6 +9,7 @@
 //! first sixteen thousand.
 
 mod back;
+mod bookmark;
 mod excerpt;
 mod follow;
 mod seek;
@@ -17,6 +18,7 @@ mod seek;
 use std::path::Path;
 
 use back::Back;
+pub use bookmark::{Bookmark, Resumed};
 pub use excerpt::Excerpt;
 
 use crate::{
@@ -25,7 +27,7 @@ use crate::{
     names::{self, Files},
     segment::{
         excerpt::{Front, Kind},
-        header::{Activation, Header, hints},
+        header::{Activation, Header, Incarnation, hints},
         view::{Look, Place, View, look},
     },
     stored::{self, Stored},
@@ -53,8 +55,20 @@ pub enum Tail<'tailer> {
     Excerpt(Excerpt<'tailer>),
     /// Excerpts that are missing.
     Gap(Gap),
+    /// Sequence numbers that were given again: reading goes on at the first of them.
+    Reused(Reused),
     /// Nothing more, for now.
     Nothing,
+}
+
+/// Sequence numbers that this reader has passed, and that the journal has given again since, to other
+/// excerpts. A loss of power, or a repair, took the excerpts that had them before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Reused {
+    /// The first one. The next excerpt to be read has this number, or a larger one.
+    pub from: u64,
+    /// The last one that was passed.
+    pub to: u64,
 }
 
 /// Sequence numbers that no excerpt has: the appender skipped them, or what had them was removed or lost.
@@ -82,6 +96,8 @@ pub struct Tailer<D: Disk = Folder> {
     /// The segment behind it, which may be only prepared: opened ahead of need.
     ahead: Option<(u64, Stored<D::Readable>)>,
     place: Place,
+    /// The incarnation that the place is in, as far as it is known.
+    known: Incarnation,
     /// Places of excerpts in front of this one, for going backwards.
     back: Back,
     /// Whether sums are checked.
@@ -106,6 +122,8 @@ struct Current<F> {
     header: Header,
     activation: Activation,
     seed: u32,
+    /// Nothing where the words do not check.
+    incarnation: Option<Incarnation>,
     /// The start of the kernel in which somebody opened it to append, as it was when it was entered.
     boot: u64,
 }
@@ -114,6 +132,7 @@ struct Current<F> {
 pub(crate) enum Peek {
     Excerpt { ts_ns: u64 },
     Gap(Gap),
+    Reused(Reused),
     Nothing,
 }
 
@@ -121,6 +140,7 @@ pub(crate) enum Peek {
 enum Step {
     Excerpt(Front),
     Gap(Gap),
+    Reused(Reused),
     Nothing,
     /// Not to be returned: look again.
     Again,
@@ -147,6 +167,7 @@ impl<D: Disk> Tailer<D> {
             current: None,
             ahead: None,
             place,
+            known: Incarnation::default(),
             back: Back::default(),
             is_checked: true,
             is_durable: false,
@@ -182,6 +203,7 @@ impl<D: Disk> Tailer<D> {
                     self.place.sequence = gap.to + 1;
                     return Ok(Tail::Gap(gap));
                 }
+                Step::Reused(reused) => return Ok(Tail::Reused(reused)),
                 Step::Nothing => return Ok(Tail::Nothing),
                 Step::Again => {}
             }
@@ -197,14 +219,15 @@ impl<D: Disk> Tailer<D> {
                     self.place.sequence = gap.to + 1;
                     return Ok(Peek::Gap(gap));
                 }
+                Step::Reused(reused) => return Ok(Peek::Reused(reused)),
                 Step::Nothing => return Ok(Peek::Nothing),
                 Step::Again => {}
             }
         }
     }
 
-    /// The sequence number of the next excerpt to be read, as far as it is known: to go on there another
-    /// time, begin at [`Start::Sequence`] of it. 0 in a journal that has none yet.
+    /// The sequence number of the next excerpt to be read, as far as it is known; 0 in a journal that has
+    /// none yet. To go on there another time, keep a [`bookmark`](Self::bookmark).
     #[inline]
     pub fn next_sequence(&self) -> u64 {
         self.place.sequence
@@ -297,7 +320,8 @@ impl<D: Disk> Tailer<D> {
         let view = stored::view(&self.disk, &name, stored.words(), number, journal)?;
         let Some(View { header, activation, seed, .. }) = view else { return Ok(None) };
         let boot = hints::boot(stored.words());
-        Ok(Some(Current { stored, number, header, activation, seed, boot }))
+        let incarnation = Incarnation::load(stored.words());
+        Ok(Some(Current { stored, number, header, activation, seed, incarnation, boot }))
     }
 }
 

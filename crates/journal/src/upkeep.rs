@@ -31,14 +31,15 @@ pub(crate) fn locked(path: &Path) -> Result<(Folder, OwnedRegion), JournalError>
     Ok((folder, lock))
 }
 
-/// Writes a segment to a file of its own: on the disk and complete before it has its name.
+/// Writes a segment to a file of its own: on the disk and complete before it has its name. Not to one of the name
+/// that new segments are made under: an appender that opens removes those.
 pub(crate) fn write_plain<D: Disk>(
     disk: &D,
     number: u64,
     words: &[ReadWord],
     bytes: u64,
 ) -> Result<(), JournalError> {
-    let (part, name) = (names::part(number), names::segment(number));
+    let (part, name) = (names::packed_part(number), names::segment(number));
     let write = || {
         let file = disk.create(&part, bytes, Room::Promised)?;
         for (word, from) in file.words().iter().zip(words) {

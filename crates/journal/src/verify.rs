@@ -1,7 +1,9 @@
 //! Reads a whole journal and says what is not as it must be.
 //!
-//! Protocol: nothing is written and nothing is locked. An appender may go on meanwhile: the segments that
-//! were there at the beginning are read, the last one as far as it has come.
+//! Protocol: nothing is written and nothing is locked. Meanwhile an appender may append and roll, and segments
+//! may be compressed, unpacked and pruned. The segments that were there at the beginning are read, up to the first
+//! one that has not ended when it is read: what comes behind that was appended since. What was pruned since is not
+//! missing, and a file whose unused end was cut off since is read again.
 //! Bounds: all of the journal is read once, and behind damage a part of it once more. So many findings are
 //! kept, and the others are counted.
 //! Failure: what a journal holds is never an error, only a finding. A file that the appender cuts to its end
@@ -23,6 +25,9 @@ use crate::{
     names::{self, CUT},
     stored::{self, Stored},
 };
+
+/// How often a segment is read again whose file was cut while it was read. An appender does that once.
+const READS: usize = 3;
 
 /// Findings that are kept of each severity.
 const KEPT: u64 = 10_000;
@@ -59,6 +64,18 @@ impl Verified {
     /// Whether nothing is wrong.
     pub fn is_clean(&self) -> bool {
         self.faults == 0 && self.hints == 0
+    }
+
+    /// All of it but the findings.
+    fn counts(&self) -> Self {
+        Self { findings: Vec::new(), ..*self }
+    }
+
+    /// Takes back what came after this was counted, and so many findings were kept.
+    fn take_back(&mut self, counts: &Self, findings: usize) {
+        let mut kept = std::mem::take(&mut self.findings);
+        kept.truncate(findings);
+        *self = Self { findings: kept, ..*counts };
     }
 
     pub(crate) fn add(&mut self, finding: Finding) {
@@ -107,29 +124,42 @@ pub fn verify_on<D: Disk>(
         let number = listed.kept.number;
         let path = disk.path(&listed.kept.name());
         let is_followed = || last_active > Some(index) || is_active(disk, number + 1);
-        match open(disk, listed)? {
-            Opened::Stored(stored) => {
-                let context = Context {
-                    path: &path,
-                    number,
-                    journal: catalog.journal,
-                    is_followed: &is_followed,
-                    is_last: last_active <= Some(index),
-                    is_packed: matches!(stored, Stored::Unpacked(_)),
-                };
-                let entered = verified.segments;
-                checker.segment(&context, stored.words(), &mut verified, &mut |bytes| {
-                    progress((done + bytes).min(total), total);
-                });
-                let is_packed = matches!(stored, Stored::Unpacked(_));
-                verified.segments_packed += u64::from(is_packed && verified.segments > entered);
-                if stored.is_lost() {
-                    let found = Found::Damage(Damage::Cut);
+        let (before, kept, checked) = (verified.counts(), verified.findings.len(), checker);
+        for read in 1..=READS {
+            let stored = match open(disk, listed)? {
+                Opened::Stored(stored) => stored,
+                Opened::Refused(found) => {
                     verified.add(Finding { path, offset: 0, found });
+                    break;
                 }
+                Opened::Gone => {
+                    checker.removed();
+                    break;
+                }
+            };
+            let is_packed = matches!(stored, Stored::Unpacked(_));
+            let context = Context {
+                path: &path,
+                number,
+                journal: catalog.journal,
+                is_followed: &is_followed,
+                is_last: last_active <= Some(index),
+                is_packed,
+            };
+            checker.segment(&context, stored.words(), &mut verified, &mut |bytes| {
+                progress((done + bytes).min(total), total);
+            });
+            verified.segments_packed += u64::from(is_packed && verified.segments > before.segments);
+            if !stored.is_lost() {
+                break;
             }
-            Opened::Refused(found) => verified.add(Finding { path, offset: 0, found }),
-            Opened::Gone => {}
+            if read == READS {
+                let found = Found::Damage(Damage::Cut);
+                verified.add(Finding { path, offset: 0, found });
+                break;
+            }
+            verified.take_back(&before, kept);
+            checker = checked;
         }
         done += listed.kept.bytes;
         progress(done, total);

@@ -20,6 +20,7 @@ fn back(tailer: &mut Tailer) -> Vec<u64> {
         match tailer.previous().unwrap() {
             Tail::Excerpt(excerpt) => sequences.push(excerpt.sequence()),
             Tail::Gap(gap) => panic!("{gap:?}"),
+            Tail::Reused(reused) => panic!("{reused:?}"),
             Tail::Nothing => return sequences,
         }
     }
@@ -29,6 +30,7 @@ fn first(tailer: &mut Tailer) -> Option<(u64, Vec<u8>)> {
     match tailer.next().unwrap() {
         Tail::Excerpt(excerpt) => Some((excerpt.sequence(), excerpt.to_vec())),
         Tail::Gap(gap) => panic!("{gap:?}"),
+        Tail::Reused(reused) => panic!("{reused:?}"),
         Tail::Nothing => None,
     }
 }

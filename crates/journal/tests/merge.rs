@@ -26,6 +26,7 @@ fn read(merge: &mut Merge, settled_ns: u64) -> Vec<(usize, u64, u64)> {
                 all.push((source, excerpt.sequence(), excerpt.ts_ns()));
             }
             Merged::Gap { source, gap } => panic!("{source}: {gap:?}"),
+            Merged::Reused { source, reused } => panic!("{source}: {reused:?}"),
             Merged::Nothing => return all,
         }
     }
@@ -84,6 +85,7 @@ fn what_is_missing_in_one_journal_is_told_with_its_number() {
         match merge.next(u64::MAX).unwrap() {
             Merged::Excerpt { source, excerpt } => said.push((source, excerpt.sequence(), 0)),
             Merged::Gap { source, gap: Gap { from, to } } => said.push((source, from, to)),
+            Merged::Reused { source, reused } => panic!("{source}: {reused:?}"),
             Merged::Nothing => break,
         }
     }

@@ -138,6 +138,7 @@ fn read_on(tailer: &mut Tailer, mut expected: u64) -> Vec<Record> {
                 assert!(to >= from);
                 expected = to + 1;
             }
+            Tail::Reused(reused) => panic!("{reused:?}"),
             Tail::Nothing => return records,
         }
     }
@@ -178,6 +179,7 @@ proptest! {
             match tailer.previous().unwrap() {
                 Tail::Excerpt(excerpt) => back.push(record(&excerpt)),
                 Tail::Gap(gap) => prop_assert!(gap.to >= gap.from),
+                Tail::Reused(reused) => prop_assert!(false, "{reused:?}"),
                 Tail::Nothing => break,
             }
         }

@@ -4,10 +4,13 @@
 #[path = "../../testkit/place.rs"]
 mod place;
 
+use std::path::Path;
+
 use nanotape_journal::{
-    Appender, AppenderOptions, NamedTailer, Problem, Resumed, Start, Tail, remove_tailer, tailers,
+    Appender, AppenderOptions, FIELDS, NamedTailer, Problem, Resumed, Start, TAILER_KIND, Tail,
+    remove_tailer, tailers,
 };
-use nanotape_shm::{OwnerState, Refusal};
+use nanotape_shm::{OwnedRegion, OwnerState, Refusal, RegionOptions, RegionSpec, Word};
 use place::Place;
 
 fn journal_of(place: &Place, count: u64) -> Appender {
@@ -24,6 +27,7 @@ fn next(tailer: &mut NamedTailer) -> Option<u64> {
     match tailer.next().unwrap() {
         Tail::Excerpt(excerpt) => Some(excerpt.sequence()),
         Tail::Gap(gap) => panic!("{gap:?}"),
+        Tail::Reused(reused) => panic!("{reused:?}"),
         Tail::Nothing => None,
     }
 }
@@ -111,23 +115,149 @@ fn a_damaged_file_of_a_tailer_is_listed_and_zeros_are_replaced() {
     assert_eq!(resumed, Resumed::New);
 }
 
+/// Puts a journal's last segment back as it was, in another boot: as a loss of power may leave it.
+fn put_back(file: &Path, bytes: &[u8]) {
+    let mut bytes = bytes.to_vec();
+    let boot = FIELDS.iter().find(|field| field.2 == "boot").unwrap().0;
+    bytes[boot..boot + 8].copy_from_slice(&[0x55; 8]);
+    std::fs::write(file, bytes).unwrap();
+}
+
 #[test]
 fn a_place_behind_the_end_is_told_and_left() {
     let place = Place::new("beyond");
+    let mut appender = journal_of(&place, 2);
+    let file = place.path().join("0000000001.segment");
+    let before = std::fs::read(&file).unwrap();
+    for number in 3..=8_u64 {
+        appender.append(1, number, &number.to_le_bytes()).unwrap();
+    }
+    drop(appender);
+    let (mut tailer, _) = NamedTailer::open(place.path(), "books", Start::End).unwrap();
+    assert_eq!(next(&mut tailer), None);
+    drop(tailer);
+    put_back(&file, &before);
+    let _appender = journal_of(&place, 0);
+    let (mut tailer, resumed) = NamedTailer::open(place.path(), "books", Start::Beginning).unwrap();
+    assert_eq!(resumed, Resumed::Beyond { sequence: 9, next: 3 });
+    assert_eq!(next(&mut tailer), None);
+    assert_eq!(tailer.next_sequence(), 3);
+}
+
+#[test]
+fn a_place_behind_numbers_that_were_given_again_is_told_and_read_again() {
+    let place = Place::new("given-again");
+    let mut appender = journal_of(&place, 5);
+    let file = place.path().join("0000000001.segment");
+    let before = std::fs::read(&file).unwrap();
+    for number in 6..=8_u64 {
+        appender.append(1, number, &number.to_le_bytes()).unwrap();
+    }
+    drop(appender);
+    let (mut tailer, _) = NamedTailer::open(place.path(), "books", Start::Sequence(4)).unwrap();
+    assert_eq!(std::iter::from_fn(|| next(&mut tailer)).count(), 5);
+    drop(tailer);
+    put_back(&file, &before);
+    let _appender = journal_of(&place, 6);
+    let open = || NamedTailer::open(place.path(), "books", Start::Beginning).unwrap();
+    let (mut tailer, resumed) = open();
+    assert_eq!(resumed, Resumed::Reused { from: 6, sequence: 9 });
+    assert_eq!((next(&mut tailer), next(&mut tailer)), (Some(6), Some(7)));
+    drop(tailer);
+    let (mut tailer, resumed) = open();
+    assert_eq!(resumed, Resumed::At(7), "it is told once");
+    assert_eq!(std::iter::from_fn(|| next(&mut tailer)).count(), 5);
+}
+
+#[test]
+fn a_journal_that_was_made_again_is_read_from_its_beginning() {
+    let place = Place::new("made-again");
     drop(journal_of(&place, 8));
     let (mut tailer, _) = NamedTailer::open(place.path(), "books", Start::End).unwrap();
     assert_eq!(next(&mut tailer), None);
     drop(tailer);
-    // As after a loss of power that took all of it.
     for entry in std::fs::read_dir(place.path()).unwrap() {
         let path = entry.unwrap().path();
         if path.extension().is_some_and(|suffix| suffix == "segment") {
             std::fs::remove_file(path).unwrap();
         }
     }
-    let _appender = journal_of(&place, 2);
-    let (mut tailer, resumed) = NamedTailer::open(place.path(), "books", Start::Beginning).unwrap();
-    assert_eq!(resumed, Resumed::Beyond { sequence: 9, next: 3 });
-    assert_eq!(next(&mut tailer), None);
-    assert_eq!(tailer.next_sequence(), 3);
+    let _appender = journal_of(&place, 20);
+    let (mut tailer, resumed) = NamedTailer::open(place.path(), "books", Start::End).unwrap();
+    assert_eq!(resumed, Resumed::Reused { from: 1, sequence: 9 });
+    assert_eq!(std::iter::from_fn(|| next(&mut tailer)).count(), 20);
+}
+
+#[test]
+fn a_name_at_the_end_of_an_empty_journal_is_not_new_again() {
+    let place = Place::new("empty");
+    let mut appender = journal_of(&place, 0);
+    let (tailer, resumed) = NamedTailer::open(place.path(), "books", Start::End).unwrap();
+    assert_eq!(resumed, Resumed::New);
+    drop(tailer);
+    for number in 1..=3_u64 {
+        appender.append(1, number, &number.to_le_bytes()).unwrap();
+    }
+    // From the end as it was then: nothing is skipped.
+    let (mut tailer, resumed) = NamedTailer::open(place.path(), "books", Start::End).unwrap();
+    assert_eq!(resumed, Resumed::At(1));
+    assert_eq!(std::iter::from_fn(|| next(&mut tailer)).count(), 3);
+}
+
+#[test]
+fn a_damaged_place_is_an_error_that_names_the_file() {
+    let place = Place::new("lost-place");
+    let _appender = journal_of(&place, 5);
+    let (mut tailer, _) = NamedTailer::open(place.path(), "books", Start::Beginning).unwrap();
+    assert_eq!((next(&mut tailer), next(&mut tailer)), (Some(1), Some(2)));
+    drop(tailer);
+    let file = place.path().join("tailers/books");
+    let good = std::fs::read(&file).unwrap();
+    // Too short, another kind, another size, another layout, and no region at all.
+    let damages: [fn(&mut Vec<u8>); 5] = [
+        |bytes| bytes.truncate(2000),
+        |bytes| bytes[32] ^= 1,
+        |bytes| bytes[40..80].fill(0xff),
+        |bytes| bytes[..64].reverse(),
+        |bytes| bytes[..8].fill(0),
+    ];
+    for (number, damage) in damages.into_iter().enumerate() {
+        let mut bytes = good.clone();
+        damage(&mut bytes);
+        std::fs::write(&file, &bytes).unwrap();
+        let refused = NamedTailer::open(place.path(), "books", Start::End);
+        let refused = refused.map(|(_, resumed)| resumed).unwrap_err().to_string();
+        assert!(refused.starts_with(file.to_str().unwrap()), "{number}: {refused}");
+        assert!(refused.contains("remove the file"), "{number}: {refused}");
+        assert_eq!(std::fs::read(&file).unwrap(), bytes, "{number}: it is left as it is");
+    }
+    std::fs::write(&file, &good).unwrap();
+    let (_, resumed) = NamedTailer::open(place.path(), "books", Start::End).unwrap();
+    assert_eq!(resumed, Resumed::At(2));
+}
+
+#[test]
+fn a_place_of_an_earlier_version_is_kept() {
+    let place = Place::new("earlier");
+    let _appender = journal_of(&place, 5);
+    std::fs::create_dir(place.path().join("tailers")).unwrap();
+    let file = place.path().join("tailers/books");
+    let spec = RegionSpec {
+        kind: TAILER_KIND,
+        layout: u64::from_be_bytes(*b"tailer 1"),
+        parameters: [0; 4],
+        words: 3,
+    };
+    let values = [3, 1_700_000_000_000_000_000, 2];
+    let store = |words: &[Word]| words.iter().zip(values).for_each(|(word, it)| word.store(it));
+    drop(OwnedRegion::create(&file, spec, &RegionOptions::default(), store).unwrap());
+    let seen = tailers(place.path()).unwrap();
+    assert_eq!((seen[0].next_sequence, seen[0].read, seen[0].bookmark.journal), (3, 2, 0));
+    let (mut tailer, resumed) = NamedTailer::open(place.path(), "books", Start::End).unwrap();
+    assert_eq!((resumed, tailer.read()), (Resumed::At(3), 2));
+    assert_eq!(next(&mut tailer), Some(3));
+    tailer.done();
+    let seen = tailers(place.path()).unwrap();
+    assert_eq!((seen[0].next_sequence, seen[0].read), (4, 3));
+    assert_ne!(seen[0].bookmark.journal, 0);
 }

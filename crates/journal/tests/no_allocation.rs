@@ -83,6 +83,7 @@ impl Everything {
                             seen[0] += u64::from(excerpt.copy_to(&mut copy) <= LONGEST);
                         }
                         Tail::Gap(_) => seen[1] += 1,
+                        Tail::Reused(reused) => panic!("{reused:?}"),
                         Tail::Nothing => {
                             seen[2] += 1;
                             break;

@@ -276,6 +276,7 @@ fn a_segment_of_another_journal_is_moved_away_and_its_numbers_are_told_missing()
         match tailer.next().unwrap() {
             Tail::Gap(gap) => break gap,
             Tail::Excerpt(_) => {}
+            Tail::Reused(reused) => panic!("{reused:?}"),
             Tail::Nothing => panic!("the gap is told"),
         }
     };

@@ -74,6 +74,7 @@ fn the_segment_of_every_version_is_read() {
                         found.push((e.sequence(), e.type_id(), e.ts_ns(), e.to_vec()));
                     }
                     Tail::Gap(gap) => missing.push((gap.from, gap.to)),
+                    Tail::Reused(reused) => panic!("{reused:?}"),
                     Tail::Nothing => break,
                 }
             }

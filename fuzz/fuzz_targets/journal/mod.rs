@@ -156,6 +156,7 @@ fn walk(
                 excerpt.copy_to(&mut buffer);
             }
             Ok(Tail::Gap(gap)) => assert!(gap.from <= gap.to),
+            Ok(Tail::Reused(reused)) => assert!(reused.from <= reused.to),
             Ok(Tail::Nothing) => break,
             Err(error) => {
                 assert!(!error.to_string().is_empty());

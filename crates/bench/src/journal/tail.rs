@@ -39,6 +39,8 @@ pub(super) fn flat_out(
             }
             Tail::Nothing => patience.idle(taken.messages)?,
             Tail::Gap(gap) => taken.lost += gap.count(),
+            // Only a recovery does that.
+            Tail::Reused(reused) => taken.lost += reused.to - reused.from + 1,
         }
     }
     taken.nanos = first.map_or(0, |first| clock.nanos_between(first, clock.stamp()));
@@ -78,6 +80,8 @@ pub(super) fn timed(
             }
             Tail::Nothing => patience.idle(taken.messages)?,
             Tail::Gap(gap) => taken.lost += gap.count(),
+            // Only a recovery does that.
+            Tail::Reused(reused) => taken.lost += reused.to - reused.from + 1,
         }
     }
     let times = Some(arrivals.times(clock));

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     ClosedSegment, JournalError, Problem,
-    disk::Disk,
+    disk::{Disk, WritableFile as _},
     names,
     segment::{
         excerpt::{MAX_LENGTH, MAX_SEQUENCE, excerpt_words},
@@ -110,6 +110,7 @@ impl<D: Disk> Appender<D> {
             max_ts_before: max_ts,
             cycle: header.cycle_of(max_ts.max(ts_ns)),
         };
+        self.incarnation.store(&header, file.words());
         let writer = SegmentWriter::activate(file, header, activation, self.boot);
         (self.sequence, self.max_ts) = (sequence, max_ts);
         let unattended = self.running.is_none();

@@ -36,6 +36,20 @@ pub(crate) struct Activation {
     pub(crate) cycle: u64,
 }
 
+/// In the upper half of `incarnation_check`.
+const INCARNATION: u64 = u32::from_be_bytes(*b"INCA") as u64;
+
+/// Which run of the journal a segment belongs to. A recovery in another boot cannot know which excerpts the
+/// power took, so it begins a new incarnation: sequence numbers from `from` on may have been given before.
+/// Within an incarnation no number is given twice.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Incarnation {
+    /// Unique within the journal; 0 for the first one.
+    pub(crate) id: u64,
+    /// The first sequence number of this incarnation; 0 for the first one.
+    pub(crate) from: u64,
+}
+
 /// Words of the header as bytes, low byte first: their sum is that of the words.
 fn sum(before: u32, words: impl Iterator<Item = u64>) -> u32 {
     words.fold(before, |sum, word| checksum_bytes(sum, &word.to_le_bytes()))
@@ -155,6 +169,41 @@ impl Activation {
     }
 }
 
+impl Incarnation {
+    /// One that begins now, with this sequence number.
+    #[cfg(not(nanotape_loom))]
+    pub(crate) fn begin(from: u64) -> Self {
+        Self { id: crate::appender::prepare::now_ns().max(1), from }
+    }
+
+    /// Stores it in a prepared segment, in front of the activation.
+    pub(crate) fn store(&self, header: &Header, words: &[Word]) {
+        self.stored(header).iter().for_each(|(at, value)| words[*at].store(*value));
+    }
+
+    /// The words that it has in the segment with this header, and what they hold.
+    pub(crate) fn stored(&self, header: &Header) -> [(usize, u64); 3] {
+        [
+            (at::INCARNATION, self.id),
+            (at::INCARNATION_FROM, self.from),
+            (at::INCARNATION_CHECK, self.check(header.check())),
+        ]
+    }
+
+    /// The incarnation of an active segment; nothing if the words do not check. That is so in segments of
+    /// earlier versions of this crate, and after a loss of power until the next recovery.
+    pub(crate) fn load(words: &[ReadWord]) -> Option<Self> {
+        let value = |at: usize| words[at].load();
+        let found = Self { id: value(at::INCARNATION), from: value(at::INCARNATION_FROM) };
+        (value(at::INCARNATION_CHECK) == found.check(value(at::CHECK))).then_some(found)
+    }
+
+    fn check(&self, header_check: u64) -> u64 {
+        let sum = sum(header_check as u32, [self.id, self.from].into_iter());
+        INCARNATION << 32 | u64::from(sum)
+    }
+}
+
 /// The words behind the activation: what an appender knows of the disk.
 ///
 /// Stores are `track_caller`, so that tests can leave out one of them by its caller's line.
@@ -227,6 +276,21 @@ mod tests {
             }
         }
         assert_eq!(Header::load(&as_read_only(&words)[..at::INDEX - 1]), Err(Damage::Short));
+    }
+
+    #[test]
+    fn an_incarnation_with_any_word_missing_is_unknown() {
+        let (header, words) = example();
+        assert_eq!(Incarnation::load(as_read_only(&words)), None);
+        let incarnation = Incarnation { id: 7, from: 120 };
+        incarnation.store(&header, &words);
+        assert_eq!(Incarnation::load(as_read_only(&words)), Some(incarnation));
+        for word in at::INCARNATION..=at::INCARNATION_CHECK {
+            let before = words[word].as_read_only().load();
+            words[word].store(0);
+            assert_eq!(Incarnation::load(as_read_only(&words)), None);
+            words[word].store(before);
+        }
     }
 
     #[test]

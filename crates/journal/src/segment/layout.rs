@@ -65,11 +65,14 @@ pub(crate) mod at {
     pub(crate) const SYNCED: usize = BOOT + 1;
     pub(crate) const SEALED: usize = BOOT + 2;
     pub(crate) const DOUBT: usize = BOOT + 3;
-    pub(crate) const INDEX: usize = either(512, 19);
+    pub(crate) const INCARNATION: usize = BOOT + 4;
+    pub(crate) const INCARNATION_FROM: usize = BOOT + 5;
+    pub(crate) const INCARNATION_CHECK: usize = BOOT + 6;
+    pub(crate) const INDEX: usize = either(512, 22);
 }
 
 /// Offset, size in bytes and name of each field of a segment.
-pub const FIELDS: [(usize, usize, &str); 20] = [
+pub const FIELDS: [(usize, usize, &str); 23] = [
     (at::MAGIC * WORD_BYTES, 8, "magic"),
     (at::BYTE_ORDER_MARK * WORD_BYTES, 8, "byte_order_mark"),
     (at::FORMAT_VERSION * WORD_BYTES, 8, "format_version"),
@@ -89,6 +92,9 @@ pub const FIELDS: [(usize, usize, &str); 20] = [
     (at::SYNCED * WORD_BYTES, 8, "synced"),
     (at::SEALED * WORD_BYTES, 8, "sealed"),
     (at::DOUBT * WORD_BYTES, 8, "doubt"),
+    (at::INCARNATION * WORD_BYTES, 8, "incarnation"),
+    (at::INCARNATION_FROM * WORD_BYTES, 8, "incarnation_from"),
+    (at::INCARNATION_CHECK * WORD_BYTES, 8, "incarnation_check"),
     (at::INDEX * WORD_BYTES, ENTRY_WORDS * WORD_BYTES, "index"),
 ];
 

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Gap, Tail, Tailer};
+use super::{Gap, Step, Tail, Tailer};
 use crate::{
     Damage, JournalError, Problem,
     disk::Disk,
@@ -41,8 +41,10 @@ impl<D: Disk> Tailer<D> {
     /// The excerpt before the place, and goes there: the next one forwards is the same again. Nothing at
     /// the beginning of the journal.
     pub fn previous(&mut self) -> Result<Tail<'_>, JournalError> {
-        if self.is_recovered() {
-            self.find_again()?;
+        if self.is_recovered()
+            && let Step::Reused(reused) = self.find_again()?
+        {
+            return Ok(Tail::Reused(reused));
         }
         let (place, front) = match self.find_previous()? {
             Before::Excerpt(place, front) => (place, front),
@@ -136,6 +138,7 @@ impl<D: Disk> Tailer<D> {
                     // Numbers that were skipped between the two segments are neither's.
                     let sequence = front.sequence.min(self.place.sequence);
                     self.place = Place { sequence, ..place };
+                    self.known = entered.incarnation.unwrap_or(self.known);
                     (self.current, self.ahead) = (Some(entered), None);
                     self.arrive();
                     self.back.forget();

@@ -4,11 +4,11 @@ use nanotape_shm::prefetch;
 
 use super::{Start, Step, Tailer};
 use crate::{
-    Damage, JournalError, Problem,
+    Damage, JournalError,
     disk::Disk,
     names::Files,
     segment::{
-        header::{Activation, hints},
+        header::{Activation, Incarnation, hints},
         layout::{CACHE_LINE_WORDS, at},
         view::{Look, Place, look},
     },
@@ -141,8 +141,12 @@ impl<D: Disk> Tailer<D> {
         }
         // The end mark comes before the activation that was just seen.
         let Some(current) = &self.current else { return Ok(Step::Nothing) };
+        let next = Incarnation::load(next.words());
+        let is_other = next.is_some_and(|next| next.id != self.known.id);
         match look(current.stored.words(), at, current.seed, self.is_checked) {
-            Ok(Look::Nothing) if !self.is_durable => self.damaged_or_recovered(Damage::Hole),
+            Ok(Look::Nothing) if is_other || !self.is_durable => {
+                self.damaged_or_recovered(Damage::Hole)
+            }
             Ok(Look::Nothing) => Ok(Step::Nothing),
             _ if self.is_durable => Ok(Step::Nothing),
             _ => Ok(Step::Again),
@@ -191,13 +195,16 @@ impl<D: Disk> Tailer<D> {
             return self.wait_for(number);
         }
         match self.ahead.take() {
-            Some((next, stored)) => match self.enter(next, stored)? {
-                Some(entered) => {
-                    self.go_to(entered);
-                    Ok(Step::Again)
+            Some((next, stored)) => {
+                let is_current = stored.is_current(next);
+                match self.enter(next, stored) {
+                    Ok(Some(entered)) => self.cross(entered),
+                    Ok(None) => Ok(Step::Nothing),
+                    // It was damaged, and a recovery has moved it out of the way.
+                    Err(_) if !is_current => Ok(Step::Again),
+                    Err(error) => Err(error),
                 }
-                None => Ok(Step::Nothing),
-            },
+            }
             None => self.wait_for(number),
         }
     }
@@ -215,7 +222,9 @@ impl<D: Disk> Tailer<D> {
     /// Damage, unless the journal was recovered since: then what is here may be something else by now.
     #[cold]
     pub(super) fn damaged_or_recovered(&mut self, damage: Damage) -> Result<Step, JournalError> {
-        if self.is_recovered() {
+        // Only the damage here is to be reported, not what is wrong elsewhere.
+        let reused = self.first_reused(self.known, self.place.sequence);
+        if self.is_recovered() || matches!(reused, Ok(Some(_))) {
             return self.find_again();
         }
         match &self.current {
@@ -231,19 +240,6 @@ impl<D: Disk> Tailer<D> {
     pub(super) fn is_recovered(&self) -> bool {
         let Some(current) = &self.current else { return false };
         hints::boot(current.stored.words()) != current.boot
-    }
-
-    /// Looks for what comes next as if it had just been opened.
-    pub(super) fn find_again(&mut self) -> Result<Step, JournalError> {
-        let wanted = Start::Sequence(self.place.sequence);
-        match self.seek(wanted) {
-            // It never was, or was lost.
-            Err(error) if matches!(error.problem(), Problem::NotYet { .. }) => {
-                self.seek(Start::End)?;
-            }
-            outcome => outcome?,
-        }
-        Ok(Step::Again)
     }
 
     /// The file of the segment is not the one that is read: it was compressed, removed or replaced.
@@ -271,11 +267,21 @@ impl<D: Disk> Tailer<D> {
         }
         for next in files.segments.range(number + 1..) {
             if let Some(entered) = self.open_segment(*next.0)? {
-                self.go_to(entered);
-                return Ok(Step::Again);
+                return self.cross(entered);
             }
         }
         Ok(Step::Nothing)
+    }
+
+    /// Goes on in a later segment, unless that gives numbers again that were read.
+    fn cross(&mut self, entered: super::Current<D::Readable>) -> Result<Step, JournalError> {
+        if entered.incarnation.is_some_and(|entered| entered.id != self.known.id)
+            && self.first_reused(self.known, self.place.sequence)?.is_some()
+        {
+            return self.find_again();
+        }
+        self.go_to(entered);
+        Ok(Step::Again)
     }
 
     /// Goes on at the beginning of a segment. What is missing before it the next excerpt shows; with none
@@ -283,6 +289,7 @@ impl<D: Disk> Tailer<D> {
     fn go_to(&mut self, entered: super::Current<D::Readable>) {
         let place = entered.view(self.is_checked).beginning();
         self.place = Place { sequence: self.place.sequence, ..place };
+        self.known = entered.incarnation.unwrap_or(self.known);
         self.current = Some(entered);
         self.arrive();
         self.back.forget();

@@ -61,6 +61,7 @@ impl<D: Disk> Tailer<D> {
             // What was there once, and what never was, is told by the first read.
             place.sequence = sequence.max(1);
         }
+        self.known = current.incarnation.unwrap_or(self.known);
         (self.current, self.place, self.ahead) = (Some(current), place, None);
         (self.back, self.idles) = (Back::default(), 0);
         self.arrive();
@@ -126,7 +127,7 @@ impl<D: Disk> Tailer<D> {
     }
 
     /// The last active segment of which this is so, else the first active one.
-    fn find_segment(
+    pub(super) fn find_segment(
         &self,
         numbers: &[u64],
         is_before: impl Fn(&Activation) -> bool,

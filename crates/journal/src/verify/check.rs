@@ -42,8 +42,11 @@ pub(crate) struct Checker {
     pub(crate) least: u64,
     /// The largest time so far.
     pub(crate) max_ts: u64,
-    /// Whether a segment was prepared only: what became active since is not in order with what was read.
+    /// Whether a segment was prepared only, or had not ended: what became active since does not follow on what
+    /// was read.
     is_over: bool,
+    /// Whether segments were removed since the journal was listed: what they held is not missing.
+    is_removed: bool,
 }
 
 /// The check of one segment.
@@ -123,10 +126,11 @@ impl Checker {
     }
 
     fn excerpts(&mut self, pass: &mut Pass<'_>, mut scan: Scan<'_>, progress: &mut dyn FnMut(u64)) {
-        let mut told = 0;
+        let (mut told, mut last) = (0, 0);
         let end = loop {
             match scan.next(pass.context.is_followed) {
                 Event::Excerpt(place, front) => {
+                    last = place.at;
                     self.excerpt(pass, &place, &front);
                     if place.at >= told + STEP_WORDS {
                         told = place.at;
@@ -150,6 +154,7 @@ impl Checker {
                 }
                 Event::Open(place) => {
                     self.least = place.sequence;
+                    self.is_over |= pass.context.is_last;
                     if pass.context.is_packed {
                         pass.find(place.at, Found::Damage(Damage::Unended));
                     }
@@ -157,7 +162,8 @@ impl Checker {
                     if scan.view().look(place.at) == Ok(Look::Nothing) {
                         self.rest(pass, scan.view(), place.at);
                     }
-                    break Some(place.at);
+                    // The entry of the block of the last excerpt may just be being stored.
+                    break Some(last);
                 }
             }
         };
@@ -175,12 +181,14 @@ impl Checker {
         verified.bytes += position_bytes(front.total_words());
         if verified.excerpts == 1 {
             verified.first_sequence = front.sequence;
-        } else if let Some(next) = self.next.filter(|next| *next < front.sequence) {
+        } else if let Some(next) = self.next.filter(|next| *next < front.sequence)
+            && !self.is_removed
+        {
             let gap = Gap { from: next, to: front.sequence - 1 };
             verified.missing += gap.count();
             pass.find(place.at, Found::Gap(gap));
         }
-        self.next = Some(front.sequence + 1);
+        (self.next, self.is_removed) = (Some(front.sequence + 1), false);
     }
 
     /// What is behind the last excerpt, or the end mark.
@@ -205,6 +213,11 @@ impl Checker {
         if missing > 0 {
             pass.find(first, Found::MissingEntries(missing));
         }
+    }
+
+    /// The next segment was pruned since the journal was listed, and so was everything before it.
+    pub(crate) fn removed(&mut self) {
+        self.is_removed = true;
     }
 
     /// Everything was checked.

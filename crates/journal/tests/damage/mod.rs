@@ -87,7 +87,7 @@ pub fn read(path: &Path) -> Vec<Record> {
                 segment: excerpt.segment(),
                 offset: excerpt.offset() as usize,
             }),
-            Tail::Gap(_) => {}
+            Tail::Gap(_) | Tail::Reused(_) => {}
             Tail::Nothing => return records,
         }
     }

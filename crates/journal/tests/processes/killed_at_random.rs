@@ -105,6 +105,7 @@ pub(crate) fn follow(path: &Path, word: &str) {
                 position.store(expected);
             }
             Tail::Gap(gap) => panic!("{gap:?}"),
+            Tail::Reused(reused) => panic!("{reused:?}"),
             Tail::Nothing => std::thread::sleep(Duration::from_micros(50)),
         }
     }
@@ -113,7 +114,7 @@ pub(crate) fn follow(path: &Path, word: &str) {
 
 #[test]
 fn appenders_and_tailers_killed_at_random_lose_nothing_and_read_nothing_twice() {
-    let place = Place::new("killed");
+    let place = Place::on_disk("killed");
     let path = place.path();
     std::fs::create_dir(path).unwrap();
     let kills = KILLS * campaign().unwrap_or(1);

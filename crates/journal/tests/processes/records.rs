@@ -48,6 +48,7 @@ pub(crate) fn read_all(path: &std::path::Path) -> Vec<u16> {
                 idle = 0;
             }
             Tail::Gap(gap) => panic!("{gap:?}"),
+            Tail::Reused(reused) => panic!("{reused:?}"),
             Tail::Nothing => idle += 1,
         }
     }

@@ -14,7 +14,7 @@ fn offset_of(name: &str) -> u64 {
 
 #[test]
 fn a_journal_of_another_boot_is_read_once_and_not_again() {
-    let place = Place::new("recovery-time");
+    let place = Place::on_disk("recovery-time");
     let bytes = campaign().map_or(8 << 20, |_| 1_u64 << 30);
     let options = AppenderOptions {
         segment_bytes: (bytes / 8).min(64 << 20),

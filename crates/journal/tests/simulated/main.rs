@@ -9,15 +9,19 @@ mod dice;
 mod disk;
 mod failing;
 mod faults;
+mod given_again;
 mod half_written;
 mod history;
+mod live;
 mod lost_pages;
 mod promises;
+mod readers;
 mod reading;
 mod scenario;
 mod short_lives;
 mod sites;
 mod survivors;
+mod upkeep;
 
 use faults::FAULTS;
 use scenario::{Counts, End, Scenario};
@@ -104,6 +108,16 @@ fn live_shortly(histories: u64) -> Counts {
 }
 
 #[test]
+fn upkeep_beside_an_appender_takes_nothing_that_was_promised_wherever_it_is_stopped() {
+    let counts = keep_up(60);
+    assert!(counts.lost > 0 && counts.in_recoveries > 0, "{counts:?}");
+}
+
+fn keep_up(histories: u64) -> Counts {
+    run("upkeep", histories, |seed| Scenario::new(seed).run_with_upkeep())
+}
+
+#[test]
 fn operations_that_fail_take_nothing_that_was_promised_wherever_they_are() {
     let (places, counts) = fail_everywhere(3);
     println!("faults: {places} places, {counts:?}");
@@ -140,6 +154,7 @@ fn what_notices() -> Vec<(&'static str, Box<dyn Fn()>)> {
         ("a_closed_segment_that_a_failed_sync_lost_is_not_said_to_be_on_the_disk", Box::new(lost_pages::a_closed_segment_that_a_failed_sync_lost_is_not_said_to_be_on_the_disk)),
         ("an_appender_that_opens_finds_what_a_failed_sync_lost", Box::new(lost_pages::an_appender_that_opens_finds_what_a_failed_sync_lost)),
         ("short lives", Box::new(|| _ = live_shortly(100))),
+        ("upkeep", Box::new(|| _ = keep_up(60))),
         ("power", Box::new(|| _ = lose_power(120))),
         ("both", Box::new(|| _ = die_and_lose_power(120))),
         ("death", Box::new(|| _ = die(40))),

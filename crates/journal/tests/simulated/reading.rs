@@ -1,11 +1,11 @@
-//! Tailers that must come through: forwards, backwards, from before a crash to behind its recovery.
+//! Everything that a journal holds, read forwards and backwards.
 
 use nanotape_journal::{JournalError, Start, Tail, Tailer};
 
-use crate::{dice::Dice, disk::SimulatedDisk, history::Record};
+use crate::{disk::SimulatedDisk, history::Record};
 
 /// Looks at nothing, at each of which the tailer asks the disk, until that is taken for the end.
-const LOOKS: usize = 4;
+pub(crate) const LOOKS: usize = 4;
 
 /// Reads until there was nothing for long. Numbers that are missing must be told.
 pub(crate) fn read_on(tailer: &mut Tailer<SimulatedDisk>) -> Result<Vec<Record>, JournalError> {
@@ -25,6 +25,7 @@ pub(crate) fn read_on(tailer: &mut Tailer<SimulatedDisk>) -> Result<Vec<Record>,
                 gaps += 1;
                 assert!(gaps < 4, "gaps without end: {gap:?}");
             }
+            Tail::Reused(reused) => panic!("nothing was read before: {reused:?}"),
             Tail::Nothing => {
                 idle += 1;
                 tailer.ask();
@@ -47,66 +48,12 @@ pub(crate) fn read_back(disk: &SimulatedDisk) -> Result<Vec<Record>, JournalErro
         match tailer.previous()? {
             Tail::Excerpt(excerpt) => records.push(Record::of(&excerpt)),
             Tail::Gap(_) => {}
+            Tail::Reused(reused) => panic!("{reused:?}"),
             Tail::Nothing => break,
         }
     }
     records.reverse();
     Ok(records)
-}
-
-/// Tailers opened before a recovery, at several places.
-#[derive(Debug)]
-pub(crate) struct Early(Vec<(Start, Tailer<SimulatedDisk>)>);
-
-impl Early {
-    /// Opens them where they can be opened, and lets each read what there is. Damage is allowed: nobody
-    /// has put anything in order yet.
-    pub(crate) fn open(disk: &SimulatedDisk, records: &[Record], dice: &mut Dice) -> Self {
-        let some = records.get(dice.index(records.len())).map_or(1, |record| record.sequence);
-        let mut early = Vec::new();
-        for start in
-            [Start::Beginning, Start::End, Start::Sequence(some), Start::Time(dice.below(20_000))]
-        {
-            let Ok(mut tailer) = Tailer::open_on(disk.clone(), start) else { continue };
-            if !dice.one_in(4) {
-                let _ = read_on(&mut tailer);
-            }
-            if dice.one_in(4) {
-                for _ in 0..dice.below(20) {
-                    let _ = tailer.previous();
-                }
-            }
-            early.push((start, tailer));
-        }
-        Self(early)
-    }
-
-    /// All of them must come to the end without damage. They may still be where something was that the
-    /// recovery took out: what they read was written once at the least.
-    pub(crate) fn catch_up(&mut self, written: &[Record]) {
-        for (start, tailer) in &mut self.0 {
-            let read = read_on(tailer)
-                .unwrap_or_else(|error| panic!("a tailer from before, {start:?}: {error}"));
-            for record in &read {
-                assert!(written.contains(record), "{start:?}: {} never was", record.sequence);
-            }
-        }
-    }
-
-    /// All of them must read exactly this now.
-    pub(crate) fn read_new(&mut self, new: &[Record]) {
-        for (start, tailer) in &mut self.0 {
-            let read = read_on(tailer)
-                .unwrap_or_else(|error| panic!("a tailer from before, {start:?}: {error}"));
-            assert!(
-                read == new,
-                "a tailer from before, {start:?}, read {:?} of {:?}, is at {:?}",
-                numbers(&read),
-                numbers(new),
-                tailer.position()
-            );
-        }
-    }
 }
 
 /// The sequence numbers of records, for messages.

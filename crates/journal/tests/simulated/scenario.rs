@@ -11,7 +11,8 @@ use crate::{
     dice::Dice,
     disk::{Crash, Image, SimulatedDisk, Tear},
     history::{History, Record, any_options},
-    reading::{Early, numbers, read_all, read_back},
+    readers::{Named, Readers},
+    reading::{numbers, read_all, read_back},
 };
 
 /// How a machine stops.
@@ -31,6 +32,10 @@ pub(crate) struct Counts {
     pub(crate) cuts: u64,
     pub(crate) pruned_bytes: u64,
     pub(crate) checked_bytes: u64,
+    /// Numbers that readers had read, and were told to forget.
+    pub(crate) reused: u64,
+    /// Bookmarks behind which numbers were given again.
+    pub(crate) resumed: u64,
 }
 
 impl Counts {
@@ -42,6 +47,8 @@ impl Counts {
         self.cuts += other.cuts;
         self.pruned_bytes += other.pruned_bytes;
         self.checked_bytes += other.checked_bytes;
+        self.reused += other.reused;
+        self.resumed += other.resumed;
     }
 }
 
@@ -52,6 +59,7 @@ pub(crate) struct Scenario {
     pub(crate) history: History,
     pub(crate) disk: SimulatedDisk,
     boot: u64,
+    pub(crate) named: Named,
     /// Whether a process may be killed between losses of power.
     pub(crate) is_mixed: bool,
     /// How many records at least are written after a recovery, for readers from before it.
@@ -92,6 +100,7 @@ impl Scenario {
             history,
             disk,
             boot: 1,
+            named: Named::default(),
             is_mixed: false,
             least_after: 3,
             tear: None,
@@ -112,7 +121,7 @@ impl Scenario {
     }
 
     /// Arms a crash somewhere near.
-    fn arm(&mut self) {
+    pub(crate) fn arm(&mut self) {
         let crash = if self.dice.one_in(2) {
             let most = [8, 60, 1000][self.dice.index(3)];
             Crash::AtStore(self.dice.below(most))
@@ -136,6 +145,12 @@ impl Scenario {
                 self.arm();
             }
             self.history.step(&mut appender, &self.disk, &mut self.dice).unwrap();
+            if self.disk.has_crashed() {
+                break;
+            }
+            if self.dice.one_in(20) {
+                self.named.read_some(&self.disk, &mut self.dice);
+            }
             if self.disk.has_crashed() {
                 break;
             }
@@ -170,10 +185,11 @@ impl Scenario {
         self.history.open(&self.disk).unwrap()
     }
 
-    fn restart(&mut self, image: Image, end: End) {
+    pub(crate) fn restart(&mut self, image: Image, end: End) {
         self.disk = match end {
             End::PowerLoss => {
                 self.boot += 1;
+                self.named.lose_power(&mut self.dice);
                 match self.tear {
                     Some(tear) => image.torn(tear, &mut self.dice, self.boot),
                     None => image.after_power_loss(&mut self.dice, self.boot),
@@ -215,13 +231,16 @@ impl Scenario {
             End::Death => progress.committed,
         };
         let before = self.disk.contents();
-        let mut early = Early::open(&self.disk, &self.history.records, &mut self.dice);
+        let mut readers = Readers::open(&self.disk, &self.history.records, &mut self.dice);
+        if self.dice.one_in(3) {
+            self.named.read_some(&self.disk, &mut self.dice);
+        }
         self.history.rest(&self.disk);
         let mut appender = self.history.open(&self.disk).unwrap();
         let count = self.check_what_is_there(least, end, progress.in_flight);
         self.check_cuts(appender.recovery().clone(), &before, count..progress.committed);
         self.counts.lost += (self.history.records.len() - count) as u64;
-        early.catch_up(&self.history.records);
+        readers.look(&mut self.dice);
         self.history.cut_to(count, end == End::PowerLoss);
 
         // It goes on, for old readers and new ones.
@@ -229,8 +248,10 @@ impl Scenario {
         while self.history.records.len() < old + self.least_after {
             self.history.step(&mut appender, &self.disk, &mut self.dice).unwrap();
         }
-        early.read_new(&self.history.records[old..]);
         self.check_all();
+        self.counts.reused += readers.check(&self.history.records);
+        self.named.check(&self.disk, &self.history.records);
+        self.counts.resumed = self.named.resumed;
         self.counts.records += (self.history.records.len() - old) as u64;
         self.disk.kill(appender);
     }

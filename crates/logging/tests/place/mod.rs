@@ -20,6 +20,7 @@ impl Place {
                     lines.extend(formatter.line(&excerpt).map(|line| without_time(&line)));
                 }
                 Tail::Gap(gap) => panic!("{gap:?}"),
+                Tail::Reused(reused) => panic!("{reused:?}"),
                 Tail::Nothing => return lines,
             }
         }

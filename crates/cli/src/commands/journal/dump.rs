@@ -86,6 +86,7 @@ fn dump(
             Ok(match tail {
                 Tail::Excerpt(excerpt) => Some((printer.excerpt(0, &excerpt), 1)),
                 Tail::Gap(gap) => Some((printer.gap(0, gap), 0)),
+                Tail::Reused(reused) => Some((printer.reused(0, reused), 0)),
                 Tail::Nothing => None,
             })
         };

@@ -5,7 +5,7 @@ use std::{
     io::{self, BufWriter, Write as _},
 };
 
-use nanotape_journal::{Excerpt, Gap};
+use nanotape_journal::{Excerpt, Gap, Reused};
 
 use super::text::time_text;
 use crate::{
@@ -45,7 +45,8 @@ impl Printer {
             Self { output, format, payload, names, line: String::new(), bytes: Vec::new() };
         if format == Format::Csv {
             let journal = if printer.names.is_empty() { "" } else { "journal," };
-            let columns = "sequence,ts_ns,time,type_id,length,payload,missing_from,missing_to";
+            let columns = "sequence,ts_ns,time,type_id,length,payload,missing_from,missing_to,\
+                           reused_from,reused_to";
             writeln!(printer.output, "{journal}{columns}")?;
         }
         Ok(printer)
@@ -80,7 +81,7 @@ impl Printer {
             }
             _ => {
                 self.bytes.iter().for_each(|byte| _ = write!(line, "{byte:02x}"));
-                line.push_str(if self.format == Format::Json { "\"}\n" } else { ",,\n" });
+                line.push_str(if self.format == Format::Json { "\"}\n" } else { ",,,,\n" });
             }
         }
         self.output.write_all(self.line.as_bytes())
@@ -101,8 +102,22 @@ impl Printer {
         let _ = match self.format {
             Format::Text if from == to => writeln!(line, "{from}  is missing"),
             Format::Text => writeln!(line, "{from}  to {to} are missing: {} excerpts", gap.count()),
-            Format::Csv => writeln!(line, ",,,,,,{from},{to}"),
+            Format::Csv => writeln!(line, ",,,,,,{from},{to},,"),
             Format::Json => writeln!(line, "\"missing\":{{\"from\":{from},\"to\":{to}}}}}"),
+        };
+        self.output.write_all(self.line.as_bytes())
+    }
+
+    pub(super) fn reused(&mut self, source: usize, reused: Reused) -> io::Result<()> {
+        let Reused { from, to } = reused;
+        self.begin(source);
+        let line = &mut self.line;
+        let _ = match self.format {
+            Format::Text => {
+                writeln!(line, "{from}  to {to} were given again, to the excerpts that follow")
+            }
+            Format::Csv => writeln!(line, ",,,,,,,,{from},{to}"),
+            Format::Json => writeln!(line, "\"reused\":{{\"from\":{from},\"to\":{to}}}}}"),
         };
         self.output.write_all(self.line.as_bytes())
     }

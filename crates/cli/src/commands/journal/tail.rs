@@ -7,7 +7,9 @@ use std::{
 
 use clap::Args;
 use nanotape_clock::Clock;
-use nanotape_journal::{Excerpt, Gap, Merge, Merged, NamedTailer, Resumed, Start, Tail, Tailer};
+use nanotape_journal::{
+    Excerpt, Gap, Merge, Merged, NamedTailer, Resumed, Reused, Start, Tail, Tailer,
+};
 use nanotape_logging::Formatter;
 use nanotape_ring::{WaitStrategy, Waiter};
 
@@ -137,6 +139,11 @@ impl Source {
                  lost what was not synced; going on there",
                 path.display()
             )),
+            (Resumed::Reused { from, sequence }, _) => tell(format_args!(
+                "{}: {name} was at {sequence}, and numbers from {from} on were given again since, to other \
+                 excerpts; going on at {from}",
+                path.display()
+            )),
             _ => {}
         }
         named.set_durable(command.durable);
@@ -160,7 +167,7 @@ fn tailer(command: &TailCommand, path: &Path) -> anyhow::Result<Tailer> {
                     let is_shown = !command.text || is_line_or_other(excerpt.type_id());
                     left -= u64::from(is_shown);
                 }
-                Tail::Gap(_) => {}
+                Tail::Gap(_) | Tail::Reused(_) => {}
                 Tail::Nothing => break,
             }
         }
@@ -205,7 +212,7 @@ impl Formatters {
         while tailer.next_sequence() < end {
             match tailer.next().map_err(of_journal)? {
                 Tail::Excerpt(excerpt) => formatter.learn(&excerpt),
-                Tail::Gap(_) => {}
+                Tail::Gap(_) | Tail::Reused(_) => {}
                 Tail::Nothing => break,
             }
         }
@@ -257,11 +264,13 @@ impl Following<'_> {
             Source::Named(named) => match named.next().map_err(of_journal)? {
                 Tail::Excerpt(excerpt) => self.excerpt(0, &excerpt),
                 Tail::Gap(gap) => self.gap(0, gap),
+                Tail::Reused(reused) => self.reused(0, reused),
                 Tail::Nothing => Ok(Came::Nothing),
             },
             Source::Several(merge) => match merge.next(settled_ns).map_err(of_journal)? {
                 Merged::Excerpt { source, excerpt } => self.excerpt(source, &excerpt),
                 Merged::Gap { source, gap } => self.gap(source, gap),
+                Merged::Reused { source, reused } => self.reused(source, reused),
                 Merged::Nothing => Ok(Came::Nothing),
             },
         }
@@ -280,6 +289,11 @@ impl Following<'_> {
             None => self.printer.excerpt(source, excerpt)?,
         }
         self.left -= 1;
+        Ok(Came::Something)
+    }
+
+    fn reused(&mut self, source: usize, reused: Reused) -> anyhow::Result<Came> {
+        self.printer.reused(source, reused)?;
         Ok(Came::Something)
     }
 

@@ -188,6 +188,7 @@ impl Job {
         let mut buffer = vec![0; MAX_LENGTH];
         let mut expected = match resumed {
             Resumed::At(sequence) => sequence,
+            Resumed::Reused { from, .. } => from,
             _ => 1,
         };
         while !is_over {
@@ -216,6 +217,9 @@ impl Job {
                 Tail::Gap(gap) => {
                     missing += gap.count();
                     expected = gap.to + 1;
+                }
+                Tail::Reused(reused) => {
+                    bail!("{name}: numbers from {} on were given again", reused.from)
                 }
                 Tail::Nothing => waiter.idle(),
             }

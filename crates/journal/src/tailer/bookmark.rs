@@ -1,0 +1,221 @@
+//! Where a reader is, so that another one can go on there: a sequence number alone does not say it.
+//!
+//! After a loss of power the journal may give numbers again, to other excerpts than those that were read. A
+//! bookmark has the [incarnation](crate::segment::header::Incarnation) of the journal beside the number, so a
+//! reader that goes on, and a tailer that lives through a recovery, learn which numbers those are.
+//! Cost: to compare takes the headers of as many segments as the logarithm of their number says, and only
+//! where the incarnation of the journal is another one.
+
+use super::{Current, Reused, Start, Step, Tailer};
+use crate::{JournalError, Problem, disk::Disk, names::Files, segment::header::Incarnation};
+
+/// How often the folder is listed again because a segment is gone.
+const LISTS: usize = 16;
+
+/// A place in a journal that outlives its reader: see [`Tailer::bookmark`] and [`Tailer::resume`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Bookmark {
+    /// The number of the journal; 0 if it had no excerpt yet, or if it is not known.
+    pub journal: u64,
+    /// The incarnation of the journal in which the reader was; 0 is the first one.
+    pub incarnation: u64,
+    /// The first sequence number of that incarnation; 0 for the first one.
+    pub incarnation_from: u64,
+    /// The sequence number of the next excerpt to be read; 0 if the journal had no excerpt yet.
+    pub next_sequence: u64,
+}
+
+/// Where a reader goes on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Resumed {
+    /// At the place that the caller named: there was no earlier reader.
+    New,
+    /// At the next excerpt that was not read.
+    At(u64),
+    /// At the end, because the place is behind it: a loss of power took what was not synced. Numbers from
+    /// `next` on will be given again, to other excerpts than those that were read.
+    Beyond {
+        /// What would have been read next.
+        sequence: u64,
+        /// The next excerpt to be written.
+        next: u64,
+    },
+    /// At `from`, because numbers from there on were given again after a loss of power or a repair, to other
+    /// excerpts than those that were read. It is also what a journal that was removed and made again returns.
+    Reused {
+        /// The first number that was given again.
+        from: u64,
+        /// What would have been read next.
+        sequence: u64,
+    },
+}
+
+impl<D: Disk> Tailer<D> {
+    /// Where this tailer is. What it returned last counts as read.
+    pub fn bookmark(&self) -> Bookmark {
+        let Incarnation { id, from } = self.known;
+        Bookmark {
+            journal: self.current.as_ref().map_or(0, |current| current.header.journal),
+            incarnation: id,
+            incarnation_from: from,
+            next_sequence: self.place.sequence,
+        }
+    }
+
+    /// Goes on at a bookmark, or where the journal has something else since.
+    pub fn resume(&mut self, bookmark: &Bookmark) -> Result<Resumed, JournalError> {
+        let Bookmark { journal, incarnation, incarnation_from, next_sequence: sequence } =
+            *bookmark;
+        self.seek(Start::Beginning)?;
+        if sequence == 0 {
+            return Ok(Resumed::At(self.place.sequence));
+        }
+        let found = self.current.as_ref().map(|current| current.header.journal);
+        if journal > 0 && found.is_some_and(|found| found != journal) {
+            return Ok(Resumed::Reused { from: self.place.sequence, sequence });
+        }
+        let known = Incarnation { id: incarnation, from: incarnation_from };
+        // Bookmarks without a journal are of an earlier version, and have no incarnation.
+        if journal > 0
+            && let Some(from) = self.first_reused(known, sequence)?
+        {
+            // The end is before it where numbers were skipped when that incarnation began.
+            let from = self.seek_up_to(from)?.unwrap_or(from);
+            return Ok(Resumed::Reused { from, sequence });
+        }
+        match self.seek_up_to(sequence)? {
+            None => Ok(Resumed::At(sequence)),
+            Some(next) => Ok(Resumed::Beyond { sequence, next }),
+        }
+    }
+
+    /// The first excerpt that a reader with this bookmark comes to, be it one that was given a number again.
+    pub(crate) fn first_needed(&self, bookmark: &Bookmark) -> Result<u64, JournalError> {
+        let current = self.current.as_ref().map(|current| current.header.journal);
+        let next = bookmark.next_sequence;
+        if bookmark.journal == 0 || current.is_none() {
+            return Ok(next);
+        }
+        if current != Some(bookmark.journal) {
+            return Ok(0);
+        }
+        let known = Incarnation { id: bookmark.incarnation, from: bookmark.incarnation_from };
+        Ok(self.first_reused(known, next)?.unwrap_or(next))
+    }
+
+    /// Looks for what comes next as if it had just been opened.
+    pub(super) fn find_again(&mut self) -> Result<Step, JournalError> {
+        let next = self.place.sequence;
+        let from = match self.first_reused(self.known, next)? {
+            Some(from) => Some(self.seek_up_to(from)?.unwrap_or(from)),
+            None => self.seek_up_to(next)?,
+        };
+        Ok(match from {
+            Some(from) if from < next => Step::Reused(Reused { from, to: next - 1 }),
+            _ => Step::Again,
+        })
+    }
+
+    /// Goes to this sequence number, or to the end if that is before it; returns the end then.
+    fn seek_up_to(&mut self, sequence: u64) -> Result<Option<u64>, JournalError> {
+        match self.seek(Start::Sequence(sequence)) {
+            Ok(()) => Ok(None),
+            Err(error) => {
+                let Problem::NotYet { next, .. } = *error.problem() else { return Err(error) };
+                // Not the end as it is by now: what was appended since is to be read.
+                self.seek(Start::Sequence(next))?;
+                Ok(Some(next))
+            }
+        }
+    }
+
+    /// The first of the numbers below `next` that the journal has given again since a reader was in this
+    /// incarnation; nothing if it has not.
+    pub(super) fn first_reused(
+        &self,
+        known: Incarnation,
+        next: u64,
+    ) -> Result<Option<u64>, JournalError> {
+        for _ in 1..LISTS {
+            match self.try_first_reused(known, next) {
+                // Removed since the folder was listed.
+                Err(error) if *error.problem() == Problem::NotFound => {}
+                outcome => return outcome,
+            }
+        }
+        self.try_first_reused(known, next)
+    }
+
+    fn try_first_reused(&self, known: Incarnation, next: u64) -> Result<Option<u64>, JournalError> {
+        let numbers: Vec<u64> = Files::list(&self.disk)?.segments.into_keys().collect();
+        let Some(last) = self.find_segment(&numbers, |it| it.first_sequence < next)? else {
+            return Ok(None);
+        };
+        let is_known = |it: &Current<_>| it.incarnation.is_none_or(|found| found.id == known.id);
+        let reused = |it: Current<_>| {
+            let found = it.incarnation.filter(|found| found.id != known.id)?;
+            Some(found.from.max(1)).filter(|from| *from < next)
+        };
+        if last.activation.first_sequence >= next {
+            // Nothing that was read is there any more.
+            return Ok(reused(last));
+        }
+        if is_known(&last) {
+            return Ok(self.next_active(&numbers, last.number)?.and_then(reused));
+        }
+        let Some(begin) = self.find_segment(&numbers, |it| it.first_sequence <= known.from)? else {
+            return Ok(None);
+        };
+        let oldest = begin.activation.first_sequence;
+        // Where numbers were skipped at its beginning, it begins in the segment behind that one.
+        let begin = match is_known(&begin) {
+            true => Some(begin),
+            false => self.next_active(&numbers, begin.number)?,
+        };
+        let first = match begin.filter(is_known) {
+            Some(begin) => self.end_of_incarnation(&numbers, begin.number, known.id)?,
+            // All of that incarnation is gone, or was pruned.
+            None => Some(known.from.max(oldest.min(next)).max(1)),
+        };
+        Ok(first.filter(|first| *first < next))
+    }
+
+    /// The first active segment behind this one.
+    fn next_active(
+        &self,
+        numbers: &[u64],
+        number: u64,
+    ) -> Result<Option<Current<D::Readable>>, JournalError> {
+        for after in &numbers[numbers.partition_point(|found| *found <= number)..] {
+            if let Some(current) = self.open_segment(*after)? {
+                return Ok(Some(current));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The first sequence number of the incarnation that follows the one of this segment.
+    fn end_of_incarnation(
+        &self,
+        numbers: &[u64],
+        begin: u64,
+        id: u64,
+    ) -> Result<Option<u64>, JournalError> {
+        let (mut low, mut high) =
+            (numbers.partition_point(|number| *number <= begin), numbers.len());
+        let mut end = None;
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match self.open_segment(numbers[middle])? {
+                Some(Current { incarnation: Some(found), .. }) if found.id != id => {
+                    end = Some(found.from);
+                    high = middle;
+                }
+                Some(_) => low = middle + 1,
+                // Prepared only.
+                None => high = middle,
+            }
+        }
+        Ok(end)
+    }
+}
