@@ -151,7 +151,8 @@ fn named_in(text: &str, file: &str) -> Vec<Named> {
         {
             function = behind.split(['(', '<']).next().unwrap_or_default();
         }
-        if let Some((edge, _)) = line.strip_prefix("// SYNC(").and_then(|l| l.split_once(')')) {
+        let comment = line.strip_prefix("// SYNC").and_then(|rest| rest.strip_prefix('('));
+        if let Some((edge, _)) = comment.and_then(|rest| rest.split_once(')')) {
             let place = format!("{file} {function}");
             let before = all.iter().filter(|n: &&Named| n.edge == edge && n.function == place);
             let (count, function) = (before.count() + 1, place.clone());
