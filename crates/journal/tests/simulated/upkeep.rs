@@ -119,24 +119,25 @@ impl Scenario {
         };
         self.history.rest(&self.disk);
         let mut appender = self.history.open(&self.disk).unwrap();
-        let count = self.check_stretch(least, pruned);
+        let count = self.check_stretch(least, pruned, appender.next_sequence());
         self.counts.lost += (self.history.records.len() - count) as u64;
         self.history.cut_to(count, end == End::PowerLoss);
         let old = self.history.records.len();
         while self.history.records.len() < old + 3 {
             self.history.step(&mut appender, &self.disk, &mut self.dice).unwrap();
         }
-        self.check_stretch(self.history.records.len(), pruned);
+        self.check_stretch(self.history.records.len(), pruned, appender.next_sequence());
         self.counts.records += 3;
         self.disk.kill(appender);
         self.check_healthy(pruned);
     }
 
     /// How many of the records end what is there; all that is missing before was pruned.
-    fn check_stretch(&self, least: usize, pruned: u64) -> usize {
+    fn check_stretch(&self, least: usize, pruned: u64, next: u64) -> usize {
         let records = &self.history.records;
         let read = read_all(&self.disk).unwrap();
-        let first = read.first().map_or(u64::MAX, |record| record.sequence);
+        // Where nothing is left, the appender knows how far it was.
+        let first = read.first().map_or(next, |record| record.sequence);
         let begin = records.partition_point(|record: &Record| record.sequence < first);
         let said = || format!("read {:?} of {:?}", numbers(&read), numbers(records));
         assert!(records[begin..].starts_with(&read), "{}", said());
