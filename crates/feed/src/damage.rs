@@ -7,7 +7,7 @@ use core::fmt;
 
 use nanotape_wire::itch50::Message;
 
-use crate::resync::record_before;
+use crate::resync::{has_text_for_a_locate, record_before};
 
 /// A stretch of bytes that did not read as the format says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -85,7 +85,8 @@ impl Damage {
     /// this: the caller judges whether time and stock of the inner one make sense there.
     #[cold]
     pub fn hidden_in(message: &[u8], offset: u64) -> Option<(Self, Message<'_>)> {
-        let record = record_before(message.get(1..)?)?;
+        let record =
+            record_before(message.get(1..)?).filter(|record| !has_text_for_a_locate(record))?;
         let inner = Message::decode(&record[2..]).ok()?;
         let offset = offset + (2 + message.len() - record.len()) as u64;
         Some((Self::Hidden { offset, bytes: record.len() as u64 }, inner))

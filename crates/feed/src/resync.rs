@@ -76,7 +76,8 @@ pub(crate) fn is_boundary(bytes: &[u8], near: Surroundings) -> bool {
     // This alone rejects nearly all.
     let Fit::Known(length) = fit(bytes) else { return false };
     let Some(record) = bytes.get(..2 + length) else { return false };
-    is_near(time_ns(record), near.time_ns) || has_chain(bytes, near.is_last)
+    let is_neighbour = is_near(time_ns(record), near.time_ns) && !has_text_for_a_locate(record);
+    is_neighbour || has_chain(bytes, near.is_last)
 }
 
 /// The first place among the first `places` of `bytes` at which records certainly begin.
@@ -110,6 +111,13 @@ pub(crate) fn time_ns(record: &[u8]) -> Option<u64> {
     let field = record.get(2 + 5..)?.first_chunk::<6>()?;
     let [a, b, c, d, e, f] = *field;
     Some(u64::from_be_bytes([0, 0, a, b, c, d, e, f]))
+}
+
+/// Whether the locate of a record is two letters or spaces. Shares and symbol of an order can look like the
+/// length and type of a record, `12 shares of SDJ` like a system event. The rest of the symbol is then its
+/// locate, and spaces its time: 09:48 in the morning.
+pub(crate) fn has_text_for_a_locate(record: &[u8]) -> bool {
+    record.get(3..5).is_some_and(|locate| locate.iter().all(|byte| (b' '..=b'Z').contains(byte)))
 }
 
 fn is_near(time_ns: Option<u64>, before_ns: Option<u64>) -> bool {

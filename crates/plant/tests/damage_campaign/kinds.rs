@@ -228,7 +228,7 @@ pub(crate) fn damage(kind: Kind, day: &Day, dice: &mut Dice) -> Damaged {
 /// One of two: a record, and a bit of its length that makes the length lead to the head of a later one.
 fn misleading_bit(day: &Day, dice: &mut Dice) -> Option<(usize, usize)> {
     let first = dice.below(day.records.len());
-    if first % 2 == 0 {
+    if first.is_multiple_of(2) {
         return None;
     }
     day.records[first..].iter().find_map(|record| {
