@@ -41,7 +41,8 @@ pub enum Resumed {
         next: u64,
     },
     /// At `from`, because numbers from there on were given again after a loss of power or a repair, to other
-    /// excerpts than those that were read. It is also what a journal that was removed and made again returns.
+    /// excerpts than those that were read. A journal that was removed and made again returns this with 1, and
+    /// goes on at its beginning.
     Reused {
         /// The first number that was given again.
         from: u64,
@@ -71,8 +72,9 @@ impl<D: Disk> Tailer<D> {
             return Ok(Resumed::At(self.place.sequence));
         }
         let found = self.current.as_ref().map(|current| current.header.journal);
-        if journal > 0 && found.is_some_and(|found| found != journal) {
-            return Ok(Resumed::Reused { from: self.place.sequence, sequence });
+        // Of another journal nothing was read, wherever it begins.
+        if journal > 0 && sequence > 1 && found.is_some_and(|found| found != journal) {
+            return Ok(Resumed::Reused { from: 1, sequence });
         }
         let known = Incarnation { id: incarnation, from: incarnation_from };
         // Bookmarks without a journal are of an earlier version, and have no incarnation.

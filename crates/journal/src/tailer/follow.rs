@@ -48,8 +48,10 @@ impl<D: Disk> Tailer<D> {
             return Ok(Step::Nothing);
         }
         self.idles = 0;
-        // It wanted a number that nobody had: what was there before is missing.
-        self.place.sequence = self.place.sequence.max(wanted);
+        // A reader that asked for number 1 is told which numbers the journal does not have.
+        if wanted > 0 {
+            self.place.sequence = wanted;
+        }
         Ok(Step::Again)
     }
 
