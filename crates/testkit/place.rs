@@ -20,11 +20,15 @@ impl Place {
         Self(folder.join(name))
     }
 
-    /// A path on the disk that the build is on, for what memory does not show.
+    /// A path on the disk that the build is on, for what memory does not show. For the tests in `tests/`:
+    /// cargo names no such folder to others.
     #[allow(dead_code, reason = "not every test needs a disk")]
     pub(crate) fn on_disk(name: &str) -> Self {
         let Self(place) = &Self::new(name);
-        Self(Path::new(env!("CARGO_TARGET_TMPDIR")).join(place.file_name().unwrap()))
+        let Some(folder) = option_env!("CARGO_TARGET_TMPDIR") else {
+            panic!("only tests in tests/ have a folder on the disk")
+        };
+        Self(Path::new(folder).join(place.file_name().unwrap()))
     }
 
     pub(crate) fn path(&self) -> &Path {

@@ -112,6 +112,7 @@ fn read(tailer: &mut Tailer<Heap>) -> String {
             if is_whole { sequence.to_string() } else { format!("torn: {excerpt:?}") }
         }
         Ok(Tail::Gap(gap)) => format!("{gap:?}"),
+        Ok(Tail::Reused(reused)) => format!("{reused:?}"),
         Ok(Tail::Nothing) => "-".to_owned(),
         Err(error) => format!("{error}"),
     }

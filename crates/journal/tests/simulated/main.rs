@@ -104,7 +104,7 @@ fn what_a_recovery_took_out_does_not_come_back() {
 }
 
 fn live_shortly(histories: u64) -> Counts {
-    run("short lives", histories, |seed| Scenario::new(seed).run_short_lives())
+    run("short-lives", histories, |seed| Scenario::new(seed).run_short_lives())
 }
 
 #[test]
@@ -140,24 +140,16 @@ fn fail_everywhere(histories: u64) -> (u64, Counts) {
 }
 
 /// What must notice that a call has no effect, the quickest first.
-fn what_notices() -> Vec<(&'static str, Box<dyn Fn()>)> {
-    vec![
-        ("a_prepared_segment_that_is_used_again_has_its_name_on_the_disk", Box::new(promises::a_prepared_segment_that_is_used_again_has_its_name_on_the_disk)),
-        ("what_is_zero_in_memory_and_not_on_the_disk_is_made_zero_again", Box::new(promises::what_is_zero_in_memory_and_not_on_the_disk_is_made_zero_again)),
-        ("what_was_cut_is_there_after_the_next_loss_of_power", Box::new(promises::what_was_cut_is_there_after_the_next_loss_of_power)),
-        ("an_excerpt_that_ends_with_zeros_is_cut_with_all_of_them", Box::new(promises::an_excerpt_that_ends_with_zeros_is_cut_with_all_of_them)),
-        ("a_new_folder_has_its_name_on_the_disk_before_an_append_returns", Box::new(promises::a_new_folder_has_its_name_on_the_disk_before_an_append_returns)),
-        ("after_a_prune_and_a_loss_of_power_the_journal_goes_on_behind_what_was_pruned", Box::new(promises::after_a_prune_and_a_loss_of_power_the_journal_goes_on_behind_what_was_pruned)),
-        ("a_segment_whose_activation_is_damaged_is_not_cut_where_it_was_on_the_disk", Box::new(promises::a_segment_whose_activation_is_damaged_is_not_cut_where_it_was_on_the_disk)),
-        ("excerpts_that_a_failed_sync_lost_are_not_said_to_be_on_the_disk", Box::new(lost_pages::excerpts_that_a_failed_sync_lost_are_not_said_to_be_on_the_disk)),
-        ("a_first_page_that_a_failed_sync_lost_is_not_said_to_be_on_the_disk", Box::new(lost_pages::a_first_page_that_a_failed_sync_lost_is_not_said_to_be_on_the_disk)),
-        ("a_closed_segment_that_a_failed_sync_lost_is_not_said_to_be_on_the_disk", Box::new(lost_pages::a_closed_segment_that_a_failed_sync_lost_is_not_said_to_be_on_the_disk)),
-        ("an_appender_that_opens_finds_what_a_failed_sync_lost", Box::new(lost_pages::an_appender_that_opens_finds_what_a_failed_sync_lost)),
-        ("short lives", Box::new(|| _ = live_shortly(100))),
-        ("upkeep", Box::new(|| _ = keep_up(60))),
-        ("power", Box::new(|| _ = lose_power(120))),
-        ("both", Box::new(|| _ = die_and_lose_power(120))),
-        ("death", Box::new(|| _ = die(40))),
-        ("faults", Box::new(|| _ = fail_everywhere(1))),
-    ]
-}
+const NOTICES: [Notice; 8] = [
+    ("promises", promises::all),
+    ("lost pages", lost_pages::all),
+    ("short-lives", || _ = live_shortly(100)),
+    ("upkeep", || _ = keep_up(60)),
+    ("power", || _ = lose_power(120)),
+    ("both", || _ = die_and_lose_power(120)),
+    ("death", || _ = die(40)),
+    ("faults", || _ = fail_everywhere(1)),
+];
+
+/// A name, and tests that panic.
+type Notice = (&'static str, fn());

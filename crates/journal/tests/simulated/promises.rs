@@ -77,7 +77,7 @@ fn with_a_hole(third: &[u8], boot: u64, salt: u64) -> SimulatedDisk {
 }
 
 #[test]
-pub(crate) fn a_prepared_segment_that_is_used_again_has_its_name_on_the_disk() {
+fn a_prepared_segment_that_is_used_again_has_its_name_on_the_disk() {
     let mut reused = 0;
     for (operation, salt) in (0..12).flat_map(|first| (0..8).map(move |salt| (first, salt))) {
         let disk = SimulatedDisk::new(salt);
@@ -105,7 +105,7 @@ pub(crate) fn a_prepared_segment_that_is_used_again_has_its_name_on_the_disk() {
 }
 
 #[test]
-pub(crate) fn what_is_zero_in_memory_and_not_on_the_disk_is_made_zero_again() {
+fn what_is_zero_in_memory_and_not_on_the_disk_is_made_zero_again() {
     let mut failed = 0;
     for (operation, salt) in (4..16).flat_map(|first| (0..100).map(move |salt| (first, salt))) {
         let disk = with_a_hole(&[3; 16], 1 + salt % 2, salt);
@@ -129,7 +129,7 @@ pub(crate) fn what_is_zero_in_memory_and_not_on_the_disk_is_made_zero_again() {
 }
 
 #[test]
-pub(crate) fn what_was_cut_is_there_after_the_next_loss_of_power() {
+fn what_was_cut_is_there_after_the_next_loss_of_power() {
     for salt in 0..32 {
         let disk = with_a_hole(&payload(3), 2, salt);
         let appender = open(&disk, &batch()).unwrap();
@@ -145,7 +145,7 @@ pub(crate) fn what_was_cut_is_there_after_the_next_loss_of_power() {
 }
 
 #[test]
-pub(crate) fn an_excerpt_that_ends_with_zeros_is_cut_with_all_of_them() {
+fn an_excerpt_that_ends_with_zeros_is_cut_with_all_of_them() {
     let mut third = payload(3);
     third[16..].fill(0);
     let disk = with_a_hole(&third, 2, 1);
@@ -156,7 +156,7 @@ pub(crate) fn an_excerpt_that_ends_with_zeros_is_cut_with_all_of_them() {
 }
 
 #[test]
-pub(crate) fn a_new_folder_has_its_name_on_the_disk_before_an_append_returns() {
+fn a_new_folder_has_its_name_on_the_disk_before_an_append_returns() {
     for salt in 0..32 {
         let disk = SimulatedDisk::new(salt);
         disk.watch();
@@ -171,7 +171,7 @@ pub(crate) fn a_new_folder_has_its_name_on_the_disk_before_an_append_returns() {
 }
 
 #[test]
-pub(crate) fn after_a_prune_and_a_loss_of_power_the_journal_goes_on_behind_what_was_pruned() {
+fn after_a_prune_and_a_loss_of_power_the_journal_goes_on_behind_what_was_pruned() {
     let all = PruneOptions { keep_bytes: Some(0), ..PruneOptions::default() };
     for salt in 0..100 {
         let disk = SimulatedDisk::new(salt);
@@ -202,7 +202,7 @@ pub(crate) fn after_a_prune_and_a_loss_of_power_the_journal_goes_on_behind_what_
 }
 
 #[test]
-pub(crate) fn a_segment_whose_activation_is_damaged_is_not_cut_where_it_was_on_the_disk() {
+fn a_segment_whose_activation_is_damaged_is_not_cut_where_it_was_on_the_disk() {
     for (segment, change) in [1, 2, 3].into_iter().flat_map(|number| [(number, 0), (number, 1)]) {
         let disk = SimulatedDisk::new(3);
         disk.watch();
@@ -230,4 +230,15 @@ pub(crate) fn a_segment_whose_activation_is_damaged_is_not_cut_where_it_was_on_t
         let is_there = |(name, _): &(String, Vec<u8>)| now.iter().any(|(other, _)| other == name);
         assert!(before.iter().all(is_there), "{said}: nothing is moved");
     }
+}
+
+/// All of these tests, for the run that leaves out one call at a time.
+pub(crate) fn all() {
+    a_prepared_segment_that_is_used_again_has_its_name_on_the_disk();
+    what_is_zero_in_memory_and_not_on_the_disk_is_made_zero_again();
+    what_was_cut_is_there_after_the_next_loss_of_power();
+    an_excerpt_that_ends_with_zeros_is_cut_with_all_of_them();
+    a_new_folder_has_its_name_on_the_disk_before_an_append_returns();
+    after_a_prune_and_a_loss_of_power_the_journal_goes_on_behind_what_was_pruned();
+    a_segment_whose_activation_is_damaged_is_not_cut_where_it_was_on_the_disk();
 }

@@ -24,7 +24,7 @@ impl Scenario {
         self.is_mixed = true;
         self.tear = Some(Tear::HALF_OF_THE_PAGES);
         for _ in 0..LIVES {
-            self.least_after = self.dice.index(3);
+            self.least_after = 1 + self.dice.index(2);
             self.disk.watch();
             self.history.rest(&self.disk);
             let mut appender = self.history.open(&self.disk).unwrap();

@@ -137,7 +137,7 @@ fn last_excerpt(journal: &Path) -> anyhow::Result<Option<(u64, u16, Vec<u8>)>> {
             Tail::Excerpt(last) => {
                 return Ok(Some((last.sequence(), last.type_id(), last.to_vec())));
             }
-            Tail::Gap(_) => {}
+            Tail::Gap(_) | Tail::Reused(_) => {}
             Tail::Nothing => return Ok(None),
         }
     }
