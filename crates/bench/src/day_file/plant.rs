@@ -83,6 +83,8 @@ struct Stage {
     startup_nanos: u64,
     /// Of the measuring thread, as long as it measures.
     _placement: Placement,
+    /// A plant stops when its ring is removed.
+    _folder: Folder,
 }
 
 impl Stage {
@@ -105,9 +107,7 @@ impl Stage {
         let run = PlantRun::open(&config, Stop::new())?;
         let (startup_nanos, _) = startup.stop();
         tapping.meet()?;
-        // They have it all open: whatever becomes of this process, no file is left.
-        folder.remove();
-        Ok(Self { run, tapping, clock, startup_nanos, _placement: placement })
+        Ok(Self { run, tapping, clock, startup_nanos, _placement: placement, _folder: folder })
     }
 
     /// What came of a run that has ended, when everybody has read it.
