@@ -394,6 +394,8 @@ impl<W: Publish> Publisher<W> {
 }
 
 impl<W: Publish, L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Publisher<W> {
+    const LOOKS_INSIDE: bool = true;
+
     #[inline(always)]
     fn admit(&mut self, message: &Message<'_>) -> ControlFlow<()> {
         if self.is_attentive { self.attend(message) } else { ControlFlow::Continue(()) }
