@@ -11,18 +11,18 @@ mod day;
 mod dice;
 mod kinds;
 mod oracle;
+#[path = "../../../testkit/place.rs"]
+mod place;
 mod reading;
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{fs, path::Path};
 
 use compressed::Packing;
 use day::Day;
 use dice::Dice;
 use kinds::Kind;
 use nanotape_plant::records::GapKind;
+use place::Place;
 
 /// Damages of each kind, times `NANOTAPE_CAMPAIGN`.
 const EACH: u64 = 4;
@@ -33,21 +33,10 @@ fn campaign() -> u64 {
 }
 
 /// A folder that goes with its test.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let name = format!("nanotape-damage-{name}-{}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
+fn folder(name: &str) -> Place {
+    let place = Place::new(name);
+    fs::create_dir(place.path()).unwrap();
+    place
 }
 
 #[derive(Default)]
@@ -136,11 +125,11 @@ fn one(
 }
 
 fn run(days: &[Day], each: u64, name: &str) {
-    let folder = Folder::new(name);
+    let folder = folder(name);
     let packed: Vec<_> = days
         .iter()
         .map(|day| {
-            let plain = folder.0.join("plain");
+            let plain = folder.path().join("plain");
             fs::write(&plain, &day.bytes).unwrap();
             [Packing::Gzip, Packing::Zstd]
                 .map(|packing| if packing.is_there() { packing.pack(&plain) } else { Vec::new() })
@@ -159,7 +148,7 @@ fn run(days: &[Day], each: u64, name: &str) {
             let chosen = number as usize % days.len();
             let seed = (place as u64) << 32 | number;
             let packed = |packing| packed[chosen][packing as usize].clone();
-            tally.add(&one(kind, seed, &days[chosen], &packed, &folder.0));
+            tally.add(&one(kind, seed, &days[chosen], &packed, folder.path()));
         }
         tallies.push((kind, tally));
     }
@@ -195,10 +184,10 @@ fn the_same_of_a_real_day() {
 
 /// The gaps of one file, without the times.
 fn gaps_of(name: &str, bytes: &[u8]) -> Vec<(GapKind, u64, u64)> {
-    let folder = Folder::new(name);
-    let file = folder.0.join("20191230.itch50");
+    let folder = folder(name);
+    let file = folder.path().join("20191230.itch50");
     fs::write(&file, bytes).unwrap();
-    let published = reading::publish(&file, &folder.0.join("ring"));
+    let published = reading::publish(&file, &folder.path().join("ring"));
     assert_eq!(published.is_good, published.gaps.is_empty());
     published.gaps.iter().map(|gap| (gap.kind, gap.offset, gap.lost_bytes)).collect()
 }
@@ -225,13 +214,13 @@ fn a_plant_publishes_a_gap_for_a_head_of_an_unknown_type() {
 fn a_plant_publishes_a_gap_where_its_input_fails_between_two_messages() {
     let day = Day::synthetic(2_000, 20);
     // All of the day is there, and a second member that is none: what it had is not known.
-    let folder = Folder::new("members");
-    fs::write(folder.0.join("plain"), &day.bytes).unwrap();
+    let folder = folder("members");
+    fs::write(folder.path().join("plain"), &day.bytes).unwrap();
     if !Packing::Gzip.is_there() {
         println!("SKIPPED: there is no program gzip");
         return;
     }
-    let packed = [Packing::Gzip.pack(&folder.0.join("plain")), vec![0x1f; 40]].concat();
+    let packed = [Packing::Gzip.pack(&folder.path().join("plain")), vec![0x1f; 40]].concat();
     let end = day.bytes.len() as u64;
     assert_eq!(gaps_of("fault", &packed), [(GapKind::Cut, end, 0)]);
 }
