@@ -134,7 +134,7 @@ impl<D: Disk> Appender<D> {
         options.check(&folder)?;
         let layout = options.layout().map_err(|problem| JournalError::new(&folder, problem))?;
         disk.make().map_err(JournalError::system(&folder, "make"))?;
-        // Whoever made it may have ended before its name was on the disk.
+        // Its creator may have ended before its name was on the disk.
         disk.sync_parent().map_err(JournalError::system(&folder, "sync the name of"))?;
         let files = Files::list(&disk)?;
         if !files.is_empty && !files.is_journal {

@@ -142,7 +142,7 @@ fn find<D: Disk>(disk: &D) -> Result<Option<Beginning<'_, D>>, JournalError> {
     let kept: Vec<Kept> = files.segments.values().copied().collect();
     let pass = Pass { disk, kept, report: Recovery::default(), boot: disk.boot() };
     let last = match pass.last_active() {
-        // Removed by a process that should not be there: looked at again.
+        // Removed by a process without the right to: check again.
         Err(error) if error.problem().is_of_no_file() => return Ok(None),
         last => last?,
     };

@@ -1,6 +1,6 @@
-//! That nobody else appends: locks on the segments themselves.
+//! Locks on the segments themselves keep a second appender out.
 //!
-//! The region `appender` says who appends. It is a file of its own, so if somebody removes it another process can
+//! The region `appender` says who appends. It is a separate file: if it is removed another process can
 //! make a new one, and would own that. But an appender also has a lock on each segment that it writes or has
 //! prepared, from before it has its name until the next one is active. So a second one, which locks all segments
 //! from the last active one on before it changes anything, always finds one that is locked.
@@ -25,7 +25,7 @@ const PAUSE: Duration = Duration::from_millis(5);
 pub(crate) struct Locks(BTreeMap<String, FileLock>);
 
 impl Locks {
-    /// Takes the lock of a file out; one that keeps nobody out where there is none.
+    /// Takes the lock of a file. On a disk without locks the result excludes no other process.
     pub(crate) fn take(&mut self, name: &str) -> FileLock {
         self.0.remove(name).unwrap_or_default()
     }

@@ -107,7 +107,7 @@ pub enum NextFile {
         sequence: u64,
         /// The instrument number.
         locate: u16,
-        /// The stock; none where it is not known.
+        /// The stock; `None` if unknown.
         symbol: Option<Symbol>,
         /// What the file calls that number.
         before: Symbol,

@@ -26,7 +26,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(250);
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
     found: Arc<Found>,
-    /// None where there is nothing to watch.
+    /// `None` if there is nothing to watch.
     thread: Option<JoinHandle<()>>,
 }
 

@@ -1,9 +1,9 @@
 //! What the appender and its threads share.
 //!
-//! Protocol: the appender takes the lock of the state at a roll, and only then. No thread holds it while it
-//! waits for the disk; whoever makes a segment says so in it. Who syncs has another lock, for as long as that
-//! takes. Beside them there are three words: how far the appender is, in which segment, and whether a thread
-//! has bad news.
+//! Protocol: the appender locks the state at a roll, and only then. No thread holds that lock while it waits
+//! for the disk: the thread that makes a segment sets a flag in the state. A sync holds a second lock for as
+//! long as it takes. Beside them are three words: how far the appender is, how far the helper has brought pages
+//! in, and whether a thread has an error.
 
 use std::{
     collections::VecDeque,
@@ -27,7 +27,7 @@ pub(crate) struct Exchange<D: Disk> {
     state: Mutex<State<D>>,
     /// Told when a segment was made, or could not be.
     made: Condvar,
-    /// How far the disk has it. Held by the one who syncs, while it does.
+    /// How far the disk has it. Locked during a sync.
     syncer: Mutex<Syncer>,
     /// The word up to which the active segment is committed. Stored by the appender.
     progress: Progress,
@@ -114,7 +114,7 @@ impl<D: Disk> Exchange<D> {
         self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// The one who has this syncs, and nobody else does meanwhile.
+    /// Held during a sync: one thread syncs at a time.
     pub(crate) fn lock_syncer(&self) -> MutexGuard<'_, Syncer> {
         self.syncer.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
@@ -284,7 +284,7 @@ impl<D: Disk> Exchange<D> {
     }
 }
 
-/// Held by the one who makes the next segment; however it ends, others may try then.
+/// Held while the next segment is made. Other threads may try once it is dropped.
 struct Making<'a, D: Disk> {
     exchange: &'a Exchange<D>,
     /// Whether its thread has a watch, which does this if the thread panics: behind saying so.

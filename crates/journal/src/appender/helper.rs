@@ -115,7 +115,7 @@ impl<D: Disk> Running<D> {
 impl<D: Disk> Drop for Running<D> {
     fn drop(&mut self) {
         self.exchange.stop();
-        // The helper first: the hook's thread ends when nobody tells it of closed segments any more.
+        // The helper first: the hook's thread ends when the helper's sender of closed segments is dropped.
         for thread in self.threads.drain(..).rev() {
             thread.thread().unpark();
             // That it panicked was said by its watch.

@@ -162,7 +162,7 @@ pub(crate) fn check_up_to(
     let view = View::new(words).ok().flatten().ok_or((at::ACTIVATION, Damage::Activation))?;
     let mut place = view.by_index(|entry| entry.at <= from);
     while place.at < at {
-        // What is at `at` is none of it: it may just be written.
+        // The excerpt at `at` is not part of it: it may be half written.
         match view.look_from(&place) {
             Ok(Look::Excerpt(front)) => place = place.behind(&front),
             // Behind an end mark nothing more is to be checked.

@@ -188,7 +188,7 @@ impl Disk for Folder {
     fn sync_parent(&self) -> io::Result<()> {
         match self.open_folder("..") {
             Ok(parent) => parent.sync_all(),
-            // Who may not list the parent folder cannot sync it alone.
+            // A process that cannot list the parent folder cannot sync it alone.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                 Ok(syncfs(self.open_folder("")?)?)
             }

@@ -194,7 +194,7 @@ impl<F: WritableFile> SegmentWriter<F> {
             return commit;
         }
         // Inverted it is of no kind: should the batch be given up, and the power fail before the disk has
-        // the zeros that then are stored here, nobody takes this for an excerpt behind another.
+        // the zeros that then are stored here, no reader takes this for an excerpt after another.
         self.file.words()[at].store(!commit);
         gate
     }

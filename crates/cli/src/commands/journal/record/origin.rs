@@ -129,7 +129,7 @@ impl Origin<'_> {
     }
 }
 
-/// Number, type and payload of the last excerpt; none if there is none.
+/// Number, type and payload of the last excerpt; `None` for an empty journal.
 fn last_excerpt(journal: &Path) -> anyhow::Result<Option<(u64, u16, Vec<u8>)>> {
     let mut tailer = Tailer::open(journal, JournalStart::End).map_err(of_journal)?;
     loop {
@@ -150,7 +150,7 @@ fn time_text(ns: u64) -> String {
 }
 
 impl Mark {
-    /// Reads the file; none if there is none.
+    /// Reads the file; `None` if it does not exist.
     fn read(path: &Path) -> anyhow::Result<Option<Self>> {
         let bytes = match fs::read(path) {
             Ok(bytes) => bytes,
