@@ -152,6 +152,13 @@ pub fn write_zeros(file: &File, range: Range<u64>) -> io::Result<()> {
     Ok(())
 }
 
+/// Stores one word of a file beside whoever has it mapped, as a store to a mapping of it does.
+pub fn store_in_file(file: &File, word: usize, value: u64) -> io::Result<()> {
+    #[cfg(feature = "kill-points")]
+    crate::kill_points::about_to_write();
+    file.write_all_at(&value.to_ne_bytes(), (word * WORD_BYTES) as u64)
+}
+
 /// Takes what of a file is on the disk out of the memory. What comes in again by a store comes in page by
 /// page; what was written in one piece is in memory in large pieces, each of which a sync writes as a whole
 /// (bench: journal/sync).

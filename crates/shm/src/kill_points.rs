@@ -1,7 +1,7 @@
 //! Tests that kill a writer at every store: the process ends itself, with SIGKILL, before a store.
 //!
 //! Where: compiled only with the feature `kill-points`, which only tests turn on. Every store to a
-//! region goes through [`Word`](crate::Word), which calls this first. A simulated disk is told of the stores
+//! region goes through [`Word`](crate::Word), which calls this first; so does a word that is written to a file. A simulated disk is told of the stores
 //! of its thread too: it must know what is stored again although it stays the same, and it can leave a store
 //! out, to show that a test notices.
 
@@ -77,8 +77,14 @@ pub(crate) fn about_to_store(word: &Word, value: u64) -> bool {
             return false;
         }
     }
+    about_to_write();
+    true
+}
+
+/// Called before each store, also one that goes through the file.
+pub(crate) fn about_to_write() {
     if !COUNTS.load(Ordering::Relaxed) {
-        return true;
+        return;
     }
     let number = SEEN.fetch_add(1, Ordering::Relaxed) + 1;
     if number == FATAL.load(Ordering::Relaxed) {
@@ -86,7 +92,6 @@ pub(crate) fn about_to_store(word: &Word, value: u64) -> bool {
         let _ = kill_process(getpid(), Signal::KILL);
         unreachable!("the process outlived its SIGKILL");
     }
-    true
 }
 
 #[cold]

@@ -56,7 +56,7 @@ pub use file_window::{FileWindow, MapError, MappableFile};
 #[cfg(not(nanotape_loom))]
 pub use file_words::{
     ReadableWords, WritableWords, forget, free_bytes, reserve, reserve_in_large_pages, shrink,
-    write_zeros,
+    store_in_file, write_zeros,
 };
 #[cfg(not(nanotape_loom))]
 pub use large_pages::LargePages;

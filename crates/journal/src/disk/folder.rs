@@ -8,10 +8,7 @@ use std::{
     ops::Range,
     os::{
         fd::{AsFd as _, BorrowedFd},
-        unix::{
-            ffi::OsStrExt as _,
-            fs::{FileExt as _, MetadataExt as _},
-        },
+        unix::{ffi::OsStrExt as _, fs::MetadataExt as _},
     },
     path::{Path, PathBuf},
     sync::{Arc, OnceLock},
@@ -20,7 +17,7 @@ use std::{
 use nanotape_shm::{
     LargePages, OwnedRegion, ReadWord, ReadableWords, Refusal, RegionError, RegionOptions,
     RegionSpec, Word, WritableWords, checksum_bytes, forget, free_bytes, reserve,
-    reserve_in_large_pages, shrink, write_zeros,
+    reserve_in_large_pages, shrink, store_in_file, write_zeros,
 };
 use rustix::{
     fs::{
@@ -302,7 +299,7 @@ impl Disk for Folder {
 
     fn store(&self, name: &str, word: usize, value: u64) -> io::Result<()> {
         let file = self.open_file(name, OFlags::WRONLY)?;
-        file.write_all_at(&value.to_ne_bytes(), word as u64 * 8)
+        store_in_file(&file, word, value)
     }
 
     fn sync(&self, name: &str) -> io::Result<()> {
