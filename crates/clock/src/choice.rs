@@ -8,6 +8,7 @@ use core::fmt;
 
 use crate::{
     kernel::{self, Readability, Verdict},
+    source::Source,
     tsc,
 };
 
@@ -111,6 +112,16 @@ pub(crate) fn without_counter() -> Reason {
         Readability::Forbidden => Reason::Forbidden,
         _ => Reason::AskedFor,
     }
+}
+
+/// The source that reads the operating system's clock.
+pub(crate) fn kernel_clock() -> Source {
+    source_without_counter(without_counter())
+}
+
+/// What is read where the counter is not.
+pub(crate) fn source_without_counter(why: Reason) -> Source {
+    if why == Reason::Forbidden { Source::Coarse } else { Source::Monotonic }
 }
 
 fn judge(answers: Answers) -> Result<Reason, Reason> {

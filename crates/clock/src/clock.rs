@@ -79,7 +79,7 @@ impl Clock {
     }
 
     fn of_kernel(why: Reason) -> Self {
-        let source = if why == Reason::Forbidden { Source::Coarse } else { Source::Monotonic };
+        let source = choice::source_without_counter(why);
         let now = Bracket::tightest(source, Source::reference_nanos);
         Self::finish(source, why, Calibration::of_nanoseconds(now))
     }

@@ -2,6 +2,8 @@
 
 use core::fmt;
 
+use crate::choice;
+
 const NANOS_PER_SECOND: i64 = 1_000_000_000;
 const SECONDS_PER_DAY: i64 = 86_400;
 
@@ -16,6 +18,12 @@ impl UtcNanos {
     #[inline]
     pub const fn new(nanos: i64) -> Self {
         Self(nanos)
+    }
+
+    /// What the kernel's clock says now. For a time now and then: it needs no calibrated [`crate::Clock`], which
+    /// takes longer to make than a whole second of stamps.
+    pub fn now() -> Self {
+        Self(choice::kernel_clock().realtime_nanos())
     }
 
     /// Nanoseconds since the epoch, negative before it.
@@ -74,6 +82,16 @@ fn civil_from_days(days: i64) -> (i64, i64, i64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Clock;
+
+    #[test]
+    fn now_is_what_a_clock_says() {
+        let (before, clock) = (UtcNanos::now(), Clock::monotonic());
+        let between = clock.utc(clock.stamp());
+        // The two read different clocks of the kernel, which drift apart by less than this in between.
+        assert!(between.since(before) > -1_000_000, "{before} {between}");
+        assert!(UtcNanos::now().since(between) > -1_000_000, "{between}");
+    }
 
     #[test]
     fn known_dates_are_written_as_the_calendar_has_them() {

@@ -2,7 +2,7 @@
 
 use std::{io, sync::Arc};
 
-use nanotape_clock::Clock;
+use nanotape_clock::UtcNanos;
 use rustix::io::Errno;
 
 use crate::{
@@ -98,6 +98,5 @@ pub(crate) fn refused<D: Disk>(
 
 /// Nanoseconds since the UNIX epoch.
 pub(crate) fn now_ns() -> u64 {
-    let clock = Clock::monotonic();
-    u64::try_from(clock.utc(clock.stamp()).get()).unwrap_or(0)
+    u64::try_from(UtcNanos::now().get()).unwrap_or(0)
 }

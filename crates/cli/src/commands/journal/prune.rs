@@ -3,7 +3,7 @@
 use std::{io::Write as _, path::PathBuf, time::Duration};
 
 use clap::Args;
-use nanotape_clock::Clock;
+use nanotape_clock::UtcNanos;
 use nanotape_journal::{PruneOptions, Pruned, PrunedSegment};
 
 use super::text::{age, known_time_text, size_text};
@@ -105,8 +105,7 @@ pub(super) fn run(command: &PruneCommand) -> anyhow::Result<Status> {
 
 /// The time so long ago, in ns since the UNIX epoch.
 fn before(age: Duration) -> u64 {
-    let clock = Clock::monotonic();
-    let now = u64::try_from(clock.utc(clock.stamp()).get()).unwrap_or(0);
+    let now = u64::try_from(UtcNanos::now().get()).unwrap_or(0);
     now.saturating_sub(u64::try_from(age.as_nanos()).unwrap_or(u64::MAX))
 }
 
