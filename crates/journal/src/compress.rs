@@ -1,7 +1,8 @@
 //! Compresses closed segments with zstd. Readers unpack them without being told.
 //!
 //! Protocol: a compressed segment is complete, on the disk, and was unpacked again and compared before it
-//! has its name; only then the one that it was made of is removed. Where both are there, the other one counts.
+//! has its name; only then the one that it was made of is removed. Where both are there, the other one counts;
+//! it is on the disk too before it is removed, because a loss of power may bring it back.
 //! Bounds: one compressed segment is in memory at a time.
 //! Failure: killed at any moment, nothing is lost: what was being made is removed by the next compression.
 
@@ -14,7 +15,7 @@ use nanotape_shm::ReadWord;
 
 use crate::{
     Damage, JournalError, Problem,
-    appender::prepare::refused,
+    appender::{prepare::refused, sync},
     catalog::Catalog,
     disk::Disk,
     names::{self, Kept},
@@ -117,7 +118,7 @@ pub fn uncompress_on<D: Disk>(
         let end = read_to_end(disk, &kept, stored.words())?;
         let (words, plain_bytes) = (&stored.words()[..end], position_bytes(end));
         upkeep::write_plain(disk, number, words, plain_bytes)?;
-        replace(disk, &kept.name())?;
+        remove(disk, &kept.name())?;
         let path = disk.path(&names::segment(number));
         unpacked.push(Compressed { number, path, plain_bytes, packed_bytes: kept.bytes });
         done += kept.bytes;
@@ -128,10 +129,11 @@ pub fn uncompress_on<D: Disk>(
 
 /// Removes what another compression, unpacking or repair left when it was killed.
 fn remove_parts<D: Disk>(disk: &D, catalog: &Catalog) -> Result<(), JournalError> {
-    for part in &catalog.files.packed_parts {
-        disk.remove(part).map_err(JournalError::system(disk.path(part), "remove"))?;
-    }
-    Ok(())
+    catalog.files.packed_parts.iter().try_for_each(|part| remove(disk, part))
+}
+
+fn remove<D: Disk>(disk: &D, name: &str) -> Result<(), JournalError> {
+    disk.remove(name).map_err(JournalError::system(disk.path(name), "remove"))
 }
 
 fn compress_one<D: Disk>(disk: &D, kept: &Kept, level: i32) -> Result<Compressed, JournalError> {
@@ -153,15 +155,11 @@ fn compress_one<D: Disk>(disk: &D, kept: &Kept, level: i32) -> Result<Compressed
     let to = names::packed(number);
     let named = disk.rename(&part, &to).and_then(|()| disk.sync_names());
     named.map_err(JournalError::system(disk.path(&to), "name"))?;
-    replace(disk, &name)?;
+    // Whoever reads the compressed one takes its excerpts for durable.
+    sync::seal(disk, number, false).map_err(|failure| failure.into_error(disk, number))?;
+    remove(disk, &name)?;
     let plain_bytes = position_bytes(end);
     Ok(Compressed { number, path: disk.path(&to), plain_bytes, packed_bytes })
-}
-
-/// Removes the file that another one has taken the place of.
-fn replace<D: Disk>(disk: &D, name: &str) -> Result<(), JournalError> {
-    let removed = disk.remove(name).and_then(|()| disk.sync_names());
-    removed.map_err(JournalError::system(disk.path(name), "remove"))
 }
 
 /// The word behind the end mark of a segment all of whose excerpts check.

@@ -116,6 +116,8 @@ pub fn prune_on<D: Disk>(
         if !options.is_dry_run {
             sync_activation(disk, kept)?;
             remove(disk, number)?;
+            // Else a loss of power may bring an old segment back and leave a hole behind it.
+            disk.sync_names().map_err(JournalError::system(disk.path(""), "sync"))?;
         }
         pruned.bytes_left -= listed.kept.bytes;
         pruned.segments.push(PrunedSegment {
@@ -125,9 +127,6 @@ pub fn prune_on<D: Disk>(
             next_sequence: next.first_sequence,
             max_ts_ns: next.max_ts_before,
         });
-    }
-    if !options.is_dry_run && !pruned.segments.is_empty() {
-        disk.sync_names().map_err(JournalError::system(disk.path(""), "sync"))?;
     }
     Ok(pruned)
 }

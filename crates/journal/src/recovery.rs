@@ -13,7 +13,7 @@ use crate::{
     Cut, Damage, JournalError, Problem,
     appender::{
         prepare::{Plan, Prepared},
-        sync::{self, SyncFailure},
+        sync,
     },
     cut,
     disk::{Disk, FileLock, WritableFile as _},
@@ -406,12 +406,8 @@ impl<D: Disk> Pass<'_, D> {
         if kept.is_packed {
             return Ok(());
         }
-        sync::seal(self.disk, kept.number, false).map_err(|failure| match failure {
-            SyncFailure::System(error) => {
-                JournalError::system(self.disk.path(&kept.name()), "sync")(error)
-            }
-            SyncFailure::Lost { word, damage, .. } => self.damaged(index, word, damage),
-        })
+        let sealed = sync::seal(self.disk, kept.number, false);
+        sealed.map_err(|failure| failure.into_error(self.disk, kept.number))
     }
 
     /// Makes the last segment one that has ended, on the disk.

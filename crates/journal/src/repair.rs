@@ -261,7 +261,6 @@ impl<D: Disk> Repair<'_, D> {
         drop(sheet);
         if is_file && let Some(end) = end {
             let cut = self.disk.shrink(&name, position_bytes(end));
-            let cut = cut.and_then(|()| self.disk.sync(&name));
             cut.map_err(JournalError::system(self.disk.path(&name), "cut"))?;
         }
         Ok(())

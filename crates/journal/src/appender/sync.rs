@@ -12,7 +12,7 @@ use std::{io, ops::Range, sync::Arc};
 use nanotape_shm::{ReadWord, Word, as_read_only};
 
 use crate::{
-    Damage,
+    Damage, JournalError, Problem,
     disk::{Disk, ReadableFile as _, WritableFile},
     names::{self, Files},
     segment::{
@@ -37,6 +37,19 @@ pub(crate) enum SyncFailure {
 impl From<io::Error> for SyncFailure {
     fn from(error: io::Error) -> Self {
         Self::System(error)
+    }
+}
+
+impl SyncFailure {
+    /// The error that says so of a segment that was being sealed.
+    pub(crate) fn into_error<D: Disk>(self, disk: &D, number: u64) -> JournalError {
+        let path = disk.path(&names::segment(number));
+        match self {
+            Self::System(error) => JournalError::system(path, "sync")(error),
+            Self::Lost { word, damage, .. } => {
+                JournalError::new(path, Problem::damaged(word, damage))
+            }
+        }
     }
 }
 

@@ -6,8 +6,8 @@
 //! part.
 //!
 //! After a sync that failed, pages are taken as clean that are not on the disk, as Linux does. Only a store
-//! makes such a page dirty again, whatever the value: the watcher of `kill_points` sees every store of this
-//! thread, with its address, so that this is exact. Hence no helper threads here.
+//! makes such a page dirty again, whatever the value: the watcher of `kill_points` sees every store of the
+//! test's thread, and of those that an appender starts, with its address, so that this is exact.
 //!
 //! A page that is evicted after a failed sync, and read back as it was before, is modelled only where a test
 //! says so: see `evict`.
@@ -17,12 +17,13 @@
 //! too, which some file systems do.
 
 use std::{
+    cell::Cell,
     collections::{BTreeMap, BTreeSet},
     io,
-    ops::Range,
+    ops::{Deref, DerefMut, Range},
     panic::Location,
     path::PathBuf,
-    sync::{Arc, Mutex, MutexGuard},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use nanotape_journal::{Disk, Listed, ReadableFile, Room, WritableFile};
@@ -115,6 +116,8 @@ pub(crate) struct Image {
     pending: Vec<Renaming>,
     is_folder_durable: bool,
     pub(crate) progress: Progress,
+    /// The name of the thread that was about to take the step before which this is.
+    pub(crate) thread: String,
 }
 
 #[derive(Clone, Debug)]
@@ -272,6 +275,7 @@ impl Machine {
             pending: self.pending.clone(),
             is_folder_durable: self.is_folder_durable,
             progress: self.progress,
+            thread: std::thread::current().name().unwrap_or_default().to_owned(),
         });
     }
 
@@ -433,8 +437,11 @@ impl SimulatedDisk {
         })))
     }
 
-    fn machine(&self) -> MutexGuard<'_, Machine> {
-        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    fn machine(&self) -> Locked<'_> {
+        if !IS_KNOWN.replace(true) && is_of_an_appender(&std::thread::current()) {
+            self.watch();
+        }
+        Locked::lock(&self.0)
     }
 
     /// From now on this one hears of the stores of this thread, and no other.
@@ -442,11 +449,8 @@ impl SimulatedDisk {
         let machine = Arc::downgrade(&self.0);
         kill_points::watch(Some(Box::new(move |store| {
             let Some(machine) = machine.upgrade() else { return true };
-            // Locked by itself: a store of its own, not one of a process.
-            match machine.try_lock() {
-                Ok(mut machine) => machine.before_store(store),
-                Err(_) => true,
-            }
+            // Locked by this thread: a store of the machine itself, not one of a process.
+            HAS_LOCKED.get() || Locked::lock(&machine).before_store(store)
         })));
     }
 
@@ -537,6 +541,49 @@ impl SimulatedDisk {
         };
         let named = |(name, &file): (&String, &usize)| (name.clone(), bytes(&machine.files[file]));
         machine.names.iter().map(named).collect()
+    }
+}
+
+thread_local! {
+    /// Whether this thread was looked at: those of an appender are watched from their first operation on.
+    static IS_KNOWN: Cell<bool> = const { Cell::new(false) };
+
+    /// Whether this thread has a machine locked.
+    static HAS_LOCKED: Cell<bool> = const { Cell::new(false) };
+}
+
+fn is_of_an_appender(thread: &std::thread::Thread) -> bool {
+    thread.name().is_some_and(|name| name.starts_with("journal-"))
+}
+
+/// A machine that is locked by this thread. No thread stores meanwhile, if it is watched.
+struct Locked<'a>(MutexGuard<'a, Machine>);
+
+impl<'a> Locked<'a> {
+    fn lock(machine: &'a Mutex<Machine>) -> Self {
+        let locked = machine.lock().unwrap_or_else(PoisonError::into_inner);
+        HAS_LOCKED.set(true);
+        Self(locked)
+    }
+}
+
+impl Drop for Locked<'_> {
+    fn drop(&mut self) {
+        HAS_LOCKED.set(false);
+    }
+}
+
+impl Deref for Locked<'_> {
+    type Target = Machine;
+
+    fn deref(&self) -> &Machine {
+        &self.0
+    }
+}
+
+impl DerefMut for Locked<'_> {
+    fn deref_mut(&mut self) -> &mut Machine {
+        &mut self.0
     }
 }
 

@@ -20,7 +20,9 @@ mod reading;
 mod scenario;
 mod short_lives;
 mod sites;
+mod steps;
 mod survivors;
+mod threads;
 mod upkeep;
 
 use faults::FAULTS;
@@ -140,14 +142,15 @@ fn fail_everywhere(histories: u64) -> (u64, Counts) {
 }
 
 /// What must notice that a call has no effect, the quickest first.
-const NOTICES: [Notice; 8] = [
-    ("promises", promises::all),
+const NOTICES: [Notice; 9] = [
     ("lost pages", lost_pages::all),
-    ("short-lives", || _ = live_shortly(100)),
     ("upkeep", || _ = keep_up(60)),
-    ("power", || _ = lose_power(120)),
-    ("both", || _ = die_and_lose_power(120)),
+    ("promises", promises::all),
     ("death", || _ = die(40)),
+    ("both", || _ = die_and_lose_power(120)),
+    ("power", || _ = lose_power(120)),
+    ("steps", steps::all),
+    ("short-lives", || _ = live_shortly(100)),
     ("faults", || _ = fail_everywhere(1)),
 ];
 

@@ -6,42 +6,8 @@ const ROOM: &str = "gives room back; readers stop at the end mark";
 const PART: &str = "a part that stays is removed by the next try under its name, or by recovery";
 const LESS_READ: &str = "a later recovery or sync does more than it needs to, and finds the same";
 
-/// Not proved needless: no test stops between the two calls.
-const NARROW: &str =
-    "needed for a loss of power before the next sync of names; no test stops just there";
-
 /// End of the file's path, what is left out, the line, and why nothing fails without it.
 pub(crate) const SURVIVORS: &[(&str, What, &str, &str)] = &[
-    (
-        "compress.rs",
-        What::SyncNames,
-        "let named = disk.rename(&part, &to).and_then(|()| disk.sync_names());",
-        NARROW,
-    ),
-    (
-        "compress.rs",
-        What::SyncNames,
-        "let removed = disk.remove(name).and_then(|()| disk.sync_names());",
-        NARROW,
-    ),
-    (
-        "upkeep.rs",
-        What::SyncNames,
-        "let named = disk.rename(&part, &name).and_then(|()| disk.sync_names());",
-        NARROW,
-    ),
-    (
-        "cut.rs",
-        What::SyncNames,
-        "let moved = disk.rename(&from, &to).and_then(|()| disk.sync_names());",
-        NARROW,
-    ),
-    (
-        "cut.rs",
-        What::SyncNames,
-        "let kept = disk.write(&to, bytes).and_then(|()| disk.sync_names());",
-        NARROW,
-    ),
     (
         "appender/helper.rs",
         What::Shrink,
