@@ -16,46 +16,33 @@
 //! whose sync failed and whose names are then taken as written; that `sync` of a file makes its name durable
 //! too, which some file systems do.
 
+mod file;
+mod image;
+mod operations;
+
 use std::{
     cell::Cell,
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     io,
-    ops::{Deref, DerefMut, Range},
+    ops::{Deref, DerefMut},
     panic::Location,
-    path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use nanotape_journal::{Disk, Listed, ReadableFile, Room, WritableFile};
+use file::{File, PAGE_WORDS};
+use image::Renaming;
+pub(crate) use image::{Image, Tear};
 use nanotape_shm::{
-    ReadWord, RegionError, Word, as_read_only,
+    Word,
     kill_points::{self, Store},
 };
+pub(crate) use operations::{Lock, Mapped};
 
 use crate::{
     dice::Dice,
     faults::{Fault, Faults},
     sites::{self, SharedSites, What},
 };
-
-const PAGE_WORDS: usize = 512;
-
-/// How much of a file is written at once: the rest of it may be lost.
-const UNIT_WORDS: [usize; 3] = [PAGE_WORDS, 64, 1];
-
-/// How a loss of power tears what was not synced.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Tear {
-    /// How much is kept or lost together.
-    pub(crate) unit_words: usize,
-    /// How many of sixteen are kept.
-    pub(crate) kept: u64,
-}
-
-impl Tear {
-    /// One page of two is kept, which is how most disks lose them.
-    pub(crate) const HALF_OF_THE_PAGES: Self = Self { unit_words: PAGE_WORDS, kept: 8 };
-}
 
 /// A machine with one folder on one disk. Clones are the same one.
 #[derive(Clone, Debug)]
@@ -107,128 +94,8 @@ pub(crate) enum Crash {
     AtOperation(u64),
 }
 
-/// What there is after a crash; what goes on in the machine that crashed is of no interest.
-#[derive(Debug)]
-pub(crate) struct Image {
-    files: Vec<File>,
-    names: BTreeMap<String, usize>,
-    durable_names: BTreeMap<String, usize>,
-    pending: Vec<Renaming>,
-    is_folder_durable: bool,
-    pub(crate) progress: Progress,
-    /// The name of the thread that was about to take the step before which this is.
-    pub(crate) thread: String,
-}
-
-#[derive(Clone, Debug)]
-struct Renaming {
-    from: Option<String>,
-    to: Option<String>,
-    file: usize,
-}
-
-#[derive(Debug)]
-struct File {
-    words: Arc<[Word]>,
-    bytes: u64,
-    durable: Vec<u64>,
-    durable_bytes: u64,
-    /// Pages that a failed sync did not write, and that the kernel takes for written.
-    taken_clean: BTreeSet<usize>,
-}
-
-/// What one file has as words.
-type Words = Arc<[Word]>;
-
-fn words_of(values: &[u64]) -> Words {
-    values.iter().map(|&value| Word::new(value)).collect()
-}
-
 fn not_found() -> io::Error {
     rustix::io::Errno::NOENT.into()
-}
-
-impl File {
-    fn new(bytes: u64) -> Self {
-        let words = usize::try_from(bytes.div_ceil(8)).unwrap();
-        let zeros = vec![0; words];
-        let words = words_of(&zeros);
-        Self { words, bytes, durable: zeros, durable_bytes: 0, taken_clean: BTreeSet::new() }
-    }
-
-    fn copied(&self) -> Self {
-        let values: Vec<u64> = (0..self.words.len()).map(|at| self.live(at)).collect();
-        Self {
-            words: words_of(&values),
-            bytes: self.bytes,
-            durable: self.durable.clone(),
-            durable_bytes: self.durable_bytes,
-            taken_clean: self.taken_clean.clone(),
-        }
-    }
-
-    fn live(&self, at: usize) -> u64 {
-        self.words[at].as_read_only().load()
-    }
-
-    /// Makes room for so many bytes; words that were cut off are zero.
-    fn resize(&mut self, bytes: u64) {
-        let words = usize::try_from(bytes.div_ceil(8)).unwrap();
-        if words > self.words.len() {
-            let mut values: Vec<u64> = (0..self.words.len()).map(|at| self.live(at)).collect();
-            values.resize(words, 0);
-            self.durable.resize(words, 0);
-            self.words = words_of(&values);
-        }
-        for at in words..self.words.len() {
-            self.words[at].store(0);
-        }
-        self.bytes = bytes;
-    }
-
-    /// Writes a page, or as much of it as there is.
-    fn write_back(&mut self, page: usize) {
-        if self.taken_clean.contains(&page) {
-            return;
-        }
-        for at in page * PAGE_WORDS..((page + 1) * PAGE_WORDS).min(self.words.len()) {
-            self.durable[at] = self.live(at);
-        }
-    }
-
-    fn sync(&mut self, words: Range<usize>) {
-        for page in words.start / PAGE_WORDS..words.end.div_ceil(PAGE_WORDS) {
-            self.write_back(page);
-        }
-        self.durable_bytes = self.bytes;
-    }
-
-    /// Writes some pages, and forgets of the others that they are to be written.
-    fn fail_to_sync(&mut self, words: Range<usize>, dice: &mut Dice) {
-        for page in words.start / PAGE_WORDS..words.end.div_ceil(PAGE_WORDS) {
-            if dice.one_in(2) {
-                self.write_back(page);
-            } else {
-                self.taken_clean.insert(page);
-            }
-        }
-    }
-
-    /// Writes some part of what was stored.
-    fn write_back_some(&mut self, dice: &mut Dice) {
-        let unit = UNIT_WORDS[dice.index(3)];
-        let end = self.words.len();
-        for begin in (0..end).step_by(unit) {
-            let range = begin..(begin + unit).min(end);
-            let is_dirty = range.clone().any(|at| self.durable[at] != self.live(at));
-            let page = begin / PAGE_WORDS;
-            if is_dirty && !self.taken_clean.contains(&page) && dice.one_in(2) {
-                for at in range {
-                    self.durable[at] = self.live(at);
-                }
-            }
-        }
-    }
 }
 
 impl Machine {
@@ -324,82 +191,6 @@ impl Machine {
         let renaming = Renaming { from, to, file };
         renaming.apply(&mut self.names);
         self.pending.push(renaming);
-    }
-}
-
-impl Renaming {
-    /// To names of which any other change may have been lost.
-    fn apply(&self, names: &mut BTreeMap<String, usize>) {
-        if let Some(from) = &self.from
-            && names.get(from) == Some(&self.file)
-        {
-            names.remove(from);
-        }
-        if let Some(to) = &self.to {
-            names.insert(to.clone(), self.file);
-        }
-    }
-}
-
-impl Image {
-    /// What the machine finds when it has power again, in another boot.
-    pub(crate) fn after_power_loss(self, dice: &mut Dice, boot: u64) -> SimulatedDisk {
-        let tear =
-            Tear { unit_words: UNIT_WORDS[dice.index(3)], kept: [0, 1, 8, 15, 16][dice.index(5)] };
-        self.torn(tear, dice, boot)
-    }
-
-    /// The same, torn in this way.
-    pub(crate) fn torn(self, tear: Tear, dice: &mut Dice, boot: u64) -> SimulatedDisk {
-        let mut names = self.durable_names;
-        let (is_prefix, end) = (dice.one_in(2), dice.index(self.pending.len() + 1));
-        for (index, renaming) in self.pending.iter().enumerate() {
-            if if is_prefix { index < end } else { dice.one_in(2) } {
-                renaming.apply(&mut names);
-            }
-        }
-        if !self.is_folder_durable && dice.one_in(2) {
-            names.clear();
-        }
-        let Tear { unit_words: unit, kept } = tear;
-        let mut files = Vec::new();
-        for file in self.files {
-            let (mut durable, bytes, durable_bytes) =
-                (file.durable.clone(), file.bytes, file.durable_bytes);
-            for (index, old) in durable.chunks_mut(unit).enumerate() {
-                let begin = index * unit;
-                let is_clean = file.taken_clean.contains(&(begin / PAGE_WORDS));
-                if !is_clean && dice.below(16) < kept {
-                    for (at, old) in (begin..).zip(old) {
-                        *old = file.live(at);
-                    }
-                }
-            }
-            // Its length is as it was or as it became; of one that was never synced anything between.
-            let bytes = match dice.below(3) {
-                0 => bytes,
-                1 if durable_bytes == 0 => dice.below(bytes / 8 + 1) * 8,
-                _ => durable_bytes,
-            };
-            durable[usize::try_from(bytes.div_ceil(8)).unwrap()..].fill(0);
-            let words = words_of(&durable);
-            let taken_clean = BTreeSet::new();
-            files.push(File { words, bytes, durable, durable_bytes: bytes, taken_clean });
-        }
-        let durable_names = names.clone();
-        // If the name is there, the disk has it; if not, the folder is made again.
-        let is_folder_durable = !names.is_empty();
-        let disk = SimulatedDisk::of(dice.number(), boot, files, names, durable_names, Vec::new());
-        disk.machine().is_folder_durable = is_folder_durable;
-        disk
-    }
-
-    /// The same machine after its processes were killed; those that map its files are not in it.
-    pub(crate) fn after_death(self, dice: &mut Dice, boot: u64) -> SimulatedDisk {
-        let Self { files, names, durable_names, pending, is_folder_durable, .. } = self;
-        let disk = SimulatedDisk::of(dice.number(), boot, files, names, durable_names, pending);
-        disk.machine().is_folder_durable = is_folder_durable;
-        disk
     }
 }
 
@@ -584,275 +375,5 @@ impl Deref for Locked<'_> {
 impl DerefMut for Locked<'_> {
     fn deref_mut(&mut self) -> &mut Machine {
         &mut self.0
-    }
-}
-
-/// Held while an appender lives.
-#[derive(Debug)]
-pub(crate) struct Lock(SimulatedDisk);
-
-impl Drop for Lock {
-    fn drop(&mut self) {
-        self.0.machine().is_locked = false;
-    }
-}
-
-/// A mapping of a file.
-#[derive(Debug)]
-pub(crate) struct Mapped {
-    disk: SimulatedDisk,
-    file: usize,
-    words: Words,
-    /// How many of them there were when it was mapped.
-    count: usize,
-}
-
-impl SimulatedDisk {
-    fn map(&self, machine: &Machine, file: usize, bytes: u64) -> io::Result<Mapped> {
-        let count = usize::try_from(bytes / 8).unwrap();
-        if count == 0 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        let words = Arc::clone(&machine.files[file].words);
-        Ok(Mapped { disk: self.clone(), file, words, count })
-    }
-}
-
-impl Disk for SimulatedDisk {
-    type Writable = Mapped;
-    type Readable = Mapped;
-    type Lock = Lock;
-
-    fn path(&self, name: &str) -> PathBuf {
-        PathBuf::from("/simulated").join(name)
-    }
-
-    fn make(&self) -> io::Result<()> {
-        self.machine().begin("make")
-    }
-
-    #[track_caller]
-    fn sync_parent(&self) -> io::Result<()> {
-        let mut machine = self.machine();
-        // Nothing is written where it is there already.
-        if !machine.is_folder_durable {
-            machine.begin("sync_parent")?;
-            machine.is_folder_durable = !machine.leaves_out(What::SyncNames);
-        }
-        Ok(())
-    }
-
-    fn list(&self) -> io::Result<Vec<Listed>> {
-        let mut machine = self.machine();
-        machine.begin("list")?;
-        let is_here = |(name, _): &(&String, &usize)| !name.contains('/');
-        let listed = |(name, file): (&String, &usize)| Listed {
-            name: name.clone(),
-            bytes: machine.files[*file].bytes,
-        };
-        Ok(machine.names.iter().filter(is_here).map(listed).collect())
-    }
-
-    fn lock(&self) -> Result<Lock, RegionError> {
-        let mut machine = self.machine();
-        assert!(!machine.is_locked, "two appenders at a time");
-        machine.is_locked = true;
-        Ok(Lock(self.clone()))
-    }
-
-    fn create(&self, name: &str, bytes: u64, room: Room) -> io::Result<Mapped> {
-        let mut machine = self.machine();
-        if machine.names.contains_key(name) {
-            machine.begin("create")?;
-            return Err(rustix::io::Errno::EXIST.into());
-        }
-        if let Err(error) = machine.begin("create") {
-            if machine.faults.leaves_a_part() {
-                machine.files.push(File::new(bytes / 2 / 8 * 8));
-                let file = machine.files.len() - 1;
-                machine.rename(None, Some(name), file);
-            }
-            return Err(error);
-        }
-        let mut file = File::new(bytes);
-        if room == Room::Written {
-            file.sync(0..0);
-        }
-        machine.files.push(file);
-        let file = machine.files.len() - 1;
-        machine.rename(None, Some(name), file);
-        self.map(&machine, file, bytes)
-    }
-
-    fn open(&self, name: &str, bytes: u64) -> io::Result<Mapped> {
-        let mut machine = self.machine();
-        let file = machine.file(name)?;
-        machine.begin("open")?;
-        if bytes > machine.files[file].bytes {
-            machine.files[file].resize(bytes);
-        }
-        self.map(&machine, file, bytes)
-    }
-
-    fn view(&self, name: &str) -> io::Result<Mapped> {
-        let mut machine = self.machine();
-        let file = machine.file(name)?;
-        machine.begin("view")?;
-        let bytes = machine.files[file].bytes;
-        self.map(&machine, file, bytes)
-    }
-
-    fn read(&self, name: &str) -> io::Result<Vec<u8>> {
-        self.machine().begin("read")?;
-        let mut contents = self.contents();
-        let found = contents.iter().position(|(other, _)| other == name).ok_or_else(not_found)?;
-        Ok(contents.swap_remove(found).1)
-    }
-
-    #[track_caller]
-    fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
-        let mut machine = self.machine();
-        assert!(!machine.names.contains_key(name), "{name} is there already");
-        let begun = machine.begin("write");
-        let written = match &begun {
-            Ok(()) => bytes,
-            Err(_) if machine.faults.leaves_a_part() => &bytes[..bytes.len() / 2],
-            Err(_) => return begun,
-        };
-        let mut file = File::new(written.len() as u64);
-        for (word, chunk) in file.words.iter().zip(written.chunks(8)) {
-            let mut value = [0; 8];
-            value[..chunk.len()].copy_from_slice(chunk);
-            word.store(u64::from_ne_bytes(value));
-        }
-        if begun.is_ok() && !machine.leaves_out(What::Write) {
-            file.sync(0..file.words.len());
-        }
-        machine.files.push(file);
-        let file = machine.files.len() - 1;
-        machine.rename(None, Some(name), file);
-        begun
-    }
-
-    #[track_caller]
-    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        let mut machine = self.machine();
-        let file = machine.file(from)?;
-        machine.begin("rename")?;
-        if machine.leaves_out(What::Rename) {
-            return Ok(());
-        }
-        machine.rename(Some(from), Some(to), file);
-        Ok(())
-    }
-
-    #[track_caller]
-    fn remove(&self, name: &str) -> io::Result<()> {
-        let mut machine = self.machine();
-        let file = machine.file(name)?;
-        machine.begin("remove")?;
-        if machine.leaves_out(What::Remove) {
-            return Ok(());
-        }
-        machine.rename(Some(name), None, file);
-        Ok(())
-    }
-
-    #[track_caller]
-    fn shrink(&self, name: &str, bytes: u64) -> io::Result<()> {
-        let mut machine = self.machine();
-        let file = machine.file(name)?;
-        machine.begin("shrink")?;
-        if machine.leaves_out(What::Shrink) {
-            return Ok(());
-        }
-        machine.files[file].resize(bytes);
-        Ok(())
-    }
-
-    #[track_caller]
-    fn store(&self, name: &str, word: usize, value: u64) -> io::Result<()> {
-        let mut machine = self.machine();
-        let file = machine.file(name)?;
-        machine.begin("store")?;
-        if machine.leaves_out(What::StoreInFile) {
-            return Ok(());
-        }
-        let file = &mut machine.files[file];
-        file.taken_clean.remove(&(word / PAGE_WORDS));
-        file.words[word].store(value);
-        Ok(())
-    }
-
-    #[track_caller]
-    fn sync(&self, name: &str) -> io::Result<()> {
-        let mut machine = self.machine();
-        let file = machine.file(name)?;
-        let words = machine.files[file].words.len();
-        machine.sync(file, 0..words)
-    }
-
-    #[track_caller]
-    fn sync_names(&self) -> io::Result<()> {
-        let mut machine = self.machine();
-        machine.begin("sync_names")?;
-        if machine.leaves_out(What::SyncNames) {
-            return Ok(());
-        }
-        machine.durable_names = machine.names.clone();
-        machine.pending.clear();
-        Ok(())
-    }
-
-    fn free_bytes(&self) -> u64 {
-        1 << 30
-    }
-
-    fn boot(&self) -> u64 {
-        self.machine().boot
-    }
-}
-
-impl Machine {
-    #[track_caller]
-    fn sync(&mut self, file: usize, words: Range<usize>) -> io::Result<()> {
-        if self.is_dead {
-            return Err(Fault::Io.error());
-        }
-        let begun = self.begin("sync");
-        if self.leaves_out(What::Sync) {
-            return begun;
-        }
-        let file = &mut self.files[file];
-        match &begun {
-            Ok(()) => file.sync(words),
-            Err(_) => file.fail_to_sync(words, &mut self.dice),
-        }
-        begun
-    }
-}
-
-impl WritableFile for Mapped {
-    fn words(&self) -> &[Word] {
-        &self.words[..self.count]
-    }
-
-    #[track_caller]
-    fn sync(&self, words: Range<usize>) -> io::Result<()> {
-        self.disk.machine().sync(self.file, words)
-    }
-}
-
-impl ReadableFile for Mapped {
-    fn words(&self) -> &[ReadWord] {
-        as_read_only(&self.words[..self.count])
-    }
-
-    fn is_lost(&self) -> bool {
-        false
-    }
-
-    fn is_at(&self, name: &str) -> bool {
-        self.disk.machine().names.get(name) == Some(&self.file)
     }
 }

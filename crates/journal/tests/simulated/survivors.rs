@@ -28,8 +28,8 @@ pub(crate) const SURVIVORS: &[(&str, What, &str, &str)] = &[
         PART,
     ),
     ("appender/sync.rs", What::StoreInFile, "Ok(disk.store(name, at::SEALED, 1)?)", LESS_READ),
-    ("recovery.rs", What::Store(0), "hints::store_synced(words, at);", LESS_READ),
-    ("recovery.rs", What::Store(0), "hints::store_doubt(words, 0);", LESS_READ),
+    ("recovery/mend.rs", What::Store(0), "hints::store_synced(words, at);", LESS_READ),
+    ("recovery/mend.rs", What::Store(0), "hints::store_doubt(words, 0);", LESS_READ),
     ("segment/writer.rs", What::Store(0), "hints::store_boot(file.words(), boot);", LESS_READ),
     (
         "scan.rs",

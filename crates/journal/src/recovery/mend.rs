@@ -1,0 +1,184 @@
+//! What a recovery writes to the segments that stay: the last one ends, or is appended to again.
+
+use std::sync::Arc;
+
+use nanotape_shm::{Word, as_read_only};
+
+use super::{End, Pass};
+use crate::{
+    Damage, JournalError,
+    appender::sync,
+    cut,
+    disk::{Disk, WritableFile as _},
+    names,
+    scan::{clear_index_behind, end_of_excerpts, end_of_rest, first_good},
+    segment::{
+        header::{Incarnation, hints},
+        index::Entry,
+        layout::{at, position_bytes},
+        view::{Look, Place, View},
+        writer::SegmentWriter,
+    },
+};
+
+impl<D: Disk> Pass<'_, D> {
+    /// Makes the last segment one that has ended, on the disk.
+    pub(super) fn end_segment(&mut self, end: &End) -> Result<(), JournalError> {
+        self.reopen(end, false)?.end();
+        // Its unused end stays: a tailer may be there.
+        self.seal(end.index)
+    }
+
+    /// Gives a segment an incarnation of its own if the power took the words that say which one it is of. In a
+    /// journal of an earlier version no segment has one.
+    pub(super) fn mend_incarnation(&self, index: usize) -> Result<(), JournalError> {
+        let stored = self.open(index)?;
+        let words = stored.words();
+        let view = View::new(words).ok().flatten();
+        let Some(view) = view.filter(|_| Incarnation::load(words).is_none()) else { return Ok(()) };
+        let Some(before) = index.checked_sub(1) else { return Ok(()) };
+        let before = self.open(before)?;
+        let before = View::new(before.words()).ok().flatten().map(|before| {
+            let is_known = Incarnation::load(before.words).is_some();
+            let end = match before.walk(before.by_index(|_| true), |_, _| true) {
+                Ok((_, Look::End(front))) => front.sequence,
+                Ok((place, _)) | Err((place, _)) => place.sequence,
+            };
+            is_known.then_some(end)
+        });
+        let Some(Some(from)) = before.filter(|_| !self.kept[index].is_packed) else {
+            return Ok(());
+        };
+        // A later segment of the same one may have kept its words.
+        let first = view.activation.first_sequence;
+        let mut later = None;
+        for after in index + 1..self.kept.len() {
+            let words = self.open(after)?;
+            later = Incarnation::load(words.words()).filter(|later| later.from <= first);
+            if later.is_some() {
+                break;
+            }
+        }
+        let incarnation = later.unwrap_or_else(|| Incarnation::begin(from.min(first)));
+        let name = self.kept[index].name();
+        for (word, value) in incarnation.stored(&view.header) {
+            let stored = self.disk.store(&name, word, value);
+            stored.map_err(JournalError::system(self.disk.path(&name), "write"))?;
+        }
+        Ok(())
+    }
+
+    /// Opens the last segment to be written, with nothing behind its last excerpt.
+    pub(super) fn reopen(
+        &mut self,
+        end: &End,
+        is_same_boot: bool,
+    ) -> Result<SegmentWriter<D::Writable>, JournalError> {
+        let number = self.kept[end.index].number;
+        let name = names::segment(number);
+        let (header, activation) = {
+            let stored = self.open(end.index)?;
+            match View::new(stored.words()) {
+                Ok(Some(view)) => (view.header, view.activation),
+                Ok(None) => {
+                    return Err(self.damaged(end.index, at::ACTIVATION, Damage::Activation));
+                }
+                Err(damage) => return Err(self.damaged(end.index, 0, damage)),
+            }
+        };
+        let opened = self.disk.open(&name, header.layout.segment_bytes());
+        let file = opened.map_err(JournalError::system(self.disk.path(&name), "open"))?;
+        let (words, at) = (file.words(), end.place.at);
+        // A process that was in the middle of a sync, or of this, left something to be stored again.
+        let doubt = hints::doubt(as_read_only(words));
+        let used = self.prune(number, &file, at, doubt, is_same_boot)?;
+        self.index(&file, at, is_same_boot);
+        if doubt > 0 {
+            sync::store_again(words, hints::synced(as_read_only(words)).min(at)..at);
+        }
+        // Zeros are synced: else what was there may come back with the next loss of power, and then fit to
+        // what was written meanwhile.
+        let is_all = doubt > 0 || !is_same_boot;
+        if is_all || used > at {
+            let synced = file.sync(if is_all { 0 } else { at }..used);
+            synced.map_err(JournalError::system(self.disk.path(&name), "sync"))?;
+            if is_all {
+                hints::store_synced(words, at);
+            }
+            hints::store_doubt(words, 0);
+        }
+        // Without it the next appender too takes this for a journal that the power may have taken from.
+        if is_same_boot {
+            hints::store_boot(words, self.boot);
+        }
+        Ok(SegmentWriter::resume(Arc::new(file), header, &activation, end.place))
+    }
+
+    /// Makes what is behind the end zero, and keeps it elsewhere if it may have been committed. Returns the
+    /// word behind the last one that was stored.
+    fn prune(
+        &mut self,
+        number: u64,
+        file: &D::Writable,
+        end: usize,
+        doubt: usize,
+        is_same_boot: bool,
+    ) -> Result<usize, JournalError> {
+        let words = as_read_only(file.words());
+        let used = end_of_rest(words, end).unwrap_or(end);
+        let view = View::new(words).ok().flatten();
+        // A failed sync may have lost what was committed in front of what is here.
+        let is_kept =
+            !is_same_boot || doubt > 0 && view.is_some_and(|view| first_good(&view, end).is_some());
+        if !is_kept {
+            self.report.bytes_pruned += position_bytes(used - end);
+        } else if used > end {
+            let kept = view.map_or(used, |view| end_of_excerpts(&view, end, used));
+            let bytes = words[end..kept].iter().flat_map(|word| word.load().to_ne_bytes());
+            let bytes: Vec<u8> = bytes.collect();
+            let taken = cut::part(self.disk, number, end, &bytes)?;
+            self.report.cut.push(taken);
+        }
+        // What is zero already may not be on the disk.
+        let used = used.max(doubt);
+        if used > end {
+            hints::store_doubt(file.words(), used);
+            file.words()[end..used].iter().rev().for_each(|word| word.store(0));
+        }
+        Ok(used)
+    }
+
+    /// Stores entries of the index that are missing or wrong: after a loss of power all of them, else those
+    /// behind the last good one. Those behind the end become nothing: else they might lead to what will be
+    /// there, with times of what was.
+    fn index(&mut self, file: &D::Writable, end: usize, is_same_boot: bool) {
+        let words = as_read_only(file.words());
+        let Ok(Some(view)) = View::new(words) else { return };
+        let view = View { is_checked: false, ..view };
+        let start = if is_same_boot { view.by_index(|_| true) } else { view.beginning() };
+        self.report.index_entries_stored += rebuild_index(&view, file.words(), start, end);
+        clear_index_behind(&view, file.words(), end);
+    }
+}
+
+/// Stores the entries of a segment's index that are missing or wrong, from a place on up to an end; returns
+/// how many.
+pub(crate) fn rebuild_index(view: &View<'_>, words: &[Word], start: Place, end: usize) -> u64 {
+    let layout = view.layout();
+    let (mut stored, mut next_block) = (0, 0);
+    let _ = view.walk(start, |place, front| {
+        if place.at < end && place.at >= next_block {
+            next_block = layout.next_block(place.at);
+            let Place { at, max_ts, .. } = *place;
+            let sequence = front.sequence;
+            let entry = Entry { at, sequence, max_ts };
+            let known = Entry::load(layout, view.seed, view.words, layout.block(at));
+            if known != Some(entry) {
+                entry.store(layout, view.seed, words);
+                stored += 1;
+            }
+        }
+        place.at < end
+    });
+    stored
+}
