@@ -1,5 +1,8 @@
 //! The examples run, without arguments and on a file, and show what they promise to show.
 
+#[path = "../../crates/testkit/place.rs"]
+mod place;
+
 use std::{
     fmt::Write as _,
     io::{BufRead as _, BufReader, Read as _},
@@ -14,6 +17,7 @@ use nanotape_plant::{Applied, Observer, Plant, PlantConfig, PlantRun, Stop};
 use nanotape_testkit::market::{Market, MarketConfig};
 use nanotape_types::Symbol;
 use nanotape_wire::itch50::Message;
+use place::Place;
 
 /// Where an example is.
 fn program(example: &str) -> PathBuf {
@@ -40,11 +44,12 @@ fn line<'a>(text: &'a str, start: &str) -> &'a str {
     })
 }
 
-fn day_file(name: &str) -> PathBuf {
+fn day_file(place: &Place, name: &str) -> PathBuf {
     let config = MarketConfig { messages: 5_000, symbols: 10, seed: 9, ..MarketConfig::default() };
     let mut bytes = Vec::new();
     Market::new(config).unwrap().write_to(&mut bytes).unwrap();
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::create_dir_all(place.path()).unwrap();
+    let path = place.path().join(name);
     std::fs::write(&path, bytes).unwrap();
     path
 }
@@ -61,23 +66,17 @@ fn decode_a_file_shows_messages_an_order_and_a_census() {
 
 #[test]
 fn decode_a_file_reads_the_file_it_is_given() {
-    let path = day_file("decode.itch50");
+    let place = Place::on_disk("decode");
+    let path = day_file(&place, "decode.itch50");
     let text = output_of("01_decode_a_file", &[path.to_str().unwrap()]).unwrap();
     assert!(text.starts_with(path.to_str().unwrap()));
     assert!(line(&text, "5000 messages in").ends_with("; end of file"));
 }
 
-/// A folder that is not there.
-fn no_folder(name: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = std::fs::remove_dir_all(&path);
-    path
-}
-
 #[test]
 fn append_and_tail_goes_on_where_it_was() {
-    let path = no_folder("append-and-tail");
-    let path = path.to_str().unwrap();
+    let place = Place::on_disk("append-and-tail");
+    let path = place.path().to_str().unwrap();
     for first in [1, 201] {
         let text = output_of("06_append_and_tail", &[path, "200"]).unwrap();
         assert!(text.contains(&format!(": excerpt {first} is the next")), "{text}");
@@ -96,9 +95,10 @@ fn append_and_tail_goes_on_where_it_was() {
 
 #[test]
 fn recover_after_a_crash_finds_everything_again_and_again() {
-    let path = no_folder("recover");
+    let place = Place::on_disk("recover");
     for _ in 0..3 {
-        let text = output_of("07_recover_after_a_crash", &[path.to_str().unwrap()]).unwrap();
+        let text =
+            output_of("07_recover_after_a_crash", &[place.path().to_str().unwrap()]).unwrap();
         assert!(line(&text, "the appender was killed").contains("signal: 9"), "{text}");
         assert!(line(&text, "the next excerpt").ends_with("nothing is lost"), "{text}");
         assert!(line(&text, "read ").ends_with("each once and in order"), "{text}");
@@ -122,7 +122,8 @@ fn build_a_book_shows_both_sides_and_a_queue() {
 
 #[test]
 fn build_a_book_takes_a_file_and_a_symbol() {
-    let path = day_file("book.itch50");
+    let place = Place::on_disk("book");
+    let path = day_file(&place, "book.itch50");
     let error = output_of("02_build_a_book", &[path.to_str().unwrap(), "NOSUCH"]).unwrap_err();
     assert!(error.contains("no such stock"), "{error}");
     let text = output_of("02_build_a_book", &[path.to_str().unwrap()]).unwrap();
@@ -192,7 +193,8 @@ impl Observer<DefaultBooks> for Insides {
 
 #[test]
 fn best_prices_of_a_plant_are_printed_from_its_start_to_its_stop() {
-    let day = day_file("prices_20191230.itch50");
+    let place = Place::on_disk("prices");
+    let day = day_file(&place, "prices_20191230.itch50");
     let mut plant = Plant::new(DefaultBooks::with_capacity(1 << 10));
     plant.run(&mut DaySource::open(&day).unwrap(), &mut (), |_| ()).unwrap();
     let (_, symbol) = plant.directory().iter().next().unwrap();
@@ -201,11 +203,9 @@ fn best_prices_of_a_plant_are_printed_from_its_start_to_its_stop() {
     again.run(&mut DaySource::open(&day).unwrap(), &mut expected, |_| ()).unwrap();
     assert!(expected.lines.lines().count() > 10);
 
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
     let mut config = PlantConfig::default();
     config.input.file = day;
-    config.ring.name = folder.join("ring").display().to_string();
+    config.ring.name = place.path().join("ring").display().to_string();
     PlantRun::open(&config, Stop::new()).unwrap().run(|_| ()).unwrap();
     let arguments = [config.ring.name.as_str(), &symbol.to_string()];
     let text = output_of("05_subscribe_to_best_prices", &arguments).unwrap();
@@ -217,14 +217,13 @@ fn best_prices_of_a_plant_are_printed_from_its_start_to_its_stop() {
 
     let error = output_of("05_subscribe_to_best_prices", &[&config.ring.name, "TOOLONGASYMBOL"]);
     assert!(error.unwrap_err().contains("ParseSymbolError"));
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
 fn a_log_is_read_back_from_its_journal_and_goes_on_in_it() {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("log-{}", std::process::id()));
+    let place = Place::on_disk("log");
     for run in 1..=2 {
-        let text = output_of("08_log_to_a_journal", &[folder.to_str().unwrap()]).unwrap();
+        let text = output_of("08_log_to_a_journal", &[place.path().to_str().unwrap()]).unwrap();
         let of = |line: &str| text.lines().filter(|found| found.ends_with(line)).count();
         let session = "session{day=\"2019-12-30\"}:";
         let module = "08_log_to_a_journal";
@@ -239,7 +238,6 @@ fn a_log_is_read_back_from_its_journal_and_goes_on_in_it() {
         assert_eq!(text.lines().count(), 5 * run + 1);
         assert_eq!(text.lines().last(), Some("0 events lost"));
     }
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::{
 };
 
 use clap::Args;
-use nanotape_clock::Clock;
+use nanotape_clock::{Clock, Timeline};
 use nanotape_journal::{
     Excerpt, Gap, Merge, Merged, NamedTailer, Resumed, Reused, Start, Tail, Tailer,
 };
@@ -16,7 +16,7 @@ use nanotape_ring::{WaitStrategy, Waiter};
 use super::print::{Payload, Printer};
 use crate::{
     interrupt::Interrupt,
-    journals::{journal_start, now_ns, of_journal},
+    journals::{journal_start, of_journal},
     output::OutputArguments,
     status::{Status, tell},
     values::duration,
@@ -229,12 +229,12 @@ struct Following<'a> {
 
 impl Following<'_> {
     fn run(&mut self, source: &mut Source, interrupt: &Interrupt) -> anyhow::Result<()> {
-        let clock = Clock::monotonic();
+        let mut timeline = Timeline::recalibrating(Clock::monotonic());
         let slack_ns = u64::try_from(self.command.slack.as_nanos()).unwrap_or(u64::MAX);
         let mut waiter = Waiter::new(WAIT);
         while self.left > 0 && !interrupt.is_asked() {
             let settled_ns = match self.command.follow {
-                true => now_ns(&clock).saturating_sub(slack_ns),
+                true => timeline.now_ns().saturating_sub(slack_ns),
                 false => u64::MAX,
             };
             match self.read(source, settled_ns)? {
