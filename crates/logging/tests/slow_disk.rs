@@ -4,6 +4,10 @@
 //! the test gives up after a minute.
 #![cfg(all(not(nanotape_loom), feature = "tracing"))]
 
+#[macro_use]
+#[path = "../../testkit/forward_disk.rs"]
+mod forward_disk;
+
 #[path = "full_disk/disk.rs"]
 mod disk;
 mod place;

@@ -3,7 +3,7 @@
 use std::{
     io,
     ops::Range,
-    path::{Path, PathBuf},
+    path::Path,
     sync::{
         Arc, Condvar, Mutex,
         atomic::{AtomicU64, Ordering},
@@ -11,7 +11,7 @@ use std::{
 };
 
 use nanotape_journal::{Disk, Folder, Listed, Room, WritableFile};
-use nanotape_shm::{RegionError, Word};
+use nanotape_shm::Word;
 
 type File = <Folder as Disk>::Writable;
 
@@ -79,20 +79,10 @@ impl Disk for GatedFolder {
     type Readable = <Folder as Disk>::Readable;
     type Lock = <Folder as Disk>::Lock;
 
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path(name)
-    }
-
-    fn make(&self) -> io::Result<()> {
-        self.folder.make()
-    }
+    forward_to!(folder);
 
     fn list(&self) -> io::Result<Vec<Listed>> {
         self.folder.list()
-    }
-
-    fn lock(&self) -> Result<Self::Lock, RegionError> {
-        self.folder.lock()
     }
 
     fn create(&self, name: &str, bytes: u64, room: Room) -> io::Result<GatedFile> {
@@ -117,40 +107,12 @@ impl Disk for GatedFolder {
         self.folder.read(name)
     }
 
-    fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
-        self.folder.write(name, bytes)
-    }
-
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         self.folder.rename(from, to)
     }
 
-    fn remove(&self, name: &str) -> io::Result<()> {
-        self.folder.remove(name)
-    }
-
-    fn shrink(&self, name: &str, bytes: u64) -> io::Result<()> {
-        self.folder.shrink(name, bytes)
-    }
-
-    fn store(&self, name: &str, word: usize, value: u64) -> io::Result<()> {
-        self.folder.store(name, word, value)
-    }
-
     fn sync(&self, name: &str) -> io::Result<()> {
         self.folder.sync(name)
-    }
-
-    fn sync_names(&self) -> io::Result<()> {
-        self.folder.sync_names()
-    }
-
-    fn free_bytes(&self) -> u64 {
-        self.folder.free_bytes()
-    }
-
-    fn boot(&self) -> u64 {
-        self.folder.boot()
     }
 }
 

@@ -1,6 +1,10 @@
 //! Appenders in real folders: who may append, how much, and what their threads do.
 #![cfg(not(nanotape_loom))]
 
+#[macro_use]
+#[path = "../../../testkit/forward_disk.rs"]
+mod forward_disk;
+
 mod gated;
 mod helper;
 mod limits;

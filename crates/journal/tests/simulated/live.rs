@@ -3,7 +3,6 @@
 use std::{
     fmt, io,
     ops::Range,
-    path::PathBuf,
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, Ordering},
@@ -14,7 +13,7 @@ use nanotape_journal::{
     Appender, CompressOptions, Disk, Listed, PruneOptions, ReadableFile, RollCycle, Room, Start,
     SyncPolicy, Tailer, Verified, WritableFile, compress_on, prune_on, uncompress_on, verify_on,
 };
-use nanotape_shm::{ReadWord, RegionError, Word};
+use nanotape_shm::{ReadWord, Word};
 
 use crate::{
     campaign,
@@ -64,21 +63,11 @@ impl Disk for Busy {
     type Readable = BusyFile;
     type Lock = Lock;
 
-    fn path(&self, name: &str) -> PathBuf {
-        self.disk.path(name)
-    }
-
-    fn make(&self) -> io::Result<()> {
-        self.disk.make()
-    }
+    forward_to!(disk);
 
     fn list(&self) -> io::Result<Vec<Listed>> {
         self.step("list");
         self.disk.list()
-    }
-
-    fn lock(&self) -> Result<Lock, RegionError> {
-        self.disk.lock()
     }
 
     fn create(&self, name: &str, bytes: u64, room: Room) -> io::Result<BusyFile> {
@@ -100,41 +89,13 @@ impl Disk for Busy {
         self.disk.read(name)
     }
 
-    fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
-        self.disk.write(name, bytes)
-    }
-
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         self.step("rename");
         self.disk.rename(from, to)
     }
 
-    fn remove(&self, name: &str) -> io::Result<()> {
-        self.disk.remove(name)
-    }
-
-    fn shrink(&self, name: &str, bytes: u64) -> io::Result<()> {
-        self.disk.shrink(name, bytes)
-    }
-
-    fn store(&self, name: &str, word: usize, value: u64) -> io::Result<()> {
-        self.disk.store(name, word, value)
-    }
-
     fn sync(&self, name: &str) -> io::Result<()> {
         self.disk.sync(name)
-    }
-
-    fn sync_names(&self) -> io::Result<()> {
-        self.disk.sync_names()
-    }
-
-    fn free_bytes(&self) -> u64 {
-        self.disk.free_bytes()
-    }
-
-    fn boot(&self) -> u64 {
-        self.disk.boot()
     }
 }
 

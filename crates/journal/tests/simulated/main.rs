@@ -5,6 +5,10 @@
 
 #![cfg(not(nanotape_loom))]
 
+#[macro_use]
+#[path = "../../../testkit/forward_disk.rs"]
+mod forward_disk;
+
 mod dice;
 mod disk;
 mod failing;
