@@ -5,14 +5,12 @@
 //! itself in, with a filter of the kernel that ends it at any system call but `write` and
 //! `exit_group`, and lives: `crates/testkit/quiet.rs`.
 
+#[path = "../../testkit/place.rs"]
+mod place;
 #[path = "../../testkit/quiet.rs"]
 mod quiet;
 
-use std::{
-    fs,
-    ops::ControlFlow,
-    path::{Path, PathBuf},
-};
+use std::{fs, ops::ControlFlow, path::Path};
 
 use nanotape_book::DefaultBooks;
 use nanotape_clock::{Clock, Source};
@@ -24,6 +22,7 @@ use nanotape_plant::{
 use nanotape_ring::stream;
 use nanotape_testkit::market::{Market, MarketConfig};
 use nanotape_wire::{framing::binary_file::Records, itch50::Message};
+use place::Place;
 use quiet::{check_children, check_the_counter, role, shut_in, skipped};
 
 const MESSAGES: u64 = 300_000;
@@ -143,38 +142,21 @@ fn messages_about_orders_allocate_nothing_and_call_no_kernel() {
             if messages > MESSAGES / 2 { Ok(()) } else { Err("did too little\n") }
         });
     }
-    let folder = Folder::new();
+    let place = Place::new("allocates");
+    fs::create_dir_all(place.path()).unwrap();
     let config = MarketConfig { messages: MESSAGES, symbols: 500, ..MarketConfig::default() };
     let mut day = Vec::new();
     Market::new(config).unwrap().write_to(&mut day).unwrap();
-    fs::write(folder.0.join(DAY), &day).unwrap();
+    fs::write(place.path().join(DAY), &day).unwrap();
 
     check_allocations("a ring on the heap", OnHeap::new(), &day);
-    check_allocations("a ring in a file", in_file(&folder.0, "ring"), &day);
+    check_allocations("a ring in a file", in_file(place.path(), "ring"), &day);
     check_the_counter();
     if Clock::calibrate().source() != Source::TimeStampCounter {
         skipped("the clock here is the kernel's, which may be asked with system calls");
         return;
     }
     check_children(|child| {
-        child.env(FOLDER, &folder.0);
+        child.env(FOLDER, place.path());
     });
-}
-
-/// A folder that disappears with its test.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Self {
-        let name = format!("nanotape-plant-allocates-{}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
 }
