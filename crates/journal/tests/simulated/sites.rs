@@ -5,8 +5,8 @@
 //! without being listed here. What nothing notices is in `SURVIVORS`, each with its reason.
 //!
 //! By default syncs are tried, but for survivors. `NANOTAPE_SITES=all` tries everything, survivors too, and fails where a
-//! survivor is noticed; that takes half an hour. Another value tries the lines that contain it:
-//! `NANOTAPE_SITES=recovery.rs:389`.
+//! survivor is noticed; that takes a quarter of an hour. Another value tries what contains it:
+//! `NANOTAPE_SITES=recovery/mend.rs`, `NANOTAPE_SITES=Rename`.
 //!
 //! Not tried: what `Folder` itself syncs when it makes a file. No simulation is below it.
 
