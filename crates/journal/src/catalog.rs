@@ -16,6 +16,9 @@ use crate::{
     stored,
 };
 
+/// How often a segment is looked for under its two names.
+const LOOKS: usize = 16;
+
 /// A segment and what its header says.
 #[derive(Debug)]
 pub(crate) struct Listed {
@@ -63,8 +66,8 @@ impl Catalog {
         for kept in files.segments.values() {
             let mut kept = *kept;
             let mut head = read_head(disk, &kept);
-            // Compressed or unpacked since the folder was listed, perhaps more than once, or removed.
-            for _ in 0..3 {
+            // Compressed or unpacked since the folder was listed, perhaps again and again, or removed.
+            for _ in 0..LOOKS {
                 if head.as_ref().is_err_and(Problem::is_of_no_file) {
                     kept.is_packed = !kept.is_packed;
                     head = read_head(disk, &kept);

@@ -29,26 +29,21 @@ impl<D: Disk> Pass<'_, D> {
         self.seal(end.index)
     }
 
-    /// Gives a segment an incarnation of its own if the power took the words that say which one it is of. In a
-    /// journal of an earlier version no segment has one.
+    /// Gives a segment an incarnation again if the power took the words that say which one it is of: that of a
+    /// later segment which began before this one did, or one of its own. The first segment there is gets none of
+    /// its own, for in a journal of an earlier version no segment has one.
     pub(super) fn mend_incarnation(&self, index: usize) -> Result<(), JournalError> {
         let stored = self.open(index)?;
         let words = stored.words();
         let view = View::new(words).ok().flatten();
         let Some(view) = view.filter(|_| Incarnation::load(words).is_none()) else { return Ok(()) };
-        let Some(before) = index.checked_sub(1) else { return Ok(()) };
-        let before = self.open(before)?;
-        let before = View::new(before.words()).ok().flatten().map(|before| {
-            let is_known = Incarnation::load(before.words).is_some();
-            let end = match before.walk(before.by_index(|_| true), |_, _| true) {
-                Ok((_, Look::End(front))) => front.sequence,
-                Ok((place, _)) | Err((place, _)) => place.sequence,
-            };
-            is_known.then_some(end)
-        });
-        let Some(Some(from)) = before.filter(|_| !self.kept[index].is_packed) else {
+        if self.kept[index].is_packed {
             return Ok(());
-        };
+        }
+        let end = index.checked_sub(1).map(|before| self.end_if_known(before)).transpose()?;
+        if end == Some(None) {
+            return Ok(());
+        }
         // A later segment of the same one may have kept its words.
         let first = view.activation.first_sequence;
         let mut later = None;
@@ -59,13 +54,25 @@ impl<D: Disk> Pass<'_, D> {
                 break;
             }
         }
-        let incarnation = later.unwrap_or_else(|| Incarnation::begin(from.min(first)));
+        let own = end.flatten().map(|end| Incarnation::begin(end.min(first)));
+        let Some(incarnation) = later.or(own) else { return Ok(()) };
         let name = self.kept[index].name();
         for (word, value) in incarnation.stored(&view.header) {
             let stored = self.disk.store(&name, word, value);
             stored.map_err(JournalError::system(self.disk.path(&name), "write"))?;
         }
         Ok(())
+    }
+
+    /// The number behind the last excerpt of a segment that says which incarnation it is of.
+    fn end_if_known(&self, index: usize) -> Result<Option<u64>, JournalError> {
+        let stored = self.open(index)?;
+        let view = View::new(stored.words()).ok().flatten();
+        let known = view.filter(|view| Incarnation::load(view.words).is_some());
+        Ok(known.map(|view| match view.walk(view.by_index(|_| true), |_, _| true) {
+            Ok((_, Look::End(front))) => front.sequence,
+            Ok((place, _)) | Err((place, _)) => place.sequence,
+        }))
     }
 
     /// Opens the last segment to be written, with nothing behind its last excerpt.

@@ -159,8 +159,11 @@ impl<D: Disk> Tailer<D> {
             Some(found.from.max(1)).filter(|from| *from < next)
         };
         if last.activation.first_sequence >= next {
-            // Nothing that was read is there any more.
-            return Ok(reused(last));
+            // Nothing that was read is there any more. But what is there is of an earlier incarnation if it has
+            // nothing in front of where this one began; ids are times.
+            let is_there = last.activation.first_sequence == next && next == known.from;
+            let is_earlier = last.incarnation.is_some_and(|found| found.id < known.id);
+            return Ok(reused(last).filter(|_| !(is_there && is_earlier)));
         }
         if is_known(&last) {
             return Ok(self.next_active(&numbers, last.number)?.and_then(reused));
@@ -183,7 +186,7 @@ impl<D: Disk> Tailer<D> {
     }
 
     /// The first active segment behind this one.
-    fn next_active(
+    pub(super) fn next_active(
         &self,
         numbers: &[u64],
         number: u64,

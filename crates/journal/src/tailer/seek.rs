@@ -9,7 +9,7 @@ use crate::{
     disk::Disk,
     names::{self, Files},
     segment::{
-        header::Activation,
+        header::{Activation, Incarnation},
         index::Entry,
         view::{Look, Place},
     },
@@ -61,11 +61,33 @@ impl<D: Disk> Tailer<D> {
             // What was there once, and what never was, is told by the first read.
             place.sequence = sequence.max(1);
         }
-        self.known = current.incarnation.unwrap_or(self.known);
+        self.known = self.incarnation_of(&current, &numbers).unwrap_or(self.known);
         (self.current, self.place, self.ahead) = (Some(current), place, None);
         (self.back, self.idles) = (Back::default(), 0);
         self.arrive();
         Ok(())
+    }
+
+    /// The incarnation of a segment. If the power took the words that say it, and nobody has appended since, it is
+    /// that of a later one which began before this segment did.
+    fn incarnation_of(
+        &self,
+        current: &Current<D::Readable>,
+        numbers: &[u64],
+    ) -> Option<Incarnation> {
+        let mut known = current.incarnation;
+        let mut number = current.number;
+        while known.is_none() {
+            // What is wrong with it is said when its turn comes.
+            let later = self.next_active(numbers, number).ok().flatten()?;
+            known = later.incarnation;
+            number = later.number;
+            let first = current.activation.first_sequence;
+            if known.is_some_and(|known| known.from > first) {
+                return None;
+            }
+        }
+        known
     }
 
     fn not_yet(&self, sequence: u64, next: u64, number: u64) -> JournalError {
