@@ -25,8 +25,9 @@ use rustix::{
     mm::{MapFlags, ProtFlags, mmap_anonymous},
 };
 
-/// Mappings that are guarded at a time; each is a region that is open in this process.
-pub const MOST_MAPPINGS: usize = 64;
+/// Mappings that are guarded at a time: regions, and segments of journals, that are open in this process. An
+/// appender whose helper has no processor for a while has a hundred closed segments mapped.
+pub const MOST_MAPPINGS: usize = 1024;
 
 static TABLE: [Entry; MOST_MAPPINGS] = [const { Entry::empty() }; MOST_MAPPINGS];
 
@@ -53,7 +54,10 @@ pub(crate) struct Registration(Option<&'static Entry>);
 impl Registration {
     /// Enters a mapping; where the table is full it stays unguarded.
     pub(crate) fn new(start: usize, bytes: usize, is_writable: bool) -> Self {
-        let entry = TABLE.iter().find(|entry| !entry.taken.swap(true, Ordering::Acquire));
+        let is_free = |entry: &&Entry| {
+            !entry.taken.load(Ordering::Relaxed) && !entry.taken.swap(true, Ordering::Acquire)
+        };
+        let entry = TABLE.iter().find(is_free);
         if let Some(entry) = entry {
             entry.lost.store(false, Ordering::Relaxed);
             entry.is_writable.store(is_writable, Ordering::Relaxed);
