@@ -20,8 +20,8 @@ impl UtcNanos {
         Self(nanos)
     }
 
-    /// What the kernel's clock says now. For a time now and then: it needs no calibrated [`crate::Clock`], which
-    /// takes longer to make than a whole second of stamps.
+    /// What the kernel's clock says now. For a time now and then: it needs no [`crate::Clock`], which takes half a
+    /// millisecond to make.
     pub fn now() -> Self {
         Self(choice::kernel_clock().realtime_nanos())
     }

@@ -1,9 +1,9 @@
 //! Tests that kill a writer at every store: the process ends itself, with SIGKILL, before a store.
 //!
 //! Where: compiled only with the feature `kill-points`, which only tests turn on. Every store to a
-//! region goes through [`Word`](crate::Word), which calls this first; so does a word that is written to a file. A simulated disk is told of the stores
-//! of its thread too: it must know what is stored again although it stays the same, and it can leave a store
-//! out, to show that a test notices.
+//! region goes through [`Word`](crate::Word), which calls this first; so does a word that is written to a
+//! file. A simulated disk is told of the stores of its thread too: it must know what is stored again although
+//! it stays the same, and it can leave a store out, to show that a test notices.
 
 use std::{
     cell::{Cell, RefCell},
