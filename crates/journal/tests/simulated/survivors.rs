@@ -27,6 +27,12 @@ pub(crate) const SURVIVORS: &[(&str, What, &str, &str)] = &[
         "disk.remove(&part).map_err(JournalError::system(disk.path(&part), \"remove\"))?;",
         PART,
     ),
+    (
+        "recovery.rs",
+        What::Remove,
+        "let removed = self.disk.remove(&name);",
+        "prepared only: the next segment with its number takes its name",
+    ),
     ("appender/sync.rs", What::StoreInFile, "Ok(disk.store(name, at::SEALED, 1)?)", LESS_READ),
     ("recovery/mend.rs", What::Store(0), "hints::store_synced(words, at);", LESS_READ),
     ("recovery/mend.rs", What::Store(0), "hints::store_doubt(words, 0);", LESS_READ),
