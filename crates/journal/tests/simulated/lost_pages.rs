@@ -41,7 +41,7 @@ fn fail_and_evict(appender: &mut Appender<SimulatedDisk>, disk: &SimulatedDisk, 
 }
 
 /// How many excerpts a tailer reads that only takes what is on the disk.
-fn durable(disk: &SimulatedDisk) -> u64 {
+pub(crate) fn durable(disk: &SimulatedDisk) -> u64 {
     let Ok(mut tailer) = Tailer::open_on(disk.clone(), Start::Beginning) else { return 0 };
     tailer.set_durable(true);
     let mut count = 0;

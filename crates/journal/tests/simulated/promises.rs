@@ -20,13 +20,13 @@ use crate::{
 const FIRST: &str = "0000000001.segment";
 
 /// The first word of the first excerpt of a segment of 64 KiB.
-const DATA: usize = 1024;
+pub(crate) const DATA: usize = 1024;
 
 /// So long that each excerpt begins with a page, and no other one is in its pages.
-const LONG: usize = 4096 - 24;
+pub(crate) const LONG: usize = 4096 - 24;
 
 /// The word of a segment's header with this name.
-fn at(name: &str) -> usize {
+pub(crate) fn at(name: &str) -> usize {
     FIELDS.iter().find(|field| field.2 == name).unwrap().0 / 8
 }
 
@@ -42,14 +42,14 @@ fn open(
 }
 
 /// The machine without power now, and started again.
-fn lose_power(disk: &SimulatedDisk, salt: u64, boot: u64) -> SimulatedDisk {
+pub(crate) fn lose_power(disk: &SimulatedDisk, salt: u64, boot: u64) -> SimulatedDisk {
     let disk = disk.image().after_power_loss(&mut Dice::new(salt), boot);
     disk.watch();
     disk
 }
 
 /// A payload of which no part is zero, and that no other number has.
-fn payload(number: u64) -> Vec<u8> {
+pub(crate) fn payload(number: u64) -> Vec<u8> {
     Dice::new(number).bytes(LONG).into_iter().map(|byte| byte | 1).collect()
 }
 

@@ -5,7 +5,7 @@
 
 use nanotape_journal::{
     Appender, AppenderOptions, CompressOptions, Disk as _, PruneOptions, RollCycle, Severity,
-    Start, SyncPolicy, Tail, Tailer, compress_on, prune_on, repair_on, uncompress_on, verify_on,
+    SyncPolicy, compress_on, prune_on, repair_on, uncompress_on, verify_on,
 };
 
 use crate::{
@@ -13,20 +13,18 @@ use crate::{
     disk::{Crash, SimulatedDisk},
     faults::{Fault, Faults},
     history::options,
+    lost_pages::durable,
+    promises::{DATA, LONG, at, lose_power, payload},
     reading::{numbers, read_all},
 };
 
 /// Ways to lose the power in each place.
 const SALTS: u64 = 16;
 
-/// So long that an excerpt fills a page.
-const LONG: usize = 4096 - 24;
-
 /// What a file compressed with zstd begins with.
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
-/// The first word of the first excerpt of a segment of 64 KiB, and how many an excerpt has.
-const DATA: usize = 1024;
+/// How many words an excerpt has.
 const WORDS: usize = 512;
 
 fn never() -> AppenderOptions {
@@ -35,11 +33,6 @@ fn never() -> AppenderOptions {
 
 fn open(disk: &SimulatedDisk) -> Appender<SimulatedDisk> {
     Appender::open_on(disk.clone(), &never(), None).unwrap()
-}
-
-/// A payload of which no part is zero, and that no other number has.
-fn payload(number: u64) -> Vec<u8> {
-    Dice::new(number).bytes(LONG).into_iter().map(|byte| byte | 1).collect()
 }
 
 /// Appends these, and begins a segment in front of each of `rolls`.
@@ -60,13 +53,6 @@ fn four_segments(salt: u64) -> SimulatedDisk {
     append(&mut appender, 1..8, &[3, 6, 7]);
     appender.sync().unwrap();
     disk.kill(appender);
-    disk
-}
-
-/// The machine without power now, and started again.
-fn lose_power(disk: &SimulatedDisk, salt: u64, boot: u64) -> SimulatedDisk {
-    let disk = disk.image().after_power_loss(&mut Dice::new(salt), boot);
-    disk.watch();
     disk
 }
 
@@ -153,17 +139,6 @@ fn a_segment_is_there_wherever_its_unpacking_is_stopped() {
     assert!(operations > 16, "{operations}");
 }
 
-/// How many excerpts a tailer reads that only takes what is on the disk.
-fn durable(disk: &SimulatedDisk) -> usize {
-    let mut tailer = Tailer::open_on(disk.clone(), Start::Beginning).unwrap();
-    tailer.set_durable(true);
-    let mut count = 0;
-    while let Ok(Tail::Excerpt(_)) = tailer.next() {
-        count += 1;
-    }
-    count
-}
-
 #[test]
 fn what_is_read_as_on_the_disk_from_a_compressed_segment_stays() {
     let mut relied = 0;
@@ -185,7 +160,10 @@ fn what_is_read_as_on_the_disk_from_a_compressed_segment_stays() {
         disk.kill(appender);
         let appender = open(&lost);
         let read = numbers(&read_all(&lost).unwrap());
-        assert!(read.len() >= promised, "fault at {operation}, {salt}: {read:?} of {promised}");
+        assert!(
+            read.len() as u64 >= promised,
+            "fault at {operation}, {salt}: {read:?} of {promised}"
+        );
         assert!([1, 2, 3, 4].starts_with(&read), "fault at {operation}, {salt}: {read:?}");
         lost.kill(appender);
     }
@@ -221,7 +199,7 @@ fn with_a_hole(salt: u64) -> SimulatedDisk {
         }
         // Of nothing is it known that it is on the disk.
         for field in ["synced", "doubt", "sealed"] {
-            values[nanotape_journal::FIELDS.iter().find(|it| it.2 == field).unwrap().0 / 8] = 0;
+            values[at(field)] = 0;
         }
         disk.put(&name, &values, bytes.len() as u64);
     }
