@@ -34,34 +34,45 @@ impl<D: Disk> Pass<'_, D> {
     /// its own, for in a journal of an earlier version no segment has one.
     pub(super) fn mend_incarnation(&self, index: usize) -> Result<(), JournalError> {
         let stored = self.open(index)?;
-        let words = stored.words();
-        let view = View::new(words).ok().flatten();
-        let Some(view) = view.filter(|_| Incarnation::load(words).is_none()) else { return Ok(()) };
-        if self.kept[index].is_packed {
+        let Ok(Some(view)) = View::new(stored.words()) else { return Ok(()) };
+        if self.kept[index].is_packed || Incarnation::load(view.words).is_some() {
             return Ok(());
         }
-        let end = index.checked_sub(1).map(|before| self.end_if_known(before)).transpose()?;
-        if end == Some(None) {
-            return Ok(());
-        }
-        // A later segment of the same one may have kept its words.
         let first = view.activation.first_sequence;
-        let mut later = None;
-        for after in index + 1..self.kept.len() {
-            let words = self.open(after)?;
-            later = Incarnation::load(words.words()).filter(|later| later.from <= first);
-            if later.is_some() {
-                break;
-            }
-        }
-        let own = end.flatten().map(|end| Incarnation::begin(end.min(first)));
-        let Some(incarnation) = later.or(own) else { return Ok(()) };
+        let own = match index.checked_sub(1) {
+            None => None,
+            Some(before) => match self.end_if_known(before)? {
+                Some(end) => Some(Incarnation::begin(end.min(first))),
+                // A segment of an earlier version is in front of it, so it is one as well.
+                None => return Ok(()),
+            },
+        };
+        let Some(incarnation) = self.later_incarnation(index, first)?.or(own) else {
+            return Ok(());
+        };
         let name = self.kept[index].name();
         for (word, value) in incarnation.stored(&view.header) {
             let stored = self.disk.store(&name, word, value);
             stored.map_err(JournalError::system(self.disk.path(&name), "write"))?;
         }
         Ok(())
+    }
+
+    /// The incarnation of the nearest segment behind `index` that kept its words, if it began at `first` or
+    /// before.
+    fn later_incarnation(
+        &self,
+        index: usize,
+        first: u64,
+    ) -> Result<Option<Incarnation>, JournalError> {
+        for after in index + 1..self.kept.len() {
+            let stored = self.open(after)?;
+            let later = Incarnation::load(stored.words()).filter(|later| later.from <= first);
+            if later.is_some() {
+                return Ok(later);
+            }
+        }
+        Ok(None)
     }
 
     /// The number behind the last excerpt of a segment that says which incarnation it is of.
