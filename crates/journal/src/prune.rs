@@ -16,7 +16,7 @@ use nanotape_shm::SharedRegion;
 use crate::{
     JournalError, Start, Tailer,
     catalog::Catalog,
-    disk::{Disk, Folder, ReadableFile as _, WritableFile as _},
+    disk::{Disk, Folder, WritableFile as _},
     named::{self, TAILER_KIND, TailerInfo},
     names::{self, Kept},
     segment::layout::{at, position_bytes},
@@ -139,9 +139,8 @@ fn sync_activation<D: Disk>(disk: &D, kept: &Kept) -> Result<(), JournalError> {
     }
     let name = kept.name();
     let sync = || {
-        // As long as it is now: an appender may have given its unused end back.
-        let bytes = position_bytes(disk.view(&name)?.words().len());
-        let file = disk.open(&name, bytes)?;
+        // Not all of it: an appender may give its unused end back at this moment.
+        let file = disk.open(&name, position_bytes(at::INDEX))?;
         // Stored again, because the page counts as written where an earlier sync of it failed.
         for word in &file.words()[at::FIRST_SEQUENCE..=at::ACTIVATION] {
             word.store(word.as_read_only().load());

@@ -153,12 +153,13 @@ pub(crate) fn seal<D: Disk>(disk: &D, number: u64, is_in_doubt: bool) -> Result<
     let viewed = disk.view(name)?;
     let words = viewed.words().len();
     if words > at::DOUBT && (is_in_doubt || hints::doubt(viewed.words()) > 0) {
-        check_closed(viewed.words()).map_err(|(word, damage)| SyncFailure::Lost {
+        let end = check_closed(viewed.words()).map_err(|(word, damage)| SyncFailure::Lost {
             number,
             word,
             damage,
         })?;
-        store_again(disk.open(name, position_bytes(words))?.words(), 0..words);
+        // Not all of it: its unused end may be given back at this moment.
+        store_again(disk.open(name, position_bytes(end))?.words(), 0..end);
     }
     disk.store(name, at::DOUBT, position_bytes(words))?;
     disk.sync(name)?;
@@ -187,11 +188,11 @@ pub(crate) fn check_up_to(
     Ok(())
 }
 
-/// The same of a whole segment that has ended.
-fn check_closed(words: &[ReadWord]) -> Result<(), (usize, Damage)> {
+/// The same of a whole segment that has ended; returns the word behind its end mark.
+fn check_closed(words: &[ReadWord]) -> Result<usize, (usize, Damage)> {
     let view = View::new(words).ok().flatten().ok_or((at::ACTIVATION, Damage::Activation))?;
     match view.walk(view.beginning(), |_, _| true) {
-        Ok((_, Look::End(_))) => Ok(()),
+        Ok((place, Look::End(mark))) => Ok(place.at + mark.total_words()),
         Ok((place, _)) => Err((place.at, Damage::Hole)),
         Err((place, damage)) => Err((place.at, damage)),
     }

@@ -6,7 +6,7 @@ use std::{
     path::Path,
     sync::{
         Arc, Condvar, Mutex,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 
@@ -32,6 +32,12 @@ struct Gate {
     asked: AtomicU64,
     /// How often two threads synced a file at the same time.
     overlaps: AtomicU64,
+    /// What another one makes of a file's length before it is opened.
+    shrunk_bytes: Mutex<Option<u64>>,
+    /// How often that was done.
+    shrunk: AtomicU64,
+    /// Whether syncs of mapped files fail.
+    is_failing: AtomicBool,
 }
 
 #[derive(Clone, Debug)]
@@ -69,6 +75,21 @@ impl GatedFolder {
         self.gate.overlaps.load(Ordering::SeqCst)
     }
 
+    /// From now on another one cuts a file to this length just before it is opened to be written.
+    pub(crate) fn shrink_to(&self, bytes: u64) {
+        *self.gate.shrunk_bytes.lock().unwrap() = Some(bytes);
+    }
+
+    /// How often one did.
+    pub(crate) fn shrunk(&self) -> u64 {
+        self.gate.shrunk.load(Ordering::SeqCst)
+    }
+
+    /// Whether syncs of mapped files fail from now on.
+    pub(crate) fn set_failing(&self, is_failing: bool) {
+        self.gate.is_failing.store(is_failing, Ordering::SeqCst);
+    }
+
     fn file(&self, file: File) -> GatedFile {
         GatedFile { file, syncing: AtomicU64::new(0), gate: Arc::clone(&self.gate) }
     }
@@ -96,6 +117,10 @@ impl Disk for GatedFolder {
     }
 
     fn open(&self, name: &str, bytes: u64) -> io::Result<GatedFile> {
+        if let Some(bytes) = *self.gate.shrunk_bytes.lock().unwrap() {
+            self.folder.shrink(name, bytes)?;
+            self.gate.shrunk.fetch_add(1, Ordering::SeqCst);
+        }
         Ok(self.file(self.folder.open(name, bytes)?))
     }
 
@@ -126,6 +151,9 @@ impl WritableFile for GatedFile {
     }
 
     fn sync(&self, words: Range<usize>) -> io::Result<()> {
+        if self.gate.is_failing.load(Ordering::SeqCst) {
+            return Err(io::ErrorKind::Other.into());
+        }
         if self.syncing.fetch_add(1, Ordering::SeqCst) > 0 {
             self.gate.overlaps.fetch_add(1, Ordering::SeqCst);
         }

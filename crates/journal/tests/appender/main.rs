@@ -6,6 +6,7 @@
 mod forward_disk;
 
 mod gated;
+mod given_back;
 mod helper;
 mod limits;
 mod modes;
