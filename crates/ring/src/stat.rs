@@ -4,7 +4,10 @@ use std::path::Path;
 
 use nanotape_shm::{Owner, SharedRegion};
 
-use crate::{ReadError, RingError, Verified, any::open_any, slots, stream};
+use crate::{ReadError, RingError, StartError, Verified, any::open_any, slots, stream};
+
+/// How often to look where the writer overtakes each look. A look is no reader that must not be late.
+const LOOKS: u32 = 1_000;
 
 /// A ring that is looked at, not read.
 #[derive(Clone, Debug)]
@@ -60,6 +63,16 @@ impl Observer {
 
     /// Looks at it now.
     pub fn look(&self) -> Result<Stat, RingError> {
+        for _ in 1..LOOKS {
+            match self.try_look() {
+                Err(RingError::Start(StartError::Overtaken { .. })) => {}
+                looked => return looked,
+            }
+        }
+        self.try_look()
+    }
+
+    fn try_look(&self) -> Result<Stat, RingError> {
         let [first, second, ..] = self.region.spec().parameters;
         let (capacity, seen) = if self.region.spec().kind == slots::KIND {
             (Capacity::Slots { slots: first, max_length: second }, slots::look(&self.region)?)
