@@ -2,6 +2,7 @@
 
 use nanotape_journal::{
     Appender, Bookmark, Resumed, RollCycle, Start, SyncPolicy, Tail, Tailer, excerpt_bytes,
+    repair_on,
 };
 
 use crate::{
@@ -13,6 +14,9 @@ use crate::{
 
 /// The first word of the first excerpt of a segment of 64 KiB.
 const DATA: usize = 1024;
+
+/// The words of a segment that say which incarnation it is of.
+const INCARNATION: std::ops::RangeInclusive<usize> = 544 / 8..=560 / 8;
 
 fn open(disk: &SimulatedDisk) -> Appender<SimulatedDisk> {
     Appender::open_on(disk.clone(), &options(SyncPolicy::Never, RollCycle::Size), None).unwrap()
@@ -116,9 +120,61 @@ fn a_bookmark_behind_numbers_that_come_again_is_told_even_when_the_journal_is_lo
     }
 }
 
+#[test]
+fn a_recovery_stores_again_where_numbers_come_again_if_the_power_took_the_words_that_say_it() {
+    let disk = with_a_hole();
+    let bookmark = Tailer::open_on(disk.clone(), Start::End).unwrap().bookmark();
+    let mut appender = open(&disk);
+    for sequence in 2..=20 {
+        appender.append(1, sequence, &[9; 100]).unwrap();
+    }
+    let number = appender.segment();
+    disk.kill(appender);
+    let words = disk.words(&format!("{number:010}.segment"));
+    INCARNATION.for_each(|word| words[word].store(0));
+    let disk = restarted(&disk, 3);
+    let mut appender = open(&disk);
+    assert_eq!(appender.append(1, 21, &[9; 100]).unwrap(), 21);
+    let mut tailer = Tailer::open_on(disk.clone(), Start::Beginning).unwrap();
+    assert_eq!(tailer.resume(&bookmark).unwrap(), Resumed::Reused { from: 2, sequence: 7 });
+    disk.kill(appender);
+}
+
+#[test]
+fn a_reader_from_before_a_repair_in_the_same_boot_is_told_which_numbers_come_again() {
+    let disk = SimulatedDisk::new(7);
+    let mut appender = open(&disk);
+    for sequence in 1..=6 {
+        appender.append(1, sequence, &[sequence as u8; 100]).unwrap();
+    }
+    disk.kill(appender);
+    let bookmark = Tailer::open_on(disk.clone(), Start::End).unwrap().bookmark();
+    let words = disk.words("0000000001.segment");
+    (DATA + 4 * excerpt_bytes(100) / 8..).take(4).for_each(|word| words[word].store(!0));
+    (DATA + 5 * excerpt_bytes(100) / 8..).take(4).for_each(|word| words[word].store(!0));
+    assert!(!repair_on(&disk, false, |_, _| ()).unwrap().actions.is_empty());
+    let mut appender = open(&disk);
+    assert_eq!(appender.next_sequence(), 5);
+    for sequence in 5..=9 {
+        appender.append(1, sequence, &[9; 100]).unwrap();
+    }
+    let mut tailer = Tailer::open_on(disk.clone(), Start::Beginning).unwrap();
+    assert_eq!(tailer.resume(&bookmark).unwrap(), Resumed::Reused { from: 5, sequence: 7 });
+    disk.kill(appender);
+}
+
 /// The bookmark of a reader of this excerpt.
 fn there(disk: &SimulatedDisk, sequence: u64) -> Bookmark {
     let mut tailer = Tailer::open_on(disk.clone(), Start::Sequence(sequence)).unwrap();
     assert!(matches!(tailer.next().unwrap(), Tail::Excerpt(_)));
     tailer.bookmark()
+}
+
+/// All of these tests, for the run that leaves out one call at a time.
+pub(crate) fn all() {
+    a_tailer_from_before_a_recovery_is_told_which_numbers_come_again();
+    a_tailer_that_looks_before_anything_is_appended_is_told_too();
+    a_bookmark_behind_numbers_that_come_again_is_told_even_when_the_journal_is_longer_by_now();
+    a_recovery_stores_again_where_numbers_come_again_if_the_power_took_the_words_that_say_it();
+    a_reader_from_before_a_repair_in_the_same_boot_is_told_which_numbers_come_again();
 }

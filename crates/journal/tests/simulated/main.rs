@@ -146,8 +146,9 @@ fn fail_everywhere(histories: u64) -> (u64, Counts) {
 }
 
 /// What must notice that a call has no effect, the quickest first.
-const NOTICES: [Notice; 9] = [
+const NOTICES: [Notice; 10] = [
     ("lost pages", lost_pages::all),
+    ("given again", given_again::all),
     ("upkeep", || _ = keep_up(60)),
     ("promises", promises::all),
     ("death", || _ = die(40)),

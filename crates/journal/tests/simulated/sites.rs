@@ -26,7 +26,7 @@ use std::{
 use crate::survivors::SURVIVORS;
 
 /// How many of the tests are enough to find all syncs.
-const QUICK: usize = 7;
+const QUICK: usize = 8;
 
 /// What a call would have done.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -36,13 +36,15 @@ pub(crate) const SURVIVORS: &[(&str, What, &str, &str)] = &[
     ("appender/sync.rs", What::StoreInFile, "Ok(disk.store(name, at::SEALED, 1)?)", LESS_READ),
     ("recovery/mend.rs", What::Store(0), "hints::store_synced(words, at);", LESS_READ),
     ("recovery/mend.rs", What::Store(0), "hints::store_doubt(words, 0);", LESS_READ),
+    ("recovery/mend.rs", What::Store(0), "hints::store_boot(words, self.boot);", LESS_READ),
     ("segment/writer.rs", What::Store(0), "hints::store_boot(file.words(), boot);", LESS_READ),
     (
         "scan.rs",
         What::Store(0),
-        "entry.iter().rev().for_each(|word| word.store(0));",
-        "an index entry is a hint: one that does not lead to an excerpt is not believed",
+        "None => words[*at..][..ENTRY_WORDS].iter().rev().for_each(|word| word.store(0)),",
+        "an index entry is a hint; `verify` reports it, and tests/repair.rs repairs such indexes in files",
     ),
+    ("repair.rs", What::Shrink, "let cut = self.disk.shrink(&name, position_bytes(end));", ROOM),
     (
         "segment/index.rs",
         What::Store(0),
