@@ -6,7 +6,7 @@ use nanotape_shm::{Owner, SharedRegion};
 
 use crate::{ReadError, RingError, StartError, Verified, any::open_any, slots, stream};
 
-/// How often to look where the writer overtakes each look. A look is no reader that must not be late.
+/// How often to retry if the writer overtakes each try. An observer, unlike a reader, has time to retry.
 const LOOKS: u32 = 1_000;
 
 /// A ring that is looked at, not read.

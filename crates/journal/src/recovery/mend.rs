@@ -43,7 +43,7 @@ impl<D: Disk> Pass<'_, D> {
             None => None,
             Some(before) => match self.end_if_known(before)? {
                 Some(end) => Some(Incarnation::begin(end.min(first))),
-                // A segment of an earlier version is in front of it, so it is one as well.
+                // The segment before it has an earlier version, so this one has as well.
                 None => return Ok(()),
             },
         };
@@ -58,8 +58,7 @@ impl<D: Disk> Pass<'_, D> {
         Ok(())
     }
 
-    /// The incarnation of the nearest segment behind `index` that kept its words, if it began at `first` or
-    /// before.
+    /// The incarnation of the first later segment that has intact words of one which began at `first` or before.
     fn later_incarnation(
         &self,
         index: usize,

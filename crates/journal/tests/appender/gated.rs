@@ -32,7 +32,7 @@ struct Gate {
     asked: AtomicU64,
     /// How often two threads synced a file at the same time.
     overlaps: AtomicU64,
-    /// What another one makes of a file's length before it is opened.
+    /// Length to which each file is cut before it is opened.
     shrunk_bytes: Mutex<Option<u64>>,
     /// How often that was done.
     shrunk: AtomicU64,
@@ -75,12 +75,12 @@ impl GatedFolder {
         self.gate.overlaps.load(Ordering::SeqCst)
     }
 
-    /// From now on another one cuts a file to this length just before it is opened to be written.
+    /// Cuts each file to this length before it is opened for writing, as another process might.
     pub(crate) fn shrink_to(&self, bytes: u64) {
         *self.gate.shrunk_bytes.lock().unwrap() = Some(bytes);
     }
 
-    /// How often one did.
+    /// How often a file was cut.
     pub(crate) fn shrunk(&self) -> u64 {
         self.gate.shrunk.load(Ordering::SeqCst)
     }

@@ -9,14 +9,9 @@ use crate::{
     dice::Dice,
     disk::SimulatedDisk,
     history::options,
+    promises::{DATA, at},
     reading::{LOOKS, numbers, read_all},
 };
-
-/// The first word of the first excerpt of a segment of 64 KiB.
-const DATA: usize = 1024;
-
-/// The words of a segment that say which incarnation it is of.
-const INCARNATION: std::ops::RangeInclusive<usize> = 544 / 8..=560 / 8;
 
 fn open(disk: &SimulatedDisk) -> Appender<SimulatedDisk> {
     Appender::open_on(disk.clone(), &options(SyncPolicy::Never, RollCycle::Size), None).unwrap()
@@ -131,7 +126,9 @@ fn a_recovery_stores_again_where_numbers_come_again_if_the_power_took_the_words_
     let number = appender.segment();
     disk.kill(appender);
     let words = disk.words(&format!("{number:010}.segment"));
-    INCARNATION.for_each(|word| words[word].store(0));
+    for field in ["incarnation", "incarnation_from", "incarnation_check"] {
+        words[at(field)].store(0);
+    }
     let disk = restarted(&disk, 3);
     let mut appender = open(&disk);
     assert_eq!(appender.append(1, 21, &[9; 100]).unwrap(), 21);
@@ -150,8 +147,10 @@ fn a_reader_from_before_a_repair_in_the_same_boot_is_told_which_numbers_come_aga
     disk.kill(appender);
     let bookmark = Tailer::open_on(disk.clone(), Start::End).unwrap().bookmark();
     let words = disk.words("0000000001.segment");
-    (DATA + 4 * excerpt_bytes(100) / 8..).take(4).for_each(|word| words[word].store(!0));
-    (DATA + 5 * excerpt_bytes(100) / 8..).take(4).for_each(|word| words[word].store(!0));
+    for lost in [4, 5] {
+        let start = DATA + lost * excerpt_bytes(100) / 8;
+        words[start..start + 4].iter().for_each(|word| word.store(!0));
+    }
     assert!(!repair_on(&disk, false, |_, _| ()).unwrap().actions.is_empty());
     let mut appender = open(&disk);
     assert_eq!(appender.next_sequence(), 5);
