@@ -238,7 +238,7 @@ impl<W: Write> DbnFile<W> {
             self.check_name(locate, *symbol, *sequence)?;
         }
         self.ts_event = header.ts_event;
-        self.ts_recv = ts_recv_of(record).unwrap_or(self.ts_recv);
+        self.ts_recv = record.ts_recv().unwrap_or(self.ts_recv);
         if self.first_ts_recv == 0 {
             self.first_ts_recv = self.ts_recv;
         }
@@ -381,18 +381,4 @@ fn name_text(symbol: Option<Symbol>) -> String {
 /// A symbol as DBN has it.
 fn text_of(symbol: Symbol) -> String {
     symbol_text(symbol).into_iter().map(char::from).collect()
-}
-
-/// When we read the message of a record; every kind that a plant publishes says it.
-#[inline]
-fn ts_recv_of(record: &Record<'_>) -> Option<u64> {
-    match record {
-        Record::Mbo(mbo) => Some(mbo.ts_recv),
-        Record::Bbo(bbo) => Some(bbo.ts_recv),
-        Record::Trade(trade) => Some(trade.ts_recv),
-        Record::Status(status) => Some(status.ts_recv),
-        Record::Definition(definition) => Some(definition.ts_recv),
-        Record::Imbalance(imbalance) => Some(imbalance.ts_recv),
-        Record::Notice(_) => None,
-    }
 }

@@ -70,22 +70,20 @@ mod dbn_file;
 mod pace;
 mod plant;
 mod publisher;
-pub mod records;
 mod report;
 mod run;
 mod statistics;
 mod stop;
 mod subscribe;
-mod trade_date;
 mod validate;
 mod watch;
 
 pub use board::{BoardReader, PlantStat, PlantState};
 pub use config::{ConfigError, PlantConfig};
-/// The crate whose records these are, so that its names and numbers are at hand in the same version.
-pub use dbn;
 pub use dbn_file::{DbnFile, NextFile};
-pub use pace::{Pace, ParsePaceError};
+/// The crate whose records these are, so that its names and numbers are at hand in the same version.
+pub use nanotape_records::dbn;
+pub use nanotape_records::{self as records, Pace, ParseDateError, ParsePaceError, TradeDate};
 pub use plant::{Applied, BookKeeper, Observer, Plant};
 pub use publisher::{LOOK_EVERY, Publisher};
 pub use report::{DamageLog, DayReport};
@@ -93,5 +91,4 @@ pub use run::{Ended, PlantRun, RunError, orders_of};
 pub use statistics::{DayStatistics, Rate, StockStatistics};
 pub use stop::Stop;
 pub use subscribe::{Delivery, Event, LocalBooks, SubscribeError, Subscriber, Subscription};
-pub use trade_date::{ParseDateError, TradeDate};
 pub use validate::{Finding, Rule, Strength, Validator};

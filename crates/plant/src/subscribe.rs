@@ -51,7 +51,7 @@ use wishes::Wishes;
 
 use crate::{
     BoardReader,
-    records::{BadRecord, Record, RecordKind, RecordKinds, Room},
+    records::{BadRecord, Record, RecordBuffer, RecordKind, RecordKinds},
 };
 
 /// What is wanted of a plant.
@@ -236,7 +236,7 @@ impl Subscription {
                 kinds: self.kinds,
                 names: Names::new(path, board, self.symbols.clone()),
                 books: self.keeps_books.then(LocalBooks::new),
-                room: Room::default(),
+                room: RecordBuffer::default(),
             },
             buffer: vec![0; BUFFER_BYTES],
             rejoin: is_from_oldest.then_some(self.rejoin),

@@ -33,6 +33,7 @@ const PLANT_AND_BELOW: &[&str] = &[
     "nanotape-trace",
     "nanotape-lab",
     "nanotape-testkit",
+    "nanotape-records",
     "nanotape-plant",
     "nanotape-bench",
 ];
@@ -91,6 +92,11 @@ const TABLE: &[Row] = &[
         outside: &["libm", "proptest", "rand_xoshiro", "thiserror"],
     },
     Row {
+        package: "nanotape-records",
+        inside: &["nanotape-types", "nanotape-wire", "nanotape-feed", "nanotape-book"],
+        outside: &["dbn", "jiff", "thiserror"],
+    },
+    Row {
         package: "nanotape-plant",
         inside: &[
             "nanotape-types",
@@ -101,8 +107,9 @@ const TABLE: &[Row] = &[
             "nanotape-book",
             "nanotape-ring",
             "nanotape-trace",
+            "nanotape-records",
         ],
-        outside: &["dbn", "jiff", "serde", "thiserror", "toml"],
+        outside: &["dbn", "serde", "thiserror", "toml"],
     },
     Row {
         package: "nanotape-bench",

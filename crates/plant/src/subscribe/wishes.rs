@@ -5,7 +5,7 @@ use nanotape_types::StockLocate;
 
 use super::{Delivery, Event, LocalBooks, names::Names};
 use crate::records::{
-    BadRecord, FIRST_TYPE_ID, Header, Notice, Record, RecordKind, RecordKinds, Room,
+    BadRecord, FIRST_TYPE_ID, Header, Notice, Record, RecordBuffer, RecordKind, RecordKinds,
 };
 
 /// What is wanted, and what is known because of it.
@@ -14,7 +14,7 @@ pub(super) struct Wishes {
     pub(super) kinds: RecordKinds,
     pub(super) names: Names,
     pub(super) books: Option<LocalBooks>,
-    pub(super) room: Room,
+    pub(super) room: RecordBuffer,
 }
 
 impl Wishes {

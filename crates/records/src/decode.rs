@@ -9,7 +9,7 @@ use dbn::{
     decode::{DecodeRecord as _, dbn::RecordDecoder},
 };
 
-use super::{FIRST_TYPE_ID, Notice, RecordKind};
+use crate::{FIRST_TYPE_ID, Notice, RecordKind};
 
 /// A record, borrowed from whoever read it.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +29,22 @@ pub enum Record<'a> {
     Imbalance(&'a ImbalanceMsg),
     /// A record of our own.
     Notice(Notice),
+}
+
+impl Record<'_> {
+    /// When the plant read the message of this record, ns since the UNIX epoch; `None` for a notice.
+    #[inline]
+    pub fn ts_recv(&self) -> Option<u64> {
+        match self {
+            Self::Mbo(mbo) => Some(mbo.ts_recv),
+            Self::Bbo(bbo) => Some(bbo.ts_recv),
+            Self::Trade(trade) => Some(trade.ts_recv),
+            Self::Status(status) => Some(status.ts_recv),
+            Self::Definition(definition) => Some(definition.ts_recv),
+            Self::Imbalance(imbalance) => Some(imbalance.ts_recv),
+            Self::Notice(_) => None,
+        }
+    }
 }
 
 /// What every record begins with, as far as it can be read without knowing the record.
@@ -69,7 +85,7 @@ impl Header {
 
 /// Room for one record of any kind.
 #[derive(Debug, Default)]
-pub(crate) struct Room {
+pub struct RecordBuffer {
     mbo: MboMsg,
     bbo: Mbp1Msg,
     trade: TradeMsg,
@@ -78,10 +94,10 @@ pub(crate) struct Room {
     imbalance: ImbalanceMsg,
 }
 
-impl Room {
+impl RecordBuffer {
     /// Reads a record. None if its type is one that this version does not know.
     #[inline]
-    pub(crate) fn decode(
+    pub fn decode(
         &mut self,
         sequence: u64,
         type_id: u16,

@@ -6,10 +6,10 @@ use nanotape_wire::itch50::{
     BreachedLevel, EventCode, HaltAction, MarketCode, Message, RegShoAction, TradingState,
 };
 
-use super::{Common, PUBLISHER_ID};
+use crate::{Common, PUBLISHER_ID};
 
 /// The status that a message tells; none for messages that tell none.
-pub(crate) fn status(common: &Common, message: &Message<'_>) -> Option<StatusMsg> {
+pub fn status(common: &Common, message: &Message<'_>) -> Option<StatusMsg> {
     use TriState::{No, NotAvailable, Yes};
     let (action, reason, [trading, quoting, restricted]) = match message {
         Message::SystemEvent(event) => {

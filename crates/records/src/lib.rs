@@ -1,28 +1,37 @@
 //! Normalised records: what the plant publishes, and what subscribers get.
 //!
-//! Where: [`Publisher`](crate::Publisher) writes them into a ring, [`Subscriber`](crate::Subscriber)
-//! reads them. `docs/formats/records.md` has the table of how each ITCH message is written.
+//! Where: layer 3. The plant's publisher writes them into a ring, subscribers, journals and DBN files
+//! carry them. `docs/formats/records.md` has the table of how each event is written.
 //! Layout: DBN version 3, which tools for Databento's data read: little-endian, a header of 16 bytes,
 //! times in ns since the UNIX epoch, prices in units of 1e-9. A ring's type id is the record type of
 //! the header; what DBN has no record for is a [`Notice`] of ours, with type ids from
 //! [`FIRST_TYPE_ID`] on.
+#![forbid(unsafe_code)]
 
 mod decode;
 mod definition;
-pub(crate) mod encode;
+pub mod encode;
 mod imbalance;
 mod kinds;
 mod notice;
+mod pace;
 mod status;
+mod trade_date;
 
-pub(crate) use decode::Room;
-pub use decode::{BadRecord, Header, Record};
-pub(crate) use definition::{definition, symbol_text};
+pub use dbn;
+pub use decode::{BadRecord, Header, Record, RecordBuffer};
+pub use definition::{definition, symbol_text};
 pub use encode::{Common, PUBLISHER_ID, price_of};
-pub(crate) use imbalance::imbalance;
+pub use imbalance::imbalance;
 pub use kinds::{ParseKindsError, RecordKind, RecordKinds};
 pub use notice::{
     FIRST_TYPE_ID, Gap, GapKind, LAST_TYPE_ID, Notice, PlantStart, PlantStop, Predecessor,
     StopReason, Taint,
 };
-pub(crate) use status::status;
+pub use pace::{Pace, ParsePaceError};
+pub use status::status;
+pub use trade_date::{ParseDateError, TradeDate};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

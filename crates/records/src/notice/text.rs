@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Gap, GapKind, Notice, PlantStart, PlantStop, Predecessor, StopReason, Taint};
+use crate::{Gap, GapKind, Notice, PlantStart, PlantStop, Predecessor, StopReason, Taint};
 use crate::{Pace, TradeDate};
 
 impl fmt::Display for Notice {
@@ -77,7 +77,7 @@ impl fmt::Display for PlantStop {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::records::RecordKinds;
+    use crate::RecordKinds;
 
     #[test]
     fn notices_say_what_they_have() {

@@ -9,7 +9,7 @@ mod text;
 use nanotape_book::Anomaly;
 use nanotape_feed::Damage;
 
-use super::{RecordKinds, encode::header};
+use crate::{RecordKinds, encode::header};
 
 /// The first type id of our own records on a ring.
 pub const FIRST_TYPE_ID: u16 = 0xFFF0;
@@ -152,7 +152,7 @@ pub enum StopReason {
 
 impl Notice {
     /// The highest type id that this version has a notice for.
-    pub(crate) const LAST_KNOWN_TYPE_ID: u16 = FIRST_TYPE_ID + 3;
+    pub const LAST_KNOWN_TYPE_ID: u16 = FIRST_TYPE_ID + 3;
 
     /// Its type id on the ring.
     pub const fn type_id(&self) -> u16 {
@@ -166,7 +166,7 @@ impl Notice {
     }
 
     /// Puts its words into `buffer` and gives them back.
-    pub(crate) fn encode<'b>(&self, buffer: &'b mut [[u8; 8]; MOST_WORDS]) -> &'b [u8] {
+    pub fn encode<'b>(&self, buffer: &'b mut [[u8; 8]; MOST_WORDS]) -> &'b [u8] {
         let undefined = dbn::UNDEF_TIMESTAMP;
         let mut put = |instrument_id: u32, words: &[u64]| {
             let length = 1 + words.len();
@@ -212,7 +212,7 @@ impl Notice {
     }
 
     /// Room for the words of any notice.
-    pub(crate) const fn buffer() -> [[u8; 8]; MOST_WORDS] {
+    pub const fn buffer() -> [[u8; 8]; MOST_WORDS] {
         [[0; 8]; MOST_WORDS]
     }
 
@@ -304,14 +304,16 @@ impl StopReason {
         (Self::RegionLost, 7, "ring or board lost"),
     ];
 
-    pub(crate) fn code(self) -> u32 {
+    /// The code that a record carries.
+    pub fn code(self) -> u32 {
         match self {
             Self::Unknown(code) => code,
             known => Self::KNOWN.iter().find(|(reason, ..)| *reason == known).map_or(0, |k| k.1),
         }
     }
 
-    pub(crate) fn of(code: u32) -> Self {
+    /// The reason that has this code.
+    pub fn of(code: u32) -> Self {
         let known = Self::KNOWN.iter().find(|(_, known, _)| *known == code);
         known.map_or(Self::Unknown(code), |(reason, ..)| *reason)
     }
@@ -335,7 +337,7 @@ impl Predecessor {
 
 impl Gap {
     /// The record of damage that was met behind the message `after_message`.
-    pub(crate) fn of_damage(damage: Damage, ts_recv: u64, after_message: u64) -> Self {
+    pub fn of_damage(damage: Damage, ts_recv: u64, after_message: u64) -> Self {
         let (kind, lost_bytes) = match damage {
             Damage::Length { .. } | Damage::Short { .. } => (GapKind::Length, 0),
             Damage::Type { actual_bytes, .. } => (GapKind::Type, u64::from(actual_bytes)),

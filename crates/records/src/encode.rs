@@ -31,21 +31,25 @@ pub struct Common {
 
 /// What happened to an order, or was printed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Change {
-    pub(crate) action: Action,
-    pub(crate) side: DbnSide,
-    pub(crate) price: i64,
-    pub(crate) size: u32,
+pub struct Change {
+    /// What happened.
+    pub action: Action,
+    /// The order's side, or the aggressor's.
+    pub side: DbnSide,
+    /// In units of 1e-9.
+    pub price: i64,
+    /// Shares.
+    pub size: u32,
 }
 
 impl Change {
     /// No change.
-    pub(crate) const NONE: Self =
+    pub const NONE: Self =
         Self { action: Action::None, side: DbnSide::None, price: UNDEF_PRICE, size: 0 };
 }
 
 /// The last record of its kind that a message gives.
-pub(crate) const LAST: u8 = dbn::flags::LAST;
+pub const LAST: u8 = dbn::flags::LAST;
 
 /// A price in DBN's units.
 #[inline(always)]
@@ -55,7 +59,7 @@ pub fn price_of(price: Price4) -> i64 {
 
 /// A side as DBN names it.
 #[inline(always)]
-pub(crate) fn side_of(side: Side) -> DbnSide {
+pub fn side_of(side: Side) -> DbnSide {
     match side {
         Side::Buy => DbnSide::Bid,
         Side::Sell => DbnSide::Ask,
@@ -64,7 +68,7 @@ pub(crate) fn side_of(side: Side) -> DbnSide {
 
 /// The other side: that of the aggressor when a resting order of this side is executed.
 #[inline(always)]
-pub(crate) fn opposite(side: DbnSide) -> DbnSide {
+pub fn opposite(side: DbnSide) -> DbnSide {
     match side {
         DbnSide::Bid => DbnSide::Ask,
         DbnSide::Ask => DbnSide::Bid,
@@ -74,13 +78,13 @@ pub(crate) fn opposite(side: DbnSide) -> DbnSide {
 
 /// Shares in DBN's width; what does not fit is "undefined".
 #[inline(always)]
-pub(crate) fn size_of_shares(shares: u64) -> u32 {
+pub fn size_of_shares(shares: u64) -> u32 {
     u32::try_from(shares).unwrap_or(UNDEF_ORDER_SIZE)
 }
 
 /// The first word of a header: length in units of four bytes, record type, publisher, instrument.
 #[inline(always)]
-pub(crate) fn header(words: usize, rtype: u8, instrument_id: u32) -> u64 {
+pub fn header(words: usize, rtype: u8, instrument_id: u32) -> u64 {
     (words as u64 * 2)
         | (rtype as u64) << 8
         | (PUBLISHER_ID as u64) << 16
@@ -89,7 +93,7 @@ pub(crate) fn header(words: usize, rtype: u8, instrument_id: u32) -> u64 {
 
 /// `MboMsg`.
 #[inline(always)]
-pub(crate) fn mbo(common: &Common, last: u8, order_id: u64, change: Change) -> [u64; 7] {
+pub fn mbo(common: &Common, last: u8, order_id: u64, change: Change) -> [u64; 7] {
     let Change { action, side, price, size } = change;
     [
         header(7, rtype::MBO, common.instrument_id),
@@ -108,13 +112,13 @@ pub(crate) fn mbo(common: &Common, last: u8, order_id: u64, change: Change) -> [
 
 /// `TradeMsg`.
 #[inline(always)]
-pub(crate) fn trade(common: &Common, last: u8, change: Change) -> [u64; 6] {
+pub fn trade(common: &Common, last: u8, change: Change) -> [u64; 6] {
     priced(6, rtype::MBP_0, common, last, change)
 }
 
 /// `Mbp1Msg`; a side without orders has no price, and size and count 0.
 #[inline(always)]
-pub(crate) fn mbp1(
+pub fn mbp1(
     common: &Common,
     last: u8,
     change: Change,
@@ -168,7 +172,7 @@ fn level(level: Option<DepthLevel>) -> (i64, u32, u32) {
 
 /// The words as a ring and a file have them.
 #[inline(always)]
-pub(crate) fn bytes<const N: usize>(words: [u64; N]) -> [[u8; 8]; N] {
+pub fn bytes<const N: usize>(words: [u64; N]) -> [[u8; 8]; N] {
     words.map(u64::to_le_bytes)
 }
 

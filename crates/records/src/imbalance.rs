@@ -4,13 +4,13 @@ use dbn::{ImbalanceMsg, RecordHeader, Side as DbnSide, UNDEF_PRICE};
 use nanotape_types::{Maybe, Price4};
 use nanotape_wire::itch50::{ImbalanceDirection, NetOrderImbalance};
 
-use super::{
+use crate::{
     Common, PUBLISHER_ID,
     encode::{price_of, size_of_shares},
 };
 
 /// What is known of a cross that is forming.
-pub(crate) fn imbalance(common: &Common, message: NetOrderImbalance<'_>) -> ImbalanceMsg {
+pub fn imbalance(common: &Common, message: NetOrderImbalance<'_>) -> ImbalanceMsg {
     let side = match message.imbalance_direction() {
         ImbalanceDirection::Buy => DbnSide::Bid,
         ImbalanceDirection::Sell => DbnSide::Ask,

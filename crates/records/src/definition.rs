@@ -4,10 +4,10 @@ use dbn::{InstrumentClass, InstrumentDefMsg, MatchAlgorithm, RecordHeader, Secur
 use nanotape_types::Symbol;
 use nanotape_wire::itch50::{MarketCategory, StockDirectory};
 
-use super::{Common, PUBLISHER_ID};
+use crate::{Common, PUBLISHER_ID};
 
 /// The definition of a stock. What ITCH does not say stays undefined.
-pub(crate) fn definition(common: &Common, entry: StockDirectory<'_>) -> InstrumentDefMsg {
+pub fn definition(common: &Common, entry: StockDirectory<'_>) -> InstrumentDefMsg {
     let mut record = InstrumentDefMsg {
         hd: RecordHeader::new::<InstrumentDefMsg>(
             dbn::rtype::INSTRUMENT_DEF,
@@ -51,14 +51,14 @@ fn listing_venue(category: MarketCategory) -> &'static [u8] {
 }
 
 /// A symbol as text of printable ASCII without padding: what is anything else becomes `?`.
-pub(crate) fn symbol_text(symbol: Symbol) -> Vec<u8> {
+pub fn symbol_text(symbol: Symbol) -> Vec<u8> {
     let bytes = symbol.as_bytes();
     let length = bytes.iter().rposition(|&b| b != b' ').map_or(0, |last| last + 1);
     bytes[..length].iter().map(|&b| if b.is_ascii_graphic() { b } else { b'?' }).collect()
 }
 
 /// Writes text and leaves at least one zero behind it.
-pub(crate) fn write_text<const N: usize>(field: &mut [core::ffi::c_char; N], text: &[u8]) {
+fn write_text<const N: usize>(field: &mut [core::ffi::c_char; N], text: &[u8]) {
     *field = [0; N];
     for (place, &byte) in field[..N - 1].iter_mut().zip(text) {
         *place = byte as _;
