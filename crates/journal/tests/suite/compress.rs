@@ -1,0 +1,187 @@
+//! Compressed journals read as they did before, from anywhere and in both directions.
+
+use std::fs;
+
+use nanotape_journal::{
+    Appender, CompressOptions, Problem, Start, Tail, Tailer, compress, uncompress,
+};
+use proptest::prelude::*;
+
+use crate::{
+    damage::{self, Record, assert_clean, lengths, options, read, segments},
+    place::Place,
+};
+
+fn back(tailer: &mut Tailer) -> Vec<u64> {
+    let mut sequences = Vec::new();
+    loop {
+        match tailer.previous().unwrap() {
+            Tail::Excerpt(excerpt) => sequences.push(excerpt.sequence()),
+            Tail::Gap(gap) => panic!("{gap:?}"),
+            Tail::Reused(reused) => panic!("{reused:?}"),
+            Tail::Nothing => return sequences,
+        }
+    }
+}
+
+fn first(tailer: &mut Tailer) -> Option<(u64, Vec<u8>)> {
+    match tailer.next().unwrap() {
+        Tail::Excerpt(excerpt) => Some((excerpt.sequence(), excerpt.to_vec())),
+        Tail::Gap(gap) => panic!("{gap:?}"),
+        Tail::Reused(reused) => panic!("{reused:?}"),
+        Tail::Nothing => None,
+    }
+}
+
+fn of(record: &Record) -> Option<(u64, Vec<u8>)> {
+    Some((record.sequence, record.payload.clone()))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn a_compressed_journal_reads_the_same_from_any_start(
+        salt in 0..100_usize, keep_plain in 0..3_u64, level in 1..9_i32,
+        places in proptest::collection::vec(any::<u16>(), 1..20)
+    ) {
+        let place = Place::new("same");
+        let records = damage::write(place.path(), &lengths(4, salt));
+        let numbers = segments(place.path());
+        let options = CompressOptions { level, keep_plain };
+        let compressed = compress(place.path(), &options, |_, _| ()).unwrap();
+        prop_assert_eq!(compressed.len() as u64, (numbers.len() as u64 - 1).saturating_sub(keep_plain));
+        prop_assert!(compressed.iter().all(|it| it.packed_bytes < it.plain_bytes / 2));
+        prop_assert_eq!(segments(place.path()), &numbers[compressed.len()..]);
+        assert_clean(place.path());
+        prop_assert_eq!(&read(place.path()), &records);
+
+        let mut tailer = Tailer::open(place.path(), Start::End).unwrap();
+        let mut sequences = back(&mut tailer);
+        sequences.reverse();
+        let expected: Vec<u64> = records.iter().map(|record| record.sequence).collect();
+        prop_assert_eq!(sequences, expected);
+        for part in places {
+            let record = &records[(usize::from(part) * records.len()) >> 16];
+            let mut tailer = Tailer::open(place.path(), Start::Sequence(record.sequence)).unwrap();
+            prop_assert_eq!(first(&mut tailer), of(record));
+            let mut tailer = Tailer::open(place.path(), Start::Time(record.ts_ns)).unwrap();
+            prop_assert_eq!(first(&mut tailer), of(record));
+            let mut tailer = Tailer::open(place.path(), Start::Time(record.ts_ns - 1)).unwrap();
+            prop_assert_eq!(first(&mut tailer), of(record));
+            prop_assert_eq!(back(&mut tailer).len() as u64, record.sequence);
+        }
+
+        // Once more there is nothing to do; it is appended to; and it can be undone.
+        prop_assert_eq!(compress(place.path(), &options, |_, _| ()).unwrap(), []);
+        let mut appender = Appender::open(place.path(), &damage::options()).unwrap();
+        let sequence = appender.append(1, damage::time(1_000_000), b"more").unwrap();
+        prop_assert_eq!(sequence, records.len() as u64 + 1);
+        drop(appender);
+        let unpacked = uncompress(place.path(), |_, _| ()).unwrap();
+        prop_assert_eq!(unpacked.len(), compressed.len());
+        prop_assert_eq!(segments(place.path()), numbers);
+        assert_clean(place.path());
+        prop_assert_eq!(&read(place.path())[..records.len()], &records[..]);
+    }
+}
+
+#[test]
+fn a_compression_that_was_killed_is_done_by_the_next_one() {
+    let place = Place::new("killed");
+    let records = damage::write(place.path(), &lengths(3, 1));
+    let plain = fs::read(damage::segment(place.path(), 1)).unwrap();
+    // Killed while it wrote, and killed before it removed what it compressed.
+    fs::write(place.path().join("0000000002.zst.part"), "half").unwrap();
+    compress(place.path(), &CompressOptions { keep_plain: 1, level: 3 }, |_, _| ()).unwrap();
+    assert!(!place.path().join("0000000002.zst.part").exists());
+    fs::write(damage::segment(place.path(), 1), &plain).unwrap();
+    let verified = assert_clean(place.path());
+    assert!(damage::has(&verified, |found| *found == nanotape_journal::Found::Twice));
+    assert_eq!(read(place.path()), records);
+    compress(place.path(), &CompressOptions::default(), |_, _| ()).unwrap();
+    assert_eq!(segments(place.path()).len(), 1);
+    assert_eq!(assert_clean(place.path()).findings, []);
+    assert_eq!(read(place.path()), records);
+}
+
+#[test]
+fn a_damaged_segment_is_not_compressed() {
+    let place = Place::new("refused");
+    let records = damage::write(place.path(), &lengths(3, 1));
+    let damaged = &records[records.len() / 2];
+    damage::flip(place.path(), damaged.segment, damaged.offset + 10, 1);
+    let error = compress(place.path(), &CompressOptions::default(), |_, _| ()).unwrap_err();
+    let Problem::Damaged { offset, .. } = *error.problem() else { panic!("{error}") };
+    assert_eq!(offset, damaged.offset as u64);
+    assert!(damage::segment(place.path(), damaged.segment).exists());
+}
+
+#[test]
+fn a_tailer_goes_on_when_the_segment_that_it_reads_is_compressed() {
+    for is_durable in [false, true] {
+        let place = Place::new("under");
+        let mut appender = Appender::open(place.path(), &options()).unwrap();
+        let mut append = |count: u64, is_synced: bool| {
+            for _ in 0..count {
+                let sequence = appender.next_sequence();
+                appender.append(1, damage::time(sequence), &[1; 50]).unwrap();
+            }
+            if is_synced {
+                appender.sync().unwrap();
+            }
+            appender.next_sequence()
+        };
+        append(10, true);
+        let mut tailer = Tailer::open(place.path(), Start::Beginning).unwrap();
+        tailer.set_durable(is_durable);
+        for expected in 1..=10 {
+            assert_eq!(first(&mut tailer).map(|(sequence, _)| sequence), Some(expected));
+        }
+        assert_eq!(first(&mut tailer), None);
+        // What is compressed is on the disk, whether anybody synced it before or not.
+        let next = append(3000, false);
+        let compressed = compress(place.path(), &CompressOptions::default(), |_, _| ()).unwrap();
+        assert!(compressed.len() > 2);
+        // It may have to look some times before it asks for the file.
+        let mut expected = 11;
+        for _ in 0..100_000 {
+            if let Some((sequence, _)) = first(&mut tailer) {
+                assert_eq!(sequence, expected);
+                expected += 1;
+            }
+        }
+        let last = segments(place.path())[0];
+        let first_of_last = read(place.path()).into_iter().find(|it| it.segment == last).unwrap();
+        let end = if is_durable { first_of_last.sequence } else { next };
+        assert_eq!(expected, end, "durable: {is_durable}");
+    }
+}
+
+#[test]
+fn compression_beside_an_appender_loses_nothing() {
+    let place = Place::new("beside");
+    let with_helper = nanotape_journal::AppenderOptions { has_helper: true, ..options() };
+    let mut appender = Appender::open(place.path(), &with_helper).unwrap();
+    let path = place.path().to_owned();
+    let appending = std::thread::spawn(move || {
+        for _ in 0..20_000 {
+            let sequence = appender.next_sequence();
+            appender.append(1, damage::time(sequence), &sequence.to_ne_bytes()).unwrap();
+        }
+        appender.close().unwrap();
+    });
+    let mut tailer = Tailer::open(&path, Start::Beginning).unwrap();
+    let mut expected = 1_u64;
+    while expected <= 20_000 {
+        compress(&path, &CompressOptions { level: 1, keep_plain: 0 }, |_, _| ()).unwrap();
+        while let Some((sequence, payload)) = first(&mut tailer) {
+            assert_eq!((sequence, payload), (expected, expected.to_ne_bytes().to_vec()));
+            expected += 1;
+        }
+    }
+    appending.join().unwrap();
+    compress(&path, &CompressOptions::default(), |_, _| ()).unwrap();
+    assert_eq!(assert_clean(&path).excerpts, 20_000);
+    assert_eq!(segments(&path).len(), 1);
+}

@@ -1,0 +1,26 @@
+//! The tests of the journal's public interface, one module a subject.
+//!
+//! One program, so that they are linked once. `no_allocation` is another: it has an allocator of its own.
+
+#![cfg(not(nanotape_loom))]
+
+#[macro_use]
+#[path = "../../../testkit/forward_disk.rs"]
+mod forward_disk;
+
+mod appender;
+mod compress;
+mod damage;
+mod format_document;
+mod merge;
+mod model;
+mod named;
+#[path = "../../../testkit/place.rs"]
+mod place;
+mod processes;
+mod prune;
+mod repair;
+mod simulated;
+mod upkeep_faults;
+mod verify;
+mod versions;

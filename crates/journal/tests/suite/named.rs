@@ -1,0 +1,260 @@
+//! Named tailers: their place survives them, and they are seen.
+
+use std::path::Path;
+
+use nanotape_journal::{
+    Appender, AppenderOptions, FIELDS, NamedTailer, Problem, Resumed, Start, TAILER_KIND, Tail,
+    remove_tailer, tailers,
+};
+use nanotape_shm::{OwnedRegion, OwnerState, Refusal, RegionOptions, RegionSpec, Word};
+
+use crate::place::Place;
+
+fn journal_of(place: &Place, count: u64) -> Appender {
+    let options =
+        AppenderOptions { segment_bytes: 1 << 16, has_helper: false, ..AppenderOptions::default() };
+    let mut appender = Appender::open(place.path(), &options).unwrap();
+    for number in 1..=count {
+        appender.append(1, number * 10, &number.to_le_bytes()).unwrap();
+    }
+    appender
+}
+
+fn next(tailer: &mut NamedTailer) -> Option<u64> {
+    match tailer.next().unwrap() {
+        Tail::Excerpt(excerpt) => Some(excerpt.sequence()),
+        Tail::Gap(gap) => panic!("{gap:?}"),
+        Tail::Reused(reused) => panic!("{reused:?}"),
+        Tail::Nothing => None,
+    }
+}
+
+#[test]
+fn a_place_survives_and_what_was_not_done_is_read_again() {
+    let place = Place::new("named");
+    let _appender = journal_of(&place, 10);
+    let (mut tailer, resumed) =
+        NamedTailer::open(place.path(), "books", Start::Sequence(3)).unwrap();
+    assert_eq!(resumed, Resumed::New);
+    assert_eq!((next(&mut tailer), next(&mut tailer)), (Some(3), Some(4)));
+    assert_eq!((tailer.next_sequence(), tailer.read()), (4, 1), "4 is not done");
+    drop(tailer);
+
+    let (mut tailer, resumed) = NamedTailer::open(place.path(), "books", Start::End).unwrap();
+    assert_eq!(resumed, Resumed::At(4));
+    assert_eq!(next(&mut tailer), Some(4));
+    tailer.done();
+    assert_eq!(tailer.next_sequence(), 5);
+    drop(tailer);
+
+    let (mut tailer, resumed) = NamedTailer::open(place.path(), "books", Start::End).unwrap();
+    assert_eq!(resumed, Resumed::At(5));
+    let rest: Vec<u64> = std::iter::from_fn(|| next(&mut tailer)).collect();
+    assert_eq!(rest, [5, 6, 7, 8, 9, 10]);
+    tailer.seek(Start::Beginning).unwrap();
+    assert_eq!(tailer.next_sequence(), 1);
+    tailer.sync().unwrap();
+}
+
+#[test]
+fn who_reads_what_is_seen_and_a_name_is_one_process_s() {
+    let place = Place::new("seen");
+    let _appender = journal_of(&place, 5);
+    assert_eq!(tailers(place.path()).unwrap(), []);
+    let (mut books, _) = NamedTailer::open(place.path(), "books", Start::Beginning).unwrap();
+    let (stats, _) = NamedTailer::open(place.path(), "a.stats-1", Start::End).unwrap();
+    next(&mut books);
+    next(&mut books);
+    drop(stats);
+    let seen = tailers(place.path()).unwrap();
+    let names: Vec<_> = seen.iter().map(|tailer| tailer.name.as_str()).collect();
+    assert_eq!(names, ["a.stats-1", "books"]);
+    assert_eq!((seen[0].next_sequence, seen[1].next_sequence, seen[1].read), (6, 2, 1));
+    assert_eq!(seen[0].owner.unwrap().state, OwnerState::Closed);
+    assert_eq!(seen[1].owner.unwrap().state, OwnerState::Alive);
+    assert!(seen[1].moved_ns > 1_600_000_000_000_000_000);
+
+    let refused = NamedTailer::open(place.path(), "books", Start::Beginning).unwrap_err();
+    let is_owned = |problem: &Problem| matches!(problem, Problem::Region(e) if matches!(e.refusal(), Refusal::OwnerAlive { .. }));
+    assert!(is_owned(refused.problem()), "{refused}");
+    let refused = remove_tailer(place.path(), "books").unwrap_err();
+    assert!(is_owned(refused.problem()), "{refused}");
+    remove_tailer(place.path(), "a.stats-1").unwrap();
+    assert_eq!(tailers(place.path()).unwrap().len(), 1);
+}
+
+#[test]
+fn names_that_lead_elsewhere_are_refused_and_so_is_a_folder_without_a_journal() {
+    let place = Place::new("names");
+    let _appender = journal_of(&place, 1);
+    for name in ["", "..", "a/b", ".hidden", "-x", "a b", "\u{e9}", &"x".repeat(101)] {
+        let refused = NamedTailer::open(place.path(), name, Start::Beginning).unwrap_err();
+        assert_eq!(*refused.problem(), Problem::Name, "{name}");
+    }
+    let nowhere = Place::new("nowhere");
+    let refused = NamedTailer::open(nowhere.path(), "a", Start::Beginning).unwrap_err();
+    assert_eq!(*refused.problem(), Problem::NotFound);
+    assert!(!nowhere.path().exists());
+}
+
+#[test]
+fn a_damaged_file_of_a_tailer_is_listed_and_zeros_are_replaced() {
+    let place = Place::new("damaged");
+    let _appender = journal_of(&place, 3);
+    let (tailer, _) = NamedTailer::open(place.path(), "books", Start::Beginning).unwrap();
+    drop(tailer);
+    let file = place.path().join("tailers/books");
+    let length = std::fs::metadata(&file).unwrap().len();
+    std::fs::write(&file, vec![0; length as usize]).unwrap();
+    let seen = tailers(place.path()).unwrap();
+    assert!(matches!(seen[0].refusal, Some(Refusal::NotARegion { .. })));
+    let (_, resumed) = NamedTailer::open(place.path(), "books", Start::End).unwrap();
+    assert_eq!(resumed, Resumed::New);
+}
+
+/// Puts a journal's last segment back as it was, in another boot: as a loss of power may leave it.
+fn put_back(file: &Path, bytes: &[u8]) {
+    let mut bytes = bytes.to_vec();
+    let boot = FIELDS.iter().find(|field| field.2 == "boot").unwrap().0;
+    bytes[boot..boot + 8].copy_from_slice(&[0x55; 8]);
+    std::fs::write(file, bytes).unwrap();
+}
+
+#[test]
+fn a_place_behind_the_end_is_told_and_left() {
+    let place = Place::new("beyond");
+    let mut appender = journal_of(&place, 2);
+    let file = place.path().join("0000000001.segment");
+    let before = std::fs::read(&file).unwrap();
+    for number in 3..=8_u64 {
+        appender.append(1, number, &number.to_le_bytes()).unwrap();
+    }
+    drop(appender);
+    let (mut tailer, _) = NamedTailer::open(place.path(), "books", Start::End).unwrap();
+    assert_eq!(next(&mut tailer), None);
+    drop(tailer);
+    put_back(&file, &before);
+    let _appender = journal_of(&place, 0);
+    let (mut tailer, resumed) = NamedTailer::open(place.path(), "books", Start::Beginning).unwrap();
+    assert_eq!(resumed, Resumed::Beyond { sequence: 9, next: 3 });
+    assert_eq!(next(&mut tailer), None);
+    assert_eq!(tailer.next_sequence(), 3);
+}
+
+#[test]
+fn a_place_behind_numbers_that_were_given_again_is_told_and_read_again() {
+    let place = Place::new("given-again");
+    let mut appender = journal_of(&place, 5);
+    let file = place.path().join("0000000001.segment");
+    let before = std::fs::read(&file).unwrap();
+    for number in 6..=8_u64 {
+        appender.append(1, number, &number.to_le_bytes()).unwrap();
+    }
+    drop(appender);
+    let (mut tailer, _) = NamedTailer::open(place.path(), "books", Start::Sequence(4)).unwrap();
+    assert_eq!(std::iter::from_fn(|| next(&mut tailer)).count(), 5);
+    drop(tailer);
+    put_back(&file, &before);
+    let _appender = journal_of(&place, 6);
+    let open = || NamedTailer::open(place.path(), "books", Start::Beginning).unwrap();
+    let (mut tailer, resumed) = open();
+    assert_eq!(resumed, Resumed::Reused { from: 6, sequence: 9 });
+    assert_eq!((next(&mut tailer), next(&mut tailer)), (Some(6), Some(7)));
+    drop(tailer);
+    let (mut tailer, resumed) = open();
+    assert_eq!(resumed, Resumed::At(7), "it is told once");
+    assert_eq!(std::iter::from_fn(|| next(&mut tailer)).count(), 5);
+}
+
+#[test]
+fn a_journal_that_was_made_again_is_read_from_its_beginning() {
+    let place = Place::new("made-again");
+    drop(journal_of(&place, 8));
+    let (mut tailer, _) = NamedTailer::open(place.path(), "books", Start::End).unwrap();
+    assert_eq!(next(&mut tailer), None);
+    drop(tailer);
+    for entry in std::fs::read_dir(place.path()).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|suffix| suffix == "segment") {
+            std::fs::remove_file(path).unwrap();
+        }
+    }
+    let _appender = journal_of(&place, 20);
+    let (mut tailer, resumed) = NamedTailer::open(place.path(), "books", Start::End).unwrap();
+    assert_eq!(resumed, Resumed::Reused { from: 1, sequence: 9 });
+    assert_eq!(std::iter::from_fn(|| next(&mut tailer)).count(), 20);
+}
+
+#[test]
+fn a_name_at_the_end_of_an_empty_journal_is_not_new_again() {
+    let place = Place::new("empty");
+    let mut appender = journal_of(&place, 0);
+    let (tailer, resumed) = NamedTailer::open(place.path(), "books", Start::End).unwrap();
+    assert_eq!(resumed, Resumed::New);
+    drop(tailer);
+    for number in 1..=3_u64 {
+        appender.append(1, number, &number.to_le_bytes()).unwrap();
+    }
+    // From the end as it was then: nothing is skipped.
+    let (mut tailer, resumed) = NamedTailer::open(place.path(), "books", Start::End).unwrap();
+    assert_eq!(resumed, Resumed::At(1));
+    assert_eq!(std::iter::from_fn(|| next(&mut tailer)).count(), 3);
+}
+
+#[test]
+fn a_damaged_place_is_an_error_that_names_the_file() {
+    let place = Place::new("lost-place");
+    let _appender = journal_of(&place, 5);
+    let (mut tailer, _) = NamedTailer::open(place.path(), "books", Start::Beginning).unwrap();
+    assert_eq!((next(&mut tailer), next(&mut tailer)), (Some(1), Some(2)));
+    drop(tailer);
+    let file = place.path().join("tailers/books");
+    let good = std::fs::read(&file).unwrap();
+    // Too short, another kind, another size, another layout, and no region at all.
+    let damages: [fn(&mut Vec<u8>); 5] = [
+        |bytes| bytes.truncate(2000),
+        |bytes| bytes[32] ^= 1,
+        |bytes| bytes[40..80].fill(0xff),
+        |bytes| bytes[..64].reverse(),
+        |bytes| bytes[..8].fill(0),
+    ];
+    for (number, damage) in damages.into_iter().enumerate() {
+        let mut bytes = good.clone();
+        damage(&mut bytes);
+        std::fs::write(&file, &bytes).unwrap();
+        let refused = NamedTailer::open(place.path(), "books", Start::End);
+        let refused = refused.map(|(_, resumed)| resumed).unwrap_err().to_string();
+        assert!(refused.starts_with(file.to_str().unwrap()), "{number}: {refused}");
+        assert!(refused.contains("remove the file"), "{number}: {refused}");
+        assert_eq!(std::fs::read(&file).unwrap(), bytes, "{number}: it is left as it is");
+    }
+    std::fs::write(&file, &good).unwrap();
+    let (_, resumed) = NamedTailer::open(place.path(), "books", Start::End).unwrap();
+    assert_eq!(resumed, Resumed::At(2));
+}
+
+#[test]
+fn a_place_of_an_earlier_version_is_kept() {
+    let place = Place::new("earlier");
+    let _appender = journal_of(&place, 5);
+    std::fs::create_dir(place.path().join("tailers")).unwrap();
+    let file = place.path().join("tailers/books");
+    let spec = RegionSpec {
+        kind: TAILER_KIND,
+        layout: u64::from_be_bytes(*b"tailer 1"),
+        parameters: [0; 4],
+        words: 3,
+    };
+    let values = [3, 1_700_000_000_000_000_000, 2];
+    let store = |words: &[Word]| words.iter().zip(values).for_each(|(word, it)| word.store(it));
+    drop(OwnedRegion::create(&file, spec, &RegionOptions::default(), store).unwrap());
+    let seen = tailers(place.path()).unwrap();
+    assert_eq!((seen[0].next_sequence, seen[0].read, seen[0].bookmark.journal), (3, 2, 0));
+    let (mut tailer, resumed) = NamedTailer::open(place.path(), "books", Start::End).unwrap();
+    assert_eq!((resumed, tailer.read()), (Resumed::At(3), 2));
+    assert_eq!(next(&mut tailer), Some(3));
+    tailer.done();
+    let seen = tailers(place.path()).unwrap();
+    assert_eq!((seen[0].next_sequence, seen[0].read), (4, 3));
+    assert_ne!(seen[0].bookmark.journal, 0);
+}

@@ -1,0 +1,97 @@
+//! A disk that is full: a small one in memory, mounted for the test, where that is permitted.
+
+use std::{io::Write as _, path::PathBuf, process::Command};
+
+use nanotape_journal::{Appender, AppenderOptions, Problem, RollCycle};
+
+use crate::{
+    place::Place,
+    processes::records::{payload, read_all},
+};
+
+/// A file system of its own, until this is dropped.
+struct Mounted(PathBuf);
+
+impl Mounted {
+    fn new(path: PathBuf, size: &str) -> Option<Self> {
+        std::fs::create_dir_all(&path).unwrap();
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"]).arg(&path);
+        match mount.output() {
+            Ok(output) if output.status.success() => Some(Self(path)),
+            outcome => {
+                // Past the harness, which keeps what tests print that pass.
+                let what =
+                    "SKIPPED: a full disk is not tried, because a small tmpfs cannot be mounted";
+                let _ = writeln!(std::io::stderr(), "{what}: {outcome:?}");
+                None
+            }
+        }
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
+    }
+}
+
+fn until_full(appender: &mut Appender) -> nanotape_journal::JournalError {
+    loop {
+        let next = appender.next_sequence();
+        if let Err(error) = appender.append(7, next, &payload(next, 7)) {
+            return error;
+        }
+    }
+}
+
+fn a_full_disk(has_helper: bool) {
+    let place = Place::new(if has_helper { "full-helper" } else { "full" });
+    let Some(mounted) = Mounted::new(place.path().to_owned(), "1m") else { return };
+    let path = mounted.0.join("journal");
+    let filler = mounted.0.join("filler");
+    std::fs::write(&filler, vec![1; 300 << 10]).unwrap();
+    let options = AppenderOptions {
+        segment_bytes: 1 << 16,
+        roll_cycle: RollCycle::Size,
+        ahead_bytes: 4096,
+        has_helper,
+        ..AppenderOptions::default()
+    };
+    let mut appender = Appender::open(&path, &options).unwrap();
+    let error = until_full(&mut appender);
+    println!("{error}");
+    let Problem::NoSpace { needed_bytes: 65_536, free_bytes } = *error.problem() else {
+        panic!("{error}")
+    };
+    assert!(free_bytes < 65_536, "{error}");
+    assert!(error.path().starts_with(&path), "{error}");
+    let count = appender.next_sequence() - 1;
+    assert!(count > 100);
+    assert_eq!(read_all(&path).len() as u64, count, "all of it can be read");
+    // It is no better the second time, and nothing is half done.
+    assert!(matches!(until_full(&mut appender).problem(), Problem::NoSpace { .. }));
+    assert_eq!(read_all(&path).len() as u64, appender.next_sequence() - 1);
+    // Nor for who comes later: it is killed or ends, and another one opens a full disk.
+    drop(appender);
+    let mut appender = Appender::open(&path, &options).unwrap();
+    until_full(&mut appender);
+
+    std::fs::remove_file(&filler).unwrap();
+    let before = appender.next_sequence();
+    for _ in 0..300 {
+        let next = appender.next_sequence();
+        appender.append(7, next, &payload(next, 7)).unwrap();
+    }
+    assert_eq!(read_all(&path).len() as u64, before + 299);
+}
+
+#[test]
+fn a_full_disk_is_an_error_with_the_bytes_needed_and_appending_goes_on_when_there_is_room() {
+    a_full_disk(false);
+}
+
+#[test]
+fn with_a_helper_a_full_disk_is_the_same() {
+    a_full_disk(true);
+}

@@ -1,0 +1,157 @@
+//! The journal on a simulated disk: power lost, processes killed, operations that fail, at every moment.
+//!
+//! A seed makes everything that happens. A seed that fails is printed; once it is in `seeds.txt`, with the
+//! name of its campaign, it runs first for ever. `NANOTAPE_CAMPAIGN=100` makes a hundred times as many.
+
+mod dice;
+mod disk;
+mod failing;
+mod faults;
+mod given_again;
+mod half_written;
+mod history;
+mod live;
+mod lost_pages;
+mod promises;
+mod readers;
+mod reading;
+mod scenario;
+mod short_lives;
+mod sites;
+mod steps;
+mod survivors;
+mod threads;
+mod upkeep;
+
+use faults::FAULTS;
+use scenario::{Counts, End, Scenario};
+
+/// How many times as many as usual.
+pub(crate) fn campaign() -> u64 {
+    std::env::var("NANOTAPE_CAMPAIGN").map_or(1, |times| times.parse().unwrap())
+}
+
+/// Seeds that failed once, then as many as this campaign has.
+fn seeds(name: &str, usual: u64) -> impl Iterator<Item = u64> {
+    let known = include_str!("simulated/seeds.txt").lines().filter_map(move |line| {
+        let (campaign, seed) = line.split_once(' ')?;
+        (campaign == name).then(|| seed.parse().unwrap())
+    });
+    let known: Vec<u64> = known.collect();
+    let first = std::env::var("NANOTAPE_SEED").map_or(1, |seed| seed.parse().unwrap());
+    known.into_iter().chain(first..first + usual * campaign())
+}
+
+/// Says which seed failed.
+#[derive(Debug)]
+struct Saying(&'static str, u64);
+
+impl Drop for Saying {
+    fn drop(&mut self) {
+        if std::thread::panicking() && !sites::is_quiet() {
+            eprintln!("campaign {}, seed {}: add it to seeds.txt", self.0, self.1);
+        }
+    }
+}
+
+fn run(name: &'static str, usual: u64, mut scenario: impl FnMut(u64) -> Counts) -> Counts {
+    let (mut counts, mut runs) = (Counts::default(), 0_u64);
+    for seed in seeds(name, usual) {
+        let saying = Saying(name, seed);
+        counts.add(&scenario(seed));
+        drop(saying);
+        runs += 1;
+    }
+    if !sites::is_quiet() {
+        println!("{name}: {runs} histories, {counts:?}");
+    }
+    counts
+}
+
+#[test]
+fn after_a_loss_of_power_there_is_a_prefix_with_everything_that_was_promised() {
+    let counts = lose_power(120);
+    assert!(counts.lost > 0 && counts.cuts > 0 && counts.in_recoveries > 0, "{counts:?}");
+}
+
+fn lose_power(histories: u64) -> Counts {
+    run("power", histories, |seed| Scenario::new(seed).run(Some(End::PowerLoss)))
+}
+
+#[test]
+fn after_a_death_everything_that_was_committed_is_there_once() {
+    let counts = die(120);
+    assert!(counts.pruned_bytes > 0 && counts.in_recoveries > 0, "{counts:?}");
+}
+
+fn die(histories: u64) -> Counts {
+    run("death", histories, |seed| Scenario::new(seed).run(Some(End::Death)))
+}
+
+#[test]
+fn deaths_and_losses_of_power_in_any_order_take_nothing_that_was_promised() {
+    die_and_lose_power(120);
+}
+
+fn die_and_lose_power(histories: u64) -> Counts {
+    run("both", histories, |seed| Scenario::new(seed).run(None))
+}
+
+#[test]
+fn what_a_recovery_took_out_does_not_come_back() {
+    let counts = live_shortly(100);
+    assert!(counts.cuts > 100, "{counts:?}");
+}
+
+fn live_shortly(histories: u64) -> Counts {
+    run("short-lives", histories, |seed| Scenario::new(seed).run_short_lives())
+}
+
+#[test]
+fn upkeep_beside_an_appender_takes_nothing_that_was_promised_wherever_it_is_stopped() {
+    let counts = keep_up(60);
+    assert!(counts.lost > 0 && counts.in_recoveries > 0, "{counts:?}");
+}
+
+fn keep_up(histories: u64) -> Counts {
+    run("upkeep", histories, |seed| Scenario::new(seed).run_with_upkeep())
+}
+
+#[test]
+fn operations_that_fail_take_nothing_that_was_promised_wherever_they_are() {
+    let (places, counts) = fail_everywhere(3);
+    println!("faults: {places} places, {counts:?}");
+    assert!(places > 300, "{places}");
+}
+
+/// Returns how many places there were.
+fn fail_everywhere(histories: u64) -> (u64, Counts) {
+    let mut places = 0;
+    let counts = run("faults", histories, |seed| {
+        let mut counts = Counts::default();
+        for fault in FAULTS {
+            for count in [1, 3] {
+                places += failing::at_every_operation(seed, fault, count, &mut counts);
+            }
+        }
+        counts
+    });
+    (places, counts)
+}
+
+/// What must notice that a call has no effect, the quickest first.
+const NOTICES: [Notice; 10] = [
+    ("lost pages", lost_pages::all),
+    ("given again", given_again::all),
+    ("upkeep", || _ = keep_up(60)),
+    ("promises", promises::all),
+    ("death", || _ = die(40)),
+    ("both", || _ = die_and_lose_power(120)),
+    ("power", || _ = lose_power(120)),
+    ("steps", steps::all),
+    ("short-lives", || _ = live_shortly(100)),
+    ("faults", || _ = fail_everywhere(1)),
+];
+
+/// A name, and tests that panic.
+type Notice = (&'static str, fn());

@@ -1,0 +1,112 @@
+//! A file of the simulated disk: what processes see, and what of it outlives a loss of power.
+
+use std::{collections::BTreeSet, ops::Range, sync::Arc};
+
+use nanotape_shm::Word;
+
+use crate::simulated::dice::Dice;
+
+pub(super) const PAGE_WORDS: usize = 512;
+
+/// How much of a file is written at once: the rest of it may be lost.
+pub(super) const UNIT_WORDS: [usize; 3] = [PAGE_WORDS, 64, 1];
+
+#[derive(Debug)]
+pub(super) struct File {
+    pub(super) words: Arc<[Word]>,
+    pub(super) bytes: u64,
+    pub(super) durable: Vec<u64>,
+    pub(super) durable_bytes: u64,
+    /// Pages that a failed sync did not write, and that the kernel takes for written.
+    pub(super) taken_clean: BTreeSet<usize>,
+}
+
+/// What one file has as words.
+pub(super) type Words = Arc<[Word]>;
+
+pub(super) fn words_of(values: &[u64]) -> Words {
+    values.iter().map(|&value| Word::new(value)).collect()
+}
+
+impl File {
+    pub(super) fn new(bytes: u64) -> Self {
+        let words = usize::try_from(bytes.div_ceil(8)).unwrap();
+        let zeros = vec![0; words];
+        let words = words_of(&zeros);
+        Self { words, bytes, durable: zeros, durable_bytes: 0, taken_clean: BTreeSet::new() }
+    }
+
+    pub(super) fn copied(&self) -> Self {
+        let values: Vec<u64> = (0..self.words.len()).map(|at| self.live(at)).collect();
+        Self {
+            words: words_of(&values),
+            bytes: self.bytes,
+            durable: self.durable.clone(),
+            durable_bytes: self.durable_bytes,
+            taken_clean: self.taken_clean.clone(),
+        }
+    }
+
+    pub(super) fn live(&self, at: usize) -> u64 {
+        self.words[at].as_read_only().load()
+    }
+
+    /// Makes room for so many bytes; words that were cut off are zero.
+    pub(super) fn resize(&mut self, bytes: u64) {
+        let words = usize::try_from(bytes.div_ceil(8)).unwrap();
+        if words > self.words.len() {
+            let mut values: Vec<u64> = (0..self.words.len()).map(|at| self.live(at)).collect();
+            values.resize(words, 0);
+            self.durable.resize(words, 0);
+            self.words = words_of(&values);
+        }
+        for at in words..self.words.len() {
+            self.words[at].store(0);
+        }
+        self.bytes = bytes;
+    }
+
+    /// Writes a page, or as much of it as there is.
+    pub(super) fn write_back(&mut self, page: usize) {
+        if self.taken_clean.contains(&page) {
+            return;
+        }
+        for at in page * PAGE_WORDS..((page + 1) * PAGE_WORDS).min(self.words.len()) {
+            self.durable[at] = self.live(at);
+        }
+    }
+
+    pub(super) fn sync(&mut self, words: Range<usize>) {
+        for page in words.start / PAGE_WORDS..words.end.div_ceil(PAGE_WORDS) {
+            self.write_back(page);
+        }
+        self.durable_bytes = self.bytes;
+    }
+
+    /// Writes some pages, and forgets of the others that they are to be written.
+    pub(super) fn fail_to_sync(&mut self, words: Range<usize>, dice: &mut Dice) {
+        for page in words.start / PAGE_WORDS..words.end.div_ceil(PAGE_WORDS) {
+            if dice.one_in(2) {
+                self.write_back(page);
+            } else {
+                self.taken_clean.insert(page);
+            }
+        }
+    }
+
+    /// Writes some part of what was stored.
+    pub(super) fn write_back_some(&mut self, dice: &mut Dice) {
+        let unit = UNIT_WORDS[dice.index(3)];
+        let end = self.words.len();
+        for begin in (0..end).step_by(unit) {
+            let range = begin..(begin + unit).min(end);
+            let is_dirty = range.clone().any(|at| self.durable[at] != self.live(at));
+            let page = begin / PAGE_WORDS;
+            if is_dirty && !self.taken_clean.contains(&page) && dice.one_in(2) {
+                for at in range {
+                    self.durable[at] = self.live(at);
+                }
+            }
+        }
+    }
+}

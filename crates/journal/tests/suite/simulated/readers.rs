@@ -1,0 +1,211 @@
+//! Readers that live through a crash, and what they believe the journal to hold.
+//!
+//! A reader that is told that numbers are missing, or that they were given again, ends with exactly what the
+//! journal holds from where it began; one that is not told does not. Some read along before the next appender
+//! opens, some come late, and one keeps a bookmark over every crash, as a named tailer does.
+
+use nanotape_journal::{Bookmark, JournalError, Resumed, Start, Tail, Tailer};
+
+use crate::simulated::{
+    dice::Dice,
+    disk::SimulatedDisk,
+    history::Record,
+    reading::{LOOKS, numbers},
+};
+
+/// What a reader has read, and has not been told to forget.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct View {
+    records: Vec<Record>,
+    /// The first number that it is to read.
+    from: u64,
+    /// How many of the numbers that it had read were given again.
+    pub(crate) reused: u64,
+}
+
+impl View {
+    /// Forgets what is not in the journal any more.
+    fn forget(&mut self, from: u64) {
+        let before = self.records.len();
+        self.records.retain(|record| record.sequence < from);
+        self.reused += (before - self.records.len()) as u64;
+        self.from = self.from.min(from);
+    }
+
+    /// Reads until there was nothing for long.
+    pub(crate) fn read_on(
+        &mut self,
+        tailer: &mut Tailer<SimulatedDisk>,
+    ) -> Result<(), JournalError> {
+        self.read(tailer, usize::MAX)
+    }
+
+    /// The same, and so many excerpts at the most.
+    fn read(
+        &mut self,
+        tailer: &mut Tailer<SimulatedDisk>,
+        most: usize,
+    ) -> Result<(), JournalError> {
+        let (mut idle, mut told, mut left) = (0, 0, most);
+        while idle < LOOKS && left > 0 {
+            let expected = tailer.next_sequence();
+            match tailer.next()? {
+                Tail::Excerpt(excerpt) => {
+                    let record = Record::of(&excerpt);
+                    // Before the first segment is active a tailer does not know what comes.
+                    let is_next = expected == 0 || record.sequence == expected;
+                    assert!(is_next, "{} where {expected} is next", record.sequence);
+                    self.records.push(record);
+                    (idle, told, left) = (0, 0, left - 1);
+                }
+                Tail::Gap(gap) => {
+                    assert!(gap.from <= gap.to && (expected == 0 || gap.from == expected));
+                    told += 1;
+                }
+                Tail::Reused(reused) => {
+                    assert!(reused.from <= reused.to && reused.to + 1 == expected, "{reused:?}");
+                    self.forget(reused.from);
+                    told += 1;
+                }
+                Tail::Nothing => {
+                    idle += 1;
+                    tailer.ask();
+                }
+            }
+            assert!(told < 5, "gaps without end");
+        }
+        Ok(())
+    }
+
+    /// It must have read what there is, from where it began.
+    fn check(&self, what: &str, records: &[Record]) {
+        let begin = records.partition_point(|record| record.sequence < self.from);
+        let there = &records[begin..];
+        assert!(
+            self.records == there,
+            "{what} believes in {:?}, there are {:?}",
+            numbers(&self.records),
+            numbers(there)
+        );
+    }
+}
+
+/// A tailer that was opened after a crash, before the next appender.
+#[derive(Debug)]
+struct Early {
+    what: String,
+    tailer: Tailer<SimulatedDisk>,
+    view: View,
+}
+
+/// All of those.
+#[derive(Debug, Default)]
+pub(crate) struct Readers(Vec<Early>);
+
+impl Readers {
+    /// Opens them where they can be opened, and lets each read what there is. Damage is allowed: no appender
+    /// has put anything in order yet.
+    pub(crate) fn open(disk: &SimulatedDisk, records: &[Record], dice: &mut Dice) -> Self {
+        let some = records.get(dice.index(records.len())).map_or(1, |record| record.sequence);
+        let mut early = Vec::new();
+        for start in [Start::Beginning, Start::End, Start::Sequence(some)] {
+            for is_reader in [true, false] {
+                let Ok(mut tailer) = Tailer::open_on(disk.clone(), start) else { continue };
+                let from = tailer.next_sequence().max(1);
+                let mut view = View { from, ..View::default() };
+                let most = if dice.one_in(3) { dice.index(20) } else { usize::MAX };
+                if is_reader && view.read(&mut tailer, most).is_err() {
+                    // It stopped at damage, and may try again.
+                    continue;
+                }
+                let what = format!("a tailer from before, {start:?}, {is_reader}");
+                early.push(Early { what, tailer, view });
+            }
+        }
+        Self(early)
+    }
+
+    /// Some look while nothing new is there, and the others do not.
+    pub(crate) fn look(&mut self, dice: &mut Dice) {
+        for early in &mut self.0 {
+            if dice.one_in(2) {
+                early.read();
+            }
+        }
+    }
+
+    /// All of them come through, and believe what is true; returns how many numbers were given again.
+    pub(crate) fn check(&mut self, records: &[Record]) -> u64 {
+        let mut reused = 0;
+        for early in &mut self.0 {
+            early.read();
+            early.view.check(&early.what, records);
+            reused += early.view.reused;
+        }
+        reused
+    }
+}
+
+impl Early {
+    fn read(&mut self) {
+        let read = self.view.read_on(&mut self.tailer);
+        read.unwrap_or_else(|error| panic!("{}: {error}", self.what));
+    }
+}
+
+/// A reader whose bookmark outlives every crash.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Named {
+    /// What was kept last, and before that.
+    kept: [(Bookmark, View); 2],
+    pub(crate) resumed: u64,
+}
+
+impl Named {
+    /// Reads some of what is there, as a process that then ends or is killed.
+    pub(crate) fn read_some(&mut self, disk: &SimulatedDisk, dice: &mut Dice) {
+        let most = 1 + dice.index(40);
+        let Ok((tailer, view)) = self.go_on(disk, most) else { return };
+        // The machine stopped meanwhile: it did not come to that.
+        if !disk.has_crashed() {
+            self.kept.swap(0, 1);
+            self.kept[0] = (tailer.bookmark(), view);
+        }
+    }
+
+    /// A loss of power may set its place back.
+    pub(crate) fn lose_power(&mut self, dice: &mut Dice) {
+        if dice.one_in(3) {
+            self.kept[0] = self.kept[1].clone();
+        }
+    }
+
+    /// Reads everything, and checks what it believes.
+    pub(crate) fn check(&mut self, disk: &SimulatedDisk, records: &[Record]) {
+        let read = self.go_on(disk, usize::MAX);
+        let (tailer, view) = read.unwrap_or_else(|error| panic!("a bookmark: {error}"));
+        view.check("a bookmark", records);
+        self.kept.swap(0, 1);
+        self.kept[0] = (tailer.bookmark(), view);
+    }
+
+    fn go_on(
+        &mut self,
+        disk: &SimulatedDisk,
+        most: usize,
+    ) -> Result<(Tailer<SimulatedDisk>, View), JournalError> {
+        let (bookmark, mut view) = self.kept[0].clone();
+        let mut tailer = Tailer::open_on(disk.clone(), Start::Beginning)?;
+        match tailer.resume(&bookmark)? {
+            Resumed::New | Resumed::At(_) => {}
+            Resumed::Beyond { sequence, next: from } | Resumed::Reused { from, sequence } => {
+                assert!(from < sequence && sequence == bookmark.next_sequence);
+                view.forget(from);
+                self.resumed += 1;
+            }
+        }
+        view.from = 1;
+        view.read(&mut tailer, most)?;
+        Ok((tailer, view))
+    }
+}
