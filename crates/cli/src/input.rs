@@ -1,10 +1,10 @@
 //! Opening a day, showing how far reading has come, and saying afterwards what was wrong with it.
 
-use std::{io::IsTerminal as _, path::Path, time::Duration};
+use std::path::Path;
 
 use clap::Args;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use nanotape_book::{AnomalyCounts, Books, OrderStore, PriceLevels};
+pub(crate) use nanotape_console::progress::Progress;
 use nanotape_feed::{DayEnd, DaySource, StockDirectory};
 use nanotape_plant::{DayReport, Observer, Plant, orders_of};
 use nanotape_types::StockLocate;
@@ -76,68 +76,6 @@ impl<L: PriceLevels, S: OrderStore> Session<L, S> {
     /// An error if a symbol that was asked for is not in the day.
     pub(crate) fn require_symbols(&self, filter: &SymbolFilter) -> anyhow::Result<()> {
         require_symbols(&self.source, filter, self.plant.directory())
-    }
-}
-
-/// A bar on standard error, if that is a terminal; nothing otherwise.
-pub(crate) struct Progress {
-    bar: ProgressBar,
-}
-
-impl Progress {
-    pub(crate) fn of(source: &DaySource) -> Self {
-        Self::with_total(source.progress().total_bytes)
-    }
-
-    pub(crate) fn with_total(total_bytes: Option<u64>) -> Self {
-        if !std::io::stderr().is_terminal() {
-            return Self { bar: ProgressBar::hidden() };
-        }
-        let target = ProgressDrawTarget::stderr_with_hz(8);
-        let (bar, template) = match total_bytes {
-            Some(total) => (
-                ProgressBar::with_draw_target(Some(total), target),
-                "{bar:32} {percent:>3}% {bytes}/{total_bytes} {bytes_per_sec} {eta} left",
-            ),
-            None => (
-                ProgressBar::with_draw_target(None, target),
-                "{spinner} {bytes} {bytes_per_sec} {elapsed}",
-            ),
-        };
-        let style = ProgressStyle::with_template(template);
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        bar.enable_steady_tick(Duration::from_millis(250));
-        Self { bar }
-    }
-
-    /// Counts steps instead of bytes: `12/300 experiments`.
-    pub(crate) fn with_steps(noun: &str, total: u64) -> Self {
-        let progress = Self::with_total(Some(total));
-        let template = format!("{{bar:32}} {{pos}}/{{len}} {noun} {{msg}} {{eta}} left");
-        let style = ProgressStyle::with_template(&template);
-        progress.bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        progress
-    }
-
-    /// For totals that become known on the way.
-    pub(crate) fn set_of(&self, done: u64, total: u64, what: &str) {
-        self.bar.set_length(total);
-        self.bar.set_message(what.to_owned());
-        self.bar.set_position(done);
-    }
-
-    pub(crate) fn update(&self, source: &DaySource) {
-        self.bar.set_position(source.progress().done_bytes);
-    }
-
-    pub(crate) fn set(&self, bytes: u64) {
-        self.bar.set_position(bytes);
-    }
-}
-
-impl Drop for Progress {
-    fn drop(&mut self) {
-        self.bar.finish_and_clear();
     }
 }
 

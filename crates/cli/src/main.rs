@@ -6,16 +6,10 @@ mod commands;
 mod contents;
 mod crew;
 mod deadline;
-mod hexdump;
 mod input;
-mod interrupt;
 mod journals;
 mod lines;
-mod output;
-mod record;
 mod regions;
-mod rows;
-mod status;
 mod structures;
 mod symbols;
 mod values;
@@ -23,6 +17,7 @@ mod values;
 use std::process::ExitCode;
 
 use clap::Parser as _;
+pub(crate) use nanotape_console::{hexdump, interrupt, output, record, rows, status};
 
 use crate::{
     arguments::{Arguments, Command},

@@ -203,17 +203,17 @@ pub fn parse_mode(text: &str) -> Result<u32, String> {
     }
 }
 
-/// Bytes: `8MiB`, `64KiB`, `4096`.
+/// Bytes: `8MiB`, `64k`, `4096`. A unit is a power of 1024, in letters of either case.
 pub fn parse_bytes(text: &str) -> Result<usize, String> {
     let expected = || format!("expected bytes such as 4096, 64KiB, 8MiB or 1GiB, not {text:?}");
     let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
     let number: usize = digits.parse().map_err(|_| expected())?;
-    let shift = match &text[digits.len()..] {
-        "" | "B" => 0,
-        "KiB" | "K" => 10,
-        "MiB" | "M" => 20,
-        "GiB" | "G" => 30,
-        "TiB" | "T" => 40,
+    let shift = match text[digits.len()..].to_ascii_lowercase().as_str() {
+        "" | "b" => 0,
+        "kib" | "k" => 10,
+        "mib" | "m" => 20,
+        "gib" | "g" => 30,
+        "tib" | "t" => 40,
         _ => return Err(expected()),
     };
     number.checked_mul(1 << shift).ok_or_else(expected)

@@ -35,6 +35,7 @@ const PLANT_AND_BELOW: &[&str] = &[
     "nanotape-testkit",
     "nanotape-records",
     "nanotape-plant",
+    "nanotape-console",
     "nanotape-bench",
 ];
 
@@ -111,6 +112,21 @@ const TABLE: &[Row] = &[
         ],
         outside: &["dbn", "serde", "thiserror", "toml"],
     },
+    // The output layer of the command line and of the benchmarks.
+    Row {
+        package: "nanotape-console",
+        inside: &["nanotape-types", "nanotape-feed", "nanotape-plant"],
+        outside: &[
+            "anyhow",
+            "clap",
+            "flate2",
+            "indicatif",
+            "itoa",
+            "serde_json",
+            "signal-hook",
+            "zstd",
+        ],
+    },
     Row {
         package: "nanotape-bench",
         inside: &[
@@ -134,18 +150,7 @@ const TABLE: &[Row] = &[
     Row {
         package: "nanotape-cli",
         inside: PLANT_AND_BELOW,
-        outside: &[
-            "anyhow",
-            "clap",
-            "flate2",
-            "indicatif",
-            "itoa",
-            "jiff",
-            "rustix",
-            "serde_json",
-            "signal-hook",
-            "zstd",
-        ],
+        outside: &["anyhow", "clap", "itoa", "jiff", "rustix", "serde_json", "zstd"],
     },
     // On tracing since docs/decisions/0025-logs-in-a-journal.md: the eighth logs.
     Row {

@@ -24,6 +24,7 @@ use crate::{
     status::{BadData, Status},
     structures::StructureArguments,
     symbols::symbol_or_locate,
+    values::grouped,
 };
 
 #[derive(Args, Debug, Default)]
@@ -353,29 +354,3 @@ Where to go next
   nanotape inside day.itch50            best prices after every change
   nanotape lab bench                    the hot path, stage by stage, with intervals
   nanotape --help                       everything else; all commands read real Nasdaq day files";
-
-/// `1234567` as `1,234,567`.
-pub(super) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() * 4 / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::grouped;
-
-    #[test]
-    fn thousands_are_grouped() {
-        let cases = [(0, "0"), (999, "999"), (1_000, "1,000"), (12_345_678, "12,345,678")];
-        for (number, text) in cases {
-            assert_eq!(grouped(number), text);
-        }
-    }
-}

@@ -8,7 +8,6 @@ mod bench_ring;
 mod clock;
 mod compare;
 mod count;
-mod output;
 mod prove;
 mod subjects;
 mod trend;

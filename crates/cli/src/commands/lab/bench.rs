@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 use nanotape_lab::{
-    BenchArguments, BenchError, Placement, measure,
+    BenchArguments, BenchError, Placement, measure, pages,
     record::{Circumstances, append},
     text,
 };
@@ -12,9 +12,9 @@ use super::{
     bench_journal::{self, JournalCommand},
     bench_plant::{self, PlantCommand},
     bench_ring::{self, RingCommand},
-    output::{Columns, LabFormat, LabOutputArguments},
 };
 use crate::status::{BadData, Status};
+use nanotape_console::records::{Columns, RecordArguments, RecordFormat};
 
 #[derive(Args, Debug)]
 #[command(
@@ -46,7 +46,7 @@ pub(super) struct BenchCommand {
     bench: BenchArguments,
 
     #[command(flatten)]
-    output: LabOutputArguments,
+    output: RecordArguments,
 }
 
 #[derive(Subcommand, Debug)]
@@ -87,7 +87,7 @@ pub(super) fn run(command: &BenchCommand) -> anyhow::Result<Status> {
     }
     let suite = nanotape_bench::hot();
     let names = command.bench.select(&suite)?;
-    let mut output = command.output.open_or(LabFormat::Text, COLUMNS)?;
+    let mut output = command.output.records_or(RecordFormat::Text, COLUMNS)?;
     if command.bench.list {
         for name in names {
             output.result(&format!("{name}\n"), serde_json::json!({ "name": name }))?;
@@ -106,7 +106,7 @@ pub(super) fn run(command: &BenchCommand) -> anyhow::Result<Status> {
         }
         output.result(&text::measured(&measured), measured.record())?;
     }
-    let records = output.finish()?;
+    let records = output.finish_with(pages::results)?;
     if let Some(folder) = &command.bench.record {
         let host = circumstances.environment.host.as_deref().unwrap_or("unknown");
         append(folder, host, &records)?;

@@ -16,11 +16,11 @@ use nanotape_lab::{
 };
 use serde_json::{Value, json};
 
-use super::output::{Columns, LabOutputArguments};
 use crate::{
     input::Progress,
     status::{BadData, Status},
 };
+use nanotape_console::records::{Columns, RecordArguments};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -93,7 +93,7 @@ pub(super) struct BookCommand {
     realtime: Option<u8>,
 
     #[command(flatten)]
-    output: LabOutputArguments,
+    output: RecordArguments,
 }
 
 const COLUMNS: Columns = &[
@@ -127,7 +127,7 @@ struct Results {
 
 pub(super) fn run(command: &BookCommand) -> anyhow::Result<Status> {
     let variants = select(&command.only)?;
-    let mut output = command.output.open(COLUMNS)?.in_one_list();
+    let mut output = command.output.records(COLUMNS)?.in_one_list();
     let Some(path) = command.file.as_deref().filter(|_| !command.list) else {
         for variant in variants {
             let record = json!({ "name": variant.name, "kind": variant.kind.name() });

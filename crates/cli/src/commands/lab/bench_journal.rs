@@ -15,15 +15,13 @@ use nanotape_journal::{AppenderOptions, MAX_SEGMENT_BYTES, MIN_SEGMENT_BYTES};
 use nanotape_lab::{Pin, Placement, Wish, record::Circumstances, text, text::in_full};
 use serde_json::json;
 
-use super::{
-    bench_ring::{bytes, notes, pair},
-    output::{Columns, LabOutputArguments},
-};
+use super::bench_ring::{bytes, notes, pair};
 use crate::{
     input::Progress,
     interrupt::Interrupt,
     status::{BadData, Status},
 };
+use nanotape_console::records::{Columns, RecordArguments};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -102,7 +100,7 @@ pub(super) struct JournalCommand {
     cpus: Option<(u32, u32)>,
 
     #[command(flatten)]
-    output: LabOutputArguments,
+    output: RecordArguments,
 }
 
 const COLUMNS: Columns = &[
@@ -140,7 +138,7 @@ struct Results {
 
 pub(super) fn run(command: &JournalCommand) -> anyhow::Result<Status> {
     let rows = select(&command.only)?;
-    let mut output = command.output.open(COLUMNS)?.in_one_list();
+    let mut output = command.output.records(COLUMNS)?.in_one_list();
     if command.list {
         for row in rows {
             let record = json!({ "name": row.name, "section": row.section.name() });

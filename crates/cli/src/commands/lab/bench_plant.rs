@@ -19,9 +19,9 @@ use serde_json::json;
 use super::{
     bench_book::{judged, notes, survey},
     bench_ring::pair,
-    output::{Columns, LabOutputArguments},
 };
 use crate::{input::Progress, status::Status};
+use nanotape_console::records::{Columns, RecordArguments};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -78,7 +78,7 @@ pub(super) struct PlantCommand {
     realtime: Option<u8>,
 
     #[command(flatten)]
-    output: LabOutputArguments,
+    output: RecordArguments,
 }
 
 const COLUMNS: Columns = &[
@@ -119,7 +119,7 @@ struct Results {
 pub(super) fn run(command: &PlantCommand) -> anyhow::Result<Status> {
     let cpus = Cpus::choose(command.cpus)?;
     let beside = if cpus.are_two() { cpus.readers.len() } else { 0 };
-    let mut output = command.output.open(COLUMNS)?.in_one_list();
+    let mut output = command.output.records(COLUMNS)?.in_one_list();
     let Some(path) = command.file.as_deref().filter(|_| !command.list) else {
         for variant in select_plants(&command.only, usize::MAX - 1)? {
             let taps = variant.shape.map(|shape| shape.taps);

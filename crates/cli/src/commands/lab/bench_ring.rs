@@ -13,11 +13,11 @@ use nanotape_lab::{Pin, Placement, Wish, record::Circumstances, text, text::in_f
 pub(super) use record::clock;
 use serde_json::json;
 
-use super::output::{Columns, LabOutputArguments};
 use crate::{
     input::Progress,
     status::{BadData, Status},
 };
+use nanotape_console::records::{Columns, RecordArguments};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -85,7 +85,7 @@ pub(super) struct RingCommand {
     realtime: Option<u8>,
 
     #[command(flatten)]
-    output: LabOutputArguments,
+    output: RecordArguments,
 }
 
 const COLUMNS: Columns = &[
@@ -121,7 +121,7 @@ struct Results {
 
 pub(super) fn run(command: &RingCommand) -> anyhow::Result<Status> {
     let rows = select(&command.only)?;
-    let mut output = command.output.open(COLUMNS)?.in_one_list();
+    let mut output = command.output.records(COLUMNS)?.in_one_list();
     if command.list {
         for row in rows {
             let record = json!({ "name": row.name, "section": row.section.name() });

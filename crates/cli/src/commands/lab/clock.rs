@@ -10,8 +10,8 @@ use nanotape_clock::{
 };
 use serde_json::{Value, json};
 
-use super::output::{Columns, LabOutputArguments};
 use crate::status::{BadData, Status};
+use nanotape_console::records::{Columns, RecordArguments};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -29,7 +29,7 @@ pub(super) struct ClockCommand {
     seconds: f64,
 
     #[command(flatten)]
-    output: LabOutputArguments,
+    output: RecordArguments,
 }
 
 fn seconds(text: &str) -> Result<f64, String> {
@@ -52,7 +52,7 @@ const COLUMNS: Columns = &[
 ];
 
 pub(super) fn run(command: &ClockCommand) -> anyhow::Result<Status> {
-    let mut output = command.output.open(COLUMNS)?;
+    let mut output = command.output.records(COLUMNS)?;
     let clock = Clock::calibrate();
     let offsets = cross_core::measure(&clock, Effort::default());
     std::thread::sleep(Duration::from_secs_f64(command.seconds));

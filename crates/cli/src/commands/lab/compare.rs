@@ -6,18 +6,17 @@ use clap::Args;
 use nanotape_lab::{
     NoiseWatch, PlaceArguments, Placement,
     compare::{Compared, Rules, Verdict, compare},
+    pages,
     record::{Circumstances, append},
     text,
 };
 
-use super::{
-    output::{Columns, LabFormat, LabOutputArguments},
-    subjects::Search,
-};
+use super::subjects::Search;
 use crate::{
     input::Progress,
     status::{Status, tell},
 };
+use nanotape_console::records::{Columns, RecordArguments, RecordFormat};
 
 // The last of several values counts, so that `cargo xtask gate` can be given others than its own.
 #[derive(Args, Debug)]
@@ -100,7 +99,7 @@ pub(super) struct CompareCommand {
     refuse_noise: bool,
 
     #[command(flatten)]
-    output: LabOutputArguments,
+    output: RecordArguments,
 }
 
 fn percent(text: &str) -> Result<f64, String> {
@@ -139,7 +138,7 @@ const COLUMNS: Columns = &[
 ];
 
 pub(super) fn run(command: &CompareCommand) -> anyhow::Result<Status> {
-    let mut output = command.output.open_or(LabFormat::Text, COLUMNS)?;
+    let mut output = command.output.records_or(RecordFormat::Text, COLUMNS)?;
     let search = Search {
         program: command.program.as_deref(),
         package: command.package.as_deref(),
@@ -179,7 +178,7 @@ pub(super) fn run(command: &CompareCommand) -> anyhow::Result<Status> {
         output.heading(&format!("note: {sentence}\n"))?;
     }
     output.heading(&summary(&results))?;
-    let records = output.finish()?;
+    let records = output.finish_with(pages::results)?;
     if command.refuse_noise && !circumstances.noise.sentences.is_empty() {
         let sentences = circumstances.noise.sentences.join("; ");
         anyhow::bail!("the machine was not quiet: {sentences}");

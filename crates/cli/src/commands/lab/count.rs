@@ -11,11 +11,11 @@ use nanotape_lab::{
     select,
 };
 
-use super::output::{Columns, LabOutputArguments};
 use crate::{
     input::Progress,
     status::{Status, tell},
 };
+use nanotape_console::records::{Columns, RecordArguments};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -47,7 +47,7 @@ pub(super) struct CountCommand {
     tolerance: f64,
 
     #[command(flatten)]
-    output: LabOutputArguments,
+    output: RecordArguments,
 }
 
 const COLUMNS: Columns =
@@ -69,7 +69,7 @@ pub(super) fn run(command: &CountCommand) -> anyhow::Result<Status> {
             accepted.compiler
         );
     }
-    let mut output = command.output.open(COLUMNS)?;
+    let mut output = command.output.records(COLUMNS)?;
     let program = std::env::current_exe().context("this program's own path")?;
     let progress = Progress::with_steps("benchmarks", names.len() as u64);
     let mut present = Baseline { compiler, instructions: Default::default() };

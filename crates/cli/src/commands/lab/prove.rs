@@ -9,8 +9,8 @@ use nanotape_lab::{
     prove::{LEVELS, Plan, Tally, prove, share_interval, within_chance},
 };
 
-use super::output::{Columns, LabOutputArguments};
 use crate::{input::Progress, status::Status};
+use nanotape_console::records::{Columns, RecordArguments};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -44,7 +44,7 @@ pub(super) struct ProveCommand {
     seed: u64,
 
     #[command(flatten)]
-    output: LabOutputArguments,
+    output: RecordArguments,
 }
 
 const COLUMNS: Columns = &[
@@ -61,7 +61,7 @@ const COLUMNS: Columns = &[
 ];
 
 pub(super) fn run(command: &ProveCommand) -> anyhow::Result<Status> {
-    let mut output = command.output.open(COLUMNS)?;
+    let mut output = command.output.records(COLUMNS)?;
     let placement = Placement::apply(&command.place.wish());
     let cpu = placement.cpu();
     placement.release();

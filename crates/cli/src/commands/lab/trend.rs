@@ -6,8 +6,8 @@ use clap::Args;
 use nanotape_lab::{pages, record};
 use serde_json::Value;
 
-use super::output::{Columns, LabFormat, LabOutputArguments};
 use crate::status::Status;
+use nanotape_console::records::{Columns, RecordArguments, RecordFormat};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -25,7 +25,7 @@ pub(super) struct TrendCommand {
     paths: Vec<PathBuf>,
 
     #[command(flatten)]
-    output: LabOutputArguments,
+    output: RecordArguments,
 }
 
 const COLUMNS: Columns = &[
@@ -55,7 +55,7 @@ pub(super) fn run(command: &TrendCommand) -> anyhow::Result<Status> {
     // By benchmark, then by time: RFC 3339 sorts as text.
     let key = |record: &Value, place: &str| record[place].as_str().unwrap_or_default().to_owned();
     records.sort_by_cached_key(|record| (key(record, "name"), key(record, "time")));
-    let mut output = command.output.open_or(LabFormat::Html, COLUMNS)?;
+    let mut output = command.output.records_or(RecordFormat::Html, COLUMNS)?;
     for record in records {
         output.result(&line(&record), record)?;
     }

@@ -4,11 +4,11 @@ use core::fmt::Write as _;
 
 use nanotape_bench::day_file::{Kind, Measured, Profile, QUANTILES, table_bytes};
 
-use super::{super::output::LabOutput, Results};
-use crate::commands::demo::grouped;
+use super::Results;
+use nanotape_console::{records::Records, values::grouped};
 
 /// Writes everything.
-pub(super) fn write(results: &Results, output: &mut LabOutput) -> anyhow::Result<()> {
+pub(super) fn write(results: &Results, output: &mut Records) -> anyhow::Result<()> {
     output.heading(&heading(results))?;
     let mut kind = None;
     for measured in &results.measured {

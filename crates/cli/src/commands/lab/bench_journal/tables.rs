@@ -7,14 +7,11 @@ use nanotape_bench::{
     journal::{Bound, Goal, LINE, Measured, Of, Ratio, Reading, Section, Settings, Times, goals},
 };
 
-use super::{
-    super::{bench_ring::tables::whole, output::LabOutput},
-    Results,
-};
-use crate::commands::demo::grouped;
+use super::{super::bench_ring::tables::whole, Results};
+use nanotape_console::{records::Records, values::grouped};
 
 /// Writes everything.
-pub(super) fn write(results: &Results, output: &mut LabOutput) -> anyhow::Result<()> {
+pub(super) fn write(results: &Results, output: &mut Records) -> anyhow::Result<()> {
     output.heading(&heading(results))?;
     let mut last = None;
     for measured in &results.measured {

@@ -4,15 +4,11 @@ use core::fmt::Write as _;
 
 use nanotape_bench::day_file::{BACKBONE, Goal, Measured, PLANT};
 
-use super::{
-    super::{bench_book::tables::latencies, output::LabOutput},
-    Results,
-    record::lost_share,
-};
-use crate::commands::demo::grouped;
+use super::{super::bench_book::tables::latencies, Results, record::lost_share};
+use nanotape_console::{records::Records, values::grouped};
 
 /// Writes everything.
-pub(super) fn write(results: &Results, output: &mut LabOutput) -> anyhow::Result<()> {
+pub(super) fn write(results: &Results, output: &mut Records) -> anyhow::Result<()> {
     output.heading(&heading(results))?;
     for measured in &results.measured {
         output.result(&row(measured, results), results.record(measured))?;

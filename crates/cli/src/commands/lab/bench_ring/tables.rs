@@ -7,11 +7,11 @@ use nanotape_bench::{
     ring::{Amount, LINE, Measured, Ratio, Section, Settings, Times},
 };
 
-use super::{super::output::LabOutput, Results};
-use crate::commands::demo::grouped;
+use super::Results;
+use nanotape_console::{records::Records, values::grouped};
 
 /// Writes everything.
-pub(super) fn write(results: &Results, output: &mut LabOutput) -> anyhow::Result<()> {
+pub(super) fn write(results: &Results, output: &mut Records) -> anyhow::Result<()> {
     output.heading(&heading(results))?;
     let mut last = None;
     for measured in &results.measured {

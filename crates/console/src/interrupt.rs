@@ -15,13 +15,13 @@ use signal_hook::{
     flag,
 };
 
-/// Whether somebody asked this process to end.
+/// Whether this process was asked to end.
 #[derive(Clone, Debug)]
-pub(crate) struct Interrupt(Arc<AtomicBool>);
+pub struct Interrupt(Arc<AtomicBool>);
 
 impl Interrupt {
     /// From now on SIGINT and SIGTERM set the flag; the second one ends the process.
-    pub(crate) fn install() -> anyhow::Result<Self> {
+    pub fn install() -> anyhow::Result<Self> {
         let asked = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM] {
             flag::register_conditional_default(signal, Arc::clone(&asked))
@@ -31,17 +31,18 @@ impl Interrupt {
         Ok(Self(asked))
     }
 
-    pub(crate) fn is_asked(&self) -> bool {
+    /// Whether a signal has come.
+    pub fn is_asked(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// The flag itself, for those who look at it on their own.
-    pub(crate) fn flag(&self) -> Arc<AtomicBool> {
+    /// The flag itself, for code that polls it.
+    pub fn flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.0)
     }
 
     /// Sleeps in short turns, so that Ctrl-C is answered soon.
-    pub(crate) fn sleep(&self, mut time: Duration) {
+    pub fn sleep(&self, mut time: Duration) {
         const TURN: Duration = Duration::from_millis(50);
         while !time.is_zero() && !self.is_asked() {
             thread::sleep(time.min(TURN));

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 const BYTES_IN_A_LINE: usize = 16;
 
 /// Appends lines of bytes to a text.
-pub(crate) fn hexdump(text: &mut String, payload: &[u8]) {
+pub fn hexdump(text: &mut String, payload: &[u8]) {
     for (number, bytes) in payload.chunks(BYTES_IN_A_LINE).enumerate() {
         let _ = write!(text, "  {:08x} ", number * BYTES_IN_A_LINE);
         for at in 0..BYTES_IN_A_LINE {

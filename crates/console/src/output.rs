@@ -1,8 +1,9 @@
-//! Where results go and in which format: standard output or a file that is never overwritten
-//! unasked, and never left half-written under its own name.
+//! Where results go and in which format: standard output or a file. A file is overwritten only with
+//! `--force`, and has its own name only when it is complete.
 
 use std::{
     ffi::OsStr,
+    fmt,
     fs::{self, File},
     io::{self, BufWriter, IsTerminal as _, Write},
     path::{Path, PathBuf},
@@ -12,19 +13,20 @@ use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
 use flate2::write::GzEncoder;
 
+/// `-o`, `--force` and `--format`.
 #[derive(Args, Debug)]
-pub(crate) struct OutputArguments<F: FileFormat = Format> {
+pub struct OutputArguments<F: FileFormat = Format> {
     /// Write to FILE instead of standard output; the suffix chooses format and compression
     #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
+    pub output: Option<PathBuf>,
 
     /// Overwrite FILE if it exists
     #[arg(long)]
-    pub(crate) force: bool,
+    pub force: bool,
 
     /// Output format [default: by the suffix of FILE, else as each command says]
     #[arg(long, value_enum)]
-    pub(crate) format: Option<F>,
+    pub format: Option<F>,
 }
 
 impl<F: FileFormat> Default for OutputArguments<F> {
@@ -34,18 +36,18 @@ impl<F: FileFormat> Default for OutputArguments<F> {
 }
 
 /// The formats of one command.
-pub(crate) trait FileFormat: ValueEnum + Copy + Send + Sync + 'static {
-    /// The suffixes that tell one, for people.
+pub trait FileFormat: ValueEnum + Copy + Send + Sync + 'static {
+    /// The suffixes that choose one, for messages.
     const SUFFIXES: &str;
 
-    /// The format that a suffix without its dot tells.
+    /// The format that a suffix, without its dot, chooses.
     fn of_suffix(suffix: &str) -> Option<Self>;
 }
 
 /// How results are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub(crate) enum Format {
-    /// Aligned columns for people
+pub enum Format {
+    /// Human-readable aligned columns
     Text,
     /// Comma-separated values with a header line
     Csv,
@@ -67,8 +69,8 @@ impl FileFormat for Format {
 }
 
 impl<F: FileFormat> OutputArguments<F> {
-    /// The format asked for, or told by the suffix, or `default`.
-    pub(crate) fn format_or(&self, default: F) -> anyhow::Result<F> {
+    /// The format that `--format` or the suffix chooses, or `default`.
+    pub fn format_or(&self, default: F) -> anyhow::Result<F> {
         if let Some(format) = self.format {
             return Ok(format);
         }
@@ -88,7 +90,7 @@ impl<F: FileFormat> OutputArguments<F> {
     }
 
     /// Opens the output.
-    pub(crate) fn open(&self) -> anyhow::Result<Output> {
+    pub fn open(&self) -> anyhow::Result<Output> {
         match self.file() {
             None => {
                 let sink = Sink::Plain(Box::new(io::stdout()));
@@ -105,18 +107,24 @@ impl<F: FileFormat> OutputArguments<F> {
 
 impl OutputArguments {
     /// For commands that print rows: text on a terminal, CSV into a file or a pipe.
-    pub(crate) fn row_format(&self) -> anyhow::Result<Format> {
+    pub fn row_format(&self) -> anyhow::Result<Format> {
         let terminal = io::stdout().is_terminal();
         self.format_or(if terminal { Format::Text } else { Format::Csv })
     }
 }
 
-/// An open output. [`Output::finish`] completes it; dropped before that, a file disappears.
-pub(crate) struct Output {
+/// An open output. [`Output::finish`] completes it; without that, a file is removed when it is dropped.
+pub struct Output {
     /// What it is called in messages.
     name: String,
     sink: Sink,
     partial: Option<Partial>,
+}
+
+impl fmt::Debug for Output {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Output").field("name", &self.name).finish_non_exhaustive()
+    }
 }
 
 enum Sink {
@@ -134,7 +142,7 @@ struct Partial {
 
 impl Output {
     /// Creates `path`, compressed if its suffix says so.
-    pub(crate) fn create(path: &Path, force: bool) -> anyhow::Result<Self> {
+    pub fn create(path: &Path, force: bool) -> anyhow::Result<Self> {
         let name = path.display().to_string();
         let cannot = || format!("cannot write {name}");
         if path.exists() && !is_regular(path) {
@@ -164,7 +172,7 @@ impl Output {
     }
 
     /// Writes out everything and gives the file its name.
-    pub(crate) fn finish(self) -> io::Result<()> {
+    pub fn finish(self) -> io::Result<()> {
         let Self { name, sink, mut partial } = self;
         let complete = || -> io::Result<()> {
             match sink {

@@ -8,9 +8,9 @@ use std::{
 
 use nanotape_feed::SourceError;
 
-/// How a command ended, for whoever called it.
+/// How a command ended, for its caller.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Status {
+pub enum Status {
     /// 0: everything asked for was done and nothing was wrong.
     Good,
     /// 1: the data, or what was checked, is bad.
@@ -31,7 +31,7 @@ impl From<Status> for ExitCode {
 
 /// The data is bad in a way that leaves a command nothing to print.
 #[derive(Debug)]
-pub(crate) struct BadData(pub(crate) String);
+pub struct BadData(pub String);
 
 impl fmt::Display for BadData {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -42,7 +42,8 @@ impl fmt::Display for BadData {
 impl std::error::Error for BadData {}
 
 impl Status {
-    pub(crate) fn of_error(error: &anyhow::Error) -> Self {
+    /// What an error means: bad data, or the environment.
+    pub fn of_error(error: &anyhow::Error) -> Self {
         if error.is::<BadData>() {
             return Self::Bad;
         }
@@ -57,14 +58,15 @@ impl Status {
     }
 }
 
-/// Says a line on standard error. In one piece, for several programs may write there; and if nobody reads
-/// it any more, that is no reason to fail.
-pub(crate) fn tell(line: impl fmt::Display) {
+/// Prints a line on standard error, in one write, because several programs may write there. Errors are
+/// ignored: the reader may be gone.
+pub fn tell(line: impl fmt::Display) {
     let line = format!("nanotape: {line}\n");
     let _ = io::stderr().write_all(line.as_bytes());
 }
 
-pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
+/// Whether the reader of the output is gone.
+pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         cause
             .downcast_ref::<io::Error>()

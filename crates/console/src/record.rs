@@ -11,27 +11,23 @@ use crate::output::Format;
 
 /// Names and values in the order in which they are written.
 #[derive(Debug, Default)]
-pub(crate) struct Record(Vec<(Cow<'static, str>, Value)>);
+pub struct Record(Vec<(Cow<'static, str>, Value)>);
 
 impl Record {
     /// Adds a value; nothing is `null` in JSON and an empty cell in CSV.
-    pub(crate) fn with(
-        mut self,
-        name: impl Into<Cow<'static, str>>,
-        value: impl Into<Value>,
-    ) -> Self {
+    pub fn with(mut self, name: impl Into<Cow<'static, str>>, value: impl Into<Value>) -> Self {
         self.0.push((name.into(), value.into()));
         self
     }
 
     /// The values of both, in one.
-    pub(crate) fn joined(mut self, other: Self) -> Self {
+    pub fn joined(mut self, other: Self) -> Self {
         self.0.extend(other.0);
         self
     }
 
     /// Writes it; the text is only made if it is wanted. `first`: CSV begins with the names.
-    pub(crate) fn write(
+    pub fn write(
         &self,
         output: &mut impl Write,
         format: Format,

@@ -16,27 +16,27 @@ const BUFFER_BYTES: usize = 64 << 10;
 
 /// A column and how wide its cells are in text.
 #[derive(Clone, Debug)]
-pub(crate) struct Column {
-    pub(crate) name: String,
+pub struct Column {
+    name: String,
     width: usize,
     align_left: bool,
 }
 
 impl Column {
     /// Numbers, flush right.
-    pub(crate) fn number(name: impl Into<String>, width: usize) -> Self {
+    pub fn number(name: impl Into<String>, width: usize) -> Self {
         let name = name.into();
         Self { width: width.max(name.len()), name, align_left: false }
     }
 
     /// Words, flush left.
-    pub(crate) fn word(name: impl Into<String>, width: usize) -> Self {
+    pub fn word(name: impl Into<String>, width: usize) -> Self {
         Self { align_left: true, ..Self::number(name, width) }
     }
 }
 
 /// A table that is written row by row, each row cell by cell in the order of the columns.
-pub(crate) struct Rows {
+pub struct Rows {
     output: Output,
     format: Format,
     columns: Vec<Column>,
@@ -48,8 +48,15 @@ pub(crate) struct Rows {
     error: Option<io::Error>,
 }
 
+impl fmt::Debug for Rows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Rows").field("output", &self.output).finish_non_exhaustive()
+    }
+}
+
 impl Rows {
-    pub(crate) fn new(output: Output, format: Format, columns: Vec<Column>) -> Self {
+    /// Begins a table: CSV and text have a header line.
+    pub fn new(output: Output, format: Format, columns: Vec<Column>) -> Self {
         let buffer = Vec::with_capacity(BUFFER_BYTES + 4096);
         let mut rows =
             Self { output, format, columns, next: 0, buffer, word: String::new(), error: None };
@@ -71,27 +78,27 @@ impl Rows {
     }
 
     /// A whole number.
-    pub(crate) fn integer(&mut self, value: u64) {
+    pub fn integer(&mut self, value: u64) {
         self.cell(itoa::Buffer::new().format(value).as_bytes(), false);
     }
 
     /// A whole number that may be negative.
-    pub(crate) fn signed(&mut self, value: i64) {
+    pub fn signed(&mut self, value: i64) {
         self.cell(itoa::Buffer::new().format(value).as_bytes(), false);
     }
 
     /// A number with two decimals.
-    pub(crate) fn decimal(&mut self, value: f64) {
+    pub fn decimal(&mut self, value: f64) {
         self.cell(format!("{value:.2}").as_bytes(), false);
     }
 
     /// A price with four decimals.
-    pub(crate) fn price(&mut self, price: Price4) {
+    pub fn price(&mut self, price: Price4) {
         self.cell(price.write_decimal(&mut [0; 11]).as_bytes(), false);
     }
 
     /// Words.
-    pub(crate) fn text(&mut self, text: impl fmt::Display) {
+    pub fn text(&mut self, text: impl fmt::Display) {
         let mut word = std::mem::take(&mut self.word);
         word.clear();
         // Writing to a string cannot fail.
@@ -101,13 +108,13 @@ impl Rows {
     }
 
     /// Nothing: an empty cell, `null` in JSON.
-    pub(crate) fn absent(&mut self) {
+    pub fn absent(&mut self) {
         let nothing: &[u8] = if self.format == Format::Json { b"null" } else { b"" };
         self.cell(nothing, false);
     }
 
     /// A whole number, or nothing.
-    pub(crate) fn integer_or_absent(&mut self, value: Option<u64>) {
+    pub fn integer_or_absent(&mut self, value: Option<u64>) {
         match value {
             Some(value) => self.integer(value),
             None => self.absent(),
@@ -115,7 +122,7 @@ impl Rows {
     }
 
     /// Ends the row.
-    pub(crate) fn end_row(&mut self) -> io::Result<()> {
+    pub fn end_row(&mut self) -> io::Result<()> {
         debug_assert_eq!(self.next, self.columns.len(), "a cell for every column");
         self.next = 0;
         self.buffer.extend_from_slice(if self.format == Format::Json { b"}\n" } else { b"\n" });
@@ -126,8 +133,8 @@ impl Rows {
         Ok(())
     }
 
-    /// Ends the row for somebody who can only stop, not fail: [`Rows::finish`] then gives the error.
-    pub(crate) fn end_row_or_stop(&mut self) -> ControlFlow<()> {
+    /// Ends the row where an error can only stop the caller: [`Rows::finish`] then returns the error.
+    pub fn end_row_or_stop(&mut self) -> ControlFlow<()> {
         match self.end_row() {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => {
@@ -138,7 +145,7 @@ impl Rows {
     }
 
     /// Writes out everything.
-    pub(crate) fn finish(mut self) -> io::Result<()> {
+    pub fn finish(mut self) -> io::Result<()> {
         if let Some(error) = self.error {
             return Err(error);
         }
@@ -189,7 +196,8 @@ impl Rows {
     }
 }
 
-pub(crate) fn quote_csv(buffer: &mut Vec<u8>, value: &[u8]) {
+/// Appends a cell of CSV in quotes.
+pub fn quote_csv(buffer: &mut Vec<u8>, value: &[u8]) {
     buffer.push(b'"');
     for &byte in value {
         if byte == b'"' {
@@ -200,9 +208,8 @@ pub(crate) fn quote_csv(buffer: &mut Vec<u8>, value: &[u8]) {
     buffer.push(b'"');
 }
 
-/// The texts written here are printable ASCII by the time they arrive; quotes and backslashes are
-/// all there is to escape.
-pub(crate) fn quote_json(buffer: &mut Vec<u8>, value: &[u8]) {
+/// Appends a JSON string. The text is printable ASCII: only quotes and backslashes are escaped.
+pub fn quote_json(buffer: &mut Vec<u8>, value: &[u8]) {
     buffer.push(b'"');
     for &byte in value {
         if matches!(byte, b'"' | b'\\') {

@@ -1,0 +1,114 @@
+//! Sizes, durations and modes as they are typed and printed.
+
+use std::time::Duration;
+
+/// Bytes: `8MiB`, `64k`, `4096`. Permission bits in octal: `0644`.
+pub use nanotape_plant::config::{parse_bytes as bytes, parse_mode as mode};
+
+/// A time with its unit: `250us`, `10ms`, `1.5s`, `2m`.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    let expected = || format!("expected a duration such as 250us, 10ms, 1.5s or 2m, not {text:?}");
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let number: f64 = digits.parse().map_err(|_| expected())?;
+    let unit = match &text[digits.len()..] {
+        "ns" => 1e-9,
+        "us" => 1e-6,
+        "ms" => 1e-3,
+        "s" => 1.0,
+        "m" => 60.0,
+        _ => return Err(expected()),
+    };
+    Duration::try_from_secs_f64(number * unit).map_err(|_| expected())
+}
+
+/// Seconds without a unit, not below zero and at most a day.
+pub fn seconds(text: &str) -> Result<Duration, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if (0.0..=86_400.0).contains(&seconds) => Ok(Duration::from_secs_f64(seconds)),
+        _ => Err("a number of seconds from 0 to 86400".to_owned()),
+    }
+}
+
+/// The time between two events that a test makes happen: long enough for a process to start.
+pub fn period(text: &str) -> Result<Duration, String> {
+    seconds(text).and_then(|time| {
+        let is_long_enough = time >= Duration::from_millis(50);
+        is_long_enough.then_some(time).ok_or("at least 0.05 seconds".to_owned())
+    })
+}
+
+/// Bytes for people: the largest unit that is a whole number of them.
+pub fn bytes_text(bytes: u64) -> String {
+    let units = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")];
+    let whole = units.iter().find(|(shift, _)| bytes > 0 && bytes.trailing_zeros() >= *shift);
+    match whole {
+        Some((shift, unit)) => format!("{} {unit}", bytes >> shift),
+        None => format!("{bytes} bytes"),
+    }
+}
+
+/// A time span for people, in a unit that leaves few digits.
+pub fn nanos_text(nanos: u64) -> String {
+    let value = nanos as f64;
+    match nanos {
+        0..1_000 => format!("{nanos} ns"),
+        1_000..1_000_000 => format!("{:.1} us", value / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.1} ms", value / 1e6),
+        _ => format!("{:.1} s", value / 1e9),
+    }
+}
+
+/// `12,345,678`.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_read_as_they_are_meant() {
+        for (text, expected) in
+            [("0", 0), ("4096", 4096), ("64KiB", 65_536), ("8mib", 8 << 20), ("1G", 1 << 30)]
+        {
+            assert_eq!(bytes(text), Ok(expected), "{text}");
+        }
+        for text in ["", "MiB", "-1", "1.5MiB", "8MB", "99999999999999999999", "16777216TiB"] {
+            assert!(bytes(text).is_err(), "{text}");
+        }
+        for (value, text) in [(4096, "4 KiB"), (8 << 20, "8 MiB"), (5000, "5000 bytes")] {
+            assert_eq!(bytes_text(value), text);
+        }
+    }
+
+    #[test]
+    fn times_and_modes_read_as_they_are_meant() {
+        assert_eq!(duration("250us"), Ok(Duration::from_micros(250)));
+        assert_eq!(duration("1.5s"), Ok(Duration::from_millis(1500)));
+        assert_eq!(duration("2m"), Ok(Duration::from_secs(120)));
+        for text in ["", "5", "s", "-1s", "1h", "1e300s", "nans"] {
+            assert!(duration(text).is_err(), "{text}");
+        }
+        assert_eq!((mode("0644"), mode("600")), (Ok(0o644), Ok(0o600)));
+        assert!(mode("0444").is_err() && mode("9").is_err() && mode("1777").is_err());
+        assert!(period("0.01").is_err() && period("0.5").is_ok());
+        assert_eq!(nanos_text(1_500_000), "1.5 ms");
+    }
+
+    #[test]
+    fn thousands_are_grouped() {
+        let cases = [(0, "0"), (999, "999"), (1_000, "1,000"), (12_345_678, "12,345,678")];
+        for (number, text) in cases {
+            assert_eq!(grouped(number), text);
+        }
+    }
+}
