@@ -1,7 +1,7 @@
-//! The examples in the READMEs of the crates and in the benchmarking guide, compiled and run as
-//! documentation tests.
+//! The examples in the README, in the READMEs of the crates and in the benchmarking guide, compiled
+//! and run as documentation tests.
 //!
-//! Nothing is here outside of those tests.
+//! This crate contains nothing else.
 #![forbid(unsafe_code)]
 
 #[cfg(doctest)]
@@ -13,7 +13,11 @@ macro_rules! readmes {
 }
 
 #[cfg(doctest)]
-readmes!(types shm clock wire feed book ring trace lab testkit plant bench cli);
+readmes!(types shm clock wire feed book ring journal trace logging lab testkit plant bench cli);
+
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+mod readme {}
 
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/BENCHMARKING.md")]
