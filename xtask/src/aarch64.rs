@@ -26,8 +26,15 @@ const CRATES: [&str; 3] = ["nanotape-shm", "nanotape-clock", "nanotape-ring"];
 const WITH_C: &str = "nanotape-journal";
 
 /// Real threads, and rings against a list of messages.
-const TESTS: [&str; 5] =
-    ["--package=nanotape-ring", "--test=threads", "--test=model", "--test=index", "--locked"];
+const TESTS: [&str; 7] = [
+    "--package=nanotape-ring",
+    "--test=suite",
+    "--locked",
+    "--",
+    "threads::",
+    "model::",
+    "index::",
+];
 
 /// Exit status 1 if something does not compile or fails, 2 if it could not be told.
 pub(crate) fn run(root: &Path, runs_tests: bool) -> Result<ExitCode> {

@@ -4,7 +4,7 @@
 //! environment; randomness comes from a seed that the caller states and records.
 //! Failure: too few values give `None`, since a number without support must not be printed. A NaN
 //! in the input is a programmer's error and panics; every finite input gives an answer.
-//! Checks: `tests/statistics_scipy.rs` compares with scipy, `tests/statistics_coverage.rs` with
+//! Checks: `tests/suite/statistics_scipy.rs` compares with scipy, `tests/suite/statistics_coverage.rs` with
 //! simulated experiments whose true effect is known.
 
 pub mod bootstrap;

@@ -3,6 +3,7 @@
 //! Counted, not assumed: see `crates/testkit/quiet.rs`.
 #![cfg(all(not(nanotape_loom), feature = "tracing", feature = "log"))]
 
+#[path = "suite/place.rs"]
 mod place;
 #[path = "../../testkit/quiet.rs"]
 mod quiet;

@@ -3,7 +3,7 @@
 //! Samples of one epoch or block share its weather, so whole clusters are drawn, never single
 //! samples (A. C. Davison and D. V. Hinkley, "Bootstrap Methods and their Application", 1997, 3.8);
 //! drawing samples one by one gives intervals several times too narrow, see
-//! `tests/statistics_coverage.rs`. Intervals are percentile intervals (B. Efron, Annals of
+//! `tests/suite/statistics_coverage.rs`. Intervals are percentile intervals (B. Efron, Annals of
 //! Statistics 7, 1979). Every draw follows from the seed.
 //!
 //! Cost: samples are sorted once; a repetition draws how often each cluster counts and walks the
@@ -74,7 +74,7 @@ pub fn paired_quantile_ratios(
 /// A one-sided upper bound of any statistic of independent values: the share `confidence` of what
 /// it gives on values drawn with replacement. Used for the spread from which power is planned,
 /// where a lucky small one would promise too much. With 40 values a bound of 95% of a winsorised
-/// deviation held in 93% of the simulations of `tests/statistics_coverage.rs`. `None` for fewer than two values and without
+/// deviation held in 93% of the simulations of `tests/suite/statistics_coverage.rs`. `None` for fewer than two values and without
 /// repetitions.
 ///
 /// Panics if `statistic` returns NaN.

@@ -2,7 +2,7 @@
 //!
 //! Where: historical data only. Two arms measured one after the other differ by the drift of the
 //! machine too, which no test of this kind can tell from an effect; see
-//! `tests/statistics_coverage.rs` for how badly that goes.
+//! `tests/suite/statistics_coverage.rs` for how badly that goes.
 
 use super::Estimate;
 use super::hodges_lehmann::between;

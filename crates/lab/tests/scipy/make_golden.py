@@ -4,7 +4,7 @@ Run:   python3 crates/lab/tests/scipy/make_golden.py
 Needs: numpy and scipy; made with the versions that golden.json names at its top.
 
 Inputs come from fixed seeds and are rounded to few decimals, so that both sides read the very same
-numbers. tests/statistics_scipy.rs reads the file; it needs no Python.
+numbers. tests/suite/statistics_scipy.rs reads the file; it needs no Python.
 """
 
 import json

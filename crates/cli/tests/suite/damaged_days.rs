@@ -1,0 +1,337 @@
+//! What a user sees of a damaged day: everything that was good, one line on the rest, status 1.
+
+use std::{fs, process::Command};
+
+use crate::support::{Folder, nanotape, nanotape_fed};
+
+/// Offset of the record with this number, from the program itself.
+fn offset_of(day: &str, number: usize) -> usize {
+    let listed = nanotape(["inspect", day, "--format", "csv"]).stdout;
+    let row = listed.lines().nth(number).unwrap();
+    row.split(',').nth(1).unwrap().parse().unwrap()
+}
+
+#[test]
+fn a_cut_day_gives_everything_before_the_cut() {
+    let folder = Folder::new("cut");
+    let day = folder.day(20_000, 20);
+    let bytes = fs::read(&day).unwrap();
+    let offset = offset_of(&day, 15_001);
+    let cut = folder.write("cut.itch50", &bytes[..offset + 5]);
+    let needed = 2 + usize::from(u16::from_be_bytes([bytes[offset], bytes[offset + 1]]));
+    let expected = format!(
+        "nanotape: {cut}: cut off in the record at offset {offset}: {} of its {needed} bytes are \
+         missing\n",
+        needed - 5
+    );
+    let ran = nanotape(["inspect", &cut]);
+    assert_eq!((ran.status, &ran.stderr), (1, &expected));
+    assert_eq!(ran.stdout.lines().count(), 15_000);
+    let whole = nanotape(["inside", &day]).stdout;
+    let ran = nanotape(["inside", &cut]);
+    assert_eq!((ran.status, &ran.stderr), (1, &expected));
+    assert!(whole.starts_with(&ran.stdout) && ran.stdout.lines().count() > 100);
+    // The result is there although the status says that the day was not whole.
+    let rows = folder.path("rows.csv");
+    assert_eq!(nanotape(["inside", &cut, "-o", &rows]).status, 1);
+    assert_eq!(fs::read_to_string(rows).unwrap(), ran.stdout);
+    let ran = nanotape_fed(["check", "-"], &bytes[..offset + 5]);
+    assert_eq!(ran.status, 1);
+    assert!(ran.stderr.starts_with("nanotape: standard input: cut off in the record at offset"));
+    // The record that was cut has not the length of its type.
+    let row = ran.stdout.lines().nth(2).unwrap();
+    let words: Vec<_> = row.split_whitespace().take(4).collect();
+    assert_eq!(words, ["2", "spec", "1", &offset.to_string()], "{row}");
+}
+
+#[test]
+fn a_cut_compressed_day_says_where_in_both() {
+    let folder = Folder::new("cut-compressed");
+    let path = folder.path("day.gz");
+    nanotape(["synth", "-o", &path, "--messages", "50000", "--symbols", "50"]);
+    let bytes = fs::read(&path).unwrap();
+    let cut = folder.write("cut.gz", &bytes[..bytes.len() / 2]);
+    let ran = nanotape(["inspect", &cut]);
+    assert_eq!(ran.status, 1);
+    let line = format!("the gzip stream is cut off at compressed offset {}", bytes.len() / 2);
+    assert!(ran.stderr.contains(&line), "{}", ran.stderr);
+    assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
+    assert!(ran.stdout.lines().count() > 10_000);
+}
+
+#[test]
+fn a_flipped_length_costs_nothing_and_a_flipped_type_one_message() {
+    let folder = Folder::new("flipped");
+    let day = folder.day(20_000, 20);
+    let good = fs::read(&day).unwrap();
+    let whole = nanotape(["inspect", &day, "--format", "csv"]).stdout;
+    let mut adds = whole.lines().filter(|row| row.split(',').nth(2) == Some("A"));
+    let add = adds.nth(500).unwrap();
+    let offset: usize = add.split(',').nth(1).unwrap().parse().unwrap();
+
+    let mut bytes = good.clone();
+    bytes[offset] ^= 0x01;
+    let flipped = folder.write("length.itch50", &bytes);
+    let ran = nanotape(["inspect", &flipped, "--format", "csv"]);
+    assert_eq!(ran.status, 1);
+    assert_eq!(ran.stdout, whole);
+    let expected = format!(
+        "nanotape: {flipped}: offset {offset}: the record says 292 bytes, type 'A' has 36 and the \
+         next record stands there: taken as 36\n"
+    );
+    assert_eq!(ran.stderr, expected);
+
+    let mut bytes = good.clone();
+    bytes[offset + 2] = b'I';
+    let flipped = folder.write("type.itch50", &bytes);
+    let ran = nanotape(["inspect", &flipped, "--format", "csv"]);
+    assert_eq!(ran.status, 1);
+    let without: Vec<_> = whole.lines().filter(|row| *row != add).collect();
+    assert!(ran.stdout.lines().eq(without));
+    assert!(ran.stderr.contains(&format!("offset {offset}: type 'I' has 50 bytes but the record")));
+    // The order is missed by those that refer to it: counted, and the day goes on.
+    let checked = nanotape(["check", &flipped, "--format", "csv"]);
+    assert_eq!(checked.status, 1);
+    assert!(checked.stdout.contains(&format!("\n2,spec,1,{offset},,")), "{}", checked.stdout);
+
+    let mut bytes = good;
+    bytes[offset + 2] = b'z';
+    let unknown = folder.write("unknown.itch50", &bytes);
+    let ran = nanotape(["inspect", &unknown, "--type", "z"]);
+    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "new types are carried");
+    assert!(ran.stdout.contains(" z Unknown "), "{}", ran.stdout);
+}
+
+#[test]
+fn a_scribbled_day_goes_on_behind_the_damage() {
+    let folder = Folder::new("scribbled");
+    let day = folder.day(20_000, 20);
+    let mut bytes = fs::read(&day).unwrap();
+    let (start, end) = (offset_of(&day, 5_000), offset_of(&day, 5_100));
+    bytes[start + 1..end].fill(0xaa);
+    let scribbled = folder.write("scribbled.itch50", &bytes);
+    let ran = nanotape(["inspect", &scribbled]);
+    assert_eq!(ran.status, 1);
+    assert_eq!(ran.stdout.lines().count(), 20_000 - 100);
+    let expected = format!(
+        "nanotape: {scribbled}: offset {start}: {} bytes do not read as records: skipped\n",
+        end - start
+    );
+    assert_eq!(ran.stderr, expected);
+}
+
+#[test]
+fn a_record_of_length_zero_ends_the_session() {
+    let folder = Folder::new("terminated");
+    let day = folder.day(5_000, 20);
+    let bytes = fs::read(&day).unwrap();
+    let terminated = folder.write("terminated.itch50", &[&bytes[..], &[0, 0]].concat());
+    let ran = nanotape(["check", &terminated]);
+    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
+    // Padding, as from a block device: a day that ended before it is whole.
+    let padded = folder.write("padded.itch50", &[&bytes[..], &[0; 4_096]].concat());
+    let ran = nanotape(["check", &padded]);
+    let expected = format!(
+        "nanotape: {padded}: end of session at offset {}: the bytes after it are not records\n",
+        bytes.len()
+    );
+    assert_eq!((ran.status, ran.stderr), (0, expected));
+    let followed = folder.write("followed.itch50", &[&bytes[..], &[0, 0], &bytes[..]].concat());
+    let ran = nanotape(["inspect", &followed]);
+    assert_eq!(ran.status, 1);
+    assert_eq!(ran.stdout.lines().count(), 10_000);
+    let expected = format!(
+        "nanotape: {followed}: offset {}: 2 bytes do not read as records: skipped\n",
+        bytes.len()
+    );
+    assert_eq!(ran.stderr, expected);
+}
+
+/// The day that the next tests damage, and what `inspect` prints of it.
+fn day_of_20_000(folder: &Folder) -> (Vec<u8>, String) {
+    let day = folder.path("day.itch50");
+    nanotape(["synth", "-o", &day, "--messages", "20000", "--symbols", "20"]);
+    (fs::read(&day).unwrap(), nanotape(["inspect", &day, "--format", "csv"]).stdout)
+}
+
+/// The rows of all messages but those whose record begins at one of these offsets, without numbers.
+fn rows_without(listed: &str, offsets: &[usize]) -> Vec<String> {
+    let row = |row: &str| row.split_once(',').map(|(_, rest)| rest.to_owned());
+    let is_kept =
+        |row: &String| !offsets.iter().any(|offset| row.starts_with(&format!("{offset},")));
+    listed.lines().filter_map(row).filter(is_kept).collect()
+}
+
+#[test]
+fn three_zero_bytes_in_mid_file_cost_one_message() {
+    let folder = Folder::new("zeroed");
+    let (mut bytes, listed) = day_of_20_000(&folder);
+    bytes[35_170..35_173].fill(0);
+    let zeroed = folder.write("zeroed.itch50", &bytes);
+    let ran = nanotape(["inspect", &zeroed, "--format", "csv"]);
+    assert_eq!(rows_without(&ran.stdout, &[]), rows_without(&listed, &[35_170]));
+    assert_eq!(ran.stdout.lines().count(), 20_000, "19,999 messages and the names of the columns");
+    assert_eq!(ran.status, 1);
+    let expected = format!("nanotape: {zeroed}: offset 35170: ");
+    assert!(ran.stderr.starts_with(&expected) && ran.stderr.lines().count() == 1, "{}", ran.stderr);
+}
+
+#[test]
+fn a_head_of_an_unknown_type_costs_one_message() {
+    let folder = Folder::new("unknown-head");
+    let (mut bytes, listed) = day_of_20_000(&folder);
+    bytes[16_226..16_229].copy_from_slice(&[0xea, 0x6a, 0xc4]);
+    let unknown = folder.write("unknown.itch50", &bytes);
+    let ran = nanotape(["inspect", &unknown, "--format", "csv"]);
+    assert_eq!(rows_without(&ran.stdout, &[]), rows_without(&listed, &[16_226]));
+    assert_eq!(ran.status, 1);
+    let expected = format!("nanotape: {unknown}: offset 16226: ");
+    assert!(ran.stderr.starts_with(&expected) && ran.stderr.lines().count() == 1, "{}", ran.stderr);
+}
+
+#[test]
+fn a_bit_of_a_length_that_leads_to_a_later_record_costs_nothing() {
+    let folder = Folder::new("misleading");
+    let (good, listed) = day_of_20_000(&folder);
+    let offset = |row: &str| row.split(',').nth(1)?.parse::<usize>().ok();
+    let starts: Vec<_> = listed.lines().filter_map(offset).collect();
+    let misleading = starts.windows(2).flat_map(|pair| {
+        let stated = pair[1] - pair[0] - 2;
+        (0..16).map(move |bit| (pair[0], bit, pair[0] + 2 + (stated ^ (1 << bit))))
+    });
+    let is_later = |(start, _, end): &(usize, i32, usize)| {
+        *end > *start + 52 && starts.binary_search(end).is_ok()
+    };
+    let mut chosen: Vec<_> = misleading.filter(is_later).collect();
+    assert!(chosen.len() > 100, "{} bits lead to later records", chosen.len());
+    chosen.sort_unstable_by_key(|(start, _, end)| end - start);
+    // The one that leads furthest, and the one that leads least far.
+    for (start, bit, _) in [chosen[0], chosen[chosen.len() - 1]] {
+        let mut bytes = good.clone();
+        bytes[start + 1 - bit as usize / 8] ^= 1 << (bit % 8);
+        let flipped = folder.write("flipped.itch50", &bytes);
+        let ran = nanotape(["inspect", &flipped, "--format", "csv"]);
+        assert_eq!((ran.status, ran.stdout == listed), (1, true), "bit {bit} at {start}");
+        assert!(ran.stderr.contains(&format!("offset {start}: the record says")), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_damaged_compressed_day_gives_what_its_own_program_gets() {
+    for program in ["gzip", "zstd"] {
+        if Command::new(program).arg("--version").output().is_err() {
+            println!("SKIPPED: there is no program {program}");
+            continue;
+        }
+        let folder = Folder::new(&format!("damaged-{program}"));
+        let (good, _) = day_of_20_000(&folder);
+        let unpack = |file: &str| {
+            let input = fs::File::open(file).unwrap();
+            Command::new(program).arg("-dc").stdin(input).output().unwrap().stdout
+        };
+        let packed = Command::new(program).args(["-c", &folder.path("day.itch50")]).output();
+        let packed = packed.unwrap().stdout;
+        for part in [1, 3, 5, 7] {
+            let mut bytes = packed.clone();
+            let at = bytes.len() * part / 8;
+            bytes[at..at + 8].fill(0xff);
+            let damaged = folder.write("damaged", &bytes);
+            let reference = unpack(&damaged);
+            let same = good.iter().zip(&reference).take_while(|(one, other)| one == other).count();
+            let ran = nanotape(["inspect", &damaged, "--format", "csv"]);
+            let offset = |row: &str| row.split(',').nth(1)?.parse::<usize>().ok();
+            let starts = ran.stdout.lines().filter_map(offset);
+            let delivered = starts.filter(|start| start + 52 <= same).count();
+            let whole = nanotape_fed(["inspect", "-", "--format", "csv"], &good[..same]).stdout;
+            let expected = whole.lines().filter_map(offset).filter(|start| start + 52 <= same);
+            assert_eq!(delivered, expected.count(), "{program}, damaged at {at}");
+            // Whole blocks are good up to there, even where the program itself gives fewer.
+            let printed = ran.stdout.lines().count();
+            assert!(printed > 1_000 * (part - 1), "{program} {at}: {printed} messages");
+            assert_eq!(ran.status, 1);
+            let fault = ran.stderr.lines().last().unwrap();
+            assert!(fault.contains("damaged at or before compressed offset"), "{fault}");
+        }
+    }
+}
+
+#[test]
+fn a_checksum_is_checked_behind_an_end_of_session() {
+    let folder = Folder::new("checksum");
+    let (good, _) = day_of_20_000(&folder);
+    let ended = folder.write("ended.itch50", &[&good[..], &[0; 3_000_000]].concat());
+    for (program, from_end) in [("gzip", 6), ("zstd", 2)] {
+        let Ok(packed) = Command::new(program).args(["-c", &ended]).output() else {
+            println!("SKIPPED: there is no program {program}");
+            continue;
+        };
+        let mut bytes = packed.stdout;
+        let place = bytes.len() - from_end;
+        bytes[place] ^= 0xff;
+        let wrong = folder.write("wrong-checksum", &bytes);
+        let ran = nanotape(["inspect", &wrong]);
+        assert_eq!((ran.status, ran.stdout.lines().count()), (1, 20_000), "{program}");
+        let fault = ran.stderr.lines().last().unwrap();
+        assert!(fault.contains("at or before compressed offset"), "{fault}");
+    }
+}
+
+#[test]
+fn check_says_where_a_message_stands_after_the_last_event() {
+    let folder = Folder::new("after-the-end");
+    let (good, listed) = day_of_20_000(&folder);
+    // A message from the middle once more, behind event C; then a lot that is not there.
+    let rows: Vec<_> = listed.lines().skip(1).collect();
+    let offset = |row: &str| row.split(',').nth(1).unwrap().parse::<usize>().unwrap();
+    let halt = rows.iter().rposition(|row| row.split(',').nth(2) == Some("H")).unwrap();
+    let (from, to) = (offset(rows[halt]), offset(rows[halt + 1]));
+    let extra = good[from..to].repeat(3);
+    let late = folder.write("late.itch50", &[&good[..], &extra].concat());
+    let ran = nanotape(["check", &late, "--format", "csv"]);
+    let expected = format!("\n1,spec,1,{},20001,", good.len());
+    assert!(ran.stdout.contains(&expected), "{}", ran.stdout);
+    assert_eq!(ran.status, 1);
+}
+
+#[test]
+fn check_finds_a_locate_with_two_symbols() {
+    let folder = Folder::new("two-symbols");
+    let (good, listed) = day_of_20_000(&folder);
+    let of = |tag: &str, count: usize| {
+        let mut rows = listed.lines().filter(|row| row.split(',').nth(2) == Some(tag));
+        rows.nth(count).unwrap().split(',').nth(1).unwrap().parse::<usize>().unwrap()
+    };
+    let finding = |bytes: &[u8]| {
+        let file = folder.write("changed.itch50", bytes);
+        let ran = nanotape(["check", &file, "--format", "csv"]);
+        let rows: Vec<_> = ran.stdout.lines().map(str::to_owned).collect();
+        (ran.status, rows.into_iter().find(|row| row.starts_with("13,")).unwrap_or_default())
+    };
+    let clean = "13,spec,0,,,a stock locate stands for one symbol all day".to_owned();
+    assert_eq!(finding(&good), (0, clean));
+    // An add with another symbol.
+    let mut bytes = good.clone();
+    let add = of("A", 700);
+    bytes[add + 2 + 24] ^= 1;
+    let (status, row) = finding(&bytes);
+    assert!(status == 1 && row.starts_with(&format!("13,spec,1,{add},")), "{row}");
+    // A directory message that gives the locate of the one before it to another stock.
+    let mut bytes = good.clone();
+    let (first, second) = (of("R", 3), of("R", 4));
+    bytes.copy_within(first + 3..first + 5, second + 3);
+    let (status, row) = finding(&bytes);
+    assert!(status == 1 && row.contains(&format!(",{second},")), "{row}");
+}
+
+#[test]
+fn files_that_are_no_days_are_refused_without_a_panic() {
+    let folder = Folder::new("garbage");
+    let text =
+        folder.write("text", "This is a poem and not a trading day.\n".repeat(2_000).as_bytes());
+    let ran = nanotape(["check", &text]);
+    assert_eq!(ran.status, 1);
+    assert!(ran.stderr.contains("offset 0: 76000 bytes do not read as records"), "{}", ran.stderr);
+    let empty = folder.write("empty", b"");
+    assert_eq!(nanotape(["inspect", &empty]).status, 0);
+    assert_eq!(nanotape(["check", &empty]).status, 1, "an empty day lacks its events");
+}

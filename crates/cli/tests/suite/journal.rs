@@ -1,0 +1,399 @@
+//! `nanotape journal`: appended, tailed, dumped, recorded from a ring, and proven.
+
+use std::{thread, time::Duration};
+
+use rustix::process::Signal;
+
+use crate::support::{
+    Folder, nanotape, nanotape_fed,
+    running::{Running, json, objects},
+    skipped,
+};
+
+fn lines(range: std::ops::RangeInclusive<u64>) -> Vec<u8> {
+    range.flat_map(|number| format!("line {number}\n").into_bytes()).collect()
+}
+
+/// A journal with so many lines in small segments.
+fn journal(folder: &Folder, count: u64) -> String {
+    let path = folder.path("journal");
+    let ran = nanotape_fed(["journal", "append", &path, "--segment", "64KiB"], &lines(1..=count));
+    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
+    assert_eq!(ran.stdout, format!("appended {count} excerpts, 1 to {count}\n"));
+    path
+}
+
+#[test]
+fn what_is_appended_is_tailed_and_dumped_from_everywhere() {
+    let folder = Folder::new("journal-tail");
+    let path = journal(&folder, 5_000);
+    let tailed = nanotape(["journal", "tail", &path]);
+    assert_eq!((tailed.status, tailed.stderr.as_str()), (0, ""));
+    let shown: Vec<&str> = tailed.stdout.lines().collect();
+    assert_eq!(shown.len(), 10);
+    assert!(shown[0].starts_with("4991  20") && shown[0].ends_with("Z  line 4991"), "{}", shown[0]);
+
+    let dumped = nanotape(["journal", "dump", &path, "--from", "4999", "--format", "json"]);
+    let rows = objects(&dumped.stdout);
+    assert_eq!(rows.len(), 2);
+    assert_eq!(rows[1]["sequence"], 5_000);
+    assert_eq!(rows[1]["payload"], "6c696e652035303030");
+    // By the time of one it is found again.
+    let time = format!("@{}", rows[0]["ts_ns"]);
+    let by_time = nanotape(["journal", "dump", &path, "--from", &time, "--format", "json"]);
+    assert_eq!(objects(&by_time.stdout).last(), rows.last());
+    let time = rows[0]["time"].as_str().unwrap();
+    let by_time = nanotape(["journal", "dump", &path, "--from", time, "--format", "json"]);
+    assert_eq!(objects(&by_time.stdout).last(), rows.last());
+
+    let back = nanotape([
+        "journal",
+        "dump",
+        &path,
+        "--from",
+        "end",
+        "--backwards",
+        "--count",
+        "3",
+        "--format",
+        "csv",
+    ]);
+    let numbers: Vec<&str> =
+        back.stdout.lines().skip(1).map(|line| line.split(',').next().unwrap()).collect();
+    assert_eq!(numbers, ["5000", "4999", "4998"]);
+
+    let text = nanotape(["journal", "dump", &path, "--count", "1"]);
+    assert!(
+        text.stdout
+            .ends_with("  00000000  6c 69 6e 65 20 31                                 |line 1|\n")
+    );
+    let file = folder.path("all.csv.zst");
+    let written = nanotape(["journal", "dump", &path, "-o", &file]);
+    assert_eq!((written.status, written.stdout.as_str()), (0, ""));
+    let again = nanotape(["journal", "dump", &path, "-o", &file]);
+    assert_eq!(again.status, 2);
+    assert!(again.stderr.contains("--force"));
+}
+
+#[test]
+fn a_named_tail_goes_on_where_it_stopped_and_is_listed() {
+    let folder = Folder::new("journal-named");
+    let path = journal(&folder, 20);
+    let tail = |count: &str| {
+        let ran = nanotape([
+            "journal", "tail", &path, "--name", "audit", "--count", count, "--format", "json",
+        ]);
+        assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
+        objects(&ran.stdout).iter().map(|row| row["sequence"].as_u64().unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(tail("3"), [1, 2, 3]);
+    assert_eq!(tail("2"), [4, 5]);
+    let listed = nanotape(["journal", "tailers", &path, "--format", "json"]);
+    let row = json(&listed.stdout);
+    assert_eq!(
+        (&row["name"], &row["next_sequence"], &row["behind"]),
+        (&"audit".into(), &6.into(), &15.into())
+    );
+    assert_eq!((&row["state"], &row["read"]), (&"closed".into(), &5.into()));
+    let text = nanotape(["journal", "tailers", &path]).stdout;
+    assert!(
+        text.starts_with("named tailers: 1; the next excerpt is 21\n  audit  at 6, 15 behind"),
+        "{text}"
+    );
+
+    // One that is alive has its name for itself, and is not removed.
+    let mut following = Running::start(&[
+        "journal", "tail", &path, "--name", "audit", "--follow", "--format", "json",
+    ]);
+    assert_eq!(following.hear_json()["sequence"], 6);
+    let second = nanotape(["journal", "tail", &path, "--name", "audit"]);
+    assert_eq!(second.status, 2);
+    assert!(second.stderr.contains("tailers/audit"), "{}", second.stderr);
+    let refused = nanotape(["journal", "tailers", &path, "--remove", "audit"]);
+    assert_eq!(refused.status, 2);
+    following.signal(Signal::KILL);
+    following.end();
+    let removed = nanotape(["journal", "tailers", &path, "--remove", "audit"]);
+    assert_eq!((removed.status, removed.stderr.as_str()), (0, ""));
+    assert_eq!(nanotape(["journal", "tailers", &path, "--format", "json"]).stdout, "");
+}
+
+#[test]
+fn a_tail_follows_appenders_that_come_and_go_and_is_seen_without_a_name() {
+    let folder = Folder::new("journal-follow");
+    let path = journal(&folder, 3);
+    let mut following =
+        Running::start(&["journal", "tail", &path, "--follow", "--from", "2", "--format", "json"]);
+    assert_eq!(following.hear_json()["sequence"], 2);
+    assert_eq!(following.hear_json()["sequence"], 3);
+    for first in [4, 2_004] {
+        let ran = nanotape_fed(
+            ["journal", "append", &path, "--segment", "64KiB"],
+            &lines(first..=first + 1_999),
+        );
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+        for sequence in first..first + 2_000 {
+            assert_eq!(following.hear_json()["sequence"], sequence);
+        }
+    }
+    let listed = nanotape(["journal", "tailers", &path, "--format", "json"]);
+    let row = json(&listed.stdout);
+    assert_eq!(row["pid"], following.process.id());
+    assert_eq!(row["name"], serde_json::Value::Null);
+    following.signal(Signal::INT);
+    assert_eq!(following.end().0, Some(0));
+}
+
+#[test]
+fn several_journals_are_tailed_in_the_order_of_their_times() {
+    let folder = Folder::new("journal-merge");
+    let (first, second) = (folder.path("first"), folder.path("second"));
+    for (path, line) in [(&first, "a"), (&second, "b"), (&first, "c"), (&second, "d")] {
+        let ran = nanotape_fed(["journal", "append", path], format!("{line}\n").as_bytes());
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+    }
+    let ran = nanotape(["journal", "tail", &first, &second, "--format", "json"]);
+    let rows = objects(&ran.stdout);
+    let said: Vec<(&str, &str)> = rows
+        .iter()
+        .map(|row| (row["journal"].as_str().unwrap(), row["payload"].as_str().unwrap()))
+        .collect();
+    assert_eq!(said, [(&*first, "61"), (&*second, "62"), (&*first, "63"), (&*second, "64")]);
+    let refused = nanotape(["journal", "tail", &first, &second, "--name", "x"]);
+    assert_eq!(refused.status, 2);
+}
+
+#[test]
+fn a_second_appender_is_refused_and_a_killed_one_is_followed_at_once() {
+    let folder = Folder::new("journal-owner");
+    let path = folder.path("journal");
+    let mut first = Running::start_fed(&["journal", "append", &path]);
+    first.say("one");
+    let mut tail = loop_until(
+        || nanotape(["journal", "tail", &path, "--format", "json"]).stdout,
+        |said| !said.is_empty(),
+    );
+    assert_eq!(json(&tail)["sequence"], 1);
+    let second = nanotape_fed(["journal", "append", &path], b"two\n");
+    assert_eq!(second.status, 2);
+    assert!(second.stderr.contains(&first.process.id().to_string()), "{}", second.stderr);
+    first.signal(Signal::KILL);
+    first.process.wait().unwrap();
+    let third = nanotape_fed(["journal", "append", &path], b"two\n");
+    assert_eq!((third.status, third.stdout.as_str()), (0, "appended 1 excerpts, 2 to 2\n"));
+    tail = nanotape(["journal", "tail", &path, "--format", "json"]).stdout;
+    assert_eq!(objects(&tail).len(), 2);
+}
+
+fn loop_until(mut run: impl FnMut() -> String, is_good: impl Fn(&str) -> bool) -> String {
+    for _ in 0..500 {
+        let said = run();
+        if is_good(&said) {
+            return said;
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    panic!("it did not come");
+}
+
+#[test]
+fn a_ring_is_recorded_under_its_own_numbers_and_goes_on_after_a_kill() {
+    let folder = Folder::new("journal-record");
+    let (ring, path) = (folder.path("ring"), folder.path("journal"));
+    let mut writer = Running::start_fed(&["ring", "publish", &ring, "--format", "json"]);
+    writer.hear_json();
+    for number in 1..=5 {
+        writer.say(&format!("message {number}"));
+    }
+    let mut recorder = Running::start(&["journal", "record", &ring, &path, "--format", "json"]);
+    let tail = || nanotape(["journal", "tail", &path, "-n", "100", "--format", "json"]).stdout;
+    loop_until(tail, |said| said.lines().count() == 5);
+    recorder.signal(Signal::KILL);
+    recorder.process.wait().unwrap();
+    for number in 6..=9 {
+        writer.say(&format!("message {number}"));
+    }
+    let mut recorder = Running::start(&["journal", "record", &ring, &path, "--format", "json"]);
+    loop_until(tail, |said| said.lines().count() == 9);
+    let (status, _, complained) = writer.end();
+    assert_eq!((status, complained.as_str()), (Some(0), ""));
+    let (status, said, complained) = recorder.end();
+    assert_eq!(status, Some(0), "{complained}");
+    assert!(complained.contains("closed"), "{complained}");
+    let counted = json(&said);
+    assert_eq!(
+        (&counted["recorded"], &counted["lost"], &counted["next_sequence"]),
+        (&4.into(), &0.into(), &10.into())
+    );
+    for (number, row) in (1_u64..).zip(objects(&tail())) {
+        let text = format!("message {number}");
+        let payload: String = text.bytes().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!((&row["sequence"], &row["payload"]), (&number.into(), &payload.into()));
+    }
+    // Another ring of this name is not the ring that.
+    let replaced = nanotape_fed(["ring", "publish", &ring, "--replace"], b"other\n");
+    assert_eq!(replaced.status, 0, "{}", replaced.stderr);
+    let refused = nanotape(["journal", "record", &ring, &path]);
+    assert_eq!(refused.status, 2);
+    assert!(refused.stderr.contains("not the ring that"), "{}", refused.stderr);
+}
+
+#[test]
+fn processes_that_are_killed_lose_nothing() {
+    let ran = nanotape([
+        "journal",
+        "prove",
+        "--seconds",
+        "2",
+        "--tailers",
+        "2",
+        "--segment",
+        "256KiB",
+        "--kill-appender-every",
+        "0.1",
+        "--kill-tailer-every",
+        "0.3",
+        "--format",
+        "json",
+    ]);
+    assert_eq!(ran.status, 0, "{}{}", ran.stdout, ran.stderr);
+    let proved = json(&ran.stdout);
+    assert_eq!(proved["good"], true);
+    assert!(
+        proved["appender_kills"].as_u64() > Some(0) && proved["tailer_kills"].as_u64() > Some(0)
+    );
+    let appended = &proved["appended"];
+    assert!(appended.as_u64() > Some(1_000));
+    for tailer in proved["tailers"].as_array().unwrap() {
+        assert_eq!((&tailer["read"], &tailer["missing"]), (appended, &0.into()));
+    }
+    let ran = nanotape([
+        "journal",
+        "prove",
+        "--excerpts",
+        "20000",
+        "--tailers",
+        "3",
+        "--segment",
+        "64KiB",
+        "--sync",
+        "5000",
+        "--format",
+        "json",
+    ]);
+    let proved = json(&ran.stdout);
+    assert_eq!((ran.status, &proved["appended"]), (0, &20_001.into()), "{}", ran.stderr);
+    for tailer in proved["tailers"].as_array().unwrap() {
+        assert_eq!(tailer["checksum_is_right"], true);
+    }
+}
+
+/// The first tailer takes 4 ms an excerpt, six seconds in all, and the parent waits three seconds for one that
+/// does not move.
+#[test]
+fn a_tailer_that_is_slow_is_waited_for_as_long_as_it_moves() {
+    let arguments = "journal prove --excerpts 1500 --tailers 2 --segment 64KiB --space 512KiB \
+                     --slow-tailer 4ms --patience 3 --format json";
+    let ran = nanotape(arguments.split_whitespace());
+    assert_eq!(ran.status, 0, "{}{}", ran.stdout, ran.stderr);
+    let proved = json(&ran.stdout);
+    assert_eq!((&proved["good"], &proved["appended"]), (&true.into(), &1_501.into()));
+    for tailer in proved["tailers"].as_array().unwrap() {
+        assert_eq!((&tailer["end"], &tailer["read"]), (&"good".into(), &1_501.into()));
+    }
+}
+
+#[test]
+fn a_tailer_that_does_not_move_is_stuck_and_nothing_is_said_to_be_lost() {
+    let arguments = "journal prove --excerpts 2000 --tailers 2 --segment 64KiB --space 512KiB \
+                     --slow-tailer 60s --patience 3 --format json";
+    let ran = nanotape(arguments.split_whitespace());
+    assert_eq!(ran.status, 1, "{}{}", ran.stdout, ran.stderr);
+    let proved = json(&ran.stdout);
+    let tailer = &proved["tailers"][0];
+    assert_eq!((&tailer["end"], &tailer["missing"]), (&"stuck".into(), &0.into()), "{tailer}");
+    assert!(tailer["read"].as_u64() <= Some(2), "{tailer}");
+    assert_eq!(proved["tailers"][1]["end"], "good");
+}
+
+/// Twelve times as much is appended as the journal may take.
+#[test]
+fn prove_takes_no_more_space_than_it_was_given() {
+    const SPACE: u64 = 512 << 10;
+    let arguments = "journal prove --excerpts 60000 --tailers 2 --segment 64KiB --space 512KiB \
+                     --kill-appender-every 0.3 --format json";
+    if !std::path::Path::new("/dev/shm").is_dir() {
+        skipped("there is no /dev/shm here");
+        return;
+    }
+    let mut running = Running::start(&arguments.split_whitespace().collect::<Vec<_>>());
+    let journal = format!("/dev/shm/nanotape-prove-{}/journal", running.process.id());
+    let mut peak = 0;
+    while running.process.try_wait().unwrap().is_none() {
+        let Ok(entries) = std::fs::read_dir(&journal) else { continue };
+        let bytes = entries.filter_map(|entry| Some(entry.ok()?.metadata().ok()?.len())).sum();
+        peak = std::cmp::max(peak, bytes);
+    }
+    let (status, said, complained) = running.end();
+    assert_eq!(status, Some(0), "{said}{complained}");
+    let proved = json(&said);
+    assert_eq!((&proved["good"], &proved["appended"]), (&true.into(), &60_001.into()));
+    assert!((1..=SPACE).contains(&peak), "{peak} bytes of {SPACE}");
+    assert!(proved["peak_bytes"].as_u64() <= Some(SPACE), "{proved}");
+
+    let ran = nanotape("journal prove --segment 64KiB --space 511KiB".split_whitespace());
+    assert_eq!(ran.status, 2, "{}", ran.stdout);
+    assert!(ran.stderr.contains("less than 8 segments of 64 KiB"), "{}", ran.stderr);
+}
+
+#[test]
+fn what_cannot_be_is_one_line_that_says_what_to_do() {
+    let folder = Folder::new("journal-errors");
+    let (none, other) = (folder.path("none"), folder.path("other"));
+    std::fs::create_dir(&other).unwrap();
+    folder.write("other/notes.txt", b"mine");
+    let path = journal(&folder, 2);
+    for (arguments, status, said) in [
+        (vec!["tail", &none], 2, "there is no journal"),
+        (vec!["tail", &other], 2, "there is no journal"),
+        (vec!["tailers", &none], 2, "there is no journal"),
+        (vec!["append", &other], 2, "has files and none of a journal"),
+        (vec!["dump", &path, "--from", "9"], 2, "excerpt 9 is not there yet: the next one is 3"),
+        (vec!["dump", &path, "--from", "sometime"], 2, "2026-11-20T14:30:00.5Z"),
+        (vec!["append", &path, "--segment", "5000"], 2, "multiple of 4096"),
+        (vec!["append", &path, "--sync", "0"], 2, "never, batch, a number"),
+        (vec!["tail", &path, "--name", "../x"], 2, "no name for a tailer"),
+        (vec!["record", "/nowhere/ring", &none], 2, "/nowhere/ring"),
+    ] {
+        let ran = nanotape(["journal"].into_iter().chain(arguments.iter().copied()));
+        assert_eq!(ran.status, status, "{arguments:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains(said), "{arguments:?}: {}", ran.stderr);
+    }
+    let long = nanotape_fed(["journal", "append", &path, "--segment", "64KiB"], &[b'x'; 70_000]);
+    assert_eq!(long.status, 1);
+    assert!(long.stderr.contains("line 1") && long.stderr.contains("--segment"), "{}", long.stderr);
+    for command in ["append", "dump", "prove", "record", "tail", "tailers"] {
+        let help = nanotape(["journal", command, "--help"]);
+        assert_eq!(help.status, 0);
+        assert!(help.stdout.contains("Examples:"), "{command}");
+    }
+}
+
+#[test]
+fn a_damaged_journal_is_bad_data_and_what_is_in_front_of_it_is_printed() {
+    let folder = Folder::new("journal-damage");
+    let path = journal(&folder, 100);
+    let segment = format!("{path}/0000000001.segment");
+    let dumped =
+        nanotape(["journal", "dump", &path, "--from", "50", "--count", "1", "--format", "json"]);
+    assert_eq!(json(&dumped.stdout)["sequence"], 50);
+    let mut bytes = std::fs::read(&segment).unwrap();
+    let at = bytes.windows(7).position(|window| window == b"line 50").unwrap();
+    bytes[at] ^= 1;
+    std::fs::write(&segment, bytes).unwrap();
+    let ran = nanotape(["journal", "dump", &path, "--format", "json"]);
+    assert_eq!(ran.status, 1);
+    assert_eq!(objects(&ran.stdout).len(), 49);
+    let told = format!("{segment}: damaged at offset {}: the excerpt's CRC-32C is", at - 24);
+    assert!(ran.stderr.contains(&told), "{}", ran.stderr);
+}

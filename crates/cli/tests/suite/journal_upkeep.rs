@@ -1,0 +1,271 @@
+//! `nanotape journal` for its upkeep as a user runs it: real processes, real journals, exit statuses.
+
+use std::{
+    fs,
+    os::unix::fs::FileExt as _,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use nanotape_journal::{Appender, AppenderOptions, RollCycle, Start, Tail, Tailer};
+use serde_json::Value;
+
+use crate::support::{Ran, nanotape, running::objects};
+
+/// A journal of one test, in memory where there is such a folder; removed at the end.
+struct Journal(PathBuf);
+
+/// Excerpts that each of them has.
+const EXCERPTS: u64 = 2000;
+
+impl Journal {
+    fn new(name: &str) -> Self {
+        let memory = Path::new("/dev/shm");
+        let folder = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
+        let journal = Self(folder.join(format!("nanotape-test-{}-{name}", std::process::id())));
+        let mut appender = journal.appender();
+        for sequence in 1..=EXCERPTS {
+            let payload = format!("excerpt {sequence} of the journal, and more of the same");
+            appender.append(1, time(sequence), payload.as_bytes()).unwrap();
+        }
+        appender.close().unwrap();
+        journal
+    }
+
+    fn appender(&self) -> Appender {
+        let options = AppenderOptions {
+            segment_bytes: 1 << 16,
+            roll_cycle: RollCycle::Size,
+            has_helper: false,
+            ..AppenderOptions::default()
+        };
+        Appender::open(&self.0, &options).unwrap()
+    }
+
+    fn path(&self) -> &str {
+        self.0.to_str().unwrap()
+    }
+
+    fn run(&self, verb: &str, options: &[&str]) -> Ran {
+        nanotape([&["journal", verb, self.path()], options].concat())
+    }
+
+    /// Runs it; it must be content.
+    fn good(&self, verb: &str, options: &[&str]) -> String {
+        let ran = self.run(verb, options);
+        assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{}", ran.stdout);
+        ran.stdout
+    }
+
+    fn json(&self, verb: &str, options: &[&str]) -> Vec<Value> {
+        objects(&self.good(verb, &[options, &["--format", "json"]].concat()))
+    }
+
+    fn names(&self) -> Vec<String> {
+        let names = fs::read_dir(&self.0).unwrap().map(|entry| entry.unwrap().file_name());
+        let mut names: Vec<String> = names.map(|name| name.into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    fn scribble(&self, segment: u64, offset: u64, bytes: &[u8]) {
+        let path = self.0.join(format!("{segment:010}.segment"));
+        let file = fs::File::options().write(true).open(path).unwrap();
+        file.write_all_at(bytes, offset).unwrap();
+    }
+
+    /// How many excerpts can be read.
+    fn excerpts(&self) -> usize {
+        let mut tailer = Tailer::open(&self.0, Start::Beginning).unwrap();
+        let mut count = 0;
+        loop {
+            match tailer.next().unwrap() {
+                Tail::Excerpt(_) => count += 1,
+                Tail::Gap(_) | Tail::Reused(_) => {}
+                Tail::Nothing => return count,
+            }
+        }
+    }
+}
+
+impl Drop for Journal {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The 14th of November 2023, a millisecond an excerpt.
+fn time(sequence: u64) -> u64 {
+    1_700_000_000_000_000_000 + sequence * 1_000_000
+}
+
+#[test]
+fn stat_tells_segments_times_and_who_appended() {
+    let journal = Journal::new("stat");
+    let text = journal.good("stat", &[]);
+    for expected in [
+        "of 64 KiB, rolled by size only",
+        "excerpts        1 to 2000",
+        "times           2023-11-14T22:13:20.001",
+        "appender        closed: process ",
+        "named tailers   0",
+        "plain",
+    ] {
+        assert!(text.contains(expected), "{expected:?} in {text}");
+    }
+    let rows = journal.json("stat", &[]);
+    let (all, segments) = rows.split_last().unwrap();
+    assert_eq!(all["next_sequence"], EXCERPTS + 1);
+    assert_eq!(all["appender_state"], "closed");
+    assert_eq!(all["segments"], segments.len());
+    assert_eq!(segments[0]["first_sequence"], 1);
+    assert_eq!(segments[1]["first_sequence"], segments[0]["next_sequence"]);
+    let csv = journal.good("stat", &["--format", "csv"]);
+    assert_eq!(csv.lines().count(), segments.len() + 1);
+    assert!(csv.starts_with("segment,path,kept_as,"));
+    let appender = journal.appender();
+    assert!(journal.good("stat", &[]).contains("appender        alive"));
+    drop(appender);
+}
+
+#[test]
+fn what_is_damaged_is_found_and_repaired_and_what_was_cut_is_kept() {
+    let journal = Journal::new("damage");
+    let good = journal.json("verify", &[]);
+    assert_eq!(good[0]["is_clean"], true);
+    assert_eq!(good[0]["excerpts"], EXCERPTS);
+    assert!(journal.good("repair", &[]).ends_with(": nothing to repair\n"));
+
+    journal.scribble(1, 8192 + 24, b"SCRIBBLE");
+    journal.scribble(2, 32, &[0xff; 16]);
+    let ran = journal.run("verify", &[]);
+    assert_eq!((ran.status, ran.stderr.as_str()), (1, ""));
+    assert!(ran.stdout.contains("0000000001.segment: offset 8192: the excerpt's CRC-32C"));
+    assert!(ran.stdout.contains("0000000002.segment: offset 0: the header does not check"));
+    assert!(ran.stdout.contains("DAMAGED"));
+    let ran = journal.run("verify", &["--format", "json"]);
+    let findings = objects(&ran.stdout);
+    assert_eq!((ran.status, &findings[0]["severity"]), (1, &Value::from("fault")));
+    assert_eq!(findings[0]["offset"], 8192);
+
+    let names = journal.names();
+    let would = journal.good("repair", &["--dry-run"]);
+    assert!(would.ends_with("nothing was done\n"), "{would}");
+    let is_cut = |names: &[String]| names.iter().any(|name| name == "cut");
+    assert!(!is_cut(&journal.names()) && !is_cut(&names));
+    let done = journal.json("repair", &[]);
+    let kept = done.iter().find_map(|action| action["kept_in"].as_str()).unwrap();
+    assert!(fs::read(kept).unwrap().windows(8).any(|window| window == b"SCRIBBLE"));
+    let verified = journal.json("verify", &[]);
+    let all = verified.last().unwrap();
+    assert_eq!((&all["is_clean"], &all["missing"]), (&Value::from(true), &Value::from(0)));
+    assert_eq!(all["excerpts"], EXCERPTS - 1);
+    assert_eq!(journal.excerpts() as u64, EXCERPTS - 1);
+    assert!(journal.good("verify", &[]).contains("that recovery or repair took out"));
+}
+
+#[test]
+fn nobody_repairs_beside_an_appender() {
+    let journal = Journal::new("busy");
+    let appender = journal.appender();
+    let ran = journal.run("repair", &[]);
+    assert_eq!((ran.status, ran.stdout.as_str()), (2, ""));
+    assert_eq!(ran.stderr.lines().count(), 1);
+    assert!(ran.stderr.contains("appender"), "{}", ran.stderr);
+    // To look is allowed, and so is what leaves the last segment alone.
+    journal.good("verify", &[]);
+    journal.good("compress", &[]);
+    journal.good("prune", &["--keep", "0"]);
+    drop(appender);
+    journal.good("repair", &[]);
+}
+
+#[test]
+fn a_compressed_journal_is_the_same_and_can_be_undone() {
+    let journal = Journal::new("compress");
+    let names = journal.names();
+    let rows = journal.json("compress", &["--keep-plain", "1", "--level", "9"]);
+    assert!(rows.iter().all(|row| row["compressed_bytes"].as_u64() < row["plain_bytes"].as_u64()));
+    assert_eq!(journal.excerpts() as u64, EXCERPTS);
+    let packed = journal.names().iter().filter(|name| name.ends_with(".segment.zst")).count();
+    assert_eq!(packed, rows.len());
+    let text = journal.good("compress", &[]);
+    assert!(text.contains("compressed 1 segments"), "{text}");
+    let ran = journal.good("verify", &[]);
+    assert!(ran.contains(&format!("{} of them compressed", packed + 1)), "{ran}");
+    assert!(journal.good("stat", &[]).contains("compressed"));
+    journal.good("compress", &["--undo"]);
+    let after: Vec<String> = journal.names().into_iter().filter(|name| name != "upkeep").collect();
+    assert_eq!(after, names);
+    assert_eq!(journal.excerpts() as u64, EXCERPTS);
+}
+
+#[test]
+fn the_oldest_segments_go_by_age_size_or_number_and_nothing_without_a_limit() {
+    let journal = Journal::new("prune");
+    assert_eq!(journal.run("prune", &[]).status, 2);
+    let rows = journal.json("prune", &["--before-sequence", "1000", "--dry-run"]);
+    assert!(rows.iter().all(|row| row["is_removed"] == false));
+    assert_eq!(journal.excerpts() as u64, EXCERPTS);
+    let text = journal.good("prune", &["--before-sequence", "1000"]);
+    assert!(text.contains("up to sequence number") && text.contains("2023-11-14T22:13:20"));
+    let left = journal.excerpts() as u64;
+    assert!(left < EXCERPTS && left > EXCERPTS - 1000);
+    // All of it is of 2023.
+    journal.good("prune", &["--older-than", "36500d"]);
+    assert_eq!(journal.excerpts() as u64, left);
+    journal.good("prune", &["--older-than", "1d"]);
+    let segments = journal.names().iter().filter(|name| name.ends_with(".segment")).count();
+    assert_eq!(segments, 1);
+    assert!(journal.excerpts() > 0);
+}
+
+#[test]
+fn a_repair_that_is_killed_is_done_by_the_next_one() {
+    for delay_us in [0, 500, 1000, 2000, 4000, 8000, 16_000] {
+        let journal = Journal::new(&format!("killed-{delay_us}"));
+        for segment in 1..3 {
+            for at in 0..20 {
+                journal.scribble(segment, 8192 + at * 2048, &[0xa5; 100]);
+            }
+        }
+        let mut repair = Command::new(env!("CARGO_BIN_EXE_nanotape"))
+            .args(["journal", "repair", journal.path()])
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(std::time::Duration::from_micros(delay_us));
+        repair.kill().unwrap();
+        repair.wait().unwrap();
+        journal.good("repair", &[]);
+        let verified = journal.json("verify", &[]);
+        assert_eq!(verified.last().unwrap()["is_clean"], true);
+        assert!(journal.excerpts() > 1500);
+    }
+}
+
+#[test]
+fn what_is_no_journal_is_one_line_and_status_two() {
+    let empty = std::env::temp_dir().join(format!("nanotape-none-{}", std::process::id()));
+    fs::create_dir_all(&empty).unwrap();
+    for verb in ["stat", "verify", "repair", "compress"] {
+        for path in ["/nowhere/at/all", empty.to_str().unwrap()] {
+            let ran = nanotape(["journal", verb, path]);
+            assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{verb}");
+            assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
+            assert!(ran.stderr.contains("there is no journal"), "{}", ran.stderr);
+        }
+    }
+    assert_eq!(fs::read_dir(&empty).unwrap().count(), 0, "nothing is made");
+    fs::remove_dir_all(&empty).unwrap();
+}
+
+#[test]
+fn every_command_has_examples() {
+    for verb in ["compress", "prune", "repair", "stat", "verify"] {
+        let ran = nanotape(["journal", verb, "--help"]);
+        assert_eq!(ran.status, 0);
+        assert!(ran.stdout.contains(&format!("nanotape journal {verb} quotes")), "{}", ran.stdout);
+        assert!(ran.stdout.contains("Exit status:"));
+    }
+}

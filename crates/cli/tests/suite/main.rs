@@ -1,0 +1,20 @@
+//! The command line, one module a subject: the program itself is run, with its options, answers and exit status.
+
+mod bench_book;
+mod bench_journal;
+mod bench_plant;
+mod bench_ring;
+mod commands;
+mod damaged_days;
+mod journal;
+mod journal_record;
+mod journal_upkeep;
+mod lab;
+mod real_days;
+mod ring;
+mod run;
+mod run_ring_lost;
+mod stat;
+mod structures;
+mod support;
+mod tap;

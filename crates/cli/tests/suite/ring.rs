@@ -1,0 +1,547 @@
+//! `nanotape ring` as a user runs it: real processes, real rings, output, exit statuses.
+
+use std::{
+    fs,
+    io::{Seek as _, SeekFrom, Write as _},
+    os::unix::process::CommandExt as _,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::support::{self, Ran, nanotape, nanotape_fed, running::Running, skipped};
+
+/// A ring of one test, in memory where there is such a folder; removed at the end.
+struct Ring(PathBuf);
+
+impl Ring {
+    fn new(name: &str) -> Self {
+        let memory = Path::new("/dev/shm");
+        let folder = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
+        Self(folder.join(format!("nanotape-test-{}-{name}", std::process::id())))
+    }
+
+    fn path(&self) -> &str {
+        self.0.to_str().unwrap()
+    }
+
+    /// Publishes these lines and closes the ring.
+    fn publish(&self, lines: &str, options: &[&str]) -> Ran {
+        let mut arguments = vec!["ring", "publish", self.path()];
+        arguments.extend(options);
+        let ran = nanotape_fed(arguments, lines.as_bytes());
+        assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
+        ran
+    }
+
+    /// Overwrites bytes of the file.
+    fn scribble(&self, offset: u64, bytes: &[u8]) {
+        let mut file = fs::File::options().write(true).open(&self.0).unwrap();
+        file.seek(SeekFrom::Start(offset)).unwrap();
+        file.write_all(bytes).unwrap();
+    }
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+/// A command about rings that runs on while the test talks to it.
+fn start(arguments: &[&str]) -> Running {
+    Running::start_fed(&[&["ring"], arguments].concat())
+}
+
+impl Running {
+    /// The writer of a ring, once the ring is there.
+    fn publishing(ring: &Ring, options: &[&str]) -> Self {
+        let mut arguments = vec!["publish", ring.path(), "--format", "json"];
+        arguments.extend(options);
+        let mut running = start(&arguments);
+        running.hear_json();
+        running
+    }
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text:?}"))
+}
+
+fn objects(text: &str) -> Vec<Value> {
+    text.lines().map(json).collect()
+}
+
+fn stat(ring: &Ring) -> Value {
+    let ran = nanotape(["ring", "stat", ring.path(), "--interval", "0", "--format", "json"]);
+    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
+    json(&ran.stdout)
+}
+
+#[test]
+fn lines_that_are_published_are_dumped() {
+    let ring = Ring::new("lines");
+    for options in [&["--capacity", "4KiB"][..], &["--slots", "8", "--max-length", "64"]] {
+        let ran = ring.publish("bid 100.25\n\nthe third", options);
+        let path = ring.path();
+        assert_eq!(
+            ran.stdout,
+            format!("{path}: created; message 1 is the next\npublished 3 messages, 1 to 3\n")
+        );
+        let ran = nanotape(["ring", "dump", path]);
+        assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
+        assert_eq!(
+            ran.stdout,
+            "1  type 1  10 bytes\n  \
+             00000000  62 69 64 20 31 30 30 2e  32 35                    |bid 100.25|\n\
+             2  type 1  0 bytes\n\
+             3  type 1  9 bytes\n  \
+             00000000  74 68 65 20 74 68 69 72  64                       |the third|\n"
+        );
+        let ran = nanotape(["ring", "dump", path, "--from", "3", "--format", "json"]);
+        let expected =
+            "{\"sequence\":3,\"type_id\":1,\"length\":9,\"payload\":\"746865207468697264\"}\n";
+        assert_eq!(ran.stdout, expected);
+        let ran = nanotape(["ring", "dump", path, "--count", "1", "--format", "csv"]);
+        let header = "sequence,type_id,length,payload,lost_from,lost_to\n";
+        assert_eq!(ran.stdout, format!("{header}1,1,10,626964203130302e3235,,\n"));
+        assert_eq!(nanotape(["ring", "dump", path, "--from", "newest"]).stdout, "");
+        let late = nanotape(["ring", "dump", path, "--from", "9"]);
+        assert_eq!(late.status, 2);
+        assert!(late.stderr.contains("message 9 is not published yet: the next one is 4"));
+        fs::remove_file(&ring.0).unwrap();
+    }
+}
+
+#[test]
+fn what_was_overwritten_is_a_row_of_its_own() {
+    let ring = Ring::new("lost");
+    let lines: String = (1..=900).map(|number| format!("{number}\n")).collect();
+    for options in [&["--capacity", "4KiB"][..], &["--slots", "8", "--max-length", "64"]] {
+        ring.publish(&lines, options);
+        let ran = nanotape(["ring", "dump", ring.path(), "--from", "1", "--format", "json"]);
+        let rows = objects(&ran.stdout);
+        assert_eq!(rows[0]["lost"]["from"], 1);
+        let mut next = rows[0]["lost"]["to"].as_u64().unwrap() + 1;
+        assert!(next > 700);
+        for row in &rows[1..] {
+            let text: String = format!("{next}").bytes().map(|b| format!("{b:02x}")).collect();
+            assert_eq!((&row["sequence"], &row["payload"]), (&Value::from(next), &text.into()));
+            next += 1;
+        }
+        assert_eq!(next, 901);
+        let text = nanotape(["ring", "dump", ring.path(), "--from", "1"]).stdout;
+        let lost = next - rows.len() as u64;
+        assert!(text.starts_with(&format!("1  lost {lost} messages, 1 to {lost}\n")), "{text}");
+        fs::remove_file(&ring.0).unwrap();
+    }
+}
+
+#[test]
+fn stat_tells_a_writer_that_lives_one_that_closed_and_one_that_was_killed() {
+    let ring = Ring::new("stat");
+    let mut writer = Running::publishing(&ring, &["--mode", "0640"]);
+    let alive = stat(&ring);
+    assert_eq!(alive["kind"], "stream");
+    assert_eq!(alive["capacity_bytes"], 8 << 20);
+    assert_eq!(alive["capacity_slots"], Value::Null);
+    assert_eq!(alive["mode"], "0640");
+    assert_eq!(alive["writer_state"], "alive");
+    assert_eq!(alive["writer_pid"], writer.process.id());
+    assert_eq!((&alive["next_sequence"], &alive["messages_held"]), (&1.into(), &0.into()));
+    assert_eq!(alive["rate_per_second"], Value::Null);
+    assert_eq!(alive["last_message_age_ns"], Value::Null);
+    let text = nanotape(["ring", "stat", ring.path(), "--interval", "0.01"]).stdout;
+    assert!(text.contains("rate            0.0 messages a second"), "{text}");
+    assert!(text.contains("last message    the writer tells no time"), "{text}");
+    assert!(text.contains("messages held   none"), "{text}");
+
+    writer.signal(Signal::KILL);
+    assert_eq!(writer.end().0, None, "a signal ended it");
+    assert_eq!(stat(&ring)["writer_state"], "dead");
+
+    let ran = ring.publish("a\nb\n", &["--format", "json"]);
+    let [made, done] = objects(&ran.stdout).try_into().unwrap();
+    assert_eq!(made["origin"], "taken over");
+    assert_eq!(made["previous_writer_state"], "dead");
+    assert_eq!((&made["writer_epoch"], &done["published"]), (&2.into(), &2.into()));
+    let closed = stat(&ring);
+    assert_eq!((&closed["writer_state"], &closed["writer_epoch"]), (&"closed".into(), &2.into()));
+    assert_eq!((&closed["oldest_sequence"], &closed["next_sequence"]), (&1.into(), &3.into()));
+    assert!(closed["last_message_age_ns"].as_i64().unwrap() >= 0);
+
+    let looks = ["ring", "stat", ring.path(), "--count", "3", "--interval", "0.01"];
+    let lines = nanotape(looks).stdout;
+    assert_eq!(lines.lines().count(), 4, "{lines}");
+    // There is nothing to watch when the writer is gone.
+    let watched = nanotape(["ring", "stat", ring.path(), "--watch", "--interval", "0.01"]);
+    assert_eq!((watched.status, watched.stdout.lines().count()), (0, 2), "{}", watched.stdout);
+}
+
+#[test]
+fn publish_ends_in_good_order_when_it_is_interrupted() {
+    let ring = Ring::new("interrupted");
+    let mut writer = Running::publishing(&ring, &[]);
+    writer.signal(Signal::INT);
+    let ended = writer.process.wait().unwrap();
+    assert_eq!(ended.code(), Some(0));
+    assert_eq!(stat(&ring)["writer_state"], "closed");
+}
+
+#[test]
+fn dump_follows_until_the_writer_closes_or_dies() {
+    let ring = Ring::new("follow");
+    for (signal, expected) in
+        [(None, "its writer closed it"), (Some(Signal::KILL), "its writer is dead")]
+    {
+        let mut writer = Running::publishing(&ring, &["--replace"]);
+        let follow = ["dump", ring.path(), "--follow", "--format", "json"];
+        let mut reader = start(&follow);
+        for number in 1..=3 {
+            writer.say("x");
+            assert_eq!(reader.hear_json()["sequence"], number);
+        }
+        match signal {
+            None => assert_eq!(writer.end().0, Some(0)),
+            Some(signal) => writer.signal(signal),
+        }
+        let (status, rest, complained) = reader.end();
+        assert_eq!((status, rest.as_str()), (Some(0), ""));
+        assert!(complained.contains(expected), "{complained}");
+        drop(writer);
+    }
+}
+
+#[test]
+fn dump_follows_through_restarts_and_misses_nothing() {
+    let ring = Ring::new("restarts");
+    let mut writer = Running::publishing(&ring, &[]);
+    let follow = ["dump", ring.path(), "--follow", "--through-restarts", "--format", "json"];
+    let mut reader = start(&follow);
+    for number in 1..=3 {
+        writer.say("x");
+        assert_eq!(reader.hear_json()["sequence"], number);
+        writer.signal(Signal::KILL);
+        drop(writer);
+        writer = Running::publishing(&ring, &[]);
+    }
+    writer.say("x");
+    assert_eq!(reader.hear_json()["sequence"], 4);
+    assert_eq!(writer.end().0, Some(0));
+    reader.signal(Signal::INT);
+    assert_eq!(reader.end().0, Some(0));
+}
+
+#[test]
+fn dump_that_is_interrupted_keeps_what_it_wrote() {
+    let ring = Ring::new("kept");
+    let folder = support::Folder::new("kept");
+    let mut writer = Running::publishing(&ring, &[]);
+    writer.say("one");
+    let csv = folder.path("out.csv");
+    // The first sees that the message is there; the second writes it, and is interrupted.
+    let mut seeing = start(&["dump", ring.path(), "--follow", "--count", "1"]);
+    assert_eq!(seeing.end().0, Some(0));
+    let mut reader = start(&["dump", ring.path(), "--follow", "-o", &csv]);
+    let partial = || {
+        let files = fs::read_dir(folder.path("")).unwrap();
+        files.map(|file| file.unwrap().metadata().unwrap().len()).sum::<u64>() > 60
+    };
+    while !partial() {
+        assert!(reader.process.try_wait().unwrap().is_none(), "it ended before it wrote");
+        std::thread::yield_now();
+    }
+    reader.signal(Signal::INT);
+    assert_eq!(reader.end().0, Some(0));
+    let written = fs::read_to_string(&csv).unwrap();
+    assert!(written.ends_with("\n1,1,3,6f6e65,,\n"), "{written}");
+}
+
+#[test]
+fn a_file_that_is_cut_or_removed_under_a_reader_is_one_line_and_status_1() {
+    let ring = Ring::new("cut");
+    for (cut, expected) in [(true, "cut"), (false, "was removed while it was in use")] {
+        let mut writer = Running::publishing(&ring, &["--replace"]);
+        let mut reader = start(&["dump", ring.path(), "--follow", "--format", "json"]);
+        writer.say("x");
+        assert_eq!(reader.hear_json()["sequence"], 1);
+        writer.signal(Signal::STOP);
+        if cut {
+            fs::File::options().write(true).open(&ring.0).unwrap().set_len(4096).unwrap();
+        } else {
+            fs::remove_file(&ring.0).unwrap();
+        }
+        let (status, _, complained) = reader.end();
+        assert_eq!((status, complained.lines().count()), (Some(1), 1), "{complained}");
+        assert!(complained.contains(expected) || complained.contains("truncated"), "{complained}");
+        drop(writer);
+        let _ = fs::remove_file(&ring.0);
+    }
+}
+
+#[test]
+fn verify_counts_what_is_good_and_finds_what_is_not() {
+    // Of the region's header, of the control words and the index, and of a frame's header.
+    const HEADER: u64 = 4096;
+    const STREAM_DATA: u64 = HEADER + 1408;
+    let ring = Ring::new("verify");
+    let verify = || nanotape(["ring", "verify", ring.path(), "--format", "json"]);
+    ring.publish("one\ntwo\nthree\n", &["--capacity", "4KiB"]);
+    let ran = verify();
+    let good = json(&ran.stdout);
+    assert_eq!((ran.status, &good["messages"], &good["next_sequence"]), (0, &3.into(), &4.into()));
+    let text = nanotape(["ring", "verify", ring.path()]).stdout;
+    assert!(text.contains("a good stream ring; its writer closed it"), "{text}");
+    assert!(text.contains("messages        3, in order: 1 to 3"), "{text}");
+
+    // The number of message 2, the length of it, a position in the index, a counter.
+    let pristine = fs::read(&ring.0).unwrap();
+    let frame_2 = STREAM_DATA + 24;
+    for (offset, bytes, expected) in [
+        (frame_2 + 8, 9_u64, "at word 179: sequence number 9, where message 2 was expected"),
+        (frame_2, u64::from(u32::MAX) | 0x4d << 48, "at word 179: a length of 4294967295 bytes"),
+        (frame_2, 7, "at word 179: the header 0x0000000000000007, where message 2"),
+        (frame_2, 0, "at word 179: the header 0x0000000000000000, where message 2"),
+        (HEADER + 384, 1 << 20 | 1, "at word 48: position 1048577"),
+        (HEADER + 384, 8, "at word 48: position 8"),
+        (HEADER + 384 + 8, 2, "sequence number"),
+        (HEADER + 128, 1 << 40, "counters that contradict each other"),
+    ] {
+        fs::write(&ring.0, &pristine).unwrap();
+        ring.scribble(offset, &bytes.to_ne_bytes());
+        let ran = verify();
+        assert_eq!((ran.status, ran.stderr.lines().count()), (1, 1), "{expected}: {}", ran.stdout);
+        assert!(ran.stderr.contains(ring.path()), "{}", ran.stderr);
+        assert!(ran.stderr.contains(expected), "{expected}: {}", ran.stderr);
+    }
+    fs::remove_file(&ring.0).unwrap();
+
+    ring.publish("one\ntwo\nthree\n", &["--slots", "8", "--max-length", "16"]);
+    assert_eq!(json(&verify().stdout)["messages"], 3);
+    let pristine = fs::read(&ring.0).unwrap();
+    let slot_2 = HEADER + 256 + 64;
+    for (offset, bytes, expected) in [
+        (slot_2, 2_u64, "at word 40: the header 0x0000000000000002, where message 2 was expected"),
+        (slot_2, 7, "at word 40: the header 0x0000000000000007"),
+        (slot_2 + 8, 17, "at word 41: the header 0x0000000000000011"),
+        (HEADER, u64::MAX, "counters that contradict each other"),
+    ] {
+        fs::write(&ring.0, &pristine).unwrap();
+        ring.scribble(offset, &bytes.to_ne_bytes());
+        let ran = verify();
+        assert_eq!((ran.status, ran.stderr.lines().count()), (1, 1), "{expected}: {}", ran.stdout);
+        assert!(ran.stderr.contains(expected), "{expected}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn verify_of_a_ring_that_is_written_finds_no_damage() {
+    for options in [&["--capacity", "4KiB"][..], &["--slots", "8", "--max-length", "64"]] {
+        let ring = Ring::new("busy");
+        let mut writer = Running::publishing(&ring, options);
+        let mut input = writer.input.take().unwrap();
+        let feeding = std::thread::spawn(move || {
+            let block = "0123456789\n".repeat(5_000);
+            // Until the writer is gone.
+            while input.write_all(block.as_bytes()).is_ok() {}
+        });
+        for _ in 0..30 {
+            let ran = nanotape(["ring", "verify", ring.path()]);
+            assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
+            assert_eq!(stat(&ring)["writer_state"], "alive");
+        }
+        drop(writer);
+        feeding.join().unwrap();
+        assert_eq!(nanotape(["ring", "verify", ring.path()]).status, 0, "of a killed writer");
+    }
+}
+
+#[test]
+fn remove_spares_what_lives_and_what_is_no_ring() {
+    let ring = Ring::new("remove");
+    let remove = || nanotape(["ring", "remove", ring.path()]);
+    let mut writer = Running::publishing(&ring, &[]);
+    let refused = remove();
+    assert_eq!(refused.status, 2);
+    assert!(refused.stderr.contains("its owner is alive: process"), "{}", refused.stderr);
+    let pid = writer.process.id();
+    assert_eq!(writer.end().0, Some(0));
+    let removed = remove();
+    let expected = format!("; its last writer, process {pid}, closed it\n");
+    assert_eq!((removed.status, removed.stderr.as_str()), (0, ""));
+    assert!(removed.stdout.ends_with(&expected), "{}", removed.stdout);
+    assert!(!ring.0.exists());
+    assert_eq!(remove().status, 2, "there is nothing");
+
+    fs::write(&ring.0, "the only copy of something else").unwrap();
+    for command in ["remove", "stat", "verify", "dump"] {
+        let ran = nanotape(["ring", command, ring.path()]);
+        assert_eq!((ran.status, ran.stderr.lines().count()), (2, 1), "{command}");
+        assert!(ran.stderr.contains("is not a region: it begins with"), "{}", ran.stderr);
+    }
+    assert!(ring.0.exists());
+}
+
+#[test]
+fn list_has_a_line_for_each_region() {
+    let ring = Ring::new("listed");
+    if !ring.0.starts_with("/dev/shm") {
+        skipped("there is no /dev/shm here");
+        return;
+    }
+    ring.publish("x\n", &["--slots", "8"]);
+    let name = ring.path().strip_prefix("/dev/shm/nanotape-").unwrap().to_owned();
+    let listed = nanotape(["ring", "list", "--format", "json"]);
+    assert_eq!(listed.status, 0);
+    let rows = objects(&listed.stdout);
+    let row = rows.iter().find(|row| row["name"] == name.as_str()).unwrap();
+    assert_eq!((&row["kind"], &row["writer"]), (&"slots".into(), &"closed".into()));
+    assert_eq!(row["remark"], Value::Null);
+    fs::write(&ring.0, "nothing of ours").unwrap();
+    let text = nanotape(["ring", "list"]).stdout;
+    let line = text.lines().find(|line| line.starts_with(&name)).unwrap();
+    assert!(line.contains("is not a region"), "{line}");
+    assert_eq!(nanotape(["ring", "stat", "no such name"]).status, 2);
+}
+
+#[test]
+fn another_version_is_refused_by_every_command() {
+    let ring = Ring::new("version");
+    // The region's version, and the layout of the ring in it.
+    for (offset, bytes, expected) in [
+        (16, 2_u64.to_ne_bytes(), "is a region of format version 2"),
+        (32, u64::from_be_bytes(*b"stream 9").to_ne_bytes(), "a ring with the layout `stream 9`"),
+    ] {
+        ring.publish("x\n", &["--capacity", "4KiB", "--replace"]);
+        ring.scribble(offset, &bytes);
+        for command in ["stat", "dump", "verify"] {
+            let ran = nanotape(["ring", command, ring.path()]);
+            assert_eq!((ran.status, ran.stderr.lines().count()), (2, 1), "{}", ran.stderr);
+            assert!(ran.stderr.contains(expected), "{}", ran.stderr);
+        }
+        fs::remove_file(&ring.0).unwrap();
+    }
+}
+
+#[test]
+fn another_user_reads_what_the_mode_allows() {
+    /// A user that nothing belongs to.
+    const NOBODY: u32 = 65_534;
+    if !rustix::process::geteuid().is_root() {
+        skipped("only root can start a process of another user");
+        return;
+    }
+    let ring = Ring::new("others");
+    // Where the program itself is may be closed to others, so that they get a copy. Another process
+    // makes it: a child that another thread starts meanwhile would inherit our open file, and then
+    // the kernel does not run what somebody may still write.
+    let program = std::env::temp_dir().join(format!("nanotape-cli-others-{}", std::process::id()));
+    let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_nanotape")).arg(&program).status();
+    assert!(copied.unwrap().success());
+    for (mode, status) in [("0600", 2), ("0644", 0)] {
+        ring.publish("x\n", &["--mode", mode, "--replace"]);
+        let output = Command::new(&program)
+            .args(["ring", "dump", ring.path()])
+            .uid(NOBODY)
+            .gid(NOBODY)
+            .current_dir("/")
+            .output()
+            .unwrap();
+        let complained = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(status), "{complained}");
+        assert_eq!(complained.contains("may not read it"), status == 2, "{complained}");
+    }
+    fs::remove_file(program).unwrap();
+}
+
+#[test]
+fn wrong_usage_is_one_line_and_status_2() {
+    let ring = Ring::new("usage");
+    let path = ring.path();
+    for (arguments, status, expected) in [
+        (vec!["publish", path, "--capacity", "5000"], 2, "a ring of 5000 bytes: the capacity"),
+        (vec!["publish", path, "--capacity", "1 MB"], 2, "expected bytes such as"),
+        (vec!["publish", path, "--slots", "9"], 2, "slots must be a power of two"),
+        (vec!["publish", path, "--every", "soon"], 2, "expected a duration such as"),
+        (vec!["publish", path, "no/such/file"], 2, "cannot open no/such/file"),
+        (vec!["publish", path, "--mode", "0444"], 2, "permission bits in octal"),
+        (vec!["dump", path], 2, "there is no region of this name"),
+        (vec!["dump", path, "--from", "0"], 2, "a sequence number from 1"),
+        (vec!["stat", path, "--interval", "-1"], 2, "unexpected argument"),
+        (vec!["prove", "--capacity", "4096", "--kind", "slots"], 2, "8 slots take 8704 bytes"),
+        (vec!["prove", "--kill-writer-every", "0.001"], 2, "at least 0.05 seconds"),
+    ] {
+        let mut all = vec!["ring"];
+        all.extend(&arguments);
+        let ran = nanotape(&all);
+        assert_eq!(ran.status, status, "{arguments:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains(expected), "{arguments:?}: {}", ran.stderr);
+    }
+    let long = "x".repeat(2_000);
+    let ran = nanotape_fed(["ring", "publish", path, "--capacity", "4KiB"], long.as_bytes());
+    assert_eq!(ran.status, 1);
+    assert!(ran.stderr.contains("standard input, line 1: a message of 2000 bytes is longer than"));
+    for command in ["stat", "list", "dump", "verify", "remove", "publish", "prove"] {
+        let help = nanotape(["ring", command, "--help"]);
+        assert_eq!(help.status, 0);
+        assert!(help.stdout.contains("Examples:\n  "), "{command}");
+        assert!(help.stdout.contains("nanotape ring "), "{command}");
+    }
+}
+
+#[test]
+fn every_message_is_accounted_for_although_writers_are_killed_and_readers_frozen() {
+    for kind in ["stream", "slots"] {
+        let ran = nanotape([
+            "ring",
+            "prove",
+            "--seconds",
+            "2",
+            "--readers",
+            "3",
+            "--capacity",
+            "256KiB",
+            "--kill-writer-every",
+            "0.5",
+            "--freeze-reader-every",
+            "0.7",
+            "--kind",
+            kind,
+            "--format",
+            "json",
+        ]);
+        assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{}", ran.stdout);
+        let proved = json(&ran.stdout);
+        assert_eq!((&proved["kind"], &proved["good"]), (&kind.into(), &true.into()));
+        assert!(proved["kills"].as_u64() > Some(0) && proved["freezes"].as_u64() > Some(0));
+        let published = proved["published"].as_u64().unwrap();
+        let readers = proved["readers"].as_array().unwrap();
+        assert_eq!(readers.len(), 3);
+        for reader in readers {
+            let count = |name| reader[name].as_u64().unwrap();
+            assert_eq!(count("read") + count("lost"), published, "{reader}");
+            assert_eq!([count("torn"), count("repeated"), count("unaccounted")], [0; 3]);
+        }
+    }
+}
+
+#[test]
+fn prove_that_is_interrupted_leaves_nothing_behind() {
+    let mut prove = start(&["prove", "--seconds", "600", "--readers", "1"]);
+    let region = format!("/dev/shm/nanotape-prove-{}", prove.process.id());
+    if !Path::new("/dev/shm").is_dir() {
+        skipped("there is no /dev/shm here");
+        return;
+    }
+    while !Path::new(&region).exists() {
+        assert!(prove.process.try_wait().unwrap().is_none(), "it ended before it began");
+        std::thread::yield_now();
+    }
+    prove.signal(Signal::INT);
+    let (status, said, complained) = prove.end();
+    assert_eq!((status, complained.as_str()), (Some(0), ""), "{said}");
+    assert!(said.contains("every message is accounted for"), "{said}");
+    assert!(!Path::new(&region).exists());
+}

@@ -1,0 +1,110 @@
+//! Runs the real program on real files, and finds the real data.
+
+pub(crate) mod openmetrics;
+pub(crate) mod plants;
+pub(crate) mod running;
+#[path = "../../../testkit/skipped.rs"]
+mod skipping;
+
+use std::{
+    fs,
+    io::Write as _,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use nanotape_book::{LevelStructure, OrderStructure};
+pub(crate) use skipping::skipped;
+
+/// What a run of the program left behind.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) status: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+/// Runs `nanotape` with these arguments.
+pub(crate) fn nanotape<I: AsRef<str>>(arguments: impl IntoIterator<Item = I>) -> Ran {
+    nanotape_fed(arguments, b"")
+}
+
+/// Runs `nanotape` with these arguments and this on its standard input.
+pub(crate) fn nanotape_fed<I: AsRef<str>>(
+    arguments: impl IntoIterator<Item = I>,
+    input: &[u8],
+) -> Ran {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_nanotape"))
+        .args(arguments.into_iter().map(|a| a.as_ref().to_owned()))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let input = input.to_vec();
+    // A command may stop reading before the end.
+    let feeding = std::thread::spawn(move || drop(stdin.write_all(&input)));
+    let output = child.wait_with_output().unwrap();
+    feeding.join().unwrap();
+    Ran {
+        status: output.status.code().expect("ended by itself, not by a signal"),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// A folder for one test, removed with the value.
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    pub(crate) fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("nanotape-{}-{name}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    pub(crate) fn path(&self, name: &str) -> String {
+        self.0.join(name).display().to_string()
+    }
+
+    pub(crate) fn write(&self, name: &str, content: &[u8]) -> String {
+        fs::write(self.0.join(name), content).unwrap();
+        self.path(name)
+    }
+
+    /// A synthetic day made by the program itself.
+    pub(crate) fn day(&self, messages: u64, symbols: u32) -> String {
+        let path = self.path("day.itch50");
+        let (messages, symbols) = (messages.to_string(), symbols.to_string());
+        let ran = nanotape(["synth", "-o", &path, "--messages", &messages, "--symbols", &symbols]);
+        assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
+        path
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // A leftover in the temporary folder fails no test.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The options that choose structures, as every command knows them: none, each structure of levels,
+/// each of orders, and one of both.
+pub(crate) fn every_choice_of_structures() -> Vec<Vec<&'static str>> {
+    let levels = LevelStructure::NAMES.iter().map(|name| vec!["--levels", name]);
+    let orders = OrderStructure::NAMES.iter().map(|name| vec!["--order-structure", name]);
+    let both = vec!["--level-structure", "tick-indexed", "--order-structure", "hash-map"];
+    [vec![]].into_iter().chain(levels).chain(orders).chain([both]).collect()
+}
+
+/// A file of real market data beside the repository, or `None` with a loud word.
+pub(crate) fn real_data(name: &str) -> Option<String> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(name);
+    if path.exists() {
+        return Some(path.display().to_string());
+    }
+    skipped(format_args!("no {name} in ../shared/data (real market data)"));
+    None
+}

@@ -1,0 +1,96 @@
+//! Plants as processes of their own, and the rings that they publish on.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use nanotape_plant::{
+    Event, Subscription,
+    board::board_path,
+    records::{Notice, PlantStop, Record},
+};
+use nanotape_ring::{Observer, Start};
+use serde_json::Value;
+
+use super::running::Running;
+
+/// The date that synthetic days of tests are said to be of.
+pub(crate) const DATE: &str = "2019-12-30";
+
+/// A ring of one test, in memory where there is such a folder; removed at the end, and its board.
+pub(crate) struct Ring(pub PathBuf);
+
+impl Ring {
+    pub(crate) fn new(name: &str) -> Self {
+        let memory = Path::new("/dev/shm");
+        let folder = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
+        Self(folder.join(format!("nanotape-plant-{}-{name}", std::process::id())))
+    }
+
+    pub(crate) fn path(&self) -> &str {
+        self.0.to_str().unwrap()
+    }
+
+    pub(crate) fn board(&self) -> PathBuf {
+        board_path(&self.0)
+    }
+
+    /// The number that the next message will have.
+    pub(crate) fn next_sequence(&self) -> u64 {
+        Observer::open(&self.0).unwrap().look().unwrap().next_sequence
+    }
+
+    /// Shows every record that is there, in order, with nothing lost between them.
+    pub(crate) fn read(&self, mut visit: impl FnMut(Record<'_>)) {
+        let mut subscriber = Subscription::to(self.path()).from(Start::Oldest).open().unwrap();
+        let mut next = subscriber.next_sequence();
+        let poll = |event: Event<'_>| {
+            let Event::Record(delivery) = event else { panic!("nothing is lost: {event:?}") };
+            assert_eq!(delivery.sequence, next);
+            next += 1;
+            visit(delivery.record);
+        };
+        let mut poll = poll;
+        while subscriber.poll(&mut poll).unwrap() > 0 {}
+        assert_eq!(subscriber.next_sequence(), self.next_sequence());
+    }
+
+    /// The records of the plants' own, in order.
+    pub(crate) fn notices(&self) -> Vec<Notice> {
+        let mut notices = Vec::new();
+        self.read(|record| {
+            if let Record::Notice(notice) = record {
+                notices.push(notice);
+            }
+        });
+        notices
+    }
+
+    /// The last record, which says why the plant ended.
+    pub(crate) fn stop(&self) -> PlantStop {
+        match self.notices().last() {
+            Some(&Notice::Stop(stop)) => stop,
+            other => panic!("the last record is a stop, not {other:?}"),
+        }
+    }
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(self.board());
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+impl Running {
+    /// A plant at the recorded pace, which is at work when this returns: it takes hours to its end.
+    pub(crate) fn plant(day: &str, ring: &Ring, options: &[&str]) -> (Self, Value) {
+        let mut arguments = vec!["run", "--input", day, "--date", DATE, "--ring", ring.path()];
+        arguments.extend(["--pace", "1x", "--format", "json"]);
+        arguments.extend(options);
+        let mut running = Self::start(&arguments);
+        let begun = running.hear_json();
+        (running, begun)
+    }
+}

@@ -1,0 +1,103 @@
+//! A command that runs on while a test talks to it.
+
+use std::{
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+/// A process of the real program; killed at the end if it has not ended by itself.
+pub(crate) struct Running {
+    pub(crate) process: Child,
+    pub(crate) input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+}
+
+impl Running {
+    /// With nothing on its standard input.
+    pub(crate) fn start(arguments: &[&str]) -> Self {
+        Self::start_with(arguments, Stdio::null())
+    }
+
+    /// With a standard input that lines can be [said](Self::say) to, until it is waited for.
+    pub(crate) fn start_fed(arguments: &[&str]) -> Self {
+        Self::start_with(arguments, Stdio::piped())
+    }
+
+    fn start_with(arguments: &[&str], input: Stdio) -> Self {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_nanotape"))
+            .args(arguments)
+            .stdin(input)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let input = process.stdin.take();
+        let output = BufReader::new(process.stdout.take().unwrap());
+        Self { process, input, output }
+    }
+
+    pub(crate) fn say(&mut self, line: &str) {
+        writeln!(self.input.as_mut().unwrap(), "{line}").unwrap();
+    }
+
+    pub(crate) fn hear(&mut self) -> String {
+        let mut line = String::new();
+        self.output.read_line(&mut line).unwrap();
+        line
+    }
+
+    pub(crate) fn hear_json(&mut self) -> Value {
+        let line = self.hear();
+        serde_json::from_str(&line).unwrap_or_else(|error| {
+            let mut complained = String::new();
+            let _ = self.process.stderr.take().unwrap().read_to_string(&mut complained);
+            panic!("{error}: {line:?} {complained}")
+        })
+    }
+
+    /// The next row about such a record.
+    pub(crate) fn hear_up_to(&mut self, record: &str) -> Value {
+        loop {
+            let row = self.hear_json();
+            if row["record"] == record {
+                return row;
+            }
+        }
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.process), signal).unwrap();
+    }
+
+    pub(crate) fn is_running(&mut self) -> bool {
+        self.process.try_wait().unwrap().is_none()
+    }
+
+    /// Ends its input and waits: exit status, the rest of what it said, and its complaints.
+    pub(crate) fn end(&mut self) -> (Option<i32>, String, String) {
+        self.input = None;
+        let (mut said, mut complained) = (String::new(), String::new());
+        self.output.read_to_string(&mut said).unwrap();
+        self.process.stderr.take().unwrap().read_to_string(&mut complained).unwrap();
+        (self.process.wait().unwrap().code(), said, complained)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+pub(crate) fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text:?}"))
+}
+
+/// Rows of JSON.
+pub(crate) fn objects(text: &str) -> Vec<Value> {
+    text.lines().map(json).collect()
+}

@@ -1,0 +1,114 @@
+//! Plants and taps for tests: rings of their own, and processes that one can talk to.
+
+use std::{
+    env, fs,
+    io::{BufRead as _, BufReader, Read as _},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+};
+
+use nanotape_plant::{Ended, PlantConfig, PlantRun, Stop};
+
+use crate::support::{Folder, running::Running};
+
+/// The day and the ring of a child.
+const DAY: &str = "NANOTAPE_TEST_DAY";
+const RING: &str = "NANOTAPE_TEST_RING";
+
+/// A day and a ring of one test; removed at the end.
+pub(crate) struct Market {
+    pub(crate) folder: Folder,
+    pub(crate) day: String,
+    ring: PathBuf,
+}
+
+impl Market {
+    /// `name` is of one test only.
+    pub(crate) fn new(name: &str, messages: u64, stocks: u32) -> Self {
+        let folder = Folder::new(&format!("tap-{name}"));
+        let made = folder.day(messages, stocks);
+        let day = folder.path("20191230.itch50");
+        fs::rename(made, &day).unwrap();
+        let ring = folder.path("ring").into();
+        Self { folder, day, ring }
+    }
+
+    pub(crate) fn ring(&self) -> &str {
+        self.ring.to_str().unwrap()
+    }
+
+    pub(crate) fn board(&self) -> PathBuf {
+        nanotape_plant::board::board_path(&self.ring)
+    }
+
+    /// A plant of everything, with a ring that holds the whole day.
+    pub(crate) fn config(&self) -> PlantConfig {
+        config(&self.day, self.ring(), 64 << 20)
+    }
+
+    /// A plant whose ring holds some hundred records.
+    pub(crate) fn config_of_small_ring(&self) -> PlantConfig {
+        config(&self.day, self.ring(), 64 << 10)
+    }
+
+    /// A plant that has run to the end.
+    pub(crate) fn run(&self) -> Ended {
+        run(&self.config())
+    }
+
+    /// A plant in a process of its own, which has begun and reads nothing.
+    pub(crate) fn child(&self) -> Child {
+        let mut child = Command::new(env::current_exe().unwrap())
+            .args(["--exact", "tap::plants::child", "--nocapture"])
+            .env(DAY, &self.day)
+            .env(RING, self.ring())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        assert!(lines.map_while(Result::ok).any(|line| line.ends_with("begun")));
+        child
+    }
+
+    /// A tap of this ring, with its output to be heard.
+    pub(crate) fn tap(&self, options: &[&str]) -> Running {
+        Running::start(&[&["tap", self.ring()], options].concat())
+    }
+}
+
+/// Not a test by itself: what a child does. It begins, and goes on when its standard input ends.
+#[test]
+fn child() {
+    let (Ok(day), Ok(ring)) = (env::var(DAY), env::var(RING)) else { return };
+    let mut run = PlantRun::open(&config(&day, &ring, 64 << 20), Stop::new()).unwrap();
+    println!("begun");
+    std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
+    run.run(|_| ()).unwrap();
+}
+
+fn config(day: &str, ring: &str, capacity_bytes: usize) -> PlantConfig {
+    let mut config = PlantConfig::default();
+    config.input.file = Path::new(day).to_owned();
+    config.ring.name = ring.to_owned();
+    config.ring.capacity_bytes = Some(capacity_bytes);
+    config
+}
+
+pub(crate) fn run(config: &PlantConfig) -> Ended {
+    begin(config).run(|_| ()).unwrap()
+}
+
+/// A plant that has published its start, and nothing else yet.
+pub(crate) fn begin(config: &PlantConfig) -> PlantRun {
+    PlantRun::open(config, Stop::new()).unwrap()
+}
+
+/// The numbers of the last line: read, written, lost, gaps, last sequence number.
+pub(crate) fn numbers(complained: &str) -> [u64; 5] {
+    let is_it = |line: &&str| line.contains(" messages read, ");
+    let line = complained.lines().find(is_it).unwrap_or_else(|| panic!("none in {complained}"));
+    let words = line.split(|letter: char| !letter.is_ascii_digit());
+    let numbers: Vec<u64> = words.filter_map(|word| word.parse().ok()).collect();
+    numbers.try_into().unwrap_or_else(|_| panic!("five numbers: {line}"))
+}

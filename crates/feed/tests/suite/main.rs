@@ -1,0 +1,5 @@
+//! Sources of days, one module a subject.
+
+mod damaged_days;
+mod sources;
+mod support;

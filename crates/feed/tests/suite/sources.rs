@@ -1,0 +1,130 @@
+//! Every way in gives the same messages: mapped, compressed, piped; and says where it ended.
+
+use std::{
+    fs,
+    io::{self, Read, Write},
+};
+
+use flate2::{Compression as Level, write::GzEncoder};
+use nanotape_feed::{DayEnd, DaySource, DaySummary, SourceError, read_day, source::WINDOW_BYTES};
+
+use crate::support::{Seen, framed, messages, temporary};
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Level::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn read(mut source: DaySource) -> (Seen, DaySummary) {
+    let mut seen = Seen::default();
+    let summary = read_day(&mut source, &mut seen, |_| ()).unwrap();
+    (seen, summary)
+}
+
+fn read_file(name: &str, content: &[u8]) -> (Seen, DaySummary) {
+    let path = temporary(name);
+    fs::write(&path, content).unwrap();
+    let result = read(DaySource::open(&path).unwrap());
+    fs::remove_file(path).unwrap();
+    result
+}
+
+#[test]
+fn every_way_in_gives_the_same_messages() {
+    // More than two windows and several blocks, so that records straddle both.
+    let all = messages(2 * WINDOW_BYTES as u64 / 90);
+    let bytes = framed(&all);
+    assert!(bytes.len() > 2 * WINDOW_BYTES);
+    let zstd = zstd::encode_all(&bytes[..], 1).unwrap();
+    let two_members = [gzip(&bytes[..1_000_001]), gzip(&bytes[1_000_001..])].concat();
+    let two_frames =
+        [zstd::encode_all(&bytes[..7], 1).unwrap(), zstd::encode_all(&bytes[7..], 1).unwrap()]
+            .concat();
+    // Names lie; content does not.
+    for (name, content) in [
+        ("plain.gz", &bytes),
+        ("gzip", &gzip(&bytes)),
+        ("zstd.itch50", &zstd),
+        ("two-members", &two_members),
+        ("two-frames", &two_frames),
+    ] {
+        let (seen, summary) = read_file(name, content);
+        assert_eq!(summary.records, all.len() as u64, "{name}");
+        assert!(seen.bodies() == all, "{name}");
+        assert!(summary.fault.is_none() && summary.end == DayEnd::EndOfFile, "{name}");
+        assert_eq!(summary.bytes, bytes.len() as u64, "{name}");
+    }
+    for content in [bytes, zstd] {
+        let piped = DaySource::stream("pipe".into(), io::Cursor::new(content), None).unwrap();
+        let (seen, summary) = read(piped);
+        assert!(seen.bodies() == all && summary.fault.is_none());
+    }
+}
+
+#[test]
+fn a_compressed_day_that_is_cut_gives_what_it_has_and_says_where() {
+    let all = messages(20_000);
+    let bytes = framed(&all);
+    for (name, whole) in
+        [("cut.gz", gzip(&bytes)), ("cut.zst", zstd::encode_all(&bytes[..], 1).unwrap())]
+    {
+        let cut = &whole[..whole.len() / 2];
+        let (seen, summary) = read_file(name, cut);
+        assert!(seen.messages.len() > 1000, "{name}: {} messages", seen.messages.len());
+        assert!(seen.bodies() == all[..seen.messages.len()], "{name}");
+        let fault = summary.fault.expect(name);
+        assert!(matches!(fault, SourceError::CompressionCut { .. }), "{name}: {fault}");
+        let expected = format!("cut off at compressed offset {}", cut.len());
+        assert!(fault.to_string().contains(&expected), "{name}: {fault}");
+    }
+}
+
+#[test]
+fn a_damaged_compressed_day_gives_what_came_before() {
+    let all = messages(20_000);
+    let bytes = framed(&all);
+    let mut damaged = gzip(&bytes);
+    // The checksum at the end: everything decompresses, and is then found wrong.
+    let place = damaged.len() - 6;
+    damaged[place] ^= 0xff;
+    let (seen, summary) = read_file("damaged.gz", &damaged);
+    assert!(seen.bodies() == all);
+    let fault = summary.fault.expect("a wrong checksum is noticed");
+    assert!(matches!(fault, SourceError::CompressionDamaged { .. }), "{fault}");
+}
+
+#[test]
+fn a_failing_pipe_gives_what_came_before() {
+    struct Fails(io::Cursor<Vec<u8>>);
+    impl Read for Fails {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            match self.0.read(buffer)? {
+                0 => Err(io::Error::other("the line is down")),
+                bytes => Ok(bytes),
+            }
+        }
+    }
+    let all = messages(10);
+    let input = Fails(io::Cursor::new(framed(&all)));
+    let (seen, summary) = read(DaySource::stream("line".into(), input, None).unwrap());
+    assert_eq!(seen.bodies(), all);
+    assert_eq!(summary.fault.unwrap().to_string(), "cannot read line: the line is down");
+}
+
+#[test]
+fn short_inputs_are_not_mistaken_for_anything() {
+    for length in 0..4 {
+        let (seen, summary) = read_file("short", &framed(&messages(1))[..length]);
+        assert!(seen.messages.is_empty() && seen.damage.is_empty());
+        assert_eq!(summary.end == DayEnd::EndOfFile, length == 0, "{length} bytes");
+    }
+}
+
+#[test]
+fn what_cannot_be_opened_is_named() {
+    let missing = DaySource::open("no/such/day.itch50".as_ref()).unwrap_err().to_string();
+    assert!(missing.starts_with("cannot open no/such/day.itch50"), "{missing}");
+    let directory = DaySource::open(std::env::temp_dir().as_path()).unwrap_err().to_string();
+    assert!(directory.ends_with("is a directory, expected a day file"), "{directory}");
+}

@@ -1,0 +1,77 @@
+//! A program that is killed has logged everything that its calls returned for.
+
+use std::{
+    io::{BufRead as _, BufReader, Write as _},
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use nanotape_logging::{Formatter, Logger};
+use tracing::info;
+use tracing_subscriber::layer::SubscriberExt as _;
+
+use crate::place::Place;
+
+/// Where the child logs; nothing in a run of the tests.
+const JOURNAL: &str = "NANOTAPE_TEST_JOURNAL";
+
+/// How many children are killed; more on request.
+fn kills() -> u64 {
+    std::env::var("NANOTAPE_TEST_KILLS").map_or(5, |text| text.parse().unwrap())
+}
+
+#[test]
+fn the_log_of_a_killed_program_ends_with_its_last_event() {
+    if let Some(path) = std::env::var_os(JOURNAL) {
+        log_until_killed(path.as_ref());
+    }
+    for kill in 0..kills() {
+        let place = Place::new("killed");
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--nocapture", "the_log_of_a_killed_program_ends_with_its_last_event"])
+            .env(JOURNAL, place.path())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut told = None;
+        for line in BufReader::new(child.stdout.as_mut().unwrap()).lines() {
+            let line = line.unwrap();
+            let Some(number) = line.strip_prefix("logged ") else { continue };
+            told = Some(number.parse::<u64>().unwrap());
+            if told >= Some(1_000 * (kill + 1)) {
+                break;
+            }
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let lines = place.lines(&mut Formatter::new()).split_off(1);
+        for (count, line) in lines.iter().enumerate() {
+            assert_eq!(*line, format!("INFO t: step count={count}"));
+        }
+        let told = told.expect("it logged");
+        assert!(lines.len() as u64 > told, "{} lines, and {told} was logged", lines.len());
+        // The next program goes on in it.
+        Logger::open(place.path()).unwrap().text(
+            nanotape_logging::Level::Info,
+            "t",
+            format_args!("again"),
+        );
+        assert_eq!(place.lines(&mut Formatter::new()).len(), lines.len() + 3);
+    }
+}
+
+/// In a child: says what it has logged after it has.
+fn log_until_killed(path: &Path) -> ! {
+    let logger = Logger::open(path).unwrap();
+    let subscriber = tracing_subscriber::registry().with(logger.layer());
+    tracing::subscriber::with_default(subscriber, || {
+        for count in 0_u64.. {
+            info!(target: "t", count, "step");
+            if count % 100 == 0 && writeln!(std::io::stdout(), "logged {count}").is_err() {
+                // Whoever should have killed it is gone.
+                std::process::exit(1);
+            }
+        }
+    });
+    unreachable!("it is killed")
+}

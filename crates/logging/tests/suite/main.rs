@@ -1,0 +1,31 @@
+//! The log, one module a subject.
+//!
+//! `no_allocation` is a program of its own: it has an allocator of its own.
+
+#![cfg(not(nanotape_loom))]
+
+#[cfg(feature = "tracing")]
+#[macro_use]
+#[path = "../../../testkit/forward_disk.rs"]
+mod forward_disk;
+
+#[cfg(feature = "tracing")]
+mod disk;
+mod format_document;
+#[cfg(feature = "tracing")]
+mod full_disk;
+mod hostile;
+#[cfg(feature = "tracing")]
+mod killed;
+#[cfg(feature = "log")]
+mod log_back_end;
+#[cfg(any(feature = "tracing", feature = "log"))]
+mod place;
+#[cfg(feature = "tracing")]
+mod segments;
+#[cfg(feature = "tracing")]
+mod slow_disk;
+#[cfg(feature = "tracing")]
+mod threads;
+#[cfg(feature = "tracing")]
+mod tracing_layer;

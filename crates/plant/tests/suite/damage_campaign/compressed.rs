@@ -1,0 +1,73 @@
+//! Damage to files that are compressed, and what the programs `gzip` and `zstd` still get from them.
+
+use std::{
+    fs::File,
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use crate::damage_campaign::dice::Dice;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Packing {
+    Gzip,
+    Zstd,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Wound {
+    /// One bit.
+    Bit,
+    /// 512 zeros.
+    Zeros,
+    /// The end is missing.
+    Cut,
+}
+
+impl Packing {
+    fn program(self) -> &'static str {
+        match self {
+            Self::Gzip => "gzip",
+            Self::Zstd => "zstd",
+        }
+    }
+
+    pub(crate) fn is_there(self) -> bool {
+        let version = Command::new(self.program()).arg("--version").stdout(Stdio::null()).status();
+        version.is_ok_and(|status| status.success())
+    }
+
+    /// The file as the program compresses it.
+    pub(crate) fn pack(self, plain: &Path) -> Vec<u8> {
+        self.run(&["-c"], plain)
+    }
+
+    /// What the program gets from a file, damaged or not.
+    pub(crate) fn unpack(self, packed: &Path) -> Vec<u8> {
+        self.run(&["-dc"], packed)
+    }
+
+    fn run(self, arguments: &[&str], input: &Path) -> Vec<u8> {
+        let input = File::open(input).unwrap();
+        let mut command = Command::new(self.program());
+        command.args(arguments).stdin(input).stderr(Stdio::null());
+        command.output().unwrap().stdout
+    }
+}
+
+impl Wound {
+    pub(crate) fn inflict(self, packed: &[u8], dice: &mut Dice) -> Vec<u8> {
+        let mut bytes = packed.to_vec();
+        // Not in the first bytes: they say that it is compressed at all.
+        let at = dice.between(24, bytes.len() - 1);
+        match self {
+            Self::Bit => bytes[at] ^= 1 << dice.below(8),
+            Self::Zeros => {
+                let end = (at + 512).min(bytes.len());
+                bytes[at..end].fill(0);
+            }
+            Self::Cut => bytes.truncate(at),
+        }
+        bytes
+    }
+}

@@ -1,0 +1,171 @@
+//! Anything on a ring and on a board: answers, and errors that name the message; never a panic.
+
+use std::{
+    cell::RefCell,
+    fs::{File, OpenOptions},
+    os::unix::fs::FileExt as _,
+    path::{Path, PathBuf},
+};
+
+use nanotape_plant::{
+    BoardReader, Event, Subscription,
+    board::board_path,
+    records::{FIRST_TYPE_ID, Header, RecordKind},
+};
+use nanotape_ring::{Publish as _, Start, stream};
+use nanotape_shm::{HEADER_BYTES, RegionOptions};
+use proptest::{prelude::*, test_runner::TestRunner};
+
+use crate::published::support::{Folder, run};
+
+const CAPACITY_BYTES: usize = 1 << 18;
+
+/// The ring and the board of a plant that is gone.
+struct Left {
+    folder: Folder,
+}
+
+impl Left {
+    fn new() -> Self {
+        let folder = Folder::new();
+        let mut config = folder.config(&folder.day(2_000, 5));
+        config.ring.capacity_bytes = Some(CAPACITY_BYTES);
+        run(&config);
+        Self { folder }
+    }
+
+    fn ring(&self) -> PathBuf {
+        self.folder.path("ring")
+    }
+
+    /// To everything, or to one stock.
+    fn subscription(&self, is_of_one: bool) -> Subscription {
+        let subscription = Subscription::to(&self.folder.ring()).keep_books();
+        if is_of_one { subscription.symbols(["AAPL".parse().unwrap()]) } else { subscription }
+    }
+}
+
+/// A type and bytes: anything, or the beginning of a record and then anything, of about its length.
+fn message() -> impl Strategy<Value = (u16, Vec<u8>)> {
+    let any_bytes = || prop::collection::vec(any::<u8>(), 0..600);
+    let of_a_kind = (prop::sample::select(&RecordKind::ALL[..]), any_bytes(), 0..8_u8).prop_map(
+        |(kind, mut bytes, cut)| {
+            let length = kind.length() - if cut == 0 { 8 } else { 0 };
+            bytes.resize(length, 0x41);
+            (bytes[0], bytes[1]) = ((length / 4) as u8, kind.type_id() as u8);
+            (kind.type_id(), bytes)
+        },
+    );
+    let of_ours = (FIRST_TYPE_ID..FIRST_TYPE_ID + 6, prop::collection::vec(any::<u8>(), 0..90));
+    prop_oneof![4 => of_a_kind, 2 => of_ours, 1 => (any::<u16>(), any_bytes())]
+}
+
+/// Everything that can be printed of an event, but for the books.
+fn look_at(event: Event<'_>) {
+    match event {
+        Event::Record(delivery) => {
+            let symbol = delivery.symbol.map(|symbol| symbol.to_string());
+            let _ = (symbol, format!("{:?}", delivery.record));
+        }
+        Event::Lost(lapped) => drop(lapped.to_string()),
+    }
+}
+
+#[test]
+fn a_ring_of_anything_gives_records_and_errors_that_name_the_message() {
+    let left = Left::new();
+    let options = RegionOptions::default();
+    let (writer, _) = stream::Writer::create(&left.ring(), CAPACITY_BYTES, &options).unwrap();
+    let writer = RefCell::new(writer);
+    let cases = (prop::collection::vec(message(), 1..40), any::<bool>());
+    let run = TestRunner::default().run(&cases, |(messages, is_of_one)| {
+        let mut subscriber = left.subscription(is_of_one).from(Start::Newest).open().unwrap();
+        let mut writer = writer.borrow_mut();
+        let first = writer.next_sequence();
+        for (type_id, bytes) in &messages {
+            writer.publish(*type_id, bytes).unwrap();
+        }
+        // Every call takes at least one message, so that there are at most as many as messages.
+        for _ in 0..=messages.len() {
+            let before = subscriber.next_sequence();
+            let polled = subscriber.poll(look_at);
+            match polled {
+                Ok(0) => break,
+                Ok(_) => {}
+                Err(error) => {
+                    let text = error.to_string();
+                    let said =
+                        text.split("message ").nth(1).and_then(|rest| rest.split(' ').next());
+                    let sequence: u64 = said.unwrap().parse().unwrap();
+                    let (type_id, bytes) = &messages[(sequence - first) as usize];
+                    prop_assert!(sequence >= before && sequence < subscriber.next_sequence());
+                    prop_assert!(text.contains(&format!("type {type_id:#06x}")), "{}", text);
+                    prop_assert!(text.contains(&format!("its {} bytes", bytes.len())), "{}", text);
+                    prop_assert!(!text.contains('\n'));
+                }
+            }
+        }
+        prop_assert_eq!(subscriber.next_sequence(), first + messages.len() as u64);
+        prop_assert_eq!(subscriber.poll(|_| ()).unwrap(), 0);
+        let _ = subscriber.symbols();
+        Ok(())
+    });
+    run.unwrap();
+}
+
+#[test]
+fn headers_are_read_from_bytes_of_any_length() {
+    for length in 0..40 {
+        assert_eq!(Header::of(&vec![1; length]).is_some(), length >= 16, "{length} bytes");
+    }
+}
+
+/// Writes words where a board has its own: parameters in the header, and anything behind it.
+fn scribble(file: &File, words: &[(usize, u64)], parameters: [u64; 4]) {
+    for (place, parameter) in parameters.into_iter().enumerate() {
+        file.write_all_at(&parameter.to_ne_bytes(), 56 + 8 * place as u64).unwrap();
+    }
+    for &(word, value) in words {
+        let at = (HEADER_BYTES + 8 * word) as u64;
+        file.write_all_at(&value.to_ne_bytes(), at).unwrap();
+    }
+}
+
+fn look_at_everything(ring: &Path) {
+    let board = BoardReader::open(ring).unwrap();
+    let stat = board.look();
+    let _ = (format!("{stat:?}"), stat.total_records(), stat.kinds());
+    for times in &stat.stages {
+        for quantile in [-1.0, 0.0, 0.5, 0.999, 1.0, 2.0, f64::NAN] {
+            let _ = times.quantile_ns(quantile);
+        }
+        assert!(times.buckets().all(|(_, count)| count > 0));
+    }
+    for (locate, symbol) in board.symbols() {
+        let _ = (locate, symbol.to_string());
+    }
+    assert!(board.tainted().all(|(locate, taints)| board.taints(locate) == taints));
+}
+
+#[test]
+fn a_board_of_anything_is_read_and_so_is_the_ring_beside_it() {
+    let left = Left::new();
+    let ring = left.ring();
+    let file = OpenOptions::new().write(true).open(board_path(&ring)).unwrap();
+    let words = (file.metadata().unwrap().len() as usize - HEADER_BYTES) / 8;
+    let value = || prop_oneof![any::<u64>(), Just(u64::MAX), Just(0), 0..9_u64];
+    // Most of them where the counters are; the last page may be padding.
+    let word = prop_oneof![0..1024_usize, 1024..words - 1];
+    let words = prop::collection::vec((word, value()), 0..300);
+    let cases = (words, [value(), value(), value(), value()], any::<bool>());
+    let run = TestRunner::default().run(&cases, |(words, parameters, is_of_one)| {
+        scribble(&file, &words, parameters);
+        look_at_everything(&ring);
+        let mut subscriber = left.subscription(is_of_one).from(Start::Oldest).open().unwrap();
+        // Records are sound, whatever the board says of their stocks.
+        while subscriber.poll(look_at).unwrap() > 0 {}
+        let _ = (subscriber.symbols(), subscriber.board().map(|board| board.run().date));
+        Ok(())
+    });
+    run.unwrap();
+}

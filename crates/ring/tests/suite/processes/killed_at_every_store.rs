@@ -1,0 +1,526 @@
+//! A writer killed before each of its stores in turn: readers never see part of anything, and the
+//! next writer goes on as if nothing had happened.
+//!
+//! For every operation and every store of it: a ring with some laps behind it and readers at several
+//! places; a child that is killed before that store; readers, old and new, by every way to read; a
+//! child that takes over and publishes more; the same readers again. The child that takes over is
+//! killed at every one of its stores too, and a third one goes on.
+
+use std::{
+    collections::BTreeMap,
+    fs::OpenOptions,
+    os::unix::fs::FileExt as _,
+    path::{Path, PathBuf},
+};
+
+use nanotape_ring::{
+    Batched as _, Claimed as _, Observer, Publish, Read, RingError, Start, Subscribe,
+};
+use nanotape_shm::{Origin, OwnerState, Refusal, RegionOptions, inspect, kill_points};
+
+use crate::processes::{
+    Place,
+    children::{Task, command, survives, with},
+    rings::{Ring, SMALL, Slots, Stream, WAYS, Way, next, payload},
+};
+
+/// What the child that is killed does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Operation {
+    Publish,
+    PublishIntoANewBlock,
+    PublishBehindPadding,
+    Batch,
+    BatchBehindPadding,
+    Claim,
+    AbandonedClaim,
+    AbandonedBatch,
+    /// Enters another block wherever it begins.
+    PublishMoreThanABlock,
+    /// More messages than a reader of batches follows before it looks at `committed`.
+    LongBatch,
+}
+
+const OPERATIONS: [Operation; 10] = [
+    Operation::Publish,
+    Operation::PublishIntoANewBlock,
+    Operation::PublishBehindPadding,
+    Operation::Batch,
+    Operation::BatchBehindPadding,
+    Operation::Claim,
+    Operation::AbandonedClaim,
+    Operation::AbandonedBatch,
+    Operation::PublishMoreThanABlock,
+    Operation::LongBatch,
+];
+
+/// Numbers of the writers, which are the types of their messages.
+const HISTORY: u16 = 10;
+const KILLED: u16 = 11;
+const NEXT: u16 = 12;
+const LAST: u16 = 13;
+
+/// What the writer publishes that took over: one message, behind which nothing may be left of a
+/// batch that nobody was to see.
+const ONE: [usize; 1] = [7];
+
+/// What the writer behind that publishes.
+const THREE: [usize; 3] = [120, 0, 33];
+
+/// Lengths of the messages of a long batch: few words, because each is a place to be killed at.
+const LONG: [usize; 20] = {
+    let mut lengths = [0; 20];
+    lengths[2] = 8;
+    lengths[19] = 16;
+    lengths
+};
+
+/// Bytes of a ring of slots in which a batch may be so long.
+const LARGE: usize = 32 << 10;
+
+/// Bytes of the ring of an operation; its path ends with the operation's name.
+fn bytes_of<R: Ring>(path: &Path) -> usize {
+    let is_long = path.to_string_lossy().ends_with("LongBatch");
+    if is_long && R::NAME == Slots::NAME { LARGE } else { SMALL }
+}
+
+/// Words of the stream ring and of its blocks, as its document says, to put its end where we want.
+const RING_WORDS: usize = SMALL / 8;
+const BLOCK_WORDS: usize = RING_WORDS / 64;
+
+impl Operation {
+    /// Whether a stream ring that ends here makes the operation what its name says.
+    fn begins_at(self, place: usize) -> bool {
+        match self {
+            // Three words of payload and two in front of them, and the zero behind, in one block.
+            Self::Publish => place.is_multiple_of(BLOCK_WORDS),
+            Self::PublishIntoANewBlock => place % BLOCK_WORDS == 5,
+            Self::PublishBehindPadding => place > RING_WORDS - 20,
+            Self::BatchBehindPadding => (RING_WORDS - 40..RING_WORDS - 25).contains(&place),
+            _ => place % BLOCK_WORDS == 3,
+        }
+    }
+
+    /// Lengths of the messages that it makes visible, together.
+    fn lengths(self) -> &'static [usize] {
+        match self {
+            Self::PublishBehindPadding => &[240],
+            Self::Batch => &[40, 0, 90],
+            Self::BatchBehindPadding => &[60, 240, 8],
+            Self::Claim => &[51],
+            Self::PublishMoreThanABlock => &[56],
+            Self::LongBatch => &LONG,
+            _ => &[24],
+        }
+    }
+
+    /// Whether to kill before this store. A long batch has many that are alike: what matters is what
+    /// comes near the first commit word, and behind it.
+    fn is_killed_at(self, store: u64) -> bool {
+        const ALIKE: u64 = 54;
+        self != Self::LongBatch || store > ALIKE || store.is_multiple_of(9)
+    }
+
+    fn perform(self, writer: &mut impl Publish) {
+        let first = writer.next_sequence();
+        let lengths = self.lengths();
+        match self {
+            Self::Batch | Self::BatchBehindPadding | Self::LongBatch => {
+                push_all(writer, lengths, |batch| assert_eq!(batch.publish(), first));
+            }
+            Self::Claim => {
+                let bytes = payload(first, KILLED, lengths[0]);
+                let mut claim = writer.claim(KILLED, bytes.len()).unwrap();
+                claim.write(0, &bytes[..16]);
+                claim.write(2, &bytes[16..]);
+                assert_eq!(claim.publish(), first);
+            }
+            Self::AbandonedClaim => {
+                let mut claim = writer.claim(KILLED, 100).unwrap();
+                claim.write(0, &[0xee; 100]);
+                claim.abandon();
+            }
+            Self::AbandonedBatch => push_all(writer, &[100, 9, 60], |batch| drop(batch)),
+            _ => {}
+        }
+        if writer.next_sequence() == first {
+            writer.publish(KILLED, &payload(first, KILLED, lengths[0])).unwrap();
+        }
+    }
+}
+
+/// Makes a batch of messages that would be the next ones.
+fn push_all<W: Publish>(writer: &mut W, lengths: &[usize], end: impl FnOnce(W::Batch<'_>)) {
+    let first = writer.next_sequence();
+    let mut batch = writer.batch();
+    for (sequence, &length) in (first..).zip(lengths) {
+        batch.push(KILLED, &payload(sequence, KILLED, length)).unwrap();
+    }
+    end(batch);
+}
+
+/// In a child: takes the ring over, and is killed in the operation.
+pub(crate) fn operate_and_die<R: Ring>(task: &Task<'_>) {
+    let operation = OPERATIONS.into_iter().find(|o| format!("{o:?}") == task.detail).unwrap();
+    let (mut writer, _) =
+        R::create(task.path, bytes_of::<R>(task.path), &RegionOptions::default()).unwrap();
+    kill_points::arm(task.number);
+    operation.perform(&mut writer);
+    assert_eq!(kill_points::disarm(), task.number - 1, "it was not killed because it was done");
+}
+
+/// In a child: is killed while it creates the ring.
+pub(crate) fn create_and_die<R: Ring>(task: &Task<'_>) {
+    kill_points::arm(task.number);
+    let (writer, origin) =
+        R::create(task.path, bytes_of::<R>(task.path), &RegionOptions::default()).unwrap();
+    assert_eq!(kill_points::disarm(), task.number - 1);
+    assert_eq!((origin, writer.next_sequence()), (Origin::Created, 1));
+}
+
+/// In a child: takes over, and is killed meanwhile if there are so many stores; else publishes what
+/// the writer with the number in the detail does.
+pub(crate) fn take_over<R: Ring>(task: &Task<'_>) {
+    let number = task.detail.parse().unwrap();
+    kill_points::arm(task.number);
+    let (mut writer, _) =
+        R::create(task.path, bytes_of::<R>(task.path), &RegionOptions::default()).unwrap();
+    kill_points::disarm();
+    for &length in lengths_of(number) {
+        let sequence = writer.next_sequence();
+        writer.publish(number, &payload(sequence, number, length)).unwrap();
+    }
+}
+
+/// What a writer publishes that took over.
+fn lengths_of(number: u16) -> &'static [usize] {
+    if number == NEXT { &ONE } else { &THREE }
+}
+
+/// A ring, what was published in it, and who reads it.
+struct Scene<R: Ring> {
+    path: PathBuf,
+    /// Writer and length of each message that a reader has seen or could have, from 1 on.
+    published: Vec<(u16, usize)>,
+    readers: Vec<(&'static str, R::Reader)>,
+}
+
+impl<R: Ring> Clone for Scene<R> {
+    fn clone(&self) -> Self {
+        let Self { path, published, readers } = self;
+        let (path, published, readers) = (path.clone(), published.clone(), readers.clone());
+        Self { path, published, readers }
+    }
+}
+
+impl<R: Ring> Scene<R> {
+    /// A ring with laps behind it that ends where the operation wants it to.
+    fn prepare(path: &Path, operation: Operation) -> Self {
+        let (mut writer, origin) =
+            R::create(path, bytes_of::<R>(path), &RegionOptions::default()).unwrap();
+        assert_eq!(origin, Origin::Created);
+        let mut published = Vec::new();
+        let mut place = 0;
+        let mut publish = |length: usize| {
+            let sequence = published.len() as u64 + 1;
+            writer.publish(HISTORY, &payload(sequence, HISTORY, length)).unwrap();
+            published.push((HISTORY, length));
+            let words = 2 + length.div_ceil(8);
+            place = if place + words > RING_WORDS { words } else { place + words };
+            (place, published.len())
+        };
+        // Some laps of slots too.
+        let history = bytes_of::<R>(path) / 32 + 2;
+        for length in [24, 100, 3, 60, 0, 200, 17].into_iter().cycle().take(history) {
+            publish(length);
+        }
+        // For slots the batch goes over the end too, and everything else comes to the first slot.
+        let slot = if operation == Operation::BatchBehindPadding { 15 } else { 0 };
+        let mut lengths = [0, 8, 0, 0, 8].into_iter().cycle();
+        loop {
+            let (place, count) = publish(lengths.next().unwrap_or(0));
+            let is_there = match R::NAME {
+                Stream::NAME => operation.begins_at(place % RING_WORDS),
+                _ => count % (SMALL / 256) == slot,
+            };
+            if is_there {
+                break;
+            }
+        }
+        drop(writer);
+        let at = |start| R::open(path, start).unwrap();
+        let oldest = at(Start::Oldest);
+        let next = published.len() as u64 + 1;
+        let middle = Start::Sequence((oldest.next_sequence() + next) / 2);
+        let mut behind = at(middle);
+        behind.set_rejoin(nanotape_ring::Rejoin::Oldest);
+        let readers = vec![
+            ("at the end", at(Start::Newest)),
+            ("in the middle", at(middle)),
+            ("in the middle, and going on at the oldest", behind),
+            ("about to be lapped", oldest),
+            ("lapped already", at(Start::Sequence(1))),
+        ];
+        Self { path: path.to_owned(), published, readers }
+    }
+
+    fn end(&self) -> u64 {
+        self.published.len() as u64
+    }
+
+    /// Reads all there is; returns the number of the last message. What is read is what `content`
+    /// says; what is lost is the reader's oldest.
+    fn drain(
+        reader: &mut R::Reader,
+        way: Way,
+        content: &dyn Fn(u64) -> Option<(u16, usize)>,
+    ) -> (u64, BTreeMap<u64, (u16, usize)>) {
+        let mut seen = BTreeMap::new();
+        // Of the ring of 4 KiB there are not so many.
+        for _ in 0..1_000 {
+            let read = next(reader, way, |received| {
+                let found = (received.type_id, received.length as usize);
+                assert_eq!(Some(found), content(received.sequence), "{received:?}");
+                assert_eq!(seen.insert(received.sequence, found), None, "none comes twice");
+            });
+            match read.unwrap() {
+                Read::Empty => return (reader.next_sequence() - 1, seen),
+                // What a reader of a ring that stands still has seen is not lost to it.
+                Read::Lapped(_) => assert!(seen.is_empty(), "a lap in a ring that stands still"),
+                Read::Message(()) => {}
+            }
+        }
+        panic!("the ring has no end");
+    }
+
+    /// Looks with everything there is while nobody writes: all of `maybe` is there, or nothing of it.
+    /// What is there is published from now on, and every reader is left where it was and at the end.
+    fn examine(&mut self, maybe: &[(u16, usize)], previous: OwnerState) {
+        let before = self.end();
+        let all = before + maybe.len() as u64;
+        let content = |sequence: u64| {
+            let index = usize::try_from(sequence).unwrap().checked_sub(1)?;
+            self.published.iter().chain(maybe).nth(index).copied()
+        };
+        let mut visible = None;
+        let mut drained = Vec::new();
+        let opened = [
+            ("new, at the oldest", Start::Oldest),
+            ("new, at the newest", Start::Newest),
+            ("new, at the last message", Start::Sequence(before)),
+            ("new, behind the last message", Start::Sequence(before + 1)),
+            ("new, at the first message", Start::Sequence(1)),
+        ]
+        .map(|(name, start)| {
+            let reader = R::open(&self.path, start);
+            (name, reader.unwrap_or_else(|error| panic!("{name}: {error}")))
+        });
+        for (name, reader) in self.readers.iter().chain(&opened) {
+            for way in WAYS {
+                let mut reader = reader.clone();
+                let from = reader.next_sequence();
+                let (end, seen) = Self::drain(&mut reader, way, &content);
+                let place = format!("{name}, from {from}, {way:?}");
+                assert!([before, all].contains(&end), "{place}: {end}");
+                assert_eq!(*visible.get_or_insert(end), end, "{place}");
+                let is_lapped = seen.first_key_value().is_some_and(|(first, _)| *first > from);
+                assert!(!is_lapped || from + 4 < before, "{place}: lost what cannot be lost");
+                drained.push((*name, reader));
+            }
+        }
+        let stat = Observer::open(&self.path).unwrap().look().unwrap();
+        assert_eq!(stat.owner.state, previous);
+        assert_eq!(Some(stat.next_sequence - 1), visible);
+        let newest = R::open(&self.path, Start::Newest).unwrap();
+        assert_eq!(Some(newest.next_sequence() - 1), visible);
+        assert!(stat.oldest_sequence < before, "{stat:?}");
+        if visible == Some(all) {
+            self.published.extend(maybe);
+        }
+        self.readers.extend(drained);
+    }
+
+    /// Another writer published: everybody sees it, and nothing else.
+    fn went_on(&mut self, number: u16) {
+        self.published.extend(lengths_of(number).iter().map(|&length| (number, length)));
+        let content = |sequence: u64| self.published.get(sequence as usize - 1).copied();
+        for (name, reader) in &self.readers {
+            for way in WAYS {
+                let mut reader = reader.clone();
+                let (end, _) = Self::drain(&mut reader, way, &content);
+                assert_eq!(end, self.end(), "{name}, {way:?}");
+            }
+        }
+        let stat = Observer::open(&self.path).unwrap().look().unwrap();
+        assert_eq!(stat.next_sequence, self.end() + 1);
+    }
+
+    /// Starts a child that takes over, and may be killed; whether it was not.
+    fn taken_over(&self, fatal: u64, number: u16) -> bool {
+        survives(with(command::<R>("take over", &self.path), fatal, &number.to_string()))
+    }
+}
+
+/// Kills at every store of an operation, and lets another writer go on; kills that one at every
+/// store of its take-over too. Returns how many stores the operation had, and how many times a
+/// take-over was killed.
+fn at_every_store<R: Ring>(operation: Operation) -> (u64, u64) {
+    let name = format!("{operation:?}");
+    let place = Place::new(&format!("{}-{name}", R::NAME));
+    let maybe: Vec<_> = operation.lengths().iter().map(|&length| (KILLED, length)).collect();
+    let (mut take_overs, mut outcomes) = (0, [0, 0]);
+    for number in (1..).filter(|&number| operation.is_killed_at(number)) {
+        place.clear();
+        let mut scene = Scene::<R>::prepare(&place.0, operation);
+        let before = scene.end();
+        if survives(with(command::<R>("operate and die", &place.0), number, &name)) {
+            scene.examine(&maybe, OwnerState::Closed);
+            assert_eq!(scene.end(), before + maybe.len() as u64);
+            let points = number - 1;
+            println!("{}, {name}: {points} points, {take_overs} in take-overs", R::NAME);
+            // Which of both a reader sees depends on the place: else the kills hit nothing.
+            assert!(outcomes[0] > 0 && outcomes[1] > 0, "{outcomes:?}");
+            return (points, take_overs);
+        }
+        scene.examine(&maybe, OwnerState::Dead);
+        outcomes[usize::from(scene.end() > before)] += 1;
+        take_overs += at_every_store_of_a_take_over(&scene);
+    }
+    unreachable!("there are not so many stores")
+}
+
+/// Puts the ring back to how the killed writer left it, and kills the next one, store by store.
+fn at_every_store_of_a_take_over<R: Ring>(scene: &Scene<R>) -> u64 {
+    let left = std::fs::read(&scene.path).unwrap();
+    let file = OpenOptions::new().write(true).open(&scene.path).unwrap();
+    for number in 1.. {
+        file.write_all_at(&left, 0).unwrap();
+        let mut scene = scene.clone();
+        if scene.taken_over(number, NEXT) {
+            scene.went_on(NEXT);
+            assert!(scene.taken_over(0, LAST));
+            scene.went_on(LAST);
+            return number - 1;
+        }
+        scene.examine(&[], OwnerState::Dead);
+        assert!(scene.taken_over(0, LAST));
+        scene.went_on(LAST);
+    }
+    unreachable!("there are not so many stores")
+}
+
+/// Creates a ring and dies, at every store; returns how many there were.
+fn at_every_store_of_a_creation<R: Ring>() -> u64 {
+    let place = Place::new(&format!("{}-creation", R::NAME));
+    let mut refused = 0;
+    for number in 1.. {
+        place.clear();
+        if survives(with(command::<R>("create and die", &place.0), number, "")) {
+            let points = number - 1;
+            println!("{}, creation: {points} points, {refused} before it was there", R::NAME);
+            assert!(refused >= points - 2);
+            return points;
+        }
+        let mut scene =
+            Scene::<R> { path: place.0.clone(), published: Vec::new(), readers: Vec::new() };
+        match R::open(&place.0, Start::Oldest) {
+            Err(RingError::Region(error)) => {
+                assert_eq!(*error.refusal(), Refusal::HalfCreated, "store {number}");
+                assert!(Observer::open(&place.0).is_err());
+                refused += 1;
+            }
+            // It died behind the last store of the creation: the ring is there, and empty.
+            Ok(reader) => {
+                assert_eq!(reader.next_sequence(), 1);
+                scene.readers.push(("of the dead creator's ring", reader));
+            }
+            Err(error) => panic!("store {number}: {error}"),
+        }
+        assert!(!inspect(&place.0).unwrap().is_owned);
+        assert!(scene.taken_over(0, NEXT));
+        scene.readers.push(("new", R::open(&place.0, Start::Sequence(1)).unwrap()));
+        scene.went_on(NEXT);
+    }
+    unreachable!("there are not so many stores")
+}
+
+/// Everything for one kind of ring; each operation with the fewest stores it can have.
+fn all<R: Ring>(least: [(Operation, u64); 8], creation: u64) {
+    let (mut points, mut take_overs) = (0, 0);
+    for (operation, least) in least {
+        let (more, more_take_overs) = at_every_store::<R>(operation);
+        assert!(more >= least, "{operation:?}: {more} points");
+        // A take-over is five stores of the region's header, and one at least of the ring.
+        assert!(more_take_overs >= 6 * more, "{operation:?}: {more_take_overs} in take-overs");
+        points += more;
+        take_overs += more_take_overs;
+    }
+    let created = at_every_store_of_a_creation::<R>();
+    assert!(created >= creation, "{created} points");
+    points += created;
+    println!("{}: {points} points and {take_overs} in take-overs in all", R::NAME);
+}
+
+#[test]
+fn a_stream_writer_killed_at_any_store_leaves_whole_messages_and_a_ring_to_take_over() {
+    let least = [
+        (Operation::Publish, 7),
+        (Operation::PublishIntoANewBlock, 11),
+        (Operation::PublishBehindPadding, 36),
+        (Operation::Batch, 25),
+        (Operation::BatchBehindPadding, 47),
+        (Operation::Claim, 11),
+        (Operation::AbandonedClaim, 20),
+        (Operation::AbandonedBatch, 28),
+    ];
+    all::<Stream>(least, 80);
+}
+
+#[test]
+fn a_slot_writer_killed_at_any_store_leaves_whole_messages_and_a_ring_to_take_over() {
+    let least = [
+        (Operation::Publish, 8),
+        (Operation::PublishIntoANewBlock, 8),
+        (Operation::PublishBehindPadding, 34),
+        (Operation::Batch, 28),
+        (Operation::BatchBehindPadding, 48),
+        (Operation::Claim, 12),
+        (Operation::AbandonedClaim, 23),
+        (Operation::AbandonedBatch, 35),
+    ];
+    all::<Slots>(least, 15);
+}
+
+#[test]
+fn a_long_batch_of_a_killed_stream_writer_is_there_whole_or_not_at_all() {
+    let (points, _) = at_every_store::<Stream>(Operation::LongBatch);
+    assert!(points >= 75, "{points} points");
+}
+
+#[test]
+fn a_long_batch_of_a_killed_slot_writer_is_there_whole_or_not_at_all() {
+    let (points, _) = at_every_store::<Slots>(Operation::LongBatch);
+    assert!(points >= 65, "{points} points");
+}
+
+/// A writer that dies whenever it should enter a block in the index leaves that to the next one:
+/// else there would be no way into the ring after some dozens of them.
+#[test]
+fn the_index_of_a_stream_outlives_any_number_of_writers_killed_before_they_wrote_to_it() {
+    let operation = Operation::PublishMoreThanABlock;
+    let place = Place::new("stream-index");
+    let mut scene = Scene::<Stream>::prepare(&place.0, operation);
+    let name = format!("{operation:?}");
+    // The first of the two stores of an entry is the fourteenth of the publication; where there
+    // is padding, the fifteenth.
+    for fatal in [14, 15].into_iter().cycle().take(100) {
+        assert!(!survives(with(command::<Stream>("operate and die", &place.0), fatal, &name)));
+        scene.published.push((KILLED, operation.lengths()[0]));
+        let stat = Observer::open(&place.0).unwrap().look().unwrap();
+        assert_eq!(stat.next_sequence, scene.end() + 1);
+        assert!(stat.oldest_sequence + 30 < scene.end(), "{stat:?}");
+    }
+    assert!(scene.taken_over(0, LAST));
+    scene.readers.push(("new", Stream::open(&place.0, Start::Oldest).unwrap()));
+    scene.went_on(LAST);
+}

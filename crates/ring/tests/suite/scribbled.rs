@@ -1,0 +1,580 @@
+//! Rings whose memory holds anything: answers and errors, never a panic, and every call comes back.
+//!
+//! Arithmetic is checked in the builds that run tests, so that a number which is too large for it
+//! is a panic too.
+
+use std::{
+    os::unix::fs::FileExt as _,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+use nanotape_ring::{
+    AnyReader, Batched as _, Claimed as _, Observer, Publish, Read, Rejoin, RingError, Start,
+    Subscribe, slots, stream,
+};
+use nanotape_shm::{
+    HEADER_BYTES, OwnedRegion, RegionOptions, RegionSpec, SharedRegion, WORD_BYTES,
+};
+use proptest::prelude::*;
+
+const BYTES: usize = 4096;
+const SLOTS: usize = 16;
+const SLOT_BYTES: usize = 240;
+
+/// Calls of each method of each reader: what is wrong shows when a reader begins, at a lap, and when
+/// it comes round.
+const CALLS: usize = 40;
+
+const STARTS: [Start; 8] = [
+    Start::Oldest,
+    Start::Newest,
+    Start::Sequence(0),
+    Start::Sequence(1),
+    Start::Sequence(100),
+    Start::Sequence(u64::MAX / 4),
+    Start::Sequence(u64::MAX / 2),
+    Start::Sequence(u64::MAX),
+];
+
+/// What the two rings do not have in common.
+trait Kind {
+    type Writer: Publish<Reader: Clone>;
+
+    const NAME: &'static str;
+
+    /// Words in front of the messages: few, and every one of them matters.
+    const CONTROL_WORDS: usize;
+
+    fn new() -> Self::Writer;
+
+    fn create(path: &Path) -> Result<Self::Writer, RingError>;
+
+    fn resume(region: OwnedRegion) -> Result<Self::Writer, RingError>;
+
+    fn join(
+        region: SharedRegion,
+        start: Start,
+    ) -> Result<<Self::Writer as Publish>::Reader, RingError>;
+}
+
+struct Stream;
+
+struct Slots;
+
+impl Kind for Stream {
+    type Writer = stream::Writer;
+
+    const NAME: &'static str = "stream";
+    const CONTROL_WORDS: usize = 176;
+
+    fn new() -> Self::Writer {
+        stream::Writer::on_heap(BYTES).unwrap()
+    }
+
+    fn create(path: &Path) -> Result<Self::Writer, RingError> {
+        Ok(stream::Writer::create(path, BYTES, &RegionOptions::default())?.0)
+    }
+
+    fn resume(region: OwnedRegion) -> Result<Self::Writer, RingError> {
+        stream::Writer::resume(region)
+    }
+
+    fn join(region: SharedRegion, start: Start) -> Result<stream::Reader, RingError> {
+        stream::Reader::join(region, start)
+    }
+}
+
+impl Kind for Slots {
+    type Writer = slots::Writer;
+
+    const NAME: &'static str = "slots";
+    const CONTROL_WORDS: usize = 32;
+
+    fn new() -> Self::Writer {
+        slots::Writer::on_heap(SLOTS, SLOT_BYTES).unwrap()
+    }
+
+    fn create(path: &Path) -> Result<Self::Writer, RingError> {
+        Ok(slots::Writer::create(path, SLOTS, SLOT_BYTES, &RegionOptions::default())?.0)
+    }
+
+    fn resume(region: OwnedRegion) -> Result<Self::Writer, RingError> {
+        slots::Writer::resume(region)
+    }
+
+    fn join(region: SharedRegion, start: Start) -> Result<slots::Reader, RingError> {
+        slots::Reader::join(region, start)
+    }
+}
+
+/// A ring with laps behind it, as words.
+fn used<K: Kind>() -> (RegionSpec, Vec<u64>) {
+    let mut writer = K::new();
+    publish_some(&mut writer, 200);
+    let region = writer.region();
+    (*region.spec(), region.words().iter().map(nanotape_shm::Word::load).collect())
+}
+
+fn publish_some(writer: &mut impl Publish, count: usize) {
+    for length in [0, 8, 100, 3, 60, SLOT_BYTES, 17].into_iter().cycle().take(count) {
+        writer.publish(length as u16, &[length as u8; SLOT_BYTES][..length]).unwrap();
+    }
+}
+
+fn region_of(spec: RegionSpec, words: &[u64]) -> OwnedRegion {
+    let region = OwnedRegion::on_heap(spec);
+    scribble(&region, words);
+    region
+}
+
+fn scribble(region: &OwnedRegion, words: &[u64]) {
+    for (word, &value) in region.words().iter().zip(words) {
+        word.store(value);
+    }
+}
+
+/// Every method, until nothing comes any more. Returns how many messages came.
+fn read_everything(reader: &(impl Subscribe + Clone)) -> u64 {
+    let mut came = 0;
+    for rejoin in [Rejoin::Oldest, Rejoin::Halfway, Rejoin::Newest] {
+        for size in [0, 7, 64, 300, 2 * BYTES] {
+            let mut buffer = vec![0; size];
+            let mut reader = reader.clone();
+            reader.set_rejoin(rejoin);
+            for _ in 0..CALLS {
+                match reader.try_read(&mut buffer) {
+                    Ok(Read::Message(received)) => {
+                        assert!(received.length as usize <= size);
+                        came += 1;
+                    }
+                    Ok(Read::Lapped(lapped)) => assert!(lapped.count() > 0),
+                    Ok(Read::Empty) => break,
+                    Err(error) => drop(error.to_string()),
+                }
+            }
+            let mut reader = reader.clone();
+            for _ in 0..CALLS {
+                if let Ok(Read::Empty) = reader.read_batch(&mut buffer, |received, bytes| {
+                    assert_eq!(received.length as usize, bytes.len());
+                }) {
+                    break;
+                }
+            }
+        }
+        let mut reader = reader.clone();
+        reader.set_rejoin(rejoin);
+        for _ in 0..CALLS {
+            let read = reader.try_visit(|message| {
+                let mut bytes = [0; BYTES];
+                let sum = (0..3).chain([usize::MAX]).map(|at| message.word(at)).max();
+                (message.copy_to(&mut bytes), sum)
+            });
+            if read == Ok(Read::Empty) {
+                break;
+            }
+        }
+        for start in STARTS {
+            if reader.seek(start).is_ok() {
+                let _ = (reader.try_read(&mut [0; BYTES]), reader.next_sequence());
+            }
+        }
+    }
+    came
+}
+
+/// Readers of all kinds, before and behind the scribble, and the next writer.
+fn everything<K: Kind>(region: OwnedRegion, old: &[<K::Writer as Publish>::Reader]) -> Outcome {
+    let mut outcome = Outcome::default();
+    for reader in old {
+        outcome.messages += read_everything(reader);
+    }
+    for start in STARTS {
+        if let Ok(reader) = K::join(region.share(), start) {
+            outcome.joins += 1;
+            outcome.messages += read_everything(&reader);
+        }
+    }
+    if let Ok(mut writer) = K::resume(region) {
+        outcome.take_overs += 1;
+        go_on(&mut writer);
+        for reader in old {
+            read_everything(reader);
+        }
+    }
+    outcome
+}
+
+/// What a writer does that took the ring over: it works.
+fn go_on(writer: &mut impl Publish) {
+    let mut reader = writer.reader(Start::Newest).unwrap();
+    let sequence = writer.next_sequence();
+    let mut claim = writer.claim(1, 20).unwrap();
+    claim.set_word(0, 3);
+    assert_eq!(claim.publish(), sequence);
+    let mut batch = writer.batch();
+    batch.push(2, &[2; 100]).unwrap();
+    batch.push(2, &[2; 9]).unwrap();
+    assert_eq!(batch.publish(), sequence + 1);
+    for number in 0..3 {
+        let read = reader.try_read(&mut [0; BYTES]).unwrap();
+        assert!(matches!(read, Read::Message(r) if r.sequence == sequence + number), "{read:?}");
+    }
+    publish_some(writer, 300);
+    writer.heartbeat(1);
+}
+
+/// How often something worked: a check where nothing ever does has checked nothing.
+#[derive(Default, Debug)]
+struct Outcome {
+    messages: u64,
+    joins: u64,
+    take_overs: u64,
+}
+
+impl Outcome {
+    fn add(&mut self, other: &Self) {
+        self.messages += other.messages;
+        self.joins += other.joins;
+        self.take_overs += other.take_overs;
+    }
+}
+
+/// Numbers that follow from a seed.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ mixed >> 31
+    }
+
+    fn below(&mut self, end: usize) -> usize {
+        (self.next() % end as u64) as usize
+    }
+
+    /// A number of the kind that goes wrong, or near a number that stands in the ring, or any.
+    fn hostile(&mut self, words: &[u64]) -> u64 {
+        let edges = [0, 1, u64::MAX, u64::MAX / 2, u64::MAX / 4, 512, 1 << 32, 16, 1 << 63];
+        let small = self.next() % 5;
+        match self.below(5) {
+            0 => self.next(),
+            1 => edges[self.below(edges.len())].wrapping_add(small).wrapping_sub(2),
+            2 => words[self.below(words.len())].wrapping_add(small).wrapping_sub(2),
+            // Another message's word, or a bit of this one's.
+            3 => words[self.below(words.len())] ^ 1 << self.below(64),
+            _ => words[self.below(words.len())].wrapping_add(512 * small),
+        }
+    }
+}
+
+/// Overwrites a few words, half of the time of those in front of the messages.
+fn hostile_words(random: &mut Random, words: &mut [u64], control_words: usize) {
+    let original = words.to_vec();
+    for _ in 0..=random.below(6) {
+        let end = if random.below(2) == 0 { control_words } else { words.len() };
+        let at = random.below(end);
+        words[at] = random.hostile(&original);
+    }
+}
+
+fn random_places<K: Kind>(cases: u64) {
+    let (spec, good) = used::<K>();
+    let mut all = Outcome::default();
+    for seed in 0..cases {
+        let mut random = Random(seed);
+        let mut words = good.clone();
+        hostile_words(&mut random, &mut words, K::CONTROL_WORDS);
+        let region = region_of(spec, &good);
+        let starts = [Start::Oldest, Start::Newest, Start::Sequence(195), Start::Sequence(1)];
+        let old = starts.map(|start| K::join(region.share(), start).unwrap());
+        scribble(&region, &words);
+        all.add(&everything::<K>(region, &old));
+    }
+    println!("{}, {cases} times some words: {all:?}", K::NAME);
+    assert!(all.messages > cases && all.joins > cases && all.take_overs > cases / 10, "{all:?}");
+}
+
+#[test]
+fn no_scribble_makes_a_reader_or_the_next_writer_panic() {
+    random_places::<Stream>(2_000);
+    random_places::<Slots>(2_000);
+}
+
+fn random_everything<K: Kind>(cases: u64) {
+    let (spec, good) = used::<K>();
+    for seed in 0..cases {
+        let mut random = Random(!seed);
+        // Of whole-random words little is believed: some are small, and some are kept.
+        let mask = [u64::MAX, 0x3ff, 1 << 63 | 0x1fff][random.below(3)];
+        let mut words = good.clone();
+        let first = [0, K::CONTROL_WORDS][random.below(2)];
+        for word in &mut words[first..] {
+            *word = random.next() & mask;
+        }
+        let region = region_of(spec, &good);
+        let old = [K::join(region.share(), Start::Oldest).unwrap()];
+        scribble(&region, &words);
+        everything::<K>(region, &old);
+    }
+}
+
+#[test]
+fn no_random_content_makes_a_reader_or_the_next_writer_panic() {
+    random_everything::<Stream>(2_000);
+    random_everything::<Slots>(2_000);
+}
+
+/// Every word of the ring, one at a time, set to every value at which arithmetic turns.
+fn every_word<K: Kind>() {
+    let (spec, good) = used::<K>();
+    let mut all = Outcome::default();
+    let capacity = (BYTES / WORD_BYTES) as u64;
+    let mut cases = 0;
+    for at in 0..good.len() {
+        let own = good[at];
+        let mut values = vec![0, 1, u64::MAX, u64::MAX - 1, u64::MAX / 2, u64::MAX / 4, 1 << 63];
+        values.extend([capacity - 1, capacity, capacity + 1, own.wrapping_sub(1)]);
+        let more = [1, capacity, capacity.wrapping_neg(), SLOTS as u64];
+        values.extend(more.map(|more| own.wrapping_add(more)));
+        // The words between the control lines mean nothing.
+        let is_unused = at < K::CONTROL_WORDS && own == 0 && at % 16 > 2;
+        for value in values.into_iter().filter(|_| !is_unused) {
+            let region = region_of(spec, &good);
+            let starts = [Start::Oldest, Start::Newest, Start::Sequence(195)];
+            let old = starts.map(|start| K::join(region.share(), start).unwrap());
+            region.words()[at].store(value);
+            all.add(&everything::<K>(region, &old));
+            cases += 1;
+        }
+    }
+    println!("{}, {cases} times one word: {all:?}", K::NAME);
+    assert!(all.take_overs > cases / 10, "{all:?}");
+}
+
+#[test]
+fn no_boundary_value_in_any_word_makes_a_reader_or_the_next_writer_panic() {
+    every_word::<Stream>();
+    every_word::<Slots>();
+}
+
+/// Counters and entries that agree with each other, and are as large as they can be.
+#[test]
+fn a_ring_at_the_end_of_all_numbers_is_refused_or_works() {
+    let capacity = (BYTES / WORD_BYTES) as u64;
+    let near_the_end = |step: u64| (0..8).map(move |times: u64| (times * step).wrapping_neg());
+    let halfway = [u64::MAX / 4, u64::MAX / 2].map(|middle| middle & !(capacity - 1));
+    let (spec, good) = used::<Stream>();
+    for position in near_the_end(capacity).chain(halfway) {
+        for number in near_the_end(70).chain(halfway) {
+            let mut words = good.clone();
+            for at in [0, 16].into_iter().chain((48..176).step_by(2)) {
+                words[at] = match words[at] {
+                    u64::MAX => u64::MAX,
+                    found => found.wrapping_add(position),
+                };
+            }
+            for at in (49..176).step_by(2) {
+                words[at] = words[at].wrapping_add(number);
+            }
+            for at in 176..good.len() - 1 {
+                if good[at] >> 48 == u64::from(b'M') {
+                    words[at + 1] = words[at + 1].wrapping_add(number);
+                }
+            }
+            let outcome = everything::<Stream>(region_of(spec, &words), &[]);
+            assert!(position != 0 || number != 0 || outcome.take_overs == 1);
+        }
+    }
+    let (spec, good) = used::<Slots>();
+    let eighth = [u64::MAX / 8 + 1];
+    for number in near_the_end(70).chain(halfway).chain(eighth) {
+        let mut words = good.clone();
+        words[0] = words[0].wrapping_add(number);
+        for slot in 0..SLOTS {
+            let version = &mut words[32 + slot * 32];
+            *version = version.wrapping_add(number.wrapping_mul(2));
+        }
+        let outcome = everything::<Slots>(region_of(spec, &words), &[]);
+        assert!(![0, eighth[0]].contains(&number) || outcome.take_overs == 1, "{outcome:?}");
+    }
+}
+
+/// Once, a version that no writer stores led a lapped reader to number 2^63, and what it doubled
+/// then was too large. It is damage.
+#[test]
+fn a_lap_to_a_version_that_no_writer_stores_is_damage() {
+    let (spec, good) = used::<Slots>();
+    for version in [u64::MAX, u64::MAX - 1, u64::MAX / 2 + 2, 1 << 63] {
+        for rejoin in [Rejoin::Oldest, Rejoin::Halfway, Rejoin::Newest] {
+            for number in 186..=200 {
+                let region = region_of(spec, &good);
+                let mut reader = Slots::join(region.share(), Start::Sequence(number)).unwrap();
+                reader.set_rejoin(rejoin);
+                let slot = (number as usize - 1) % SLOTS;
+                region.words()[32 + slot * 32].store(version);
+                for _ in 0..3 {
+                    assert!(reader.try_visit(|_| ()).is_err(), "{version:#x}");
+                    assert_eq!(reader.next_sequence(), number);
+                }
+            }
+        }
+    }
+}
+
+/// Something writes all the time, everywhere, while readers read.
+fn under_fire<K: Kind>() {
+    let (spec, good) = used::<K>();
+    let region = region_of(spec, &good);
+    let old = [Start::Oldest, Start::Newest].map(|start| K::join(region.share(), start).unwrap());
+    let is_done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut random = Random(7);
+            while !is_done.load(Ordering::Relaxed) {
+                let mut words = good.clone();
+                hostile_words(&mut random, &mut words, K::CONTROL_WORDS);
+                scribble(&region, &words);
+            }
+        });
+        let mut came = 0;
+        for _ in 0..300 {
+            for reader in &old {
+                came += read_everything(reader);
+            }
+            for start in STARTS {
+                if let Ok(reader) = K::join(region.share(), start) {
+                    came += read_everything(&reader);
+                }
+            }
+        }
+        is_done.store(true, Ordering::Relaxed);
+        println!("{}: {came} messages under fire", K::NAME);
+    });
+}
+
+#[test]
+fn a_scribbler_at_work_holds_no_reader_up() {
+    under_fire::<Stream>();
+    under_fire::<Slots>();
+}
+
+/// A path in memory that nothing has; removed at the end.
+struct Place(PathBuf);
+
+impl Place {
+    fn new(name: &str) -> Self {
+        let memory = Path::new("/dev/shm");
+        let folder = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
+        let place = Self(folder.join(format!("nanotape-scribble-{}-{name}", std::process::id())));
+        let _ = std::fs::remove_file(&place.0);
+        place
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+fn in_a_file<K: Kind>(cases: u64) {
+    let place = Place::new(K::NAME);
+    publish_some(&mut K::create(&place.0).unwrap(), 200);
+    let good = std::fs::read(&place.0).unwrap();
+    let file = std::fs::OpenOptions::new().write(true).open(&place.0).unwrap();
+    let words: Vec<u64> = good[HEADER_BYTES..]
+        .as_chunks::<WORD_BYTES>()
+        .0
+        .iter()
+        .map(|eight| u64::from_ne_bytes(*eight))
+        .collect();
+    let (mut looks, mut take_overs) = (0, 0);
+    for seed in 0..cases {
+        file.write_all_at(&good, 0).unwrap();
+        let observer = Observer::open(&place.0).unwrap();
+        let old = AnyReader::open(&place.0, Start::Oldest).unwrap();
+        let mut random = Random(seed ^ 0xf11e);
+        let mut hostile = words.clone();
+        hostile_words(&mut random, &mut hostile, K::CONTROL_WORDS);
+        let bytes: Vec<u8> = hostile.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        file.write_all_at(&bytes, HEADER_BYTES as u64).unwrap();
+        read_everything(&old);
+        looks += u64::from(observer.look().is_ok());
+        let _ = Observer::open(&place.0).unwrap().look().map_err(|error| error.to_string());
+        for start in STARTS {
+            if let Ok(reader) = AnyReader::open(&place.0, start) {
+                read_everything(&reader);
+            }
+        }
+        match K::create(&place.0) {
+            Ok(mut writer) => {
+                take_overs += 1;
+                go_on(&mut writer);
+                observer.look().unwrap();
+            }
+            Err(error) => drop(error.to_string()),
+        }
+        read_everything(&old);
+    }
+    println!("{}: {looks} looks and {take_overs} take-overs of {cases} files", K::NAME);
+    assert!(looks > cases / 10 && take_overs > cases / 10);
+}
+
+#[test]
+fn no_scribble_in_a_file_makes_any_program_panic() {
+    in_a_file::<Stream>(1_000);
+    in_a_file::<Slots>(1_000);
+}
+
+fn config() -> ProptestConfig {
+    ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() }
+}
+
+/// Values on which sizes and positions go wrong.
+fn value() -> impl Strategy<Value = u64> {
+    prop_oneof![
+        any::<u64>(),
+        0..1_200u64,
+        (0..64u32).prop_map(|shift| 1 << shift),
+        (0..64u32).prop_map(|shift| (1u64 << shift).wrapping_neg()),
+        (0..64u32).prop_map(|shift| (1u64 << shift) - 1),
+        // The header of a message, of any length, and of padding.
+        (any::<u32>(), any::<u16>()).prop_map(|(length, type_id)| (b'M' as u64) << 48
+            | (type_id as u64) << 32
+            | length as u64),
+        (0..1_030u64).prop_map(|length| (b'M' as u64) << 48 | length),
+        Just((b'P' as u64) << 48),
+    ]
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn no_mutation_of_a_stream_makes_anything_panic(
+        words in prop::collection::vec((prop_oneof![0usize..176, 176usize..688], value()), 1..5),
+    ) {
+        mutated::<Stream>(&words);
+    }
+
+    #[test]
+    fn no_mutation_of_slots_makes_anything_panic(
+        words in prop::collection::vec((prop_oneof![0usize..32, 32usize..544], value()), 1..5),
+    ) {
+        mutated::<Slots>(&words);
+    }
+}
+
+fn mutated<K: Kind>(words: &[(usize, u64)]) {
+    let (spec, good) = used::<K>();
+    let region = region_of(spec, &good);
+    let old = [Start::Oldest, Start::Newest].map(|start| K::join(region.share(), start).unwrap());
+    for &(at, value) in words {
+        region.words()[at].store(value);
+    }
+    everything::<K>(region, &old);
+}

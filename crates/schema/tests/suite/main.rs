@@ -1,0 +1,4 @@
+//! The schema compiler, one module a subject.
+
+mod mistakes;
+mod newcomer;

@@ -1,0 +1,6 @@
+//! The wire formats, one module a subject.
+
+mod golden;
+mod layout;
+mod properties;
+mod vectors;
