@@ -19,17 +19,17 @@ pub(crate) struct Arguments {
 
 const EXAMPLES: &str = "\
 Examples:
-  nanotape                                  the demonstration: a synthetic day into books
+  nanotape                                  a demonstration: books from a synthetic day
   nanotape stats 12302019.NASDAQ_ITCH50.gz  rates, volumes and latencies of a real day
   nanotape inside day.gz --symbols AAPL,MSFT -o inside.csv
   nanotape book day.gz --symbol AAPL --at 09:45 --levels 5
 
-FILE is a Nasdaq ITCH 5.0 BinaryFILE day: plain, gzip or zstd (told by content), or - for standard
-input. Results go to standard output or to -o FILE, whose suffix chooses the format (.csv, .json,
-.txt) and compression (.gz, .zst).
+FILE is a Nasdaq ITCH 5.0 BinaryFILE day: plain, gzip or zstd (detected from the content), or - for
+standard input. Results go to standard output or to -o FILE, whose suffix chooses the format (.csv,
+.json, .txt) and compression (.gz, .zst).
 
-Exit status: 0 good; 1 the data or the check was bad; 2 wrong usage, or a file that cannot be opened
-or written.";
+Exit status: 0 success; 1 the data is damaged or a check failed; 2 wrong usage, or a file that cannot
+be opened or written.";
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
@@ -41,24 +41,24 @@ pub(crate) enum Command {
     Inspect(InspectArguments),
     /// Validate a day against the rules of the specification
     Check(CheckArguments),
-    /// Best bid and offer after every change
+    /// Print the best bid and offer after every change
     Inside(InsideArguments),
-    /// The book of one stock at one moment
+    /// Print the book of one stock at one moment
     Book(BookArguments),
-    /// The first levels of one stock's book after every message about it
+    /// Print the first levels of one stock's book after every message about it
     Depth(DepthArguments),
-    /// Rates, volumes, event depth and processing time, per stock and in all
+    /// Report rates, volumes, event depth and processing time, per stock and in total
     Stats(StatsArguments),
-    /// A plant: a day in, normalised records on a ring, for any number of processes
+    /// Run a plant: read a day, publish normalised records on a ring for any number of processes
     Run(RunArguments),
     /// Read the records of a plant that runs in another process
     Tap(TapArguments),
-    /// What a plant does: counters, damage, times and its ring, seen from outside
+    /// Report a plant's counters, damage, times and ring from another process
     Stat(StatArguments),
-    /// Broadcast rings in shared memory: look into them, check them, try them out
+    /// Broadcast rings in shared memory: inspect, check and test them
     Ring(RingArguments),
-    /// Journals on disk: write them, read them, look after them
+    /// Journals on disk: write, read, check and maintain them
     Journal(JournalArguments),
-    /// Measure, compare, and find out whether a measurement can be believed
+    /// Measure, compare, and check whether a measurement can be trusted
     Lab(LabArguments),
 }

@@ -44,7 +44,9 @@ impl Worker {
             .spawn()
             .with_context(|| format!("cannot start the {name}"))?;
         let pipes = (process.stdin.take(), process.stdout.take());
-        let (Some(input), Some(output)) = pipes else { bail!("the {name} has no pipes") };
+        let (Some(input), Some(output)) = pipes else {
+            bail!("cannot connect pipes to the {name}")
+        };
         Ok(Self { name, process, input, output: BufReader::new(output) })
     }
 
@@ -55,12 +57,12 @@ impl Worker {
         if line.trim_end() == "ready" {
             return Ok(());
         }
-        bail!("the {} did not begin", self.name);
+        bail!("the {} did not start", self.name);
     }
 
     /// Asks it to end in good order.
     pub(crate) fn stop(&mut self) -> anyhow::Result<()> {
-        writeln!(self.input, "stop").with_context(|| format!("the {} is gone", self.name))
+        writeln!(self.input, "stop").with_context(|| format!("the {} has exited", self.name))
     }
 
     pub(crate) fn signal(&self, signal: Signal) -> anyhow::Result<()> {
@@ -148,7 +150,7 @@ pub(crate) fn work<J>(
     let text = std::env::var(role).ok()?;
     let done = match parse(&text) {
         Some(job) => run(&job),
-        None => Err(anyhow::anyhow!("{role} is not a job: {text}")),
+        None => Err(anyhow::anyhow!("{role}: invalid job: {text}")),
     };
     Some(match done {
         Ok(counted) => {

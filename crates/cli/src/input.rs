@@ -12,6 +12,7 @@ use nanotape_types::StockLocate;
 use crate::{
     status::{BadData, Status, tell},
     symbols::SymbolFilter,
+    values::counted,
 };
 
 #[derive(Args, Debug)]
@@ -111,11 +112,11 @@ pub(crate) fn warn_of_taint(source: &DaySource, totals: AnomalyCounts, tainted_s
     }
     let kinds: Vec<_> = totals.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
     tell(format_args!(
-        "{}: {} messages did not fit their book ({}); {tainted_stocks} tainted {}",
+        "{}: {} could not be applied to the book ({}); {} marked unreliable (tainted)",
         source.name(),
-        totals.total(),
+        counted(totals.total(), "message"),
         kinds.join(", "),
-        if tainted_stocks == 1 { "book" } else { "books" },
+        counted(tainted_stocks as u64, "book"),
     ));
 }
 
@@ -129,6 +130,6 @@ pub(crate) fn require_symbols(
     if missing.is_empty() {
         return Ok(());
     }
-    let message = format!("{}: no message names the stock {}", source.name(), missing.join(", "));
+    let message = format!("{}: symbols not found: {}", source.name(), missing.join(", "));
     Err(BadData(message).into())
 }

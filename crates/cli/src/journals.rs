@@ -37,8 +37,8 @@ pub(crate) fn journal_start(text: &str) -> Result<Start, String> {
         None => text.parse::<Timestamp>().ok().and_then(|t| u64::try_from(t.as_nanosecond()).ok()),
     };
     nanos.map(Start::Time).ok_or_else(|| {
-        "beginning, end, a sequence number from 1, or a time like 2026-11-20T14:30:00.5Z or \
-         @1763649000500000000 in nanoseconds"
+        "expected beginning, end, a sequence number from 1, or a time like 2026-11-20T14:30:00.5Z \
+         or @1763649000500000000 in nanoseconds"
             .to_owned()
     })
 }
@@ -51,7 +51,7 @@ pub(crate) fn now_ns(clock: &Clock) -> u64 {
 /// How an appender works, for people who type it.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct AppenderArguments {
-    /// Folder of the journal; made if it is not there
+    /// Folder of the journal; created if missing
     #[arg(value_name = "JOURNAL")]
     pub(crate) journal: PathBuf,
 
@@ -59,25 +59,25 @@ pub(crate) struct AppenderArguments {
     #[arg(long, value_name = "BYTES", default_value = "64MiB", value_parser = bytes)]
     pub(crate) segment: usize,
 
-    /// When a new segment begins although the last one is not full: size (never), minute, hour, day, or a
-    /// time (15m)
+    /// When to start a new segment although the last one is not full: size (never), minute, hour,
+    /// day, or a period (15m)
     #[arg(long, value_name = "CYCLE", default_value = "day", value_parser = roll_cycle)]
     pub(crate) roll: RollCycle,
 
-    /// When excerpts are forced to the disk: never, batch (each one), a number (of excerpts), or a time
-    /// (10ms)
+    /// When to sync excerpts to disk: never, batch (after each one), after a number of them, or at an
+    /// interval (10ms)
     #[arg(long, value_name = "POLICY", default_value = "never", value_parser = sync_policy)]
     pub(crate) sync: SyncPolicy,
 
-    /// Bring so much in front of the appender into memory
+    /// Bytes ahead of the appender to bring into memory
     #[arg(long, value_name = "BYTES", default_value = "8MiB", value_parser = bytes)]
     pub(crate) ahead: usize,
 
-    /// Do not ask for large pages in memory (/dev/shm)
+    /// Do not use huge pages in /dev/shm
     #[arg(long)]
     pub(crate) small_pages: bool,
 
-    /// Who may read and write new files: 0600 is this user only, 0644 lets everybody read
+    /// Permissions of new files: 0600 is this user only, 0644 lets all users read
     #[arg(long, value_name = "OCTAL", default_value = "0600", value_parser = mode)]
     pub(crate) mode: u32,
 }
@@ -104,7 +104,7 @@ fn roll_cycle(text: &str) -> Result<RollCycle, String> {
         "day" => RollCycle::Day,
         _ => match duration(text).map(|time| u64::try_from(time.as_nanos())) {
             Ok(Ok(nanos)) if nanos > 0 => RollCycle::EveryNs(nanos),
-            _ => return Err("size, minute, hour, day, or a time like 15m".to_owned()),
+            _ => return Err("expected size, minute, hour, day, or a period like 15m".to_owned()),
         },
     })
 }
@@ -116,7 +116,7 @@ fn sync_policy(text: &str) -> Result<SyncPolicy, String> {
         (_, Ok(count)) if count > 0 => Ok(SyncPolicy::Excerpts(count)),
         _ => match duration(text) {
             Ok(time) if time >= Duration::from_millis(1) => Ok(SyncPolicy::Every(time)),
-            _ => Err("never, batch, a number from 1, or a time from 1ms".to_owned()),
+            _ => Err("expected never, batch, a number from 1, or an interval from 1ms".to_owned()),
         },
     }
 }
@@ -127,14 +127,13 @@ pub(crate) fn tell_recovery(journal: &std::path::Path, recovery: &Recovery) {
     if recovery.bytes_pruned > 0 {
         let bytes = recovery.bytes_pruned;
         tell(format_args!(
-            "{journal}: the last appender ended in the middle of {bytes} bytes, which were never \
-             committed and are gone"
+            "{journal}: the last appender did not commit its last {bytes} bytes; they were removed"
         ));
     }
     for cut in &recovery.cut {
         tell(format_args!(
-            "{journal}: segment {} did not survive the last start of the machine from offset {} on; {} \
-             bytes are now in {}",
+            "{journal}: segment {}: the machine crashed before the bytes from offset {} on were on \
+             disk; moved {} bytes to {}",
             cut.segment,
             cut.offset,
             cut.bytes,

@@ -96,8 +96,8 @@ pub(crate) fn complain(path: &Path, residency: &Residency) {
 /// The state of a writer in a sentence.
 pub(crate) fn state_sentence(state: OwnerState) -> &'static str {
     match state {
-        OwnerState::Alive => "its writer is alive",
-        OwnerState::Closed => "its writer closed it",
-        OwnerState::Dead => "its writer is dead: it ended without closing",
+        OwnerState::Alive => "writer is alive",
+        OwnerState::Closed => "writer closed the ring",
+        OwnerState::Dead => "writer exited without closing the ring (crashed or killed)",
     }
 }

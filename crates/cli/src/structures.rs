@@ -14,7 +14,7 @@ use clap::{
 use nanotape_book::{ChosenBooks, ChosenLevels, ChosenOrders, LevelStructure, OrderStructure};
 
 /// What is said of them in every command.
-pub(crate) const HEADING: &str = "Structures (no answer depends on them, only time and memory)";
+pub(crate) const HEADING: &str = "Structures (they affect time and memory, not results)";
 
 /// Names of structures. Without any, a command uses `DefaultBooks`, whose types are known when it is
 /// compiled.
@@ -26,7 +26,7 @@ pub(crate) struct StructureArguments {
         visible_alias = "level-structure",
         value_name = "NAME",
         value_parser = level_structure(),
-        help = format!("How price levels are kept [default: {}]", LevelStructure::default())
+        help = format!("Structure that stores price levels [default: {}]", LevelStructure::default())
     )]
     levels: Option<LevelStructure>,
 
@@ -80,12 +80,12 @@ pub(crate) fn shown_and_kept(
         match levels {
             Levels::Shown(number) => {
                 if let Some(other) = shown.replace(number) {
-                    bail!("--levels {other} and --levels {number}: one number can be shown");
+                    bail!("--levels {other} and --levels {number}: give only one number");
                 }
             }
             Levels::KeptIn(structure) => {
                 if let Some(other) = kept_in.replace(structure) {
-                    bail!("levels in {other} and in {structure}: they are kept in one structure");
+                    bail!("level structures {other} and {structure}: give only one");
                 }
             }
         }
@@ -137,7 +137,7 @@ pub(crate) fn order_structure() -> impl TypedValueParser<Value = OrderStructure>
 }
 
 pub(crate) fn order_help() -> String {
-    format!("How live orders are kept [default: {}]", OrderStructure::default())
+    format!("Structure that stores live orders [default: {}]", OrderStructure::default())
 }
 
 /// For commands in which `--levels` has two meanings.

@@ -1,7 +1,7 @@
 //! Values of rings and plants as they are typed and printed, beside those of the console.
 
 pub(crate) use nanotape_console::values::{
-    bytes, bytes_text, duration, grouped, mode, nanos_text, period, seconds,
+    bytes, bytes_text, counted, duration, grouped, mode, nanos_text, period, seconds,
 };
 use nanotape_plant::{Pace, TradeDate};
 use nanotape_ring::Start;
@@ -12,7 +12,7 @@ pub(crate) fn start(text: &str) -> Result<Start, String> {
         ("oldest", _) => Ok(Start::Oldest),
         ("newest", _) => Ok(Start::Newest),
         (_, Ok(sequence)) if sequence > 0 => Ok(Start::Sequence(sequence)),
-        _ => Err("oldest, newest, or a sequence number from 1".to_owned()),
+        _ => Err("expected oldest, newest, or a sequence number from 1".to_owned()),
     }
 }
 

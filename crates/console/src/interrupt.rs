@@ -26,7 +26,7 @@ impl Interrupt {
         for signal in [SIGINT, SIGTERM] {
             flag::register_conditional_default(signal, Arc::clone(&asked))
                 .and_then(|_| flag::register(signal, Arc::clone(&asked)))
-                .context("cannot handle signals")?;
+                .context("cannot install signal handlers")?;
         }
         Ok(Self(asked))
     }

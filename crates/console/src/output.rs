@@ -24,7 +24,7 @@ pub struct OutputArguments<F: FileFormat = Format> {
     #[arg(long)]
     pub force: bool,
 
-    /// Output format [default: by the suffix of FILE, else as each command says]
+    /// Output format [default: from the suffix of FILE, otherwise the default of the command]
     #[arg(long, value_enum)]
     pub format: Option<F>,
 }
@@ -51,7 +51,7 @@ pub enum Format {
     Text,
     /// Comma-separated values with a header line
     Csv,
-    /// One JSON object a line
+    /// One JSON object per line
     Json,
 }
 
@@ -80,11 +80,9 @@ impl<F: FileFormat> OutputArguments<F> {
         let suffix = Path::new(inner).extension().and_then(OsStr::to_str);
         match suffix.and_then(F::of_suffix) {
             Some(format) => Ok(format),
-            None if !path.exists() || is_regular(path) => bail!(
-                "{}: the suffix does not tell the format; use {}, or --format",
-                path.display(),
-                F::SUFFIXES
-            ),
+            None if !path.exists() || is_regular(path) => {
+                bail!("{}: unknown suffix; use {}, or --format", path.display(), F::SUFFIXES)
+            }
             None => Ok(default),
         }
     }

@@ -25,7 +25,7 @@ pub fn duration(text: &str) -> Result<Duration, String> {
 pub fn seconds(text: &str) -> Result<Duration, String> {
     match text.parse::<f64>() {
         Ok(seconds) if (0.0..=86_400.0).contains(&seconds) => Ok(Duration::from_secs_f64(seconds)),
-        _ => Err("a number of seconds from 0 to 86400".to_owned()),
+        _ => Err("expected a number of seconds from 0 to 86400".to_owned()),
     }
 }
 
@@ -33,7 +33,7 @@ pub fn seconds(text: &str) -> Result<Duration, String> {
 pub fn period(text: &str) -> Result<Duration, String> {
     seconds(text).and_then(|time| {
         let is_long_enough = time >= Duration::from_millis(50);
-        is_long_enough.then_some(time).ok_or("at least 0.05 seconds".to_owned())
+        is_long_enough.then_some(time).ok_or("expected at least 0.05 seconds".to_owned())
     })
 }
 
@@ -56,6 +56,11 @@ pub fn nanos_text(nanos: u64) -> String {
         1_000_000..1_000_000_000 => format!("{:.1} ms", value / 1e6),
         _ => format!("{:.1} s", value / 1e9),
     }
+}
+
+/// A number of things: `1 message`, `2 messages`.
+pub fn counted(number: u64, thing: &str) -> String {
+    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
 
 /// `12,345,678`.
@@ -102,6 +107,7 @@ mod tests {
         assert!(mode("0444").is_err() && mode("9").is_err() && mode("1777").is_err());
         assert!(period("0.01").is_err() && period("0.5").is_ok());
         assert_eq!(nanos_text(1_500_000), "1.5 ms");
+        assert_eq!([0, 1, 2].map(|n| counted(n, "record")), ["0 records", "1 record", "2 records"]);
     }
 
     #[test]

@@ -197,7 +197,7 @@ pub fn parse_mode(text: &str) -> Result<u32, String> {
     match u32::from_str_radix(text, 8) {
         Ok(mode) if mode <= 0o777 && mode & 0o600 == 0o600 => Ok(mode),
         _ => {
-            Err("permission bits in octal, such as 0600, 0640 or 0644; the owner reads and writes"
+            Err("expected permission bits in octal, such as 0600, 0640 or 0644; the owner needs read and write"
                 .to_owned())
         }
     }

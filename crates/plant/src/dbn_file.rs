@@ -99,7 +99,7 @@ pub enum NextFile {
     },
     /// An instrument number stands for another stock than before.
     #[error(
-        "message {sequence}: instrument {locate} is {}, and the file before it calls it {before}",
+        "message {sequence}: instrument {locate} is {}, but was {before} in the file so far",
         name_text(*symbol)
     )]
     Stock {

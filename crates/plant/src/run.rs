@@ -72,7 +72,7 @@ pub enum RunError {
     NoRing,
     /// Nothing says which day it is.
     #[error(
-        "{name}: no date in the name, and no message carries it: give the trade date, as in --date \
+        "{name}: no trade date in the file name, and no message has one: give it, as in --date \
          2019-12-30"
     )]
     NoDate {
@@ -103,7 +103,7 @@ pub enum RunError {
     },
     /// The ring or the board was removed, replaced or cut while the plant ran, and it stopped.
     #[error(
-        "{error}; the plant stopped after message {last_sequence} of its ring: {}",
+        "{error}; the plant stopped after ring message {last_sequence}: {}",
         what_to_do(error.refusal())
     )]
     RegionLost {

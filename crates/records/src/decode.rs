@@ -61,8 +61,8 @@ pub struct Header {
 /// Bytes that are not the record that they say.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
-    "message {sequence} of the ring says that it is a record of type {type_id:#06x}, and its {length} \
-     bytes are none"
+    "ring message {sequence}: type {type_id:#06x}, but its {length} bytes are not a valid record of \
+     that type"
 )]
 pub struct BadRecord {
     /// Its sequence number on the ring.

@@ -149,7 +149,7 @@ impl fmt::Debug for RecordKinds {
 /// Text that is no set of kinds.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
-    "{0:?} is no kind of record: expected mbo, bbo, trades, status, definitions, imbalances or all, \
+    "{0:?} is not a record kind: expected mbo, bbo, trades, status, definitions, imbalances or all, \
      separated by commas"
 )]
 pub struct ParseKindsError(String);

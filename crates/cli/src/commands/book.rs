@@ -23,27 +23,27 @@ use crate::{
 Examples:
   nanotape book day.gz --symbol AAPL --at 09:45:00.123456789 --levels 5
   nanotape book day.gz --symbol AAPL --at 15:59:59 --orders -o orders.csv
-  nanotape book day.gz --symbol AAPL              (as the file leaves it)
+  nanotape book day.gz --symbol AAPL              (at the end of the file)
   nanotape book day.gz --symbol AAPL --levels 5 --levels sorted-map --order-structure hash-map
 
-The state after all messages with a timestamp not later than --at; reading stops at the first later
-one. Bids first, best first, then asks, best first. --orders lists the orders of each level in queue
-order, the next to be executed first, with the orders and shares ahead of each. Format: text on a
-terminal, CSV otherwise.")]
+Prints the book after the last message with a timestamp not later than --at; reading stops at the
+first later message. Bids come first, then asks, each from the best price. --orders lists the orders
+of each level in queue order, the next to be executed first, with the orders and shares ahead of
+each. Format: text on a terminal, CSV otherwise.")]
 pub(crate) struct BookArguments {
     #[command(flatten)]
     input: InputArguments,
 
-    /// The stock
+    /// Symbol of the stock
     #[arg(long, value_name = "S", alias = "symbols")]
     symbol: Symbol,
 
-    /// The moment: HH:MM, HH:MM:SS or HH:MM:SS.nnnnnnnnn, exchange-local [default: the end]
+    /// Time of day: HH:MM, HH:MM:SS or HH:MM:SS.nnnnnnnnn, exchange-local [default: end of file]
     #[arg(long, value_name = "TIME")]
     at: Option<NanosSinceMidnight>,
 
-    /// A number: levels shown on each side [default: all]. A name: the structure that levels are kept
-    /// in. One of each may be given
+    /// A number: levels to show on each side [default: all]. A name: the structure that stores the
+    /// levels. Give the option twice for both
     #[arg(long, value_name = "N|NAME", value_parser = LevelsParser::up_to(u32::MAX))]
     levels: Vec<Levels>,
 

@@ -18,10 +18,10 @@ Examples:
   nanotape check 12302019.NASDAQ_ITCH50.gz
   nanotape check day.gz --format json | jq 'select(.violations > 0)'
 
-A line per rule: how often it was broken, and where first (record offset and message number).
-Rules of strength \"spec\" are stated or implied by the specification; those of strength \"practice\"
-are habits of real days. Exit status 1 if a rule of strength \"spec\" was broken or bytes were
-damaged. What each rule says: docs/protocols/validation.md.")]
+Prints a line per rule: the number of violations, and the record offset and message number of the
+first one. The specification states or implies the rules of strength \"spec\"; real days follow those
+of strength \"practice\". Exit status 1 if a rule of strength \"spec\" is violated or bytes are damaged.
+docs/protocols/validation.md describes the rules.")]
 pub(crate) struct CheckArguments {
     #[command(flatten)]
     input: InputArguments,

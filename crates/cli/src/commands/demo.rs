@@ -34,9 +34,9 @@ Examples:
   nanotape demo --messages 20000000 --seed 7
   nanotape demo --format json | jq .
 
-The day is made in memory first, from the seed; nothing is read or written. It is then run through
-the books twice: once untouched, for the rate, and once with a clock stamp after every message, for
-the distribution of the time that one message takes.")]
+The day is generated in memory from the seed; no file is read or written. It then runs through the
+books twice: once without clock stamps, for the rate, and once with a stamp after every message, for
+the distribution of the time per message.")]
 pub(crate) struct DemoArguments {
     #[command(flatten)]
     market: MarketArguments,
@@ -236,10 +236,10 @@ impl Demonstration {
         plant: &Plant<Books<L, S>>,
     ) -> io::Result<()> {
         let seconds = |nanos: u64| nanos as f64 / 1e9;
-        writeln!(out, "A synthetic Nasdaq ITCH 5.0 day, made in memory")?;
+        writeln!(out, "A synthetic Nasdaq ITCH 5.0 day, generated in memory")?;
         writeln!(
             out,
-            "  {} messages, {} stocks, {:.1} MB, made in {:.1} s",
+            "  {} messages, {} stocks, {:.1} MB, generated in {:.1} s",
             grouped(self.messages()),
             grouped(self.stocks as u64),
             self.bytes as f64 / 1e6,
@@ -260,7 +260,10 @@ impl Demonstration {
             grouped(self.tally.most_live_orders as u64),
         )?;
         let nanos = &self.latency.nanos;
-        writeln!(out, "\nTime for one message, in ns, in a second run with a stamp after each")?;
+        writeln!(
+            out,
+            "\nTime per message in ns, in a second run with a clock stamp after each message"
+        )?;
         write!(out, " ")?;
         for (name, quantile) in QUANTILES {
             write!(out, " {name} {},", grouped(nanos.quantile(quantile).unwrap_or(0)))?;
@@ -268,13 +271,13 @@ impl Demonstration {
         writeln!(out, " max {}", grouped(nanos.max().unwrap_or(0)))?;
         writeln!(
             out,
-            "  {:.0} ns of each are the clock's own reading ({})",
+            "  each value includes {:.0} ns for one reading of the clock ({})",
             self.latency.clock.costs().empty_nanos,
             self.latency.clock.source()
         )?;
         self.write_busiest(&mut out, plant)?;
         match self.books_left {
-            0 => writeln!(out, "\nEnd of day: all books are empty, as they must be")?,
+            0 => writeln!(out, "\nEnd of day: all books are empty, as expected")?,
             books => writeln!(out, "\nEnd of day: {books} books are NOT empty")?,
         }
         writeln!(out, "{NEXT}")?;
@@ -353,4 +356,4 @@ Where to go next
   nanotape stats day.itch50             rates, volumes and latencies per stock
   nanotape inside day.itch50            best prices after every change
   nanotape lab bench                    the hot path, stage by stage, with intervals
-  nanotape --help                       everything else; all commands read real Nasdaq day files";
+  nanotape --help                       all other commands; they read real Nasdaq day files";

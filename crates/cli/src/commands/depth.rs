@@ -25,20 +25,20 @@ Examples:
   nanotape depth day.gz --symbol AAPL --levels 1 --format json
   nanotape depth day.gz --symbol AAPL --levels 5 --levels sorted-map
 
-One row for each message that belongs to the stock's book (types A F E C X D U), whether or not the
-levels shown differ. message is the message's number in the file, from 1, counting every message.
-Columns run level by level, ask before bid, as in LOBSTER's order book files. A level that is not
-there is empty. Format: text on a terminal, CSV otherwise.")]
+Prints one row for each message of the stock's book (types A F E C X D U), even if the levels shown
+do not change. message is the message's number in the file; it counts every message from 1. Columns
+run level by level, ask before bid, as in LOBSTER's order book files. The fields of an absent level
+are empty. Format: text on a terminal, CSV otherwise.")]
 pub(crate) struct DepthArguments {
     #[command(flatten)]
     input: InputArguments,
 
-    /// The stock
+    /// Symbol of the stock
     #[arg(long, value_name = "S", alias = "symbols")]
     symbol: Symbol,
 
-    /// A number: levels shown on each side [default: 10]. A name: the structure that levels are kept
-    /// in. One of each may be given
+    /// A number: levels to show on each side [default: 10]. A name: the structure that stores the
+    /// levels. Give the option twice for both
     #[arg(long, value_name = "N|NAME", value_parser = LevelsParser::up_to(1_000))]
     levels: Vec<Levels>,
 

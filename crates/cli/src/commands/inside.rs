@@ -26,9 +26,9 @@ Examples:
   zcat day.gz | nanotape inside - --format json | head
   nanotape inside day.gz -o inside.csv --levels tick-indexed --orders hash-map
 
-A row is written when the price or the size of the best bid or best offer is another than before the
-message; the inside is looked at once, after the whole message, so a replace is one change at most.
-ts_ns is nanoseconds since midnight, as in the message. The fields of an empty side are empty.
+Prints a row when a message changes the price or the size of the best bid or best offer. The inside
+is compared once per message, after the whole message, so a replace is at most one change. ts_ns is
+nanoseconds since midnight, as in the message. The fields of an empty side are empty.
 Format: text on a terminal, CSV otherwise.")]
 pub(crate) struct InsideArguments {
     #[command(flatten)]

@@ -22,9 +22,9 @@ use crate::{
 Examples:
   nanotape inspect day.gz --limit 20
   nanotape inspect day.gz --type A,U --symbol AAPL --from 09:30 --to 09:30:01 --format json
-  nanotape inspect day.gz --offset 71       the message whose record begins there
+  nanotape inspect day.gz --offset 71       the message whose record starts at offset 71
 
-Every line begins with the message's number in the file, from 1, and the offset of its record.
+Every line starts with the message's number in the file, from 1, and the offset of its record.
 Unknown message types are printed as bytes.")]
 pub(crate) struct InspectArguments {
     #[command(flatten)]
@@ -38,19 +38,19 @@ pub(crate) struct InspectArguments {
     #[arg(long = "symbol", value_name = "A,B", value_delimiter = ',', alias = "symbols")]
     symbols: Vec<Symbol>,
 
-    /// Only messages not earlier than this
+    /// Only messages at or after this time of day
     #[arg(long, value_name = "TIME")]
     from: Option<NanosSinceMidnight>,
 
-    /// Only messages not later than this
+    /// Only messages at or before this time of day
     #[arg(long, value_name = "TIME")]
     to: Option<NanosSinceMidnight>,
 
-    /// Only the message whose record begins at this offset
+    /// Only the message whose record starts at this offset
     #[arg(long, value_name = "BYTES")]
     offset: Option<u64>,
 
-    /// Stop after so many messages
+    /// Stop after N messages
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
 
@@ -108,9 +108,11 @@ pub(crate) fn run(arguments: &InspectArguments) -> anyhow::Result<Status> {
 fn wanted_types(types: &[char]) -> anyhow::Result<[bool; 256]> {
     let mut wanted = [types.is_empty(); 256];
     for &letter in types {
-        let Ok(tag) = u8::try_from(letter) else { bail!("--type {letter}: not a message type") };
+        let Ok(tag) = u8::try_from(letter) else {
+            bail!("--type {letter}: not a message type; use one letter")
+        };
         if !tag.is_ascii_graphic() {
-            bail!("--type {letter}: not a message type");
+            bail!("--type {letter}: not a message type; use one letter");
         }
         wanted[usize::from(tag)] = true;
     }

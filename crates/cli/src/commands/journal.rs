@@ -22,18 +22,18 @@ use crate::status::Status;
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  seq 1000 | nanotape journal append quotes    a journal, and a thousand excerpts
-  nanotape journal tail quotes --follow        the last ten, and what comes
+  seq 1000 | nanotape journal append quotes    create a journal of 1,000 excerpts
+  nanotape journal tail quotes --follow        the last ten excerpts, then new ones
   nanotape journal dump quotes --from 2026-11-20T14:30:00Z --count 20
-  nanotape journal record nasdaq days/nasdaq   what a plant publishes, kept
-  nanotape journal tailers days/nasdaq         who reads it, and how far behind
-  nanotape journal verify quotes               what is in it, checked, also while it is written
-  nanotape journal repair quotes --dry-run     what a repair would do
+  nanotape journal record nasdaq days/nasdaq   store what a plant publishes
+  nanotape journal tailers days/nasdaq         its readers, and how far each is behind the end
+  nanotape journal verify quotes               check all of it, also while it is written
+  nanotape journal repair quotes --dry-run     list what a repair would do
   nanotape journal prune quotes --older-than 30d --keep 500GiB
   nanotape journal compress quotes --keep-plain 2
 
-JOURNAL is the folder of a journal. Readers write nothing into it, but for the place of those that have
-a name.")]
+JOURNAL is the folder of a journal. Readers do not write to it, except for the stored positions of
+named tailers.")]
 pub(crate) struct JournalArguments {
     #[command(subcommand)]
     command: JournalCommand,
@@ -43,25 +43,25 @@ pub(crate) struct JournalArguments {
 enum JournalCommand {
     /// Append lines of text
     Append(append::AppendCommand),
-    /// Compress closed segments, which readers do not notice
+    /// Compress closed segments; readers are not affected
     Compress(compress::CompressCommand),
-    /// Print everything that is there, in bytes
+    /// Print all excerpts with their payload bytes
     Dump(dump::DumpCommand),
-    /// Processes against each other, some of them killed: is every excerpt accounted for?
+    /// Run processes against each other, kill some of them, and account for every excerpt
     Prove(prove::ProveCommand),
     /// Remove the oldest segments, by age, size or sequence number
     Prune(prune::PruneCommand),
-    /// Keep what a ring publishes, under the same sequence numbers
+    /// Record what a ring publishes, under the same sequence numbers
     Record(record::RecordCommand),
-    /// Mend a damaged journal without deleting anything
+    /// Repair a damaged journal without deleting anything
     Repair(repair::RepairCommand),
-    /// What a journal holds, who appends to it, and who reads it
+    /// Report a journal's contents, its appender and its readers
     Stat(stat::StatCommand),
-    /// Print the last excerpts and those that come, of one journal or several by time
+    /// Print the last excerpts and then new ones, of one journal or of several in order of time
     Tail(tail::TailCommand),
-    /// Who reads, and how far behind
+    /// List the readers of a journal and how far each is behind the end
     Tailers(tailers::TailersCommand),
-    /// Check everything that a journal holds
+    /// Check the whole contents of a journal
     Verify(verify::VerifyCommand),
 }
 
@@ -72,7 +72,7 @@ pub(crate) fn role() -> Option<std::process::ExitCode> {
 
 pub(crate) fn run(arguments: &JournalArguments) -> anyhow::Result<Status> {
     // A segment that is cut while it is mapped is an error line then, and not the end by a signal.
-    nanotape_shm::guard_against_truncation().context("cannot handle SIGBUS")?;
+    nanotape_shm::guard_against_truncation().context("cannot install a handler for SIGBUS")?;
     match &arguments.command {
         JournalCommand::Append(command) => append::run(command),
         JournalCommand::Compress(command) => compress::run(command),

@@ -18,13 +18,13 @@ use crate::status::Status;
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  seq 1000 | nanotape ring publish quotes     a ring, and a thousand messages
+  seq 1000 | nanotape ring publish quotes     create a ring and publish 1,000 messages
   nanotape ring dump quotes --from newest --follow
   nanotape ring stat quotes
   nanotape ring prove --seconds 10 --kill-writer-every 1
 
-NAME is a name (quotes is /dev/shm/nanotape-quotes) or a path, told by a slash. Readers and tools
-never write to a ring, so that nobody notices them.")]
+NAME is a name (quotes is /dev/shm/nanotape-quotes), or a path if it contains a slash. Readers and
+tools never write to a ring, so its writer and its other readers are not affected.")]
 pub(crate) struct RingArguments {
     #[command(subcommand)]
     command: RingCommand,
@@ -32,19 +32,19 @@ pub(crate) struct RingArguments {
 
 #[derive(Subcommand, Debug)]
 enum RingCommand {
-    /// What a ring holds, who writes it, and how fast
+    /// Report a ring's contents, its writer and its rate
     Stat(stat::StatCommand),
-    /// The regions in /dev/shm
+    /// List the regions in /dev/shm
     List(list::ListCommand),
     /// Print messages
     Dump(dump::DumpCommand),
-    /// Check everything that a ring holds
+    /// Check the whole contents of a ring
     Verify(verify::VerifyCommand),
     /// Remove a ring whose writer is gone
     Remove(remove::RemoveCommand),
-    /// Publish lines of text, to try a ring out
+    /// Publish lines of text, to test a ring
     Publish(publish::PublishCommand),
-    /// Processes against each other, some of them killed or stopped: is every message accounted for?
+    /// Run processes against each other, kill or stop some, and account for every message
     Prove(prove::ProveCommand),
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn role() -> Option<ExitCode> {
 
 pub(crate) fn run(arguments: &RingArguments) -> anyhow::Result<Status> {
     // A region that is cut while it is mapped is an error line then, and not the end by a signal.
-    nanotape_shm::guard_against_truncation().context("cannot handle SIGBUS")?;
+    nanotape_shm::guard_against_truncation().context("cannot install a handler for SIGBUS")?;
     match &arguments.command {
         RingCommand::Stat(command) => stat::run(command),
         RingCommand::List(command) => list::run(command),

@@ -33,18 +33,19 @@ Examples:
   nanotape run --input day.gz --date 2019-12-30 --ring equities --pace 1x --pace-from 09:30
   zcat day.gz | nanotape run --input - --date 2019-12-30 --ring equities --symbols AAPL,MSFT
   nanotape run --example-config > plant.toml; nanotape run --config plant.toml --pace 10x
-Meanwhile, in other terminals:
+In other terminals:
   nanotape tap equities --symbols AAPL --records bbo    its best prices as they change
-  nanotape stat equities                                how far it is, and what was wrong
+  nanotape stat equities                                progress and problems
 
-NAME is a name (equities is /dev/shm/nanotape-equities) or a path, told by a slash. The ring is
-made, or taken over where its last plant is gone: then sequence numbers go on, and taps stay where
-they are. It stays when the plant ends; `nanotape ring remove NAME` removes it. Ctrl-C ends a plant
-in good order. A plant whose ring or board is removed, replaced or cut while it runs stops: no reader could
-open it any more. Options have the last word over the configuration.
+NAME is a name (equities is /dev/shm/nanotape-equities), or a path if it contains a slash. The
+ring is created, or taken over if its last plant is gone: then sequence numbers continue, and taps
+keep their positions. The ring stays when the plant ends; `nanotape ring remove NAME` removes it.
+Ctrl-C ends a plant cleanly. A plant stops if its ring or board is removed, replaced or truncated,
+because no reader could open it any more. Options override the configuration.
 
-Exit status: 0 the day was good, or Ctrl-C; 1 it is damaged, cut, or has not the symbols, or the ring or
-board was removed, replaced or cut; 2 wrong usage, or an input or a ring that cannot be opened.")]
+Exit status: 0 the whole day was published, or Ctrl-C; 1 the day is damaged, truncated or lacks
+the symbols, or the ring or board was removed, replaced or truncated; 2 wrong usage, or an input
+or a ring that cannot be opened.")]
 pub(crate) struct RunArguments {
     /// ITCH 5.0 day file (plain, gzip or zstd), or - for standard input
     #[arg(long, value_name = "FILE")]
@@ -54,15 +55,15 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "NAME")]
     ring: Option<String>,
 
-    /// Trade date, where the name of the file does not state it
+    /// Trade date, if the name of the file does not contain it
     #[arg(long, value_name = "YYYY-MM-DD")]
     date: Option<TradeDate>,
 
-    /// How fast: max, or times the recorded pace, such as 1x or 10x [default: max]
+    /// Pace: max, or a multiple of the recorded pace such as 1x or 10x [default: max]
     #[arg(long)]
     pace: Option<Pace>,
 
-    /// What is before this time of day goes as fast as it can
+    /// Publish messages before this time of day at full speed
     #[arg(long, value_name = "HH:MM")]
     pace_from: Option<NanosSinceMidnight>,
 
@@ -79,39 +80,39 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "A,B", value_delimiter = ',', alias = "symbol")]
     symbols: Vec<Symbol>,
 
-    /// Size of the ring, a power of two [default: that of the ring that is there, or 32MiB]
+    /// Size of the ring, a power of two [default: that of the existing ring, or 32MiB]
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     capacity: Option<usize>,
 
-    /// Who may read the ring: 0600 is this user only, 0644 everybody [default: 0600]
+    /// Permissions of the ring: 0600 is this user only, 0644 lets all users read [default: 0600]
     #[arg(long, value_name = "OCTAL", value_parser = mode)]
     mode: Option<u32>,
 
-    /// Keep the ring in memory
+    /// Lock the ring in memory
     #[arg(long)]
     lock: bool,
 
-    /// Ask for huge pages
+    /// Use huge pages if available
     #[arg(long)]
     huge_pages: bool,
 
-    /// Begin with an empty ring, whatever is there, unless its writer is alive
+    /// Replace an existing ring with an empty one, unless its writer is alive
     #[arg(long)]
     replace: bool,
 
-    /// Stay on this processor
+    /// Run on this processor only
     #[arg(long, value_name = "N")]
     cpu: Option<u32>,
 
-    /// Live orders to make room for at the start [default: by the size of the file]
+    /// Live orders to allocate memory for at the start [default: from the size of the file]
     #[arg(long, value_name = "N")]
     orders: Option<usize>,
 
-    /// Do what this configuration says
+    /// Read the configuration from FILE
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 
-    /// Print a commented configuration and do nothing else
+    /// Print a commented configuration and exit
     #[arg(long, exclusive = true)]
     example_config: bool,
 
@@ -127,7 +128,7 @@ pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<Status> {
     let config = arguments.config()?;
     let format = arguments.output.format_or(Format::Text)?;
     // A region that is cut while it is mapped is an error line then, and not the end by a signal.
-    nanotape_shm::guard_against_truncation().context("cannot handle SIGBUS")?;
+    nanotape_shm::guard_against_truncation().context("cannot install a handler for SIGBUS")?;
     let interrupt = Interrupt::install()?;
     let mut output = arguments.output.open()?;
     let stop = Stop::by_flag(interrupt.flag());
@@ -235,16 +236,13 @@ impl RunArguments {
 
     fn require_enough(&self, config: &PlantConfig) -> anyhow::Result<()> {
         if config.input.file.as_os_str().is_empty() {
-            bail!(
-                "nothing says what to read: name a day with --input FILE (- is standard input), or \
-                 a configuration with --config FILE"
-            );
+            bail!("no input given: use --input FILE (- for standard input) or --config FILE");
         }
         if config.ring.name.is_empty() {
-            bail!("nothing says where to publish: name a ring, as in --ring equities");
+            bail!("no ring given: use --ring NAME, as in --ring equities");
         }
         if self.pace_from.is_some() && config.input.pace == Pace::Max {
-            bail!("--pace-from means nothing at full speed: choose a pace, as in --pace 1x");
+            bail!("--pace-from has no effect at full speed: choose a pace, as in --pace 1x");
         }
         Ok(())
     }

@@ -23,37 +23,40 @@ use look::{Look, Watched};
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  nanotape stat equities                      two looks, a second apart, for the rates
+  nanotape stat equities                      two readings, a second apart, for the rates
   nanotape stat equities --watch              a line a second, until Ctrl-C
   nanotape stat equities --interval 0 --format json --tainted
   nanotape stat equities -o /var/lib/node_exporter/equities.prom --force --watch --interval 15
 
-Nothing is written to the board or to the ring: neither the plant nor its taps notice. Each number
-is whole, and together they are as of about the same time. Times in stages are those of one message
-in some hundred. Watching goes on when the plant ends, and sees the next one on this ring.
+Nothing is written to the board or to the ring: the plant and its taps are not affected. Each
+number is read atomically; all numbers of a report are from about the same time. The times of
+stages are measured for about one message in 250. --watch continues when the plant ends, with the
+next one on this ring.
 
-OpenMetrics in a file is replaced with each look, so that whoever collects it never sees a half.
-`nanotape ring stat NAME` shows the ring alone, and rings that no plant writes to.
+An OpenMetrics file is replaced as a whole, so a collector never reads a partial file. `nanotape
+ring stat NAME` reports the ring alone, also for rings without a plant.
 
-Exit status: 0, whatever the plant did; 1 the board or the ring is damaged; 2 there is none.")]
+Exit status: 0 success, also if the plant is stopped or dead; 1 the board or the ring is damaged;
+2 there is none.")]
 pub(crate) struct StatArguments {
     /// Name or path of the plant's ring
     #[arg(value_name = "NAME")]
     name: String,
 
-    /// Between two looks; 0 is one look without rates [default: 1; 0 for one look as openmetrics]
+    /// Time between two readings; 0: one reading without rates [default: 1; 0 for one openmetrics
+    /// report]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     interval: Option<Duration>,
 
-    /// One report after the other, a line each, until Ctrl-C
+    /// Print one report per line until Ctrl-C
     #[arg(long)]
     watch: bool,
 
-    /// So many reports
+    /// Print N reports
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
 
-    /// List the stocks whose book cannot be trusted, with how many messages did not fit
+    /// List the stocks with an unreliable (tainted) book, and their messages that could not be applied
     #[arg(long)]
     tainted: bool,
 
@@ -64,9 +67,9 @@ pub(crate) struct StatArguments {
 /// How a plant's state is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum StatFormat {
-    /// For people
+    /// Human-readable
     Text,
-    /// One JSON object a look
+    /// One JSON object per report
     Json,
     /// OpenMetrics 1.0 text, for Prometheus and others
     #[value(name = "openmetrics")]
@@ -88,7 +91,7 @@ impl FileFormat for StatFormat {
 
 pub(crate) fn run(arguments: &StatArguments) -> anyhow::Result<Status> {
     // A region that is cut while it is mapped is an error line then, and not the end by a signal.
-    nanotape_shm::guard_against_truncation().context("cannot handle SIGBUS")?;
+    nanotape_shm::guard_against_truncation().context("cannot install a handler for SIGBUS")?;
     let path = place(&arguments.name)?;
     let format = arguments.output.format_or(StatFormat::Text)?;
     let interrupt = Interrupt::install()?;

@@ -21,20 +21,20 @@ use crate::{
 Examples:
   nanotape stats day.gz
   nanotape stats day.gz --top 50
-  nanotape stats day.gz -o stats.csv            every stock, every figure
+  nanotape stats day.gz -o stats.csv            all stocks, all columns
   nanotape stats day.gz --symbols AAPL,MSFT --format json
 
-The first row, with symbol *, is all stocks together. Volume is by the specification's rule:
-E + C (printable) + P + Q, less B. Rates are over the windows that had a message. Gaps are between
+The first row, with symbol *, is the total of all stocks. Volume follows the specification's rule:
+E + C (printable) + P + Q, less B. Rates cover the windows that have a message. Gaps are between
 exchange timestamps. Event depth is in ticks of 0.01 from the best price of the order's own side
-before the message. Processing time is from a decoded view to an updated book and contains the cost
-of one clock stamp, which the text format states. The last columns count the messages that did not
-fit the stock's book, by kind; text shows the kinds that occurred.")]
+before the message. Processing time is from a decoded view to an updated book and includes one
+clock stamp, whose cost the text format shows. The last columns count, by kind, the messages that
+could not be applied to the stock's book; text shows the kinds that occurred.")]
 pub(crate) struct StatsArguments {
     #[command(flatten)]
     input: InputArguments,
 
-    /// Only these stocks (and the row of all)
+    /// Only these stocks (and the total)
     #[arg(long, value_name = "A,B", value_delimiter = ',', alias = "symbol")]
     symbols: Vec<Symbol>,
 
@@ -129,8 +129,8 @@ fn write_day(
     let clock = statistics.clock();
     writeln!(
         output,
-        "processing time in ns      p50 {}, p90 {}, p99 {}, p99.9 {}, p99.99 {}, max {} (one stamp \
-         of {:.0} ns in each; {})",
+        "processing time in ns      p50 {}, p90 {}, p99 {}, p99.9 {}, p99.99 {}, max {} (each \
+         includes one clock stamp of {:.0} ns; {})",
         quantile(&total.processing_nanos, 0.5),
         quantile(&total.processing_nanos, 0.9),
         quantile(&total.processing_nanos, 0.99),

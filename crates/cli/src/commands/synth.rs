@@ -22,10 +22,10 @@ Examples:
   nanotape synth -o day.itch50.zst --messages 50000000 --seed 7
   nanotape synth -o - --messages 100000 --symbols 100 | nanotape check -
 
-The same options give the same bytes on every machine. The day is valid by every rule of
-`nanotape check`, and statistically like a real one; docs/synthetic-market.md says how like. The
-suffixes .gz and .zst compress. The date chooses another day of the same stocks; no ITCH message
-carries it, file names do.")]
+The same options give the same bytes on every machine. The day passes every rule of `nanotape
+check` and resembles a real day statistically; docs/synthetic-market.md compares them. The
+suffixes .gz and .zst compress. The date selects another day of the same stocks; it occurs in file
+names, not in ITCH messages.")]
 pub(crate) struct SynthArguments {
     /// Write to FILE; - is standard output; .gz and .zst compress
     #[arg(short, long, value_name = "FILE")]
@@ -42,15 +42,15 @@ pub(crate) struct SynthArguments {
 /// Options of the synthetic market, shared with the demonstration.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct MarketArguments {
-    /// Messages of the day, exactly
+    /// Exact number of messages
     #[arg(long, value_name = "N", default_value_t = MarketConfig::default().messages)]
     messages: u64,
 
-    /// Stocks
+    /// Number of stocks
     #[arg(long, value_name = "N", default_value_t = MarketConfig::default().symbols)]
     symbols: u16,
 
-    /// Chooses the stocks and what happens to them
+    /// Seed for the stocks and their events
     #[arg(long, value_name = "N", default_value_t = MarketConfig::default().seed)]
     seed: u64,
 

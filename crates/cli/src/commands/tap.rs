@@ -43,24 +43,26 @@ Examples:
       awk -F, 'NR == 1 || $2 == \"bbo\"' | cut -d, -f5,6,13,14,16,17
                                                      the rows of nanotape inside
 
-Every record is a row: those asked for, and with them what the plant says of itself and of its input
-(start, stop, gap, taint). Records that were overwritten before they could be read are a row of their
-own (lost), with the first and the last sequence number, and it goes on after them; --from oldest begins
-with one if the ring no longer has record 1. CSV has the same columns for all records; ts_ns is nanoseconds
-since the exchange's midnight, message the number of the message in its day. JSON has the members that a
-record has. DBN is what Databento's tools read; loss and what the plant says are error and system messages
-in it, so name the schema: to_df(schema=\"mbo\"). A DBN file holds one trade date: with --through-restarts
-the next date goes to FILE.2.dbn, and so does a plant that gives the same instrument numbers to other
-stocks. A DBN stream on standard output ends there, with status 2.
+Every record is one row: records of the selected kinds, and the notices of the plant (start, stop,
+gap, taint). Records that were overwritten before they could be read are one row (lost) with the
+first and the last lost sequence number; reading continues after them. --from oldest starts with
+such a row if the ring no longer has record 1. CSV has the same columns for all records; ts_ns is
+nanoseconds since the exchange's midnight, message is the number of the message in its day. JSON
+has the members of the record. DBN is the format of Databento's tools; losses and notices are
+error and system messages in it, so name the schema: to_df(schema=\"mbo\"). A DBN file holds one
+trade date: with --through-restarts the next date goes to FILE.2.dbn. So does a plant that assigns
+the same instrument numbers to other stocks. A DBN stream on standard output ends there, with
+status 2.
+
 Format: text on a terminal, CSV otherwise.
 
-It ends when the plant stops, dies or closes the ring, with Ctrl-C, and behind N records; with
---through-restarts only with the latter two. The last line on standard error is what was read, written
-and lost: the sum of messages read and lost is what was published meanwhile.
+The command ends when the plant stops, dies or closes the ring, on Ctrl-C, or after N records;
+with --through-restarts only on Ctrl-C or after N records. The last line on standard error counts
+messages read, records written and messages lost: read plus lost is what was published meanwhile.
 
-Exit status: 0; 1 the plant died, the ring is damaged, or was cut, removed or replaced under the reader,
-or no message named a stock that was asked for, or records were lost and --fail-on-loss was given; 2 there is
-no plant, or the output cannot be written.")]
+Exit status: 0 success; 1 the plant died, the ring is damaged, or was truncated, removed or
+replaced while it was read, or no message named a requested stock, or records were lost and
+--fail-on-loss was given; 2 there is no plant, or the output cannot be written.")]
 pub(crate) struct TapArguments {
     /// Name or path of the plant's ring
     #[arg(value_name = "NAME")]
@@ -74,23 +76,23 @@ pub(crate) struct TapArguments {
     #[arg(long, value_name = "A,B", default_value = "all")]
     records: RecordKinds,
 
-    /// Where to begin: oldest, newest, or a sequence number
+    /// Where to start: oldest, newest, or a sequence number
     #[arg(long, value_name = "oldest|newest|SEQUENCE", default_value = "newest", value_parser = start)]
     from: Start,
 
-    /// Where to go on after a loss
+    /// Where to continue after a loss
     #[arg(long, value_enum, default_value_t)]
     rejoin: WhereToRejoin,
 
-    /// Wait so long for the plant to start
+    /// Wait up to SECONDS for the plant to start
     #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = seconds)]
     wait: Duration,
 
-    /// Stop after so many records
+    /// Stop after N records
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
 
-    /// Go on when the plant ends, with the next one on this ring
+    /// When the plant ends, continue with the next plant on this ring
     #[arg(long)]
     through_restarts: bool,
 
@@ -105,11 +107,11 @@ pub(crate) struct TapArguments {
 /// How records are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum TapFormat {
-    /// A line a record for people
+    /// Human-readable, one line per record
     Text,
     /// Comma-separated values with a header line
     Csv,
-    /// One JSON object a line
+    /// One JSON object per line
     Json,
     /// Databento Binary Encoding, version 3
     Dbn,
@@ -132,12 +134,12 @@ impl FileFormat for TapFormat {
 /// [`Rejoin`] as it is typed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 enum WhereToRejoin {
-    /// At the oldest record that is still there
+    /// At the oldest record in the ring
     Oldest,
-    /// Half a ring behind the plant
+    /// Half a ring before the newest record
     #[default]
     Halfway,
-    /// Behind the last record
+    /// After the newest record
     Newest,
 }
 
@@ -153,7 +155,7 @@ impl From<WhereToRejoin> for Rejoin {
 
 pub(crate) fn run(command: &TapArguments) -> anyhow::Result<Status> {
     // A ring that is cut while it is read is an error line then, and not the end by a signal.
-    nanotape_shm::guard_against_truncation().context("cannot handle SIGBUS")?;
+    nanotape_shm::guard_against_truncation().context("cannot install a handler for SIGBUS")?;
     let path = place(&command.name)?;
     let format = command.format()?;
     let interrupt = Interrupt::install()?;
@@ -175,7 +177,7 @@ impl TapArguments {
         let format = self.output.format_or(usual)?;
         let file = self.output.output.as_deref().filter(|path| *path != Path::new("-"));
         if format == TapFormat::Dbn && is_terminal && file.is_none() {
-            bail!("dbn is binary: write it to a file with -o day.dbn, or to a pipe");
+            bail!("DBN is binary: write it to a file with -o day.dbn, or to a pipe");
         }
         Ok(format)
     }

@@ -12,9 +12,9 @@ fn the_demonstration_runs_a_day_and_finds_all_books_empty() {
         "200,000 messages, 300 stocks",
         "million messages a second",
         "p99.99",
-        "are the clock's own reading (",
+        " ns for one reading of the clock (",
         "Busiest stocks",
-        "all books are empty, as they must be",
+        "all books are empty, as expected",
         "Where to go next",
     ] {
         assert!(ran.stdout.contains(expected), "{expected:?} in {}", ran.stdout);
@@ -87,7 +87,7 @@ fn the_suffix_chooses_the_format_and_nothing_is_overwritten_unasked() {
     assert_eq!(nanotape(["inside", &day, "-o", &path, "--force"]).status, 0);
     let unclear = nanotape(["inside", &day, "-o", &folder.path("rows.parquet")]);
     assert_eq!(unclear.status, 2);
-    assert!(unclear.stderr.contains("the suffix does not tell the format"), "{}", unclear.stderr);
+    assert!(unclear.stderr.contains("unknown suffix; use "), "{}", unclear.stderr);
     // No temporary file is left behind by any of it.
     let names: Vec<_> = fs::read_dir(folder.path(""))
         .unwrap()
@@ -234,7 +234,7 @@ fn stats_add_up() {
     assert_eq!(rows[0]["volume_shares"], volume);
     let text = nanotape(["stats", &day, "--top", "3"]).stdout;
     assert!(text.starts_with("50000 messages, 60 stocks\n"), "{text}");
-    assert!(text.contains("one stamp of"), "{text}");
+    assert!(text.contains("each includes one clock stamp of"), "{text}");
 }
 
 #[test]
@@ -249,8 +249,8 @@ fn wrong_usage_and_missing_things_are_told_apart() {
         (vec!["book", &day], 2, "--symbol"),
         (vec!["book", &day, "--symbol", "A", "--at", "9am"], 2, "expected a time such as"),
         (vec!["book", &day, "--symbol", "TOOLONGSYMBOL"], 2, "expected a symbol of 1 to 8"),
-        (vec!["book", &day, "--symbol", "NOSUCH"], 1, "no message names the stock NOSUCH"),
-        (vec!["depth", &day, "--symbol", "NOSUCH"], 1, "no message names the stock NOSUCH"),
+        (vec!["book", &day, "--symbol", "NOSUCH"], 1, "symbols not found: NOSUCH"),
+        (vec!["depth", &day, "--symbol", "NOSUCH"], 1, "symbols not found: NOSUCH"),
         (vec!["depth", &day, "--symbol", "A", "--levels", "0"], 2, "0 is not in 1..=1000"),
         (vec!["inside", &day, "--format", "xml"], 2, "invalid value 'xml'"),
         (vec!["synth", "-o", "-", "--messages", "10"], 2, "10 messages are too few"),

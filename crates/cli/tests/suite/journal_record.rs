@@ -105,7 +105,7 @@ fn a_ring_that_is_removed_or_replaced_ends_its_recording_and_is_not_mixed_with_t
         assert_eq!((&counted["recorded"], &counted["lost"]), (&3.into(), &0.into()));
         // A look between the removal and the next ring finds no ring.
         assert!(complained.contains("was re") && complained.contains(&recording.ring));
-        assert!(complained.contains("the journal ends with message 3"), "{complained}");
+        assert!(complained.contains("the last recorded message is 3"), "{complained}");
         assert_eq!(recording.excerpts(), texts("first", 1..=3));
     }
 }
@@ -164,7 +164,7 @@ fn a_journal_that_does_not_say_its_ring_goes_on_only_if_its_last_excerpt_is_in_t
     let refused = recording.record(&[]);
     assert_eq!(refused.status, 2, "{}", refused.stderr);
     assert!(
-        refused.stderr.contains("message 6 of the ring is not excerpt 6"),
+        refused.stderr.contains("message 6 of the ring differs from excerpt 6"),
         "{}",
         refused.stderr
     );
@@ -192,7 +192,7 @@ fn a_recorder_waits_for_its_ring() {
     assert!(ran.stderr.contains("--wait"), "{}", ran.stderr);
     let ran = recording.record(&["--wait", "0.01"]);
     assert_eq!(ran.status, 2);
-    assert!(ran.stderr.contains("no writer has made it within 0.01 s"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("no writer created it within 0.01 s"), "{}", ran.stderr);
 
     let mut recorder = recording.recorder(&["--wait", "60"]);
     let mut writer = recording.writer("message", 4);

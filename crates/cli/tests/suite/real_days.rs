@@ -59,14 +59,15 @@ fn with_four_places(price: &str) -> String {
 #[test]
 fn a_day_joined_in_mid_session_counts_what_it_does_not_know() {
     for (name, messages, unknown, tainted) in [
-        ("aapl_20191230_0935_midsession.itch50.gz", 49_947, 3_970, "1 tainted book"),
-        ("open_20191230_first1000.itch50", 1_000, 399, "216 tainted books"),
+        ("aapl_20191230_0935_midsession.itch50.gz", 49_947, 3_970, "1 book marked"),
+        ("open_20191230_first1000.itch50", 1_000, 399, "216 books marked"),
     ] {
         let Some(day) = real_data(name) else { return };
         let ran = nanotape(["stats", &day, "--format", "json"]);
         assert_eq!(ran.status, 0, "{}", ran.stderr);
         let expected = format!(
-            "{unknown} messages did not fit their book (unknown_reference {unknown}); {tainted}"
+            "{unknown} messages could not be applied to the book (unknown_reference {unknown}); \
+             {tainted} unreliable (tainted)"
         );
         assert!(ran.stderr.contains(&expected), "{}", ran.stderr);
         let rows: Vec<serde_json::Value> =

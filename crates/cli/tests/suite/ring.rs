@@ -88,7 +88,7 @@ fn lines_that_are_published_are_dumped() {
         let path = ring.path();
         assert_eq!(
             ran.stdout,
-            format!("{path}: created; message 1 is the next\npublished 3 messages, 1 to 3\n")
+            format!("{path}: created; next message 1\npublished 3 messages, 1 to 3\n")
         );
         let ran = nanotape(["ring", "dump", path]);
         assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
@@ -155,7 +155,7 @@ fn stat_tells_a_writer_that_lives_one_that_closed_and_one_that_was_killed() {
     assert_eq!(alive["last_message_age_ns"], Value::Null);
     let text = nanotape(["ring", "stat", ring.path(), "--interval", "0.01"]).stdout;
     assert!(text.contains("rate            0.0 messages a second"), "{text}");
-    assert!(text.contains("last message    the writer tells no time"), "{text}");
+    assert!(text.contains("last message    unknown: the writer stored no time"), "{text}");
     assert!(text.contains("messages held   none"), "{text}");
 
     writer.signal(Signal::KILL);
@@ -194,7 +194,7 @@ fn publish_ends_in_good_order_when_it_is_interrupted() {
 fn dump_follows_until_the_writer_closes_or_dies() {
     let ring = Ring::new("follow");
     for (signal, expected) in
-        [(None, "its writer closed it"), (Some(Signal::KILL), "its writer is dead")]
+        [(None, "writer closed the ring"), (Some(Signal::KILL), "writer exited without closing")]
     {
         let mut writer = Running::publishing(&ring, &["--replace"]);
         let follow = ["dump", ring.path(), "--follow", "--format", "json"];
@@ -293,7 +293,7 @@ fn verify_counts_what_is_good_and_finds_what_is_not() {
     let good = json(&ran.stdout);
     assert_eq!((ran.status, &good["messages"], &good["next_sequence"]), (0, &3.into(), &4.into()));
     let text = nanotape(["ring", "verify", ring.path()]).stdout;
-    assert!(text.contains("a good stream ring; its writer closed it"), "{text}");
+    assert!(text.contains("OK, stream ring; writer closed the ring"), "{text}");
     assert!(text.contains("messages        3, in order: 1 to 3"), "{text}");
 
     // The number of message 2, the length of it, a position in the index, a counter.
@@ -470,7 +470,7 @@ fn wrong_usage_is_one_line_and_status_2() {
         (vec!["dump", path], 2, "there is no region of this name"),
         (vec!["dump", path, "--from", "0"], 2, "a sequence number from 1"),
         (vec!["stat", path, "--interval", "-1"], 2, "unexpected argument"),
-        (vec!["prove", "--capacity", "4096", "--kind", "slots"], 2, "8 slots take 8704 bytes"),
+        (vec!["prove", "--capacity", "4096", "--kind", "slots"], 2, "8 slots need 8704 bytes"),
         (vec!["prove", "--kill-writer-every", "0.001"], 2, "at least 0.05 seconds"),
     ] {
         let mut all = vec!["ring"];
@@ -542,6 +542,6 @@ fn prove_that_is_interrupted_leaves_nothing_behind() {
     prove.signal(Signal::INT);
     let (status, said, complained) = prove.end();
     assert_eq!((status, complained.as_str()), (Some(0), ""), "{said}");
-    assert!(said.contains("every message is accounted for"), "{said}");
+    assert!(said.contains("every reader accounted for every message"), "{said}");
     assert!(!Path::new(&region).exists());
 }

@@ -80,11 +80,11 @@ fn a_day_is_on_the_ring_as_the_last_line_says() {
     // The same for people, and as a table with one row.
     let text = run(&day, &ring, &["--replace"]).stdout;
     let [begun, ended] = text.lines().collect::<Vec<_>>().try_into().unwrap();
-    let expected =
-        "the plant begins with message 1; trade date 2019-12-30, pace max, records mbo,bbo,";
+    let expected = "first message 1; trade date 2019-12-30, pace max, records mbo,bbo,";
     assert!(begun.starts_with(ring.path()) && begun.contains(expected), "{begun}");
-    assert!(ended.starts_with("ended: end of input; 40000 messages in "), "{ended}");
-    assert!(ended.contains("definitions 30)") && !ended.contains("imbalances"), "{ended}");
+    assert!(ended.starts_with("end of input after "), "{ended}");
+    assert!(ended.contains(": 40000 messages ("), "{ended}");
+    assert!(ended.contains("30 definitions)") && !ended.contains("imbalances"), "{ended}");
     let table = run(&day, &ring, &["--replace", "--format", "csv"]).stdout;
     let [names, row] = table.lines().collect::<Vec<_>>().try_into().unwrap();
     assert!(names.starts_with("path,origin,") && row.contains(",end of input,40000,"), "{table}");
@@ -214,9 +214,9 @@ fn only_the_symbols_that_were_asked_for_are_published() {
 
     let missing = run(&day, &ring, &["--symbols", &format!("{wanted},NOSUCH,NORTHIS")]);
     assert_eq!(missing.status, 1);
-    let expected = format!("nanotape: {day}: no message names the stock NOSUCH, NORTHIS\n");
+    let expected = format!("nanotape: {day}: symbols not found: NOSUCH, NORTHIS\n");
     assert_eq!(missing.stderr, expected);
-    assert!(missing.stdout.contains("ended: end of input"), "{}", missing.stdout);
+    assert!(missing.stdout.contains("end of input after "), "{}", missing.stdout);
 }
 
 #[test]
@@ -245,7 +245,8 @@ fn a_damaged_day_is_told_on_the_ring_and_by_the_status() {
     let ran = run(&cut, &ring, &["--replace"]);
     assert_eq!(ran.status, 1);
     assert!(ran.stderr.contains("cut off in the record at offset"), "{}", ran.stderr);
-    assert!(ran.stdout.contains("ended: input cut off; 15000 messages"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("input cut off after "), "{}", ran.stdout);
+    assert!(ran.stdout.contains(": 15000 messages"), "{}", ran.stdout);
     assert_eq!(self::gaps(&ring), [(GapKind::Cut, offset(15_001) as u64)]);
     assert_eq!(ring.stop().reason, StopReason::Cut);
 
@@ -314,18 +315,18 @@ fn wrong_usage_is_one_line_and_status_2() {
     let full = ["run", "--input", &day, "--ring", ring, "--date", DATE];
     let with = |options: &[&'static str]| [&full[..], options].concat();
     for (arguments, expected) in [
-        (vec!["run"], "name a day with --input FILE (- is standard input), or a configuration"),
-        (vec!["run", "--input", &day], "nothing says where to publish: name a ring"),
+        (vec!["run"], "no input given: use --input FILE (- for standard input) or --config FILE"),
+        (vec!["run", "--input", &day], "no ring given: use --ring NAME"),
         (
             vec!["run", "--input", &day, "--ring", ring],
-            "no date in the name, and no message carries",
+            "no trade date in the file name, and no message has one",
         ),
         (vec!["run", "--input", "no/such", "--ring", ring], "cannot open no/such"),
         (vec!["run", "--config", &wrong], text.as_str()),
         (vec!["run", "--config", &absent], unread.as_str()),
         (vec!["run", "--input", &day, "--date", DATE, "--ring", "a b"], "a b"),
         (with(&["--capacity", "5000"]), "a ring of 5000 bytes: the capacity"),
-        (with(&["--pace-from", "09:30"]), "--pace-from means nothing at full speed"),
+        (with(&["--pace-from", "09:30"]), "--pace-from has no effect at full speed"),
     ] {
         let ran = nanotape(&arguments);
         assert_eq!((ran.status, ran.stderr.lines().count()), (2, 1), "{}", ran.stderr);

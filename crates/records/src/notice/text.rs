@@ -1,4 +1,6 @@
-//! What a notice says, for people: one sentence without a stock's name, which whoever prints it knows.
+//! Human-readable text of a notice: one sentence, without the name of the stock.
+//!
+//! The code that prints a notice adds the name.
 
 use std::fmt;
 
@@ -16,25 +18,25 @@ impl fmt::Display for Notice {
     }
 }
 
-/// `lost: 33 bytes skipped at offset 1200 of the input, behind message 27`.
+/// `lost: 33 bytes skipped at offset 1200 of the input, after message 27`.
 impl fmt::Display for Gap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { kind, offset, lost_bytes, after_message, .. } = self;
         match kind {
-            GapKind::Length => write!(f, "length: a record of a wrong length")?,
+            GapKind::Length => write!(f, "length: record with a wrong length")?,
             GapKind::Cut => write!(f, "cut: the input ends inside a record, {lost_bytes} bytes")?,
             GapKind::Unknown(code) => write!(f, "unknown {code}: {lost_bytes} bytes skipped")?,
             known => write!(f, "{}: {lost_bytes} bytes skipped", known.name())?,
         }
-        write!(f, " at offset {offset} of the input, behind message {after_message}")
+        write!(f, " at offset {offset} of the input, after message {after_message}")
     }
 }
 
-/// `over_cancel in message 27: the book cannot be trusted`.
+/// `over_cancel in message 27: book marked unreliable (tainted)`.
 impl fmt::Display for Taint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = self.anomaly.map_or("unknown", |anomaly| anomaly.name());
-        write!(f, "{kind} in message {}: the book cannot be trusted", self.message)
+        write!(f, "{kind} in message {}: book marked unreliable (tainted)", self.message)
     }
 }
 
@@ -52,25 +54,32 @@ impl fmt::Display for PlantStart {
         write!(f, ", records {}, pace {pace}", self.kinds)?;
         match self.predecessor {
             Predecessor::None => Ok(()),
-            Predecessor::Closed => write!(f, "; the plant before it ended in good order"),
-            Predecessor::Died => write!(f, "; the plant before it died"),
+            Predecessor::Closed => write!(f, "; the previous plant stopped cleanly"),
+            Predecessor::Died => write!(f, "; the previous plant died"),
         }
     }
 }
 
-/// `end of input: 60000 messages, 71234 records, 0 damaged places, 0 messages that did not fit`.
+/// `end of input: 60000 messages, 71234 records, 0 damaged places, 0 messages not applied`.
 impl fmt::Display for PlantStop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.reason {
-            StopReason::Unknown(code) => write!(f, "unknown reason {code}")?,
-            known => f.write_str(known.name())?,
-        }
-        let Self { messages, records, damaged, anomalies, .. } = self;
+        let Self { reason, messages, records, damaged, anomalies, .. } = self;
         write!(
             f,
-            ": {messages} messages, {records} records, {damaged} damaged places, {anomalies} \
-             messages that did not fit"
+            "{reason}: {messages} messages, {records} records, {damaged} damaged places, {anomalies} \
+             messages not applied"
         )
+    }
+}
+
+/// The name for people. [`StopReason::name`] is the word in JSON, which stays.
+impl fmt::Display for StopReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Asked => f.write_str("stopped on request"),
+            Self::Unknown(code) => write!(f, "unknown reason {code}"),
+            known => f.write_str(known.name()),
+        }
     }
 }
 
@@ -88,10 +97,10 @@ mod tests {
             lost_bytes: 33,
             after_message: 27,
         };
-        let expected = "type: 33 bytes skipped at offset 1200 of the input, behind message 27";
+        let expected = "type: 33 bytes skipped at offset 1200 of the input, after message 27";
         assert_eq!(Notice::Gap(gap).to_string(), expected);
         let taint = Taint { instrument_id: 13, ts_event: 1, ts_recv: 2, anomaly: None, message: 3 };
-        assert_eq!(taint.to_string(), "unknown in message 3: the book cannot be trusted");
+        assert_eq!(taint.to_string(), "unknown in message 3: book marked unreliable (tainted)");
         let start = PlantStart {
             started_ns: 1,
             midnight_ns: 2,
@@ -102,8 +111,8 @@ mod tests {
         };
         assert_eq!(
             start.to_string(),
-            "trade date 2019-12-30, records mbo,bbo,trades,status,definitions, pace 1x; the plant \
-             before it died"
+            "trade date 2019-12-30, records mbo,bbo,trades,status,definitions, pace 1x; the \
+             previous plant died"
         );
         let stop = PlantStop {
             ts_event: 1,
@@ -114,8 +123,10 @@ mod tests {
             damaged: 5,
             anomalies: 6,
         };
-        let expected = "unknown reason 9: 3 messages, 4 records, 5 damaged places, 6 messages that \
-                        did not fit";
+        let expected = "unknown reason 9: 3 messages, 4 records, 5 damaged places, 6 messages not \
+                        applied";
         assert_eq!(stop.to_string(), expected);
+        assert_eq!(StopReason::Asked.to_string(), "stopped on request");
+        assert_eq!(StopReason::Cut.to_string(), StopReason::Cut.name());
     }
 }

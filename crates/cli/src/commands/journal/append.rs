@@ -23,11 +23,12 @@ Examples:
   nanotape journal append quotes trades.txt --roll hour --sync batch
   journalctl -f | nanotape journal append log --segment 16MiB --sync 100ms
 
-Each line, without its end, is an excerpt with the time at which it was read. Where the disk is full it
-says so and tries again until there is room, with --fail-when-full it ends.
+Each line, without its line ending, becomes an excerpt with the time at which it was read. If the
+disk is full, the command reports it and retries until there is space; with --fail-when-full it
+ends.
 
-Exit status: 0; 1 a line is too long, or the journal is damaged; 2 the journal cannot be made, or the
-file not read, or there is no room.")]
+Exit status: 0 success; 1 a line is too long, or the journal is damaged; 2 the journal cannot be
+created, the file cannot be read, or the disk is full.")]
 pub(super) struct AppendCommand {
     #[command(flatten)]
     appender: AppenderArguments,
@@ -36,11 +37,11 @@ pub(super) struct AppendCommand {
     #[arg(value_name = "FILE", default_value = "-")]
     file: PathBuf,
 
-    /// What the excerpts say that they are
+    /// Type number of the excerpts
     #[arg(long = "type", value_name = "N", default_value_t = 1)]
     type_id: u16,
 
-    /// End when there is no room, in place of trying again
+    /// End when the disk is full instead of retrying
     #[arg(long)]
     fail_when_full: bool,
 
@@ -94,7 +95,7 @@ fn append_all(
             let appended = appender.append(command.type_id, timeline.now_ns(), &line);
             let Err(error) = appended else {
                 if is_told {
-                    tell("there is room again");
+                    tell("space is available again");
                 }
                 break;
             };
@@ -122,7 +123,7 @@ fn refused(error: JournalError, lines: &Lines) -> anyhow::Error {
     match error.problem() {
         Problem::TooLong { .. } => {
             let place = format!("{}, line {}", lines.name(), lines.number());
-            BadData(format!("{place}: {error}; a larger --segment takes longer ones")).into()
+            BadData(format!("{place}: {error}; use a larger --segment for longer lines")).into()
         }
         _ => of_journal(error),
     }

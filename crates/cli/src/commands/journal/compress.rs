@@ -12,6 +12,7 @@ use crate::{
     output::{Format, OutputArguments},
     record::Record,
     status::Status,
+    values::counted,
 };
 
 #[derive(Args, Debug)]
@@ -21,21 +22,21 @@ Examples:
   nanotape journal compress quotes --level 12 --keep-plain 2
   nanotape journal compress quotes --undo
 
-Readers unpack segments without being told, one at a time and in memory. The segment that is appended
-to, and those that are prepared, stay as they are. Each compressed file is on the disk, and was
-unpacked and compared, before the one that it was made of is removed. The journal may be in use.
+Readers unpack compressed segments by themselves, one at a time and in memory. The active segment
+and prepared ones stay as they are. Before an original file is removed, its compressed copy is on
+disk and was unpacked and compared. The journal may be in use.
 
-Exit status: 0; 1 a segment is damaged; 2 the journal cannot be opened or written.")]
+Exit status: 0 success; 1 a segment is damaged; 2 the journal cannot be opened or written.")]
 pub(super) struct CompressCommand {
     /// Folder of the journal
     #[arg(value_name = "JOURNAL")]
     path: PathBuf,
 
-    /// Level of zstd: 1 is fast, 19 is small
+    /// zstd compression level, from 1 (fastest) to 19 (smallest)
     #[arg(long, value_name = "N", default_value = "3", value_parser = clap::value_parser!(i32).range(1..=19))]
     level: i32,
 
-    /// Leave so many of the newest closed segments as they are
+    /// Leave the N newest closed segments uncompressed
     #[arg(long, value_name = "N", default_value = "0")]
     keep_plain: u64,
 
@@ -75,12 +76,18 @@ pub(super) fn run(command: &CompressCommand) -> anyhow::Result<Status> {
         match (done.len(), command.undo) {
             (0, false) => writeln!(output, "{path}: no closed segment to compress")?,
             (0, true) => writeln!(output, "{path}: no segment is compressed")?,
-            (n, false) => writeln!(output, "{path}: compressed {n} segments, {plain} to {packed}")?,
-            (n, true) => writeln!(output, "{path}: unpacked {n} segments, {packed} to {plain}")?,
+            (n, false) => {
+                writeln!(output, "{path}: compressed {}, {plain} to {packed}", segments(n))?
+            }
+            (n, true) => writeln!(output, "{path}: unpacked {}, {packed} to {plain}", segments(n))?,
         }
     }
     output.finish()?;
     Ok(Status::Good)
+}
+
+fn segments(number: usize) -> String {
+    counted(number as u64, "segment")
 }
 
 fn line(compressed: &Compressed) -> String {

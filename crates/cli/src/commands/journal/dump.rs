@@ -21,28 +21,28 @@ Examples:
   nanotape journal dump quotes --from 2026-11-20T14:30:00Z -o half-past-two.csv.zst
   nanotape journal dump quotes --from end --backwards --count 5
 
-Excerpts that are missing are a row of their own, with the first and the last sequence number. It ends
-where the journal ends now; `nanotape journal tail --follow` waits for more.
+Missing excerpts are one row with the first and the last missing sequence number. The command ends
+at the current end of the journal; `nanotape journal tail --follow` waits for more.
 
-Exit status: 0; 1 the journal is damaged; 2 it cannot be opened.")]
+Exit status: 0 success; 1 the journal is damaged; 2 it cannot be opened.")]
 pub(super) struct DumpCommand {
     /// Folder of the journal
     #[arg(value_name = "JOURNAL")]
     journal: PathBuf,
 
-    /// Where to begin: beginning, end, a sequence number, or a time
+    /// Where to start: beginning, end, a sequence number, or a time
     #[arg(long, value_name = "WHERE", default_value = "beginning", value_parser = journal_start)]
     from: Start,
 
-    /// Stop after so many excerpts
+    /// Stop after N excerpts
     #[arg(long, value_name = "N")]
     count: Option<u64>,
 
-    /// Go towards the beginning
+    /// Read backwards, towards the beginning
     #[arg(long)]
     backwards: bool,
 
-    /// Only what is known to be on the disk
+    /// Only excerpts that are known to be on disk
     #[arg(long)]
     durable: bool,
 

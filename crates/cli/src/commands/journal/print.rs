@@ -114,7 +114,7 @@ impl Printer {
         let line = &mut self.line;
         let _ = match self.format {
             Format::Text => {
-                writeln!(line, "{from}  to {to} were given again, to the excerpts that follow")
+                writeln!(line, "{from}  to {to} are used again by the excerpts that follow")
             }
             Format::Csv => writeln!(line, ",,,,,,,,{from},{to}"),
             Format::Json => writeln!(line, "\"reused\":{{\"from\":{from},\"to\":{to}}}}}"),

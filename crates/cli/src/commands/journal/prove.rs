@@ -30,28 +30,31 @@ Examples:
   nanotape journal prove --excerpts 10000000 --tailers 8 --keep
   nanotape journal prove --seconds 600 --kill-appender-every 0.2 --kill-tailer-every 0.5
 
-One process appends as fast as it can, excerpts of 0 to 1024 bytes, one by one, in place and in batches;
-others read all of them under names of their own. Bytes and length of an excerpt follow from its number, so
-that one that is torn is seen. A killed appender (SIGKILL) is followed by another, which tells whether
-everything is there that the one before had committed; a killed tailer is followed by another of its name,
-which goes on where that was. In the end every tailer must have read every excerpt once, and those that
-were not killed must have the checksum that the excerpts should have.
+One process appends as fast as it can: excerpts of 0 to 1,024 bytes, one by one, in place and in
+batches. Tailer processes read all of them, each under its own name. Bytes and length of an
+excerpt follow from its sequence number, so a torn excerpt is detected. A killed appender
+(SIGKILL) is replaced by another, which checks that everything its predecessor committed is there.
+A killed tailer is replaced by another of the same name, which resumes at the stored position. At
+the end every tailer must have read every excerpt once, and every tailer that was not killed must
+report the expected checksum.
 
-A tailer may be slow: it is waited for as long as it moves from excerpt to excerpt. One that has something to
-read and does not move for --patience ends the run, and counts as stuck, which is not good either; excerpts
-are lost only if sequence numbers are missing or a tailer fails.
+A slow tailer is allowed: the command waits as long as it makes progress. A tailer that has
+excerpts to read and makes no progress for --patience ends the run and counts as stuck, which
+fails the check too. Excerpts are lost only if sequence numbers are missing or a tailer fails.
 
-The files of the journal take --space at most. Segments that every tailer has read are removed, and the
-appender waits where the slowest tailer has too much to read. With --keep nothing is removed and the appender
-does not wait: an excerpt takes about 100 bytes, and some gigabytes a second may be written.
+The files of the journal take at most --space. Segments that every tailer has read are removed,
+and the appender waits for the slowest tailer. With --keep nothing is removed and the appender
+does not wait: an excerpt takes about 100 bytes, and the appender may write some gigabytes a
+second.
 
-Exit status: 0 it is so; 1 it is not; 2 the processes cannot be run.")]
+Exit status: 0 every excerpt is accounted for; 1 excerpts are lost, or a tailer is stuck; 2 the
+processes cannot be started.")]
 pub(super) struct ProveCommand {
     /// How long to append
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
     seconds: Duration,
 
-    /// Append so many, however long that takes
+    /// Append N excerpts, however long that takes
     #[arg(long, value_name = "N", conflicts_with = "seconds", value_parser = clap::value_parser!(u64).range(1..))]
     excerpts: Option<u64>,
 
@@ -63,39 +66,39 @@ pub(super) struct ProveCommand {
     #[arg(long, value_name = "BYTES", default_value = "16MiB", value_parser = bytes)]
     segment: usize,
 
-    /// Sync every so many excerpts; 0 is never
+    /// Sync after every N excerpts; 0: never
     #[arg(long, value_name = "N", default_value_t = 0)]
     sync: u64,
 
-    /// Kill the appender about so often, and start another
+    /// Kill the appender about every SECONDS, and start another
     #[arg(long, value_name = "SECONDS", value_parser = period)]
     kill_appender_every: Option<Duration>,
 
-    /// Kill a tailer about so often, and start another of its name
+    /// Kill a tailer about every SECONDS, and start another of the same name
     #[arg(long, value_name = "SECONDS", value_parser = period)]
     kill_tailer_every: Option<Duration>,
 
-    /// Where to make the folder with the journal
+    /// Folder in which to create the folder of the journal
     #[arg(long, value_name = "FOLDER", default_value = "/dev/shm")]
     folder: PathBuf,
 
-    /// Bytes that the journal may take, eight segments at least; not with --keep
+    /// Most bytes for the journal, at least eight segments; not with --keep
     #[arg(long, value_name = "BYTES", default_value = "1GiB", value_parser = bytes, conflicts_with = "keep")]
     space: usize,
 
-    /// How long a tailer may be at one excerpt while there are more, before it counts as stuck
+    /// A tailer counts as stuck if it has excerpts to read and stays at one for this long
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = period)]
     patience: Duration,
 
-    /// Let the first tailer rest so long after each excerpt (2ms)
+    /// Pause the first tailer for TIME after each excerpt (2ms)
     #[arg(long, value_name = "TIME", value_parser = duration)]
     slow_tailer: Option<Duration>,
 
-    /// Leave the whole journal there, and say where it is
+    /// Keep the whole journal and print its path
     #[arg(long)]
     keep: bool,
 
-    /// Chooses excerpts, and when what is killed
+    /// Seed for the excerpts and for the times at which processes are killed
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 
@@ -295,7 +298,7 @@ impl<'a> Run<'a> {
         // The last excerpt stays: every tailer comes to it, or is stuck.
         self.wait_for_tailers()?;
         let Self { appender, tailers, watch, .. } = self;
-        let Some(counted) = appender.counted()? else { bail!("the appender did not end well") };
+        let Some(counted) = appender.counted()? else { bail!("the appender failed at its end") };
         let mut results = Vec::new();
         for (number, Tailer { mut worker, kills, .. }) in tailers.into_iter().enumerate() {
             let has_ended = worker.has_ended()?;

@@ -12,7 +12,7 @@ use crate::{
     output::{Format, OutputArguments},
     record::Record,
     status::{Status, tell},
-    values::bytes,
+    values::{bytes, counted},
 };
 
 #[derive(Args, Debug)]
@@ -22,11 +22,12 @@ Examples:
   nanotape journal prune quotes --keep 500GiB
   nanotape journal prune quotes --before-sequence 1000000 --force-unread
 
-Removed are whole closed segments, the oldest first, as long as any of the options says so of the next
-one; never the one that is appended to. What a named tailer has not read stays, and is told, unless
-it is forced. Ages are of the times of excerpts, by this machine's clock. The journal may be in use.
+Removes whole closed segments, the oldest first, as long as at least one option selects the next
+one. The active segment stays. Segments that a named tailer has not read stay, with a notice,
+unless --force-unread is given. An age compares the times of excerpts with this machine's clock.
+The journal may be in use.
 
-Exit status: 0; 1 the journal is damaged; 2 it cannot be opened or written.")]
+Exit status: 0 success; 1 the journal is damaged; 2 it cannot be opened or written.")]
 pub(super) struct PruneCommand {
     /// Folder of the journal
     #[arg(value_name = "JOURNAL")]
@@ -35,11 +36,11 @@ pub(super) struct PruneCommand {
     #[command(flatten)]
     limits: Limits,
 
-    /// Remove also what named tailers have not read
+    /// Also remove segments that named tailers have not read
     #[arg(long)]
     force_unread: bool,
 
-    /// Say what would be removed, and remove nothing
+    /// Print what would be removed, and remove nothing
     #[arg(long)]
     dry_run: bool,
 
@@ -51,15 +52,15 @@ pub(super) struct PruneCommand {
 #[derive(Args, Debug)]
 #[group(required = true, multiple = true)]
 struct Limits {
-    /// Segments all of whose excerpts are older
+    /// Remove segments whose excerpts are all older than AGE
     #[arg(long, value_name = "AGE", value_parser = age)]
     older_than: Option<Duration>,
 
-    /// The oldest segments, until files of segments have at most so many bytes together
+    /// Remove the oldest segments until all segment files together have at most BYTES
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     keep: Option<usize>,
 
-    /// Segments all of whose excerpts have smaller sequence numbers
+    /// Remove segments whose excerpts all have sequence numbers below N
     #[arg(long, value_name = "N")]
     before_sequence: Option<u64>,
 }
@@ -89,10 +90,11 @@ pub(super) fn run(command: &PruneCommand) -> anyhow::Result<Status> {
     }
     if format == Format::Text {
         let bytes: u64 = pruned.segments.iter().map(|segment| segment.bytes).sum();
-        let (count, what) = (pruned.segments.len(), if command.dry_run { "would be " } else { "" });
+        let count = counted(pruned.segments.len() as u64, "segment");
+        let what = if command.dry_run { "would be " } else { "" };
         writeln!(
             output,
-            "{}: {count} segments {what}removed, {}; {} stay",
+            "{}: {count} {what}removed, {}; {} stay",
             command.path.display(),
             size_text(bytes),
             size_text(pruned.bytes_left)
@@ -124,8 +126,8 @@ fn line(segment: &PrunedSegment, is_dry_run: bool) -> String {
 fn tell_of_holder(command: &PruneCommand, pruned: &Pruned) {
     if let Some((name, next)) = &pruned.held_by {
         tell(format_args!(
-            "{}: the tailer {} reads {next} next, so that more stays than was asked for; \
-             --force-unread removes it all the same",
+            "{}: kept segments that tailer {} has not read: its next excerpt is {next}; use \
+             --force-unread to remove them",
             command.path.display(),
             name.escape_default()
         ));

@@ -36,18 +36,18 @@ Examples:
   nanotape journal record nasdaq days/nasdaq --roll hour --sync 10ms --through-restarts
   nanotape journal record nasdaq days/nasdaq --wait 60 --fail-on-loss
 
-Every message becomes an excerpt with the same sequence number and type, and the time at which it was
-recorded. It begins after the last excerpt of the journal. Messages that the ring has overwritten by then
-are lost: a line on standard error names them, and readers of the journal are told which ones are missing.
-It ends when the writer closes the ring or is gone, or with Ctrl-C.
+Every message becomes an excerpt with the same sequence number and type, and the time at which it
+was recorded. Recording starts after the last excerpt of the journal. Messages that the ring has
+already overwritten are lost: a line on standard error names them, and readers of the journal get
+them as a gap. Recording ends when the writer closes the ring or is gone, or with Ctrl-C.
 
-A journal holds the messages of one ring. The file recorded-from in its folder says which: writers that
-take the ring over go on in the same journal, and a ring that was made anew under the same name needs a new
-journal. A ring that is removed, replaced or cut while it is recorded ends the recording.
+A journal holds the messages of one ring. The file recorded-from in its folder identifies the
+ring: writers that take the ring over continue in the same journal; a new ring of the same name
+needs a new journal. Recording ends if the ring is removed, replaced or truncated.
 
-Exit status: 0; 1 the ring or the journal is damaged, the ring was removed, replaced or cut while it was
-recorded, or messages were lost and --fail-on-loss was given; 2 one of them cannot be opened, or the journal
-was recorded from another ring.")]
+Exit status: 0 success; 1 the ring or the journal is damaged, the ring was removed, replaced or
+truncated during recording, or messages were lost and --fail-on-loss was given; 2 one of them
+cannot be opened, or the journal was recorded from another ring.")]
 pub(super) struct RecordCommand {
     /// Name or path of the ring
     #[arg(value_name = "RING")]
@@ -56,11 +56,11 @@ pub(super) struct RecordCommand {
     #[command(flatten)]
     appender: AppenderArguments,
 
-    /// Go on when the writer of the ring ends, with the one that takes the ring over
+    /// When the writer ends, continue with the next writer that takes the ring over
     #[arg(long)]
     through_restarts: bool,
 
-    /// Wait up to SECONDS for the ring, or for the next writer of a ring that is there
+    /// Wait up to SECONDS for the ring, or for the next writer of an existing ring
     #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = seconds)]
     wait: Duration,
 
@@ -92,7 +92,7 @@ pub(super) fn run(command: &RecordCommand) -> anyhow::Result<Status> {
     tell_recovery(&command.appender.journal, appender.recovery());
     let deadline = Deadline::after(command.wait);
     let Some(mut reader) = join(&ring, &deadline, &interrupt)? else {
-        tell(format_args!("{}: interrupted before a writer made it", ring.display()));
+        tell(format_args!("{}: interrupted before a writer created the ring", ring.display()));
         appender.close().map_err(of_journal)?;
         return Ok(Status::Good);
     };
@@ -120,14 +120,12 @@ pub(super) fn run(command: &RecordCommand) -> anyhow::Result<Status> {
         .with("lost", lost)
         .with("next_sequence", next);
     record.write(&mut output, format, true, || {
-        format!(
-            "recorded {recorded} messages from {first} on, lost {lost}; {next} would be the next\n"
-        )
+        format!("recorded {recorded} messages from {first} on, lost {lost}; next message {next}\n")
     })?;
     output.finish()?;
     outcome.and(closed)?;
     if command.fail_on_loss && lost > 0 {
-        tell(format_args!("{}: {lost} messages were lost (--fail-on-loss)", ring.display()));
+        tell(format_args!("{}: messages lost: {lost} (--fail-on-loss)", ring.display()));
         return Ok(Status::Bad);
     }
     Ok(Status::Good)
@@ -146,8 +144,8 @@ fn join(
                 if deadline.is_over() {
                     let (ring, within) = (ring.display(), deadline.within());
                     anyhow::bail!(
-                        "{ring}: there is no such ring, and no writer has made it{within}; start its \
-                         writer (nanotape run), or wait for it with --wait SECONDS"
+                        "{ring}: no such ring, and no writer created it{within}; start its writer \
+                         (nanotape run), or wait for it with --wait SECONDS"
                     );
                 }
                 deadline.sleep();
@@ -173,7 +171,7 @@ fn begin(
     behind.seek(Start::Sequence(next)).map_err(|error| match error {
         RingError::Start(StartError::NotYet { next: ring_next, .. }) => {
             origin.refuse(format_args!(
-                "its next message is {ring_next}, and the next excerpt of the journal {next}"
+                "its next message is {ring_next}, but the next excerpt of the journal is {next}"
             ))
         }
         error => of_ring(ring, &error),
@@ -276,14 +274,14 @@ impl Recording<'_> {
 
     fn ended_by(&self, loss: &Loss) -> anyhow::Error {
         let what = match loss.error.refusal() {
-            Refusal::Removed => "was removed while it was recorded".to_owned(),
-            Refusal::Replaced => "was replaced by another region while it was recorded".to_owned(),
+            Refusal::Removed => "was removed during recording".to_owned(),
+            Refusal::Replaced => "was replaced by another region during recording".to_owned(),
             other => other.to_string(),
         };
         let (ring, last) = (self.ring.display(), self.appender.next_sequence() - 1);
         BadData(format!(
-            "{ring}: {what}; the journal ends with message {last} of it; record the next ring of this \
-             name into a new journal"
+            "{ring}: {what}; the last recorded message is {last}; record the next ring of this name \
+             into a new journal"
         ))
         .into()
     }
@@ -295,7 +293,7 @@ impl Recording<'_> {
         loop {
             let error = match self.appender.append(type_id, self.timeline.now_ns(), payload) {
                 Ok(_) if is_told => {
-                    tell("there is room again");
+                    tell("space is available again");
                     return Ok(());
                 }
                 Ok(_) => return Ok(()),

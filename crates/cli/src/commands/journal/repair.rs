@@ -11,6 +11,7 @@ use crate::{
     output::{Format, OutputArguments},
     record::Record,
     status::Status,
+    values::counted,
 };
 
 #[derive(Args, Debug)]
@@ -19,18 +20,18 @@ Examples:
   nanotape journal repair quotes --dry-run
   nanotape journal repair quotes
 
-Nobody may append meanwhile. Nothing is deleted: what does not check is moved to the folder cut of the
-journal, under the number of its segment, its offset there and the time; readers are told which
-sequence numbers are missing. A repair that was killed can be run again.
+Stop the appender before a repair. Nothing is deleted: bytes that fail a check move to the folder
+cut of the journal, to a file named after the segment, the offset and the time. Readers get the
+missing sequence numbers as a gap. A repair that was killed can be run again.
 
-Exit status: 0 the journal is good now, or was, or would be; 1 it cannot be repaired; 2 it cannot be
-opened or written, or somebody appends to it.")]
+Exit status: 0 the journal is good (with --dry-run: would be good); 1 it cannot be repaired; 2 it
+cannot be opened or written, or an appender is using it.")]
 pub(super) struct RepairCommand {
     /// Folder of the journal
     #[arg(value_name = "JOURNAL")]
     path: PathBuf,
 
-    /// Say what would be done, and do nothing
+    /// Print what would be done, and change nothing
     #[arg(long)]
     dry_run: bool,
 
@@ -55,12 +56,16 @@ pub(super) fn run(command: &RepairCommand) -> anyhow::Result<Status> {
         let path = command.path.display();
         match (repaired.actions.len(), command.dry_run) {
             (0, _) => writeln!(output, "{path}: nothing to repair")?,
-            (count, true) => writeln!(output, "{path}: {count} things to do; nothing was done")?,
-            (count, false) => writeln!(output, "{path}: repaired; {count} things were done")?,
+            (n, true) => writeln!(output, "{path}: {} needed; nothing was changed", changes(n))?,
+            (n, false) => writeln!(output, "{path}: repaired with {}", changes(n))?,
         }
     }
     output.finish()?;
     Ok(Status::Good)
+}
+
+fn changes(number: usize) -> String {
+    counted(number as u64, "change")
 }
 
 fn record(action: &Action) -> Record {

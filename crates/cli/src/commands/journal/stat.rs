@@ -19,13 +19,13 @@ use crate::{
 #[command(after_help = "\
 Examples:
   nanotape journal stat quotes
-  nanotape journal stat quotes --format json      a line a segment and tailer, and one of all
-  nanotape journal stat quotes --format csv       the segments
+  nanotape journal stat quotes --format json      a line per segment and tailer, and a summary
+  nanotape journal stat quotes --format csv       the segments only
 
-Headers are read, and the end of each segment; to check all of it is for `nanotape journal verify`.
-Times are those that excerpts were given, in UTC. Nothing is written to the journal.
+Reads the headers and the end of each segment; `nanotape journal verify` checks all of it. Times are
+those of the excerpts, in UTC. Nothing is written to the journal.
 
-Exit status: 0; 1 a segment is damaged; 2 there is no journal, or it cannot be opened.")]
+Exit status: 0 success; 1 a segment is damaged; 2 there is no journal, or it cannot be opened.")]
 pub(super) struct StatCommand {
     /// Folder of the journal
     #[arg(value_name = "JOURNAL")]
@@ -125,7 +125,7 @@ fn text(command: &StatCommand, stat: &Stat) -> String {
     if let (Some(bytes), Some(cycle)) = (stat.segment_bytes, stat.cycle_ns) {
         let cycle = match cycle {
             0 => "by size only".to_owned(),
-            cycle => format!("by size, and every {}", nanos_text(cycle)),
+            cycle => format!("by size and every {}", nanos_text(cycle)),
         };
         let _ = writeln!(
             text,
@@ -135,11 +135,10 @@ fn text(command: &StatCommand, stat: &Stat) -> String {
         );
     }
     let (file, data) = (size_text(stat.file_bytes()), size_text(stat.data_bytes()));
-    let _ =
-        writeln!(text, "bytes           {file} of files, {data} of segments before compression");
+    let _ = writeln!(text, "bytes           {file} in files, {data} before compression");
     let excerpts = match (stat.first_sequence(), stat.next_sequence()) {
         (Some(first), Some(next)) if next > first => format!("{first} to {}", next - 1),
-        (_, Some(next)) => format!("none: the next is {next}"),
+        (_, Some(next)) => format!("none; the next is {next}"),
         _ => "none yet".to_owned(),
     };
     let _ = writeln!(text, "excerpts        {excerpts}");
@@ -149,7 +148,7 @@ fn text(command: &StatCommand, stat: &Stat) -> String {
         let _ = writeln!(text, "times           {first} to {last}");
     }
     let appender = match stat.appender {
-        None => "nobody yet".to_owned(),
+        None => "none yet".to_owned(),
         Some(owner) => format!(
             "{}: process {}, started {}, epoch {}",
             state_name(owner.state),

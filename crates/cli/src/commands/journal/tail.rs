@@ -25,52 +25,52 @@ use crate::{
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  nanotape journal tail quotes                the last ten
-  nanotape journal tail quotes --follow       and those that come, until Ctrl-C
+  nanotape journal tail quotes                the last ten excerpts
+  nanotape journal tail quotes --follow       then new ones, until Ctrl-C
   nanotape journal tail quotes --from 2026-11-20T14:30:00Z --follow
   nanotape journal tail quotes --name audit --follow
-  nanotape journal tail feed-a feed-b -n 100  two journals in the order of their times
-  nanotape journal tail log --text --follow   what a program logs, as lines
+  nanotape journal tail feed-a feed-b -n 100  two journals merged in order of time
+  nanotape journal tail log --text --follow   the log of a program, as lines
 
-With --name the place is kept in the journal: who has the name next begins where this one stopped. Of
-several journals the earliest excerpt comes first; with --follow one is held back until the others have
-had so much time to come up with an earlier one.
+With --name the journal stores the position: the next reader of that name resumes where this one
+stopped. Several journals are merged: the earliest excerpt comes first. With --follow an excerpt
+is held back for a while, in which the other journals may deliver an earlier one.
 
-Exit status: 0; 1 a journal is damaged; 2 it cannot be opened.")]
+Exit status: 0 success; 1 a journal is damaged; 2 it cannot be opened.")]
 pub(super) struct TailCommand {
     /// Folders of journals
     #[arg(value_name = "JOURNAL", required = true)]
     journals: Vec<PathBuf>,
 
-    /// How many excerpts before the end, of each journal
+    /// Start N excerpts before the end of each journal
     #[arg(short = 'n', long, value_name = "N", default_value_t = 10, conflicts_with = "from")]
     last: u64,
 
-    /// Begin elsewhere: beginning, end, a sequence number, or a time
+    /// Start elsewhere: beginning, end, a sequence number, or a time
     #[arg(long, value_name = "WHERE", value_parser = journal_start)]
     from: Option<Start>,
 
-    /// Wait for more
+    /// Wait for new excerpts
     #[arg(short, long)]
     follow: bool,
 
-    /// Stop after so many excerpts
+    /// Stop after N excerpts
     #[arg(long, value_name = "N")]
     count: Option<u64>,
 
-    /// Keep the place under a name, for the next who reads under it
+    /// Store the position under a name, for the next reader of that name
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
 
-    /// What a program has logged into the journal, as lines; the rest as it is
+    /// Print log excerpts as lines of text; print other excerpts unchanged
     #[arg(long)]
     text: bool,
 
-    /// Only what is known to be on the disk
+    /// Only excerpts that are known to be on disk
     #[arg(long)]
     durable: bool,
 
-    /// How late an excerpt of another journal may come
+    /// With --follow, how long to wait for an earlier excerpt of another journal
     #[arg(long, value_name = "DURATION", default_value = "10ms", value_parser = duration)]
     slack: Duration,
 
@@ -128,20 +128,20 @@ impl Source {
             return Ok(Self::Several(Merge::new(tailers)));
         };
         let [path] = &command.journals[..] else {
-            anyhow::bail!("--name is a name in one journal; give one");
+            anyhow::bail!("--name needs exactly one journal");
         };
         let start = command.from.unwrap_or(Start::Beginning);
         let (mut named, resumed) = NamedTailer::open(path, name, start).map_err(of_journal)?;
         match (resumed, command.from) {
             (Resumed::At(_), Some(start)) => named.seek(start).map_err(of_journal)?,
             (Resumed::Beyond { sequence, next }, _) => tell(format_args!(
-                "{}: {name} was at {sequence}, and the journal ends before {next} since the machine \
-                 lost what was not synced; going on there",
+                "{}: {name} was at {sequence}, but excerpts from {next} on, which were not synced, were \
+                 lost in a crash of the machine; resuming at {next}",
                 path.display()
             )),
             (Resumed::Reused { from, sequence }, _) => tell(format_args!(
-                "{}: {name} was at {sequence}, and numbers from {from} on were given again since, to other \
-                 excerpts; going on at {from}",
+                "{}: {name} was at {sequence}, but sequence numbers from {from} on now belong to other \
+                 excerpts; resuming at {from}",
                 path.display()
             )),
             _ => {}

@@ -21,19 +21,20 @@ use crate::{
 Examples:
   nanotape journal tailers quotes
   nanotape journal tailers quotes --format json
-  nanotape journal tailers quotes --remove audit   it is not waited for any more
+  nanotape journal tailers quotes --remove audit   forget its position
 
-Named tailers have a place that survives them, and nothing that they have not read is pruned. Processes
-that read without a name are listed by what they have mapped, as far as this user may look: the segment
-is known, the place in it is not.
+The journal stores the positions of named tailers, and `nanotape journal prune` keeps what they
+have not read. Processes that read without a name are found by their mapped files, if this user
+may see them: the segment is known, the position in it is not.
 
-Exit status: 0; 2 the journal cannot be opened, or a tailer not removed because it is alive.")]
+Exit status: 0 success; 2 the journal cannot be opened, or a tailer cannot be removed because it
+is alive.")]
 pub(super) struct TailersCommand {
     /// Folder of the journal
     #[arg(value_name = "JOURNAL")]
     journal: PathBuf,
 
-    /// Forget this tailer, in place of listing
+    /// Remove this tailer and its stored position instead of listing
     #[arg(long, value_name = "NAME")]
     remove: Option<String>,
 
@@ -102,7 +103,7 @@ fn line(tailer: &TailerInfo, end: u64) -> String {
     let behind = end.saturating_sub((*next_sequence).max(1));
     let who = match tailer.owner {
         Some(owner) => format!("{}, pid {}", owner.state, owner.pid),
-        None => "nobody".to_owned(),
+        None => "no process".to_owned(),
     };
     let moved = time_text(*moved_ns);
     format!("  {name}  at {next_sequence}, {behind} behind; {read} read, moved {moved}; {who}\n")

@@ -20,12 +20,12 @@ Examples:
   nanotape journal verify quotes
   nanotape journal verify quotes --format json
 
-Checked are headers, the checksums of all excerpts, the order of sequence numbers, end marks and the
-index; compressed segments are unpacked. A journal may be appended to meanwhile: what was there at
-the beginning is checked. Findings are faults, where readers stop; hints, which readers do without;
-and notes. In JSON and CSV each finding is a line; a line of what was counted is the last in JSON.
+Checks headers, the checksums of all excerpts, the order of sequence numbers, end marks and the
+index; compressed segments are unpacked. The journal may be appended to meanwhile: the command
+checks what was there when it started. A fault stops readers; a hint does not; a note is
+information. In JSON and CSV each finding is a line; JSON ends with a line of totals.
 
-Exit status: 0 nothing is wrong; 1 there are faults or hints; 2 it cannot be read.")]
+Exit status: 0 no faults and no hints; 1 faults or hints; 2 the journal cannot be read.")]
 pub(super) struct VerifyCommand {
     /// Folder of the journal
     #[arg(value_name = "JOURNAL")]
@@ -78,12 +78,12 @@ fn summary(command: &VerifyCommand, verified: &Verified) -> Record {
 }
 
 fn text(command: &VerifyCommand, verified: &Verified) -> String {
-    let state = if verified.is_clean() { "a good journal" } else { "DAMAGED" };
+    let state = if verified.is_clean() { "OK" } else { "DAMAGED" };
     let mut text = format!("{}: {state}\n", command.path.display());
     let packed = verified.segments_packed;
-    let _ = writeln!(text, "segments        {}, {packed} of them compressed", verified.segments);
+    let _ = writeln!(text, "segments        {}, {packed} compressed", verified.segments);
     let range = match verified.excerpts {
-        0 => format!("none: the next is {}", verified.next_sequence),
+        0 => format!("none; the next is {}", verified.next_sequence),
         excerpts => {
             let (first, last) = (verified.first_sequence, verified.next_sequence - 1);
             format!("{excerpts}, {}: {first} to {last}", size_text(verified.bytes))
@@ -101,7 +101,8 @@ fn text(command: &VerifyCommand, verified: &Verified) -> String {
     }
     if !verified.is_clean() {
         let path = command.path.display();
-        let _ = writeln!(text, "`nanotape journal repair {path} --dry-run` says what can be done");
+        let _ =
+            writeln!(text, "`nanotape journal repair {path} --dry-run` lists the possible repairs");
     }
     text
 }

@@ -25,36 +25,37 @@ use crate::{
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  nanotape ring dump quotes                   everything that is there
+  nanotape ring dump quotes                   all messages in the ring
   nanotape ring dump quotes --from newest --follow
   nanotape ring dump quotes --from 1000 --count 20 --format json
   nanotape ring dump quotes --follow -o quotes.csv.zst
   nanotape ring dump quotes --follow --through-restarts
 
-Messages that were overwritten before they could be printed are a row of their own, with the first and
-the last sequence number lost. With --follow it goes on until the writer closes the ring or is gone,
-which is then said on standard error, or until Ctrl-C; with --through-restarts it says so and waits for
-the next writer, whose messages have the numbers that follow.
+Messages that were overwritten before they could be printed are one row with the first and the
+last lost sequence number. With --follow the command continues until the writer closes the ring or
+is gone, which it reports on standard error, or until Ctrl-C. With --through-restarts it waits for
+the next writer instead, whose messages have the numbers that follow.
 
-Exit status: 0; 1 the ring is damaged, or was cut or removed under the reader; 2 it cannot be opened.")]
+Exit status: 0 success; 1 the ring is damaged, or was truncated or removed while it was read; 2 it
+cannot be opened.")]
 pub(super) struct DumpCommand {
     /// Name or path of the ring
     #[arg(value_name = "NAME")]
     name: String,
 
-    /// Where to begin: oldest, newest, or a sequence number
+    /// Where to start: oldest, newest, or a sequence number
     #[arg(long, value_name = "oldest|newest|SEQUENCE", default_value = "oldest", value_parser = start)]
     from: Start,
 
-    /// Stop after so many messages
+    /// Stop after N messages
     #[arg(long, value_name = "N")]
     count: Option<u64>,
 
-    /// Wait for more
+    /// Wait for new messages
     #[arg(long)]
     follow: bool,
 
-    /// Go on when the writer ends, with the one that takes the ring over
+    /// When the writer ends, continue with the next writer that takes the ring over
     #[arg(long, requires = "follow")]
     through_restarts: bool,
 

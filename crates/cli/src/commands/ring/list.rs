@@ -18,8 +18,8 @@ Examples:
   nanotape ring list
   nanotape ring list --format json
 
-Listed is every region in /dev/shm whose name begins with nanotape-, of any kind, also one that is
-damaged, half-created or not readable for this user; the last column says so.")]
+Lists every region in /dev/shm whose name starts with nanotape-, of any kind. The last column reports
+a region that is damaged, incomplete or not readable for this user.")]
 pub(super) struct ListCommand {
     #[command(flatten)]
     output: OutputArguments,

@@ -34,13 +34,15 @@ Examples:
   nanotape ring prove --seconds 600 --kill-writer-every 1 --freeze-reader-every 2
   nanotape ring prove --kind slots --capacity 64KiB --readers 8 --format json
 
-One process publishes as fast as it can, messages of 0 to 1024 bytes, one by one, in place and in
-batches; others read, each from the first message to the last. Bytes and length of a message follow
-from its number and its writer, so that one that is torn or another's is seen. A killed writer (SIGKILL)
-is followed by another that takes the ring over; a frozen reader (SIGSTOP) is resumed after half of its
-interval. In the end what was read and what was lost must be all that was published, for every reader.
+One process publishes as fast as it can: messages of 0 to 1,024 bytes, one by one, in place and in
+batches. Reader processes read, each from the first message to the last. Bytes and length of a
+message follow from its sequence number and its writer, so a torn message or one of another writer
+is detected. A killed writer (SIGKILL) is replaced by another that takes the ring over; a frozen
+reader (SIGSTOP) resumes after half of its interval. At the end, messages read and messages lost
+must add up to the messages published, for every reader.
 
-Exit status: 0 it is; 1 it is not, or a message was torn or repeated; 2 the processes cannot be run.")]
+Exit status: 0 every message is accounted for; 1 a message is not accounted for, torn or repeated;
+2 the processes cannot be started.")]
 pub(super) struct ProveCommand {
     /// How long to publish
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
@@ -54,19 +56,19 @@ pub(super) struct ProveCommand {
     #[arg(long, value_name = "BYTES", default_value = "8MiB", value_parser = bytes)]
     capacity: usize,
 
-    /// Kill the writer about so often, and start another
+    /// Kill the writer about every SECONDS, and start another
     #[arg(long, value_name = "SECONDS", value_parser = period)]
     kill_writer_every: Option<Duration>,
 
-    /// Freeze a reader about so often
+    /// Freeze a reader about every SECONDS
     #[arg(long, value_name = "SECONDS", value_parser = period)]
     freeze_reader_every: Option<Duration>,
 
-    /// Which of the two rings
+    /// Kind of ring
     #[arg(long, value_enum, default_value = "stream")]
     kind: Kind,
 
-    /// Chooses messages, and when what is killed
+    /// Seed for the messages and for the times at which processes are killed
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 
@@ -76,9 +78,9 @@ pub(super) struct ProveCommand {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum Kind {
-    /// Messages one behind the other
+    /// One stream of messages of any length
     Stream,
-    /// A slot a message
+    /// One slot of fixed size per message
     Slots,
 }
 
@@ -171,13 +173,16 @@ impl<'a> Run<'a> {
 
     fn conclude(self, seconds: f64) -> anyhow::Result<Outcome> {
         let Self { writer, mut readers, .. } = self;
-        let Some(counted) = writer.counted()? else { bail!("the writer did not end well") };
+        let Some(counted) = writer.counted()? else { bail!("the writer failed at its end") };
         let published = counted["published"].as_u64().unwrap_or(0);
         let failed = |error: RingError| of_ring(self.path, &error);
         let seen =
             Observer::open(self.path).and_then(|observer| observer.look()).map_err(failed)?;
         if seen.next_sequence != published + 1 {
-            bail!("the writer published {published}, the ring says {}", seen.next_sequence - 1);
+            bail!(
+                "the writer published {published} messages, but the ring counts {}",
+                seen.next_sequence - 1
+            );
         }
         // The last message stays: every reader comes to it, or is stuck.
         wait_for_all(&mut readers.iter_mut().collect::<Vec<_>>(), PATIENCE)?;
@@ -219,7 +224,10 @@ fn writer_part(command: &ProveCommand) -> anyhow::Result<Part> {
             let fit = capacity_bytes / SLOT_BYTES;
             if fit < slots::MIN_SLOTS {
                 let least = slots::MIN_SLOTS * SLOT_BYTES;
-                bail!("--capacity {capacity_bytes}: {} slots take {least} bytes", slots::MIN_SLOTS);
+                bail!(
+                    "--capacity {capacity_bytes}: too small, {} slots need {least} bytes",
+                    slots::MIN_SLOTS
+                );
             }
             Ok(Part::SlotsWriter { slots: 1 << fit.ilog2() })
         }
@@ -308,7 +316,7 @@ impl Outcome {
                 self.freezes
             )?;
             let verdict = match self.is_good() {
-                true => "every message is accounted for, by every reader",
+                true => "every reader accounted for every message",
                 false => "NOT every message is accounted for",
             };
             writeln!(output, "{verdict}\n")?;

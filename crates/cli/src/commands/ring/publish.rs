@@ -30,11 +30,12 @@ Examples:
   ping localhost | nanotape ring publish pings --slots 1024 --max-length 128
   yes | nanotape ring publish load --capacity 1MiB --every 10us
 
-Each line, without its end, is a message. The ring is made, or taken over where its last writer is
-gone: then sequence numbers go on, and readers stay where they are. It stays when this command ends.
-While no line comes, a heartbeat says ten times a second that the writer is at work.
+Each line, without its line ending, is a message. The ring is created, or taken over if its last
+writer is gone: then sequence numbers continue, and readers keep their positions. The ring stays
+when this command ends. While there is no line, the command stores a heartbeat ten times a second.
 
-Exit status: 0; 1 a line is too long for the ring; 2 the ring cannot be made, or the file not read.")]
+Exit status: 0 success; 1 a line is too long for the ring; 2 the ring cannot be created, or the
+file cannot be read.")]
 pub(super) struct PublishCommand {
     /// Name or path of the ring
     #[arg(value_name = "NAME")]
@@ -48,7 +49,7 @@ pub(super) struct PublishCommand {
     #[arg(long, value_name = "BYTES", default_value = "8MiB", value_parser = bytes)]
     capacity: usize,
 
-    /// Make a slot ring with so many slots, a power of two
+    /// Create a slot ring with N slots, a power of two
     #[arg(long, value_name = "N", conflicts_with = "capacity")]
     slots: Option<usize>,
 
@@ -56,31 +57,31 @@ pub(super) struct PublishCommand {
     #[arg(long, value_name = "BYTES", default_value = "112", requires = "slots", value_parser = bytes)]
     max_length: usize,
 
-    /// Who may read and write the file: 0600 is this user only, 0644 lets everybody read
+    /// Permissions of the file: 0600 is this user only, 0644 lets all users read
     #[arg(long, value_name = "OCTAL", default_value = "0600", value_parser = mode)]
     mode: u32,
 
-    /// Keep the ring in memory
+    /// Lock the ring in memory
     #[arg(long)]
     lock: bool,
 
-    /// Ask for huge pages
+    /// Use huge pages if available
     #[arg(long)]
     huge_pages: bool,
 
-    /// Begin with an empty ring, whatever is there, unless its writer is alive
+    /// Replace an existing ring with an empty one, unless its writer is alive
     #[arg(long)]
     replace: bool,
 
-    /// What the messages say that they are
+    /// Type number of the messages
     #[arg(long = "type", value_name = "N", default_value_t = 1)]
     type_id: u16,
 
-    /// Wait so long between messages
+    /// Wait for DURATION between messages
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     every: Option<Duration>,
 
-    /// Publish so many messages a second
+    /// Publish N messages a second
     #[arg(long, value_name = "N", conflicts_with = "every", value_parser = clap::value_parser!(u32).range(1..))]
     rate: Option<u32>,
 
@@ -133,7 +134,7 @@ impl Publishing<'_> {
         let mut output = self.command.output.open()?;
         let first = writer.next_sequence();
         self.made(&writer, origin).write(&mut output, self.format, true, || {
-            format!("{}: {}; message {first} is the next\n", self.path.display(), came(origin))
+            format!("{}: {}; next message {first}\n", self.path.display(), came(origin))
         })?;
         complain(self.path, &writer.region().residency());
         let outcome = self.publish_all(&mut lines, &mut writer);
@@ -195,9 +196,9 @@ impl Publishing<'_> {
                 let place = format!("{}, line {}", lines.name(), lines.number());
                 let advice = match (error, self.command.slots) {
                     (PublishError::TooLong { length, .. }, Some(_)) => {
-                        format!("; make slots with --max-length {length} --replace")
+                        format!("; create slots with --max-length {length} --replace")
                     }
-                    _ => "; a larger --capacity takes longer ones (with --replace)".to_owned(),
+                    _ => "; use a larger --capacity with --replace for longer lines".to_owned(),
                 };
                 BadData(format!("{place}: {error}{advice}"))
             })?;

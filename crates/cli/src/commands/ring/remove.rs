@@ -23,10 +23,10 @@ use crate::{
 Examples:
   nanotape ring remove quotes
 
-A ring whose writer is alive is never removed, nor a file that is something else. Readers that have
-the ring open keep what is in it. The board of a plant, beside its ring, goes with it.
+Does not remove a ring whose writer is alive, or a file that is not a ring. Readers that have the ring
+open can read on. The board of a plant is removed with its ring.
 
-Exit status: 0 it is removed; 2 it is not.")]
+Exit status: 0 the ring is removed; 2 it is not.")]
 pub(super) struct RemoveCommand {
     /// Name or path of the ring
     #[arg(value_name = "NAME")]
@@ -43,7 +43,7 @@ pub(super) fn run(command: &RemoveCommand) -> anyhow::Result<Status> {
     let kind = info.header.map(|header| header.spec.kind);
     // One that is damaged or half-created has no kind, and can be of no use to anybody.
     if let Some(kind) = kind.filter(|kind| ![stream::KIND, slots::KIND].contains(kind)) {
-        anyhow::bail!("{}: is a region of kind {}, not a ring", path.display(), kind_name(kind));
+        anyhow::bail!("{}: a region of kind {}, not a ring", path.display(), kind_name(kind));
     }
     let mut output = command.output.open()?;
     let removed = nanotape_shm::remove(&path).map_err(|error| of_region(&error))?;
@@ -92,7 +92,7 @@ fn remove_board(ring: &Path) -> Option<PathBuf> {
     match nanotape_shm::remove(&board) {
         Ok(_) => Some(board),
         Err(error) => {
-            tell(format_args!("the board stays: {error}"));
+            tell(format_args!("board not removed: {error}"));
             None
         }
     }

@@ -19,29 +19,29 @@ use crate::{
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  nanotape ring stat quotes                   two looks, a second apart, for the rate
-  nanotape ring stat quotes --interval 0      one look, no rate
+  nanotape ring stat quotes                   two readings, a second apart, for the rate
+  nanotape ring stat quotes --interval 0      one reading, no rate
   nanotape ring stat quotes --watch           a line a second, until Ctrl-C or the writer's end
   nanotape ring stat quotes --count 10 --interval 0.5 --format csv
 
-Nothing is written to the ring: neither its writer nor its readers notice. Ages are by this machine's
-clock against the time that the writer states; a writer need not tell one.
+Nothing is written to the ring: its writer and its readers are not affected. An age compares this
+machine's clock with the time that the writer stored; storing a time is optional.
 
-Exit status: 0; 1 the ring is damaged; 2 it cannot be opened.")]
+Exit status: 0 success; 1 the ring is damaged; 2 it cannot be opened.")]
 pub(super) struct StatCommand {
     /// Name or path of the ring
     #[arg(value_name = "NAME")]
     name: String,
 
-    /// Between two looks; 0 is one look without a rate
+    /// Time between two readings; 0: one reading without a rate
     #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = seconds)]
     interval: Duration,
 
-    /// Reports, one a line
+    /// Print N reports, one per line
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
 
-    /// One report after the other, a line each, while the writer is alive
+    /// Print one report per line while the writer is alive
     #[arg(long)]
     watch: bool,
 
@@ -192,7 +192,7 @@ impl Report<'_> {
 
     fn age_text(&self, utc_ns: u64) -> String {
         match self.age_ns(utc_ns) {
-            None => "the writer tells no time".to_owned(),
+            None => "unknown: the writer stored no time".to_owned(),
             Some(age) if age < 0 => {
                 format!("{} ahead of this machine's clock", nanos_text(age.unsigned_abs()))
             }

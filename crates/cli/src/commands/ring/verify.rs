@@ -18,11 +18,12 @@ Examples:
   nanotape ring verify quotes
   nanotape ring verify /dev/shm/nanotape-quotes --format json
 
-Checked are the header, the writer's counters, every entry of the index, and every frame or slot that
-can be read, with its length and its sequence number. What a live writer overwrites meanwhile is
-skipped, and counted; it is no damage. Offsets are in words of 8 bytes behind the header of 4096.
+Checks the header, the writer's counters, every entry of the index, and the length and the
+sequence number of every frame or slot that can be read. What a live writer overwrites meanwhile
+is skipped and counted; it is not damage. Offsets are in words of 8 bytes after the header of
+4,096 bytes.
 
-Exit status: 0 everything is as it should be; 1 the ring is damaged; 2 it cannot be opened.")]
+Exit status: 0 no damage; 1 the ring is damaged; 2 it cannot be opened.")]
 pub(super) struct VerifyCommand {
     /// Name or path of the ring
     #[arg(value_name = "NAME")]
@@ -52,10 +53,9 @@ pub(super) fn run(command: &VerifyCommand) -> anyhow::Result<Status> {
         .with("overtaken", verified.overtaken);
     let mut output = command.output.open()?;
     record.write(&mut output, format, true, || {
-        let mut text =
-            format!("{}: a good {kind} ring; {}\n", path.display(), state_sentence(state));
+        let mut text = format!("{}: OK, {kind} ring; {}\n", path.display(), state_sentence(state));
         let range = match verified.next_sequence - verified.first_sequence {
-            0 => format!("the next is {}", verified.next_sequence),
+            0 => format!("none; the next is {}", verified.next_sequence),
             _ => format!("{} to {}", verified.first_sequence, verified.next_sequence - 1),
         };
         let _ = writeln!(text, "messages        {}, in order: {range}", verified.messages);

@@ -1,4 +1,4 @@
-//! What `nanotape run` says when a plant begins, and when it has ended.
+//! What `nanotape run` prints when a plant starts and when it ends.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use crate::{
     output::{Format, Output},
     record::Record,
     regions::{came, state_name},
-    values::{date_text, nanos_text, pace_text},
+    values::{counted, date_text, nanos_text, pace_text},
 };
 
 /// How a run went, and how long it took.
@@ -26,7 +26,7 @@ pub(super) fn begun(plant: &PlantRun, format: Format, output: &mut Output) -> an
     let record = Record::default().with("event", "start").joined(beginning(plant));
     record.write(output, format, true, || {
         format!(
-            "{}: {}; the plant begins with message {}; trade date {}, pace {}, records {}\n",
+            "{}: {}; first message {}; trade date {}, pace {}, records {}\n",
             plant.ring().display(),
             came(plant.origin()),
             plant.first_sequence(),
@@ -80,19 +80,15 @@ impl Outcome {
 
     fn text(&self, kinds: &[(RecordKind, u64)]) -> String {
         let stop = &self.ended.stop;
-        let mut text = format!(
-            "ended: {}; {} messages in {}",
-            stop.reason.name(),
-            stop.messages,
-            nanos_text(self.nanos)
-        );
+        let messages = counted(stop.messages, "message");
+        let mut text = format!("{} after {}: {messages}", stop.reason, nanos_text(self.nanos));
         // Writing to a string cannot fail.
         if let Some(rate) = self.rate() {
-            let _ = write!(text, ", {rate:.0} a second");
+            let _ = write!(text, " ({rate:.0} a second)");
         }
-        let _ = write!(text, "; {} records", stop.records);
+        let _ = write!(text, ", {}", counted(stop.records, "record"));
         let published = kinds.iter().filter(|&&(_, count)| count > 0);
-        let published: Vec<_> = published.map(|(kind, count)| format!("{kind} {count}")).collect();
+        let published: Vec<_> = published.map(|(kind, count)| format!("{count} {kind}")).collect();
         if !published.is_empty() {
             let _ = write!(text, " ({})", published.join(", "));
         }

@@ -127,7 +127,7 @@ fn patiently<T, E>(
 fn of_board(path: &Path, error: &RegionError) -> anyhow::Error {
     match error.refusal() {
         Refusal::NotFound => anyhow::anyhow!(
-            "{}: no plant has written to this ring: there is no {}; `nanotape ring stat` shows the \
+            "{}: no plant writes to this ring: {} does not exist; use `nanotape ring stat` for the \
              ring alone",
             path.display(),
             board_path(path).display()

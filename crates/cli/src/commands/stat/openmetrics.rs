@@ -32,7 +32,7 @@ impl Report<'_> {
 
     fn about_the_run(&self, text: &mut Exposition) {
         let (plant, life) = (&self.now.plant, self.now.life());
-        text.family("nanotape_plant", "info", "", "What a run of the plant is.");
+        text.family("nanotape_plant", "info", "", "Parameters of the plant's run.");
         let date = date_text(plant.run.date);
         let pace = pace_text(plant.run.pace_milli);
         let (kinds, pid) = (plant.kinds().to_string(), plant.owner.pid.to_string());
@@ -40,14 +40,23 @@ impl Report<'_> {
         text.sample("nanotape_plant_info", &labels, 1);
 
         let name = "nanotape_plant_state";
-        text.family(name, "stateset", "", "What the plant does; died is gone without a word.");
+        text.family(
+            name,
+            "stateset",
+            "",
+            "State of the plant; died: exited without a stop notice.",
+        );
         for state in Life::NAMES {
             text.sample(name, &[(name, state)], u64::from(state == life.name()));
         }
         let started = plant.run.started_ns;
         text.time("nanotape_plant_started_timestamp_seconds", "When the run began.", started);
         let updated = plant.updated_ns;
-        text.time("nanotape_plant_updated_timestamp_seconds", "When this was shown.", updated);
+        text.time(
+            "nanotape_plant_updated_timestamp_seconds",
+            "When the plant updated these counters.",
+            updated,
+        );
     }
 }
 
@@ -77,15 +86,16 @@ fn about_trouble(text: &mut Exposition, look: &Look) {
     let help = "Bytes of the input that were skipped.";
     text.counter("nanotape_plant_lost_bytes", "bytes", help, plant.lost_bytes);
     let anomalies = Anomaly::ALL.into_iter().map(Anomaly::name).zip(plant.anomalies);
-    let help = "Messages that did not fit their book.";
+    let help = "Messages that could not be applied to their book.";
     text.counters("nanotape_plant_anomalies", help, anomalies);
-    let help = "Stocks whose book cannot be trusted.";
+    let help = "Stocks with an unreliable (tainted) book.";
     text.gauge("nanotape_plant_tainted_stocks", "", help, plant.tainted_stocks);
 }
 
 fn about_tainted_stocks(text: &mut Exposition, look: &Look) {
     let name = "nanotape_plant_tainted_messages";
-    text.family(name, "counter", "", "Messages that did not fit the book of a stock.");
+    let help = "Messages that could not be applied to the book of a stock.";
+    text.family(name, "counter", "", help);
     for (locate, symbol, messages) in &look.tainted {
         let locate = locate.to_string();
         let symbol = symbol.map(|symbol| symbol.to_string()).unwrap_or_default();
@@ -95,8 +105,8 @@ fn about_tainted_stocks(text: &mut Exposition, look: &Look) {
 }
 
 fn about_stages(text: &mut Exposition, look: &Look) {
-    let help = "How long one message in some hundred was in a stage. The sum is of bounds of times, \
-                and too large by an eighth at most.";
+    let help = "Time of a message in a stage, sampled for about 1 message in 250. The sum adds upper \
+                bounds and is at most 12.5 percent too large.";
     text.family("nanotape_plant_stage_nanoseconds", "histogram", "nanoseconds", help);
     for times in &look.plant.stages {
         text.histogram("nanotape_plant_stage_nanoseconds", times);
@@ -109,20 +119,25 @@ fn about_the_ring(text: &mut Exposition, look: &Look) {
         text.gauge("nanotape_ring_capacity_bytes", "bytes", "Size of the ring.", capacity);
     }
     text.gauge("nanotape_ring_messages_held", "", "Messages in the ring.", look.held());
-    let help = "Number of the oldest message in the ring.";
+    let help = "Sequence number of the oldest message in the ring.";
     text.gauge("nanotape_ring_oldest_sequence", "", help, ring.oldest_sequence);
-    let help = "Number that the next message will have.";
+    let help = "Sequence number of the next message.";
     text.gauge("nanotape_ring_next_sequence", "", help, ring.next_sequence);
     if let Some(share) = look.fill_percent() {
         let name = "nanotape_ring_fill_ratio";
-        text.family(name, "gauge", "ratio", "How much of the ring holds messages, up to 1.");
+        text.family(name, "gauge", "ratio", "Share of the ring that holds messages, from 0 to 1.");
         text.sample(name, &[], format_args!("{:.4}", share / 100.0));
     }
     let help = "When the last message was published.";
     text.time("nanotape_ring_last_message_timestamp_seconds", help, ring.ts_publish_ns);
     if let Some(span) = look.span_ns() {
         let name = "nanotape_ring_span_seconds";
-        text.family(name, "gauge", "seconds", "From the oldest record in the ring to the last.");
+        text.family(
+            name,
+            "gauge",
+            "seconds",
+            "Time from the oldest record in the ring to the last.",
+        );
         text.sample(name, &[], Seconds(span));
     }
 }

@@ -1,9 +1,12 @@
-//! `nanotape stat` for people: one page, or a line a look.
+//! Human-readable output of `nanotape stat`: one page, or one line per reading.
 
 use std::fmt::Write as _;
 
 use nanotape_book::Anomaly;
-use nanotape_plant::{board::StageTimes, records::RecordKind};
+use nanotape_plant::{
+    board::StageTimes,
+    records::{RecordKind, StopReason},
+};
 use nanotape_shm::Started;
 use nanotape_types::{StockLocate, Symbol};
 
@@ -29,7 +32,7 @@ impl Report<'_> {
         put("messages", self.messages_text());
         put("input", self.input_text());
         put("last message", self.last_message_text());
-        put("board", format!("brought up to date {}", self.age_text(self.now.plant.updated_ns)));
+        put("board", format!("counters updated {}", self.age_text(self.now.plant.updated_ns)));
         put("records", self.records_text(|look| look.plant.total_records()));
         for kind in self.now.plant.kinds().iter() {
             put(&format!("  {kind}"), self.records_text(|look| count_of(look, kind)));
@@ -44,7 +47,7 @@ impl Report<'_> {
                 put(&format!("  {}", stock_text(locate, symbol)), format!("{messages} messages"));
             }
         }
-        put("time a message", "of one in some hundred, as bounds an eighth wide".to_owned());
+        put("message time", "sampled about 1 in 250; bucket width 12.5%".to_owned());
         for times in &self.now.plant.stages {
             put(&format!("  {}", times.stage.name()), stage_text(times));
         }
@@ -92,8 +95,9 @@ impl Report<'_> {
 
     fn life_text(&self) -> String {
         let what = match self.now.life() {
-            Life::Stopped(reason) => format!("stopped: {}", reason.name()),
-            Life::Died => "died: its process is gone and did not say that it ends".to_owned(),
+            Life::Stopped(StopReason::Asked) => StopReason::Asked.to_string(),
+            Life::Stopped(reason) => format!("stopped: {reason}"),
+            Life::Died => "died: exited without a stop notice (crashed or killed)".to_owned(),
             life => life.name().to_owned(),
         };
         let started = Started::at_unix_s(self.now.plant.run.started_ns / 1_000_000_000);
@@ -104,7 +108,7 @@ impl Report<'_> {
         let run = &self.now.plant.run;
         let (date, pace) = (date_text(run.date), pace_text(run.pace_milli));
         let first = run.first_sequence;
-        format!("trade date {date}, pace {pace}, message {first} of the ring is its first")
+        format!("trade date {date}, pace {pace}, first message {first}")
     }
 
     fn messages_text(&self) -> String {
@@ -123,13 +127,13 @@ impl Report<'_> {
         let done = plant.input_done_bytes;
         match (plant.input_total_bytes, self.now.input_percent()) {
             (Some(total), Some(share)) => format!("{done} of {total} bytes, {share:.1} percent"),
-            _ => format!("{done} bytes, of how many is not known"),
+            _ => format!("{done} bytes, total size unknown"),
         }
     }
 
     fn last_message_text(&self) -> String {
         match self.now.time_of_day() {
-            Some(time) => format!("{time} by the exchange, at offset {}", self.now.plant.offset),
+            Some(time) => format!("exchange time {time}, offset {}", self.now.plant.offset),
             None => "none yet".to_owned(),
         }
     }
@@ -160,11 +164,11 @@ impl Report<'_> {
     fn ring_text(&self) -> String {
         let size = self.now.capacity_bytes().map(bytes_text).unwrap_or_default();
         let how = match self.now.fill_percent() {
-            _ if self.now.is_full() => "full: the oldest make room".to_owned(),
+            _ if self.now.is_full() => "full, the oldest messages are overwritten".to_owned(),
             Some(share) => format!("{share:.1} percent full"),
             None => "not yet full".to_owned(),
         };
-        format!("{size}, {how}; message {} is the next", self.now.ring.next_sequence)
+        format!("{size}, {how}; next message {}", self.now.ring.next_sequence)
     }
 
     fn writer_text(&self) -> String {
@@ -186,7 +190,7 @@ impl Report<'_> {
         if let Some(span) = self.now.span_ns() {
             let _ = write!(text, ", over {}", nanos_text(span));
             if self.now.is_full() {
-                text.push_str(": a tap may be as far behind");
+                text.push_str(": a tap can be this far behind without a loss");
             }
         }
         text
@@ -194,7 +198,7 @@ impl Report<'_> {
 
     fn age_text(&self, utc_ns: u64) -> String {
         match self.age_ns(utc_ns) {
-            None => "at no time that is known".to_owned(),
+            None => "at an unknown time".to_owned(),
             Some(age) if age < 0 => {
                 format!("{} ahead of this machine's clock", nanos_text(age.unsigned_abs()))
             }
@@ -223,7 +227,7 @@ fn stage_text(times: &StageTimes) -> String {
     });
     let quantiles: Vec<_> = quantiles.collect();
     match quantiles.is_empty() {
-        true => "no sample".to_owned(),
+        true => "no samples".to_owned(),
         false => format!("{} ({} samples)", quantiles.join(", "), times.samples()),
     }
 }

@@ -56,8 +56,8 @@ impl DbnFiles {
         let Some(first) = &self.path else {
             self.is_over = true;
             return Err(io::Error::other(format!(
-                "a DBN stream ends where its instrument numbers change their meaning: it ends before \
-                 {next}; with -o FILE.dbn the tap goes on in FILE.2.dbn"
+                "the instrument numbers change, so the DBN stream ended before {next}; use -o FILE.dbn \
+                 to continue in FILE.2.dbn"
             )));
         };
         let mut path = first.clone();
@@ -69,7 +69,7 @@ impl DbnFiles {
         let following = self.file.following(buffered(output));
         let file = core::mem::replace(&mut self.file, following);
         complete(file.close()?)?;
-        tell(format_args!("{}: begins with {next}", path.display()));
+        tell(format_args!("{}: starts with {next}", path.display()));
         // The first event of a file belongs into it.
         self.file.add(event).map_err(io::Error::other)
     }

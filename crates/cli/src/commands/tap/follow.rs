@@ -116,7 +116,7 @@ impl<'a> Tap<'a> {
         }
         let is_loss_bad = fails_on_loss && counts.lost > 0;
         if is_loss_bad {
-            tell(format_args!("{ring}: {} records were lost (--fail-on-loss)", counts.lost));
+            tell(format_args!("{ring}: records lost: {} (--fail-on-loss)", counts.lost));
         }
         let is_bad = end == End::Gone(OwnerState::Dead) || bad_records > 0 || is_loss_bad;
         Ok(if is_bad { Status::Bad } else { Status::Good })
@@ -278,5 +278,5 @@ fn require_symbols(symbols: &[Symbol], subscriber: &Subscriber) -> anyhow::Resul
         return Ok(());
     }
     let ring = subscriber.ring().display();
-    Err(BadData(format!("{ring}: no message names the stock {}", missing.join(", "))).into())
+    Err(BadData(format!("{ring}: symbols not found: {}", missing.join(", "))).into())
 }

@@ -57,7 +57,7 @@ impl Joined {
         let published = RecordKinds::of_bits(board.run().kinds);
         let absent: RecordKinds = wanted.iter().filter(|&kind| !published.has(kind)).collect();
         if !absent.is_empty() {
-            tell(format_args!("{ring}: this plant publishes {published}, and no {absent}"));
+            tell(format_args!("{ring}: this plant publishes {published}, but not {absent}"));
         }
     }
 }
@@ -68,14 +68,14 @@ fn nobody(path: &Path, error: &RegionError, deadline: &Deadline) -> anyhow::Erro
     let path = path.display();
     if is_there && matches!(error.refusal(), Refusal::NotFound) {
         return anyhow!(
-            "{path}: no plant writes there, for there is no board beside it; nanotape ring dump \
-             shows the messages of any ring"
+            "{path}: no plant writes to this ring: it has no board; use nanotape ring dump for the \
+             messages of any ring"
         );
     }
     let within = deadline.within();
     anyhow!(
-        "{path}: no plant has started there{within}; start one with nanotape run, or wait for it \
-         with --wait SECONDS"
+        "{path}: no plant started{within}; start one with nanotape run, or wait for it with \
+         --wait SECONDS"
     )
 }
 

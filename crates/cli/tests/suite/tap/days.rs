@@ -97,7 +97,7 @@ fn a_dbn_file_holds_one_trade_date_and_the_next_date_has_the_next_file() {
         let ran = market.tap_all(records, &["-o", &path]);
         assert_eq!((ran.status, ran.stdout.as_str()), (0, ""), "{}", ran.stderr);
         assert_eq!(numbers(&ran.stderr), [records, records, 0, 0, records]);
-        let said = format!("{next}: begins with message {} of trade date 2019-12-31", first + 1);
+        let said = format!("{next}: starts with message {} of trade date 2019-12-31", first + 1);
         assert!(ran.stderr.contains(&said), "{}", ran.stderr);
         assert_eq!(names_of_all(&[path, next]), (symbols.clone(), records));
     }
@@ -116,8 +116,8 @@ fn a_dbn_file_ends_where_a_locate_is_another_stock_on_the_same_date() {
     let ran = market.tap_all(records, &["-o", &path]);
     assert_eq!(ran.status, 0, "{}", ran.stderr);
     let next = market.folder.path("day.2.dbn");
-    assert!(ran.stderr.contains(&format!("{next}: begins with message ")), "{}", ran.stderr);
-    assert!(ran.stderr.contains("the file before it calls"), "{}", ran.stderr);
+    assert!(ran.stderr.contains(&format!("{next}: starts with message ")), "{}", ran.stderr);
+    assert!(ran.stderr.contains(" in the file so far"), "{}", ran.stderr);
     assert_eq!(names_of_all(&[path, next]), (symbols, records));
 }
 

@@ -39,7 +39,7 @@ fn a_tap_that_waits_misses_nothing() {
     // Without waiting, there is nobody to wait for.
     let ran = nanotape(["tap", market.ring()]);
     assert_eq!((ran.status, ran.stdout.lines().count()), (0, 1));
-    assert!(ran.stderr.contains("its writer closed it"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("writer closed the ring"), "{}", ran.stderr);
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn a_plant_that_is_given_up_says_so_and_one_that_dies_cannot() {
     child.wait().unwrap();
     let (status, rest, complained) = tap.end();
     assert_eq!((status, rest.as_str()), (Some(1), ""));
-    assert!(complained.contains("its writer is dead"), "{complained}");
+    assert!(complained.contains("writer exited without closing the ring"), "{complained}");
     assert_eq!(numbers(&complained), [1, 1, 0, 0, 3]);
 }
 
@@ -69,11 +69,11 @@ fn a_tap_goes_through_restarts_and_misses_nothing() {
     let market = Market::new("restarts", 2_000, 4);
     let mut child = market.child();
     let mut tap = market.tap(&[&JSON[..], &["--through-restarts"]].concat());
-    assert_eq!(tap.hear_json()["detail"].as_str().unwrap().matches("before it").count(), 0);
+    assert_eq!(tap.hear_json()["detail"].as_str().unwrap().matches("previous plant").count(), 0);
     child.kill().unwrap();
     child.wait().unwrap();
     let mut rows = 1;
-    for predecessor in ["the plant before it died", "the plant before it ended in good order"] {
+    for predecessor in ["the previous plant died", "the previous plant stopped cleanly"] {
         let ended = market.run();
         let start = tap.hear_json();
         assert_eq!((&start["record"], &start["sequence"]), (&"start".into(), &(rows + 1).into()));
@@ -182,7 +182,7 @@ fn a_record_that_is_none_is_one_line_and_hides_no_other() {
     });
     assert!(sequences.eq([1].into_iter().chain(3..=records)));
     assert_eq!(numbers(&ran.stderr), [records, records - 1, 0, 0, records]);
-    assert!(ran.stderr.contains("message 2 of the ring says that it is a record of type"));
+    assert!(ran.stderr.contains("ring message 2: type "));
 }
 
 #[test]
@@ -195,27 +195,24 @@ fn what_cannot_be_tapped_is_one_line_that_says_what_to_do() {
         assert!(ran.stderr.contains(expected), "{options:?}: {}", ran.stderr);
         ran.stderr.lines().count()
     };
-    assert_eq!(refused(&[ring], 2, "no plant has started there; start one with nanotape run"), 1);
-    assert_eq!(
-        refused(&[ring, "--wait", "0.01"], 2, "no plant has started there within 0.01 s"),
-        1
-    );
+    assert_eq!(refused(&[ring], 2, "no plant started; start one with nanotape run"), 1);
+    assert_eq!(refused(&[ring, "--wait", "0.01"], 2, "no plant started within 0.01 s"), 1);
     let published = nanotape(["ring", "publish", ring]);
     assert_eq!(published.status, 0);
-    assert_eq!(refused(&[ring], 2, "no board beside it; nanotape ring dump shows"), 1);
+    assert_eq!(refused(&[ring], 2, "it has no board; use nanotape ring dump"), 1);
     fs::remove_file(ring).unwrap();
 
     market.run();
     assert_eq!(refused(&[ring, "--from", "99999999"], 2, "is not published yet"), 1);
     assert_eq!(refused(&[ring, "-o", "day.parquet"], 2, "use .csv, .json, .txt or .dbn"), 1);
-    refused(&[ring, "--records", "quotes"], 2, "\"quotes\" is no kind of record");
+    refused(&[ring, "--records", "quotes"], 2, "\"quotes\" is not a record kind");
     refused(&[ring, "--from", "yesterday"], 2, "oldest, newest, or a sequence number");
     refused(&[ring, "--count", "0"], 2, "0 is not in 1..");
     let ran = nanotape(["tap", ring, "--from", "oldest", "--symbols", "NOSUCH"]);
     assert_eq!(ran.status, 1);
-    assert!(ran.stderr.contains("no message names the stock NOSUCH"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("symbols not found: NOSUCH"), "{}", ran.stderr);
     let ran = nanotape(["tap", ring, "--from", "oldest", "--records", "bbo,imbalances"]);
     assert_eq!(ran.status, 0);
-    let publishes = "this plant publishes mbo,bbo,trades,status,definitions, and no imbalances";
+    let publishes = "this plant publishes mbo,bbo,trades,status,definitions, but not imbalances";
     assert!(ran.stderr.contains(publishes), "{}", ran.stderr);
 }

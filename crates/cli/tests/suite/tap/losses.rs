@@ -56,7 +56,7 @@ fn a_tap_that_is_held_back_tells_what_it_lost_and_goes_on() {
         let expected = [1 + written, 1 + written, lost, gaps, ended.stop.records];
         assert_eq!(numbers(&complained), expected);
         if rejoin == "newest" {
-            assert!(complained.contains("its writer closed it"), "{complained}");
+            assert!(complained.contains("writer closed the ring"), "{complained}");
         } else {
             assert_eq!(complained.lines().count(), 1);
         }

@@ -277,7 +277,7 @@ fn a_locate_that_is_another_stock_on_the_same_date_begins_another_file() {
     run(&folder.config(&short_day(&folder, "other/20191230.itch50", "AAZ")));
     let written = write(from_oldest(&folder).open().unwrap(), &[], 2);
     let [(before, next)] = written.before.as_slice() else { panic!("two files") };
-    let expected = "instrument 1 is AAZ, and the file before it calls it AAPL";
+    let expected = "instrument 1 is AAZ, but was AAPL in the file so far";
     assert!(next.to_string().ends_with(expected), "{next}");
     assert_eq!(names_of(before), ["AAPL"; 3]);
     assert_eq!(names_of(&written.file), ["AAZ"; 3]);

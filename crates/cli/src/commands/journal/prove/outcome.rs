@@ -72,7 +72,7 @@ impl TailerResult {
 impl Outcome {
     fn verdict(&self, command: &ProveCommand) -> String {
         if self.is_good() {
-            return "every tailer has read every excerpt once, whole and in order".to_owned();
+            return "every tailer read every excerpt once, whole and in order".to_owned();
         }
         let is_only_stuck = |tailer: &TailerResult| tailer.is_stuck || tailer.is_good(self);
         if !self.tailers.iter().all(is_only_stuck) {
@@ -80,7 +80,7 @@ impl Outcome {
         }
         let patience = command.patience.as_secs_f64();
         format!(
-            "NOT every tailer came to the end: one that is stuck did not move for {patience} s. No \
+            "NOT every tailer reached the end: a stuck tailer made no progress for {patience} s. No \
              excerpt is known to be lost"
         )
     }

@@ -108,7 +108,7 @@ pub(crate) fn role() -> Option<ExitCode> {
 
 impl Job {
     fn run(&self) -> anyhow::Result<Value> {
-        nanotape_shm::guard_against_truncation().context("cannot handle SIGBUS")?;
+        nanotape_shm::guard_against_truncation().context("cannot install a handler for SIGBUS")?;
         let stop = listen();
         match self.tailer {
             None => self.append(&stop),
@@ -132,7 +132,7 @@ impl Job {
         let committed = noted.as_read_only().load();
         if appender.next_sequence() <= committed {
             let next = appender.next_sequence();
-            bail!("LOST: {committed} excerpts were committed, and the next one is {next}");
+            bail!("LOST: {committed} excerpts were committed, but the next one is {next}");
         }
         println!("ready");
         io::stdout().flush()?;
@@ -203,7 +203,7 @@ impl Job {
                     if !is_whole {
                         // Said at once: who is killed later has no other way to say it.
                         bail!(
-                            "{name}: excerpt {sequence}, where {expected} comes next, is not whole"
+                            "{name}: excerpt {sequence} is not whole; expected excerpt {expected}"
                         );
                     }
                     expected = sequence + 1;
@@ -219,7 +219,7 @@ impl Job {
                     expected = gap.to + 1;
                 }
                 Tail::Reused(reused) => {
-                    bail!("{name}: numbers from {} on were given again", reused.from)
+                    bail!("{name}: sequence numbers from {} on were used again", reused.from)
                 }
                 Tail::Nothing => waiter.idle(),
             }

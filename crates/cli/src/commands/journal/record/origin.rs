@@ -64,7 +64,7 @@ impl Origin<'_> {
                 }
                 let (then, now) = (time_text(mark.created_ns), time_text(created_ns));
                 return Err(self.refuse(format_args!(
-                    "that was {} of {then}, and this ring was made at {now}",
+                    "that was {}, created at {then}, but this ring was created at {now}",
                     mark.ring
                 )));
             }
@@ -81,7 +81,7 @@ impl Origin<'_> {
     fn compare(&self, next: u64) -> anyhow::Result<()> {
         let Some((sequence, type_id, payload)) = last_excerpt(self.journal)? else {
             return Err(self.refuse(format_args!(
-                "the journal does not say which ring that was, and holds no excerpt to compare"
+                "the journal does not name its ring, and holds no excerpt to compare"
             )));
         };
         let mut reader = self.reader.clone();
@@ -89,7 +89,7 @@ impl Origin<'_> {
             Ok(()) => {}
             Err(RingError::Start(StartError::NotYet { next: ring_next, .. })) => {
                 return Err(self.refuse(format_args!(
-                    "the next message of the ring is {ring_next}, and the next excerpt of the journal \
+                    "the next message of the ring is {ring_next}, but the next excerpt of the journal is \
                      {next}"
                 )));
             }
@@ -106,12 +106,12 @@ impl Origin<'_> {
             }
             Ok(Read::Message(_)) | Err(nanotape_ring::ReadError::BufferTooSmall { .. }) => {
                 Err(self.refuse(format_args!(
-                    "message {sequence} of the ring is not excerpt {sequence} of the journal"
+                    "message {sequence} of the ring differs from excerpt {sequence} of the journal"
                 )))
             }
             Ok(Read::Lapped(_)) => Err(self.refuse(format_args!(
-                "the journal does not say which ring that was, and the ring no longer holds message \
-                 {sequence} to compare"
+                "the journal does not name its ring, and the ring no longer holds message {sequence} \
+                 to compare"
             ))),
             Ok(Read::Empty) => Err(self.refuse(format_args!(
                 "the ring has not published message {sequence}, the last excerpt of the journal"
@@ -163,7 +163,7 @@ impl Mark {
         mark.map(Some).ok_or_else(|| {
             let path = path.display();
             BadData(format!(
-                "{path}: does not say which ring the journal was recorded from: expected a line \
+                "{path}: does not name the ring that the journal was recorded from: expected a line \
                  \"{TITLE}\", then created_ns and ring; remove the file to compare the journal with \
                  the ring instead"
             ))

@@ -84,7 +84,7 @@ pub(crate) fn role() -> Option<ExitCode> {
 
 impl Job {
     fn run(&self) -> anyhow::Result<Value> {
-        nanotape_shm::guard_against_truncation().context("cannot handle SIGBUS")?;
+        nanotape_shm::guard_against_truncation().context("cannot install a handler for SIGBUS")?;
         let stop = listen();
         let options = RegionOptions::default();
         let failed = |error: RingError| of_ring(&self.path, &error);
