@@ -34,22 +34,22 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut tailer = Tailer::open(&path, Start::Sequence(first))?;
     let follower = thread::spawn(move || follow(&mut tailer, count));
     let clock = Clock::calibrate();
-    let mut middle_ns = 0;
+    let mut middle = clock.utc(clock.stamp());
     for number in 0..count {
-        let now_ns = clock.utc(clock.stamp()).get().try_into()?;
+        let now = clock.utc(clock.stamp());
         if number == count / 2 {
-            middle_ns = now_ns;
+            middle = now;
         }
-        appender.append(BID, now_ns, format!("bid 100.{:02}", number % 100).as_bytes())?;
+        appender.append(BID, now.unix_ns(), format!("bid 100.{:02}", number % 100).as_bytes())?;
     }
     let (followed, last) = follower.join().map_err(|_| "the follower panicked")??;
     println!("followed {followed} excerpts live, the last one {last}");
 
-    let mut tailer = Tailer::open(&path, Start::Time(middle_ns))?;
+    let mut tailer = Tailer::open(&path, Start::Time(middle))?;
     if let Tail::Excerpt(excerpt) = tailer.next()? {
         println!("the first one of the second half is {}", excerpt.sequence());
     }
-    tailer.seek(Start::End)?;
+    tailer.seek(Start::Newest)?;
     for _ in 0..3 {
         if let Tail::Excerpt(excerpt) = tailer.previous()? {
             let text = String::from_utf8(excerpt.to_vec())?;

@@ -48,7 +48,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     );
     appender.append(1, next, b"first after the crash")?;
 
-    let mut tailer = Tailer::open(&path, Start::Beginning)?;
+    let mut tailer = Tailer::open(&path, Start::Oldest)?;
     let (mut expected, mut count) = (tailer.next_sequence(), 0);
     loop {
         match tailer.next()? {

@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     logger.sync()?;
 
     let mut formatter = Formatter::new();
-    let mut tailer = Tailer::open(&folder, Start::Beginning)?;
+    let mut tailer = Tailer::open(&folder, Start::Oldest)?;
     loop {
         match tailer.next()? {
             Tail::Excerpt(excerpt) => {

@@ -13,7 +13,7 @@ macro_rules! readmes {
 }
 
 #[cfg(doctest)]
-readmes!(types shm clock wire feed book ring journal trace logging lab testkit plant bench cli);
+readmes!(types shm clock tape wire feed book ring journal trace logging lab testkit plant bench cli);
 
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]

@@ -1,13 +1,10 @@
-//! What the commands about journals share: where to begin, options of an appender, errors.
+//! What the commands about journals share: options of an appender, and errors.
 
 use std::{path::PathBuf, time::Duration};
 
 use clap::Args;
-use jiff::Timestamp;
 use nanotape_clock::Clock;
-use nanotape_journal::{
-    AppenderOptions, JournalError, Problem, Recovery, RollCycle, Start, SyncPolicy,
-};
+use nanotape_journal::{AppenderOptions, JournalError, Problem, Recovery, RollCycle, SyncPolicy};
 
 use crate::{
     regions::of_region,
@@ -22,25 +19,6 @@ pub(crate) fn of_journal(error: JournalError) -> anyhow::Error {
         Problem::Damaged { .. } | Problem::Packed { .. } => BadData(error.to_string()).into(),
         _ => anyhow::anyhow!("{error}"),
     }
-}
-
-/// Where to begin to read: `beginning`, `end`, a sequence number, or a time.
-pub(crate) fn journal_start(text: &str) -> Result<Start, String> {
-    match (text, text.parse::<u64>()) {
-        ("beginning", _) => return Ok(Start::Beginning),
-        ("end", _) => return Ok(Start::End),
-        (_, Ok(sequence)) if sequence > 0 => return Ok(Start::Sequence(sequence)),
-        _ => {}
-    }
-    let nanos = match text.strip_prefix('@') {
-        Some(nanos) => nanos.parse().ok(),
-        None => text.parse::<Timestamp>().ok().and_then(|t| u64::try_from(t.as_nanosecond()).ok()),
-    };
-    nanos.map(Start::Time).ok_or_else(|| {
-        "expected beginning, end, a sequence number from 1, or a time like 2026-11-20T14:30:00.5Z \
-         or @1763649000500000000 in nanoseconds"
-            .to_owned()
-    })
 }
 
 /// Nanoseconds since the UNIX epoch.
@@ -145,19 +123,6 @@ pub(crate) fn tell_recovery(journal: &std::path::Path, recovery: &Recovery) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_start_is_a_word_a_number_or_a_time() {
-        assert_eq!(journal_start("beginning"), Ok(Start::Beginning));
-        assert_eq!(journal_start("end"), Ok(Start::End));
-        assert_eq!(journal_start("17"), Ok(Start::Sequence(17)));
-        assert_eq!(journal_start("@5"), Ok(Start::Time(5)));
-        assert_eq!(journal_start("1970-01-01T00:00:01.5Z"), Ok(Start::Time(1_500_000_000)));
-        assert_eq!(journal_start("1970-01-01T01:00:00+01:00"), Ok(Start::Time(0)));
-        for bad in ["", "0", "-1", "newest", "@", "@x", "1969-12-31T23:59:59Z", "yesterday"] {
-            assert!(journal_start(bad).is_err(), "{bad}");
-        }
-    }
 
     #[test]
     fn a_cycle_is_a_word_or_a_time() {

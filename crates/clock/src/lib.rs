@@ -71,4 +71,4 @@ pub use drift::{Drift, DriftWatch};
 pub use report::Report;
 pub use source::Source;
 pub use timeline::{SET_BACK_NS, Timeline};
-pub use utc::UtcNanos;
+pub use utc::{ParseUtcError, UtcNanos};

@@ -1,6 +1,6 @@
 //! A point in time that means something outside this process: nanoseconds since the UNIX epoch.
 
-use core::fmt;
+use core::{fmt, str::FromStr};
 
 use crate::choice;
 
@@ -18,6 +18,18 @@ impl UtcNanos {
     #[inline]
     pub const fn new(nanos: i64) -> Self {
         Self(nanos)
+    }
+
+    /// The point in time so many nanoseconds after the epoch, or the end of the range.
+    #[inline]
+    pub const fn of_unix_ns(nanos: u64) -> Self {
+        Self(if nanos > i64::MAX as u64 { i64::MAX } else { nanos as i64 })
+    }
+
+    /// Nanoseconds since the epoch, 0 before it.
+    #[inline]
+    pub const fn unix_ns(self) -> u64 {
+        if self.0 < 0 { 0 } else { self.0 as u64 }
     }
 
     /// What the kernel's clock says now. For a time now and then: it needs no [`crate::Clock`], which takes half a
@@ -55,6 +67,95 @@ impl fmt::Display for UtcNanos {
         let (hour, minute, second) = (of_day / 3600, of_day / 60 % 60, of_day % 60);
         write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{nanos:09}Z")
     }
+}
+
+/// Text that is not a time, or a time outside of the range.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ParseUtcError;
+
+impl fmt::Display for ParseUtcError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("expected an RFC 3339 time such as 2026-11-20T14:30:00.5Z")
+    }
+}
+
+impl core::error::Error for ParseUtcError {}
+
+/// Parses RFC 3339: any offset, up to nine decimals, `T` or a space between date and time. The seconds
+/// may be left out. A leap second counts as the second before it.
+impl FromStr for UtcNanos {
+    type Err = ParseUtcError;
+
+    fn from_str(text: &str) -> Result<Self, ParseUtcError> {
+        parse(text.as_bytes()).ok_or(ParseUtcError)
+    }
+}
+
+fn parse(mut text: &[u8]) -> Option<UtcNanos> {
+    let text = &mut text;
+    let year = number(text, 4)?;
+    take(text, b"-")?;
+    let month = number(text, 2)?;
+    take(text, b"-")?;
+    let day = number(text, 2)?;
+    take(text, b"Tt ")?;
+    let days = days_from_civil(year, month, day)?;
+    let minutes = minutes_of_day(text)?;
+    let (mut seconds, mut nanos) = (0, 0);
+    if take(text, b":").is_some() {
+        seconds = number(text, 2).filter(|&seconds| seconds <= 60)?.min(59);
+        if take(text, b".").is_some() {
+            nanos = decimals(text)?;
+        }
+    }
+    let sign = take(text, b"Zz+-")?;
+    let offset = if sign.eq_ignore_ascii_case(&b'z') { 0 } else { minutes_of_day(text)? };
+    let offset = if sign == b'-' { -offset } else { offset };
+    let whole = days * SECONDS_PER_DAY + (minutes - offset) * 60 + seconds;
+    let nanos = i128::from(whole) * i128::from(NANOS_PER_SECOND) + i128::from(nanos);
+    i64::try_from(nanos).ok().filter(|_| text.is_empty()).map(UtcNanos)
+}
+
+/// Takes one byte if it is one of these.
+fn take(text: &mut &[u8], of: &[u8]) -> Option<u8> {
+    let (&first, rest) = text.split_first().filter(|(first, _)| of.contains(first))?;
+    *text = rest;
+    Some(first)
+}
+
+/// Takes exactly so many digits.
+fn number(text: &mut &[u8], digits: usize) -> Option<i64> {
+    let (taken, rest) = text.split_at_checked(digits)?;
+    *text = rest;
+    taken.iter().try_fold(0, |number, byte| {
+        byte.is_ascii_digit().then(|| number * 10 + i64::from(byte - b'0'))
+    })
+}
+
+/// Takes `HH:MM`.
+fn minutes_of_day(text: &mut &[u8]) -> Option<i64> {
+    let hour = number(text, 2).filter(|&hour| hour < 24)?;
+    take(text, b":")?;
+    Some(hour * 60 + number(text, 2).filter(|&minute| minute < 60)?)
+}
+
+/// Takes one to nine digits of a fraction; returns nanoseconds.
+fn decimals(text: &mut &[u8]) -> Option<i64> {
+    let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let missing = 9_usize.checked_sub(digits).filter(|&missing| missing < 9)?;
+    Some(number(text, digits)? * 10_i64.pow(missing as u32))
+}
+
+/// The inverse of [`civil_from_days`]; nothing for a date that the calendar does not have.
+fn days_from_civil(year: i64, month: i64, day: i64) -> Option<i64> {
+    let march_year = year - i64::from(month <= 2);
+    let months_since_march = (month + 9).rem_euclid(12);
+    let century_of_four = march_year.div_euclid(400);
+    let year_of_era = march_year.rem_euclid(400);
+    let day_of_year = (153 * months_since_march + 2) / 5 + day - 1;
+    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+    let days = century_of_four * 146_097 + day_of_era - 719_468;
+    (civil_from_days(days) == (year, month, day)).then_some(days)
 }
 
 /// Year, month and day of a number of days since 1970-01-01, in the Gregorian calendar.
@@ -114,6 +215,40 @@ mod tests {
             (UtcNanos::new(i64::MIN), "1677-09-21T00:12:43.145224192Z"),
         ] {
             assert_eq!(time.to_string(), expected);
+            assert_eq!(expected.parse(), Ok(time));
+        }
+    }
+
+    #[test]
+    fn times_with_offsets_and_without_decimals_are_parsed() {
+        for (text, expected) in [
+            ("1970-01-01T00:00:01.5Z", 1_500_000_000),
+            ("1970-01-01t01:00:00z", 3_600_000_000_000),
+            ("1970-01-01 00:01Z", 60_000_000_000),
+            ("1970-01-01T01:00:00+01:00", 0),
+            ("1969-12-31T22:30:00-01:30", 0),
+            ("1970-01-01T00:00:60Z", 59_000_000_000),
+        ] {
+            assert_eq!(text.parse(), Ok(UtcNanos(expected)), "{text}");
+        }
+        for text in [
+            "",
+            "2026-11-20",
+            "2026-11-20T14:30:00",
+            "2026-11-20T14:30:00.Z",
+            "2026-11-20T14:30:00.1234567890Z",
+            "2026-11-20T14:30:61Z",
+            "2026-11-20T24:00:00Z",
+            "2026-11-31T14:30:00Z",
+            "2026-13-01T14:30:00Z",
+            "2026-00-01T14:30:00Z",
+            "2026-1-01T14:30:00Z",
+            "2026-11-20T14:30:00Zz",
+            "2026-11-20T14:30:00+1:00",
+            "9999-12-31T23:59:59Z",
+            "\u{fc}026-11-20T14:30:00Z",
+        ] {
+            assert_eq!(text.parse::<UtcNanos>(), Err(ParseUtcError), "{text}");
         }
     }
 
@@ -123,6 +258,7 @@ mod tests {
         let (mut year, mut month, mut day) = (1970, 1, 1);
         for days in 0..120_000 {
             assert_eq!(civil_from_days(days), (year, month, day), "day {days}");
+            assert_eq!(days_from_civil(year, month, day), Some(days));
             let length = match month {
                 2 => 28 + i64::from(leap(year)),
                 4 | 6 | 9 | 11 => 30,
@@ -144,5 +280,7 @@ mod tests {
         assert_eq!(UtcNanos::new(5).plus(-7).get(), -2);
         assert_eq!(UtcNanos::new(i64::MAX).plus(1).get(), i64::MAX);
         assert_eq!(UtcNanos::new(i64::MIN).since(UtcNanos::new(1)), i64::MIN);
+        assert_eq!(UtcNanos::of_unix_ns(u64::MAX), UtcNanos::new(i64::MAX));
+        assert_eq!((UtcNanos::of_unix_ns(7).unix_ns(), UtcNanos::new(-1).unix_ns()), (7, 0));
     }
 }

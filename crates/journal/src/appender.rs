@@ -22,6 +22,8 @@ pub use batch::Batch;
 pub use claim::Claim;
 use exchange::Exchange;
 use helper::{OnRoll, Running};
+use nanotape_clock::UtcNanos;
+use nanotape_tape::Sink;
 use prepare::{Plan, now_ns, prepare};
 use sync::SyncFailure;
 
@@ -51,7 +53,7 @@ const SEQUENCES_LEFT: u64 = 1 << 32;
 /// let mut appender = Appender::open(&path, &AppenderOptions::default())?;
 /// let sequence = appender.append(7, 1_700_000_000_000_000_000, b"first")?;
 ///
-/// let mut tailer = Tailer::open(&path, Start::Beginning)?; // in any process
+/// let mut tailer = Tailer::open(&path, Start::Oldest)?; // in any process
 /// let Tail::Excerpt(excerpt) = tailer.next()? else { panic!() };
 /// assert_eq!((excerpt.sequence(), excerpt.type_id()), (sequence, 7));
 /// assert_eq!(excerpt.to_vec(), b"first");
@@ -375,6 +377,15 @@ impl<D: Disk> Appender<D> {
             let _ = self.disk.remove(&names::segment(spare.header.number));
         }
         outcome.and_then(|()| self.exchange.failure().map_or(Ok(()), Err))
+    }
+}
+
+impl<D: Disk> Sink for Appender<D> {
+    type Error = JournalError;
+
+    #[inline]
+    fn append(&mut self, type_id: u16, ts: UtcNanos, payload: &[u8]) -> Result<u64, JournalError> {
+        self.append(type_id, ts.unix_ns(), payload)
     }
 }
 

@@ -11,7 +11,7 @@ mod lock;
 
 use std::{fmt, io, ops::Range, path::PathBuf};
 
-use nanotape_shm::{ReadWord, RegionError, Word};
+use nanotape_shm::{Owner, ReadWord, RegionError, Word};
 
 #[cfg(not(nanotape_loom))]
 pub(crate) use folder::own_region;
@@ -51,6 +51,12 @@ pub trait Disk: Clone + fmt::Debug + Send + Sync + 'static {
 
     /// Everything in the folder itself.
     fn list(&self) -> io::Result<Vec<Listed>>;
+
+    /// The process that may append, or that could last. `None` where no process ever could, and on a disk
+    /// with one process.
+    fn appender(&self) -> Option<Owner> {
+        None
+    }
 
     /// Becomes the one who may append.
     fn lock(&self) -> Result<Self::Lock, RegionError>;

@@ -63,6 +63,7 @@ pub use named::{
     NamedTailer, TAILER_FIELDS, TAILER_KIND, TAILER_LAYOUT, TailerInfo, remove_tailer, tailers,
 };
 pub use names::{CUT, RECORDED_FROM, TAILERS};
+pub use nanotape_tape::{Gap, Reused, Start};
 pub use options::{AppenderOptions, RollCycle, SyncPolicy};
 #[cfg(not(nanotape_loom))]
 pub use prune::{PruneOptions, Pruned, PrunedSegment, prune, prune_on};
@@ -79,7 +80,7 @@ pub use segment::{
 };
 #[cfg(not(nanotape_loom))]
 pub use stat::{KeptAs, SegmentStat, Stat, stat, stat_on};
-pub use tailer::{Bookmark, Excerpt, Gap, Resumed, Reused, Start, Tail, Tailer};
+pub use tailer::{Bookmark, Excerpt, Resumed, Tail, Tailer, TailerSource};
 #[cfg(not(nanotape_loom))]
 pub use verify::{Finding, Found, Severity, Verified, verify, verify_on};
 

@@ -64,7 +64,7 @@ fn journal() -> Journal {
 
 impl Journal {
     fn tailer(&self) -> Tailer<Heap> {
-        Tailer::open_on(self.disk.clone(), Start::Beginning).unwrap()
+        Tailer::open_on(self.disk.clone(), Start::Oldest).unwrap()
     }
 }
 
@@ -208,7 +208,7 @@ const MODELS: &[Model] = &[
         run: || {
             let write = |mut journal: Journal| append(&mut journal.writer, 1);
             let look = |tailer: &mut Tailer<Heap>| {
-                tailer.seek(Start::End).unwrap();
+                tailer.seek(Start::Newest).unwrap();
                 format!("at {}, {}", tailer.next_sequence(), read(tailer))
             };
             race(write, look)

@@ -76,7 +76,7 @@ impl NamedTailer {
     pub fn open(path: &Path, name: &str, start: Start) -> Result<(Self, Resumed), JournalError> {
         let place = place_of(path, name)?;
         // Before anything is made in a folder that is no journal.
-        let mut tailer = Tailer::open(path, Start::Beginning)?;
+        let mut tailer = Tailer::open(path, Start::Oldest)?;
         make_folder(&path.join(TAILERS))?;
         let region = own(&place)?;
         let stored = bookmark(region.words());

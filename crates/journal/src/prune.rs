@@ -76,7 +76,7 @@ pub fn prune(path: &Path, options: &PruneOptions) -> Result<Pruned, JournalError
         // What it still needs is not known, so nothing is removed.
         SharedRegion::open(&unknown.path, TAILER_KIND)?;
     }
-    let reader = Tailer::open_on(folder.clone(), Start::Beginning)?;
+    let reader = Tailer::open_on(folder.clone(), Start::Oldest)?;
     let needed = |tailer: &TailerInfo| reader.first_needed(&tailer.bookmark);
     let needs = tailers.into_iter().map(|tailer| Ok((needed(&tailer)?, tailer.name)));
     let needs: Result<Vec<(u64, String)>, JournalError> = needs.collect();

@@ -13,6 +13,7 @@ mod bookmark;
 mod excerpt;
 mod follow;
 mod seek;
+mod source;
 
 #[cfg(not(nanotape_loom))]
 use std::path::Path;
@@ -20,6 +21,8 @@ use std::path::Path;
 use back::Back;
 pub use bookmark::{Bookmark, Resumed};
 pub use excerpt::Excerpt;
+use nanotape_tape::{Gap, Reused, Start};
+pub use source::TailerSource;
 
 use crate::{
     Damage, JournalError, Problem,
@@ -33,21 +36,6 @@ use crate::{
     stored::{self, Stored},
 };
 
-/// Where a tailer begins.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Start {
-    /// At the oldest excerpt that is there.
-    #[default]
-    Beginning,
-    /// Behind the newest one.
-    End,
-    /// At this sequence number. Where it was removed, the first read tells what is missing.
-    Sequence(u64),
-    /// At the first excerpt of this time, in nanoseconds since the UNIX epoch, or a later one; where there
-    /// is none yet, at the next one that is appended.
-    Time(u64),
-}
-
 /// What a read returns.
 #[derive(Debug)]
 pub enum Tail<'tailer> {
@@ -59,32 +47,6 @@ pub enum Tail<'tailer> {
     Reused(Reused),
     /// Nothing more, for now.
     Nothing,
-}
-
-/// Sequence numbers that this reader has passed, and that the journal has given again since, to other
-/// excerpts. A loss of power, or a repair, took the excerpts that had them before.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Reused {
-    /// The first one. The next excerpt to be read has this number, or a larger one.
-    pub from: u64,
-    /// The last one that was passed.
-    pub to: u64,
-}
-
-/// Sequence numbers that no excerpt has: the appender skipped them, or what had them was removed or lost.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Gap {
-    /// The first one.
-    pub from: u64,
-    /// The last one.
-    pub to: u64,
-}
-
-impl Gap {
-    /// How many.
-    pub fn count(&self) -> u64 {
-        self.to - self.from + 1
-    }
 }
 
 /// A reader of a journal.

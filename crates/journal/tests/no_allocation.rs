@@ -39,7 +39,7 @@ impl Everything {
         // The first one begins a segment.
         appender.append(1, 1, b"").unwrap();
         let mut tailers =
-            [Start::Beginning, Start::End].map(|start| Tailer::open(place.path(), start).unwrap());
+            [Start::Oldest, Start::Newest].map(|start| Tailer::open(place.path(), start).unwrap());
         tailers[1].set_checked(false);
         Self { appender, tailers, buffer: [7; LONGEST] }
     }

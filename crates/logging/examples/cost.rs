@@ -226,7 +226,7 @@ fn finish(subject: Subject, kind: Kind, path: &Path, expected: u64) -> Result<()
     drop(subject);
     let mut count = 0;
     if matches!(kind, Kind::Layer | Kind::BackEnd) {
-        let mut tailer = Tailer::open(path, Start::Beginning)?;
+        let mut tailer = Tailer::open(path, Start::Oldest)?;
         while let Tail::Excerpt(excerpt) = tailer.next()? {
             count += u64::from(matches!(excerpt.type_id(), EVENT | TEXT));
         }

@@ -39,7 +39,7 @@ const OURS: &str = "nanotape_logging";
 /// logger.text(Level::Warn, "feed", format_args!("line {} is silent", 'B'));
 ///
 /// let mut formatter = Formatter::new();
-/// let mut tailer = Tailer::open(&path, Start::Beginning)?; // in any process
+/// let mut tailer = Tailer::open(&path, Start::Oldest)?; // in any process
 /// let mut lines = Vec::new();
 /// while let Tail::Excerpt(excerpt) = tailer.next()? {
 ///     lines.extend(formatter.line(&excerpt));

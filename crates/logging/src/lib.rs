@@ -22,7 +22,7 @@
 //! });
 //!
 //! let mut formatter = Formatter::new();
-//! let mut tailer = Tailer::open(&path, Start::Beginning)?; // in any process, at any time
+//! let mut tailer = Tailer::open(&path, Start::Oldest)?; // in any process, at any time
 //! let mut lines = Vec::new();
 //! while let Tail::Excerpt(excerpt) = tailer.next()? {
 //!     lines.extend(formatter.line(&excerpt));

@@ -46,7 +46,7 @@ mod metadata;
 use std::io::{self, Write};
 
 use dbn::{ErrorCode, ErrorMsg, SType, SymbolMappingMsg, SystemMsg, UNDEF_TIMESTAMP};
-use nanotape_ring::Lapped;
+use nanotape_ring::Gap;
 use nanotape_types::{Sentinel, StockLocate, Symbol};
 
 use crate::{
@@ -301,7 +301,7 @@ impl<W: Write> DbnFile<W> {
     }
 
     #[cold]
-    fn lost(&mut self, lapped: Lapped) {
+    fn lost(&mut self, lapped: Gap) {
         self.has_lost = true;
         let text = format!("{lapped} of the ring, overwritten before they were read");
         self.error(ErrorCode::SkippedRecordsAfterSlowReading, 0, &text);

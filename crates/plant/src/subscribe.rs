@@ -41,7 +41,7 @@ use std::{
 };
 
 use nanotape_clock::Clock;
-use nanotape_ring::{Lapped, Read, ReadError, Rejoin, RingError, Start, Subscribe as _, stream};
+use nanotape_ring::{Gap, Read, ReadError, Rejoin, RingError, Start, Subscribe as _, stream};
 use nanotape_shm::{OwnerState, Refusal, RegionError};
 use nanotape_types::{StockLocate, Symbol};
 
@@ -83,7 +83,7 @@ pub enum Event<'a> {
     /// A record that is wanted, or one of our own.
     Record(Delivery<'a>),
     /// Records were overwritten before they could be read. It goes on behind them.
-    Lost(Lapped),
+    Lost(Gap),
 }
 
 /// A record and what is known beside it.

@@ -1,6 +1,6 @@
 //! A reader of whichever ring a region turns out to hold.
 
-use std::path::Path;
+use std::{ops::ControlFlow, path::Path};
 
 use nanotape_shm::{RegionError, SharedRegion};
 
@@ -61,12 +61,12 @@ impl Subscribe for AnyReader {
         either!(self, reader => reader.try_visit(visit))
     }
 
-    fn read_batch(
+    fn read_batch_while(
         &mut self,
         buffer: &mut [u8],
-        visit: impl FnMut(Received, &[u8]),
+        visit: impl FnMut(Received, &[u8]) -> ControlFlow<()>,
     ) -> Result<Read<u64>, ReadError> {
-        either!(self, reader => reader.read_batch(buffer, visit))
+        either!(self, reader => reader.read_batch_while(buffer, visit))
     }
 
     fn next_sequence(&self) -> u64 {

@@ -28,7 +28,7 @@
 //! match reader.try_read(&mut buffer)? {
 //!     Read::Message(message) => println!("{:?}", &buffer[..message.length as usize]),
 //!     Read::Empty => println!("nothing yet"),
-//!     Read::Lapped(lapped) => println!("{lapped}"),
+//!     Read::Lapped(gap) => println!("{gap}"),
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -49,23 +49,26 @@ mod message;
 mod publish;
 mod read;
 pub mod slots;
+#[cfg(not(nanotape_loom))]
+mod source;
 mod start;
 #[cfg(not(nanotape_loom))]
 mod stat;
 pub mod stream;
 mod subscribe;
 mod verify;
-mod wait;
 
 #[cfg(not(nanotape_loom))]
 pub use any::AnyReader;
 pub use error::{PublishError, RingError};
 pub use message::Message;
+pub use nanotape_tape::{Gap, Start, WaitStrategy, Waiter};
 pub use publish::{Batched, Claimed, Publish};
-pub use read::{Damage, Lapped, Read, ReadError, Received};
-pub use start::{Rejoin, Start, StartError};
+pub use read::{Damage, Read, ReadError, Received};
 #[cfg(not(nanotape_loom))]
-pub use stat::{Capacity, Observer, Stat};
+pub use source::{RingSource, writer_state};
+pub use start::{Rejoin, StartError};
+#[cfg(not(nanotape_loom))]
+pub use stat::{Capacity, RingMonitor, Stat};
 pub use subscribe::Subscribe;
 pub use verify::Verified;
-pub use wait::{WaitStrategy, Waiter};

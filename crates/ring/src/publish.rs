@@ -38,7 +38,7 @@ pub trait Publish {
     /// be from then. The ring reads no clock. Costs nothing; call it whenever you have read yours.
     fn set_time(&mut self, now_ns: u64);
 
-    /// Shows observers that the writer is at work although it publishes nothing; also sets the time.
+    /// Shows monitors that the writer works although it publishes nothing; also sets the time.
     fn heartbeat(&mut self, now_ns: u64);
 
     /// The region that the ring is in.

@@ -2,39 +2,19 @@
 
 use std::fmt;
 
+use nanotape_tape::Gap;
+
 /// The answer of a read that did not fail. Loss is an answer, not an error.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use]
 pub enum Read<T> {
     /// What was asked for.
     Message(T),
-    /// Nothing has been published behind what this reader has read.
+    /// Nothing has been published after what this reader has read.
     Empty,
-    /// The writer overwrote messages that this reader had not read. The next read goes on behind
+    /// The writer overwrote messages that this reader had not read. The next read goes on after
     /// them.
-    Lapped(Lapped),
-}
-
-/// Messages that a reader lost, because the writer never waits: both ends are lost, and all between.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Lapped {
-    /// The first sequence number lost.
-    pub from: u64,
-    /// The last sequence number lost.
-    pub to: u64,
-}
-
-impl Lapped {
-    /// How many messages were lost; at least one.
-    pub fn count(self) -> u64 {
-        self.to - self.from + 1
-    }
-}
-
-impl fmt::Display for Lapped {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "lost {} messages, {} to {}", self.count(), self.from, self.to)
-    }
+    Lapped(Gap),
 }
 
 /// What is known of a message beside its payload.

@@ -1,16 +1,4 @@
-//! Where a reader begins, and where it goes on after it was lapped.
-
-/// Where a reader joins a ring.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Start {
-    /// At the oldest message that is still there.
-    Oldest,
-    /// Behind the last message: the next one published is the first one read.
-    #[default]
-    Newest,
-    /// At this sequence number. If it has been overwritten, the first read says what was lost.
-    Sequence(u64),
-}
+//! Where a reader goes on after it was lapped, and why it cannot join a ring somewhere.
 
 /// Where a reader goes on after the writer lapped it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -41,6 +29,11 @@ pub enum StartError {
     /// Sequence numbers begin with 1.
     #[error("there is no message 0: the first one is 1")]
     Zero,
+    /// Messages of a ring have no times.
+    #[error(
+        "a ring keeps no times: start at oldest, newest or a sequence number (a journal finds times)"
+    )]
+    NoTimes,
     /// The writer went on so quickly that no message stayed long enough to be found.
     #[error(
         "the writer overtook the reader at every try: the ring of {capacity_bytes} bytes is too small for its rate"

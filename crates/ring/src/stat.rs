@@ -6,12 +6,12 @@ use nanotape_shm::{Owner, SharedRegion};
 
 use crate::{ReadError, RingError, StartError, Verified, any::open_any, slots, stream};
 
-/// How often to retry if the writer overtakes each try. An observer, unlike a reader, has time to retry.
+/// How often to retry if the writer overtakes each try. A monitor, unlike a reader, has time to retry.
 const LOOKS: u32 = 1_000;
 
 /// A ring that is looked at, not read.
 #[derive(Clone, Debug)]
-pub struct Observer {
+pub struct RingMonitor {
     region: SharedRegion,
 }
 
@@ -50,7 +50,7 @@ pub enum Capacity {
     },
 }
 
-impl Observer {
+impl RingMonitor {
     /// Opens the ring at `path`, of either kind.
     pub fn open(path: &Path) -> Result<Self, RingError> {
         Ok(Self { region: open_any(path)? })

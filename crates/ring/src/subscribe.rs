@@ -1,5 +1,7 @@
 //! What every reader can do, whichever ring it reads.
 
+use std::ops::ControlFlow;
+
 use nanotape_shm::SharedRegion;
 
 use crate::{Message, Read, ReadError, Received, Rejoin, RingError, Start};
@@ -22,10 +24,23 @@ pub trait Subscribe {
     ///
     /// A buffer of some ten thousand bytes is enough to be quick. It must hold the longest message
     /// there is, and what the ring keeps beside it; else the error says what it needs.
+    #[inline]
     fn read_batch(
         &mut self,
         buffer: &mut [u8],
-        visit: impl FnMut(Received, &[u8]),
+        mut visit: impl FnMut(Received, &[u8]),
+    ) -> Result<Read<u64>, ReadError> {
+        self.read_batch_while(buffer, |received, payload| {
+            visit(received, payload);
+            ControlFlow::Continue(())
+        })
+    }
+
+    /// The same, and `Break` stops after that message: the next one is read again another time.
+    fn read_batch_while(
+        &mut self,
+        buffer: &mut [u8],
+        visit: impl FnMut(Received, &[u8]) -> ControlFlow<()>,
     ) -> Result<Read<u64>, ReadError>;
 
     /// The sequence number of the next message to be read: to go on there another time, join at

@@ -9,6 +9,7 @@ use std::{
     sync::{Arc, Mutex, OnceLock},
 };
 
+use nanotape_clock::UtcNanos;
 use nanotape_journal::{
     Appender, AppenderOptions, Disk, EXCERPT_FIELDS, Listed, ReadableFile, RollCycle, Room, Start,
     Tail, Tailer, WritableFile,
@@ -125,12 +126,12 @@ fn seal(words: &[Word], at: usize) {
 pub(crate) fn read_everything(disk: &Memory, input: &[u8]) {
     let chosen = input.last_chunk().map_or(0, |eight| u64::from_le_bytes(*eight));
     let starts = [
-        Start::Beginning,
-        Start::End,
+        Start::Oldest,
+        Start::Newest,
         Start::Sequence(150),
         Start::Sequence(chosen % 400),
-        Start::Time(1_500),
-        Start::Time(chosen),
+        Start::Time(UtcNanos::new(1_500)),
+        Start::Time(UtcNanos::of_unix_ns(chosen)),
     ];
     for start in starts {
         for is_checked in [true, false] {

@@ -24,6 +24,7 @@ const PLANT_AND_BELOW: &[&str] = &[
     "nanotape-types",
     "nanotape-shm",
     "nanotape-clock",
+    "nanotape-tape",
     "nanotape-wire",
     "nanotape-feed",
     "nanotape-book",
@@ -47,6 +48,8 @@ const TABLE: &[Row] = &[
     // On rustix since docs/decisions/0010-the-counter-where-it-can-be-trusted.md.
     Row { package: "nanotape-clock", inside: &["nanotape-types"], outside: &["rustix"] },
     Row { package: "nanotape-schema", inside: &[], outside: &["thiserror", "toml"] },
+    // docs/decisions/0029-one-numbered-stream.md.
+    Row { package: "nanotape-tape", inside: &["nanotape-clock"], outside: &["thiserror"] },
     Row { package: "nanotape-wire", inside: &["nanotape-types"], outside: &["thiserror"] },
     // On shm since docs/decisions/0003-day-files-are-mapped-window-by-window.md.
     Row {
@@ -56,10 +59,14 @@ const TABLE: &[Row] = &[
     },
     // On shm since docs/decisions/0015-packed-levels-and-paged-orders.md.
     Row { package: "nanotape-book", inside: &["nanotape-types", "nanotape-shm"], outside: &[] },
-    Row { package: "nanotape-ring", inside: &["nanotape-shm"], outside: &["thiserror"] },
+    Row {
+        package: "nanotape-ring",
+        inside: &["nanotape-shm", "nanotape-clock", "nanotape-tape"],
+        outside: &["thiserror"],
+    },
     Row {
         package: "nanotape-journal",
-        inside: &["nanotape-shm", "nanotape-clock"],
+        inside: &["nanotape-shm", "nanotape-clock", "nanotape-tape"],
         outside: &["rustix", "thiserror", "zstd"],
     },
     // docs/decisions/0025-logs-in-a-journal.md; on shm in tests only, for a disk that is full.

@@ -110,7 +110,7 @@ fn tailer(stage: &mut Stage, length: impl Length) -> Result<Told, JournalBenchEr
     let told = stage.own_progress(0)?;
     let word = &told.words()[0];
     let path = stage.job.data.join(JOURNAL);
-    let tailer = &mut stage.meet(|_| Tailer::open(&path, Start::Beginning))?;
+    let tailer = &mut stage.meet(|_| Tailer::open(&path, Start::Oldest))?;
     stage.ready()?;
     // Nothing was appended yet: the number may not be known, and means that it reads.
     word.store(tailer.next_sequence().max(1));

@@ -133,7 +133,7 @@ mod tests {
             assert_eq!(appender.append(type_id, sequence, &message).unwrap(), sequence);
         }
         let clock = Clock::monotonic();
-        let tailer = || Tailer::open(path, Start::Beginning).unwrap();
+        let tailer = || Tailer::open(path, Start::Oldest).unwrap();
         let patience = || Patience::new(clock, Wait::Yield);
         [
             flat_out(&mut tailer(), Usual, clock, &mut patience()),

@@ -25,7 +25,7 @@ use crate::{
     output::{FileFormat, OutputArguments},
     regions::place,
     status::{Status, tell},
-    values::{seconds, start},
+    values::seconds,
 };
 use follow::Tap;
 use printer::Printer;
@@ -76,8 +76,8 @@ pub(crate) struct TapArguments {
     #[arg(long, value_name = "A,B", default_value = "all")]
     records: RecordKinds,
 
-    /// Where to start: oldest, newest, or a sequence number
-    #[arg(long, value_name = "oldest|newest|SEQUENCE", default_value = "newest", value_parser = start)]
+    /// Where to start: oldest (or beginning), newest (or end), or a sequence number
+    #[arg(long, value_name = "START", default_value = "newest")]
     from: Start,
 
     /// Where to continue after a loss

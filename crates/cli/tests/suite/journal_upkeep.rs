@@ -76,7 +76,7 @@ impl Journal {
 
     /// How many excerpts can be read.
     fn excerpts(&self) -> usize {
-        let mut tailer = Tailer::open(&self.0, Start::Beginning).unwrap();
+        let mut tailer = Tailer::open(&self.0, Start::Oldest).unwrap();
         let mut count = 0;
         loop {
             match tailer.next().unwrap() {

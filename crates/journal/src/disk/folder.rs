@@ -15,7 +15,7 @@ use std::{
 };
 
 use nanotape_shm::{
-    LargePages, OwnedRegion, ReadWord, ReadableWords, Refusal, RegionError, RegionOptions,
+    LargePages, OwnedRegion, Owner, ReadWord, ReadableWords, Refusal, RegionError, RegionOptions,
     RegionSpec, Word, WritableWords, checksum_bytes, forget, free_bytes, reserve,
     reserve_in_large_pages, shrink, store_in_file, write_zeros,
 };
@@ -210,6 +210,10 @@ impl Disk for Folder {
             listed.push(Listed { name: name.to_owned(), bytes });
         }
         Ok(listed)
+    }
+
+    fn appender(&self) -> Option<Owner> {
+        nanotape_shm::inspect(&self.absolute.join(APPENDER)).ok()?.owner()
     }
 
     fn lock(&self) -> Result<OwnedRegion, RegionError> {

@@ -67,7 +67,7 @@ impl<D: Disk> Tailer<D> {
     pub fn resume(&mut self, bookmark: &Bookmark) -> Result<Resumed, JournalError> {
         let Bookmark { journal, incarnation, incarnation_from, next_sequence: sequence } =
             *bookmark;
-        self.seek(Start::Beginning)?;
+        self.seek(Start::Oldest)?;
         if sequence == 0 {
             return Ok(Resumed::At(self.place.sequence));
         }

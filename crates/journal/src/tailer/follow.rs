@@ -43,7 +43,7 @@ impl<D: Disk> Tailer<D> {
     #[cold]
     pub(super) fn begin(&mut self) -> Result<Step, JournalError> {
         let wanted = self.place.sequence;
-        self.seek(Start::Beginning)?;
+        self.seek(Start::Oldest)?;
         if self.current.is_none() {
             return Ok(Step::Nothing);
         }

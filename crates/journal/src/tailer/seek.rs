@@ -36,15 +36,15 @@ impl<D: Disk> Tailer<D> {
         let files = Files::list(&self.disk)?;
         let numbers: Vec<u64> = files.segments.into_keys().collect();
         let found = match start {
-            Start::Beginning => self.find(&numbers, |_| false, |_| false, |_, _| false)?,
-            Start::End => self.find(&numbers, |_| true, |_| true, |_, _| true)?,
+            Start::Oldest => self.find(&numbers, |_| false, |_| false, |_, _| false)?,
+            Start::Newest => self.find(&numbers, |_| true, |_| true, |_, _| true)?,
             Start::Sequence(sequence) => self.find(
                 &numbers,
                 |segment| segment.first_sequence <= sequence,
                 |entry| entry.sequence <= sequence,
                 |_, front_sequence| front_sequence < sequence,
             )?,
-            Start::Time(ts_ns) => self.find_time(&numbers, ts_ns)?,
+            Start::Time(time) => self.find_time(&numbers, time.unix_ns())?,
         };
         let Some((current, mut place, is_there)) = found else {
             let wanted = if let Start::Sequence(sequence) = start { sequence } else { 0 };

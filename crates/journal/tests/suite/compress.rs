@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use nanotape_clock::UtcNanos;
 use nanotape_journal::{
     Appender, CompressOptions, Problem, Start, Tail, Tailer, compress, uncompress,
 };
@@ -56,7 +57,7 @@ proptest! {
         assert_clean(place.path());
         prop_assert_eq!(&read(place.path()), &records);
 
-        let mut tailer = Tailer::open(place.path(), Start::End).unwrap();
+        let mut tailer = Tailer::open(place.path(), Start::Newest).unwrap();
         let mut sequences = back(&mut tailer);
         sequences.reverse();
         let expected: Vec<u64> = records.iter().map(|record| record.sequence).collect();
@@ -65,9 +66,9 @@ proptest! {
             let record = &records[(usize::from(part) * records.len()) >> 16];
             let mut tailer = Tailer::open(place.path(), Start::Sequence(record.sequence)).unwrap();
             prop_assert_eq!(first(&mut tailer), of(record));
-            let mut tailer = Tailer::open(place.path(), Start::Time(record.ts_ns)).unwrap();
+            let mut tailer = Tailer::open(place.path(), Start::Time(UtcNanos::of_unix_ns(record.ts_ns))).unwrap();
             prop_assert_eq!(first(&mut tailer), of(record));
-            let mut tailer = Tailer::open(place.path(), Start::Time(record.ts_ns - 1)).unwrap();
+            let mut tailer = Tailer::open(place.path(), Start::Time(UtcNanos::of_unix_ns(record.ts_ns - 1))).unwrap();
             prop_assert_eq!(first(&mut tailer), of(record));
             prop_assert_eq!(back(&mut tailer).len() as u64, record.sequence);
         }
@@ -133,7 +134,7 @@ fn a_tailer_goes_on_when_the_segment_that_it_reads_is_compressed() {
             appender.next_sequence()
         };
         append(10, true);
-        let mut tailer = Tailer::open(place.path(), Start::Beginning).unwrap();
+        let mut tailer = Tailer::open(place.path(), Start::Oldest).unwrap();
         tailer.set_durable(is_durable);
         for expected in 1..=10 {
             assert_eq!(first(&mut tailer).map(|(sequence, _)| sequence), Some(expected));
@@ -171,7 +172,7 @@ fn compression_beside_an_appender_loses_nothing() {
         }
         appender.close().unwrap();
     });
-    let mut tailer = Tailer::open(&path, Start::Beginning).unwrap();
+    let mut tailer = Tailer::open(&path, Start::Oldest).unwrap();
     let mut expected = 1_u64;
     while expected <= 20_000 {
         compress(&path, &CompressOptions { level: 1, keep_plain: 0 }, |_, _| ()).unwrap();

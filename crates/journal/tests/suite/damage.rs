@@ -74,7 +74,7 @@ pub(crate) fn lengths(segments: usize, salt: usize) -> Vec<usize> {
 
 /// Everything that a tailer reads.
 pub(crate) fn read(path: &Path) -> Vec<Record> {
-    let mut tailer = Tailer::open(path, Start::Beginning).unwrap();
+    let mut tailer = Tailer::open(path, Start::Oldest).unwrap();
     let mut records = Vec::new();
     loop {
         match tailer.next().unwrap_or_else(|error| panic!("{error}")) {

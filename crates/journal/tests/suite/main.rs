@@ -10,6 +10,7 @@ mod forward_disk;
 
 mod appender;
 mod compress;
+mod conformance;
 mod damage;
 mod format_document;
 mod merge;

@@ -12,7 +12,7 @@ fn appender(place: &Place) -> Appender {
 }
 
 fn merge(places: &[Place]) -> Merge {
-    Merge::new(places.iter().map(|p| Tailer::open(p.path(), Start::Beginning).unwrap()))
+    Merge::new(places.iter().map(|p| Tailer::open(p.path(), Start::Oldest).unwrap()))
 }
 
 fn read(merge: &mut Merge, settled_ns: u64) -> Vec<(usize, u64, u64)> {

@@ -1,5 +1,6 @@
 //! A journal against the plainest model of one: a vector of records.
 
+use nanotape_clock::UtcNanos;
 use nanotape_journal::{Appender, AppenderOptions, Gap, Problem, RollCycle, Start, Tail, Tailer};
 use proptest::prelude::*;
 
@@ -162,14 +163,14 @@ proptest! {
         // Of a journal without records nothing is said: its first number may have been skipped.
         let first = records.first().map_or(u64::MAX, |first| first.sequence);
 
-        let mut tailer = Tailer::open(place.path(), Start::Beginning).unwrap();
+        let mut tailer = Tailer::open(place.path(), Start::Oldest).unwrap();
         let begins_at = tailer.next_sequence();
         prop_assert!(begins_at <= first);
         let read = read_on(&mut tailer, begins_at.max(1));
         prop_assert_eq!(&read, &records);
 
         // Backwards from the end, and forwards again.
-        let mut tailer = Tailer::open(place.path(), Start::End).unwrap();
+        let mut tailer = Tailer::open(place.path(), Start::Newest).unwrap();
         prop_assert!(matches!(tailer.next().unwrap(), Tail::Nothing));
         let mut back = Vec::new();
         loop {
@@ -190,7 +191,7 @@ proptest! {
 
         for (by_time, wanted) in seeks {
             if by_time {
-                let mut tailer = Tailer::open(place.path(), Start::Time(wanted)).unwrap();
+                let mut tailer = Tailer::open(place.path(), Start::Time(UtcNanos::of_unix_ns(wanted))).unwrap();
                 let from = records.iter().position(|record| record.ts_ns >= wanted);
                 let expected = &records[from.unwrap_or(records.len())..];
                 let begins_at = expected.first().map_or(tailer.next_sequence(), |r| r.sequence);

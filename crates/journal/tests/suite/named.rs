@@ -40,18 +40,18 @@ fn a_place_survives_and_what_was_not_done_is_read_again() {
     assert_eq!((tailer.next_sequence(), tailer.read()), (4, 1), "4 is not done");
     drop(tailer);
 
-    let (mut tailer, resumed) = NamedTailer::open(place.path(), "books", Start::End).unwrap();
+    let (mut tailer, resumed) = NamedTailer::open(place.path(), "books", Start::Newest).unwrap();
     assert_eq!(resumed, Resumed::At(4));
     assert_eq!(next(&mut tailer), Some(4));
     tailer.done();
     assert_eq!(tailer.next_sequence(), 5);
     drop(tailer);
 
-    let (mut tailer, resumed) = NamedTailer::open(place.path(), "books", Start::End).unwrap();
+    let (mut tailer, resumed) = NamedTailer::open(place.path(), "books", Start::Newest).unwrap();
     assert_eq!(resumed, Resumed::At(5));
     let rest: Vec<u64> = std::iter::from_fn(|| next(&mut tailer)).collect();
     assert_eq!(rest, [5, 6, 7, 8, 9, 10]);
-    tailer.seek(Start::Beginning).unwrap();
+    tailer.seek(Start::Oldest).unwrap();
     assert_eq!(tailer.next_sequence(), 1);
     tailer.sync().unwrap();
 }
@@ -61,8 +61,8 @@ fn who_reads_what_is_seen_and_a_name_is_one_process_s() {
     let place = Place::new("seen");
     let _appender = journal_of(&place, 5);
     assert_eq!(tailers(place.path()).unwrap(), []);
-    let (mut books, _) = NamedTailer::open(place.path(), "books", Start::Beginning).unwrap();
-    let (stats, _) = NamedTailer::open(place.path(), "a.stats-1", Start::End).unwrap();
+    let (mut books, _) = NamedTailer::open(place.path(), "books", Start::Oldest).unwrap();
+    let (stats, _) = NamedTailer::open(place.path(), "a.stats-1", Start::Newest).unwrap();
     next(&mut books);
     next(&mut books);
     drop(stats);
@@ -74,7 +74,7 @@ fn who_reads_what_is_seen_and_a_name_is_one_process_s() {
     assert_eq!(seen[1].owner.unwrap().state, OwnerState::Alive);
     assert!(seen[1].moved_ns > 1_600_000_000_000_000_000);
 
-    let refused = NamedTailer::open(place.path(), "books", Start::Beginning).unwrap_err();
+    let refused = NamedTailer::open(place.path(), "books", Start::Oldest).unwrap_err();
     let is_owned = |problem: &Problem| matches!(problem, Problem::Region(e) if matches!(e.refusal(), Refusal::OwnerAlive { .. }));
     assert!(is_owned(refused.problem()), "{refused}");
     let refused = remove_tailer(place.path(), "books").unwrap_err();
@@ -88,11 +88,11 @@ fn names_that_lead_elsewhere_are_refused_and_so_is_a_folder_without_a_journal() 
     let place = Place::new("names");
     let _appender = journal_of(&place, 1);
     for name in ["", "..", "a/b", ".hidden", "-x", "a b", "\u{e9}", &"x".repeat(101)] {
-        let refused = NamedTailer::open(place.path(), name, Start::Beginning).unwrap_err();
+        let refused = NamedTailer::open(place.path(), name, Start::Oldest).unwrap_err();
         assert_eq!(*refused.problem(), Problem::Name, "{name}");
     }
     let nowhere = Place::new("nowhere");
-    let refused = NamedTailer::open(nowhere.path(), "a", Start::Beginning).unwrap_err();
+    let refused = NamedTailer::open(nowhere.path(), "a", Start::Oldest).unwrap_err();
     assert_eq!(*refused.problem(), Problem::NotFound);
     assert!(!nowhere.path().exists());
 }
@@ -101,14 +101,14 @@ fn names_that_lead_elsewhere_are_refused_and_so_is_a_folder_without_a_journal() 
 fn a_damaged_file_of_a_tailer_is_listed_and_zeros_are_replaced() {
     let place = Place::new("damaged");
     let _appender = journal_of(&place, 3);
-    let (tailer, _) = NamedTailer::open(place.path(), "books", Start::Beginning).unwrap();
+    let (tailer, _) = NamedTailer::open(place.path(), "books", Start::Oldest).unwrap();
     drop(tailer);
     let file = place.path().join("tailers/books");
     let length = std::fs::metadata(&file).unwrap().len();
     std::fs::write(&file, vec![0; length as usize]).unwrap();
     let seen = tailers(place.path()).unwrap();
     assert!(matches!(seen[0].refusal, Some(Refusal::NotARegion { .. })));
-    let (_, resumed) = NamedTailer::open(place.path(), "books", Start::End).unwrap();
+    let (_, resumed) = NamedTailer::open(place.path(), "books", Start::Newest).unwrap();
     assert_eq!(resumed, Resumed::New);
 }
 
@@ -130,12 +130,12 @@ fn a_place_behind_the_end_is_told_and_left() {
         appender.append(1, number, &number.to_le_bytes()).unwrap();
     }
     drop(appender);
-    let (mut tailer, _) = NamedTailer::open(place.path(), "books", Start::End).unwrap();
+    let (mut tailer, _) = NamedTailer::open(place.path(), "books", Start::Newest).unwrap();
     assert_eq!(next(&mut tailer), None);
     drop(tailer);
     put_back(&file, &before);
     let _appender = journal_of(&place, 0);
-    let (mut tailer, resumed) = NamedTailer::open(place.path(), "books", Start::Beginning).unwrap();
+    let (mut tailer, resumed) = NamedTailer::open(place.path(), "books", Start::Oldest).unwrap();
     assert_eq!(resumed, Resumed::Beyond { sequence: 9, next: 3 });
     assert_eq!(next(&mut tailer), None);
     assert_eq!(tailer.next_sequence(), 3);
@@ -156,7 +156,7 @@ fn a_place_behind_numbers_that_were_given_again_is_told_and_read_again() {
     drop(tailer);
     put_back(&file, &before);
     let _appender = journal_of(&place, 6);
-    let open = || NamedTailer::open(place.path(), "books", Start::Beginning).unwrap();
+    let open = || NamedTailer::open(place.path(), "books", Start::Oldest).unwrap();
     let (mut tailer, resumed) = open();
     assert_eq!(resumed, Resumed::Reused { from: 6, sequence: 9 });
     assert_eq!((next(&mut tailer), next(&mut tailer)), (Some(6), Some(7)));
@@ -170,7 +170,7 @@ fn a_place_behind_numbers_that_were_given_again_is_told_and_read_again() {
 fn a_journal_that_was_made_again_is_read_from_its_beginning() {
     let place = Place::new("made-again");
     drop(journal_of(&place, 8));
-    let (mut tailer, _) = NamedTailer::open(place.path(), "books", Start::End).unwrap();
+    let (mut tailer, _) = NamedTailer::open(place.path(), "books", Start::Newest).unwrap();
     assert_eq!(next(&mut tailer), None);
     drop(tailer);
     for entry in std::fs::read_dir(place.path()).unwrap() {
@@ -180,7 +180,7 @@ fn a_journal_that_was_made_again_is_read_from_its_beginning() {
         }
     }
     let _appender = journal_of(&place, 20);
-    let (mut tailer, resumed) = NamedTailer::open(place.path(), "books", Start::End).unwrap();
+    let (mut tailer, resumed) = NamedTailer::open(place.path(), "books", Start::Newest).unwrap();
     assert_eq!(resumed, Resumed::Reused { from: 1, sequence: 9 });
     assert_eq!(std::iter::from_fn(|| next(&mut tailer)).count(), 20);
 }
@@ -189,14 +189,14 @@ fn a_journal_that_was_made_again_is_read_from_its_beginning() {
 fn a_name_at_the_end_of_an_empty_journal_is_not_new_again() {
     let place = Place::new("empty");
     let mut appender = journal_of(&place, 0);
-    let (tailer, resumed) = NamedTailer::open(place.path(), "books", Start::End).unwrap();
+    let (tailer, resumed) = NamedTailer::open(place.path(), "books", Start::Newest).unwrap();
     assert_eq!(resumed, Resumed::New);
     drop(tailer);
     for number in 1..=3_u64 {
         appender.append(1, number, &number.to_le_bytes()).unwrap();
     }
     // From the end as it was then: nothing is skipped.
-    let (mut tailer, resumed) = NamedTailer::open(place.path(), "books", Start::End).unwrap();
+    let (mut tailer, resumed) = NamedTailer::open(place.path(), "books", Start::Newest).unwrap();
     assert_eq!(resumed, Resumed::At(1));
     assert_eq!(std::iter::from_fn(|| next(&mut tailer)).count(), 3);
 }
@@ -205,7 +205,7 @@ fn a_name_at_the_end_of_an_empty_journal_is_not_new_again() {
 fn a_damaged_place_is_an_error_that_names_the_file() {
     let place = Place::new("lost-place");
     let _appender = journal_of(&place, 5);
-    let (mut tailer, _) = NamedTailer::open(place.path(), "books", Start::Beginning).unwrap();
+    let (mut tailer, _) = NamedTailer::open(place.path(), "books", Start::Oldest).unwrap();
     assert_eq!((next(&mut tailer), next(&mut tailer)), (Some(1), Some(2)));
     drop(tailer);
     let file = place.path().join("tailers/books");
@@ -222,14 +222,14 @@ fn a_damaged_place_is_an_error_that_names_the_file() {
         let mut bytes = good.clone();
         damage(&mut bytes);
         std::fs::write(&file, &bytes).unwrap();
-        let refused = NamedTailer::open(place.path(), "books", Start::End);
+        let refused = NamedTailer::open(place.path(), "books", Start::Newest);
         let refused = refused.map(|(_, resumed)| resumed).unwrap_err().to_string();
         assert!(refused.starts_with(file.to_str().unwrap()), "{number}: {refused}");
         assert!(refused.contains("remove the file"), "{number}: {refused}");
         assert_eq!(std::fs::read(&file).unwrap(), bytes, "{number}: it is left as it is");
     }
     std::fs::write(&file, &good).unwrap();
-    let (_, resumed) = NamedTailer::open(place.path(), "books", Start::End).unwrap();
+    let (_, resumed) = NamedTailer::open(place.path(), "books", Start::Newest).unwrap();
     assert_eq!(resumed, Resumed::At(2));
 }
 
@@ -250,7 +250,7 @@ fn a_place_of_an_earlier_version_is_kept() {
     drop(OwnedRegion::create(&file, spec, &RegionOptions::default(), store).unwrap());
     let seen = tailers(place.path()).unwrap();
     assert_eq!((seen[0].next_sequence, seen[0].read, seen[0].bookmark.journal), (3, 2, 0));
-    let (mut tailer, resumed) = NamedTailer::open(place.path(), "books", Start::End).unwrap();
+    let (mut tailer, resumed) = NamedTailer::open(place.path(), "books", Start::Newest).unwrap();
     assert_eq!((resumed, tailer.read()), (Resumed::At(3), 2));
     assert_eq!(next(&mut tailer), Some(3));
     tailer.done();

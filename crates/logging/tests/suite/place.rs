@@ -10,7 +10,7 @@ pub(crate) use shared::Place;
 impl Place {
     /// All lines, without their times.
     pub(crate) fn lines(&self, formatter: &mut Formatter) -> Vec<String> {
-        let mut tailer = Tailer::open(self.path(), Start::Beginning).unwrap();
+        let mut tailer = Tailer::open(self.path(), Start::Oldest).unwrap();
         let (mut lines, mut last) = (Vec::new(), 0);
         loop {
             match tailer.next().unwrap() {

@@ -8,7 +8,7 @@
 use std::path::{Path, PathBuf};
 
 use dbn::InstrumentDefMsg;
-use nanotape_ring::Lapped;
+use nanotape_ring::Gap;
 use nanotape_types::{StockLocate, Symbol};
 
 use crate::{BoardReader, records::PlantStart};
@@ -135,7 +135,7 @@ impl Names {
     /// Records were lost, and perhaps a start with them. What was learnt before still holds if it was
     /// of the board's run, and no other run has begun since: tells whether it does.
     #[cold]
-    pub(super) fn lose(&mut self, lost: &Lapped) -> bool {
+    pub(super) fn lose(&mut self, lost: &Gap) -> bool {
         let was_its = self.board(lost.from).is_some();
         if was_its && self.is_current() {
             return true;

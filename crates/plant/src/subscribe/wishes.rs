@@ -1,6 +1,6 @@
 //! What a subscriber wants, and what it has to read for that: one message of the ring at a time.
 
-use nanotape_ring::{Lapped, Received};
+use nanotape_ring::{Gap, Received};
 use nanotape_types::StockLocate;
 
 use super::{Delivery, Event, LocalBooks, names::Names};
@@ -72,7 +72,7 @@ impl Wishes {
 
     /// Messages were lost: perhaps orders among them, perhaps the start of a plant.
     #[cold]
-    pub(super) fn lose(&mut self, lost: &Lapped) {
+    pub(super) fn lose(&mut self, lost: &Gap) {
         let is_same_run = self.names.lose(lost);
         if let Some(books) = &mut self.books {
             if !is_same_run {

@@ -5,11 +5,13 @@
 //! 2. Load what is wanted of the slot.
 //! 3. Load the version again ([`SLOT_CHANGE`]). If it changed, what was loaded counts for nothing.
 
+use std::ops::ControlFlow;
+
 use nanotape_shm::{ReadWord, SharedRegion, WORD_BYTES, copy_out, copy_out_many};
 
 use super::layout::{COMMITTED, DESCRIPTION, HEADER_WORDS, LIMIT, Layout, VERSION, written};
 use crate::{
-    Damage, Lapped, Message, Read, ReadError, Received, Rejoin, RingError, Start, StartError,
+    Damage, Gap, Message, Read, ReadError, Received, Rejoin, RingError, Start, StartError,
     Subscribe,
     edges::{SLOT_CHANGE, SLOT_COMMIT, SLOT_PUBLISH},
 };
@@ -95,9 +97,9 @@ impl Reader {
         // an older value than the version.
         let next = (self.committed()? + 1).max((seen + 1).saturating_sub(self.layout.max_batch()));
         let to = self.behind(next, self.rejoin).max(self.sequence + 1);
-        let lapped = Lapped { from: self.sequence, to: to - 1 };
+        let gap = Gap { from: self.sequence, to: to - 1 };
         self.sequence = to;
-        Ok(Read::Lapped(lapped))
+        Ok(Read::Lapped(gap))
     }
 
     /// The number of the last message.
@@ -192,10 +194,10 @@ impl Subscribe for Reader {
     }
 
     #[inline]
-    fn read_batch(
+    fn read_batch_while(
         &mut self,
         buffer: &mut [u8],
-        mut visit: impl FnMut(Received, &[u8]),
+        mut visit: impl FnMut(Received, &[u8]) -> ControlFlow<()>,
     ) -> Result<Read<u64>, ReadError> {
         let Some(available) = self.available() else { return self.nothing() };
         let slot_bytes = self.layout.slot_words * WORD_BYTES;
@@ -205,7 +207,8 @@ impl Subscribe for Reader {
             let (sequence, given) = (self.sequence, buffer.len());
             return Err(ReadError::BufferTooSmall { sequence, needed: slot_bytes, given });
         }
-        let slots = &self.region.words()[self.layout.slot(self.sequence)..];
+        let first = self.sequence;
+        let slots = &self.region.words()[self.layout.slot(first)..];
         let copies = &mut buffer[..count * slot_bytes];
         copy_out_many(slots, copies);
         // Slots are overwritten in order: if the first is as it was, all of them are.
@@ -229,10 +232,13 @@ impl Subscribe for Reader {
                 return Err(self.damaged(Damage::Header(described)));
             };
             let received = Received { sequence: self.sequence, type_id, length };
-            visit(received, &copy[HEADER_WORDS * WORD_BYTES..][..length as usize]);
+            let flow = visit(received, &copy[HEADER_WORDS * WORD_BYTES..][..length as usize]);
             self.sequence += 1;
+            if flow.is_break() {
+                break;
+            }
         }
-        Ok(Read::Message(count as u64))
+        Ok(Read::Message(self.sequence - first))
     }
 
     #[inline]
@@ -245,6 +251,7 @@ impl Subscribe for Reader {
         self.sequence = match start {
             Start::Oldest => self.behind(next, Rejoin::Oldest),
             Start::Newest => next,
+            Start::Time(_) => return Err(StartError::NoTimes.into()),
             Start::Sequence(0) => return Err(StartError::Zero.into()),
             Start::Sequence(sequence) if sequence > next => {
                 return Err(StartError::NotYet { sequence, next }.into());

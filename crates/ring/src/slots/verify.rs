@@ -10,7 +10,7 @@ use crate::{
     edges::{SLOT_CHANGE, SLOT_COMMIT, SLOT_PUBLISH},
 };
 
-/// Checks a ring; see [`Observer::verify`](crate::Observer::verify).
+/// Checks a ring; see [`RingMonitor::verify`](crate::RingMonitor::verify).
 pub(crate) fn verify(region: &SharedRegion) -> Result<Verified, RingError> {
     let layout = Layout::of(region.spec())?;
     let words = region.words();

@@ -31,6 +31,7 @@ pub(super) fn find(
         Start::Newest => place.end()?,
         Start::Sequence(0) => return Err(StartError::Zero),
         Start::Sequence(sequence) => place.message(sequence)?,
+        Start::Time(_) => return Err(StartError::NoTimes),
     };
     match (start, found) {
         (_, None) => Err(StartError::Overtaken { capacity_bytes: layout.capacity_bytes() }),

@@ -13,6 +13,8 @@
 //! Failure: everything in the region is checked before it is used. What no writer puts there is
 //! [`ReadError::Damaged`].
 
+use std::ops::ControlFlow;
+
 use nanotape_shm::{ReadWord, SharedRegion, WORD_BYTES, copy_out, copy_out_many};
 
 use super::{
@@ -22,7 +24,7 @@ use super::{
     layout::{COMMITTED, Layout, RESERVED},
 };
 use crate::{
-    Damage, Lapped, Message, Read, ReadError, Received, Rejoin, RingError, Start, Subscribe,
+    Damage, Gap, Message, Read, ReadError, Received, Rejoin, RingError, Start, Subscribe,
     edges::{COMMIT, PUBLISH, RESERVE},
 };
 
@@ -66,7 +68,7 @@ impl Reader {
         &mut self,
         copy: &[u8],
         all: bool,
-        visit: &mut impl FnMut(Received, &[u8]),
+        visit: &mut impl FnMut(Received, &[u8]) -> ControlFlow<()>,
     ) -> Result<u64, ReadError> {
         let first = self.sequence;
         let mut rest = copy;
@@ -87,8 +89,11 @@ impl Reader {
             let Some((payload, next)) = payload.split_at_checked(padded) else { break };
             let received = Received { sequence: u64::from_ne_bytes(*sequence), type_id, length };
             self.check_sequence(received)?;
-            visit(received, &payload[..length as usize]);
+            let flow = visit(received, &payload[..length as usize]);
             self.advance(self.position + frame_words(length));
+            if flow.is_break() {
+                return Ok(self.sequence - first);
+            }
             rest = next;
         }
         if all && !rest.is_empty() {
@@ -222,9 +227,9 @@ impl Reader {
         if at.sequence <= self.sequence {
             return Err(self.damaged(Damage::Sequence(at.sequence)));
         }
-        let lapped = Lapped { from: self.sequence, to: at.sequence - 1 };
+        let gap = Gap { from: self.sequence, to: at.sequence - 1 };
         (self.position, self.sequence) = (at.position, at.sequence);
-        Ok(Read::Lapped(lapped))
+        Ok(Read::Lapped(gap))
     }
 
     #[cold]
@@ -284,10 +289,10 @@ impl Subscribe for Reader {
     }
 
     #[inline]
-    fn read_batch(
+    fn read_batch_while(
         &mut self,
         buffer: &mut [u8],
-        mut visit: impl FnMut(Received, &[u8]),
+        mut visit: impl FnMut(Received, &[u8]) -> ControlFlow<()>,
     ) -> Result<Read<u64>, ReadError> {
         loop {
             let Some(available) = self.available() else { return self.nothing() };

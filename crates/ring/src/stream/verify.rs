@@ -21,7 +21,7 @@ use crate::{
 /// How often the writer may overtake the check before it is content with what it has seen.
 const TRIES: u64 = 1_000;
 
-/// Checks a ring; see [`Observer::verify`](crate::Observer::verify).
+/// Checks a ring; see [`RingMonitor::verify`](crate::RingMonitor::verify).
 pub(crate) fn verify(region: &SharedRegion) -> Result<Verified, RingError> {
     let layout = Layout::of(region.spec())?;
     // Whoever is gone stores nothing more: then all that there is can be followed to its end.

@@ -4,6 +4,7 @@
 
 #![cfg(not(nanotape_loom))]
 
+mod conformance;
 mod format_document;
 mod index;
 mod model;

@@ -167,6 +167,7 @@ fn run<W: Publish>(mut writer: W, steps: &[Step], may_be_lost: fn(&[usize]) -> b
                         Start::Newest => assert_eq!(reader.next_sequence(), model.next()),
                         Start::Sequence(sequence) => assert_eq!(reader.next_sequence(), *sequence),
                         Start::Oldest => assert!(reader.next_sequence() <= model.next()),
+                        Start::Time(_) => unreachable!("no step has a time"),
                     }
                     reader.set_rejoin(*rejoin);
                     readers.truncate(7);

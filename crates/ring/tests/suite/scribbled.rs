@@ -10,7 +10,7 @@ use std::{
 };
 
 use nanotape_ring::{
-    AnyReader, Batched as _, Claimed as _, Observer, Publish, Read, Rejoin, RingError, Start,
+    AnyReader, Batched as _, Claimed as _, Publish, Read, Rejoin, RingError, RingMonitor, Start,
     Subscribe, slots, stream,
 };
 use nanotape_shm::{
@@ -495,7 +495,7 @@ fn in_a_file<K: Kind>(cases: u64) {
     let (mut looks, mut take_overs) = (0, 0);
     for seed in 0..cases {
         file.write_all_at(&good, 0).unwrap();
-        let observer = Observer::open(&place.0).unwrap();
+        let observer = RingMonitor::open(&place.0).unwrap();
         let old = AnyReader::open(&place.0, Start::Oldest).unwrap();
         let mut random = Random(seed ^ 0xf11e);
         let mut hostile = words.clone();
@@ -504,7 +504,7 @@ fn in_a_file<K: Kind>(cases: u64) {
         file.write_all_at(&bytes, HEADER_BYTES as u64).unwrap();
         read_everything(&old);
         looks += u64::from(observer.look().is_ok());
-        let _ = Observer::open(&place.0).unwrap().look().map_err(|error| error.to_string());
+        let _ = RingMonitor::open(&place.0).unwrap().look().map_err(|error| error.to_string());
         for start in STARTS {
             if let Ok(reader) = AnyReader::open(&place.0, start) {
                 read_everything(&reader);

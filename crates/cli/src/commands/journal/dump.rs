@@ -6,12 +6,7 @@ use clap::Args;
 use nanotape_journal::{JournalError, Problem, Start, Tail, Tailer};
 
 use super::print::{Payload, Printer};
-use crate::{
-    interrupt::Interrupt,
-    journals::{journal_start, of_journal},
-    output::OutputArguments,
-    status::Status,
-};
+use crate::{interrupt::Interrupt, journals::of_journal, output::OutputArguments, status::Status};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -19,7 +14,7 @@ Examples:
   nanotape journal dump quotes
   nanotape journal dump quotes --from 1000 --count 20 --format json
   nanotape journal dump quotes --from 2026-11-20T14:30:00Z -o half-past-two.csv.zst
-  nanotape journal dump quotes --from end --backwards --count 5
+  nanotape journal dump quotes --from newest --backwards --count 5
 
 Missing excerpts are one row with the first and the last missing sequence number. The command ends
 at the current end of the journal; `nanotape journal tail --follow` waits for more.
@@ -30,8 +25,8 @@ pub(super) struct DumpCommand {
     #[arg(value_name = "JOURNAL")]
     journal: PathBuf,
 
-    /// Where to start: beginning, end, a sequence number, or a time
-    #[arg(long, value_name = "WHERE", default_value = "beginning", value_parser = journal_start)]
+    /// Where to start: oldest (or beginning), newest (or end), a sequence number, or a time
+    #[arg(long, value_name = "START", default_value = "oldest")]
     from: Start,
 
     /// Stop after N excerpts
@@ -55,7 +50,7 @@ pub(super) fn run(command: &DumpCommand) -> anyhow::Result<Status> {
     let mut tailer = Tailer::open(&command.journal, command.from).map_err(of_journal)?;
     tailer.set_durable(command.durable);
     // An appender may be quicker than this: it ends where the journal ended now.
-    let end = match Tailer::open(&command.journal, Start::End) {
+    let end = match Tailer::open(&command.journal, Start::Newest) {
         Ok(tailer) => tailer.next_sequence(),
         // The way there is damaged: what is in front of that is dumped, and then it is said.
         Err(error) if matches!(error.problem(), Problem::Damaged { .. }) => u64::MAX,

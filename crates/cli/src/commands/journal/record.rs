@@ -11,7 +11,7 @@ use clap::Args;
 use nanotape_clock::{Clock, Timeline};
 use nanotape_journal::Appender;
 use nanotape_ring::{
-    AnyReader, Lapped, Read, ReadError, Rejoin, RingError, Start, StartError, Subscribe as _,
+    AnyReader, Gap, Read, ReadError, Rejoin, RingError, Start, StartError, Subscribe as _,
     WaitStrategy, Waiter,
 };
 use nanotape_shm::{OwnerState, Refusal, RegionError};
@@ -224,7 +224,7 @@ impl Recording<'_> {
                     }
                 }
                 Ok(Read::Lapped(lapped)) => {
-                    let Lapped { from, to } = lapped;
+                    let Gap { from, to } = lapped;
                     self.lost += to - from + 1;
                     tell(format_args!("{}: {lapped}", self.ring.display()));
                     waiter.reset();

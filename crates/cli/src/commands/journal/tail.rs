@@ -16,7 +16,7 @@ use nanotape_ring::{WaitStrategy, Waiter};
 use super::print::{Payload, Printer};
 use crate::{
     interrupt::Interrupt,
-    journals::{journal_start, of_journal},
+    journals::of_journal,
     output::OutputArguments,
     status::{Status, tell},
     values::duration,
@@ -46,8 +46,8 @@ pub(super) struct TailCommand {
     #[arg(short = 'n', long, value_name = "N", default_value_t = 10, conflicts_with = "from")]
     last: u64,
 
-    /// Start elsewhere: beginning, end, a sequence number, or a time
-    #[arg(long, value_name = "WHERE", value_parser = journal_start)]
+    /// Start elsewhere: oldest (or beginning), newest (or end), a sequence number, or a time
+    #[arg(long, value_name = "START")]
     from: Option<Start>,
 
     /// Wait for new excerpts
@@ -130,7 +130,7 @@ impl Source {
         let [path] = &command.journals[..] else {
             anyhow::bail!("--name needs exactly one journal");
         };
-        let start = command.from.unwrap_or(Start::Beginning);
+        let start = command.from.unwrap_or(Start::Oldest);
         let (mut named, resumed) = NamedTailer::open(path, name, start).map_err(of_journal)?;
         match (resumed, command.from) {
             (Resumed::At(_), Some(start)) => named.seek(start).map_err(of_journal)?,
@@ -157,7 +157,8 @@ impl Source {
 
 /// A tailer at where it is to begin.
 fn tailer(command: &TailCommand, path: &Path) -> anyhow::Result<Tailer> {
-    let mut tailer = Tailer::open(path, command.from.unwrap_or(Start::End)).map_err(of_journal)?;
+    let mut tailer =
+        Tailer::open(path, command.from.unwrap_or(Start::Newest)).map_err(of_journal)?;
     if command.from.is_none() {
         let mut left = command.last;
         while left > 0 {

@@ -48,7 +48,7 @@ pub(super) fn run(command: &TailersCommand) -> anyhow::Result<Status> {
         return Ok(Status::Good);
     }
     let format = command.output.format_or(Format::Text)?;
-    let end = Tailer::open(&command.journal, Start::End).map_err(of_journal)?.next_sequence();
+    let end = Tailer::open(&command.journal, Start::Newest).map_err(of_journal)?.next_sequence();
     let named = tailers(&command.journal).map_err(of_journal)?;
     let unnamed = unnamed::readers(&command.journal, &named)?;
     let mut output = command.output.open()?;

@@ -9,7 +9,7 @@ use std::{
 
 use clap::Args;
 use nanotape_ring::{
-    AnyReader, Lapped, Read, ReadError, Received, Start, Subscribe as _, WaitStrategy, Waiter,
+    AnyReader, Gap, Read, ReadError, Received, Start, Subscribe as _, WaitStrategy, Waiter,
 };
 use nanotape_shm::OwnerState;
 
@@ -19,7 +19,6 @@ use crate::{
     output::{Format, Output, OutputArguments},
     regions::{of_read, of_region, of_ring, place, state_sentence},
     status::{Status, tell},
-    values::start,
 };
 
 #[derive(Args, Debug)]
@@ -43,8 +42,8 @@ pub(super) struct DumpCommand {
     #[arg(value_name = "NAME")]
     name: String,
 
-    /// Where to start: oldest, newest, or a sequence number
-    #[arg(long, value_name = "oldest|newest|SEQUENCE", default_value = "oldest", value_parser = start)]
+    /// Where to start: oldest (or beginning), newest (or end), or a sequence number
+    #[arg(long, value_name = "START", default_value = "oldest")]
     from: Start,
 
     /// Stop after N messages
@@ -205,8 +204,8 @@ impl Printer {
         self.output.write_all(line.as_bytes())
     }
 
-    fn lost(&mut self, lapped: Lapped) -> io::Result<()> {
-        let Lapped { from, to } = lapped;
+    fn lost(&mut self, lapped: Gap) -> io::Result<()> {
+        let Gap { from, to } = lapped;
         match self.format {
             Format::Text => writeln!(self.output, "{from}  {lapped}"),
             Format::Json => {

@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::bail;
 use clap::{Args, ValueEnum};
-use nanotape_ring::{Observer, RingError, slots, stream};
+use nanotape_ring::{RingError, RingMonitor, slots, stream};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
@@ -177,7 +177,7 @@ impl<'a> Run<'a> {
         let published = counted["published"].as_u64().unwrap_or(0);
         let failed = |error: RingError| of_ring(self.path, &error);
         let seen =
-            Observer::open(self.path).and_then(|observer| observer.look()).map_err(failed)?;
+            RingMonitor::open(self.path).and_then(|observer| observer.look()).map_err(failed)?;
         if seen.next_sequence != published + 1 {
             bail!(
                 "the writer published {published} messages, but the ring counts {}",

@@ -4,7 +4,7 @@ use std::{fmt::Write as _, path::Path, time::Duration};
 
 use clap::Args;
 use nanotape_clock::{Clock, Stamp};
-use nanotape_ring::{Capacity, Observer, Stat};
+use nanotape_ring::{Capacity, RingMonitor, Stat};
 use nanotape_shm::{OwnerState, RegionInfo};
 
 use crate::{
@@ -60,7 +60,7 @@ pub(super) fn run(command: &StatCommand) -> anyhow::Result<Status> {
     let format = command.output.format_or(Format::Text)?;
     let clock = Clock::monotonic();
     let interrupt = Interrupt::install()?;
-    let observer = Observer::open(&path).map_err(|error| of_ring(&path, &error))?;
+    let observer = RingMonitor::open(&path).map_err(|error| of_ring(&path, &error))?;
     let info = nanotape_shm::inspect(&path).map_err(|error| of_region(&error))?;
     let look = || -> anyhow::Result<Look> {
         let stat = observer.look().map_err(|error| of_ring(&path, &error))?;

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use clap::Args;
-use nanotape_ring::Observer;
+use nanotape_ring::RingMonitor;
 
 use crate::{
     output::{Format, OutputArguments},
@@ -36,7 +36,7 @@ pub(super) struct VerifyCommand {
 pub(super) fn run(command: &VerifyCommand) -> anyhow::Result<Status> {
     let path = place(&command.name)?;
     let format = command.output.format_or(Format::Text)?;
-    let observer = Observer::open(&path).map_err(|error| of_ring(&path, &error))?;
+    let observer = RingMonitor::open(&path).map_err(|error| of_ring(&path, &error))?;
     let verified = observer.verify().map_err(|error| of_ring(&path, &error))?;
     observer.region().check().map_err(|error| of_region(&error))?;
     let state = observer.region().owner().state;

@@ -15,7 +15,7 @@ use nanotape_plant::{
     board::board_path,
     records::{Notice, Record, RecordKind, StopReason},
 };
-use nanotape_ring::{Capacity, Observer, Rejoin, RingError, Start, Stat};
+use nanotape_ring::{Capacity, Rejoin, RingError, RingMonitor, Start, Stat};
 use nanotape_shm::{OwnerState, Refusal, RegionError};
 use nanotape_types::{NanosSinceMidnight, StockLocate, Symbol};
 
@@ -35,7 +35,7 @@ const NOTICE_BYTES: u64 = 56;
 pub(super) struct Watched {
     path: PathBuf,
     board: BoardReader,
-    ring: Observer,
+    ring: RingMonitor,
 }
 
 /// What a plant and its ring looked like, and when.
@@ -61,7 +61,7 @@ pub(super) enum Life {
 
 impl Watched {
     pub(super) fn open(path: &Path) -> anyhow::Result<Self> {
-        let ring = Observer::open(path).map_err(|error| of_ring(path, &error))?;
+        let ring = RingMonitor::open(path).map_err(|error| of_ring(path, &error))?;
         let board = BoardReader::open(path).map_err(|error| of_board(path, &error))?;
         Ok(Self { path: path.to_owned(), board, ring })
     }
@@ -91,7 +91,7 @@ impl Watched {
                 RingError::Region(error) => is_coming(error),
                 _ => false,
             };
-            let opened = patiently(|| Observer::open(path), is_coming);
+            let opened = patiently(|| RingMonitor::open(path), is_coming);
             self.ring = opened.map_err(|error| of_ring(path, &error))?;
         }
         if self.board.region().check().is_err() {

@@ -10,7 +10,7 @@ use nanotape_plant::{
     board::board_path,
     records::{Notice, PlantStop, Record},
 };
-use nanotape_ring::{Observer, Start};
+use nanotape_ring::{RingMonitor, Start};
 use serde_json::Value;
 
 use super::running::Running;
@@ -38,7 +38,7 @@ impl Ring {
 
     /// The number that the next message will have.
     pub(crate) fn next_sequence(&self) -> u64 {
-        Observer::open(&self.0).unwrap().look().unwrap().next_sequence
+        RingMonitor::open(&self.0).unwrap().look().unwrap().next_sequence
     }
 
     /// Shows every record that is there, in order, with nothing lost between them.

@@ -24,7 +24,7 @@ fn options() -> AppenderOptions {
 
 /// Waits until the excerpt with this number is on the disk: does not return if nothing is synced.
 fn wait_until_on_disk(place: &Place, sequence: u64) {
-    let mut tailer = Tailer::open(place.path(), Start::Beginning).unwrap();
+    let mut tailer = Tailer::open(place.path(), Start::Oldest).unwrap();
     tailer.set_durable(true);
     loop {
         match tailer.next().unwrap() {

@@ -36,7 +36,7 @@ fn segments(path: &Path) -> Vec<String> {
 }
 
 fn count(path: &Path) -> u64 {
-    let mut tailer = Tailer::open(path, Start::Beginning).unwrap();
+    let mut tailer = Tailer::open(path, Start::Oldest).unwrap();
     let mut count = 0;
     while let Tail::Excerpt(_) = tailer.next().unwrap() {
         count += 1;

@@ -105,7 +105,8 @@ fn perform(appender: &mut Appender, operation: &str) {
         }
         "full" => {
             // What does not fit any more begins the next segment.
-            let left = (1 << 16) - Tailer::open(&appender.path(), Start::End).unwrap().position().1;
+            let left =
+                (1 << 16) - Tailer::open(&appender.path(), Start::Newest).unwrap().position().1;
             drop(appender.batch(next, usize::try_from(left).unwrap()).unwrap());
             append(appender, KILLED, 1);
         }
@@ -179,7 +180,7 @@ fn at_every_store(place: &Path, operation: &str) -> (u64, u64) {
     let mut take_overs = 0;
     for fatal in (1..).step_by(stride(operation)) {
         let before = prepare(place, operation);
-        let mut tailer = Tailer::open(place, Start::End).unwrap();
+        let mut tailer = Tailer::open(place, Start::Newest).unwrap();
         if survives(command("operate and die", place, fatal, operation)) {
             assert_eq!(check_whole(place, before, operation), commits(operation));
             return (fatal - 1, take_overs);

@@ -37,7 +37,7 @@ pub(crate) fn check(excerpt: &Excerpt<'_>) {
 
 /// Reads everything from the beginning: the writer of each record, which are numbered from 1 without a gap.
 pub(crate) fn read_all(path: &std::path::Path) -> Vec<u16> {
-    let mut tailer = Tailer::open(path, Start::Beginning).unwrap();
+    let mut tailer = Tailer::open(path, Start::Oldest).unwrap();
     let (mut writers, mut idle) = (Vec::new(), 0);
     while idle < 2100 {
         match tailer.next().unwrap() {

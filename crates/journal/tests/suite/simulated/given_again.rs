@@ -60,7 +60,7 @@ fn told(tailer: &mut Tailer<SimulatedDisk>) -> Vec<String> {
 #[test]
 fn a_tailer_from_before_a_recovery_is_told_which_numbers_come_again() {
     let disk = with_a_hole();
-    let mut tailer = Tailer::open_on(disk.clone(), Start::End).unwrap();
+    let mut tailer = Tailer::open_on(disk.clone(), Start::Newest).unwrap();
     assert_eq!(tailer.next_sequence(), 7);
     let mut appender = open(&disk);
     assert_eq!(appender.next_sequence(), 2);
@@ -76,7 +76,7 @@ fn a_tailer_from_before_a_recovery_is_told_which_numbers_come_again() {
 #[test]
 fn a_tailer_that_looks_before_anything_is_appended_is_told_too() {
     let disk = with_a_hole();
-    let mut tailer = Tailer::open_on(disk.clone(), Start::End).unwrap();
+    let mut tailer = Tailer::open_on(disk.clone(), Start::Newest).unwrap();
     let mut appender = open(&disk);
     assert_eq!(told(&mut tailer), ["Reused(Reused { from: 2, to: 6 })"]);
     appender.append(1, 2, &[9; 100]).unwrap();
@@ -86,7 +86,7 @@ fn a_tailer_that_looks_before_anything_is_appended_is_told_too() {
 #[test]
 fn a_bookmark_behind_numbers_that_come_again_is_told_even_when_the_journal_is_longer_by_now() {
     let disk = with_a_hole();
-    let mut tailer = Tailer::open_on(disk.clone(), Start::End).unwrap();
+    let mut tailer = Tailer::open_on(disk.clone(), Start::Newest).unwrap();
     let bookmark = tailer.bookmark();
     let mut appender = open(&disk);
     let resumed = |tailer: &mut Tailer<SimulatedDisk>| tailer.resume(&bookmark).unwrap();
@@ -105,7 +105,7 @@ fn a_bookmark_behind_numbers_that_come_again_is_told_even_when_the_journal_is_lo
         let disk = restarted(&disk, boot);
         let mut appender = open(&disk);
         appender.append(1, 22, &[9; 100]).unwrap();
-        let mut tailer = Tailer::open_on(disk.clone(), Start::Beginning).unwrap();
+        let mut tailer = Tailer::open_on(disk.clone(), Start::Oldest).unwrap();
         assert_eq!(tailer.resume(&bookmark).unwrap(), again, "boot {boot}");
         // One that has read what is there now is not told.
         let now = Bookmark { next_sequence: 22, ..there(&disk, 21) };
@@ -118,7 +118,7 @@ fn a_bookmark_behind_numbers_that_come_again_is_told_even_when_the_journal_is_lo
 #[test]
 fn a_recovery_stores_again_where_numbers_come_again_if_the_power_took_the_words_that_say_it() {
     let disk = with_a_hole();
-    let bookmark = Tailer::open_on(disk.clone(), Start::End).unwrap().bookmark();
+    let bookmark = Tailer::open_on(disk.clone(), Start::Newest).unwrap().bookmark();
     let mut appender = open(&disk);
     for sequence in 2..=20 {
         appender.append(1, sequence, &[9; 100]).unwrap();
@@ -132,7 +132,7 @@ fn a_recovery_stores_again_where_numbers_come_again_if_the_power_took_the_words_
     let disk = restarted(&disk, 3);
     let mut appender = open(&disk);
     assert_eq!(appender.append(1, 21, &[9; 100]).unwrap(), 21);
-    let mut tailer = Tailer::open_on(disk.clone(), Start::Beginning).unwrap();
+    let mut tailer = Tailer::open_on(disk.clone(), Start::Oldest).unwrap();
     assert_eq!(tailer.resume(&bookmark).unwrap(), Resumed::Reused { from: 2, sequence: 7 });
     disk.kill(appender);
 }
@@ -145,7 +145,7 @@ fn a_reader_from_before_a_repair_in_the_same_boot_is_told_which_numbers_come_aga
         appender.append(1, sequence, &[sequence as u8; 100]).unwrap();
     }
     disk.kill(appender);
-    let bookmark = Tailer::open_on(disk.clone(), Start::End).unwrap().bookmark();
+    let bookmark = Tailer::open_on(disk.clone(), Start::Newest).unwrap().bookmark();
     let words = disk.words("0000000001.segment");
     for lost in [4, 5] {
         let start = DATA + lost * excerpt_bytes(100) / 8;
@@ -157,7 +157,7 @@ fn a_reader_from_before_a_repair_in_the_same_boot_is_told_which_numbers_come_aga
     for sequence in 5..=9 {
         appender.append(1, sequence, &[9; 100]).unwrap();
     }
-    let mut tailer = Tailer::open_on(disk.clone(), Start::Beginning).unwrap();
+    let mut tailer = Tailer::open_on(disk.clone(), Start::Oldest).unwrap();
     assert_eq!(tailer.resume(&bookmark).unwrap(), Resumed::Reused { from: 5, sequence: 7 });
     disk.kill(appender);
 }

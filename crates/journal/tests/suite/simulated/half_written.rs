@@ -62,7 +62,7 @@ fn check_in(what: &str, expected: u64, is_same_boot: bool, build: impl Fn(&Simul
     let disk = again(&disk, is_same_boot);
     let said = format!("{what}, same boot: {is_same_boot}");
     // Before the recovery a tailer reads what checks, and neither waits for ever nor panics.
-    let tailer = Tailer::open_on(disk.clone(), Start::Beginning);
+    let tailer = Tailer::open_on(disk.clone(), Start::Oldest);
     drop(tailer.and_then(|mut tailer| crate::simulated::reading::read_on(&mut tailer)));
     let mut appender = open(&disk).unwrap_or_else(|error| panic!("{said}: {error}"));
     let read = read_all(&disk).unwrap_or_else(|error| panic!("{said}: {error}"));

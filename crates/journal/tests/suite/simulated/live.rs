@@ -147,7 +147,7 @@ fn check(verified: &Verified, what: impl fmt::Debug) {
 /// The same, with a segment behind the last one that is prepared only, as a helper makes it.
 fn journal_with_spare(count: u64) -> (SimulatedDisk, Appender<SimulatedDisk>) {
     let (disk, mut appender) = journal(count);
-    let end = Tailer::open_on(disk.clone(), Start::End).unwrap().position();
+    let end = Tailer::open_on(disk.clone(), Start::Newest).unwrap().position();
     appender.roll().unwrap();
     let spare = appender.segment();
     disk.kill(appender);

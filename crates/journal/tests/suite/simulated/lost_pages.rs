@@ -42,7 +42,7 @@ fn fail_and_evict(appender: &mut Appender<SimulatedDisk>, disk: &SimulatedDisk, 
 
 /// How many excerpts a tailer reads that only takes what is on the disk.
 pub(crate) fn durable(disk: &SimulatedDisk) -> u64 {
-    let Ok(mut tailer) = Tailer::open_on(disk.clone(), Start::Beginning) else { return 0 };
+    let Ok(mut tailer) = Tailer::open_on(disk.clone(), Start::Oldest) else { return 0 };
     tailer.set_durable(true);
     let mut count = 0;
     while let Ok(Tail::Excerpt(_)) = tailer.next() {

@@ -108,7 +108,7 @@ impl Readers {
     pub(crate) fn open(disk: &SimulatedDisk, records: &[Record], dice: &mut Dice) -> Self {
         let some = records.get(dice.index(records.len())).map_or(1, |record| record.sequence);
         let mut early = Vec::new();
-        for start in [Start::Beginning, Start::End, Start::Sequence(some)] {
+        for start in [Start::Oldest, Start::Newest, Start::Sequence(some)] {
             for is_reader in [true, false] {
                 let Ok(mut tailer) = Tailer::open_on(disk.clone(), start) else { continue };
                 let from = tailer.next_sequence().max(1);
@@ -195,7 +195,7 @@ impl Named {
         most: usize,
     ) -> Result<(Tailer<SimulatedDisk>, View), JournalError> {
         let (bookmark, mut view) = self.kept[0].clone();
-        let mut tailer = Tailer::open_on(disk.clone(), Start::Beginning)?;
+        let mut tailer = Tailer::open_on(disk.clone(), Start::Oldest)?;
         match tailer.resume(&bookmark)? {
             Resumed::New | Resumed::At(_) => {}
             Resumed::Beyond { sequence, next: from } | Resumed::Reused { from, sequence } => {

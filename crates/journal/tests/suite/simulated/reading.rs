@@ -37,12 +37,12 @@ pub(crate) fn read_on(tailer: &mut Tailer<SimulatedDisk>) -> Result<Vec<Record>,
 
 /// Everything from the beginning.
 pub(crate) fn read_all(disk: &SimulatedDisk) -> Result<Vec<Record>, JournalError> {
-    read_on(&mut Tailer::open_on(disk.clone(), Start::Beginning)?)
+    read_on(&mut Tailer::open_on(disk.clone(), Start::Oldest)?)
 }
 
 /// Everything from the end backwards, in the order in which it was written.
 pub(crate) fn read_back(disk: &SimulatedDisk) -> Result<Vec<Record>, JournalError> {
-    let mut tailer = Tailer::open_on(disk.clone(), Start::End)?;
+    let mut tailer = Tailer::open_on(disk.clone(), Start::Newest)?;
     let mut records = Vec::new();
     loop {
         match tailer.previous()? {

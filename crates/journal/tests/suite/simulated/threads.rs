@@ -54,7 +54,7 @@ fn run(seed: u64, seen: &mut Seen) {
     let disk = SimulatedDisk::new(seed);
     disk.watch();
     let mut appender = Appender::open_on(disk.clone(), &with_threads(), None).unwrap();
-    let mut tailer = Tailer::open_on(disk.clone(), Start::Beginning).unwrap();
+    let mut tailer = Tailer::open_on(disk.clone(), Start::Oldest).unwrap();
     tailer.set_durable(true);
     disk.crash(match dice.one_in(2) {
         true => Crash::AtOperation(dice.below(120)),

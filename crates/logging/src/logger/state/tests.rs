@@ -36,7 +36,7 @@ impl Watched {
 
     /// Times and lines without their times.
     fn lines(&self) -> Vec<(u64, String)> {
-        let mut tailer = Tailer::open(self.place.path(), Start::Beginning).unwrap();
+        let mut tailer = Tailer::open(self.place.path(), Start::Oldest).unwrap();
         let (mut formatter, mut lines) = (Formatter::new(), Vec::new());
         while let Tail::Excerpt(excerpt) = tailer.next().unwrap() {
             if let Some(line) = formatter.line(&excerpt) {

@@ -13,7 +13,7 @@ use nanotape_plant::{
     DbnFile, Event, NextFile, Subscriber, Subscription,
     records::{Notice, Record, RecordKind},
 };
-use nanotape_ring::{Lapped, Start};
+use nanotape_ring::{Gap, Start};
 use nanotape_types::{StockLocate, Symbol};
 
 use crate::published::{
@@ -30,7 +30,7 @@ struct Written {
     /// Records of the ring that DBN has.
     records: Vec<Vec<u8>>,
     notices: Vec<Notice>,
-    lost: Vec<Lapped>,
+    lost: Vec<Gap>,
     names: Vec<(StockLocate, Symbol)>,
 }
 

@@ -1,6 +1,6 @@
 //! Processes that are stopped in the middle of what they do, and go on much later.
 
-use nanotape_ring::{Lapped, Observer, Publish as _, Read, Rejoin, Start, Subscribe as _};
+use nanotape_ring::{Gap, Publish as _, Read, Rejoin, RingMonitor, Start, Subscribe as _};
 use nanotape_shm::{OwnerState, RegionOptions};
 
 use crate::processes::{
@@ -23,7 +23,7 @@ pub(crate) fn report<R: Ring>(task: &Task<'_>) {
     for way in WAYS.into_iter().cycle() {
         match next(&mut reader, way, |_| read += 1).unwrap() {
             Read::Message(()) => {}
-            Read::Lapped(Lapped { from, to }) => {
+            Read::Lapped(Gap { from, to }) => {
                 lost += to - from + 1;
                 say(format!("lost {from} to {to}"));
             }
@@ -70,7 +70,7 @@ fn frozen_reader<R: Ring>(rejoin: Rejoin) {
         let read = total;
         // Three laps, and more.
         total = publish::<R>(&mut writer, 150 + round * 7);
-        let stat = Observer::open(&place.0).unwrap().look().unwrap();
+        let stat = RingMonitor::open(&place.0).unwrap().look().unwrap();
         child.go_on();
         let said = child.hear();
         let to = said.strip_prefix(&format!("lost {} to ", read + 1)).map(str::parse::<u64>);
@@ -160,7 +160,7 @@ fn frozen_writer<R: Ring>() {
             }
         }
         assert_eq!(ends[0], ends[1]);
-        let stat = Observer::open(&place.0).unwrap().look().unwrap();
+        let stat = RingMonitor::open(&place.0).unwrap().look().unwrap();
         assert_eq!((stat.owner.state, stat.owner.pid), (OwnerState::Alive, child.pid()));
         assert!(R::create(&place.0, SMALL, &RegionOptions::default()).is_err());
         let mut new = R::open(&place.0, Start::Oldest).unwrap();

@@ -14,7 +14,7 @@ use std::{
 };
 
 use nanotape_ring::{
-    Batched as _, Claimed as _, Observer, Publish, Read, RingError, Start, Subscribe,
+    Batched as _, Claimed as _, Publish, Read, RingError, RingMonitor, Start, Subscribe,
 };
 use nanotape_shm::{Origin, OwnerState, Refusal, RegionOptions, inspect, kill_points};
 
@@ -328,7 +328,7 @@ impl<R: Ring> Scene<R> {
                 drained.push((*name, reader));
             }
         }
-        let stat = Observer::open(&self.path).unwrap().look().unwrap();
+        let stat = RingMonitor::open(&self.path).unwrap().look().unwrap();
         assert_eq!(stat.owner.state, previous);
         assert_eq!(Some(stat.next_sequence - 1), visible);
         let newest = R::open(&self.path, Start::Newest).unwrap();
@@ -351,7 +351,7 @@ impl<R: Ring> Scene<R> {
                 assert_eq!(end, self.end(), "{name}, {way:?}");
             }
         }
-        let stat = Observer::open(&self.path).unwrap().look().unwrap();
+        let stat = RingMonitor::open(&self.path).unwrap().look().unwrap();
         assert_eq!(stat.next_sequence, self.end() + 1);
     }
 
@@ -426,7 +426,7 @@ fn at_every_store_of_a_creation<R: Ring>() -> u64 {
         match R::open(&place.0, Start::Oldest) {
             Err(RingError::Region(error)) => {
                 assert_eq!(*error.refusal(), Refusal::HalfCreated, "store {number}");
-                assert!(Observer::open(&place.0).is_err());
+                assert!(RingMonitor::open(&place.0).is_err());
                 refused += 1;
             }
             // It died behind the last store of the creation: the ring is there, and empty.
@@ -516,7 +516,7 @@ fn the_index_of_a_stream_outlives_any_number_of_writers_killed_before_they_wrote
     for fatal in [14, 15].into_iter().cycle().take(100) {
         assert!(!survives(with(command::<Stream>("operate and die", &place.0), fatal, &name)));
         scene.published.push((KILLED, operation.lengths()[0]));
-        let stat = Observer::open(&place.0).unwrap().look().unwrap();
+        let stat = RingMonitor::open(&place.0).unwrap().look().unwrap();
         assert_eq!(stat.next_sequence, scene.end() + 1);
         assert!(stat.oldest_sequence + 30 < scene.end(), "{stat:?}");
     }

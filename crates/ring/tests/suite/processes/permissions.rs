@@ -5,7 +5,7 @@ use std::{
     os::unix::{fs::FileExt as _, process::CommandExt as _},
 };
 
-use nanotape_ring::{Observer, Publish as _, Read, Start, Subscribe as _};
+use nanotape_ring::{Publish as _, Read, RingMonitor, Start, Subscribe as _};
 use nanotape_shm::RegionOptions;
 
 use crate::processes::{
@@ -28,7 +28,7 @@ pub(crate) fn try_everything<R: Ring>(task: &Task<'_>) {
     let path = task.path;
     say(outcome(R::create(path, SMALL, &RegionOptions::default())));
     say(outcome(R::replace(path, SMALL)));
-    say(outcome(Observer::open(path)));
+    say(outcome(RingMonitor::open(path)));
     let mut reader = match R::open(path, Start::Oldest) {
         Ok(reader) => reader,
         Err(error) => return say(error),

@@ -1,7 +1,7 @@
 //! Writers and readers at full speed, writers that are killed at any moment, and many readers.
 
 use nanotape_ring::{
-    Batched as _, Claimed as _, Observer, Publish, PublishError, Read, Start, Subscribe as _,
+    Batched as _, Claimed as _, Publish, PublishError, Read, RingMonitor, Start, Subscribe as _,
 };
 use nanotape_shm::{OwnerState, Refusal, RegionOptions};
 
@@ -151,7 +151,7 @@ fn killed_at_random<R: Ring>() {
     let mut writer = Helper::start(forever());
     assert_eq!(writer.hear(), "1");
     let mut readers = start_readers::<R>(&place, 3, "");
-    let seen = Observer::open(&place.0).unwrap();
+    let seen = RingMonitor::open(&place.0).unwrap();
     let mut first = 1;
     for round in 0..KILLS {
         // At any moment, but not before it has done something.
@@ -221,7 +221,7 @@ fn replaced<R: Ring>() {
     let (mut writer, _) = R::create(&place.0, BYTES, &RegionOptions::default()).unwrap();
     writer.publish(1, &payload(1, 1, 9)).unwrap();
     let mut reader = R::open(&place.0, Start::Oldest).unwrap();
-    let seen = Observer::open(&place.0).unwrap();
+    let seen = RingMonitor::open(&place.0).unwrap();
     assert!(R::replace(&place.0, 2 * BYTES).is_err(), "its writer lives");
     reader.region().check().unwrap();
     drop(writer);

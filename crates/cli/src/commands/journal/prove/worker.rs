@@ -179,7 +179,7 @@ impl Job {
 
     fn tail(&self, number: u64) -> anyhow::Result<Value> {
         let name = tailer_name(number);
-        let opened = NamedTailer::open(&self.journal(), &name, Start::Beginning);
+        let opened = NamedTailer::open(&self.journal(), &name, Start::Oldest);
         let (mut tailer, resumed) = opened.map_err(of_journal)?;
         let contents = Contents { seed: self.seed };
         let sleep = Duration::from_micros(200);

@@ -18,7 +18,7 @@ use std::{
 
 use anyhow::Context as _;
 use jiff::Timestamp;
-use nanotape_journal::{RECORDED_FROM, Start as JournalStart, Tail, Tailer};
+use nanotape_journal::{RECORDED_FROM, Tail, Tailer};
 use nanotape_ring::{AnyReader, Read, RingError, Start, StartError, Subscribe as _};
 
 use crate::{
@@ -131,7 +131,7 @@ impl Origin<'_> {
 
 /// Number, type and payload of the last excerpt; `None` for an empty journal.
 fn last_excerpt(journal: &Path) -> anyhow::Result<Option<(u64, u16, Vec<u8>)>> {
-    let mut tailer = Tailer::open(journal, JournalStart::End).map_err(of_journal)?;
+    let mut tailer = Tailer::open(journal, Start::Newest).map_err(of_journal)?;
     loop {
         match tailer.previous().map_err(of_journal)? {
             Tail::Excerpt(last) => {

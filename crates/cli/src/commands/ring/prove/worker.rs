@@ -16,7 +16,7 @@ use std::{
 use anyhow::{Context as _, bail};
 use nanotape_clock::Clock;
 use nanotape_ring::{
-    AnyReader, Batched as _, Claimed as _, Lapped, Publish, PublishError, Read, Received, Rejoin,
+    AnyReader, Batched as _, Claimed as _, Gap, Publish, PublishError, Read, Received, Rejoin,
     RingError, Start, StartError, Subscribe as _, WaitStrategy, Waiter, slots, stream,
 };
 use nanotape_shm::{OwnerState, RegionOptions};
@@ -269,7 +269,7 @@ impl Tally {
         self.next = received.sequence + 1;
     }
 
-    fn lapped(&mut self, lapped: Lapped) {
+    fn lapped(&mut self, lapped: Gap) {
         self.laps += 1;
         self.repeated += self.next.saturating_sub(lapped.from);
         self.lost += lapped.count();

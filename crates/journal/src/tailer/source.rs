@@ -1,0 +1,100 @@
+//! Journals as numbered streams: what tools and followers read and write.
+//!
+//! Cost: a payload is copied once. A program that needs the last nanosecond uses the tailer itself, and sees
+//! excerpts in place.
+
+use std::ops::ControlFlow;
+
+use nanotape_clock::UtcNanos;
+use nanotape_shm::OwnerState;
+use nanotape_tape::{Item, Message, Progress, Source, Start, Tape, Writer, WriterState};
+
+use super::{Tail, Tailer};
+use crate::{Disk, Folder, JournalError};
+
+/// The most items that one poll visits.
+const ITEMS_PER_POLL: usize = 256;
+
+/// A journal as a [`Source`]: a tailer with a buffer. Times of excerpts after the year 2262 are cut to the
+/// end of the range.
+#[derive(Debug)]
+pub struct TailerSource<D: Disk = Folder> {
+    tailer: Tailer<D>,
+    buffer: Vec<u8>,
+}
+
+impl<D: Disk> TailerSource<D> {
+    /// Reads on where a tailer is.
+    pub fn new(tailer: Tailer<D>) -> Self {
+        Self { tailer, buffer: Vec::new() }
+    }
+
+    /// The tailer.
+    pub fn tailer(&self) -> &Tailer<D> {
+        &self.tailer
+    }
+}
+
+impl<D: Disk> Tape for TailerSource<D> {
+    type Error = JournalError;
+
+    #[inline]
+    fn next_sequence(&self) -> u64 {
+        self.tailer.next_sequence().max(1)
+    }
+
+    fn end(&self) -> Result<u64, JournalError> {
+        let newest = Tailer::open_on(self.tailer.disk.clone(), Start::Newest)?;
+        Ok(newest.next_sequence().max(1))
+    }
+
+    fn writer(&self) -> Writer {
+        let owner = self.tailer.disk.appender();
+        let state = match owner.map(|owner| owner.state) {
+            Some(OwnerState::Alive) => WriterState::Alive,
+            Some(OwnerState::Dead) => WriterState::Dead,
+            Some(OwnerState::Closed) | None => WriterState::Closed,
+        };
+        Writer { epoch: owner.map_or(0, |owner| owner.epoch), state }
+    }
+
+    /// Never fails. The next poll looks at the folder.
+    fn check(&mut self) -> Result<(), JournalError> {
+        self.tailer.ask();
+        Ok(())
+    }
+}
+
+impl<D: Disk> Source for TailerSource<D> {
+    fn poll(
+        &mut self,
+        mut visit: impl FnMut(Item<'_>) -> ControlFlow<()>,
+    ) -> Result<Progress, JournalError> {
+        let mut progress = Progress::Nothing;
+        for _ in 0..ITEMS_PER_POLL {
+            progress = Progress::of(match self.tailer.next()? {
+                Tail::Excerpt(excerpt) => {
+                    self.buffer.resize(excerpt.len(), 0);
+                    excerpt.copy_to(&mut self.buffer);
+                    visit(Item::Message(Message {
+                        sequence: excerpt.sequence(),
+                        type_id: excerpt.type_id(),
+                        ts: Some(UtcNanos::of_unix_ns(excerpt.ts_ns())),
+                        payload: &self.buffer,
+                    }))
+                }
+                Tail::Gap(gap) => visit(Item::Gap(gap)),
+                Tail::Reused(reused) => visit(Item::Reused(reused)),
+                Tail::Nothing => break,
+            });
+            if progress == Progress::Stopped {
+                break;
+            }
+        }
+        Ok(progress)
+    }
+
+    fn seek(&mut self, start: Start) -> Result<(), JournalError> {
+        self.tailer.seek(start)
+    }
+}

@@ -1,0 +1,165 @@
+//! Rings as numbered streams: what tools, recorders and subscribers read and write.
+//!
+//! Cost: a poll copies a batch out of the ring at once, as [`read_batch`](Subscribe::read_batch) does. A
+//! program that needs the last nanosecond uses the reader itself, and sees messages in place.
+
+use std::{ops::ControlFlow, path::Path};
+
+use nanotape_clock::UtcNanos;
+use nanotape_shm::{OwnerState, Refusal};
+use nanotape_tape::{Item, Message, Progress, Sink, Source, Start, Tape, Writer, WriterState};
+
+use crate::{
+    AnyReader, Publish, PublishError, Read, ReadError, Received, RingError, Subscribe, slots,
+    stream,
+};
+
+/// Enough for many messages, and little enough to stay in the nearest caches. It grows to the longest
+/// message.
+const BUFFER_BYTES: usize = 16 << 10;
+
+/// A ring as a [`Source`]: a reader with a buffer.
+#[derive(Clone, Debug)]
+pub struct RingSource<R = AnyReader> {
+    reader: R,
+    buffer: Vec<u8>,
+}
+
+impl RingSource {
+    /// Joins the ring at `path`, of either kind.
+    pub fn open(path: &Path, start: Start) -> Result<Self, RingError> {
+        AnyReader::open(path, start).map(Self::new)
+    }
+}
+
+impl<R: Subscribe> RingSource<R> {
+    /// Reads on where a reader is.
+    pub fn new(reader: R) -> Self {
+        Self { reader, buffer: vec![0; BUFFER_BYTES] }
+    }
+
+    /// The reader.
+    pub fn reader(&self) -> &R {
+        &self.reader
+    }
+
+    /// The reader, to move it.
+    pub fn reader_mut(&mut self) -> &mut R {
+        &mut self.reader
+    }
+}
+
+impl<R: Subscribe + Clone> Tape for RingSource<R> {
+    type Error = RingError;
+
+    #[inline]
+    fn next_sequence(&self) -> u64 {
+        self.reader.next_sequence()
+    }
+
+    fn end(&self) -> Result<u64, RingError> {
+        let mut newest = self.reader.clone();
+        newest.seek(Start::Newest)?;
+        Ok(newest.next_sequence())
+    }
+
+    fn writer(&self) -> Writer {
+        let owner = self.reader.region().owner();
+        Writer { epoch: owner.epoch, state: writer_state(owner.state) }
+    }
+
+    /// Fails if the ring's file was removed, replaced or cut. A file that the system cannot look at
+    /// is not lost.
+    fn check(&mut self) -> Result<(), RingError> {
+        match self.reader.region().check() {
+            Err(error) if !matches!(error.refusal(), Refusal::System { .. }) => Err(error.into()),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl<R: Subscribe + Clone> Source for RingSource<R> {
+    #[inline]
+    fn poll(
+        &mut self,
+        mut visit: impl FnMut(Item<'_>) -> ControlFlow<()>,
+    ) -> Result<Progress, RingError> {
+        let mut flow = ControlFlow::Continue(());
+        let read = loop {
+            let read = self.reader.read_batch_while(&mut self.buffer, |received, payload| {
+                flow = visit(Item::Message(message(received, payload)));
+                flow
+            });
+            match read {
+                Err(ReadError::BufferTooSmall { needed, .. }) => self.buffer.resize(needed, 0),
+                read => break read?,
+            }
+        };
+        Ok(match read {
+            Read::Message(_) => Progress::of(flow),
+            Read::Lapped(gap) => Progress::of(visit(Item::Gap(gap))),
+            Read::Empty => Progress::Nothing,
+        })
+    }
+
+    #[inline]
+    fn poll_one(&mut self, visit: impl FnOnce(Item<'_>)) -> Result<Progress, RingError> {
+        let read = loop {
+            match self.reader.try_read(&mut self.buffer) {
+                Err(ReadError::BufferTooSmall { needed, .. }) => self.buffer.resize(needed, 0),
+                read => break read?,
+            }
+        };
+        match read {
+            Read::Message(received) => {
+                let payload = &self.buffer[..received.length as usize];
+                visit(Item::Message(message(received, payload)));
+            }
+            Read::Lapped(gap) => visit(Item::Gap(gap)),
+            Read::Empty => return Ok(Progress::Nothing),
+        }
+        Ok(Progress::Read)
+    }
+
+    fn seek(&mut self, start: Start) -> Result<(), RingError> {
+        self.reader.seek(start)
+    }
+}
+
+#[inline]
+fn message(received: Received, payload: &[u8]) -> Message<'_> {
+    let Received { sequence, type_id, .. } = received;
+    Message { sequence, type_id, ts: None, payload }
+}
+
+/// The owner of a ring's region is its writer.
+pub fn writer_state(state: OwnerState) -> WriterState {
+    match state {
+        OwnerState::Alive => WriterState::Alive,
+        OwnerState::Closed => WriterState::Closed,
+        OwnerState::Dead => WriterState::Dead,
+    }
+}
+
+macro_rules! sink {
+    ($writer:ty) => {
+        impl Sink for $writer {
+            type Error = PublishError;
+
+            /// Publishes a message. Readers do not see its time; a `RingMonitor` shows that of the last one.
+            #[inline]
+            fn append(
+                &mut self,
+                type_id: u16,
+                ts: UtcNanos,
+                payload: &[u8],
+            ) -> Result<u64, PublishError> {
+                self.set_time(ts.unix_ns());
+                self.publish(type_id, payload)
+            }
+        }
+    };
+}
+
+sink!(stream::Writer);
+sink!(slots::Writer);

@@ -1,0 +1,241 @@
+//! The test suite that every implementation of [`Source`] and [`Sink`] passes: written once, run by
+//! the tests of each crate with [`conformance!`](crate::conformance).
+
+use std::{fmt::Debug, ops::ControlFlow};
+
+use nanotape_clock::UtcNanos;
+
+use crate::{Follow, Gap, Item, Progress, Sink, Source, Start, Step, Tape, WriterState};
+
+/// A kind of stream under test.
+pub trait Subject {
+    /// Its writer.
+    type Sink: Sink<Error: Debug>;
+    /// Its reader.
+    type Source: Source<Error: Debug>;
+
+    /// Whether its messages have times.
+    const HAS_TIMES: bool;
+
+    /// An empty stream that no other test uses. It ends with the value.
+    fn new(test: &str) -> Self;
+
+    /// Becomes the writer; creates the stream if this is its first writer. A writer that is dropped
+    /// says that it is done.
+    fn sink(&self) -> Self::Sink;
+
+    /// A new reader.
+    fn source(&self, start: Start) -> Result<Self::Source, <Self::Source as Tape>::Error>;
+
+    /// Makes the stream lose messages or numbers after those that were appended; may use [`append`].
+    fn lose(&self, sink: &mut Self::Sink);
+}
+
+/// Defines a module with one test for each check of the suite.
+#[macro_export]
+macro_rules! conformance {
+    ($name:ident: $subject:ty) => {
+        mod $name {
+            #[allow(unused_imports, reason = "the subject may be a full path")]
+            use super::*;
+
+            $crate::conformance!(@ $subject:
+                messages_are_read_whole_and_in_order
+                a_break_stops_after_the_item
+                every_start_is_found
+                a_reader_continues_where_another_stopped
+                numbers_that_are_gone_are_gaps
+                a_follower_reads_what_each_writer_left
+            );
+        }
+    };
+    (@ $subject:ty: $($check:ident)*) => {$(
+        #[test]
+        fn $check() {
+            $crate::conformance::$check::<$subject>();
+        }
+    )*};
+}
+
+/// What the message of a type holds.
+fn payload(type_id: u16) -> Vec<u8> {
+    (0..type_id * 7 % 90).map(|at| (at * 31 + type_id) as u8).collect()
+}
+
+fn time(type_id: u16) -> UtcNanos {
+    UtcNanos::new(1_000 * i64::from(type_id))
+}
+
+/// Appends messages of these types.
+pub fn append(sink: &mut impl Sink<Error: Debug>, types: impl IntoIterator<Item = u16>) {
+    for type_id in types {
+        sink.append(type_id, time(type_id), &payload(type_id)).unwrap();
+    }
+}
+
+/// A stream with its writer and messages of the types 1 to `count`, which are their numbers too.
+fn filled<S: Subject>(test: &str, count: u16) -> (S, S::Sink) {
+    let subject = S::new(test);
+    let mut sink = subject.sink();
+    append(&mut sink, 1..=count);
+    (subject, sink)
+}
+
+/// Checks an item that must be the next one; returns the number after it.
+fn check<S: Subject>(item: &Item<'_>, next: u64) -> u64 {
+    match *item {
+        Item::Message(message) => {
+            assert_eq!(message.sequence, next);
+            assert_eq!(message.payload, payload(message.type_id), "message {next}");
+            assert_eq!(message.ts, S::HAS_TIMES.then(|| time(message.type_id)));
+            next + 1
+        }
+        Item::Gap(Gap { from, to }) => {
+            assert!(from == next && to >= from, "{from} to {to}, expected {next}");
+            to + 1
+        }
+        Item::Reused(reused) => panic!("{reused:?}, expected {next}"),
+    }
+}
+
+/// Reads up to `end` without a wait; returns how many numbers are in gaps.
+fn read_to<S: Subject>(source: &mut S::Source, end: u64) -> u64 {
+    let mut missing = 0;
+    while source.next_sequence() < end {
+        let mut next = source.next_sequence();
+        let progress = source.poll(|item| {
+            next = check::<S>(&item, next);
+            missing += if let Item::Gap(gap) = item { gap.count() } else { 0 };
+            ControlFlow::Continue(())
+        });
+        assert_eq!((progress.unwrap(), source.next_sequence()), (Progress::Read, next));
+    }
+    missing
+}
+
+/// A reader gets each message once, whole and in order, and then nothing.
+pub fn messages_are_read_whole_and_in_order<S: Subject>() {
+    let (subject, mut sink) = filled::<S>("whole", 0);
+    let mut source = subject.source(Start::Oldest).unwrap();
+    assert_eq!((source.next_sequence(), source.end().unwrap()), (1, 1));
+    for last in [1, 2, 30, 80] {
+        assert_eq!(source.poll(|_| unreachable!()).unwrap(), Progress::Nothing);
+        append(&mut sink, source.next_sequence() as u16..=last);
+        assert_eq!(source.end().unwrap(), u64::from(last) + 1);
+        assert_eq!(read_to::<S>(&mut source, u64::from(last) + 1), 0);
+    }
+}
+
+/// An item after which the visitor stops is read, and the one after it is not.
+pub fn a_break_stops_after_the_item<S: Subject>() {
+    let (subject, _sink) = filled::<S>("break", 40);
+    let mut source = subject.source(Start::Oldest).unwrap();
+    for next in 1..=40 {
+        let mut seen = next;
+        let progress = match next % 2 {
+            0 => source.poll_one(|item| seen = check::<S>(&item, next)),
+            _ => source.poll(|item| {
+                seen = check::<S>(&item, seen);
+                ControlFlow::Break(())
+            }),
+        };
+        assert_ne!(progress.unwrap(), Progress::Nothing);
+        assert_eq!((seen, source.next_sequence()), (next + 1, next + 1));
+    }
+    assert_eq!(source.poll_one(|_| unreachable!()).unwrap(), Progress::Nothing);
+}
+
+/// Each start is where it says, when a reader is opened and when it seeks; one that is not there is
+/// an error, which leaves the reader where it is.
+pub fn every_start_is_found<S: Subject>() {
+    let (subject, _sink) = filled::<S>("start", 20);
+    let mut seeker = subject.source(Start::Newest).unwrap();
+    let mut found = |start| {
+        let opened = subject.source(start).ok().map(|source| source.next_sequence());
+        let before = seeker.next_sequence();
+        let sought = seeker.seek(start);
+        match opened {
+            Some(sequence) => {
+                sought.unwrap();
+                assert_eq!(seeker.next_sequence(), sequence, "{start:?}");
+            }
+            None => assert!(sought.is_err() && seeker.next_sequence() == before, "{start:?}"),
+        }
+        opened
+    };
+    assert_eq!((found(Start::Oldest), found(Start::Newest)), (Some(1), Some(21)));
+    for sequence in [1, 2, 13, 20, 21] {
+        assert_eq!(found(Start::Sequence(sequence)), Some(sequence));
+    }
+    assert_eq!((found(Start::Sequence(22)), found(Start::Sequence(1 << 40))), (None, None));
+    for (nanos, sequence) in [(0, 1), (7_000, 7), (7_001, 8), (20_000, 20), (20_001, 21)] {
+        let expected = S::HAS_TIMES.then_some(sequence);
+        assert_eq!(found(Start::Time(UtcNanos::new(nanos))), expected, "{nanos}");
+    }
+    let mut source = subject.source(Start::Sequence(13)).unwrap();
+    read_to::<S>(&mut source, 21);
+    source.seek(Start::Sequence(5)).unwrap();
+    assert_eq!(read_to::<S>(&mut source, 21), 0);
+}
+
+/// The number that one reader has next is where another continues.
+pub fn a_reader_continues_where_another_stopped<S: Subject>() {
+    let (subject, mut sink) = filled::<S>("resume", 30);
+    let mut next = 1;
+    for stop in [4, 30, 31, 50] {
+        if stop == 50 {
+            append(&mut sink, 31..=60);
+        }
+        let mut source = subject.source(Start::Sequence(next)).unwrap();
+        while source.next_sequence() < stop {
+            let progress = source.poll_one(|item| next = check::<S>(&item, next));
+            assert_ne!(progress.unwrap(), Progress::Nothing);
+        }
+        assert_eq!(source.next_sequence(), next);
+    }
+    assert_eq!(next, 50);
+}
+
+/// Numbers that a reader cannot have are told once, in order; what is there is read.
+pub fn numbers_that_are_gone_are_gaps<S: Subject>() {
+    let (subject, mut sink) = filled::<S>("gaps", 10);
+    let mut early = subject.source(Start::Oldest).unwrap();
+    subject.lose(&mut sink);
+    append(&mut sink, [7]);
+    let mut late = subject.source(Start::Sequence(1)).unwrap();
+    for source in [&mut early, &mut late] {
+        let end = source.end().unwrap();
+        assert!(end > 12 && read_to::<S>(source, end) > 0);
+        assert_eq!((source.next_sequence(), source.end().unwrap()), (end, end));
+    }
+}
+
+/// A follower reads what a writer left, reports its end, and goes on with the next writer.
+pub fn a_follower_reads_what_each_writer_left<S: Subject>() {
+    let subject = S::new("follow");
+    let mut sink = subject.sink();
+    let mut follow = Follow::new(subject.source(Start::Oldest).unwrap());
+    let mut epochs = Vec::new();
+    for first in [1, 4, 7] {
+        append(&mut sink, first..first + 3);
+        let writer = follow.tape().writer();
+        assert_eq!(writer.state, WriterState::Alive);
+        epochs.push(writer.epoch);
+        drop(sink);
+        let mut next = u64::from(first);
+        loop {
+            let step = follow.step(|item| {
+                next = check::<S>(&item, next);
+                ControlFlow::Continue(())
+            });
+            match step.unwrap() {
+                Step::Read | Step::Idle => {}
+                step => break assert_eq!(step, Step::Gone(WriterState::Closed)),
+            }
+        }
+        assert_eq!(next, u64::from(first) + 3);
+        sink = subject.sink();
+    }
+    epochs.dedup();
+    assert_eq!(epochs.len(), 3, "each writer has an epoch of its own");
+}

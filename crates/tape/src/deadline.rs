@@ -1,0 +1,79 @@
+//! How long to wait for a stream that its writer is about to create.
+
+use std::{thread, time::Duration};
+
+use nanotape_clock::{Clock, Stamp};
+
+use crate::ShutdownFlag;
+
+/// Time between two attempts.
+const RETRY: Duration = Duration::from_millis(1);
+
+/// The end of a wait that began when the value was made.
+#[derive(Clone, Debug)]
+pub struct Deadline {
+    clock: Clock,
+    began: Stamp,
+    wait: Duration,
+}
+
+impl Deadline {
+    /// So far from now.
+    pub fn after(wait: Duration) -> Self {
+        let clock = Clock::monotonic();
+        Self { began: clock.stamp(), clock, wait }
+    }
+
+    /// Whether it is over.
+    pub fn is_over(&self) -> bool {
+        u128::from(self.clock.nanos_between(self.began, self.clock.stamp())) >= self.wait.as_nanos()
+    }
+
+    /// How long the wait is in all.
+    pub fn wait(&self) -> Duration {
+        self.wait
+    }
+
+    /// Opens something that might not exist yet: retries while an attempt fails with an error that
+    /// `is_pending`, up to the deadline. Returns `None` if a shutdown was requested first.
+    pub fn open<T, E>(
+        &self,
+        shutdown: &ShutdownFlag,
+        is_pending: impl Fn(&E) -> bool,
+        mut open: impl FnMut() -> Result<T, E>,
+    ) -> Result<Option<T>, E> {
+        while !shutdown.is_requested() {
+            match open() {
+                Err(error) if is_pending(&error) && !self.is_over() => thread::sleep(RETRY),
+                outcome => return outcome.map(Some),
+            }
+        }
+        Ok(None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_open_is_retried_until_the_deadline_or_a_shutdown() {
+        let (flag, long) = (ShutdownFlag::new(), Deadline::after(Duration::from_secs(60)));
+        let mut attempts = 0;
+        let opened = long.open(
+            &flag,
+            |error| *error < 3,
+            || {
+                attempts += 1;
+                if attempts == 5 { Ok(attempts) } else { Err(attempts % 3) }
+            },
+        );
+        assert_eq!(opened, Ok(Some(5)));
+        assert_eq!(long.open::<(), _>(&flag, |error| *error < 3, || Err(7)), Err(7));
+        let over = Deadline::after(Duration::ZERO);
+        assert_eq!(over.open::<(), _>(&flag, |_| true, || Err("not yet")), Err("not yet"));
+        flag.request();
+        assert_eq!(long.open::<(), _>(&flag, |_| true, || Err("not yet")), Ok(None));
+        flag.sleep(Duration::from_secs(60));
+    }
+}

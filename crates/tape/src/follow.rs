@@ -1,0 +1,304 @@
+//! Reading a stream that is still being written, to its end.
+//!
+//! Protocol, for one [`step`](Follow::step):
+//! 1. Poll. If something was read, return.
+//! 2. There was nothing: wait by the strategy, and poll again.
+//! 3. When a [check is due](Waiter::is_check_due), check the stream and ask who writes it. If the
+//!    writer is gone, or the stream was removed, take the number of the [end](Tape::end) *then*, and
+//!    poll on without a wait up to that number or until there is nothing. Only after that report it.
+//!
+//! Step 3 is why nothing is lost: between the last poll and the look at the writer, the writer may have
+//! written its last messages and ended. The number bounds the drain where a successor writes on.
+//! Bounds: a step returns when something was read, for the first poll with nothing, once for each
+//! writer that is gone, or on a shutdown. It waits in between, for as long as the writer lives.
+
+#[cfg(test)]
+mod tests;
+
+use std::ops::ControlFlow;
+
+use crate::{
+    Deadline, Item, Progress, ShutdownFlag, Source, Tape, WaitStrategy, Waiter, Writer, WriterState,
+};
+
+/// Polls that read something, from one check of the stream to the next. A removed file whose writer
+/// never pauses is noticed by it.
+const READS_PER_CHECK: u32 = 1 << 10;
+
+/// Follows a stream: see the [module](self).
+///
+/// ```no_run
+/// # fn follow<S: nanotape_tape::Source>(source: S) -> Result<(), S::Error> {
+/// use nanotape_tape::{Follow, Item};
+///
+/// let mut follow = Follow::new(source);
+/// while let Some(item) = follow.next()? {
+///     match item {
+///         Item::Message(message) => println!("{} {:?}", message.sequence, message.payload),
+///         Item::Gap(gap) => println!("{gap}"),
+///         Item::Reused(reused) => println!("numbers from {} on come again", reused.from),
+///     }
+/// }
+/// println!("the writer is {:?}", follow.tape().writer().state);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Follow<T: Tape> {
+    tape: T,
+    waiter: Waiter,
+    shutdown: ShutdownFlag,
+    /// How long to wait for a first writer.
+    deadline: Option<Deadline>,
+    /// The number that is not read any more.
+    until: u64,
+    has_read: bool,
+    /// Whether the first poll with nothing was reported.
+    is_idle: bool,
+    reads: u32,
+    end: Option<End<T::Error>>,
+    /// The epoch of the last writer whose end was reported.
+    reported: Option<u64>,
+    payload: Vec<u8>,
+    #[cfg(test)]
+    skips_last_drain: bool,
+}
+
+/// An end that was noticed, and is reported after the last drain.
+#[derive(Debug)]
+struct End<E> {
+    why: Why<E>,
+    /// The number up to which to drain.
+    sequence: u64,
+}
+
+#[derive(Debug)]
+enum Why<E> {
+    Gone(Writer),
+    Lost(E),
+}
+
+/// What a step did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Step {
+    /// It read items.
+    Read,
+    /// It read items, and the visitor stopped it.
+    Stopped,
+    /// There is nothing to read for now: the moment to flush output. Reported once, until something
+    /// was read again.
+    Idle,
+    /// The writer is gone, and everything that it left was read. Reported once for each writer.
+    /// The next step waits for a successor.
+    Gone(WriterState),
+    /// Everything up to [`Follow::until`] was read.
+    Complete,
+    /// A shutdown was requested.
+    Shutdown,
+}
+
+impl<T: Tape> Follow<T> {
+    /// Follows from the position of the reader on: spins first, then sleeps.
+    pub fn new(tape: T) -> Self {
+        let sleep = std::time::Duration::from_millis(1);
+        Self {
+            tape,
+            waiter: Waiter::new(WaitStrategy::Backoff { looks: 200, sleep }),
+            shutdown: ShutdownFlag::new(),
+            deadline: None,
+            until: u64::MAX,
+            has_read: false,
+            is_idle: false,
+            reads: 0,
+            end: None,
+            reported: None,
+            payload: Vec::new(),
+            #[cfg(test)]
+            skips_last_drain: false,
+        }
+    }
+
+    /// Waits in another way.
+    #[must_use]
+    pub fn strategy(mut self, strategy: WaitStrategy) -> Self {
+        self.waiter = Waiter::new(strategy);
+        self
+    }
+
+    /// Ends when this flag is set.
+    #[must_use]
+    pub fn shutdown(mut self, shutdown: &ShutdownFlag) -> Self {
+        self.shutdown = shutdown.clone();
+        self
+    }
+
+    /// Waits for a writer up to the deadline: until then, and until something was read, a writer that
+    /// is gone counts as one that has not started yet.
+    #[must_use]
+    pub fn deadline(mut self, deadline: Deadline) -> Self {
+        self.deadline = Some(deadline);
+        self
+    }
+
+    /// Reads only numbers below this one.
+    #[must_use]
+    pub fn until(mut self, sequence: u64) -> Self {
+        self.until = sequence;
+        self
+    }
+
+    /// What is followed.
+    pub fn tape(&self) -> &T {
+        &self.tape
+    }
+
+    /// What is followed.
+    pub fn tape_mut(&mut self) -> &mut T {
+        &mut self.tape
+    }
+
+    /// One step, with a poll of the caller's own.
+    #[inline]
+    pub fn step_by<E: From<T::Error>>(
+        &mut self,
+        mut poll: impl FnMut(&mut T) -> Result<Progress, E>,
+    ) -> Result<Step, E> {
+        loop {
+            if self.shutdown.is_requested() {
+                return Ok(Step::Shutdown);
+            }
+            let next = self.tape.next_sequence();
+            if next >= self.until {
+                return Ok(Step::Complete);
+            }
+            if self.end.as_ref().is_some_and(|end| next >= end.sequence) {
+                return self.conclude().map_err(E::from);
+            }
+            match poll(&mut self.tape)? {
+                Progress::Read => {
+                    self.has_read();
+                    return Ok(Step::Read);
+                }
+                Progress::Stopped => {
+                    self.has_read();
+                    return Ok(Step::Stopped);
+                }
+                Progress::Nothing if self.end.is_some() => return self.conclude().map_err(E::from),
+                Progress::Nothing if !self.is_idle => {
+                    self.is_idle = true;
+                    return Ok(Step::Idle);
+                }
+                Progress::Nothing => self.wait(),
+            }
+        }
+    }
+
+    #[inline]
+    fn has_read(&mut self) {
+        (self.has_read, self.is_idle) = (true, false);
+        self.waiter.reset();
+        self.reads = self.reads.wrapping_add(1);
+        if self.reads.is_multiple_of(READS_PER_CHECK) && self.end.is_none() {
+            self.check();
+        }
+    }
+
+    fn wait(&mut self) {
+        if !self.waiter.is_check_due() {
+            return self.waiter.idle();
+        }
+        self.check();
+        let writer = self.tape.writer();
+        let is_to_start = !self.has_read && self.deadline.as_ref().is_some_and(|d| !d.is_over());
+        let is_gone = writer.state != WriterState::Alive && self.reported != Some(writer.epoch);
+        if self.end.is_none() && is_gone && !is_to_start {
+            self.end_with(Why::Gone(writer));
+        }
+    }
+
+    #[cold]
+    fn check(&mut self) {
+        if let Err(error) = self.tape.check() {
+            self.end_with(Why::Lost(error));
+        }
+    }
+
+    #[cold]
+    fn end_with(&mut self, why: Why<T::Error>) {
+        #[cfg(test)]
+        if self.skips_last_drain {
+            return self.end = Some(End { why, sequence: 0 });
+        }
+        // Taken after the look at the writer. If it cannot be taken, the drain ends where a poll
+        // finds nothing.
+        let sequence = self.tape.end().unwrap_or(u64::MAX);
+        self.end = Some(End { why, sequence });
+    }
+
+    #[cold]
+    fn conclude(&mut self) -> Result<Step, T::Error> {
+        match self.end.take().map(|end| end.why) {
+            Some(Why::Gone(writer)) => {
+                self.reported = Some(writer.epoch);
+                Ok(Step::Gone(writer.state))
+            }
+            Some(Why::Lost(error)) => Err(error),
+            None => Ok(Step::Idle),
+        }
+    }
+}
+
+impl<S: Source> Follow<S> {
+    /// One step: reads what is there, or waits.
+    #[inline]
+    pub fn step(
+        &mut self,
+        mut visit: impl FnMut(Item<'_>) -> ControlFlow<()>,
+    ) -> Result<Step, S::Error> {
+        let until = self.until;
+        let mut is_stopped = false;
+        let step = self.step_by(|source| {
+            source.poll(|item| {
+                is_stopped = visit(item).is_break();
+                let is_last = matches!(item, Item::Message(last) if last.sequence + 1 >= until);
+                if is_stopped || is_last {
+                    ControlFlow::Break(())
+                } else {
+                    ControlFlow::Continue(())
+                }
+            })
+        });
+        step.map(|step| if step == Step::Stopped && !is_stopped { Step::Read } else { step })
+    }
+
+    /// Waits for the next item. `None` if the writer is gone and everything that it left was read, or
+    /// after a shutdown.
+    #[expect(clippy::should_implement_trait, reason = "an item borrows the follower")]
+    pub fn next(&mut self) -> Result<Option<Item<'_>>, S::Error> {
+        let (mut kept, mut payload) = (None, std::mem::take(&mut self.payload));
+        let outcome = loop {
+            let step = self.step_by(|source| {
+                source.poll_one(|item| {
+                    kept = Some(match item {
+                        Item::Message(message) => {
+                            payload.clear();
+                            payload.extend_from_slice(message.payload);
+                            Item::Message(message.with_payload(&[]))
+                        }
+                        Item::Gap(gap) => Item::Gap(gap),
+                        Item::Reused(reused) => Item::Reused(reused),
+                    });
+                })
+            });
+            if !matches!(step, Ok(Step::Idle)) {
+                break step;
+            }
+        };
+        self.payload = payload;
+        outcome?;
+        Ok(kept.map(|kept| match kept {
+            Item::Message(message) => Item::Message(message.with_payload(&self.payload)),
+            other => other,
+        }))
+    }
+}
