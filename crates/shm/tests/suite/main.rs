@@ -5,6 +5,7 @@
 mod bus_guard;
 mod children;
 mod document;
+mod heap;
 mod hostile;
 mod kill_points;
 mod owners;
