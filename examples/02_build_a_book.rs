@@ -7,12 +7,12 @@
 
 use std::{error::Error, ops::ControlFlow, path::Path};
 
-use nanotape_book::DefaultBooks;
-use nanotape_feed::{DaySource, Position};
-use nanotape_plant::{Applied, Observer, Plant};
+use nanotape_book::{DefaultBooks, Outcome};
+use nanotape_feed::DaySource;
+use nanotape_market::{MarketEvent, Position};
+use nanotape_plant::{BookEngine, Observer};
 use nanotape_testkit::market::{Market, MarketConfig};
 use nanotape_types::{NanosSinceMidnight, Side, StockLocate, Symbol};
-use nanotape_wire::itch50::Message;
 
 const NOON: NanosSinceMidnight = NanosSinceMidnight::from_hms(12, 0, 0);
 
@@ -24,18 +24,18 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let symbol: Option<Symbol> = arguments.next().map(|text| text.parse()).transpose()?;
 
-    // A plant decodes each message, applies it to the books of all stocks, and tells an observer.
-    let mut plant = Plant::new(DefaultBooks::with_capacity(1 << 16));
+    // The engine applies each event of the day to the books of all stocks, then calls an observer.
+    let mut engine = BookEngine::new(DefaultBooks::with_capacity(1 << 16));
     let mut morning = Morning { messages: vec![0; StockLocate::COUNT] };
-    let report = plant.run(&mut source, &mut morning, |_| ())?;
+    let report = engine.run(&mut source, &mut morning, |_| ())?;
     println!("{}: {} messages, then {}", source.name(), report.summary.records, report.summary.end);
 
     let locate = match symbol {
-        Some(symbol) => plant.directory().locate(symbol).ok_or("no such stock in this day")?,
+        Some(symbol) => engine.directory().locate(symbol).ok_or("no such stock in this day")?,
         None => morning.busiest(),
     };
-    let name = plant.directory().symbol(locate).ok_or("the stock has no name")?;
-    let book = plant.books().book(locate);
+    let name = engine.directory().symbol(locate).ok_or("the stock has no name")?;
+    let book = engine.books().book(locate);
     println!("\n{name} at noon: {:?}", book.inside().condition());
     for side in Side::BOTH {
         println!("  {:<4} {:>12} {:>8} {:>6}", side.quote_name(), "price", "shares", "orders");
@@ -45,8 +45,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     if let Some(bid) = book.best(Side::Buy) {
         println!("\nqueue at {}, next to be executed first", bid.price);
-        for order in plant.books().queue(locate, Side::Buy, bid.price) {
-            let position = plant.books().queue_position(order.reference).unwrap_or_default();
+        for order in engine.books().queue(locate, Side::Buy, bid.price) {
+            let position = engine.books().queue_position(order.reference).unwrap_or_default();
             let (reference, shares, ahead) = (order.reference, order.shares, position.shares_ahead);
             println!("  order {reference:>8}: {shares:>6} shares, {ahead:>6} ahead");
         }
@@ -62,8 +62,8 @@ struct Morning {
 }
 
 impl Observer<DefaultBooks> for Morning {
-    fn admit(&mut self, message: &Message<'_>) -> ControlFlow<()> {
-        match message.timestamp() {
+    fn admit(&mut self, event: &MarketEvent) -> ControlFlow<()> {
+        match event.time {
             Some(time) if time > NOON => ControlFlow::Break(()),
             _ => ControlFlow::Continue(()),
         }
@@ -71,14 +71,12 @@ impl Observer<DefaultBooks> for Morning {
 
     fn after(
         &mut self,
-        _: &Plant<DefaultBooks>,
+        _: &BookEngine<DefaultBooks>,
         _: Position,
-        message: &Message<'_>,
-        _: Applied,
+        event: &MarketEvent,
+        _: Option<Outcome>,
     ) -> ControlFlow<()> {
-        if let Some(locate) = message.stock_locate() {
-            self.messages[locate.index()] += 1;
-        }
+        self.messages[event.instrument.index()] += 1;
         ControlFlow::Continue(())
     }
 }

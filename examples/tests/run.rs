@@ -11,12 +11,12 @@ use std::{
     process::{Command, Stdio},
 };
 
-use nanotape_book::DefaultBooks;
-use nanotape_feed::{DaySource, Position};
-use nanotape_plant::{Applied, Observer, Plant, PlantConfig, PlantRun, Stop};
+use nanotape_book::{DefaultBooks, Outcome};
+use nanotape_feed::DaySource;
+use nanotape_market::{MarketEvent, Position};
+use nanotape_plant::{BookEngine, Observer, PlantConfig, PlantRun, Stop};
 use nanotape_testkit::market::{Market, MarketConfig};
 use nanotape_types::Symbol;
-use nanotape_wire::itch50::Message;
 use place::Place;
 
 /// Where an example is.
@@ -168,16 +168,16 @@ struct Insides {
 impl Observer<DefaultBooks> for Insides {
     fn after(
         &mut self,
-        plant: &Plant<DefaultBooks>,
+        engine: &BookEngine<DefaultBooks>,
         _: Position,
-        _: &Message<'_>,
-        applied: Applied,
+        _: &MarketEvent,
+        outcome: Option<Outcome>,
     ) -> ControlFlow<()> {
-        if let Applied(Some(outcome)) = applied
+        if let Some(outcome) = outcome
             && outcome.inside_changed
-            && plant.directory().symbol(outcome.stock_locate) == Some(self.symbol)
+            && engine.directory().symbol(outcome.stock_locate) == Some(self.symbol)
         {
-            let inside = plant.books().book(outcome.stock_locate).inside();
+            let inside = engine.books().book(outcome.stock_locate).inside();
             let [bid, offer] = [inside.bid, inside.offer].map(|quote| match quote {
                 Some(quote) => {
                     let (whole, part) = (quote.price.get() / 10_000, quote.price.get() % 10_000);
@@ -195,11 +195,11 @@ impl Observer<DefaultBooks> for Insides {
 fn best_prices_of_a_plant_are_printed_from_its_start_to_its_stop() {
     let place = Place::on_disk("prices");
     let day = day_file(&place, "prices_20191230.itch50");
-    let mut plant = Plant::new(DefaultBooks::with_capacity(1 << 10));
+    let mut plant = BookEngine::new(DefaultBooks::with_capacity(1 << 10));
     plant.run(&mut DaySource::open(&day).unwrap(), &mut (), |_| ()).unwrap();
     let (_, symbol) = plant.directory().iter().next().unwrap();
     let mut expected = Insides { symbol, lines: String::new() };
-    let mut again = Plant::new(DefaultBooks::with_capacity(1 << 10));
+    let mut again = BookEngine::new(DefaultBooks::with_capacity(1 << 10));
     again.run(&mut DaySource::open(&day).unwrap(), &mut expected, |_| ()).unwrap();
     assert!(expected.lines.lines().count() > 10);
 

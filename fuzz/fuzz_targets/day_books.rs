@@ -4,7 +4,8 @@
 use libfuzzer_sys::fuzz_target;
 use nanotape_book::{DefaultBooks, OrderStore as _, PlainBooks};
 use nanotape_feed::DaySource;
-use nanotape_plant::{Plant, Validator};
+use nanotape_check::Validator;
+use nanotape_plant::BookEngine;
 use nanotape_types::{Side, StockLocate};
 
 fuzz_target!(|bytes: &[u8]| through_the_books(bytes));
@@ -12,12 +13,12 @@ fuzz_target!(|bytes: &[u8]| through_the_books(bytes));
 /// Both structures say the same of any stream, and what is in the levels is in the orders.
 fn through_the_books(bytes: &[u8]) {
     let mut source = DaySource::memory("input", bytes.to_vec());
-    let mut plant = Plant::new(DefaultBooks::with_capacity(1));
+    let mut plant = BookEngine::new(DefaultBooks::with_capacity(1));
     let mut validator = Validator::default();
     let report = plant.run(&mut source, &mut validator, |_| ()).unwrap();
     validator.finish(&plant, &report);
     let mut source = DaySource::memory("input", bytes.to_vec());
-    let mut plain = Plant::new(PlainBooks::with_capacity(1));
+    let mut plain = BookEngine::new(PlainBooks::with_capacity(1));
     plain.run(&mut source, &mut (), |_| ()).unwrap();
     assert_eq!(plant.books().anomalies(), plain.books().anomalies());
     assert_eq!(plant.books().orders().len(), plain.books().orders().len());

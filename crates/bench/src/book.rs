@@ -3,10 +3,11 @@
 use core::ops::ControlFlow;
 use std::sync::Arc;
 
-use nanotape_book::{DefaultBooks, OrderStore as _, PlainBooks};
-use nanotape_feed::{DaySource, Position};
+use nanotape_book::{Books, DefaultBooks, OrderStore, Outcome, PlainBooks, PriceLevels};
+use nanotape_feed::{DaySource, market_event};
 use nanotape_lab::Fixture;
-use nanotape_plant::{Applied, BookKeeper, Observer, Plant};
+use nanotape_market::{MarketEvent, Position};
+use nanotape_plant::{BookEngine, Observer};
 use nanotape_wire::itch50::Message;
 
 use crate::day::Day;
@@ -23,13 +24,13 @@ impl<B> Observer<B> for DaySummary {
     #[inline]
     fn after(
         &mut self,
-        _: &Plant<B>,
+        _: &BookEngine<B>,
         _: Position,
-        _: &Message<'_>,
-        applied: Applied,
+        _: &MarketEvent,
+        outcome: Option<Outcome>,
     ) -> ControlFlow<()> {
         self.messages += 1;
-        self.inside_changes += u64::from(applied.inside_changed());
+        self.inside_changes += u64::from(outcome.is_some_and(|outcome| outcome.inside_changed));
         ControlFlow::Continue(())
     }
 }
@@ -37,17 +38,21 @@ impl<B> Observer<B> for DaySummary {
 /// A day into the books of all stocks, inside changes counted.
 pub(crate) struct BookDay {
     day: Day,
-    plant: Plant<DefaultBooks>,
+    engine: BookEngine<DefaultBooks>,
     expected: DaySummary,
 }
 
 impl BookDay {
     pub(crate) fn new(day: &Day) -> Self {
         let orders = (day.messages / 8) as usize;
-        let mut plain = Plant::new(PlainBooks::with_capacity(orders));
+        let mut plain = BookEngine::new(PlainBooks::with_capacity(orders));
         let mut expected = run(&mut plain, day);
         expected.orders_left = plain.books().orders().len();
-        Self { day: day.clone(), plant: Plant::new(DefaultBooks::with_capacity(orders)), expected }
+        Self {
+            day: day.clone(),
+            engine: BookEngine::new(DefaultBooks::with_capacity(orders)),
+            expected,
+        }
     }
 }
 
@@ -59,8 +64,8 @@ impl Fixture for BookDay {
     }
 
     fn run(&mut self) -> DaySummary {
-        let mut summary = run(&mut self.plant, &self.day);
-        summary.orders_left = self.plant.books().orders().len();
+        let mut summary = run(&mut self.engine, &self.day);
+        summary.orders_left = self.engine.books().orders().len();
         summary
     }
 
@@ -69,10 +74,13 @@ impl Fixture for BookDay {
     }
 }
 
-fn run<B: BookKeeper>(plant: &mut Plant<B>, day: &Day) -> DaySummary {
+fn run<L: PriceLevels, S: OrderStore>(
+    engine: &mut BookEngine<Books<L, S>>,
+    day: &Day,
+) -> DaySummary {
     let mut summary = DaySummary::default();
     let mut source = DaySource::memory("the benchmark's day", Arc::clone(&day.bytes));
-    let report = plant.run(&mut source, &mut summary, |_| ());
+    let report = engine.run(&mut source, &mut summary, |_| ());
     assert!(report.is_ok_and(|report| report.is_good()), "a synthetic day in memory is good");
     summary
 }
@@ -81,7 +89,7 @@ fn run<B: BookKeeper>(plant: &mut Plant<B>, day: &Day) -> DaySummary {
 pub(crate) struct BookOneByOne {
     messages: Vec<Box<[u8]>>,
     next: usize,
-    plant: Plant<DefaultBooks>,
+    engine: BookEngine<DefaultBooks>,
     /// Whether each message changes the inside.
     expected: Vec<bool>,
 }
@@ -90,10 +98,10 @@ impl BookOneByOne {
     pub(crate) fn new(day: &Day) -> Self {
         let orders = (day.messages / 8) as usize;
         let messages: Vec<Box<[u8]>> = day.records().map(Box::from).collect();
-        let mut plain = Plant::new(PlainBooks::with_capacity(orders));
+        let mut plain = BookEngine::new(PlainBooks::with_capacity(orders));
         let expected = messages.iter().map(|message| apply(&mut plain, message)).collect();
-        let plant = Plant::new(DefaultBooks::with_capacity(orders));
-        Self { messages, next: 0, plant, expected }
+        let engine = BookEngine::new(DefaultBooks::with_capacity(orders));
+        Self { messages, next: 0, engine, expected }
     }
 }
 
@@ -104,7 +112,7 @@ impl Fixture for BookOneByOne {
         let message = &self.messages[self.next];
         // The day ends with empty books, so that it can begin again.
         self.next = if self.next + 1 == self.messages.len() { 0 } else { self.next + 1 };
-        apply(&mut self.plant, message)
+        apply(&mut self.engine, message)
     }
 
     fn expected(&self) -> bool {
@@ -114,6 +122,12 @@ impl Fixture for BookOneByOne {
 }
 
 #[inline]
-fn apply<B: BookKeeper>(plant: &mut Plant<B>, message: &[u8]) -> bool {
-    Message::decode(message).is_ok_and(|message| plant.apply(&message).inside_changed())
+fn apply<L: PriceLevels, S: OrderStore>(
+    engine: &mut BookEngine<Books<L, S>>,
+    message: &[u8],
+) -> bool {
+    Message::decode(message).is_ok_and(|message| {
+        let outcome = engine.apply(&market_event(&message));
+        outcome.is_some_and(|outcome| outcome.inside_changed)
+    })
 }

@@ -5,8 +5,9 @@ use std::path::Path;
 use clap::Args;
 use nanotape_book::{AnomalyCounts, Books, OrderStore, PriceLevels};
 pub(crate) use nanotape_console::progress::Progress;
-use nanotape_feed::{DayEnd, DaySource, StockDirectory};
-use nanotape_plant::{DayReport, Observer, Plant, orders_of};
+use nanotape_feed::{DayEnd, DaySource};
+use nanotape_market::StockDirectory;
+use nanotape_plant::{BookEngine, DayReport, Observer, orders_of};
 use nanotape_types::StockLocate;
 
 use crate::{
@@ -39,7 +40,7 @@ impl InputArguments {
 /// A day that was run through the books, and how that went.
 pub(crate) struct Session<L, S> {
     pub(crate) source: DaySource,
-    pub(crate) plant: Plant<Books<L, S>>,
+    pub(crate) plant: BookEngine<Books<L, S>>,
     pub(crate) report: DayReport,
 }
 
@@ -51,7 +52,7 @@ impl<L: PriceLevels, S: OrderStore> Session<L, S> {
         observer: &mut impl Observer<Books<L, S>>,
     ) -> anyhow::Result<Self> {
         let mut source = input.open()?;
-        let mut plant = Plant::new(books);
+        let mut plant = BookEngine::new(books);
         let progress = Progress::of(&source);
         let report = plant.run(&mut source, observer, |source| progress.update(source))?;
         Ok(Self { source, plant, report })

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use nanotape_feed::StockDirectory;
+use nanotape_market::StockDirectory;
 use nanotape_types::{StockLocate, Symbol};
 
 /// A set of symbols, or all of them.

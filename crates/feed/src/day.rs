@@ -13,6 +13,7 @@
 
 use core::{fmt, ops::ControlFlow};
 
+use nanotape_market::{Damage, Position};
 use nanotape_shm::prefetch;
 use nanotape_wire::{
     framing::binary_file::{LENGTH_BYTES, Records},
@@ -20,18 +21,9 @@ use nanotape_wire::{
 };
 
 use crate::{
-    Block, Damage, DaySource, SourceError,
+    Block, DaySource, SourceError,
     irregular::{Irregular, KEPT_BYTES, Lost},
 };
-
-/// Where a message stands in its file.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Position {
-    /// Number of the message, from 1, counting every record.
-    pub number: u64,
-    /// Offset of its record (of the length in front of it) in the decompressed stream.
-    pub offset: u64,
-}
 
 /// What is done with the messages of a day.
 pub trait DayHandler {
@@ -49,7 +41,7 @@ pub trait DayHandler {
 
 /// A handler that wants to be told of messages before they are delivered, three times of each, to
 /// begin loading what they will need. What it is told may turn out to be damaged, or never come.
-pub trait LookAhead: DayHandler {
+pub(crate) trait LookAhead: DayHandler {
     /// What it found out about a coming message, from one time to the next.
     type Trail: Copy + Default;
 
@@ -159,7 +151,7 @@ impl DayDecoder {
 
     /// The same, for a handler that looks ahead.
     #[inline]
-    pub fn decode_ahead(&mut self, block: Block<'_>, handler: &mut impl LookAhead) -> Step {
+    pub(crate) fn decode_ahead(&mut self, block: Block<'_>, handler: &mut impl LookAhead) -> Step {
         self.decode_by(block, handler, deliver_ahead)
     }
 
@@ -321,7 +313,7 @@ pub fn read_day<H: DayHandler>(
 }
 
 /// The same, for a handler that looks ahead.
-pub fn read_day_ahead<H: LookAhead>(
+pub(crate) fn read_day_ahead<H: LookAhead>(
     source: &mut DaySource,
     handler: &mut H,
     progress: impl FnMut(&DaySource),

@@ -1,31 +1,33 @@
-//! From files to messages: sources, decompression, framing, damage, and the step from a protocol's
-//! messages to book events.
+//! From files to market events: sources, decompression, framing, damage, and the step from a protocol's
+//! messages to events that no exchange owns.
 //!
-//! Where: layer 2, between WIRE (views over bytes) and BOOK. It knows no book and no ring.
+//! Where: layer 2, between WIRE (views over bytes) and the consumers of events. It knows no book and no
+//! ring.
 //!
 //! ```text
-//!  file, gz, zst, pipe --> DaySource --> blocks --> DayDecoder --> DayHandler::message
-//!                                                      |     \---> DayHandler::damage
+//!  file, gz, zst, pipe --> DaySource --> blocks --> DayDecoder --> messages --> EventHandler::event
+//!                                                      |     \--------------> EventHandler::damage
 //!                                                      +-- resync where bytes are damaged
 //! ```
+//!
+//! A [`DaySource`] is an [`EventSource`](nanotape_market::EventSource). [`read_day`] delivers the
+//! exchange's own messages, for a dissector and a validator.
 //!
 //! The decoder is sans-I/O: it sees blocks and calls the handler, so that tests and fuzzers can
 //! feed it anything. [`read_day`] joins it to a source.
 #![forbid(unsafe_code)]
 
-mod damage;
 mod day;
-mod directory;
+mod events;
+mod hidden;
 mod irregular;
 mod normalise;
 mod resync;
 pub mod source;
 
-pub use damage::Damage;
-pub use day::{
-    DayDecoder, DayEnd, DayHandler, DaySummary, LookAhead, Position, Step, read_day, read_day_ahead,
-};
-pub use directory::StockDirectory;
+pub use day::{DayDecoder, DayEnd, DayHandler, DaySummary, Step, read_day};
+pub use hidden::hidden_in;
+pub use nanotape_market::{Damage, Position};
 pub use nanotape_shm::MapError;
-pub use normalise::{UnknownSide, book_event};
+pub use normalise::{market_event, order_event};
 pub use source::{Block, Compression, DaySource, SourceError};

@@ -1,65 +1,266 @@
-//! From ITCH 5.0 messages to book events: the table of the specification's book semantics.
+//! From ITCH 5.0 messages to market events: the table of the specification's meaning.
+//!
+//! The seven messages about orders are most of a day; they become events without a function call. All
+//! other messages take the [`rare_event`] path, so that the loop over a day stays small.
 
-use nanotape_types::{BookEvent, StockLocate};
-use nanotape_wire::itch50::Message;
+use nanotape_market::{
+    AuctionImbalance, Definition, Execution, MarketEvent, StatusChange, StatusReason, Trade,
+    TradeKind, TradingAction, What,
+};
+use nanotape_types::{Alpha, BookEvent, Maybe, Side};
+use nanotape_wire::itch50::{
+    BreachedLevel, EventCode, HaltAction, ImbalanceDirection, MarketCategory, MarketCode, Message,
+    NetOrderImbalance, OperationalHalt, RegShoAction, StockDirectory, StockTradingAction,
+    TradingState, YesNo,
+};
 
-/// An order message whose side is neither buy nor sell: it cannot become an event.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct UnknownSide {
-    /// The stock it was about.
-    pub stock_locate: StockLocate,
+/// The event that a message reports.
+#[inline(always)]
+pub fn market_event(message: &Message<'_>) -> MarketEvent {
+    order_event(message).unwrap_or_else(|| rare_event(message))
 }
 
-/// What a message does to the displayed book; `None` for the 16 types that do nothing to it.
-///
-/// A hidden trade or a cross prints shares that were never displayed or were taken off by `C`
-/// messages before; a broken trade never gives shares back.
+/// The event of a message about a displayed order; `None` for the other types.
 #[inline(always)]
-pub fn book_event(message: &Message<'_>) -> Result<Option<BookEvent>, UnknownSide> {
-    Ok(Some(match message {
+pub fn order_event(message: &Message<'_>) -> Option<MarketEvent> {
+    let instrument = message.stock_locate().unwrap_or_default();
+    let time = message.timestamp();
+    let stock_locate = instrument;
+    let (symbol, what) = match message {
         Message::AddOrder(m) => {
-            let stock_locate = m.stock_locate();
-            let Some(side) = m.buy_sell_indicator().side() else {
-                return Err(UnknownSide { stock_locate });
-            };
-            let reference = m.order_reference_number();
-            BookEvent::Add { stock_locate, reference, side, shares: m.shares(), price: m.price() }
+            let Some(side) = m.buy_sell_indicator().side() else { return None };
+            let (reference, shares, price) = (m.order_reference_number(), m.shares(), m.price());
+            let added = BookEvent::Add { stock_locate, reference, side, shares, price };
+            (Maybe::of(m.stock()), What::Order(added))
         }
         Message::AddOrderMpid(m) => {
-            let stock_locate = m.stock_locate();
-            let Some(side) = m.buy_sell_indicator().side() else {
-                return Err(UnknownSide { stock_locate });
-            };
-            let reference = m.order_reference_number();
-            BookEvent::Add { stock_locate, reference, side, shares: m.shares(), price: m.price() }
+            let Some(side) = m.buy_sell_indicator().side() else { return None };
+            let (reference, shares, price) = (m.order_reference_number(), m.shares(), m.price());
+            let added = BookEvent::Add { stock_locate, reference, side, shares, price };
+            (Maybe::of(m.stock()), What::Order(added))
         }
-        Message::OrderExecuted(m) => BookEvent::Execute {
-            stock_locate: m.stock_locate(),
-            reference: m.order_reference_number(),
-            shares: m.executed_shares(),
-        },
+        Message::OrderExecuted(m) => {
+            let execution = Execution {
+                reference: m.order_reference_number(),
+                shares: m.executed_shares(),
+                price: None,
+                is_printed: true,
+                match_number: m.match_number(),
+            };
+            (Maybe::NONE, What::Execution(execution))
+        }
         // The execution price is the trade's; the shares leave the order's own level.
-        Message::OrderExecutedWithPrice(m) => BookEvent::Execute {
-            stock_locate: m.stock_locate(),
-            reference: m.order_reference_number(),
-            shares: m.executed_shares(),
-        },
-        Message::OrderCancel(m) => BookEvent::Cancel {
-            stock_locate: m.stock_locate(),
-            reference: m.order_reference_number(),
-            shares: m.cancelled_shares(),
-        },
-        Message::OrderDelete(m) => BookEvent::Delete {
-            stock_locate: m.stock_locate(),
-            reference: m.order_reference_number(),
-        },
-        Message::OrderReplace(m) => BookEvent::Replace {
-            stock_locate: m.stock_locate(),
-            original: m.original_order_reference_number(),
-            replacement: m.new_order_reference_number(),
-            shares: m.shares(),
+        Message::OrderExecutedWithPrice(m) => {
+            let execution = Execution {
+                reference: m.order_reference_number(),
+                shares: m.executed_shares(),
+                price: Some(m.execution_price()),
+                is_printed: m.printable() == YesNo::Yes,
+                match_number: m.match_number(),
+            };
+            (Maybe::NONE, What::Execution(execution))
+        }
+        Message::OrderCancel(m) => {
+            let (reference, shares) = (m.order_reference_number(), m.cancelled_shares());
+            (Maybe::NONE, What::Order(BookEvent::Cancel { stock_locate, reference, shares }))
+        }
+        Message::OrderDelete(m) => {
+            let reference = m.order_reference_number();
+            (Maybe::NONE, What::Order(BookEvent::Delete { stock_locate, reference }))
+        }
+        Message::OrderReplace(m) => {
+            let replaced = BookEvent::Replace {
+                stock_locate,
+                original: m.original_order_reference_number(),
+                replacement: m.new_order_reference_number(),
+                shares: m.shares(),
+                price: m.price(),
+            };
+            (Maybe::NONE, What::Order(replaced))
+        }
+        _ => return None,
+    };
+    Some(MarketEvent { time, instrument, symbol, what })
+}
+
+/// The event of any message that [`order_event`] leaves out.
+///
+/// A hidden trade or a cross prints shares that were never displayed or were taken off by `C` messages
+/// before; a broken trade never gives shares back.
+#[cold]
+#[inline(never)]
+pub(crate) fn rare_event(message: &Message<'_>) -> MarketEvent {
+    let what = match message {
+        Message::AddOrder(_) | Message::AddOrderMpid(_) => What::UnknownSide,
+        Message::Trade(m) => What::Trade(Trade {
+            shares: m.shares().into(),
             price: m.price(),
+            match_number: m.match_number(),
+            kind: TradeKind::Hidden,
+        }),
+        Message::CrossTrade(m) => What::Trade(Trade {
+            shares: m.shares(),
+            price: m.cross_price(),
+            match_number: m.match_number(),
+            kind: TradeKind::Auction,
+        }),
+        Message::BrokenTrade(m) => What::TradeBroken(m.match_number()),
+        Message::StockDirectory(m) => What::Definition(definition(*m)),
+        Message::NetOrderImbalance(m) => What::AuctionImbalance(auction_imbalance(*m)),
+        other => status_change(other).map_or(What::Other, What::Status),
+    };
+    MarketEvent {
+        time: message.timestamp(),
+        instrument: message.stock_locate().unwrap_or_default(),
+        symbol: message.stock().map_or(Maybe::NONE, Maybe::of),
+        what,
+    }
+}
+
+fn definition(entry: StockDirectory<'_>) -> Definition {
+    Definition {
+        round_lot_shares: entry.round_lot_size(),
+        listing_venue: Alpha::new(*listing_venue(entry.market_category())),
+        issue_class: entry.issue_classification().code(),
+        issue_sub_type: entry.issue_sub_type(),
+        segment: entry.market_category().code(),
+    }
+}
+
+/// The market identifier code (ISO 10383) of the listing venue; blank if it is not reported.
+fn listing_venue(category: MarketCategory) -> &'static [u8; 4] {
+    match category {
+        MarketCategory::NasdaqGlobalSelect
+        | MarketCategory::NasdaqGlobal
+        | MarketCategory::NasdaqCapital => b"XNAS",
+        MarketCategory::Nyse => b"XNYS",
+        MarketCategory::NyseAmerican => b"XASE",
+        MarketCategory::NyseArca => b"ARCX",
+        MarketCategory::CboeBzx => b"BATS",
+        MarketCategory::Iex => b"IEXG",
+        MarketCategory::NyseTexas => b"XCHI",
+        MarketCategory::NotAvailable | MarketCategory::Unknown(_) => b"    ",
+    }
+}
+
+fn auction_imbalance(message: NetOrderImbalance<'_>) -> AuctionImbalance {
+    AuctionImbalance {
+        side: match message.imbalance_direction() {
+            ImbalanceDirection::Buy => Some(Side::Buy),
+            ImbalanceDirection::Sell => Some(Side::Sell),
+            _ => None,
         },
-        _ => return Ok(None),
-    }))
+        reference_price: message.current_reference_price(),
+        near_price: message.near_price(),
+        far_price: message.far_price(),
+        paired_shares: message.paired_shares(),
+        imbalance_shares: message.imbalance_shares(),
+        auction: message.cross_type().code(),
+        significance: message.price_variation().code(),
+    }
+}
+
+/// The trading state that a message reports; `None` for messages that report none.
+fn status_change(message: &Message<'_>) -> Option<StatusChange> {
+    Some(match message {
+        Message::SystemEvent(event) => market_phase(event.event_code()),
+        Message::StockTradingAction(change) => trading_action(*change),
+        Message::RegShoRestriction(change) => StatusChange {
+            is_short_sell_restricted: match change.reg_sho_action() {
+                RegShoAction::NoPriceTest => Some(false),
+                RegShoAction::RestrictionTriggered | RegShoAction::RestrictionInEffect => {
+                    Some(true)
+                }
+                RegShoAction::Unknown(_) => None,
+            },
+            ..unreported(TradingAction::SsrChange, StatusReason::None)
+        },
+        // The feed reports halts of BX and PSX too, on which this venue's trading does not depend.
+        Message::OperationalHalt(halt) if halt.market_code() == MarketCode::Nasdaq => {
+            operational_halt(*halt)
+        }
+        Message::MwcbStatus(breach) => {
+            let reason = match breach.breached_level() {
+                BreachedLevel::Level1 => StatusReason::MarketWideHaltLevel1,
+                BreachedLevel::Level2 => StatusReason::MarketWideHaltLevel2,
+                BreachedLevel::Level3 => StatusReason::MarketWideHaltLevel3,
+                BreachedLevel::Unknown(_) => StatusReason::None,
+            };
+            unreported(TradingAction::None, reason)
+        }
+        _ => return None,
+    })
+}
+
+fn unreported(action: TradingAction, reason: StatusReason) -> StatusChange {
+    let (is_trading, is_quoting, is_short_sell_restricted) = (None, None, None);
+    StatusChange { action, reason, is_trading, is_quoting, is_short_sell_restricted }
+}
+
+/// What an event of the whole market means for it, and whether stocks trade from then on.
+fn market_phase(code: EventCode) -> StatusChange {
+    let (action, is_open) = match code {
+        EventCode::StartOfMessages | EventCode::EndOfMessages | EventCode::Unknown(_) => {
+            (TradingAction::None, None)
+        }
+        EventCode::StartOfSystemHours => (TradingAction::PreOpen, Some(true)),
+        EventCode::StartOfMarketHours => (TradingAction::Trading, Some(true)),
+        EventCode::EndOfMarketHours => (TradingAction::PostClose, Some(true)),
+        EventCode::EndOfSystemHours => (TradingAction::Close, Some(false)),
+    };
+    let (is_trading, is_quoting) = (is_open, is_open);
+    StatusChange { is_trading, is_quoting, ..unreported(action, StatusReason::Scheduled) }
+}
+
+fn trading_action(change: StockTradingAction<'_>) -> StatusChange {
+    let (action, is_trading, is_quoting) = match change.trading_state() {
+        TradingState::Halted => (TradingAction::Halt, Some(false), Some(false)),
+        TradingState::Paused => (TradingAction::Pause, Some(false), Some(false)),
+        TradingState::QuotationOnly => (TradingAction::Quoting, Some(false), Some(true)),
+        TradingState::Trading => (TradingAction::Trading, Some(true), Some(true)),
+        TradingState::Unknown(_) => (TradingAction::None, None, None),
+    };
+    StatusChange { is_trading, is_quoting, ..unreported(action, halt_reason(change.reason())) }
+}
+
+fn operational_halt(halt: OperationalHalt<'_>) -> StatusChange {
+    let (action, is_open) = match halt.halt_action() {
+        HaltAction::Halted => (TradingAction::Halt, Some(false)),
+        HaltAction::Resumed => (TradingAction::Trading, Some(true)),
+        HaltAction::Unknown(_) => (TradingAction::None, None),
+    };
+    let (is_trading, is_quoting) = (is_open, is_open);
+    StatusChange { is_trading, is_quoting, ..unreported(action, StatusReason::Operational) }
+}
+
+/// The reasons that Nasdaq lists.
+fn halt_reason(code: Alpha<4>) -> StatusReason {
+    match code.trimmed() {
+        b"T1" => StatusReason::NewsPending,
+        b"T2" => StatusReason::NewsReleased,
+        b"T3" => StatusReason::NewsAndResumptionTimes,
+        b"R1" => StatusReason::NewIssue,
+        b"R2" => StatusReason::IssueAvailable,
+        b"R4" | b"C4" => StatusReason::IssuesReviewed,
+        b"R9" | b"C9" => StatusReason::FilingReqsSatisfied,
+        b"C3" => StatusReason::NewsNotForthcoming,
+        b"T5" | b"T7" | b"LUDP" | b"LUDS" => StatusReason::LuldPause,
+        b"T6" => StatusReason::SurveillanceIntervention,
+        b"T8" => StatusReason::Etf,
+        b"T12" => StatusReason::AdditionalInformationRequested,
+        b"H4" => StatusReason::NonCompliance,
+        b"H9" => StatusReason::FilingsNotCurrent,
+        b"H10" => StatusReason::SecTradingSuspension,
+        b"H11" | b"C11" => StatusReason::Regulatory,
+        b"O1" => StatusReason::Operational,
+        b"IPO1" | b"IPOQ" | b"IPOE" => StatusReason::NewSecurityOffering,
+        b"M1" => StatusReason::CorporateAction,
+        b"M2" => StatusReason::QuotationNotAvailable,
+        b"MWC1" => StatusReason::MarketWideHaltLevel1,
+        b"MWC2" => StatusReason::MarketWideHaltLevel2,
+        b"MWC3" => StatusReason::MarketWideHaltLevel3,
+        b"MWC0" => StatusReason::MarketWideHaltCarryover,
+        b"MWCQ" => StatusReason::MarketWideHaltResumption,
+        _ => StatusReason::None,
+    }
 }

@@ -6,7 +6,7 @@
 //! read:
 //!
 //! ```text
-//!  PlantRun   DaySource ---> Plant ---> Publisher        one thread, one process
+//!  PlantRun   DaySource --> BookEngine --> Publisher       one thread, one process
 //!                                        |     |
 //!  --------------------------------   RING  +  BOARD   --------- shared memory
 //!                                     records  counters, symbols
@@ -36,29 +36,30 @@
 //! ```no_run
 //! use std::ops::ControlFlow;
 //! use nanotape_book::DefaultBooks;
-//! use nanotape_feed::{DaySource, Position};
-//! use nanotape_plant::{Applied, Observer, Plant};
-//! use nanotape_wire::itch50::Message;
+//! use nanotape_book::Outcome;
+//! use nanotape_feed::DaySource;
+//! use nanotape_market::{MarketEvent, Position};
+//! use nanotape_plant::{BookEngine, Observer};
 //!
 //! struct CountInsides(u64);
 //!
-//! impl Observer<DefaultBooks> for CountInsides {
+//! impl<B> Observer<B> for CountInsides {
 //!     fn after(
 //!         &mut self,
-//!         _plant: &Plant<DefaultBooks>,
-//!         _position: Position,
-//!         _message: &Message<'_>,
-//!         applied: Applied,
+//!         _engine: &BookEngine<B>,
+//!         _at: Position,
+//!         _event: &MarketEvent,
+//!         outcome: Option<Outcome>,
 //!     ) -> ControlFlow<()> {
-//!         self.0 += u64::from(applied.inside_changed());
+//!         self.0 += u64::from(outcome.is_some_and(|outcome| outcome.inside_changed));
 //!         ControlFlow::Continue(())
 //!     }
 //! }
 //!
 //! let mut source = DaySource::open("12302019.NASDAQ_ITCH50.gz".as_ref())?;
-//! let mut plant = Plant::new(DefaultBooks::with_capacity(1 << 21));
+//! let mut engine = BookEngine::new(DefaultBooks::with_capacity(1 << 21));
 //! let mut insides = CountInsides(0);
-//! let report = plant.run(&mut source, &mut insides, |_| ())?;
+//! let report = engine.run(&mut source, &mut insides, |_| ())?;
 //! println!("{} inside changes in {} messages", insides.0, report.summary.records);
 //! # Ok::<(), nanotape_feed::SourceError>(())
 //! ```
@@ -67,28 +68,26 @@
 pub mod board;
 pub mod config;
 mod dbn_file;
+mod engine;
 mod pace;
-mod plant;
 mod publisher;
 mod report;
 mod run;
 mod statistics;
 mod stop;
 mod subscribe;
-mod validate;
 mod watch;
 
 pub use board::{BoardReader, PlantStat, PlantState};
 pub use config::{ConfigError, PlantConfig};
 pub use dbn_file::{DbnFile, NextFile};
+pub use engine::{BookEngine, Observer};
 /// The crate whose records these are, so that its names and numbers are at hand in the same version.
 pub use nanotape_records::dbn;
 pub use nanotape_records::{self as records, Pace, ParseDateError, ParsePaceError, TradeDate};
-pub use plant::{Applied, BookKeeper, Observer, Plant};
 pub use publisher::{LOOK_EVERY, Publisher};
-pub use report::{DamageLog, DayReport};
+pub use report::{DamageLog, DayReport, RunReport};
 pub use run::{Ended, PlantRun, RunError, orders_of};
 pub use statistics::{DayStatistics, Rate, StockStatistics};
 pub use stop::Stop;
 pub use subscribe::{Delivery, Event, LocalBooks, SubscribeError, Subscriber, Subscription};
-pub use validate::{Finding, Rule, Strength, Validator};

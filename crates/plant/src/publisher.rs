@@ -1,7 +1,7 @@
-//! From a message and what it did to the books to records on the ring: `docs/formats/records.md` as
+//! From an event and what it did to the books to records on the ring: `docs/formats/records.md` as
 //! code.
 //!
-//! Where: an [`Observer`] of a [`Plant`]; called between BOOK and RING.
+//! Where: an [`Observer`] of a [`BookEngine`]; called between BOOK and RING.
 //! Protocol: the records of one message are published together, so that nobody sees half of it, also
 //! if the plant is killed. Within it: order events, then the print, then the inside; the last record of
 //! each kind has `F_LAST`.
@@ -18,18 +18,17 @@ mod outbox;
 use std::{ops::ControlFlow, sync::Arc, time::Duration};
 
 use dbn::Action;
-use nanotape_book::{Books, Order, OrderStore, PriceLevels};
+use nanotape_book::{Books, Order, OrderStore, Outcome, PriceLevels};
 use nanotape_clock::{Clock, Stamp, Timeline};
-use nanotape_feed::{Damage, Position};
+use nanotape_market::{Damage, MarketEvent, Position, What};
 use nanotape_ring::{Publish, PublishError, RingError, stream};
 use nanotape_shm::RegionError;
-use nanotape_types::{NanosSinceMidnight, StockLocate, Symbol};
-use nanotape_wire::itch50::Message;
+use nanotape_types::{BookEvent, NanosSinceMidnight, StockLocate, Symbol};
 
 use changes::Changes;
 
 use crate::{
-    Applied, BoardReader, Observer, Plant,
+    BoardReader, BookEngine, Observer,
     board::{Board, BoardSpec, Counts, Stage},
     pace::Pacer,
     records::{Common, Gap, Notice, PlantStart, PlantStop, RecordKind, RecordKinds, StopReason},
@@ -309,8 +308,8 @@ impl<W: Publish> Publisher<W> {
     /// Before a message is applied: whether it is, when, and how long that takes.
     #[cold]
     #[inline(never)]
-    fn attend(&mut self, message: &Message<'_>) -> ControlFlow<()> {
-        let time = message.timestamp().unwrap_or_default();
+    fn attend(&mut self, event: &MarketEvent) -> ControlFlow<()> {
+        let time = event.time.unwrap_or_default();
         if self.until.is_some_and(|until| time >= until) {
             self.reason = Some(StopReason::Until);
             return ControlFlow::Break(());
@@ -394,11 +393,11 @@ impl<W: Publish> Publisher<W> {
 }
 
 impl<W: Publish, L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Publisher<W> {
-    const LOOKS_INSIDE: bool = true;
+    const FINDS_HIDDEN_RECORDS: bool = true;
 
     #[inline(always)]
-    fn admit(&mut self, message: &Message<'_>) -> ControlFlow<()> {
-        if self.is_attentive { self.attend(message) } else { ControlFlow::Continue(()) }
+    fn admit(&mut self, event: &MarketEvent) -> ControlFlow<()> {
+        if self.is_attentive { self.attend(event) } else { ControlFlow::Continue(()) }
     }
 
     #[inline(always)]
@@ -414,30 +413,39 @@ impl<W: Publish, L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Publis
     #[inline(always)]
     fn after(
         &mut self,
-        plant: &Plant<Books<L, S>>,
-        position: Position,
-        message: &Message<'_>,
-        applied: Applied,
+        engine: &BookEngine<Books<L, S>>,
+        at: Position,
+        event: &MarketEvent,
+        outcome: Option<Outcome>,
     ) -> ControlFlow<()> {
         let is_timed = self.is_attentive && matches!(self.timing, Timing::Now(_));
         let applied_at = is_timed.then(|| self.clock().stamp());
-        let time = message.timestamp().unwrap_or_default();
-        self.counts.messages = position.number;
-        self.counts.offset = position.offset;
+        let time = event.time.unwrap_or_default();
+        self.counts.messages = at.number;
+        self.counts.offset = at.offset;
         // A message of an unknown type has no time that could be read.
         if time > NanosSinceMidnight::default() {
             self.counts.ts_event = self.midnight_ns + time.get();
         }
-        match applied {
-            Applied(Some(outcome)) => {
-                self.about_an_order(plant, message, outcome);
+        match outcome {
+            Some(outcome) => {
+                let reference = event.reference().unwrap_or_default();
+                match event.what {
+                    What::Execution(execution) => {
+                        self.execution(engine, execution, outcome);
+                    }
+                    What::Order(BookEvent::Replace { replacement, .. }) => {
+                        self.order(engine, reference, replacement, outcome);
+                    }
+                    _ => self.order(engine, reference, reference, outcome),
+                }
                 self.changes.clear();
             }
-            Applied(None) => self.about_no_order(plant, message),
+            None => self.about_no_order(engine, event),
         }
         if let Some(applied_at) = applied_at {
             self.time(applied_at);
-            self.board.show_orders(plant.books().orders().len() as u64);
+            self.board.show_orders(engine.books().orders().len() as u64);
         }
         self.countdown -= 1;
         if self.countdown == 0 { self.look() } else { ControlFlow::Continue(()) }

@@ -34,12 +34,15 @@ impl DamageLog {
 
 /// How a run went.
 #[derive(Debug)]
-pub struct DayReport {
-    /// Records, bytes, and how the day ended.
-    pub summary: DaySummary,
-    /// What did not read as the format says.
+pub struct RunReport<S> {
+    /// How the source ended.
+    pub summary: S,
+    /// The parts of the source that could not be read.
     pub damage: DamageLog,
 }
+
+/// How a run over a day file went.
+pub type DayReport = RunReport<DaySummary>;
 
 impl DayReport {
     /// Whether every byte up to the end read as the format says.

@@ -16,13 +16,13 @@ use std::{
 
 use nanotape_book::{AnomalyCounts, DefaultBooks};
 use nanotape_clock::Clock;
-use nanotape_feed::{DayEnd, DaySource, Position, SourceError};
+use nanotape_feed::{DayEnd, DaySource, SourceError};
+use nanotape_market::{MarketEvent, Position};
 use nanotape_ring::{Publish as _, PublishError, RingError, stream};
 use nanotape_shm::{Origin, OwnerState, Refusal, RegionError, RegionOptions, Residency};
-use nanotape_wire::itch50::Message;
 
 use crate::{
-    BoardReader, DayReport, Pace, Plant, PlantConfig, Publisher, Stop, TradeDate,
+    BoardReader, BookEngine, DayReport, Pace, PlantConfig, Publisher, Stop, TradeDate,
     board::{Board, BoardSpec},
     config::{DEFAULT_CAPACITY_BYTES, InputConfig, RingConfig},
     pace::Pacer,
@@ -38,7 +38,7 @@ const PATIENCE: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub struct PlantRun {
     source: DaySource,
-    plant: Plant<DefaultBooks>,
+    engine: BookEngine<DefaultBooks>,
     publisher: Publisher<stream::Writer>,
     board: Arc<Board>,
     origin: Origin,
@@ -132,7 +132,7 @@ impl PlantRun {
         let (source, date) = open_input(&config.input)?;
         let orders = config.machine.orders.unwrap_or_else(|| orders_of(file));
         // The slow things first: from the start record on, the plant is at work.
-        let plant = Plant::new(DefaultBooks::with_capacity(orders));
+        let engine = BookEngine::new(DefaultBooks::with_capacity(orders));
         let clock = Clock::calibrate();
 
         let path = nanotape_shm::named(&config.ring.name)?;
@@ -181,13 +181,13 @@ impl PlantRun {
         });
         publisher.begin(start);
         let has_ended = false;
-        Ok(Self { source, plant, publisher, board, origin, start, first_sequence, has_ended })
+        Ok(Self { source, engine, publisher, board, origin, start, first_sequence, has_ended })
     }
 
     /// Reads the day to its end, or until it is asked to stop. `progress` is called about once a
     /// megabyte.
     pub fn run(&mut self, mut progress: impl FnMut(&DaySource)) -> Result<Ended, RunError> {
-        let report = self.plant.run(&mut self.source, &mut self.publisher, |source| {
+        let report = self.engine.run(&mut self.source, &mut self.publisher, |source| {
             let now = source.progress();
             self.board.show_input(now.done_bytes, now.total_bytes);
             progress(source);
@@ -206,7 +206,7 @@ impl PlantRun {
             self.board.show_input(total, Some(total));
         }
         let stop = self.say_the_end(reason, cut);
-        let books = self.plant.books();
+        let books = self.engine.books();
         let (anomalies, tainted_stocks) = (books.anomalies(), books.tainted().count());
         if let Some(error) = self.loss() {
             let last_sequence = self.next_sequence() - 1;
@@ -218,15 +218,15 @@ impl PlantRun {
         Ok(Ended { stop, report, anomalies, tainted_stocks })
     }
 
-    /// Applies one message and publishes its records, on its own: as a live feed gives them, with
-    /// nothing known of the messages that follow. Who has the messages from somewhere else calls this
-    /// for each of them, and [`end`](Self::end) behind the last, in place of [`run`](Self::run).
+    /// Applies one event and publishes its records, on its own: as a live feed delivers them, with
+    /// nothing known of the events that follow. A program with a feed of its own calls this for each
+    /// event, and [`end`](Self::end) after the last, instead of [`run`](Self::run).
     #[inline]
-    pub fn apply(&mut self, position: Position, message: &Message<'_>) -> ControlFlow<()> {
-        self.plant.apply_observed(position, message, &mut self.publisher)
+    pub fn apply(&mut self, at: Position, event: &MarketEvent) -> ControlFlow<()> {
+        self.engine.apply_observed(at, event, &mut self.publisher)
     }
 
-    /// Publishes that the messages given to [`apply`](Self::apply) are over: the last record.
+    /// Publishes that the events given to [`apply`](Self::apply) are over: the last record.
     pub fn end(&mut self) -> PlantStop {
         let reason = self.publisher.reason().unwrap_or(StopReason::EndOfInput);
         self.say_the_end(reason, None)
@@ -234,7 +234,7 @@ impl PlantRun {
 
     fn say_the_end(&mut self, reason: StopReason, cut: Option<Gap>) -> PlantStop {
         self.has_ended = true;
-        self.publisher.end(reason, self.plant.books().anomalies().total(), cut)
+        self.publisher.end(reason, self.engine.books().anomalies().total(), cut)
     }
 
     /// The ring or board that was removed, replaced or cut, if one was: the reason why
@@ -284,8 +284,8 @@ impl PlantRun {
     }
 
     /// The books and the stock directory, as they are now.
-    pub fn plant(&self) -> &Plant<DefaultBooks> {
-        &self.plant
+    pub fn engine(&self) -> &BookEngine<DefaultBooks> {
+        &self.engine
     }
 }
 

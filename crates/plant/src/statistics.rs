@@ -15,15 +15,14 @@ mod rate;
 use core::ops::ControlFlow;
 use std::collections::HashMap;
 
-use nanotape_book::{Books, Condition, OrderStore, PriceLevels};
+use nanotape_book::{Books, Condition, OrderStore, Outcome, PriceLevels};
 use nanotape_clock::{Clock, Stamp};
-use nanotape_feed::{Position, book_event};
+use nanotape_market::{MarketEvent, Position, TradeKind, What};
 use nanotape_trace::Histogram;
 use nanotape_types::{BookEvent, MatchNumber, Price4, Side, StockLocate};
-use nanotape_wire::itch50::{Message, YesNo};
 pub use rate::Rate;
 
-use crate::{Applied, Observer, Plant};
+use crate::{BookEngine, Observer};
 
 /// Figures of one stock, or of all.
 #[derive(Clone, Debug)]
@@ -195,23 +194,25 @@ impl DayStatistics {
     }
 
     /// The volume rule of the specification.
-    fn trades(&mut self, message: &Message<'_>) {
-        match message {
-            Message::OrderExecuted(m) => {
-                self.breakable_trade(m.stock_locate(), m.match_number(), m.executed_shares().get());
+    fn trades(&mut self, event: &MarketEvent) {
+        let locate = event.instrument;
+        match event.what {
+            What::Execution(execution) if execution.is_printed => {
+                self.breakable_trade(locate, execution.match_number, execution.shares.get());
             }
-            Message::OrderExecutedWithPrice(m) if m.printable() == YesNo::Yes => {
-                self.breakable_trade(m.stock_locate(), m.match_number(), m.executed_shares().get());
-            }
-            Message::Trade(m) => {
-                self.breakable_trade(m.stock_locate(), m.match_number(), m.shares().get());
-            }
-            Message::CrossTrade(m) if m.shares().get() > 0 => {
-                let shares = i64::try_from(m.shares().get()).unwrap_or(i64::MAX);
-                self.trade(m.stock_locate(), 1, shares);
-            }
-            Message::BrokenTrade(m) => {
-                if let Some((locate, shares)) = self.counted.remove(&m.match_number()) {
+            What::Trade(trade) => match trade.kind {
+                TradeKind::Hidden => {
+                    let shares = u32::try_from(trade.shares.get()).unwrap_or(u32::MAX);
+                    self.breakable_trade(locate, trade.match_number, shares);
+                }
+                TradeKind::Auction if trade.shares.get() == 0 => {}
+                TradeKind::Auction => {
+                    let shares = i64::try_from(trade.shares.get()).unwrap_or(i64::MAX);
+                    self.trade(locate, 1, shares);
+                }
+            },
+            What::TradeBroken(match_number) => {
+                if let Some((locate, shares)) = self.counted.remove(&match_number) {
                     self.trade(locate, -1, -i64::from(shares));
                 }
             }
@@ -222,40 +223,38 @@ impl DayStatistics {
 
 impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for DayStatistics {
     #[inline]
-    fn before(&mut self, plant: &Plant<Books<L, S>>, _: Position, message: &Message<'_>) {
-        self.depth = event_depth(plant.books(), message);
+    fn before(&mut self, engine: &BookEngine<Books<L, S>>, _: Position, event: &MarketEvent) {
+        self.depth = event_depth(engine.books(), event);
         self.began = self.clock.stamp();
     }
 
     #[inline]
     fn after(
         &mut self,
-        plant: &Plant<Books<L, S>>,
+        engine: &BookEngine<Books<L, S>>,
         _: Position,
-        message: &Message<'_>,
-        applied: Applied,
+        event: &MarketEvent,
+        outcome: Option<Outcome>,
     ) -> ControlFlow<()> {
         let processing = self.clock.nanos_between(self.began, self.clock.stamp());
-        let Some(time) = message.timestamp() else {
+        let Some(time) = event.time else {
             self.total.messages += 1;
             return ControlFlow::Continue(());
         };
-        let (nanos, depth, inside_changed) = (time.get(), self.depth, applied.inside_changed());
+        let inside_changed = outcome.is_some_and(|outcome| outcome.inside_changed);
+        let (nanos, depth) = (time.get(), self.depth);
         self.total.message(nanos, processing, depth, inside_changed);
-        let locate = match applied.0 {
-            Some(outcome) => Some(outcome.stock_locate),
-            None => message.stock_locate().filter(|locate| locate.get() != 0),
-        };
-        if let Some(locate) = locate {
+        let locate = outcome.map_or(event.instrument, |outcome| outcome.stock_locate);
+        if outcome.is_some() || locate.get() != 0 {
             self.stock(locate).message(nanos, processing, depth, inside_changed);
             if inside_changed {
-                let condition = plant.books().book(locate).inside().condition();
+                let condition = engine.books().book(locate).inside().condition();
                 let (crossed, locked) = self.stock(locate).condition(condition, nanos);
                 self.total.crossed_nanos += crossed;
                 self.total.locked_nanos += locked;
             }
         }
-        self.trades(message);
+        self.trades(event);
         ControlFlow::Continue(())
     }
 }
@@ -263,9 +262,9 @@ impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for DayStatistics {
 /// Ticks from the best price of the order's own side, as the book stands before the message.
 fn event_depth<L: PriceLevels, S: OrderStore>(
     books: &Books<L, S>,
-    message: &Message<'_>,
+    event: &MarketEvent,
 ) -> Option<u64> {
-    let (locate, side, price) = match book_event(message).ok()?? {
+    let (locate, side, price) = match event.book_event()? {
         BookEvent::Add { stock_locate, side, price, .. } => (stock_locate, side, price),
         BookEvent::Replace { original, price, .. } => {
             let order = books.order(original)?;

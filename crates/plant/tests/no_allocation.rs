@@ -12,14 +12,14 @@ use std::{
     },
 };
 
-use nanotape_book::{DefaultBooks, PlainBooks};
-use nanotape_feed::{DaySource, Position};
-use nanotape_plant::{Applied, BookKeeper, Observer, Plant};
+use nanotape_book::{Books, DefaultBooks, OrderStore, Outcome, PlainBooks, PriceLevels};
+use nanotape_feed::DaySource;
+use nanotape_market::{MarketEvent, Position};
+use nanotape_plant::{BookEngine, Observer};
 use nanotape_testkit::{
     market::{Market, MarketConfig},
     structures::{NamedBooks, every_structure},
 };
-use nanotape_wire::itch50::Message;
 
 struct Counting;
 
@@ -57,7 +57,13 @@ struct Allocations {
 }
 
 impl<B> Observer<B> for Allocations {
-    fn after(&mut self, _: &Plant<B>, _: Position, _: &Message<'_>, _: Applied) -> ControlFlow<()> {
+    fn after(
+        &mut self,
+        _: &BookEngine<B>,
+        _: Position,
+        _: &MarketEvent,
+        _: Option<Outcome>,
+    ) -> ControlFlow<()> {
         self.at_last = ALLOCATIONS.load(Ordering::Relaxed);
         if self.messages == 0 {
             self.at_first = self.at_last;
@@ -67,17 +73,24 @@ impl<B> Observer<B> for Allocations {
     }
 }
 
-fn allocations_in_second_run(books: impl BookKeeper, day: &Arc<Vec<u8>>) -> Allocations {
-    let mut plant = Plant::new(books);
-    run(&mut plant, day, &mut ());
+fn allocations_in_second_run<L: PriceLevels, S: OrderStore>(
+    books: Books<L, S>,
+    day: &Arc<Vec<u8>>,
+) -> Allocations {
+    let mut engine = BookEngine::new(books);
+    run(&mut engine, day, &mut ());
     let mut counted = Allocations::default();
-    run(&mut plant, day, &mut counted);
+    run(&mut engine, day, &mut counted);
     counted
 }
 
-fn run<B: BookKeeper>(plant: &mut Plant<B>, day: &Arc<Vec<u8>>, observer: &mut impl Observer<B>) {
+fn run<L: PriceLevels, S: OrderStore>(
+    engine: &mut BookEngine<Books<L, S>>,
+    day: &Arc<Vec<u8>>,
+    observer: &mut impl Observer<Books<L, S>>,
+) {
     let mut source = DaySource::memory("a synthetic day", Arc::clone(day));
-    let report = plant.run(&mut source, observer, |_| ()).unwrap();
+    let report = engine.run(&mut source, observer, |_| ()).unwrap();
     assert!(report.is_good());
 }
 

@@ -14,9 +14,10 @@ use std::{fs, ops::ControlFlow, path::Path};
 
 use nanotape_book::DefaultBooks;
 use nanotape_clock::{Clock, Source};
-use nanotape_feed::{Position, book_event};
+use nanotape_feed::{Position, market_event};
+use nanotape_market::MarketEvent;
 use nanotape_plant::{
-    BoardReader, Plant, PlantConfig, PlantRun, Publisher, Stop,
+    BoardReader, BookEngine, PlantConfig, PlantRun, Publisher, Stop,
     records::{RecordKind, RecordKinds},
 };
 use nanotape_ring::stream;
@@ -40,24 +41,24 @@ const DAY: &str = "20191230.itch50";
 
 /// What takes messages one by one.
 trait Publishes {
-    fn apply(&mut self, position: Position, message: &Message<'_>) -> ControlFlow<()>;
+    fn apply(&mut self, at: Position, event: &MarketEvent) -> ControlFlow<()>;
 
     fn board(&self) -> BoardReader;
 }
 
 /// A ring on the heap.
-struct OnHeap(Plant<DefaultBooks>, Publisher<stream::Writer>);
+struct OnHeap(BookEngine<DefaultBooks>, Publisher<stream::Writer>);
 
 impl OnHeap {
     fn new() -> Self {
         let publisher = Publisher::on_heap(RING_BYTES, RecordKinds::ALL, 0).unwrap();
-        Self(Plant::new(DefaultBooks::with_capacity(ORDERS)), publisher)
+        Self(BookEngine::new(DefaultBooks::with_capacity(ORDERS)), publisher)
     }
 }
 
 impl Publishes for OnHeap {
-    fn apply(&mut self, position: Position, message: &Message<'_>) -> ControlFlow<()> {
-        self.0.apply_observed(position, message, &mut self.1)
+    fn apply(&mut self, at: Position, event: &MarketEvent) -> ControlFlow<()> {
+        self.0.apply_observed(at, event, &mut self.1)
     }
 
     fn board(&self) -> BoardReader {
@@ -67,8 +68,8 @@ impl Publishes for OnHeap {
 
 /// A ring in a file, as `nanotape run` has it.
 impl Publishes for PlantRun {
-    fn apply(&mut self, position: Position, message: &Message<'_>) -> ControlFlow<()> {
-        self.apply(position, message)
+    fn apply(&mut self, at: Position, event: &MarketEvent) -> ControlFlow<()> {
+        self.apply(at, event)
     }
 
     fn board(&self) -> BoardReader {
@@ -91,7 +92,7 @@ fn warm(plant: &mut impl Publishes, day: &[u8]) {
     for (record, number) in Records::new(day, 0).zip(1..) {
         let message = Message::decode(record.bytes).unwrap();
         let position = Position { number, offset: record.offset };
-        assert!(plant.apply(position, &message).is_continue());
+        assert!(plant.apply(position, &market_event(&message)).is_continue());
     }
 }
 
@@ -101,9 +102,8 @@ fn again(plant: &mut impl Publishes, day: &[u8]) -> u64 {
     for (record, number) in Records::new(day, 0).zip(1..) {
         let Ok(message) = Message::decode(record.bytes) else { break };
         let position = Position { number, offset: record.offset };
-        if matches!(book_event(&message), Ok(Some(_)))
-            && plant.apply(position, &message).is_continue()
-        {
+        let event = market_event(&message);
+        if event.book_event().is_some() && plant.apply(position, &event).is_continue() {
             count += 1;
         }
     }

@@ -1,13 +1,13 @@
-//! A stock directory message as DBN's instrument definition.
+//! A definition of an instrument as DBN's record.
 
 use dbn::{InstrumentClass, InstrumentDefMsg, MatchAlgorithm, RecordHeader, SecurityUpdateAction};
-use nanotape_types::Symbol;
-use nanotape_wire::itch50::{MarketCategory, StockDirectory};
+use nanotape_market::Definition;
+use nanotape_types::{Maybe, Sentinel as _, Symbol};
 
 use crate::{Common, PUBLISHER_ID};
 
-/// The definition of a stock. What ITCH does not say stays undefined.
-pub fn definition(common: &Common, entry: StockDirectory<'_>) -> InstrumentDefMsg {
+/// The record of a definition. Fields that no event carries stay undefined.
+pub fn definition(common: &Common, symbol: Maybe<Symbol>, entry: &Definition) -> InstrumentDefMsg {
     let mut record = InstrumentDefMsg {
         hd: RecordHeader::new::<InstrumentDefMsg>(
             dbn::rtype::INSTRUMENT_DEF,
@@ -17,37 +17,21 @@ pub fn definition(common: &Common, entry: StockDirectory<'_>) -> InstrumentDefMs
         ),
         ts_recv: common.ts_recv,
         raw_instrument_id: u64::from(common.instrument_id),
-        min_lot_size_round_lot: i32::try_from(entry.round_lot_size()).unwrap_or(i32::MAX),
+        min_lot_size_round_lot: i32::try_from(entry.round_lot_shares).unwrap_or(i32::MAX),
         instrument_class: InstrumentClass::Stock as u8 as _,
         match_algorithm: MatchAlgorithm::Fifo as u8 as _,
         security_update_action: SecurityUpdateAction::Add as u8 as _,
         ..InstrumentDefMsg::default()
     };
-    write_text(&mut record.raw_symbol, &symbol_text(entry.stock()));
+    write_text(&mut record.raw_symbol, &symbol_text(symbol.unwrap_or(Symbol::ABSENT)));
     write_text(&mut record.currency, b"USD");
     write_text(&mut record.settl_currency, b"USD");
-    write_text(&mut record.exchange, listing_venue(entry.market_category()));
+    write_text(&mut record.exchange, entry.listing_venue.trimmed());
     // The exchange's own codes: what kind of issue it is, and where it is listed.
-    write_text(&mut record.security_type, &[entry.issue_classification().code()]);
-    write_text(&mut record.secsubtype, entry.issue_sub_type().trimmed());
-    write_text(&mut record.group, &[entry.market_category().code()]);
+    write_text(&mut record.security_type, &[entry.issue_class]);
+    write_text(&mut record.secsubtype, entry.issue_sub_type.trimmed());
+    write_text(&mut record.group, &[entry.segment]);
     record
-}
-
-/// The market identifier code (ISO 10383) of where a stock is listed; empty if that is not told.
-fn listing_venue(category: MarketCategory) -> &'static [u8] {
-    match category {
-        MarketCategory::NasdaqGlobalSelect
-        | MarketCategory::NasdaqGlobal
-        | MarketCategory::NasdaqCapital => b"XNAS",
-        MarketCategory::Nyse => b"XNYS",
-        MarketCategory::NyseAmerican => b"XASE",
-        MarketCategory::NyseArca => b"ARCX",
-        MarketCategory::CboeBzx => b"BATS",
-        MarketCategory::Iex => b"IEXG",
-        MarketCategory::NyseTexas => b"XCHI",
-        MarketCategory::NotAvailable | MarketCategory::Unknown(_) => b"",
-    }
 }
 
 /// A symbol as text of printable ASCII without padding: what is anything else becomes `?`.

@@ -12,7 +12,7 @@ use nanotape_types::{Price4, Side};
 pub const PUBLISHER_ID: u16 = dbn::Publisher::XnasItchXnas as u16;
 
 /// DBN's price units in a unit of a `Price4`.
-const SCALE: i64 = dbn::FIXED_PRICE_SCALE / Price4::SCALE as i64;
+pub(crate) const SCALE: i64 = dbn::FIXED_PRICE_SCALE / Price4::SCALE as i64;
 
 /// What all records of one message have in common.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

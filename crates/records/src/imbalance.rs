@@ -1,21 +1,17 @@
-//! A net order imbalance indicator as DBN's imbalance record.
+//! What is known of an auction before it takes place, as DBN's imbalance record.
 
 use dbn::{ImbalanceMsg, RecordHeader, Side as DbnSide, UNDEF_PRICE};
+use nanotape_market::AuctionImbalance;
 use nanotape_types::{Maybe, Price4};
-use nanotape_wire::itch50::{ImbalanceDirection, NetOrderImbalance};
 
 use crate::{
     Common, PUBLISHER_ID,
-    encode::{price_of, size_of_shares},
+    encode::{price_of, side_of, size_of_shares},
 };
 
-/// What is known of a cross that is forming.
-pub fn imbalance(common: &Common, message: NetOrderImbalance<'_>) -> ImbalanceMsg {
-    let side = match message.imbalance_direction() {
-        ImbalanceDirection::Buy => DbnSide::Bid,
-        ImbalanceDirection::Sell => DbnSide::Ask,
-        _ => DbnSide::None,
-    };
+/// The record of an imbalance.
+pub fn imbalance(common: &Common, event: &AuctionImbalance) -> ImbalanceMsg {
+    let side = event.side.map_or(DbnSide::None, side_of);
     let or_undefined = |price: Maybe<Price4>| price.get().map_or(UNDEF_PRICE, price_of);
     ImbalanceMsg {
         hd: RecordHeader::new::<ImbalanceMsg>(
@@ -25,14 +21,14 @@ pub fn imbalance(common: &Common, message: NetOrderImbalance<'_>) -> ImbalanceMs
             common.ts_event,
         ),
         ts_recv: common.ts_recv,
-        ref_price: price_of(message.current_reference_price()),
-        cont_book_clr_price: or_undefined(message.near_price()),
-        auct_interest_clr_price: or_undefined(message.far_price()),
-        paired_qty: size_of_shares(message.paired_shares().get()),
-        total_imbalance_qty: size_of_shares(message.imbalance_shares().get()),
-        auction_type: message.cross_type().code() as _,
+        ref_price: price_of(event.reference_price),
+        cont_book_clr_price: or_undefined(event.near_price),
+        auct_interest_clr_price: or_undefined(event.far_price),
+        paired_qty: size_of_shares(event.paired_shares.get()),
+        total_imbalance_qty: size_of_shares(event.imbalance_shares.get()),
+        auction_type: event.auction as _,
         side: side as u8 as _,
-        significant_imbalance: message.price_variation().code() as _,
+        significant_imbalance: event.significance as _,
         ..ImbalanceMsg::default()
     }
 }

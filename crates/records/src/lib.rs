@@ -11,6 +11,7 @@
 mod decode;
 mod definition;
 pub mod encode;
+mod events;
 mod imbalance;
 mod kinds;
 mod notice;
@@ -22,6 +23,7 @@ pub use dbn;
 pub use decode::{BadRecord, Header, Record, RecordBuffer};
 pub use definition::{definition, symbol_text};
 pub use encode::{Common, PUBLISHER_ID, price_of};
+pub use events::{BadGroup, EventReader};
 pub use imbalance::imbalance;
 pub use kinds::{ParseKindsError, RecordKind, RecordKinds};
 pub use notice::{
@@ -31,7 +33,3 @@ pub use notice::{
 pub use pace::{Pace, ParsePaceError};
 pub use status::status;
 pub use trade_date::{ParseDateError, TradeDate};
-
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

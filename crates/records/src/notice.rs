@@ -7,7 +7,7 @@
 mod text;
 
 use nanotape_book::Anomaly;
-use nanotape_feed::Damage;
+use nanotape_market::Damage;
 
 use crate::{RecordKinds, encode::header};
 

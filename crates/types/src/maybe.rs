@@ -67,6 +67,12 @@ impl<T: Sentinel> Maybe<T> {
         if value == T::ABSENT { None } else { Some(Self(value)) }
     }
 
+    /// The value as it is: absent if it is the one that means absence.
+    #[inline]
+    pub const fn of(value: T) -> Self {
+        Self(value)
+    }
+
     /// The value, if it is there.
     #[inline]
     pub fn get(self) -> Option<T> {

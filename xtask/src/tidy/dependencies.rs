@@ -25,6 +25,7 @@ const PLANT_AND_BELOW: &[&str] = &[
     "nanotape-shm",
     "nanotape-clock",
     "nanotape-tape",
+    "nanotape-market",
     "nanotape-wire",
     "nanotape-feed",
     "nanotape-book",
@@ -37,6 +38,7 @@ const PLANT_AND_BELOW: &[&str] = &[
     "nanotape-records",
     "nanotape-plant",
     "nanotape-console",
+    "nanotape-check",
     "nanotape-bench",
 ];
 
@@ -47,6 +49,7 @@ const TABLE: &[Row] = &[
     Row { package: "nanotape-shm", inside: &[], outside: &["libc", "loom", "rustix", "thiserror"] },
     // On rustix since docs/decisions/0010-the-counter-where-it-can-be-trusted.md.
     Row { package: "nanotape-clock", inside: &["nanotape-types"], outside: &["rustix"] },
+    Row { package: "nanotape-market", inside: &["nanotape-types"], outside: &[] },
     Row { package: "nanotape-schema", inside: &[], outside: &["thiserror", "toml"] },
     // docs/decisions/0029-one-numbered-stream.md.
     Row { package: "nanotape-tape", inside: &["nanotape-clock"], outside: &["thiserror"] },
@@ -54,7 +57,7 @@ const TABLE: &[Row] = &[
     // On shm since docs/decisions/0003-day-files-are-mapped-window-by-window.md.
     Row {
         package: "nanotape-feed",
-        inside: &["nanotape-types", "nanotape-shm", "nanotape-wire"],
+        inside: &["nanotape-types", "nanotape-market", "nanotape-shm", "nanotape-wire"],
         outside: &["flate2", "thiserror", "zstd"],
     },
     // On shm since docs/decisions/0015-packed-levels-and-paged-orders.md.
@@ -101,7 +104,7 @@ const TABLE: &[Row] = &[
     },
     Row {
         package: "nanotape-records",
-        inside: &["nanotape-types", "nanotape-wire", "nanotape-feed", "nanotape-book"],
+        inside: &["nanotape-types", "nanotape-market", "nanotape-book"],
         outside: &["dbn", "jiff", "thiserror"],
     },
     Row {
@@ -110,7 +113,7 @@ const TABLE: &[Row] = &[
             "nanotape-types",
             "nanotape-shm",
             "nanotape-clock",
-            "nanotape-wire",
+            "nanotape-market",
             "nanotape-feed",
             "nanotape-book",
             "nanotape-ring",
@@ -134,12 +137,26 @@ const TABLE: &[Row] = &[
             "zstd",
         ],
     },
+    // The rules are those of one exchange, so it knows the exchange's messages.
+    Row {
+        package: "nanotape-check",
+        inside: &[
+            "nanotape-types",
+            "nanotape-market",
+            "nanotape-wire",
+            "nanotape-feed",
+            "nanotape-book",
+            "nanotape-plant",
+        ],
+        outside: &[],
+    },
     Row {
         package: "nanotape-bench",
         inside: &[
             "nanotape-types",
             "nanotape-shm",
             "nanotape-clock",
+            "nanotape-market",
             "nanotape-wire",
             "nanotape-feed",
             "nanotape-book",

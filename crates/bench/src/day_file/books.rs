@@ -2,12 +2,11 @@
 
 use core::ops::ControlFlow;
 
-use nanotape_book::{Books, OrderStore, PriceLevels};
+use nanotape_book::{Books, OrderStore, Outcome, PriceLevels};
 use nanotape_clock::Clock;
-use nanotape_feed::Position;
-use nanotape_plant::{Applied, Observer, Plant};
+use nanotape_market::{MarketEvent, Position};
+use nanotape_plant::{BookEngine, Observer};
 use nanotape_trace::Histogram;
-use nanotape_wire::itch50::Message;
 use serde_json::Value;
 
 use super::{
@@ -31,13 +30,13 @@ impl<B> Observer<B> for Changes {
     #[inline]
     fn after(
         &mut self,
-        _: &Plant<B>,
+        _: &BookEngine<B>,
         _: Position,
-        _: &Message<'_>,
-        applied: Applied,
+        _: &MarketEvent,
+        outcome: Option<Outcome>,
     ) -> ControlFlow<()> {
         self.messages += 1;
-        self.inside_changes += u64::from(applied.inside_changed());
+        self.inside_changes += u64::from(outcome.is_some_and(|outcome| outcome.inside_changed));
         ControlFlow::Continue(())
     }
 }
@@ -82,22 +81,26 @@ pub(super) fn latency<L: PriceLevels, S: OrderStore>(job: &Job) -> Result<Value,
     let mut histogram = Histogram::fine();
     let mut changes = Changes::default();
     for _ in 0..job.settings.repeat {
-        let apply = |_, message: &Message<'_>| plant.apply(message);
-        one_by_one::run(&mut open(job)?, &clock, apply, |_, nanos, applied| {
+        let apply = |_, event: &MarketEvent| plant.apply(event);
+        one_by_one::run(&mut open(job)?, &clock, apply, |_, nanos, outcome| {
             histogram.record(nanos);
             changes.messages += 1;
-            changes.inside_changes += u64::from(applied.inside_changed());
+            changes.inside_changes +=
+                u64::from(outcome.is_some_and(|outcome| outcome.inside_changed));
         })?;
     }
     Ok(MessageLatency::told(&histogram, &clock, answer(&plant, changes), None))
 }
 
 /// Books with room for the orders of the day.
-pub(super) fn plant<L: PriceLevels, S: OrderStore>(job: &Job) -> Plant<Books<L, S>> {
-    Plant::new(Books::with_capacity(job.settings.orders))
+pub(super) fn plant<L: PriceLevels, S: OrderStore>(job: &Job) -> BookEngine<Books<L, S>> {
+    BookEngine::new(Books::with_capacity(job.settings.orders))
 }
 
-fn answer<L: PriceLevels, S: OrderStore>(plant: &Plant<Books<L, S>>, changes: Changes) -> Answer {
+fn answer<L: PriceLevels, S: OrderStore>(
+    plant: &BookEngine<Books<L, S>>,
+    changes: Changes,
+) -> Answer {
     Answer {
         messages: Some(changes.messages),
         inside_changes: Some(changes.inside_changes),

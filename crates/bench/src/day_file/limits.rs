@@ -4,7 +4,7 @@
 use core::{hint::black_box, ops::ControlFlow};
 
 use nanotape_clock::Clock;
-use nanotape_feed::{Damage, DayHandler, DaySource, Position, SourceError, book_event, read_day};
+use nanotape_feed::{Damage, DayHandler, DaySource, Position, SourceError, order_event, read_day};
 use nanotape_shm::prefetch;
 use nanotape_wire::{
     framing::binary_file::{End, Record, Records},
@@ -154,7 +154,7 @@ impl DayHandler for Decode {
     #[inline]
     fn message(&mut self, _: Position, message: Message<'_>) -> ControlFlow<()> {
         self.messages += 1;
-        if let Ok(Some(event)) = book_event(&message) {
+        if let Some(event) = order_event(&message).and_then(|event| event.book_event()) {
             self.sum = self.sum.wrapping_add(sum_of_event(event));
         }
         ControlFlow::Continue(())

@@ -5,8 +5,9 @@
 //! what an empty pair reads is in every time, and is stated beside the times, never subtracted.
 
 use nanotape_clock::Clock;
-use nanotape_feed::{DaySource, Position, SourceError};
+use nanotape_feed::{DaySource, SourceError, market_event};
 use nanotape_lab::statistics::order::median;
+use nanotape_market::{MarketEvent, Position};
 use nanotape_trace::Histogram;
 use nanotape_wire::itch50::Message;
 use serde_json::{Map, Value, json};
@@ -25,7 +26,7 @@ pub const QUANTILES: [(&str, f64); 5] =
 pub(super) fn run<T>(
     source: &mut DaySource,
     clock: &Clock,
-    mut apply: impl FnMut(Position, &Message<'_>) -> T,
+    mut apply: impl FnMut(Position, &MarketEvent) -> T,
     mut tell: impl FnMut(u8, u64, T),
 ) -> Result<(), SourceError> {
     let mut number = 0;
@@ -33,7 +34,8 @@ pub(super) fn run<T>(
         number += 1;
         let position = Position { number, offset: record.offset };
         let began = clock.stamp_start();
-        let applied = Message::decode(record.bytes).map(|message| apply(position, &message));
+        let applied =
+            Message::decode(record.bytes).map(|message| apply(position, &market_event(&message)));
         let ended = clock.stamp();
         // In a good day every message decodes; one that does not would be missed in the answer.
         if let (Ok(applied), Some(&tag)) = (applied, record.bytes.first()) {

@@ -7,9 +7,9 @@
 use nanotape_book::OrderStore as _;
 use nanotape_clock::Clock;
 use nanotape_lab::Placement;
+use nanotape_market::MarketEvent;
 use nanotape_plant::{PlantConfig, PlantRun, Stop, records::RecordKind};
 use nanotape_trace::Histogram;
-use nanotape_wire::itch50::Message;
 use serde_json::Value;
 
 use super::{
@@ -68,7 +68,7 @@ fn latency(job: &Job, shape: Shape) -> Result<Value, DayFileError> {
     let mut stage = Stage::set(job, shape)?;
     let mut histogram = Histogram::fine();
     let (run, clock) = (&mut stage.run, stage.clock);
-    let apply = |position, message: &Message<'_>| run.apply(position, message);
+    let apply = |at, event: &MarketEvent| run.apply(at, event);
     one_by_one::run(&mut open(job)?, &clock, apply, |_, nanos, _| histogram.record(nanos))?;
     let stop = stage.run.end();
     let (answer, published) = stage.finish(stop.messages)?;
@@ -114,7 +114,7 @@ impl Stage {
     fn finish(self, messages: u64) -> Result<(Answer, Published), DayFileError> {
         let records = self.run.next_sequence() - self.run.first_sequence();
         let counted = self.run.board().look().records;
-        let books = self.run.plant().books();
+        let books = self.run.engine().books();
         let answer = Answer {
             messages: Some(messages),
             // One record for each change.

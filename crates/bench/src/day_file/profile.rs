@@ -11,11 +11,9 @@ use nanotape_lab::{
     counters::{Counters, CountersUnavailable},
     text::in_full,
 };
+use nanotape_market::MarketEvent;
 use nanotape_trace::Histogram;
-use nanotape_wire::{
-    framing::binary_file::{End, Records},
-    itch50::Message,
-};
+use nanotape_wire::framing::binary_file::{End, Records};
 use serde_json::{Value, json};
 
 use super::{
@@ -127,7 +125,7 @@ pub(super) fn types<L: PriceLevels, S: OrderStore>(job: &Job) -> Result<Value, D
     // Those of printable types exist from the start; a coarse one for the rest grows on the way.
     types[usize::from(b'A')..=usize::from(b'Z')].fill((0, Histogram::fine()));
     for _ in 0..job.settings.repeat {
-        let apply = |_, message: &Message<'_>| plant.apply(message);
+        let apply = |_, event: &MarketEvent| plant.apply(event);
         one_by_one::run(&mut open(job)?, &clock, apply, |tag, nanos, _| {
             let (total, histogram) = &mut types[usize::from(tag)];
             *total += nanos;

@@ -11,8 +11,9 @@ use std::{
 
 use nanotape_feed::{
     Compression, Damage, DayEnd, DayHandler, DaySource, DaySummary, Position, SourceError,
-    StockDirectory, read_day,
+    market_event, read_day,
 };
+use nanotape_market::StockDirectory;
 use nanotape_plant::{DamageLog, DayReport};
 use nanotape_types::{StockLocate, Symbol};
 use nanotape_wire::itch50::Message;
@@ -143,7 +144,7 @@ impl DayHandler for Count {
     #[inline]
     fn message(&mut self, _: Position, message: Message<'_>) -> ControlFlow<()> {
         self.messages += 1;
-        self.stocks.learn(&message);
+        self.stocks.learn(&market_event(&message));
         if let Some(locate) = message.stock_locate() {
             self.of_stock[locate.index()] += 1;
         }

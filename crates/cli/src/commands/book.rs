@@ -3,11 +3,12 @@
 use std::ops::ControlFlow;
 
 use clap::Args;
-use nanotape_book::{Books, DefaultBooks, LevelStructure, OrderStore, OrderStructure, PriceLevels};
-use nanotape_feed::Position;
-use nanotape_plant::{Applied, Observer, Plant};
+use nanotape_book::{
+    Books, DefaultBooks, LevelStructure, OrderStore, OrderStructure, Outcome, PriceLevels,
+};
+use nanotape_market::{MarketEvent, Position};
+use nanotape_plant::{BookEngine, Observer};
 use nanotape_types::{NanosSinceMidnight, Side, StockLocate, Symbol};
-use nanotape_wire::itch50::Message;
 
 use crate::{
     input::{InputArguments, Session},
@@ -115,9 +116,9 @@ struct Until(NanosSinceMidnight);
 
 impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Until {
     #[inline]
-    fn admit(&mut self, message: &Message<'_>) -> ControlFlow<()> {
-        match message.timestamp() {
-            Some(timestamp) if timestamp > self.0 => ControlFlow::Break(()),
+    fn admit(&mut self, event: &MarketEvent) -> ControlFlow<()> {
+        match event.time {
+            Some(time) if time > self.0 => ControlFlow::Break(()),
             _ => ControlFlow::Continue(()),
         }
     }
@@ -125,10 +126,10 @@ impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Until {
     #[inline]
     fn after(
         &mut self,
-        _: &Plant<Books<L, S>>,
+        _: &BookEngine<Books<L, S>>,
         _: Position,
-        _: &Message<'_>,
-        _: Applied,
+        _: &MarketEvent,
+        _: Option<Outcome>,
     ) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use nanotape_book::{Books, DefaultBooks, OrderStore, PriceLevels};
-use nanotape_plant::{Rule, Validator};
+use nanotape_check::{Rule, Validator};
 
 use crate::{
     input::{InputArguments, Session},

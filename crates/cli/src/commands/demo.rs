@@ -7,14 +7,14 @@ use std::{
 };
 
 use clap::Args;
-use nanotape_book::{Books, DefaultBooks, OrderStore, PriceLevels};
+use nanotape_book::{Books, DefaultBooks, OrderStore, Outcome, PriceLevels};
 use nanotape_clock::{Clock, Stamp};
-use nanotape_feed::{DaySource, Position};
-use nanotape_plant::{Applied, DayReport, Observer, Plant};
+use nanotape_feed::DaySource;
+use nanotape_market::{MarketEvent, Position};
+use nanotape_plant::{BookEngine, DayReport, Observer};
 use nanotape_testkit::market::Market;
 use nanotape_trace::Histogram;
 use nanotape_types::StockLocate;
-use nanotape_wire::itch50::Message;
 
 use crate::{
     commands::synth::{BYTES_PER_MESSAGE, MarketArguments},
@@ -83,7 +83,7 @@ fn demonstrate<L: PriceLevels, S: OrderStore>(
     books: Books<L, S>,
 ) -> anyhow::Result<Status> {
     let Made { format, output, clock, day, making_nanos } = made;
-    let mut plant = Plant::new(books);
+    let mut plant = BookEngine::new(books);
     let mut tally = Tally::default();
     let mut source = DaySource::memory("the synthetic day", Arc::clone(&day));
     let (report, running_nanos) = timed(&clock, || plant.run(&mut source, &mut tally, |_| ()));
@@ -134,7 +134,7 @@ fn timed<T>(clock: &Clock, work: impl FnOnce() -> T) -> (T, u64) {
     (result, clock.nanos_between(began, clock.stamp()))
 }
 
-fn left_in_books<L: PriceLevels, S: OrderStore>(plant: &Plant<Books<L, S>>) -> usize {
+fn left_in_books<L: PriceLevels, S: OrderStore>(plant: &BookEngine<Books<L, S>>) -> usize {
     let locates = (0..=u16::MAX).map(StockLocate::new);
     locates.filter(|&locate| !plant.books().book(locate).is_empty()).count()
 }
@@ -162,16 +162,14 @@ impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Tally {
     #[inline]
     fn after(
         &mut self,
-        plant: &Plant<Books<L, S>>,
+        plant: &BookEngine<Books<L, S>>,
         _: Position,
-        message: &Message<'_>,
-        applied: Applied,
+        event: &MarketEvent,
+        outcome: Option<Outcome>,
     ) -> ControlFlow<()> {
-        if let Some(locate) = message.stock_locate() {
-            let stock = &mut self.by_stock[locate.index()];
-            stock.messages += 1;
-            stock.inside_changes += u64::from(applied.inside_changed());
-        }
+        let stock = &mut self.by_stock[event.instrument.index()];
+        stock.messages += 1;
+        stock.inside_changes += u64::from(outcome.is_some_and(|outcome| outcome.inside_changed));
         self.most_live_orders = self.most_live_orders.max(plant.books().orders().len());
         ControlFlow::Continue(())
     }
@@ -190,10 +188,10 @@ impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Latency {
     #[inline]
     fn after(
         &mut self,
-        _: &Plant<Books<L, S>>,
+        _: &BookEngine<Books<L, S>>,
         _: Position,
-        _: &Message<'_>,
-        _: Applied,
+        _: &MarketEvent,
+        _: Option<Outcome>,
     ) -> ControlFlow<()> {
         let now = self.clock.stamp();
         self.nanos.record(self.clock.nanos_between(self.last, now));
@@ -233,7 +231,7 @@ impl Demonstration {
     fn write_text<L: PriceLevels, S: OrderStore>(
         &self,
         mut out: Output,
-        plant: &Plant<Books<L, S>>,
+        plant: &BookEngine<Books<L, S>>,
     ) -> io::Result<()> {
         let seconds = |nanos: u64| nanos as f64 / 1e9;
         writeln!(out, "A synthetic Nasdaq ITCH 5.0 day, generated in memory")?;
@@ -287,7 +285,7 @@ impl Demonstration {
     fn write_busiest<L: PriceLevels, S: OrderStore>(
         &self,
         out: &mut impl Write,
-        plant: &Plant<Books<L, S>>,
+        plant: &BookEngine<Books<L, S>>,
     ) -> io::Result<()> {
         let mut stocks: Vec<_> = plant.directory().iter().collect();
         let tally = |locate: StockLocate| self.tally.by_stock[locate.index()];

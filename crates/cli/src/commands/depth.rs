@@ -3,11 +3,12 @@
 use std::ops::ControlFlow;
 
 use clap::Args;
-use nanotape_book::{Books, DefaultBooks, LevelStructure, OrderStore, OrderStructure, PriceLevels};
-use nanotape_feed::Position;
-use nanotape_plant::{Applied, Observer, Plant};
+use nanotape_book::{
+    Books, DefaultBooks, LevelStructure, OrderStore, OrderStructure, Outcome, PriceLevels,
+};
+use nanotape_market::{MarketEvent, Position};
+use nanotape_plant::{BookEngine, Observer};
 use nanotape_types::{Side, Symbol};
-use nanotape_wire::itch50::Message;
 
 use crate::{
     input::{InputArguments, Session},
@@ -114,18 +115,18 @@ impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Depth {
     #[inline]
     fn after(
         &mut self,
-        plant: &Plant<Books<L, S>>,
-        position: Position,
-        message: &Message<'_>,
-        applied: Applied,
+        engine: &BookEngine<Books<L, S>>,
+        at: Position,
+        event: &MarketEvent,
+        outcome: Option<Outcome>,
     ) -> ControlFlow<()> {
-        let Applied(Some(outcome)) = applied else { return ControlFlow::Continue(()) };
-        if !self.filter.accepts(outcome.stock_locate, plant.directory()) {
+        let Some(outcome) = outcome else { return ControlFlow::Continue(()) };
+        if !self.filter.accepts(outcome.stock_locate, engine.directory()) {
             return ControlFlow::Continue(());
         }
-        self.rows.integer(position.number);
-        self.rows.integer_or_absent(message.timestamp().map(|timestamp| timestamp.get()));
-        let book = plant.books().book(outcome.stock_locate);
+        self.rows.integer(at.number);
+        self.rows.integer_or_absent(event.time.map(|time| time.get()));
+        let book = engine.books().book(outcome.stock_locate);
         let [mut bids, mut asks] = [book.depth(Side::Buy), book.depth(Side::Sell)];
         for _ in 0..self.levels {
             for level in [asks.next(), bids.next()] {

@@ -3,11 +3,10 @@
 use std::ops::ControlFlow;
 
 use clap::Args;
-use nanotape_book::{Books, DefaultBooks, Inside, OrderStore, PriceLevels, Quote};
-use nanotape_feed::Position;
-use nanotape_plant::{Applied, Observer, Plant};
+use nanotape_book::{Books, DefaultBooks, Inside, OrderStore, Outcome, PriceLevels, Quote};
+use nanotape_market::{MarketEvent, Position};
+use nanotape_plant::{BookEngine, Observer};
 use nanotape_types::{Side, Symbol};
-use nanotape_wire::itch50::Message;
 
 use crate::{
     input::{InputArguments, Session},
@@ -85,19 +84,19 @@ impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Insides {
     #[inline]
     fn after(
         &mut self,
-        plant: &Plant<Books<L, S>>,
-        _position: Position,
-        message: &Message<'_>,
-        applied: Applied,
+        engine: &BookEngine<Books<L, S>>,
+        _: Position,
+        event: &MarketEvent,
+        outcome: Option<Outcome>,
     ) -> ControlFlow<()> {
-        let Applied(Some(outcome)) = applied else { return ControlFlow::Continue(()) };
+        let Some(outcome) = outcome else { return ControlFlow::Continue(()) };
         let locate = outcome.stock_locate;
-        if !outcome.inside_changed || !self.filter.accepts(locate, plant.directory()) {
+        if !outcome.inside_changed || !self.filter.accepts(locate, engine.directory()) {
             return ControlFlow::Continue(());
         }
-        self.rows.integer_or_absent(message.timestamp().map(|timestamp| timestamp.get()));
-        self.rows.text(symbol_or_locate(plant.directory(), locate));
-        self.write(plant.books().book(locate).inside());
+        self.rows.integer_or_absent(event.time.map(|time| time.get()));
+        self.rows.text(symbol_or_locate(engine.directory(), locate));
+        self.write(engine.books().book(locate).inside());
         self.rows.end_row_or_stop()
     }
 }

@@ -4,7 +4,8 @@ use std::{fmt::Write as _, io, ops::ControlFlow};
 
 use anyhow::bail;
 use clap::Args;
-use nanotape_feed::{Damage, DayHandler, Position, StockDirectory, read_day};
+use nanotape_feed::{Damage, DayHandler, Position, hidden_in, market_event, read_day};
+use nanotape_market::StockDirectory;
 use nanotape_plant::{DamageLog, DayReport};
 use nanotape_types::{NanosSinceMidnight, Symbol};
 use nanotape_wire::itch50::Message;
@@ -155,7 +156,7 @@ impl Inspection<'_> {
         const TEN_MINUTES_NS: u64 = 600_000_000_000;
         let last = self.last_time;
         self.last_time = message.timestamp().unwrap_or(last);
-        if let Some((damage, inner)) = Damage::hidden_in(message.as_bytes(), position.offset)
+        if let Some((damage, inner)) = hidden_in(message.as_bytes(), position.offset)
             && let Some(later) =
                 inner.timestamp().and_then(|time| time.get().checked_sub(last.get()))
             && later <= TEN_MINUTES_NS
@@ -167,7 +168,7 @@ impl Inspection<'_> {
 
 impl DayHandler for Inspection<'_> {
     fn message(&mut self, position: Position, message: Message<'_>) -> ControlFlow<()> {
-        self.directory.learn(&message);
+        self.directory.learn(&market_event(&message));
         self.look_inside(position, &message);
         let asked = self.arguments;
         if asked.offset.is_some_and(|offset| position.offset > offset) {

@@ -163,7 +163,7 @@ fn conclude_run(
     // A day that was left early may have named them later.
     if ended.stop.reason != StopReason::Asked {
         let filter = SymbolFilter::new(&config.publish.symbols);
-        require_symbols(plant.source(), &filter, plant.plant().directory())?;
+        require_symbols(plant.source(), &filter, plant.engine().directory())?;
     }
     Ok(status)
 }

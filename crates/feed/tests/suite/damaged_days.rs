@@ -1,7 +1,7 @@
 //! What a reader gets of a day that is cut or damaged: everything that was good, and a word on the
 //! rest.
 
-use nanotape_feed::{Damage, DayDecoder, DayEnd, source::Block};
+use nanotape_feed::{Damage, DayDecoder, DayEnd, hidden_in, source::Block};
 use proptest::prelude::*;
 
 use crate::support::{Seen, decode, end_of_messages, framed, messages, offsets};
@@ -167,11 +167,11 @@ fn a_message_that_hides_the_next_can_be_found() {
     let (seen, end) = decode(&bytes);
     assert_eq!((seen.damage.len(), end), (0, DayEnd::EndOfFile), "nothing contradicts itself");
     let (_, offset, body) = &seen.messages[3];
-    let (damage, inner) = Damage::hidden_in(body, *offset).unwrap();
+    let (damage, inner) = hidden_in(body, *offset).unwrap();
     assert_eq!(damage, Damage::Hidden { offset: add as u64 + 17, bytes: 21 });
     assert_eq!(inner.as_bytes(), all[5]);
     for message in &all {
-        assert_eq!(Damage::hidden_in(message, 0), None);
+        assert_eq!(hidden_in(message, 0), None);
     }
 }
 

@@ -2,13 +2,13 @@
 
 use dbn::{Action, Side as DbnSide};
 use nanotape_book::{Books, OrderStore, PriceLevels};
+use nanotape_market::{MarketEvent, What};
 use nanotape_ring::Publish;
 use nanotape_types::StockLocate;
-use nanotape_wire::itch50::Message;
 
 use super::{Publisher, Stock, outbox::Outbox};
 use crate::{
-    Plant,
+    BookEngine,
     records::{
         Common, RecordKind, definition,
         encode::{Change, LAST, mbo, price_of, size_of_shares, trade},
@@ -21,17 +21,17 @@ impl<W: Publish> Publisher<W> {
     #[inline(never)]
     pub(super) fn about_no_order<L: PriceLevels, S: OrderStore>(
         &mut self,
-        plant: &Plant<Books<L, S>>,
-        message: &Message<'_>,
+        engine: &BookEngine<Books<L, S>>,
+        event: &MarketEvent,
     ) {
-        let locate = message.stock_locate().unwrap_or_default();
+        let locate = event.instrument;
         let mut common = self.common(locate);
         if locate.get() != 0 {
-            // What names a stock may name it anew.
-            let is_known = !matches!(message, Message::StockDirectory(_));
+            // A definition might give a known stock another name.
+            let is_known = !matches!(event.what, What::Definition(_));
             let stock = match self.stocks[locate.index()] {
                 Stock::Wanted if is_known => Stock::Wanted,
-                _ => self.stock(plant, locate),
+                _ => self.stock(engine, locate),
             };
             match stock {
                 Stock::Unwanted => return,
@@ -39,31 +39,27 @@ impl<W: Publish> Publisher<W> {
                 Stock::Unknown | Stock::Wanted => {}
             }
         }
-        match message {
-            // Whose side the aggressor was is not told.
-            Message::Trade(trade) => {
-                self.print(&common, price_of(trade.price()), trade.shares().get());
+        match &event.what {
+            // The event does not carry the aggressor's side.
+            What::Trade(trade) => {
+                let size = size_of_shares(trade.shares.get());
+                self.print(&common, price_of(trade.price), size);
             }
-            Message::CrossTrade(cross) => {
-                let shares = size_of_shares(cross.shares().get());
-                self.print(&common, price_of(cross.cross_price()), shares);
+            What::Definition(entry) if self.kinds.has(RecordKind::Definitions) => {
+                let record = definition(&common, event.symbol, entry);
+                self.record(RecordKind::Definitions, record.as_ref());
             }
-            Message::StockDirectory(entry) if self.kinds.has(RecordKind::Definitions) => {
-                self.record(RecordKind::Definitions, definition(&common, *entry).as_ref());
+            What::AuctionImbalance(message) if self.kinds.has(RecordKind::Imbalances) => {
+                self.record(RecordKind::Imbalances, imbalance(&common, message).as_ref());
             }
-            Message::NetOrderImbalance(message) if self.kinds.has(RecordKind::Imbalances) => {
-                self.record(RecordKind::Imbalances, imbalance(&common, *message).as_ref());
-            }
-            other if self.kinds.has(RecordKind::Status) => {
-                if let Some(status) = status(&common, other) {
-                    self.record(RecordKind::Status, status.as_ref());
-                }
+            What::Status(change) if self.kinds.has(RecordKind::Status) => {
+                self.record(RecordKind::Status, status(&common, change).as_ref());
             }
             _ => {}
         }
     }
 
-    /// A trade that touches no displayed order. A cross of no shares is none.
+    /// A trade that touches no displayed order. An auction without shares prints nothing.
     fn print(&mut self, common: &Common, price: i64, size: u32) {
         if size == 0 {
             return;
@@ -82,12 +78,12 @@ impl<W: Publish> Publisher<W> {
     /// What is known of a stock, and learnt now if it can be.
     pub(super) fn stock<L: PriceLevels, S: OrderStore>(
         &mut self,
-        plant: &Plant<Books<L, S>>,
+        engine: &BookEngine<Books<L, S>>,
         locate: StockLocate,
     ) -> Stock {
         let known = self.stocks[locate.index()];
-        let Some(symbol) = plant.directory().symbol(locate) else {
-            // Without a name, only who wants everything wants it.
+        let Some(symbol) = engine.directory().symbol(locate) else {
+            // Without a name, a stock is published only if all stocks are.
             return match known {
                 Stock::Tainted => Stock::Tainted,
                 _ if self.symbols.is_empty() => Stock::Unknown,

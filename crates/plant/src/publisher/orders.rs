@@ -1,14 +1,14 @@
-//! Messages about orders: order events, prints, insides.
+//! Events about orders: order records, prints, insides.
 
 use dbn::Action;
 use nanotape_book::{Books, OrderStore, Outcome, PriceLevels};
+use nanotape_market::Execution;
 use nanotape_ring::Publish;
 use nanotape_types::{OrderReferenceNumber, Side};
-use nanotape_wire::itch50::{Message, YesNo};
 
 use super::{Publisher, Stock, outbox::Outbox};
 use crate::{
-    Plant,
+    BookEngine,
     records::{
         Common, Notice, RecordKind, Taint,
         encode::{Change, LAST, bytes, mbo, mbp1, opposite, price_of, trade},
@@ -16,129 +16,107 @@ use crate::{
 };
 
 impl<W: Publish> Publisher<W> {
-    /// A message about an order. Not inlined into the loop that reads: that has no register to spare.
+    /// An order that entered, or that lost shares without an execution; of a replace, both at once. Not
+    /// inlined into the loop that reads: that has no register to spare.
     #[inline(never)]
-    pub(super) fn about_an_order<L: PriceLevels, S: OrderStore>(
+    pub(super) fn order<L: PriceLevels, S: OrderStore>(
         &mut self,
-        plant: &Plant<Books<L, S>>,
-        message: &Message<'_>,
+        engine: &BookEngine<Books<L, S>>,
+        reference: OrderReferenceNumber,
+        replacement: OrderReferenceNumber,
         outcome: Outcome,
     ) {
-        let locate = outcome.stock_locate;
-        let mut common = self.common(locate);
-        if self.stocks[locate.index()] != Stock::Wanted || outcome.anomaly.is_some() {
-            match self.unusual(plant, outcome, &common) {
-                Some(flags) => common.flags = flags,
-                None => return,
-            }
+        let Some(common) = self.order_common(engine, outcome) else { return };
+        if self.changes.count() != 1 {
+            return self.replaced(engine, &common, outcome, reference, replacement);
         }
-        // Told apart without a jump by type, which would be guessed wrong as often as the first one.
-        let is_execution =
-            matches!(message, Message::OrderExecuted(_) | Message::OrderExecutedWithPrice(_));
-        if is_execution || self.changes.count() != 1 {
-            return self.several(plant, message, outcome, &common);
-        }
-        let (change, reference) = (self.changes.first(), reference_in(message));
-        let tells_orders = self.kinds.has(RecordKind::Mbo);
+        let change = self.changes.first();
+        let publishes_orders = self.kinds.has(RecordKind::Mbo);
         if outcome.inside_changed && self.kinds.has(RecordKind::Bbo) {
             let mut outbox = Outbox::new(&mut self.writer, &mut self.counts, &mut self.refused);
-            if tells_orders {
+            if publishes_orders {
                 outbox.push(RecordKind::Mbo, mbo(&common, LAST, reference.get(), change));
             }
-            outbox.push(RecordKind::Bbo, inside(plant, &common, outcome, change));
+            outbox.push(RecordKind::Bbo, inside(engine, &common, outcome, change));
             outbox.publish();
-        } else if tells_orders {
+        } else if publishes_orders {
             let order = bytes(mbo(&common, LAST, reference.get(), change));
             self.record(RecordKind::Mbo, order.as_flattened());
         }
     }
 
-    /// Executions and replaces, which are several order records; and what changed nothing.
-    #[inline(never)]
-    fn several<L: PriceLevels, S: OrderStore>(
+    /// What the records of an event about an order have in common; `None` if none is published.
+    #[inline(always)]
+    fn order_common<L: PriceLevels, S: OrderStore>(
         &mut self,
-        plant: &Plant<Books<L, S>>,
-        message: &Message<'_>,
+        engine: &BookEngine<Books<L, S>>,
         outcome: Outcome,
-        common: &Common,
-    ) {
-        let left = self.changes.first();
-        match message {
-            _ if self.changes.count() == 0 => {}
-            Message::OrderReplace(replace) => {
-                self.replaced(
-                    plant,
-                    common,
-                    outcome,
-                    replace.new_order_reference_number(),
-                    message,
-                );
-            }
-            Message::OrderExecuted(_) => {
-                self.executed(plant, common, outcome, message, left.price, true);
-            }
-            Message::OrderExecutedWithPrice(executed) => {
-                let is_printed = executed.printable() == YesNo::Yes;
-                let price = price_of(executed.execution_price());
-                self.executed(plant, common, outcome, message, price, is_printed);
-            }
-            // No other message has several.
-            _ => {}
+    ) -> Option<Common> {
+        let locate = outcome.stock_locate;
+        let mut common = self.common(locate);
+        if self.stocks[locate.index()] != Stock::Wanted || outcome.anomaly.is_some() {
+            common.flags = self.unusual(engine, outcome, &common)?;
         }
+        Some(common)
     }
 
-    /// An order that came in place of another.
-    #[inline(always)]
+    /// An order that entered in the position of another. The books refuse the new one if it does not
+    /// fit; then only the old one left.
+    #[inline(never)]
     fn replaced<L: PriceLevels, S: OrderStore>(
         &mut self,
-        plant: &Plant<Books<L, S>>,
+        engine: &BookEngine<Books<L, S>>,
         common: &Common,
         outcome: Outcome,
+        reference: OrderReferenceNumber,
         replacement: OrderReferenceNumber,
-        message: &Message<'_>,
     ) {
+        if self.changes.count() == 0 {
+            return;
+        }
         let (left, came) = (self.changes.first(), self.changes.second());
-        let original = reference_in(message).get();
         let mut outbox = Outbox::new(&mut self.writer, &mut self.counts, &mut self.refused);
         if self.kinds.has(RecordKind::Mbo) {
-            outbox.push(RecordKind::Mbo, mbo(common, 0, original, left));
+            outbox.push(RecordKind::Mbo, mbo(common, 0, reference.get(), left));
             outbox.push(RecordKind::Mbo, mbo(common, LAST, replacement.get(), came));
         }
         if outcome.inside_changed && self.kinds.has(RecordKind::Bbo) {
             let change = Change { action: Action::Modify, ..came };
-            outbox.push(RecordKind::Bbo, inside(plant, common, outcome, change));
+            outbox.push(RecordKind::Bbo, inside(engine, common, outcome, change));
         }
         outbox.publish();
     }
 
     /// An order of which shares were executed, at its own price or another.
-    #[inline(always)]
-    fn executed<L: PriceLevels, S: OrderStore>(
+    #[inline(never)]
+    pub(super) fn execution<L: PriceLevels, S: OrderStore>(
         &mut self,
-        plant: &Plant<Books<L, S>>,
-        common: &Common,
+        engine: &BookEngine<Books<L, S>>,
+        execution: Execution,
         outcome: Outcome,
-        message: &Message<'_>,
-        price: i64,
-        is_printed: bool,
     ) {
-        let (left, reference) = (self.changes.first(), reference_in(message).get());
+        let Some(common) = self.order_common(engine, outcome) else { return };
+        if self.changes.count() == 0 {
+            return;
+        }
+        let (left, reference) = (self.changes.first(), execution.reference.get());
+        let price = execution.price.map_or(left.price, price_of);
         let aggressor = opposite(left.side);
         let traded = Change { action: Action::Trade, side: aggressor, price, size: left.size };
         let filled = Change { action: Action::Fill, price, ..left };
         let mut outbox = Outbox::new(&mut self.writer, &mut self.counts, &mut self.refused);
         if self.kinds.has(RecordKind::Mbo) {
-            if is_printed {
-                outbox.push(RecordKind::Mbo, mbo(common, 0, 0, traded));
+            if execution.is_printed {
+                outbox.push(RecordKind::Mbo, mbo(&common, 0, 0, traded));
             }
-            outbox.push(RecordKind::Mbo, mbo(common, 0, reference, filled));
-            outbox.push(RecordKind::Mbo, mbo(common, LAST, reference, left));
+            outbox.push(RecordKind::Mbo, mbo(&common, 0, reference, filled));
+            outbox.push(RecordKind::Mbo, mbo(&common, LAST, reference, left));
         }
-        if is_printed && self.kinds.has(RecordKind::Trades) {
-            outbox.push(RecordKind::Trades, trade(common, LAST, traded));
+        if execution.is_printed && self.kinds.has(RecordKind::Trades) {
+            outbox.push(RecordKind::Trades, trade(&common, LAST, traded));
         }
         if outcome.inside_changed && self.kinds.has(RecordKind::Bbo) {
-            outbox.push(RecordKind::Bbo, inside(plant, common, outcome, left));
+            outbox.push(RecordKind::Bbo, inside(engine, &common, outcome, left));
         }
         outbox.publish();
     }
@@ -149,12 +127,12 @@ impl<W: Publish> Publisher<W> {
     #[inline(never)]
     fn unusual<L: PriceLevels, S: OrderStore>(
         &mut self,
-        plant: &Plant<Books<L, S>>,
+        engine: &BookEngine<Books<L, S>>,
         outcome: Outcome,
         common: &Common,
     ) -> Option<u8> {
         let locate = outcome.stock_locate;
-        let mut stock = self.stock(plant, locate);
+        let mut stock = self.stock(engine, locate);
         if stock == Stock::Unwanted {
             return None;
         }
@@ -175,31 +153,14 @@ impl<W: Publish> Publisher<W> {
     }
 }
 
-/// The order that a message is about; of a replace, the one that leaves. All have it at one place, so
-/// that this is a load.
-#[inline(always)]
-fn reference_in(message: &Message<'_>) -> OrderReferenceNumber {
-    match message {
-        Message::AddOrder(m) => m.order_reference_number(),
-        Message::AddOrderMpid(m) => m.order_reference_number(),
-        Message::OrderExecuted(m) => m.order_reference_number(),
-        Message::OrderExecutedWithPrice(m) => m.order_reference_number(),
-        Message::OrderCancel(m) => m.order_reference_number(),
-        Message::OrderDelete(m) => m.order_reference_number(),
-        Message::OrderReplace(m) => m.original_order_reference_number(),
-        // No other message changes an order.
-        _ => OrderReferenceNumber::new(0),
-    }
-}
-
 /// The record of the inside as it is now.
 #[inline(always)]
 fn inside<L: PriceLevels, S: OrderStore>(
-    plant: &Plant<Books<L, S>>,
+    engine: &BookEngine<Books<L, S>>,
     common: &Common,
     outcome: Outcome,
     change: Change,
 ) -> [u64; 10] {
-    let book = plant.books().book(outcome.stock_locate);
+    let book = engine.books().book(outcome.stock_locate);
     mbp1(common, LAST, change, book.best_level(Side::Buy), book.best_level(Side::Sell))
 }

@@ -11,7 +11,7 @@
 use std::ops::ControlFlow;
 
 use nanotape_book::{BookEvent, ChosenBooks, OrderStore as _};
-use nanotape_feed::{DayHandler, DaySource, Position, book_event, read_day};
+use nanotape_feed::{DayHandler, DaySource, Position, market_event, read_day};
 use nanotape_testkit::{
     market::{Market, MarketConfig},
     naive::NaiveBooks,
@@ -44,7 +44,9 @@ struct Lockstep {
 
 impl DayHandler for Lockstep {
     fn message(&mut self, position: Position, message: Message<'_>) -> ControlFlow<()> {
-        let Ok(Some(event)) = book_event(&message) else { return ControlFlow::Continue(()) };
+        let Some(event) = market_event(&message).book_event() else {
+            return ControlFlow::Continue(());
+        };
         let number = position.number;
         let against_model = number.is_multiple_of(self.every);
         let locate = locate_of(&event);

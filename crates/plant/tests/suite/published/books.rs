@@ -2,15 +2,15 @@
 
 use std::{collections::HashMap, ops::ControlFlow};
 
-use nanotape_book::{DefaultBooks, Inside};
-use nanotape_feed::{DaySource, Position};
+use nanotape_book::{DefaultBooks, Inside, Outcome};
+use nanotape_feed::DaySource;
+use nanotape_market::{MarketEvent, Position};
 use nanotape_plant::{
-    Applied, Event, Observer, Plant, Subscription,
+    BookEngine, Event, Observer, Subscription,
     records::{Notice, Record, StopReason, price_of},
 };
 use nanotape_ring::Start;
 use nanotape_types::{Side, StockLocate};
-use nanotape_wire::itch50::Message;
 
 use crate::published::support::{Folder, run};
 
@@ -21,16 +21,16 @@ struct Insides(Vec<(u64, StockLocate, Inside)>);
 impl Observer<DefaultBooks> for Insides {
     fn after(
         &mut self,
-        plant: &Plant<DefaultBooks>,
+        engine: &BookEngine<DefaultBooks>,
         position: Position,
-        _: &Message<'_>,
-        applied: Applied,
+        _: &MarketEvent,
+        outcome: Option<Outcome>,
     ) -> ControlFlow<()> {
-        if let Applied(Some(outcome)) = applied
+        if let Some(outcome) = outcome
             && outcome.inside_changed
         {
             let locate = outcome.stock_locate;
-            self.0.push((position.number, locate, plant.books().book(locate).inside()));
+            self.0.push((position.number, locate, engine.books().book(locate).inside()));
         }
         ControlFlow::Continue(())
     }
@@ -42,7 +42,7 @@ fn insides_on_the_ring_are_those_of_the_books_and_so_are_books_rebuilt_from_orde
     let day = folder.day(60_000, 40);
     let mut expected = Insides::default();
     let mut source = DaySource::open(&day).unwrap();
-    let mut plant = Plant::new(DefaultBooks::with_capacity(1 << 12));
+    let mut plant = BookEngine::new(DefaultBooks::with_capacity(1 << 12));
     plant.run(&mut source, &mut expected, |_| ()).unwrap();
 
     let ended = run(&folder.config(&day));

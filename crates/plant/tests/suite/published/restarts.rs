@@ -271,7 +271,7 @@ fn local_books_are_empty_after_the_second_start_and_then_the_second_plants() {
     };
     while subscriber.poll(&mut see).unwrap() > 0 {}
     assert_eq!((starts, filled), (2, usize::from(STOCKS)));
-    let (ours, theirs) = (subscriber.books().unwrap(), second.plant().books());
+    let (ours, theirs) = (subscriber.books().unwrap(), second.engine().books());
     assert_eq!(ours.anomalies().total(), 0);
     for locate in locates() {
         for side in Side::BOTH {

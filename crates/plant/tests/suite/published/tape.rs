@@ -9,9 +9,9 @@ use dbn::{
     decode::{DecodeRecord as _, dbn::RecordDecoder},
 };
 use nanotape_book::DefaultBooks;
-use nanotape_feed::Position;
+use nanotape_feed::{Position, market_event};
 use nanotape_plant::{
-    Plant, Publisher,
+    BookEngine, Publisher,
     records::{Notice, RecordKind, RecordKinds},
 };
 use nanotape_ring::{Publish as _, Read, Start, Subscribe as _, stream};
@@ -28,7 +28,7 @@ pub(crate) const OTHER: u16 = 9;
 pub(crate) const MIDNIGHT: u64 = 1_577_682_000_000_000_000;
 
 pub(crate) struct Tape {
-    pub(crate) plant: Plant<DefaultBooks>,
+    pub(crate) plant: BookEngine<DefaultBooks>,
     pub(crate) publisher: Publisher<stream::Writer>,
     reader: stream::Reader,
     number: u64,
@@ -45,7 +45,7 @@ impl Tape {
     pub(crate) fn new(kinds: RecordKinds) -> Self {
         let publisher = Publisher::on_heap(1 << 16, kinds, MIDNIGHT).unwrap();
         let reader = publisher.writer().reader(Start::Oldest).unwrap();
-        let plant = Plant::new(DefaultBooks::with_capacity(64));
+        let plant = BookEngine::new(DefaultBooks::with_capacity(64));
         let mut tape = Self { plant, publisher, reader, number: 0 };
         tape.tell(&directory(STOCK, "AAPL"));
         tape.tell(&directory(OTHER, "MSFT"));
@@ -62,7 +62,8 @@ impl Tape {
         self.number += 1;
         let message = Message::decode(bytes).unwrap();
         let position = Position { number: self.number, offset: 100 * self.number };
-        let flow = self.plant.apply_observed(position, &message, &mut self.publisher);
+        let flow =
+            self.plant.apply_observed(position, &market_event(&message), &mut self.publisher);
         assert_eq!(flow, ControlFlow::Continue(()));
         let (mut buffer, mut records) = ([0; 1024], Vec::new());
         while let Read::Message(message) = self.reader.try_read(&mut buffer).unwrap() {

@@ -1,13 +1,9 @@
-//! What can be wrong with the bytes of a day, each with its place.
+//! What can be wrong with the bytes of a day, each with its offset.
 //!
 //! Damage is a value in the normal path, not an error: the good messages before and after it are
-//! delivered, and whoever reads decides what it means to them.
+//! delivered, and the consumer decides what the damage means to it.
 
 use core::fmt;
-
-use nanotape_wire::itch50::Message;
-
-use crate::resync::{has_text_for_a_locate, record_before};
 
 /// A stretch of bytes that did not read as the format says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,8 +41,8 @@ pub enum Damage {
         bytes: u64,
     },
     /// A record stands inside a message that was delivered, up to the end of it: the message lacks as
-    /// many bytes, and the record was not delivered. The decoder does not look for it:
-    /// [`hidden_in`](Self::hidden_in) does.
+    /// many bytes, and the record was not delivered. The decoder does not search for it; an event's
+    /// [`Origin`](crate::Origin) does.
     Hidden {
         /// Offset of the record that was not delivered.
         offset: u64,
@@ -73,23 +69,6 @@ impl Damage {
             | Self::Hidden { offset, .. }
             | Self::Lost { offset, .. } => offset,
         }
-    }
-}
-
-impl Damage {
-    /// The record at the end of a message, if one may stand there, whole and of a known type, and the
-    /// damage that this would be. The message's own record is at `offset`.
-    ///
-    /// A message that lacks bytes has the next ones in their place. If it lacks as many as the next
-    /// record has, the chain of lengths shows nothing. By chance one message in a million looks like
-    /// this: the caller judges whether time and stock of the inner one make sense there.
-    #[cold]
-    pub fn hidden_in(message: &[u8], offset: u64) -> Option<(Self, Message<'_>)> {
-        let record =
-            record_before(message.get(1..)?).filter(|record| !has_text_for_a_locate(record))?;
-        let inner = Message::decode(&record[2..]).ok()?;
-        let offset = offset + (2 + message.len() - record.len()) as u64;
-        Some((Self::Hidden { offset, bytes: record.len() as u64 }, inner))
     }
 }
 

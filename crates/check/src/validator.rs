@@ -4,17 +4,16 @@
 //! `docs/protocols/validation.md`. A broken rule of strength [`Strength::Spec`] means that bytes
 //! were lost or that somebody has a bug; the others are habits of real days.
 
-mod number_set;
-
 use core::ops::ControlFlow;
 
-use nanotape_book::{Anomaly, Books, Condition, OrderStore, PriceLevels};
-use nanotape_feed::{Damage, DayEnd, Position};
+use nanotape_book::{Anomaly, Books, Condition, OrderStore, Outcome, PriceLevels};
+use nanotape_feed::{Damage, DayEnd, Position, hidden_in};
+use nanotape_market::MarketEvent;
+use nanotape_plant::{BookEngine, DayReport, Observer};
 use nanotape_types::{Maybe, NanosSinceMidnight, StockLocate, Symbol};
 use nanotape_wire::itch50::{EventCode, Message, TradingState};
 
-use crate::{Applied, DayReport, Observer, Plant};
-use number_set::NumberSet;
+use crate::number_set::NumberSet;
 
 /// How binding a rule is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -187,7 +186,7 @@ impl Validator {
     /// Looks at what can only be judged at the end. Call once, after the run.
     pub fn finish<L: PriceLevels, S: OrderStore>(
         &mut self,
-        plant: &Plant<Books<L, S>>,
+        engine: &BookEngine<Books<L, S>>,
         report: &DayReport,
     ) {
         let end = report.summary.bytes;
@@ -200,7 +199,7 @@ impl Validator {
             self.broken(Rule::SystemEvents, end, None);
         }
         for stock in 0..=u16::MAX {
-            if !plant.books().book(StockLocate::new(stock)).is_empty() {
+            if !engine.books().book(StockLocate::new(stock)).is_empty() {
                 self.broken(Rule::EndsEmpty, end, None);
             }
         }
@@ -243,9 +242,9 @@ impl Validator {
     }
 
     /// A record inside a message. The plant looks into those that do not fit their book.
-    fn hidden(&mut self, position: Position, message: &Message<'_>, applied: Applied) {
-        let is_wrong = applied.0.is_some_and(|outcome| outcome.anomaly.is_some());
-        let found = Damage::hidden_in(message.as_bytes(), position.offset).filter(|_| !is_wrong);
+    fn hidden(&mut self, position: Position, message: &Message<'_>, outcome: Option<Outcome>) {
+        let is_wrong = outcome.is_some_and(|outcome| outcome.anomaly.is_some());
+        let found = hidden_in(message.as_bytes(), position.offset).filter(|_| !is_wrong);
         if let Some((damage, inner)) = found
             && inner.timestamp().is_some_and(|time| follows(time, self.last_time))
         {
@@ -290,13 +289,44 @@ fn follows(time: NanosSinceMidnight, last: NanosSinceMidnight) -> bool {
 }
 
 impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Validator {
+    const READS_BYTES: bool = true;
+
     fn after(
         &mut self,
-        plant: &Plant<Books<L, S>>,
+        _: &BookEngine<Books<L, S>>,
+        _: Position,
+        _: &MarketEvent,
+        _: Option<Outcome>,
+    ) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
+    fn bytes(
+        &mut self,
+        engine: &BookEngine<Books<L, S>>,
+        at: Position,
+        bytes: &[u8],
+        outcome: Option<Outcome>,
+    ) {
+        // The decoder delivers only bytes that decode.
+        if let Ok(message) = Message::decode(bytes) {
+            self.message(engine, at, &message, outcome);
+        }
+    }
+
+    fn damage(&mut self, damage: Damage) {
+        self.broken(Rule::MessageLength, damage.offset(), None);
+    }
+}
+
+impl Validator {
+    fn message<L: PriceLevels, S: OrderStore>(
+        &mut self,
+        engine: &BookEngine<Books<L, S>>,
         position: Position,
         message: &Message<'_>,
-        applied: Applied,
-    ) -> ControlFlow<()> {
+        outcome: Option<Outcome>,
+    ) {
         let is_first_event = matches!(message, Message::SystemEvent(event)
             if event.event_code() == EventCode::StartOfMessages);
         self.broken_if(position.number == 1 && !is_first_event, Rule::SystemEvents, position);
@@ -327,12 +357,12 @@ impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Validator {
                 self.broken_if(other, Rule::SymbolOfLocate, position);
             }
         }
-        self.hidden(position, message, applied);
+        self.hidden(position, message, outcome);
         if let Some(time) = message.timestamp() {
             self.broken_if(time < self.last_time, Rule::TimeOrder, position);
             self.last_time = time;
         }
-        if let Applied(Some(outcome)) = applied {
+        if let Some(outcome) = outcome {
             // A duplicate reference is a case of another rule.
             let wrong = outcome.anomaly.is_some_and(|kind| kind != Anomaly::DuplicateReference);
             self.broken_if(wrong, Rule::OrderLive, position);
@@ -341,15 +371,10 @@ impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Validator {
                 && self.events == IN_MARKET_HOURS
                 && self.trading[locate.index()]
             {
-                let condition = plant.books().book(locate).inside().condition();
+                let condition = engine.books().book(locate).inside().condition();
                 let crossed = matches!(condition, Condition::Locked | Condition::Crossed);
                 self.broken_if(crossed, Rule::NotCrossed, position);
             }
         }
-        ControlFlow::Continue(())
-    }
-
-    fn damage(&mut self, damage: Damage) {
-        self.broken(Rule::MessageLength, damage.offset(), None);
     }
 }

@@ -1,0 +1,157 @@
+//! One event of a market: the seam between a feed and everything that follows it.
+//!
+//! An event is passed by value or by reference to a local value, and is consumed through a match. After
+//! inlining, a message about an order leaves no event object.
+//!
+//! Prices are those of the books, [`Price4`]. An exchange with wider or signed prices adds a variant to
+//! `BookEvent` for its orders; `docs/decisions/0030-market-events-that-no-exchange-owns.md` lists what
+//! each of the other exchanges adds.
+
+use nanotape_types::{
+    Alpha, BookEvent, MatchNumber, Maybe, NanosSinceMidnight, OrderReferenceNumber, Price4, Shares,
+    Side, StockLocate, Symbol, TotalShares,
+};
+
+use crate::StatusChange;
+
+/// What an exchange reported with one message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MarketEvent {
+    /// The exchange's time of day; `None` if the message carries none.
+    pub time: Option<NanosSinceMidnight>,
+    /// The instrument's number of the day; 0 if the event is about no single instrument. A feed whose
+    /// exchange has no such number assigns one.
+    pub instrument: StockLocate,
+    /// The instrument's symbol, if the message carries it.
+    pub symbol: Maybe<Symbol>,
+    /// What happened.
+    pub what: What,
+}
+
+/// What happened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum What {
+    /// A displayed order entered, was cancelled, deleted or replaced.
+    Order(BookEvent),
+    /// Shares of a displayed order were executed.
+    Execution(Execution),
+    /// A trade that removes no displayed shares: hidden, or in an auction.
+    Trade(Trade),
+    /// A trade or an execution that was reported before is void.
+    TradeBroken(MatchNumber),
+    /// An instrument of the day.
+    Definition(Definition),
+    /// A trading state changed, of one instrument or of the market.
+    Status(StatusChange),
+    /// What is known of an auction before it takes place.
+    AuctionImbalance(AuctionImbalance),
+    /// An order message whose side is neither buy nor sell: it cannot be applied.
+    UnknownSide,
+    /// An event that neither books nor records nor statistics use.
+    Other,
+}
+
+/// Shares of a displayed order that were executed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Execution {
+    /// The order.
+    pub reference: OrderReferenceNumber,
+    /// Shares executed now.
+    pub shares: Shares,
+    /// The execution's price; `None` if it is the order's own.
+    pub price: Option<Price4>,
+    /// Whether it counts as a trade; otherwise another event reports the trade.
+    pub is_printed: bool,
+    /// The execution's number.
+    pub match_number: MatchNumber,
+}
+
+/// A trade that removes no displayed shares.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Trade {
+    /// Shares; an auction without any reports 0.
+    pub shares: TotalShares,
+    /// Its price.
+    pub price: Price4,
+    /// Its number.
+    pub match_number: MatchNumber,
+    /// How it came about.
+    pub kind: TradeKind,
+}
+
+/// How a trade without a displayed order came about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TradeKind {
+    /// Against an order that was not displayed.
+    Hidden,
+    /// In an auction.
+    Auction,
+}
+
+/// An instrument of the day. Codes are the exchange's own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Definition {
+    /// Shares of a round lot.
+    pub round_lot_shares: u32,
+    /// The market identifier code (ISO 10383) of the listing venue; blank if not reported.
+    pub listing_venue: Alpha<4>,
+    /// What kind of issue it is.
+    pub issue_class: u8,
+    /// The kind in more detail.
+    pub issue_sub_type: Alpha<2>,
+    /// The market segment in which it is listed.
+    pub segment: u8,
+}
+
+/// What is known of an auction before it takes place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AuctionImbalance {
+    /// The side with more shares; `None` if neither or not reported.
+    pub side: Option<Side>,
+    /// The price at which paired and imbalance shares are counted.
+    pub reference_price: Price4,
+    /// The price at which the auction would clear against orders of the book as well.
+    pub near_price: Maybe<Price4>,
+    /// The price at which orders for the auction alone would clear.
+    pub far_price: Maybe<Price4>,
+    /// Shares that would trade.
+    pub paired_shares: TotalShares,
+    /// Shares without a counterpart.
+    pub imbalance_shares: TotalShares,
+    /// The exchange's code of the auction.
+    pub auction: u8,
+    /// The exchange's code of how far the near price is from the reference.
+    pub significance: u8,
+}
+
+impl MarketEvent {
+    /// An event without a time or a symbol, for tests and for sources that have neither.
+    #[inline]
+    pub const fn about(instrument: StockLocate, what: What) -> Self {
+        Self { time: None, instrument, symbol: Maybe::NONE, what }
+    }
+
+    /// What the event changes in the books; `None` if it changes nothing.
+    #[inline(always)]
+    pub fn book_event(&self) -> Option<BookEvent> {
+        match self.what {
+            What::Order(event) => Some(event),
+            What::Execution(Execution { reference, shares, .. }) => {
+                Some(BookEvent::Execute { stock_locate: self.instrument, reference, shares })
+            }
+            _ => None,
+        }
+    }
+
+    /// The order that the event is about; of a replace, the one that leaves.
+    #[inline(always)]
+    pub fn reference(&self) -> Option<OrderReferenceNumber> {
+        Some(match self.book_event()? {
+            BookEvent::Add { reference, .. }
+            | BookEvent::Execute { reference, .. }
+            | BookEvent::Cancel { reference, .. }
+            | BookEvent::Delete { reference, .. } => reference,
+            BookEvent::Replace { original, .. } => original,
+        })
+    }
+}

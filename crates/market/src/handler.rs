@@ -1,0 +1,86 @@
+//! What a source of events calls, and what it tells about where an event comes from.
+
+use core::ops::ControlFlow;
+
+use nanotape_types::{Coming, StockLocate};
+
+use crate::{Damage, MarketEvent};
+
+/// The position of an event in its source.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Position {
+    /// Number of the message, from 1, counting every record.
+    pub number: u64,
+    /// Offset of its record in the (decompressed) stream of a file, its sequence number in a journal.
+    pub offset: u64,
+}
+
+/// Consumes the events of a source.
+///
+/// A source that knows coming messages announces each of them three times before it delivers it, so that
+/// a handler starts loading what the event will need. An announced event might be damaged, and might
+/// never come. A source that knows nothing in advance only calls [`event`](Self::event).
+pub trait EventHandler {
+    /// What the handler keeps for a coming event, from one announcement to the next.
+    type Hint: Copy;
+
+    /// One event, in the order of the source. `Break` ends the reading.
+    fn event(&mut self, at: Position, event: &MarketEvent, origin: impl Origin) -> ControlFlow<()>;
+
+    /// A part of the source could not be read.
+    fn damage(&mut self, damage: Damage);
+
+    /// The source has had nothing for as long as its patience lasts. `Break` ends the reading.
+    fn idle(&mut self) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
+    /// First announcement: time to load the index entry of the order.
+    fn prefetch_index(&mut self, coming: Coming) -> Self::Hint;
+
+    /// Second announcement: time to load the order.
+    fn prefetch_order(&mut self, hint: &mut Self::Hint);
+
+    /// Third announcement: time to load the price levels that the order leads to.
+    fn prefetch_levels(&mut self, hint: &Self::Hint);
+}
+
+/// The bytes that an event was made from, for handlers that examine an event that fits no book.
+pub trait Origin: Copy {
+    /// The message as the exchange sent it; empty if the source does not have it.
+    fn bytes(&self) -> &[u8];
+
+    /// The damage, if the message lacks bytes and contains a whole later record in their position.
+    /// `is_listed` answers whether a stock locate is known.
+    fn hidden_record(self, is_listed: impl Fn(StockLocate) -> bool) -> Option<Damage>;
+}
+
+/// An event without bytes of its own.
+#[derive(Clone, Copy, Debug)]
+pub struct NoOrigin;
+
+impl Origin for NoOrigin {
+    fn bytes(&self) -> &[u8] {
+        &[]
+    }
+
+    fn hidden_record(self, _: impl Fn(StockLocate) -> bool) -> Option<Damage> {
+        None
+    }
+}
+
+/// A day of events: a file of an exchange, or a journal of records.
+pub trait EventSource {
+    /// How the reading went.
+    type Summary;
+    /// Why it failed before an end.
+    type Error;
+
+    /// Reads events into `handler` until the source ends or the handler breaks. `progress` is called
+    /// about once a megabyte.
+    fn read(
+        &mut self,
+        handler: &mut impl EventHandler,
+        progress: impl FnMut(&Self),
+    ) -> Result<Self::Summary, Self::Error>;
+}

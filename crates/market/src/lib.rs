@@ -1,0 +1,24 @@
+//! What happens in a market, in no exchange's words: events, the directory of instruments, and the two
+//! traits between a source of events and its consumer.
+//!
+//! Where: layer 1. FEED makes events from an exchange's messages, RECORDS makes them from stored
+//! records, the plant and the commands consume them.
+//!
+//! ```text
+//!  messages of an exchange --> FEED ----+
+//!                                       +--> EventSource --> EventHandler --> books, records, rows
+//!  records in a journal -----> RECORDS -+
+//! ```
+#![forbid(unsafe_code)]
+
+mod damage;
+mod directory;
+mod event;
+mod handler;
+mod status;
+
+pub use damage::Damage;
+pub use directory::StockDirectory;
+pub use event::{AuctionImbalance, Definition, Execution, MarketEvent, Trade, TradeKind, What};
+pub use handler::{EventHandler, EventSource, NoOrigin, Origin, Position};
+pub use status::{StatusChange, StatusReason, TradingAction};

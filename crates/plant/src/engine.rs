@@ -1,0 +1,271 @@
+//! Books and directory, kept up to date by events: the critical path of the whole system.
+//!
+//! Where: between a source of events and an [`Observer`], on one thread.
+//! Cost: nothing here allocates, locks or calls the kernel per event; a test counts.
+
+use core::{marker::PhantomData, ops::ControlFlow};
+
+use nanotape_book::{Anomaly, Books, Order, OrderStore, OrderWatcher, Outcome, PriceLevels, Trail};
+use nanotape_market::{
+    Damage, EventHandler, EventSource, MarketEvent, NoOrigin, Origin, Position, StockDirectory,
+    What,
+};
+use nanotape_types::Coming;
+
+use crate::{DamageLog, RunReport};
+
+/// Receives every event, before and after it is applied.
+pub trait Observer<B> {
+    /// Whether a message that does not fit its book is searched for a record that it hides. The test
+    /// costs 16 instructions a message; an observer that leaves this out counts the anomaly.
+    const FINDS_HIDDEN_RECORDS: bool = false;
+
+    /// Whether the observer reads the bytes of messages.
+    const READS_BYTES: bool = false;
+
+    /// Before the event is applied: for observers that need the book as it was.
+    #[inline]
+    fn before(&mut self, engine: &BookEngine<B>, at: Position, event: &MarketEvent) {
+        let _ = (engine, at, event);
+    }
+
+    /// After the event was applied. `outcome` is `None` if it changes no book. `Break` ends the run.
+    fn after(
+        &mut self,
+        engine: &BookEngine<B>,
+        at: Position,
+        event: &MarketEvent,
+        outcome: Option<Outcome>,
+    ) -> ControlFlow<()>;
+
+    /// After [`after`](Self::after): the message as the exchange sent it, where the source has it and the
+    /// observer [reads it](Self::READS_BYTES).
+    fn bytes(
+        &mut self,
+        engine: &BookEngine<B>,
+        at: Position,
+        bytes: &[u8],
+        outcome: Option<Outcome>,
+    ) {
+        let _ = (engine, at, bytes, outcome);
+    }
+
+    /// While the event is applied: an order was entered.
+    #[inline]
+    fn order_entered(&mut self, order: &Order) {
+        let _ = order;
+    }
+
+    /// While the event is applied: `shares` of an order, shown as it was before, were taken off.
+    #[inline]
+    fn order_reduced(&mut self, order: &Order, shares: u32) {
+        let _ = (order, shares);
+    }
+
+    /// Whether the event is applied at all. `Break` ends the run before it.
+    #[inline]
+    fn admit(&mut self, event: &MarketEvent) -> ControlFlow<()> {
+        let _ = event;
+        ControlFlow::Continue(())
+    }
+
+    /// A part of the source could not be read. The report lists it in any case.
+    fn damage(&mut self, damage: Damage) {
+        let _ = damage;
+    }
+
+    /// The source has had nothing for as long as its patience lasts. `Break` ends the run.
+    fn idle(&mut self) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+/// For runs that only need the books.
+impl<B> Observer<B> for () {
+    #[inline]
+    fn after(
+        &mut self,
+        _: &BookEngine<B>,
+        _: Position,
+        _: &MarketEvent,
+        _: Option<Outcome>,
+    ) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+/// The state of a day: the books and the stock directory.
+#[derive(Debug)]
+pub struct BookEngine<B> {
+    books: B,
+    directory: StockDirectory,
+}
+
+impl<B> BookEngine<B> {
+    /// At the start of a day, around empty books.
+    pub fn new(books: B) -> Self {
+        Self { books, directory: StockDirectory::default() }
+    }
+
+    /// The books.
+    #[inline]
+    pub fn books(&self) -> &B {
+        &self.books
+    }
+
+    /// Symbols by stock locate.
+    #[inline]
+    pub fn directory(&self) -> &StockDirectory {
+        &self.directory
+    }
+}
+
+impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
+    /// Applies a whole day, or until the observer breaks. `progress` is called about once a megabyte.
+    pub fn run<E: EventSource>(
+        &mut self,
+        source: &mut E,
+        observer: &mut impl Observer<Books<L, S>>,
+        progress: impl FnMut(&E),
+    ) -> Result<RunReport<E::Summary>, E::Error> {
+        let mut run = Run { engine: self, observer, damage: DamageLog::default() };
+        let summary = source.read(&mut run, progress)?;
+        Ok(RunReport { summary, damage: run.damage })
+    }
+
+    /// Applies one event to the directory and the books, on its own: as a live feed delivers them, with
+    /// nothing known of the events that follow. `None` if the event changes no book.
+    #[inline]
+    pub fn apply(&mut self, event: &MarketEvent) -> Option<Outcome> {
+        self.books.touch_stock(event.instrument);
+        self.apply_prefetched(event, &mut ())
+    }
+
+    /// The same with an observer, from `admit` to `after`.
+    #[inline]
+    pub fn apply_observed(
+        &mut self,
+        at: Position,
+        event: &MarketEvent,
+        observer: &mut impl Observer<Books<L, S>>,
+    ) -> ControlFlow<()> {
+        self.books.touch_stock(event.instrument);
+        self.observed(at, event, observer, NoOrigin, None)
+    }
+
+    /// Applies an event and calls the observer. `log` takes a record that is found inside the message.
+    #[inline(always)]
+    fn observed<O: Observer<Books<L, S>>>(
+        &mut self,
+        at: Position,
+        event: &MarketEvent,
+        observer: &mut O,
+        origin: impl Origin,
+        log: Option<&mut DamageLog>,
+    ) -> ControlFlow<()> {
+        observer.admit(event)?;
+        observer.before(self, at, event);
+        let outcome = self.apply_prefetched(event, &mut Watching::new(observer));
+        if O::FINDS_HIDDEN_RECORDS
+            && let Some(log) = log
+            && outcome.is_some_and(|outcome| outcome.anomaly.is_some())
+            && let Some(damage) =
+                origin.hidden_record(|locate| self.directory.symbol(locate).is_some())
+        {
+            log.record(damage);
+            observer.damage(damage);
+        }
+        observer.after(self, at, event, outcome)?;
+        if O::READS_BYTES {
+            observer.bytes(self, at, origin.bytes(), outcome);
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// The same if the source has announced the event.
+    #[inline(always)]
+    fn apply_prefetched(
+        &mut self,
+        event: &MarketEvent,
+        watcher: &mut impl OrderWatcher,
+    ) -> Option<Outcome> {
+        self.directory.learn(event);
+        match event.book_event() {
+            Some(book_event) => Some(self.books.apply_watched(book_event, watcher)),
+            None if event.what == What::UnknownSide => Some(self.refuse(event)),
+            None => None,
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn refuse(&mut self, event: &MarketEvent) -> Outcome {
+        let (stock_locate, anomaly) = (event.instrument, Anomaly::UnknownSide);
+        self.books.record_anomaly(stock_locate, anomaly);
+        Outcome { stock_locate, inside_changed: false, anomaly: Some(anomaly) }
+    }
+}
+
+/// An observer as the books call it: for the changes of single orders.
+struct Watching<'a, L, S, O>(&'a mut O, PhantomData<fn(&Books<L, S>)>);
+
+impl<'a, L, S, O: Observer<Books<L, S>>> Watching<'a, L, S, O> {
+    #[inline(always)]
+    fn new(observer: &'a mut O) -> Self {
+        Self(observer, PhantomData)
+    }
+}
+
+impl<L, S, O: Observer<Books<L, S>>> OrderWatcher for Watching<'_, L, S, O> {
+    #[inline(always)]
+    fn entered(&mut self, order: &Order) {
+        self.0.order_entered(order);
+    }
+
+    #[inline(always)]
+    fn reduced(&mut self, order: &Order, shares: u32) {
+        self.0.order_reduced(order, shares);
+    }
+}
+
+/// An engine and its observer for the length of a run, and the damage that the run met.
+struct Run<'a, B, O> {
+    engine: &'a mut BookEngine<B>,
+    observer: &'a mut O,
+    damage: DamageLog,
+}
+
+impl<L: PriceLevels, S: OrderStore, O: Observer<Books<L, S>>> EventHandler
+    for Run<'_, Books<L, S>, O>
+{
+    type Hint = Trail;
+
+    #[inline(always)]
+    fn event(&mut self, at: Position, event: &MarketEvent, origin: impl Origin) -> ControlFlow<()> {
+        self.engine.observed(at, event, self.observer, origin, Some(&mut self.damage))
+    }
+
+    fn damage(&mut self, damage: Damage) {
+        self.damage.record(damage);
+        self.observer.damage(damage);
+    }
+
+    fn idle(&mut self) -> ControlFlow<()> {
+        self.observer.idle()
+    }
+
+    #[inline(always)]
+    fn prefetch_index(&mut self, coming: Coming) -> Trail {
+        self.engine.books.foresee(coming)
+    }
+
+    #[inline(always)]
+    fn prefetch_order(&mut self, trail: &mut Trail) {
+        self.engine.books.touch_orders(trail);
+    }
+
+    #[inline(always)]
+    fn prefetch_levels(&mut self, trail: &Trail) {
+        self.engine.books.touch_levels(trail);
+    }
+}

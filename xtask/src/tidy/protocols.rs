@@ -1,0 +1,59 @@
+//! The files that know an exchange's messages: a list, so that an exchange stays behind one seam.
+//!
+//! The dependency table holds crates apart. This check holds files apart, in crates where one command
+//! prints the messages of an exchange and all others work on market events.
+
+use super::{Problem, code::code_of, repository::Repository};
+
+/// The crate of protocols, as code names it. In two parts, so that this file passes.
+const PROTOCOLS: &str = concat!("nanotape_", "wire");
+
+/// Where the messages of an exchange are known, by the beginning of the path.
+const KNOW_A_PROTOCOL: [&str; 9] = [
+    "crates/wire/",
+    "crates/feed/",
+    // The rules of one exchange, and the command that prints its messages.
+    "crates/check/",
+    "crates/cli/src/commands/inspect.rs",
+    // The synthetic market writes a day of one exchange.
+    "crates/synth/",
+    "crates/testkit/",
+    // Benchmarks of decoding, and other programs' decoders.
+    "crates/bench/src/",
+    "bench/rivals/",
+    "examples/01_decode_a_file.rs",
+];
+
+pub(crate) fn check(repository: &Repository) -> Vec<Problem> {
+    let sources = repository.texts(&[".rs"]);
+    sources.filter_map(|(path, text)| knows_a_protocol(path, text)).collect()
+}
+
+fn knows_a_protocol(path: &str, text: &str) -> Option<Problem> {
+    let is_allowed = KNOW_A_PROTOCOL.iter().any(|start| path.starts_with(start))
+        || path.contains("/tests/")
+        || path.starts_with("fuzz/");
+    if is_allowed {
+        return None;
+    }
+    let code = code_of(text);
+    let (number, _) = (1..).zip(code.lines()).find(|(_, line)| line.contains(PROTOCOLS))?;
+    let what = "names the crate of protocols: use the events of nanotape-market";
+    Some(Problem::at(path, number, what))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_listed_files_know_a_protocol() {
+        let line = format!("//! x\nuse {PROTOCOLS}::itch50::Message;\n");
+        assert!(knows_a_protocol("crates/plant/src/publisher.rs", &line).is_some());
+        assert!(knows_a_protocol("crates/cli/src/commands/inside.rs", &line).is_some());
+        assert_eq!(knows_a_protocol("crates/cli/src/commands/inspect.rs", &line), None);
+        assert_eq!(knows_a_protocol("crates/plant/tests/suite/a.rs", &line), None);
+        let comment = format!("//! Not {PROTOCOLS}.\n");
+        assert_eq!(knows_a_protocol("crates/plant/src/publisher.rs", &comment), None);
+    }
+}
