@@ -1,51 +1,152 @@
-//! A day file through every structure of the books, beside the limits of the machine; and through
-//! plants that publish what comes of it.
+//! A day file through every structure of the books, beside the limits of the machine; and through plants
+//! that publish what comes of it.
 //!
-//! Where: `nanotape lab bench book` and `nanotape lab bench plant`. The command line starts this program again for every reading,
-//! so that heaps are fresh and the peak of memory is that of one variant; the process that was
-//! started is played by [`role`].
+//! Where: `nanotape lab bench book` and `nanotape lab bench plant`. Every reading is a process of its own,
+//! so that heaps are fresh and the peak of memory is that of one variant. Damage in the file is found by
+//! [`Survey`], before anything is measured.
 //!
-//! ```text
-//! command line:  survey, then rounds: each variant once, in an order drawn by lot, then the table
-//!                                     |
-//! worker:                             +-- NANOTAPE_DAY_ROLE="measure default ..." nanotape FILE
-//!                                         place, make tables, file through them, a line of JSON
-//! ```
-//!
-//! A reading of a plant that is read has more processes, its taps: they meet it in a folder in memory.
-//!
-//! To add a structure, add a line to [`VARIANTS`]; to add a plant, one to [`PLANT_VARIANTS`].
-//! Failure: [`DayFileError`]; damage in the file is found by [`Survey`], before anything is measured.
+//! To add a structure, add a line to `variants.rs`; to add a plant, one to `plant_variants.rs`.
 
+mod book;
 mod books;
-mod error;
-mod goals;
-mod job;
 mod limits;
 mod loads;
 mod one_by_one;
 mod plant;
 mod plant_variants;
 mod profile;
+mod publish;
 mod reading;
-mod session;
 mod survey;
-mod taps;
-mod type_time;
 mod usage;
 mod variants;
-mod worker;
 
-pub use error::DayFileError;
-pub use goals::{Goal, goals};
-pub use job::{Settings, Taps};
-pub use loads::table_bytes;
-pub use one_by_one::{MessageLatency, QUANTILES};
-pub use plant_variants::{BACKBONE, PLANT, PLANT_VARIANTS, Shape, select_plants};
-pub use profile::{MOST_COUNTED, Profile, profile};
-pub use reading::{Answer, Published, Reading, disagreement};
-pub use session::{Measured, Plan, measure};
-pub use survey::Survey;
-pub use type_time::TypeTime;
-pub use variants::{DEFAULT, Kind, VARIANTS, Variant, select};
-pub use worker::role;
+use std::path::{Path, PathBuf};
+
+use anyhow::bail;
+use clap::Args;
+use nanotape_console::progress::Progress;
+use nanotape_feed::{Compression, DaySource, SourceError};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use self::survey::Survey;
+pub(crate) use self::{book::Book, plant::Plant, reading::DayReading};
+use crate::error::Error;
+
+/// A day, and what its books need.
+#[derive(Args, Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Day {
+    /// ITCH 5.0 day file (plain, gzip or zstd)
+    #[arg(value_name = "FILE", required_unless_present = "list")]
+    file: Option<PathBuf>,
+
+    /// Live orders to make room for at the start [default: a twentieth of the messages, at most 2^21]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=1 << 28))]
+    orders: Option<u32>,
+
+    /// How often it goes through the same books.
+    #[arg(skip = 1_u32)]
+    repeat: u32,
+
+    /// The bytes of its messages and their lengths.
+    #[arg(skip)]
+    bytes: u64,
+
+    /// Its messages.
+    #[arg(skip)]
+    messages: u64,
+
+    /// The stock with the most messages.
+    #[arg(skip)]
+    busiest: Option<String>,
+}
+
+/// What one reading finds out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub(crate) enum Pass {
+    /// Time and memory for the whole file.
+    #[default]
+    Measure,
+    /// Time of single messages.
+    Single,
+    /// Time of single messages, by their type.
+    Types,
+    /// The processor's counters for a message.
+    Counters,
+    /// Nothing by itself: valgrind counts instructions. So many messages at most.
+    Count { messages: u64 },
+}
+
+impl Day {
+    fn path(&self) -> &Path {
+        self.file.as_deref().unwrap_or(Path::new(""))
+    }
+
+    /// Opens it once more.
+    fn open(&self) -> Result<DaySource, SourceError> {
+        DaySource::open(self.path())
+    }
+
+    fn orders(&self) -> usize {
+        self.orders.unwrap_or(0) as usize
+    }
+
+    /// Messages, all repetitions together.
+    fn operations(&self) -> u64 {
+        self.messages * u64::from(self.repeat)
+    }
+
+    /// Reads the whole file once, and notes what there is to say of it.
+    fn survey(&mut self, cpu: Option<u32>, notes: &mut Vec<String>) -> anyhow::Result<()> {
+        if self.path() == Path::new("-") {
+            bail!(
+                "standard input can be read once only, and every measurement reads it: give a file"
+            );
+        }
+        let stored = std::fs::metadata(self.path()).ok().map(|metadata| metadata.len());
+        let progress = Progress::with_total(stored);
+        let survey = Survey::of(self.path(), |source| progress.update(source));
+        let survey = survey.map_err(Error::judged)?;
+        self.orders.get_or_insert(survey.orders());
+        (self.bytes, self.messages) = (survey.bytes, survey.messages);
+        self.busiest = survey.busiest.map(|symbol| symbol.to_string());
+
+        notes.push("the file was read once before anything was measured".to_owned());
+        // As large as one huge page: the kernel answers alike for larger ones.
+        let pages = nanotape_shm::Table::new(2 << 20, 0_u8).huge_pages();
+        notes.push(format!("tables of packed, pages and buckets are in {pages}"));
+        if !survey.stays_in_memory() {
+            notes.push(format!(
+                "the file has {:.1} GB and {:.1} GB of memory are available: it cannot stay in \
+                 memory, and times are of the disk as well",
+                survey.stored_bytes as f64 / 1e9,
+                survey.available_memory_bytes.unwrap_or(0) as f64 / 1e9
+            ));
+        }
+        if survey.compression != Compression::None {
+            notes.push(format!(
+                "the file is compressed ({}): every time has its decompression in it",
+                survey.compression
+            ));
+        }
+        if cpu.is_none() {
+            notes.push("no processor of its own: readings may be of different ones".to_owned());
+        }
+        Ok(())
+    }
+
+    fn to_json(&self) -> Value {
+        json!({
+            "path": self.path().display().to_string(),
+            "bytes": self.bytes,
+            "messages": self.messages,
+        })
+    }
+}
+
+#[cfg(test)]
+fn all_names() -> impl Iterator<Item = &'static str> {
+    let books = variants::ROWS.iter().map(|row| row.name);
+    books.chain(plant_variants::ROWS.iter().map(|row| row.name))
+}

@@ -1,33 +1,28 @@
-//! nanotape's own benchmarks: the hot path, stage by stage.
+//! nanotape's own benchmarks: the hot path, stage by stage, and tables of what is measured beside each
+//! other.
 //!
-//! Where: above PLANT, beside the command line. [`hot`] has fixtures only; how their time is measured
-//! is `nanotape-lab`'s business. [`day_file`] measures whole days from files, and [`ring`] the rings
-//! between processes and [`journal`] the journal, each in processes of their own.
+//! Where: layer 5, above PLANT, below the command line. [`hot`] has fixtures only; how their time is
+//! measured is `nanotape-lab`'s business. [`run`] is `nanotape lab bench`: whole days from files, the rings
+//! between processes and the journal, each reading in processes of its own.
 #![forbid(unsafe_code)]
 
 mod book;
+mod command;
 mod day;
-pub mod day_file;
+mod day_file;
 mod decode;
-mod folder;
-pub mod journal;
-mod lot;
-pub mod ring;
-mod sides;
-mod spread;
-mod wait;
+mod engine;
+mod error;
+mod journal;
+mod ring;
 
-use nanotape_lab::Suite;
+use nanotape_lab::{Suite, truth};
 
+pub use crate::command::{BenchCommand, run, worker};
 use crate::{
     book::{BookDay, BookOneByOne},
     day::Day,
     decode::Decode,
-};
-pub use crate::{
-    sides::{Measured, Named},
-    spread::Spread,
-    wait::Silence,
 };
 
 /// The hot path: what `cargo xtask gate` watches.
@@ -37,4 +32,9 @@ pub fn hot() -> Suite {
         .add("book/hot", || BookDay::new(&Day::small()))
         .add("book/day", || BookDay::new(&Day::wide()))
         .add("book/one", || BookOneByOne::new(&Day::small()))
+}
+
+/// Every benchmark that a process of this program may be asked to run.
+pub fn suite() -> Suite {
+    hot().and(truth::suite())
 }

@@ -25,11 +25,8 @@ use crate::{
 };
 
 fn main() -> ExitCode {
-    // A process that `nanotape lab` started to measure in, or `nanotape ring prove` to publish or read.
-    let role = commands::lab::suite().role();
-    let role = role.or_else(nanotape_bench::day_file::role);
-    let role = role.or_else(nanotape_bench::ring::role);
-    let role = role.or_else(nanotape_bench::journal::role);
+    // A process that this program started to measure, to publish or to read.
+    let role = nanotape_bench::worker();
     if let Some(code) = role.or_else(commands::ring::role).or_else(commands::journal::role) {
         return code;
     }

@@ -166,8 +166,9 @@ const TABLE: &[Row] = &[
             "nanotape-lab",
             "nanotape-testkit",
             "nanotape-plant",
+            "nanotape-console",
         ],
-        outside: &["rustix", "serde_json", "thiserror"],
+        outside: &["anyhow", "clap", "rustix", "serde", "serde_json", "thiserror"],
     },
     // On testkit since docs/decisions/0008-the-synthetic-market-is-shipped.md, on rustix and
     // signal-hook since docs/decisions/0020-signals-of-the-command-line.md.

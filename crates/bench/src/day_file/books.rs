@@ -7,17 +7,14 @@ use nanotape_clock::Clock;
 use nanotape_market::{MarketEvent, Position};
 use nanotape_plant::{BookEngine, Observer};
 use nanotape_trace::Histogram;
-use serde_json::Value;
 
 use super::{
-    error::DayFileError,
-    job::Job,
-    one_by_one::{self, MessageLatency},
-    reading::{Answer, Reading},
+    Day, one_by_one,
+    reading::{Answer, DayReading},
     survey::refuse_damage,
     usage::{Memory, Peak, Stopwatch},
-    variants::open,
 };
+use crate::{engine::Report, error::Error};
 
 /// What is counted on the way: two increments a message.
 #[derive(Clone, Copy, Debug, Default)]
@@ -42,65 +39,65 @@ impl<B> Observer<B> for Changes {
 }
 
 /// The time and the memory that the whole file takes.
-pub(super) fn measure<L: PriceLevels, S: OrderStore>(job: &Job) -> Result<Value, DayFileError> {
-    let clock = Clock::calibrate();
+pub(super) fn measure<L: PriceLevels, S: OrderStore>(
+    day: &Day,
+    clock: Clock,
+) -> Result<Report, Error> {
     let startup = Stopwatch::start(clock);
-    let mut plant = plant::<L, S>(job);
+    let mut plant = plant::<L, S>(day);
     let (startup_nanos, _) = startup.stop();
 
     let mut peak = Peak::default();
     let mut changes = Changes::default();
-    let mut source = open(job)?;
+    let mut source = day.open()?;
     let watch = Stopwatch::start(clock);
-    for day in 1..=job.settings.repeat {
+    for repetition in 1..=day.repeat {
         let report = plant.run(&mut source, &mut changes, |_| peak.pass())?;
-        refuse_damage(&job.settings.path, report)?;
-        if day < job.settings.repeat {
-            source = open(job)?;
+        refuse_damage(day.path(), report)?;
+        if repetition < day.repeat {
+            source = day.open()?;
         }
     }
     let (wall_nanos, processor_nanos) = watch.stop();
     let memory = Memory::now();
-    let reading = Reading {
+    let reading = DayReading {
         startup_nanos,
         wall_nanos,
         processor_nanos,
-        accesses: None,
+        operations: day.operations(),
         answer: answer(&plant, changes),
-        published: None,
         peak_memory_bytes: memory.peak,
         peak_anonymous_bytes: peak.and(memory),
     };
-    Ok(reading.to_json())
+    Ok(reading.into())
 }
 
 /// The time of single messages.
-pub(super) fn latency<L: PriceLevels, S: OrderStore>(job: &Job) -> Result<Value, DayFileError> {
-    let clock = Clock::calibrate();
-    let mut plant = plant::<L, S>(job);
+pub(super) fn single<L: PriceLevels, S: OrderStore>(
+    day: &Day,
+    clock: Clock,
+) -> Result<Report, Error> {
+    let mut plant = plant::<L, S>(day);
     let mut histogram = Histogram::fine();
     let mut changes = Changes::default();
-    for _ in 0..job.settings.repeat {
+    for _ in 0..day.repeat {
         let apply = |_, event: &MarketEvent| plant.apply(event);
-        one_by_one::run(&mut open(job)?, &clock, apply, |_, nanos, outcome| {
+        one_by_one::run(&mut day.open()?, &clock, apply, |_, nanos, outcome| {
             histogram.record(nanos);
             changes.messages += 1;
             changes.inside_changes +=
                 u64::from(outcome.is_some_and(|outcome| outcome.inside_changed));
         })?;
     }
-    Ok(MessageLatency::told(&histogram, &clock, answer(&plant, changes), None))
+    Ok(one_by_one::report(&histogram, &clock, answer(&plant, changes)))
 }
 
 /// Books with room for the orders of the day.
-pub(super) fn plant<L: PriceLevels, S: OrderStore>(job: &Job) -> BookEngine<Books<L, S>> {
-    BookEngine::new(Books::with_capacity(job.settings.orders))
+pub(super) fn plant<L: PriceLevels, S: OrderStore>(day: &Day) -> BookEngine<Books<L, S>> {
+    BookEngine::new(Books::with_capacity(day.orders()))
 }
 
-fn answer<L: PriceLevels, S: OrderStore>(
-    plant: &BookEngine<Books<L, S>>,
-    changes: Changes,
-) -> Answer {
+fn answer<L: PriceLevels, S: OrderStore>(plant: &BookEngine<Books<L, S>>, changes: Changes) -> Answer {
     Answer {
         messages: Some(changes.messages),
         inside_changes: Some(changes.inside_changes),

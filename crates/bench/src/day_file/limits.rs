@@ -10,16 +10,13 @@ use nanotape_wire::{
     framing::binary_file::{End, Record, Records},
     itch50::Message,
 };
-use serde_json::Value;
 
 use super::{
-    error::DayFileError,
-    job::Job,
-    reading::{Answer, Reading},
+    Day,
+    reading::{Answer, DayReading},
     usage::{Memory, Stopwatch},
-    variants::open,
 };
-use crate::decode::sum_of_event;
+use crate::{decode::sum_of_event, engine::Report, error::Error};
 
 /// How far ahead of the walk the file is loaded.
 const FILE_AHEAD_BYTES: usize = 1024;
@@ -36,27 +33,25 @@ pub(super) trait Tally: Default {
     fn messages(&self) -> Option<u64>;
 }
 
-pub(super) fn measure<T: Tally>(job: &Job) -> Result<Value, DayFileError> {
-    let clock = Clock::calibrate();
+pub(super) fn measure<T: Tally>(day: &Day, clock: Clock) -> Result<Report, Error> {
     let mut tally = T::default();
     let watch = Stopwatch::start(clock);
-    for _ in 0..job.settings.repeat {
-        tally.day(&mut open(job)?)?;
+    for _ in 0..day.repeat {
+        tally.day(&mut day.open()?)?;
     }
     black_box(tally.sum());
     let (wall_nanos, processor_nanos) = watch.stop();
     let memory = Memory::now();
-    let reading = Reading {
+    let reading = DayReading {
         startup_nanos: 0,
         wall_nanos,
         processor_nanos,
-        accesses: None,
+        operations: day.operations(),
         answer: Answer { messages: tally.messages(), ..Answer::default() },
-        published: None,
         peak_memory_bytes: memory.peak,
         peak_anonymous_bytes: memory.anonymous,
     };
-    Ok(reading.to_json())
+    Ok(reading.into())
 }
 
 /// All bytes, eight at a time: the file by itself.

@@ -4,20 +4,19 @@
 //! makes a single one of them faster, only more of them wait at the same time.
 //!
 //! Layout: lines of 64 bytes, each naming the next on one cycle through all of them in an order
-//! drawn by lot, so that nothing can be loaded ahead by guessing.
+//! drawn at random, so that nothing can be loaded ahead by guessing.
 
 use core::hint::black_box;
 
 use nanotape_clock::Clock;
 use nanotape_shm::Table;
-use serde_json::Value;
 
 use super::{
-    job::Job,
-    reading::{Answer, Reading},
+    Day,
+    reading::DayReading,
     usage::{Memory, Stopwatch},
 };
-use crate::lot::Lot;
+use crate::engine::{Report, Rng};
 
 /// Loads of one reading, all chains together: half a second where each waits for memory.
 const ACCESSES: usize = 1 << 21;
@@ -35,38 +34,36 @@ struct Line(u32);
 const _: () = assert!(size_of::<Line>() == 64);
 
 /// The table: about as large as one of so many orders.
-pub fn table_bytes(orders: usize) -> usize {
+pub(super) fn table_bytes(orders: usize) -> usize {
     (2 * orders).next_power_of_two() * BYTES_PER_SLOT
 }
 
 /// Follows so many chains at once.
-pub(super) fn measure<const CHAINS: usize>(job: &Job) -> Value {
-    let clock = Clock::calibrate();
+pub(super) fn measure<const CHAINS: usize>(day: &Day, clock: Clock) -> Report {
     let startup = Stopwatch::start(clock);
-    let (lines, starts) = cycle::<CHAINS>(table_bytes(job.settings.orders) / size_of::<Line>());
+    let (lines, starts) = cycle::<CHAINS>(table_bytes(day.orders()) / size_of::<Line>());
     let (startup_nanos, _) = startup.stop();
     let steps = ACCESSES / CHAINS;
     let watch = Stopwatch::start(clock);
     black_box(follow(&lines, starts, steps));
     let (wall_nanos, processor_nanos) = watch.stop();
     let memory = Memory::now();
-    let reading = Reading {
+    let reading = DayReading {
         startup_nanos,
         wall_nanos,
         processor_nanos,
-        accesses: Some((steps * CHAINS) as u64),
-        answer: Answer::default(),
-        published: None,
+        operations: (steps * CHAINS) as u64,
         peak_memory_bytes: memory.peak,
         peak_anonymous_bytes: memory.anonymous,
+        ..DayReading::default()
     };
-    reading.to_json()
+    reading.into()
 }
 
 /// One cycle through all lines, and starts that are equally far apart on it.
 fn cycle<const CHAINS: usize>(count: usize) -> (Table<Line>, [u32; CHAINS]) {
     let mut order: Vec<u32> = (0..count as u32).collect();
-    Lot(SEED).shuffle(&mut order);
+    Rng(SEED).shuffle(&mut order);
     let mut lines = Table::new(count, Line(0));
     for (place, &line) in order.iter().enumerate() {
         lines[line as usize] = Line(order[(place + 1) % count]);

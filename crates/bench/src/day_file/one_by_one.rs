@@ -4,24 +4,24 @@
 //! Cost: two stamps a message, both fenced, so that a message begins when the one before is done;
 //! what an empty pair reads is in every time, and is stated beside the times, never subtracted.
 
+use core::fmt::Write as _;
+
 use nanotape_clock::Clock;
+use nanotape_console::values::grouped;
 use nanotape_feed::{DaySource, SourceError, market_event};
 use nanotape_lab::statistics::order::median;
 use nanotape_market::{MarketEvent, Position};
 use nanotape_trace::Histogram;
 use nanotape_wire::itch50::Message;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{
     limits::for_each_record,
-    reading::{Answer, Published},
+    reading::{Answer, DayReading},
 };
+use crate::engine::{Benchmark, Measured, Report, Run, Times};
 
-/// The quantiles of times, by name.
-pub const QUANTILES: [(&str, f64); 5] =
-    [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999)];
-
-/// Runs one day, telling for each message its type, its time from bytes to `apply` done, and what it
+/// Runs one day. `tell` gets the type of each message, its time from bytes to `apply` done, and what it
 /// did.
 pub(super) fn run<T>(
     source: &mut DaySource,
@@ -34,8 +34,7 @@ pub(super) fn run<T>(
         number += 1;
         let position = Position { number, offset: record.offset };
         let began = clock.stamp_start();
-        let applied =
-            Message::decode(record.bytes).map(|message| apply(position, &market_event(&message)));
+        let applied = Message::decode(record.bytes).map(|message| apply(position, &market_event(&message)));
         let ended = clock.stamp();
         // In a good day every message decodes; one that does not would be missed in the answer.
         if let (Ok(applied), Some(&tag)) = (applied, record.bytes.first()) {
@@ -44,92 +43,77 @@ pub(super) fn run<T>(
     })
 }
 
-/// How the times of messages are distributed, over some runs of the day.
-#[derive(Clone, PartialEq, Debug)]
-pub struct MessageLatency {
-    /// Messages of one run.
-    pub count: u64,
-    /// In the order of [`QUANTILES`]: the median over runs of each.
-    pub quantiles_ns: [f64; QUANTILES.len()],
-    /// The longest in any run.
-    pub max_ns: u64,
-    /// The part of every time that is the clock's own.
-    pub clock_ns: f64,
-    /// Which clock.
-    pub clock: String,
+/// The quantiles of times, by name.
+const QUANTILES: [(&str, fn(&Times) -> u64); 5] = [
+    ("p50", |times| times.p50_ns),
+    ("p90", |times| times.p90_ns),
+    ("p99", |times| times.p99_ns),
+    ("p99.9", |times| times.p999_ns),
+    ("p99.99", |times| times.p9999_ns),
+];
+
+/// What a process reports of its run.
+pub(super) fn report(histogram: &Histogram, clock: &Clock, answer: Answer) -> Report {
+    let day = Some(DayReading { answer, ..DayReading::default() });
+    Report { times: Some(Times::of(histogram, clock)), day, ..Report::default() }
 }
 
-impl MessageLatency {
-    /// What a process tells of its run.
-    pub(super) fn told(
-        nanos: &Histogram,
-        clock: &Clock,
-        answer: Answer,
-        published: Option<Published>,
-    ) -> Value {
-        let quantiles = QUANTILES.map(|(_, quantile)| nanos.quantile(quantile));
-        json!({
-            "count": nanos.count(),
-            "quantiles_ns": quantiles,
-            "max_ns": nanos.max(),
-            "clock_ns": clock.costs().empty_nanos,
-            "clock": clock.source().to_string(),
-            "answer": answer.told(),
-            "published": published.map(Published::to_json),
-        })
-    }
-
-    /// The runs together.
-    pub(super) fn of_runs(told: &[Value]) -> Option<Self> {
-        let numbers = |place: &str| -> Option<Vec<f64>> {
-            told.iter().map(|run| run.pointer(place)?.as_f64()).collect()
-        };
-        let mut quantiles_ns = [0.0; QUANTILES.len()];
-        for (place, nanos) in quantiles_ns.iter_mut().enumerate() {
-            *nanos = median(&numbers(&format!("/quantiles_ns/{place}"))?)?;
-        }
-        let max = told.iter().map(|run| run["max_ns"].as_u64()).collect::<Option<Vec<_>>>()?;
-        Some(Self {
-            count: told.first()?["count"].as_u64()?,
-            quantiles_ns,
-            max_ns: max.into_iter().max()?,
-            clock_ns: median(&numbers("/clock_ns")?)?,
-            clock: told.first()?["clock"].as_str()?.to_owned(),
-        })
-    }
-
-    /// As it stands in results.
-    pub fn to_json(&self) -> Value {
-        let mut object = Map::new();
-        object.insert("count".to_owned(), json!(self.count));
-        for ((name, _), nanos) in QUANTILES.iter().zip(self.quantiles_ns) {
-            object.insert(format!("{name}_ns"), json!(nanos));
-        }
-        object.insert("max_ns".to_owned(), json!(self.max_ns));
-        object.insert("clock_ns".to_owned(), json!(self.clock_ns));
-        object.insert("clock".to_owned(), json!(self.clock));
-        Value::Object(object)
-    }
+/// The times of a row, if they were measured.
+fn times<B: Benchmark>(row: &Measured<B>) -> Vec<Times> {
+    row.others.iter().filter_map(|reading| reading.times).collect()
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// A quantile of single messages: the median over runs.
+pub(super) fn quantile_ns<B: Benchmark>(row: &Measured<B>, name: &str) -> Option<f64> {
+    let (_, quantile) = QUANTILES.iter().find(|(known, _)| *known == name)?;
+    let times = times(row);
+    median(&times.iter().map(|times| quantile(times) as f64).collect::<Vec<_>>())
+}
 
-    #[test]
-    fn runs_together_are_the_median_of_each_quantile_and_the_longest_of_all() {
-        let clock = Clock::monotonic();
-        let told: Vec<Value> = [10, 30, 20]
-            .into_iter()
-            .map(|nanos| {
-                let mut histogram = Histogram::fine();
-                histogram.record(nanos);
-                MessageLatency::told(&histogram, &clock, Answer::default(), None)
-            })
-            .collect();
-        let together = MessageLatency::of_runs(&told).unwrap();
-        assert_eq!((together.quantiles_ns, together.max_ns), ([20.0; 5], 30));
-        assert_eq!((together.count, MessageLatency::of_runs(&[])), (1, None));
-        assert_eq!(together.to_json()["p99.9_ns"], 20.0);
+fn clock_ns(times: &[Times]) -> Option<f64> {
+    median(&times.iter().map(|times| times.clock_ns).collect::<Vec<_>>())
+}
+
+/// As it stands in results; null where single messages were not timed.
+pub(super) fn to_json<B: Benchmark>(row: &Measured<B>, run: &Run<B>) -> Value {
+    let times = times(row);
+    let Some(first) = times.first() else { return Value::Null };
+    let mut object = json!({
+        "count": first.count,
+        "max_ns": times.iter().map(|times| times.max_ns).max(),
+        "clock_ns": clock_ns(&times),
+        "clock": run.context.clock.source().to_string(),
+    });
+    for (name, _) in QUANTILES {
+        object[format!("{name}_ns")] = json!(quantile_ns(row, name));
     }
+    object
+}
+
+/// The table of single messages; nothing where none were timed.
+pub(super) fn table<B: Benchmark>(run: &Run<B>) -> String {
+    let mut text = String::new();
+    for row in &run.measured {
+        let times = times(row);
+        let Some(clock_ns) = clock_ns(&times) else { continue };
+        if text.is_empty() {
+            let _ = write!(
+                text,
+                "\nSingle messages, one at a time, nothing loaded ahead: ns, {clock_ns:.0} of each the \
+                 clock's own ({})\n  {:<28}",
+                run.context.clock.source(),
+                ""
+            );
+            QUANTILES.iter().for_each(|(name, _)| _ = write!(text, " {name:>8}"));
+            let _ = writeln!(text, " {:>10}", "max");
+        }
+        let _ = write!(text, "  {:<28}", row.row.name);
+        for (name, _) in QUANTILES {
+            let nanos = quantile_ns(row, name).unwrap_or(f64::NAN);
+            let _ = write!(text, " {:>8}", grouped(nanos as u64));
+        }
+        let max = times.iter().map(|times| times.max_ns).max().unwrap_or(0);
+        let _ = writeln!(text, " {:>10}", grouped(max));
+    }
+    text
 }

@@ -1,128 +1,317 @@
-//! A day through a plant that publishes, on a ring that other processes may read: as fast as it goes,
-//! and message by message.
-//!
-//! Where: the process of one reading. Everything is as `nanotape run` has it: a ring and a board in
-//! shared memory, and the same loop.
+//! `nanotape lab bench plant`: what the ring and the records add to the way of a message.
 
-use nanotape_book::OrderStore as _;
-use nanotape_clock::Clock;
-use nanotape_lab::Placement;
-use nanotape_market::MarketEvent;
-use nanotape_plant::{PlantConfig, PlantRun, Stop, records::RecordKind};
-use nanotape_trace::Histogram;
-use serde_json::Value;
+use core::fmt::Write as _;
+use std::time::Duration;
+
+use clap::Args;
+use nanotape_console::{progress::Progress, records::Columns, values::grouped};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use super::{
-    error::DayFileError,
-    job::{Job, Role},
-    one_by_one::{self, MessageLatency},
-    plant_variants::Shape,
-    reading::{Answer, Published, Reading},
-    survey::refuse_damage,
-    taps::{self, Tapping},
-    usage::{Memory, Peak, Stopwatch},
-    variants::{open, refuse},
+    Day, Pass, one_by_one,
+    plant_variants::{
+        BACKBONE, PLANT, ROWS, Shape, limit_taps, lost_share, records_per_second, taps,
+    },
+    publish,
+    reading::compare,
+    variants::take_default_books,
 };
-use crate::folder::Folder;
+use crate::{
+    engine::{
+        Asked, AskedCpus, Base, Benchmark, Bound, Goal, Measured, Reading, Report, Row, Run, Taken,
+        Worker, command::slowest, pair, table,
+    },
+    error::Error,
+};
 
-/// The trade date, where the file's name states none: no time depends on it.
-const DATE: &str = "2019-12-30";
+/// Plants: which day, and where they run.
+#[derive(Args, Clone, Debug, Serialize, Deserialize)]
+#[command(after_help = "\
+Examples:
+  nanotape lab bench plant day.itch50                            the table
+  nanotape lab bench plant day.itch50 --rounds 9 -o plant.json   more rounds, as one JSON list
+  nanotape lab bench plant day.itch50 --only backbone,plant
+  nanotape lab bench plant day.itch50 --cpus 2,3 --realtime 20   on two quiet processors
+  nanotape lab bench plant --list                                the names
 
-/// Takes a reading of a plant, or reads one.
-pub(super) fn take(job: &Job) -> Result<Value, DayFileError> {
-    let Some(shape) = job.variant.shape else { return refuse(job) };
-    match job.role {
-        Role::Measure => measure(job, shape),
-        Role::Latency => latency(job, shape),
-        Role::Tap { shares } => taps::read(job, shares),
-        Role::Types | Role::Counters | Role::Count { .. } => refuse(job),
-    }
+`backbone` goes from the bytes of the file to the books, and counts. The other rows also make records
+and publish them, as `nanotape run` does: a ring and a board in /dev/shm. In rows with taps, as many
+processes poll the ring meanwhile, each for the insides of the stock with the most messages. Each has
+a processor of its own, as far as there are some beside the plant's; the last row has one tap more.
+
+In each round each row is measured once, in processes of its own and in a random order. Times are on
+the plant's processor (`wall`: that passed), from the first byte to the last record, for one message;
+the median of the rounds. `adds` and `ratio` are taken within a round, against `backbone`, and are the
+median of those. `backbone/again` is the same as `backbone`: the difference between the two is noise.
+Compare numbers of one run only.
+
+Single messages are timed from their bytes to the published records, one at a time with nothing loaded
+ahead. Goals that are missed change no exit status.
+
+Exit status: 0 good; 1 the file is damaged or empty, rows differ in what they found, or a tap cannot
+account for every record; 2 wrong usage, or something cannot be read or written.")]
+pub(crate) struct Plant {
+    #[command(flatten)]
+    pub(super) day: Day,
+
+    /// The plant and its first tap run on these processors [default: the last two that are allowed]
+    #[arg(long, value_name = "PLANT,TAP", value_parser = pair)]
+    cpus: Option<(u32, u32)>,
+
+    /// Ask for the real-time class SCHED_FIFO with this priority
+    #[arg(long, value_name = "PRIORITY", value_parser = clap::value_parser!(u8).range(1..=49))]
+    realtime: Option<u8>,
 }
 
-/// The time and the memory that the whole file takes.
-fn measure(job: &Job, shape: Shape) -> Result<Value, DayFileError> {
-    let mut stage = Stage::set(job, shape)?;
-    let mut peak = Peak::default();
-    let watch = Stopwatch::start(stage.clock);
-    let ended = stage.run.run(|_| peak.pass())?;
-    let (wall_nanos, processor_nanos) = watch.stop();
-    let memory = Memory::now();
-    refuse_damage(&job.settings.path, ended.report)?;
-    let startup_nanos = stage.startup_nanos;
-    let (answer, published) = stage.finish(ended.stop.messages)?;
-    let reading = Reading {
-        startup_nanos,
-        wall_nanos,
-        processor_nanos,
-        accesses: None,
-        answer,
-        published: Some(published),
-        peak_memory_bytes: memory.peak,
-        peak_anonymous_bytes: peak.and(memory),
-    };
-    Ok(reading.to_json())
-}
+/// Rows whose messages are also timed one by one.
+const ONE_BY_ONE: [&str; 3] = [BACKBONE, PLANT, "plant/1-tap"];
 
-/// The time of single messages, from bytes to published records.
-fn latency(job: &Job, shape: Shape) -> Result<Value, DayFileError> {
-    let mut stage = Stage::set(job, shape)?;
-    let mut histogram = Histogram::fine();
-    let (run, clock) = (&mut stage.run, stage.clock);
-    let apply = |at, event: &MarketEvent| run.apply(at, event);
-    one_by_one::run(&mut open(job)?, &clock, apply, |_, nanos, _| histogram.record(nanos))?;
-    let stop = stage.run.end();
-    let (answer, published) = stage.finish(stop.messages)?;
-    Ok(MessageLatency::told(&histogram, &clock, answer, Some(published)))
-}
+/// What records and ring may add to a message's time.
+const MOST_ADDED_NS: f64 = 40.0;
 
-/// A plant before its first message, in its place, with everybody who reads it.
-struct Stage {
-    run: PlantRun,
-    tapping: Tapping,
-    clock: Clock,
-    startup_nanos: u64,
-    /// Of the measuring thread, as long as it measures.
-    _placement: Placement,
+/// The most that messages may take one by one: so many of them.
+const MOST_OF_QUANTILES: [(&str, f64); 2] = [("p99", 650.0), ("p99.9", 1_000.0)];
+
+impl Benchmark for Plant {
+    const NAME: &'static str = "plant";
+    const ROWS: &'static [Row<Self>] = ROWS;
+    const NOUN: &'static str = "variant";
+    const SELECTS_BELOW: bool = false;
+    const IS_PAIR: bool = false;
     /// A plant stops when its ring is removed.
-    _folder: Folder,
-}
+    const LEAVES_FOLDER: bool = false;
+    const NAME_WIDTH: usize = 18;
+    const COLUMNS: Columns = &[
+        ("name", "/name"),
+        ("taps", "/taps"),
+        ("ns_per_message", "/ns_per_message"),
+        ("ns_per_message_low", "/ns_per_message_low"),
+        ("ns_per_message_high", "/ns_per_message_high"),
+        ("wall_ns_per_message", "/wall_ns_per_message"),
+        ("adds_ns", "/adds_ns"),
+        ("adds_ns_low", "/adds_ns_low"),
+        ("adds_ns_high", "/adds_ns_high"),
+        ("ratio_to_backbone", "/ratio_to_backbone"),
+        ("messages_per_second", "/messages_per_second"),
+        ("records_per_second", "/records_per_second"),
+        ("lost_share", "/lost_share"),
+        ("latency_p50_ns", "/latency/p50_ns"),
+        ("latency_p99_ns", "/latency/p99_ns"),
+        ("latency_p99.9_ns", "/latency/p99.9_ns"),
+        ("latency_max_ns", "/latency/max_ns"),
+    ];
 
-impl Stage {
-    fn set(job: &Job, shape: Shape) -> Result<Self, DayFileError> {
-        let folder = Folder::new("plant")
-            .map_err(|source| DayFileError::System { what: "make a folder in memory", source })?;
-        let ring = folder.path().join("ring");
-        // They wait for the ring. What is started from here on would inherit the place.
-        let mut tapping = Tapping::start(job, shape.taps, &ring)?;
-        let placement = job.place();
-        let clock = Clock::calibrate();
-        let startup = Stopwatch::start(clock);
-        let mut config = PlantConfig::default();
-        config.input.file = job.settings.path.clone();
-        config.input.date = DATE.parse().ok();
-        config.ring.name = ring.display().to_string();
-        config.ring.capacity_bytes = Some(shape.capacity_bytes);
-        config.publish.records = shape.kinds;
-        config.machine.orders = Some(job.settings.orders);
-        let run = PlantRun::open(&config, Stop::new())?;
-        let (startup_nanos, _) = startup.stop();
-        tapping.meet()?;
-        Ok(Self { run, tapping, clock, startup_nanos, _placement: placement, _folder: folder })
+    /// What a plant publishes; none where there are only books.
+    type Work = Option<Shape>;
+    type Pass = Pass;
+
+    fn asked(&self) -> Asked {
+        Asked { cpus: AskedCpus::Two(self.cpus), real_time_priority: self.realtime }
     }
 
-    /// What came of a run that has ended, when everybody has read it.
-    fn finish(self, messages: u64) -> Result<(Answer, Published), DayFileError> {
-        let records = self.run.next_sequence() - self.run.first_sequence();
-        let counted = self.run.board().look().records;
-        let books = self.run.engine().books();
-        let answer = Answer {
-            messages: Some(messages),
-            // One record for each change.
-            inside_changes: Some(counted[RecordKind::Bbo as usize]),
-            orders_left: Some(books.orders().len() as u64),
-            anomalies: Some(books.anomalies().total()),
-            order_records: Some(counted[RecordKind::Mbo as usize]),
+    fn prepare(run: &mut Run<Self>) -> anyhow::Result<()> {
+        if run.is_all {
+            let beside = if run.cpus.are_two() { run.cpus.readers.len() } else { 0 };
+            limit_taps(&mut run.rows, beside);
+        }
+        run.options.day.survey(run.cpu, &mut run.notes)
+    }
+
+    fn readers(row: &Row<Self>) -> usize {
+        taps(row)
+    }
+
+    fn passes(&self, row: &Row<Self>) -> Vec<Pass> {
+        let is_single = ONE_BY_ONE.contains(&row.name);
+        [Pass::Measure].into_iter().chain(is_single.then_some(Pass::Single)).collect()
+    }
+
+    fn longest(&self, _: &Row<Self>) -> Duration {
+        slowest(self.day.operations())
+    }
+
+    fn work(worker: &mut Worker<Self>) -> Result<Report, Error> {
+        match (worker.row.work, worker.reader()) {
+            (_, Some(_)) => publish::tap(worker),
+            (Some(shape), None) => publish::publish(worker, shape),
+            (None, None) => {
+                worker.begin(&[])?;
+                take_default_books(&worker.job.options.day, worker.clock, worker.job.pass)
+            }
+        }
+    }
+
+    fn may_lose(_: &Row<Self>) -> bool {
+        true
+    }
+
+    fn number(_: &Row<Self>, reading: &Reading) -> Option<f64> {
+        Some(reading.day.processor_ns())
+    }
+
+    fn base(_: &Row<Self>) -> Option<Base> {
+        Some(Base::whole(BACKBONE))
+    }
+
+    /// Of the usual plant.
+    fn goals(plant: &Measured<Self>, run: &Run<Self>) -> Vec<Goal> {
+        if plant.row.name != PLANT {
+            return Vec::new();
+        }
+        let goal = |of, most, value| Goal { of, bound: Bound::AtMost(most), value };
+        let added = run.find(BACKBONE).and_then(|backbone| plant.added(backbone));
+        let added = added.map(|added| goal("adds", MOST_ADDED_NS, added.median));
+        let quantiles = MOST_OF_QUANTILES.into_iter().filter_map(|(name, most)| {
+            Some(goal(name, most, one_by_one::quantile_ns(plant, name)?))
+        });
+        added.into_iter().chain(quantiles).collect()
+    }
+
+    fn conclude(run: &mut Run<Self>, _: &Progress) -> Result<(), Error> {
+        compare(run, run.options.day.operations())
+    }
+
+    fn listed(row: &Row<Self>) -> Value {
+        json!({ "name": row.name, "taps": row.work.map(|shape| shape.taps) })
+    }
+
+    fn heading(run: &Run<Self>) -> String {
+        let day = &run.options.day;
+        format!(
+            "{}: {} messages, {:.1} MB; room for {} live orders; {}; plant on processor {}, first \
+             tap on processor {}",
+            day.path().display(),
+            grouped(day.messages),
+            day.bytes as f64 / 1e6,
+            grouped(day.orders() as u64),
+            table::rounds(run),
+            run.cpus.writer,
+            run.cpus.readers[0],
+        )
+    }
+
+    /// docs/formats/lab-bench-plant.md.
+    fn record(measured: &Measured<Self>, run: &Run<Self>) -> Value {
+        let (row, day) = (measured.row, &run.options.day);
+        let time = table::number(measured);
+        let adds = run.find(BACKBONE).and_then(|backbone| measured.added(backbone));
+        let taps = taps(row);
+        let answer = measured.answer();
+        let mut answers = answer.to_json();
+        answers["order_records"] = json!(answer.order_records);
+        let goals = || Self::goals(measured, run).into_iter().map(goal).collect::<Vec<_>>();
+        json!({
+            "file": day.to_json(),
+            "orders": day.orders(),
+            "records": row.work.map(|shape| shape.kinds.to_string()),
+            "capacity_bytes": row.work.map(|shape| shape.capacity_bytes),
+            "taps": taps,
+            "taps_share_processors": run.cpus.are_short_for(taps),
+            "tap_symbol": day.busiest.as_ref().filter(|_| taps > 0),
+            "cpus": {
+                "plant": run.cpu,
+                "taps": (0..taps).map(|tap| run.cpus.reader(tap, taps).0).collect::<Vec<_>>(),
+            },
+            "ns_per_message": table::median(time),
+            "ns_per_message_low": time.map(|spread| spread.lowest),
+            "ns_per_message_high": time.map(|spread| spread.highest),
+            "ns_by_round": measured.by_round(),
+            "wall_ns_per_message": measured.wall_ns(),
+            "adds_ns": table::median(adds),
+            "adds_ns_low": adds.map(|spread| spread.lowest),
+            "adds_ns_high": adds.map(|spread| spread.highest),
+            "ratio_to_backbone": measured.ratio(run).map(|ratio| ratio.value),
+            "messages_per_second": table::median(measured.messages_per_second()),
+            "records_per_second": table::median(records_per_second(measured)),
+            "startup_ms": measured.startup_ms(),
+            "peak_memory_bytes": measured.most(|day| day.peak_memory_bytes),
+            "answer": answers,
+            "published": published(measured),
+            "lost_share": lost_share(measured),
+            "latency": one_by_one::to_json(measured, run),
+            "goals": (row.name == PLANT).then(goals),
+        })
+    }
+
+    fn footing(run: &Run<Self>) -> String {
+        let mut text = one_by_one::table(run);
+        let goals = run.find(PLANT).map_or(Vec::new(), |plant| Self::goals(plant, run));
+        if !goals.is_empty() {
+            let _ = writeln!(text, "\nGoals of `{PLANT}`: ns");
+            let _ = writeln!(text, "  {:<18} {:>8} {:>8}", "", "is", "at most");
+        }
+        for goal in goals {
+            let what = match goal.of {
+                "adds" => "adds".to_owned(),
+                quantile => format!("one by one, {quantile}"),
+            };
+            let _ = writeln!(
+                text,
+                "  {what:<18} {:>8.1} {:>8.0}  {} by {:.1}",
+                goal.value,
+                goal.bound.number(),
+                if goal.is_met() { "met" } else { "missed" },
+                goal.distance()
+            );
+        }
+        text
+    }
+}
+
+/// Of all rounds together; null where nothing is published.
+fn published(measured: &Measured<Plant>) -> Value {
+    let readings = || measured.readings.iter();
+    let sum = |number: fn(&Taken) -> u64| {
+        readings().flat_map(|reading| &reading.taken).map(number).sum::<u64>()
+    };
+    measured.row.work.map_or(Value::Null, |_| {
+        json!({
+            "records": readings().map(|reading| reading.written.messages).sum::<u64>(),
+            "read": sum(|tap| tap.messages),
+            "lost": sum(|tap| tap.lost),
+            "wanted": sum(|tap| tap.wanted),
+        })
+    })
+}
+
+fn goal(goal: Goal) -> Value {
+    json!({
+        "name": goal.of,
+        "at_most_ns": goal.bound.number(),
+        "ns": goal.value,
+        "met": goal.is_met(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        day_file::DayReading,
+        engine::{
+            Times,
+            test::{measured, run},
+        },
+    };
+
+    #[test]
+    fn goals_are_of_the_plant_beside_the_backbone() {
+        let of = |name: &str, processor_nanos| -> Measured<Plant> {
+            let day = DayReading { processor_nanos, operations: 10, ..DayReading::default() };
+            measured(name, [Reading { day, ..Reading::default() }])
         };
-        Ok((answer, Published { records, ..self.tapping.end()? }))
+        let times = Times { count: 10, p99_ns: 650, p999_ns: 1_200, ..Times::default() };
+        let mut plant = of(PLANT, 950);
+        plant.others = vec![Reading { times: Some(times), ..Reading::default() }];
+        let all = run(vec![of(BACKBONE, 500), plant]);
+        let goals = Plant::goals(&all.measured[1], &all);
+        let met = goals.iter().map(|goal| (goal.of, goal.is_met(), goal.distance()));
+        let expected = [("adds", false, 5.0), ("p99", true, 0.0), ("p99.9", false, 200.0)];
+        assert!(met.eq(expected), "{goals:?}");
+        assert!(Plant::goals(&all.measured[0], &all).is_empty());
+        let alone = run(all.measured[1..].to_vec());
+        let goals = Plant::goals(&alone.measured[0], &alone);
+        assert!(goals.iter().all(|goal| goal.of != "adds"));
     }
 }

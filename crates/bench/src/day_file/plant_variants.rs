@@ -6,34 +6,31 @@ use nanotape_plant::{
     records::{RecordKind, RecordKinds},
 };
 
-use super::{
-    error::DayFileError,
-    plant,
-    variants::{Kind, Variant, default_books, select_of},
-};
+use super::Plant;
+use crate::engine::{Column, Measured, Row, Run, Section, Spread, Taken, table};
 
 /// The books without records and without a ring, which others are held against.
-pub const BACKBONE: &str = "backbone";
+pub(super) const BACKBONE: &str = "backbone";
 
 /// The plant that goals are for.
-pub const PLANT: &str = "plant";
+pub(super) const PLANT: &str = "plant";
 
-/// Every variant. Taps stand last, fewest first.
-pub static PLANT_VARIANTS: &[Variant] = &[
-    default_books(BACKBONE),
+/// Every row. Taps stand last, fewest first.
+pub(super) const ROWS: &[Row<Plant>] = &[
+    books(BACKBONE),
     // Differs in nothing: it says how far apart equal programs are here.
-    default_books("backbone/again"),
+    books("backbone/again"),
     plant(PLANT, USUAL),
     plant("plant/all", Shape { kinds: RecordKinds::USUAL, ..USUAL }),
     plant("plant/small-ring", Shape { capacity_bytes: SMALL_RING_BYTES, ..USUAL }),
-    taps("plant/1-tap", 1),
-    taps("plant/2-taps", 2),
-    taps("plant/3-taps", 3),
-    taps("plant/4-taps", 4),
-    taps("plant/5-taps", 5),
-    taps("plant/6-taps", 6),
-    taps("plant/7-taps", 7),
-    taps("plant/8-taps", 8),
+    taps_row("plant/1-tap", 1),
+    taps_row("plant/2-taps", 2),
+    taps_row("plant/3-taps", 3),
+    taps_row("plant/4-taps", 4),
+    taps_row("plant/5-taps", 5),
+    taps_row("plant/6-taps", 6),
+    taps_row("plant/7-taps", 7),
+    taps_row("plant/8-taps", 8),
 ];
 
 /// What stays in a second-level cache: records by themselves, without the way to memory.
@@ -47,61 +44,132 @@ const USUAL: Shape = Shape {
 
 /// What a plant publishes, where to, and to whom.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Shape {
+pub(crate) struct Shape {
     /// Which records.
-    pub kinds: RecordKinds,
+    pub(super) kinds: RecordKinds,
     /// Size of its ring.
-    pub capacity_bytes: usize,
+    pub(super) capacity_bytes: usize,
     /// Processes that read it.
-    pub taps: usize,
+    pub(super) taps: usize,
 }
 
-/// The variants of these names, in the order of the table. If there are no names: all, but of those
-/// with taps only what so many processors beside the plant's can do, and one tap more.
-pub fn select_plants(
-    names: &[String],
-    processors: usize,
-) -> Result<Vec<&'static Variant>, DayFileError> {
-    let mut variants = select_of(PLANT_VARIANTS, names)?;
-    if names.is_empty() {
-        let taps = |variant: &&Variant| variant.shape.map_or(0, |shape| shape.taps);
-        variants.retain(|variant| taps(variant) <= processors + 1);
+/// All rows.
+const PLANTS: Section<Plant> = Section {
+    name: "plant",
+    is_timed: true,
+    title: |_| {
+        "Bytes to books, and to records on a ring: processor time for a message, in ns; millions a \
+         second"
+            .to_owned()
+    },
+    columns: &[&Column::NANOS, &[WALL], &ADDS, &RATES, &[SHARED]],
+};
+
+const WALL: Column<Plant> = Column::new("wall", 8, |row, _| table::nanos(row.wall_ns()));
+
+const ADDS: [Column<Plant>; 4] = [
+    Column::new("adds", 8, |row, run| table::nanos(adds(row, run).map(|adds| adds.median))),
+    Column::new("lowest", 8, |row, run| table::nanos(adds(row, run).map(|adds| adds.lowest))),
+    Column::new("highest", 8, |row, run| table::nanos(adds(row, run).map(|adds| adds.highest))),
+    Column::new("ratio", 8, |row, run| {
+        let ratio = row.ratio(run).filter(|_| row.row.name != BACKBONE);
+        ratio.map_or("-".to_owned(), |ratio| format!("{:.3}", ratio.value))
+    }),
+];
+
+const RATES: [Column<Plant>; 3] = [
+    Column::new("messages", 8, |row, _| {
+        table::millions(row.messages_per_second(), |rate| rate.median)
+    }),
+    Column::new("records", 8, |row, _| {
+        table::millions(records_per_second(row), |rate| rate.median)
+    }),
+    Column::new("lost", 8, |row, _| {
+        lost_share(row).map_or("-".to_owned(), |share| format!("{:.2}%", 100.0 * share))
+    }),
+];
+
+/// Whether a tap shares its processor.
+const SHARED: Column<Plant> = Column::new("", 0, |row, run| {
+    let taps = taps(row.row);
+    let processors = run.cpus.readers.len().min(taps);
+    match (run.cpus.are_short_for(taps), run.cpus.are_two()) {
+        (false, _) => String::new(),
+        (true, false) => " shares a processor with the plant".to_owned(),
+        (true, true) => {
+            let noun = if processors == 1 { "processor" } else { "processors" };
+            format!(" {taps} taps share {processors} {noun}")
+        }
     }
-    Ok(variants)
+});
+
+fn adds(row: &Measured<Plant>, run: &Run<Plant>) -> Option<Spread> {
+    row.added(run.find(BACKBONE)?).filter(|_| row.row.name != BACKBONE)
 }
 
-const fn plant(name: &'static str, shape: Shape) -> Variant {
-    Variant { name, kind: Kind::Plant, shape: Some(shape), take: plant::take }
+/// Processes that read the plant of a row.
+pub(super) fn taps(row: &Row<Plant>) -> usize {
+    row.work.map_or(0, |shape| shape.taps)
 }
 
-const fn taps(name: &'static str, taps: usize) -> Variant {
+/// Records in a second that passed; None if it publishes none.
+pub(super) fn records_per_second(row: &Measured<Plant>) -> Option<Spread> {
+    row.spread(|reading| Some(reading.day.per_second(reading.written.messages)))
+        .filter(|_| row.row.work.is_some())
+}
+
+/// What taps lost of what was published to them, from 0 to 1; None without taps.
+pub(super) fn lost_share(row: &Measured<Plant>) -> Option<f64> {
+    let taken = || row.readings.iter().flat_map(|reading| &reading.taken);
+    let (lost, all) = (taken().map(|tap| tap.lost), taken().map(Taken::accounted));
+    let share = lost.sum::<u64>() as f64 / all.sum::<u64>().max(1) as f64;
+    (taps(row.row) > 0).then_some(share)
+}
+
+/// Of all rows only those that so many processors beside the plant's can do, and one tap more.
+pub(super) fn limit_taps(rows: &mut Vec<&'static Row<Plant>>, processors: usize) {
+    rows.retain(|row| taps(row) <= processors + 1);
+}
+
+const fn books(name: &'static str) -> Row<Plant> {
+    Row { name, section: &PLANTS, work: None }
+}
+
+const fn plant(name: &'static str, shape: Shape) -> Row<Plant> {
+    Row { name, section: &PLANTS, work: Some(shape) }
+}
+
+const fn taps_row(name: &'static str, taps: usize) -> Row<Plant> {
     plant(name, Shape { taps, ..USUAL })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::day_file::VARIANTS;
+    use crate::{day_file::all_names, engine::row::select};
 
     #[test]
     fn names_are_words_and_differ_from_all_others() {
-        let all: Vec<&str> = VARIANTS.iter().chain(PLANT_VARIANTS).map(|one| one.name).collect();
+        let all: Vec<&str> = all_names().collect();
         for (place, name) in all.iter().enumerate() {
             assert!(!name.is_empty() && !name.contains([' ', ',']) && !all[..place].contains(name));
         }
-        assert_eq!((PLANT_VARIANTS[0].name, PLANT_VARIANTS[2].name), (BACKBONE, PLANT));
+        assert_eq!((ROWS[0].name, ROWS[2].name), (BACKBONE, PLANT));
     }
 
     #[test]
     fn taps_are_as_many_as_processors_and_one_more_unless_they_are_named() {
-        let last = |names: &[String], processors| {
-            select_plants(names, processors).unwrap().last().map(|variant| variant.name)
+        let last = |processors| {
+            let mut rows = select(&[]).unwrap();
+            limit_taps(&mut rows, processors);
+            rows.last().map(|row| row.name)
         };
-        assert_eq!(last(&[], 0), Some("plant/1-tap"));
-        assert_eq!(last(&[], 1), Some("plant/2-taps"));
-        assert_eq!(last(&[], 63), Some("plant/8-taps"));
-        assert_eq!(last(&["plant/4-taps".to_owned()], 1), Some("plant/4-taps"));
-        let error = select_plants(&["default".to_owned()], 1).unwrap_err().to_string();
+        assert_eq!(last(0), Some("plant/1-tap"));
+        assert_eq!(last(1), Some("plant/2-taps"));
+        assert_eq!(last(63), Some("plant/8-taps"));
+        let named = select::<Plant>(&["plant/4-taps".to_owned()]).unwrap();
+        assert_eq!(named.last().map(|row| row.name), Some("plant/4-taps"));
+        let error = select::<Plant>(&["default".to_owned()]).unwrap_err().to_string();
         assert!(error.starts_with("no variant is named default; there are backbone, "), "{error}");
     }
 }

@@ -1,10 +1,12 @@
 //! Where the default's time goes: by message type, in instructions, and by the processor's own
 //! counters. Each in a process of its own, once: shares of one run, not comparisons.
 
+use core::fmt::Write as _;
 use std::{fs::File, path::Path};
 
 use nanotape_book::{OrderStore, PriceLevels};
 use nanotape_clock::Clock;
+use nanotape_console::{progress::Progress, values::grouped};
 use nanotape_feed::{DaySource, SourceError};
 use nanotape_lab::{
     callgrind::{self, Request, counted_region},
@@ -14,39 +16,41 @@ use nanotape_lab::{
 use nanotape_market::MarketEvent;
 use nanotape_trace::Histogram;
 use nanotape_wire::framing::binary_file::{End, Records};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
+    Book, Day, Pass,
     books::{Changes, plant},
-    error::DayFileError,
-    job::{Job, Role, Settings},
     one_by_one,
-    type_time::TypeTime,
-    variants::{VARIANTS, open},
-    worker,
+    variants::ROWS,
+};
+use crate::{
+    engine::{Report, Run, WORKER, command::job_value},
+    error::Error,
 };
 
 /// Messages that are run under valgrind at most, which takes some fifty times as long.
-pub const MOST_COUNTED: u64 = 1_000_000;
+const MOST_COUNTED: u64 = 1_000_000;
 
 /// Where the time of the default goes. What could not be found out is the reason.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Profile {
+pub(super) struct Profile {
     /// By message type, the one that takes most of the time first.
-    pub types: Vec<TypeTime>,
+    pub(super) types: Vec<TypeTime>,
     /// The part of each time in it that is the clock's own.
-    pub clock_ns: f64,
+    pub(super) clock_ns: f64,
     /// Instructions for a message, by valgrind, over the first messages of the day.
-    pub instructions: Result<f64, String>,
+    pub(super) instructions: Result<f64, String>,
     /// How many messages those were.
-    pub instructions_messages: u64,
+    pub(super) instructions_messages: u64,
     /// What the processor counts for a message, as in the record.
-    pub counters: Result<Value, String>,
+    pub(super) counters: Result<Value, String>,
 }
 
 impl Profile {
     /// As it stands in results.
-    pub fn to_json(&self) -> Value {
+    pub(super) fn to_json(&self) -> Value {
         let all: u64 = self.types.iter().map(|one| one.total_ns).sum();
         let messages: u64 = self.types.iter().map(|one| one.count).sum();
         let share = |part: u64, of: u64| part as f64 / of.max(1) as f64;
@@ -72,29 +76,101 @@ impl Profile {
             },
         })
     }
+
+    /// The lines for people.
+    pub(super) fn text(&self) -> String {
+        let mut text = String::new();
+        let _ = writeln!(
+            text,
+            "\nProfile of the default, by message type: one at a time, ns, {:.0} of each the clock's own",
+            self.clock_ns
+        );
+        let _ = writeln!(
+            text,
+            "  {:<6} {:>14} {:>9} {:>9} {:>9} {:>9}",
+            "type", "messages", "share", "p50", "p99", "of time"
+        );
+        let messages: u64 = self.types.iter().map(|one| one.count).sum();
+        let nanos: u64 = self.types.iter().map(|one| one.total_ns).sum();
+        let percent = |part: u64, of: u64| 100.0 * part as f64 / of.max(1) as f64;
+        for one in &self.types {
+            let _ = writeln!(
+                text,
+                "  {:<6} {:>14} {:>8.2}% {:>9} {:>9} {:>8.2}%",
+                one.name(),
+                grouped(one.count),
+                percent(one.count, messages),
+                grouped(one.p50_ns),
+                grouped(one.p99_ns),
+                percent(one.total_ns, nanos),
+            );
+        }
+        let _ = match &self.instructions {
+            Ok(count) => writeln!(
+                text,
+                "instructions for a message, by valgrind over the first {}: {count:.1}",
+                grouped(self.instructions_messages)
+            ),
+            Err(reason) => writeln!(text, "instructions: none; {reason}"),
+        };
+        match &self.counters {
+            Ok(counters) => {
+                let counted =
+                    counters.as_object().into_iter().flatten().filter_map(|(name, value)| {
+                        let value = value.as_f64().filter(|&value| value >= 0.0005)?;
+                        Some(format!("{} {value:.3}", name.replace('_', " ")))
+                    });
+                let counted: Vec<String> = counted.collect();
+                let _ = writeln!(text, "hardware counters, for a message: {}", counted.join(", "));
+            }
+            Err(reason) => {
+                let _ = writeln!(text, "hardware counters: none; {reason}");
+            }
+        }
+        text
+    }
 }
 
-/// Profiles the default on a day of so many messages. `progress` is told what is being done.
-pub fn profile(
-    program: &Path,
-    settings: &Settings,
-    messages: u64,
-    progress: &mut dyn FnMut(&str),
-) -> Result<Profile, DayFileError> {
-    let job = |role| Job { role, variant: &VARIANTS[0], settings: settings.clone() };
-    progress("time by type");
-    let told = worker::start(program, &job(Role::Types), 0)?;
-    let mut types = TypeTime::of_json(&told["types"]).unwrap_or_default();
+/// The times of the messages of one type, one at a time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(super) struct TypeTime {
+    /// The type byte.
+    pub(super) tag: u8,
+    /// Messages of it.
+    pub(super) count: u64,
+    /// The median of their times.
+    pub(super) p50_ns: u64,
+    /// 99 of 100 took no longer.
+    pub(super) p99_ns: u64,
+    /// All of them together.
+    pub(super) total_ns: u64,
+}
+
+impl TypeTime {
+    /// The type as it is written: a letter, or what there is in its place.
+    pub(super) fn name(&self) -> String {
+        self.tag.escape_ascii().to_string()
+    }
+}
+
+/// Profiles the default.
+pub(super) fn profile(run: &Run<Book>, progress: &Progress) -> Result<Profile, Error> {
+    let read = |what: &str, pass| {
+        progress.set_of(run.readings(), run.readings(), what);
+        run.read(&ROWS[0], pass, 0).map(|reading| reading.detail)
+    };
+    let told = read("time by type", Pass::Types)?;
+    let mut types: Vec<TypeTime> =
+        serde_json::from_value(told["types"].clone()).unwrap_or_default();
     types.sort_by_key(|one| core::cmp::Reverse(one.total_ns));
-    progress("counters");
-    let counted = worker::start(program, &job(Role::Counters), 0)?;
+    let counted = read("counters", Pass::Counters)?;
     let counters = match counted["unavailable"].as_str() {
         Some(reason) => Err(reason.to_owned()),
         None => Ok(counted["counters"].clone()),
     };
-    progress("instructions");
-    let instructions_messages = messages.min(MOST_COUNTED);
-    let instructions = instructions(program, job(Role::Count { messages: instructions_messages }));
+    progress.set_of(run.readings(), run.readings(), "instructions");
+    let instructions_messages = run.options.day.messages.min(MOST_COUNTED);
+    let instructions = instructions(run, instructions_messages)?;
     Ok(Profile {
         types,
         clock_ns: told["clock_ns"].as_f64().unwrap_or(f64::NAN),
@@ -104,53 +180,57 @@ pub fn profile(
     })
 }
 
-fn instructions(program: &Path, mut job: Job) -> Result<u64, String> {
-    // A minute with real-time priority would stop the machine, and instructions do not need it.
-    job.settings.real_time_priority = None;
-    let mut request = Request::new(program);
-    request.variables.push((worker::ROLE.into(), job.to_text().into()));
-    request.arguments.push(job.settings.path.clone().into());
-    match callgrind::count_instructions(&request) {
+fn instructions(run: &Run<Book>, messages: u64) -> Result<Result<u64, String>, Error> {
+    let mut job = run.job(&ROWS[0], 0, Pass::Count { messages });
+    // A minute with real-time priority would stop the machine, and instructions need neither that nor
+    // a clock.
+    (job.real_time_priority, job.counter) = (None, false);
+    let mut request = Request::new(&run.program.path);
+    let variable = run.program.variable(&job_value(&job)?);
+    request.variables.push((WORKER.into(), variable.into()));
+    Ok(match callgrind::count_instructions(&request) {
         Ok(counted) => Ok(counted.count),
         // What valgrind says goes over many lines; the first has the reason.
         Err(error) => Err(in_full(&error).lines().next().unwrap_or_default().to_owned()),
-    }
+    })
 }
 
 /// The times of single messages, by type.
-pub(super) fn types<L: PriceLevels, S: OrderStore>(job: &Job) -> Result<Value, DayFileError> {
-    let clock = Clock::calibrate();
-    let mut plant = plant::<L, S>(job);
+pub(super) fn types<L: PriceLevels, S: OrderStore>(
+    day: &Day,
+    clock: Clock,
+) -> Result<Report, Error> {
+    let mut plant = plant::<L, S>(day);
     let mut types: Vec<(u64, Histogram)> = vec![(0, Histogram::coarse()); 256];
     // Those of printable types exist from the start; a coarse one for the rest grows on the way.
     types[usize::from(b'A')..=usize::from(b'Z')].fill((0, Histogram::fine()));
-    for _ in 0..job.settings.repeat {
+    for _ in 0..day.repeat {
         let apply = |_, event: &MarketEvent| plant.apply(event);
-        one_by_one::run(&mut open(job)?, &clock, apply, |tag, nanos, _| {
+        one_by_one::run(&mut day.open()?, &clock, apply, |tag, nanos, _| {
             let (total, histogram) = &mut types[usize::from(tag)];
             *total += nanos;
             histogram.record(nanos);
         })?;
     }
     let met = types.iter().enumerate().filter(|(_, (_, histogram))| histogram.count() > 0);
-    let types = met.map(|(tag, (total, histogram))| {
-        json!({
-            "tag": tag,
-            "count": histogram.count(),
-            "p50_ns": histogram.quantile(0.5),
-            "p99_ns": histogram.quantile(0.99),
-            "total_ns": total,
-        })
+    let types = met.map(|(tag, (total_ns, histogram))| TypeTime {
+        tag: tag as u8,
+        count: histogram.count(),
+        p50_ns: histogram.quantile(0.5).unwrap_or(0),
+        p99_ns: histogram.quantile(0.99).unwrap_or(0),
+        total_ns: *total_ns,
     });
-    Ok(json!({
-        "types": types.collect::<Vec<_>>(),
-        "clock_ns": clock.costs().empty_nanos,
-    }))
+    let types: Vec<TypeTime> = types.collect();
+    Ok(detail(json!({ "types": types, "clock_ns": clock.costs().empty_nanos })))
+}
+
+fn detail(detail: Value) -> Report {
+    Report { detail, ..Report::default() }
 }
 
 /// The processor's counters over the whole day, as fast as it goes.
-pub(super) fn counters<L: PriceLevels, S: OrderStore>(job: &Job) -> Result<Value, DayFileError> {
-    let mut plant = plant::<L, S>(job);
+pub(super) fn counters<L: PriceLevels, S: OrderStore>(day: &Day) -> Result<Report, Error> {
+    let mut plant = plant::<L, S>(day);
     let mut changes = Changes::default();
     let mut counters = match Counters::open() {
         Ok(counters) => counters,
@@ -160,31 +240,30 @@ pub(super) fn counters<L: PriceLevels, S: OrderStore>(job: &Job) -> Result<Value
         return Ok(unavailable(reason));
     }
     let started = counters.start();
-    for _ in 0..job.settings.repeat {
-        plant.run(&mut open(job)?, &mut changes, |_| ())?;
+    for _ in 0..day.repeat {
+        plant.run(&mut day.open()?, &mut changes, |_| ())?;
     }
     let counted = started.and_then(|()| counters.stop());
     Ok(match counted.and_then(|()| counters.per_operation(changes.messages)) {
-        Ok(rates) => json!({ "counters": rates.to_json() }),
+        Ok(rates) => detail(json!({ "counters": rates.to_json() })),
         Err(reason) => unavailable(&reason),
     })
 }
 
-fn unavailable(reason: &CountersUnavailable) -> Value {
-    json!({ "unavailable": in_full(reason) })
+fn unavailable(reason: &CountersUnavailable) -> Report {
+    detail(json!({ "unavailable": in_full(reason) }))
 }
 
 /// The first messages of the day, for valgrind to look on.
 pub(super) fn count<L: PriceLevels, S: OrderStore>(
-    job: &Job,
+    day: &Day,
     messages: u64,
-) -> Result<Value, DayFileError> {
-    let mut plant = plant::<L, S>(job);
-    let mut source =
-        DaySource::memory("the first messages", first_bytes(&job.settings.path, messages)?);
+) -> Result<Report, Error> {
+    let mut plant = plant::<L, S>(day);
+    let mut source = DaySource::memory("the first messages", first_bytes(day.path(), messages)?);
     let mut changes = Changes::default();
     counted_region(|| plant.run(&mut source, &mut changes, |_| ()))?;
-    Ok(json!({ "messages": changes.messages }))
+    Ok(detail(json!({ "messages": changes.messages })))
 }
 
 /// The records of the first messages. Not through a mapped file: asking for the size of a page reads

@@ -1,57 +1,63 @@
 //! What the process of one variant gives back, and whether all variants agree.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+
+use crate::{
+    engine::{Benchmark, Measured, Run, Spread, table},
+    error::Error,
+};
 
 /// What the file did to the books: the same for all of them, or one is wrong. What a variant does
 /// not find out is None.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Answer {
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Answer {
     /// Messages, all repetitions together.
-    pub messages: Option<u64>,
+    pub(super) messages: Option<u64>,
     /// Of those, the ones that changed a best price or its size.
-    pub inside_changes: Option<u64>,
+    pub(super) inside_changes: Option<u64>,
     /// Live orders at the end.
-    pub orders_left: Option<u64>,
+    pub(super) orders_left: Option<u64>,
     /// Messages that did not fit their book.
-    pub anomalies: Option<u64>,
+    pub(super) anomalies: Option<u64>,
     /// Order records that were published.
-    pub order_records: Option<u64>,
+    pub(super) order_records: Option<u64>,
 }
 
-/// What a plant put on its ring, and what became of it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Published {
-    /// Records, our own ones included.
-    pub records: u64,
-    /// Processes that read the ring.
-    pub taps: u64,
-    /// Records that they read, all together, wanted or not.
-    pub read: u64,
-    /// Records that were overwritten before they read them.
-    pub lost: u64,
-    /// Records that they wanted.
-    pub wanted: u64,
-}
-
-/// One run of one variant.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Reading {
+/// One run of a day.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct DayReading {
     /// Making the tables, before the first byte.
-    pub startup_nanos: u64,
+    pub(super) startup_nanos: u64,
     /// From the first byte to the last message.
-    pub wall_nanos: u64,
+    pub(super) wall_nanos: u64,
     /// The same, on processors.
-    pub processor_nanos: u64,
-    /// Loads, where loads are what is measured.
-    pub accesses: Option<u64>,
+    pub(super) processor_nanos: u64,
+    /// Messages, or loads where loads are what is measured.
+    pub(super) operations: u64,
     /// What was found out about the day.
-    pub answer: Answer,
-    /// What it published, where it publishes.
-    pub published: Option<Published>,
+    pub(super) answer: Answer,
     /// The most memory the process ever had.
-    pub peak_memory_bytes: Option<u64>,
+    pub(super) peak_memory_bytes: Option<u64>,
     /// The most of it that was seen to be of no file.
-    pub peak_anonymous_bytes: Option<u64>,
+    pub(super) peak_anonymous_bytes: Option<u64>,
+}
+
+impl DayReading {
+    /// Processor time for one operation, in ns.
+    pub(super) fn processor_ns(&self) -> f64 {
+        self.processor_nanos as f64 / self.operations as f64
+    }
+
+    /// Time that passed for one operation, in ns.
+    pub(super) fn wall_ns(&self) -> f64 {
+        self.wall_nanos as f64 / self.operations as f64
+    }
+
+    /// So many things a second that passed.
+    pub(super) fn per_second(&self, things: u64) -> f64 {
+        things as f64 * 1e9 / self.wall_nanos as f64
+    }
 }
 
 impl Answer {
@@ -63,15 +69,8 @@ impl Answer {
         [messages, inside_changes, orders_left, anomalies, order_records]
     }
 
-    /// What a process tells.
-    pub(super) fn told(&self) -> Value {
-        let mut value = self.to_json();
-        value["order_records"] = json!(self.order_records);
-        value
-    }
-
     /// As it stands in results of books, which publish nothing.
-    pub fn to_json(&self) -> Value {
+    pub(super) fn to_json(&self) -> Value {
         json!({
             "messages": self.messages,
             "inside_changes": self.inside_changes,
@@ -79,76 +78,10 @@ impl Answer {
             "anomalies": self.anomalies,
         })
     }
-
-    pub(super) fn of_json(value: &Value) -> Self {
-        Self {
-            messages: value["messages"].as_u64(),
-            inside_changes: value["inside_changes"].as_u64(),
-            orders_left: value["orders_left"].as_u64(),
-            anomalies: value["anomalies"].as_u64(),
-            order_records: value["order_records"].as_u64(),
-        }
-    }
 }
 
-impl Published {
-    /// Whether every tap read every record, or knows that it lost it; else what is missing.
-    pub(super) fn complaint(&self) -> Option<String> {
-        let (expected, found) = (self.taps * self.records, self.read + self.lost);
-        (found != expected).then(|| format!("its taps account for {found} of {expected} records"))
-    }
-
-    pub(super) fn to_json(self) -> Value {
-        json!({
-            "records": self.records,
-            "taps": self.taps,
-            "read": self.read,
-            "lost": self.lost,
-            "wanted": self.wanted,
-        })
-    }
-
-    pub(super) fn of_json(value: &Value) -> Option<Self> {
-        Some(Self {
-            records: value["records"].as_u64()?,
-            taps: value["taps"].as_u64()?,
-            read: value["read"].as_u64()?,
-            lost: value["lost"].as_u64()?,
-            wanted: value["wanted"].as_u64()?,
-        })
-    }
-}
-
-impl Reading {
-    pub(super) fn to_json(self) -> Value {
-        json!({
-            "startup_nanos": self.startup_nanos,
-            "wall_nanos": self.wall_nanos,
-            "processor_nanos": self.processor_nanos,
-            "accesses": self.accesses,
-            "answer": self.answer.told(),
-            "published": self.published.map(Published::to_json),
-            "peak_memory_bytes": self.peak_memory_bytes,
-            "peak_anonymous_bytes": self.peak_anonymous_bytes,
-        })
-    }
-
-    pub(super) fn of_json(value: &Value) -> Option<Self> {
-        Some(Self {
-            startup_nanos: value["startup_nanos"].as_u64()?,
-            wall_nanos: value["wall_nanos"].as_u64()?,
-            processor_nanos: value["processor_nanos"].as_u64()?,
-            accesses: value["accesses"].as_u64(),
-            answer: Answer::of_json(&value["answer"]),
-            published: Published::of_json(&value["published"]),
-            peak_memory_bytes: value["peak_memory_bytes"].as_u64(),
-            peak_anonymous_bytes: value["peak_anonymous_bytes"].as_u64(),
-        })
-    }
-}
-
-/// Who differs from the first that knows, number by number; None if all agree.
-pub fn disagreement<'a>(
+/// Which rows differ from the first that has a number; None if all agree.
+pub(super) fn disagreement<'a>(
     answers: impl IntoIterator<Item = (&'a str, Answer)> + Clone,
 ) -> Option<String> {
     let mut differences: Vec<String> = Vec::new();
@@ -167,6 +100,44 @@ pub fn disagreement<'a>(
     (!differences.is_empty()).then(|| differences.join("; "))
 }
 
+impl<B: Benchmark> Measured<B> {
+    /// Time that passed for one operation, in ns: the median over rounds.
+    pub(super) fn wall_ns(&self) -> Option<f64> {
+        table::median(self.spread(|reading| Some(reading.day.wall_ns())))
+    }
+
+    /// Time to make the tables, in ms: the median over rounds.
+    pub(super) fn startup_ms(&self) -> Option<f64> {
+        table::median(self.spread(|reading| Some(reading.day.startup_nanos as f64 / 1e6)))
+    }
+
+    /// Messages in a second that passed.
+    pub(super) fn messages_per_second(&self) -> Option<Spread> {
+        self.spread(|reading| Some(reading.day.per_second(reading.day.operations)))
+    }
+
+    /// The most of something in any round.
+    pub(super) fn most(&self, of: impl Fn(&DayReading) -> Option<u64>) -> Option<u64> {
+        self.readings.iter().filter_map(|reading| of(&reading.day)).max()
+    }
+
+    /// What it found out about the day.
+    pub(super) fn answer(&self) -> Answer {
+        self.readings.first().map_or(Answer::default(), |reading| reading.day.answer)
+    }
+}
+
+/// Compares the answers of all readings, and the number of messages in the file.
+pub(super) fn compare<B: Benchmark>(run: &Run<B>, messages: u64) -> Result<(), Error> {
+    let counted = Answer { messages: Some(messages), ..Answer::default() };
+    let mut answers = vec![("the file", counted)];
+    for row in &run.measured {
+        let readings = row.readings.iter().chain(&row.others);
+        answers.extend(readings.map(|reading| (row.row.name, reading.day.answer)));
+    }
+    disagreement(answers).map_or(Ok(()), |difference| Err(Error::Differ { difference }))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -178,16 +149,6 @@ mod tests {
         anomalies: Some(0),
         order_records: Some(90),
     };
-
-    const PUBLISHED: Published = Published { records: 12, taps: 2, read: 20, lost: 4, wanted: 3 };
-
-    #[test]
-    fn every_tap_accounts_for_every_record() {
-        assert_eq!(PUBLISHED.complaint(), None);
-        let short = Published { lost: 3, ..PUBLISHED };
-        let expected = "its taps account for 23 of 24 records";
-        assert_eq!(short.complaint().as_deref(), Some(expected));
-    }
 
     #[test]
     fn answers_that_agree_as_far_as_they_go_are_accepted() {
@@ -207,21 +168,5 @@ mod tests {
         let short = Answer { messages: Some(99), ..Answer::default() };
         let difference = disagreement([("default", ANSWER), ("decode", short)]).unwrap();
         assert_eq!(difference, "decode has 99 messages where default has 100");
-    }
-
-    #[test]
-    fn a_reading_is_the_same_after_it_was_told() {
-        let reading = Reading {
-            startup_nanos: 1,
-            wall_nanos: 2,
-            processor_nanos: 3,
-            accesses: Some(4),
-            answer: ANSWER,
-            published: Some(PUBLISHED),
-            peak_memory_bytes: None,
-            peak_anonymous_bytes: Some(5),
-        };
-        assert_eq!(Reading::of_json(&reading.to_json()), Some(reading));
-        assert_eq!(Reading::of_json(&json!({ "wall_nanos": 1 })), None);
     }
 }

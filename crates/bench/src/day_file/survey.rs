@@ -3,11 +3,7 @@
 //! It also brings the file into memory, so that the first reading is not of the disk.
 
 use core::ops::ControlFlow;
-use std::{
-    fs::File,
-    io::Read as _,
-    path::{Path, PathBuf},
-};
+use std::{fs::File, io::Read as _, path::Path};
 
 use nanotape_feed::{
     Compression, Damage, DayEnd, DayHandler, DaySource, DaySummary, Position, SourceError,
@@ -18,25 +14,24 @@ use nanotape_plant::{DamageLog, DayReport};
 use nanotape_types::{StockLocate, Symbol};
 use nanotape_wire::itch50::Message;
 
-use super::{error::DayFileError, usage::available_memory_bytes};
+use super::usage::available_memory_bytes;
+use crate::error::Error;
 
 /// What is known of a day that can be measured.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Survey {
-    /// The file.
-    pub path: PathBuf,
+pub(super) struct Survey {
     /// Its bytes, as it is stored.
-    pub stored_bytes: u64,
+    pub(super) stored_bytes: u64,
     /// The bytes of its messages and their lengths.
-    pub bytes: u64,
+    pub(super) bytes: u64,
     /// Its messages.
-    pub messages: u64,
+    pub(super) messages: u64,
     /// How it is compressed.
-    pub compression: Compression,
+    pub(super) compression: Compression,
     /// The stock with the most messages, if the file names its stocks.
-    pub busiest: Option<Symbol>,
+    pub(super) busiest: Option<Symbol>,
     /// What programs may take of the memory, if that is known.
-    pub available_memory_bytes: Option<u64>,
+    pub(super) available_memory_bytes: Option<u64>,
 }
 
 /// A synthetic day has at most about one live order for so many of its messages.
@@ -48,15 +43,15 @@ const MOST_ORDERS: u64 = 1 << 21;
 
 impl Survey {
     /// Reads the whole file. `progress` is called some times a second.
-    pub fn of(path: &Path, progress: impl FnMut(&DaySource)) -> Result<Self, DayFileError> {
-        // Before it is opened: opening a pipe waits for somebody to write.
+    pub(super) fn of(path: &Path, progress: impl FnMut(&DaySource)) -> Result<Self, Error> {
+        // Before it is opened: opening a pipe waits for a writer.
         if std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
-            return Err(DayFileError::NotAFile { path: path.to_owned() });
+            return Err(Error::NotAFile { path: path.to_owned() });
         }
         let mut source = DaySource::open(path)?;
         let system = |operation| {
             let name = path.display().to_string();
-            move |source| DayFileError::Source(SourceError::System { operation, name, source })
+            move |source| Error::Source(SourceError::System { operation, name, source })
         };
         let mut file = File::open(path).map_err(system("open"))?;
         let stored_bytes = file.metadata().map_err(system("inspect"))?.len();
@@ -69,7 +64,6 @@ impl Survey {
         let busiest = count.busiest();
         let summary = refuse_damage(path, DayReport { summary, damage: count.damage })?;
         Ok(Self {
-            path: path.to_owned(),
             stored_bytes,
             bytes: summary.bytes,
             messages: count.messages,
@@ -80,19 +74,19 @@ impl Survey {
     }
 
     /// Live orders to make room for, unless something else is asked for.
-    pub fn orders(&self) -> usize {
-        (self.messages / MESSAGES_PER_LIVE_ORDER).clamp(FEWEST_ORDERS, MOST_ORDERS) as usize
+    pub(super) fn orders(&self) -> u32 {
+        (self.messages / MESSAGES_PER_LIVE_ORDER).clamp(FEWEST_ORDERS, MOST_ORDERS) as u32
     }
 
     /// Whether the file stays in memory from one reading to the next, as far as that is known.
-    pub fn stays_in_memory(&self) -> bool {
+    pub(super) fn stays_in_memory(&self) -> bool {
         self.available_memory_bytes.is_none_or(|available| self.stored_bytes < available)
     }
 }
 
 /// How a good day went; an error that says what is wrong with one that is not.
-pub(super) fn refuse_damage(path: &Path, report: DayReport) -> Result<DaySummary, DayFileError> {
-    let bad = |reason: String| Err(DayFileError::Bad { path: path.to_owned(), reason });
+pub(super) fn refuse_damage(path: &Path, report: DayReport) -> Result<DaySummary, Error> {
+    let bad = |reason: String| Err(Error::Bad { path: path.to_owned(), reason });
     let DayReport { summary, damage } = report;
     if let Some(fault) = summary.fault {
         return Err(fault.into());

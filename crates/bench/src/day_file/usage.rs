@@ -38,9 +38,9 @@ pub(super) struct Memory {
     pub(super) anonymous: Option<u64>,
 }
 
-/// Blocks of the file, of some megabytes each, between two looks at the memory: a look takes as
+/// Blocks of the file, of some megabytes each, between two readings of the memory. A reading takes as
 /// long as some hundred messages.
-const BLOCKS_PER_LOOK: u32 = 4;
+const BLOCKS_PER_READING: u32 = 4;
 
 /// The most memory of no file that was seen while a file was read.
 #[derive(Clone, Copy, Default)]
@@ -53,7 +53,7 @@ impl Peak {
     /// A block was read.
     pub(super) fn pass(&mut self) {
         self.blocks += 1;
-        if self.blocks.is_multiple_of(BLOCKS_PER_LOOK) {
+        if self.blocks.is_multiple_of(BLOCKS_PER_READING) {
             self.anonymous = self.anonymous.max(Memory::now().anonymous);
         }
     }
@@ -79,7 +79,7 @@ pub(super) fn available_memory_bytes() -> Option<u64> {
     kilobytes(&std::fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:")
 }
 
-/// The number behind `name`, which the kernel gives in units of 1024 bytes.
+/// The number after `name`, which the kernel gives in units of 1024 bytes.
 fn kilobytes(text: &str, name: &str) -> Option<u64> {
     let value = text.lines().find_map(|line| line.strip_prefix(name))?;
     let kilobytes: u64 = value.split_whitespace().next()?.parse().ok()?;

@@ -9,24 +9,23 @@ use nanotape_book::{
     DefaultBooks, EachSide, HashMapOrders, LinearSearch, NearSearch, OrderStore, PackedLevels,
     PagedOrders, PooledOrders, PriceLevels, SortedMap, TickIndexed,
 };
-use nanotape_feed::{DaySource, SourceError};
-use serde_json::Value;
+use nanotape_clock::Clock;
 
 use super::{
-    books,
-    error::DayFileError,
-    job::{Job, Role},
+    Book, Day, Pass, books,
     limits::{self, Tally},
-    loads,
-    plant_variants::Shape,
-    profile,
+    loads, profile,
+};
+use crate::{
+    engine::{Column, Report, Row, Section, table},
+    error::Error,
 };
 
 /// The variant that others are compared with.
-pub const DEFAULT: &str = "default";
+pub(super) const DEFAULT: &str = "default";
 
-/// Every variant.
-pub static VARIANTS: &[Variant] = &[
+/// Every row.
+pub(super) const ROWS: &[Row<Book>] = &[
     the_default::<DefaultLevels, DefaultOrders>(DEFAULT),
     levels::<PackedLevels>("levels/packed"),
     levels::<EachSide<SortedMap>>("levels/sorted-map"),
@@ -50,61 +49,54 @@ pub static VARIANTS: &[Variant] = &[
     load::<16>("load/16"),
 ];
 
-/// One row of the table.
-#[derive(Clone, Copy, Debug)]
-pub struct Variant {
-    /// What it is called, everywhere.
-    pub name: &'static str,
-    /// What kind of thing it is.
-    pub kind: Kind,
-    /// What a plant publishes and where to, where it is one.
-    pub shape: Option<Shape>,
-    /// Takes a reading, in a process of its own.
-    pub(super) take: fn(&Job) -> Result<Value, DayFileError>,
-}
+/// Takes a reading of a day, in a process of its own.
+pub(super) type Take = fn(&Day, Clock, Pass) -> Result<Report, Error>;
 
-/// What a variant measures.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
-    /// Books of some structures.
-    Books,
-    /// The default's books, and what becomes of them published on a ring.
-    Plant,
-    /// Less than books: what reading and decoding cost by themselves.
-    Limit,
-    /// Memory without any file: its readings are for one access.
-    Memory,
-}
+/// Books of some structures.
+pub(super) const BOOKS: Section<Book> = Section {
+    name: "books",
+    is_timed: true,
+    title: |_| "Books: processor time for a message, in ns".to_owned(),
+    columns: &[&Column::NANOS, &AGAINST_DEFAULT, &MEMORY],
+};
 
-impl Kind {
-    /// As it stands in results.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Books => "books",
-            Self::Plant => "plant",
-            Self::Limit => "limit",
-            Self::Memory => "memory",
-        }
-    }
-}
+/// Less than books: what reading and decoding cost by themselves.
+const LIMIT: Section<Book> = Section {
+    name: "limit",
+    is_timed: true,
+    title: |_| "Limits: the same file without books, ns a message".to_owned(),
+    columns: &[&Column::NANOS, &AGAINST_DEFAULT],
+};
 
-/// The variants of these names, in the order of the table; all of them if there are no names.
-pub fn select(names: &[String]) -> Result<Vec<&'static Variant>, DayFileError> {
-    select_of(VARIANTS, names)
-}
+/// Memory without any file: its readings are for one access.
+const LOADS: Section<Book> = Section {
+    name: "memory",
+    is_timed: true,
+    title: |run| {
+        let bytes = loads::table_bytes(run.options.day.orders());
+        format!(
+            "Limits of memory: random loads from a table of {:.0} MB, ns a load",
+            bytes as f64 / 1e6
+        )
+    },
+    columns: &[&Column::NANOS],
+};
 
-/// The same of any table.
-pub(super) fn select_of(
-    table: &'static [Variant],
-    names: &[String],
-) -> Result<Vec<&'static Variant>, DayFileError> {
-    let known = |name: &String| table.iter().any(|variant| variant.name == name);
-    if let Some(name) = names.iter().find(|name| !known(name)) {
-        let known = table.iter().map(|variant| variant.name).collect::<Vec<_>>().join(", ");
-        return Err(DayFileError::Unknown { name: name.clone(), known });
-    }
-    let wanted = |variant: &&Variant| names.is_empty() || names.iter().any(|n| n == variant.name);
-    Ok(table.iter().filter(wanted).collect())
+const AGAINST_DEFAULT: [Column<Book>; 2] = [
+    Column::new("wall", 8, |row, _| table::nanos(row.wall_ns())),
+    Column::new("ratio", 8, |row, run| {
+        row.ratio(run).map_or("-".to_owned(), |ratio| format!("{:.3}", ratio.value))
+    }),
+];
+
+const MEMORY: [Column<Book>; 3] = [
+    Column::new("peak", 9, |row, _| megabytes(row.most(|day| day.peak_memory_bytes))),
+    Column::new("anonymous", 10, |row, _| megabytes(row.most(|day| day.peak_anonymous_bytes))),
+    Column::new("start-up", 9, |row, _| format!("{:.1} ms", row.startup_ms().unwrap_or(f64::NAN))),
+];
+
+fn megabytes(bytes: Option<u64>) -> String {
+    bytes.map_or("-".to_owned(), |bytes| format!("{:.1} MB", bytes as f64 / 1e6))
 }
 
 /// What books are made of, so that the default is named in one place only: in the book crate.
@@ -122,76 +114,59 @@ type DefaultLevels = <DefaultBooks as Parts>::Levels;
 type DefaultOrders = <DefaultBooks as Parts>::Orders;
 
 /// These levels, with the default's store.
-const fn levels<L: PriceLevels>(name: &'static str) -> Variant {
-    books::<L, DefaultOrders>(name)
+const fn levels<L: PriceLevels>(name: &'static str) -> Row<Book> {
+    row(name, &BOOKS, take_books::<L, DefaultOrders>)
 }
 
 /// This store, with the default's levels.
-const fn orders<S: OrderStore>(name: &'static str) -> Variant {
-    books::<DefaultLevels, S>(name)
-}
-
-/// The default's, under another name.
-pub(super) const fn default_books(name: &'static str) -> Variant {
-    books::<DefaultLevels, DefaultOrders>(name)
-}
-
-const fn books<L: PriceLevels, S: OrderStore>(name: &'static str) -> Variant {
-    Variant { name, kind: Kind::Books, shape: None, take: take_books::<L, S> }
+const fn orders<S: OrderStore>(name: &'static str) -> Row<Book> {
+    row(name, &BOOKS, take_books::<DefaultLevels, S>)
 }
 
 /// The one that is profiled as well.
-const fn the_default<L: PriceLevels, S: OrderStore>(name: &'static str) -> Variant {
-    Variant { name, kind: Kind::Books, shape: None, take: take_default::<L, S> }
+const fn the_default<L: PriceLevels, S: OrderStore>(name: &'static str) -> Row<Book> {
+    row(name, &BOOKS, take_default::<L, S>)
 }
 
-const fn limit<T: Tally>(name: &'static str) -> Variant {
-    Variant { name, kind: Kind::Limit, shape: None, take: take_limit::<T> }
+const fn limit<T: Tally>(name: &'static str) -> Row<Book> {
+    row(name, &LIMIT, |day, clock, _| limits::measure::<T>(day, clock))
 }
 
-const fn load<const CHAINS: usize>(name: &'static str) -> Variant {
-    Variant { name, kind: Kind::Memory, shape: None, take: take_load::<CHAINS> }
+const fn load<const CHAINS: usize>(name: &'static str) -> Row<Book> {
+    row(name, &LOADS, |day, clock, _| Ok(loads::measure::<CHAINS>(day, clock)))
 }
 
-fn take_books<L: PriceLevels, S: OrderStore>(job: &Job) -> Result<Value, DayFileError> {
-    match job.role {
-        Role::Measure => books::measure::<L, S>(job),
-        Role::Latency => books::latency::<L, S>(job),
-        Role::Types | Role::Counters | Role::Count { .. } | Role::Tap { .. } => refuse(job),
+const fn row(name: &'static str, section: &'static Section<Book>, work: Take) -> Row<Book> {
+    Row { name, section, work }
+}
+
+fn take_books<L: PriceLevels, S: OrderStore>(
+    day: &Day,
+    clock: Clock,
+    pass: Pass,
+) -> Result<Report, Error> {
+    match pass {
+        Pass::Single => books::single::<L, S>(day, clock),
+        _ => books::measure::<L, S>(day, clock),
     }
 }
 
-fn take_default<L: PriceLevels, S: OrderStore>(job: &Job) -> Result<Value, DayFileError> {
-    match job.role {
-        Role::Measure | Role::Latency => take_books::<L, S>(job),
-        Role::Types => profile::types::<L, S>(job),
-        Role::Counters => profile::counters::<L, S>(job),
-        Role::Count { messages } => profile::count::<L, S>(job, messages),
-        Role::Tap { .. } => refuse(job),
+/// The default's books.
+pub(super) fn take_default_books(day: &Day, clock: Clock, pass: Pass) -> Result<Report, Error> {
+    take_books::<DefaultLevels, DefaultOrders>(day, clock, pass)
+}
+
+fn take_default<L: PriceLevels, S: OrderStore>(
+    day: &Day,
+    clock: Clock,
+    pass: Pass,
+) -> Result<Report, Error> {
+    match pass {
+        Pass::Measure | Pass::Single => take_books::<L, S>(day, clock, pass),
+        Pass::Types => profile::types::<L, S>(day, clock),
+        Pass::Counters => profile::counters::<L, S>(day),
+        Pass::Count { messages } => profile::count::<L, S>(day, messages),
     }
-}
-
-fn take_limit<T: Tally>(job: &Job) -> Result<Value, DayFileError> {
-    if job.role != Role::Measure {
-        return refuse(job);
-    }
-    limits::measure::<T>(job)
-}
-
-fn take_load<const CHAINS: usize>(job: &Job) -> Result<Value, DayFileError> {
-    if job.role != Role::Measure {
-        return refuse(job);
-    }
-    Ok(loads::measure::<CHAINS>(job))
-}
-
-pub(super) fn refuse(job: &Job) -> Result<Value, DayFileError> {
-    Err(DayFileError::Role { role: job.to_text() })
-}
-
-/// Opens the day of a job once more.
-pub(super) fn open(job: &Job) -> Result<DaySource, SourceError> {
-    DaySource::open(&job.settings.path)
 }
 
 #[cfg(test)]
@@ -199,23 +174,24 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::engine::row::select;
 
     #[test]
     fn names_are_words_and_differ() {
-        let names: BTreeSet<&str> = VARIANTS.iter().map(|variant| variant.name).collect();
-        assert_eq!(names.len(), VARIANTS.len());
+        let names: BTreeSet<&str> = ROWS.iter().map(|row| row.name).collect();
+        assert_eq!(names.len(), ROWS.len());
         assert!(names.iter().all(|name| !name.contains([' ', ',']) && !name.is_empty()));
         assert!(names.contains("decode"));
         // The profile takes the first.
-        assert_eq!(VARIANTS[0].name, DEFAULT);
+        assert_eq!(ROWS[0].name, DEFAULT);
     }
 
     #[test]
     fn names_select_in_the_order_of_the_table() {
-        let chosen = select(&["decode".to_owned(), "default".to_owned()]).unwrap();
-        let chosen: Vec<&str> = chosen.iter().map(|variant| variant.name).collect();
+        let chosen = select::<Book>(&["decode".to_owned(), "default".to_owned()]).unwrap();
+        let chosen: Vec<&str> = chosen.iter().map(|row| row.name).collect();
         assert_eq!(chosen, ["default", "decode"]);
-        let error = select(&["levels/none".to_owned()]).unwrap_err().to_string();
+        let error = select::<Book>(&["levels/none".to_owned()]).unwrap_err().to_string();
         assert!(error.starts_with("no variant is named levels/none; there are default, "));
     }
 }

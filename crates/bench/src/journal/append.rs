@@ -8,15 +8,14 @@ use nanotape_clock::Clock;
 use nanotape_journal::{Appender, JournalError, excerpt_bytes};
 use nanotape_shm::ReadWord;
 
-use super::error::JournalBenchError;
 use crate::{
-    sides::{
-        Amount, Told, Written,
+    engine::{
+        Amount, Report, Timeout, Written,
         message::{END, Length, MESSAGE, fill, set_stamp},
         pace::{Until, agree},
         sample::{Rounds, Sample, WARM_UP},
     },
-    wait::Patience,
+    error::Error,
 };
 
 /// One by one. Nothing is timed but the whole.
@@ -26,7 +25,7 @@ pub(super) fn flat_out(
     length: impl Length,
     clock: Clock,
     amount: u64,
-) -> Result<Told, JournalBenchError> {
+) -> Result<Report, Error> {
     let mut buffer = vec![0; length.bytes()];
     let message = &mut buffer[..length.bytes()];
     let until = Until::new(clock, Amount::Messages(amount));
@@ -36,7 +35,7 @@ pub(super) fn flat_out(
         appender.append(MESSAGE, sequence, message)?;
     }
     let written = Written { messages: amount, nanos: until.nanos() };
-    finish(appender, message, written, Told::default())
+    finish(appender, message, written, Report::default())
 }
 
 /// Waits until so many bytes in front of the appender are in memory. That takes an excerpt: before it there is
@@ -45,7 +44,7 @@ pub(super) fn wait_until_prepared(
     appender: &mut Appender,
     length: impl Length,
     bytes: u64,
-) -> Result<(), JournalBenchError> {
+) -> Result<(), Error> {
     let mut message = vec![0; length.bytes()];
     let sequence = appender.next_sequence();
     fill(&mut message, sequence);
@@ -63,7 +62,7 @@ pub(super) fn timed(
     length: impl Length,
     clock: Clock,
     amount: u64,
-) -> Result<Told, JournalBenchError> {
+) -> Result<Report, Error> {
     let mut buffer = vec![0; length.bytes()];
     let message = &mut buffer[..length.bytes()];
     let until = Until::new(clock, Amount::Messages(amount));
@@ -77,7 +76,7 @@ pub(super) fn timed(
     }
     let written = Written { messages: amount, nanos: until.nanos() };
     let (times, rolls) = (Some(calls.calls.times(clock)), Some(calls.rolls.times(clock)));
-    finish(appender, message, written, Told { times, rolls, ..Told::default() })
+    finish(appender, message, written, Report { times, rolls, ..Report::default() })
 }
 
 /// At a steady rate: spins until a message is due, stamps it, appends it. A message that is late goes at
@@ -88,17 +87,17 @@ pub(super) fn paced(
     clock: Clock,
     (rate, amount): (u32, u64),
     progress: &ReadWord,
-    patience: &mut Patience,
-) -> Result<Told, JournalBenchError> {
+    timeout: &mut Timeout,
+) -> Result<Report, Error> {
     let mut buffer = vec![0; length.bytes()];
     let message = &mut buffer[..length.bytes()];
     let first = appender.next_sequence();
-    let schedule = agree(&clock, rate, progress, patience, |type_id, value| {
+    let schedule = agree(&clock, rate, progress, timeout, |type_id, value| {
         let sequence = appender.next_sequence();
         fill(message, sequence);
         set_stamp(message, value);
         appender.append(type_id, sequence, message)?;
-        Ok::<_, JournalBenchError>(sequence + 1)
+        Ok::<_, Error>(sequence + 1)
     })?;
     let start = appender.next_sequence();
     let mut calls = Calls::of(amount);
@@ -114,7 +113,7 @@ pub(super) fn paced(
     let nanos = clock.nanos_between(schedule.due(0), clock.stamp());
     let written = Written { messages: start + amount - first, nanos };
     let (calls, rolls) = (Some(calls.calls.times(clock)), Some(calls.rolls.times(clock)));
-    finish(appender, message, written, Told { calls, rolls, ..Told::default() })
+    finish(appender, message, written, Report { calls, rolls, ..Report::default() })
 }
 
 /// In batches of so many, the time of each from its beginning to when it is on the disk.
@@ -124,7 +123,7 @@ pub(super) fn batches(
     clock: Clock,
     batches: u64,
     size: u32,
-) -> Result<Told, JournalBenchError> {
+) -> Result<Report, Error> {
     let mut buffer = vec![0; length.bytes()];
     let message = &mut buffer[..length.bytes()];
     let until = Until::new(clock, Amount::Messages(batches));
@@ -145,20 +144,20 @@ pub(super) fn batches(
     }
     let written = Written { messages: batches * u64::from(size), nanos: until.nanos() };
     let times = Some(rounds.sample.times(clock));
-    finish(appender, message, written, Told { times, ..Told::default() })
+    finish(appender, message, written, Report { times, ..Report::default() })
 }
 
-/// Tells a tailer to stop, and closes.
+/// Ends a tailer, and closes.
 fn finish(
     appender: &mut Appender,
     message: &mut [u8],
     written: Written,
-    told: Told,
-) -> Result<Told, JournalBenchError> {
+    report: Report,
+) -> Result<Report, Error> {
     let sequence = appender.next_sequence();
     fill(message, sequence);
     appender.append(END, sequence, message)?;
-    Ok(Told { written: Some(written), ..told })
+    Ok(Report { written: Some(written), ..report })
 }
 
 /// Times of calls, behind the first tenth of them.

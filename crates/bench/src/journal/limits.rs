@@ -8,11 +8,14 @@ use nanotape_clock::Clock;
 use nanotape_journal::excerpt_bytes;
 use nanotape_shm::{WORD_BYTES, Word, WritableWords, copy_into, reserve, write_zeros};
 
-use crate::sides::{
-    Amount, SideError, Told, Written,
-    message::{Length, fill},
-    pace::Until,
-    sample::Rounds,
+use crate::{
+    engine::{
+        Amount, Report, Written,
+        message::{Length, fill},
+        pace::Until,
+        sample::Rounds,
+    },
+    error::Error,
 };
 
 const FILE: &str = "limit";
@@ -29,11 +32,11 @@ pub(super) fn mapping(
     messages: u64,
     length: impl Length,
     touched: bool,
-) -> Result<WritableWords, SideError> {
+) -> Result<WritableWords, Error> {
     let (file, bytes) = create(folder, messages, length)?;
-    reserve(&file, bytes).map_err(SideError::system("reserve room for the limit's file"))?;
+    reserve(&file, bytes).map_err(Error::system("reserve room for the limit's file"))?;
     let words = WritableWords::map(&file, bytes as usize / WORD_BYTES)
-        .map_err(SideError::system("map the limit's file"))?;
+        .map_err(Error::system("map the limit's file"))?;
     if touched {
         words.touch(0..bytes as usize / WORD_BYTES);
     }
@@ -45,17 +48,17 @@ pub(super) fn written_file(
     folder: &Path,
     messages: u64,
     length: impl Length,
-) -> Result<File, SideError> {
+) -> Result<File, Error> {
     let (file, bytes) = create(folder, messages, length)?;
     let written = write_zeros(&file, 0..bytes).and_then(|()| file.sync_all());
-    written.map_err(SideError::system("write the limit's file"))?;
+    written.map_err(Error::system("write the limit's file"))?;
     Ok(file)
 }
 
-fn create(folder: &Path, messages: u64, length: impl Length) -> Result<(File, u64), SideError> {
+fn create(folder: &Path, messages: u64, length: impl Length) -> Result<(File, u64), Error> {
     let path = folder.join(FILE);
     let file = File::options().read(true).write(true).create_new(true).open(path);
-    let file = file.map_err(SideError::system("make the limit's file"))?;
+    let file = file.map_err(Error::system("make the limit's file"))?;
     Ok((file, messages.max(1) * excerpt_bytes(length.bytes()) as u64))
 }
 
@@ -66,7 +69,7 @@ pub(super) fn memory(messages: u64, length: impl Length) -> Vec<u8> {
 
 /// Fills and copies one behind the other.
 #[inline(never)]
-pub(super) fn copy(words: &[Word], length: impl Length, clock: Clock, amount: u64) -> Told {
+pub(super) fn copy(words: &[Word], length: impl Length, clock: Clock, amount: u64) -> Report {
     let mut buffer = vec![0; length.bytes()];
     let message = &mut buffer[..length.bytes()];
     let until = Until::new(clock, Amount::Messages(amount));
@@ -79,7 +82,7 @@ pub(super) fn copy(words: &[Word], length: impl Length, clock: Clock, amount: u6
 
 /// The same, each copy timed.
 #[inline(never)]
-pub(super) fn copy_timed(words: &[Word], length: impl Length, clock: Clock, amount: u64) -> Told {
+pub(super) fn copy_timed(words: &[Word], length: impl Length, clock: Clock, amount: u64) -> Report {
     let mut buffer = vec![0; length.bytes()];
     let message = &mut buffer[..length.bytes()];
     let until = Until::new(clock, Amount::Messages(amount));
@@ -91,12 +94,12 @@ pub(super) fn copy_timed(words: &[Word], length: impl Length, clock: Clock, amou
         copy_into(place, black_box(&*message));
         rounds.sample.add(&clock, from, clock.stamp());
     }
-    Told { times: Some(rounds.sample.times(clock)), ..written(&until, amount) }
+    Report { times: Some(rounds.sample.times(clock)), ..written(&until, amount) }
 }
 
 /// As the compiler copies, into memory of this process.
 #[inline(never)]
-pub(super) fn copy_to_memory(memory: &mut [u8], length: impl Length, clock: Clock) -> Told {
+pub(super) fn copy_to_memory(memory: &mut [u8], length: impl Length, clock: Clock) -> Report {
     let mut buffer = vec![0; length.bytes()];
     let message = &mut buffer[..length.bytes()];
     let stride = excerpt_bytes(length.bytes());
@@ -118,7 +121,7 @@ pub(super) fn fdatasync(
     clock: Clock,
     amount: u64,
     batch: u32,
-) -> Result<Told, SideError> {
+) -> Result<Report, Error> {
     let stride = excerpt_bytes(length.bytes());
     let mut batched = vec![0; stride * (batch as usize - 1) + length.bytes()];
     let until = Until::new(clock, Amount::Messages(amount));
@@ -132,12 +135,11 @@ pub(super) fn fdatasync(
         let synced = file.write_all_at(&batched, sequence * u64::from(batch) * stride as u64);
         let synced = synced.and_then(|()| file.sync_data());
         rounds.sample.add(&clock, from, clock.stamp());
-        synced.map_err(SideError::system("write to the disk"))?;
+        synced.map_err(Error::system("write to the disk"))?;
     }
-    Ok(Told { times: Some(rounds.sample.times(clock)), ..written(&until, amount) })
+    Ok(Report { times: Some(rounds.sample.times(clock)), ..written(&until, amount) })
 }
 
-fn written(until: &Until, messages: u64) -> Told {
-    let written = Some(Written { messages, nanos: until.nanos() });
-    Told { written, ..Told::default() }
+fn written(until: &Until, messages: u64) -> Report {
+    Written { messages, nanos: until.nanos() }.into()
 }

@@ -1,46 +1,49 @@
 //! What is measured beside each other: one line for each, in the order of the table.
 
-use super::error::JournalBenchError;
-use crate::sides::{
-    self, Named,
+use nanotape_console::values::grouped;
+
+use super::Journal;
+use crate::engine::{
+    Column, Measured, Reading, Row, Section, Times,
     message::{LARGER_BYTES, USUAL_BYTES},
+    table::whole,
 };
 
 /// Every row.
-pub static ROWS: &[Row] = &[
-    usual("append/73/throughput", Section::Append, FLAT_OUT),
-    usual("append/73/throughput-tailed", Section::Append, FLAT_OUT_TAILED),
-    usual("append/73/burst", Section::Append, What::Burst),
-    larger("append/256/throughput", Section::Append, FLAT_OUT),
-    larger("append/256/throughput-tailed", Section::Append, FLAT_OUT_TAILED),
-    larger("append/256/burst", Section::Append, What::Burst),
-    usual("append/73/call", Section::Call, TIMED),
-    usual("append/73/call-tailed", Section::Call, TIMED_TAILED),
-    larger("append/256/call", Section::Call, TIMED),
-    larger("append/256/call-tailed", Section::Call, TIMED_TAILED),
-    usual("tail/73/100000", Section::WriteToRead, What::Tail { rate: 100_000 }),
-    usual("tail/73/1000000", Section::WriteToRead, What::Tail { rate: 1_000_000 }),
-    larger("tail/256/100000", Section::WriteToRead, What::Tail { rate: 100_000 }),
-    larger("tail/256/1000000", Section::WriteToRead, What::Tail { rate: 1_000_000 }),
-    usual("sync/73/each", Section::Sync, What::Sync { batch: 1 }),
-    usual("sync/73/batch-32", Section::Sync, What::Sync { batch: 32 }),
-    usual("limit/73/mapped", Section::Limits, copy(Target::Mapped)),
-    usual("limit/73/untouched", Section::Limits, copy(Target::Untouched)),
-    usual("limit/73/memory", Section::Limits, copy(Target::Memory)),
-    larger("limit/256/mapped", Section::Limits, copy(Target::Mapped)),
-    larger("limit/256/untouched", Section::Limits, copy(Target::Untouched)),
-    larger("limit/256/memory", Section::Limits, copy(Target::Memory)),
-    usual("limit/73/mapped-call", Section::LimitTimes, timed_copy(Target::Mapped)),
-    usual("limit/73/untouched-call", Section::LimitTimes, timed_copy(Target::Untouched)),
-    larger("limit/256/mapped-call", Section::LimitTimes, timed_copy(Target::Mapped)),
-    larger("limit/256/untouched-call", Section::LimitTimes, timed_copy(Target::Untouched)),
-    usual(LINE, Section::LimitTimes, What::Line),
-    usual(FDATASYNC, Section::LimitTimes, What::Fdatasync { batch: 1 }),
-    usual(FDATASYNC_32, Section::LimitTimes, What::Fdatasync { batch: 32 }),
+pub(super) const ROWS: &[Row<Journal>] = &[
+    usual("append/73/throughput", &APPEND, FLAT_OUT),
+    usual("append/73/throughput-tailed", &APPEND, FLAT_OUT_TAILED),
+    usual("append/73/burst", &APPEND, What::Burst),
+    larger("append/256/throughput", &APPEND, FLAT_OUT),
+    larger("append/256/throughput-tailed", &APPEND, FLAT_OUT_TAILED),
+    larger("append/256/burst", &APPEND, What::Burst),
+    usual("append/73/call", &CALL, TIMED),
+    usual("append/73/call-tailed", &CALL, TIMED_TAILED),
+    larger("append/256/call", &CALL, TIMED),
+    larger("append/256/call-tailed", &CALL, TIMED_TAILED),
+    usual("tail/73/100000", &WRITE_TO_READ, What::Tail { rate: 100_000 }),
+    usual("tail/73/1000000", &WRITE_TO_READ, What::Tail { rate: 1_000_000 }),
+    larger("tail/256/100000", &WRITE_TO_READ, What::Tail { rate: 100_000 }),
+    larger("tail/256/1000000", &WRITE_TO_READ, What::Tail { rate: 1_000_000 }),
+    usual("sync/73/each", &SYNC, What::Sync { batch: 1 }),
+    usual("sync/73/batch-32", &SYNC, What::Sync { batch: 32 }),
+    usual("limit/73/mapped", &LIMITS, copy(Target::Mapped)),
+    usual("limit/73/untouched", &LIMITS, copy(Target::Untouched)),
+    usual("limit/73/memory", &LIMITS, copy(Target::Memory)),
+    larger("limit/256/mapped", &LIMITS, copy(Target::Mapped)),
+    larger("limit/256/untouched", &LIMITS, copy(Target::Untouched)),
+    larger("limit/256/memory", &LIMITS, copy(Target::Memory)),
+    usual("limit/73/mapped-call", &LIMIT_TIMES, timed_copy(Target::Mapped)),
+    usual("limit/73/untouched-call", &LIMIT_TIMES, timed_copy(Target::Untouched)),
+    larger("limit/256/mapped-call", &LIMIT_TIMES, timed_copy(Target::Mapped)),
+    larger("limit/256/untouched-call", &LIMIT_TIMES, timed_copy(Target::Untouched)),
+    usual(LINE, &LIMIT_TIMES, What::Line),
+    usual(FDATASYNC, &LIMIT_TIMES, What::Fdatasync { batch: 1 }),
+    usual(FDATASYNC_32, &LIMIT_TIMES, What::Fdatasync { batch: 32 }),
 ];
 
 /// The row of the line that is bounced: half of it is one way.
-pub const LINE: &str = "limit/line";
+pub(super) const LINE: &str = "limit/line";
 
 /// The row of bare writes that are synced.
 pub(super) const FDATASYNC: &str = "limit/fdatasync";
@@ -53,37 +56,17 @@ const FLAT_OUT_TAILED: What = What::Append { timed: false, tailed: true };
 const TIMED: What = What::Append { timed: true, tailed: false };
 const TIMED_TAILED: What = What::Append { timed: true, tailed: true };
 
-/// One row of the table.
+/// What tells the rows apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Row {
-    /// What it is called, everywhere.
-    pub name: &'static str,
-    /// Where it stands in the table.
-    pub section: Section,
+pub(crate) struct Work {
+    /// Bytes of a message.
     pub(super) length: usize,
     pub(super) what: What,
 }
 
-/// A part of the table.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Section {
-    /// As many as can be.
-    Append,
-    /// Each call timed.
-    Call,
-    /// From the appender to a tailer in another process.
-    WriteToRead,
-    /// To the disk before a call returns.
-    Sync,
-    /// What the machine can do, as many as can be.
-    Limits,
-    /// What the machine can do, each timed.
-    LimitTimes,
-}
-
 /// What the processes of a row do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum What {
+pub(crate) enum What {
     Append {
         timed: bool,
         tailed: bool,
@@ -108,7 +91,7 @@ pub(super) enum What {
 
 /// Where a limit copies to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Target {
+pub(crate) enum Target {
     /// A file, word by word as the journal does it, all of whose pages are in memory.
     Mapped,
     /// The same, but each page is brought in by the first store to it.
@@ -117,32 +100,27 @@ pub(super) enum Target {
     Memory,
 }
 
-impl Row {
+impl Work {
     /// Bytes of a message; None where there are no messages.
-    pub fn message_bytes(&self) -> Option<usize> {
+    pub(super) fn message_bytes(self) -> Option<usize> {
         (self.what != What::Line).then_some(self.length)
     }
 
     /// Whether another process reads.
-    pub fn is_read(&self) -> bool {
+    pub(super) fn is_read(self) -> bool {
         matches!(self.what, What::Append { tailed: true, .. } | What::Tail { .. } | What::Line)
     }
 
     /// Whether it is a journal that is measured.
-    pub fn is_of_journal(&self) -> bool {
+    pub(super) fn is_of_journal(self) -> bool {
         matches!(
             self.what,
             What::Append { .. } | What::Burst | What::Tail { .. } | What::Sync { .. }
         )
     }
 
-    /// Whether single messages or calls are timed.
-    pub fn is_timed(&self) -> bool {
-        !matches!(self.section, Section::Append | Section::Limits)
-    }
-
     /// Messages a second that are due, where there is a schedule.
-    pub fn rate_per_second(&self) -> Option<u32> {
+    pub(super) fn rate_per_second(self) -> Option<u32> {
         match self.what {
             What::Tail { rate } => Some(rate),
             _ => None,
@@ -150,43 +128,116 @@ impl Row {
     }
 
     /// Whether what it writes must reach the disk.
-    pub fn is_on_disk(&self) -> bool {
+    pub(super) fn is_on_disk(self) -> bool {
         matches!(self.what, What::Sync { .. } | What::Fdatasync { .. })
     }
 }
 
-impl Section {
-    /// As it stands in results.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Append => "append",
-            Self::Call => "append call",
-            Self::WriteToRead => "write to read",
-            Self::Sync => "sync",
-            Self::Limits => "limits",
-            Self::LimitTimes => "limits, timed",
-        }
-    }
+/// As many as can be.
+const APPEND: Section<Journal> = Section {
+    name: "append",
+    is_timed: false,
+    title: |_| "Append: million messages a second, by appender and tailer".to_owned(),
+    columns: &[&Column::WRITER, &Column::READER, END],
+};
+
+/// Each call timed.
+const CALL: Section<Journal> = Section {
+    name: "append call",
+    is_timed: true,
+    title: |_| "Append call: ns of each, and of those that rolled".to_owned(),
+    columns: &[&Column::QUANTILES, &[P9999], &Column::LONGEST, &ROLLS, END],
+};
+
+/// From the appender to a tailer in another process.
+const WRITE_TO_READ: Section<Journal> = Section {
+    name: "write to read",
+    is_timed: true,
+    title: |_| {
+        format!(
+            "Write to read: ns from the stamp before the append to after it is copied out; due: from \
+             when it was due; call: of the append; line: half a round trip of {LINE}"
+        )
+    },
+    columns: &[&Column::QUANTILES, &[P9999], &Column::LONGEST, &Column::DUE, &CALLS, &ROLLS, END],
+};
+
+/// To the disk before a call returns.
+const SYNC: Section<Journal> = Section {
+    name: "sync",
+    is_timed: true,
+    title: |run| {
+        let disk = run.options.disk().display();
+        format!("Sync: ns of an append, or a batch, until it is on the disk of {disk}")
+    },
+    columns: &[&Column::QUANTILES, &[P9999], &Column::LONGEST, END],
+};
+
+/// What the machine can do, as many as can be.
+const LIMITS: Section<Journal> = Section {
+    name: "limits",
+    is_timed: false,
+    title: |run| {
+        format!(
+            "Limits: million messages a second, copied into a file of {} or into memory by one \
+             processor",
+            run.options.folder.display()
+        )
+    },
+    columns: &[&Column::WRITER, END],
+};
+
+/// What the machine can do, each timed.
+const LIMIT_TIMES: Section<Journal> = Section {
+    name: "limits, timed",
+    is_timed: true,
+    title: |run| {
+        format!(
+            "Limits: ns of a copy, of a cache line there and back, of a write and fdatasync on the \
+             disk of {}",
+            run.options.disk().display()
+        )
+    },
+    columns: SYNC.columns,
+};
+
+const P9999: Column<Journal> = Column::new("p99.99", 9, |row, _| {
+    whole(row.time_ns(|times| Some(times.p9999_ns)).map(|one| one.median))
+});
+const CALLS: [Column<Journal>; 2] = [
+    Column::new("call p50", 9, |row, _| whole(call(row, |times| times.p50_ns))),
+    Column::new("call p99", 9, |row, _| whole(call(row, |times| times.p99_ns))),
+];
+const ROLLS: [Column<Journal>; 3] = [
+    Column::new("rolls", 7, |row, _| grouped(row.sum(rolls, |times| times.count))),
+    Column::new("roll p50", 10, |row, _| {
+        whole(row.time_ns_of(rolls, |times| Some(times.p50_ns)).map(|one| one.median))
+    }),
+    Column::new("roll max", 10, |row, _| {
+        whole(row.time_ns_of(rolls, |times| Some(times.max_ns)).map(|one| one.highest))
+    }),
+];
+const END: &[Column<Journal>] = &[Column::OTHERS, Column::RATIO];
+
+fn call(row: &Measured<Journal>, time: fn(&Times) -> u64) -> Option<f64> {
+    row.time_ns_of(|reading| reading.calls.as_ref(), |times| Some(time(times)))
+        .map(|one| one.median)
 }
 
-impl Named for Row {
-    fn name(&self) -> &'static str {
-        self.name
-    }
+fn rolls(reading: &Reading) -> Option<&Times> {
+    reading.rolls.as_ref()
 }
 
-/// The rows of these names, and those below a name (`append`, `limit/73`), in the order of the table; all
-/// of them if there are no names.
-pub fn select(names: &[String]) -> Result<Vec<&'static Row>, JournalBenchError> {
-    sides::select(ROWS, names).map_err(|(name, known)| JournalBenchError::Unknown { name, known })
+const fn usual(name: &'static str, section: &'static Section<Journal>, what: What) -> Row<Journal> {
+    Row { name, section, work: Work { length: USUAL_BYTES, what } }
 }
 
-const fn usual(name: &'static str, section: Section, what: What) -> Row {
-    Row { name, section, length: USUAL_BYTES, what }
-}
-
-const fn larger(name: &'static str, section: Section, what: What) -> Row {
-    Row { name, section, length: LARGER_BYTES, what }
+const fn larger(
+    name: &'static str,
+    section: &'static Section<Journal>,
+    what: What,
+) -> Row<Journal> {
+    Row { name, section, work: Work { length: LARGER_BYTES, what } }
 }
 
 const fn copy(target: Target) -> What {
@@ -202,6 +253,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::engine::row::select;
 
     #[test]
     fn names_are_words_that_say_the_length_and_differ() {
@@ -210,7 +262,7 @@ mod tests {
         for row in ROWS {
             assert!(!row.name.contains([' ', ',']), "{}", row.name);
             let says = row.name.split('/').nth(1).and_then(|word| word.parse().ok());
-            assert!(says.is_none_or(|said: usize| said == row.length), "{}", row.name);
+            assert!(says.is_none_or(|said: usize| said == row.work.length), "{}", row.name);
         }
         assert!([LINE, FDATASYNC, FDATASYNC_32].iter().all(|name| names.contains(name)));
     }
@@ -219,9 +271,8 @@ mod tests {
     fn a_part_of_a_name_means_everything_below_it() {
         let all = |names: &[&str]| {
             let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-            Ok::<_, JournalBenchError>(
-                select(&names)?.iter().map(|row| row.name).collect::<Vec<_>>(),
-            )
+            select::<Journal>(&names)
+                .map(|rows| rows.iter().map(|row| row.name).collect::<Vec<_>>())
         };
         assert_eq!(all(&[]).unwrap().len(), ROWS.len());
         assert_eq!(all(&["sync", LINE]).unwrap(), ["sync/73/each", "sync/73/batch-32", LINE]);

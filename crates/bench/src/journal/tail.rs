@@ -4,14 +4,13 @@ use nanotape_clock::{Clock, Stamp};
 use nanotape_journal::{Excerpt, Tail, Tailer};
 use nanotape_shm::Word;
 
-use super::error::JournalBenchError;
 use crate::{
-    sides::{
-        Taken, Told,
+    engine::{
+        Report, Taken, Timeout,
         message::{END, Length, MESSAGE, is_sound, sequence},
         sample::Arrivals,
     },
-    wait::Patience,
+    error::Error,
 };
 
 /// As fast as it can. Nothing is timed but the whole.
@@ -20,8 +19,8 @@ pub(super) fn flat_out(
     tailer: &mut Tailer,
     length: impl Length,
     clock: Clock,
-    patience: &mut Patience,
-) -> Result<Told, JournalBenchError> {
+    timeout: &mut Timeout,
+) -> Result<Report, Error> {
     let mut buffer = vec![0; length.bytes()];
     let message = &mut buffer[..length.bytes()];
     let mut first: Option<Stamp> = None;
@@ -37,14 +36,14 @@ pub(super) fn flat_out(
                 first.get_or_insert_with(|| clock.stamp_start());
                 taken.messages += 1;
             }
-            Tail::Nothing => patience.idle(taken.messages)?,
+            Tail::Nothing => timeout.idle(taken.messages)?,
             Tail::Gap(gap) => taken.lost += gap.count(),
             // Only a recovery does that.
             Tail::Reused(reused) => taken.lost += reused.to - reused.from + 1,
         }
     }
     taken.nanos = first.map_or(0, |first| clock.nanos_between(first, clock.stamp()));
-    Ok(Told { taken: Some(taken), ..Told::default() })
+    Ok(taken.into())
 }
 
 /// Takes what comes at a steady rate. A message has arrived when its payload is copied out and its
@@ -55,8 +54,8 @@ pub(super) fn timed(
     clock: Clock,
     messages: u64,
     progress: &Word,
-    patience: &mut Patience,
-) -> Result<Told, JournalBenchError> {
+    timeout: &mut Timeout,
+) -> Result<Report, Error> {
     let mut buffer = vec![0; length.bytes()];
     let message = &mut buffer[..length.bytes()];
     let mut arrivals = Arrivals::of(messages);
@@ -78,23 +77,18 @@ pub(super) fn timed(
                 }
                 taken.messages += 1;
             }
-            Tail::Nothing => patience.idle(taken.messages)?,
+            Tail::Nothing => timeout.idle(taken.messages)?,
             Tail::Gap(gap) => taken.lost += gap.count(),
             // Only a recovery does that.
             Tail::Reused(reused) => taken.lost += reused.to - reused.from + 1,
         }
     }
-    let times = Some(arrivals.times(clock));
-    Ok(Told { taken: Some(taken), times, ..Told::default() })
+    Ok(Report { times: Some(arrivals.times(clock)), ..taken.into() })
 }
 
 /// Checks what was read: its length, and all of its payload but the stamp.
 #[inline(always)]
-fn check(
-    message: &[u8],
-    length: impl Length,
-    excerpt: &Excerpt<'_>,
-) -> Result<(), JournalBenchError> {
+fn check(message: &[u8], length: impl Length, excerpt: &Excerpt<'_>) -> Result<(), Error> {
     if excerpt.len() == length.bytes() && is_sound(message, excerpt.sequence()) {
         return Ok(());
     }
@@ -102,8 +96,8 @@ fn check(
 }
 
 #[cold]
-fn wrong(excerpt: &Excerpt<'_>) -> JournalBenchError {
-    JournalBenchError::Wrong { sequence: excerpt.sequence(), length: excerpt.len() }
+fn wrong(excerpt: &Excerpt<'_>) -> Error {
+    Error::Wrong { sequence: excerpt.sequence(), length: excerpt.len() }
 }
 
 #[cfg(test)]
@@ -113,17 +107,13 @@ mod tests {
     use nanotape_journal::{Appender, AppenderOptions, Start};
 
     use super::*;
-    use crate::{
-        folder::Folder,
-        sides::message::{USUAL_BYTES, Usual, fill},
-        wait::Wait,
+    use crate::engine::{
+        Folder, Wait,
+        message::{USUAL_BYTES, Usual, fill},
     };
 
     /// What both loops make of twenty excerpts after `spoil` had each of them.
-    fn read(
-        path: &Path,
-        spoil: impl Fn(u64, &mut Vec<u8>),
-    ) -> [Result<Told, JournalBenchError>; 2] {
+    fn read(path: &Path, spoil: impl Fn(u64, &mut Vec<u8>)) -> [Result<Report, Error>; 2] {
         let mut appender = Appender::open(path, &AppenderOptions::default()).unwrap();
         for sequence in 1..=20 {
             let mut message = vec![0; USUAL_BYTES];
@@ -134,10 +124,10 @@ mod tests {
         }
         let clock = Clock::monotonic();
         let tailer = || Tailer::open(path, Start::Oldest).unwrap();
-        let patience = || Patience::new(clock, Wait::Yield);
+        let timeout = || Timeout::new(clock, Wait::Yield);
         [
-            flat_out(&mut tailer(), Usual, clock, &mut patience()),
-            timed(&mut tailer(), Usual, clock, 19, &Word::new(0), &mut patience()),
+            flat_out(&mut tailer(), Usual, clock, &mut timeout()),
+            timed(&mut tailer(), Usual, clock, 19, &Word::new(0), &mut timeout()),
         ]
     }
 
@@ -155,7 +145,7 @@ mod tests {
         let bad = read(&folder.path().join("flipped"), flips);
         for error in bad.into_iter().chain(read(&folder.path().join("cut"), cuts)) {
             let error = error.unwrap_err();
-            assert!(matches!(error, JournalBenchError::Wrong { sequence: 13, .. }), "{error}");
+            assert!(matches!(error, Error::Wrong { sequence: 13, .. }), "{error}");
         }
     }
 }

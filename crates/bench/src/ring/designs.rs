@@ -8,7 +8,7 @@ use nanotape_ring::{Publish, RingError, Start, Subscribe, slots, stream};
 const HEADER_BYTES: usize = 16;
 
 /// A ring that is measured.
-pub(super) trait Ring {
+pub(super) trait Design {
     type Writer: Publish;
     type Reader: Subscribe;
 
@@ -31,7 +31,7 @@ pub(super) enum Stream {}
 #[derive(Debug)]
 pub(super) enum Slots {}
 
-impl Ring for Stream {
+impl Design for Stream {
     type Writer = stream::Writer;
     type Reader = stream::Reader;
 
@@ -48,7 +48,7 @@ impl Ring for Stream {
     }
 }
 
-impl Ring for Slots {
+impl Design for Slots {
     type Writer = slots::Writer;
     type Reader = slots::Reader;
 

@@ -2,7 +2,7 @@
 
 use core::hint::black_box;
 
-use crate::sides::{
+use crate::engine::{
     Written,
     message::{Length, fill},
     pace::Until,

@@ -2,16 +2,14 @@
 
 use nanotape_ring::Received;
 
-use super::error::RingBenchError;
-use crate::sides::message::{Length, is_sound};
+use crate::{
+    engine::message::{Length, is_sound},
+    error::Error,
+};
 
 /// Checks what was read: its length, and all of its payload but the stamp.
 #[inline(always)]
-pub(super) fn check(
-    message: &[u8],
-    length: impl Length,
-    received: Received,
-) -> Result<(), RingBenchError> {
+pub(super) fn check(message: &[u8], length: impl Length, received: Received) -> Result<(), Error> {
     if received.length as usize == length.bytes() && is_sound(message, received.sequence) {
         return Ok(());
     }
@@ -19,14 +17,14 @@ pub(super) fn check(
 }
 
 #[cold]
-pub(super) fn wrong(received: Received) -> RingBenchError {
-    RingBenchError::Wrong { sequence: received.sequence, length: received.length }
+pub(super) fn wrong(received: Received) -> Error {
+    Error::Wrong { sequence: received.sequence, length: received.length as usize }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sides::message::{MESSAGE, USUAL_BYTES, Usual, fill};
+    use crate::engine::message::{MESSAGE, USUAL_BYTES, Usual, fill};
 
     fn received(sequence: u64, length: u32) -> Received {
         Received { sequence, type_id: MESSAGE, length }

@@ -4,16 +4,13 @@ use nanotape_clock::{Clock, Stamp};
 use nanotape_ring::{Read, Subscribe};
 use nanotape_shm::Word;
 
-use super::{
-    error::RingBenchError,
-    message::{check, wrong},
-};
+use super::message::{check, wrong};
 use crate::{
-    sides::{
-        Taken,
+    engine::{
+        Taken, Timeout,
         message::{END, Length, MESSAGE},
     },
-    wait::Patience,
+    error::Error,
 };
 
 /// Bytes that a reader of batches copies at most at a time: they stay in the first cache.
@@ -67,8 +64,8 @@ pub(super) fn single<R: Subscribe>(
     length: impl Length,
     clock: Clock,
     progress: &Progress<'_>,
-    patience: &mut Patience,
-) -> Result<Taken, RingBenchError> {
+    timeout: &mut Timeout,
+) -> Result<Taken, Error> {
     let mut buffer = vec![0; length.bytes()];
     let buffer = &mut buffer[..length.bytes()];
     let mut span = Span { clock, first: None };
@@ -89,11 +86,11 @@ pub(super) fn single<R: Subscribe>(
                     due = progress.tell(received.sequence + 1);
                 }
             }
-            Read::Empty => patience.idle(messages)?,
+            Read::Empty => timeout.idle(messages)?,
             Read::Lapped(lapped) => lost += lapped.count(),
         }
     }
-    Ok(Taken { messages, lost, nanos: span.nanos(), batch_p50: None })
+    Ok(Taken { messages, lost, nanos: span.nanos(), ..Taken::default() })
 }
 
 /// As many at once as there are.
@@ -103,8 +100,8 @@ pub(super) fn batches<R: Subscribe>(
     length: impl Length,
     clock: Clock,
     progress: &Progress<'_>,
-    patience: &mut Patience,
-) -> Result<Taken, RingBenchError> {
+    timeout: &mut Timeout,
+) -> Result<Taken, Error> {
     let mut buffer = vec![0; BATCH_BYTES.max(2 * length.bytes() + 64)];
     let mut sizes = Sizes::of_buffer(buffer.len());
     let mut span = Span { clock, first: None };
@@ -134,11 +131,11 @@ pub(super) fn batches<R: Subscribe>(
                     due = progress.tell(reader.next_sequence());
                 }
             }
-            Read::Empty => patience.idle(messages)?,
+            Read::Empty => timeout.idle(messages)?,
             Read::Lapped(lapped) => lost += lapped.count(),
         }
     }
-    Ok(Taken { messages, lost, nanos: span.nanos(), batch_p50: sizes.p50() })
+    Ok(Taken { messages, lost, nanos: span.nanos(), batch_p50: sizes.p50(), ..Taken::default() })
 }
 
 /// How many messages batches had: one addition a batch.
@@ -175,24 +172,23 @@ mod tests {
 
     use super::*;
     use crate::{
-        ring::write,
-        sides::{
+        engine::Wait,
+        engine::{
             Amount,
             message::{USUAL_BYTES, Usual, fill},
             pace::{Until, Window, progress_interval},
         },
-        wait::Wait,
+        ring::write,
     };
 
-    type Loop<R> =
-        fn(&mut R, Usual, Clock, &Progress<'_>, &mut Patience) -> Result<Taken, RingBenchError>;
+    type Loop<R> = fn(&mut R, Usual, Clock, &Progress<'_>, &mut Timeout) -> Result<Taken, Error>;
 
-    fn patience() -> Patience {
-        Patience::new(Clock::monotonic(), Wait::Yield)
+    fn timeout() -> Timeout {
+        Timeout::new(Clock::monotonic(), Wait::Yield)
     }
 
     /// What a reader makes of twenty messages, of which one had a bit changed.
-    fn with_a_flipped_bit<W: Publish>(mut writer: W, read: Loop<W::Reader>) -> RingBenchError {
+    fn with_a_flipped_bit<W: Publish>(mut writer: W, read: Loop<W::Reader>) -> Error {
         let mut reader = writer.reader(Start::Oldest).unwrap();
         let mut message = [0; USUAL_BYTES];
         for sequence in 1..=20 {
@@ -203,7 +199,7 @@ mod tests {
         }
         let word = Word::new(0);
         let progress = Progress { word: &word, interval: None };
-        read(&mut reader, Usual, Clock::monotonic(), &progress, &mut patience()).unwrap_err()
+        read(&mut reader, Usual, Clock::monotonic(), &progress, &mut timeout()).unwrap_err()
     }
 
     #[test]
@@ -216,7 +212,7 @@ mod tests {
             with_a_flipped_bit(slots(), single),
             with_a_flipped_bit(slots(), batches),
         ] {
-            assert!(matches!(error, RingBenchError::Wrong { sequence: 13, .. }), "{error}");
+            assert!(matches!(error, Error::Wrong { sequence: 13, .. }), "{error}");
         }
     }
 
@@ -228,10 +224,10 @@ mod tests {
             scope.spawn(|| {
                 let window = Window { progress: word.as_read_only(), messages: ring / 2 };
                 let until = Until::new(clock, Amount::Messages(20_000));
-                write::lossless(&mut writer, Usual, &until, &window, &mut patience()).unwrap()
+                write::lossless(&mut writer, Usual, &until, &window, &mut timeout()).unwrap()
             });
             let progress = Progress { word: &word, interval: Some(progress_interval(ring)) };
-            read(&mut reader, Usual, clock, &progress, &mut patience()).unwrap()
+            read(&mut reader, Usual, clock, &progress, &mut timeout()).unwrap()
         });
         assert_eq!((taken.messages, taken.lost), (20_000, 0));
     }

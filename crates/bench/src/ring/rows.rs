@@ -1,46 +1,47 @@
 //! What is measured beside each other: one line for each, in the order of the table.
 
-use super::error::RingBenchError;
-use crate::sides::{self, Named};
+use nanotape_console::values::grouped;
+
+use super::Ring;
+use crate::engine::{Benchmark as _, Column, Measured, Row, Run, Section, Spread, table};
 
 /// Every row.
-pub static ROWS: &[Row] = &[
-    stream("stream/latency", Section::OneWay, What::OneWay),
-    slots("slots/latency", Section::OneWay, What::OneWay),
-    stream("stream/round-trip", Section::RoundTrip, What::RoundTrip),
-    slots("slots/round-trip", Section::RoundTrip, What::RoundTrip),
-    stream("stream/throughput/lossless-single", THROUGHPUT, LOSSLESS_SINGLE),
-    stream("stream/throughput/lossless-batch-read", THROUGHPUT, LOSSLESS_BATCH_READ),
-    stream("stream/throughput/single", THROUGHPUT, SINGLE),
-    stream("stream/throughput/batch-read", THROUGHPUT, BATCH_READ),
-    stream("stream/throughput/batch", THROUGHPUT, BATCH),
-    slots("slots/throughput/lossless-single", THROUGHPUT, LOSSLESS_SINGLE),
-    slots("slots/throughput/lossless-batch-read", THROUGHPUT, LOSSLESS_BATCH_READ),
-    slots("slots/throughput/single", THROUGHPUT, SINGLE),
-    slots("slots/throughput/batch-read", THROUGHPUT, BATCH_READ),
-    slots("slots/throughput/batch", THROUGHPUT, BATCH),
-    stream("stream/throughput/readers-1", Section::Readers, What::Readers(1)),
-    stream("stream/throughput/readers-2", Section::Readers, What::Readers(2)),
-    stream("stream/throughput/readers-3", Section::Readers, What::Readers(3)),
-    stream("stream/throughput/readers-4", Section::Readers, What::Readers(4)),
-    slots("slots/throughput/readers-1", Section::Readers, What::Readers(1)),
-    slots("slots/throughput/readers-2", Section::Readers, What::Readers(2)),
-    slots("slots/throughput/readers-3", Section::Readers, What::Readers(3)),
-    slots("slots/throughput/readers-4", Section::Readers, What::Readers(4)),
-    limit(LINE, What::Line { pause: false }),
-    limit("limit/line-pause", What::Line { pause: true }),
-    limit(MEMCPY, What::Copy),
-    Row { design: Some(Design::Stream), ..limit("limit/store-stream", What::Store) },
-    Row { design: Some(Design::Slots), ..limit("limit/store-slots", What::Store) },
+pub(super) const ROWS: &[Row<Ring>] = &[
+    stream("stream/latency", &ONE_WAY, What::OneWay),
+    slots("slots/latency", &ONE_WAY, What::OneWay),
+    stream("stream/round-trip", &ROUND_TRIP, What::RoundTrip),
+    slots("slots/round-trip", &ROUND_TRIP, What::RoundTrip),
+    stream("stream/throughput/lossless-single", &THROUGHPUT, LOSSLESS_SINGLE),
+    stream("stream/throughput/lossless-batch-read", &THROUGHPUT, LOSSLESS_BATCH_READ),
+    stream("stream/throughput/single", &THROUGHPUT, SINGLE),
+    stream("stream/throughput/batch-read", &THROUGHPUT, BATCH_READ),
+    stream("stream/throughput/batch", &THROUGHPUT, BATCH),
+    slots("slots/throughput/lossless-single", &THROUGHPUT, LOSSLESS_SINGLE),
+    slots("slots/throughput/lossless-batch-read", &THROUGHPUT, LOSSLESS_BATCH_READ),
+    slots("slots/throughput/single", &THROUGHPUT, SINGLE),
+    slots("slots/throughput/batch-read", &THROUGHPUT, BATCH_READ),
+    slots("slots/throughput/batch", &THROUGHPUT, BATCH),
+    stream("stream/throughput/readers-1", &READERS, What::Readers(1)),
+    stream("stream/throughput/readers-2", &READERS, What::Readers(2)),
+    stream("stream/throughput/readers-3", &READERS, What::Readers(3)),
+    stream("stream/throughput/readers-4", &READERS, What::Readers(4)),
+    slots("slots/throughput/readers-1", &READERS, What::Readers(1)),
+    slots("slots/throughput/readers-2", &READERS, What::Readers(2)),
+    slots("slots/throughput/readers-3", &READERS, What::Readers(3)),
+    slots("slots/throughput/readers-4", &READERS, What::Readers(4)),
+    row(LINE, &LINES, None, What::Line { pause: false }),
+    row("limit/line-pause", &LINES, None, What::Line { pause: true }),
+    row(MEMCPY, &LIMITS, None, What::Copy),
+    row("limit/store-stream", &LIMITS, Some("stream"), What::Store),
+    row("limit/store-slots", &LIMITS, Some("slots"), What::Store),
 ];
 
 /// The row of the line that is bounced: others are held against it.
-pub const LINE: &str = "limit/line";
+pub(super) const LINE: &str = "limit/line";
 
 /// The row of the copies: others are held against it.
 pub(super) const MEMCPY: &str = "limit/memcpy";
 
-const THROUGHPUT: Section = Section::Throughput;
 const SINGLE: What = What::Flow { paced: false, write_batches: false, read_batches: false };
 const BATCH_READ: What = What::Flow { paced: false, write_batches: false, read_batches: true };
 const BATCH: What = What::Flow { paced: false, write_batches: true, read_batches: true };
@@ -48,45 +49,17 @@ const LOSSLESS_SINGLE: What = What::Flow { paced: true, write_batches: false, re
 const LOSSLESS_BATCH_READ: What =
     What::Flow { paced: true, write_batches: false, read_batches: true };
 
-/// One row of the table.
+/// What tells the rows apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Row {
-    /// What it is called, everywhere.
-    pub name: &'static str,
-    /// Where it stands in the table.
-    pub section: Section,
-    /// Which ring, if it has one.
-    pub design: Option<Design>,
+pub(crate) struct Work {
+    /// Which ring, if it has one: `stream` or `slots`.
+    pub(super) design: Option<&'static str>,
     pub(super) what: What,
-}
-
-/// A part of the table.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Section {
-    /// From one process to another, message by message.
-    OneWay,
-    /// There and back.
-    RoundTrip,
-    /// As many as can be.
-    Throughput,
-    /// The same with more readers.
-    Readers,
-    /// What the machine can do.
-    Limits,
-}
-
-/// A ring.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Design {
-    /// The stream ring.
-    Stream,
-    /// The slot ring.
-    Slots,
 }
 
 /// What the processes of a row do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum What {
+pub(crate) enum What {
     OneWay,
     RoundTrip,
     Flow { paced: bool, write_batches: bool, read_batches: bool },
@@ -96,81 +69,126 @@ pub(super) enum What {
     Store,
 }
 
-impl Row {
-    /// How many processes read.
-    pub fn readers(&self) -> usize {
-        match self.what {
-            What::Readers(readers) => readers,
-            What::Copy | What::Store => 0,
-            _ => 1,
-        }
-    }
+/// From one process to another, message by message.
+const ONE_WAY: Section<Ring> = Section {
+    name: "one way",
+    is_timed: true,
+    title: |run| {
+        format!(
+            "One way: ns from the stamp before it is published to after it is copied out, {} \
+             messages a second; line: half a round trip of {LINE}",
+            grouped(run.options.rate.into())
+        )
+    },
+    columns: &[&Column::QUANTILES, &Column::LONGEST, &Column::DUE, &[LOST_OF_TIMED], END],
+};
 
-    /// Whether readers may lose messages: all others are a finding.
-    pub fn may_lose(&self) -> bool {
-        match self.what {
-            What::Flow { paced, .. } => !paced,
-            What::Readers(_) | What::OneWay => true,
-            _ => false,
-        }
-    }
+/// There and back.
+const ROUND_TRIP: Section<Ring> = Section {
+    name: "round trip",
+    is_timed: true,
+    title: |_| format!("Round trip: ns there and back, one message at a time; line: {LINE}"),
+    columns: &[&Column::QUANTILES, &Column::LONGEST, &[HALF], END],
+};
 
-    /// Whether single messages are timed.
-    pub fn is_timed(&self) -> bool {
-        matches!(self.what, What::OneWay | What::RoundTrip | What::Line { .. })
-    }
+/// As many as can be.
+const THROUGHPUT: Section<Ring> = Section {
+    name: "throughput",
+    is_timed: false,
+    title: |_| "Throughput: million messages a second, by writer and reader".to_owned(),
+    columns: &[&Column::WRITER, &Column::READER, &[LOST, BATCH_SIZE], END],
+};
 
-    /// Whether its times are of a way there and back.
-    pub fn is_round_trip(&self) -> bool {
-        matches!(self.what, What::RoundTrip | What::Line { .. })
+/// The same with more readers.
+const READERS: Section<Ring> = Section {
+    name: "readers",
+    is_timed: false,
+    title: |_| {
+        "Readers: million messages a second, by the writer and by the slowest of its readers"
+            .to_owned()
+    },
+    columns: THROUGHPUT.columns,
+};
+
+/// What the machine can do, timed.
+const LINES: Section<Ring> = Section {
+    name: "limits",
+    is_timed: true,
+    title: |_| {
+        "Limits: one cache line, written by two processes in turns, ns there and back".to_owned()
+    },
+    columns: ROUND_TRIP.columns,
+};
+
+/// What the machine can do, as many as can be.
+const LIMITS: Section<Ring> = Section {
+    name: "limits",
+    is_timed: false,
+    title: |_| {
+        "Limits: million messages a second, copied in and out by one processor, or published to \
+         nobody"
+            .to_owned()
+    },
+    columns: &[&Column::WRITER, END],
+};
+
+const HALF: Column<Ring> = Column::new("half", 9, |row, _| {
+    table::whole(row.time_ns(|times| Some(times.p50_ns)).map(|one| one.median / 2.0))
+});
+const LOST_OF_TIMED: Column<Ring> = Column::new("lost", 9, |row, _| percent(lost_share(row)));
+const LOST: Column<Ring> = Column::new("lost", 8, |row, _| percent(lost_share(row)));
+const BATCH_SIZE: Column<Ring> = Column::new("batch", 8, |row, _| {
+    batch_p50(row).map_or("-".to_owned(), |size| format!("{size:.0}"))
+});
+const END: &[Column<Ring>] = &[Column::OTHERS, Column::new(" ratio", 0, ratio)];
+
+/// The ratio, and whether readers share processors.
+fn ratio(row: &Measured<Ring>, run: &Run<Ring>) -> String {
+    let mut text = format!(" {}", table::ratio_text(row.ratio(run)));
+    let readers = Ring::readers(row.row);
+    if readers > 1 && run.cpus.are_short_for(readers) {
+        let processors = run.cpus.readers.len().min(readers);
+        let noun = if processors == 1 { "processor" } else { "processors" };
+        text += &format!("; {readers} readers share {processors} {noun}");
+    }
+    text
+}
+
+/// The share of messages that readers lost.
+pub(super) fn lost_share(row: &Measured<Ring>) -> Option<Spread> {
+    let may_be_of_interest = Ring::may_lose(row.row) || !row.row.section.is_timed;
+    row.spread(|reading| reading.lost_share()).filter(|_| may_be_of_interest)
+}
+
+/// Messages in the median batch.
+pub(super) fn batch_p50(row: &Measured<Ring>) -> Option<f64> {
+    let size = row.spread(|reading| Some(reading.taken.first()?.batch_p50? as f64));
+    table::median(size)
+}
+
+fn percent(share: Option<Spread>) -> String {
+    match share.map(|share| 100.0 * share.median) {
+        None => "-".to_owned(),
+        Some(0.0) => "0%".to_owned(),
+        Some(share) => format!("{share:.2}%"),
     }
 }
 
-impl Section {
-    /// As it stands in results.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::OneWay => "one way",
-            Self::RoundTrip => "round trip",
-            Self::Throughput => "throughput",
-            Self::Readers => "readers",
-            Self::Limits => "limits",
-        }
-    }
+const fn stream(name: &'static str, section: &'static Section<Ring>, what: What) -> Row<Ring> {
+    row(name, section, Some("stream"), what)
 }
 
-impl Design {
-    /// As it stands in results.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Stream => "stream",
-            Self::Slots => "slots",
-        }
-    }
+const fn slots(name: &'static str, section: &'static Section<Ring>, what: What) -> Row<Ring> {
+    row(name, section, Some("slots"), what)
 }
 
-/// The rows of these names, and those below a name (`stream`, `slots/throughput`), in the order of
-/// the table; all of them if there are no names.
-pub fn select(names: &[String]) -> Result<Vec<&'static Row>, RingBenchError> {
-    sides::select(ROWS, names).map_err(|(name, known)| RingBenchError::Unknown { name, known })
-}
-
-impl Named for Row {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-}
-
-const fn stream(name: &'static str, section: Section, what: What) -> Row {
-    Row { name, section, design: Some(Design::Stream), what }
-}
-
-const fn slots(name: &'static str, section: Section, what: What) -> Row {
-    Row { name, section, design: Some(Design::Slots), what }
-}
-
-const fn limit(name: &'static str, what: What) -> Row {
-    Row { name, section: Section::Limits, design: None, what }
+const fn row(
+    name: &'static str,
+    section: &'static Section<Ring>,
+    design: Option<&'static str>,
+    what: What,
+) -> Row<Ring> {
+    Row { name, section, work: Work { design, what } }
 }
 
 #[cfg(test)]
@@ -178,6 +196,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::engine::row::select;
 
     #[test]
     fn names_are_words_and_differ() {
@@ -191,7 +210,7 @@ mod tests {
     fn names_select_rows_and_those_below_them() {
         let select = |names: &[&str]| {
             let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
-            super::select(&names)
+            select::<Ring>(&names)
         };
         assert_eq!(select(&[]).unwrap().len(), ROWS.len());
         let rows = select(&["limit/line", "stream/throughput/lossless-single"]).unwrap();

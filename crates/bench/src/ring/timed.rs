@@ -5,18 +5,17 @@ use nanotape_ring::{Publish, Read, Received, Subscribe};
 use nanotape_shm::{ReadWord, Word};
 
 use super::{
-    error::RingBenchError,
     message::{check, wrong},
     write::finish,
 };
 use crate::{
-    sides::{
-        Amount, Taken, Times, Written,
+    engine::{
+        Amount, Taken, Timeout, Times, Written,
         message::{END, Length, MESSAGE, fill, sequence, set_stamp},
         pace::{Until, agree},
         sample::{Arrivals, Rounds},
     },
-    wait::Patience,
+    error::Error,
 };
 
 /// Publishes at a steady rate: spins until a message is due, stamps it, publishes it. A message that
@@ -27,16 +26,16 @@ pub(super) fn send<W: Publish>(
     clock: Clock,
     (rate, amount): (u32, Amount),
     progress: &ReadWord,
-    patience: &mut Patience,
-) -> Result<Written, RingBenchError> {
+    timeout: &mut Timeout,
+) -> Result<Written, Error> {
     let mut buffer = vec![0; length.bytes()];
     let message = &mut buffer[..length.bytes()];
     let first = writer.next_sequence();
-    let schedule = agree(&clock, rate, progress, patience, |type_id, value| {
+    let schedule = agree(&clock, rate, progress, timeout, |type_id, value| {
         fill(message, writer.next_sequence());
         set_stamp(message, value);
         writer.publish(type_id, message)?;
-        Ok::<_, RingBenchError>(writer.next_sequence())
+        Ok::<_, Error>(writer.next_sequence())
     })?;
     let start = writer.next_sequence();
     let messages = amount.messages_at(rate);
@@ -60,8 +59,8 @@ pub(super) fn receive<R: Subscribe>(
     clock: Clock,
     messages: u64,
     progress: &Word,
-    patience: &mut Patience,
-) -> Result<(Taken, Times), RingBenchError> {
+    timeout: &mut Timeout,
+) -> Result<(Taken, Times), Error> {
     let mut buffer = vec![0; length.bytes()];
     let buffer = &mut buffer[..length.bytes()];
     let mut arrivals = Arrivals::of(messages);
@@ -81,7 +80,7 @@ pub(super) fn receive<R: Subscribe>(
                 }
                 taken.messages += 1;
             }
-            Read::Empty => patience.idle(taken.messages)?,
+            Read::Empty => timeout.idle(taken.messages)?,
             Read::Lapped(lapped) => taken.lost += lapped.count(),
         }
     }
@@ -95,8 +94,8 @@ pub(super) fn ping<W: Publish, R: Subscribe>(
     length: impl Length,
     clock: Clock,
     until: &Until,
-    patience: &mut Patience,
-) -> Result<(Written, Times), RingBenchError> {
+    timeout: &mut Timeout,
+) -> Result<(Written, Times), Error> {
     let mut buffer = vec![0; length.bytes()];
     let message = &mut buffer[..length.bytes()];
     let mut answer = vec![0; length.bytes()];
@@ -108,7 +107,7 @@ pub(super) fn ping<W: Publish, R: Subscribe>(
         fill(message, next);
         let sent = clock.stamp_start();
         writer.publish(MESSAGE, message)?;
-        let received = wait(reader, answer, next, patience)?;
+        let received = wait(reader, answer, next, timeout)?;
         let back = clock.stamp();
         check(answer, length, received)?;
         rounds.sample.add(&clock, sent, back);
@@ -125,14 +124,14 @@ pub(super) fn pong<W: Publish, R: Subscribe>(
     reader: &mut R,
     length: impl Length,
     ready: &Word,
-    patience: &mut Patience,
-) -> Result<Taken, RingBenchError> {
+    timeout: &mut Timeout,
+) -> Result<Taken, Error> {
     let mut buffer = vec![0; length.bytes()];
     let buffer = &mut buffer[..length.bytes()];
     let mut taken = Taken::default();
     ready.store(reader.next_sequence());
     loop {
-        let received = wait(reader, buffer, reader.next_sequence(), patience)?;
+        let received = wait(reader, buffer, reader.next_sequence(), timeout)?;
         if received.type_id == END {
             return Ok(taken);
         }
@@ -148,22 +147,22 @@ fn wait<R: Subscribe>(
     reader: &mut R,
     buffer: &mut [u8],
     expected: u64,
-    patience: &mut Patience,
-) -> Result<Received, RingBenchError> {
+    timeout: &mut Timeout,
+) -> Result<Received, Error> {
     loop {
         match reader.try_read(buffer)? {
             Read::Message(received) => {
                 check_sequence(buffer, received)?;
                 return Ok(received);
             }
-            Read::Empty => patience.idle(expected)?,
+            Read::Empty => timeout.idle(expected)?,
             // There is one message at a time, in a ring for thousands.
-            Read::Lapped(lapped) => return Err(RingBenchError::Lost { count: lapped.count() }),
+            Read::Lapped(lapped) => return Err(Error::Lost { count: lapped.count() }),
         }
     }
 }
 
 #[inline(always)]
-fn check_sequence(message: &[u8], received: Received) -> Result<(), RingBenchError> {
+fn check_sequence(message: &[u8], received: Received) -> Result<(), Error> {
     if sequence(message) == received.sequence { Ok(()) } else { Err(wrong(received)) }
 }

@@ -4,14 +4,13 @@
 
 use nanotape_ring::{Batched as _, Publish};
 
-use super::error::RingBenchError;
 use crate::{
-    sides::{
-        Written,
+    engine::{
+        Timeout, Written,
         message::{END, Length, MESSAGE, fill},
         pace::{Until, Window},
     },
-    wait::Patience,
+    error::Error,
 };
 
 /// Messages that are published together.
@@ -23,7 +22,7 @@ pub(super) fn single<W: Publish>(
     writer: &mut W,
     length: impl Length,
     until: &Until,
-) -> Result<Written, RingBenchError> {
+) -> Result<Written, Error> {
     let mut buffer = vec![0; length.bytes()];
     let first = writer.next_sequence();
     let mut next = first;
@@ -39,7 +38,7 @@ pub(super) fn batches<W: Publish>(
     writer: &mut W,
     length: impl Length,
     until: &Until,
-) -> Result<Written, RingBenchError> {
+) -> Result<Written, Error> {
     let mut buffer = vec![0; length.bytes()];
     let message = &mut buffer[..length.bytes()];
     let first = writer.next_sequence();
@@ -66,21 +65,21 @@ pub(super) fn lossless<W: Publish>(
     length: impl Length,
     until: &Until,
     window: &Window<'_>,
-    patience: &mut Patience,
-) -> Result<Written, RingBenchError> {
+    timeout: &mut Timeout,
+) -> Result<Written, Error> {
     let mut buffer = vec![0; length.bytes()];
     let first = writer.next_sequence();
     let mut next = first;
     while let block @ 1.. = until.next_block(next - first) {
         let end = next + block;
         while next < end {
-            let now = window.wait(next, patience)?.min(end - next);
+            let now = window.wait(next, timeout)?.min(end - next);
             next = publish(writer, &mut buffer[..length.bytes()], next, now)?;
         }
     }
     let written = Written { messages: next - first, nanos: until.nanos() };
     // The last message needs its place as well.
-    window.wait(next, patience)?;
+    window.wait(next, timeout)?;
     finish(writer, &mut buffer, next, written)
 }
 
@@ -91,7 +90,7 @@ fn publish<W: Publish>(
     message: &mut [u8],
     first: u64,
     count: u64,
-) -> Result<u64, RingBenchError> {
+) -> Result<u64, Error> {
     for sequence in first..first + count {
         fill(message, sequence);
         writer.publish(MESSAGE, message)?;
@@ -105,7 +104,7 @@ pub(super) fn finish<W: Publish>(
     message: &mut [u8],
     next: u64,
     written: Written,
-) -> Result<Written, RingBenchError> {
+) -> Result<Written, Error> {
     fill(message, next);
     writer.publish(END, message)?;
     Ok(written)

@@ -1,10 +1,5 @@
 //! `nanotape lab`: measuring, and whether a measurement can be believed.
 
-mod bench;
-mod bench_book;
-mod bench_journal;
-mod bench_plant;
-mod bench_ring;
 mod clock;
 mod compare;
 mod count;
@@ -13,7 +8,6 @@ mod subjects;
 mod trend;
 
 use clap::{Args, Subcommand};
-use nanotape_lab::{Suite, truth};
 
 use crate::status::Status;
 
@@ -26,7 +20,7 @@ pub(crate) struct LabArguments {
 #[derive(Subcommand, Debug)]
 enum LabCommand {
     /// Measure nanotape's own hot path, stage by stage
-    Bench(bench::BenchCommand),
+    Bench(nanotape_bench::BenchCommand),
     /// Compare two benchmarks, programs or revisions, with a verdict
     Compare(compare::CompareCommand),
     /// Count instructions, and compare them with those that were accepted
@@ -39,14 +33,9 @@ enum LabCommand {
     Clock(clock::ClockCommand),
 }
 
-/// Every benchmark that a process of this program may be asked to run.
-pub(crate) fn suite() -> Suite {
-    nanotape_bench::hot().and(truth::suite())
-}
-
 pub(crate) fn run(arguments: &LabArguments) -> anyhow::Result<Status> {
     match &arguments.command {
-        LabCommand::Bench(command) => bench::run(command),
+        LabCommand::Bench(command) => nanotape_bench::run(command),
         LabCommand::Compare(command) => compare::run(command),
         LabCommand::Count(command) => count::run(command),
         LabCommand::Trend(command) => trend::run(command),

@@ -1,0 +1,177 @@
+//! `nanotape lab bench`: what an operation costs, how single runs are distributed, and the tables.
+
+use std::process::ExitCode;
+
+use anyhow::bail;
+use clap::{Args, Subcommand};
+use nanotape_console::{
+    records::{Columns, RecordArguments, RecordFormat},
+    status::{BadData, Status, tell},
+};
+use nanotape_lab::{
+    BenchArguments, BenchError, Placement, measure, pages,
+    record::{Circumstances, append},
+    text,
+};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::{
+    day_file::{Book, Plant},
+    engine::{
+        Benchmark, WORKER,
+        command::{TableArguments, run as table},
+        work,
+    },
+    hot,
+    journal::Journal,
+    ring::Ring,
+    suite,
+};
+
+/// The arguments of `nanotape lab bench`.
+#[derive(Args, Debug)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "\
+Examples:
+  nanotape lab bench                          all benchmarks of the hot path
+  nanotape lab bench book/hot --epochs 2000   one of them, longer
+  nanotape lab bench -o hot.html              distributions, drawn
+  nanotape lab bench book/one --rate 1000000  a message every microsecond; lateness counts
+  nanotape lab bench decode --instructions    with instructions counted by valgrind
+  nanotape lab bench book/ --perf stat        with what the perf program counts
+  nanotape lab bench book day.itch50          every structure of the books on a day file
+  nanotape lab bench plant day.itch50         what ring and records add to the way of a message
+  nanotape lab bench ring                     the rings between processes
+  nanotape lab bench journal                  the journal, and what the disk can do
+  nanotape lab bench --record                 kept for `nanotape lab trend`
+
+Two numbers for each benchmark. The cost of an operation is the median over epochs of about a
+millisecond, with its 95% interval; the distribution is that of single runs, one clock stamp in each.
+To find out whether something became slower, use `nanotape lab compare`: two runs of this command,
+one after the other, cannot tell."
+)]
+pub struct BenchCommand {
+    #[command(subcommand)]
+    table: Option<Table>,
+
+    #[command(flatten)]
+    bench: BenchArguments,
+
+    #[command(flatten)]
+    output: RecordArguments,
+}
+
+#[derive(Subcommand, Debug)]
+enum Table {
+    /// Measure every structure of the books on a day file, beside the limits of this machine
+    Book(TableArguments<Book>),
+    /// Measure what the ring and the records add to the way of a message, on a day file
+    Plant(TableArguments<Plant>),
+    /// Measure the rings between processes, beside the limits of this machine
+    Ring(TableArguments<Ring>),
+    /// Measure the journal, beside the limits of this machine and its disk
+    Journal(TableArguments<Journal>),
+}
+
+const COLUMNS: Columns = &[
+    ("name", "/name"),
+    ("time", "/time"),
+    ("median_ns", "/cost/median_ns"),
+    ("low_ns", "/cost/low_ns"),
+    ("high_ns", "/cost/high_ns"),
+    ("confidence", "/cost/confidence"),
+    ("run_p50_ns", "/latency/quantiles/p50"),
+    ("run_p99_ns", "/latency/quantiles/p99"),
+    ("run_p99.9_ns", "/latency/quantiles/p99.9"),
+    ("run_max_ns", "/latency/quantiles/p100"),
+    ("stamp_ns", "/clock/stamp_ns"),
+    ("instructions", "/instructions"),
+    ("revision", "/environment/revision"),
+];
+
+/// A job for a process of this program.
+#[derive(Deserialize)]
+struct Hook {
+    work: String,
+    job: Value,
+}
+
+impl Hook {
+    fn run(self) -> anyhow::Result<Value> {
+        match self.work.as_str() {
+            Book::NAME => work::<Book>(self.job),
+            Plant::NAME => work::<Plant>(self.job),
+            Ring::NAME => work::<Ring>(self.job),
+            Journal::NAME => work::<Journal>(self.job),
+            other => bail!("this version has no work {other:?}"),
+        }
+    }
+}
+
+/// Does the work that the environment gives to this process, if it gives one. A program with
+/// [`BenchCommand`] calls this before it reads its command line.
+pub fn worker() -> Option<ExitCode> {
+    if let Some(code) = suite().role() {
+        return Some(code);
+    }
+    let text = std::env::var(WORKER).ok()?;
+    let hook = serde_json::from_str(&text).map_err(anyhow::Error::from);
+    Some(match hook.and_then(Hook::run) {
+        Ok(answer) => {
+            println!("{answer}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            tell(format_args!("{error:#}"));
+            Status::of_error(&error).into()
+        }
+    })
+}
+
+/// Measures, and prints the results.
+pub fn run(command: &BenchCommand) -> anyhow::Result<Status> {
+    match &command.table {
+        Some(Table::Book(arguments)) => return table(arguments),
+        Some(Table::Plant(arguments)) => return table(arguments),
+        Some(Table::Ring(arguments)) => return table(arguments),
+        Some(Table::Journal(arguments)) => return table(arguments),
+        None => {}
+    }
+    let suite = hot();
+    let names = command.bench.select(&suite)?;
+    let mut output = command.output.records_or(RecordFormat::Text, COLUMNS)?;
+    if command.bench.list {
+        for name in names {
+            output.result(&format!("{name}\n"), serde_json::json!({ "name": name }))?;
+        }
+        output.finish()?;
+        return Ok(Status::Good);
+    }
+    let placement = Placement::apply(&command.bench.place.wish());
+    let circumstances = Circumstances::capture(&placement);
+    output.heading(&format!("{}\n", text::circumstances(&circumstances)))?;
+    for name in names {
+        let options = command.bench.options(name);
+        let measured = measure(&suite, name, &options, &circumstances).map_err(judged)?;
+        if let Err(reason) = command.bench.admit(&measured) {
+            bail!("{name}: the machine was not quiet: {reason}");
+        }
+        output.result(&text::measured(&measured), measured.record())?;
+    }
+    let records = output.finish_with(pages::results)?;
+    if let Some(folder) = &command.bench.record {
+        let host = circumstances.environment.host.as_deref().unwrap_or("unknown");
+        append(folder, host, &records)?;
+    }
+    Ok(Status::Good)
+}
+
+/// A wrong answer is a finding; everything else is an obstacle.
+fn judged(error: BenchError) -> anyhow::Error {
+    match error {
+        BenchError::Answer { .. } => BadData(error.to_string()).into(),
+        _ => error.into(),
+    }
+}

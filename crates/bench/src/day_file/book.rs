@@ -1,0 +1,264 @@
+//! `nanotape lab bench book`: every structure of the books on one day file, beside the limits.
+
+use std::time::Duration;
+
+use anyhow::bail;
+use clap::Args;
+use nanotape_console::{progress::Progress, records::Columns, values::grouped};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::{
+    Day, Pass,
+    loads::table_bytes,
+    one_by_one,
+    profile::{Profile, profile},
+    reading::compare,
+    variants::{DEFAULT, ROWS, Take},
+};
+use crate::{
+    engine::{
+        Asked, AskedCpus, Base, Benchmark, Measured, Reading, Report, Row, Run, Worker,
+        command::slowest, table,
+    },
+    error::Error,
+};
+
+/// The books: which day, and what is found out.
+#[derive(Args, Clone, Debug, Serialize, Deserialize)]
+#[command(after_help = "\
+Examples:
+  nanotape lab bench book day.itch50                             the table
+  nanotape lab bench book day.itch50 --rounds 9 -o books.json    more rounds, as one JSON list
+  nanotape lab bench book day.itch50 --only default,levels/sorted-map --latency
+  nanotape lab bench book day.itch50 --only default,decode --profile
+  nanotape lab bench book day.itch50 --repeat 10                 ten such days in a row
+  nanotape lab bench book --list                                 the names
+
+Every structure of price levels runs with the default's store of orders, and every store with the
+default's levels. In each round each of them is measured once, in a process of its own and in a random
+order, on one processor. The rows of what the default itself is made of run the same code as `default`:
+the difference between them is noise. Compare numbers of one run only.
+
+Times are from the first byte to the last message, on processors (`wall`: that passed), for one
+message; the median of the rounds. Ratios are medians over rounds. Making the tables is `start-up`
+and not part of it. A compressed file is decompressed within the time: decompress it before. JSON is
+one list with an object for each row.
+
+`peak` is the most memory the process ever had (VmHWM), with the program and some megabytes of the
+mapped file; `anonymous` is the most that was seen to be of no file (RssAnon, every 32 MB of the file
+and at the end), which may miss the moment in which a table that grows is there twice.
+
+With --repeat the file goes through the same books again and again. Where a day ends with live orders,
+the next one finds their references in use, and counts anomalies.
+
+Exit status: 0 good; 1 the file is damaged or empty, or books of different structures differ; 2 wrong
+usage, or something cannot be read or written.")]
+pub(crate) struct Book {
+    #[command(flatten)]
+    pub(super) day: Day,
+
+    /// The file so many times through the same books, as so many days
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    repeat: u32,
+
+    /// Also the time of single messages as a live feed gives them, of `default` or of what --only has
+    #[arg(long)]
+    latency: bool,
+
+    /// Also where the time of `default` goes: message types, instructions, hardware counters
+    #[arg(long)]
+    profile: bool,
+
+    /// Run on this processor [default: the last that is allowed]
+    #[arg(long, value_name = "CPU")]
+    cpu: Option<u32>,
+
+    /// Ask for the real-time class SCHED_FIFO with this priority
+    #[arg(long, value_name = "PRIORITY", value_parser = clap::value_parser!(u8).range(1..=49))]
+    realtime: Option<u8>,
+
+    /// Whether no rows were named.
+    #[arg(skip)]
+    is_all: bool,
+
+    /// What the profile found.
+    #[arg(skip)]
+    #[serde(skip)]
+    profiled: Option<Profile>,
+}
+
+fn is_books(row: &Row<Book>) -> bool {
+    row.section.name == "books"
+}
+
+fn is_load(row: &Row<Book>) -> bool {
+    row.section.name == "memory"
+}
+
+impl Benchmark for Book {
+    const NAME: &'static str = "book";
+    const ROWS: &'static [Row<Self>] = ROWS;
+    const NOUN: &'static str = "variant";
+    const SELECTS_BELOW: bool = false;
+    const IS_PAIR: bool = false;
+    const NAME_WIDTH: usize = 28;
+    const COLUMNS: Columns = &[
+        ("name", "/name"),
+        ("kind", "/kind"),
+        ("ns_per_message", "/ns_per_message"),
+        ("ns_per_message_low", "/ns_per_message_low"),
+        ("ns_per_message_high", "/ns_per_message_high"),
+        ("wall_ns_per_message", "/wall_ns_per_message"),
+        ("ratio_to_default", "/ratio_to_default"),
+        ("ns_per_access", "/ns_per_access"),
+        ("startup_ms", "/startup_ms"),
+        ("peak_memory_bytes", "/peak_memory_bytes"),
+        ("peak_anonymous_bytes", "/peak_anonymous_bytes"),
+        ("latency_p50_ns", "/latency/p50_ns"),
+        ("latency_p99_ns", "/latency/p99_ns"),
+        ("latency_p99.9_ns", "/latency/p99.9_ns"),
+        ("latency_max_ns", "/latency/max_ns"),
+    ];
+
+    type Work = Take;
+    type Pass = Pass;
+
+    fn asked(&self) -> Asked {
+        Asked { cpus: AskedCpus::One(self.cpu), real_time_priority: self.realtime }
+    }
+
+    fn prepare(run: &mut Run<Self>) -> anyhow::Result<()> {
+        let options = &mut run.options;
+        if options.latency && !run.rows.iter().any(|row| is_books(row)) {
+            bail!("--latency is of books, and --only names none");
+        }
+        if options.profile && !run.rows.iter().any(|row| row.name == DEFAULT) {
+            bail!("--profile is of {DEFAULT}, which --only leaves out");
+        }
+        options.is_all = run.is_all;
+        options.day.repeat = options.repeat;
+        options.day.survey(run.cpu, &mut run.notes)
+    }
+
+    fn passes(&self, row: &Row<Self>) -> Vec<Pass> {
+        let is_wanted = self.latency && is_books(row) && (!self.is_all || row.name == DEFAULT);
+        [Pass::Measure].into_iter().chain(is_wanted.then_some(Pass::Single)).collect()
+    }
+
+    fn longest(&self, _: &Row<Self>) -> Duration {
+        slowest(self.day.operations())
+    }
+
+    fn work(worker: &mut Worker<Self>) -> Result<Report, Error> {
+        let (pass, clock) = (worker.job.pass, worker.clock);
+        // Under valgrind there is no process that would let it begin.
+        if !matches!(pass, Pass::Count { .. }) {
+            worker.begin(&[])?;
+        }
+        (worker.row.work)(&worker.job.options.day, clock, pass)
+    }
+
+    fn number(_: &Row<Self>, reading: &Reading) -> Option<f64> {
+        Some(reading.day.processor_ns())
+    }
+
+    fn base(row: &Row<Self>) -> Option<Base> {
+        (!is_load(row)).then_some(Base::whole(DEFAULT))
+    }
+
+    fn conclude(run: &mut Run<Self>, progress: &Progress) -> Result<(), Error> {
+        compare(run, run.options.day.operations())?;
+        if run.options.profile {
+            run.options.profiled = Some(profile(run, progress)?);
+        }
+        Ok(())
+    }
+
+    fn listed(row: &Row<Self>) -> Value {
+        json!({ "name": row.name, "kind": row.section.name })
+    }
+
+    fn heading(run: &Run<Self>) -> String {
+        let day = &run.options.day;
+        let times = match day.repeat {
+            1 => String::new(),
+            repeat => format!(", {repeat} times through the same books"),
+        };
+        format!(
+            "{}: {} messages, {:.1} MB{times}; room for {} live orders; {}",
+            day.path().display(),
+            grouped(day.messages),
+            day.bytes as f64 / 1e6,
+            grouped(day.orders() as u64),
+            table::rounds(run),
+        )
+    }
+
+    /// docs/formats/lab-bench-book.md.
+    fn record(measured: &Measured<Self>, run: &Run<Self>) -> Value {
+        let (row, day) = (measured.row, &run.options.day);
+        let is_load = is_load(row);
+        let time = table::number(measured);
+        let message = time.filter(|_| !is_load);
+        let access = time.filter(|_| is_load);
+        let profile = run.options.profiled.as_ref().filter(|_| row.name == DEFAULT);
+        json!({
+            "kind": row.section.name,
+            "repeat": day.repeat,
+            "file": day.to_json(),
+            "orders": day.orders(),
+            // Of a load: what a message would take that made one load and nothing else.
+            "ns_per_message": table::median(time),
+            "ns_per_message_low": message.map(|spread| spread.lowest),
+            "ns_per_message_high": message.map(|spread| spread.highest),
+            "ns_by_round": measured.by_round(),
+            "wall_ns_per_message": measured.wall_ns().filter(|_| !is_load),
+            "ratio_to_default": measured.ratio(run).map(|ratio| ratio.value),
+            "ns_per_access": table::median(access),
+            "ns_per_access_low": access.map(|spread| spread.lowest),
+            "ns_per_access_high": access.map(|spread| spread.highest),
+            "table_bytes": is_load.then(|| table_bytes(day.orders())),
+            "startup_ms": measured.startup_ms(),
+            "peak_memory_bytes": measured.most(|day| day.peak_memory_bytes),
+            "peak_anonymous_bytes": measured.most(|day| day.peak_anonymous_bytes),
+            "answer": measured.answer().to_json(),
+            "latency": one_by_one::to_json(measured, run),
+            "profile": profile.map(Profile::to_json),
+        })
+    }
+
+    fn footing(run: &Run<Self>) -> String {
+        one_by_one::table(run) + &run.options.profiled.as_ref().map_or(String::new(), Profile::text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        day_file::DayReading,
+        engine::{
+            Spread,
+            test::{measured, run},
+        },
+    };
+
+    #[test]
+    fn ratios_are_of_the_same_round() {
+        let of = |name: &str, nanos: [u64; 3]| -> Measured<Book> {
+            let reading = |processor_nanos| Reading {
+                day: DayReading { processor_nanos, operations: 10, ..DayReading::default() },
+                ..Reading::default()
+            };
+            measured(name, nanos.map(reading))
+        };
+        let twice = of("levels/packed", [200, 1_000, 1_800]);
+        let run = run(vec![of(DEFAULT, [100, 500, 900]), twice]);
+        let [base, twice] = &run.measured[..] else { panic!() };
+        assert_eq!(twice.ratio(&run).unwrap().value, 2.0);
+        let spread = Spread { median: 50.0, lowest: 10.0, highest: 90.0 };
+        assert_eq!(table::number(base), Some(spread));
+        assert_eq!(twice.added(base), Some(spread));
+    }
+}

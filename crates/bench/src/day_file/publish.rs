@@ -1,0 +1,130 @@
+//! A day through a plant that publishes, on a ring that other processes may read: as fast as it goes, and
+//! message by message. Everything is as `nanotape run` has it: a ring and a board in shared memory, and the
+//! same loop.
+
+use core::hint::black_box;
+use std::time::Duration;
+
+use nanotape_book::OrderStore as _;
+use nanotape_market::MarketEvent;
+use nanotape_plant::{
+    Event, PlantConfig, PlantRun, Stop, Subscription,
+    records::{Notice, Record, RecordKind},
+};
+use nanotape_ring::Start;
+use nanotape_trace::Histogram;
+use nanotape_types::Symbol;
+
+use super::{
+    Pass, Plant, one_by_one,
+    plant_variants::Shape,
+    reading::{Answer, DayReading},
+    survey::refuse_damage,
+    usage::{Memory, Peak, Stopwatch},
+};
+use crate::{
+    engine::{Report, Taken, Wait, Worker, Written},
+    error::Error,
+};
+
+/// The trade date, where the file's name states none: no time depends on it.
+const DATE: &str = "2019-12-30";
+
+const RING: &str = "ring";
+
+/// How long a tap waits for the ring: the plant makes its tables meanwhile.
+const LONGEST_START: Duration = Duration::from_secs(60);
+
+/// Runs a plant.
+pub(super) fn publish(worker: &mut Worker<Plant>, shape: Shape) -> Result<Report, Error> {
+    let clock = worker.clock;
+    let startup = Stopwatch::start(clock);
+    let day = worker.job.options.day.clone();
+    let mut config = PlantConfig::default();
+    config.input.file = day.path().to_owned();
+    config.input.date = DATE.parse().ok();
+    config.ring.name = worker.path(RING).display().to_string();
+    config.ring.capacity_bytes = Some(shape.capacity_bytes);
+    config.publish.records = shape.kinds;
+    config.machine.orders = Some(day.orders());
+    let mut run = PlantRun::open(&config, Stop::new())?;
+    let (startup_nanos, _) = startup.stop();
+    worker.begin(&[])?;
+
+    let (mut reading, mut histogram) = (DayReading::default(), Histogram::fine());
+    let messages = if worker.job.pass == Pass::Single {
+        let apply = |at, event: &MarketEvent| run.apply(at, event);
+        let record = |_, nanos, _| histogram.record(nanos);
+        one_by_one::run(&mut day.open()?, &clock, apply, record)?;
+        run.end().messages
+    } else {
+        let mut peak = Peak::default();
+        let watch = Stopwatch::start(clock);
+        let ended = run.run(|_| peak.pass())?;
+        let (wall_nanos, processor_nanos) = watch.stop();
+        let memory = Memory::now();
+        refuse_damage(day.path(), ended.report)?;
+        reading = DayReading {
+            startup_nanos,
+            wall_nanos,
+            processor_nanos,
+            operations: day.operations(),
+            answer: Answer::default(),
+            peak_memory_bytes: memory.peak,
+            peak_anonymous_bytes: peak.and(memory),
+        };
+        ended.stop.messages
+    };
+
+    let counted = run.board().look().records;
+    let books = run.engine().books();
+    let answer = Answer {
+        messages: Some(messages),
+        // One record for each change.
+        inside_changes: Some(counted[RecordKind::Bbo as usize]),
+        orders_left: Some(books.orders().len() as u64),
+        anomalies: Some(books.anomalies().total()),
+        order_records: Some(counted[RecordKind::Mbo as usize]),
+    };
+    let records = run.next_sequence() - run.first_sequence();
+    Ok(Report {
+        written: Some(Written { messages: records, nanos: reading.wall_nanos }),
+        day: Some(DayReading { answer, ..reading }),
+        ..one_by_one::report(&histogram, &clock, answer)
+    })
+}
+
+/// Reads the ring of a plant until it ends.
+pub(super) fn tap(worker: &mut Worker<Plant>) -> Result<Report, Error> {
+    let symbol: Option<Symbol> =
+        worker.job.options.day.busiest.as_ref().and_then(|symbol| symbol.parse().ok());
+    let mut subscriber = Subscription::to(&worker.path(RING).display().to_string())
+        .symbols(symbol)
+        .records([RecordKind::Bbo])
+        .from(Start::Oldest)
+        .wait(LONGEST_START)
+        .open()?;
+    worker.ready()?;
+    let mut timeout = worker.timeout(Wait::Pause);
+    let (mut passed, mut lost, mut wanted, mut prices) = (0, 0, 0_u64, 0_i64);
+    let mut is_over = false;
+    while !is_over {
+        let polled = subscriber.poll(|event| match event {
+            Event::Record(delivery) => match delivery.record {
+                Record::Bbo(bbo) => {
+                    wanted += 1;
+                    prices ^= bbo.levels[0].bid_px ^ bbo.levels[0].ask_px;
+                }
+                Record::Notice(Notice::Stop(_)) => is_over = true,
+                _ => {}
+            },
+            Event::Lost(lapped) => lost += lapped.count(),
+        })?;
+        passed += polled;
+        if polled == 0 {
+            timeout.idle(passed)?;
+        }
+    }
+    black_box(prices);
+    Ok(Taken { messages: passed - lost, lost, wanted, ..Taken::default() }.into())
+}

@@ -1,0 +1,261 @@
+//! One run of a benchmark: from its arguments to its table.
+
+use std::time::Duration;
+
+use clap::Args;
+use nanotape_clock::{Source, cross_core::Offset};
+use nanotape_console::{
+    interrupt::Interrupt, progress::Progress, records::RecordArguments, status::Status,
+};
+use nanotape_lab::{NoiseWatch, Pin, Placement, Wish, record::Circumstances, text};
+use serde_json::Value;
+
+use super::{
+    Benchmark, Cpus, Folder, Launch, Measured, Program, Reading, Rng, Row, Workers,
+    cpus::offset_between, process::MOST_PADDING, row::select, table, worker::Job,
+};
+use crate::error::Error;
+
+/// The arguments of `nanotape lab bench NAME`: what every benchmark has, and its own options.
+#[derive(Args, Debug)]
+pub(crate) struct TableArguments<B: Benchmark> {
+    /// Print the names and measure nothing
+    #[arg(long)]
+    list: bool,
+
+    /// Rounds; in each, every row is measured once
+    #[arg(long, value_name = "NUMBER", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    rounds: u32,
+
+    /// Measure only these rows; without the row that others are held against there are no ratios
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    only: Vec<String>,
+
+    #[command(flatten)]
+    options: B,
+
+    #[command(flatten)]
+    output: RecordArguments,
+}
+
+/// One run: what is measured where, and what was found out.
+#[derive(Debug)]
+pub(crate) struct Run<B: Benchmark> {
+    pub(crate) options: B,
+    pub(crate) rows: Vec<&'static Row<B>>,
+    /// Whether no rows were named.
+    pub(crate) is_all: bool,
+    pub(crate) rounds: u32,
+    pub(crate) cpus: Cpus,
+    /// The writer's processor; none where pinning was refused.
+    pub(crate) cpu: Option<u32>,
+    pub(crate) real_time_priority: Option<u8>,
+    pub(crate) context: Circumstances,
+    /// Of the clocks of the two processors.
+    pub(crate) offset: Option<Offset>,
+    /// What a reader of the results should know.
+    pub(crate) notes: Vec<String>,
+    pub(crate) program: Program,
+    pub(crate) measured: Vec<Measured<B>>,
+}
+
+/// Runs a benchmark and prints its table.
+pub(crate) fn run<B: Benchmark>(arguments: &TableArguments<B>) -> anyhow::Result<Status> {
+    let rows = select::<B>(&arguments.only)?;
+    let mut output = arguments.output.records(B::COLUMNS)?.in_one_list();
+    if arguments.list {
+        for row in rows {
+            output.result(&format!("{}\n", row.name), B::listed(row))?;
+        }
+        output.finish()?;
+        return Ok(Status::Good);
+    }
+    let mut run = Run::new(arguments, rows)?;
+    B::prepare(&mut run)?;
+    output.heading(&text::circumstances(&run.context))?;
+    if B::IS_PAIR {
+        run.offset = offset_between(&run.context.clock, &run.cpus);
+        run.note_clocks();
+    }
+    // Without it, folders would stay behind.
+    let interrupt = Interrupt::install()?;
+    let watch = NoiseWatch::start_for_children(run.context.clock, run.cpu);
+    let progress = Progress::with_steps("measurements", run.readings());
+    let measured = run.measure(&progress, &|| interrupt.is_asked());
+    run.context.noise = watch.stop();
+    let concluded = measured.and_then(|()| B::conclude(&mut run, &progress));
+    drop(progress);
+    concluded.map_err(|error| match interrupt.is_asked() {
+        true => Error::Interrupted.into(),
+        false => error.judged(),
+    })?;
+    table::write(&run, &mut output)?;
+    output.finish()?;
+    Ok(Status::Good)
+}
+
+impl<B: Benchmark> Run<B> {
+    pub(super) fn new(
+        arguments: &TableArguments<B>,
+        rows: Vec<&'static Row<B>>,
+    ) -> anyhow::Result<Self> {
+        let options = arguments.options.clone();
+        let asked = options.asked();
+        let cpus = Cpus::choose(asked.cpus)?;
+        // Tried here, so that a refusal is reported once and not by every process.
+        let placement = Placement::apply(&Wish {
+            pin: Pin::To(cpus.writer),
+            real_time_priority: asked.real_time_priority,
+            lock_memory: false,
+        });
+        let context = Circumstances::capture(&placement);
+        let (cpu, notes) = (placement.cpu(), placement.refused().to_vec());
+        placement.release();
+        Ok(Self {
+            options,
+            rows,
+            is_all: arguments.only.is_empty(),
+            rounds: arguments.rounds,
+            cpus,
+            cpu,
+            real_time_priority: asked.real_time_priority,
+            context,
+            offset: None,
+            notes,
+            program: Program::this(B::NAME)?,
+            measured: Vec::new(),
+        })
+    }
+
+    /// What was measured of a row, if it was.
+    pub(crate) fn find(&self, row: &str) -> Option<&Measured<B>> {
+        self.measured.iter().find(|measured| measured.row.name == row)
+    }
+
+    /// Whether stamps are of the time stamp counter.
+    fn has_counter(&self) -> bool {
+        self.context.clock.source() == Source::TimeStampCounter
+    }
+
+    fn note_clocks(&mut self) {
+        self.notes.push(match self.has_counter() {
+            true => "stamps of all processes are of the time stamp counter, as they are".to_owned(),
+            false => "stamps are of the kernel's monotonic clock: it cannot be seen whether the \
+                      counter is the same everywhere"
+                .to_owned(),
+        });
+        self.notes.push(match &self.offset {
+            Some(offset) => format!("clocks: {offset}; nothing is subtracted"),
+            None if self.cpus.are_two() => {
+                "how far the clocks of the two processors are apart is not known".to_owned()
+            }
+            None => "one processor for both sides: every time has a change of processes in it"
+                .to_owned(),
+        });
+    }
+
+    /// Readings that will be taken.
+    pub(crate) fn readings(&self) -> u64 {
+        let passes = self.rows.iter().map(|row| self.options.passes(row).len() as u64);
+        u64::from(self.rounds) * passes.sum::<u64>()
+    }
+
+    /// Takes all readings. In each round every pass of every row has one turn, in a random order, so
+    /// that what the machine does meanwhile meets all of them alike.
+    fn measure(&mut self, progress: &Progress, is_ended: &dyn Fn() -> bool) -> Result<(), Error> {
+        let measured =
+            |&row: &&'static Row<B>| Measured { row, readings: Vec::new(), others: Vec::new() };
+        self.measured = self.rows.iter().map(measured).collect();
+        let mut turns = Vec::new();
+        for (place, row) in self.rows.iter().enumerate() {
+            turns.extend(self.options.passes(row).into_iter().map(|pass| (place, pass)));
+        }
+        // The first passes of all rows first: the order of turns is that of earlier versions.
+        turns.sort_by_key(|(_, pass)| *pass != B::Pass::default());
+        let total = self.readings();
+        let mut done = 0;
+        for round in 1..=self.rounds {
+            let mut rng = Rng(round.into());
+            rng.shuffle(&mut turns);
+            for &(place, pass) in &turns {
+                if is_ended() {
+                    return Err(Error::Interrupted);
+                }
+                let row = self.rows[place];
+                progress.set_of(done, total, row.name);
+                let reading = self.read(row, pass, rng.below(MOST_PADDING))?;
+                let complaint = reading.complaint(B::may_lose(row));
+                if let Some(complaint) = complaint {
+                    return Err(Error::Unaccounted { row: row.name, complaint });
+                }
+                let Measured { readings, others, .. } = &mut self.measured[place];
+                if pass == B::Pass::default() { readings } else { others }.push(reading);
+                done += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes one reading of a row.
+    pub(crate) fn read(
+        &self,
+        row: &'static Row<B>,
+        pass: B::Pass,
+        padding: usize,
+    ) -> Result<Reading, Error> {
+        let made = Error::system("make a folder to meet in");
+        let folder = Folder::new(B::NAME).map_err(made)?;
+        let data = match self.options.data_folder(row) {
+            Some(parent) => Folder::new_in(parent, B::NAME),
+            None => Folder::new_in(folder.path(), "data"),
+        };
+        let data = data.map_err(Error::system("make a folder for data"))?;
+        let jobs = (0..=B::readers(row)).map(|process| {
+            let mut job = self.job(row, process, pass);
+            (job.folder, job.data) = (folder.path().to_owned(), data.path().to_owned());
+            job_value(&job)
+        });
+        let jobs = jobs.collect::<Result<Vec<Value>, Error>>()?;
+        let launch = |job| Launch { program: &self.program, job, padding, is_detached: false };
+        let launches: Vec<_> = jobs.iter().map(launch).collect();
+        // Once they have it all open no file is left, whatever becomes of this process.
+        let on_open = || {
+            if B::LEAVES_FOLDER {
+                folder.remove();
+            }
+        };
+        let reports = Workers::reports(row.name, &launches, self.options.longest(row), on_open)?;
+        Ok(reports.into_iter().collect())
+    }
+
+    /// What a process of a row is told.
+    pub(crate) fn job(&self, row: &'static Row<B>, process: usize, pass: B::Pass) -> Job<B> {
+        let readers = B::readers(row);
+        let (cpu, shares) = match process.checked_sub(1) {
+            None => (self.cpus.writer, readers > 0 && !self.cpus.are_two()),
+            Some(index) => self.cpus.reader(index, readers),
+        };
+        Job {
+            row: row.name.to_owned(),
+            process,
+            pass,
+            cpu: self.cpu.map(|_| cpu),
+            shares: shares || self.cpu.is_none(),
+            real_time_priority: self.real_time_priority,
+            counter: self.has_counter(),
+            folder: Default::default(),
+            data: Default::default(),
+            options: self.options.clone(),
+        }
+    }
+}
+
+/// A job as it is sent.
+pub(crate) fn job_value<B: Benchmark>(job: &Job<B>) -> Result<Value, Error> {
+    serde_json::to_value(job).map_err(|error| Error::system("describe a job")(error.into()))
+}
+
+/// At the slowest pace there is of messages.
+pub(crate) fn slowest(messages: u64) -> Duration {
+    Duration::from_micros(100 * messages.min(1 << 40))
+}

@@ -1,0 +1,163 @@
+//! Which processors the two sides run on.
+
+use nanotape_clock::{
+    Clock,
+    cross_core::{self, Effort, Offset},
+};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+use crate::error::Error;
+
+/// Where a benchmark is asked to run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Asked {
+    pub(crate) cpus: AskedCpus,
+    pub(crate) real_time_priority: Option<u8>,
+}
+
+/// Which processors were asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum AskedCpus {
+    /// One, for a benchmark without readers.
+    One(Option<u32>),
+    /// The writer's and the first reader's.
+    Two(Option<(u32, u32)>),
+}
+
+/// The writer's processor, and those of readers.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Cpus {
+    /// Where the writer runs.
+    pub(crate) writer: u32,
+    /// Where readers run: the first one on the first. Never empty; the writer's own only where
+    /// there is no other.
+    pub(crate) readers: Vec<u32>,
+}
+
+impl Cpus {
+    /// Those that were asked for, or else the last that are allowed: the first ones do most of the
+    /// machine's own work. Where only one is allowed, both sides share it.
+    pub(crate) fn choose(asked: AskedCpus) -> Result<Self, Error> {
+        let allowed = allowed();
+        match asked {
+            AskedCpus::Two(asked) => Self::choose_of(&allowed, asked),
+            AskedCpus::One(asked) => {
+                let writer = asked.or(allowed.last().copied()).unwrap_or(0);
+                Ok(Self { writer, readers: vec![writer] })
+            }
+        }
+    }
+
+    fn choose_of(allowed: &[u32], asked: Option<(u32, u32)>) -> Result<Self, Error> {
+        let (writer, reader) = match (asked, allowed) {
+            (Some(asked), _) => asked,
+            (None, [.., writer, reader]) => (*writer, *reader),
+            (None, [only]) => (*only, *only),
+            (None, []) => (0, 0),
+        };
+        for cpu in [writer, reader] {
+            if asked.is_some() && !allowed.contains(&cpu) {
+                let allowed: Vec<String> = allowed.iter().map(u32::to_string).collect();
+                return Err(Error::NotAllowed { cpu, allowed: allowed.join(", ") });
+            }
+        }
+        let others = allowed.iter().copied().filter(|&cpu| cpu != writer && cpu != reader);
+        Ok(Self { writer, readers: std::iter::once(reader).chain(others).collect() })
+    }
+
+    /// Where the reader `index` of so many runs, and whether it shares its processor.
+    pub(crate) fn reader(&self, index: usize, readers: usize) -> (u32, bool) {
+        let place = index % self.readers.len();
+        let same = (0..readers).filter(|other| other % self.readers.len() == place).count();
+        let cpu = self.readers[place];
+        (cpu, same > 1 || cpu == self.writer)
+    }
+
+    /// Whether so many readers have fewer processors than they are.
+    pub(crate) fn are_short_for(&self, readers: usize) -> bool {
+        (0..readers).any(|index| self.reader(index, readers).1)
+    }
+
+    /// Whether the writer has a processor of its own beside the first reader.
+    pub(crate) fn are_two(&self) -> bool {
+        self.writer != self.readers[0]
+    }
+}
+
+/// Two processors, like `2,3`.
+pub(crate) fn pair(text: &str) -> Result<(u32, u32), String> {
+    let numbers = text.split_once(',').and_then(|(writer, reader)| {
+        Some((writer.trim().parse().ok()?, reader.trim().parse().ok()?))
+    });
+    numbers.ok_or_else(|| "expected two processors, like 2,3".to_owned())
+}
+
+/// Lets this thread, and threads that it starts, run anywhere but on this processor; anywhere at all where
+/// there is no other.
+pub(crate) fn keep_off(cpu: u32) {
+    let mut set = CpuSet::new();
+    let others: Vec<u32> = allowed().into_iter().filter(|&other| other != cpu).collect();
+    others.iter().for_each(|&other| set.set(other as usize));
+    if !others.is_empty() {
+        // Where it is refused the thread runs where it did.
+        let _ = sched_setaffinity(None, &set);
+    }
+}
+
+fn allowed() -> Vec<u32> {
+    let Ok(set) = sched_getaffinity(None) else { return Vec::new() };
+    (0..CpuSet::MAX_CPU)
+        .filter(|&cpu| set.is_set(cpu))
+        .filter_map(|cpu| u32::try_from(cpu).ok())
+        .collect()
+}
+
+/// How far the clocks of two processors are apart; None if they are one, or cannot be compared.
+pub(crate) fn offset_between(clock: &Clock, cpus: &Cpus) -> Option<Offset> {
+    let (first, second) = (cpus.writer as usize, cpus.readers[0] as usize);
+    // On a thread of its own, which may run on these two only.
+    let compare = || {
+        let mut set = CpuSet::new();
+        set.set(first);
+        set.set(second);
+        sched_setaffinity(None, &set).ok()?;
+        cross_core::measure(clock, Effort::default()).into_iter().next()
+    };
+    std::thread::scope(|scope| {
+        std::thread::Builder::new().spawn_scoped(scope, compare).ok()?.join().ok()?
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_two_are_taken_and_the_others_left_for_more_readers() {
+        let cpus = Cpus::choose_of(&[0, 1, 2, 3], None).unwrap();
+        assert_eq!(cpus, Cpus { writer: 2, readers: vec![3, 0, 1] });
+        assert_eq!(
+            [0, 1, 2].map(|index| cpus.reader(index, 3)),
+            [(3, false), (0, false), (1, false)]
+        );
+        assert_eq!(
+            [0, 1, 3].map(|index| cpus.reader(index, 4)),
+            [(3, true), (0, false), (3, true)]
+        );
+        assert!(cpus.are_two() && !cpus.are_short_for(3) && cpus.are_short_for(4));
+    }
+
+    #[test]
+    fn what_is_not_allowed_is_refused_and_one_is_shared() {
+        let error = Cpus::choose_of(&[0, 1], Some((0, 7))).unwrap_err().to_string();
+        assert_eq!(error, "processor 7 is not among those allowed (0, 1)");
+        let cpus = Cpus::choose_of(&[5], None).unwrap();
+        assert_eq!((cpus.reader(0, 1), cpus.are_two()), ((5, true), false));
+    }
+
+    #[test]
+    fn two_processors_are_two_numbers() {
+        assert_eq!(pair("2,3").unwrap(), (2, 3));
+        assert!(pair("2").is_err() && pair("2,3,4").is_err() && pair("a,b").is_err());
+    }
+}

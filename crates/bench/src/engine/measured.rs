@@ -1,0 +1,122 @@
+//! What was measured of one row, and what it amounts to. Ratios are of readings of the same round.
+
+use nanotape_lab::{
+    environment::{FOREIGN_LIMIT, Noise, STOLEN_LIMIT},
+    statistics::order::median,
+};
+
+use super::{Base, Benchmark, Reading, Row, Run, Spread, Times};
+
+/// What was measured of one row.
+#[derive(Clone, Debug)]
+pub(crate) struct Measured<B: Benchmark> {
+    pub(crate) row: &'static Row<B>,
+    /// One of each round.
+    pub(crate) readings: Vec<Reading>,
+    /// The same of other passes than the first.
+    pub(crate) others: Vec<Reading>,
+}
+
+/// How many times another row.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Ratio {
+    /// The median over rounds of the quotient of two readings of the same round.
+    pub(crate) value: f64,
+    pub(crate) to: Base,
+}
+
+impl<B: Benchmark> Measured<B> {
+    /// Messages written in a second; of those that are timed, none.
+    pub(crate) fn written_per_second(&self) -> Option<Spread> {
+        self.spread(Reading::written_per_second).filter(|_| !self.row.section.is_timed)
+    }
+
+    /// Messages that the slowest reader read in a second.
+    pub(crate) fn read_per_second(&self) -> Option<Spread> {
+        self.spread(Reading::read_per_second)
+    }
+
+    /// A time of single messages. A round whose reader lost all of them has none.
+    pub(crate) fn time_ns(&self, time: impl Fn(&Times) -> Option<u64>) -> Option<Spread> {
+        self.time_ns_of(|reading| reading.times.as_ref(), time)
+    }
+
+    /// The same of other times of a reading.
+    pub(crate) fn time_ns_of(
+        &self,
+        which: impl Fn(&Reading) -> Option<&Times>,
+        time: impl Fn(&Times) -> Option<u64>,
+    ) -> Option<Spread> {
+        self.spread(|reading| {
+            let times = which(reading).filter(|times| times.count > 0)?;
+            time(times).map(|nanos| nanos as f64)
+        })
+    }
+
+    /// The sum over all rounds of a number of some times.
+    pub(crate) fn sum(
+        &self,
+        which: impl Fn(&Reading) -> Option<&Times>,
+        number: impl Fn(&Times) -> u64,
+    ) -> u64 {
+        self.readings.iter().filter_map(which).map(number).sum()
+    }
+
+    /// The number by which the row is judged, round by round.
+    pub(crate) fn by_round(&self) -> Vec<f64> {
+        self.numbers(|reading| B::number(self.row, reading))
+    }
+
+    /// How the row stands to its limit, if that was measured too.
+    pub(crate) fn ratio(&self, run: &Run<B>) -> Option<Ratio> {
+        let to = B::base(self.row)?;
+        let base = run.find(to.row)?;
+        let pairs = self.readings.iter().zip(&base.readings);
+        let quotients = pairs.filter_map(|(one, other)| {
+            Some(B::number(self.row, one)? / B::number(base.row, other)?)
+        });
+        let quotient = median(&quotients.collect::<Vec<_>>())?;
+        Some(Ratio { value: if to.is_half { 2.0 * quotient } else { quotient }, to })
+    }
+
+    /// How much more the row takes than `base`, round by round.
+    pub(crate) fn added(&self, base: &Self) -> Option<Spread> {
+        let pairs = self.by_round().into_iter().zip(base.by_round());
+        Spread::of(&pairs.map(|(own, base)| own - base).collect::<Vec<_>>())
+    }
+
+    /// What disturbed its processes: shares are medians over rounds, of the worst process of each.
+    /// Several readers may share processors, and are foreign to each other.
+    pub(crate) fn noise(&self) -> Noise {
+        let switches = self.readings.iter().map(|reading| reading.noise.involuntary_switches);
+        let mut noise = Noise {
+            stolen: median(&self.numbers(|reading| reading.noise.stolen)),
+            foreign: median(&self.numbers(|reading| reading.noise.foreign)),
+            involuntary_switches: switches.sum(),
+            ..Noise::default()
+        };
+        let mut judge = |share: Option<f64>, limit: f64, who: &str| {
+            if let Some(share) = share.filter(|&share| share > limit) {
+                let (share, limit) = (100.0 * share, 100.0 * limit);
+                noise.sentences.push(format!(
+                    "{who} took {share:.1}% of a processor of this row (limit {limit:.1}%)"
+                ));
+            }
+        };
+        judge(noise.stolen, STOLEN_LIMIT, "the hypervisor");
+        if B::readers(self.row) < 2 {
+            judge(noise.foreign, FOREIGN_LIMIT, "other processes");
+        }
+        noise
+    }
+
+    /// A number of all rounds that have it.
+    pub(crate) fn numbers(&self, number: impl Fn(&Reading) -> Option<f64>) -> Vec<f64> {
+        self.readings.iter().filter_map(number).collect()
+    }
+
+    /// The same, with its limits.
+    pub(crate) fn spread(&self, number: impl Fn(&Reading) -> Option<f64>) -> Option<Spread> {
+        Spread::of(&self.numbers(number))
+    }
+}

@@ -1,0 +1,234 @@
+//! What the processes of a row report, and one reading that comes of it.
+
+use nanotape_lab::environment::Noise;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::day_file::DayReading;
+
+/// What a writer did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Written {
+    /// Messages, without the one that ends readers.
+    pub(crate) messages: u64,
+    /// From before the first to after the last.
+    pub(crate) nanos: u64,
+}
+
+/// What a reader got.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Taken {
+    /// Messages read, and found to be right.
+    pub(crate) messages: u64,
+    /// Messages that were reported as lost.
+    pub(crate) lost: u64,
+    /// From the first message to the last; 0 where messages are timed one by one.
+    pub(crate) nanos: u64,
+    /// The median of the batches, where messages are read in batches.
+    pub(crate) batch_p50: Option<u64>,
+    /// Messages that passed the reader's filter, where it has one.
+    pub(crate) wanted: u64,
+}
+
+/// Times of single messages, or of round trips, without the first tenth of the run.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Times {
+    pub(crate) count: u64,
+    pub(crate) p50_ns: u64,
+    pub(crate) p90_ns: u64,
+    pub(crate) p99_ns: u64,
+    pub(crate) p999_ns: u64,
+    pub(crate) p9999_ns: u64,
+    pub(crate) max_ns: u64,
+    /// Samples over [`PREEMPTED_NANOS`](super::PREEMPTED_NANOS).
+    pub(crate) over_100us: u64,
+    /// Samples that ended before they began, by the clocks of their processors.
+    pub(crate) reversed: u64,
+    /// From the time at which a message was due.
+    pub(crate) due_p50_ns: Option<u64>,
+    pub(crate) due_p99_ns: Option<u64>,
+    /// What the clock reads of nothing: it is in every sample.
+    pub(crate) clock_ns: f64,
+}
+
+/// What disturbed a process.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Disturbance {
+    stolen: Option<f64>,
+    foreign: Option<f64>,
+    involuntary_switches: Option<u64>,
+}
+
+impl From<Noise> for Disturbance {
+    fn from(noise: Noise) -> Self {
+        let Noise { stolen, foreign, involuntary_switches, .. } = noise;
+        Self { stolen, foreign, involuntary_switches }
+    }
+}
+
+/// What one process reports: it fills in what it measures.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Report {
+    pub(crate) written: Option<Written>,
+    pub(crate) taken: Option<Taken>,
+    pub(crate) times: Option<Times>,
+    pub(crate) calls: Option<Times>,
+    pub(crate) rolls: Option<Times>,
+    pub(crate) day: Option<DayReading>,
+    /// What only one benchmark reports.
+    pub(crate) detail: Value,
+    pub(crate) noise: Disturbance,
+}
+
+impl From<Written> for Report {
+    fn from(written: Written) -> Self {
+        Self { written: Some(written), ..Self::default() }
+    }
+}
+
+impl From<Taken> for Report {
+    fn from(taken: Taken) -> Self {
+        Self { taken: Some(taken), ..Self::default() }
+    }
+}
+
+impl From<DayReading> for Report {
+    fn from(day: DayReading) -> Self {
+        Self { day: Some(day), ..Self::default() }
+    }
+}
+
+/// One row in one round.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(crate) struct Reading {
+    /// By the writer.
+    pub(crate) written: Written,
+    /// By each reader; empty if there is none.
+    pub(crate) taken: Vec<Taken>,
+    /// Where messages are timed one by one.
+    pub(crate) times: Option<Times>,
+    /// Of the writer's calls, where those are timed too.
+    pub(crate) calls: Option<Times>,
+    /// Of the calls that went over to a new file.
+    pub(crate) rolls: Option<Times>,
+    /// A whole day, where that is what is run.
+    pub(crate) day: DayReading,
+    pub(crate) detail: Value,
+    /// What disturbed any of its processes.
+    pub(crate) noise: Noise,
+}
+
+impl FromIterator<Report> for Reading {
+    fn from_iter<I: IntoIterator<Item = Report>>(reports: I) -> Self {
+        let mut reading = Self::default();
+        for report in reports {
+            reading.written = report.written.unwrap_or(reading.written);
+            reading.taken.extend(report.taken);
+            reading.times = report.times.or(reading.times);
+            reading.calls = report.calls.or(reading.calls);
+            reading.rolls = report.rolls.or(reading.rolls);
+            reading.day = report.day.unwrap_or(reading.day);
+            if !report.detail.is_null() {
+                reading.detail = report.detail;
+            }
+            // The worst of all processes, and all their switches.
+            let worse = |one: Option<f64>, other| one.into_iter().chain(other).reduce(f64::max);
+            reading.noise.stolen = worse(reading.noise.stolen, report.noise.stolen);
+            reading.noise.foreign = worse(reading.noise.foreign, report.noise.foreign);
+            if let Some(switches) = report.noise.involuntary_switches {
+                *reading.noise.involuntary_switches.get_or_insert(0) += switches;
+            }
+        }
+        reading
+    }
+}
+
+impl Reading {
+    /// Messages that the writer wrote in a second.
+    pub(crate) fn written_per_second(&self) -> Option<f64> {
+        per_second_of(self.written.messages, self.written.nanos)
+    }
+
+    /// Messages that the slowest reader read in a second.
+    pub(crate) fn read_per_second(&self) -> Option<f64> {
+        let rates = self.taken.iter();
+        let rates = rates.filter_map(|taken| per_second_of(taken.messages, taken.nanos));
+        rates.reduce(f64::min)
+    }
+
+    /// The share of messages that readers lost.
+    pub(crate) fn lost_share(&self) -> Option<f64> {
+        let lost: u64 = self.taken.iter().map(|taken| taken.lost).sum();
+        let accounted: u64 = self.taken.iter().map(Taken::accounted).sum();
+        (accounted > 0).then(|| lost as f64 / accounted as f64)
+    }
+
+    /// The median of its times.
+    pub(crate) fn p50_ns(&self) -> Option<f64> {
+        self.times.map(|times| times.p50_ns as f64).filter(|&nanos| nanos > 0.0)
+    }
+
+    /// What is wrong with the count of messages, if something is: each must be read, or reported as
+    /// lost, and nothing may be lost where the writer waits.
+    pub(crate) fn complaint(&self, may_lose: bool) -> Option<String> {
+        let published = self.written.messages;
+        self.taken.iter().find_map(|taken| match taken.accounted() {
+            accounted if accounted != published => {
+                Some(format!("{published} messages were published, and {accounted} accounted for"))
+            }
+            _ if taken.lost > 0 && !may_lose => {
+                Some(format!("{} of {published} messages were lost", taken.lost))
+            }
+            _ => None,
+        })
+    }
+}
+
+/// So many in so many ns, for a second.
+fn per_second_of(messages: u64, nanos: u64) -> Option<f64> {
+    (nanos > 0).then(|| messages as f64 * 1e9 / nanos as f64)
+}
+
+impl Taken {
+    /// Messages that were read or are known to be lost.
+    pub(crate) fn accounted(&self) -> u64 {
+        self.messages + self.lost
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(messages: u64, lost: u64) -> Reading {
+        let taken = Taken { messages, lost, nanos: 1, batch_p50: Some(4), wanted: 0 };
+        let written = Written { messages: 100, nanos: 1_000 };
+        Reading { written, taken: vec![taken], ..Reading::default() }
+    }
+
+    #[test]
+    fn every_message_is_accounted_for_or_there_is_a_complaint() {
+        assert_eq!(read(90, 10).complaint(true), None);
+        assert_eq!(read(100, 0).complaint(false), None);
+        let complaint = read(90, 9).complaint(true).unwrap();
+        assert_eq!(complaint, "100 messages were published, and 99 accounted for");
+        let complaint = read(90, 10).complaint(false).unwrap();
+        assert_eq!(complaint, "10 of 100 messages were lost");
+    }
+
+    #[test]
+    fn what_processes_report_is_what_was_measured() {
+        let times = Times { count: 5, p50_ns: 200, due_p50_ns: Some(7), ..Times::default() };
+        let Reading { written, taken, .. } = read(90, 10);
+        let quiet = Noise { foreign: Some(0.01), ..Noise::default() };
+        let noisy = Noise { foreign: Some(0.5), involuntary_switches: Some(3), ..Noise::default() };
+        let writer = Report { calls: Some(times), noise: quiet.into(), ..written.into() };
+        let reader = Report { times: Some(times), noise: noisy.clone().into(), ..taken[0].into() };
+        let sent = [writer, reader].map(|report| serde_json::to_string(&report).unwrap());
+        let reports = sent.iter().map(|text| serde_json::from_str::<Report>(text).unwrap());
+        let reading: Reading = reports.collect();
+        assert_eq!((reading.written, reading.taken, reading.times), (written, taken, Some(times)));
+        assert_eq!((reading.calls, reading.rolls), (Some(times), None));
+        assert_eq!(reading.noise, noisy);
+    }
+}

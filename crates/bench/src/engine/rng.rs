@@ -1,0 +1,42 @@
+//! Random orders, the same for the same seed: turns of a round, and the cycle of the memory limits.
+
+/// A sequence of numbers without a pattern: splitmix64, which passes the usual tests of randomness
+/// and needs no more state than its seed.
+pub(crate) struct Rng(pub(crate) u64);
+
+impl Rng {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ mixed >> 31
+    }
+
+    /// A number below `bound`, which is not 0. A remainder of 64 bits is not quite fair, by far less
+    /// than matters here.
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        (self.next() % bound as u64) as usize
+    }
+
+    /// Every order about equally likely.
+    pub(crate) fn shuffle<T>(&mut self, values: &mut [T]) {
+        for last in (1..values.len()).rev() {
+            values.swap(last, self.below(last + 1));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shuffle_keeps_everything_and_changes_the_order() {
+        let mut values: Vec<u32> = (0..1_000).collect();
+        Rng(1).shuffle(&mut values);
+        assert!(values.iter().enumerate().filter(|&(i, &v)| i as u32 == v).count() < 20);
+        values.sort_unstable();
+        assert!(values.into_iter().eq(0..1_000));
+    }
+}

@@ -1,0 +1,66 @@
+//! The rows of a table, and which of them are selected.
+
+use super::{Benchmark, Column, Run};
+use crate::error::Error;
+
+/// What is measured beside others.
+#[derive(Debug)]
+pub(crate) struct Row<B: Benchmark> {
+    /// What it is called, everywhere.
+    pub(crate) name: &'static str,
+    pub(crate) section: &'static Section<B>,
+    /// What its processes do.
+    pub(crate) work: B::Work,
+}
+
+/// A part of a table: rows with the same columns.
+#[derive(Debug)]
+pub(crate) struct Section<B: Benchmark> {
+    /// As it stands in results.
+    pub(crate) name: &'static str,
+    /// Whether times are measured, and not rates.
+    pub(crate) is_timed: bool,
+    /// The line above its rows.
+    pub(crate) title: fn(&Run<B>) -> String,
+    pub(crate) columns: &'static [&'static [Column<B>]],
+}
+
+/// The row that another row is held against.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Base {
+    pub(crate) row: &'static str,
+    /// Whether half of that row's time is meant: one way, not a round trip.
+    pub(crate) is_half: bool,
+}
+
+impl Base {
+    pub(crate) const fn whole(row: &'static str) -> Self {
+        Self { row, is_half: false }
+    }
+
+    pub(crate) const fn half(row: &'static str) -> Self {
+        Self { row, is_half: true }
+    }
+}
+
+/// The rows of these names, in the order of the table; all rows if there are no names.
+pub(crate) fn select<B: Benchmark>(names: &[String]) -> Result<Vec<&'static Row<B>>, Error> {
+    let is_meant = |row: &Row<B>, name: &str| {
+        row.name
+            .strip_prefix(name)
+            .is_some_and(|rest| rest.is_empty() || (B::SELECTS_BELOW && rest.starts_with('/')))
+    };
+    if let Some(name) = names.iter().find(|name| !B::ROWS.iter().any(|row| is_meant(row, name))) {
+        let known = B::ROWS.iter().map(|row| row.name).collect::<Vec<_>>().join(", ");
+        let hint = if B::SELECTS_BELOW { ", and none begins with it" } else { "" };
+        return Err(Error::Unknown { noun: B::NOUN, name: name.clone(), hint, known });
+    }
+    let is_wanted =
+        |row: &&Row<B>| names.is_empty() || names.iter().any(|name| is_meant(row, name));
+    Ok(B::ROWS.iter().filter(is_wanted).collect())
+}
+
+/// The row of this name.
+pub(crate) fn find<B: Benchmark>(name: &str) -> Option<&'static Row<B>> {
+    B::ROWS.iter().find(|row| row.name == name)
+}

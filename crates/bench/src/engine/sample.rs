@@ -1,0 +1,142 @@
+//! Times of single messages.
+//!
+//! Every sample is kept: the histogram is of all of them, and its quantiles are right to 0.8%.
+
+use nanotape_clock::{Clock, Stamp};
+use nanotape_trace::Histogram;
+
+use super::{
+    PREEMPTED_NANOS, Times,
+    message::{BEGIN, PERIOD, sequence, stamp},
+    pace::{Schedule, Until},
+};
+
+/// The first share of every timed run, which is not counted.
+pub(crate) const WARM_UP: f64 = 0.1;
+
+/// A closed loop: one thing after the other, the first tenth of them not counted.
+pub(crate) struct Rounds<'until> {
+    until: &'until Until,
+    is_warm: bool,
+    pub(crate) sample: Sample,
+}
+
+impl<'until> Rounds<'until> {
+    pub(crate) fn new(until: &'until Until) -> Self {
+        Self { until, is_warm: false, sample: Sample::new() }
+    }
+
+    /// Whether there is another one after so many.
+    #[inline]
+    pub(crate) fn goes_on(&mut self, done: u64) -> bool {
+        let share = self.until.share(done);
+        if !self.is_warm && share >= WARM_UP {
+            self.is_warm = true;
+            self.sample = Sample::new();
+        }
+        share < 1.0
+    }
+}
+
+/// Times of single messages.
+pub(crate) struct Sample {
+    pub(crate) nanos: Histogram,
+    preempted: u64,
+    reversed: u64,
+}
+
+impl Sample {
+    pub(crate) fn new() -> Self {
+        Self { nanos: Histogram::fine(), preempted: 0, reversed: 0 }
+    }
+
+    #[inline(always)]
+    pub(crate) fn add(&mut self, clock: &Clock, from: Stamp, to: Stamp) {
+        let nanos = clock.nanos_between(from, to);
+        self.preempted += u64::from(nanos > PREEMPTED_NANOS);
+        self.reversed += u64::from(to < from);
+        self.nanos.record(nanos);
+    }
+
+    pub(crate) fn times(&self, clock: Clock) -> Times {
+        let Self { nanos, preempted, reversed } = self;
+        Times { over_100us: *preempted, reversed: *reversed, ..Times::of(nanos, &clock) }
+    }
+}
+
+impl Times {
+    /// Of all samples in a histogram.
+    pub(crate) fn of(nanos: &Histogram, clock: &Clock) -> Self {
+        let at = |quantile| nanos.quantile(quantile).unwrap_or(0);
+        Self {
+            count: nanos.count(),
+            p50_ns: at(0.5),
+            p90_ns: at(0.9),
+            p99_ns: at(0.99),
+            p999_ns: at(0.999),
+            p9999_ns: at(0.9999),
+            max_ns: nanos.max().unwrap_or(0),
+            clock_ns: clock.costs().empty_nanos,
+            ..Self::default()
+        }
+    }
+}
+
+/// Times of messages that a reader took, from when they were sent and from when they were due.
+pub(crate) struct Arrivals {
+    from_send: Sample,
+    from_due: Sample,
+    schedule: Schedule,
+    /// The first message of the schedule.
+    start: u64,
+    /// The first of them that counts.
+    warm_up: u64,
+}
+
+impl Arrivals {
+    /// Of so many messages.
+    pub(crate) fn of(messages: u64) -> Self {
+        Self {
+            from_send: Sample::new(),
+            from_due: Sample::new(),
+            schedule: Schedule { begin_ticks: 0, ticks_per_message: f64::NAN },
+            start: u64::MAX,
+            warm_up: (messages as f64 * WARM_UP) as u64,
+        }
+    }
+
+    /// A message has arrived. Returns the number of the first message of the schedule when it is told.
+    #[inline(always)]
+    pub(crate) fn add(
+        &mut self,
+        clock: &Clock,
+        type_id: u16,
+        message: &[u8],
+        now: Stamp,
+    ) -> Option<u64> {
+        match type_id {
+            BEGIN => self.schedule.begin_ticks = stamp(message),
+            PERIOD => {
+                self.schedule.ticks_per_message = f64::from_bits(stamp(message));
+                self.start = sequence(message) + 1;
+                return Some(self.start);
+            }
+            _ => {
+                let index = sequence(message).saturating_sub(self.start);
+                if index >= self.warm_up {
+                    self.from_send.add(clock, Stamp::from_ticks(stamp(message)), now);
+                    self.from_due.add(clock, self.schedule.due(index), now);
+                }
+            }
+        }
+        None
+    }
+
+    pub(crate) fn times(&self, clock: Clock) -> Times {
+        Times {
+            due_p50_ns: self.from_due.nanos.quantile(0.5),
+            due_p99_ns: self.from_due.nanos.quantile(0.99),
+            ..self.from_send.times(clock)
+        }
+    }
+}

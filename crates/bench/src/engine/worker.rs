@@ -1,0 +1,157 @@
+//! A process of a row, from the inside.
+
+use std::{
+    io::{self, Write as _},
+    path::PathBuf,
+    thread,
+    time::Duration,
+};
+
+use nanotape_clock::{Clock, Source};
+use nanotape_lab::{NoiseWatch, Pin, Placement, Wish, environment::Noise};
+use nanotape_shm::SharedRegion;
+use rustix::process::{Signal, set_parent_process_death_signal};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{
+    Benchmark, Row, Timeout, Wait,
+    pace::{Amount, Until},
+    process::{GO, READY},
+    row::find,
+};
+use crate::error::Error;
+
+/// How often, and with how many milliseconds between, to try to open what another process makes.
+const TRIES: u32 = 20_000;
+
+/// What one process is to do.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(bound = "")]
+pub(crate) struct Job<B: Benchmark> {
+    pub(crate) row: String,
+    /// 0 is the writer, the others are readers.
+    pub(crate) process: usize,
+    pub(crate) pass: B::Pass,
+    /// The processor to run on; any, if there is none.
+    pub(crate) cpu: Option<u32>,
+    /// Whether it shares that processor with another process of the row.
+    pub(crate) shares: bool,
+    /// Priority of the real-time class.
+    pub(crate) real_time_priority: Option<u8>,
+    /// Whether stamps are of the time stamp counter; else of the kernel's monotonic clock.
+    pub(crate) counter: bool,
+    /// The folder to meet in.
+    pub(crate) folder: PathBuf,
+    /// The folder for data.
+    pub(crate) data: PathBuf,
+    pub(crate) options: B,
+}
+
+/// A process of a row, placed where it should run.
+#[derive(Debug)]
+pub(crate) struct Worker<B: Benchmark> {
+    pub(crate) job: Job<B>,
+    pub(crate) row: &'static Row<B>,
+    pub(crate) clock: Clock,
+    watch: Option<NoiseWatch>,
+    _placement: Placement,
+}
+
+/// Does a job, and reports.
+pub(crate) fn work<B: Benchmark>(job: Value) -> anyhow::Result<Value> {
+    let mut worker = Worker::<B>::new(serde_json::from_value(job)?)?;
+    let mut report = B::work(&mut worker).map_err(Error::judged)?;
+    report.noise = worker.watch.map_or(Noise::default(), NoiseWatch::stop).into();
+    Ok(serde_json::to_value(report)?)
+}
+
+/// Has this process killed when the process that started it ends.
+pub(crate) fn end_with_parent() -> Result<(), Error> {
+    set_parent_process_death_signal(Some(Signal::KILL))
+        .map_err(|errno| Error::system("ask for a signal")(errno.into()))
+}
+
+/// Reports that everything is open.
+pub(crate) fn report_ready() -> Result<(), Error> {
+    let mut output = io::stdout().lock();
+    let written = writeln!(output, "{READY}").and_then(|()| output.flush());
+    written.map_err(Error::system("report that it is ready"))
+}
+
+impl<B: Benchmark> Worker<B> {
+    fn new(job: Job<B>) -> anyhow::Result<Self> {
+        end_with_parent()?;
+        let row = find(&job.row).ok_or_else(|| anyhow::anyhow!("no row {}", job.row))?;
+        // Memory is not locked: then tables would be in memory from the moment they are reserved, and
+        // the peak would be of what is reserved and not of what is used.
+        let placement = Placement::apply(&Wish {
+            pin: job.cpu.map_or(Pin::Free, Pin::To),
+            real_time_priority: job.real_time_priority,
+            lock_memory: false,
+        });
+        let clock = if job.counter { Clock::calibrate() } else { Clock::monotonic() };
+        if job.counter != (clock.source() == Source::TimeStampCounter) {
+            return Err(Error::OtherClock.into());
+        }
+        Ok(Self { job, row, clock, watch: None, _placement: placement })
+    }
+
+    /// The number of this reader, from 0; None in the writer.
+    pub(crate) fn reader(&self) -> Option<usize> {
+        self.job.process.checked_sub(1)
+    }
+
+    /// A file beside what is measured.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.job.folder.join(name)
+    }
+
+    /// Opens what another process makes, as soon as it is there.
+    pub(crate) fn meet<T, E>(&self, open: impl Fn(&Self) -> Result<T, E>) -> Result<T, E> {
+        for _ in 1..TRIES {
+            if let Ok(opened) = open(self) {
+                return Ok(opened);
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+        open(self)
+    }
+
+    /// Everything is open, and a reader reads from now on.
+    pub(crate) fn ready(&mut self) -> Result<(), Error> {
+        report_ready()?;
+        self.watch = Some(NoiseWatch::start(self.clock, self.job.cpu));
+        Ok(())
+    }
+
+    /// Everything is open here; waits until that is so everywhere, and all readers read.
+    pub(crate) fn begin(&mut self, progress: &[SharedRegion]) -> Result<(), Error> {
+        report_ready()?;
+        let mut line = String::new();
+        io::stdin().read_line(&mut line).map_err(Error::system("wait for the others"))?;
+        if line.trim() != GO {
+            let source = io::ErrorKind::UnexpectedEof.into();
+            return Err(Error::System { what: "begin: nothing waits for it", source });
+        }
+        let mut timeout = Timeout::new(self.clock, Wait::Yield);
+        for reader in progress {
+            while reader.words()[0].load() == 0 {
+                timeout.idle(0)?;
+            }
+        }
+        // What others did on this processor while it waited is not noise.
+        self.watch = Some(NoiseWatch::start(self.clock, self.job.cpu));
+        Ok(())
+    }
+
+    /// Begins now to write so much.
+    pub(crate) fn until(&self, amount: Amount) -> Until {
+        Until::new(self.clock, amount)
+    }
+
+    /// Waits so, or yields where the processor is shared.
+    pub(crate) fn timeout(&self, alone: Wait) -> Timeout {
+        Timeout::new(self.clock, if self.job.shares { Wait::Yield } else { alone })
+    }
+}

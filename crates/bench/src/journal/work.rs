@@ -1,0 +1,128 @@
+//! What the processes of a row open, and which loop they run.
+
+use std::thread;
+
+use nanotape_journal::{Appender, Start, Tailer};
+
+use super::{
+    Journal, append, limits,
+    rows::{Target, What},
+    tail,
+};
+use crate::{
+    engine::{
+        Amount, Benchmark as _, Report, Wait, Worker, keep_off,
+        message::{LARGER_BYTES, Larger, Length, Usual},
+    },
+    error::Error,
+};
+
+/// The journal, in the folder to write in.
+const JOURNAL: &str = "journal";
+
+/// What a process of a row does.
+pub(super) fn work(worker: &mut Worker<Journal>) -> Result<Report, Error> {
+    match worker.row.work.length {
+        LARGER_BYTES => of_length(worker, Larger),
+        _ => of_length(worker, Usual),
+    }
+}
+
+fn of_length(worker: &mut Worker<Journal>, length: impl Length) -> Result<Report, Error> {
+    match (worker.row.work.what, worker.reader().is_some()) {
+        (What::Line, false) => worker.bounce(Amount::Messages(amount(worker)), Wait::Busy),
+        (What::Line, true) => worker.bounce_back(Wait::Busy),
+        (What::Copy { target, timed }, _) => copy(worker, length, target, timed),
+        (What::Fdatasync { batch }, _) => {
+            let messages = amount(worker) * u64::from(batch);
+            let file = limits::written_file(&worker.job.data, messages, length)?;
+            worker.begin(&[])?;
+            limits::fdatasync(&file, length, worker.clock, amount(worker), batch)
+        }
+        (_, false) => appender(worker, length),
+        (_, true) => tailer(worker, length),
+    }
+}
+
+fn copy(
+    worker: &mut Worker<Journal>,
+    length: impl Length,
+    target: Target,
+    timed: bool,
+) -> Result<Report, Error> {
+    let (clock, amount) = (worker.clock, amount(worker));
+    if target == Target::Memory {
+        let mut memory = limits::memory(amount, length);
+        worker.begin(&[])?;
+        return Ok(limits::copy_to_memory(&mut memory, length, clock));
+    }
+    let mapping = limits::mapping(&worker.job.data, amount, length, target == Target::Mapped)?;
+    worker.begin(&[])?;
+    Ok(match timed {
+        true => limits::copy_timed(mapping.words(), length, clock, amount),
+        false => limits::copy(mapping.words(), length, clock, amount),
+    })
+}
+
+fn appender(worker: &mut Worker<Journal>, length: impl Length) -> Result<Report, Error> {
+    let appender = &mut open_off(worker)?;
+    let readers = Journal::readers(worker.row);
+    let progress = worker.join_readers(readers)?;
+    worker.begin(&progress)?;
+    let (clock, amount) = (worker.clock, amount(worker));
+    match worker.row.work.what {
+        What::Append { timed: true, .. } => append::timed(appender, length, clock, amount),
+        What::Tail { rate } => {
+            let (timeout, word) = (&mut worker.timeout(Wait::Busy), &progress[0].words()[0]);
+            append::paced(appender, length, clock, (rate, amount), word, timeout)
+        }
+        What::Burst => {
+            append::wait_until_prepared(
+                appender,
+                length,
+                worker.job.options.burst_bytes(worker.row),
+            )?;
+            append::flat_out(appender, length, clock, amount)
+        }
+        What::Sync { batch: 1 } => append::timed(appender, length, clock, amount),
+        What::Sync { batch } => append::batches(appender, length, clock, amount, batch),
+        _ => append::flat_out(appender, length, clock, amount),
+    }
+}
+
+/// Opens the journal on a thread that keeps off the appender's processor, so that its helper does.
+fn open_off(worker: &Worker<Journal>) -> Result<Appender, Error> {
+    let options = worker.job.options.appender(worker.row);
+    let (cpu, path) = (worker.job.cpu, worker.job.data.join(JOURNAL));
+    let open = || {
+        cpu.into_iter().for_each(keep_off);
+        Appender::open(&path, &options)
+    };
+    let opened = thread::scope(|scope| scope.spawn(open).join());
+    let died = |_| Error::System {
+        what: "open the journal: the thread for it died",
+        source: std::io::ErrorKind::Other.into(),
+    };
+    Ok(opened.map_err(died)??)
+}
+
+fn tailer(worker: &mut Worker<Journal>, length: impl Length) -> Result<Report, Error> {
+    let progress = worker.own_progress(0)?;
+    let word = &progress.words()[0];
+    let path = worker.job.data.join(JOURNAL);
+    let tailer = &mut worker.meet(|_| Tailer::open(&path, Start::Oldest))?;
+    worker.ready()?;
+    // Nothing was appended yet: the number may not be known, and means that it reads.
+    word.store(tailer.next_sequence().max(1));
+    match worker.row.work.what {
+        What::Tail { .. } => {
+            let timeout = &mut worker.timeout(Wait::Busy);
+            tail::timed(tailer, length, worker.clock, amount(worker), word, timeout)
+        }
+        _ => tail::flat_out(tailer, length, worker.clock, &mut worker.timeout(Wait::Pause)),
+    }
+}
+
+fn amount(worker: &Worker<Journal>) -> u64 {
+    worker.job.options.amount(worker.row)
+}
