@@ -17,7 +17,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
-    day_file::{Book, Plant},
+    day_file::{Book, COUNT, Plant, count},
     engine::{
         Benchmark, WORKER,
         command::{TableArguments, run as table},
@@ -25,6 +25,7 @@ use crate::{
     },
     hot,
     journal::Journal,
+    prove::{JournalJob, RingJob},
     ring::Ring,
     suite,
 };
@@ -105,6 +106,9 @@ impl Hook {
             Plant::NAME => work::<Plant>(self.job),
             Ring::NAME => work::<Ring>(self.job),
             Journal::NAME => work::<Journal>(self.job),
+            COUNT => count(self.job),
+            RingJob::WORK => serde_json::from_value::<RingJob>(self.job)?.run(),
+            JournalJob::WORK => serde_json::from_value::<JournalJob>(self.job)?.run(),
             other => bail!("this version has no work {other:?}"),
         }
     }

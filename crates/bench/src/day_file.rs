@@ -31,7 +31,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use self::survey::Survey;
-pub(crate) use self::{book::Book, plant::Plant, reading::DayReading};
+pub(crate) use self::{
+    book::Book,
+    plant::Plant,
+    profile::{COUNT, count},
+    reading::DayReading,
+};
 use crate::error::Error;
 
 /// A day, and what its books need.
@@ -74,8 +79,6 @@ pub(crate) enum Pass {
     Types,
     /// The processor's counters for a message.
     Counters,
-    /// Nothing by itself: valgrind counts instructions. So many messages at most.
-    Count { messages: u64 },
 }
 
 impl Day {

@@ -48,14 +48,14 @@ pub(crate) use self::{
     goal::{Bound, Goal},
     measured::Measured,
     pace::Amount,
-    process::{Launch, Program, WORKER, Workers},
+    process::{End, Launch, Program, WORKER, Workers},
     report::{Reading, Report, Taken, Times, Written},
     rng::Rng,
     row::{Base, Row, Section},
     spread::Spread,
     table::Column,
     timeout::{TimedOut, Timeout, Wait},
-    worker::{Worker, work},
+    worker::{Worker, end_with_parent, report_ready, work},
 };
 use crate::error::Error;
 

@@ -7,8 +7,8 @@ use nanotape_feed::SourceError;
 use nanotape_journal::{JournalError, Problem};
 use nanotape_lab::text::in_full;
 use nanotape_plant::{RunError, SubscribeError};
-use nanotape_ring::{PublishError, ReadError, RingError};
-use nanotape_shm::RegionError;
+use nanotape_ring::{PublishError, ReadError, RingError, StartError};
+use nanotape_shm::{Refusal, RegionError};
 
 use crate::engine::TimedOut;
 
@@ -96,7 +96,17 @@ impl Error {
             | Self::Differ { .. }
             | Self::Bad { .. }
             | Self::Read(_) => true,
-            Self::Journal(error) => matches!(error.problem(), Problem::Damaged { .. }),
+            Self::Ring(error) => match error {
+                RingError::Read(_) | RingError::Words { .. } => true,
+                RingError::Start(error) => matches!(error, StartError::Damaged(_)),
+                RingError::Region(error) => is_damaged(error),
+                _ => false,
+            },
+            Self::Journal(error) => match error.problem() {
+                Problem::Damaged { .. } | Problem::Packed { .. } => true,
+                Problem::Region(error) => is_damaged(error),
+                _ => false,
+            },
             _ => false,
         }
     }
@@ -109,4 +119,16 @@ impl Error {
             error => error.into(),
         }
     }
+}
+
+fn is_damaged(error: &RegionError) -> bool {
+    matches!(
+        error.refusal(),
+        Refusal::Contradiction { .. } | Refusal::TooSmall { .. } | Refusal::Truncated { .. }
+    )
+}
+
+/// What an error of a journal, or of something else, means for the exit status.
+pub(crate) fn failed(error: impl Into<Error>) -> anyhow::Error {
+    error.into().judged()
 }

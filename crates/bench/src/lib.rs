@@ -14,15 +14,19 @@ mod decode;
 mod engine;
 mod error;
 mod journal;
+mod prove;
 mod ring;
 
 use nanotape_lab::{Suite, truth};
 
-pub use crate::command::{BenchCommand, run, worker};
 use crate::{
     book::{BookDay, BookOneByOne},
     day::Day,
     decode::Decode,
+};
+pub use crate::{
+    command::{BenchCommand, run, worker},
+    prove::{JournalProveCommand, RingProveCommand},
 };
 
 /// The hot path: what `cargo xtask gate` watches.

@@ -3,7 +3,6 @@
 use std::{path::PathBuf, time::Duration};
 
 use clap::Args;
-use nanotape_clock::Clock;
 use nanotape_journal::{AppenderOptions, JournalError, Problem, Recovery, RollCycle, SyncPolicy};
 
 use crate::{
@@ -19,11 +18,6 @@ pub(crate) fn of_journal(error: JournalError) -> anyhow::Error {
         Problem::Damaged { .. } | Problem::Packed { .. } => BadData(error.to_string()).into(),
         _ => anyhow::anyhow!("{error}"),
     }
-}
-
-/// Nanoseconds since the UNIX epoch.
-pub(crate) fn now_ns(clock: &Clock) -> u64 {
-    u64::try_from(clock.utc(clock.stamp()).get()).unwrap_or(0)
 }
 
 /// How an appender works, for people who type it.

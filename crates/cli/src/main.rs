@@ -3,8 +3,6 @@
 
 mod arguments;
 mod commands;
-mod contents;
-mod crew;
 mod deadline;
 mod input;
 mod journals;
@@ -26,8 +24,7 @@ use crate::{
 
 fn main() -> ExitCode {
     // A process that this program started to measure, to publish or to read.
-    let role = nanotape_bench::worker();
-    if let Some(code) = role.or_else(commands::ring::role).or_else(commands::journal::role) {
+    if let Some(code) = nanotape_bench::worker() {
         return code;
     }
     let arguments = Arguments::parse();

@@ -1,7 +1,7 @@
 //! Values of rings and plants as they are typed and printed, beside those of the console.
 
 pub(crate) use nanotape_console::values::{
-    bytes, bytes_text, counted, duration, grouped, mode, nanos_text, period, seconds,
+    bytes, bytes_text, counted, duration, grouped, mode, nanos_text, seconds,
 };
 use nanotape_plant::{Pace, TradeDate};
 

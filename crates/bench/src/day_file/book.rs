@@ -151,12 +151,8 @@ impl Benchmark for Book {
     }
 
     fn work(worker: &mut Worker<Self>) -> Result<Report, Error> {
-        let (pass, clock) = (worker.job.pass, worker.clock);
-        // Under valgrind there is no process that would let it begin.
-        if !matches!(pass, Pass::Count { .. }) {
-            worker.begin(&[])?;
-        }
-        (worker.row.work)(&worker.job.options.day, clock, pass)
+        worker.begin(&[])?;
+        (worker.row.work)(&worker.job.options.day, worker.clock, worker.job.pass)
     }
 
     fn number(_: &Row<Self>, reading: &Reading) -> Option<f64> {

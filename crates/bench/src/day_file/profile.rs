@@ -23,10 +23,10 @@ use super::{
     Book, Day, Pass,
     books::{Changes, plant},
     one_by_one,
-    variants::ROWS,
+    variants::{ROWS, count_default},
 };
 use crate::{
-    engine::{Report, Run, WORKER, command::job_value},
+    engine::{Program, Report, Run, WORKER},
     error::Error,
 };
 
@@ -181,18 +181,32 @@ pub(super) fn profile(run: &Run<Book>, progress: &Progress) -> Result<Profile, E
 }
 
 fn instructions(run: &Run<Book>, messages: u64) -> Result<Result<u64, String>, Error> {
-    let mut job = run.job(&ROWS[0], 0, Pass::Count { messages });
-    // A minute with real-time priority would stop the machine, and instructions need neither that nor
-    // a clock.
-    (job.real_time_priority, job.counter) = (None, false);
-    let mut request = Request::new(&run.program.path);
-    let variable = run.program.variable(&job_value(&job)?);
-    request.variables.push((WORKER.into(), variable.into()));
+    let job = json!({ "day": run.options.day, "messages": messages });
+    let program = Program::this(COUNT)?;
+    let mut request = Request::new(&program.path);
+    request.variables.push((WORKER.into(), program.variable(&job).into()));
     Ok(match callgrind::count_instructions(&request) {
         Ok(counted) => Ok(counted.count),
         // What valgrind says goes over many lines; the first has the reason.
         Err(error) => Err(in_full(&error).lines().next().unwrap_or_default().to_owned()),
     })
+}
+
+/// The work of a process that runs under valgrind. It reads no clock: to find that of the kernel the
+/// program's own headers are read through its auxiliary vector, which valgrind does not have right.
+pub(crate) const COUNT: &str = "instructions of books";
+
+#[derive(Deserialize)]
+struct CountJob {
+    day: Day,
+    messages: u64,
+}
+
+/// Does the work of [`COUNT`].
+pub(crate) fn count(job: Value) -> anyhow::Result<Value> {
+    let CountJob { day, messages } = serde_json::from_value(job)?;
+    let messages = count_default(&day, messages).map_err(Error::judged)?;
+    Ok(json!({ "messages": messages }))
 }
 
 /// The times of single messages, by type.
@@ -254,16 +268,16 @@ fn unavailable(reason: &CountersUnavailable) -> Report {
     detail(json!({ "unavailable": in_full(reason) }))
 }
 
-/// The first messages of the day, for valgrind to look on.
-pub(super) fn count<L: PriceLevels, S: OrderStore>(
+/// Runs the first messages of the day, while valgrind counts.
+pub(super) fn count_messages<L: PriceLevels, S: OrderStore>(
     day: &Day,
     messages: u64,
-) -> Result<Report, Error> {
+) -> Result<u64, Error> {
     let mut plant = plant::<L, S>(day);
     let mut source = DaySource::memory("the first messages", first_bytes(day.path(), messages)?);
     let mut changes = Changes::default();
     counted_region(|| plant.run(&mut source, &mut changes, |_| ()))?;
-    Ok(detail(json!({ "messages": changes.messages })))
+    Ok(changes.messages)
 }
 
 /// The records of the first messages. Not through a mapped file: asking for the size of a page reads

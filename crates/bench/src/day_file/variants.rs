@@ -151,6 +151,11 @@ fn take_books<L: PriceLevels, S: OrderStore>(
     }
 }
 
+/// What the default takes for its first messages.
+pub(super) fn count_default(day: &Day, messages: u64) -> Result<u64, Error> {
+    profile::count_messages::<DefaultLevels, DefaultOrders>(day, messages)
+}
+
 /// The default's books.
 pub(super) fn take_default_books(day: &Day, clock: Clock, pass: Pass) -> Result<Report, Error> {
     take_books::<DefaultLevels, DefaultOrders>(day, clock, pass)
@@ -165,7 +170,6 @@ fn take_default<L: PriceLevels, S: OrderStore>(
         Pass::Measure | Pass::Single => take_books::<L, S>(day, clock, pass),
         Pass::Types => profile::types::<L, S>(day, clock),
         Pass::Counters => profile::counters::<L, S>(day),
-        Pass::Count { messages } => profile::count::<L, S>(day, messages),
     }
 }
 

@@ -213,7 +213,8 @@ impl<B: Benchmark> Run<B> {
         let jobs = (0..=B::readers(row)).map(|process| {
             let mut job = self.job(row, process, pass);
             (job.folder, job.data) = (folder.path().to_owned(), data.path().to_owned());
-            job_value(&job)
+            serde_json::to_value(&job)
+                .map_err(|error| Error::system("describe a job")(error.into()))
         });
         let jobs = jobs.collect::<Result<Vec<Value>, Error>>()?;
         let launch = |job| Launch { program: &self.program, job, padding, is_detached: false };
@@ -229,7 +230,7 @@ impl<B: Benchmark> Run<B> {
     }
 
     /// What a process of a row is told.
-    pub(crate) fn job(&self, row: &'static Row<B>, process: usize, pass: B::Pass) -> Job<B> {
+    fn job(&self, row: &'static Row<B>, process: usize, pass: B::Pass) -> Job<B> {
         let readers = B::readers(row);
         let (cpu, shares) = match process.checked_sub(1) {
             None => (self.cpus.writer, readers > 0 && !self.cpus.are_two()),
@@ -248,11 +249,6 @@ impl<B: Benchmark> Run<B> {
             options: self.options.clone(),
         }
     }
-}
-
-/// A job as it is sent.
-pub(crate) fn job_value<B: Benchmark>(job: &Job<B>) -> Result<Value, Error> {
-    serde_json::to_value(job).map_err(|error| Error::system("describe a job")(error.into()))
 }
 
 /// At the slowest pace there is of messages.

@@ -4,7 +4,6 @@ mod append;
 mod compress;
 mod dump;
 mod print;
-mod prove;
 mod prune;
 mod record;
 mod repair;
@@ -48,7 +47,7 @@ enum JournalCommand {
     /// Print all excerpts with their payload bytes
     Dump(dump::DumpCommand),
     /// Run processes against each other, kill some of them, and account for every excerpt
-    Prove(prove::ProveCommand),
+    Prove(nanotape_bench::JournalProveCommand),
     /// Remove the oldest segments, by age, size or sequence number
     Prune(prune::PruneCommand),
     /// Record what a ring publishes, under the same sequence numbers
@@ -65,11 +64,6 @@ enum JournalCommand {
     Verify(verify::VerifyCommand),
 }
 
-/// Appends or reads for `journal prove`, if the environment says so.
-pub(crate) fn role() -> Option<std::process::ExitCode> {
-    prove::worker::role()
-}
-
 pub(crate) fn run(arguments: &JournalArguments) -> anyhow::Result<Status> {
     // A segment that is cut while it is mapped is an error line then, and not the end by a signal.
     nanotape_shm::guard_against_truncation().context("cannot install a handler for SIGBUS")?;
@@ -77,7 +71,7 @@ pub(crate) fn run(arguments: &JournalArguments) -> anyhow::Result<Status> {
         JournalCommand::Append(command) => append::run(command),
         JournalCommand::Compress(command) => compress::run(command),
         JournalCommand::Dump(command) => dump::run(command),
-        JournalCommand::Prove(command) => prove::run(command),
+        JournalCommand::Prove(command) => command.run(),
         JournalCommand::Prune(command) => prune::run(command),
         JournalCommand::Record(command) => record::run(command),
         JournalCommand::Repair(command) => repair::run(command),

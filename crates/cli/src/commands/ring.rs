@@ -2,13 +2,10 @@
 
 mod dump;
 mod list;
-mod prove;
 mod publish;
 mod remove;
 mod stat;
 mod verify;
-
-use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
@@ -45,12 +42,7 @@ enum RingCommand {
     /// Publish lines of text, to test a ring
     Publish(publish::PublishCommand),
     /// Run processes against each other, kill or stop some, and account for every message
-    Prove(prove::ProveCommand),
-}
-
-/// Publishes or reads for `ring prove`, if the environment says so.
-pub(crate) fn role() -> Option<ExitCode> {
-    prove::worker::role()
+    Prove(nanotape_bench::RingProveCommand),
 }
 
 pub(crate) fn run(arguments: &RingArguments) -> anyhow::Result<Status> {
@@ -63,6 +55,6 @@ pub(crate) fn run(arguments: &RingArguments) -> anyhow::Result<Status> {
         RingCommand::Verify(command) => verify::run(command),
         RingCommand::Remove(command) => remove::run(command),
         RingCommand::Publish(command) => publish::run(command),
-        RingCommand::Prove(command) => prove::run(command),
+        RingCommand::Prove(command) => command.run(),
     }
 }

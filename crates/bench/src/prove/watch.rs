@@ -12,8 +12,8 @@ use nanotape_clock::{Clock, Stamp};
 use nanotape_journal::{PruneOptions, prune, tailers};
 use nanotape_shm::SharedRegion;
 
-use super::worker::{Job, NOTE_KIND, tailer_name};
-use crate::journals::of_journal;
+use super::journal_worker::{JournalJob, NOTE_KIND, tailer_name};
+use crate::error::failed;
 
 /// Between two looks: often enough for an appender that waits for space, and nothing beside its work.
 const PERIOD: Duration = Duration::from_millis(20);
@@ -51,7 +51,7 @@ struct Place {
 
 impl Watch {
     /// Watches so many tailers of the job's journal.
-    pub(super) fn new(job: &Job, tailers: u64, patience: Duration) -> Self {
+    pub(super) fn new(job: &JournalJob, tailers: u64, patience: Duration) -> Self {
         let clock = Clock::monotonic();
         let looked = clock.stamp();
         let place = Place { next_sequence: 0, is_known: false, since: looked };
@@ -79,7 +79,7 @@ impl Watch {
             // The next appender has not made it yet.
             Err(_) => 0,
         };
-        let known = tailers(&self.journal).map_err(of_journal)?;
+        let known = tailers(&self.journal).map_err(failed)?;
         for (number, place) in self.places.iter_mut().enumerate() {
             let name = tailer_name(number as u64);
             let found = known.iter().find(|tailer| tailer.name == name);
@@ -96,7 +96,7 @@ impl Watch {
         let all_known = self.places.iter().all(|place| place.is_known);
         if self.space > 0 && bytes > self.space / 2 && all_known {
             let options = PruneOptions { keep_bytes: Some(0), ..PruneOptions::default() };
-            prune(&self.journal, &options).map_err(of_journal).context("cannot prune")?;
+            prune(&self.journal, &options).map_err(failed).context("cannot prune")?;
         }
         Ok(())
     }
@@ -121,7 +121,7 @@ impl Watch {
 }
 
 /// Whether an appender may fill one more segment.
-pub(super) fn has_space(job: &Job) -> io::Result<bool> {
+pub(super) fn has_space(job: &JournalJob) -> io::Result<bool> {
     let to_come = SEGMENTS_TO_COME * job.segment_bytes;
     Ok(job.space == 0 || folder_bytes(&job.journal())? + to_come <= job.space)
 }

@@ -1,39 +1,34 @@
-//! The processes of `journal prove`: this program, started once more as an appender or as a tailer.
+//! The workers of `nanotape journal prove`.
 //!
-//! Protocol: the environment variable [`ROLE`] holds the job. An appender says `ready` on standard output
-//! when the journal is there, and appends until it has as many excerpts as it should, or hears `stop`; then
-//! a last excerpt of the type [`END_TYPE`] ends the tailers, and all say what they counted, in one line of
-//! JSON. What it has committed the appender notes in a region beside the journal, after each append: so who
-//! takes over can tell whether anything that was committed is not there.
+//! Protocol: an appender is ready when the journal is there, and appends until it has as many excerpts as it
+//! should, or is told to stop. Then a last excerpt of the type [`END_TYPE`] ends the tailers. The appender
+//! notes what it has committed in a region beside the journal, after each append: so the next one can check
+//! that everything that was committed is there.
 
 use std::{
-    io::{self, Write as _},
     path::PathBuf,
-    process::ExitCode,
     sync::atomic::{AtomicBool, Ordering},
     time::Duration,
 };
 
 use anyhow::{Context as _, bail};
 use nanotape_clock::Clock;
+use nanotape_console::status::tell;
 use nanotape_journal::{
     Appender, AppenderOptions, NamedTailer, Problem, Resumed, RollCycle, Start, SyncPolicy, Tail,
     excerpt_bytes,
 };
 use nanotape_ring::{WaitStrategy, Waiter};
 use nanotape_shm::{OwnedRegion, RegionOptions, RegionSpec, checksum_bytes};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::watch::has_space;
-use crate::{
+use super::{
     contents::{Contents, END_TYPE, MAX_LENGTH, mix},
-    crew::{listen, work},
-    journals::{now_ns, of_journal},
-    status::tell,
+    listen,
+    watch::has_space,
 };
-
-/// The environment variable that makes a process append or read.
-pub(super) const ROLE: &str = "NANOTAPE_JOURNAL_PROVE_ROLE";
+use crate::{engine::report_ready, error::failed};
 
 /// The region in which an appender notes what it has committed, beside the journal.
 const NOTE: &str = "committed";
@@ -45,8 +40,8 @@ pub(super) const NOTE_KIND: [u8; 8] = *b"NOTE    ";
 const TYPE: u16 = 7;
 
 /// What a worker does.
-#[derive(Clone, Debug)]
-pub(super) struct Job {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct JournalJob {
     /// The folder of the journal and of the note.
     pub(super) path: PathBuf,
     pub(super) seed: u64,
@@ -63,34 +58,8 @@ pub(super) struct Job {
     pub(super) tailer: Option<u64>,
 }
 
-impl Job {
-    pub(super) fn to_text(&self) -> String {
-        json!({
-            "path": self.path.display().to_string(),
-            "seed": self.seed,
-            "segment_bytes": self.segment_bytes,
-            "sync": self.sync,
-            "excerpts": self.excerpts,
-            "space": self.space,
-            "rest_ns": self.rest.as_nanos() as u64,
-            "tailer": self.tailer,
-        })
-        .to_string()
-    }
-
-    fn parse(text: &str) -> Option<Self> {
-        let job: Value = serde_json::from_str(text).ok()?;
-        Some(Self {
-            path: job["path"].as_str()?.into(),
-            seed: job["seed"].as_u64()?,
-            segment_bytes: job["segment_bytes"].as_u64()?,
-            sync: job["sync"].as_u64()?,
-            excerpts: job["excerpts"].as_u64()?,
-            space: job["space"].as_u64()?,
-            rest: Duration::from_nanos(job["rest_ns"].as_u64()?),
-            tailer: job["tailer"].as_u64(),
-        })
-    }
+impl JournalJob {
+    pub(crate) const WORK: &'static str = "journal prove";
 
     pub(super) fn journal(&self) -> PathBuf {
         self.path.join("journal")
@@ -99,17 +68,10 @@ impl Job {
     pub(super) fn note(&self) -> PathBuf {
         self.path.join(NOTE)
     }
-}
 
-/// Does a job if the environment says so.
-pub(crate) fn role() -> Option<ExitCode> {
-    work(ROLE, Job::parse, Job::run)
-}
-
-impl Job {
-    fn run(&self) -> anyhow::Result<Value> {
+    pub(crate) fn run(&self) -> anyhow::Result<Value> {
         nanotape_shm::guard_against_truncation().context("cannot install a handler for SIGBUS")?;
-        let stop = listen();
+        let stop = listen()?;
         match self.tailer {
             None => self.append(&stop),
             Some(number) => self.tail(number),
@@ -125,7 +87,7 @@ impl Job {
             ahead_bytes: (8 << 20).min(self.segment_bytes / 2),
             ..AppenderOptions::default()
         };
-        let mut appender = Appender::open(&self.journal(), &options).map_err(of_journal)?;
+        let mut appender = Appender::open(&self.journal(), &options).map_err(failed)?;
         let spec = RegionSpec { kind: NOTE_KIND, layout: 1, parameters: [0; 4], words: 1 };
         let (note, _) = OwnedRegion::create(&self.note(), spec, &RegionOptions::default(), |_| ())?;
         let noted = &note.words()[0];
@@ -134,8 +96,7 @@ impl Job {
             let next = appender.next_sequence();
             bail!("LOST: {committed} excerpts were committed, but the next one is {next}");
         }
-        println!("ready");
-        io::stdout().flush()?;
+        report_ready()?;
         let clock = Clock::calibrate();
         let mut scribe =
             Scribe { contents: Contents { seed: self.seed }, buffer: vec![0; MAX_LENGTH] };
@@ -153,11 +114,11 @@ impl Job {
         }
         // An appender that was killed after this has appended it for the next one.
         if last.checked_add(2) != Some(appender.next_sequence()) {
-            appender.append(END_TYPE, now_ns(&clock), &[]).map_err(of_journal)?;
+            appender.append(END_TYPE, now_ns(&clock), &[]).map_err(failed)?;
         }
         let appended = appender.next_sequence() - 1;
         noted.store(appended);
-        appender.close().map_err(of_journal)?;
+        appender.close().map_err(failed)?;
         Ok(json!({ "appended": appended, "checksum": self.checksum(appended) }))
     }
 
@@ -180,7 +141,7 @@ impl Job {
     fn tail(&self, number: u64) -> anyhow::Result<Value> {
         let name = tailer_name(number);
         let opened = NamedTailer::open(&self.journal(), &name, Start::Oldest);
-        let (mut tailer, resumed) = opened.map_err(of_journal)?;
+        let (mut tailer, resumed) = opened.map_err(failed)?;
         let contents = Contents { seed: self.seed };
         let sleep = Duration::from_micros(200);
         let mut waiter = Waiter::new(WaitStrategy::Backoff { looks: 50, sleep });
@@ -192,7 +153,7 @@ impl Job {
             _ => 1,
         };
         while !is_over {
-            match tailer.next().map_err(of_journal)? {
+            match tailer.next().map_err(failed)? {
                 Tail::Excerpt(excerpt) => {
                     let (sequence, type_id) = (excerpt.sequence(), excerpt.type_id());
                     let length = excerpt.copy_to(&mut buffer);
@@ -271,20 +232,20 @@ impl Scribe {
         match drawn % 32 {
             0..=3 => {
                 let room = 8 * excerpt_bytes(MAX_LENGTH);
-                let mut batch = appender.batch(ts_ns, room).map_err(of_journal)?;
+                let mut batch = appender.batch(ts_ns, room).map_err(failed)?;
                 for _ in 0..((drawn >> 8) % 8).min(left) {
                     let sequence = next + batch.len();
-                    batch.append(TYPE, ts_ns, self.payload(sequence)).map_err(of_journal)?;
+                    batch.append(TYPE, ts_ns, self.payload(sequence)).map_err(failed)?;
                 }
-                batch.commit().map_err(of_journal)?;
+                batch.commit().map_err(failed)?;
             }
             // In place; one in three is given up.
             kind @ 4..=6 => {
                 let payload = self.payload(next);
-                let mut claim = appender.claim(TYPE, ts_ns, payload.len()).map_err(of_journal)?;
+                let mut claim = appender.claim(TYPE, ts_ns, payload.len()).map_err(failed)?;
                 claim.copy_from(payload);
                 if kind != 6 {
-                    claim.commit().map_err(of_journal)?;
+                    claim.commit().map_err(failed)?;
                 } else {
                     drop(claim);
                     self.append(appender, next, ts_ns)?;
@@ -304,8 +265,13 @@ impl Scribe {
                     tell(&error);
                     std::thread::sleep(Duration::from_millis(500));
                 }
-                Err(error) => return Err(of_journal(error)),
+                Err(error) => return Err(failed(error)),
             }
         }
     }
+}
+
+/// Nanoseconds since the UNIX epoch.
+fn now_ns(clock: &Clock) -> u64 {
+    u64::try_from(clock.utc(clock.stamp()).get()).unwrap_or(0)
 }

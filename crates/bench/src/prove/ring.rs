@@ -1,6 +1,4 @@
-//! `nanotape ring prove`: processes against each other, and every message accounted for.
-
-pub(super) mod worker;
+//! `nanotape ring prove`: one writer and many readers, and every message accounted for.
 
 use std::{
     path::{Path, PathBuf},
@@ -10,23 +8,26 @@ use std::{
 
 use anyhow::bail;
 use clap::{Args, ValueEnum};
+use nanotape_console::{
+    interrupt::Interrupt,
+    output::{Format, OutputArguments},
+    progress::Progress,
+    rows::Column,
+    status::Status,
+    values::{bytes, period, seconds},
+};
 use nanotape_ring::{RingError, RingMonitor, slots, stream};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use self::worker::{Job, Part, ROLE, WAYS};
-use crate::{
+use super::{
+    Crew, Proof, RingJob, TICK, Timetable,
     contents::MAX_LENGTH,
-    crew::{TICK, Timetable, Worker, wait_for_all},
-    input::Progress,
-    interrupt::Interrupt,
-    output::{Format, OutputArguments},
-    regions::of_ring,
-    rows::{Column, Rows},
-    status::Status,
-    values::{bytes, period, seconds},
+    ring_worker::{Part, WAYS},
 };
+use crate::error::Error;
 
+/// The arguments of `nanotape ring prove`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -43,7 +44,7 @@ must add up to the messages published, for every reader.
 
 Exit status: 0 every message is accounted for; 1 a message is not accounted for, torn or repeated;
 2 the processes cannot be started.")]
-pub(super) struct ProveCommand {
+pub struct RingProveCommand {
     /// How long to publish
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
     seconds: Duration,
@@ -85,46 +86,51 @@ enum Kind {
 }
 
 /// How long readers may take for what is in the ring when the writer is done.
-const PATIENCE: Duration = Duration::from_secs(60);
+const LONGEST_END: Duration = Duration::from_secs(60);
 
-pub(super) fn run(command: &ProveCommand) -> anyhow::Result<Status> {
-    let format = command.output.format_or(Format::Text)?;
-    let interrupt = Interrupt::install()?;
-    let output = command.output.open()?;
-    let folder =
-        if Path::new("/dev/shm").is_dir() { "/dev/shm".into() } else { std::env::temp_dir() };
-    let place = Place(folder.join(format!("nanotape-prove-{}", std::process::id())));
-    let result = Run::start(command, &place.0)?.go(&interrupt)?;
-    drop(place);
-    result.print(command, output, format)?;
-    Ok(if result.is_good() { Status::Good } else { Status::Bad })
+impl RingProveCommand {
+    /// Lets processes loose, and prints what became of their messages.
+    pub fn run(&self) -> anyhow::Result<Status> {
+        let format = self.output.format_or(Format::Text)?;
+        let interrupt = Interrupt::install()?;
+        let output = self.output.open()?;
+        let memory = Path::new("/dev/shm");
+        let folder = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
+        let ring = Region(folder.join(format!("nanotape-prove-{}", std::process::id())));
+        let outcome = Run::start(self, &ring.0)?.go(&interrupt)?;
+        drop(ring);
+        let is_good = outcome.is_good();
+        outcome.proof(self).print(output, format)?;
+        Ok(if is_good { Status::Good } else { Status::Bad })
+    }
 }
 
-/// Workers at work.
+/// Workers at work: the writer first, then the readers.
 struct Run<'a> {
-    command: &'a ProveCommand,
+    command: &'a RingProveCommand,
     path: &'a Path,
-    writer: Worker,
-    writer_job: Job,
-    readers: Vec<Worker>,
+    crew: Crew,
     times: Timetable,
-    kills: u64,
     freezes: u64,
 }
 
+const WRITER: usize = 0;
+
 impl<'a> Run<'a> {
-    fn start(command: &'a ProveCommand, path: &'a Path) -> anyhow::Result<Self> {
-        let job = |part| Job { path: path.to_owned(), seed: command.seed, part };
-        let writer_job = job(writer_part(command)?);
-        let mut writer = Worker::start("writer".to_owned(), ROLE, &writer_job.to_text())?;
+    fn start(command: &'a RingProveCommand, path: &'a Path) -> anyhow::Result<Self> {
+        let job = |part| RingJob { path: path.to_owned(), seed: command.seed, part };
+        let mut crew = Crew::new(RingJob::WORK)?;
+        crew.start("writer".to_owned(), &job(writer_part(command)?))?;
         // Readers begin with the first message of a ring that is there.
-        writer.wait_until_ready()?;
-        let readers = (0..usize::from(command.readers))
-            .map(|number| (format!("reader {number}"), job(Part::Reader { number }).to_text()))
-            .map(|(name, job)| Worker::start(name, ROLE, &job));
-        let readers = readers.collect::<anyhow::Result<_>>()?;
-        let times = Timetable::new(command.seed);
-        Ok(Self { command, path, writer, writer_job, readers, times, kills: 0, freezes: 0 })
+        crew.wait_until_ready(WRITER)?;
+        for number in 0..usize::from(command.readers) {
+            crew.start(format!("reader {number}"), &job(Part::Reader { number }))?;
+        }
+        Ok(Self { command, path, crew, times: Timetable::new(command.seed), freezes: 0 })
+    }
+
+    fn readers(&self) -> std::ops::Range<usize> {
+        1..self.crew.members.len()
     }
 
     fn go(mut self, interrupt: &Interrupt) -> anyhow::Result<Outcome> {
@@ -135,49 +141,58 @@ impl<'a> Run<'a> {
         while self.times.elapsed() < self.command.seconds && !interrupt.is_asked() {
             thread::sleep(TICK);
             progress.set(self.times.elapsed().as_secs());
-            self.writer.must_run()?;
-            self.readers.iter_mut().try_for_each(Worker::must_run)?;
+            for member in 0..self.crew.members.len() {
+                self.crew.must_run(member, false)?;
+            }
             let now = self.times.elapsed();
             if now >= kill_due {
-                self.replace_writer()?;
+                self.crew.replace(WRITER)?;
                 kill_due = self.times.due(kill);
             }
-            if let Some((number, _)) = frozen.filter(|(_, until)| now >= *until) {
-                self.readers[number].signal(Signal::CONT)?;
+            if let Some((reader, _)) = frozen.filter(|(_, until)| now >= *until) {
+                self.crew.signal(reader, Signal::CONT)?;
                 (frozen, freeze_due) = (None, self.times.due(freeze));
             }
             if frozen.is_none() && now >= freeze_due {
-                let number = (self.times.draw() % self.readers.len() as u64) as usize;
-                self.readers[number].signal(Signal::STOP)?;
+                let reader = 1 + self.times.pick(self.readers().len());
+                self.crew.signal(reader, Signal::STOP)?;
                 self.freezes += 1;
-                frozen = Some((number, now + freeze.unwrap_or_default() / 2));
+                frozen = Some((reader, now + freeze.unwrap_or_default() / 2));
             }
         }
-        if let Some((number, _)) = frozen {
-            self.readers[number].signal(Signal::CONT)?;
+        if let Some((reader, _)) = frozen {
+            self.crew.signal(reader, Signal::CONT)?;
         }
         let seconds = self.times.elapsed().as_secs_f64();
-        self.writer.stop()?;
+        self.crew.stop();
         drop(progress);
         self.conclude(seconds)
     }
 
-    /// Kills the writer wherever it is, and starts the next one.
-    fn replace_writer(&mut self) -> anyhow::Result<()> {
-        // Its lock is gone when nothing is left of it: the next one must not come too early.
-        self.writer.kill()?;
-        self.writer = Worker::start("writer".to_owned(), ROLE, &self.writer_job.to_text())?;
-        self.kills += 1;
+    /// Whether these have all ended, after as long as they may take.
+    fn wait(&mut self, members: std::ops::Range<usize>) -> anyhow::Result<()> {
+        let began = self.times.elapsed();
+        while self.times.elapsed() - began < LONGEST_END {
+            let mut all = true;
+            for member in members.clone() {
+                all &= self.crew.has_ended(member)?;
+            }
+            if all {
+                break;
+            }
+            thread::sleep(TICK);
+        }
         Ok(())
     }
 
-    fn conclude(self, seconds: f64) -> anyhow::Result<Outcome> {
-        let Self { writer, mut readers, .. } = self;
-        let Some(counted) = writer.counted()? else { bail!("the writer failed at its end") };
+    fn conclude(mut self, seconds: f64) -> anyhow::Result<Outcome> {
+        self.wait(WRITER..WRITER + 1)?;
+        let Some(counted) = self.crew.counted(WRITER)? else {
+            bail!("the writer failed at its end")
+        };
         let published = counted["published"].as_u64().unwrap_or(0);
-        let failed = |error: RingError| of_ring(self.path, &error);
-        let seen =
-            RingMonitor::open(self.path).and_then(|observer| observer.look()).map_err(failed)?;
+        let seen = RingMonitor::open(self.path).and_then(|monitor| monitor.look());
+        let seen = seen.map_err(|error| Error::from(error).judged())?;
         if seen.next_sequence != published + 1 {
             bail!(
                 "the writer published {published} messages, but the ring counts {}",
@@ -185,23 +200,19 @@ impl<'a> Run<'a> {
             );
         }
         // The last message stays: every reader comes to it, or is stuck.
-        wait_for_all(&mut readers.iter_mut().collect::<Vec<_>>(), PATIENCE)?;
-        let readers = readers.into_iter().map(Worker::counted_by_now);
-        Ok(Outcome {
-            seconds,
-            published,
-            kills: self.kills,
-            freezes: self.freezes,
-            readers: readers.collect::<anyhow::Result<_>>()?,
-        })
+        self.wait(self.readers())?;
+        let readers = self.readers().map(|reader| self.crew.counted(reader));
+        let readers = readers.collect::<anyhow::Result<_>>()?;
+        let kills = self.crew.members[WRITER].kills;
+        Ok(Outcome { seconds, published, kills, freezes: self.freezes, readers })
     }
 }
 
 /// The region that the workers share, gone with this value. The workers must be gone before.
 #[derive(Debug)]
-struct Place(PathBuf);
+struct Region(PathBuf);
 
-impl Drop for Place {
+impl Drop for Region {
     fn drop(&mut self) {
         // Where no writer came so far as to make it there is none.
         let _ = nanotape_shm::remove(&self.0);
@@ -209,7 +220,7 @@ impl Drop for Place {
 }
 
 /// The writer's job: a slot ring has as many slots as fit into the size, and a power of two.
-fn writer_part(command: &ProveCommand) -> anyhow::Result<Part> {
+fn writer_part(command: &RingProveCommand) -> anyhow::Result<Part> {
     const SLOT_BYTES: usize = slots::slot_bytes(MAX_LENGTH);
     let capacity_bytes = command.capacity;
     match command.kind {
@@ -268,73 +279,56 @@ impl Outcome {
         self.published as f64 / self.seconds.max(1e-9)
     }
 
-    fn print(
-        &self,
-        command: &ProveCommand,
-        mut output: crate::output::Output,
-        format: Format,
-    ) -> anyhow::Result<()> {
-        use std::io::Write as _;
-        if format == Format::Json {
-            let readers = self.readers.iter().enumerate().map(|(number, reader)| {
-                let mut row = json!({
-                    "reader": number,
-                    "way": WAYS[number % WAYS.len()],
-                    "unaccounted": self.unaccounted(reader),
-                    "ended": reader.is_some(),
-                });
-                for name in COUNTS {
-                    row[name] = Self::count(reader, name).into();
-                }
-                row
+    fn proof(&self, command: &RingProveCommand) -> Proof {
+        let readers = self.readers.iter().enumerate();
+        let records = readers.clone().map(|(number, reader)| {
+            let mut row = json!({
+                "reader": number,
+                "way": WAYS[number % WAYS.len()],
+                "unaccounted": self.unaccounted(reader),
+                "ended": reader.is_some(),
             });
-            let record = json!({
-                "kind": if command.kind == Kind::Stream { "stream" } else { "slots" },
-                "seed": command.seed,
-                "capacity_bytes": command.capacity,
-                "duration_s": self.seconds,
-                "published": self.published,
-                "rate_per_second": self.rate().round(),
-                "kills": self.kills,
-                "freezes": self.freezes,
-                "good": self.is_good(),
-                "readers": readers.collect::<Vec<_>>(),
-            });
-            writeln!(output, "{record}")?;
-            output.finish()?;
-            return Ok(());
-        }
-        if format == Format::Text {
-            writeln!(
-                output,
-                "{} messages in {:.1} s, {:.0} a second; the writer was killed {} times, a reader \
-                 frozen {} times",
-                self.published,
-                self.seconds,
-                self.rate(),
-                self.kills,
-                self.freezes
-            )?;
-            let verdict = match self.is_good() {
-                true => "every reader accounted for every message",
-                false => "NOT every message is accounted for",
-            };
-            writeln!(output, "{verdict}\n")?;
-        }
+            for name in COUNTS {
+                row[name] = Self::count(reader, name).into();
+            }
+            row
+        });
+        let record = json!({
+            "kind": if command.kind == Kind::Stream { "stream" } else { "slots" },
+            "seed": command.seed,
+            "capacity_bytes": command.capacity,
+            "duration_s": self.seconds,
+            "published": self.published,
+            "rate_per_second": self.rate().round(),
+            "kills": self.kills,
+            "freezes": self.freezes,
+            "good": self.is_good(),
+            "readers": records.collect::<Vec<_>>(),
+        });
+        let verdict = match self.is_good() {
+            true => "every reader accounted for every message",
+            false => "NOT every message is accounted for",
+        };
+        let text = format!(
+            "{} messages in {:.1} s, {:.0} a second; the writer was killed {} times, a reader \
+             frozen {} times\n{verdict}\n",
+            self.published,
+            self.seconds,
+            self.rate(),
+            self.kills,
+            self.freezes
+        );
         let mut columns = vec![Column::number("reader", 6), Column::word("way", 8)];
         columns.extend(COUNTS.map(|name| Column::number(name, 12)));
         columns.push(Column::number("unaccounted", 11));
         columns.push(Column::word("end", 0));
-        let mut rows = Rows::new(output, format, columns);
-        for (number, reader) in self.readers.iter().enumerate() {
-            rows.integer(number as u64);
-            rows.text(WAYS[number % WAYS.len()]);
-            COUNTS.iter().for_each(|name| rows.integer(Self::count(reader, name)));
-            rows.integer(self.unaccounted(reader));
-            rows.text(if reader.is_some() { "good" } else { "failed" });
-            rows.end_row()?;
-        }
-        rows.finish()?;
-        Ok(())
+        let rows = readers.map(|(number, reader)| {
+            let mut row = vec![number.to_string(), WAYS[number % WAYS.len()].to_owned()];
+            row.extend(COUNTS.map(|name| Self::count(reader, name).to_string()));
+            row.push(self.unaccounted(reader).to_string());
+            row.push(if reader.is_some() { "good" } else { "failed" }.to_owned());
+            row
+        });
+        Proof { text, columns, rows: rows.collect(), record }
     }
 }

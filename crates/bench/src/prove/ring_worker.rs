@@ -1,14 +1,10 @@
-//! The processes of `ring prove`: this program, started once more as a writer or as a reader.
+//! The workers of `nanotape ring prove`.
 //!
-//! Protocol: the environment variable [`ROLE`] holds the job. A writer says `ready` on standard output
-//! when the ring is there, and publishes until it hears `stop` on standard input; then a last message
-//! of the type [`END_TYPE`] ends the readers (or that the ring is closed, if they lost it), and both sides say what they counted, in one line of JSON.
-//! A standard input that ends tells a worker that the process that started it is gone.
+//! Protocol: a writer is ready when the ring is there, and publishes until it is told to stop. Then a last
+//! message of the type [`END_TYPE`] ends the readers, or that the ring is closed, if they lost it.
 
 use std::{
-    io::{self, Write as _},
     path::PathBuf,
-    process::ExitCode,
     sync::atomic::{AtomicBool, Ordering},
     time::Duration,
 };
@@ -20,28 +16,26 @@ use nanotape_ring::{
     RingError, Start, StartError, Subscribe as _, WaitStrategy, Waiter, slots, stream,
 };
 use nanotape_shm::{OwnerState, RegionOptions};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::{
+use super::{
     contents::{Contents, END_TYPE, MAX_LENGTH, mix},
-    crew::{listen, work},
-    regions::of_ring,
+    listen,
 };
-
-/// The environment variable that makes a process publish or read.
-pub(super) const ROLE: &str = "NANOTAPE_RING_PROVE_ROLE";
+use crate::{engine::report_ready, error::Error};
 
 /// What a worker does.
-#[derive(Clone, Debug)]
-pub(super) struct Job {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct RingJob {
     pub(super) path: PathBuf,
     pub(super) seed: u64,
     pub(super) part: Part,
 }
 
 /// Which side of the ring.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Part {
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) enum Part {
     /// Of a stream ring of so many bytes.
     StreamWriter { capacity_bytes: usize },
     /// Of a ring of so many slots.
@@ -50,44 +44,17 @@ pub(super) enum Part {
     Reader { number: usize },
 }
 
-impl Job {
-    pub(super) fn to_text(&self) -> String {
-        let (part, number) = match self.part {
-            Part::StreamWriter { capacity_bytes } => ("stream", capacity_bytes),
-            Part::SlotsWriter { slots } => ("slots", slots),
-            Part::Reader { number } => ("reader", number),
-        };
-        let path = self.path.display().to_string();
-        json!({ "part": part, "number": number, "path": path, "seed": self.seed }).to_string()
-    }
-
-    fn parse(text: &str) -> Option<Self> {
-        let job: Value = serde_json::from_str(text).ok()?;
-        let number = usize::try_from(job["number"].as_u64()?).ok()?;
-        let part = match job["part"].as_str()? {
-            "stream" => Part::StreamWriter { capacity_bytes: number },
-            "slots" => Part::SlotsWriter { slots: number },
-            "reader" => Part::Reader { number },
-            _ => return None,
-        };
-        Some(Self { path: job["path"].as_str()?.into(), seed: job["seed"].as_u64()?, part })
-    }
-}
-
 /// How a reader reads, by its number: all three ways there are.
 pub(super) const WAYS: [&str; 3] = ["copied", "batches", "in place"];
 
-/// Does a job if the environment says so.
-pub(crate) fn role() -> Option<ExitCode> {
-    work(ROLE, Job::parse, Job::run)
-}
+impl RingJob {
+    pub(crate) const WORK: &'static str = "ring prove";
 
-impl Job {
-    fn run(&self) -> anyhow::Result<Value> {
+    pub(crate) fn run(&self) -> anyhow::Result<Value> {
         nanotape_shm::guard_against_truncation().context("cannot install a handler for SIGBUS")?;
-        let stop = listen();
+        let stop = listen()?;
         let options = RegionOptions::default();
-        let failed = |error: RingError| of_ring(&self.path, &error);
+        let failed = |error: RingError| Error::from(error).judged();
         match self.part {
             Part::StreamWriter { capacity_bytes } => {
                 let made = stream::Writer::create(&self.path, capacity_bytes, &options);
@@ -102,8 +69,7 @@ impl Job {
     }
 
     fn write(&self, mut writer: impl Publish, stop: &AtomicBool) -> anyhow::Result<Value> {
-        println!("ready");
-        io::stdout().flush()?;
+        report_ready()?;
         let clock = Clock::monotonic();
         let type_id = Contents::type_id(writer.region().epoch());
         let mut scribe =
@@ -124,7 +90,7 @@ impl Job {
     }
 
     fn read(&self, number: usize) -> anyhow::Result<Value> {
-        let failed = |error: RingError| of_ring(&self.path, &error);
+        let failed = |error: RingError| Error::from(error).judged();
         let mut reader = loop {
             // From the first message on, so that what is read and what is lost is all there was.
             match AnyReader::open(&self.path, Start::Sequence(1)) {
