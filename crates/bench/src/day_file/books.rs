@@ -97,7 +97,10 @@ pub(super) fn plant<L: PriceLevels, S: OrderStore>(day: &Day) -> BookEngine<Book
     BookEngine::new(Books::with_capacity(day.orders()))
 }
 
-fn answer<L: PriceLevels, S: OrderStore>(plant: &BookEngine<Books<L, S>>, changes: Changes) -> Answer {
+fn answer<L: PriceLevels, S: OrderStore>(
+    plant: &BookEngine<Books<L, S>>,
+    changes: Changes,
+) -> Answer {
     Answer {
         messages: Some(changes.messages),
         inside_changes: Some(changes.inside_changes),

@@ -34,7 +34,8 @@ pub(super) fn run<T>(
         number += 1;
         let position = Position { number, offset: record.offset };
         let began = clock.stamp_start();
-        let applied = Message::decode(record.bytes).map(|message| apply(position, &market_event(&message)));
+        let applied =
+            Message::decode(record.bytes).map(|message| apply(position, &market_event(&message)));
         let ended = clock.stamp();
         // In a good day every message decodes; one that does not would be missed in the answer.
         if let (Ok(applied), Some(&tag)) = (applied, record.bytes.first()) {
