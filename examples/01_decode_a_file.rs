@@ -8,7 +8,7 @@
 use std::{collections::BTreeMap, error::Error, ops::ControlFlow, path::Path};
 
 use nanotape_feed::{Damage, DayHandler, DaySource, Position, read_day};
-use nanotape_testkit::market::{Market, MarketConfig};
+use nanotape_synth::{Market, MarketConfig};
 use nanotape_wire::itch50::Message;
 
 fn main() -> Result<(), Box<dyn Error>> {

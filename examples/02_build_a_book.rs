@@ -11,7 +11,7 @@ use nanotape_book::{DefaultBooks, Outcome};
 use nanotape_feed::DaySource;
 use nanotape_market::{MarketEvent, Position};
 use nanotape_plant::{BookEngine, Observer};
-use nanotape_testkit::market::{Market, MarketConfig};
+use nanotape_synth::{Market, MarketConfig};
 use nanotape_types::{NanosSinceMidnight, Side, StockLocate, Symbol};
 
 const NOON: NanosSinceMidnight = NanosSinceMidnight::from_hms(12, 0, 0);

@@ -13,7 +13,7 @@ macro_rules! readmes {
 }
 
 #[cfg(doctest)]
-readmes!(types shm clock tape market wire feed book ring journal trace logging lab testkit records plant check
+readmes!(types shm clock tape market wire feed book ring journal trace logging lab synth testkit records plant check
     bench cli);
 
 #[cfg(doctest)]

@@ -15,7 +15,7 @@ use nanotape_book::{DefaultBooks, Outcome};
 use nanotape_feed::DaySource;
 use nanotape_market::{MarketEvent, Position};
 use nanotape_plant::{BookEngine, Observer, PlantConfig, PlantRun, Stop};
-use nanotape_testkit::market::{Market, MarketConfig};
+use nanotape_synth::{Market, MarketConfig};
 use nanotape_types::Symbol;
 use place::Place;
 

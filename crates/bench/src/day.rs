@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use nanotape_testkit::market::{Market, MarketConfig};
+use nanotape_synth::{Market, MarketConfig};
 use nanotape_wire::framing::binary_file::Records;
 
 /// A whole valid day: it begins and ends with empty books, so that it can be run again and again.

@@ -6,7 +6,7 @@ use nanotape_book::DefaultBooks;
 use nanotape_check::{Rule, Validator};
 use nanotape_feed::DaySource;
 use nanotape_plant::BookEngine;
-use nanotape_testkit::market::{Market, MarketConfig};
+use nanotape_synth::{Market, MarketConfig};
 
 fn day(config: MarketConfig) -> Arc<Vec<u8>> {
     let mut bytes = Vec::new();

@@ -16,10 +16,8 @@ use nanotape_book::{Books, DefaultBooks, OrderStore, Outcome, PlainBooks, PriceL
 use nanotape_feed::DaySource;
 use nanotape_market::{MarketEvent, Position};
 use nanotape_plant::{BookEngine, Observer};
-use nanotape_testkit::{
-    market::{Market, MarketConfig},
-    structures::{NamedBooks, every_structure},
-};
+use nanotape_synth::{Market, MarketConfig};
+use nanotape_testkit::structures::{NamedBooks, every_structure};
 
 struct Counting;
 

@@ -21,7 +21,7 @@ use nanotape_plant::{
     records::{RecordKind, RecordKinds},
 };
 use nanotape_ring::stream;
-use nanotape_testkit::market::{Market, MarketConfig};
+use nanotape_synth::{Market, MarketConfig};
 use nanotape_wire::{framing::binary_file::Records, itch50::Message};
 use place::Place;
 use quiet::{check_children, check_the_counter, role, shut_in, skipped};

@@ -34,7 +34,7 @@ const PLANT_AND_BELOW: &[&str] = &[
     "nanotape-logging",
     "nanotape-trace",
     "nanotape-lab",
-    "nanotape-testkit",
+    "nanotape-synth",
     "nanotape-records",
     "nanotape-plant",
     "nanotape-console",
@@ -98,9 +98,14 @@ const TABLE: &[Row] = &[
         ],
     },
     Row {
+        package: "nanotape-synth",
+        inside: &["nanotape-types", "nanotape-wire"],
+        outside: &["libm", "rand_xoshiro", "thiserror"],
+    },
+    Row {
         package: "nanotape-testkit",
         inside: &["nanotape-types", "nanotape-wire", "nanotape-book"],
-        outside: &["libm", "proptest", "rand_xoshiro", "thiserror"],
+        outside: &["proptest"],
     },
     Row {
         package: "nanotape-records",
@@ -164,13 +169,13 @@ const TABLE: &[Row] = &[
             "nanotape-journal",
             "nanotape-trace",
             "nanotape-lab",
-            "nanotape-testkit",
+            "nanotape-synth",
             "nanotape-plant",
             "nanotape-console",
         ],
         outside: &["anyhow", "clap", "rustix", "serde", "serde_json", "thiserror"],
     },
-    // On testkit since docs/decisions/0008-the-synthetic-market-is-shipped.md, on rustix and
+    // On synth since docs/decisions/0030-the-synthetic-market-is-a-crate.md, on rustix and
     // signal-hook since docs/decisions/0020-signals-of-the-command-line.md.
     Row {
         package: "nanotape-cli",
@@ -186,9 +191,10 @@ const TABLE: &[Row] = &[
     Row { package: "xtask", inside: &["nanotape-schema"], outside: &["anyhow", "serde_json"] },
 ];
 
-/// What tests may use besides: the testkit and the crates whose types its functions take.
-const INSIDE_FOR_TESTS: [&str; 4] =
-    ["nanotape-testkit", "nanotape-types", "nanotape-wire", "nanotape-book"];
+/// What tests may use besides: the testkit, the crates whose types its functions take, and the
+/// synthetic market.
+const INSIDE_FOR_TESTS: [&str; 5] =
+    ["nanotape-testkit", "nanotape-synth", "nanotape-types", "nanotape-wire", "nanotape-book"];
 const OUTSIDE_FOR_TESTS: [&str; 8] =
     ["env_logger", "libc", "loom", "proptest", "rand_xoshiro", "rustix", "serde_json", "tracing"];
 

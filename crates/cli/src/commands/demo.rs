@@ -12,7 +12,7 @@ use nanotape_clock::{Clock, Stamp};
 use nanotape_feed::DaySource;
 use nanotape_market::{MarketEvent, Position};
 use nanotape_plant::{BookEngine, DayReport, Observer};
-use nanotape_testkit::market::Market;
+use nanotape_synth::Market;
 use nanotape_trace::Histogram;
 use nanotape_types::StockLocate;
 

@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::bail;
 use clap::Args;
-use nanotape_testkit::market::{Market, MarketConfig, TradeDate};
+use nanotape_synth::{Market, MarketConfig, TradeDate};
 
 use crate::{
     input::Progress,

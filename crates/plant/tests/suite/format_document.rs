@@ -8,7 +8,7 @@ use nanotape_plant::{
     records::{Notice, RecordKind},
 };
 use nanotape_shm::HEADER_BYTES;
-use nanotape_testkit::market::{Market, MarketConfig};
+use nanotape_synth::{Market, MarketConfig};
 use nanotape_types::StockLocate;
 
 const BOARD: &str = include_str!("../../../../docs/formats/board.md");

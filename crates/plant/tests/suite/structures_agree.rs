@@ -12,8 +12,8 @@ use std::ops::ControlFlow;
 
 use nanotape_book::{BookEvent, ChosenBooks, OrderStore as _};
 use nanotape_feed::{DayHandler, DaySource, Position, market_event, read_day};
+use nanotape_synth::{Market, MarketConfig};
 use nanotape_testkit::{
-    market::{Market, MarketConfig},
     naive::NaiveBooks,
     structures::{NamedBooks, every_structure},
 };

@@ -6,10 +6,8 @@ use nanotape_book::{BookEvent, DefaultBooks, OrderStore as _, Outcome, PlainBook
 use nanotape_feed::{DayEnd, DaySource};
 use nanotape_market::{MarketEvent, Position};
 use nanotape_plant::{BookEngine, Observer};
-use nanotape_testkit::{
-    market::{Market, MarketConfig},
-    naive::NaiveBooks,
-};
+use nanotape_synth::{Market, MarketConfig};
+use nanotape_testkit::naive::NaiveBooks;
 use nanotape_types::{Side, StockLocate};
 
 fn day(config: MarketConfig) -> Arc<Vec<u8>> {

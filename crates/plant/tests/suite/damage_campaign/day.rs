@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, ops::Range, path::Path};
 
-use nanotape_testkit::market::{Market, MarketConfig};
+use nanotape_synth::{Market, MarketConfig};
 
 pub(crate) struct Day {
     pub(crate) name: String,

@@ -8,7 +8,7 @@ use std::{
 };
 
 use nanotape_plant::{Ended, PlantConfig, PlantRun, Stop};
-use nanotape_testkit::market::{Market, MarketConfig};
+use nanotape_synth::{Market, MarketConfig};
 
 /// A folder that disappears with its test.
 pub(crate) struct Folder(PathBuf);

@@ -5,11 +5,11 @@ use nanotape_types::Side;
 use nanotape_wire::itch50::{CrossType, ImbalanceDirection, YesNo};
 
 use super::{Crossing, OrderFlow, StockState, name};
-use crate::market::{announcements::Imbalance, stock_book::TICK, tape::Tape, universe::Universe};
+use crate::{announcements::Imbalance, stock_book::TICK, tape::Tape, universe::Universe};
 
 impl OrderFlow {
     /// What an auction would give now.
-    pub(in crate::market) fn imbalance(
+    pub(crate) fn imbalance(
         &mut self,
         stock: usize,
         cross: CrossType,
@@ -40,7 +40,7 @@ impl OrderFlow {
 
     /// An execution in a cross, of the first order at the best price of one side. False if there
     /// is none that the cross reaches.
-    pub(in crate::market) fn cross_execution(
+    pub(crate) fn cross_execution(
         &mut self,
         stock: usize,
         remaining: u8,
@@ -81,7 +81,7 @@ impl OrderFlow {
 
     /// The cross itself: what was executed for it and what was never displayed. Where a stock
     /// hardly trades it takes place without a share.
-    pub(in crate::market) fn cross(
+    pub(crate) fn cross(
         &mut self,
         stock: usize,
         cross: CrossType,
@@ -110,7 +110,7 @@ impl OrderFlow {
     }
 
     /// Voids an earlier execution; false if there is none.
-    pub(in crate::market) fn break_trade(&mut self, universe: &Universe, tape: &mut Tape) -> bool {
+    pub(crate) fn break_trade(&mut self, universe: &Universe, tape: &mut Tape) -> bool {
         if self.recent_matches.is_empty() {
             return false;
         }
@@ -121,7 +121,7 @@ impl OrderFlow {
     }
 
     /// The price that an auction of the stock is talked about at.
-    pub(in crate::market) fn reference_price(&self, stock: usize) -> u32 {
+    pub(crate) fn reference_price(&self, stock: usize) -> u32 {
         let StockState { book, fair, .. } = &self.stocks[stock];
         match (book.best(Side::Buy), book.best(Side::Sell)) {
             (Some(bid), Some(offer)) if offer < 2 * bid => bid,

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
-use nanotape_testkit::market::{Market, MarketConfig, MarketError};
+use nanotape_synth::{Market, MarketConfig, MarketError};
 use nanotape_types::{NanosSinceMidnight, Side};
 use nanotape_wire::itch50::{EventCode, Message, TradingState, YesNo};
 

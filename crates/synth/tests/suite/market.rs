@@ -1,6 +1,6 @@
 //! The synthetic market has the statistics of a real one, and the same bytes everywhere.
 
-use nanotape_testkit::market::{Market, MarketConfig, MeasureError, Measurement};
+use nanotape_synth::{Market, MarketConfig, MeasureError, Measurement};
 
 /// FNV-1a over the whole day: enough to notice a single changed bit.
 fn fingerprint(config: MarketConfig) -> u64 {

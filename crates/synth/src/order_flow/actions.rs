@@ -4,7 +4,7 @@ use nanotape_types::{MatchNumber, Side};
 use nanotape_wire::itch50::YesNo;
 
 use super::{OrderFlow, RECENT_MATCHES, StockState, name};
-use crate::market::{
+use crate::{
     census::{ATTRIBUTED, Phase},
     placement,
     rng::Rng,
