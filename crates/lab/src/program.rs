@@ -12,7 +12,6 @@ use clap::{Parser, ValueEnum};
 use crate::{
     arguments::BenchArguments,
     measure::measure,
-    pages,
     placement::Placement,
     record::{self, Circumstances},
     suite::{BenchError, Suite},
@@ -148,7 +147,7 @@ fn run(suite: &Suite, arguments: &Arguments) -> Result<(), ProgramError> {
         record::append(folder, host, &records)?;
     }
     if let Some(path) = &arguments.html {
-        write_page(path, arguments.force, &pages::results(&records))?;
+        write_page(path, arguments.force, &nanotape_report::results(&records))?;
     }
     Ok(())
 }

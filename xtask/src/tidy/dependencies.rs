@@ -83,9 +83,10 @@ const TABLE: &[Row] = &[
         inside: &["nanotape-types", "nanotape-shm", "nanotape-clock"],
         outside: &[],
     },
+    Row { package: "nanotape-report", inside: &[], outside: &["serde_json"] },
     Row {
         package: "nanotape-lab",
-        inside: &["nanotape-clock", "nanotape-trace"],
+        inside: &["nanotape-clock", "nanotape-trace", "nanotape-report"],
         outside: &[
             "clap",
             "libm",

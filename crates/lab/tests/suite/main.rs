@@ -6,7 +6,6 @@
 mod callgrind_counts_instructions;
 mod environment_of_this_machine;
 mod hostile_input;
-mod pages_draw;
 mod perf_events_of_this_thread;
 mod placement_of_a_thread;
 mod statistics_coverage;

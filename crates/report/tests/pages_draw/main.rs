@@ -8,7 +8,7 @@ mod browser;
 mod samples;
 
 use browser::{Browser, count, errors};
-use nanotape_lab::pages::{results, trend};
+use nanotape_report::{results, trend};
 use samples::{bench, compare, each_null, environment, month};
 use serde_json::{Value, json};
 

@@ -17,27 +17,27 @@ const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 
 
 /// A script that is part of the program.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Script {
+pub(crate) struct Script {
     /// Its file name, for whoever reads the page's source.
-    pub(super) name: &'static str,
+    pub(crate) name: &'static str,
     /// Its text, which must not contain `</script`.
-    pub(super) text: &'static str,
+    pub(crate) text: &'static str,
 }
 
 /// What a page is made of.
 #[derive(Debug)]
-pub(super) struct Page<'a> {
-    pub(super) title: &'a str,
+pub(crate) struct Page<'a> {
+    pub(crate) title: &'a str,
     /// Records that the scripts draw.
-    pub(super) records: &'a [&'a Value],
+    pub(crate) records: &'a [&'a Value],
     /// One line for each record that is not drawn, as plain text.
-    pub(super) skipped: &'a [String],
-    pub(super) scripts: &'a [Script],
+    pub(crate) skipped: &'a [String],
+    pub(crate) scripts: &'a [Script],
 }
 
 impl Page<'_> {
     /// The whole file.
-    pub(super) fn to_html(&self) -> String {
+    pub(crate) fn to_html(&self) -> String {
         let title = text(self.title);
         let lead = self.lead();
         let skipped = self.skipped_list();

@@ -1,15 +1,11 @@
-//! Results as pages: one self-contained HTML file each, which works without a network.
+//! The pages of measurements: results of benchmarks and comparisons, and their cost over time.
 //!
-//! Where: called by the command line with records of docs/formats/lab-record.md; writes nothing.
-//! The records are put into the page as JSON, and scripts that are part of it draw them. Style
-//! sheet, scripts and the plotting library are compiled in, so a page needs no other file.
-//! Failure: a record that cannot be drawn is listed on the page with the reason, never dropped.
-//! Why so: docs/decisions/0012-draw-with-an-embedded-uplot.md.
+//! Reads records of docs/formats/lab-record.md. A record that cannot be drawn is listed on the page
+//! with the reason, never dropped.
 
-mod html;
-
-use html::{Page, Script};
 use serde_json::Value;
+
+use crate::page::{Page, Script};
 
 /// The format and its version that are drawn.
 const FORMAT: &str = "nanotape-lab";
@@ -18,27 +14,23 @@ const VERSION: u64 = 1;
 /// What both pages run before their own script, in this order.
 const SHARED_SCRIPTS: [Script; 4] = [
     // First, because it catches the errors of the others.
-    Script { name: "page.js", text: include_str!("pages/assets/page.js") },
-    Script {
-        name: "uPlot.iife.min.js",
-        text: include_str!("pages/assets/uplot/uPlot.iife.min.js"),
-    },
-    Script { name: "axis.js", text: include_str!("pages/assets/axis.js") },
-    Script { name: "lines.js", text: include_str!("pages/assets/lines.js") },
+    Script { name: "page.js", text: include_str!("assets/page.js") },
+    Script { name: "uPlot.iife.min.js", text: include_str!("assets/uplot/uPlot.iife.min.js") },
+    Script { name: "axis.js", text: include_str!("assets/axis.js") },
+    Script { name: "lines.js", text: include_str!("assets/lines.js") },
 ];
-const FOREST: Script = Script { name: "forest.js", text: include_str!("pages/assets/forest.js") };
+const FOREST: Script = Script { name: "forest.js", text: include_str!("assets/forest.js") };
 const DISTRIBUTION: Script =
-    Script { name: "distribution.js", text: include_str!("pages/assets/distribution.js") };
-const RESULTS: Script =
-    Script { name: "results.js", text: include_str!("pages/assets/results.js") };
-const TREND: Script = Script { name: "trend.js", text: include_str!("pages/assets/trend.js") };
+    Script { name: "distribution.js", text: include_str!("assets/distribution.js") };
+const RESULTS: Script = Script { name: "results.js", text: include_str!("assets/results.js") };
+const TREND: Script = Script { name: "trend.js", text: include_str!("assets/trend.js") };
 
 /// The page of `bench` and `compare` records: verdicts with their intervals, distributions of
 /// latency, epochs, and the environment and noise of each run. Several benchmarks are shown side
 /// by side.
 ///
 /// ```
-/// let page = nanotape_lab::pages::results(&[]);
+/// let page = nanotape_report::results(&[]);
 /// assert!(page.contains("There are no records to draw."));
 /// ```
 #[must_use]
