@@ -11,7 +11,6 @@ pub mod bootstrap;
 mod estimate;
 pub mod hodges_lehmann;
 pub mod holm;
-pub mod mann_whitney;
 pub mod normal;
 pub mod order;
 pub mod power;

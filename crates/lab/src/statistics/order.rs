@@ -22,13 +22,6 @@ pub fn quantile_sorted(sorted: &[f64], q: f64) -> Option<f64> {
     nearest_rank(sorted.len() as u64, q).map(|rank| sorted[rank as usize - 1])
 }
 
-/// The median distance from the median, not scaled to anything.
-pub fn median_absolute_deviation(values: &[f64]) -> Option<f64> {
-    let centre = median(values)?;
-    let mut distances: Vec<f64> = values.iter().map(|value| (value - centre).abs()).collect();
-    median_in_place(&mut distances)
-}
-
 /// The third standardised moment, m3 / m2^1.5, without a correction for bias; `None` where all
 /// values are equal but for roundings.
 pub fn skewness(values: &[f64]) -> Option<f64> {
@@ -57,19 +50,6 @@ pub fn winsorised_standard_deviation(values: &[f64], share: f64) -> Option<f64> 
     let mean = mean(&sorted)?;
     let squares: f64 = sorted.iter().map(|value| (value - mean).powi(2)).sum();
     Some((squares / (values.len() - 1) as f64).sqrt())
-}
-
-/// The correlation of a series with itself `lag` steps later, by the usual biased estimate
-/// (G. E. P. Box and G. M. Jenkins, "Time Series Analysis", 1970, 2.1.5). `None` where the lag
-/// leaves nothing to compare or all values are equal.
-pub fn autocorrelation(values: &[f64], lag: usize) -> Option<f64> {
-    if lag >= values.len() {
-        return None;
-    }
-    let mean = mean(values)?;
-    let products = values.iter().zip(&values[lag..]).map(|(a, b)| (a - mean) * (b - mean));
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    Some(products.sum::<f64>() / squares).filter(|correlation| correlation.is_finite())
 }
 
 /// The rank, from 1, of the quantile `q` of `count` values; `None` without values.
@@ -126,10 +106,8 @@ mod tests {
     fn nothing_has_no_statistics() {
         assert_eq!(median(&[]), None);
         assert_eq!(quantile(&[], 0.5), None);
-        assert_eq!(median_absolute_deviation(&[]), None);
         assert_eq!(skewness(&[]), None);
         assert_eq!(winsorised_standard_deviation(&[1.0], 0.1), None);
-        assert_eq!(autocorrelation(&[], 0), None);
     }
 
     #[test]
@@ -138,7 +116,6 @@ mod tests {
             assert_eq!(quantile(&[3.0], q), Some(3.0));
         }
         assert_eq!(median(&[3.0]), Some(3.0));
-        assert_eq!(median_absolute_deviation(&[3.0]), Some(0.0));
     }
 
     #[test]
@@ -153,7 +130,6 @@ mod tests {
     #[test]
     fn equal_values_have_no_shape() {
         assert_eq!(skewness(&[0.1; 7]), None);
-        assert_eq!(autocorrelation(&[2.0; 7], 1), None);
         assert_eq!(winsorised_standard_deviation(&[2.0; 7], 0.2), Some(0.0));
     }
 
@@ -162,7 +138,6 @@ mod tests {
         let huge = [f64::MAX, -f64::MAX, f64::MAX, 1.0];
         assert_eq!(median(&[f64::MAX, f64::MAX]), Some(f64::MAX));
         assert_eq!(skewness(&huge), None);
-        assert_eq!(autocorrelation(&huge, 1), None);
     }
 
     #[test]

@@ -27,14 +27,10 @@ pub fn pairs_needed(sd: f64, effect: f64, alpha: f64, power: f64) -> usize {
     if pairs.is_nan() { usize::MAX } else { (pairs.ceil() as usize).max(1) }
 }
 
-/// The smallest effect that `pairs` pairs detect with probability `power` at level `alpha`.
-pub fn detectable_effect(sd: f64, pairs: usize, alpha: f64, power: f64) -> f64 {
-    (deviates(alpha, power) * standard_error(sd, pairs)).exp_m1()
-}
-
 /// The probability that `pairs` pairs detect `effect` at level `alpha`, in its true direction.
 pub fn power_of(sd: f64, pairs: usize, effect: f64, alpha: f64) -> f64 {
-    power_beyond(standard_error(sd, pairs), 0.0, effect, alpha)
+    let effects = effect.ln_1p().abs() / standard_error(sd, pairs);
+    normal::cumulative(effects - normal::quantile(1.0 - alpha / 2.0))
 }
 
 /// The smallest effect whose interval lies entirely beyond `m` with probability `power`:
@@ -42,13 +38,6 @@ pub fn power_of(sd: f64, pairs: usize, effect: f64, alpha: f64) -> f64 {
 /// ratio, see [`standard_error_of`].
 pub fn detectable_beyond(standard_error: f64, m: f64, alpha: f64, power: f64) -> f64 {
     (m.ln_1p() + deviates(alpha, power) * standard_error).exp_m1()
-}
-
-/// The probability that the interval of a true `effect` lies entirely beyond `m`, on the side of
-/// the effect. `m` is at least 0 and stands for the ratios 1 + m and 1 / (1 + m).
-pub fn power_beyond(standard_error: f64, m: f64, effect: f64, alpha: f64) -> f64 {
-    let excess = effect.ln_1p().abs() - m.ln_1p();
-    normal::cumulative(excess / standard_error - normal::quantile(1.0 - alpha / 2.0))
 }
 
 /// The standard error behind an interval of a log ratio, as if its estimate were normal.
@@ -75,9 +64,10 @@ mod tests {
         let pairs = pairs_needed(sd, 0.01, alpha, power);
         // 1.15 * (2.5758 + 1.2816)^2 * 0.018^2 / 0.00995^2
         assert_eq!(pairs, 56);
-        assert!(detectable_effect(sd, pairs, alpha, power) <= 0.01);
-        assert!(detectable_effect(sd, pairs - 1, alpha, power) > 0.01);
-        let effect = detectable_effect(sd, 40, alpha, power);
+        let detectable = |pairs| detectable_beyond(standard_error(sd, pairs), 0.0, alpha, power);
+        assert!(detectable(pairs) <= 0.01);
+        assert!(detectable(pairs - 1) > 0.01);
+        let effect = detectable(40);
         assert!((power_of(sd, 40, effect, alpha) - power).abs() < 1e-12);
     }
 
@@ -85,11 +75,9 @@ mod tests {
     fn beyond_the_smallest_effect_of_interest_takes_more() {
         let effect = detectable_beyond(0.003, 0.01, 0.05, 0.9);
         assert!(effect > 0.01 && effect > detectable_beyond(0.003, 0.0, 0.05, 0.9));
-        assert!((power_beyond(0.003, 0.01, effect, 0.05) - 0.9).abs() < 1e-12);
-        // At the boundary only half of alpha remains.
-        assert!((power_beyond(0.003, 0.01, 0.01, 0.05) - 0.025).abs() < 1e-12);
-        let faster = 1.0 / (1.0 + effect) - 1.0;
-        assert!((power_beyond(0.003, 0.01, faster, 0.05) - 0.9).abs() < 1e-12);
+        // The distance to 1% is a sum of two deviates, in standard errors.
+        let distance = (effect.ln_1p() - 0.01_f64.ln_1p()) / 0.003;
+        assert!((distance - 1.959_964 - 1.281_552).abs() < 1e-6);
     }
 
     #[test]

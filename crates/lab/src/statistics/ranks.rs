@@ -28,10 +28,6 @@ impl Ranks {
         }
         ranks
     }
-
-    pub(super) fn has_ties(&self) -> bool {
-        self.tie_term > 0.0
-    }
 }
 
 #[cfg(test)]
@@ -43,8 +39,7 @@ mod tests {
         let ranks = Ranks::of(&[3.0, 1.0, 3.0, 2.0, -0.0, 0.0]);
         assert_eq!(ranks.doubled, [11, 6, 11, 8, 3, 3]);
         assert_eq!(ranks.tie_term, 12.0);
-        assert!(ranks.has_ties());
-        assert!(!Ranks::of(&[1.0, 2.0]).has_ties());
+        assert_eq!(Ranks::of(&[1.0, 2.0]).tie_term, 0.0);
         assert!(Ranks::of(&[]).doubled.is_empty());
     }
 }

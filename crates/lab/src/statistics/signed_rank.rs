@@ -8,7 +8,7 @@ use super::normal;
 use super::ranks::Ranks;
 
 /// Up to this many pairs the null distribution is counted out.
-pub const EXACT_PAIRS: usize = 50;
+const EXACT_PAIRS: usize = 50;
 
 /// The outcome of a signed-rank test.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,8 +28,8 @@ pub struct Test {
 }
 
 /// Tests whether the differences are symmetric around `shift` (F. Wilcoxon, Biometrics Bulletin 1,
-/// 1945): exactly up to [`EXACT_PAIRS`] pairs, else by [`approximate`]. Two-sided is twice the
-/// smaller tail. Without a difference all p-values are 1.
+/// 1945): exactly up to 50 pairs, else by the normal approximation with corrections for ties and
+/// continuity. Two-sided is twice the smaller tail. Without a difference all p-values are 1.
 ///
 /// Equal to `scipy.stats.wilcoxon` with its defaults, except where more than 13 values hold ties or
 /// zeros and at most 50 of them are not zero: scipy approximates there, while this counts the
@@ -37,12 +37,6 @@ pub struct Test {
 pub fn test(differences: &[f64], shift: f64) -> Test {
     let ranked = Ranked::of(differences, shift);
     if ranked.pairs() > EXACT_PAIRS { ranked.approximate() } else { ranked.exact() }
-}
-
-/// The same by the normal approximation, with corrections for ties and continuity, at any size.
-/// Equal to `scipy.stats.wilcoxon` with `method="asymptotic"` and `correction=True`.
-pub fn approximate(differences: &[f64], shift: f64) -> Test {
-    Ranked::of(differences, shift).approximate()
 }
 
 /// Absolute differences, ranked.
@@ -177,7 +171,8 @@ mod tests {
 
     #[test]
     fn without_differences_nothing_is_rejected() {
-        for test in [test(&[], 0.0), test(&[2.0; 5], 2.0), approximate(&[2.0; 5], 2.0)] {
+        let approximate = Ranked::of(&[2.0; 5], 2.0).approximate();
+        for test in [test(&[], 0.0), test(&[2.0; 5], 2.0), approximate] {
             assert_eq!((test.pairs, test.statistic), (0, 0.0));
             assert_eq!((test.p_two_sided, test.p_greater, test.p_less), (1.0, 1.0, 1.0));
         }
