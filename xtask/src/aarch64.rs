@@ -47,7 +47,7 @@ pub(crate) fn run(root: &Path, runs_tests: bool) -> Result<ExitCode> {
     if has_compiler {
         crates.push(WITH_C);
     } else {
-        eprintln!("SKIPPED: there is no {LINKER}, so {WITH_C} was not compiled for {TARGET}");
+        eprintln!("SKIPPED: {LINKER} is not installed, so {WITH_C} was not compiled for {TARGET}");
     }
     let packages = crates.iter().map(|name| format!("--package={name}"));
     let mut is_good =
@@ -55,7 +55,7 @@ pub(crate) fn run(root: &Path, runs_tests: bool) -> Result<ExitCode> {
     if runs_tests && has_compiler && is_there(EMULATOR, &["--version"]) {
         is_good &= cargo(root, "test", TESTS.map(str::to_owned))?;
     } else if runs_tests {
-        eprintln!("SKIPPED: tests run under {EMULATOR} and need {LINKER}, of which one is missing");
+        eprintln!("SKIPPED: tests need {EMULATOR} and {LINKER}, but one is missing");
     }
     Ok(ExitCode::from(if !is_good {
         1

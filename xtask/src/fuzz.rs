@@ -42,7 +42,7 @@ pub(crate) fn run(root: &Path, name: &str, seconds: Option<&str>) -> Result<Exit
     let all = targets(root)?;
     let chosen: Vec<String> = all.into_iter().filter(|t| name == "all" || t == name).collect();
     if chosen.is_empty() {
-        bail!("no fuzz target is called {name}; cargo xtask fuzz lists them");
+        bail!("unknown fuzz target {name}; cargo xtask fuzz lists the targets");
     }
     for target in chosen {
         if !run_one(root, &target, seconds)? {

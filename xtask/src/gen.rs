@@ -26,7 +26,7 @@ pub(crate) fn write() -> Result<ExitCode> {
         println!("wrote {path}");
     }
     if stale.is_empty() {
-        println!("everything is fresh");
+        println!("all generated files are up to date");
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -18,18 +18,18 @@ const USAGE: &str = "\
 usage: cargo xtask <command>
 
   gen            write everything that is derived from schema/
-  gen --check    only list what would change; exit status 1 if anything would
-  tidy           check the habits of the repository; exit status 1 if one is broken
+  gen --check    only list what would change; exit status 1 if a file would
+  tidy           check the rules of the repository; exit status 1 if a file breaks one
   gate [BASE]    compare the hot path's time: BASE (main) against the working tree; exit status 0
-                 nothing is slower, 1 something is, 2 it could not be told
+                 nothing is slower, 1 something is, 2 undecided
   gate instructions [--accept]
                  compare its instruction counts with bench/instructions.json; --accept writes them
   fuzz           list the fuzz targets
   fuzz T [S]     run target T, or all, for S seconds each (60); exit status 1 after a crash
-  aarch64        check that what shares memory compiles for aarch64, warnings are errors; exit status 2
-                 if it could not be told
+  aarch64        check that the crates with shared memory compile for aarch64 without warnings; exit
+                 status 2 if the target is not installed
   aarch64 run    the same, and run tests under QEMU
-  loom           run the models of the rings' memory orders; exit status 1 if one has another outcome
+  loom           run the models of the memory orders; exit status 1 on an unexpected outcome
   miri           run tests of shared memory in Miri; exit status 1 after a failure, 2 without Miri
 ";
 

@@ -27,7 +27,7 @@ pub(crate) fn run(root: &Path) -> Result<ExitCode> {
     let probe = Command::new("cargo").args(["+nightly", "miri", "--version"]).output();
     if !probe.is_ok_and(|output| output.status.success()) {
         eprintln!(
-            "NOT RUN: there is no Miri here. It comes with\n    \
+            "NOT RUN: Miri is not installed. Install it with\n    \
              rustup toolchain install nightly --component miri,rust-src"
         );
         return Ok(ExitCode::from(2));

@@ -61,7 +61,7 @@ pub(crate) fn run(root: &Path) -> Result<ExitCode> {
     }
     Ok(match problems.len() {
         0 => {
-            println!("tidy: {} files, nothing to complain of", repository.files().len());
+            println!("tidy: {} files, no problems", repository.files().len());
             ExitCode::SUCCESS
         }
         count => {

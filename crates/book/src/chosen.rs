@@ -45,7 +45,7 @@ mod tests {
         let error = "Pool".parse::<OrderStructure>().unwrap_err();
         assert!(
             error.to_string().starts_with(
-                "no structure of orders has this name; there are hash-map, open-addressing, pool, "
+                "unknown structure of orders: use one of hash-map, open-addressing, pool, "
             ),
             "{error}"
         );

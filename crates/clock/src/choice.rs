@@ -63,23 +63,21 @@ impl fmt::Display for Reason {
                 "the processor's counter is invariant, readable and not trapped; the kernel does \
                  not say what it thinks of it"
             }
-            Self::AskedFor => "the operating system's clock was asked for",
-            Self::NoCounter => "this architecture has no counter that this program reads",
+            Self::AskedFor => "the operating system's clock was requested",
+            Self::NoCounter => "this program reads no counter on this architecture",
             Self::NotInvariant => "the processor's counter is not invariant",
             Self::Forbidden => "the kernel forbids programs to read the processor's counter",
             Self::PermissionNotSaid => {
-                "the kernel does not say whether programs may read the processor's counter"
+                "the kernel does not report whether programs can read the processor's counter"
             }
-            Self::ThrownOut => {
-                "the kernel does not have the processor's counter among its clock sources"
-            }
+            Self::ThrownOut => "the kernel does not list the processor's counter as a clock source",
             Self::Trapped { read_nanos } => {
                 return write!(
                     f,
-                    "a read of the processor's counter takes {read_nanos} ns, so something traps it"
+                    "a read of the processor's counter takes {read_nanos} ns, so reads are trapped"
                 );
             }
-            Self::Stuck => "the processor's counter does not move",
+            Self::Stuck => "the processor's counter does not advance",
         })
     }
 }
@@ -204,11 +202,11 @@ mod tests {
     fn reasons_are_sentences_that_name_what_decided() {
         let said = |reason: Reason| reason.to_string();
         assert_eq!(said(Reason::NotInvariant), "the processor's counter is not invariant");
-        assert_eq!(said(Reason::AskedFor), "the operating system's clock was asked for");
-        assert_eq!(said(Reason::Stuck), "the processor's counter does not move");
+        assert_eq!(said(Reason::AskedFor), "the operating system's clock was requested");
+        assert_eq!(said(Reason::Stuck), "the processor's counter does not advance");
         assert_eq!(
             said(Reason::Trapped { read_nanos: 1_200 }),
-            "a read of the processor's counter takes 1200 ns, so something traps it"
+            "a read of the processor's counter takes 1200 ns, so reads are trapped"
         );
         assert_eq!(
             said(Reason::KernelKeepsCounter),

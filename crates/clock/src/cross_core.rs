@@ -91,7 +91,7 @@ impl fmt::Display for Offset {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "cpu {} against {}: ", self.cpu, self.reference_cpu)?;
         if self.rounds == 0 {
-            return write!(f, "no round made, {}", self.ending);
+            return write!(f, "no rounds, {}", self.ending);
         }
         write!(
             f,
@@ -105,9 +105,9 @@ impl fmt::Display for Ending {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Complete => "complete",
-            Self::TimeUp => "given up when the time was up",
+            Self::TimeUp => "stopped at the time limit",
             Self::Inconsistent => "inconsistent: no constant offset explains all rounds",
-            Self::NotPinned => "a thread could not be kept on its processor",
+            Self::NotPinned => "a thread could not be pinned to its processor",
             Self::NoThread => "a thread could not be started",
         })
     }
@@ -368,10 +368,7 @@ mod tests {
             "cpu 1 against 0: +3.1 ns, within 62.4 ns, 5000 rounds of 151 ns at best, complete"
         );
         let none = Offset { rounds: 0, ending: Ending::TimeUp, ..offset };
-        assert_eq!(
-            none.to_string(),
-            "cpu 1 against 0: no round made, given up when the time was up"
-        );
+        assert_eq!(none.to_string(), "cpu 1 against 0: no rounds, stopped at the time limit");
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub struct Report {
 /// A few lines, each a name and what is to say of it.
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kernel = self.kernel_source.as_deref().unwrap_or("not said");
+        let kernel = self.kernel_source.as_deref().unwrap_or("unknown");
         let age = self.anchor_age_nanos as f64 / 1e9;
         writeln!(f, "source         {}", self.source)?;
         writeln!(f, "because        {}", self.why)?;
@@ -80,7 +80,7 @@ smallest step  21.0 ns
 UTC            taken at 2009-02-13T23:31:30.000000001Z, within 30 ns, 1.500 s ago";
         assert_eq!(report.to_string(), expected);
         let silent = Report { kernel_source: None, ..report };
-        assert!(silent.to_string().contains("kernel's own   not said\n"));
+        assert!(silent.to_string().contains("kernel's own   unknown\n"));
     }
 
     #[test]

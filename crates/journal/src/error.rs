@@ -67,17 +67,15 @@ impl From<RegionError> for JournalError {
 #[non_exhaustive]
 pub enum Problem {
     /// There is nothing.
-    #[error("there is no journal; `nanotape journal append` and the library's Appender make one")]
+    #[error("no journal; create one with `nanotape journal append` or the library's Appender")]
     NotFound,
     /// A folder with other things in it.
-    #[error(
-        "this folder has files and none of a journal; choose an empty one, or one that is not there"
-    )]
+    #[error("the folder has files but no journal; use an empty or a new folder")]
     NotAJournal,
     /// The region of a named tailer is damaged.
     #[error(
-        "the place of this named tailer is lost: {0}; remove the file to begin anew under its name, or put \
-         back a copy of it"
+        "the stored position of this named tailer is lost: {0}; remove the file to start again under \
+         this name, or restore a copy of it"
     )]
     TailerLost(Refusal),
     /// The region of the appender or of a tailer.
@@ -85,14 +83,14 @@ pub enum Problem {
     Region(RegionError),
     /// Another process writes to a segment, although it does not hold the lock of the journal.
     #[error(
-        "another process appends to this segment; the file \"appender\", which it had locked, was removed or \
-         replaced. End that process first"
+        "another process appends to this segment, but the file \"appender\" that it locked was removed \
+         or replaced; end that process first"
     )]
     Locked,
     /// A thread of the appender panicked.
     #[error(
-        "the appender's thread {name} ended with a panic, so nothing is prepared or synced any more; close \
-         the appender and open the journal again. What is committed stays"
+        "the appender's thread {name} panicked, so segments are no longer prepared or synced; close the \
+         appender and open the journal again; committed excerpts stay"
     )]
     ThreadEnded {
         /// The name of the thread.
@@ -100,14 +98,14 @@ pub enum Problem {
     },
     /// The hook for closed segments panicked.
     #[error(
-        "the hook for closed segments panicked when it was called for this one, and is not called again; \
-         appending goes on"
+        "the hook for closed segments panicked for this one and is not called again; appending \
+         continues"
     )]
     HookPanicked,
     /// There is no room for a segment.
     #[error(
-        "no space: the next segment needs {needed_bytes} bytes and there are {free_bytes} free; what is \
-         there stays readable, and appending goes on when there is room"
+        "no space: the next segment needs {needed_bytes} bytes, but {free_bytes} are free; existing \
+         excerpts stay readable, and appending continues when there is space"
     )]
     NoSpace {
         /// Bytes that must be free.
@@ -116,15 +114,15 @@ pub enum Problem {
         free_bytes: u64,
     },
     /// The user may write no more here.
-    #[error("the quota is used up: the next segment needs {needed_bytes} bytes")]
+    #[error("disk quota exceeded: the next segment needs {needed_bytes} bytes")]
     Quota {
         /// Bytes that must be free.
         needed_bytes: u64,
     },
     /// There is no next segment yet.
     #[error(
-        "the next segment is not ready after {} ms: the disk is slower than the appender; appending goes on \
-         when it is made",
+        "the next segment is not ready after {} ms, because the disk is slower than the appender; \
+         appending continues when it is ready",
         waited.as_millis()
     )]
     NotReady {
@@ -141,8 +139,8 @@ pub enum Problem {
     },
     /// Excerpts are committed and may not be on the disk.
     #[error(
-        "cannot sync it: {errno}; excerpts from {from_sequence} to {to_sequence} are committed and can be \
-         read, and may be lost with the power; the next sync tries again"
+        "cannot sync it: {errno}; excerpts {from_sequence} to {to_sequence} are committed and readable, \
+         but a loss of power can lose them; the next sync retries"
     )]
     NotOnDisk {
         /// The first that may be lost.
@@ -153,7 +151,7 @@ pub enum Problem {
         errno: Errno,
     },
     /// A payload that no segment holds.
-    #[error("a payload of {length} bytes is too long: at most {max} bytes fit into a segment")]
+    #[error("a payload of {length} bytes is too long: a segment takes at most {max} bytes")]
     TooLong {
         /// Bytes that were to be written.
         length: usize,
@@ -161,13 +159,13 @@ pub enum Problem {
         max: usize,
     },
     /// A batch for which its room is not enough.
-    #[error("the batch has no room for {length} more bytes; commit it and begin another")]
+    #[error("the batch has no space for {length} more bytes; commit it and start another")]
     BatchFull {
         /// Bytes that were to be written.
         length: usize,
     },
     /// A sequence number that is gone by, or beyond the last.
-    #[error("sequence number {sequence} cannot be next: numbers go from {next} to {max} from here")]
+    #[error("sequence number {sequence} is not possible here: expected {next} to {max}")]
     Sequence {
         /// What was asked for.
         sequence: u64,
@@ -180,7 +178,7 @@ pub enum Problem {
     #[error("{0}")]
     Options(OptionsError),
     /// Something in a segment is not what it must be.
-    #[error("damaged at offset {offset}: {damage}; `nanotape journal verify` tells more")]
+    #[error("damaged at offset {offset}: {damage}; run `nanotape journal verify` for details")]
     Damaged {
         /// Where, in bytes from the beginning of the file.
         offset: u64,
@@ -188,10 +186,10 @@ pub enum Problem {
         damage: Damage,
     },
     /// A name that a tailer cannot have.
-    #[error("is no name for a tailer: give 1 to 100 letters, digits, dots, dashes or underscores")]
+    #[error("invalid tailer name: use 1 to 100 letters, digits, dots, dashes or underscores")]
     Name,
     /// The excerpt that a tailer wants to begin with is not there yet.
-    #[error("excerpt {sequence} is not there yet: the next one is {next}")]
+    #[error("excerpt {sequence} does not exist yet: the next one is {next}")]
     NotYet {
         /// What was asked for.
         sequence: u64,
@@ -231,7 +229,7 @@ pub(crate) fn errno(error: &io::Error) -> Errno {
 #[non_exhaustive]
 pub enum OptionsError {
     /// A size of segments.
-    #[error("a segment cannot have {bytes} bytes: give a multiple of 4096 from {min} to {max}")]
+    #[error("invalid segment size {bytes}: use a multiple of 4096 from {min} to {max}")]
     SegmentBytes {
         /// What was asked for.
         bytes: u64,
@@ -241,13 +239,13 @@ pub enum OptionsError {
         max: u64,
     },
     /// A cycle of no length.
-    #[error("a cycle must have some length")]
+    #[error("invalid roll cycle of 0 ns: use a longer one")]
     NoCycle,
     /// A sync now and then, and no thread to do it.
-    #[error("to sync every so often takes the helper")]
+    #[error("`SyncPolicy::Every` needs the pretoucher thread")]
     NoHelper,
     /// A sync after nothing, or at every moment.
-    #[error("to sync every 0 is not a policy: give a number from 1 on")]
+    #[error("invalid sync policy of 0: use a larger number")]
     SyncNothing,
 }
 
@@ -259,13 +257,13 @@ pub enum Damage {
     #[error("the file is too short for the header of a segment")]
     Short,
     /// Another file.
-    #[error("expected a segment, which begins with nanojrnl, and found \"{}\"", .0.to_ne_bytes().escape_ascii())]
+    #[error("expected a segment, which starts with \"nanojrnl\", but found \"{}\"", .0.to_ne_bytes().escape_ascii())]
     Magic(u64),
     /// Of a machine with the other byte order.
-    #[error("the segment was written on a machine with the other byte order")]
+    #[error("the segment was written on a machine with another byte order")]
     ByteOrder,
     /// Of another version.
-    #[error("format version {version} with layout {layout:#018x} is not known to this program")]
+    #[error("unknown format version {version} with layout {layout:#018x}")]
     Version {
         /// The version it states.
         version: u64,
@@ -273,13 +271,13 @@ pub enum Damage {
         layout: u64,
     },
     /// A header that contradicts itself.
-    #[error("the header does not check")]
+    #[error("the header is invalid")]
     Header,
     /// The words that make a segment active.
-    #[error("the activation does not check")]
+    #[error("the activation is invalid")]
     Activation,
     /// Another number than the name says, or another journal.
-    #[error("this is segment {number} of journal {journal:#018x}, which does not belong here")]
+    #[error("segment {number} of journal {journal:#018x} does not belong here")]
     Stranger {
         /// The number it states.
         number: u64,
@@ -287,13 +285,13 @@ pub enum Damage {
         journal: u64,
     },
     /// A commit word of no known kind.
-    #[error("the commit word {0:#018x} is of no known kind")]
+    #[error("the commit word {0:#018x} has an unknown kind")]
     Commit(u64),
     /// A length that does not fit there, in bytes.
     #[error("an excerpt of {0} bytes does not fit here")]
     Length(u32),
     /// Bytes that changed.
-    #[error("the excerpt's CRC-32C is {expected:#010x} and its bytes have {found:#010x}")]
+    #[error("the excerpt's bytes have CRC-32C {found:#010x}, expected {expected:#010x}")]
     Checksum {
         /// What was written.
         expected: u32,
@@ -301,7 +299,7 @@ pub enum Damage {
         found: u32,
     },
     /// A sequence number that was there before.
-    #[error("sequence number {found} is below {least}, which comes next")]
+    #[error("sequence number {found}, expected at least {least}")]
     Sequence {
         /// What is there.
         found: u64,
@@ -309,15 +307,15 @@ pub enum Damage {
         least: u64,
     },
     /// Nothing, in front of what is there.
-    #[error("nothing is committed here, and there are excerpts behind it")]
+    #[error("no excerpt is committed here, but excerpts follow")]
     Hole,
     /// No end mark where there is no room for more.
     #[error("the segment ends here without an end mark")]
     Unended,
     /// Something that is not zero behind the last excerpt.
-    #[error("there is something behind the end of the excerpts")]
+    #[error("bytes after the last excerpt are not zero")]
     Rest,
     /// The file became shorter while it was read.
-    #[error("the file was cut while it was read")]
+    #[error("the file was truncated while it was read")]
     Cut,
 }

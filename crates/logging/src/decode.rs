@@ -15,7 +15,7 @@ use crate::layout::{self, Level, MAX_PAYLOAD_BYTES, TEXT_IS_CUT};
 #[non_exhaustive]
 pub enum DecodeError {
     /// It ends too early.
-    #[error("at offset {offset}: {need} bytes are needed and {have} are there")]
+    #[error("offset {offset}: {need} bytes needed, {have} left")]
     Truncated {
         /// In the payload.
         offset: usize,
@@ -25,13 +25,13 @@ pub enum DecodeError {
         have: usize,
     },
     /// It is longer than any that is written.
-    #[error("{length} bytes are more than the {MAX_PAYLOAD_BYTES} that an excerpt of a log has")]
+    #[error("an excerpt of {length} bytes: a log has at most {MAX_PAYLOAD_BYTES}")]
     TooLong {
         /// Bytes.
         length: usize,
     },
     /// No level has this number.
-    #[error("at offset {offset}: {number} is no level")]
+    #[error("offset {offset}: {number} is not a level")]
     Level {
         /// In the payload.
         offset: usize,
@@ -39,7 +39,7 @@ pub enum DecodeError {
         number: u8,
     },
     /// No value has this tag.
-    #[error("at offset {offset}: {tag} is no tag of a value")]
+    #[error("offset {offset}: {tag} is not the tag of a value")]
     Tag {
         /// In the payload.
         offset: usize,

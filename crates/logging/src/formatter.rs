@@ -126,7 +126,7 @@ impl Formatter {
             }
             Ok(Record::Start { pid, program }) => {
                 let program = escaped(program);
-                line.ours(Level::Info, format_args!("{program} begins to log as process {pid}"))?;
+                line.ours(Level::Info, format_args!("{program} started logging as process {pid}"))?;
             }
             Ok(Record::Event { call_site, thread, span, values }) => {
                 line.event(call_site, thread, span, values)?;

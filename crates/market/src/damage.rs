@@ -77,28 +77,28 @@ impl fmt::Display for Damage {
         match *self {
             Self::Length { offset, tag, expected_bytes, actual_bytes } => write!(
                 f,
-                "offset {offset}: the record says {actual_bytes} bytes, type '{}' has \
-                 {expected_bytes} and the next record stands there: taken as {expected_bytes}",
+                "offset {offset}: record length {actual_bytes}, type '{}' needs {expected_bytes}: \
+                 decoded as {expected_bytes} bytes, since the next record follows there",
                 tag.escape_ascii()
             ),
             Self::Type { offset, tag, expected_bytes, actual_bytes } => write!(
                 f,
-                "offset {offset}: type '{}' has {expected_bytes} bytes but the record, which \
-                 frames correctly, has {actual_bytes}: message skipped",
+                "offset {offset}: record length {actual_bytes}, type '{}' needs {expected_bytes}: \
+                 message skipped, since the next record follows the stated length",
                 tag.escape_ascii()
             ),
             Self::Short { offset, bytes } => write!(
                 f,
-                "offset {offset}: a record begins {bytes} bytes before the end of the one before it: \
-                 that one lacks bytes, both taken"
+                "offset {offset}: a record starts {bytes} bytes before the end of the previous one, \
+                 which lacks bytes: decoded both"
             ),
             Self::Hidden { offset, bytes } => write!(
                 f,
-                "offset {offset}: a record of {bytes} bytes stands inside the message before it, \
-                 which lacks bytes: record skipped"
+                "offset {offset}: a record of {bytes} bytes starts inside the previous message, which \
+                 lacks bytes: record skipped"
             ),
             Self::Lost { offset, bytes } => {
-                write!(f, "offset {offset}: {bytes} bytes do not read as records: skipped")
+                write!(f, "offset {offset}: skipped {bytes} unreadable bytes")
             }
         }
     }

@@ -8,7 +8,7 @@ use crate::{ReadError, StartError, slots, stream};
 pub enum RingError {
     /// Not a size that a ring can have.
     #[error(
-        "a ring of {capacity_bytes} bytes: the capacity must be a power of two from {} to {}",
+        "invalid ring capacity {capacity_bytes}: use a power of two from {} to {}",
         stream::MIN_CAPACITY_BYTES,
         stream::MAX_CAPACITY_BYTES
     )]
@@ -18,8 +18,8 @@ pub enum RingError {
     },
     /// Not what a slot ring can have.
     #[error(
-        "{slots} slots of {max_length} bytes: slots must be a power of two from {} to {}, \
-         of at most {} bytes",
+        "invalid slots, {slots} of {max_length} bytes: use a power of two from {} to {}, \
+         of at most {} bytes each",
         slots::MIN_SLOTS,
         slots::MAX_SLOTS,
         slots::MAX_SLOT_BYTES
@@ -32,7 +32,7 @@ pub enum RingError {
     },
     /// The ring was made by another version of nanotape.
     #[error(
-        "a ring with the layout `{}`, and this program knows `{}`: use the version that made it, \
+        "ring layout `{}`, but this program supports `{}`: use the version that created the ring, \
          or replace it",
         known_as(*found),
         known_as(*known)
@@ -48,7 +48,7 @@ pub enum RingError {
     #[error(transparent)]
     Region(#[from] nanotape_shm::RegionError),
     /// A region's header states a capacity that its words cannot hold.
-    #[error("the region has {words} words, and its capacity needs {needed}")]
+    #[error("the region has {words} words, but its capacity needs {needed}")]
     Words {
         /// Words that there are.
         words: usize,
@@ -68,7 +68,7 @@ pub enum RingError {
 #[non_exhaustive]
 pub enum PublishError {
     /// No message may be so long.
-    #[error("a message of {length} bytes is longer than the {max} that this ring takes")]
+    #[error("a message of {length} bytes is too long: this ring takes at most {max}")]
     TooLong {
         /// Its bytes of payload.
         length: usize,
@@ -76,7 +76,7 @@ pub enum PublishError {
         max: usize,
     },
     /// The batch is as long as a batch may be: publish it, and push the message to the next one.
-    #[error("the batch has no room for a message of {length} bytes: publish it first")]
+    #[error("the batch has no space for a message of {length} bytes: publish it first")]
     BatchFull {
         /// The message's bytes of payload.
         length: usize,

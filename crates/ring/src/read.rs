@@ -33,7 +33,7 @@ pub struct Received {
 #[non_exhaustive]
 pub enum ReadError {
     /// The message does not fit in what the caller gave. It is still there: read it with more.
-    #[error("message {sequence} has {needed} bytes, and the buffer {given}")]
+    #[error("message {sequence} has {needed} bytes, but the buffer has {given}")]
     BufferTooSmall {
         /// Its sequence number.
         sequence: u64,
@@ -54,9 +54,7 @@ pub enum ReadError {
         what: Damage,
     },
     /// The file under the ring became shorter while it was mapped.
-    #[error(
-        "the file under the ring was truncated while it was in use; message {sequence} was next"
-    )]
+    #[error("the ring's file was truncated while in use; the next message was {sequence}")]
     Truncated {
         /// The message that would have come next.
         sequence: u64,
@@ -66,7 +64,7 @@ pub enum ReadError {
 fn expected(sequence: u64) -> String {
     match sequence {
         0 => String::new(),
-        _ => format!(", where message {sequence} was expected"),
+        _ => format!(", expected message {sequence}"),
     }
 }
 
@@ -95,8 +93,8 @@ impl fmt::Display for Damage {
             Self::Length(length) => write!(f, "a length of {length} bytes"),
             Self::Position(position) => write!(f, "position {position}"),
             Self::Sequence(sequence) => write!(f, "sequence number {sequence}"),
-            Self::Counters => f.write_str("counters that contradict each other"),
-            Self::Index => f.write_str("an index that leads nowhere"),
+            Self::Counters => f.write_str("contradictory counters"),
+            Self::Index => f.write_str("an index without an entry for a message"),
         }
     }
 }

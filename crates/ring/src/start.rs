@@ -27,7 +27,7 @@ pub enum StartError {
         next: u64,
     },
     /// Sequence numbers begin with 1.
-    #[error("there is no message 0: the first one is 1")]
+    #[error("there is no message 0: sequence numbers start at 1")]
     Zero,
     /// Messages of a ring have no times.
     #[error(
@@ -36,7 +36,8 @@ pub enum StartError {
     NoTimes,
     /// The writer went on so quickly that no message stayed long enough to be found.
     #[error(
-        "the writer overtook the reader at every try: the ring of {capacity_bytes} bytes is too small for its rate"
+        "the writer overtook the reader at every attempt: a ring of {capacity_bytes} bytes is too small \
+         for its rate"
     )]
     Overtaken {
         /// Size of the ring.

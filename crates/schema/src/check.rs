@@ -37,7 +37,7 @@ pub(crate) fn protocol(source: &mut Source<'_>, protocol: &Protocol) {
     }
     for enumeration in &protocol.enumerations {
         if !used.contains(enumeration.name.as_str()) && !source.has_problems() {
-            let text = format!("enumeration '{}': no field has it", enumeration.name);
+            let text = format!("enumeration '{}': no field uses it", enumeration.name);
             source.problem(enumeration.line, text);
         }
     }
@@ -80,7 +80,7 @@ fn names(source: &mut Source<'_>, protocol: &Protocol) {
         protocol.layouts().map(|layout| (layout.line, format!("{}Fields", layout.name)));
     for (line, name) in enumerations.chain(layouts).chain(generated) {
         if TAKEN.contains(&name.as_str()) || FieldType::named(&name).is_some() {
-            source.problem(line, format!("name '{name}' means something else in generated code"));
+            source.problem(line, format!("name '{name}' is reserved in generated code"));
         } else if let Some(first) = seen.get(&name) {
             // Two layouts of one name have fields of one name too; saying so once will do.
             let is_said =
@@ -179,7 +179,8 @@ fn each_field(source: &mut Source<'_>, subject: &str, layout: &Layout) {
         }
         let reserved = ["wrap", "fields", "as_bytes", "decode", "encode", "tag", "name"];
         if reserved.contains(&name.as_str()) || name.starts_with("write_") {
-            let text = format!("{subject} field '{name}': generated code has a function so named");
+            let text =
+                format!("{subject} field '{name}': generated code has a function of this name");
             source.problem(field.line, text);
         }
     }

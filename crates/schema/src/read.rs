@@ -118,7 +118,7 @@ fn read_code_list(source: &mut Source<'_>, mut table: Table<'_, '_>) -> CodeList
             source.problem(line, text);
         }
         if codes.contains(&code) {
-            source.problem(line, format!("code list '{name}': code '{code}' is there twice"));
+            source.problem(line, format!("code list '{name}': code '{code}' is listed twice"));
         }
         codes.push(code);
     }
@@ -201,7 +201,7 @@ fn read_field(
         None => FieldType::named(&type_name),
     };
     if kind.is_none() && !type_name.is_empty() {
-        let text = format!("unknown type '{type_name}', and no enumeration of that name either");
+        let text = format!("unknown type '{type_name}', and no enumeration has that name");
         table.refuse(source, text);
     }
     let doc = table.text(source, "doc");

@@ -51,8 +51,10 @@ impl fmt::Display for HugePages {
         match self {
             Self::Granted => f.write_str("huge pages"),
             Self::NotNeeded => f.write_str("small pages (no table is larger than one huge page)"),
-            Self::SwitchedOff => write!(f, "small pages ({SETTING} says never)"),
-            Self::Refused(errno) => write!(f, "small pages (huge ones are not available: {errno})"),
+            Self::SwitchedOff => write!(f, "small pages ({SETTING} is never)"),
+            Self::Refused(errno) => {
+                write!(f, "small pages (huge pages are not available: {errno})")
+            }
         }
     }
 }

@@ -56,11 +56,15 @@ fn edges<'a>(sources: impl Iterator<Item = (&'a str, &'a str)>, formats: &str) -
             problems.push(Problem::at(
                 path,
                 line,
-                format!("no SYNC({name}) says where it is used"),
+                format!("no SYNC({name}) comment marks its use"),
             ));
         }
         if !formats.contains(name) {
-            problems.push(Problem::at(path, line, format!("{name} is in no page of {FORMATS}")));
+            problems.push(Problem::at(
+                path,
+                line,
+                format!("{name} is in no document of {FORMATS}"),
+            ));
         }
     }
     problems
@@ -89,8 +93,8 @@ mod tests {
             said(twice, ""),
             [
                 "a.rs:2: the edge r.a is declared twice",
-                "a.rs:1: no SYNC(r.a) says where it is used",
-                "a.rs:1: r.a is in no page of docs/formats/",
+                "a.rs:1: no SYNC(r.a) comment marks its use",
+                "a.rs:1: r.a is in no document of docs/formats/",
             ]
         );
     }

@@ -8,14 +8,14 @@ pub(crate) fn check(repository: &Repository) -> Vec<Problem> {
         for (line, target) in links(text) {
             let Some(place) = resolve(path, target) else { continue };
             if !repository.has(&place) {
-                problems.push(Problem::at(path, line, format!("{target} leads nowhere")));
+                problems.push(Problem::at(path, line, format!("{target} does not exist")));
             }
         }
     }
     for (path, text) in repository.texts(&[".rs"]) {
         for (line, document) in documents(text) {
             if !repository.has(document) {
-                problems.push(Problem::at(path, line, format!("{document} is not there")));
+                problems.push(Problem::at(path, line, format!("{document} does not exist")));
             }
         }
     }

@@ -32,7 +32,7 @@ fn missing(path: &str, lock: &str, manifests: &[(String, Vec<&str>)]) -> Vec<Pro
                 || package.contains(&format!("\"{dependency} "));
             if !is_there {
                 let what = format!(
-                    "{name} stands on {dependency}, not known here: run cargo metadata there"
+                    "{name} depends on {dependency}, but this lock file does not: run cargo metadata there"
                 );
                 problems.push(Problem::of_file(path, what));
             }

@@ -72,14 +72,14 @@ fn inventory(repository: &Repository, listed: &[(&str, usize)]) -> Vec<Problem> 
         let expected = listed.iter().find(|(known, _)| *known == path).map_or(0, |entry| entry.1);
         if found != expected {
             let what = format!(
-                "{found} times unsafe, {expected} in the inventory (xtask/src/tidy/unsafe_code.rs \
+                "unsafe {found} times, but {expected} in the inventory (xtask/src/tidy/unsafe_code.rs \
                  and {DOCUMENT})"
             );
             problems.push(Problem::of_file(path, what));
         }
     }
     for (path, _) in listed.iter().filter(|(path, _)| repository.text(path).is_none()) {
-        problems.push(Problem::of_file(path, "is in the unsafe inventory but is not there"));
+        problems.push(Problem::of_file(path, "is in the unsafe inventory but does not exist"));
     }
     problems
 }
@@ -90,7 +90,7 @@ fn documented(document: &str, listed: &[(&str, usize)]) -> Vec<Problem> {
     for (path, count) in listed {
         let row = format!("| `{path}` | {count} |");
         if !document.lines().any(|line| line.starts_with(&row)) {
-            problems.push(Problem::of_file(DOCUMENT, format!("no row that begins with {row}")));
+            problems.push(Problem::of_file(DOCUMENT, format!("no row that starts with {row}")));
         }
     }
     problems

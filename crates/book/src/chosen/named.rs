@@ -13,7 +13,7 @@ pub struct UnknownStructure {
 
 impl fmt::Display for UnknownStructure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no structure of {} has this name; there are ", self.what)?;
+        write!(f, "unknown structure of {}: use one of ", self.what)?;
         for (index, name) in self.names.iter().enumerate() {
             write!(f, "{}{name}", if index == 0 { "" } else { ", " })?;
         }

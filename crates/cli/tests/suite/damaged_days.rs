@@ -76,8 +76,8 @@ fn a_flipped_length_costs_nothing_and_a_flipped_type_one_message() {
     assert_eq!(ran.status, 1);
     assert_eq!(ran.stdout, whole);
     let expected = format!(
-        "nanotape: {flipped}: offset {offset}: the record says 292 bytes, type 'A' has 36 and the \
-         next record stands there: taken as 36\n"
+        "nanotape: {flipped}: offset {offset}: record length 292, type 'A' needs 36: decoded as \
+         36 bytes, since the next record follows there\n"
     );
     assert_eq!(ran.stderr, expected);
 
@@ -88,7 +88,10 @@ fn a_flipped_length_costs_nothing_and_a_flipped_type_one_message() {
     assert_eq!(ran.status, 1);
     let without: Vec<_> = whole.lines().filter(|row| *row != add).collect();
     assert!(ran.stdout.lines().eq(without));
-    assert!(ran.stderr.contains(&format!("offset {offset}: type 'I' has 50 bytes but the record")));
+    assert!(ran.stderr.contains(&format!(
+        "offset {offset}: record length 36, type 'I' needs 50: \
+                                          "
+    )));
     // The order is missed by those that refer to it: counted, and the day goes on.
     let checked = nanotape(["check", &flipped, "--format", "csv"]);
     assert_eq!(checked.status, 1);
@@ -114,7 +117,7 @@ fn a_scribbled_day_goes_on_behind_the_damage() {
     assert_eq!(ran.status, 1);
     assert_eq!(ran.stdout.lines().count(), 20_000 - 100);
     let expected = format!(
-        "nanotape: {scribbled}: offset {start}: {} bytes do not read as records: skipped\n",
+        "nanotape: {scribbled}: offset {start}: skipped {} unreadable bytes\n",
         end - start
     );
     assert_eq!(ran.stderr, expected);
@@ -140,10 +143,8 @@ fn a_record_of_length_zero_ends_the_session() {
     let ran = nanotape(["inspect", &followed]);
     assert_eq!(ran.status, 1);
     assert_eq!(ran.stdout.lines().count(), 10_000);
-    let expected = format!(
-        "nanotape: {followed}: offset {}: 2 bytes do not read as records: skipped\n",
-        bytes.len()
-    );
+    let expected =
+        format!("nanotape: {followed}: offset {}: skipped 2 unreadable bytes\n", bytes.len());
     assert_eq!(ran.stderr, expected);
 }
 
@@ -212,7 +213,7 @@ fn a_bit_of_a_length_that_leads_to_a_later_record_costs_nothing() {
         let flipped = folder.write("flipped.itch50", &bytes);
         let ran = nanotape(["inspect", &flipped, "--format", "csv"]);
         assert_eq!((ran.status, ran.stdout == listed), (1, true), "bit {bit} at {start}");
-        assert!(ran.stderr.contains(&format!("offset {start}: the record says")), "{}", ran.stderr);
+        assert!(ran.stderr.contains(&format!("offset {start}: record length ")), "{}", ran.stderr);
     }
 }
 
@@ -330,7 +331,7 @@ fn files_that_are_no_days_are_refused_without_a_panic() {
         folder.write("text", "This is a poem and not a trading day.\n".repeat(2_000).as_bytes());
     let ran = nanotape(["check", &text]);
     assert_eq!(ran.status, 1);
-    assert!(ran.stderr.contains("offset 0: 76000 bytes do not read as records"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("offset 0: skipped 76000 unreadable bytes"), "{}", ran.stderr);
     let empty = folder.write("empty", b"");
     assert_eq!(nanotape(["inspect", &empty]).status, 0);
     assert_eq!(nanotape(["check", &empty]).status, 1, "an empty day lacks its events");

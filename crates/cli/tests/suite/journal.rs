@@ -354,15 +354,15 @@ fn what_cannot_be_is_one_line_that_says_what_to_do() {
     folder.write("other/notes.txt", b"mine");
     let path = journal(&folder, 2);
     for (arguments, status, said) in [
-        (vec!["tail", &none], 2, "there is no journal"),
-        (vec!["tail", &other], 2, "there is no journal"),
-        (vec!["tailers", &none], 2, "there is no journal"),
-        (vec!["append", &other], 2, "has files and none of a journal"),
-        (vec!["dump", &path, "--from", "9"], 2, "excerpt 9 is not there yet: the next one is 3"),
+        (vec!["tail", &none], 2, ": no journal; create one with"),
+        (vec!["tail", &other], 2, ": no journal; create one with"),
+        (vec!["tailers", &none], 2, ": no journal; create one with"),
+        (vec!["append", &other], 2, "the folder has files but no journal"),
+        (vec!["dump", &path, "--from", "9"], 2, "excerpt 9 does not exist yet: the next one is 3"),
         (vec!["dump", &path, "--from", "sometime"], 2, "2026-11-20T14:30:00.5Z"),
         (vec!["append", &path, "--segment", "5000"], 2, "multiple of 4096"),
         (vec!["append", &path, "--sync", "0"], 2, "never, batch, a number"),
-        (vec!["tail", &path, "--name", "../x"], 2, "no name for a tailer"),
+        (vec!["tail", &path, "--name", "../x"], 2, "invalid tailer name"),
         (vec!["record", "/nowhere/ring", &none], 2, "/nowhere/ring"),
     ] {
         let ran = nanotape(["journal"].into_iter().chain(arguments.iter().copied()));
@@ -394,6 +394,7 @@ fn a_damaged_journal_is_bad_data_and_what_is_in_front_of_it_is_printed() {
     let ran = nanotape(["journal", "dump", &path, "--format", "json"]);
     assert_eq!(ran.status, 1);
     assert_eq!(objects(&ran.stdout).len(), 49);
-    let told = format!("{segment}: damaged at offset {}: the excerpt's CRC-32C is", at - 24);
+    let what = "the excerpt's bytes have CRC-32C";
+    let told = format!("{segment}: damaged at offset {}: {what}", at - 24);
     assert!(ran.stderr.contains(&told), "{}", ran.stderr);
 }

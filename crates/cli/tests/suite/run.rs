@@ -325,7 +325,7 @@ fn wrong_usage_is_one_line_and_status_2() {
         (vec!["run", "--config", &wrong], text.as_str()),
         (vec!["run", "--config", &absent], unread.as_str()),
         (vec!["run", "--input", &day, "--date", DATE, "--ring", "a b"], "a b"),
-        (with(&["--capacity", "5000"]), "a ring of 5000 bytes: the capacity"),
+        (with(&["--capacity", "5000"]), "invalid ring capacity 5000"),
         (with(&["--pace-from", "09:30"]), "--pace-from has no effect at full speed"),
     ] {
         let ran = nanotape(&arguments);

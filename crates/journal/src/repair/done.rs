@@ -85,9 +85,9 @@ pub enum Done {
 impl fmt::Display for Done {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Header => f.write_str("wrote the header again"),
+            Self::Header => f.write_str("rewrote the header"),
             Self::Activated { first_sequence } => {
-                write!(f, "made the segment active again, from sequence number {first_sequence} on")
+                write!(f, "reactivated the segment from sequence number {first_sequence} on")
             }
             Self::Covered { damage, bytes, to } => {
                 write!(f, "covered {bytes} damaged bytes ({damage}){}", Place(to))
@@ -96,12 +96,12 @@ impl fmt::Display for Done {
                 let mark = if *has_mark { " with an end mark" } else { "" };
                 write!(
                     f,
-                    "ended the excerpts here{mark}, took out {bytes} bytes ({damage}){}",
+                    "ended the excerpts here{mark}, moved out {bytes} bytes ({damage}){}",
                     Place(to)
                 )
             }
-            Self::Index { entries } => write!(f, "corrected {entries} entries of the index"),
-            Self::Moved { bytes, to } => write!(f, "moved all {bytes} bytes out{}", Place(to)),
+            Self::Index { entries } => write!(f, "corrected {entries} index entries"),
+            Self::Moved { bytes, to } => write!(f, "moved out all {bytes} bytes{}", Place(to)),
             Self::Unpacked { to } => write!(f, "unpacked the segment{}", Place(to)),
         }
     }

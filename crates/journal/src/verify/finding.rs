@@ -70,7 +70,7 @@ pub enum Found {
     #[error("{0}")]
     Damage(Damage),
     /// The same, with good excerpts behind it.
-    #[error("{damage}; good excerpts go on at offset {to}")]
+    #[error("{damage}; valid excerpts continue at offset {to}")]
     Skipped {
         /// What is there.
         damage: Damage,
@@ -84,13 +84,13 @@ pub enum Found {
     #[error("cannot read it: {0}")]
     Unreadable(Errno),
     /// A segment that never became active, in front of one that did.
-    #[error("the segment is only prepared, and a later one is active")]
+    #[error("the segment is only prepared, but a later one is active")]
     Inactive,
     /// An entry of the index that is wrong.
-    #[error("the index has an entry here that is not the one of the excerpts")]
+    #[error("the index entry here does not match the excerpts")]
     WrongEntry,
     /// A segment that does not know of times before it.
-    #[error("the largest time before this segment is {found} here, and was {least} at the least")]
+    #[error("the largest time before this segment is {found}, expected at least {least}")]
     Time {
         /// What the segment states, in ns since the UNIX epoch.
         found: u64,
@@ -98,36 +98,34 @@ pub enum Found {
         least: u64,
     },
     /// Entries of the index that are missing.
-    #[error("the index lacks {0} entries, the first of them here")]
+    #[error("the index lacks {0} entries, starting here")]
     MissingEntries(u64),
     /// Sequence numbers that no excerpt has.
     #[error("excerpts {} to {} are missing: skipped, removed or lost", .0.from, .0.to)]
     Gap(Gap),
     /// Damage that was covered by a repair.
-    #[error("{bytes} bytes were damaged here and are covered; they are in the folder cut")]
+    #[error("{bytes} damaged bytes were covered by a repair; they are in the folder cut")]
     Lost {
         /// How many, with what covers them.
         bytes: u64,
     },
     /// Something behind the last excerpt.
-    #[error(
-        "{bytes} bytes behind the end are not zero: what was being written, or never committed"
-    )]
+    #[error("{bytes} bytes after the end are not zero: an excerpt in progress or not committed")]
     Rest {
         /// How many.
         bytes: u64,
     },
     /// A file that is being made, or was left by who was killed then.
-    #[error("a segment that is being made, or was left when its maker was killed")]
+    #[error("an incomplete segment: in progress, or left by a killed process")]
     Part,
     /// A segment that is there twice.
-    #[error("the segment is also there as it was before it was compressed, which counts")]
+    #[error("the segment also exists uncompressed, which is the copy in use")]
     Twice,
     /// A file that is not the journal's.
-    #[error("not a file of a journal; it is left alone")]
+    #[error("not a file of a journal; ignored")]
     Foreign,
     /// Something that recovery or repair took out.
-    #[error("{bytes} bytes that recovery or repair took out")]
+    #[error("{bytes} bytes that recovery or repair moved here")]
     Cut {
         /// How many.
         bytes: u64,

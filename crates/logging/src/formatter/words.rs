@@ -43,7 +43,7 @@ pub(super) fn put_value(out: &mut dyn Write, value: &Value<'_>, is_message: bool
         Value::F64(value) => return write!(out, "{value}"),
         Value::U128(value) => return write!(out, "{value}"),
         Value::I128(value) => return write!(out, "{value}"),
-        Value::LeftOut(count) => return write!(out, "({count} values left out)"),
+        Value::LeftOut(count) => return write!(out, "({count} values omitted)"),
         Value::Str { text, is_cut } if !is_message => {
             write!(out, "{:?}", String::from_utf8_lossy(text))?;
             is_cut

@@ -97,14 +97,14 @@ fn good_excerpts_are_lines_and_a_span_within_itself_ends() {
 fn an_unreadable_excerpt_says_what_is_wrong_and_where() {
     let mut formatter = Formatter::new();
     let line = formatted(&mut formatter, layout::EVENT, 0, &[0; 10]);
-    assert!(line.ends_with("unreadable 0xff03: at offset 8: 8 bytes are needed and 2 are there"));
+    assert!(line.ends_with("unreadable 0xff03: offset 8: 8 bytes needed, 2 left"));
     let line = formatted(&mut formatter, layout::TEXT, 0, &[9; 40]);
-    assert!(line.ends_with("unreadable 0xff04: at offset 0: 9 is no level"), "{line}");
+    assert!(line.ends_with("unreadable 0xff04: offset 0: 9 is not a level"), "{line}");
     let line = formatted(&mut formatter, layout::EVENT, 0, &[&[0; 16][..], &[1, 99]].concat());
-    let end = "unknown call site 0: (unreadable values: at offset 17: 99 is no tag of a value)";
+    let end = "unknown call site 0: (unreadable values: offset 17: 99 is not the tag of a value)";
     assert!(line.ends_with(end), "{line}");
     let line = formatted(&mut formatter, layout::LOST, 0, &vec![0; 1 << 20]);
-    assert!(line.contains("1048576 bytes are more than the 32768"), "{line}");
+    assert!(line.contains("an excerpt of 1048576 bytes: a log has at most 32768"), "{line}");
 }
 
 #[test]

@@ -17,7 +17,7 @@ fn logged(name: &str, detail: SpanDetail, log: impl FnOnce()) -> Vec<String> {
     assert_eq!(logger.lost(), 0);
     let mut lines = place.lines(&mut Formatter::new().with_spans(true));
     let first = lines.remove(0);
-    let (program, pid) = first.split_once(" begins to log as process ").unwrap();
+    let (program, pid) = first.split_once(" started logging as process ").unwrap();
     assert!(program.starts_with("INFO nanotape_logging: tracing_layer"), "{first}");
     assert_eq!(pid.parse(), Ok(std::process::id()));
     lines
@@ -183,9 +183,9 @@ fn what_is_too_long_is_cut_and_says_so() {
     assert_eq!(lines[0], format!("INFO t: long={quoted}...(cut) after=1"));
     assert!(lines[1].starts_with("INFO t: many a=\""), "{}", &lines[1][..100]);
     let end = &lines[1][lines[1].len() - 60..];
-    assert!(end.ends_with("...(cut) (3 values left out)"), "{end}");
+    assert!(end.ends_with("...(cut) (3 values omitted)"), "{end}");
     assert!(lines[2].ends_with("\u{e4}...(cut)"));
-    assert!(lines[3].contains("...(cut) (1 values left out)}: new"), "{}", lines[3]);
+    assert!(lines[3].contains("...(cut) (1 values omitted)}: new"), "{}", lines[3]);
     assert!(lines[4].ends_with("}: t: within"));
 }
 

@@ -106,14 +106,13 @@ fn a_type_that_does_not_exist() {
     check_message(
         "Price4",
         "Prise4",
-        &["19: message 'A' field 'price': unknown type 'Prise4', and no enumeration of that name \
-           either"],
+        &["19: message 'A' field 'price': unknown type 'Prise4', and no enumeration has that name"],
     );
     check_message(
         "Price4",
         "Maybe<Shares>",
-        &["19: message 'A' field 'price': unknown type 'Maybe<Shares>', and no enumeration of \
-           that name either"],
+        &["19: message 'A' field 'price': unknown type 'Maybe<Shares>', and no enumeration has \
+           that name"],
     );
 }
 
@@ -148,15 +147,11 @@ fn a_name_used_twice() {
 
 #[test]
 fn a_name_that_generated_code_needs() {
-    check_message(
-        "\"Add\"",
-        "\"Message\"",
-        &["11: name 'Message' means something else in generated code"],
-    );
+    check_message("\"Add\"", "\"Message\"", &["11: name 'Message' is reserved in generated code"]);
     check_message(
         "\"price\"",
         "\"encode\"",
-        &["19: message 'A' field 'encode': generated code has a function so named"],
+        &["19: message 'A' field 'encode': generated code has a function of this name"],
     );
 }
 
@@ -205,10 +200,8 @@ fn an_enumeration_that_does_not_exist() {
     check_colours(
         "type = \"Colour\"",
         "type = \"Color\"",
-        &[
-            "23: structure 'Light' field 'colour': unknown type 'Color', and no enumeration of that \
-           name either",
-        ],
+        &["23: structure 'Light' field 'colour': unknown type 'Color', and no enumeration has \
+             that name"],
     );
 }
 
@@ -245,7 +238,7 @@ fn an_enumeration_that_nothing_uses() {
     check_colours(
         "type = \"Colour\"",
         "type = \"u8\"",
-        &["11: enumeration 'Colour': no field has it"],
+        &["11: enumeration 'Colour': no field uses it"],
     );
 }
 

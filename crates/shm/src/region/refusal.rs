@@ -40,18 +40,18 @@ impl RegionError {
 pub enum Refusal {
     /// Nothing has this path.
     #[error(
-        "there is no region of this name; the process that writes it makes it when it starts (is \
-         it running, and does it use this name?)"
+        "no such region; its writer creates it at its start (check that the writer runs, and uses this \
+         name)"
     )]
     NotFound,
     /// A directory, a pipe, a device.
-    #[error("is {what}, and a region is a regular file")]
+    #[error("is {what}, expected a regular file")]
     NotAFile {
         /// With its article.
         what: &'static str,
     },
     /// A file of something else. Never written to, never removed.
-    #[error("is not a region: it begins with {}, not with \"nanotape\"", quoted(&found[..usize::from(*length)]))]
+    #[error("is not a region: it starts with {}, expected \"nanotape\"", quoted(&found[..usize::from(*length)]))]
     NotARegion {
         /// Its first bytes.
         found: [u8; 8],
@@ -60,7 +60,7 @@ pub enum Refusal {
     },
     /// Of a later (or earlier) program.
     #[error(
-        "is a region of format version {found}; this program knows version {}: use one program for \
+        "region format version {found}, but this program supports version {}: use the same version for \
          its writer and its readers",
         header::FORMAT_VERSION
     )]
@@ -69,10 +69,10 @@ pub enum Refusal {
         found: u64,
     },
     /// Written on a machine of the other byte order.
-    #[error("is a region that a machine of the other byte order wrote; it cannot be read here")]
+    #[error("was written on a machine with another byte order; it cannot be read here")]
     ByteOrder,
     /// Something else is built on it.
-    #[error("is a region of kind {}, not {}", quoted(found), quoted(expected))]
+    #[error("is a region of kind {}, expected {}", quoted(found), quoted(expected))]
     Kind {
         /// The kind that it states.
         found: [u8; 8],
@@ -81,8 +81,8 @@ pub enum Refusal {
     },
     /// Of a program that gives its words another meaning.
     #[error(
-        "its words have layout {found}, and this program knows layout {expected}: use one program \
-         for its writer and its readers"
+        "its words have layout {found}, but this program supports layout {expected}: use the same \
+         version for its writer and its readers"
     )]
     Layout {
         /// The layout that it states.
@@ -92,8 +92,8 @@ pub enum Refusal {
     },
     /// Of another size or with other parameters than its next owner wants.
     #[error(
-        "is there already with {found_words} words and parameters {found:?}, not {expected_words} \
-         and {expected:?}; use it as it is, or remove or replace it"
+        "exists with {found_words} words and parameters {found:?}, expected {expected_words} and \
+         {expected:?}; use it as it is, or remove or replace it"
     )]
     Parameters {
         /// The parameters that it states.
@@ -112,7 +112,7 @@ pub enum Refusal {
         words: u64,
     },
     /// A field has a value that no writer stores.
-    #[error("its header is damaged: {field} is {found}, which does not fit the rest")]
+    #[error("its header is damaged: {field} is {found}, which contradicts other fields")]
     Contradiction {
         /// The field's name in the format document.
         field: &'static str,
@@ -121,8 +121,8 @@ pub enum Refusal {
     },
     /// The file is shorter than its header says.
     #[error(
-        "the file has {file_bytes} bytes and the region in it {region_bytes}: somebody cut it; \
-         remove it, and its next writer makes it anew"
+        "the file has {file_bytes} bytes, but its region needs {region_bytes}: the file was truncated; \
+         remove it, and its next writer creates it again"
     )]
     TooSmall {
         /// Bytes of the file.
@@ -134,12 +134,12 @@ pub enum Refusal {
     #[error("is still being created; try again in a moment")]
     BeingCreated,
     /// Its creator ended before it was done.
-    #[error("was left half-created by a process that ended; the next writer will finish it")]
+    #[error("is incomplete, because its creator ended; the next writer completes it")]
     HalfCreated,
     /// It has a writer, and there is one at a time.
     #[error(
-        "its owner is alive: process {pid}, started {started} (in containers the number may be \
-         another's); a region has one writer at a time"
+        "its owner is alive: process {pid}, started {started} (in containers the process number can \
+         differ); a region has one writer at a time"
     )]
     OwnerAlive {
         /// The number that the owner has for itself.
@@ -149,17 +149,17 @@ pub enum Refusal {
     },
     /// Its owner is gone, and something that is no owner is in the way of the next one.
     #[error(
-        "cannot be taken over: a process that may only read it holds a lock on it, which no nanotape \
-         program does; `lslocks` names it, and mode 0600 keeps others out"
+        "cannot be taken over: a process with read access, which is not a nanotape program, holds a lock \
+         on it; `lslocks` names the process, and mode 0600 keeps other users out"
     )]
     LockedByReader,
     /// The file's mode keeps this process out.
     #[error(
-        "this process, of user {user}, may not {operation} it: it belongs to user {owner} and has \
-         mode {mode:04o}; {}", if *operation == "read" {
-            "its writer lets others read with --mode 0640 (its group) or 0644 (everybody)"
+        "permission denied: user {user} cannot {operation} it, because it belongs to user {owner} and \
+         has mode {mode:04o}; {}", if *operation == "read" {
+            "its writer can allow reading with --mode 0640 (its group) or 0644 (all users)"
         } else {
-            "be that user, or choose another name"
+            "run as that user, or use another name"
         }
     )]
     Permission {
@@ -174,9 +174,8 @@ pub enum Refusal {
     },
     /// To be taken over, and of another user with another mode than was asked for.
     #[error(
-        "cannot be taken over: it belongs to user {owner} and has mode {mode:04o}; this process, of user \
-         {user}, asked for mode {asked:04o}; remove it first, ask for mode {mode:04o}, or choose another \
-         name"
+        "cannot be taken over: it belongs to user {owner} and has mode {mode:04o}, but user {user} \
+         requested mode {asked:04o}; remove it first, request mode {mode:04o}, or use another name"
     )]
     OfAnotherUser {
         /// The user that this process runs as.
@@ -190,8 +189,8 @@ pub enum Refusal {
     },
     /// The file system is full.
     #[error(
-        "no space: the region needs {asked_bytes} bytes and the file system has {free_bytes} free; \
-         ask for less or make it larger (in containers /dev/shm often has 64 MiB: --shm-size)"
+        "no space: the region needs {asked_bytes} bytes, but the file system has {free_bytes} free; \
+         request less, or enlarge it (in containers /dev/shm often has 64 MiB: --shm-size)"
     )]
     NoSpace {
         /// Bytes asked for.
@@ -201,8 +200,8 @@ pub enum Refusal {
     },
     /// There are not enough huge pages.
     #[error(
-        "no space: the region needs {asked_bytes} bytes in pages of {page_bytes}, and there are not \
-         so many free; see /proc/sys/vm/nr_hugepages"
+        "no space: the region needs {asked_bytes} bytes in pages of {page_bytes}, but too few are \
+         free; see /proc/sys/vm/nr_hugepages"
     )]
     NoHugePages {
         /// Bytes asked for.
@@ -212,8 +211,8 @@ pub enum Refusal {
     },
     /// Cut while in use.
     #[error(
-        "somebody cut the file to {file_bytes} bytes while it was in use, below the region's \
-         {region_bytes}; what is read from it now means nothing"
+        "the file was truncated to {file_bytes} bytes while in use, but the region needs \
+         {region_bytes}; data read from it is no longer valid"
     )]
     Truncated {
         /// Bytes that the file has now.
@@ -222,18 +221,18 @@ pub enum Refusal {
         region_bytes: u64,
     },
     /// The path names nothing now.
-    #[error("was removed while it was in use; what is mapped stays, and nobody new will find it")]
+    #[error(
+        "removed while in use: existing mappings stay valid, other processes can no longer open it"
+    )]
     Removed,
     /// The path names another file now.
-    #[error("was replaced by another region while it was in use; open it again")]
+    #[error("replaced by another region while in use; open it again")]
     Replaced,
     /// Others created and removed it all the time.
-    #[error("other processes create and remove it at the same time; gave up after many attempts")]
+    #[error("other processes keep creating and removing it; gave up after many attempts")]
     Contended,
     /// The name would not be a file in /dev/shm.
-    #[error(
-        "is no name for a region: give 1 to 200 characters from ! to ~, or a path with a slash"
-    )]
+    #[error("invalid region name: use 1 to 200 characters from ! to ~, or a path with a slash")]
     Name,
     /// The operating system refused.
     #[error("cannot {operation} it: {errno}")]

@@ -75,14 +75,16 @@ impl fmt::Display for RegionPages {
             Self::FileSystem { page_bytes } => write!(f, "huge pages of {page_bytes} bytes"),
             Self::Granted { kib } => write!(f, "{kib} KiB in huge pages"),
             Self::NoneGiven { setting } => {
-                f.write_str("small pages (the kernel gave no huge ones: ")?;
+                f.write_str("small pages (the kernel provided no huge pages: ")?;
                 if let Some(setting) = setting {
-                    write!(f, "shmem_enabled in /sys/kernel/mm/transparent_hugepage/ says ")?;
+                    write!(f, "shmem_enabled in /sys/kernel/mm/transparent_hugepage/ is ")?;
                     write!(f, "{setting}, and ")?;
                 }
                 f.write_str("a file system gives them if mounted with huge=)")
             }
-            Self::Refused(errno) => write!(f, "small pages (huge ones are not available: {errno})"),
+            Self::Refused(errno) => {
+                write!(f, "small pages (huge pages are not available: {errno})")
+            }
         }
     }
 }
@@ -94,7 +96,7 @@ impl fmt::Display for PageLock {
             Self::Locked => f.write_str("locked in memory"),
             Self::Refused { errno, limit_bytes: Some(limit) } => write!(
                 f,
-                "not locked in memory ({errno}; this process may lock {limit} bytes: RLIMIT_MEMLOCK)"
+                "not locked in memory ({errno}; its limit is {limit} bytes: RLIMIT_MEMLOCK)"
             ),
             Self::Refused { errno, limit_bytes: None } => {
                 write!(f, "not locked in memory ({errno})")

@@ -42,8 +42,8 @@ fn a_guarded_process_outlives_the_truncation_of_its_region_and_is_told() {
     let mut child = Peer::start("guarded", &place.0, 0);
     assert_eq!(child.hear().unwrap(), "about to read");
     let said = child.hear().expect("it lives");
-    let expected = "somebody cut the file to 8192 bytes while it was in use, below the region's \
-                    804096; what is read from it now means nothing";
+    let expected = "the file was truncated to 8192 bytes while in use, but the region needs \
+                    804096; data read from it is no longer valid";
     assert_eq!(said, format!("{}: {expected}", place.0.display()));
     assert!(child.end().success());
 }

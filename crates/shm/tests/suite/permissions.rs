@@ -36,13 +36,13 @@ fn another_user_may_what_the_mode_says_and_is_told_who_owns_it() {
         let path = place.0.display();
         let refused = |operation, advice| {
             format!(
-                "{path}: this process, of user 65534, may not {operation} it: it belongs to user 0 \
-                 and has mode {mode:04o}; {advice}"
+                "{path}: permission denied: user 65534 cannot {operation} it, because it belongs \
+                 to user 0 and has mode {mode:04o}; {advice}"
             )
         };
         let to_read =
-            "its writer lets others read with --mode 0640 (its group) or 0644 (everybody)";
-        let to_write = "be that user, or choose another name";
+            "its writer can allow reading with --mode 0640 (its group) or 0644 (all users)";
+        let to_write = "run as that user, or use another name";
         let read = if mode == 0o600 { refused("read", to_read) } else { "fine".to_owned() };
         let mut hear = || other.hear().expect("it lives");
         assert_eq!(hear(), read, "open");
@@ -52,7 +52,7 @@ fn another_user_may_what_the_mode_says_and_is_told_who_owns_it() {
         let residency = hear();
         assert!(
             residency.starts_with("small pages, not locked in memory (")
-                && residency.ends_with("; this process may lock 4096 bytes: RLIMIT_MEMLOCK)"),
+                && residency.ends_with("; its limit is 4096 bytes: RLIMIT_MEMLOCK)"),
             "{residency}"
         );
         assert_eq!(hear(), "fine", "removes its own");
@@ -74,9 +74,8 @@ fn a_region_of_another_user_is_taken_over_only_with_the_mode_that_was_asked_for(
     let (region, _) = OwnedRegion::create(&place.0, spec(), &with(0o666), fill).unwrap();
     region.close();
     std::os::unix::fs::chown(&place.0, Some(NOBODY), Some(NOBODY)).unwrap();
-    let expected = "cannot be taken over: it belongs to user 65534 and has mode 0666; this process, of \
-                    user 0, asked for mode 0600; remove it first, ask for mode 0666, or choose another \
-                    name";
+    let expected = "cannot be taken over: it belongs to user 65534 and has mode 0666, but user 0 \
+                    requested mode 0600; remove it first, request mode 0666, or use another name";
     let refused = OwnedRegion::create(&place.0, spec(), &with(0o600), fill).unwrap_err();
     assert_eq!(place.sentence(&refused), expected);
     let (kind, layout) = (spec().kind, spec().layout);

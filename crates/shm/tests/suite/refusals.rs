@@ -24,51 +24,56 @@ fn a_reader_is_told_in_one_sentence_why_not() {
     let open = || place.sentence(&SharedRegion::open(&place.0, KIND).unwrap_err());
     assert_eq!(
         open(),
-        "there is no region of this name; the process that writes it makes it when it starts (is \
-         it running, and does it use this name?)"
+        "no such region; its writer creates it at its start (check that the writer runs, and uses \
+         this name)"
     );
     fs::create_dir(&place.0).unwrap();
-    assert_eq!(open(), "is a directory, and a region is a regular file");
+    assert_eq!(open(), "is a directory, expected a regular file");
     let headers: [(usize, [u8; 8], &str); 10] = [
-        (0, *b"#!/bin/s", "is not a region: it begins with \"#!/bin/s\", not with \"nanotape\""),
+        (0, *b"#!/bin/s", "is not a region: it starts with \"#!/bin/s\", expected \"nanotape\""),
         (
             8,
             0x0102_0304_0506_0708u64.swap_bytes().to_ne_bytes(),
-            "is a region that a machine of the other byte order wrote; it cannot be read here",
+            "was written on a machine with another byte order; it cannot be read here",
         ),
         (
             8,
             7u64.to_ne_bytes(),
-            "its header is damaged: byte_order_mark is 7, which does not fit the rest",
+            "its header is damaged: byte_order_mark is 7, which contradicts other fields",
         ),
         (
             16,
             9u64.to_ne_bytes(),
-            "is a region of format version 9; this program knows version 1: use one program for its \
-             writer and its readers",
+            "region format version 9, but this program supports version 1: use the same version \
+             for its writer and its readers",
         ),
-        (24, *b"RING\"\n\xff\0", "is a region of kind \"RING\\\"\\n\\xff\\x00\", not \"TEST    \""),
+        (
+            24,
+            *b"RING\"\n\xff\0",
+            "is a region of kind \"RING\\\"\\n\\xff\\x00\", expected \"TEST    \"",
+        ),
         (
             40,
             1u64.to_ne_bytes(),
-            "its header is damaged: region_bytes is 1, which does not fit the rest",
+            "its header is damaged: region_bytes is 1, which contradicts other fields",
         ),
         (
             48,
             u64::MAX.to_ne_bytes(),
-            "its header is damaged: region_bytes is 12096, which does not fit the rest",
+            "its header is damaged: region_bytes is 12096, which contradicts other fields",
         ),
         (
             48,
             (1u64 << 61).to_ne_bytes(),
-            "its header is damaged: region_bytes is 12096, which does not fit the rest",
+            "its header is damaged: region_bytes is 12096, which contradicts other fields",
         ),
-        (112, 9u64.to_ne_bytes(), "its header is damaged: state is 9, which does not fit the rest"),
         (
             112,
-            [0; 8],
-            "was left half-created by a process that ended; the next writer will finish it",
+            9u64.to_ne_bytes(),
+            "its header is damaged: state is 9, which contradicts other \
+                                   fields",
         ),
+        (112, [0; 8], "is incomplete, because its creator ended; the next writer completes it"),
     ];
     for (offset, value, expected) in headers {
         with_word(&place, offset, value);
@@ -82,14 +87,14 @@ fn a_reader_is_told_in_one_sentence_why_not() {
         assert_eq!(
             open(),
             format!(
-                "the file has {length} bytes and the region in it {region_bytes}: somebody cut it; \
-                 remove it, and its next writer makes it anew"
+                "the file has {length} bytes, but its region needs {region_bytes}: the file was \
+                 truncated; remove it, and its next writer creates it again"
             )
         );
         with_word(&place, 32, 3u64.to_ne_bytes());
     }
     fs::write(&place.0, "abc").unwrap();
-    assert_eq!(open(), "is not a region: it begins with \"abc\", not with \"nanotape\"");
+    assert_eq!(open(), "is not a region: it starts with \"abc\", expected \"nanotape\"");
 }
 
 #[test]
@@ -109,8 +114,8 @@ fn a_writer_is_told_in_one_sentence_why_not() {
     assert_eq!(
         refused(spec()),
         format!(
-            "its owner is alive: process {}, started {} (in containers the number may be \
-             another's); a region has one writer at a time",
+            "its owner is alive: process {}, started {} (in containers the process number can \
+             differ); a region has one writer at a time",
             std::process::id(),
             owner.started
         )
@@ -118,20 +123,20 @@ fn a_writer_is_told_in_one_sentence_why_not() {
     owned.close();
     assert_eq!(
         refused(RegionSpec { kind: *b"RING    ", ..spec() }),
-        "is a region of kind \"TEST    \", not \"RING    \""
+        "is a region of kind \"TEST    \", expected \"RING    \""
     );
     assert_eq!(
         refused(RegionSpec { layout: 4, ..spec() }),
-        "its words have layout 3, and this program knows layout 4: use one program for its writer \
-         and its readers"
+        "its words have layout 3, but this program supports layout 4: use the same version for \
+         its writer and its readers"
     );
     assert_eq!(
         refused(RegionSpec { parameters: [1, 2, 3, 4], words: 5, ..spec() }),
-        "is there already with 1000 words and parameters [10, 20, 30, 40], not 5 and [1, 2, 3, 4]; \
+        "exists with 1000 words and parameters [10, 20, 30, 40], expected 5 and [1, 2, 3, 4]; \
          use it as it is, or remove or replace it"
     );
     with_word(&place, 0, *b"somebody");
-    let others = "is not a region: it begins with \"somebody\", not with \"nanotape\"";
+    let others = "is not a region: it starts with \"somebody\", expected \"nanotape\"";
     assert_eq!(refused(spec()), others);
     let bytes = fs::read(&place.0).unwrap();
     let replace = OwnedRegion::replace(&place.0, spec(), &options, fill).unwrap_err();
@@ -141,7 +146,7 @@ fn a_writer_is_told_in_one_sentence_why_not() {
     assert!(fs::read(&place.0).unwrap() == bytes, "a file of somebody else is left alone");
     place.clear();
     fs::create_dir(&place.0).unwrap();
-    assert_eq!(refused(spec()), "is a directory, and a region is a regular file");
+    assert_eq!(refused(spec()), "is a directory, expected a regular file");
     let inside = place.0.join("no/region");
     let error = OwnedRegion::create(&inside, spec(), &options, fill).unwrap_err().to_string();
     let expected = "cannot create it: No such file or directory (os error 2)";
@@ -155,11 +160,11 @@ fn a_pipe_or_a_device_is_no_region_and_does_not_block() {
     let made = rustix::fs::mknodat(rustix::fs::CWD, &place.0, rustix::fs::FileType::Fifo, mode, 0);
     made.unwrap();
     let error = SharedRegion::open(&place.0, KIND).unwrap_err();
-    assert_eq!(place.sentence(&error), "is a pipe, and a region is a regular file");
+    assert_eq!(place.sentence(&error), "is a pipe, expected a regular file");
     let error = create(&place.0).unwrap_err();
-    assert_eq!(place.sentence(&error), "is a pipe, and a region is a regular file");
+    assert_eq!(place.sentence(&error), "is a pipe, expected a regular file");
     let error = SharedRegion::open("/dev/null".as_ref(), KIND).unwrap_err().to_string();
-    assert_eq!(error, "/dev/null: is a device, and a region is a regular file");
+    assert_eq!(error, "/dev/null: is a device, expected a regular file");
 }
 
 #[test]
@@ -193,7 +198,7 @@ fn a_name_is_a_file_in_shared_memory_and_a_path_is_itself() {
     assert_eq!(path("./tape"), "./tape");
     assert_eq!(path("/run/x y"), "/run/x y");
     for bad in ["", "two words", "line\n", "\u{e9}", &"x".repeat(201)] {
-        let expected = "is no name for a region: give 1 to 200 characters from ! to ~, or a path \
+        let expected = "invalid region name: use 1 to 200 characters from ! to ~, or a path \
                         with a slash";
         assert_eq!(named(bad).unwrap_err().to_string(), format!("{bad}: {expected}"));
     }

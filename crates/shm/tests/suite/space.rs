@@ -60,8 +60,8 @@ fn a_full_file_system_is_an_error_and_not_a_signal() {
     let Some(mount) = Mount::new("full", "tmpfs", "size=1m") else { return };
     let path = mount.0.join("region");
     let error = of_words(&path, 200_000).unwrap_err();
-    let expected = "no space: the region needs 1605632 bytes and the file system has 1044480 free; \
-                    ask for less or make it larger (in containers /dev/shm often has 64 MiB: \
+    let expected = "no space: the region needs 1605632 bytes, but the file system has 1044480 \
+                    free; request less, or enlarge it (in containers /dev/shm often has 64 MiB: \
                     --shm-size)";
     assert_eq!(error.to_string(), format!("{}: {expected}", path.display()));
     assert!(!path.exists(), "nothing is left of it");
@@ -140,8 +140,8 @@ fn wishes_for_pages_are_granted_or_answered() {
     assert_ne!(residency.lock, PageLock::NotAsked);
     if let RegionPages::NoneGiven { setting: Some(setting) } = &residency.huge_pages {
         let expected = format!(
-            "small pages (the kernel gave no huge ones: shmem_enabled in \
-             /sys/kernel/mm/transparent_hugepage/ says {setting}, and a file system gives them if \
+            "small pages (the kernel provided no huge pages: shmem_enabled in \
+             /sys/kernel/mm/transparent_hugepage/ is {setting}, and a file system gives them if \
              mounted with huge=)"
         );
         assert_eq!(residency.huge_pages.to_string(), expected);

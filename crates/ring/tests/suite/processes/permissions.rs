@@ -79,13 +79,13 @@ fn other_user<R: Ring>(program: &std::path::Path) {
         let path = place.0.display();
         let refused = |operation, advice| {
             format!(
-                "{path}: this process, of user 65534, may not {operation} it: it belongs to user 0 \
-                 and has mode {mode:04o}; {advice}"
+                "{path}: permission denied: user 65534 cannot {operation} it, because it belongs \
+                 to user 0 and has mode {mode:04o}; {advice}"
             )
         };
         let to_read =
-            "its writer lets others read with --mode 0640 (its group) or 0644 (everybody)";
-        let to_write = "be that user, or choose another name";
+            "its writer can allow reading with --mode 0640 (its group) or 0644 (all users)";
+        let to_write = "run as that user, or use another name";
         assert_eq!(other.hear(), refused("write", to_write), "create");
         assert_eq!(other.hear(), refused("write", to_write), "replace");
         if mode == 0o600 {
