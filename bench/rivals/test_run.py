@@ -1,6 +1,6 @@
-"""The whole script on a day of a dozen messages whose answers are worked out by hand.
+"""`run books` on a day of ten messages, whose answers are worked out by hand.
 
-Builds what it runs, so the first time takes minutes. `python3 test_run.py` from this folder.
+It builds what it runs, so the first time takes minutes. `python3 -B test_run.py` in this folder.
 """
 
 import struct
@@ -42,7 +42,7 @@ def replace(locate, original, replacement, shares, price):
 # Stock 1 ends with two orders at one bid and one offer, stock 2 with one offer.
 DAY = b"".join([
     add(1, 11, b"B", 100, 500_000),  # first bid: the inside changes (1)
-    add(1, 12, b"B", 200, 499_900),  # behind it
+    add(1, 12, b"B", 200, 499_900),  # below it
     add(1, 13, b"S", 300, 500_100),  # first offer (2)
     add(2, 21, b"S", 400, 10_100),  # first offer of another stock (3)
     execute(1, 11, 60),  # the best bid shrinks (4)
@@ -50,7 +50,7 @@ DAY = b"".join([
     delete(1, 11),  # the best bid is now 150 at 49.99 (5)
     replace(2, 21, 22, 500, 10_000),  # another price and size (6)
     add(1, 14, b"B", 10, 499_900),  # joins the best bid (7)
-    message(b"h", 1, b"TEST    QH"),  # an operational halt, which one of the rivals does not know
+    message(b"h", 1, b"TEST    QH"),  # an operational halt, which itchy does not know
 ])
 ANSWERS = "messages=10,live_orders=4,levels=3,inside_changes=7"
 PARSED = {
@@ -62,7 +62,7 @@ PARSED = {
 
 
 def run(*words, day=DAY):
-    """The script's exit status and what it printed."""
+    """The exit status, and what was printed."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "small.itch50"
         file.write_bytes(day)
@@ -85,7 +85,7 @@ class Script(unittest.TestCase):
         self.assertIn("ANSWERS DISAGREE: live_orders: 5 (expected) but 4", printed)
 
     def test_a_difference_between_programs_is_found(self):
-        # A length that does not fit its type: nanotape goes on behind it, the rival takes it on trust.
+        # A length that does not fit its type: nanotape skips the message, the rival trusts the length.
         damaged = bytearray(DAY)
         damaged[1] += 1
         chosen = "nanotape-decode,itch-book-parse"
@@ -108,7 +108,7 @@ class Script(unittest.TestCase):
         for words, what in [
             (["--only", "helix"], "no program is called helix"),
             (["--rounds", "0"], "at least 1"),
-            (["--expect", "levels"], "a name, = and a number"),
+            (["--expect", "levels"], "needs a name, = and a number"),
         ]:
             status, printed = run(*words)
             self.assertEqual(status, 2, printed)

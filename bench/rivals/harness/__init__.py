@@ -1,1 +1,1 @@
-"""The script `run` in parts: what there is to run, building it, running it, judging and showing it."""
+"""What the comparisons share: builds, runs in rounds, tables, nanotape's own figures, the order by lot."""

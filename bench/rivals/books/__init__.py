@@ -1,0 +1,1 @@
+"""Builders of order books, on one day file."""

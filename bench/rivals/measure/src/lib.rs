@@ -1,0 +1,41 @@
+//! What the programs of all comparisons share: processors, messages, percentiles, the exit status.
+#![forbid(unsafe_code)]
+
+mod cpus;
+pub mod message;
+mod percentiles;
+pub mod scratch;
+
+use std::{error::Error, fmt, process::ExitCode};
+
+pub use crate::{cpus::Cpus, percentiles::Percentiles};
+
+/// Why a run failed: printed as one line.
+pub type Failure = Box<dyn Error + Send + Sync>;
+
+/// A rival delivered or stored something that was not sent.
+#[derive(Debug)]
+pub struct Wrong(pub String);
+
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Error for Wrong {}
+
+/// Prints the line of a run, or its failure after `name`. The status is 0 if the run is good, 1 if
+/// it failed with [`Wrong`], and 2 for wrong usage or environment.
+pub fn finish(name: &str, line: Result<Option<String>, Failure>) -> ExitCode {
+    match line {
+        Ok(line) => {
+            line.iter().for_each(|line| println!("{line}"));
+            ExitCode::SUCCESS
+        }
+        Err(failure) => {
+            eprintln!("{name}: {failure}");
+            ExitCode::from(if failure.is::<Wrong>() { 1 } else { 2 })
+        }
+    }
+}

@@ -1,0 +1,1 @@
+"""Queues from one writer to its readers."""

@@ -1,0 +1,68 @@
+//! The rivals that were compiled in: a file for each, and a row here for the report.
+
+#[cfg(feature = "crossbeam-channel")]
+mod crossbeam;
+#[cfg(feature = "disruptor")]
+mod disruptor;
+#[cfg(feature = "iceoryx2")]
+mod iceoryx2;
+#[cfg(feature = "rtrb")]
+mod rtrb;
+#[cfg(feature = "unix-socket")]
+mod unix_socket;
+
+use rivals_measure::Failure;
+
+use crate::{options::Options, report::Run};
+
+/// Slots of queues that have slots.
+const SLOTS: usize = 65_536;
+
+/// Runs one mode. Returns `None` in a reader's process.
+type Program = fn(&Options) -> Result<Option<Run>, Failure>;
+
+/// A rival as the report shows it. All of them are lossless.
+#[derive(Debug)]
+pub(crate) struct Rival {
+    pub(crate) name: &'static str,
+    /// Whether the two sides are threads or processes.
+    pub(crate) scope: &'static str,
+    pub(crate) queue: &'static str,
+    pub(crate) most_readers: u64,
+    pub(crate) run: Program,
+}
+
+pub(crate) const ALL: &[Rival] = &[
+    #[cfg(feature = "disruptor")]
+    Rival::new("disruptor", "threads", "65536 slots", 64, disruptor::run),
+    #[cfg(feature = "rtrb")]
+    Rival::new("rtrb", "threads", "65536 slots", 1, rtrb::run),
+    #[cfg(feature = "crossbeam-channel")]
+    Rival::new("crossbeam-channel", "threads", "65536 slots", 1, crossbeam::run),
+    #[cfg(feature = "iceoryx2")]
+    Rival::new("iceoryx2", "processes", "65536 samples", 8, iceoryx2::run),
+    #[cfg(feature = "unix-socket")]
+    Rival::new("unix-socket", "processes", "8 MiB asked of the kernel", 1, unix_socket::run),
+];
+
+impl Rival {
+    const fn new(
+        name: &'static str,
+        scope: &'static str,
+        queue: &'static str,
+        most_readers: u64,
+        run: Program,
+    ) -> Self {
+        Self { name, scope, queue, most_readers, run }
+    }
+
+    /// The version in the committed lock file, or that of the kernel if the rival is part of it.
+    pub(crate) fn version(&self) -> String {
+        let lock = include_str!("../../Cargo.lock");
+        let named = format!("name = \"{}\"\nversion = \"", self.name);
+        let locked = lock.split_once(&named).and_then(|(_, rest)| rest.split_once('"'));
+        let kernel = || std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+        let version = locked.map(|(version, _)| version.to_owned());
+        version.unwrap_or_else(|| format!("Linux {}", kernel().trim()))
+    }
+}

@@ -1,0 +1,1 @@
+"""Tests that need nothing built: they take a second."""
