@@ -94,7 +94,10 @@ mod tests {
         let problems: Vec<String> = check(&repository).iter().map(Problem::to_string).collect();
         assert_eq!(
             problems,
-            ["README.md:1: notes/b.md#x leads nowhere", "README.md:5: ../outside.md leads nowhere",]
+            [
+                "README.md:1: notes/b.md#x does not exist",
+                "README.md:5: ../outside.md does not exist",
+            ]
         );
     }
 
@@ -112,6 +115,6 @@ mod tests {
         let source = concat!("//! See doc", "s/gone.md. And doc", "s/{}.md, mydoc", "s/x.md.\n");
         let repository = Repository::of(&[("a.rs", source)]);
         let problems: Vec<String> = check(&repository).iter().map(Problem::to_string).collect();
-        assert_eq!(problems, [concat!("a.rs:1: doc", "s/gone.md is not there")]);
+        assert_eq!(problems, [concat!("a.rs:1: doc", "s/gone.md does not exist")]);
     }
 }

@@ -67,7 +67,7 @@ mod tests {
         assert_eq!(missing("x/Cargo.lock", &whole, &manifests), []);
         let stale = missing("x/Cargo.lock", &lock(" \"b\",\n"), &manifests);
         assert_eq!(stale.len(), 1);
-        assert!(stale[0].to_string().contains("nanotape-a stands on c"), "{}", stale[0]);
+        assert!(stale[0].to_string().contains("nanotape-a depends on c"), "{}", stale[0]);
         let of_others = "[[package]]\nname = \"e\"\n";
         assert_eq!(missing("x/Cargo.lock", of_others, &manifests), []);
     }
