@@ -28,7 +28,6 @@ use clap::Args;
 use nanotape_console::progress::Progress;
 use nanotape_feed::{Compression, DaySource, SourceError};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
 use self::survey::Survey;
 pub(crate) use self::{
@@ -137,14 +136,6 @@ impl Day {
             notes.push("no processor of its own: readings may be of different ones".to_owned());
         }
         Ok(())
-    }
-
-    fn to_json(&self) -> Value {
-        json!({
-            "path": self.path().display().to_string(),
-            "bytes": self.bytes,
-            "messages": self.messages,
-        })
     }
 }
 

@@ -8,15 +8,15 @@
 //! ```
 //!
 //! An excerpt with a wrong payload, or one that is missing, is a finding and ends the run.
-//! To add a row, add a line to [`ROWS`]; to add a goal, a line to [`WANTED`].
+//! To add a row, add a line to [`ROWS`]; to add a goal, a line to `goals.rs`.
 
 mod append;
+mod goals;
 mod limits;
 mod rows;
 mod tail;
 mod work;
 
-use core::fmt::Write as _;
 use std::{
     fs::File,
     path::{Path, PathBuf},
@@ -37,7 +37,7 @@ use serde_json::{Value, json};
 use self::rows::{FDATASYNC, FDATASYNC_32, LINE, ROWS, What, Work};
 use crate::{
     engine::{
-        Asked, AskedCpus, Base, Benchmark, Bound, Goal, Measured, Reading, Report, Row, Run, Taken,
+        Asked, AskedCpus, Base, Benchmark, Goal, Measured, Reading, Report, Row, Run, Taken,
         Worker, command::slowest, message::USUAL_BYTES, pair, table,
     },
     error::Error,
@@ -186,17 +186,6 @@ impl Journal {
     }
 }
 
-/// What is wanted of the rows of a section.
-const WANTED: [(&str, &str, Bound); 5] = [
-    ("append", PER_SECOND, Bound::AtLeast(20e6)),
-    ("append call", "p50_ns", Bound::AtMost(40.0)),
-    ("append call", "p99_ns", Bound::AtMost(250.0)),
-    ("write to read", "p50_ns", Bound::AtMost(230.0)),
-    ("sync", "ratio", Bound::AtMost(1.3)),
-];
-
-const PER_SECOND: &str = "messages/s";
-
 impl Benchmark for Journal {
     const NAME: &'static str = "journal";
     const ROWS: &'static [Row<Self>] = ROWS;
@@ -296,15 +285,7 @@ impl Benchmark for Journal {
     }
 
     fn goals(measured: &Measured<Self>, run: &Run<Self>) -> Vec<Goal> {
-        let number = |of| match of {
-            PER_SECOND => table::median(measured.written_per_second()),
-            "p50_ns" => table::median(measured.time_ns(|times| Some(times.p50_ns))),
-            "p99_ns" => table::median(measured.time_ns(|times| Some(times.p99_ns))),
-            _ => measured.ratio(run).map(|ratio| ratio.value),
-        };
-        let section = measured.row.section.name;
-        let wanted = WANTED.iter().filter(|(of_section, ..)| *of_section == section);
-        wanted.filter_map(|&(_, of, bound)| Some(Goal { of, bound, value: number(of)? })).collect()
+        goals::goals(measured, run)
     }
 
     fn heading(run: &Run<Self>) -> String {
@@ -358,34 +339,8 @@ impl Benchmark for Journal {
         })
     }
 
-    /// Which goals were reached, and how far it is to the others.
     fn footing(run: &Run<Self>) -> String {
-        let of_row = |row| Self::goals(row, run).into_iter().map(|goal| (row.row.name, goal));
-        let goals: Vec<(&str, Goal)> = run.measured.iter().flat_map(of_row).collect();
-        let mut text = String::new();
-        if goals.is_empty() {
-            return text;
-        }
-        let met = goals.iter().filter(|(_, goal)| goal.is_met()).count();
-        let _ = writeln!(text, "\nGoals: {met} of {} met", goals.len());
-        for (row, goal) in &goals {
-            let (number, unit, digits) = match goal.of {
-                PER_SECOND => (1e-6, "million messages a second", 2),
-                "p50_ns" => (1.0, "ns p50", 0),
-                "p99_ns" => (1.0, "ns p99", 0),
-                _ => (1.0, "times fdatasync", 2),
-            };
-            let judged = if goal.is_met() { "met" } else { "missed" };
-            let _ = writeln!(
-                text,
-                "  {row:<28} {judged:<6} {} {:.digits$} {unit}: {:.digits$}, by {:.0}%",
-                goal.bound.name(),
-                number * goal.bound.number(),
-                number * goal.value,
-                100.0 * goal.share(),
-            );
-        }
-        text
+        goals::text(run)
     }
 }
 
@@ -409,19 +364,11 @@ fn is_memory(folder: &Path) -> bool {
 mod tests {
     use super::*;
     use crate::engine::{
-        Times, Written,
         row::find,
         test::{measured, run},
     };
 
-    fn timed(p50_ns: u64, p99_ns: u64) -> Reading {
-        let times = Some(Times { count: 1, p50_ns, p99_ns, ..Times::default() });
-        Reading { times, ..Reading::default() }
-    }
-
-    fn rate(messages: u64, nanos: u64) -> Reading {
-        Reading { written: Written { messages, nanos }, ..Reading::default() }
-    }
+    use super::goals::tests::{rate, timed};
 
     #[test]
     fn every_row_but_the_limits_has_a_limit_of_its_kind() {
@@ -449,33 +396,6 @@ mod tests {
         assert_eq!(all.measured[2].ratio(&all).unwrap().value, 0.5);
         assert_eq!(all.measured[2].written_per_second().unwrap().median, 1e7);
         assert_eq!(all.measured[2].ratio(&run(all.measured[..3].to_vec())), None);
-    }
-
-    #[test]
-    fn goals_are_met_on_one_side_and_missed_on_the_other() {
-        let all = run::<Journal>(vec![
-            measured("append/73/throughput", [rate(25_000, 1_000_000)]),
-            measured("append/256/throughput", [rate(15_000, 1_000_000)]),
-            measured("append/73/call", [timed(30, 500)]),
-            measured("sync/73/each", [timed(130, 300)]),
-            measured("limit/fdatasync", [timed(100, 200)]),
-        ]);
-        let of_row = |row| Journal::goals(row, &all).into_iter().map(|goal| (row.row.name, goal));
-        let found = all
-            .measured
-            .iter()
-            .flat_map(of_row)
-            .map(|(row, goal)| (row, goal.of, goal.is_met(), (goal.share() * 100.0).round()));
-        let expected = [
-            ("append/73/throughput", PER_SECOND, true, 25.0),
-            ("append/256/throughput", PER_SECOND, false, 25.0),
-            ("append/73/call", "p50_ns", true, 25.0),
-            ("append/73/call", "p99_ns", false, 100.0),
-            ("sync/73/each", "ratio", true, 0.0),
-        ];
-        assert_eq!(found.collect::<Vec<_>>(), expected);
-        let without = run(all.measured[..4].to_vec());
-        assert!(Journal::goals(&without.measured[3], &without).is_empty(), "without its limit");
     }
 
     #[test]

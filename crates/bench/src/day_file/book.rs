@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::bail;
 use clap::Args;
-use nanotape_console::{progress::Progress, records::Columns, values::grouped};
+use nanotape_console::{progress::Progress, records::Columns};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ use super::{
     loads::table_bytes,
     one_by_one,
     profile::{Profile, profile},
-    reading::compare,
+    reading::{compare, heading, record},
     variants::{DEFAULT, ROWS, Take},
 };
 use crate::{
@@ -176,52 +176,32 @@ impl Benchmark for Book {
     }
 
     fn heading(run: &Run<Self>) -> String {
-        let day = &run.options.day;
-        let times = match day.repeat {
-            1 => String::new(),
-            repeat => format!(", {repeat} times through the same books"),
-        };
-        format!(
-            "{}: {} messages, {:.1} MB{times}; room for {} live orders; {}",
-            day.path().display(),
-            grouped(day.messages),
-            day.bytes as f64 / 1e6,
-            grouped(day.orders() as u64),
-            table::rounds(run),
-        )
+        heading(run, &run.options.day)
     }
 
     /// docs/formats/lab-bench-book.md.
     fn record(measured: &Measured<Self>, run: &Run<Self>) -> Value {
         let (row, day) = (measured.row, &run.options.day);
-        let is_load = is_load(row);
-        let time = table::number(measured);
-        let message = time.filter(|_| !is_load);
-        let access = time.filter(|_| is_load);
         let profile = run.options.profiled.as_ref().filter(|_| row.name == DEFAULT);
-        json!({
+        let load = table::number(measured).filter(|_| is_load(row));
+        let mut own = json!({
             "kind": row.section.name,
             "repeat": day.repeat,
-            "file": day.to_json(),
-            "orders": day.orders(),
-            // Of a load: what a message would take that made one load and nothing else.
-            "ns_per_message": table::median(time),
-            "ns_per_message_low": message.map(|spread| spread.lowest),
-            "ns_per_message_high": message.map(|spread| spread.highest),
-            "ns_by_round": measured.by_round(),
-            "wall_ns_per_message": measured.wall_ns().filter(|_| !is_load),
             "ratio_to_default": measured.ratio(run).map(|ratio| ratio.value),
-            "ns_per_access": table::median(access),
-            "ns_per_access_low": access.map(|spread| spread.lowest),
-            "ns_per_access_high": access.map(|spread| spread.highest),
-            "table_bytes": is_load.then(|| table_bytes(day.orders())),
-            "startup_ms": measured.startup_ms(),
-            "peak_memory_bytes": measured.most(|day| day.peak_memory_bytes),
+            "ns_per_access": table::median(load),
+            "ns_per_access_low": load.map(|spread| spread.lowest),
+            "ns_per_access_high": load.map(|spread| spread.highest),
+            "table_bytes": load.map(|_| table_bytes(day.orders())),
             "peak_anonymous_bytes": measured.most(|day| day.peak_anonymous_bytes),
-            "answer": measured.answer().to_json(),
-            "latency": one_by_one::to_json(measured, run),
             "profile": profile.map(Profile::to_json),
-        })
+        });
+        if is_load(row) {
+            // The median stays: what a message would take that made one load and nothing else.
+            for name in ["ns_per_message_low", "ns_per_message_high", "wall_ns_per_message"] {
+                own[name] = Value::Null;
+            }
+        }
+        record(measured, run, day, own)
     }
 
     fn footing(run: &Run<Self>) -> String {

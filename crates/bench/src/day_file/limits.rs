@@ -21,45 +21,42 @@ use crate::{decode::sum_of_event, engine::Report, error::Error};
 /// How far ahead of the walk the file is loaded.
 const FILE_AHEAD_BYTES: usize = 1024;
 
-/// Something that is added up over a day, so that nothing it reads can be left unread.
-pub(super) trait Tally: Default {
-    /// Adds a whole day.
-    fn day(&mut self, source: &mut DaySource) -> Result<(), SourceError>;
-
-    /// The sum.
-    fn sum(&self) -> u64;
-
-    /// Messages so far, if they are told apart at all.
-    fn messages(&self) -> Option<u64>;
+/// What is added up over a day, so that nothing is left unread.
+#[derive(Default)]
+pub(super) struct Tally {
+    sum: u64,
+    messages: u64,
 }
 
-pub(super) fn measure<T: Tally>(day: &Day, clock: Clock) -> Result<Report, Error> {
-    let mut tally = T::default();
+/// Adds a whole day.
+pub(super) type AddDay = fn(&mut Tally, &mut DaySource) -> Result<(), SourceError>;
+
+pub(super) fn measure(day: &Day, clock: Clock, add: AddDay) -> Result<Report, Error> {
+    let mut tally = Tally::default();
     let watch = Stopwatch::start(clock);
     for _ in 0..day.repeat {
-        tally.day(&mut day.open()?)?;
+        add(&mut tally, &mut day.open()?)?;
     }
-    black_box(tally.sum());
+    black_box(tally.sum);
     let (wall_nanos, processor_nanos) = watch.stop();
     let memory = Memory::now();
+    // None where messages are not told apart.
+    let messages = (tally.messages > 0).then_some(tally.messages);
     let reading = DayReading {
         startup_nanos: 0,
         wall_nanos,
         processor_nanos,
         operations: day.operations(),
-        answer: Answer { messages: tally.messages(), ..Answer::default() },
+        answer: Answer { messages, ..Answer::default() },
         peak_memory_bytes: memory.peak,
         peak_anonymous_bytes: memory.anonymous,
     };
     Ok(reading.into())
 }
 
-/// All bytes, eight at a time: the file by itself.
-#[derive(Default)]
-pub(super) struct Bytes(u64);
-
-impl Tally for Bytes {
-    fn day(&mut self, source: &mut DaySource) -> Result<(), SourceError> {
+impl Tally {
+    /// All bytes, eight at a time: the file by itself.
+    pub(super) fn bytes(&mut self, source: &mut DaySource) -> Result<(), SourceError> {
         let mut used_bytes = 0;
         loop {
             let block = source.next_block(used_bytes)?;
@@ -67,11 +64,11 @@ impl Tally for Bytes {
             for word in words.by_ref() {
                 // Never anything else: the chunks are exact.
                 if let Ok(word) = word.try_into() {
-                    self.0 = self.0.wrapping_add(u64::from_le_bytes(word));
+                    self.sum = self.sum.wrapping_add(u64::from_le_bytes(word));
                 }
             }
             let rest = words.remainder().iter();
-            self.0 = rest.fold(self.0, |sum, &byte| sum.wrapping_add(byte.into()));
+            self.sum = rest.fold(self.sum, |sum, &byte| sum.wrapping_add(byte.into()));
             used_bytes = block.bytes.len();
             if block.is_last {
                 return Ok(());
@@ -79,48 +76,16 @@ impl Tally for Bytes {
         }
     }
 
-    fn sum(&self) -> u64 {
-        self.0
-    }
-
-    fn messages(&self) -> Option<u64> {
-        None
-    }
-}
-
-/// The length in front of every message, each of which leads to the next.
-#[derive(Default)]
-pub(super) struct Framing {
-    sum: u64,
-    messages: u64,
-}
-
-impl Tally for Framing {
-    fn day(&mut self, source: &mut DaySource) -> Result<(), SourceError> {
+    /// The length in front of every message, each of which leads to the next.
+    pub(super) fn framing(&mut self, source: &mut DaySource) -> Result<(), SourceError> {
         for_each_record(source, |record| {
             self.messages += 1;
             self.sum += record.bytes.len() as u64;
         })
     }
 
-    fn sum(&self) -> u64 {
-        self.sum
-    }
-
-    fn messages(&self) -> Option<u64> {
-        Some(self.messages)
-    }
-}
-
-/// The type and the stock locate of every message besides.
-#[derive(Default)]
-pub(super) struct Touch {
-    sum: u64,
-    messages: u64,
-}
-
-impl Tally for Touch {
-    fn day(&mut self, source: &mut DaySource) -> Result<(), SourceError> {
+    /// The type and the stock locate of every message besides.
+    pub(super) fn touch(&mut self, source: &mut DaySource) -> Result<(), SourceError> {
         for_each_record(source, |record| {
             self.messages += 1;
             if let Some(&[tag, high, low]) = record.bytes.first_chunk() {
@@ -129,23 +94,14 @@ impl Tally for Touch {
         })
     }
 
-    fn sum(&self) -> u64 {
-        self.sum
-    }
-
-    fn messages(&self) -> Option<u64> {
-        Some(self.messages)
+    /// Every field that a book would be told.
+    pub(super) fn decode(&mut self, source: &mut DaySource) -> Result<(), SourceError> {
+        // Damage was refused before anything was measured.
+        read_day(source, self, |_| ()).map(|_| ())
     }
 }
 
-/// Every field that a book would be told.
-#[derive(Default)]
-pub(super) struct Decode {
-    sum: u64,
-    messages: u64,
-}
-
-impl DayHandler for Decode {
+impl DayHandler for Tally {
     #[inline]
     fn message(&mut self, _: Position, message: Message<'_>) -> ControlFlow<()> {
         self.messages += 1;
@@ -156,21 +112,6 @@ impl DayHandler for Decode {
     }
 
     fn damage(&mut self, _: Damage) {}
-}
-
-impl Tally for Decode {
-    fn day(&mut self, source: &mut DaySource) -> Result<(), SourceError> {
-        // Damage was refused before anything was measured.
-        read_day(source, self, |_| ()).map(|_| ())
-    }
-
-    fn sum(&self) -> u64 {
-        self.sum
-    }
-
-    fn messages(&self) -> Option<u64> {
-        Some(self.messages)
-    }
 }
 
 /// The messages of a good day, one by one and nothing more.

@@ -44,8 +44,10 @@ pub(super) fn run<T>(
     })
 }
 
-/// The quantiles of times, by name.
-const QUANTILES: [(&str, fn(&Times) -> u64); 5] = [
+/// A quantile of times, by name.
+type Quantile = (&'static str, fn(&Times) -> u64);
+
+const QUANTILES: [Quantile; 5] = [
     ("p50", |times| times.p50_ns),
     ("p90", |times| times.p90_ns),
     ("p99", |times| times.p99_ns),

@@ -4,7 +4,7 @@ use core::fmt::Write as _;
 use std::time::Duration;
 
 use clap::Args;
-use nanotape_console::{progress::Progress, records::Columns, values::grouped};
+use nanotape_console::{progress::Progress, records::Columns};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ use super::{
         BACKBONE, PLANT, ROWS, Shape, limit_taps, lost_share, records_per_second, taps,
     },
     publish,
-    reading::compare,
+    reading::{compare, heading, record},
     variants::take_default_books,
 };
 use crate::{
@@ -177,33 +177,21 @@ impl Benchmark for Plant {
     }
 
     fn heading(run: &Run<Self>) -> String {
-        let day = &run.options.day;
-        format!(
-            "{}: {} messages, {:.1} MB; room for {} live orders; {}; plant on processor {}, first \
-             tap on processor {}",
-            day.path().display(),
-            grouped(day.messages),
-            day.bytes as f64 / 1e6,
-            grouped(day.orders() as u64),
-            table::rounds(run),
-            run.cpus.writer,
-            run.cpus.readers[0],
-        )
+        let (plant, tap) = (run.cpus.writer, run.cpus.readers[0]);
+        let heading = heading(run, &run.options.day);
+        format!("{heading}; plant on processor {plant}, first tap on processor {tap}")
     }
 
     /// docs/formats/lab-bench-plant.md.
     fn record(measured: &Measured<Self>, run: &Run<Self>) -> Value {
         let (row, day) = (measured.row, &run.options.day);
-        let time = table::number(measured);
         let adds = run.find(BACKBONE).and_then(|backbone| measured.added(backbone));
         let taps = taps(row);
         let answer = measured.answer();
         let mut answers = answer.to_json();
         answers["order_records"] = json!(answer.order_records);
         let goals = || Self::goals(measured, run).into_iter().map(goal).collect::<Vec<_>>();
-        json!({
-            "file": day.to_json(),
-            "orders": day.orders(),
+        let own = json!({
             "records": row.work.map(|shape| shape.kinds.to_string()),
             "capacity_bytes": row.work.map(|shape| shape.capacity_bytes),
             "taps": taps,
@@ -213,25 +201,18 @@ impl Benchmark for Plant {
                 "plant": run.cpu,
                 "taps": (0..taps).map(|tap| run.cpus.reader(tap, taps).0).collect::<Vec<_>>(),
             },
-            "ns_per_message": table::median(time),
-            "ns_per_message_low": time.map(|spread| spread.lowest),
-            "ns_per_message_high": time.map(|spread| spread.highest),
-            "ns_by_round": measured.by_round(),
-            "wall_ns_per_message": measured.wall_ns(),
             "adds_ns": table::median(adds),
             "adds_ns_low": adds.map(|spread| spread.lowest),
             "adds_ns_high": adds.map(|spread| spread.highest),
             "ratio_to_backbone": measured.ratio(run).map(|ratio| ratio.value),
             "messages_per_second": table::median(measured.messages_per_second()),
             "records_per_second": table::median(records_per_second(measured)),
-            "startup_ms": measured.startup_ms(),
-            "peak_memory_bytes": measured.most(|day| day.peak_memory_bytes),
             "answer": answers,
             "published": published(measured),
             "lost_share": lost_share(measured),
-            "latency": one_by_one::to_json(measured, run),
             "goals": (row.name == PLANT).then(goals),
-        })
+        });
+        record(measured, run, day, own)
     }
 
     fn footing(run: &Run<Self>) -> String {

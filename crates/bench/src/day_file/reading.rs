@@ -1,8 +1,10 @@
 //! What the process of one variant gives back, and whether all variants agree.
 
+use nanotape_console::values::grouped;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::{Day, one_by_one};
 use crate::{
     engine::{Benchmark, Measured, Run, Spread, table},
     error::Error,
@@ -70,7 +72,7 @@ impl Answer {
     }
 
     /// As it stands in results of books, which publish nothing.
-    pub(super) fn to_json(&self) -> Value {
+    pub(super) fn to_json(self) -> Value {
         json!({
             "messages": self.messages,
             "inside_changes": self.inside_changes,
@@ -125,6 +127,51 @@ impl<B: Benchmark> Measured<B> {
     pub(super) fn answer(&self) -> Answer {
         self.readings.first().map_or(Answer::default(), |reading| reading.day.answer)
     }
+}
+
+/// What both tables of days know of a row, and what only one knows.
+pub(super) fn record<B: Benchmark>(
+    measured: &Measured<B>,
+    run: &Run<B>,
+    day: &Day,
+    own: Value,
+) -> Value {
+    let time = table::number(measured);
+    let mut record = json!({
+        "file": {
+            "path": day.path().display().to_string(),
+            "bytes": day.bytes,
+            "messages": day.messages,
+        },
+        "orders": day.orders(),
+        "ns_per_message": table::median(time),
+        "ns_per_message_low": time.map(|spread| spread.lowest),
+        "ns_per_message_high": time.map(|spread| spread.highest),
+        "ns_by_round": measured.by_round(),
+        "wall_ns_per_message": measured.wall_ns(),
+        "startup_ms": measured.startup_ms(),
+        "peak_memory_bytes": measured.most(|day| day.peak_memory_bytes),
+        "answer": measured.answer().to_json(),
+        "latency": one_by_one::to_json(measured, run),
+    });
+    table::extend(&mut record, own);
+    record
+}
+
+/// The line above both tables of days.
+pub(super) fn heading<B: Benchmark>(run: &Run<B>, day: &Day) -> String {
+    let times = match day.repeat {
+        1 => String::new(),
+        repeat => format!(", {repeat} times through the same books"),
+    };
+    format!(
+        "{}: {} messages, {:.1} MB{times}; room for {} live orders; {}",
+        day.path().display(),
+        grouped(day.messages),
+        day.bytes as f64 / 1e6,
+        grouped(day.orders() as u64),
+        table::rounds(run),
+    )
 }
 
 /// Compares the answers of all readings, and the number of messages in the file.

@@ -13,7 +13,7 @@ use nanotape_clock::Clock;
 
 use super::{
     Book, Day, Pass, books,
-    limits::{self, Tally},
+    limits::{Tally, measure},
     loads, profile,
 };
 use crate::{
@@ -40,10 +40,10 @@ pub(super) const ROWS: &[Row<Book>] = &[
     orders::<CompactOrders>("orders/open-addressing"),
     orders::<BucketOrders>("orders/buckets"),
     orders::<PooledOrders>("orders/pool"),
-    limit::<limits::Bytes>("bytes"),
-    limit::<limits::Framing>("framing"),
-    limit::<limits::Touch>("touch"),
-    limit::<limits::Decode>("decode"),
+    limit("bytes", |day, clock, _| measure(day, clock, Tally::bytes)),
+    limit("framing", |day, clock, _| measure(day, clock, Tally::framing)),
+    limit("touch", |day, clock, _| measure(day, clock, Tally::touch)),
+    limit("decode", |day, clock, _| measure(day, clock, Tally::decode)),
     load::<1>("load/dependent"),
     load::<8>("load/8"),
     load::<16>("load/16"),
@@ -128,8 +128,8 @@ const fn the_default<L: PriceLevels, S: OrderStore>(name: &'static str) -> Row<B
     row(name, &BOOKS, take_default::<L, S>)
 }
 
-const fn limit<T: Tally>(name: &'static str) -> Row<Book> {
-    row(name, &LIMIT, |day, clock, _| limits::measure::<T>(day, clock))
+const fn limit(name: &'static str, work: Take) -> Row<Book> {
+    row(name, &LIMIT, work)
 }
 
 const fn load<const CHAINS: usize>(name: &'static str) -> Row<Book> {

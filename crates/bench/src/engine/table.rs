@@ -242,7 +242,8 @@ fn pair_record<B: Benchmark>(measured: &Measured<B>, run: &Run<B>) -> Value {
     })
 }
 
-fn extend(record: &mut Value, more: Value) {
+/// Adds the members of a JSON object to another.
+pub(crate) fn extend(record: &mut Value, more: Value) {
     if let (Value::Object(record), Value::Object(more)) = (record, more) {
         record.extend(more);
     }
