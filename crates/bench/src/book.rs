@@ -4,7 +4,7 @@ use core::ops::ControlFlow;
 use std::sync::Arc;
 
 use nanotape_book::{Books, DefaultBooks, OrderStore, Outcome, PlainBooks, PriceLevels};
-use nanotape_feed::{DaySource, market_event};
+use nanotape_feed::{DaySource, handle_message};
 use nanotape_lab::Fixture;
 use nanotape_market::{MarketEvent, Position};
 use nanotape_plant::{BookEngine, Observer};
@@ -126,8 +126,10 @@ fn apply<L: PriceLevels, S: OrderStore>(
     engine: &mut BookEngine<Books<L, S>>,
     message: &[u8],
 ) -> bool {
-    Message::decode(message).is_ok_and(|message| {
-        let outcome = engine.apply(&market_event(&message));
-        outcome.is_some_and(|outcome| outcome.inside_changed)
-    })
+    let mut summary = DaySummary::default();
+    if let Ok(message) = Message::decode(message) {
+        let at = Position { number: 0, offset: 0 };
+        let _ = handle_message(at, &message, &mut engine.live(&mut summary));
+    }
+    summary.inside_changes > 0
 }

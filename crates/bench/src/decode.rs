@@ -3,7 +3,7 @@
 use core::ops::ControlFlow;
 use std::sync::Arc;
 
-use nanotape_feed::{Block, Damage, DayDecoder, DayHandler, Position, order_event};
+use nanotape_feed::{Block, Damage, DayDecoder, DayHandler, Position, book_event};
 use nanotape_lab::Fixture;
 use nanotape_types::BookEvent;
 use nanotape_wire::itch50::Message;
@@ -48,7 +48,7 @@ struct Sum(u64);
 impl DayHandler for Sum {
     #[inline]
     fn message(&mut self, _: Position, message: Message<'_>) -> ControlFlow<()> {
-        if let Some(event) = order_event(&message).and_then(|event| event.book_event()) {
+        if let Some(event) = book_event(&message) {
             self.0 = self.0.wrapping_add(sum_of_event(event));
         }
         ControlFlow::Continue(())

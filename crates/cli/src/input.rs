@@ -1,16 +1,22 @@
-//! Opening a day, showing how far reading has come, and saying afterwards what was wrong with it.
+//! Opens a day file or a journal, shows the progress of reading, and prints afterwards what was wrong with it.
 
 use std::path::Path;
 
+use anyhow::bail;
 use clap::Args;
 use nanotape_book::{AnomalyCounts, Books, OrderStore, PriceLevels};
 pub(crate) use nanotape_console::progress::Progress;
 use nanotape_feed::{DayEnd, DaySource};
+use nanotape_journal::{Start, Tailer, TailerSource};
 use nanotape_market::StockDirectory;
-use nanotape_plant::{BookEngine, DayReport, Observer, orders_of};
+use nanotape_plant::{
+    BookEngine, DayReport, Observer, RecordedEnd, RecordedError, RecordedRun, RecordedSummary,
+    RunReport, orders_of,
+};
 use nanotape_types::StockLocate;
 
 use crate::{
+    journals::of_journal,
     status::{BadData, Status, tell},
     symbols::SymbolFilter,
     values::counted,
@@ -18,7 +24,8 @@ use crate::{
 
 #[derive(Args, Debug)]
 pub(crate) struct InputArguments {
-    /// ITCH 5.0 day file (plain, gzip or zstd), or - for standard input
+    /// ITCH 5.0 day file (plain, gzip or zstd), or - for standard input. inside, book and depth also take
+    /// the folder of a journal that recorded a plant
     #[arg(value_name = "FILE")]
     pub(crate) file: String,
 }
@@ -32,61 +39,142 @@ impl InputArguments {
     pub(crate) fn open(&self) -> anyhow::Result<DaySource> {
         Ok(match self.file.as_str() {
             "-" => DaySource::stdin()?,
+            path if Path::new(path).is_dir() => {
+                bail!("{path}: is a folder; this command needs a day file")
+            }
             path => DaySource::open(Path::new(path))?,
         })
     }
 }
 
-/// A day that was run through the books, and how that went.
+/// A source of events that was run through the books, and how that went.
 pub(crate) struct Session<L, S> {
-    pub(crate) source: DaySource,
-    pub(crate) plant: BookEngine<Books<L, S>>,
-    pub(crate) report: DayReport,
+    name: String,
+    pub(crate) engine: BookEngine<Books<L, S>>,
+    pub(crate) report: Report,
+}
+
+/// How the run went, by the kind of its source.
+pub(crate) enum Report {
+    Day(DayReport),
+    Journal(RunReport<RecordedSummary>),
 }
 
 impl<L: PriceLevels, S: OrderStore> Session<L, S> {
-    /// Opens the day and runs it through `books`, telling `observer`.
+    /// Opens the input, a day file or the folder of a journal, and runs its events through `books`.
     pub(crate) fn run(
         input: &InputArguments,
         books: Books<L, S>,
         observer: &mut impl Observer<Books<L, S>>,
     ) -> anyhow::Result<Self> {
+        let path = Path::new(&input.file);
+        if input.file == "-" || !path.is_dir() {
+            return Self::run_day(input, books, observer);
+        }
+        let mut engine = BookEngine::new(books);
+        let tailer = Tailer::open(path, Start::Oldest).map_err(of_journal)?;
+        let mut run = RecordedRun::new(TailerSource::new(tailer));
+        let (first, end) = (run.next_sequence(), run.end().map_err(of_journal)?);
+        let progress = Progress::with_steps("messages", end.saturating_sub(first));
+        let report = engine.run(&mut run, observer, |run| {
+            progress.set(run.next_sequence().saturating_sub(first));
+        });
+        let report = report.map_err(|error| match error {
+            RecordedError::Stream(error) => of_journal(error),
+            error => BadData(format!("{}: {error}", path.display())).into(),
+        })?;
+        Ok(Self { name: input.file.clone(), engine, report: Report::Journal(report) })
+    }
+
+    /// The same for commands that need a day file.
+    pub(crate) fn run_day(
+        input: &InputArguments,
+        books: Books<L, S>,
+        observer: &mut impl Observer<Books<L, S>>,
+    ) -> anyhow::Result<Self> {
+        let mut engine = BookEngine::new(books);
         let mut source = input.open()?;
-        let mut plant = BookEngine::new(books);
         let progress = Progress::of(&source);
-        let report = plant.run(&mut source, observer, |source| progress.update(source))?;
-        Ok(Self { source, plant, report })
+        let report = engine.run(&mut source, observer, |source| progress.update(source))?;
+        let name = source.name().to_owned();
+        Ok(Self { name, engine, report: Report::Day(report) })
     }
 
-    /// Says what was wrong with the bytes, and what that makes of the exit status.
+    /// Messages of the day that were read, or records of the journal.
+    pub(crate) fn messages(&self) -> u64 {
+        match &self.report {
+            Report::Day(report) => report.summary.records,
+            Report::Journal(report) => report.summary.messages,
+        }
+    }
+
+    /// Prints what was wrong with the input, and returns the exit status that follows.
     pub(crate) fn conclude(&self) -> Status {
-        conclude(&self.source, &self.report)
+        match &self.report {
+            Report::Day(report) => conclude(&self.name, report),
+            Report::Journal(report) => conclude_recorded(&self.name, &report.summary),
+        }
     }
 
-    /// Says which books cannot be trusted.
+    /// Prints which books cannot be trusted.
     pub(crate) fn warn_of_taint(&self) {
-        let books = self.plant.books();
-        warn_of_taint(&self.source, books.anomalies(), books.tainted().count());
+        match &self.report {
+            Report::Day(_) => {
+                let books = self.engine.books();
+                warn_of_taint(&self.name, books.anomalies(), books.tainted().count());
+            }
+            Report::Journal(report) => match report.summary.tainted_stocks {
+                0 => {}
+                count => tell(format_args!(
+                    "{}: {} marked unreliable (tainted) by the plant",
+                    self.name,
+                    counted(count as u64, "book"),
+                )),
+            },
+        }
     }
 
-    /// Says if the book of this stock cannot be trusted.
+    /// The same for the book of one stock; a journal reports all of its tainted books.
     pub(crate) fn warn_of_taint_in(&self, locate: StockLocate) {
-        let anomalies = self.plant.books().book(locate).anomalies();
-        warn_of_taint(&self.source, anomalies, usize::from(anomalies.any()));
+        if let Report::Journal(_) = self.report {
+            return self.warn_of_taint();
+        }
+        let anomalies = self.engine.books().book(locate).anomalies();
+        warn_of_taint(&self.name, anomalies, usize::from(anomalies.any()));
     }
 
-    /// An error if a symbol that was asked for is not in the day.
+    /// An error if a requested symbol is not in the day.
     pub(crate) fn require_symbols(&self, filter: &SymbolFilter) -> anyhow::Result<()> {
-        require_symbols(&self.source, filter, self.plant.directory())
+        require_symbols(&self.name, filter, self.engine.directory())
     }
+}
+
+/// Prints what a journal lacks, and returns the exit status that follows.
+fn conclude_recorded(name: &str, summary: &RecordedSummary) -> Status {
+    for loss in summary.losses.iter().take(DAMAGE_LINES) {
+        tell(format_args!("{name}: {loss}"));
+    }
+    let more = summary.total_losses.saturating_sub(DAMAGE_LINES as u64);
+    if more > 0 {
+        tell(format_args!("{name}: and {more} more losses"));
+    }
+    match summary.end {
+        RecordedEnd::Stop | RecordedEnd::Stopped => {}
+        RecordedEnd::NoStop => {
+            tell(format_args!("{name}: the journal ends before the plant's stop record"));
+        }
+        RecordedEnd::AnotherRun(sequence) => tell(format_args!(
+            "{name}: message {sequence}: another run of a plant starts; only the first run was read"
+        )),
+    }
+    if summary.is_good() { Status::Good } else { Status::Bad }
 }
 
 /// Lines of damage that are printed one by one.
 const DAMAGE_LINES: usize = 10;
 
-/// Says on standard error what was wrong with the bytes, and what that makes of the exit status.
-pub(crate) fn conclude(source: &DaySource, report: &DayReport) -> Status {
-    let name = source.name();
+/// Prints what was wrong with the bytes, and returns the exit status that follows.
+pub(crate) fn conclude(name: &str, report: &DayReport) -> Status {
     for damage in report.damage.first().iter().take(DAMAGE_LINES) {
         tell(format_args!("{name}: {damage}"));
     }
@@ -105,25 +193,24 @@ pub(crate) fn conclude(source: &DaySource, report: &DayReport) -> Status {
     if report.is_good() { Status::Good } else { Status::Bad }
 }
 
-/// Says on standard error which books cannot be trusted. Not an error of the command's: a file
-/// joined in mid-session is legal.
-pub(crate) fn warn_of_taint(source: &DaySource, totals: AnomalyCounts, tainted_stocks: usize) {
+/// Prints which books cannot be trusted. This is no error of the command: a file joined in mid-session is
+/// legal.
+pub(crate) fn warn_of_taint(name: &str, totals: AnomalyCounts, tainted_stocks: usize) {
     if !totals.any() {
         return;
     }
     let kinds: Vec<_> = totals.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
     tell(format_args!(
-        "{}: {} could not be applied to the book ({}); {} marked unreliable (tainted)",
-        source.name(),
+        "{name}: {} could not be applied to the book ({}); {} marked unreliable (tainted)",
         counted(totals.total(), "message"),
         kinds.join(", "),
         counted(tainted_stocks as u64, "book"),
     ));
 }
 
-/// An error if a symbol that was asked for is not in the day.
+/// An error if a requested symbol is not in the day.
 pub(crate) fn require_symbols(
-    source: &DaySource,
+    name: &str,
     filter: &SymbolFilter,
     directory: &StockDirectory,
 ) -> anyhow::Result<()> {
@@ -131,6 +218,6 @@ pub(crate) fn require_symbols(
     if missing.is_empty() {
         return Ok(());
     }
-    let message = format!("{}: symbols not found: {}", source.name(), missing.join(", "));
+    let message = format!("{name}: symbols not found: {}", missing.join(", "));
     Err(BadData(message).into())
 }

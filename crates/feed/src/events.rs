@@ -2,7 +2,7 @@
 
 use core::ops::ControlFlow;
 
-use nanotape_market::{Damage, EventHandler, EventSource, Origin, Position};
+use nanotape_market::{Damage, EventHandler, EventSource, MarketEvent, Origin, Position};
 use nanotape_types::StockLocate;
 use nanotape_wire::itch50::{self, Message};
 
@@ -10,7 +10,7 @@ use crate::{
     DayHandler, DaySource, DaySummary, SourceError,
     day::{LookAhead, read_day_ahead},
     hidden::hidden_in,
-    normalise::{order_event, rare_event},
+    normalise::{Receive, deliver, rare_event},
 };
 
 const NANOS_A_DAY: u64 = 86_400_000_000_000;
@@ -28,17 +28,57 @@ impl EventSource for DaySource {
     }
 }
 
+/// Calls `handler` with the event of one message, as a live feed has it: nothing was announced.
+#[inline(always)]
+pub fn handle_message(
+    at: Position,
+    message: &Message<'_>,
+    handler: &mut impl EventHandler,
+) -> ControlFlow<()> {
+    deliver(message, Handling { at, handler })
+}
+
+/// Where the event of a message goes.
+struct Handling<'a, H> {
+    at: Position,
+    handler: &'a mut H,
+}
+
+impl<H: EventHandler> Receive for Handling<'_, H> {
+    type Output = ControlFlow<()>;
+
+    #[inline(always)]
+    fn order(self, event: MarketEvent, bytes: &[u8]) -> ControlFlow<()> {
+        let origin = MessageOrigin { bytes, offset: self.at.offset };
+        self.handler.event(self.at, &event, origin)
+    }
+
+    #[inline(always)]
+    fn rare(self, bytes: &[u8]) -> ControlFlow<()> {
+        let Position { number, offset } = self.at;
+        handle_rare(self.handler, number, offset, bytes)
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn handle_rare<H: EventHandler>(
+    handler: &mut H,
+    number: u64,
+    offset: u64,
+    bytes: &[u8],
+) -> ControlFlow<()> {
+    let origin = MessageOrigin { bytes, offset };
+    handler.event(Position { number, offset }, &rare_event(bytes), origin)
+}
+
 /// Calls a handler of events with the messages of a day.
 struct Normalised<'a, H>(&'a mut H);
 
 impl<H: EventHandler> DayHandler for Normalised<'_, H> {
     #[inline(always)]
     fn message(&mut self, position: Position, message: Message<'_>) -> ControlFlow<()> {
-        let origin = MessageOrigin { message, offset: position.offset };
-        match order_event(&message) {
-            Some(event) => self.0.event(position, &event, origin),
-            None => self.rare(position, origin),
-        }
+        handle_message(position, &message, self.0)
     }
 
     fn damage(&mut self, damage: Damage) {
@@ -50,19 +90,12 @@ impl<H: EventHandler> DayHandler for Normalised<'_, H> {
     }
 }
 
-impl<H: EventHandler> Normalised<'_, H> {
-    #[inline(never)]
-    fn rare(&mut self, position: Position, origin: MessageOrigin<'_>) -> ControlFlow<()> {
-        self.0.event(position, &rare_event(&origin.message), origin)
-    }
-}
-
 impl<H: EventHandler> LookAhead for Normalised<'_, H> {
     type Trail = Option<H::Hint>;
 
     #[inline(always)]
     fn foresee(&mut self, message: &[u8]) -> Option<H::Hint> {
-        itch50::coming(message).map(|coming| self.0.prefetch_index(coming))
+        itch50::coming(message).and_then(|coming| self.0.prefetch_index(coming))
     }
 
     #[inline(always)]
@@ -83,22 +116,32 @@ impl<H: EventHandler> LookAhead for Normalised<'_, H> {
 /// The message that an event was made from.
 #[derive(Clone, Copy)]
 struct MessageOrigin<'a> {
-    message: Message<'a>,
+    bytes: &'a [u8],
     offset: u64,
 }
 
 impl Origin for MessageOrigin<'_> {
-    #[inline]
+    #[inline(always)]
     fn bytes(&self) -> &[u8] {
-        self.message.as_bytes()
+        self.bytes
     }
 
-    #[cold]
-    #[inline(never)]
+    #[inline(always)]
     fn hidden_record(self, is_listed: impl Fn(StockLocate) -> bool) -> Option<Damage> {
-        let (damage, inner) = hidden_in(self.message.as_bytes(), self.offset)?;
-        let is_of_a_listed_stock = inner.stock_locate().is_some_and(is_listed);
-        let is_of_a_day = inner.timestamp().is_some_and(|time| time.get() < NANOS_A_DAY);
-        (is_of_a_listed_stock && is_of_a_day).then_some(damage)
+        plausible_hidden_in(self.bytes, self.offset, is_listed)
     }
+}
+
+/// A hidden record whose stock and time make sense.
+#[cold]
+#[inline(never)]
+fn plausible_hidden_in(
+    bytes: &[u8],
+    offset: u64,
+    is_listed: impl Fn(StockLocate) -> bool,
+) -> Option<Damage> {
+    let (damage, inner) = hidden_in(bytes, offset)?;
+    let is_of_a_listed_stock = inner.stock_locate().is_some_and(is_listed);
+    let is_of_a_day = inner.timestamp().is_some_and(|time| time.get() < NANOS_A_DAY);
+    (is_of_a_listed_stock && is_of_a_day).then_some(damage)
 }

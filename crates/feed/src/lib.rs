@@ -26,8 +26,9 @@ mod resync;
 pub mod source;
 
 pub use day::{DayDecoder, DayEnd, DayHandler, DaySummary, Step, read_day};
+pub use events::handle_message;
 pub use hidden::hidden_in;
 pub use nanotape_market::{Damage, Position};
 pub use nanotape_shm::MapError;
-pub use normalise::{market_event, order_event};
+pub use normalise::{book_event, market_event};
 pub use source::{Block, Compression, DaySource, SourceError};

@@ -1,44 +1,110 @@
 //! From ITCH 5.0 messages to market events: the table of the specification's meaning.
 //!
-//! The seven messages about orders are most of a day; they become events without a function call. All
-//! other messages take the [`rare_event`] path, so that the loop over a day stays small.
+//! The seven messages about orders are most of a day. [`deliver`] makes their events in registers and calls the
+//! receiver in each arm of its match. All other messages take the [`rare_event`] path, so that the loop over a
+//! day stays small.
 
 use nanotape_market::{
     AuctionImbalance, Definition, Execution, MarketEvent, StatusChange, StatusReason, Trade,
     TradeKind, TradingAction, What,
 };
-use nanotape_types::{Alpha, BookEvent, Maybe, Side};
+use nanotape_types::{Alpha, BookEvent, Maybe, Side, StockLocate};
 use nanotape_wire::itch50::{
     BreachedLevel, EventCode, HaltAction, ImbalanceDirection, MarketCategory, MarketCode, Message,
     NetOrderImbalance, OperationalHalt, RegShoAction, StockDirectory, StockTradingAction,
     TradingState, YesNo,
 };
 
-/// The event that a message reports.
-#[inline(always)]
-pub fn market_event(message: &Message<'_>) -> MarketEvent {
-    order_event(message).unwrap_or_else(|| rare_event(message))
+/// Receives the event of a message, once.
+///
+/// A trait and not a closure, because each arm of [`deliver`] inlines its own copy: there, what the event is
+/// is known when it is compiled, and no event object is left. Implementations pass scalars to functions that
+/// are not inlined: a pointer to the receiver would bring it into memory for every message.
+pub(crate) trait Receive {
+    /// What is returned.
+    type Output;
+
+    /// The event of a message about a displayed order, and the message.
+    fn order(self, event: MarketEvent, bytes: &[u8]) -> Self::Output;
+
+    /// Any other message: [`rare_event`] has its event.
+    fn rare(self, bytes: &[u8]) -> Self::Output;
 }
 
-/// The event of a message about a displayed order; `None` for the other types.
+/// The event that a message reports.
+#[inline]
+pub fn market_event(message: &Message<'_>) -> MarketEvent {
+    struct Keep;
+    impl Receive for Keep {
+        type Output = MarketEvent;
+
+        #[inline(always)]
+        fn order(self, event: MarketEvent, _: &[u8]) -> MarketEvent {
+            event
+        }
+
+        #[inline(always)]
+        fn rare(self, bytes: &[u8]) -> MarketEvent {
+            rare_event(bytes)
+        }
+    }
+    deliver(message, Keep)
+}
+
+/// What a message does to the displayed book; `None` for the types that do nothing to it.
 #[inline(always)]
-pub fn order_event(message: &Message<'_>) -> Option<MarketEvent> {
-    let instrument = message.stock_locate().unwrap_or_default();
-    let time = message.timestamp();
-    let stock_locate = instrument;
-    let (symbol, what) = match message {
-        Message::AddOrder(m) => {
-            let Some(side) = m.buy_sell_indicator().side() else { return None };
-            let (reference, shares, price) = (m.order_reference_number(), m.shares(), m.price());
-            let added = BookEvent::Add { stock_locate, reference, side, shares, price };
-            (Maybe::of(m.stock()), What::Order(added))
+pub fn book_event(message: &Message<'_>) -> Option<BookEvent> {
+    struct OfBooks;
+    impl Receive for OfBooks {
+        type Output = Option<BookEvent>;
+
+        #[inline(always)]
+        fn order(self, event: MarketEvent, _: &[u8]) -> Option<BookEvent> {
+            event.book_event()
         }
-        Message::AddOrderMpid(m) => {
-            let Some(side) = m.buy_sell_indicator().side() else { return None };
-            let (reference, shares, price) = (m.order_reference_number(), m.shares(), m.price());
-            let added = BookEvent::Add { stock_locate, reference, side, shares, price };
-            (Maybe::of(m.stock()), What::Order(added))
+
+        #[inline(always)]
+        fn rare(self, _: &[u8]) -> Option<BookEvent> {
+            None
         }
+    }
+    deliver(message, OfBooks)
+}
+
+/// Makes the event of a message and calls `receiver` with it.
+#[inline(always)]
+pub(crate) fn deliver<R: Receive>(message: &Message<'_>, receiver: R) -> R::Output {
+    macro_rules! event {
+        ($message:ident, $symbol:expr, $what:expr) => {
+            receiver.order(
+                MarketEvent {
+                    time: Some($message.timestamp()),
+                    instrument: $message.stock_locate(),
+                    symbol: $symbol,
+                    what: $what,
+                },
+                $message.as_bytes(),
+            )
+        };
+    }
+    macro_rules! added {
+        ($message:ident) => {{
+            let Some(side) = $message.buy_sell_indicator().side() else {
+                return receiver.rare($message.as_bytes());
+            };
+            let added = BookEvent::Add {
+                stock_locate: $message.stock_locate(),
+                reference: $message.order_reference_number(),
+                side,
+                shares: $message.shares(),
+                price: $message.price(),
+            };
+            event!($message, Maybe::of($message.stock()), What::Order(added))
+        }};
+    }
+    match message {
+        Message::AddOrder(m) => added!(m),
+        Message::AddOrderMpid(m) => added!(m),
         Message::OrderExecuted(m) => {
             let execution = Execution {
                 reference: m.order_reference_number(),
@@ -47,7 +113,7 @@ pub fn order_event(message: &Message<'_>) -> Option<MarketEvent> {
                 is_printed: true,
                 match_number: m.match_number(),
             };
-            (Maybe::NONE, What::Execution(execution))
+            event!(m, Maybe::NONE, What::Execution(execution))
         }
         // The execution price is the trade's; the shares leave the order's own level.
         Message::OrderExecutedWithPrice(m) => {
@@ -58,38 +124,48 @@ pub fn order_event(message: &Message<'_>) -> Option<MarketEvent> {
                 is_printed: m.printable() == YesNo::Yes,
                 match_number: m.match_number(),
             };
-            (Maybe::NONE, What::Execution(execution))
+            event!(m, Maybe::NONE, What::Execution(execution))
         }
         Message::OrderCancel(m) => {
-            let (reference, shares) = (m.order_reference_number(), m.cancelled_shares());
-            (Maybe::NONE, What::Order(BookEvent::Cancel { stock_locate, reference, shares }))
+            let cancelled = BookEvent::Cancel {
+                stock_locate: m.stock_locate(),
+                reference: m.order_reference_number(),
+                shares: m.cancelled_shares(),
+            };
+            event!(m, Maybe::NONE, What::Order(cancelled))
         }
         Message::OrderDelete(m) => {
-            let reference = m.order_reference_number();
-            (Maybe::NONE, What::Order(BookEvent::Delete { stock_locate, reference }))
+            let deleted = BookEvent::Delete {
+                stock_locate: m.stock_locate(),
+                reference: m.order_reference_number(),
+            };
+            event!(m, Maybe::NONE, What::Order(deleted))
         }
         Message::OrderReplace(m) => {
             let replaced = BookEvent::Replace {
-                stock_locate,
+                stock_locate: m.stock_locate(),
                 original: m.original_order_reference_number(),
                 replacement: m.new_order_reference_number(),
                 shares: m.shares(),
                 price: m.price(),
             };
-            (Maybe::NONE, What::Order(replaced))
+            event!(m, Maybe::NONE, What::Order(replaced))
         }
-        _ => return None,
-    };
-    Some(MarketEvent { time, instrument, symbol, what })
+        other => receiver.rare(other.as_bytes()),
+    }
 }
 
-/// The event of any message that [`order_event`] leaves out.
+/// The event of any message that [`deliver`] leaves out.
 ///
 /// A hidden trade or a cross prints shares that were never displayed or were taken off by `C` messages
 /// before; a broken trade never gives shares back.
-#[cold]
-#[inline(never)]
-pub(crate) fn rare_event(message: &Message<'_>) -> MarketEvent {
+/// Inlined into the function of a handler, so that a handler pays only for what it reads.
+#[inline(always)]
+pub(crate) fn rare_event(bytes: &[u8]) -> MarketEvent {
+    let Ok(message) = &Message::decode(bytes) else {
+        // The caller decoded the same bytes.
+        return MarketEvent::about(StockLocate::default(), What::Other);
+    };
     let what = match message {
         Message::AddOrder(_) | Message::AddOrderMpid(_) => What::UnknownSide,
         Message::Trade(m) => What::Trade(Trade {

@@ -32,17 +32,8 @@ impl StockDirectory {
             What::Execution(_) => {}
             What::Order(BookEvent::Add { .. }) => self.learn_pair(event),
             What::Order(_) => {}
-            _ => self.learn_rare(event),
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn learn_rare(&mut self, event: &MarketEvent) {
-        if matches!(event.what, What::Definition(_)) {
-            self.symbols[event.instrument.index()] = event.symbol;
-        } else {
-            self.learn_pair(event);
+            What::Definition(_) => self.symbols[event.instrument.index()] = event.symbol,
+            _ => self.learn_pair(event),
         }
     }
 

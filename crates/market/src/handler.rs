@@ -35,14 +35,25 @@ pub trait EventHandler {
         ControlFlow::Continue(())
     }
 
-    /// First announcement: time to load the index entry of the order.
-    fn prefetch_index(&mut self, coming: Coming) -> Self::Hint;
+    /// First announcement: time to load the index entry of the order. A handler that needs nothing returns
+    /// `None`, and gets no further announcement.
+    #[inline(always)]
+    fn prefetch_index(&mut self, coming: Coming) -> Option<Self::Hint> {
+        let _ = coming;
+        None
+    }
 
     /// Second announcement: time to load the order.
-    fn prefetch_order(&mut self, hint: &mut Self::Hint);
+    #[inline(always)]
+    fn prefetch_order(&mut self, hint: &mut Self::Hint) {
+        let _ = hint;
+    }
 
     /// Third announcement: time to load the price levels that the order leads to.
-    fn prefetch_levels(&mut self, hint: &Self::Hint);
+    #[inline(always)]
+    fn prefetch_levels(&mut self, hint: &Self::Hint) {
+        let _ = hint;
+    }
 }
 
 /// The bytes that an event was made from, for handlers that examine an event that fits no book.

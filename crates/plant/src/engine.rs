@@ -7,10 +7,9 @@ use core::{marker::PhantomData, ops::ControlFlow};
 
 use nanotape_book::{Anomaly, Books, Order, OrderStore, OrderWatcher, Outcome, PriceLevels, Trail};
 use nanotape_market::{
-    Damage, EventHandler, EventSource, MarketEvent, NoOrigin, Origin, Position, StockDirectory,
-    What,
+    Damage, EventHandler, EventSource, MarketEvent, Origin, Position, StockDirectory, What,
 };
-use nanotape_types::Coming;
+use nanotape_types::{Coming, StockLocate};
 
 use crate::{DamageLog, RunReport};
 
@@ -133,24 +132,14 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
         Ok(RunReport { summary, damage: run.damage })
     }
 
-    /// Applies one event to the directory and the books, on its own: as a live feed delivers them, with
-    /// nothing known of the events that follow. `None` if the event changes no book.
-    #[inline]
-    pub fn apply(&mut self, event: &MarketEvent) -> Option<Outcome> {
-        self.books.touch_stock(event.instrument);
-        self.apply_prefetched(event, &mut ())
-    }
-
-    /// The same with an observer, from `admit` to `after`.
-    #[inline]
-    pub fn apply_observed(
-        &mut self,
-        at: Position,
-        event: &MarketEvent,
-        observer: &mut impl Observer<Books<L, S>>,
-    ) -> ControlFlow<()> {
-        self.books.touch_stock(event.instrument);
-        self.observed(at, event, observer, NoOrigin, None)
+    /// A handler that applies events on their own: as a live feed delivers them, with nothing known of the
+    /// events that follow.
+    #[inline(always)]
+    pub fn live<'a, O: Observer<Books<L, S>>>(
+        &'a mut self,
+        observer: &'a mut O,
+    ) -> Live<'a, Books<L, S>, O> {
+        Live { engine: self, observer }
     }
 
     /// Applies an event and calls the observer. `log` takes a record that is found inside the message.
@@ -192,15 +181,15 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
         self.directory.learn(event);
         match event.book_event() {
             Some(book_event) => Some(self.books.apply_watched(book_event, watcher)),
-            None if event.what == What::UnknownSide => Some(self.refuse(event)),
+            None if matches!(event.what, What::UnknownSide) => Some(self.refuse(event.instrument)),
             None => None,
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn refuse(&mut self, event: &MarketEvent) -> Outcome {
-        let (stock_locate, anomaly) = (event.instrument, Anomaly::UnknownSide);
+    fn refuse(&mut self, stock_locate: StockLocate) -> Outcome {
+        let anomaly = Anomaly::UnknownSide;
         self.books.record_anomaly(stock_locate, anomaly);
         Outcome { stock_locate, inside_changed: false, anomaly: Some(anomaly) }
     }
@@ -225,6 +214,33 @@ impl<L, S, O: Observer<Books<L, S>>> OrderWatcher for Watching<'_, L, S, O> {
     #[inline(always)]
     fn reduced(&mut self, order: &Order, shares: u32) {
         self.0.order_reduced(order, shares);
+    }
+}
+
+/// An engine and its observer for events that come on their own.
+#[derive(Debug)]
+pub struct Live<'a, B, O> {
+    engine: &'a mut BookEngine<B>,
+    observer: &'a mut O,
+}
+
+impl<L: PriceLevels, S: OrderStore, O: Observer<Books<L, S>>> EventHandler
+    for Live<'_, Books<L, S>, O>
+{
+    type Hint = ();
+
+    #[inline(always)]
+    fn event(&mut self, at: Position, event: &MarketEvent, origin: impl Origin) -> ControlFlow<()> {
+        self.engine.books.touch_stock(event.instrument);
+        self.engine.observed(at, event, self.observer, origin, None)
+    }
+
+    fn damage(&mut self, damage: Damage) {
+        self.observer.damage(damage);
+    }
+
+    fn idle(&mut self) -> ControlFlow<()> {
+        self.observer.idle()
     }
 }
 
@@ -255,8 +271,8 @@ impl<L: PriceLevels, S: OrderStore, O: Observer<Books<L, S>>> EventHandler
     }
 
     #[inline(always)]
-    fn prefetch_index(&mut self, coming: Coming) -> Trail {
-        self.engine.books.foresee(coming)
+    fn prefetch_index(&mut self, coming: Coming) -> Option<Trail> {
+        Some(self.engine.books.foresee(coming))
     }
 
     #[inline(always)]

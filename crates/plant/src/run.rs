@@ -8,7 +8,6 @@
 
 use std::{
     io,
-    ops::ControlFlow,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -17,12 +16,11 @@ use std::{
 use nanotape_book::{AnomalyCounts, DefaultBooks};
 use nanotape_clock::Clock;
 use nanotape_feed::{DayEnd, DaySource, SourceError};
-use nanotape_market::{MarketEvent, Position};
 use nanotape_ring::{Publish as _, PublishError, RingError, stream};
 use nanotape_shm::{Origin, OwnerState, Refusal, RegionError, RegionOptions, Residency};
 
 use crate::{
-    BoardReader, BookEngine, DayReport, Pace, PlantConfig, Publisher, Stop, TradeDate,
+    BoardReader, BookEngine, DayReport, Live, Pace, PlantConfig, Publisher, Stop, TradeDate,
     board::{Board, BoardSpec},
     config::{DEFAULT_CAPACITY_BYTES, InputConfig, RingConfig},
     pace::Pacer,
@@ -218,15 +216,15 @@ impl PlantRun {
         Ok(Ended { stop, report, anomalies, tainted_stocks })
     }
 
-    /// Applies one event and publishes its records, on its own: as a live feed delivers them, with
-    /// nothing known of the events that follow. A program with a feed of its own calls this for each
-    /// event, and [`end`](Self::end) after the last, instead of [`run`](Self::run).
-    #[inline]
-    pub fn apply(&mut self, at: Position, event: &MarketEvent) -> ControlFlow<()> {
-        self.engine.apply_observed(at, event, &mut self.publisher)
+    /// A handler that applies events on their own and publishes their records: as a live feed delivers them,
+    /// with nothing known of the events that follow. A program with a feed of its own calls it with each
+    /// event, and calls [`end`](Self::end) after the last, instead of [`run`](Self::run).
+    #[inline(always)]
+    pub fn live(&mut self) -> Live<'_, DefaultBooks, Publisher<stream::Writer>> {
+        self.engine.live(&mut self.publisher)
     }
 
-    /// Publishes that the events given to [`apply`](Self::apply) are over: the last record.
+    /// Publishes that the events given to [`live`](Self::live) are over: the last record.
     pub fn end(&mut self) -> PlantStop {
         let reason = self.publisher.reason().unwrap_or(StopReason::EndOfInput);
         self.say_the_end(reason, None)
@@ -238,7 +236,7 @@ impl PlantRun {
     }
 
     /// The ring or board that was removed, replaced or cut, if one was: the reason why
-    /// [`apply`](Self::apply) breaks then. Noticed within a second.
+    /// [`live`](Self::live) breaks then. Noticed within a second.
     pub fn loss(&self) -> Option<&RegionError> {
         self.publisher.loss()
     }

@@ -14,8 +14,7 @@ use std::{fs, ops::ControlFlow, path::Path};
 
 use nanotape_book::DefaultBooks;
 use nanotape_clock::{Clock, Source};
-use nanotape_feed::{Position, market_event};
-use nanotape_market::MarketEvent;
+use nanotape_feed::{Position, handle_message, market_event};
 use nanotape_plant::{
     BoardReader, BookEngine, PlantConfig, PlantRun, Publisher, Stop,
     records::{RecordKind, RecordKinds},
@@ -41,7 +40,7 @@ const DAY: &str = "20191230.itch50";
 
 /// What takes messages one by one.
 trait Publishes {
-    fn apply(&mut self, at: Position, event: &MarketEvent) -> ControlFlow<()>;
+    fn apply(&mut self, at: Position, message: Message<'_>) -> ControlFlow<()>;
 
     fn board(&self) -> BoardReader;
 }
@@ -57,8 +56,8 @@ impl OnHeap {
 }
 
 impl Publishes for OnHeap {
-    fn apply(&mut self, at: Position, event: &MarketEvent) -> ControlFlow<()> {
-        self.0.apply_observed(at, event, &mut self.1)
+    fn apply(&mut self, at: Position, message: Message<'_>) -> ControlFlow<()> {
+        handle_message(at, &message, &mut self.0.live(&mut self.1))
     }
 
     fn board(&self) -> BoardReader {
@@ -68,8 +67,8 @@ impl Publishes for OnHeap {
 
 /// A ring in a file, as `nanotape run` has it.
 impl Publishes for PlantRun {
-    fn apply(&mut self, at: Position, event: &MarketEvent) -> ControlFlow<()> {
-        self.apply(at, event)
+    fn apply(&mut self, at: Position, message: Message<'_>) -> ControlFlow<()> {
+        handle_message(at, &message, &mut self.live())
     }
 
     fn board(&self) -> BoardReader {
@@ -92,7 +91,7 @@ fn warm(plant: &mut impl Publishes, day: &[u8]) {
     for (record, number) in Records::new(day, 0).zip(1..) {
         let message = Message::decode(record.bytes).unwrap();
         let position = Position { number, offset: record.offset };
-        assert!(plant.apply(position, &market_event(&message)).is_continue());
+        assert!(plant.apply(position, message).is_continue());
     }
 }
 
@@ -102,8 +101,8 @@ fn again(plant: &mut impl Publishes, day: &[u8]) -> u64 {
     for (record, number) in Records::new(day, 0).zip(1..) {
         let Ok(message) = Message::decode(record.bytes) else { break };
         let position = Position { number, offset: record.offset };
-        let event = market_event(&message);
-        if event.book_event().is_some() && plant.apply(position, &event).is_continue() {
+        let is_of_an_order = market_event(&message).book_event().is_some();
+        if is_of_an_order && plant.apply(position, message).is_continue() {
             count += 1;
         }
     }

@@ -4,7 +4,7 @@ use core::ops::ControlFlow;
 use std::path::Path;
 
 use nanotape_book::{DefaultBooks, Outcome as Applied};
-use nanotape_feed::{DayHandler, DaySource, order_event, read_day};
+use nanotape_feed::{DayHandler, DaySource, book_event, read_day};
 use nanotape_market::{Damage, MarketEvent, Position};
 use nanotape_plant::{BookEngine, Observer};
 use nanotape_types::{BookEvent, Side, StockLocate};
@@ -78,7 +78,7 @@ struct Events<F> {
 impl<F: FnMut(BookEvent)> DayHandler for Events<F> {
     #[inline]
     fn message(&mut self, _: Position, message: Message<'_>) -> ControlFlow<()> {
-        if let Some(event) = order_event(&message).and_then(|event| event.book_event()) {
+        if let Some(event) = book_event(&message) {
             (self.take)(event);
         }
         ControlFlow::Continue(())

@@ -81,13 +81,8 @@ pub(super) fn single<L: PriceLevels, S: OrderStore>(
     let mut histogram = Histogram::fine();
     let mut changes = Changes::default();
     for _ in 0..day.repeat {
-        let apply = |_, event: &MarketEvent| plant.apply(event);
-        one_by_one::run(&mut day.open()?, &clock, apply, |_, nanos, outcome| {
-            histogram.record(nanos);
-            changes.messages += 1;
-            changes.inside_changes +=
-                u64::from(outcome.is_some_and(|outcome| outcome.inside_changed));
-        })?;
+        let mut live = plant.live(&mut changes);
+        one_by_one::run(&mut day.open()?, &clock, &mut live, |_, nanos| histogram.record(nanos))?;
     }
     Ok(one_by_one::report(&histogram, &clock, answer(&plant, changes)))
 }

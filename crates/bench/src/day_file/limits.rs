@@ -4,7 +4,7 @@
 use core::{hint::black_box, ops::ControlFlow};
 
 use nanotape_clock::Clock;
-use nanotape_feed::{Damage, DayHandler, DaySource, Position, SourceError, order_event, read_day};
+use nanotape_feed::{Damage, DayHandler, DaySource, Position, SourceError, book_event, read_day};
 use nanotape_shm::prefetch;
 use nanotape_wire::{
     framing::binary_file::{End, Record, Records},
@@ -40,7 +40,7 @@ pub(super) fn measure(day: &Day, clock: Clock, add: AddDay) -> Result<Report, Er
     black_box(tally.sum);
     let (wall_nanos, processor_nanos) = watch.stop();
     let memory = Memory::now();
-    // None where messages are not separated.
+    // None where messages are not told apart.
     let messages = (tally.messages > 0).then_some(tally.messages);
     let reading = DayReading {
         startup_nanos: 0,
@@ -94,7 +94,7 @@ impl Tally {
         })
     }
 
-    /// Every field that a book would get.
+    /// Every field that a book would be told.
     pub(super) fn decode(&mut self, source: &mut DaySource) -> Result<(), SourceError> {
         // Damage was refused before anything was measured.
         read_day(source, self, |_| ()).map(|_| ())
@@ -105,7 +105,7 @@ impl DayHandler for Tally {
     #[inline]
     fn message(&mut self, _: Position, message: Message<'_>) -> ControlFlow<()> {
         self.messages += 1;
-        if let Some(event) = order_event(&message).and_then(|event| event.book_event()) {
+        if let Some(event) = book_event(&message) {
             self.sum = self.sum.wrapping_add(sum_of_event(event));
         }
         ControlFlow::Continue(())

@@ -8,9 +8,9 @@ use core::fmt::Write as _;
 
 use nanotape_clock::Clock;
 use nanotape_console::values::grouped;
-use nanotape_feed::{DaySource, SourceError, market_event};
+use nanotape_feed::{DaySource, SourceError, handle_message};
 use nanotape_lab::statistics::order::median;
-use nanotape_market::{MarketEvent, Position};
+use nanotape_market::{EventHandler, Position};
 use nanotape_trace::Histogram;
 use nanotape_wire::itch50::Message;
 use serde_json::{Value, json};
@@ -21,25 +21,24 @@ use super::{
 };
 use crate::engine::{Benchmark, Measured, Report, Run, Times};
 
-/// Runs one day. `tell` gets the type of each message, its time from bytes to `apply` done, and what it
-/// did.
-pub(super) fn run<T>(
+/// Runs one day. `tell` gets the type of each message and its time from bytes to a handled event.
+pub(super) fn run(
     source: &mut DaySource,
     clock: &Clock,
-    mut apply: impl FnMut(Position, &MarketEvent) -> T,
-    mut tell: impl FnMut(u8, u64, T),
+    handler: &mut impl EventHandler,
+    mut tell: impl FnMut(u8, u64),
 ) -> Result<(), SourceError> {
     let mut number = 0;
     for_each_record(source, |record| {
         number += 1;
         let position = Position { number, offset: record.offset };
         let began = clock.stamp_start();
-        let applied =
-            Message::decode(record.bytes).map(|message| apply(position, &market_event(&message)));
+        let applied = Message::decode(record.bytes)
+            .map(|message| handle_message(position, &message, handler));
         let ended = clock.stamp();
         // In a good day every message decodes; one that does not would be missed in the answer.
-        if let (Ok(applied), Some(&tag)) = (applied, record.bytes.first()) {
-            tell(tag, clock.nanos_between(began, ended), applied);
+        if let (Ok(_), Some(&tag)) = (applied, record.bytes.first()) {
+            tell(tag, clock.nanos_between(began, ended));
         }
     })
 }

@@ -13,7 +13,6 @@ use nanotape_lab::{
     counters::{Counters, CountersUnavailable},
     text::in_full,
 };
-use nanotape_market::MarketEvent;
 use nanotape_trace::Histogram;
 use nanotape_wire::framing::binary_file::{End, Records};
 use serde::{Deserialize, Serialize};
@@ -159,9 +158,9 @@ pub(super) fn profile(run: &Run<Book>, progress: &Progress) -> Result<Profile, E
         progress.set_of(run.readings(), run.readings(), what);
         run.read(&ROWS[0], pass, 0).map(|reading| reading.detail)
     };
-    let timed = read("time by type", Pass::Types)?;
+    let told = read("time by type", Pass::Types)?;
     let mut types: Vec<TypeTime> =
-        serde_json::from_value(timed["types"].clone()).unwrap_or_default();
+        serde_json::from_value(told["types"].clone()).unwrap_or_default();
     types.sort_by_key(|one| core::cmp::Reverse(one.total_ns));
     let counted = read("counters", Pass::Counters)?;
     let counters = match counted["unavailable"].as_str() {
@@ -173,7 +172,7 @@ pub(super) fn profile(run: &Run<Book>, progress: &Progress) -> Result<Profile, E
     let instructions = instructions(run, instructions_messages)?;
     Ok(Profile {
         types,
-        clock_ns: timed["clock_ns"].as_f64().unwrap_or(f64::NAN),
+        clock_ns: told["clock_ns"].as_f64().unwrap_or(f64::NAN),
         instructions: instructions.map(|count| count as f64 / instructions_messages as f64),
         instructions_messages,
         counters,
@@ -187,7 +186,7 @@ fn instructions(run: &Run<Book>, messages: u64) -> Result<Result<u64, String>, E
     request.variables.push((WORKER.into(), program.variable(&job).into()));
     Ok(match callgrind::count_instructions(&request) {
         Ok(counted) => Ok(counted.count),
-        // The message of valgrind has many lines; the first has the reason.
+        // What valgrind says goes over many lines; the first has the reason.
         Err(error) => Err(in_full(&error).lines().next().unwrap_or_default().to_owned()),
     })
 }
@@ -219,8 +218,7 @@ pub(super) fn types<L: PriceLevels, S: OrderStore>(
     // Those of printable types exist from the start; a coarse one for the rest grows on the way.
     types[usize::from(b'A')..=usize::from(b'Z')].fill((0, Histogram::fine()));
     for _ in 0..day.repeat {
-        let apply = |_, event: &MarketEvent| plant.apply(event);
-        one_by_one::run(&mut day.open()?, &clock, apply, |tag, nanos, _| {
+        one_by_one::run(&mut day.open()?, &clock, &mut plant.live(&mut ()), |tag, nanos| {
             let (total, histogram) = &mut types[usize::from(tag)];
             *total += nanos;
             histogram.record(nanos);

@@ -6,7 +6,6 @@ use core::hint::black_box;
 use std::time::Duration;
 
 use nanotape_book::OrderStore as _;
-use nanotape_market::MarketEvent;
 use nanotape_plant::{
     Event, PlantConfig, PlantRun, Stop, Subscription,
     records::{Notice, Record, RecordKind},
@@ -53,9 +52,8 @@ pub(super) fn publish(worker: &mut Worker<Plant>, shape: Shape) -> Result<Report
 
     let (mut reading, mut histogram) = (DayReading::default(), Histogram::fine());
     let messages = if worker.job.pass == Pass::Single {
-        let apply = |at, event: &MarketEvent| run.apply(at, event);
-        let record = |_, nanos, _| histogram.record(nanos);
-        one_by_one::run(&mut day.open()?, &clock, apply, record)?;
+        let record = |_, nanos| histogram.record(nanos);
+        one_by_one::run(&mut day.open()?, &clock, &mut run.live(), record)?;
         run.end().messages
     } else {
         let mut peak = Peak::default();

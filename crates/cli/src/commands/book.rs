@@ -95,15 +95,15 @@ fn run_with<L: PriceLevels, S: OrderStore>(
     let session = Session::run(&arguments.input, books, &mut until)?;
     let status = session.conclude();
     session.require_symbols(&SymbolFilter::new(&[arguments.symbol]))?;
-    let plant = &session.plant;
-    let Some(locate) = plant.directory().locate(arguments.symbol) else { return Ok(status) };
+    let engine = &session.engine;
+    let Some(locate) = engine.directory().locate(arguments.symbol) else { return Ok(status) };
     let columns = if arguments.orders { order_columns() } else { level_columns() };
     let mut rows = Rows::new(output, format, columns);
     for side in Side::BOTH {
         if arguments.orders {
-            write_orders(&mut rows, plant.books(), locate, side, levels)?;
+            write_orders(&mut rows, engine.books(), locate, side, levels)?;
         } else {
-            write_levels(&mut rows, plant.books(), locate, side, levels)?;
+            write_levels(&mut rows, engine.books(), locate, side, levels)?;
         }
     }
     rows.finish()?;

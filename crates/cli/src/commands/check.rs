@@ -5,7 +5,7 @@ use nanotape_book::{Books, DefaultBooks, OrderStore, PriceLevels};
 use nanotape_check::{Rule, Validator};
 
 use crate::{
-    input::{InputArguments, Session},
+    input::{InputArguments, Report, Session},
     output::{Format, OutputArguments},
     rows::{Column, Rows},
     status::Status,
@@ -47,8 +47,10 @@ fn run_with<L: PriceLevels, S: OrderStore>(
     let format = arguments.output.format_or(Format::Text)?;
     let output = arguments.output.open()?;
     let mut validator = Validator::default();
-    let session = Session::run(&arguments.input, books, &mut validator)?;
-    validator.finish(&session.plant, &session.report);
+    let session = Session::run_day(&arguments.input, books, &mut validator)?;
+    if let Report::Day(report) = &session.report {
+        validator.finish(&session.engine, report);
+    }
     let columns = vec![
         Column::number("rule", 4),
         Column::word("strength", 8),

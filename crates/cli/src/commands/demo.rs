@@ -114,7 +114,7 @@ fn demonstrate<L: PriceLevels, S: OrderStore>(
             BadData(format!("{books_left} books are not empty at the end of the day")).into()
         );
     }
-    Ok(conclude(&source, &demonstration.report))
+    Ok(conclude(source.name(), &demonstration.report))
 }
 
 fn make_day(arguments: MarketArguments) -> anyhow::Result<Vec<u8>> {

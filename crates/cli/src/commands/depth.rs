@@ -98,7 +98,7 @@ fn run_with<L: PriceLevels, S: OrderStore>(
     let session = Session::run(&arguments.input, books, &mut depth)?;
     depth.rows.finish()?;
     let status = session.conclude();
-    if let Some(locate) = session.plant.directory().locate(arguments.symbol) {
+    if let Some(locate) = session.engine.directory().locate(arguments.symbol) {
         session.warn_of_taint_in(locate);
     }
     session.require_symbols(&depth.filter)?;

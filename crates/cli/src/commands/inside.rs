@@ -21,6 +21,7 @@ use crate::{
 #[command(after_help = "\
 Examples:
   nanotape inside day.gz --symbols AAPL,MSFT
+  nanotape inside days/equities                a journal that recorded a plant
   nanotape inside day.gz -o inside.csv.zst
   zcat day.gz | nanotape inside - --format json | head
   nanotape inside day.gz -o inside.csv --levels tick-indexed --orders hash-map

@@ -98,9 +98,9 @@ pub(crate) fn run(arguments: &InspectArguments) -> anyhow::Result<Status> {
     }
     let Some(summary) = summary else { return Ok(Status::Good) };
     let stopped = summary.end == nanotape_feed::DayEnd::Stopped;
-    let status = conclude(&source, &DayReport { summary, damage });
+    let status = conclude(source.name(), &DayReport { summary, damage });
     if printed == 0 && !stopped {
-        require_symbols(&source, &filter, &directory)?;
+        require_symbols(source.name(), &filter, &directory)?;
     }
     Ok(status)
 }

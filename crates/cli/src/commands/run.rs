@@ -158,12 +158,12 @@ fn conclude_run(
     outcome: &Outcome,
 ) -> anyhow::Result<Status> {
     let ended = &outcome.ended;
-    let status = conclude(plant.source(), &ended.report);
-    warn_of_taint(plant.source(), ended.anomalies, ended.tainted_stocks);
+    let status = conclude(plant.source().name(), &ended.report);
+    warn_of_taint(plant.source().name(), ended.anomalies, ended.tainted_stocks);
     // A day that was left early may have named them later.
     if ended.stop.reason != StopReason::Asked {
         let filter = SymbolFilter::new(&config.publish.symbols);
-        require_symbols(plant.source(), &filter, plant.engine().directory())?;
+        require_symbols(plant.source().name(), &filter, plant.engine().directory())?;
     }
     Ok(status)
 }

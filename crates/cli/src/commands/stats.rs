@@ -66,11 +66,11 @@ fn run_with<L: PriceLevels, S: OrderStore>(
     let format = arguments.output.format_or(Format::Text)?;
     let mut output = arguments.output.open()?;
     let mut statistics = DayStatistics::new(Clock::calibrate());
-    let session = Session::run(&arguments.input, books, &mut statistics)?;
+    let session = Session::run_day(&arguments.input, books, &mut statistics)?;
     statistics.finish();
 
     let mut filter = SymbolFilter::new(&arguments.symbols);
-    let (books, directory) = (session.plant.books(), session.plant.directory());
+    let (books, directory) = (session.engine.books(), session.engine.directory());
     let mut stocks: Vec<_> =
         statistics.stocks().filter(|(locate, _)| filter.accepts(*locate, directory)).collect();
     stocks.sort_by_key(|(locate, stock)| (std::cmp::Reverse(stock.messages), *locate));
@@ -78,7 +78,7 @@ fn run_with<L: PriceLevels, S: OrderStore>(
     stocks.truncate(arguments.top.unwrap_or(all));
 
     if format == Format::Text {
-        write_day(&mut output, &statistics, session.report.summary.records)?;
+        write_day(&mut output, &statistics, session.messages())?;
     }
     let figures = figures(format == Format::Text);
     let mut columns = vec![Column::word("symbol", 8)];

@@ -11,6 +11,7 @@ mod journal_record;
 mod journal_upkeep;
 mod lab;
 mod real_days;
+mod recorded;
 mod ring;
 mod run;
 mod run_ring_lost;

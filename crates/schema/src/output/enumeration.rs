@@ -8,7 +8,7 @@ use crate::{
 const TEMPLATE: &str = "
 @doc@#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum @Name@ {
-@variants@    /// An unlisted code, passed on unchanged.
+@variants@    /// A code that is not listed, carried through.
     Unknown(UnknownCode),
 }
 

@@ -41,7 +41,7 @@ pub const fn length_of(tag: u8) -> Option<usize> {
     }
 }
 
-/// Any message. Unlisted types are passed on and never refused.
+/// Any message. Types that are not listed are carried through, not refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Message<'a> {
     /// `w` Every Width.
@@ -881,7 +881,7 @@ pub enum Colour {
     Green,
     /// ` `: No light.
     Off,
-    /// An unlisted code, passed on unchanged.
+    /// A code that is not listed, carried through.
     Unknown(UnknownCode),
 }
 

@@ -9,7 +9,7 @@ use dbn::{
     decode::{DecodeRecord as _, dbn::RecordDecoder},
 };
 use nanotape_book::DefaultBooks;
-use nanotape_feed::{Position, market_event};
+use nanotape_feed::{Position, handle_message};
 use nanotape_plant::{
     BookEngine, Publisher,
     records::{Notice, RecordKind, RecordKinds},
@@ -62,8 +62,8 @@ impl Tape {
         self.number += 1;
         let message = Message::decode(bytes).unwrap();
         let position = Position { number: self.number, offset: 100 * self.number };
-        let flow =
-            self.plant.apply_observed(position, &market_event(&message), &mut self.publisher);
+        let mut live = self.plant.live(&mut self.publisher);
+        let flow = handle_message(position, &message, &mut live);
         assert_eq!(flow, ControlFlow::Continue(()));
         let (mut buffer, mut records) = ([0; 1024], Vec::new());
         while let Read::Message(message) = self.reader.try_read(&mut buffer).unwrap() {
