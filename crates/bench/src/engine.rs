@@ -90,7 +90,7 @@ pub(crate) trait Benchmark:
     /// The width of names in the text.
     const NAME_WIDTH: usize;
 
-    /// What tells one row from another.
+    /// The difference between rows.
     type Work: Copy + Debug + 'static;
 
     /// What one reading of a row finds out, where there is more than one thing.
@@ -146,7 +146,7 @@ pub(crate) trait Benchmark:
         Ok(())
     }
 
-    /// What `--list` says of a row in JSON.
+    /// A row of `--list` in JSON.
     fn listed(row: &Row<Self>) -> Value {
         json!({ "name": row.name, "section": row.section.name })
     }

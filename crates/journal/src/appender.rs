@@ -21,14 +21,14 @@ use std::{path::Path, sync::Arc};
 pub use batch::Batch;
 pub use claim::Claim;
 use exchange::Exchange;
-use helper::{OnRoll, Running};
+use helper::Running;
 use nanotape_clock::UtcNanos;
 use nanotape_tape::Sink;
 use prepare::{Plan, now_ns, prepare};
 use sync::SyncFailure;
 
 use crate::{
-    AppenderOptions, ClosedSegment, JournalError, Problem, Recovery, SyncPolicy,
+    AppenderOptions, JournalError, Problem, Recovery, SyncPolicy,
     disk::{Disk, FileLock, Folder, Room},
     error::errno,
     names::{self, Files},
@@ -84,19 +84,9 @@ pub struct Appender<D: Disk = Folder> {
     disk: D,
     /// Given up before the lock is, so that it never works for a journal that somebody else has.
     running: Option<Running<D>>,
-    on_roll: Option<OnRollHook>,
     /// Of the active segment.
     segment_lock: FileLock,
     _lock: D::Lock,
-}
-
-/// A hook that is called without a helper.
-struct OnRollHook(OnRoll);
-
-impl std::fmt::Debug for OnRollHook {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("OnRollHook")
-    }
 }
 
 impl Appender<Folder> {
@@ -104,19 +94,7 @@ impl Appender<Folder> {
     /// those before it. What a killed appender or a loss of power left is put in order first; see
     /// [`recovery`](Self::recovery). It is an error if another process appends.
     pub fn open(path: &Path, options: &AppenderOptions) -> Result<Self, JournalError> {
-        Self::open_on(folder(path, options), options, None)
-    }
-
-    /// The same, and `on_roll` is called for each segment that was closed, one after the other: to compress it, to
-    /// send it elsewhere, or to note it. A thread of its own calls it, so that appends, syncs and rolls do not
-    /// wait for it; closing the appender does. If it panics the next append returns
-    /// [`Problem::HookPanicked`], and it is not called again. Without a helper the append that rolls calls it.
-    pub fn open_with_hook(
-        path: &Path,
-        options: &AppenderOptions,
-        on_roll: impl FnMut(&ClosedSegment) + Send + 'static,
-    ) -> Result<Self, JournalError> {
-        Self::open_on(folder(path, options), options, Some(Box::new(on_roll)))
+        Self::open_on(folder(path, options), options)
     }
 }
 
@@ -127,11 +105,7 @@ fn folder(path: &Path, options: &AppenderOptions) -> Folder {
 
 impl<D: Disk> Appender<D> {
     /// The same on another disk.
-    pub fn open_on(
-        disk: D,
-        options: &AppenderOptions,
-        mut on_roll: Option<OnRoll>,
-    ) -> Result<Self, JournalError> {
+    pub fn open_on(disk: D, options: &AppenderOptions) -> Result<Self, JournalError> {
         let folder = disk.path("");
         options.check(&folder)?;
         let layout = options.layout().map_err(|problem| JournalError::new(&folder, problem))?;
@@ -173,8 +147,7 @@ impl<D: Disk> Appender<D> {
         }
         let mut running = None;
         if options.has_helper {
-            let (ahead, hook) = (options.ahead_bytes, on_roll.take());
-            let started = Running::start(&disk, plan, options.sync, ahead, hook, &exchange);
+            let started = Running::start(&disk, plan, options.sync, options.ahead_bytes, &exchange);
             running = Some(started.map_err(JournalError::system(&folder, "start the helper of"))?);
         }
         Ok(Self {
@@ -196,7 +169,6 @@ impl<D: Disk> Appender<D> {
             recovery: report,
             disk,
             running,
-            on_roll: on_roll.map(OnRollHook),
             segment_lock,
             _lock: lock,
         })
@@ -330,7 +302,7 @@ impl<D: Disk> Appender<D> {
         Err(JournalError::new(self.disk.path(&names::segment(number)), problem))
     }
 
-    /// Says that this appender is done: what the policy promises is on the disk, its threads and the hook have
+    /// Says that this appender is done: what the policy promises is on the disk, its threads have
     /// ended, and the segment that was prepared for nothing is removed. Dropping does the same and tells nobody
     /// what went wrong.
     pub fn close(mut self) -> Result<(), JournalError> {

@@ -96,12 +96,6 @@ pub enum Problem {
         /// The name of the thread.
         name: &'static str,
     },
-    /// The hook for closed segments panicked.
-    #[error(
-        "the hook for closed segments panicked for this one and is not called again; appending \
-         continues"
-    )]
-    HookPanicked,
     /// There is no room for a segment.
     #[error(
         "no space: the next segment needs {needed_bytes} bytes, but {free_bytes} are free; existing \

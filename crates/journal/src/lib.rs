@@ -84,22 +84,6 @@ pub use tailer::{Bookmark, Excerpt, Resumed, Tail, Tailer, TailerSource};
 #[cfg(not(nanotape_loom))]
 pub use verify::{Finding, Found, Severity, Verified, verify, verify_on};
 
-/// A segment that the appender has closed.
-#[derive(Clone, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub struct ClosedSegment {
-    /// Its number.
-    pub number: u64,
-    /// Its file, under the path that the journal was opened with.
-    pub path: std::path::PathBuf,
-    /// Bytes up to and with the end mark.
-    pub bytes: u64,
-    /// The sequence number of its first excerpt.
-    pub first_sequence: u64,
-    /// The one behind its last excerpt.
-    pub next_sequence: u64,
-}
-
 /// Bytes that an excerpt with so many bytes of payload has in the journal.
 pub const fn excerpt_bytes(length: usize) -> usize {
     segment::excerpt::excerpt_words(length) * 8

@@ -26,9 +26,8 @@ pub struct AppenderOptions {
     /// Permission bits of the files, exactly these whatever the umask says. 0600 by default: who may read is for
     /// the operator to say.
     pub mode: u32,
-    /// Whether threads of its own prepare the next segment, sync now and then if that is the policy, and call the
-    /// hook. Without them the append that finds a segment full prepares the next one and calls the hook, and
-    /// takes as long as that takes.
+    /// Whether threads of its own prepare the next segment, and sync at intervals if that is the policy. Without
+    /// them the append that finds a segment full prepares the next one, and takes as long as that takes.
     pub has_helper: bool,
 }
 

@@ -109,11 +109,6 @@ impl PerfProgram {
         self.command("disable")
     }
 
-    /// The command perf was started with, for the report.
-    pub fn command_line(&self) -> &str {
-        &self.command
-    }
-
     /// Ends perf and takes what it found.
     pub fn finish(mut self) -> Result<Findings, PerfUnavailable> {
         let status = self.interrupt()?;

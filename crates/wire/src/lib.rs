@@ -8,7 +8,7 @@
 //! ```
 //!
 //! - [`itch50`], [`moldudp64`], [`soupbintcp`]: the protocols, generated from `schema/`, with a few
-//!   hand-written additions. Unknown message types and codes are carried through, never refused.
+//!   hand-written additions. Unknown message types and codes are passed on and never refused.
 //! - [`framing`]: how messages stand in files, packets and streams.
 //! - [`render`]: one line of text or one JSON object for anything that decodes.
 //!

@@ -33,6 +33,7 @@ const PLANT_AND_BELOW: &[&str] = &[
     "nanotape-journal",
     "nanotape-logging",
     "nanotape-trace",
+    "nanotape-report",
     "nanotape-lab",
     "nanotape-synth",
     "nanotape-records",
@@ -177,7 +178,7 @@ const TABLE: &[Row] = &[
         ],
         outside: &["anyhow", "clap", "rustix", "serde", "serde_json", "thiserror"],
     },
-    // On synth since docs/decisions/0030-the-synthetic-market-is-a-crate.md, on rustix and
+    // On synth since docs/decisions/0031-the-synthetic-market-is-a-crate.md, on rustix and
     // signal-hook since docs/decisions/0020-signals-of-the-command-line.md.
     Row {
         package: "nanotape-cli",

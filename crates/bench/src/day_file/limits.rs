@@ -40,7 +40,7 @@ pub(super) fn measure(day: &Day, clock: Clock, add: AddDay) -> Result<Report, Er
     black_box(tally.sum);
     let (wall_nanos, processor_nanos) = watch.stop();
     let memory = Memory::now();
-    // None where messages are not told apart.
+    // None where messages are not separated.
     let messages = (tally.messages > 0).then_some(tally.messages);
     let reading = DayReading {
         startup_nanos: 0,
@@ -94,7 +94,7 @@ impl Tally {
         })
     }
 
-    /// Every field that a book would be told.
+    /// Every field that a book would get.
     pub(super) fn decode(&mut self, source: &mut DaySource) -> Result<(), SourceError> {
         // Damage was refused before anything was measured.
         read_day(source, self, |_| ()).map(|_| ())

@@ -18,7 +18,7 @@ pub(super) const PLANT: &str = "plant";
 /// Every row. Taps stand last, fewest first.
 pub(super) const ROWS: &[Row<Plant>] = &[
     books(BACKBONE),
-    // Differs in nothing: it says how far apart equal programs are here.
+    // Differs in nothing: it shows how far apart equal programs are here.
     books("backbone/again"),
     plant(PLANT, USUAL),
     plant("plant/all", Shape { kinds: RecordKinds::USUAL, ..USUAL }),

@@ -158,9 +158,9 @@ pub(super) fn profile(run: &Run<Book>, progress: &Progress) -> Result<Profile, E
         progress.set_of(run.readings(), run.readings(), what);
         run.read(&ROWS[0], pass, 0).map(|reading| reading.detail)
     };
-    let told = read("time by type", Pass::Types)?;
+    let timed = read("time by type", Pass::Types)?;
     let mut types: Vec<TypeTime> =
-        serde_json::from_value(told["types"].clone()).unwrap_or_default();
+        serde_json::from_value(timed["types"].clone()).unwrap_or_default();
     types.sort_by_key(|one| core::cmp::Reverse(one.total_ns));
     let counted = read("counters", Pass::Counters)?;
     let counters = match counted["unavailable"].as_str() {
@@ -172,7 +172,7 @@ pub(super) fn profile(run: &Run<Book>, progress: &Progress) -> Result<Profile, E
     let instructions = instructions(run, instructions_messages)?;
     Ok(Profile {
         types,
-        clock_ns: told["clock_ns"].as_f64().unwrap_or(f64::NAN),
+        clock_ns: timed["clock_ns"].as_f64().unwrap_or(f64::NAN),
         instructions: instructions.map(|count| count as f64 / instructions_messages as f64),
         instructions_messages,
         counters,
@@ -186,7 +186,7 @@ fn instructions(run: &Run<Book>, messages: u64) -> Result<Result<u64, String>, E
     request.variables.push((WORKER.into(), program.variable(&job).into()));
     Ok(match callgrind::count_instructions(&request) {
         Ok(counted) => Ok(counted.count),
-        // What valgrind says goes over many lines; the first has the reason.
+        // The message of valgrind has many lines; the first has the reason.
         Err(error) => Err(in_full(&error).lines().next().unwrap_or_default().to_owned()),
     })
 }

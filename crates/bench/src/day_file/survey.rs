@@ -84,7 +84,7 @@ impl Survey {
     }
 }
 
-/// How a good day went; an error that says what is wrong with one that is not.
+/// The summary of a good day; for any other day an error with the reason.
 pub(super) fn refuse_damage(path: &Path, report: DayReport) -> Result<DaySummary, Error> {
     let bad = |reason: String| Err(Error::Bad { path: path.to_owned(), reason });
     let DayReport { summary, damage } = report;

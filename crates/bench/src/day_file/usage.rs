@@ -29,7 +29,7 @@ fn processor_nanos() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// What the kernel says of this process's memory, in bytes.
+/// What the kernel reports of this process's memory, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Memory {
     /// `VmHWM`: the most it ever had, files mapped into it included.

@@ -2,7 +2,7 @@
 //!
 //! Every structure of levels runs with the default's store of orders, and every store with the
 //! default's levels, so that a row differs from `default` in one thing. The row of what the default
-//! itself is made of differs in nothing: it says how far apart equal programs are here.
+//! itself is made of differs in nothing: it shows how far apart equal programs are here.
 
 use nanotape_book::{
     BestFirst, BestLast, BinarySearch, Books, BranchFreeSearch, BucketOrders, CompactOrders,

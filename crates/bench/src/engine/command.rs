@@ -77,7 +77,7 @@ pub(crate) fn run<B: Benchmark>(arguments: &TableArguments<B>) -> anyhow::Result
         run.offset = offset_between(&run.context.clock, &run.cpus);
         run.note_clocks();
     }
-    // Without it, folders would stay behind.
+    // Without it, folders would not be removed.
     let interrupt = Interrupt::install()?;
     let watch = NoiseWatch::start_for_children(run.context.clock, run.cpu);
     let progress = Progress::with_steps("measurements", run.readings());
@@ -229,7 +229,7 @@ impl<B: Benchmark> Run<B> {
         Ok(reports.into_iter().collect())
     }
 
-    /// What a process of a row is told.
+    /// The job of a process of a row.
     fn job(&self, row: &'static Row<B>, process: usize, pass: B::Pass) -> Job<B> {
         let readers = B::readers(row);
         let (cpu, shares) = match process.checked_sub(1) {

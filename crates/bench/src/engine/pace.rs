@@ -8,7 +8,7 @@ use super::{
     message::{BEGIN, PERIOD},
 };
 
-/// Messages between two looks at the clock, where a number of seconds was asked for: half a
+/// Messages between two readings of the clock, where a number of seconds was asked for: half a
 /// millisecond, of which a look is a ten-thousandth.
 const BLOCK: u64 = 1 << 14;
 
@@ -120,7 +120,7 @@ pub(crate) fn agree<E: From<TimedOut>>(
 /// never waits. This is what a benchmark needs to know what a reader can take.
 #[derive(Debug)]
 pub(crate) struct Window<'region> {
-    /// The next sequence number that the reader wants, as it says now and then.
+    /// The next sequence number that the reader wants, as it stores it now and then.
     pub(crate) progress: &'region ReadWord,
     /// Messages that the writer may be ahead of it.
     pub(crate) messages: u64,

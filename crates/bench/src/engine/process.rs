@@ -28,7 +28,7 @@ pub(crate) const WORKER: &str = "NANOTAPE_WORKER";
 /// What a worker writes when it has opened everything.
 pub(crate) const READY: &str = "ready";
 
-/// What the first worker of a row is told when all of them are ready.
+/// Lets the first worker of a row begin, when all of them are ready.
 pub(super) const GO: &str = "go";
 
 /// The most bytes that move a worker's stack: jobs alone would move it by different amounts, and no row

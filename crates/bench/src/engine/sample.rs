@@ -105,7 +105,7 @@ impl Arrivals {
         }
     }
 
-    /// A message has arrived. Returns the number of the first message of the schedule when it is told.
+    /// A message has arrived. Returns the number of the first message of the schedule, once it is known.
     #[inline(always)]
     pub(crate) fn add(
         &mut self,

@@ -80,7 +80,7 @@ pub(super) fn timed(
 }
 
 /// At a steady rate: spins until a message is due, stamps it, appends it. A message that is late goes at
-/// once, and those behind it are due when they were.
+/// once, and those after it are due when they were.
 pub(super) fn paced(
     appender: &mut Appender,
     length: impl Length,
@@ -160,7 +160,7 @@ fn finish(
     Ok(Report { written: Some(written), ..report })
 }
 
-/// Times of calls, behind the first tenth of them.
+/// Times of calls, after the first tenth of them.
 struct Calls {
     calls: Sample,
     /// Of those that went over to a new segment.

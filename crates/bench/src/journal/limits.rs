@@ -67,7 +67,7 @@ pub(super) fn memory(messages: u64, length: impl Length) -> Vec<u8> {
     vec![1; messages as usize * excerpt_bytes(length.bytes())]
 }
 
-/// Fills and copies one behind the other.
+/// Fills and copies one after the other.
 #[inline(never)]
 pub(super) fn copy(words: &[Word], length: impl Length, clock: Clock, amount: u64) -> Report {
     let mut buffer = vec![0; length.bytes()];
@@ -113,7 +113,7 @@ pub(super) fn copy_to_memory(memory: &mut [u8], length: impl Length, clock: Cloc
     written(&until, amount)
 }
 
-/// Writes messages one behind the other into a file that has its room, each batch of them to the disk: as
+/// Writes messages one after the other into a file that has its room, each batch of them to the disk: as
 /// many bytes as a journal takes for it, in one write.
 pub(super) fn fdatasync(
     file: &File,

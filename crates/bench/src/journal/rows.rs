@@ -56,7 +56,7 @@ const FLAT_OUT_TAILED: What = What::Append { timed: false, tailed: true };
 const TIMED: What = What::Append { timed: true, tailed: false };
 const TIMED_TAILED: What = What::Append { timed: true, tailed: true };
 
-/// What tells the rows apart.
+/// The difference between rows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Work {
     /// Bytes of a message.

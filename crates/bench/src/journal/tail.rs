@@ -47,7 +47,7 @@ pub(super) fn flat_out(
 }
 
 /// Takes what comes at a steady rate. A message has arrived when its payload is copied out and its
-/// sequence number is right; the rest of it is checked behind the stamp.
+/// sequence number is right; the rest of it is checked after the stamp.
 pub(super) fn timed(
     tailer: &mut Tailer,
     length: impl Length,

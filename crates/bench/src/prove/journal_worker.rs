@@ -36,7 +36,7 @@ const NOTE: &str = "committed";
 /// The kind of that region.
 pub(super) const NOTE_KIND: [u8; 8] = *b"NOTE    ";
 
-/// The type of all excerpts but the last: what they hold must not depend on who wrote them.
+/// The type of all excerpts but the last: their bytes must not depend on the appender.
 const TYPE: u16 = 7;
 
 /// What a worker does.
@@ -162,7 +162,7 @@ impl JournalJob {
                         && contents.is_whole(sequence, type_id, payload)
                         && sequence == expected;
                     if !is_whole {
-                        // Said at once: who is killed later has no other way to say it.
+                        // Reported at once: a tailer that is killed later could not report it.
                         bail!(
                             "{name}: excerpt {sequence} is not whole; expected excerpt {expected}"
                         );
@@ -187,10 +187,10 @@ impl JournalJob {
         }
         tailer.done();
         Ok(json!({
-            // Each of them once: its place is behind an excerpt only when that was looked at.
+            // Each of them once: its position is after an excerpt only when that was checked.
             "read": tailer.next_sequence() - 1,
             "missing": missing,
-            // Of all excerpts only if nobody had the name before.
+            // Of all excerpts only if the name is new.
             "checksum": matches!(resumed, Resumed::New).then_some(checksum),
         }))
     }

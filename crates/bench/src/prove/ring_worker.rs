@@ -74,7 +74,7 @@ impl RingJob {
         let type_id = Contents::type_id(writer.region().epoch());
         let mut scribe =
             Scribe { contents: Contents { seed: self.seed }, type_id, buffer: vec![0; MAX_LENGTH] };
-        // Steps between two looks at what the parent says, and at the clock.
+        // Steps between two checks of the parent's order and the clock.
         const STEPS: u64 = 256;
         for step in 0_u64.. {
             if step.is_multiple_of(STEPS) {
@@ -129,7 +129,7 @@ impl RingJob {
                 Ok(Read::Message(())) => waiter.reset(),
                 Ok(Read::Lapped(lapped)) => tally.lapped(lapped),
                 Ok(Read::Empty) => {
-                    // A reader that goes on behind the last message when it is lapped may lose the
+                    // A reader that goes on after the last message when it is lapped may lose the
                     // one that ends it: then the writer has closed the ring.
                     tally.is_over = is_closed;
                     const LOOKS: u32 = 128;

@@ -16,11 +16,11 @@ use crate::{
 /// Bytes that a reader of batches copies at most at a time: they stay in the first cache.
 const BATCH_BYTES: usize = 16 << 10;
 
-/// Where a reader says how far it is, and how often.
+/// Where a reader stores how far it is, and how often.
 #[derive(Debug)]
 pub(super) struct Progress<'region> {
     pub(super) word: &'region Word,
-    /// Messages from one time to the next; none where nobody waits for it.
+    /// Messages from one time to the next; none where no writer waits for it.
     pub(super) interval: Option<u64>,
 }
 

@@ -49,7 +49,7 @@ const LOSSLESS_SINGLE: What = What::Flow { paced: true, write_batches: false, re
 const LOSSLESS_BATCH_READ: What =
     What::Flow { paced: true, write_batches: false, read_batches: true };
 
-/// What tells the rows apart.
+/// The difference between rows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Work {
     /// Which ring, if it has one: `stream` or `slots`.
@@ -125,8 +125,8 @@ const LIMITS: Section<Ring> = Section {
     name: "limits",
     is_timed: false,
     title: |_| {
-        "Limits: million messages a second, copied in and out by one processor, or published to \
-         nobody"
+        "Limits: million messages a second, copied in and out by one processor, or published \
+         without readers"
             .to_owned()
     },
     columns: &[&Column::WRITER, END],

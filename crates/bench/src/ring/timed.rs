@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// Publishes at a steady rate: spins until a message is due, stamps it, publishes it. A message that
-/// is late goes at once, and those behind it are due when they were.
+/// is late goes at once, and those after it are due when they were.
 pub(super) fn send<W: Publish>(
     writer: &mut W,
     length: impl Length,
@@ -52,7 +52,7 @@ pub(super) fn send<W: Publish>(
 }
 
 /// Takes what [`send`] sends. A message has arrived when its payload is copied out and its sequence
-/// number is right; the rest of it is checked behind the stamp.
+/// number is right; the rest of it is checked after the stamp.
 pub(super) fn receive<R: Subscribe>(
     reader: &mut R,
     length: impl Length,

@@ -83,7 +83,7 @@ pub(super) fn lossless<W: Publish>(
     finish(writer, &mut buffer, next, written)
 }
 
-/// Publishes so many, the first with this sequence number; returns the number behind the last.
+/// Publishes so many, the first with this sequence number; returns the number after the last.
 #[inline(always)]
 fn publish<W: Publish>(
     writer: &mut W,
@@ -98,7 +98,7 @@ fn publish<W: Publish>(
     Ok(first + count)
 }
 
-/// The message that tells readers to stop. It is the last: no reader can lose it.
+/// The message that ends readers. It is the last: no reader can lose it.
 pub(super) fn finish<W: Publish>(
     writer: &mut W,
     message: &mut [u8],

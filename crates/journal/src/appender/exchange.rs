@@ -19,7 +19,7 @@ use super::{
     prepare::{Plan, Prepared, prepare},
     sync::Syncer,
 };
-use crate::{ClosedSegment, JournalError, Problem, disk::Disk, progress::Progress};
+use crate::{JournalError, Problem, disk::Disk, names, progress::Progress};
 
 /// What the appender and its threads share.
 #[derive(Debug)]
@@ -75,8 +75,11 @@ struct Trouble {
 /// A segment that has just been closed.
 #[derive(Debug)]
 pub(crate) struct Retired<D: Disk> {
+    pub(crate) number: u64,
+    /// Bytes up to and including the end mark.
+    pub(crate) bytes: u64,
+    /// Its mapping, which another thread than the appender's ends.
     pub(crate) file: Arc<D::Writable>,
-    pub(crate) closed: ClosedSegment,
 }
 
 impl<D: Disk> State<D> {
@@ -117,6 +120,18 @@ impl<D: Disk> Exchange<D> {
     /// Held during a sync: one thread syncs at a time.
     pub(crate) fn lock_syncer(&self) -> MutexGuard<'_, Syncer> {
         self.syncer.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Gives the unused ends of closed segments back to the disk.
+    pub(crate) fn give_back_ends(&self, disk: &D) {
+        loop {
+            let Some(Retired { number, bytes, file }) = self.lock().retired.pop_front() else {
+                return;
+            };
+            drop(file);
+            // A failure costs only space, until the segment is compressed or removed.
+            let _ = disk.shrink(&names::segment(number), bytes);
+        }
     }
 
     /// The next segment: one that is prepared, or is just being prepared by another thread, or is made now.

@@ -1,33 +1,19 @@
-//! The appender's threads, which do for it what would make it wait.
+//! The appender's threads, which keep its slow work off the path of an append.
 //!
-//! The helper keeps the next segment ready, brings pages in front of the appender into memory, and gives the
-//! unused end of closed segments back. Another thread syncs now and then, if that is the policy, and a third
-//! one calls the hook for closed segments, if there is one: so neither a slow disk that makes a segment nor a
-//! slow hook keeps excerpts from the disk.
+//! The helper prepares the next segment, brings pages in front of the appender into memory, and gives the
+//! unused end of closed segments back to the disk. With `SyncPolicy::Every` another thread syncs, so that a disk
+//! that is slow to make a segment does not delay a sync.
 //!
-//! Failure: a thread that panics is an error of every append from then on. A hook that panics is an error of
-//! one append, and is not called again.
+//! Failure: a thread that panics is an error of every append from then on.
 //! Cost: the helper looks every millisecond while the appender goes on, and every 20 ms while it does not.
 
-use std::{
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::{
-        Arc,
-        mpsc::{self, Receiver, Sender},
-    },
-    thread::JoinHandle,
-    time::Duration,
-};
+use std::{sync::Arc, thread::JoinHandle, time::Duration};
 
 use nanotape_clock::Clock;
 
-use super::{
-    exchange::{Exchange, Retired},
-    prepare::Plan,
-    sync::SyncFailure,
-};
+use super::{exchange::Exchange, prepare::Plan, sync::SyncFailure};
 use crate::{
-    ClosedSegment, JournalError, Problem, SyncPolicy,
+    JournalError, Problem, SyncPolicy,
     disk::{Disk, WritableFile as _},
     error::errno,
     names,
@@ -48,9 +34,6 @@ const PATIENCE: u32 = 100;
 /// How many long sleeps it lets pass between tries to make a segment that could not be made.
 const RETRY: u32 = 5;
 
-/// What is to be called for each closed segment.
-pub(crate) type OnRoll = Box<dyn FnMut(&ClosedSegment) + Send>;
-
 /// What the helper works with.
 #[derive(Debug)]
 struct Helper<D: Disk> {
@@ -59,15 +42,13 @@ struct Helper<D: Disk> {
     /// Words in front of the appender that are to be in memory.
     ahead: usize,
     exchange: Arc<Exchange<D>>,
-    /// Where closed segments are told.
-    closed: Option<Sender<ClosedSegment>>,
     /// The segment and the word before which pages were brought in.
     touched: (u64, usize),
     /// Rounds until the next try to prepare.
     pause: u32,
 }
 
-/// The threads at work; dropping this ends them and waits for that, and for the hook.
+/// The threads at work; dropping this ends them and waits for that.
 #[derive(Debug)]
 pub(crate) struct Running<D: Disk> {
     exchange: Arc<Exchange<D>>,
@@ -81,18 +62,9 @@ impl<D: Disk> Running<D> {
         plan: Plan,
         policy: SyncPolicy,
         ahead_bytes: u64,
-        on_roll: Option<OnRoll>,
         exchange: &Arc<Exchange<D>>,
     ) -> std::io::Result<Self> {
         let mut running = Self { exchange: Arc::clone(exchange), threads: Vec::new() };
-        let mut closed = None;
-        if let Some(on_roll) = on_roll {
-            let (sender, receiver) = mpsc::channel();
-            closed = Some(sender);
-            let told = Arc::clone(exchange);
-            let run = move || call_for_each(&receiver, on_roll, &told);
-            running.threads.push(exchange.start("journal-hook", disk, run)?);
-        }
         if let SyncPolicy::Every(period) = policy {
             let (disk_to_sync, shared) = (disk.clone(), Arc::clone(exchange));
             let run = move || sync_every(&disk_to_sync, period, &shared);
@@ -103,7 +75,6 @@ impl<D: Disk> Running<D> {
             plan,
             ahead: usize::try_from(ahead_bytes / 8).unwrap_or(usize::MAX / 2),
             exchange: Arc::clone(exchange),
-            closed,
             touched: (0, 0),
             pause: 0,
         };
@@ -115,8 +86,7 @@ impl<D: Disk> Running<D> {
 impl<D: Disk> Drop for Running<D> {
     fn drop(&mut self) {
         self.exchange.stop();
-        // The helper first: the hook's thread ends when the helper's sender of closed segments is dropped.
-        for thread in self.threads.drain(..).rev() {
+        for thread in self.threads.drain(..) {
             thread.thread().unpark();
             // That it panicked was said by its watch.
             let _ = thread.join();
@@ -130,7 +100,7 @@ impl<D: Disk> Helper<D> {
         while !self.exchange.is_stopped() {
             let is_behind = self.keep_prepared();
             self.touch_ahead();
-            self.look_after_closed();
+            self.exchange.give_back_ends(&self.disk);
             let now = self.exchange.progress();
             idle = if now == seen { idle + 1 } else { 0 };
             seen = now;
@@ -138,7 +108,7 @@ impl<D: Disk> Helper<D> {
                 std::thread::park_timeout(if idle < PATIENCE { SHORT } else { LONG });
             }
         }
-        self.look_after_closed();
+        self.exchange.give_back_ends(&self.disk);
     }
 
     /// Sees to it that what is in front of the appender, in bytes, is prepared: one segment at least. Makes
@@ -192,35 +162,6 @@ impl<D: Disk> Helper<D> {
         }
         self.exchange.set_words_ahead(self.ahead - left);
     }
-
-    fn look_after_closed(&mut self) {
-        loop {
-            let Some(Retired { file, closed }) = self.exchange.lock().retired.pop_front() else {
-                return;
-            };
-            drop(file);
-            give_back_end(&self.disk, &closed);
-            if let Some(hook) = &self.closed {
-                // If that thread is not there any more, its watch has said so.
-                let _ = hook.send(closed);
-            }
-        }
-    }
-}
-
-/// Calls the hook for each closed segment that is told, until it panics.
-fn call_for_each<D: Disk>(
-    closed: &Receiver<ClosedSegment>,
-    mut on_roll: OnRoll,
-    exchange: &Exchange<D>,
-) {
-    for closed in closed {
-        // A hook that panicked may be anything, and is not called again.
-        if catch_unwind(AssertUnwindSafe(|| on_roll(&closed))).is_err() {
-            exchange.warn(JournalError::new(closed.path, Problem::HookPanicked));
-            return;
-        }
-    }
 }
 
 /// Syncs so often, while there is something new.
@@ -262,10 +203,4 @@ fn sync_active<D: Disk>(disk: &D, exchange: &Exchange<D>) {
             exchange.fail(path, Problem::damaged(word, damage));
         }
     }
-}
-
-/// Gives the unused end of a closed segment back to the disk.
-pub(crate) fn give_back_end<D: Disk>(disk: &D, closed: &ClosedSegment) {
-    // If that fails, only room is lost, until it is compressed or removed.
-    let _ = disk.shrink(&names::segment(closed.number), closed.bytes);
 }

@@ -4,13 +4,10 @@ use std::sync::Arc;
 
 use nanotape_shm::WORD_BYTES;
 
-use super::{
-    Appender, SEQUENCES_LEFT, exchange::Retired, helper::give_back_end, prepare::Prepared,
-};
+use super::{Appender, SEQUENCES_LEFT, exchange::Retired, prepare::Prepared};
 use crate::{
-    ClosedSegment, JournalError, Problem,
+    JournalError, Problem,
     disk::{Disk, WritableFile as _},
-    names,
     segment::{
         excerpt::{MAX_LENGTH, MAX_SEQUENCE, excerpt_words},
         header::Activation,
@@ -98,12 +95,7 @@ impl<D: Disk> Appender<D> {
         let old = self.writer.take().map(|mut writer| {
             (sequence, max_ts) = (writer.place().sequence, writer.place().max_ts);
             let bytes = position_bytes(writer.end());
-            let first_sequence = writer.first_sequence();
-            let number = writer.number();
-            let path = self.disk.path(&names::segment(number));
-            let closed =
-                ClosedSegment { number, path, bytes, first_sequence, next_sequence: sequence };
-            Retired { file: Arc::clone(writer.file()), closed }
+            Retired { number: writer.number(), bytes, file: Arc::clone(writer.file()) }
         });
         let activation = Activation {
             first_sequence: sequence,
@@ -126,20 +118,8 @@ impl<D: Disk> Appender<D> {
         // That of the segment before is given up only now.
         self.segment_lock = lock;
         if unattended {
-            self.look_after_closed();
+            self.exchange.give_back_ends(&self.disk);
         }
         Ok(())
-    }
-
-    fn look_after_closed(&mut self) {
-        loop {
-            let Some(Retired { closed, .. }) = self.exchange.lock().retired.pop_front() else {
-                return;
-            };
-            give_back_end(&self.disk, &closed);
-            if let Some(hook) = &mut self.on_roll {
-                (hook.0)(&closed);
-            }
-        }
     }
 }

@@ -33,7 +33,6 @@ pub(crate) struct SegmentWriter<F> {
     header: Header,
     seed: u32,
     place: Place,
-    first_sequence: u64,
     /// Where excerpts must end.
     limit: usize,
     /// The last time of the cycle.
@@ -75,7 +74,6 @@ impl<F: WritableFile> SegmentWriter<F> {
         let next_block = if has_entry { layout.next_block(place.at) } else { place.at };
         Self {
             last_ns: header.last_ns(activation),
-            first_sequence: activation.first_sequence,
             limit: layout.limit(),
             seed,
             next_block,
@@ -91,11 +89,6 @@ impl<F: WritableFile> SegmentWriter<F> {
 
     pub(crate) fn number(&self) -> u64 {
         self.header.number
-    }
-
-    /// The sequence number that it began with.
-    pub(crate) fn first_sequence(&self) -> u64 {
-        self.first_sequence
     }
 
     pub(crate) fn layout(&self) -> Layout {

@@ -19,7 +19,7 @@ fn options() -> AppenderOptions {
 fn events_that_a_full_disk_lost_are_counted_and_told_when_there_is_room() {
     let place = Place::new("full");
     let disk = FullDisk::new(place.path());
-    let logger = Logger::new(Appender::open_on(disk.clone(), &options(), None).unwrap());
+    let logger = Logger::new(Appender::open_on(disk.clone(), &options()).unwrap());
     let subscriber = tracing_subscriber::registry().with(logger.layer());
     let mut logged = 0_u64;
     tracing::subscriber::with_default(subscriber, || {
@@ -75,7 +75,7 @@ fn losses_at_the_end_are_told_when_the_logger_is_flushed_or_dropped() {
     for is_flushed in [false, true] {
         let place = Place::new("dropped");
         let disk = FullDisk::new(place.path());
-        let logger = Logger::new(Appender::open_on(disk.clone(), &options(), None).unwrap());
+        let logger = Logger::new(Appender::open_on(disk.clone(), &options()).unwrap());
         disk.set_full(true);
         let text = "x".repeat(20_000);
         while logger.lost() < 3 {
@@ -101,7 +101,7 @@ fn a_sync_that_fails_loses_no_event() {
     let sync = SyncPolicy::Every(Duration::from_millis(1));
     // One segment ahead: a helper that has many to prepare comes to syncing late.
     let options = AppenderOptions { sync, has_helper: true, ahead_bytes: 0, ..options() };
-    let logger = Logger::new(Appender::open_on(disk.clone(), &options, None).unwrap());
+    let logger = Logger::new(Appender::open_on(disk.clone(), &options).unwrap());
     let logger = logger.with_patience(Duration::from_secs(600));
     disk.set_broken(true);
     let mut logged = 0;
@@ -124,6 +124,6 @@ fn a_logger_that_opens_a_journal_on_a_full_disk_says_so() {
     let place = Place::new("none");
     let disk = FullDisk::new(place.path());
     disk.set_full(true);
-    let error = Appender::open_on(disk, &options(), None).unwrap_err();
+    let error = Appender::open_on(disk, &options()).unwrap_err();
     assert!(error.to_string().contains("no space"), "{error}");
 }

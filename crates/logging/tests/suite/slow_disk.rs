@@ -52,7 +52,7 @@ fn a_call_does_not_wait_for_a_disk_that_makes_no_segment() {
     for patience in [Duration::ZERO, Duration::from_millis(20)] {
         let place = Place::new("slow");
         let disk = FullDisk::new(place.path());
-        let logger = Logger::new(Appender::open_on(disk.clone(), &options(), None).unwrap());
+        let logger = Logger::new(Appender::open_on(disk.clone(), &options()).unwrap());
         let logger = logger.with_patience(patience);
         let mut logged = 0_u64;
         let mut log = || {
@@ -82,7 +82,7 @@ fn a_call_does_not_wait_for_a_disk_that_makes_no_segment() {
 fn the_last_words_of_a_loss_wait_for_no_disk_either() {
     let place = Place::new("words");
     let disk = FullDisk::new(place.path());
-    let logger = Logger::new(Appender::open_on(disk.clone(), &options(), None).unwrap());
+    let logger = Logger::new(Appender::open_on(disk.clone(), &options()).unwrap());
     let logger = logger.with_patience(Duration::ZERO);
     let returned = without_the_disk(&disk, || {
         (0..EVENTS).for_each(|_| logger.text(Level::Info, "t", format_args!("x")));
@@ -95,7 +95,7 @@ fn the_last_words_of_a_loss_wait_for_no_disk_either() {
 fn a_full_disk_is_the_reason_although_a_helper_found_it() {
     let place = Place::new("full-helper");
     let disk = FullDisk::new(place.path());
-    let logger = Logger::new(Appender::open_on(disk.clone(), &options(), None).unwrap());
+    let logger = Logger::new(Appender::open_on(disk.clone(), &options()).unwrap());
     disk.set_full(true);
     (0..EVENTS).for_each(|_| logger.text(Level::Info, "t", format_args!("x")));
     assert!(logger.lost() > 0);

@@ -16,11 +16,12 @@ pub fn document(protocol: &Protocol) -> String {
     out.push_str(
         "Numbers are unsigned and big-endian. Offsets and lengths are in bytes, from the first \
          byte of the message or structure. Types are those of `nanotape-types`; `Maybe<T>` is a \
-         `T` whose value 0 means absent. A code that is not listed is carried through, never an \
-         error.\n",
+         `T` whose value 0 means absent. An unlisted code is passed on and is never an error.\n",
     );
     if !protocol.messages.is_empty() {
-        out.push_str("\n## All messages\n\n| type | name | length | says |\n|---|---|---|---|\n");
+        out.push_str(
+            "\n## All messages\n\n| type | name | length | meaning |\n|---|---|---|---|\n",
+        );
         for message in &protocol.messages {
             let (tag, length) = (code(message.tag.unwrap_or(b' ')), length(message));
             let (name, doc) = (&message.name, cell(&message.doc));

@@ -8,7 +8,7 @@ use crate::{
 const TEMPLATE: &str = "
 @doc@#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum @Name@ {
-@variants@    /// A code that is not listed, carried through.
+@variants@    /// An unlisted code, passed on unchanged.
     Unknown(UnknownCode),
 }
 

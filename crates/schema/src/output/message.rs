@@ -29,7 +29,7 @@ pub const fn length_of(tag: u8) -> Option<usize> {
     }
 }
 
-/// Any message. Types that are not listed are carried through, not refused.
+/// Any message. Unlisted types are passed on and never refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Message<'a> {
 @variants@    /// A message of another type.

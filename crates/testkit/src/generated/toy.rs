@@ -41,7 +41,7 @@ pub const fn length_of(tag: u8) -> Option<usize> {
     }
 }
 
-/// Any message. Types that are not listed are carried through, not refused.
+/// Any message. Unlisted types are passed on and never refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Message<'a> {
     /// `w` Every Width.
@@ -881,7 +881,7 @@ pub enum Colour {
     Green,
     /// ` `: No light.
     Off,
-    /// A code that is not listed, carried through.
+    /// An unlisted code, passed on unchanged.
     Unknown(UnknownCode),
 }
 

@@ -86,7 +86,7 @@ pub const fn length_of(tag: u8) -> Option<usize> {
     }
 }
 
-/// Any message. Types that are not listed are carried through, not refused.
+/// Any message. Unlisted types are passed on and never refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Message<'a> {
     /// `S` System Event.
@@ -353,8 +353,8 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// The day's number of the stock; 0 where the message is about no single stock. `None` for an
-    /// unknown message.
+    /// The number of the stock for the day; 0 if the message is not about a single stock. `None`
+    /// for an unknown message.
     #[inline]
     pub fn stock_locate(self) -> Option<StockLocate> {
         match self {
@@ -416,8 +416,8 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// When the event happened: nanoseconds since midnight, US Eastern, of the trade date. `None`
-    /// for an unknown message.
+    /// Time of the event: nanoseconds since midnight, US Eastern, of the trade date. `None` for an
+    /// unknown message.
     #[inline]
     pub fn timestamp(self) -> Option<NanosSinceMidnight> {
         match self {
@@ -600,7 +600,8 @@ impl<'a> SystemEvent<'a> {
         self.0
     }
 
-    /// Bytes 1..3. The day's number of the stock; 0 where the message is about no single stock.
+    /// Bytes 1..3. The number of the stock for the day; 0 if the message is not about a single
+    /// stock.
     #[inline]
     pub fn stock_locate(self) -> StockLocate {
         WireValue::from_be_bytes(*codec::field::<1, 2, _>(self.0))
@@ -612,14 +613,13 @@ impl<'a> SystemEvent<'a> {
         WireValue::from_be_bytes(*codec::field::<3, 2, _>(self.0))
     }
 
-    /// Bytes 5..11. When the event happened: nanoseconds since midnight, US Eastern, of the trade
-    /// date.
+    /// Bytes 5..11. Time of the event: nanoseconds since midnight, US Eastern, of the trade date.
     #[inline]
     pub fn timestamp(self) -> NanosSinceMidnight {
         WireValue::from_be_bytes(*codec::field::<5, 6, _>(self.0))
     }
 
-    /// Byte 11. Which milestone.
+    /// Byte 11. The milestone.
     #[inline]
     pub fn event_code(self) -> EventCode {
         WireValue::from_be_bytes(*codec::field::<11, 1, _>(self.0))
@@ -663,13 +663,13 @@ impl<'a> Describe<'a> for SystemEvent<'a> {
 /// The fields of [`SystemEvent`], to be encoded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SystemEventFields {
-    /// The day's number of the stock; 0 where the message is about no single stock.
+    /// The number of the stock for the day; 0 if the message is not about a single stock.
     pub stock_locate: StockLocate,
     /// Internal to the exchange, not unique.
     pub tracking_number: TrackingNumber,
-    /// When the event happened: nanoseconds since midnight, US Eastern, of the trade date.
+    /// Time of the event: nanoseconds since midnight, US Eastern, of the trade date.
     pub timestamp: NanosSinceMidnight,
-    /// Which milestone.
+    /// The milestone.
     pub event_code: EventCode,
 }
 
@@ -687,8 +687,8 @@ impl SystemEventFields {
     }
 }
 
-/// `R` Stock Directory. One stock of the day and the stock locate it is given; sent before any
-/// other message about it.
+/// `R` Stock Directory. One stock of the day and its stock locate; sent before any other message
+/// about the stock.
 ///
 /// 39 bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -725,7 +725,8 @@ impl<'a> StockDirectory<'a> {
         self.0
     }
 
-    /// Bytes 1..3. The day's number of the stock; 0 where the message is about no single stock.
+    /// Bytes 1..3. The number of the stock for the day; 0 if the message is not about a single
+    /// stock.
     #[inline]
     pub fn stock_locate(self) -> StockLocate {
         WireValue::from_be_bytes(*codec::field::<1, 2, _>(self.0))
@@ -737,14 +738,13 @@ impl<'a> StockDirectory<'a> {
         WireValue::from_be_bytes(*codec::field::<3, 2, _>(self.0))
     }
 
-    /// Bytes 5..11. When the event happened: nanoseconds since midnight, US Eastern, of the trade
-    /// date.
+    /// Bytes 5..11. Time of the event: nanoseconds since midnight, US Eastern, of the trade date.
     #[inline]
     pub fn timestamp(self) -> NanosSinceMidnight {
         WireValue::from_be_bytes(*codec::field::<5, 6, _>(self.0))
     }
 
-    /// Bytes 11..19. Symbol that the stock locate stands for today.
+    /// Bytes 11..19. Symbol of the stock locate for this day.
     #[inline]
     pub fn stock(self) -> Symbol {
         WireValue::from_be_bytes(*codec::field::<11, 8, _>(self.0))
@@ -780,7 +780,7 @@ impl<'a> StockDirectory<'a> {
         WireValue::from_be_bytes(*codec::field::<26, 1, _>(self.0))
     }
 
-    /// Bytes 27..29. Kind of security, finer. Codes: IssueSubType in the document.
+    /// Bytes 27..29. Kind of security, in more detail. Codes: IssueSubType in the document.
     #[inline]
     pub fn issue_sub_type(self) -> Alpha<2> {
         WireValue::from_be_bytes(*codec::field::<27, 2, _>(self.0))
@@ -896,13 +896,13 @@ impl<'a> Describe<'a> for StockDirectory<'a> {
 /// The fields of [`StockDirectory`], to be encoded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StockDirectoryFields {
-    /// The day's number of the stock; 0 where the message is about no single stock.
+    /// The number of the stock for the day; 0 if the message is not about a single stock.
     pub stock_locate: StockLocate,
     /// Internal to the exchange, not unique.
     pub tracking_number: TrackingNumber,
-    /// When the event happened: nanoseconds since midnight, US Eastern, of the trade date.
+    /// Time of the event: nanoseconds since midnight, US Eastern, of the trade date.
     pub timestamp: NanosSinceMidnight,
-    /// Symbol that the stock locate stands for today.
+    /// Symbol of the stock locate for this day.
     pub stock: Symbol,
     /// Listing market.
     pub market_category: MarketCategory,
@@ -914,7 +914,7 @@ pub struct StockDirectoryFields {
     pub round_lots_only: YesNo,
     /// Kind of security.
     pub issue_classification: IssueClassification,
-    /// Kind of security, finer. Codes: IssueSubType in the document.
+    /// Kind of security, in more detail. Codes: IssueSubType in the document.
     pub issue_sub_type: Alpha<2>,
     /// Real or test symbol.
     pub authenticity: Authenticity,
@@ -959,8 +959,8 @@ impl StockDirectoryFields {
     }
 }
 
-/// `H` Stock Trading Action. A stock changed its trading state on all markets. One that is absent
-/// from the spin before system hours counts as halted.
+/// `H` Stock Trading Action. A stock changed its trading state on all markets. A stock that is
+/// absent from the spin before system hours counts as halted.
 ///
 /// 25 bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -997,7 +997,8 @@ impl<'a> StockTradingAction<'a> {
         self.0
     }
 
-    /// Bytes 1..3. The day's number of the stock; 0 where the message is about no single stock.
+    /// Bytes 1..3. The number of the stock for the day; 0 if the message is not about a single
+    /// stock.
     #[inline]
     pub fn stock_locate(self) -> StockLocate {
         WireValue::from_be_bytes(*codec::field::<1, 2, _>(self.0))
@@ -1009,8 +1010,7 @@ impl<'a> StockTradingAction<'a> {
         WireValue::from_be_bytes(*codec::field::<3, 2, _>(self.0))
     }
 
-    /// Bytes 5..11. When the event happened: nanoseconds since midnight, US Eastern, of the trade
-    /// date.
+    /// Bytes 5..11. Time of the event: nanoseconds since midnight, US Eastern, of the trade date.
     #[inline]
     pub fn timestamp(self) -> NanosSinceMidnight {
         WireValue::from_be_bytes(*codec::field::<5, 6, _>(self.0))
@@ -1028,13 +1028,13 @@ impl<'a> StockTradingAction<'a> {
         WireValue::from_be_bytes(*codec::field::<19, 1, _>(self.0))
     }
 
-    /// Byte 20. No meaning.
+    /// Byte 20. Unused.
     #[inline]
     pub fn reserved(self) -> Alpha<1> {
         WireValue::from_be_bytes(*codec::field::<20, 1, _>(self.0))
     }
 
-    /// Bytes 21..25. Why. Codes: TradingActionReason in the document.
+    /// Bytes 21..25. Reason. Codes: TradingActionReason in the document.
     #[inline]
     pub fn reason(self) -> Alpha<4> {
         WireValue::from_be_bytes(*codec::field::<21, 4, _>(self.0))
@@ -1084,19 +1084,19 @@ impl<'a> Describe<'a> for StockTradingAction<'a> {
 /// The fields of [`StockTradingAction`], to be encoded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StockTradingActionFields {
-    /// The day's number of the stock; 0 where the message is about no single stock.
+    /// The number of the stock for the day; 0 if the message is not about a single stock.
     pub stock_locate: StockLocate,
     /// Internal to the exchange, not unique.
     pub tracking_number: TrackingNumber,
-    /// When the event happened: nanoseconds since midnight, US Eastern, of the trade date.
+    /// Time of the event: nanoseconds since midnight, US Eastern, of the trade date.
     pub timestamp: NanosSinceMidnight,
     /// Symbol.
     pub stock: Symbol,
     /// State from now on.
     pub trading_state: TradingState,
-    /// No meaning.
+    /// Unused.
     pub reserved: Alpha<1>,
-    /// Why. Codes: TradingActionReason in the document.
+    /// Reason. Codes: TradingActionReason in the document.
     pub reason: Alpha<4>,
 }
 
@@ -1155,7 +1155,8 @@ impl<'a> RegShoRestriction<'a> {
         self.0
     }
 
-    /// Bytes 1..3. The day's number of the stock; 0 where the message is about no single stock.
+    /// Bytes 1..3. The number of the stock for the day; 0 if the message is not about a single
+    /// stock.
     #[inline]
     pub fn stock_locate(self) -> StockLocate {
         WireValue::from_be_bytes(*codec::field::<1, 2, _>(self.0))
@@ -1167,8 +1168,7 @@ impl<'a> RegShoRestriction<'a> {
         WireValue::from_be_bytes(*codec::field::<3, 2, _>(self.0))
     }
 
-    /// Bytes 5..11. When the event happened: nanoseconds since midnight, US Eastern, of the trade
-    /// date.
+    /// Bytes 5..11. Time of the event: nanoseconds since midnight, US Eastern, of the trade date.
     #[inline]
     pub fn timestamp(self) -> NanosSinceMidnight {
         WireValue::from_be_bytes(*codec::field::<5, 6, _>(self.0))
@@ -1226,11 +1226,11 @@ impl<'a> Describe<'a> for RegShoRestriction<'a> {
 /// The fields of [`RegShoRestriction`], to be encoded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RegShoRestrictionFields {
-    /// The day's number of the stock; 0 where the message is about no single stock.
+    /// The number of the stock for the day; 0 if the message is not about a single stock.
     pub stock_locate: StockLocate,
     /// Internal to the exchange, not unique.
     pub tracking_number: TrackingNumber,
-    /// When the event happened: nanoseconds since midnight, US Eastern, of the trade date.
+    /// Time of the event: nanoseconds since midnight, US Eastern, of the trade date.
     pub timestamp: NanosSinceMidnight,
     /// Symbol.
     pub stock: Symbol,
@@ -1253,8 +1253,8 @@ impl RegShoRestrictionFields {
     }
 }
 
-/// `L` Market Participant Position. Standing of a market participant in a stock; here the
-/// participant comes before the stock.
+/// `L` Market Participant Position. Standing of a market participant in a stock. In this message
+/// the participant precedes the stock.
 ///
 /// 26 bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -1291,7 +1291,8 @@ impl<'a> MarketParticipantPosition<'a> {
         self.0
     }
 
-    /// Bytes 1..3. The day's number of the stock; 0 where the message is about no single stock.
+    /// Bytes 1..3. The number of the stock for the day; 0 if the message is not about a single
+    /// stock.
     #[inline]
     pub fn stock_locate(self) -> StockLocate {
         WireValue::from_be_bytes(*codec::field::<1, 2, _>(self.0))
@@ -1303,8 +1304,7 @@ impl<'a> MarketParticipantPosition<'a> {
         WireValue::from_be_bytes(*codec::field::<3, 2, _>(self.0))
     }
 
-    /// Bytes 5..11. When the event happened: nanoseconds since midnight, US Eastern, of the trade
-    /// date.
+    /// Bytes 5..11. Time of the event: nanoseconds since midnight, US Eastern, of the trade date.
     #[inline]
     pub fn timestamp(self) -> NanosSinceMidnight {
         WireValue::from_be_bytes(*codec::field::<5, 6, _>(self.0))
@@ -1328,7 +1328,7 @@ impl<'a> MarketParticipantPosition<'a> {
         WireValue::from_be_bytes(*codec::field::<23, 1, _>(self.0))
     }
 
-    /// Byte 24. How it takes part.
+    /// Byte 24. Its mode.
     #[inline]
     pub fn market_maker_mode(self) -> MarketMakerMode {
         WireValue::from_be_bytes(*codec::field::<24, 1, _>(self.0))
@@ -1386,11 +1386,11 @@ impl<'a> Describe<'a> for MarketParticipantPosition<'a> {
 /// The fields of [`MarketParticipantPosition`], to be encoded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MarketParticipantPositionFields {
-    /// The day's number of the stock; 0 where the message is about no single stock.
+    /// The number of the stock for the day; 0 if the message is not about a single stock.
     pub stock_locate: StockLocate,
     /// Internal to the exchange, not unique.
     pub tracking_number: TrackingNumber,
-    /// When the event happened: nanoseconds since midnight, US Eastern, of the trade date.
+    /// Time of the event: nanoseconds since midnight, US Eastern, of the trade date.
     pub timestamp: NanosSinceMidnight,
     /// Market participant.
     pub mpid: Mpid,
@@ -1398,7 +1398,7 @@ pub struct MarketParticipantPositionFields {
     pub stock: Symbol,
     /// Whether it is a primary market maker.
     pub primary_market_maker: YesNo,
-    /// How it takes part.
+    /// Its mode.
     pub market_maker_mode: MarketMakerMode,
     /// Its standing.
     pub participant_state: ParticipantState,
@@ -1422,8 +1422,8 @@ impl MarketParticipantPositionFields {
     }
 }
 
-/// `V` MWCB Decline Level. Index values at which the market-wide circuit breaker acts today. Stock
-/// locate is 0.
+/// `V` MWCB Decline Level. Index values of the levels of the market-wide circuit breaker for the
+/// day. Stock locate is 0.
 ///
 /// 35 bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -1460,7 +1460,8 @@ impl<'a> MwcbDeclineLevel<'a> {
         self.0
     }
 
-    /// Bytes 1..3. The day's number of the stock; 0 where the message is about no single stock.
+    /// Bytes 1..3. The number of the stock for the day; 0 if the message is not about a single
+    /// stock.
     #[inline]
     pub fn stock_locate(self) -> StockLocate {
         WireValue::from_be_bytes(*codec::field::<1, 2, _>(self.0))
@@ -1472,8 +1473,7 @@ impl<'a> MwcbDeclineLevel<'a> {
         WireValue::from_be_bytes(*codec::field::<3, 2, _>(self.0))
     }
 
-    /// Bytes 5..11. When the event happened: nanoseconds since midnight, US Eastern, of the trade
-    /// date.
+    /// Bytes 5..11. Time of the event: nanoseconds since midnight, US Eastern, of the trade date.
     #[inline]
     pub fn timestamp(self) -> NanosSinceMidnight {
         WireValue::from_be_bytes(*codec::field::<5, 6, _>(self.0))
@@ -1539,11 +1539,11 @@ impl<'a> Describe<'a> for MwcbDeclineLevel<'a> {
 /// The fields of [`MwcbDeclineLevel`], to be encoded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MwcbDeclineLevelFields {
-    /// The day's number of the stock; 0 where the message is about no single stock.
+    /// The number of the stock for the day; 0 if the message is not about a single stock.
     pub stock_locate: StockLocate,
     /// Internal to the exchange, not unique.
     pub tracking_number: TrackingNumber,
-    /// When the event happened: nanoseconds since midnight, US Eastern, of the trade date.
+    /// Time of the event: nanoseconds since midnight, US Eastern, of the trade date.
     pub timestamp: NanosSinceMidnight,
     /// Index value 7 percent down.
     pub level_1: Price8,
@@ -1606,7 +1606,8 @@ impl<'a> MwcbStatus<'a> {
         self.0
     }
 
-    /// Bytes 1..3. The day's number of the stock; 0 where the message is about no single stock.
+    /// Bytes 1..3. The number of the stock for the day; 0 if the message is not about a single
+    /// stock.
     #[inline]
     pub fn stock_locate(self) -> StockLocate {
         WireValue::from_be_bytes(*codec::field::<1, 2, _>(self.0))
@@ -1618,8 +1619,7 @@ impl<'a> MwcbStatus<'a> {
         WireValue::from_be_bytes(*codec::field::<3, 2, _>(self.0))
     }
 
-    /// Bytes 5..11. When the event happened: nanoseconds since midnight, US Eastern, of the trade
-    /// date.
+    /// Bytes 5..11. Time of the event: nanoseconds since midnight, US Eastern, of the trade date.
     #[inline]
     pub fn timestamp(self) -> NanosSinceMidnight {
         WireValue::from_be_bytes(*codec::field::<5, 6, _>(self.0))
@@ -1669,11 +1669,11 @@ impl<'a> Describe<'a> for MwcbStatus<'a> {
 /// The fields of [`MwcbStatus`], to be encoded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MwcbStatusFields {
-    /// The day's number of the stock; 0 where the message is about no single stock.
+    /// The number of the stock for the day; 0 if the message is not about a single stock.
     pub stock_locate: StockLocate,
     /// Internal to the exchange, not unique.
     pub tracking_number: TrackingNumber,
-    /// When the event happened: nanoseconds since midnight, US Eastern, of the trade date.
+    /// Time of the event: nanoseconds since midnight, US Eastern, of the trade date.
     pub timestamp: NanosSinceMidnight,
     /// Level reached.
     pub breached_level: BreachedLevel,
@@ -1693,8 +1693,8 @@ impl MwcbStatusFields {
     }
 }
 
-/// `K` IPO Quoting Period Update. When a new issue is expected to be released for trading. Identify
-/// the stock by its symbol: the stock locate may be 0.
+/// `K` IPO Quoting Period Update. Expected release time of a new issue. Identify the stock by its
+/// symbol, because the stock locate may be 0.
 ///
 /// 28 bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -1731,7 +1731,8 @@ impl<'a> IpoQuotingPeriodUpdate<'a> {
         self.0
     }
 
-    /// Bytes 1..3. The day's number of the stock; 0 where the message is about no single stock.
+    /// Bytes 1..3. The number of the stock for the day; 0 if the message is not about a single
+    /// stock.
     #[inline]
     pub fn stock_locate(self) -> StockLocate {
         WireValue::from_be_bytes(*codec::field::<1, 2, _>(self.0))
@@ -1743,8 +1744,7 @@ impl<'a> IpoQuotingPeriodUpdate<'a> {
         WireValue::from_be_bytes(*codec::field::<3, 2, _>(self.0))
     }
 
-    /// Bytes 5..11. When the event happened: nanoseconds since midnight, US Eastern, of the trade
-    /// date.
+    /// Bytes 5..11. Time of the event: nanoseconds since midnight, US Eastern, of the trade date.
     #[inline]
     pub fn timestamp(self) -> NanosSinceMidnight {
         WireValue::from_be_bytes(*codec::field::<5, 6, _>(self.0))
@@ -1822,11 +1822,11 @@ impl<'a> Describe<'a> for IpoQuotingPeriodUpdate<'a> {
 /// The fields of [`IpoQuotingPeriodUpdate`], to be encoded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct IpoQuotingPeriodUpdateFields {
-    /// The day's number of the stock; 0 where the message is about no single stock.
+    /// The number of the stock for the day; 0 if the message is not about a single stock.
     pub stock_locate: StockLocate,
     /// Internal to the exchange, not unique.
     pub tracking_number: TrackingNumber,
-    /// When the event happened: nanoseconds since midnight, US Eastern, of the trade date.
+    /// Time of the event: nanoseconds since midnight, US Eastern, of the trade date.
     pub timestamp: NanosSinceMidnight,
     /// Symbol.
     pub stock: Symbol,
@@ -1892,7 +1892,8 @@ impl<'a> LuldAuctionCollar<'a> {
         self.0
     }
 
-    /// Bytes 1..3. The day's number of the stock; 0 where the message is about no single stock.
+    /// Bytes 1..3. The number of the stock for the day; 0 if the message is not about a single
+    /// stock.
     #[inline]
     pub fn stock_locate(self) -> StockLocate {
         WireValue::from_be_bytes(*codec::field::<1, 2, _>(self.0))
@@ -1904,8 +1905,7 @@ impl<'a> LuldAuctionCollar<'a> {
         WireValue::from_be_bytes(*codec::field::<3, 2, _>(self.0))
     }
 
-    /// Bytes 5..11. When the event happened: nanoseconds since midnight, US Eastern, of the trade
-    /// date.
+    /// Bytes 5..11. Time of the event: nanoseconds since midnight, US Eastern, of the trade date.
     #[inline]
     pub fn timestamp(self) -> NanosSinceMidnight {
         WireValue::from_be_bytes(*codec::field::<5, 6, _>(self.0))
@@ -1917,7 +1917,7 @@ impl<'a> LuldAuctionCollar<'a> {
         WireValue::from_be_bytes(*codec::field::<11, 8, _>(self.0))
     }
 
-    /// Bytes 19..23. Price the collar is built around.
+    /// Bytes 19..23. Reference price of the collar.
     #[inline]
     pub fn reference_price(self) -> Price4 {
         WireValue::from_be_bytes(*codec::field::<19, 4, _>(self.0))
@@ -1987,15 +1987,15 @@ impl<'a> Describe<'a> for LuldAuctionCollar<'a> {
 /// The fields of [`LuldAuctionCollar`], to be encoded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LuldAuctionCollarFields {
-    /// The day's number of the stock; 0 where the message is about no single stock.
+    /// The number of the stock for the day; 0 if the message is not about a single stock.
     pub stock_locate: StockLocate,
     /// Internal to the exchange, not unique.
     pub tracking_number: TrackingNumber,
-    /// When the event happened: nanoseconds since midnight, US Eastern, of the trade date.
+    /// Time of the event: nanoseconds since midnight, US Eastern, of the trade date.
     pub timestamp: NanosSinceMidnight,
     /// Symbol.
     pub stock: Symbol,
-    /// Price the collar is built around.
+    /// Reference price of the collar.
     pub reference_price: Price4,
     /// Upper end of the collar.
     pub upper_price: Price4,
@@ -2023,8 +2023,8 @@ impl LuldAuctionCollarFields {
     }
 }
 
-/// `h` Operational Halt. One market centre stopped or resumed a stock, whatever its trading state
-/// elsewhere.
+/// `h` Operational Halt. One market centre stopped or resumed a stock. The trading state on other
+/// markets does not change.
 ///
 /// 21 bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -2061,7 +2061,8 @@ impl<'a> OperationalHalt<'a> {
         self.0
     }
 
-    /// Bytes 1..3. The day's number of the stock; 0 where the message is about no single stock.
+    /// Bytes 1..3. The number of the stock for the day; 0 if the message is not about a single
+    /// stock.
     #[inline]
     pub fn stock_locate(self) -> StockLocate {
         WireValue::from_be_bytes(*codec::field::<1, 2, _>(self.0))
@@ -2073,8 +2074,7 @@ impl<'a> OperationalHalt<'a> {
         WireValue::from_be_bytes(*codec::field::<3, 2, _>(self.0))
     }
 
-    /// Bytes 5..11. When the event happened: nanoseconds since midnight, US Eastern, of the trade
-    /// date.
+    /// Bytes 5..11. Time of the event: nanoseconds since midnight, US Eastern, of the trade date.
     #[inline]
     pub fn timestamp(self) -> NanosSinceMidnight {
         WireValue::from_be_bytes(*codec::field::<5, 6, _>(self.0))
@@ -2140,11 +2140,11 @@ impl<'a> Describe<'a> for OperationalHalt<'a> {
 /// The fields of [`OperationalHalt`], to be encoded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OperationalHaltFields {
-    /// The day's number of the stock; 0 where the message is about no single stock.
+    /// The number of the stock for the day; 0 if the message is not about a single stock.
     pub stock_locate: StockLocate,
     /// Internal to the exchange, not unique.
     pub tracking_number: TrackingNumber,
-    /// When the event happened: nanoseconds since midnight, US Eastern, of the trade date.
+    /// Time of the event: nanoseconds since midnight, US Eastern, of the trade date.
     pub timestamp: NanosSinceMidnight,
     /// Symbol.
     pub stock: Symbol,
@@ -2170,7 +2170,7 @@ impl OperationalHaltFields {
     }
 }
 
-/// `A` Add Order. A displayed order enters the book at the back of its price level, without
+/// `A` Add Order. A displayed order enters the book at the end of its price level, without
 /// attribution.
 ///
 /// 36 bytes.
@@ -2208,7 +2208,8 @@ impl<'a> AddOrder<'a> {
         self.0
     }
 
-    /// Bytes 1..3. The day's number of the stock; 0 where the message is about no single stock.
+    /// Bytes 1..3. The number of the stock for the day; 0 if the message is not about a single
+    /// stock.
     #[inline]
     pub fn stock_locate(self) -> StockLocate {
         WireValue::from_be_bytes(*codec::field::<1, 2, _>(self.0))
@@ -2220,14 +2221,13 @@ impl<'a> AddOrder<'a> {
         WireValue::from_be_bytes(*codec::field::<3, 2, _>(self.0))
     }
 
-    /// Bytes 5..11. When the event happened: nanoseconds since midnight, US Eastern, of the trade
-    /// date.
+    /// Bytes 5..11. Time of the event: nanoseconds since midnight, US Eastern, of the trade date.
     #[inline]
     pub fn timestamp(self) -> NanosSinceMidnight {
         WireValue::from_be_bytes(*codec::field::<5, 6, _>(self.0))
     }
 
-    /// Bytes 11..19. Names the order; used once a day.
+    /// Bytes 11..19. Identifies the order; unique for the day.
     #[inline]
     pub fn order_reference_number(self) -> OrderReferenceNumber {
         WireValue::from_be_bytes(*codec::field::<11, 8, _>(self.0))
@@ -2307,13 +2307,13 @@ impl<'a> Describe<'a> for AddOrder<'a> {
 /// The fields of [`AddOrder`], to be encoded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AddOrderFields {
-    /// The day's number of the stock; 0 where the message is about no single stock.
+    /// The number of the stock for the day; 0 if the message is not about a single stock.
     pub stock_locate: StockLocate,
     /// Internal to the exchange, not unique.
     pub tracking_number: TrackingNumber,
-    /// When the event happened: nanoseconds since midnight, US Eastern, of the trade date.
+    /// Time of the event: nanoseconds since midnight, US Eastern, of the trade date.
     pub timestamp: NanosSinceMidnight,
-    /// Names the order; used once a day.
+    /// Identifies the order; unique for the day.
     pub order_reference_number: OrderReferenceNumber,
     /// Side.
     pub buy_sell_indicator: BuySellIndicator,
@@ -2343,8 +2343,8 @@ impl AddOrderFields {
     }
 }
 
-/// `F` Add Order with MPID Attribution. A displayed order enters the book at the back of its price
-/// level, under its participant's name.
+/// `F` Add Order with MPID Attribution. A displayed order enters the book at the end of its price
+/// level, with the name of its participant.
 ///
 /// 40 bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -2381,7 +2381,8 @@ impl<'a> AddOrderMpid<'a> {
         self.0
     }
 
-    /// Bytes 1..3. The day's number of the stock; 0 where the message is about no single stock.
+    /// Bytes 1..3. The number of the stock for the day; 0 if the message is not about a single
+    /// stock.
     #[inline]
     pub fn stock_locate(self) -> StockLocate {
         WireValue::from_be_bytes(*codec::field::<1, 2, _>(self.0))
@@ -2393,14 +2394,13 @@ impl<'a> AddOrderMpid<'a> {
         WireValue::from_be_bytes(*codec::field::<3, 2, _>(self.0))
     }
 
-    /// Bytes 5..11. When the event happened: nanoseconds since midnight, US Eastern, of the trade
-    /// date.
+    /// Bytes 5..11. Time of the event: nanoseconds since midnight, US Eastern, of the trade date.
     #[inline]
     pub fn timestamp(self) -> NanosSinceMidnight {
         WireValue::from_be_bytes(*codec::field::<5, 6, _>(self.0))
     }
 
-    /// Bytes 11..19. Names the order; used once a day.
+    /// Bytes 11..19. Identifies the order; unique for the day.
     #[inline]
     pub fn order_reference_number(self) -> OrderReferenceNumber {
         WireValue::from_be_bytes(*codec::field::<11, 8, _>(self.0))
@@ -2430,7 +2430,7 @@ impl<'a> AddOrderMpid<'a> {
         WireValue::from_be_bytes(*codec::field::<32, 4, _>(self.0))
     }
 
-    /// Bytes 36..40. Participant who shows the order.
+    /// Bytes 36..40. Participant of the order.
     #[inline]
     pub fn attribution(self) -> Mpid {
         WireValue::from_be_bytes(*codec::field::<36, 4, _>(self.0))
@@ -2488,13 +2488,13 @@ impl<'a> Describe<'a> for AddOrderMpid<'a> {
 /// The fields of [`AddOrderMpid`], to be encoded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AddOrderMpidFields {
-    /// The day's number of the stock; 0 where the message is about no single stock.
+    /// The number of the stock for the day; 0 if the message is not about a single stock.
     pub stock_locate: StockLocate,
     /// Internal to the exchange, not unique.
     pub tracking_number: TrackingNumber,
-    /// When the event happened: nanoseconds since midnight, US Eastern, of the trade date.
+    /// Time of the event: nanoseconds since midnight, US Eastern, of the trade date.
     pub timestamp: NanosSinceMidnight,
-    /// Names the order; used once a day.
+    /// Identifies the order; unique for the day.
     pub order_reference_number: OrderReferenceNumber,
     /// Side.
     pub buy_sell_indicator: BuySellIndicator,
@@ -2504,7 +2504,7 @@ pub struct AddOrderMpidFields {
     pub stock: Symbol,
     /// Display price.
     pub price: Price4,
-    /// Participant who shows the order.
+    /// Participant of the order.
     pub attribution: Mpid,
 }
 
@@ -2528,7 +2528,7 @@ impl AddOrderMpidFields {
 }
 
 /// `E` Order Executed. Shares of a displayed order traded at the order's own price. The order
-/// leaves the book when none remain; no delete follows.
+/// leaves the book when no shares remain; no delete follows.
 ///
 /// 31 bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -2565,7 +2565,8 @@ impl<'a> OrderExecuted<'a> {
         self.0
     }
 
-    /// Bytes 1..3. The day's number of the stock; 0 where the message is about no single stock.
+    /// Bytes 1..3. The number of the stock for the day; 0 if the message is not about a single
+    /// stock.
     #[inline]
     pub fn stock_locate(self) -> StockLocate {
         WireValue::from_be_bytes(*codec::field::<1, 2, _>(self.0))
@@ -2577,8 +2578,7 @@ impl<'a> OrderExecuted<'a> {
         WireValue::from_be_bytes(*codec::field::<3, 2, _>(self.0))
     }
 
-    /// Bytes 5..11. When the event happened: nanoseconds since midnight, US Eastern, of the trade
-    /// date.
+    /// Bytes 5..11. Time of the event: nanoseconds since midnight, US Eastern, of the trade date.
     #[inline]
     pub fn timestamp(self) -> NanosSinceMidnight {
         WireValue::from_be_bytes(*codec::field::<5, 6, _>(self.0))
@@ -2590,13 +2590,13 @@ impl<'a> OrderExecuted<'a> {
         WireValue::from_be_bytes(*codec::field::<11, 8, _>(self.0))
     }
 
-    /// Bytes 19..23. Shares to take off the order.
+    /// Bytes 19..23. Shares to remove from the order.
     #[inline]
     pub fn executed_shares(self) -> Shares {
         WireValue::from_be_bytes(*codec::field::<19, 4, _>(self.0))
     }
 
-    /// Bytes 23..31. Names the execution; used once a day.
+    /// Bytes 23..31. Identifies the execution; unique for the day.
     #[inline]
     pub fn match_number(self) -> MatchNumber {
         WireValue::from_be_bytes(*codec::field::<23, 8, _>(self.0))
@@ -2648,17 +2648,17 @@ impl<'a> Describe<'a> for OrderExecuted<'a> {
 /// The fields of [`OrderExecuted`], to be encoded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OrderExecutedFields {
-    /// The day's number of the stock; 0 where the message is about no single stock.
+    /// The number of the stock for the day; 0 if the message is not about a single stock.
     pub stock_locate: StockLocate,
     /// Internal to the exchange, not unique.
     pub tracking_number: TrackingNumber,
-    /// When the event happened: nanoseconds since midnight, US Eastern, of the trade date.
+    /// Time of the event: nanoseconds since midnight, US Eastern, of the trade date.
     pub timestamp: NanosSinceMidnight,
     /// The order that was executed.
     pub order_reference_number: OrderReferenceNumber,
-    /// Shares to take off the order.
+    /// Shares to remove from the order.
     pub executed_shares: Shares,
-    /// Names the execution; used once a day.
+    /// Identifies the execution; unique for the day.
     pub match_number: MatchNumber,
 }
 
@@ -2679,7 +2679,7 @@ impl OrderExecutedFields {
 }
 
 /// `C` Order Executed with Price. Shares of a displayed order traded at a price that may differ
-/// from the order's; the order's own level is what shrinks.
+/// from the order's own price. The level of the order's own price loses the shares.
 ///
 /// 36 bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -2716,7 +2716,8 @@ impl<'a> OrderExecutedWithPrice<'a> {
         self.0
     }
 
-    /// Bytes 1..3. The day's number of the stock; 0 where the message is about no single stock.
+    /// Bytes 1..3. The number of the stock for the day; 0 if the message is not about a single
+    /// stock.
     #[inline]
     pub fn stock_locate(self) -> StockLocate {
         WireValue::from_be_bytes(*codec::field::<1, 2, _>(self.0))
@@ -2728,8 +2729,7 @@ impl<'a> OrderExecutedWithPrice<'a> {
         WireValue::from_be_bytes(*codec::field::<3, 2, _>(self.0))
     }
 
-    /// Bytes 5..11. When the event happened: nanoseconds since midnight, US Eastern, of the trade
-    /// date.
+    /// Bytes 5..11. Time of the event: nanoseconds since midnight, US Eastern, of the trade date.
     #[inline]
     pub fn timestamp(self) -> NanosSinceMidnight {
         WireValue::from_be_bytes(*codec::field::<5, 6, _>(self.0))
@@ -2741,19 +2741,19 @@ impl<'a> OrderExecutedWithPrice<'a> {
         WireValue::from_be_bytes(*codec::field::<11, 8, _>(self.0))
     }
 
-    /// Bytes 19..23. Shares to take off the order.
+    /// Bytes 19..23. Shares to remove from the order.
     #[inline]
     pub fn executed_shares(self) -> Shares {
         WireValue::from_be_bytes(*codec::field::<19, 4, _>(self.0))
     }
 
-    /// Bytes 23..31. Names the execution; used once a day.
+    /// Bytes 23..31. Identifies the execution; unique for the day.
     #[inline]
     pub fn match_number(self) -> MatchNumber {
         WireValue::from_be_bytes(*codec::field::<23, 8, _>(self.0))
     }
 
-    /// Byte 31. Whether to count it as volume; if not, a later cross trade includes it.
+    /// Byte 31. Whether the execution counts as volume; if not, a later cross trade includes it.
     #[inline]
     pub fn printable(self) -> YesNo {
         WireValue::from_be_bytes(*codec::field::<31, 1, _>(self.0))
@@ -2815,19 +2815,19 @@ impl<'a> Describe<'a> for OrderExecutedWithPrice<'a> {
 /// The fields of [`OrderExecutedWithPrice`], to be encoded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OrderExecutedWithPriceFields {
-    /// The day's number of the stock; 0 where the message is about no single stock.
+    /// The number of the stock for the day; 0 if the message is not about a single stock.
     pub stock_locate: StockLocate,
     /// Internal to the exchange, not unique.
     pub tracking_number: TrackingNumber,
-    /// When the event happened: nanoseconds since midnight, US Eastern, of the trade date.
+    /// Time of the event: nanoseconds since midnight, US Eastern, of the trade date.
     pub timestamp: NanosSinceMidnight,
     /// The order that was executed.
     pub order_reference_number: OrderReferenceNumber,
-    /// Shares to take off the order.
+    /// Shares to remove from the order.
     pub executed_shares: Shares,
-    /// Names the execution; used once a day.
+    /// Identifies the execution; unique for the day.
     pub match_number: MatchNumber,
-    /// Whether to count it as volume; if not, a later cross trade includes it.
+    /// Whether the execution counts as volume; if not, a later cross trade includes it.
     pub printable: YesNo,
     /// Price of the trade.
     pub execution_price: Price4,
@@ -2888,7 +2888,8 @@ impl<'a> OrderCancel<'a> {
         self.0
     }
 
-    /// Bytes 1..3. The day's number of the stock; 0 where the message is about no single stock.
+    /// Bytes 1..3. The number of the stock for the day; 0 if the message is not about a single
+    /// stock.
     #[inline]
     pub fn stock_locate(self) -> StockLocate {
         WireValue::from_be_bytes(*codec::field::<1, 2, _>(self.0))
@@ -2900,8 +2901,7 @@ impl<'a> OrderCancel<'a> {
         WireValue::from_be_bytes(*codec::field::<3, 2, _>(self.0))
     }
 
-    /// Bytes 5..11. When the event happened: nanoseconds since midnight, US Eastern, of the trade
-    /// date.
+    /// Bytes 5..11. Time of the event: nanoseconds since midnight, US Eastern, of the trade date.
     #[inline]
     pub fn timestamp(self) -> NanosSinceMidnight {
         WireValue::from_be_bytes(*codec::field::<5, 6, _>(self.0))
@@ -2913,7 +2913,7 @@ impl<'a> OrderCancel<'a> {
         WireValue::from_be_bytes(*codec::field::<11, 8, _>(self.0))
     }
 
-    /// Bytes 19..23. Shares to take off the order.
+    /// Bytes 19..23. Shares to remove from the order.
     #[inline]
     pub fn cancelled_shares(self) -> Shares {
         WireValue::from_be_bytes(*codec::field::<19, 4, _>(self.0))
@@ -2963,15 +2963,15 @@ impl<'a> Describe<'a> for OrderCancel<'a> {
 /// The fields of [`OrderCancel`], to be encoded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OrderCancelFields {
-    /// The day's number of the stock; 0 where the message is about no single stock.
+    /// The number of the stock for the day; 0 if the message is not about a single stock.
     pub stock_locate: StockLocate,
     /// Internal to the exchange, not unique.
     pub tracking_number: TrackingNumber,
-    /// When the event happened: nanoseconds since midnight, US Eastern, of the trade date.
+    /// Time of the event: nanoseconds since midnight, US Eastern, of the trade date.
     pub timestamp: NanosSinceMidnight,
     /// The order.
     pub order_reference_number: OrderReferenceNumber,
-    /// Shares to take off the order.
+    /// Shares to remove from the order.
     pub cancelled_shares: Shares,
 }
 
@@ -2990,7 +2990,7 @@ impl OrderCancelFields {
     }
 }
 
-/// `D` Order Delete. A displayed order left the book whole.
+/// `D` Order Delete. A displayed order left the book with all remaining shares.
 ///
 /// 19 bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -3027,7 +3027,8 @@ impl<'a> OrderDelete<'a> {
         self.0
     }
 
-    /// Bytes 1..3. The day's number of the stock; 0 where the message is about no single stock.
+    /// Bytes 1..3. The number of the stock for the day; 0 if the message is not about a single
+    /// stock.
     #[inline]
     pub fn stock_locate(self) -> StockLocate {
         WireValue::from_be_bytes(*codec::field::<1, 2, _>(self.0))
@@ -3039,8 +3040,7 @@ impl<'a> OrderDelete<'a> {
         WireValue::from_be_bytes(*codec::field::<3, 2, _>(self.0))
     }
 
-    /// Bytes 5..11. When the event happened: nanoseconds since midnight, US Eastern, of the trade
-    /// date.
+    /// Bytes 5..11. Time of the event: nanoseconds since midnight, US Eastern, of the trade date.
     #[inline]
     pub fn timestamp(self) -> NanosSinceMidnight {
         WireValue::from_be_bytes(*codec::field::<5, 6, _>(self.0))
@@ -3094,11 +3094,11 @@ impl<'a> Describe<'a> for OrderDelete<'a> {
 /// The fields of [`OrderDelete`], to be encoded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OrderDeleteFields {
-    /// The day's number of the stock; 0 where the message is about no single stock.
+    /// The number of the stock for the day; 0 if the message is not about a single stock.
     pub stock_locate: StockLocate,
     /// Internal to the exchange, not unique.
     pub tracking_number: TrackingNumber,
-    /// When the event happened: nanoseconds since midnight, US Eastern, of the trade date.
+    /// Time of the event: nanoseconds since midnight, US Eastern, of the trade date.
     pub timestamp: NanosSinceMidnight,
     /// The order.
     pub order_reference_number: OrderReferenceNumber,
@@ -3118,8 +3118,8 @@ impl OrderDeleteFields {
     }
 }
 
-/// `U` Order Replace. A displayed order left and another of the same side and stock entered at the
-/// back of its level.
+/// `U` Order Replace. A displayed order left, and another order of the same side and stock entered
+/// at the end of its level.
 ///
 /// 35 bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -3156,7 +3156,8 @@ impl<'a> OrderReplace<'a> {
         self.0
     }
 
-    /// Bytes 1..3. The day's number of the stock; 0 where the message is about no single stock.
+    /// Bytes 1..3. The number of the stock for the day; 0 if the message is not about a single
+    /// stock.
     #[inline]
     pub fn stock_locate(self) -> StockLocate {
         WireValue::from_be_bytes(*codec::field::<1, 2, _>(self.0))
@@ -3168,8 +3169,7 @@ impl<'a> OrderReplace<'a> {
         WireValue::from_be_bytes(*codec::field::<3, 2, _>(self.0))
     }
 
-    /// Bytes 5..11. When the event happened: nanoseconds since midnight, US Eastern, of the trade
-    /// date.
+    /// Bytes 5..11. Time of the event: nanoseconds since midnight, US Eastern, of the trade date.
     #[inline]
     pub fn timestamp(self) -> NanosSinceMidnight {
         WireValue::from_be_bytes(*codec::field::<5, 6, _>(self.0))
@@ -3181,7 +3181,7 @@ impl<'a> OrderReplace<'a> {
         WireValue::from_be_bytes(*codec::field::<11, 8, _>(self.0))
     }
 
-    /// Bytes 19..27. The order that enters; used once a day.
+    /// Bytes 19..27. The order that enters; unique for the day.
     #[inline]
     pub fn new_order_reference_number(self) -> OrderReferenceNumber {
         WireValue::from_be_bytes(*codec::field::<19, 8, _>(self.0))
@@ -3251,15 +3251,15 @@ impl<'a> Describe<'a> for OrderReplace<'a> {
 /// The fields of [`OrderReplace`], to be encoded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OrderReplaceFields {
-    /// The day's number of the stock; 0 where the message is about no single stock.
+    /// The number of the stock for the day; 0 if the message is not about a single stock.
     pub stock_locate: StockLocate,
     /// Internal to the exchange, not unique.
     pub tracking_number: TrackingNumber,
-    /// When the event happened: nanoseconds since midnight, US Eastern, of the trade date.
+    /// Time of the event: nanoseconds since midnight, US Eastern, of the trade date.
     pub timestamp: NanosSinceMidnight,
     /// The order that leaves.
     pub original_order_reference_number: OrderReferenceNumber,
-    /// The order that enters; used once a day.
+    /// The order that enters; unique for the day.
     pub new_order_reference_number: OrderReferenceNumber,
     /// Total displayed shares of the order that enters.
     pub shares: Shares,
@@ -3287,7 +3287,7 @@ impl OrderReplaceFields {
     }
 }
 
-/// `P` Trade (Non-Cross). A hidden order traded. The displayed book is untouched.
+/// `P` Trade (Non-Cross). A hidden order traded. The displayed book does not change.
 ///
 /// 44 bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -3324,7 +3324,8 @@ impl<'a> Trade<'a> {
         self.0
     }
 
-    /// Bytes 1..3. The day's number of the stock; 0 where the message is about no single stock.
+    /// Bytes 1..3. The number of the stock for the day; 0 if the message is not about a single
+    /// stock.
     #[inline]
     pub fn stock_locate(self) -> StockLocate {
         WireValue::from_be_bytes(*codec::field::<1, 2, _>(self.0))
@@ -3336,8 +3337,7 @@ impl<'a> Trade<'a> {
         WireValue::from_be_bytes(*codec::field::<3, 2, _>(self.0))
     }
 
-    /// Bytes 5..11. When the event happened: nanoseconds since midnight, US Eastern, of the trade
-    /// date.
+    /// Bytes 5..11. Time of the event: nanoseconds since midnight, US Eastern, of the trade date.
     #[inline]
     pub fn timestamp(self) -> NanosSinceMidnight {
         WireValue::from_be_bytes(*codec::field::<5, 6, _>(self.0))
@@ -3349,7 +3349,7 @@ impl<'a> Trade<'a> {
         WireValue::from_be_bytes(*codec::field::<11, 8, _>(self.0))
     }
 
-    /// Byte 19. Without meaning: always buy since 2014-07-14.
+    /// Byte 19. Unused: always buy since 2014-07-14.
     #[inline]
     pub fn buy_sell_indicator(self) -> BuySellIndicator {
         WireValue::from_be_bytes(*codec::field::<19, 1, _>(self.0))
@@ -3373,7 +3373,7 @@ impl<'a> Trade<'a> {
         WireValue::from_be_bytes(*codec::field::<32, 4, _>(self.0))
     }
 
-    /// Bytes 36..44. Names the trade; used once a day.
+    /// Bytes 36..44. Identifies the trade; unique for the day.
     #[inline]
     pub fn match_number(self) -> MatchNumber {
         WireValue::from_be_bytes(*codec::field::<36, 8, _>(self.0))
@@ -3431,15 +3431,15 @@ impl<'a> Describe<'a> for Trade<'a> {
 /// The fields of [`Trade`], to be encoded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TradeFields {
-    /// The day's number of the stock; 0 where the message is about no single stock.
+    /// The number of the stock for the day; 0 if the message is not about a single stock.
     pub stock_locate: StockLocate,
     /// Internal to the exchange, not unique.
     pub tracking_number: TrackingNumber,
-    /// When the event happened: nanoseconds since midnight, US Eastern, of the trade date.
+    /// Time of the event: nanoseconds since midnight, US Eastern, of the trade date.
     pub timestamp: NanosSinceMidnight,
     /// The hidden order; absent (0) since 2010-12-06.
     pub order_reference_number: Maybe<OrderReferenceNumber>,
-    /// Without meaning: always buy since 2014-07-14.
+    /// Unused: always buy since 2014-07-14.
     pub buy_sell_indicator: BuySellIndicator,
     /// Shares traded.
     pub shares: Shares,
@@ -3447,7 +3447,7 @@ pub struct TradeFields {
     pub stock: Symbol,
     /// Price of the trade.
     pub price: Price4,
-    /// Names the trade; used once a day.
+    /// Identifies the trade; unique for the day.
     pub match_number: MatchNumber,
 }
 
@@ -3470,8 +3470,8 @@ impl TradeFields {
     }
 }
 
-/// `Q` Cross Trade. The bulk print of an auction. The displayed book is untouched: its orders were
-/// taken down one by one before.
+/// `Q` Cross Trade. The bulk print of an auction. The displayed book does not change, because
+/// earlier messages removed its orders one by one.
 ///
 /// 40 bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -3508,7 +3508,8 @@ impl<'a> CrossTrade<'a> {
         self.0
     }
 
-    /// Bytes 1..3. The day's number of the stock; 0 where the message is about no single stock.
+    /// Bytes 1..3. The number of the stock for the day; 0 if the message is not about a single
+    /// stock.
     #[inline]
     pub fn stock_locate(self) -> StockLocate {
         WireValue::from_be_bytes(*codec::field::<1, 2, _>(self.0))
@@ -3520,14 +3521,13 @@ impl<'a> CrossTrade<'a> {
         WireValue::from_be_bytes(*codec::field::<3, 2, _>(self.0))
     }
 
-    /// Bytes 5..11. When the event happened: nanoseconds since midnight, US Eastern, of the trade
-    /// date.
+    /// Bytes 5..11. Time of the event: nanoseconds since midnight, US Eastern, of the trade date.
     #[inline]
     pub fn timestamp(self) -> NanosSinceMidnight {
         WireValue::from_be_bytes(*codec::field::<5, 6, _>(self.0))
     }
 
-    /// Bytes 11..19. Shares matched in the cross; 0 says that it took place and nothing traded.
+    /// Bytes 11..19. Shares matched in the cross; 0 means that it took place without a trade.
     #[inline]
     pub fn shares(self) -> TotalShares {
         WireValue::from_be_bytes(*codec::field::<11, 8, _>(self.0))
@@ -3539,19 +3539,19 @@ impl<'a> CrossTrade<'a> {
         WireValue::from_be_bytes(*codec::field::<19, 8, _>(self.0))
     }
 
-    /// Bytes 27..31. The one price of the cross.
+    /// Bytes 27..31. The single price of the cross.
     #[inline]
     pub fn cross_price(self) -> Price4 {
         WireValue::from_be_bytes(*codec::field::<27, 4, _>(self.0))
     }
 
-    /// Bytes 31..39. Names the cross; used once a day.
+    /// Bytes 31..39. Identifies the cross; unique for the day.
     #[inline]
     pub fn match_number(self) -> MatchNumber {
         WireValue::from_be_bytes(*codec::field::<31, 8, _>(self.0))
     }
 
-    /// Byte 39. Which auction.
+    /// Byte 39. The auction.
     #[inline]
     pub fn cross_type(self) -> CrossType {
         WireValue::from_be_bytes(*codec::field::<39, 1, _>(self.0))
@@ -3603,21 +3603,21 @@ impl<'a> Describe<'a> for CrossTrade<'a> {
 /// The fields of [`CrossTrade`], to be encoded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CrossTradeFields {
-    /// The day's number of the stock; 0 where the message is about no single stock.
+    /// The number of the stock for the day; 0 if the message is not about a single stock.
     pub stock_locate: StockLocate,
     /// Internal to the exchange, not unique.
     pub tracking_number: TrackingNumber,
-    /// When the event happened: nanoseconds since midnight, US Eastern, of the trade date.
+    /// Time of the event: nanoseconds since midnight, US Eastern, of the trade date.
     pub timestamp: NanosSinceMidnight,
-    /// Shares matched in the cross; 0 says that it took place and nothing traded.
+    /// Shares matched in the cross; 0 means that it took place without a trade.
     pub shares: TotalShares,
     /// Symbol.
     pub stock: Symbol,
-    /// The one price of the cross.
+    /// The single price of the cross.
     pub cross_price: Price4,
-    /// Names the cross; used once a day.
+    /// Identifies the cross; unique for the day.
     pub match_number: MatchNumber,
-    /// Which auction.
+    /// The auction.
     pub cross_type: CrossType,
 }
 
@@ -3639,7 +3639,7 @@ impl CrossTradeFields {
     }
 }
 
-/// `B` Broken Trade. An earlier execution was declared void. It gives no shares back to the book.
+/// `B` Broken Trade. An earlier execution is void. It returns no shares to the book.
 ///
 /// 19 bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -3676,7 +3676,8 @@ impl<'a> BrokenTrade<'a> {
         self.0
     }
 
-    /// Bytes 1..3. The day's number of the stock; 0 where the message is about no single stock.
+    /// Bytes 1..3. The number of the stock for the day; 0 if the message is not about a single
+    /// stock.
     #[inline]
     pub fn stock_locate(self) -> StockLocate {
         WireValue::from_be_bytes(*codec::field::<1, 2, _>(self.0))
@@ -3688,8 +3689,7 @@ impl<'a> BrokenTrade<'a> {
         WireValue::from_be_bytes(*codec::field::<3, 2, _>(self.0))
     }
 
-    /// Bytes 5..11. When the event happened: nanoseconds since midnight, US Eastern, of the trade
-    /// date.
+    /// Bytes 5..11. Time of the event: nanoseconds since midnight, US Eastern, of the trade date.
     #[inline]
     pub fn timestamp(self) -> NanosSinceMidnight {
         WireValue::from_be_bytes(*codec::field::<5, 6, _>(self.0))
@@ -3739,11 +3739,11 @@ impl<'a> Describe<'a> for BrokenTrade<'a> {
 /// The fields of [`BrokenTrade`], to be encoded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BrokenTradeFields {
-    /// The day's number of the stock; 0 where the message is about no single stock.
+    /// The number of the stock for the day; 0 if the message is not about a single stock.
     pub stock_locate: StockLocate,
     /// Internal to the exchange, not unique.
     pub tracking_number: TrackingNumber,
-    /// When the event happened: nanoseconds since midnight, US Eastern, of the trade date.
+    /// Time of the event: nanoseconds since midnight, US Eastern, of the trade date.
     pub timestamp: NanosSinceMidnight,
     /// The execution or trade that is void.
     pub match_number: MatchNumber,
@@ -3763,7 +3763,7 @@ impl BrokenTradeFields {
     }
 }
 
-/// `I` Net Order Imbalance Indicator. What an auction would do if it were held now.
+/// `I` Net Order Imbalance Indicator. The result of an auction at the present time.
 ///
 /// 50 bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -3800,7 +3800,8 @@ impl<'a> NetOrderImbalance<'a> {
         self.0
     }
 
-    /// Bytes 1..3. The day's number of the stock; 0 where the message is about no single stock.
+    /// Bytes 1..3. The number of the stock for the day; 0 if the message is not about a single
+    /// stock.
     #[inline]
     pub fn stock_locate(self) -> StockLocate {
         WireValue::from_be_bytes(*codec::field::<1, 2, _>(self.0))
@@ -3812,26 +3813,25 @@ impl<'a> NetOrderImbalance<'a> {
         WireValue::from_be_bytes(*codec::field::<3, 2, _>(self.0))
     }
 
-    /// Bytes 5..11. When the event happened: nanoseconds since midnight, US Eastern, of the trade
-    /// date.
+    /// Bytes 5..11. Time of the event: nanoseconds since midnight, US Eastern, of the trade date.
     #[inline]
     pub fn timestamp(self) -> NanosSinceMidnight {
         WireValue::from_be_bytes(*codec::field::<5, 6, _>(self.0))
     }
 
-    /// Bytes 11..19. Shares that would match at the current reference price.
+    /// Bytes 11..19. Shares that match at the current reference price.
     #[inline]
     pub fn paired_shares(self) -> TotalShares {
         WireValue::from_be_bytes(*codec::field::<11, 8, _>(self.0))
     }
 
-    /// Bytes 19..27. Shares that would be left over at it.
+    /// Bytes 19..27. Shares that remain at the current reference price.
     #[inline]
     pub fn imbalance_shares(self) -> TotalShares {
         WireValue::from_be_bytes(*codec::field::<19, 8, _>(self.0))
     }
 
-    /// Byte 27. Side of the shares left over.
+    /// Byte 27. Side of the remaining shares.
     #[inline]
     pub fn imbalance_direction(self) -> ImbalanceDirection {
         WireValue::from_be_bytes(*codec::field::<27, 1, _>(self.0))
@@ -3856,19 +3856,19 @@ impl<'a> NetOrderImbalance<'a> {
         WireValue::from_be_bytes(*codec::field::<40, 4, _>(self.0))
     }
 
-    /// Bytes 44..48. Price that the counts above are for.
+    /// Bytes 44..48. Reference price of the two share counts.
     #[inline]
     pub fn current_reference_price(self) -> Price4 {
         WireValue::from_be_bytes(*codec::field::<44, 4, _>(self.0))
     }
 
-    /// Byte 48. Which auction.
+    /// Byte 48. The auction.
     #[inline]
     pub fn cross_type(self) -> CrossType {
         WireValue::from_be_bytes(*codec::field::<48, 1, _>(self.0))
     }
 
-    /// Byte 49. How far the near price is from the market.
+    /// Byte 49. Distance of the near price from the market.
     #[inline]
     pub fn price_variation(self) -> PriceVariation {
         WireValue::from_be_bytes(*codec::field::<49, 1, _>(self.0))
@@ -3940,17 +3940,17 @@ impl<'a> Describe<'a> for NetOrderImbalance<'a> {
 /// The fields of [`NetOrderImbalance`], to be encoded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NetOrderImbalanceFields {
-    /// The day's number of the stock; 0 where the message is about no single stock.
+    /// The number of the stock for the day; 0 if the message is not about a single stock.
     pub stock_locate: StockLocate,
     /// Internal to the exchange, not unique.
     pub tracking_number: TrackingNumber,
-    /// When the event happened: nanoseconds since midnight, US Eastern, of the trade date.
+    /// Time of the event: nanoseconds since midnight, US Eastern, of the trade date.
     pub timestamp: NanosSinceMidnight,
-    /// Shares that would match at the current reference price.
+    /// Shares that match at the current reference price.
     pub paired_shares: TotalShares,
-    /// Shares that would be left over at it.
+    /// Shares that remain at the current reference price.
     pub imbalance_shares: TotalShares,
-    /// Side of the shares left over.
+    /// Side of the remaining shares.
     pub imbalance_direction: ImbalanceDirection,
     /// Symbol.
     pub stock: Symbol,
@@ -3958,11 +3958,11 @@ pub struct NetOrderImbalanceFields {
     pub far_price: Maybe<Price4>,
     /// Clearing price of auction and continuous orders together; absent (0) when not available.
     pub near_price: Maybe<Price4>,
-    /// Price that the counts above are for.
+    /// Reference price of the two share counts.
     pub current_reference_price: Price4,
-    /// Which auction.
+    /// The auction.
     pub cross_type: CrossType,
-    /// How far the near price is from the market.
+    /// Distance of the near price from the market.
     pub price_variation: PriceVariation,
 }
 
@@ -3988,8 +3988,8 @@ impl NetOrderImbalanceFields {
     }
 }
 
-/// `N` Retail Price Improvement Indicator. Whether hidden orders wait to improve the price for
-/// retail orders.
+/// `N` Retail Price Improvement Indicator. Whether hidden orders offer retail orders a better
+/// price.
 ///
 /// 20 bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -4026,7 +4026,8 @@ impl<'a> RetailPriceImprovement<'a> {
         self.0
     }
 
-    /// Bytes 1..3. The day's number of the stock; 0 where the message is about no single stock.
+    /// Bytes 1..3. The number of the stock for the day; 0 if the message is not about a single
+    /// stock.
     #[inline]
     pub fn stock_locate(self) -> StockLocate {
         WireValue::from_be_bytes(*codec::field::<1, 2, _>(self.0))
@@ -4038,8 +4039,7 @@ impl<'a> RetailPriceImprovement<'a> {
         WireValue::from_be_bytes(*codec::field::<3, 2, _>(self.0))
     }
 
-    /// Bytes 5..11. When the event happened: nanoseconds since midnight, US Eastern, of the trade
-    /// date.
+    /// Bytes 5..11. Time of the event: nanoseconds since midnight, US Eastern, of the trade date.
     #[inline]
     pub fn timestamp(self) -> NanosSinceMidnight {
         WireValue::from_be_bytes(*codec::field::<5, 6, _>(self.0))
@@ -4051,7 +4051,7 @@ impl<'a> RetailPriceImprovement<'a> {
         WireValue::from_be_bytes(*codec::field::<11, 8, _>(self.0))
     }
 
-    /// Byte 19. On which side.
+    /// Byte 19. Side of the hidden orders.
     #[inline]
     pub fn interest_flag(self) -> InterestFlag {
         WireValue::from_be_bytes(*codec::field::<19, 1, _>(self.0))
@@ -4097,15 +4097,15 @@ impl<'a> Describe<'a> for RetailPriceImprovement<'a> {
 /// The fields of [`RetailPriceImprovement`], to be encoded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RetailPriceImprovementFields {
-    /// The day's number of the stock; 0 where the message is about no single stock.
+    /// The number of the stock for the day; 0 if the message is not about a single stock.
     pub stock_locate: StockLocate,
     /// Internal to the exchange, not unique.
     pub tracking_number: TrackingNumber,
-    /// When the event happened: nanoseconds since midnight, US Eastern, of the trade date.
+    /// Time of the event: nanoseconds since midnight, US Eastern, of the trade date.
     pub timestamp: NanosSinceMidnight,
     /// Symbol.
     pub stock: Symbol,
-    /// On which side.
+    /// Side of the hidden orders.
     pub interest_flag: InterestFlag,
 }
 
@@ -4162,7 +4162,8 @@ impl<'a> DirectListingPriceDiscovery<'a> {
         self.0
     }
 
-    /// Bytes 1..3. The day's number of the stock; 0 where the message is about no single stock.
+    /// Bytes 1..3. The number of the stock for the day; 0 if the message is not about a single
+    /// stock.
     #[inline]
     pub fn stock_locate(self) -> StockLocate {
         WireValue::from_be_bytes(*codec::field::<1, 2, _>(self.0))
@@ -4174,8 +4175,7 @@ impl<'a> DirectListingPriceDiscovery<'a> {
         WireValue::from_be_bytes(*codec::field::<3, 2, _>(self.0))
     }
 
-    /// Bytes 5..11. When the event happened: nanoseconds since midnight, US Eastern, of the trade
-    /// date.
+    /// Bytes 5..11. Time of the event: nanoseconds since midnight, US Eastern, of the trade date.
     #[inline]
     pub fn timestamp(self) -> NanosSinceMidnight {
         WireValue::from_be_bytes(*codec::field::<5, 6, _>(self.0))
@@ -4205,14 +4205,14 @@ impl<'a> DirectListingPriceDiscovery<'a> {
         WireValue::from_be_bytes(*codec::field::<24, 4, _>(self.0))
     }
 
-    /// Bytes 28..32. Price at which the auction was last close to executing.
+    /// Bytes 28..32. Last price at which the auction was near execution.
     #[inline]
     pub fn near_execution_price(self) -> Price4 {
         WireValue::from_be_bytes(*codec::field::<28, 4, _>(self.0))
     }
 
-    /// Bytes 32..40. When that was; the unit is stated nowhere, probably nanoseconds since
-    /// midnight.
+    /// Bytes 32..40. Time of that price; the specification gives no unit, probably nanoseconds
+    /// since midnight.
     #[inline]
     pub fn near_execution_time(self) -> u64 {
         WireValue::from_be_bytes(*codec::field::<32, 8, _>(self.0))
@@ -4290,11 +4290,11 @@ impl<'a> Describe<'a> for DirectListingPriceDiscovery<'a> {
 /// The fields of [`DirectListingPriceDiscovery`], to be encoded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DirectListingPriceDiscoveryFields {
-    /// The day's number of the stock; 0 where the message is about no single stock.
+    /// The number of the stock for the day; 0 if the message is not about a single stock.
     pub stock_locate: StockLocate,
     /// Internal to the exchange, not unique.
     pub tracking_number: TrackingNumber,
-    /// When the event happened: nanoseconds since midnight, US Eastern, of the trade date.
+    /// Time of the event: nanoseconds since midnight, US Eastern, of the trade date.
     pub timestamp: NanosSinceMidnight,
     /// Symbol.
     pub stock: Symbol,
@@ -4304,9 +4304,9 @@ pub struct DirectListingPriceDiscoveryFields {
     pub minimum_allowable_price: Price4,
     /// Highest price at which it may open.
     pub maximum_allowable_price: Price4,
-    /// Price at which the auction was last close to executing.
+    /// Last price at which the auction was near execution.
     pub near_execution_price: Price4,
-    /// When that was; the unit is stated nowhere, probably nanoseconds since midnight.
+    /// Time of that price; the specification gives no unit, probably nanoseconds since midnight.
     pub near_execution_time: u64,
     /// Lower end of the auction collar.
     pub lower_collar: Price4,
@@ -4335,7 +4335,7 @@ impl DirectListingPriceDiscoveryFields {
     }
 }
 
-/// A flag, with blank where the question does not apply.
+/// A flag; blank if it does not apply.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum YesNo {
     /// `Y`: Yes.
@@ -4344,7 +4344,7 @@ pub enum YesNo {
     No,
     /// ` `: Not available, or does not apply.
     Blank,
-    /// A code that is not listed, carried through.
+    /// An unlisted code, passed on unchanged.
     Unknown(UnknownCode),
 }
 
@@ -4410,7 +4410,7 @@ pub enum EventCode {
     EndOfSystemHours,
     /// `C`: Last message of the day.
     EndOfMessages,
-    /// A code that is not listed, carried through.
+    /// An unlisted code, passed on unchanged.
     Unknown(UnknownCode),
 }
 
@@ -4500,7 +4500,7 @@ pub enum MarketCategory {
     NyseTexas,
     /// ` `: Not available.
     NotAvailable,
-    /// A code that is not listed, carried through.
+    /// An unlisted code, passed on unchanged.
     Unknown(UnknownCode),
 }
 
@@ -4608,7 +4608,7 @@ pub enum FinancialStatus {
     CreationsSuspended,
     /// ` `: Not listed on Nasdaq.
     NotAvailable,
-    /// A code that is not listed, carried through.
+    /// An unlisted code, passed on unchanged.
     Unknown(UnknownCode),
 }
 
@@ -4695,7 +4695,7 @@ impl WireValue<1> for FinancialStatus {
     }
 }
 
-/// What kind of security it is.
+/// Kind of security.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum IssueClassification {
     /// `A`: American depositary share.
@@ -4730,7 +4730,7 @@ pub enum IssueClassification {
     UnitsOfBeneficialInterest,
     /// `W`: Warrant.
     Warrant,
-    /// A code that is not listed, carried through.
+    /// An unlisted code, passed on unchanged.
     Unknown(UnknownCode),
 }
 
@@ -4844,7 +4844,7 @@ pub enum Authenticity {
     Production,
     /// `T`: A test symbol.
     Test,
-    /// A code that is not listed, carried through.
+    /// An unlisted code, passed on unchanged.
     Unknown(UnknownCode),
 }
 
@@ -4899,11 +4899,11 @@ pub enum IpoFlag {
     Yes,
     /// `N`: Not a new issue.
     No,
-    /// `Z`: New listing that is no initial public offering; since 2026.
+    /// `Z`: New listing without an initial public offering; since 2026.
     NewListing,
     /// ` `: Not listed on Nasdaq.
     NotAvailable,
-    /// A code that is not listed, carried through.
+    /// An unlisted code, passed on unchanged.
     Unknown(UnknownCode),
 }
 
@@ -4966,7 +4966,7 @@ pub enum LuldTier {
     Tier2,
     /// ` `: Not available.
     NotAvailable,
-    /// A code that is not listed, carried through.
+    /// An unlisted code, passed on unchanged.
     Unknown(UnknownCode),
 }
 
@@ -5017,7 +5017,7 @@ impl WireValue<1> for LuldTier {
     }
 }
 
-/// What may be done with the stock now, across all markets.
+/// Permitted activity in the stock, across all markets.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum TradingState {
     /// `H`: No quoting, no trading.
@@ -5028,7 +5028,7 @@ pub enum TradingState {
     QuotationOnly,
     /// `T`: Trading.
     Trading,
-    /// A code that is not listed, carried through.
+    /// An unlisted code, passed on unchanged.
     Unknown(UnknownCode),
 }
 
@@ -5091,7 +5091,7 @@ pub enum RegShoAction {
     RestrictionTriggered,
     /// `2`: Still restricted from the day before.
     RestrictionInEffect,
-    /// A code that is not listed, carried through.
+    /// An unlisted code, passed on unchanged.
     Unknown(UnknownCode),
 }
 
@@ -5143,7 +5143,7 @@ impl WireValue<1> for RegShoAction {
     }
 }
 
-/// How the market maker takes part.
+/// Mode of the market maker.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum MarketMakerMode {
     /// `N`: Normal.
@@ -5156,7 +5156,7 @@ pub enum MarketMakerMode {
     PreSyndicate,
     /// `L`: Under penalty.
     Penalty,
-    /// A code that is not listed, carried through.
+    /// An unlisted code, passed on unchanged.
     Unknown(UnknownCode),
 }
 
@@ -5227,7 +5227,7 @@ pub enum ParticipantState {
     Suspended,
     /// `D`: Deleted.
     Deleted,
-    /// A code that is not listed, carried through.
+    /// An unlisted code, passed on unchanged.
     Unknown(UnknownCode),
 }
 
@@ -5285,7 +5285,7 @@ impl WireValue<1> for ParticipantState {
     }
 }
 
-/// Level of the market-wide circuit breaker that was reached.
+/// The level of the market-wide circuit breaker that was reached.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum BreachedLevel {
     /// `1`: The fall of 7 percent.
@@ -5294,7 +5294,7 @@ pub enum BreachedLevel {
     Level2,
     /// `3`: The fall of 20 percent.
     Level3,
-    /// A code that is not listed, carried through.
+    /// An unlisted code, passed on unchanged.
     Unknown(UnknownCode),
 }
 
@@ -5352,7 +5352,7 @@ pub enum ReleaseQualifier {
     Anticipated,
     /// `C`: Cancelled or postponed.
     Cancelled,
-    /// A code that is not listed, carried through.
+    /// An unlisted code, passed on unchanged.
     Unknown(UnknownCode),
 }
 
@@ -5409,7 +5409,7 @@ pub enum MarketCode {
     Bx,
     /// `X`: PSX.
     Psx,
-    /// A code that is not listed, carried through.
+    /// An unlisted code, passed on unchanged.
     Unknown(UnknownCode),
 }
 
@@ -5467,7 +5467,7 @@ pub enum HaltAction {
     Halted,
     /// `T`: Trading again on this market centre.
     Resumed,
-    /// A code that is not listed, carried through.
+    /// An unlisted code, passed on unchanged.
     Unknown(UnknownCode),
 }
 
@@ -5522,7 +5522,7 @@ pub enum BuySellIndicator {
     Buy,
     /// `S`: Sell order.
     Sell,
-    /// A code that is not listed, carried through.
+    /// An unlisted code, passed on unchanged.
     Unknown(UnknownCode),
 }
 
@@ -5570,7 +5570,7 @@ impl WireValue<1> for BuySellIndicator {
     }
 }
 
-/// Which auction.
+/// The auction.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum CrossType {
     /// `O`: Opening cross.
@@ -5583,7 +5583,7 @@ pub enum CrossType {
     ExtendedClose,
     /// `I`: Intraday or post-close cross; in files from before 2018.
     Intraday,
-    /// A code that is not listed, carried through.
+    /// An unlisted code, passed on unchanged.
     Unknown(UnknownCode),
 }
 
@@ -5641,7 +5641,7 @@ impl WireValue<1> for CrossType {
     }
 }
 
-/// Side on which shares are left over at the current reference price.
+/// Side of the shares that remain at the current reference price.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ImbalanceDirection {
     /// `B`: More to buy.
@@ -5654,7 +5654,7 @@ pub enum ImbalanceDirection {
     InsufficientOrders,
     /// `P`: Paused; since 2023.
     Paused,
-    /// A code that is not listed, carried through.
+    /// An unlisted code, passed on unchanged.
     Unknown(UnknownCode),
 }
 
@@ -5743,7 +5743,7 @@ pub enum PriceVariation {
     From30,
     /// ` `: Cannot be calculated.
     NotAvailable,
-    /// A code that is not listed, carried through.
+    /// An unlisted code, passed on unchanged.
     Unknown(UnknownCode),
 }
 
@@ -5842,7 +5842,7 @@ impl WireValue<1> for PriceVariation {
     }
 }
 
-/// On which side retail price improvement interest rests.
+/// Side of the retail price improvement interest.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum InterestFlag {
     /// `B`: On the buy side.
@@ -5853,7 +5853,7 @@ pub enum InterestFlag {
     BothSides,
     /// `N`: On neither side.
     Neither,
-    /// A code that is not listed, carried through.
+    /// An unlisted code, passed on unchanged.
     Unknown(UnknownCode),
 }
 

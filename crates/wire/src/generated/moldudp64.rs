@@ -52,15 +52,15 @@ impl<'a> DownstreamHeader<'a> {
         self.0
     }
 
-    /// Bytes 0..10. Names one sequence of messages. Opaque: compare all ten bytes, padding
-    /// included.
+    /// Bytes 0..10. Identifies one sequence of messages. It is opaque: compare all ten bytes,
+    /// padding included.
     #[inline]
     pub fn session(self) -> Alpha<10> {
         WireValue::from_be_bytes(*codec::field::<0, 10, _>(self.0))
     }
 
-    /// Bytes 10..18. Number of the first message in the packet, from 1; where there is none, the
-    /// number of the next message to be sent.
+    /// Bytes 10..18. Number of the first message in the packet, from 1. In a packet without
+    /// messages, the number of the next message.
     #[inline]
     pub fn sequence_number(self) -> u64 {
         WireValue::from_be_bytes(*codec::field::<10, 8, _>(self.0))
@@ -108,10 +108,10 @@ impl<'a> Describe<'a> for DownstreamHeader<'a> {
 /// The fields of [`DownstreamHeader`], to be encoded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DownstreamHeaderFields {
-    /// Names one sequence of messages. Opaque: compare all ten bytes, padding included.
+    /// Identifies one sequence of messages. It is opaque: compare all ten bytes, padding included.
     pub session: Alpha<10>,
-    /// Number of the first message in the packet, from 1; where there is none, the number of the
-    /// next message to be sent.
+    /// Number of the first message in the packet, from 1. In a packet without messages, the number
+    /// of the next message.
     pub sequence_number: u64,
     /// Message blocks in the packet: 0 is a heartbeat, 65535 ends the session.
     pub message_count: u16,
@@ -129,8 +129,8 @@ impl DownstreamHeaderFields {
     }
 }
 
-/// Message block header. Stands before each message of a packet. The message's number is the
-/// packet's plus its place in it.
+/// Message block header. Precedes each message of a packet. The number of the message is that of
+/// the packet plus its position in the packet.
 ///
 /// 2 bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -169,7 +169,7 @@ impl<'a> MessageBlockHeader<'a> {
         self.0
     }
 
-    /// Bytes 0..2. Bytes of the message that follows, 0 included; these two are not counted.
+    /// Bytes 0..2. Bytes of the message that follows, without these two; may be 0.
     #[inline]
     pub fn message_length(self) -> u16 {
         WireValue::from_be_bytes(*codec::field::<0, 2, _>(self.0))
@@ -205,7 +205,7 @@ impl<'a> Describe<'a> for MessageBlockHeader<'a> {
 /// The fields of [`MessageBlockHeader`], to be encoded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MessageBlockHeaderFields {
-    /// Bytes of the message that follows, 0 included; these two are not counted.
+    /// Bytes of the message that follows, without these two; may be 0.
     pub message_length: u16,
 }
 
@@ -219,8 +219,9 @@ impl MessageBlockHeaderFields {
     }
 }
 
-/// Request packet. Asks a re-request server for messages again. It looks like a heartbeat: only
-/// port and direction tell them apart. What cannot be answered stays unanswered.
+/// Request packet. Requests messages again from a re-request server. It has the layout of a
+/// heartbeat; only port and direction distinguish them. The server does not answer a request that
+/// it cannot satisfy.
 ///
 /// 20 bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -259,19 +260,20 @@ impl<'a> RequestPacket<'a> {
         self.0
     }
 
-    /// Bytes 0..10. The session as it stood in the packets.
+    /// Bytes 0..10. The session from the packets.
     #[inline]
     pub fn session(self) -> Alpha<10> {
         WireValue::from_be_bytes(*codec::field::<0, 10, _>(self.0))
     }
 
-    /// Bytes 10..18. Number of the first message wanted.
+    /// Bytes 10..18. Number of the first requested message.
     #[inline]
     pub fn sequence_number(self) -> u64 {
         WireValue::from_be_bytes(*codec::field::<10, 8, _>(self.0))
     }
 
-    /// Bytes 18..20. Messages wanted, 1 to 65534; the reply holds as many as fit in one packet.
+    /// Bytes 18..20. Number of requested messages, 1 to 65534; the reply has as many as fit in one
+    /// packet.
     #[inline]
     pub fn requested_message_count(self) -> u16 {
         WireValue::from_be_bytes(*codec::field::<18, 2, _>(self.0))
@@ -317,11 +319,11 @@ impl<'a> Describe<'a> for RequestPacket<'a> {
 /// The fields of [`RequestPacket`], to be encoded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RequestPacketFields {
-    /// The session as it stood in the packets.
+    /// The session from the packets.
     pub session: Alpha<10>,
-    /// Number of the first message wanted.
+    /// Number of the first requested message.
     pub sequence_number: u64,
-    /// Messages wanted, 1 to 65534; the reply holds as many as fit in one packet.
+    /// Number of requested messages, 1 to 65534; the reply has as many as fit in one packet.
     pub requested_message_count: u16,
 }
 

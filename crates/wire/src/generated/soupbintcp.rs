@@ -54,7 +54,7 @@ pub const fn length_of(tag: u8) -> Option<usize> {
     }
 }
 
-/// Any message. Types that are not listed are carried through, not refused.
+/// Any message. Unlisted types are passed on and never refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Message<'a> {
     /// `+` Debug.
@@ -272,7 +272,7 @@ impl<'a> Unknown<'a> {
     }
 }
 
-/// `+` Debug. Words for people; either side may send them, neither acts on them.
+/// `+` Debug. Text for users. Either side may send it, and neither side acts on it.
 ///
 /// 3 bytes or more.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -320,7 +320,7 @@ impl<'a> DebugText<'a> {
         WireValue::from_be_bytes(*codec::field::<0, 2, _>(self.fixed))
     }
 
-    /// From byte 3. The words.
+    /// From byte 3. The text.
     #[inline]
     pub fn text(self) -> &'a [u8] {
         self.whole.get(Self::LEN..).unwrap_or_default()
@@ -357,7 +357,7 @@ impl<'a> Describe<'a> for DebugText<'a> {
 /// The fields of [`DebugText`], to be encoded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DebugTextFields<'a> {
-    /// The words.
+    /// The text.
     pub text: &'a [u8],
 }
 
@@ -370,7 +370,7 @@ impl DebugTextFields<'_> {
     }
 }
 
-/// `A` Login Accepted. The server took the login; sequenced data begins.
+/// `A` Login Accepted. The server accepted the login; sequenced data begins.
 ///
 /// 33 bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -519,7 +519,7 @@ impl<'a> LoginRejected<'a> {
         WireValue::from_be_bytes(*codec::field::<0, 2, _>(self.0))
     }
 
-    /// Byte 3. Why.
+    /// Byte 3. Reason.
     #[inline]
     pub fn reject_reason(self) -> RejectReason {
         WireValue::from_be_bytes(*codec::field::<3, 1, _>(self.0))
@@ -556,7 +556,7 @@ impl<'a> Describe<'a> for LoginRejected<'a> {
 /// The fields of [`LoginRejected`], to be encoded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LoginRejectedFields {
-    /// Why.
+    /// Reason.
     pub reject_reason: RejectReason,
 }
 
@@ -572,8 +572,8 @@ impl LoginRejectedFields {
     }
 }
 
-/// `S` Sequenced Data. One message of the session. Its number is not in it: it is one more than
-/// that of the packet of this type before.
+/// `S` Sequenced Data. One message of the session. It does not contain its number, which is one
+/// more than that of the previous packet of this type.
 ///
 /// 3 bytes or more.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -671,8 +671,8 @@ impl SequencedDataFields<'_> {
     }
 }
 
-/// `U` Unsequenced Data. One message without a number, lost for good if the connection breaks. From
-/// the client; from the server too since 4.00.
+/// `U` Unsequenced Data. One message without a number, lost if the connection breaks. The client
+/// sends it, and since 4.00 also the server.
 ///
 /// 3 bytes or more.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -855,7 +855,7 @@ impl ServerHeartbeatFields {
     }
 }
 
-/// `Z` End of Session. There will be no more messages; the server closes the connection. A
+/// `Z` End of Session. The session has no more messages; the server closes the connection. A
 /// connection that ends without it is broken.
 ///
 /// 3 bytes.
@@ -941,7 +941,7 @@ impl EndOfSessionFields {
     }
 }
 
-/// `L` Login Request. First packet of the client, within about 30 seconds of connecting.
+/// `L` Login Request. First packet of the client, within about 30 seconds after it connects.
 ///
 /// 49 bytes or more.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -1011,14 +1011,14 @@ impl<'a> LoginRequest<'a> {
         WireValue::from_be_bytes(*codec::field::<19, 10, _>(self.fixed))
     }
 
-    /// Bytes 29..49. Decimal number of the next message wanted, padded on the left: 1 is from the
-    /// beginning, 0 from the newest on.
+    /// Bytes 29..49. Decimal number of the next requested message, padded on the left: 1 starts at
+    /// the beginning, 0 at the newest.
     #[inline]
     pub fn requested_sequence_number(self) -> Alpha<20> {
         WireValue::from_be_bytes(*codec::field::<29, 20, _>(self.fixed))
     }
 
-    /// From byte 49. Decimal milliseconds, padded on the left, in 4.10; not there before.
+    /// From byte 49. Decimal milliseconds, padded on the left; only in 4.10.
     #[inline]
     pub fn heartbeat_timeout(self) -> &'a [u8] {
         self.whole.get(Self::LEN..).unwrap_or_default()
@@ -1075,10 +1075,10 @@ pub struct LoginRequestFields<'a> {
     pub password: Alpha<10>,
     /// Session to join; blank is the current one.
     pub requested_session: Alpha<10>,
-    /// Decimal number of the next message wanted, padded on the left: 1 is from the beginning, 0
-    /// from the newest on.
+    /// Decimal number of the next requested message, padded on the left: 1 starts at the beginning,
+    /// 0 at the newest.
     pub requested_sequence_number: Alpha<20>,
-    /// Decimal milliseconds, padded on the left, in 4.10; not there before.
+    /// Decimal milliseconds, padded on the left; only in 4.10.
     pub heartbeat_timeout: &'a [u8],
 }
 
@@ -1180,7 +1180,7 @@ impl ClientHeartbeatFields {
     }
 }
 
-/// `O` Logout Request. The client is done; the server closes the connection.
+/// `O` Logout Request. The client has finished; the server closes the connection.
 ///
 /// 3 bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -1363,14 +1363,14 @@ impl GlimpseEndOfSnapshotFields {
     }
 }
 
-/// Why a login was refused; the server closes the connection after saying so.
+/// Reason why the server refused a login; the server then closes the connection.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum RejectReason {
     /// `A`: Username or password is not accepted.
     NotAuthorised,
     /// `S`: The requested session is not available.
     SessionNotAvailable,
-    /// A code that is not listed, carried through.
+    /// An unlisted code, passed on unchanged.
     Unknown(UnknownCode),
 }
 

@@ -19,7 +19,7 @@ fn open(disk: &GatedFolder) -> Appender<GatedFolder> {
         has_helper: false,
         ..AppenderOptions::default()
     };
-    Appender::open_on(disk.clone(), &options, None).unwrap()
+    Appender::open_on(disk.clone(), &options).unwrap()
 }
 
 /// A closed segment as it is before its unused end is given back, which happens the next time it is opened to

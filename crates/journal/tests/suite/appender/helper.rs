@@ -1,6 +1,6 @@
 //! The appender's threads: none of them keeps another from its work, and none ends unnoticed.
 
-use std::{sync::mpsc, time::Duration};
+use std::time::Duration;
 
 use nanotape_journal::{
     Appender, AppenderOptions, Disk, JournalError, RollCycle, Start, SyncPolicy, Tail, Tailer,
@@ -48,51 +48,10 @@ fn append_until_refused<D: Disk>(appender: &mut Appender<D>) -> JournalError {
 }
 
 #[test]
-fn a_hook_that_does_not_return_keeps_no_excerpt_from_the_disk() {
-    let place = Place::new("slow-hook");
-    let (called, calls) = mpsc::channel();
-    let (release, released) = mpsc::channel::<()>();
-    let hook = move |closed: &nanotape_journal::ClosedSegment| {
-        called.send(closed.number).unwrap();
-        let _ = released.recv();
-    };
-    let mut appender = Appender::open_with_hook(place.path(), &options(), hook).unwrap();
-    appender.append(1, 1, b"first").unwrap();
-    appender.roll().unwrap();
-    assert_eq!(calls.recv(), Ok(1));
-    // It has not returned, and segments are prepared and synced.
-    for _ in 0..4 {
-        let sequence = appender.append(1, 2, b"more").unwrap();
-        wait_until_on_disk(&place, sequence);
-        appender.roll().unwrap();
-    }
-    drop(release);
-    appender.close().unwrap();
-    assert_eq!(calls.iter().collect::<Vec<_>>(), [2, 3, 4, 5], "none is left out");
-}
-
-#[test]
-fn a_hook_that_panics_is_an_error_of_one_append_and_ends_nothing_else() {
-    let place = Place::new("hook-panics");
-    let hook = |_: &nanotape_journal::ClosedSegment| panic!("as the test wants it");
-    let mut appender = Appender::open_with_hook(place.path(), &options(), hook).unwrap();
-    appender.append(1, 1, b"first").unwrap();
-    appender.roll().unwrap();
-    let error = append_until_refused(&mut appender);
-    assert!(error.to_string().contains("hook"), "{error}");
-    for _ in 0..4 {
-        let sequence = appender.append(1, 2, b"more").unwrap();
-        wait_until_on_disk(&place, sequence);
-        appender.roll().unwrap();
-    }
-    appender.close().unwrap();
-}
-
-#[test]
 fn a_segment_that_is_long_in_the_making_keeps_no_excerpt_from_the_disk() {
     let place = Place::new("slow-making");
     let disk = GatedFolder::new(place.path());
-    let mut appender = Appender::open_on(disk.clone(), &options(), None).unwrap();
+    let mut appender = Appender::open_on(disk.clone(), &options()).unwrap();
     disk.set_making(Making::Waits);
     // Into the prepared one; the helper comes to make the next.
     let asked = disk.asked();
@@ -110,7 +69,7 @@ fn a_segment_that_is_long_in_the_making_keeps_no_excerpt_from_the_disk() {
 fn a_helper_that_died_is_an_error_of_every_append_and_no_roll_waits_for_it() {
     let place = Place::new("dead-helper");
     let disk = GatedFolder::new(place.path());
-    let mut appender = Appender::open_on(disk.clone(), &options(), None).unwrap();
+    let mut appender = Appender::open_on(disk.clone(), &options()).unwrap();
     disk.set_making(Making::Panics);
     // Into the prepared one; the helper comes to make the next.
     let asked = disk.asked();
@@ -130,7 +89,7 @@ fn a_helper_that_died_is_an_error_of_every_append_and_no_roll_waits_for_it() {
     appender.sync().unwrap();
     let next = appender.next_sequence();
     assert_eq!(appender.close().unwrap_err().to_string(), error.to_string());
-    let mut appender = Appender::open_on(disk, &options(), None).unwrap();
+    let mut appender = Appender::open_on(disk, &options()).unwrap();
     assert_eq!(appender.append(1, 2, b"more").unwrap(), next);
     appender.close().unwrap();
 }
@@ -140,7 +99,7 @@ fn a_roll_that_panics_leaves_an_appender_that_can_roll() {
     let place = Place::new("roll-panics");
     let disk = GatedFolder::new(place.path());
     let options = AppenderOptions { sync: SyncPolicy::Never, has_helper: false, ..options() };
-    let mut appender = Appender::open_on(disk.clone(), &options, None).unwrap();
+    let mut appender = Appender::open_on(disk.clone(), &options).unwrap();
     appender.append(1, 1, b"first").unwrap();
     disk.set_making(Making::Panics);
     let roll = std::panic::AssertUnwindSafe(|| appender.roll());
@@ -156,7 +115,7 @@ fn the_helper_and_a_caller_of_sync_take_turns() {
     let disk = GatedFolder::new(place.path());
     let sync = SyncPolicy::Every(Duration::from_nanos(1));
     let options = AppenderOptions { sync, segment_bytes: 1 << 20, ..options() };
-    let mut appender = Appender::open_on(disk.clone(), &options, None).unwrap();
+    let mut appender = Appender::open_on(disk.clone(), &options).unwrap();
     for number in 0..2_000 {
         appender.append(1, number, b"some").unwrap();
         appender.sync().unwrap();

@@ -14,7 +14,7 @@ use crate::simulated::{
 };
 
 fn open(disk: &SimulatedDisk) -> Appender<SimulatedDisk> {
-    Appender::open_on(disk.clone(), &options(SyncPolicy::Never, RollCycle::Size), None).unwrap()
+    Appender::open_on(disk.clone(), &options(SyncPolicy::Never, RollCycle::Size)).unwrap()
 }
 
 /// Two segments of three records, in another boot: the power took the second record.

@@ -39,7 +39,7 @@ fn journal() -> (SimulatedDisk, usize) {
 }
 
 fn open(disk: &SimulatedDisk) -> Result<Appender<SimulatedDisk>, nanotape_journal::JournalError> {
-    Appender::open_on(disk.clone(), &options(SyncPolicy::Never, RollCycle::Size), None)
+    Appender::open_on(disk.clone(), &options(SyncPolicy::Never, RollCycle::Size))
 }
 
 /// The disk as it is, in the same boot or in another.

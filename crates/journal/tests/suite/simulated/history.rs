@@ -79,7 +79,7 @@ impl History {
         &self,
         disk: &SimulatedDisk,
     ) -> Result<Appender<SimulatedDisk>, JournalError> {
-        Appender::open_on(disk.clone(), &self.options, None)
+        Appender::open_on(disk.clone(), &self.options)
     }
 
     /// What the disk is to know in front of a step that may commit so many.

@@ -127,7 +127,7 @@ impl ReadableFile for BusyFile {
 fn journal(count: u64) -> (SimulatedDisk, Appender<SimulatedDisk>) {
     let disk = SimulatedDisk::new(11);
     let options = options(SyncPolicy::Never, RollCycle::Size);
-    let mut appender = Appender::open_on(disk.clone(), &options, None).unwrap();
+    let mut appender = Appender::open_on(disk.clone(), &options).unwrap();
     append(&mut appender, count);
     (disk, appender)
 }
@@ -155,7 +155,7 @@ fn journal_with_spare(count: u64) -> (SimulatedDisk, Appender<SimulatedDisk>) {
     let mark = usize::try_from(end.1).unwrap() / 8;
     disk.words(&name(end.0))[mark..mark + 3].iter().for_each(|word| word.store(0));
     let options = options(SyncPolicy::Never, RollCycle::Size);
-    let appender = Appender::open_on(disk.clone(), &options, None).unwrap();
+    let appender = Appender::open_on(disk.clone(), &options).unwrap();
     assert_eq!((appender.segment(), appender.next_sequence()), (end.0, count + 1));
     (disk, appender)
 }
@@ -225,7 +225,7 @@ fn an_appender_that_opens_meanwhile_does_not_stop_an_unpacking() {
         if what == "rename" {
             let options = options(SyncPolicy::Never, RollCycle::Size);
             drop(appender.take());
-            appender.replace(Appender::open_on(within.clone(), &options, None).unwrap());
+            appender.replace(Appender::open_on(within.clone(), &options).unwrap());
         }
     });
     let unpacked = uncompress_on(&busy, |_, _| ()).unwrap();

@@ -16,7 +16,7 @@ const LENGTH: usize = 9000;
 
 fn open(disk: &SimulatedDisk) -> Appender<SimulatedDisk> {
     disk.watch();
-    Appender::open_on(disk.clone(), &options(SyncPolicy::Never, RollCycle::Size), None).unwrap()
+    Appender::open_on(disk.clone(), &options(SyncPolicy::Never, RollCycle::Size)).unwrap()
 }
 
 fn append(appender: &mut Appender<SimulatedDisk>, count: u64) {
@@ -118,7 +118,7 @@ fn an_appender_that_opens_finds_what_a_failed_sync_lost() {
         disk.kill(appender);
         let is_whole = read_all(&disk).is_ok_and(|read| read.len() == 4);
         let options = options(SyncPolicy::Never, RollCycle::Size);
-        let opened = Appender::open_on(disk.clone(), &options, None);
+        let opened = Appender::open_on(disk.clone(), &options);
         if let Ok(appender) = &opened {
             // A prefix, as after a loss of power; never a hole that counts as on the disk.
             let count = read_all(&disk).unwrap().len() as u64;

@@ -38,7 +38,7 @@ fn open(
     disk: &SimulatedDisk,
     options: &AppenderOptions,
 ) -> Result<Appender<SimulatedDisk>, JournalError> {
-    Appender::open_on(disk.clone(), options, None)
+    Appender::open_on(disk.clone(), options)
 }
 
 /// The machine without power now, and started again.

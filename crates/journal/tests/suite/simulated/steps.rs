@@ -32,7 +32,7 @@ fn never() -> AppenderOptions {
 }
 
 fn open(disk: &SimulatedDisk) -> Appender<SimulatedDisk> {
-    Appender::open_on(disk.clone(), &never(), None).unwrap()
+    Appender::open_on(disk.clone(), &never()).unwrap()
 }
 
 /// Appends these, and begins a segment in front of each of `rolls`.

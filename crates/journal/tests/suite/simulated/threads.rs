@@ -53,7 +53,7 @@ fn run(seed: u64, seen: &mut Seen) {
     let dice = &mut Dice::new(seed);
     let disk = SimulatedDisk::new(seed);
     disk.watch();
-    let mut appender = Appender::open_on(disk.clone(), &with_threads(), None).unwrap();
+    let mut appender = Appender::open_on(disk.clone(), &with_threads()).unwrap();
     let mut tailer = Tailer::open_on(disk.clone(), Start::Oldest).unwrap();
     tailer.set_durable(true);
     disk.crash(match dice.one_in(2) {
@@ -93,8 +93,7 @@ fn run(seed: u64, seen: &mut Seen) {
     let Progress { committed, promised, in_flight } = image.progress;
     let disk = image.after_power_loss(dice, 2);
     disk.watch();
-    let appender =
-        Appender::open_on(disk.clone(), &options(SyncPolicy::Never, RollCycle::Size), None);
+    let appender = Appender::open_on(disk.clone(), &options(SyncPolicy::Never, RollCycle::Size));
     let appender = appender.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
     let read = numbers(&read_all(&disk).unwrap());
     let expected: Vec<u64> = (1..=(committed + in_flight) as u64).collect();
