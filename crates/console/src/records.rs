@@ -19,9 +19,9 @@ pub enum RecordFormat {
     Text,
     /// The main numbers, comma-separated, with a header line
     Csv,
-    /// Everything: one JSON object a line, see docs/formats/lab-record.md
+    /// All numbers: one JSON object per line, see docs/formats/lab-record.md
     Json,
-    /// One page of plots, which needs no network to be read
+    /// One page of plots, which loads nothing from the network
     Html,
 }
 
@@ -59,7 +59,7 @@ impl OutputArguments<RecordFormat> {
     /// Opens the output of a command that has no page, as text by default.
     pub fn records(&self, columns: Columns) -> anyhow::Result<Records> {
         if self.format_or(RecordFormat::Text)? == RecordFormat::Html {
-            bail!("this command has no page; use .csv, .json or .txt");
+            bail!("this command has no HTML page; use .csv, .json or .txt");
         }
         self.records_or(RecordFormat::Text, columns)
     }

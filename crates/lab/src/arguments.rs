@@ -23,11 +23,11 @@ pub struct BenchArguments {
     #[arg(long)]
     pub list: bool,
 
-    /// Epochs of about a millisecond whose medians give the cost
+    /// Number of epochs of about a millisecond; their medians give the cost
     #[arg(long, value_name = "NUMBER", default_value_t = 500, value_parser = clap::value_parser!(u32).range(8..=1_000_000))]
     pub epochs: u32,
 
-    /// Time single runs on a schedule of so many a second; a late start counts as latency
+    /// Time single runs on a schedule of RATE runs a second; a late start counts as latency
     #[arg(long, value_name = "PER_SECOND", value_parser = rate)]
     pub rate: Option<f64>,
 
@@ -39,7 +39,7 @@ pub struct BenchArguments {
     #[arg(long)]
     pub instructions: bool,
 
-    /// Let the perf program look on during the timed part
+    /// Run perf during the timed part
     #[arg(long, value_enum, value_name = "MODE")]
     pub perf: Option<PerfMode>,
 
@@ -47,7 +47,7 @@ pub struct BenchArguments {
     #[arg(long, value_name = "DIRECTORY", num_args = 0..=1, default_missing_value = "bench/record")]
     pub record: Option<PathBuf>,
 
-    /// Refuse results from a machine that was not quiet: exit status 2
+    /// Reject results if the machine was not quiet: exit status 2
     #[arg(long)]
     pub refuse_noise: bool,
 }
@@ -55,15 +55,15 @@ pub struct BenchArguments {
 /// Where and how the measuring threads are to run.
 #[derive(Args, Clone, Copy, Debug)]
 pub struct PlaceArguments {
-    /// Run on this processor [default: the last that is allowed]
+    /// Run on this processor [default: the last allowed one]
     #[arg(long, value_name = "CPU")]
     pub cpu: Option<u32>,
 
-    /// Ask for the real-time class SCHED_FIFO with this priority
+    /// Use the real-time class SCHED_FIFO with this priority
     #[arg(long, value_name = "PRIORITY", value_parser = clap::value_parser!(u8).range(1..=49))]
     pub realtime: Option<u8>,
 
-    /// Do not ask to keep all memory locked
+    /// Do not lock all memory
     #[arg(long)]
     pub no_lock: bool,
 }
@@ -101,7 +101,7 @@ pub enum PerfMode {
 fn rate(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(rate) if (0.1..=1e9).contains(&rate) => Ok(rate),
-        _ => Err("a number of runs a second from 0.1 to 1,000,000,000".to_owned()),
+        _ => Err("expected a number of runs a second from 0.1 to 1,000,000,000".to_owned()),
     }
 }
 

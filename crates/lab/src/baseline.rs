@@ -92,12 +92,14 @@ impl Baseline {
         if file["format"] != FORMAT || file["version"] != VERSION {
             return Err(format!("not a {FORMAT} file of version {VERSION}"));
         }
-        let compiler = file["compiler"].as_str().ok_or("no text named compiler")?.to_owned();
-        let counts = file["instructions"].as_object().ok_or("no object named instructions")?;
+        let compiler =
+            file["compiler"].as_str().ok_or("the text \"compiler\" is missing")?.to_owned();
+        let counts =
+            file["instructions"].as_object().ok_or("the object \"instructions\" is missing")?;
         let mut instructions = BTreeMap::new();
         for (name, count) in counts {
             let count = count.as_f64().filter(|&count| count > 0.0);
-            let count = count.ok_or_else(|| format!("{name}: a positive number was expected"))?;
+            let count = count.ok_or_else(|| format!("{name}: expected a positive number"))?;
             instructions.insert(name.clone(), count);
         }
         Ok(Self { compiler, instructions })

@@ -124,7 +124,7 @@ pub fn count_instructions(request: &Request) -> Result<Instructions, CallgrindEr
     let line = line_of(&command);
     // Not in the place of a measuring thread: a long run with real-time priority would stop others.
     let child = unplaced(|| command.spawn())
-        .unwrap_or_else(|| Err(std::io::Error::other("no thread could be started")))
+        .unwrap_or_else(|| Err(std::io::Error::other("cannot start a thread")))
         .map_err(|source| start_error(&line, source))?;
     let status = wait(child, &line, request.limit)?;
     if !status.success() {

@@ -65,7 +65,7 @@ pub enum Prepared {
 
 /// A run gave something else than expected: its time means nothing.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("a run answered {answer} where {expected} was expected")]
+#[error("a run answered {answer}, expected {expected}")]
 pub struct WrongAnswer {
     /// What the run gave, as `Debug` writes it, shortened.
     pub answer: String,

@@ -88,7 +88,7 @@ impl PerfProgram {
             .stderr(create(&directory.path().join("said"))?);
         let line = line_of(&command);
         let child = unplaced(|| command.spawn())
-            .unwrap_or_else(|| Err(std::io::Error::other("no thread could be started")))
+            .unwrap_or_else(|| Err(std::io::Error::other("cannot start a thread")))
             .map_err(|source| match source.kind() {
                 ErrorKind::NotFound | ErrorKind::PermissionDenied => PerfUnavailable::Missing,
                 _ => PerfUnavailable::Start { command: line.clone(), source },

@@ -117,7 +117,8 @@ impl Placement {
         let allowed = match sched_getaffinity(None) {
             Ok(allowed) => allowed,
             Err(error) => {
-                return self.refuse("pinning", &format!("the allowed set cannot be read: {error}"));
+                return self
+                    .refuse("pinning", &format!("cannot read the allowed processors: {error}"));
             }
         };
         let cpu = match choose(pin, &allowed) {
@@ -180,12 +181,12 @@ impl Placement {
         if let Some(class) = self.class_before.take()
             && let Err(error) = class.restore()
         {
-            left.push(format!("the class of scheduling could not be restored: {error}"));
+            left.push(format!("cannot restore the scheduling class: {error}"));
         }
         if let Some(set) = self.affinity_before.take()
             && let Err(error) = sched_setaffinity(None, &set)
         {
-            left.push(format!("the allowed processors could not be restored: {error}"));
+            left.push(format!("cannot restore the allowed processors: {error}"));
         }
         left
     }

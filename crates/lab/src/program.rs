@@ -38,7 +38,7 @@ struct Arguments {
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
 
-    /// Write one page of plots, which needs no network to be read
+    /// Write one page of plots, which loads nothing from the network
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 
@@ -46,16 +46,16 @@ struct Arguments {
     #[arg(long)]
     force: bool,
 
-    /// Passed by cargo to every benchmark program, and of no further meaning
+    /// Passed by cargo to every benchmark program; has no effect
     #[arg(long = "bench", hide = true)]
     by_cargo: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum Format {
-    /// Lines for people
+    /// Human-readable lines
     Text,
-    /// One JSON object a line
+    /// One JSON object per line
     Json,
 }
 
@@ -98,7 +98,7 @@ impl Suite {
             [WORKER] => serve(self, io::stdin().lock(), io::stdout().lock())
                 .map_err(|error| error.to_string()),
             [COUNT, runs, name] => self.counted(runs, name),
-            _ => Err(format!("{ROLE}={role:?} is no role of this version")),
+            _ => Err(format!("{ROLE}={role:?} is not a role of this version")),
         };
         Some(match outcome {
             Ok(()) => ExitCode::SUCCESS,
@@ -171,7 +171,7 @@ fn write_page(path: &Path, force: bool, page: &str) -> Result<(), ProgramError> 
     let file = if force { File::create(path) } else { File::create_new(path) };
     let failed = |error: io::Error| match error.kind() {
         io::ErrorKind::AlreadyExists => {
-            let exists = io::Error::other("it exists; use --force to overwrite it");
+            let exists = io::Error::other("exists; use --force to overwrite it");
             ProgramError::Write(path.display().to_string(), exists)
         }
         _ => ProgramError::Write(path.display().to_string(), error),

@@ -164,14 +164,14 @@ pub fn parse(text: &str, path: &str) -> Result<Vec<Value>, RecordError> {
         let refused =
             |reason: String| RecordError::Line { path: path.to_owned(), line: index + 1, reason };
         let record: Value = serde_json::from_str(line).map_err(|error| {
-            refused(format!("not JSON (column {}): one object a line was expected", error.column()))
+            refused(format!("not JSON (column {}): expected one object per line", error.column()))
         })?;
         if record["format"] != FORMAT {
             return Err(refused(format!("not a record of {FORMAT}")));
         }
         if record["version"] != VERSION {
             let version = &record["version"];
-            return Err(refused(format!("version {version} where {VERSION} was expected")));
+            return Err(refused(format!("version {version}, expected {VERSION}")));
         }
         records.push(record);
     }
@@ -188,12 +188,9 @@ mod tests {
         let two = format!("{good}\n\n{good}\n");
         assert_eq!(parse(&two, "f.jsonl").unwrap().len(), 2);
         let cases = [
-            ("{\"format\":", "f, line 3: not JSON (column 10): one object a line was expected"),
+            ("{\"format\":", "f, line 3: not JSON (column 10): expected one object per line"),
             ("{}", "f, line 3: not a record of nanotape-lab"),
-            (
-                r#"{"format":"nanotape-lab","version":2}"#,
-                "f, line 3: version 2 where 1 was expected",
-            ),
+            (r#"{"format":"nanotape-lab","version":2}"#, "f, line 3: version 2, expected 1"),
         ];
         for (line, message) in cases {
             let error = parse(&format!("{good}\n\n{line}\n"), "f").unwrap_err();

@@ -26,7 +26,7 @@ struct Entry {
 #[non_exhaustive]
 pub enum BenchError {
     /// No benchmark of that name.
-    #[error("no benchmark is named {name}; there are {known}")]
+    #[error("unknown benchmark {name}: use one of {known}")]
     Unknown {
         /// The name asked for.
         name: String,
@@ -85,7 +85,7 @@ impl Suite {
     ) -> Self {
         let name = name.into();
         let is_word = !name.is_empty() && !name.contains(char::is_whitespace);
-        assert!(is_word, "{name:?} is no name: one word was expected, such as book/hot");
+        assert!(is_word, "invalid name {name:?}: expected one word, such as book/hot");
         assert!(self.names().all(|known| known != name), "two benchmarks are named {name}");
         let constructor = move || match constructor() {
             Ok(fixture) => Ok(Box::new(fixture) as Box<dyn Running>),
@@ -170,7 +170,7 @@ mod tests {
     fn smoke_finds_a_wrong_answer_and_a_constructor_that_fails() {
         Suite::new("right").add("four", || Constant(4)).smoke().unwrap();
         let wrong = Suite::new("wrong").add("five", || Constant(5)).smoke().unwrap_err();
-        assert_eq!(in_full(&wrong), "five: a run answered 5 where 4 was expected");
+        assert_eq!(in_full(&wrong), "five: a run answered 5, expected 4");
         let missing = Suite::new("missing").try_add("day", || Err::<Constant, _>("no such file"));
         assert_eq!(missing.smoke().unwrap_err().to_string(), "day: no such file");
     }
@@ -179,7 +179,7 @@ mod tests {
     fn an_unknown_name_is_answered_with_those_there_are() {
         let suite = Suite::new("s").add("a/1", || Constant(4)).add("a/2", || Constant(4));
         let error = suite.open("a/3").err().unwrap();
-        assert_eq!(error.to_string(), "no benchmark is named a/3; there are a/1, a/2");
+        assert_eq!(error.to_string(), "unknown benchmark a/3: use one of a/1, a/2");
     }
 
     #[test]

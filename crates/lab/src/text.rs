@@ -39,7 +39,7 @@ pub fn circumstances(circumstances: &Circumstances) -> String {
         environment.scheduling, environment.memory_locked
     );
     if let Err(reason) = hardware_counters() {
-        let _ = writeln!(text, "hardware counters: none; {reason}");
+        let _ = writeln!(text, "hardware counters: not available, {reason}");
     }
     if cfg!(debug_assertions) {
         text.push_str("NOT A RELEASE BUILD: these numbers are of unoptimised or checked code\n");
@@ -124,7 +124,7 @@ pub fn measured(measured: &Measured) -> String {
         // The reasons are long, and the same for every short run.
         let what: Vec<&str> =
             unknown.iter().filter_map(|sentence| sentence.split(':').next()).collect();
-        let _ = writeln!(text, "  noise: {}, the run is too short to tell", what.join("; "));
+        let _ = writeln!(text, "  noise: {}, the run is too short to measure it", what.join("; "));
     }
     for note in measured.notes.iter().chain(&measured.circumstances.noise.sentences) {
         let _ = writeln!(text, "  note: {note}");

@@ -195,10 +195,10 @@ mod tests {
         );
         let expected = [
             "refused nothing is open",
-            "refused no benchmark is named other; there are add/1, wrong",
+            "refused unknown benchmark other: use one of add/1, wrong",
             "refused \"x\" is not a number",
             "opened 3",
-            "refused a run answered 1 where 99 was expected",
+            "refused a run answered 1, expected 99",
             "refused unknown command \"sing\"",
             "refused 9900000000000 samples are more than 10000000",
             "refused \"one\" is not a number",

@@ -121,7 +121,7 @@ fn more_work_is_slower_and_less_is_faster() {
 fn a_wrong_answer_ends_a_comparison() {
     let error = compared(vec![pair("truth/base", "wrong")]).unwrap_err();
     let error = in_full(&error);
-    assert!(error.ends_with("a run answered 1 where 2 was expected"), "{error}");
+    assert!(error.ends_with("a run answered 1, expected 2"), "{error}");
 }
 
 fn what_is_no_worker_is_found_out() {
@@ -129,7 +129,7 @@ fn what_is_no_worker_is_found_out() {
         ("/bin/cat", "it said \"names\" where"),
         ("/bin/echo", "it said \"\" where"),
         ("/no/such/program", "cannot start /no/such/program"),
-        ("/bin/true", "was it made with nanotape-lab"),
+        ("/bin/true", "build it with this version of nanotape-lab"),
     ] {
         let error = in_full(&names_of(Path::new(program), &[]).unwrap_err());
         assert!(error.contains(said), "{program}: {error}");

@@ -247,8 +247,8 @@ mod tests {
         for (text, line, what) in [
             ("[input]\nfile = \"x\"\nspeed = 1\n", 3, "unknown field `speed`, expected one of"),
             ("[inputs]\n", 1, "unknown field `inputs`"),
-            ("\n[input]\npace = \"fast\"\n", 3, "expected max, or a number of times"),
-            ("[publish]\nrecords = [\"mbo\", \"quotes\"]\n", 2, "\"quotes\" is no kind of record"),
+            ("\n[input]\npace = \"fast\"\n", 3, "expected max, or a multiple"),
+            ("[publish]\nrecords = [\"mbo\", \"quotes\"]\n", 2, "\"quotes\" is not a record kind"),
             ("[ring]\ncapacity_bytes = \"7 apples\"\n", 2, "expected bytes such as 4096"),
             ("[ring]\nmode = \"0444\"\n", 2, "permission bits in octal"),
             ("[input\n", 1, ""),

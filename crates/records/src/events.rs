@@ -18,7 +18,7 @@ use crate::{Notice, Record, encode::SCALE};
 
 /// Order records that are no event together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("message {message}: its order records are no add, cancel, replace, execution or trade")]
+#[error("message {message}: its order records are not an add, cancel, replace, execution or trade")]
 pub struct BadGroup {
     /// The number of the message in its day, modulo 2^32.
     pub message: u32,

@@ -189,7 +189,7 @@ mod tests {
         assert_eq!("mbp-1".parse(), Ok(RecordKinds::NONE.with(RecordKind::Bbo)));
         assert!("".parse::<RecordKinds>().is_err());
         let error = "mbo,quotes".parse::<RecordKinds>().unwrap_err().to_string();
-        assert!(error.starts_with("\"quotes\" is no kind of record"), "{error}");
+        assert!(error.starts_with("\"quotes\" is not a record kind"), "{error}");
         assert_eq!(RecordKinds::of_bits(set.bits()), set);
     }
 

@@ -39,7 +39,7 @@ impl fmt::Display for Pace {
 
 /// Text that is no pace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("expected max, or a number of times such as 1x, 10x or 0.5x, from 0.001x to 10000x")]
+#[error("expected max, or a multiple such as 1x, 10x or 0.5x, from 0.001x to 10000x")]
 pub struct ParsePaceError;
 
 impl FromStr for Pace {

@@ -167,7 +167,7 @@ fn what_makes_no_sense_is_a_usage_error_with_a_reason() {
         (vec!["--only", "decode", "--latency"], "--latency is of books, and --only names none"),
         (vec!["--only", "decode", "--profile"], "--profile is of default, which --only leaves out"),
         (vec!["--rounds", "0"], "--rounds"),
-        (vec!["-o", "table.html"], "this command has no page"),
+        (vec!["-o", "table.html"], "this command has no HTML page"),
     ] {
         let ran = bench_book(&[&[day.as_str()], arguments.as_slice()].concat());
         assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{arguments:?}");

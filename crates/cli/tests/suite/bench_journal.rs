@@ -189,7 +189,7 @@ fn what_makes_no_sense_is_a_usage_error_with_a_reason() {
         (&["--folder", "/nowhere/at/all"], "/nowhere/at/all"),
         (&["--messages", "60000000000"], "give fewer --messages or another folder"),
         (&["--rounds", "0"], "--rounds"),
-        (&["-o", "table.html"], "this command has no page"),
+        (&["-o", "table.html"], "this command has no HTML page"),
     ] {
         let ran = bench_journal(arguments);
         assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{arguments:?}: {}", ran.stderr);

@@ -173,7 +173,7 @@ fn what_makes_no_sense_is_refused_with_a_reason() {
         (vec!["--rounds", "0"], "--rounds"),
         (vec!["--cpus", "1"], "two processors, like 2,3"),
         (vec!["--cpus", "0,9999"], "processor 9999 is not among those allowed"),
-        (vec!["-o", "table.html"], "this command has no page"),
+        (vec!["-o", "table.html"], "this command has no HTML page"),
     ] {
         let ran = bench_plant(&[&[day.as_str()], arguments.as_slice()].concat());
         assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{arguments:?}");

@@ -153,7 +153,7 @@ fn what_makes_no_sense_is_a_usage_error_with_a_reason() {
         (&["--cpus", "0,100000"], "processor 100000 is not among those allowed"),
         (&["--length", "8"], "--length"),
         (&["--rounds", "0"], "--rounds"),
-        (&["-o", "table.html"], "this command has no page"),
+        (&["-o", "table.html"], "this command has no HTML page"),
     ] {
         let ran = bench_ring(arguments);
         assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{arguments:?}: {}", ran.stderr);

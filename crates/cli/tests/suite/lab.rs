@@ -150,9 +150,9 @@ fn words_that_mean_nothing_are_usage_errors_in_one_line() {
         ),
         (vec!["compare", "decode/hot", "file:/bin/true"], "things of two kinds"),
         (vec!["compare", "file:/bin/cat", "file:/bin/cat"], "/bin/cat is not a benchmark program"),
-        (vec!["bench", "no-such"], "no benchmark is named no-such; there are decode/hot"),
+        (vec!["bench", "no-such"], "unknown benchmark no-such: use one of decode/hot"),
         (vec!["bench", "decode", "--rate", "nan"], "a number of runs a second"),
-        (vec!["clock", "-o", "clock.html"], "this command has no page"),
+        (vec!["clock", "-o", "clock.html"], "this command has no HTML page"),
         (vec!["trend", "/no/such/folder"], "cannot read /no/such/folder"),
         (vec!["count", "--accept"], "--baseline"),
     ] {

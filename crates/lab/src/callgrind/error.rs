@@ -8,10 +8,10 @@ use std::{io, path::PathBuf, time::Duration};
 pub enum CallgrindError {
     /// There is no such program on the path, or none that this user may run: with a folder on the
     /// path that may not be searched, the system does not tell these apart.
-    #[error("valgrind is not installed, or not where this user may run it")]
+    #[error("valgrind is not installed, or this user cannot run it")]
     Missing,
     /// There is one, but it does not start.
-    #[error("{command:?} could not be started")]
+    #[error("cannot start {command:?}")]
     Start {
         /// The whole command.
         command: String,
@@ -19,7 +19,7 @@ pub enum CallgrindError {
         source: io::Error,
     },
     /// Valgrind, or the program in it, ended badly.
-    #[error("{command:?} ended with {status} and said: {said}")]
+    #[error("{command:?} ended with {status}: {said}")]
     Failed {
         /// The whole command.
         command: String,
@@ -37,13 +37,13 @@ pub enum CallgrindError {
         limit: Duration,
     },
     /// It cannot be waited for.
-    #[error("valgrind could not be waited for")]
+    #[error("cannot wait for valgrind")]
     Wait {
         /// What the system said.
         source: io::Error,
     },
     /// A file or directory for its work cannot be made.
-    #[error("{} could not be used as a private place for valgrind", path.display())]
+    #[error("cannot use {} as a private folder for valgrind", path.display())]
     Directory {
         /// Which one.
         path: PathBuf,
@@ -51,7 +51,7 @@ pub enum CallgrindError {
         source: io::Error,
     },
     /// What it wrote cannot be read.
-    #[error("{} could not be read, expected valgrind's counts", path.display())]
+    #[error("cannot read valgrind's counts from {}", path.display())]
     Read {
         /// Which file.
         path: PathBuf,
@@ -60,14 +60,14 @@ pub enum CallgrindError {
     },
     /// What it wrote is not what it usually writes.
     #[error(
-        "{command:?} left no total of instructions (expected lines `events: Ir` and `totals:`)"
+        "{command:?} wrote no total of instructions (expected lines `events: Ir` and `totals:`)"
     )]
     Totals {
         /// The whole command.
         command: String,
     },
     /// The region was never entered, or its name is not in the program.
-    #[error("nothing was counted: {command:?} never entered a function named {region:?}")]
+    #[error("no instructions counted: {command:?} never called the function {region:?}")]
     NothingCounted {
         /// The pattern that was looked for.
         region: String,

@@ -46,8 +46,8 @@ pub enum ArmError {
     },
     /// It speaks, but not as a worker does.
     #[error(
-        "{program} is not a benchmark program of this version: it said {said:?} where {expected:?} \
-         was expected"
+        "{program} is not a benchmark program of this version: answered {said:?}, expected \
+         {expected:?}"
     )]
     Protocol {
         /// The program.
@@ -97,7 +97,7 @@ impl Arm {
             .map_err(failed)?;
         let commands = child.stdin.take();
         let Some(stdout) = child.stdout.take() else {
-            return Err(failed(io::Error::other("it has no standard output")));
+            return Err(failed(io::Error::other("no standard output")));
         };
         let answers = BufReader::new(stdout);
         let mut arm = Self { program: name, child, commands, answers, names: Vec::new() };
@@ -190,7 +190,7 @@ impl Arm {
             Ok(0) => {
                 let ended = io::Error::new(
                     io::ErrorKind::UnexpectedEof,
-                    "it ended without an answer: was it made with nanotape-lab, of this version?",
+                    "ended without an answer; build it with this version of nanotape-lab",
                 );
                 Err(self.failed("read from", ended))
             }

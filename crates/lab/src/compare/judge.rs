@@ -153,12 +153,11 @@ pub(crate) fn verdict(
 ) -> (Verdict, Option<String>) {
     let undecided = |reason: String| (Verdict::NotEnoughPower, Some(reason));
     let (Some(contrast), Some(control)) = (contrast, control) else {
-        return undecided("there are too few replicates for this confidence".to_owned());
+        return undecided("too few replicates for this confidence".to_owned());
     };
     if rejects(control, rules) {
         return undecided(format!(
-            "the control failed: the base against itself differs by {}, so that this run proves \
-             nothing",
+            "the control failed: the base against itself differs by {}, so this run proves nothing",
             percent(control.ln_ratio.value.exp())
         ));
     }
@@ -177,11 +176,11 @@ pub(crate) fn decide(contrast: &Contrast, p_holm: f64, rules: &Rules) -> (Verdic
         (true, _, true) => (Verdict::Slower, None),
         (_, true, true) => (Verdict::Faster, None),
         (true, _, false) | (_, true, false) => undecided(format!(
-            "beyond the limit alone, but not among so many benchmarks (p {p_holm:.4})"
+            "beyond the limit by itself, but not after the correction for all benchmarks (p \
+             {p_holm:.4})"
         )),
         _ if low > 0.0 || high < 0.0 => undecided(
-            "there is a difference; whether it exceeds the smallest effect of interest is open"
-                .to_owned(),
+            "a difference exists, but it may be below the smallest effect of interest".to_owned(),
         ),
         _ => undecided("the interval is too wide".to_owned()),
     }
@@ -239,8 +238,8 @@ mod tests {
             (0.005, 0.003, Verdict::Same, None),
             (0.03, 0.01, Verdict::Slower, None),
             (-0.03, 0.01, Verdict::Faster, None),
-            (0.01, 0.004, Verdict::NotEnoughPower, Some("there is a difference")),
-            (-0.01, 0.004, Verdict::NotEnoughPower, Some("there is a difference")),
+            (0.01, 0.004, Verdict::NotEnoughPower, Some("a difference exists")),
+            (-0.01, 0.004, Verdict::NotEnoughPower, Some("a difference exists")),
             (0.0, 0.05, Verdict::NotEnoughPower, Some("the interval is too wide")),
         ];
         for (centre, spread, expected, reason) in cases {
@@ -268,7 +267,7 @@ mod tests {
         assert_eq!(verdict_of(&ln_ratios, 1).0, Verdict::Slower);
         let (verdict, said) = verdict_of(&ln_ratios, 6);
         assert_eq!(verdict, Verdict::NotEnoughPower);
-        assert!(said.unwrap().contains("not among so many benchmarks"));
+        assert!(said.unwrap().contains("not after the correction"));
     }
 
     #[test]

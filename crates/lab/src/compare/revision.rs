@@ -170,8 +170,11 @@ impl Repository {
         let metadata = serde_json::from_slice(&output.stdout).unwrap_or(Value::Null);
         match packages_with(&metadata, &self.target).as_slice() {
             [package] => Ok(package.clone()),
-            [] => Err("no package has a benchmark target of that name".to_owned()),
-            several => Err(format!("--package has to say whose: {}", several.join(", "))),
+            [] => Err("no package has a benchmark target of this name".to_owned()),
+            several => Err(format!(
+                "several packages have one; choose with --package: {}",
+                several.join(", ")
+            )),
         }
     }
 
@@ -201,7 +204,7 @@ impl Repository {
         }
         let messages = String::from_utf8_lossy(&output.stdout);
         executable(&messages, &self.target)
-            .ok_or_else(|| failed("cargo built no program of that name".to_owned()))
+            .ok_or_else(|| failed("cargo built no program of this name".to_owned()))
     }
 }
 
@@ -235,7 +238,7 @@ fn locked(path: &Path, progress: &mut dyn FnMut(&str)) -> Result<File, BuildErro
     let file = File::options().write(true).create(true).truncate(false).open(path);
     let file = file.map_err(|error| cannot_write(path, error))?;
     if file.try_lock().is_err() {
-        progress("another comparison builds here; waiting for it");
+        progress("waiting for another comparison that builds here");
         file.lock().map_err(|error| cannot_write(path, error))?;
     }
     Ok(file)

@@ -81,8 +81,8 @@ impl Rates {
         let total = |event: Event| reading(event)?.scaled();
         for reading in readings.iter().filter(|reading| reading.running_ns == 0) {
             let why = match reading.enabled_ns {
-                0 => "it was not started, or the thread did not run",
-                _ => "the processor's counters were never free for it",
+                0 => "the counter was not started, or the thread did not run",
+                _ => "the processor had no free counter for it",
             };
             absent.push((reading.event, why.to_owned()));
         }

@@ -26,19 +26,19 @@ pub enum CountersUnavailable {
     )]
     Forbidden,
     /// The kernel was built without.
-    #[error("this kernel counts no events")]
+    #[error("this kernel does not support performance events")]
     NotInKernel,
     /// The kernel does not take the event as it was asked for: not at all, or not in this group.
-    #[error("the kernel does not accept the event: {0}", source)]
+    #[error("the kernel rejects the event: {0}", source)]
     NotAccepted {
         /// What it said.
         source: Errno,
     },
     /// The processor does not describe its slots.
-    #[error("this machine does not divide cycles into slots")]
+    #[error("this machine does not count pipeline slots")]
     NoTopdown,
     /// Anything else.
-    #[error("the counters could not be used: {source}")]
+    #[error("cannot use the counters: {source}")]
     System {
         /// What the system said.
         source: Errno,

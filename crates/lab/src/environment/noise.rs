@@ -193,8 +193,8 @@ impl Run {
             return Ok((nanos / self.nanos).min(1.0));
         }
         Err(format!(
-            "the {what} is not known: it can be told to {:.0} ms only, and in {:.0} ms the limit of \
-             {} is {:.1} ms",
+            "the {what} is not known: it can be measured to {:.0} ms only, and in {:.0} ms the \
+             limit of {} is {:.1} ms",
             error / 1e6,
             self.nanos / 1e6,
             percent(limit),
@@ -212,7 +212,7 @@ struct Own {
 /// Threads that may run only there were there; threads that may not were not; the rest is between.
 fn own_time(cpu: u32, before: &Accounts, after: &Accounts) -> Result<Own, &'static str> {
     let (Some(threads_before), Some(threads)) = (&before.threads, &after.threads) else {
-        return Err("the threads of this process could not be listed");
+        return Err("cannot list the threads of this process");
     };
     let total = after.process_ns.saturating_sub(before.process_ns);
     let (mut here, mut elsewhere) = (0_u64, 0_u64);
@@ -240,7 +240,10 @@ fn time_of_children(
     after: &Accounts,
 ) -> Result<Own, &'static str> {
     let ticks = after.children_ticks.zip(before.children_ticks);
-    let (after_ticks, before_ticks) = ticks.ok_or("the kernel does not say what children used")?;
+    let (after_ticks, before_ticks) = ticks.ok_or(
+        "the kernel does not report the time of child \
+                                                   processes",
+    )?;
     let nanos = after_ticks.saturating_sub(before_ticks).saturating_mul(1_000_000_000);
     let children_ns = nanos / ticks_per_second;
     let own_ns = after.process_ns.saturating_sub(before.process_ns);

@@ -8,10 +8,10 @@ use std::{io, path::PathBuf};
 pub enum PerfUnavailable {
     /// There is no such program on the path, or none that this user may run: with a folder on the
     /// path that may not be searched, the system does not tell these apart.
-    #[error("the perf program is not installed, or not where this user may run it")]
+    #[error("perf is not installed, or this user cannot run it")]
     Missing,
     /// There is one, but it does not start.
-    #[error("{command:?} could not be started")]
+    #[error("cannot start {command:?}")]
     Start {
         /// The whole command.
         command: String,
@@ -19,7 +19,7 @@ pub enum PerfUnavailable {
         source: io::Error,
     },
     /// It started and ended without doing its work.
-    #[error("{command:?} ended with {status} and said: {said}")]
+    #[error("{command:?} ended with {status}: {said}")]
     Refused {
         /// The whole command.
         command: String,
@@ -29,7 +29,7 @@ pub enum PerfUnavailable {
         said: String,
     },
     /// It runs and does not answer.
-    #[error("perf did not answer {command} within {} s and said: {said}", super::ANSWER_WITHIN.as_secs())]
+    #[error("perf did not answer {command} within {} s: {said}", super::ANSWER_WITHIN.as_secs())]
     NoAnswer {
         /// What it was told.
         command: &'static str,
@@ -37,13 +37,13 @@ pub enum PerfUnavailable {
         said: String,
     },
     /// It cannot be waited for.
-    #[error("perf could not be waited for")]
+    #[error("cannot wait for perf")]
     Wait {
         /// What the system said.
         source: io::Error,
     },
     /// A file or directory for its work cannot be made or used.
-    #[error("{} could not be used as a private place for perf", path.display())]
+    #[error("cannot use {} as a private folder for perf", path.display())]
     Directory {
         /// Which one.
         path: PathBuf,
@@ -51,7 +51,7 @@ pub enum PerfUnavailable {
         source: io::Error,
     },
     /// A fifo to it cannot be made or used.
-    #[error("{} could not be used as a fifo to perf", path.display())]
+    #[error("cannot use {} as a fifo to perf", path.display())]
     Fifo {
         /// Which one.
         path: PathBuf,

@@ -34,7 +34,7 @@ pub(super) enum Refusal {
     NotPermitted(Errno),
     #[error("{0}")]
     System(Errno),
-    #[error("the system did not take it")]
+    #[error("the system did not apply it")]
     Unknown,
 }
 

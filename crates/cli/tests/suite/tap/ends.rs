@@ -134,7 +134,9 @@ fn a_ring_that_is_removed_replaced_or_cut_under_a_tap_is_status_1() {
     nanotape_shm::guard_against_truncation().unwrap();
     let market = Market::new("removed", 2_000, 4);
     // The tap may look between the removal and the next ring: then what was replaced was removed.
-    for (how, expected) in [("remove", "was removed"), ("replace", "was re"), ("cut", "cut")] {
+    for (how, expected) in
+        [("remove", "removed while in use"), ("replace", "while in use"), ("cut", "truncated")]
+    {
         let mut config = market.config();
         config.ring.replace = true;
         let plant = begin(&config);

@@ -87,7 +87,8 @@ fn a_short_run_is_not_judged_by_coarse_ticks() {
     assert_eq!(noise.unknown.len(), 2);
     assert_eq!(
         noise.unknown[1],
-        "the share of other processes is not known: it can be told to 20 ms only, and in 300 ms \
+        "the share of other processes is not known: it can be measured to 20 ms only, and in 300 \
+         ms \
          the limit of 5% is 15.0 ms"
     );
 }
