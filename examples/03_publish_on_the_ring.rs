@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let clock = Clock::monotonic();
     for number in 0..messages {
         // The ring reads no clock. Whoever has read one anyway says what the time is.
-        writer.set_time(clock.utc(clock.stamp()).get().try_into()?);
+        writer.set_time(clock.utc_ns());
         let bid = format!("bid 100.{:02}", number % 100);
         let sequence = writer.publish(BID, bid.as_bytes())?;
         println!("{sequence:>6}  {bid}");

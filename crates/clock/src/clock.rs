@@ -126,6 +126,12 @@ impl Clock {
         self.anchor.utc.plus(self.calibration.scale.nanos_from(self.anchor.ticks, stamp.0))
     }
 
+    /// The UTC now, in nanoseconds since the epoch; 0 before it.
+    #[inline]
+    pub fn utc_ns(&self) -> u64 {
+        self.utc(self.stamp()).unix_ns()
+    }
+
     /// How far the clock has come from the kernel's clocks. Costs some 25 us and never sleeps.
     pub fn drift(&self) -> Drift {
         let Calibration { last, scale, rate, .. } = self.calibration;

@@ -59,7 +59,7 @@ impl Timeline {
         if stamp.ticks() >= self.calibrate_at {
             self.calibrate(stamp);
         }
-        self.last_ns = self.last_ns.max(self.utc_ns(stamp));
+        self.last_ns = self.last_ns.max(self.clock.utc(stamp).unix_ns());
         self.last_ns
     }
 
@@ -67,7 +67,7 @@ impl Timeline {
     #[cold]
     pub fn follow(&mut self, clock: Clock) {
         self.clock = clock;
-        let behind_ns = self.last_ns.saturating_sub(self.utc_ns(clock.stamp()));
+        let behind_ns = self.last_ns.saturating_sub(self.clock.utc_ns());
         if behind_ns > SET_BACK_NS {
             self.set_back_ns = self.set_back_ns.saturating_add(behind_ns);
             self.last_ns = 0;
@@ -97,11 +97,6 @@ impl Timeline {
         self.follow(self.clock.recalibrated());
         let ticks = self.clock.rate().ticks_per_second * CALIBRATION_SECONDS;
         self.calibrate_at = now.ticks().saturating_add(ticks as u64);
-    }
-
-    #[inline]
-    fn utc_ns(&self, stamp: Stamp) -> u64 {
-        u64::try_from(self.clock.utc(stamp).get()).unwrap_or(0)
     }
 }
 

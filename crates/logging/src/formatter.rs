@@ -133,7 +133,11 @@ impl Formatter {
             }
             Ok(Record::Text(text)) => line.text(&text)?,
             Ok(Record::Lost { count, first_ns, last_ns, reason }) => {
-                let (first, last, reason) = (time(first_ns), time(last_ns), escaped(reason));
+                let (first, last, reason) = (
+                    UtcNanos::of_unix_ns(first_ns),
+                    UtcNanos::of_unix_ns(last_ns),
+                    escaped(reason),
+                );
                 let what = format_args!("{count} lost from {first} to {last}: {reason}");
                 line.ours(Level::Warn, what)?;
             }
@@ -184,11 +188,6 @@ impl Formatter {
     }
 }
 
-/// A time as it is shown.
-fn time(ts_ns: u64) -> UtcNanos {
-    UtcNanos::new(i64::try_from(ts_ns).unwrap_or(i64::MAX))
-}
-
 /// A line that is being written.
 struct Line<'a> {
     known: &'a Known,
@@ -200,7 +199,7 @@ struct Line<'a> {
 impl Line<'_> {
     fn begin(&mut self, level: Option<Level>, thread: u32) -> fmt::Result {
         let level = level.map_or("?", Level::name);
-        write!(self.out, "{} {level:>5} ", time(self.ts_ns))?;
+        write!(self.out, "{} {level:>5} ", UtcNanos::of_unix_ns(self.ts_ns))?;
         match self.known.thread_name(thread) {
             _ if !self.shows_threads => Ok(()),
             Some([]) | None => write!(self.out, "[{thread}] "),
@@ -210,7 +209,7 @@ impl Line<'_> {
 
     /// Something that the log says about itself.
     fn ours(&mut self, level: Level, what: fmt::Arguments<'_>) -> fmt::Result {
-        write!(self.out, "{} {:>5} {OURS}: {what}", time(self.ts_ns), level.name())
+        write!(self.out, "{} {:>5} {OURS}: {what}", UtcNanos::of_unix_ns(self.ts_ns), level.name())
     }
 
     fn event(&mut self, number: u32, thread: u32, span: u64, values: Values<'_>) -> fmt::Result {

@@ -139,7 +139,7 @@ impl PlantRun {
         let (writer, origin) = make_ring(&path, &config.ring, &options)?;
         let first_sequence = writer.next_sequence();
         let start = PlantStart {
-            started_ns: u64::try_from(clock.utc(clock.stamp()).get()).unwrap_or(0),
+            started_ns: clock.utc_ns(),
             midnight_ns: date.midnight_ns(),
             date: date.number(),
             kinds: config.publish.records,

@@ -109,12 +109,12 @@ impl JournalJob {
             }
             let left = last - appender.next_sequence() + 1;
             steps += 1;
-            scribe.step(&mut appender, mix(self.seed, steps), left, now_ns(&clock))?;
+            scribe.step(&mut appender, mix(self.seed, steps), left, clock.utc_ns())?;
             noted.store(appender.next_sequence() - 1);
         }
         // An appender that was killed after this has appended it for the next one.
         if last.checked_add(2) != Some(appender.next_sequence()) {
-            appender.append(END_TYPE, now_ns(&clock), &[]).map_err(failed)?;
+            appender.append(END_TYPE, clock.utc_ns(), &[]).map_err(failed)?;
         }
         let appended = appender.next_sequence() - 1;
         noted.store(appended);
@@ -269,9 +269,4 @@ impl Scribe {
             }
         }
     }
-}
-
-/// Nanoseconds since the UNIX epoch.
-fn now_ns(clock: &Clock) -> u64 {
-    u64::try_from(clock.utc(clock.stamp()).get()).unwrap_or(0)
 }

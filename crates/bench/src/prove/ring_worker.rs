@@ -81,7 +81,7 @@ impl RingJob {
                 if stop.load(Ordering::Relaxed) {
                     break;
                 }
-                writer.heartbeat(u64::try_from(clock.utc(clock.stamp()).get()).unwrap_or(0));
+                writer.heartbeat(clock.utc_ns());
             }
             scribe.step(&mut writer, mix(self.seed, step))?;
         }

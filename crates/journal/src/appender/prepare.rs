@@ -98,5 +98,5 @@ pub(crate) fn refused<D: Disk>(
 
 /// Nanoseconds since the UNIX epoch.
 pub(crate) fn now_ns() -> u64 {
-    u64::try_from(UtcNanos::now().get()).unwrap_or(0)
+    UtcNanos::now().unix_ns()
 }

@@ -107,7 +107,7 @@ pub(super) fn run(command: &PruneCommand) -> anyhow::Result<Status> {
 
 /// The time so long ago, in ns since the UNIX epoch.
 fn before(age: Duration) -> u64 {
-    let now = u64::try_from(UtcNanos::now().get()).unwrap_or(0);
+    let now = UtcNanos::now().unix_ns();
     now.saturating_sub(u64::try_from(age.as_nanos()).unwrap_or(u64::MAX))
 }
 

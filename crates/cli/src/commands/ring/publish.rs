@@ -159,21 +159,20 @@ impl Publishing<'_> {
     fn publish_all(&self, lines: &mut Lines, writer: &mut impl Publish) -> anyhow::Result<()> {
         let clock = Clock::monotonic();
         let began = clock.stamp();
-        let now = || u64::try_from(clock.utc(clock.stamp()).get()).unwrap_or(0);
         let gap = match (self.command.every, self.command.rate) {
             (Some(every), _) => every,
             (None, Some(rate)) => Duration::from_secs(1) / rate,
             (None, None) => Duration::ZERO,
         };
         let mut due = Duration::ZERO;
-        writer.heartbeat(now());
+        writer.heartbeat(clock.utc_ns());
         while !self.interrupt.is_asked() {
             let line = match lines.next(HEARTBEAT) {
                 Line::Some(line) => {
                     line.with_context(|| format!("cannot read {}", lines.name()))?
                 }
                 Line::NotYet => {
-                    writer.heartbeat(now());
+                    writer.heartbeat(clock.utc_ns());
                     continue;
                 }
                 Line::End => break,
@@ -188,10 +187,10 @@ impl Publishing<'_> {
                     return Ok(());
                 }
                 thread::sleep(early.min(HEARTBEAT));
-                writer.heartbeat(now());
+                writer.heartbeat(clock.utc_ns());
             }
             due += gap;
-            writer.set_time(now());
+            writer.set_time(clock.utc_ns());
             writer.publish(self.command.type_id, &line).map_err(|error| {
                 let place = format!("{}, line {}", lines.name(), lines.number());
                 let advice = match (error, self.command.slots) {
