@@ -1,7 +1,8 @@
 //! Who may depend on whom: the table of the architecture as data, compared with `cargo metadata`.
 //!
 //! Rows are in flow order and a row may only name rows above it, so that no cycle can be written
-//! down. An edge that is not in the table needs a decision note before it needs a line here.
+//! down. An edge that is not in the table needs a decision note before it needs a line here. An edge
+//! that no manifest has fails too, so that the table permits nothing that is not used.
 
 use std::{collections::BTreeSet, process::Command};
 
@@ -19,37 +20,13 @@ struct Row {
     outside: &'static [&'static str],
 }
 
-/// What the skins stand on: the command line and the examples.
-const PLANT_AND_BELOW: &[&str] = &[
-    "nanotape-types",
-    "nanotape-shm",
-    "nanotape-clock",
-    "nanotape-tape",
-    "nanotape-market",
-    "nanotape-wire",
-    "nanotape-feed",
-    "nanotape-book",
-    "nanotape-ring",
-    "nanotape-journal",
-    "nanotape-logging",
-    "nanotape-trace",
-    "nanotape-report",
-    "nanotape-lab",
-    "nanotape-synth",
-    "nanotape-records",
-    "nanotape-plant",
-    "nanotape-console",
-    "nanotape-check",
-    "nanotape-bench",
-];
-
 const TABLE: &[Row] = &[
     Row { package: "nanotape-types", inside: &[], outside: &[] },
     // On libc for the owner's lock and the handler of SIGBUS, which rustix does not have; on loom
     // only where models are checked (cfg nanotape_loom).
     Row { package: "nanotape-shm", inside: &[], outside: &["libc", "loom", "rustix", "thiserror"] },
     // On rustix since docs/decisions/0010-the-counter-where-it-can-be-trusted.md.
-    Row { package: "nanotape-clock", inside: &["nanotape-types"], outside: &["rustix"] },
+    Row { package: "nanotape-clock", inside: &[], outside: &["rustix"] },
     Row { package: "nanotape-market", inside: &["nanotape-types"], outside: &[] },
     Row { package: "nanotape-schema", inside: &[], outside: &["thiserror", "toml"] },
     // docs/decisions/0029-one-numbered-stream.md.
@@ -79,11 +56,7 @@ const TABLE: &[Row] = &[
         inside: &["nanotape-shm", "nanotape-clock", "nanotape-journal"],
         outside: &["log", "thiserror", "tracing-core", "tracing-subscriber"],
     },
-    Row {
-        package: "nanotape-trace",
-        inside: &["nanotape-types", "nanotape-shm", "nanotape-clock"],
-        outside: &[],
-    },
+    Row { package: "nanotape-trace", inside: &[], outside: &[] },
     Row { package: "nanotape-report", inside: &[], outside: &["serde_json"] },
     Row {
         package: "nanotape-lab",
@@ -178,17 +151,55 @@ const TABLE: &[Row] = &[
         ],
         outside: &["anyhow", "clap", "rustix", "serde", "serde_json", "thiserror"],
     },
-    // On synth since docs/decisions/0031-the-synthetic-market-is-a-crate.md, on rustix and
-    // signal-hook since docs/decisions/0020-signals-of-the-command-line.md.
+    // On synth since docs/decisions/0031-the-synthetic-market-is-a-crate.md.
     Row {
         package: "nanotape-cli",
-        inside: PLANT_AND_BELOW,
-        outside: &["anyhow", "clap", "itoa", "jiff", "rustix", "serde_json", "zstd"],
+        inside: &[
+            "nanotape-types",
+            "nanotape-shm",
+            "nanotape-clock",
+            "nanotape-market",
+            "nanotape-wire",
+            "nanotape-feed",
+            "nanotape-book",
+            "nanotape-ring",
+            "nanotape-journal",
+            "nanotape-logging",
+            "nanotape-trace",
+            "nanotape-lab",
+            "nanotape-synth",
+            "nanotape-plant",
+            "nanotape-console",
+            "nanotape-check",
+            "nanotape-bench",
+        ],
+        outside: &["anyhow", "clap", "itoa", "jiff", "serde_json", "zstd"],
     },
     // On tracing since docs/decisions/0025-logs-in-a-journal.md: the eighth logs.
     Row {
         package: "nanotape-examples",
-        inside: PLANT_AND_BELOW,
+        inside: &[
+            "nanotape-types",
+            "nanotape-shm",
+            "nanotape-clock",
+            "nanotape-tape",
+            "nanotape-market",
+            "nanotape-wire",
+            "nanotape-feed",
+            "nanotape-book",
+            "nanotape-ring",
+            "nanotape-journal",
+            "nanotape-logging",
+            "nanotape-trace",
+            "nanotape-report",
+            "nanotape-lab",
+            "nanotape-synth",
+            "nanotape-records",
+            "nanotape-plant",
+            "nanotape-console",
+            "nanotape-check",
+            "nanotape-bench",
+        ],
         outside: &["tracing", "tracing-subscriber"],
     },
     Row { package: "xtask", inside: &["nanotape-schema"], outside: &["anyhow", "serde_json"] },
@@ -228,7 +239,16 @@ fn compare(metadata: &Value, table: &[Row]) -> Vec<Problem> {
             problems.push(Problem::of_file(name, "is not in the dependency table"));
             continue;
         };
-        for dependency in package["dependencies"].as_array().unwrap_or(&empty) {
+        let dependencies = package["dependencies"].as_array().unwrap_or(&empty);
+        for target in row.inside.iter().chain(row.outside) {
+            if !dependencies.iter().any(|dependency| dependency["name"] == **target) {
+                let what = format!(
+                    "{name} -> {target} is in the dependency table, but not in its manifest"
+                );
+                problems.push(Problem::of_file(name, what));
+            }
+        }
+        for dependency in dependencies {
             let target = dependency["name"].as_str().unwrap_or_default();
             let for_tests = dependency["kind"] == "dev";
             let (listed, extra) = if names.contains(target) {
@@ -289,22 +309,44 @@ mod tests {
         assert_eq!(found(low, high), [""; 0]);
     }
 
+    /// What is found if the manifest of `low` or of `high` has one more dependency than listed.
+    fn found_with(name: &str, target: &str, kind: Option<&str>) -> Vec<String> {
+        let mut low = json!([{ "name": "serde", "kind": null }]);
+        let mut high = json!([{ "name": "low", "kind": null }]);
+        let more = if name == "low" { &mut low } else { &mut high };
+        more.as_array_mut().expect("a list").push(json!({ "name": target, "kind": kind }));
+        found(low, high)
+    }
+
     #[test]
     fn an_edge_that_is_not_listed_is_named() {
-        let up = found(json!([{ "name": "high", "kind": null }]), json!([]));
-        assert!(up[0].starts_with("low -> high is not"), "{up:?}");
-        let in_tests = found(json!([{ "name": "high", "kind": "dev" }]), json!([]));
-        assert!(in_tests[0].starts_with("low -> high in tests is not"), "{in_tests:?}");
-        let outside = found(json!([]), json!([{ "name": "rand", "kind": null }]));
-        assert!(outside[0].starts_with("high -> rand is not"), "{outside:?}");
-        let proptest = found(json!([]), json!([{ "name": "proptest", "kind": null }]));
-        assert_eq!(proptest.len(), 1);
+        for (name, target, kind, start) in [
+            ("low", "high", None, "low -> high is not"),
+            ("low", "high", Some("dev"), "low -> high in tests is not"),
+            ("high", "rand", None, "high -> rand is not"),
+            ("high", "proptest", None, "high -> proptest is not"),
+        ] {
+            let problems = found_with(name, target, kind);
+            assert!(problems.len() == 1 && problems[0].starts_with(start), "{problems:?}");
+        }
+    }
+
+    #[test]
+    fn a_listed_edge_that_no_manifest_has_is_named() {
+        let high = json!([{ "name": "proptest", "kind": "dev" }]);
+        assert_eq!(
+            found(json!([]), high),
+            [
+                "low -> serde is in the dependency table, but not in its manifest",
+                "high -> low is in the dependency table, but not in its manifest",
+            ]
+        );
     }
 
     #[test]
     fn a_package_in_one_place_only_is_named() {
         let metadata = json!({ "packages": [
-            { "name": "low", "dependencies": [] },
+            { "name": "low", "dependencies": [{ "name": "serde", "kind": null }] },
             { "name": "new", "dependencies": [] },
         ]});
         let problems: Vec<String> =
