@@ -10,7 +10,7 @@ use std::{error::Error, path::PathBuf, thread};
 
 use nanotape_clock::Clock;
 use nanotape_journal::{Appender, AppenderOptions, JournalError, RollCycle, Start, Tail, Tailer};
-use nanotape_ring::{WaitStrategy, Waiter};
+use nanotape_tape::{WaitStrategy, Waiter};
 
 /// What these excerpts are: the journal keeps the number and does not look at it.
 const BID: u16 = 1;

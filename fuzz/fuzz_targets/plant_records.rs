@@ -8,7 +8,7 @@ use std::{cell::RefCell, fs, path::PathBuf, process};
 
 use libfuzzer_sys::fuzz_target;
 use nanotape_plant::{
-    Event, PlantConfig, PlantRun, Stop, Subscription,
+    Event, PlantConfig, PlantRun, ShutdownFlag, Subscription,
     records::{FIRST_TYPE_ID, Notice, RecordKind},
 };
 use nanotape_ring::{Publish as _, Start, stream};
@@ -93,7 +93,7 @@ fn ring() -> Ring {
     config.ring.name = path.display().to_string();
     config.ring.capacity_bytes = Some(CAPACITY_BYTES);
     config.machine.orders = Some(1);
-    let mut plant = PlantRun::open(&config, Stop::new()).expect("a plant");
+    let mut plant = PlantRun::open(&config, ShutdownFlag::new()).expect("a plant");
     plant.run(|_| ()).expect("a day of nothing");
     drop(plant);
     let options = RegionOptions::default();

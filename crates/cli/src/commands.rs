@@ -8,6 +8,7 @@ pub(crate) mod inside;
 pub(crate) mod inspect;
 pub(crate) mod journal;
 pub(crate) mod lab;
+mod messages;
 pub(crate) mod ring;
 pub(crate) mod run;
 pub(crate) mod stat;

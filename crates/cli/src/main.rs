@@ -3,7 +3,6 @@
 
 mod arguments;
 mod commands;
-mod deadline;
 mod input;
 mod journals;
 mod lines;

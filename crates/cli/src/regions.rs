@@ -3,10 +3,12 @@
 use std::{
     fmt,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use nanotape_ring::{ReadError, RingError, StartError};
 use nanotape_shm::{Origin, OwnerState, PageLock, Refusal, RegionError, RegionPages, Residency};
+use nanotape_tape::WriterState;
 
 use crate::status::{BadData, tell};
 
@@ -94,10 +96,15 @@ pub(crate) fn complain(path: &Path, residency: &Residency) {
 }
 
 /// The state of a writer in a sentence.
-pub(crate) fn state_sentence(state: OwnerState) -> &'static str {
+pub(crate) fn state_sentence(state: WriterState) -> &'static str {
     match state {
-        OwnerState::Alive => "writer is alive",
-        OwnerState::Closed => "writer closed the ring",
-        OwnerState::Dead => "writer exited without closing the ring (crashed or killed)",
+        WriterState::Alive => "writer is alive",
+        WriterState::Closed => "writer closed the ring",
+        WriterState::Dead => "writer exited without closing the ring (crashed or killed)",
     }
+}
+
+/// ` within 10 s`, and nothing where there was no wait.
+pub(crate) fn within(wait: Duration) -> String {
+    if wait.is_zero() { String::new() } else { format!(" within {} s", wait.as_secs_f64()) }
 }

@@ -31,6 +31,11 @@ impl JournalError {
         &self.0.0
     }
 
+    /// Whether there is no room: an append may succeed later.
+    pub fn is_full(&self) -> bool {
+        matches!(self.problem(), Problem::NoSpace { .. } | Problem::Quota { .. })
+    }
+
     /// What is wrong with it.
     pub fn problem(&self) -> &Problem {
         &self.0.1

@@ -21,12 +21,12 @@
 //! A plant, with its ring in `/dev/shm`:
 //!
 //! ```no_run
-//! use nanotape_plant::{PlantConfig, PlantRun, Stop};
+//! use nanotape_plant::{PlantConfig, PlantRun, ShutdownFlag};
 //!
 //! let mut config = PlantConfig::default();
 //! config.input.file = "12302019.NASDAQ_ITCH50.gz".into();
 //! config.ring.name = "equities".to_owned();
-//! let ended = PlantRun::open(&config, Stop::new())?.run(|_| ())?;
+//! let ended = PlantRun::open(&config, ShutdownFlag::new())?.run(|_| ())?;
 //! println!("{} records", ended.stop.records);
 //! # Ok::<(), nanotape_plant::RunError>(())
 //! ```
@@ -72,10 +72,10 @@ mod engine;
 mod pace;
 mod publisher;
 mod recorded;
+mod recorder;
 mod report;
 mod run;
 mod statistics;
-mod stop;
 mod subscribe;
 mod watch;
 
@@ -86,10 +86,13 @@ pub use engine::{BookEngine, Live, Observer};
 /// The crate whose records these are, so that its names and numbers are at hand in the same version.
 pub use nanotape_records::dbn;
 pub use nanotape_records::{self as records, Pace, ParseDateError, ParsePaceError, TradeDate};
+pub use nanotape_tape::{ShutdownFlag, Step};
 pub use publisher::{LOOK_EVERY, Publisher};
 pub use recorded::{Loss, RecordedEnd, RecordedError, RecordedRun, RecordedSummary};
+pub use recorder::{
+    OriginMismatch, Recorder, RecorderError, RecorderEvent, RecorderOptions, RecorderSummary,
+};
 pub use report::{DamageLog, DayReport, RunReport};
 pub use run::{Ended, PlantRun, RunError, orders_of};
 pub use statistics::{DayStatistics, Rate, StockStatistics};
-pub use stop::Stop;
 pub use subscribe::{Delivery, Event, LocalBooks, SubscribeError, Subscriber, Subscription};

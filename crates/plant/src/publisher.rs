@@ -28,11 +28,10 @@ use nanotape_types::{BookEvent, NanosSinceMidnight, StockLocate, Symbol};
 use changes::Changes;
 
 use crate::{
-    BoardReader, BookEngine, Observer,
+    BoardReader, BookEngine, Observer, ShutdownFlag,
     board::{Board, BoardSpec, Counts, Stage},
     pace::Pacer,
     records::{Common, Gap, Notice, PlantStart, PlantStop, RecordKind, RecordKinds, StopReason},
-    stop::Stop,
     watch::Watch,
 };
 
@@ -88,7 +87,7 @@ pub struct Publisher<W> {
     pacer: Option<Pacer>,
     /// The first message at or after this is not applied.
     until: Option<NanosSinceMidnight>,
-    stop: Stop,
+    stop: ShutdownFlag,
     /// Whether the ring and the board are still there.
     watch: Watch,
     reason: Option<StopReason>,
@@ -117,7 +116,7 @@ pub(crate) struct Parts<W> {
     pub(crate) midnight_ns: u64,
     pub(crate) pacer: Option<Pacer>,
     pub(crate) until: Option<NanosSinceMidnight>,
-    pub(crate) stop: Stop,
+    pub(crate) stop: ShutdownFlag,
     pub(crate) watch: Watch,
 }
 
@@ -140,7 +139,7 @@ impl Publisher<stream::Writer> {
             midnight_ns,
             pacer: None,
             until: None,
-            stop: Stop::new(),
+            stop: ShutdownFlag::new(),
             watch: Watch::default(),
         }))
     }
@@ -291,7 +290,7 @@ impl<W: Publish> Publisher<W> {
     fn is_to_end(&mut self) -> bool {
         let reason = if self.watch.loss().is_some() {
             StopReason::RegionLost
-        } else if self.stop.is_asked() {
+        } else if self.stop.is_requested() {
             StopReason::Asked
         } else {
             return false;

@@ -20,7 +20,8 @@ use nanotape_ring::{Publish as _, PublishError, RingError, stream};
 use nanotape_shm::{Origin, OwnerState, Refusal, RegionError, RegionOptions, Residency};
 
 use crate::{
-    BoardReader, BookEngine, DayReport, Live, Pace, PlantConfig, Publisher, Stop, TradeDate,
+    BoardReader, BookEngine, DayReport, Live, Pace, PlantConfig, Publisher, ShutdownFlag,
+    TradeDate,
     board::{Board, BoardSpec},
     config::{DEFAULT_CAPACITY_BYTES, InputConfig, RingConfig},
     pace::Pacer,
@@ -122,7 +123,7 @@ pub enum RunError {
 
 impl PlantRun {
     /// Opens the input, makes the ring and its board, and publishes that the plant begins.
-    pub fn open(config: &PlantConfig, stop: Stop) -> Result<Self, RunError> {
+    pub fn open(config: &PlantConfig, stop: ShutdownFlag) -> Result<Self, RunError> {
         if config.ring.name.is_empty() {
             return Err(RunError::NoRing);
         }

@@ -1,57 +1,55 @@
-//! Reading a plant from another process: the stocks and the kinds of records that one wants, and to be
-//! told of loss.
+//! Reading a plant from another process: chosen stocks, chosen kinds of records, and exact loss.
 //!
 //! ```no_run
-//! use nanotape_plant::{Event, Subscription, records::{Record, RecordKind}};
+//! use nanotape_plant::{Delivery, Event, Subscription, records::{Record, RecordKind}};
 //!
 //! let mut subscriber = Subscription::to("equities")
 //!     .symbols(["AAPL".parse()?, "MSFT".parse()?])
 //!     .records([RecordKind::Bbo])
 //!     .open()?;
-//! loop {
-//!     subscriber.poll(|event| match event {
-//!         Event::Record(delivery) => {
-//!             if let (Record::Bbo(bbo), Some(symbol)) = (delivery.record, delivery.symbol) {
-//!                 println!("{symbol} {} {}", bbo.levels[0].bid_px, bbo.levels[0].ask_px);
-//!             }
+//! while let Some(event) = subscriber.next()? {
+//!     match event {
+//!         Event::Record(Delivery { symbol: Some(symbol), record: Record::Bbo(bbo), .. }) => {
+//!             println!("{symbol} {} {}", bbo.levels[0].bid_px, bbo.levels[0].ask_px);
 //!         }
-//!         Event::Lost(lapped) => println!("{lapped}"),
-//!     })?;
+//!         Event::Record(_) => {} // a notice of the plant: start, stop, gap, taint
+//!         Event::Lost(gap) => println!("{gap}"),
+//!     }
 //! }
-//! # #[expect(unreachable_code)]
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! Where: the other end of [`Publisher`](crate::Publisher)'s ring. A plant does no work for a
 //! subscriber and never notices one.
 //! Bounds: one buffer; a table of a byte and a name for each of 65,536 stocks.
-//! Failure: loss is an [`Event`]; damage is a [`SubscribeError`], and what is good before it and behind it
-//! is delivered.
-//! Cost: no allocation and no system call for records about orders, insides and trades. What is not
-//! wanted costs its copy out of the ring and two comparisons.
+//! Failure: loss is an [`Event`]; damage is a [`SubscribeError`], and good records before and after it
+//! are delivered.
+//! Cost: no allocation and no system call for records about orders, insides and trades. A record that
+//! is not wanted costs its copy out of the ring and two comparisons.
 
+mod filter;
 mod local_books;
-mod names;
-mod wishes;
+mod symbols;
 
 use std::{
+    ops::ControlFlow,
     path::{Path, PathBuf},
-    thread,
     time::Duration,
 };
 
-use nanotape_clock::Clock;
-use nanotape_ring::{Gap, Read, ReadError, Rejoin, RingError, Start, Subscribe as _, stream};
-use nanotape_shm::{OwnerState, Refusal, RegionError};
-use nanotape_types::{StockLocate, Symbol};
-
+use filter::SubscriptionFilter;
 pub use local_books::LocalBooks;
-use names::Names;
-use wishes::Wishes;
+use nanotape_ring::{Gap, ReadError, Rejoin, RingError, RingSource, Start, Subscribe as _, stream};
+use nanotape_shm::{Refusal, RegionError};
+use nanotape_tape::{
+    Deadline, Follow, Item, Progress, ShutdownFlag, Source as _, Step, Tape as _, WriterState,
+};
+use nanotape_types::{StockLocate, Symbol};
+use symbols::SymbolTable;
 
 use crate::{
     BoardReader,
-    records::{BadRecord, Record, RecordBuffer, RecordKind, RecordKinds},
+    records::{BadRecord, Notice, Record, RecordBuffer, RecordKind, RecordKinds},
 };
 
 /// What is wanted of a plant.
@@ -63,18 +61,21 @@ pub struct Subscription {
     start: Start,
     rejoin: Rejoin,
     wait: Duration,
+    shutdown: ShutdownFlag,
     keeps_books: bool,
 }
 
 /// A reader of a plant's ring.
 #[derive(Debug)]
 pub struct Subscriber {
-    reader: stream::Reader,
+    follow: Follow<RingSource<stream::Reader>>,
     path: PathBuf,
-    wishes: Wishes,
-    buffer: Vec<u8>,
-    /// Where to go on after a lap, until the first read has told what was gone before it.
+    filter: SubscriptionFilter,
+    /// Where to continue after a lap, until the first read has reported what was gone before it.
     rejoin: Option<Rejoin>,
+    /// The record that [`next`](Self::next) returned last.
+    record: Vec<u8>,
+    is_over: bool,
 }
 
 /// What happened.
@@ -91,6 +92,8 @@ pub enum Event<'a> {
 pub struct Delivery<'a> {
     /// Its sequence number on the ring.
     pub sequence: u64,
+    /// Its type on the ring.
+    pub type_id: u16,
     /// The symbol of its stock, where it is about one and the symbol is known.
     pub symbol: Option<Symbol>,
     /// The record.
@@ -101,10 +104,13 @@ pub struct Delivery<'a> {
     pub books: Option<&'a LocalBooks>,
 }
 
-/// Why a plant cannot be subscribed to, or not any longer.
+/// Why a plant cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SubscribeError {
+    /// A shutdown was requested before the plant started.
+    #[error("a shutdown was requested before the plant started")]
+    Shutdown,
     /// The ring or the board cannot be opened, or the name is none.
     #[error(transparent)]
     Region(#[from] RegionError),
@@ -145,6 +151,7 @@ impl Subscription {
             start: Start::Newest,
             rejoin: Rejoin::default(),
             wait: Duration::ZERO,
+            shutdown: ShutdownFlag::new(),
             keeps_books: false,
         }
     }
@@ -179,10 +186,18 @@ impl Subscription {
         self
     }
 
-    /// How long to wait for the plant to start, if there is none.
+    /// How long to wait for the plant to start: for its ring, or for the next plant on a ring whose
+    /// plant is gone.
     #[must_use]
     pub fn wait(mut self, wait: Duration) -> Self {
         self.wait = wait;
+        self
+    }
+
+    /// Stops waiting, for the plant and for records, when this flag is set.
+    #[must_use]
+    pub fn shutdown(mut self, shutdown: &ShutdownFlag) -> Self {
+        self.shutdown = shutdown.clone();
         self
     }
 
@@ -196,119 +211,141 @@ impl Subscription {
     /// Joins.
     pub fn open(self) -> Result<Subscriber, SubscribeError> {
         let path = nanotape_shm::named(&self.ring)?;
-        let mut replaced = 0;
-        let clock = Clock::monotonic();
-        let began = clock.stamp();
-        let is_time = || clock.nanos_between(began, clock.stamp()) < self.wait.as_nanos() as u64;
-        loop {
-            match self.join(&path) {
-                Err(SubscribeError::Region(error)) if is_not_there_yet(&error) && is_time() => {
-                    thread::sleep(Duration::from_millis(1));
-                }
-                // Somebody put another ring there just now.
+        let deadline = Deadline::after(self.wait);
+        let is_pending = |error: &SubscribeError| match error {
+            SubscribeError::Region(error) => error.refusal().is_pending(),
+            _ => false,
+        };
+        let joined = deadline.open(&self.shutdown, is_pending, || self.join(&path))?;
+        let (reader, board) = joined.ok_or(SubscribeError::Shutdown)?;
+        let is_from_oldest = self.start == Start::Oldest;
+        Ok(Subscriber {
+            follow: Follow::new(RingSource::new(reader))
+                .shutdown(&self.shutdown)
+                .deadline(deadline),
+            filter: SubscriptionFilter {
+                kinds: self.kinds,
+                symbols: SymbolTable::new(&path, board, self.symbols),
+                books: self.keeps_books.then(LocalBooks::new),
+                buffer: RecordBuffer::default(),
+            },
+            path,
+            rejoin: is_from_oldest.then_some(self.rejoin),
+            record: Vec::new(),
+            is_over: false,
+        })
+    }
+
+    fn join(&self, path: &Path) -> Result<(stream::Reader, BoardReader), SubscribeError> {
+        for _ in 1..ATTEMPTS {
+            match self.try_join(path) {
+                // Another process put another ring there just now.
                 Err(SubscribeError::Region(error))
-                    if matches!(error.refusal(), Refusal::Replaced) && replaced < ATTEMPTS =>
-                {
-                    replaced += 1;
-                }
+                    if matches!(error.refusal(), Refusal::Replaced) => {}
                 joined => return joined,
             }
         }
+        self.try_join(path)
     }
 
-    fn join(&self, path: &Path) -> Result<Subscriber, SubscribeError> {
-        // From record 1 and with the oldest to go on at, a reader is told what is gone before that.
+    fn try_join(&self, path: &Path) -> Result<(stream::Reader, BoardReader), SubscribeError> {
+        // From record 1 and with the oldest to continue at, a reader learns what is gone before that.
         let is_from_oldest = self.start == Start::Oldest;
         let start = if is_from_oldest { Start::Sequence(1) } else { self.start };
-        let mut reader = stream::Reader::open(path, start).map_err(|error| match error {
-            RingError::Region(error) => SubscribeError::Region(error),
-            error => SubscribeError::Ring { path: path.to_owned(), error: Box::new(error) },
-        })?;
+        let mut reader =
+            stream::Reader::open(path, start).map_err(|error| Failed::Ring(error).on(path))?;
         // After the ring: a run whose board was not there yet has not published its start either, so
         // that the reader will come to it. And of this ring, which must not have been replaced.
         let board = BoardReader::open(path)?;
         reader.region().check()?;
         reader.set_rejoin(if is_from_oldest { Rejoin::Oldest } else { self.rejoin });
-        Ok(Subscriber {
-            reader,
-            path: path.to_owned(),
-            wishes: Wishes {
-                kinds: self.kinds,
-                names: Names::new(path, board, self.symbols.clone()),
-                books: self.keeps_books.then(LocalBooks::new),
-                room: RecordBuffer::default(),
-            },
-            buffer: vec![0; BUFFER_BYTES],
-            rejoin: is_from_oldest.then_some(self.rejoin),
-        })
+        Ok((reader, board))
     }
 }
 
 /// Rings that are replaced while they are joined, one after the other, before it gives up.
 const ATTEMPTS: u32 = 16;
 
-/// Enough for many records, and little enough to stay in the nearest caches.
-const BUFFER_BYTES: usize = 16 << 10;
-
-/// Whether the plant may be about to make it.
-fn is_not_there_yet(error: &RegionError) -> bool {
-    matches!(error.refusal(), Refusal::NotFound | Refusal::BeingCreated | Refusal::HalfCreated)
-}
-
 impl Subscriber {
-    /// Reads what is there, at most a buffer full, and tells `visit` of what is wanted of it. Gives how
+    /// Waits for the next event. `None` after the plant's stop, or when the plant is gone and everything
+    /// that it left was read, or after a shutdown.
+    #[expect(clippy::should_implement_trait, reason = "an event borrows the subscriber")]
+    pub fn next(&mut self) -> Result<Option<Event<'_>>, SubscribeError> {
+        let mut found = None;
+        while found.is_none() && !self.is_over {
+            let Self { follow, path, filter, rejoin, record, .. } = self;
+            let step = follow.step_by(|source| {
+                poll(source, filter, rejoin, Amount::One, |event| {
+                    let mut of_record = |delivery: Delivery<'_>| {
+                        record.clear();
+                        record.extend_from_slice(delivery.bytes);
+                        let is_stop = matches!(delivery.record, Record::Notice(Notice::Stop(_)));
+                        (delivery.sequence, delivery.type_id, delivery.symbol, is_stop)
+                    };
+                    found = Some(match event {
+                        Event::Record(delivery) => Ok(of_record(delivery)),
+                        Event::Lost(gap) => Err(gap),
+                    });
+                    ControlFlow::Continue(())
+                })
+            });
+            let step = step.map_err(|error| error.on(path))?;
+            self.is_over = matches!(step, Step::Gone(_) | Step::Shutdown | Step::Complete);
+        }
+        let (sequence, type_id, symbol, is_stop) = match found {
+            None => return Ok(None),
+            Some(Err(gap)) => return Ok(Some(Event::Lost(gap))),
+            Some(Ok(found)) => found,
+        };
+        self.is_over = is_stop;
+        let (bytes, books) = (&*self.record, self.filter.books.as_ref());
+        match self.filter.buffer.decode(sequence, type_id, bytes) {
+            Ok(Some(record)) => Ok(Some(Event::Record(Delivery {
+                sequence,
+                type_id,
+                symbol,
+                record,
+                bytes,
+                books,
+            }))),
+            Ok(None) => unreachable!("it was delivered"),
+            Err(error) => Err(Failed::Bad(error).on(&self.path)),
+        }
+    }
+
+    /// Waits until there is something, and shows `visit` what is wanted of it: at most a buffer full.
+    /// `Break` stops after the event.
+    pub fn step(
+        &mut self,
+        mut visit: impl FnMut(Event<'_>) -> ControlFlow<()>,
+    ) -> Result<Step, SubscribeError> {
+        let Self { follow, path, filter, rejoin, .. } = self;
+        let step = follow.step_by(|source| poll(source, filter, rejoin, Amount::Batch, &mut visit));
+        step.map_err(|error| error.on(path))
+    }
+
+    /// Reads what is there, at most a buffer full, and shows `visit` what is wanted of it. Returns how
     /// many messages it has passed, wanted or not, lost or not; 0 if there was nothing. Never waits.
     pub fn poll(&mut self, mut visit: impl FnMut(Event<'_>)) -> Result<u64, SubscribeError> {
-        let Self { reader, path, wishes, buffer, rejoin } = self;
-        let mut bad = None;
-        let read = reader.read_batch(buffer, |received, bytes| {
-            if let Err(error) = wishes.deliver(received, bytes, &mut visit) {
-                bad.get_or_insert(error);
-            }
+        let before = self.next_sequence();
+        let Self { follow, path, filter, rejoin, .. } = self;
+        let polled = poll(follow.tape_mut(), filter, rejoin, Amount::Batch, |event| {
+            visit(event);
+            ControlFlow::Continue(())
         });
-        if rejoin.is_some() && !matches!(read, Ok(Read::Empty)) {
-            reader.set_rejoin(rejoin.take().unwrap_or_default());
-        }
-        if let Some(error) = bad {
-            // What is good behind it was delivered too: who polls again goes on without a gap.
-            wishes.lose_one();
-            return Err(SubscribeError::Record { path: path.clone(), error });
-        }
-        match read {
-            Ok(Read::Message(count)) => Ok(count),
-            Ok(Read::Empty) => Ok(0),
-            Ok(Read::Lapped(lapped)) => {
-                wishes.lose(&lapped);
-                visit(Event::Lost(lapped));
-                Ok(lapped.count())
-            }
-            // No plant of this version publishes so long a record, but a later one might.
-            Err(ReadError::BufferTooSmall { needed, .. }) if needed <= MOST_BUFFER_BYTES => {
-                buffer.resize(needed, 0);
-                self.poll(visit)
-            }
-            Err(error) => Err(SubscribeError::Read { path: path.clone(), error }),
-        }
+        let _ = polled.map_err(|error| error.on(path))?;
+        Ok(self.next_sequence() - before)
     }
 
     /// The sequence number of the next message to be read.
+    #[inline]
     pub fn next_sequence(&self) -> u64 {
-        self.reader.next_sequence()
+        self.follow.tape().next_sequence()
     }
 
     /// The state of the ring's writer: asks the kernel. A plant that is gone may have left records.
-    pub fn writer(&self) -> OwnerState {
-        self.reader.region().owner().state
-    }
-
-    /// Which writer this is: changes when a plant takes the ring over. One load.
-    pub fn epoch(&self) -> u64 {
-        self.reader.region().epoch()
-    }
-
-    /// Whether the ring was cut, removed or replaced behind our back. Two system calls.
-    pub fn check(&self) -> Result<(), SubscribeError> {
-        Ok(self.reader.region().check()?)
+    pub fn writer(&self) -> WriterState {
+        self.follow.tape().writer().state
     }
 
     /// The path of the ring.
@@ -318,25 +355,90 @@ impl Subscriber {
 
     /// The symbol of a stock, as far as it is known now.
     pub fn symbol(&mut self, locate: StockLocate) -> Option<Symbol> {
-        let sequence = self.reader.next_sequence();
-        self.wishes.names.symbol(locate, sequence)
+        let sequence = self.next_sequence();
+        self.filter.symbols.symbol(locate, sequence)
     }
 
     /// All stocks that are known now.
     pub fn symbols(&self) -> Vec<(StockLocate, Symbol)> {
-        self.wishes.names.all(self.reader.next_sequence())
+        self.filter.symbols.all(self.next_sequence())
     }
 
     /// The board of the run that is being read, where there is one: midnight, date, counters.
     pub fn board(&self) -> Option<&BoardReader> {
-        self.wishes.names.board(self.reader.next_sequence())
+        self.filter.symbols.board(self.next_sequence())
     }
 
     /// The local books, if they are kept.
     pub fn books(&self) -> Option<&LocalBooks> {
-        self.wishes.books.as_ref()
+        self.filter.books.as_ref()
     }
 }
 
-/// The longest message that a subscriber takes memory for.
-const MOST_BUFFER_BYTES: usize = 16 << 20;
+/// How much a poll reads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Amount {
+    One,
+    Batch,
+}
+
+/// Why a poll failed.
+enum Failed {
+    Ring(RingError),
+    Bad(BadRecord),
+}
+
+impl From<RingError> for Failed {
+    fn from(error: RingError) -> Self {
+        Self::Ring(error)
+    }
+}
+
+impl Failed {
+    fn on(self, path: &Path) -> SubscribeError {
+        let path = path.to_owned();
+        match self {
+            Self::Ring(RingError::Region(error)) => SubscribeError::Region(error),
+            Self::Ring(RingError::Read(error)) => SubscribeError::Read { path, error },
+            Self::Ring(error) => SubscribeError::Ring { path, error: Box::new(error) },
+            Self::Bad(error) => SubscribeError::Record { path, error },
+        }
+    }
+}
+
+/// Reads what is there, and delivers what is wanted of it.
+#[inline]
+fn poll(
+    source: &mut RingSource<stream::Reader>,
+    filter: &mut SubscriptionFilter,
+    rejoin: &mut Option<Rejoin>,
+    amount: Amount,
+    mut visit: impl FnMut(Event<'_>) -> ControlFlow<()>,
+) -> Result<Progress, Failed> {
+    let mut bad = None;
+    let mut take = |item: Item<'_>| match item {
+        Item::Message(message) => filter.deliver(&message, &mut visit).unwrap_or_else(|error| {
+            bad.get_or_insert(error);
+            ControlFlow::Continue(())
+        }),
+        Item::Gap(gap) => {
+            filter.lose(&gap);
+            visit(Event::Lost(gap))
+        }
+        // A ring uses each number once.
+        Item::Reused(_) => ControlFlow::Continue(()),
+    };
+    let polled = match amount {
+        Amount::One => source.poll_one(|item| _ = take(item)),
+        Amount::Batch => source.poll(take),
+    };
+    if rejoin.is_some() && !matches!(polled, Ok(Progress::Nothing)) {
+        source.reader_mut().set_rejoin(rejoin.take().unwrap_or_default());
+    }
+    if let Some(error) = bad {
+        // Good records after it were delivered too: the next poll continues without a gap.
+        filter.lose_one();
+        return Err(Failed::Bad(error));
+    }
+    Ok(polled?)
+}

@@ -16,7 +16,7 @@ use nanotape_book::DefaultBooks;
 use nanotape_clock::{Clock, Source};
 use nanotape_feed::{Position, handle_message, market_event};
 use nanotape_plant::{
-    BoardReader, BookEngine, PlantConfig, PlantRun, Publisher, Stop,
+    BoardReader, BookEngine, PlantConfig, PlantRun, Publisher, ShutdownFlag,
     records::{RecordKind, RecordKinds},
 };
 use nanotape_ring::stream;
@@ -83,7 +83,7 @@ fn in_file(folder: &Path, ring: &str) -> PlantRun {
     config.ring.capacity_bytes = Some(RING_BYTES);
     config.machine.orders = Some(ORDERS);
     config.publish.records = RecordKinds::ALL;
-    PlantRun::open(&config, Stop::new()).unwrap()
+    PlantRun::open(&config, ShutdownFlag::new()).unwrap()
 }
 
 /// Everything of the day once, so that tables have grown and stocks are known.

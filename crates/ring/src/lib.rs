@@ -62,7 +62,7 @@ mod verify;
 pub use any::AnyReader;
 pub use error::{PublishError, RingError};
 pub use message::Message;
-pub use nanotape_tape::{Gap, Start, WaitStrategy, Waiter};
+pub use nanotape_tape::{Gap, Start};
 pub use publish::{Batched, Claimed, Publish};
 pub use read::{Damage, Read, ReadError, Received};
 #[cfg(not(nanotape_loom))]

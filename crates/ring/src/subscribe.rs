@@ -9,7 +9,7 @@ use crate::{Message, Read, ReadError, Received, Rejoin, RingError, Start};
 /// A reader of a ring. It writes nothing: the writer and other readers never notice it.
 ///
 /// No method waits. What to do when there is [nothing](Read::Empty) is the caller's choice:
-/// [`Waiter`](crate::Waiter) has the usual ones.
+/// [`Waiter`](nanotape_tape::Waiter) has the usual ones.
 pub trait Subscribe {
     /// Reads the next message into the beginning of `buffer`.
     fn try_read(&mut self, buffer: &mut [u8]) -> Result<Read<Received>, ReadError>;

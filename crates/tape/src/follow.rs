@@ -39,7 +39,7 @@ const READS_PER_CHECK: u32 = 1 << 10;
 ///         Item::Reused(reused) => println!("numbers from {} on come again", reused.from),
 ///     }
 /// }
-/// println!("the writer is {:?}", follow.tape().writer().state);
+/// println!("the writer is {}", follow.tape().writer().state);
 /// # Ok(())
 /// # }
 /// ```

@@ -1,6 +1,6 @@
 //! Both sides of a numbered stream, whatever it is stored in.
 
-use std::ops::ControlFlow;
+use std::{fmt, ops::ControlFlow};
 
 use nanotape_clock::UtcNanos;
 
@@ -98,4 +98,14 @@ pub enum WriterState {
     Closed,
     /// Its process ended and did not say so: killed, crashed, or panicked.
     Dead,
+}
+
+impl fmt::Display for WriterState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Alive => "alive",
+            Self::Closed => "closed",
+            Self::Dead => "dead",
+        })
+    }
 }

@@ -97,7 +97,9 @@ const TABLE: &[Row] = &[
             "nanotape-market",
             "nanotape-feed",
             "nanotape-book",
+            "nanotape-tape",
             "nanotape-ring",
+            "nanotape-journal",
             "nanotape-trace",
             "nanotape-records",
         ],
@@ -106,7 +108,7 @@ const TABLE: &[Row] = &[
     // The output layer of the command line and of the benchmarks.
     Row {
         package: "nanotape-console",
-        inside: &["nanotape-types", "nanotape-feed", "nanotape-plant"],
+        inside: &["nanotape-types", "nanotape-tape", "nanotape-feed", "nanotape-plant"],
         outside: &[
             "anyhow",
             "clap",
@@ -141,6 +143,7 @@ const TABLE: &[Row] = &[
             "nanotape-wire",
             "nanotape-feed",
             "nanotape-book",
+            "nanotape-tape",
             "nanotape-ring",
             "nanotape-journal",
             "nanotape-trace",

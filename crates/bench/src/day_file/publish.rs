@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use nanotape_book::OrderStore as _;
 use nanotape_plant::{
-    Event, PlantConfig, PlantRun, Stop, Subscription,
+    Event, PlantConfig, PlantRun, ShutdownFlag, Subscription,
     records::{Notice, Record, RecordKind},
 };
 use nanotape_ring::Start;
@@ -46,7 +46,7 @@ pub(super) fn publish(worker: &mut Worker<Plant>, shape: Shape) -> Result<Report
     config.ring.capacity_bytes = Some(shape.capacity_bytes);
     config.publish.records = shape.kinds;
     config.machine.orders = Some(day.orders());
-    let mut run = PlantRun::open(&config, Stop::new())?;
+    let mut run = PlantRun::open(&config, ShutdownFlag::new())?;
     let (startup_nanos, _) = startup.stop();
     worker.begin(&[])?;
 

@@ -4,9 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 use nanotape_clock::{Source, cross_core::Offset};
-use nanotape_console::{
-    interrupt::Interrupt, progress::Progress, records::RecordArguments, status::Status,
-};
+use nanotape_console::{interrupt, progress::Progress, records::RecordArguments, status::Status};
 use nanotape_lab::{NoiseWatch, Pin, Placement, Wish, record::Circumstances, text};
 use serde_json::Value;
 
@@ -78,14 +76,14 @@ pub(crate) fn run<B: Benchmark>(arguments: &TableArguments<B>) -> anyhow::Result
         run.note_clocks();
     }
     // Without it, folders would not be removed.
-    let interrupt = Interrupt::install()?;
+    let interrupt = interrupt::install()?;
     let watch = NoiseWatch::start_for_children(run.context.clock, run.cpu);
     let progress = Progress::with_steps("measurements", run.readings());
-    let measured = run.measure(&progress, &|| interrupt.is_asked());
+    let measured = run.measure(&progress, &|| interrupt.is_requested());
     run.context.noise = watch.stop();
     let concluded = measured.and_then(|()| B::conclude(&mut run, &progress));
     drop(progress);
-    concluded.map_err(|error| match interrupt.is_asked() {
+    concluded.map_err(|error| match interrupt.is_requested() {
         true => Error::Interrupted.into(),
         false => error.judged(),
     })?;

@@ -5,13 +5,14 @@ use std::{path::PathBuf, thread, time::Duration};
 use anyhow::{Context as _, bail};
 use clap::Args;
 use nanotape_console::{
-    interrupt::Interrupt,
+    interrupt,
     output::{Format, OutputArguments},
     progress::Progress,
     rows::Column,
     status::Status,
     values::{bytes, bytes_text, duration, period, seconds},
 };
+use nanotape_tape::ShutdownFlag;
 use serde_json::{Value, json};
 
 use super::{
@@ -116,7 +117,7 @@ impl JournalProveCommand {
                 bytes_text(self.segment as u64)
             );
         }
-        let interrupt = Interrupt::install()?;
+        let interrupt = interrupt::install()?;
         let output = self.output.open()?;
         let folder = Folder::make(self)?;
         let outcome = Run::start(self, &folder)?.go(&interrupt)?;
@@ -187,14 +188,14 @@ impl<'a> Run<'a> {
         self.crew.members.len() - 1
     }
 
-    fn go(mut self, interrupt: &Interrupt) -> anyhow::Result<Outcome> {
+    fn go(mut self, interrupt: &ShutdownFlag) -> anyhow::Result<Outcome> {
         let is_counted = self.command.excerpts.is_some();
         let steps = if is_counted { 0 } else { self.command.seconds.as_secs() };
         let progress = Progress::with_steps("seconds", steps);
         let (kill, kill_tailer) =
             (self.command.kill_appender_every, self.command.kill_tailer_every);
         let (mut kill_due, mut tailer_due) = (self.times.due(kill), self.times.due(kill_tailer));
-        while !interrupt.is_asked() && !self.has_stuck_tailer() {
+        while !interrupt.is_requested() && !self.has_stuck_tailer() {
             thread::sleep(TICK);
             self.watch.look()?;
             progress.set(self.times.elapsed().as_secs());

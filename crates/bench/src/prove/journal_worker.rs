@@ -18,8 +18,8 @@ use nanotape_journal::{
     Appender, AppenderOptions, NamedTailer, Problem, Resumed, RollCycle, Start, SyncPolicy, Tail,
     excerpt_bytes,
 };
-use nanotape_ring::{WaitStrategy, Waiter};
 use nanotape_shm::{OwnedRegion, RegionOptions, RegionSpec, checksum_bytes};
+use nanotape_tape::{WaitStrategy, Waiter};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 

@@ -9,7 +9,7 @@ use std::{
 use anyhow::bail;
 use clap::{Args, ValueEnum};
 use nanotape_console::{
-    interrupt::Interrupt,
+    interrupt,
     output::{Format, OutputArguments},
     progress::Progress,
     rows::Column,
@@ -17,6 +17,7 @@ use nanotape_console::{
     values::{bytes, period, seconds},
 };
 use nanotape_ring::{RingError, RingMonitor, slots, stream};
+use nanotape_tape::ShutdownFlag;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
@@ -92,7 +93,7 @@ impl RingProveCommand {
     /// Lets processes loose, and prints what became of their messages.
     pub fn run(&self) -> anyhow::Result<Status> {
         let format = self.output.format_or(Format::Text)?;
-        let interrupt = Interrupt::install()?;
+        let interrupt = interrupt::install()?;
         let output = self.output.open()?;
         let memory = Path::new("/dev/shm");
         let folder = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
@@ -133,12 +134,12 @@ impl<'a> Run<'a> {
         1..self.crew.members.len()
     }
 
-    fn go(mut self, interrupt: &Interrupt) -> anyhow::Result<Outcome> {
+    fn go(mut self, interrupt: &ShutdownFlag) -> anyhow::Result<Outcome> {
         let progress = Progress::with_steps("seconds", self.command.seconds.as_secs());
         let (kill, freeze) = (self.command.kill_writer_every, self.command.freeze_reader_every);
         let (mut kill_due, mut freeze_due) = (self.times.due(kill), self.times.due(freeze));
         let mut frozen: Option<(usize, Duration)> = None;
-        while self.times.elapsed() < self.command.seconds && !interrupt.is_asked() {
+        while self.times.elapsed() < self.command.seconds && !interrupt.is_requested() {
             thread::sleep(TICK);
             progress.set(self.times.elapsed().as_secs());
             for member in 0..self.crew.members.len() {

@@ -13,9 +13,10 @@ use anyhow::{Context as _, bail};
 use nanotape_clock::Clock;
 use nanotape_ring::{
     AnyReader, Batched as _, Claimed as _, Gap, Publish, PublishError, Read, Received, Rejoin,
-    RingError, Start, StartError, Subscribe as _, WaitStrategy, Waiter, slots, stream,
+    RingError, RingSource, Start, StartError, Subscribe as _, slots, stream,
 };
-use nanotape_shm::{OwnerState, RegionOptions};
+use nanotape_shm::RegionOptions;
+use nanotape_tape::{Follow, Progress, Step, WaitStrategy, WriterState};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -103,41 +104,44 @@ impl RingJob {
         let mut tally = Tally { next: 1, ..Tally::default() };
         let contents = Contents { seed: self.seed };
         let sleep = Duration::from_micros(50);
-        let mut waiter = Waiter::new(WaitStrategy::Backoff { looks: 50, sleep });
+        let mut follow = Follow::new(RingSource::new(reader))
+            .strategy(WaitStrategy::Backoff { looks: 50, sleep });
         let mut buffer = vec![0; 64 << 10];
-        let mut is_closed = false;
         while !tally.is_over {
-            let read = match WAYS[number % WAYS.len()] {
-                "copied" => reader.try_read(&mut buffer).map(|read| {
-                    map(read, |received| {
-                        let payload = &buffer[..received.length as usize];
-                        tally.message(received, is_whole(contents, received, payload));
-                    })
-                }),
-                "batches" => reader
-                    .read_batch(&mut buffer, |received, payload| {
-                        tally.message(received, is_whole(contents, received, payload));
-                    })
-                    .map(|read| map(read, |_| ())),
-                _ => reader
-                    .try_visit(|message| (message.received(), contents.is_whole_in_place(message)))
-                    .map(|read| {
-                        map(read, |(received, is_whole)| tally.message(received, is_whole))
+            let step = follow.step_by(|source| -> Result<_, RingError> {
+                let reader = source.reader_mut();
+                let read = match WAYS[number % WAYS.len()] {
+                    "copied" => reader.try_read(&mut buffer).map(|read| {
+                        map(read, |received| {
+                            let payload = &buffer[..received.length as usize];
+                            tally.message(received, is_whole(contents, received, payload));
+                        })
                     }),
-            };
-            match read {
-                Ok(Read::Message(())) => waiter.reset(),
-                Ok(Read::Lapped(lapped)) => tally.lapped(lapped),
-                Ok(Read::Empty) => {
-                    // A reader that goes on after the last message when it is lapped may lose the
-                    // one that ends it: then the writer has closed the ring.
-                    tally.is_over = is_closed;
-                    const LOOKS: u32 = 128;
-                    if waiter.idles() % LOOKS == LOOKS - 1 {
-                        is_closed = reader.region().owner().state == OwnerState::Closed;
-                    }
-                    waiter.idle();
+                    "batches" => reader
+                        .read_batch(&mut buffer, |received, payload| {
+                            tally.message(received, is_whole(contents, received, payload));
+                        })
+                        .map(|read| map(read, |_| ())),
+                    _ => reader
+                        .try_visit(|message| {
+                            (message.received(), contents.is_whole_in_place(message))
+                        })
+                        .map(|read| {
+                            map(read, |(received, is_whole)| tally.message(received, is_whole))
+                        }),
+                };
+                match read? {
+                    Read::Message(()) => {}
+                    Read::Lapped(gap) => tally.lapped(gap),
+                    Read::Empty => return Ok(Progress::Nothing),
                 }
+                Ok(Progress::Read)
+            });
+            match step {
+                // A reader that continues after the last message when it is lapped may lose the one
+                // that ends it.
+                Ok(Step::Gone(WriterState::Closed)) => tally.is_over = true,
+                Ok(_) => {}
                 Err(error) => bail!("{}: reader {number}: {error}", self.path.display()),
             }
         }

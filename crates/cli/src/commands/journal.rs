@@ -3,14 +3,13 @@
 mod append;
 mod compress;
 mod dump;
-mod print;
 mod prune;
 mod record;
 mod repair;
 mod stat;
 mod tail;
 mod tailers;
-mod text;
+pub(super) mod text;
 mod verify;
 
 use anyhow::Context as _;

@@ -9,7 +9,7 @@ use clap::Args;
 use nanotape_clock::Clock;
 use nanotape_lab::{Pin, Placement, Wish};
 use nanotape_plant::{
-    Pace, PlantConfig, PlantRun, RunError, Stop, TradeDate,
+    Pace, PlantConfig, PlantRun, RunError, TradeDate,
     config::EXAMPLE,
     records::{RecordKinds, StopReason},
 };
@@ -17,7 +17,7 @@ use nanotape_types::{NanosSinceMidnight, Symbol};
 
 use crate::{
     input::{Progress, conclude, require_symbols, warn_of_taint},
-    interrupt::Interrupt,
+    interrupt,
     output::{Format, OutputArguments},
     regions::{complain, of_region, of_ring},
     status::{BadData, Status, tell},
@@ -129,9 +129,9 @@ pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<Status> {
     let format = arguments.output.format_or(Format::Text)?;
     // A region that is cut while it is mapped is an error line then, and not the end by a signal.
     nanotape_shm::guard_against_truncation().context("cannot install a handler for SIGBUS")?;
-    let interrupt = Interrupt::install()?;
+    let interrupt = interrupt::install()?;
     let mut output = arguments.output.open()?;
-    let stop = Stop::by_flag(interrupt.flag());
+    let stop = interrupt.clone();
     let mut plant = PlantRun::open(&config, stop).map_err(of_run)?;
     complain(plant.ring(), &plant.residency());
     outcome::begun(&plant, format, &mut output)?;

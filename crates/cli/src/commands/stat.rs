@@ -12,7 +12,7 @@ use clap::{Args, ValueEnum};
 use nanotape_clock::Clock;
 
 use crate::{
-    interrupt::Interrupt,
+    interrupt,
     output::{FileFormat, Format, Output, OutputArguments},
     regions::place,
     status::Status,
@@ -94,7 +94,7 @@ pub(crate) fn run(arguments: &StatArguments) -> anyhow::Result<Status> {
     nanotape_shm::guard_against_truncation().context("cannot install a handler for SIGBUS")?;
     let path = place(&arguments.name)?;
     let format = arguments.output.format_or(StatFormat::Text)?;
-    let interrupt = Interrupt::install()?;
+    let interrupt = interrupt::install()?;
     let mut reports = Reports::open(arguments, format)?;
     let clock = Clock::monotonic();
     let mut watched = Watched::open(&path)?;
@@ -117,7 +117,7 @@ pub(crate) fn run(arguments: &StatArguments) -> anyhow::Result<Status> {
         let told = Report { arguments, path: &path, clock: &clock, before: &before, now: &now };
         reports.write(&told, report == 0)?;
         before = now;
-        if interrupt.is_asked() {
+        if interrupt.is_requested() {
             break;
         }
     }

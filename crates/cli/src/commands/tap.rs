@@ -21,7 +21,7 @@ use nanotape_ring::{Rejoin, Start};
 use nanotape_types::Symbol;
 
 use crate::{
-    interrupt::Interrupt,
+    interrupt,
     output::{FileFormat, OutputArguments},
     regions::place,
     status::{Status, tell},
@@ -158,16 +158,16 @@ pub(crate) fn run(command: &TapArguments) -> anyhow::Result<Status> {
     nanotape_shm::guard_against_truncation().context("cannot install a handler for SIGBUS")?;
     let path = place(&command.name)?;
     let format = command.format()?;
-    let interrupt = Interrupt::install()?;
+    let interrupt = interrupt::install()?;
     // What cannot be written is told at once, not after a wait.
     let output = command.output.open()?;
-    let Some(joined) = join::join(command, &path, &interrupt)? else {
+    let Some(subscriber) = join::join(command, &path, &interrupt)? else {
         tell(format_args!("{}: interrupted before a plant started", path.display()));
         return Ok(Status::Good);
     };
-    joined.warn_of_unpublished(command.records);
+    join::warn_of_unpublished(&subscriber, command.records);
     let printer = Printer::new(output, format, command);
-    Tap::new(command, joined, printer).run(&interrupt)
+    Tap::new(command, subscriber, printer).run()
 }
 
 impl TapArguments {

@@ -3,7 +3,7 @@
 use std::{fs, path::PathBuf, process};
 
 use nanotape_plant::{
-    PlantConfig, PlantRun, PlantState, Stop,
+    PlantConfig, PlantRun, PlantState, ShutdownFlag,
     board::{BoardReader, FIELDS, KIND, LAYOUT, board_path},
     records::{Notice, RecordKind},
 };
@@ -58,7 +58,7 @@ impl Ran {
         let mut config = PlantConfig::default();
         config.input.file = day;
         config.ring.name = folder.join("ring").display().to_string();
-        PlantRun::open(&config, Stop::new()).unwrap().run(|_| ()).unwrap();
+        PlantRun::open(&config, ShutdownFlag::new()).unwrap().run(|_| ()).unwrap();
         Self(folder)
     }
 }

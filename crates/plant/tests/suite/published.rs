@@ -3,6 +3,7 @@
 mod boards;
 mod books;
 mod dbn_file;
+mod following;
 mod hostile;
 mod mapping;
 mod messages;

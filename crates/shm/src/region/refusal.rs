@@ -246,6 +246,11 @@ pub enum Refusal {
 
 #[cfg(not(nanotape_loom))]
 impl Refusal {
+    /// Whether the writer may be about to create the region: then a retry may succeed.
+    pub fn is_pending(&self) -> bool {
+        matches!(self, Self::NotFound | Self::BeingCreated | Self::HalfCreated)
+    }
+
     pub(crate) fn system(operation: &'static str) -> impl Fn(Errno) -> Self {
         move |errno| Self::System { operation, errno }
     }

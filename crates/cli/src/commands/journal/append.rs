@@ -8,13 +8,14 @@ use nanotape_clock::{Clock, Timeline};
 use nanotape_journal::{Appender, JournalError, Problem};
 
 use crate::{
-    interrupt::Interrupt,
+    interrupt,
     journals::{AppenderArguments, of_journal, tell_recovery},
     lines::{Line, Lines},
     output::{Format, OutputArguments},
     record::Record,
     status::{BadData, Status, tell},
 };
+use nanotape_tape::ShutdownFlag;
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -54,7 +55,7 @@ const RETRY: Duration = Duration::from_millis(500);
 
 pub(super) fn run(command: &AppendCommand) -> anyhow::Result<Status> {
     let format = command.output.format_or(Format::Text)?;
-    let interrupt = Interrupt::install()?;
+    let interrupt = interrupt::install()?;
     let mut lines = Lines::read(&command.file)?;
     let options = command.appender.options();
     let mut appender = Appender::open(&command.appender.journal, &options).map_err(of_journal)?;
@@ -81,10 +82,10 @@ fn append_all(
     command: &AppendCommand,
     lines: &mut Lines,
     appender: &mut Appender,
-    interrupt: &Interrupt,
+    interrupt: &ShutdownFlag,
 ) -> anyhow::Result<()> {
     let mut timeline = Timeline::recalibrating(Clock::monotonic());
-    while !interrupt.is_asked() {
+    while !interrupt.is_requested() {
         let line = match lines.next(Duration::from_millis(100)) {
             Line::Some(line) => line.with_context(|| format!("cannot read {}", lines.name()))?,
             Line::NotYet => continue,
@@ -99,24 +100,20 @@ fn append_all(
                 }
                 break;
             };
-            if !is_full(&error) || command.fail_when_full {
+            if !error.is_full() || command.fail_when_full {
                 return Err(refused(error, lines));
             }
             if !is_told {
                 tell(&error);
                 is_told = true;
             }
-            if interrupt.is_asked() {
+            if interrupt.is_requested() {
                 return Err(refused(error, lines));
             }
             interrupt.sleep(RETRY);
         }
     }
     Ok(())
-}
-
-pub(super) fn is_full(error: &JournalError) -> bool {
-    matches!(error.problem(), Problem::NoSpace { .. } | Problem::Quota { .. })
 }
 
 fn refused(error: JournalError, lines: &Lines) -> anyhow::Error {

@@ -5,8 +5,14 @@ use std::path::PathBuf;
 use clap::Args;
 use nanotape_journal::{JournalError, Problem, Start, Tail, Tailer};
 
-use super::print::{Payload, Printer};
-use crate::{interrupt::Interrupt, journals::of_journal, output::OutputArguments, status::Status};
+use crate::{
+    commands::messages::{Printer, Shown},
+    interrupt,
+    journals::of_journal,
+    output::OutputArguments,
+    status::Status,
+};
+use nanotape_tape::ShutdownFlag;
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -46,7 +52,7 @@ pub(super) struct DumpCommand {
 }
 
 pub(super) fn run(command: &DumpCommand) -> anyhow::Result<Status> {
-    let interrupt = Interrupt::install()?;
+    let interrupt = interrupt::install()?;
     let mut tailer = Tailer::open(&command.journal, command.from).map_err(of_journal)?;
     tailer.set_durable(command.durable);
     // An appender may be quicker than this: it ends where the journal ended now.
@@ -56,7 +62,7 @@ pub(super) fn run(command: &DumpCommand) -> anyhow::Result<Status> {
         Err(error) if matches!(error.problem(), Problem::Damaged { .. }) => u64::MAX,
         Err(error) => return Err(of_journal(error)),
     };
-    let mut printer = Printer::new(&command.output, Payload::Bytes, Vec::new())?;
+    let mut printer = Printer::new(&command.output, Shown::Bytes, Vec::new())?;
     let outcome = dump(command, &mut tailer, &mut printer, end, &interrupt);
     // What was printed stays, also in front of damage.
     printer.finish()?;
@@ -69,10 +75,10 @@ fn dump(
     tailer: &mut Tailer,
     printer: &mut Printer,
     end: u64,
-    interrupt: &Interrupt,
+    interrupt: &ShutdownFlag,
 ) -> anyhow::Result<()> {
     let mut left = command.count.unwrap_or(u64::MAX);
-    while left > 0 && !interrupt.is_asked() {
+    while left > 0 && !interrupt.is_requested() {
         if !command.backwards && tailer.next_sequence() >= end {
             break;
         }

@@ -1,33 +1,20 @@
 //! `nanotape journal record`: what a ring publishes, kept under the same sequence numbers.
-//!
-//! Failure: a ring that is not the one that the journal was recorded from is refused ([`origin`]), and one that
-//! is removed, replaced or cut while it is recorded ends the recording.
-
-mod origin;
 
 use std::{path::Path, time::Duration};
 
 use clap::Args;
-use nanotape_clock::{Clock, Timeline};
 use nanotape_journal::Appender;
-use nanotape_ring::{
-    AnyReader, Gap, Read, ReadError, Rejoin, RingError, Start, StartError, Subscribe as _,
-    WaitStrategy, Waiter,
-};
-use nanotape_shm::{OwnerState, Refusal, RegionError};
+use nanotape_plant::{Recorder, RecorderError, RecorderEvent, RecorderOptions, RecorderSummary};
 
-use super::append::is_full;
 use crate::{
-    deadline::{Deadline, is_not_there},
-    interrupt::Interrupt,
+    interrupt,
     journals::{AppenderArguments, of_journal, tell_recovery},
     output::{Format, OutputArguments},
     record::Record,
-    regions::{of_read, of_ring, place, state_sentence},
+    regions::{of_region, of_ring, place, state_sentence, within},
     status::{BadData, Status, tell},
     values::seconds,
 };
-use origin::Origin;
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -72,58 +59,39 @@ pub(super) struct RecordCommand {
     output: OutputArguments,
 }
 
-const WAIT: WaitStrategy = WaitStrategy::Backoff { looks: 500, sleep: Duration::from_millis(1) };
-
-/// Looks without a message before it asks whether the writer is still there.
-const LOOKS_BEFORE_ASKING: u32 = 1_020;
-
-/// Messages from one look at the ring's file to the next, while there are messages.
-const MESSAGES_A_LOOK: u64 = 1 << 16;
-
-/// How long it waits for room on the disk before it tries again.
-const RETRY: Duration = Duration::from_millis(100);
-
 pub(super) fn run(command: &RecordCommand) -> anyhow::Result<Status> {
     let ring = place(&command.ring)?;
     let format = command.output.format_or(Format::Text)?;
-    let interrupt = Interrupt::install()?;
-    let options = command.appender.options();
-    let mut appender = Appender::open(&command.appender.journal, &options).map_err(of_journal)?;
-    tell_recovery(&command.appender.journal, appender.recovery());
-    let deadline = Deadline::after(command.wait);
-    let Some(mut reader) = join(&ring, &deadline, &interrupt)? else {
+    let interrupt = interrupt::install()?;
+    let AppenderArguments { journal, mode, .. } = &command.appender;
+    let appender = Appender::open(journal, &command.appender.options()).map_err(of_journal)?;
+    tell_recovery(journal, appender.recovery());
+    let RecordCommand { wait, through_restarts, .. } = *command;
+    let shutdown = interrupt.clone();
+    let options = RecorderOptions { wait, through_restarts, mode: *mode, shutdown };
+    let opened = Recorder::open(&ring, appender, &options);
+    let Some(mut recorder) = opened.map_err(|error| of_record(error, command))? else {
         tell(format_args!("{}: interrupted before a writer created the ring", ring.display()));
-        appender.close().map_err(of_journal)?;
         return Ok(Status::Good);
     };
-    begin(&mut reader, &ring, command, appender.next_sequence())?;
     let mut output = command.output.open()?;
-    let first = appender.next_sequence();
-    let mut recording = Recording {
-        ring: &ring,
-        reader,
-        appender: &mut appender,
-        timeline: Timeline::recalibrating(Clock::calibrate()),
-        interrupt: &interrupt,
-        deadline,
-        recorded: 0,
-        lost: 0,
-    };
-    let outcome = recording.run(command.through_restarts);
-    let (recorded, lost) = (recording.recorded, recording.lost);
-    let next = appender.next_sequence();
-    let closed = appender.close().map_err(of_journal);
+    let outcome = recorder.run(|event| report(&ring, &event));
+    let RecorderSummary { first_sequence, next_sequence, recorded, lost, .. } = recorder.summary();
+    let closed = recorder.close();
     let record = Record::default()
         .with("ring", ring.display().to_string())
-        .with("journal", command.appender.journal.display().to_string())
+        .with("journal", journal.display().to_string())
         .with("recorded", recorded)
         .with("lost", lost)
-        .with("next_sequence", next);
+        .with("next_sequence", next_sequence);
     record.write(&mut output, format, true, || {
-        format!("recorded {recorded} messages from {first} on, lost {lost}; next message {next}\n")
+        format!(
+            "recorded {recorded} messages from {first_sequence} on, lost {lost}; next message \
+             {next_sequence}\n"
+        )
     })?;
     output.finish()?;
-    outcome.and(closed)?;
+    outcome.and(closed).map_err(|error| of_record(error, command))?;
     if command.fail_on_loss && lost > 0 {
         tell(format_args!("{}: messages lost: {lost} (--fail-on-loss)", ring.display()));
         return Ok(Status::Bad);
@@ -131,182 +99,33 @@ pub(super) fn run(command: &RecordCommand) -> anyhow::Result<Status> {
     Ok(Status::Good)
 }
 
-/// Opens the ring, as soon as it is there. None if it was interrupted before that.
-fn join(
-    ring: &Path,
-    deadline: &Deadline,
-    interrupt: &Interrupt,
-) -> anyhow::Result<Option<AnyReader>> {
-    while !interrupt.is_asked() {
-        match AnyReader::open(ring, Start::Newest) {
-            Ok(reader) => return Ok(Some(reader)),
-            Err(RingError::Region(error)) if is_not_there(&error) => {
-                if deadline.is_over() {
-                    let (ring, within) = (ring.display(), deadline.within());
-                    anyhow::bail!(
-                        "{ring}: no such ring, and no writer created it{within}; start its writer \
-                         (nanotape run), or wait for it with --wait SECONDS"
-                    );
-                }
-                deadline.sleep();
-            }
-            Err(error) => return Err(of_ring(ring, &error)),
+fn report(ring: &Path, event: &RecorderEvent<'_>) {
+    match event {
+        RecorderEvent::Lost(gap) => tell(format_args!("{}: {gap}", ring.display())),
+        RecorderEvent::NoRoom(error) => tell(error),
+        RecorderEvent::RoomAgain => tell("space is available again"),
+        RecorderEvent::WriterGone(state) => {
+            tell(format_args!("{}: {}", ring.display(), state_sentence(*state)));
         }
+        _ => {}
     }
-    Ok(None)
 }
 
-/// Goes to the message after the last excerpt of the journal, if that is of this ring.
-fn begin(
-    reader: &mut AnyReader,
-    ring: &Path,
-    command: &RecordCommand,
-    next: u64,
-) -> anyhow::Result<()> {
-    let AppenderArguments { journal, mode, .. } = &command.appender;
-    let origin = Origin { journal, mode: *mode, ring, reader };
-    origin.check(next)?;
-    let mut behind = reader.clone();
-    // From message 1 for an empty journal: what the ring has overwritten is lost, and counted.
-    behind.seek(Start::Sequence(next)).map_err(|error| match error {
-        RingError::Start(StartError::NotYet { next: ring_next, .. }) => {
-            origin.refuse(format_args!(
-                "its next message is {ring_next}, but the next excerpt of the journal is {next}"
-            ))
+/// Damage and a lost ring are bad data; everything else is the environment.
+fn of_record(error: RecorderError, command: &RecordCommand) -> anyhow::Error {
+    match error {
+        RecorderError::Journal(error) => of_journal(error),
+        RecorderError::Region(error) => of_region(&error),
+        RecorderError::Ring { ring, error } => of_ring(&ring, &error),
+        RecorderError::Mark { .. } | RecorderError::Lost { .. } => {
+            BadData(error.to_string()).into()
         }
-        error => of_ring(ring, &error),
-    })?;
-    *reader = behind;
-    // What is lost is lost for good here: as little as can be.
-    reader.set_rejoin(Rejoin::Oldest);
-    Ok(())
-}
-
-struct Recording<'a> {
-    ring: &'a Path,
-    reader: AnyReader,
-    appender: &'a mut Appender,
-    /// Times of excerpts: they do not go back, and follow the kernel's clock over a long day.
-    timeline: Timeline,
-    interrupt: &'a Interrupt,
-    /// Until when the next writer of a ring is waited for.
-    deadline: Deadline,
-    recorded: u64,
-    lost: u64,
-}
-
-/// What became of the file of a ring that is recorded.
-struct Loss {
-    error: RegionError,
-    /// The message after the last one that the ring had when that was noticed.
-    end: u64,
-}
-
-impl Recording<'_> {
-    fn run(&mut self, through_restarts: bool) -> anyhow::Result<()> {
-        let mut buffer = vec![0; 64 << 10];
-        let mut waiter = Waiter::new(WAIT);
-        let mut gone = None;
-        let mut loss: Option<Loss> = None;
-        while !self.interrupt.is_asked() {
-            if let Some(loss) = loss.take_if(|loss| self.reader.next_sequence() >= loss.end) {
-                return Err(self.ended_by(&loss));
-            }
-            match self.reader.try_read(&mut buffer) {
-                Ok(Read::Message(received)) => {
-                    let payload = &buffer[..received.length as usize];
-                    self.appender.skip_to(received.sequence).map_err(of_journal)?;
-                    self.append(received.type_id, payload)?;
-                    self.recorded += 1;
-                    waiter.reset();
-                    if self.recorded.is_multiple_of(MESSAGES_A_LOOK) {
-                        loss = loss.or(self.look_for_loss());
-                    }
-                }
-                Ok(Read::Lapped(lapped)) => {
-                    let Gap { from, to } = lapped;
-                    self.lost += to - from + 1;
-                    tell(format_args!("{}: {lapped}", self.ring.display()));
-                    waiter.reset();
-                }
-                Ok(Read::Empty) => {
-                    if let Some(loss) = loss {
-                        return Err(self.ended_by(&loss));
-                    }
-                    if let Some(state) = gone.take() {
-                        tell(format_args!("{}: {}", self.ring.display(), state_sentence(state)));
-                        return Ok(());
-                    }
-                    if waiter.idles() >= LOOKS_BEFORE_ASKING {
-                        loss = self.look_for_loss();
-                        gone = self.who_is_gone(through_restarts);
-                        waiter.reset();
-                    }
-                    waiter.idle();
-                }
-                Err(ReadError::BufferTooSmall { needed, .. }) => buffer.resize(needed, 0),
-                Err(error) => return Err(of_read(self.ring, &error)),
-            }
-        }
-        Ok(())
-    }
-
-    /// The state of a writer after which no other is waited for.
-    fn who_is_gone(&self, through_restarts: bool) -> Option<OwnerState> {
-        let state = self.reader.region().owner().state;
-        // The writer that is waited for may be the next one of a ring that is there already.
-        let is_to_start = self.recorded == 0 && !self.deadline.is_over();
-        (state != OwnerState::Alive && !through_restarts && !is_to_start).then_some(state)
-    }
-
-    /// Whether the ring's file was removed, replaced or cut. What it has until then is recorded.
-    #[cold]
-    fn look_for_loss(&self) -> Option<Loss> {
-        let error = self.reader.region().check().err()?;
-        // A file that cannot be asked about is not lost.
-        if matches!(error.refusal(), Refusal::System { .. }) {
-            return None;
-        }
-        let mut newest = self.reader.clone();
-        let end = newest.seek(Start::Newest).map_or(u64::MAX, |()| newest.next_sequence());
-        Some(Loss { error, end })
-    }
-
-    fn ended_by(&self, loss: &Loss) -> anyhow::Error {
-        let what = match loss.error.refusal() {
-            Refusal::Removed => "was removed during recording".to_owned(),
-            Refusal::Replaced => "was replaced by another region during recording".to_owned(),
-            other => other.to_string(),
-        };
-        let (ring, last) = (self.ring.display(), self.appender.next_sequence() - 1);
-        BadData(format!(
-            "{ring}: {what}; the last recorded message is {last}; record the next ring of this name \
-             into a new journal"
-        ))
-        .into()
-    }
-
-    /// Appends, and waits for room where there is none: the ring keeps what comes meanwhile, as long as it
-    /// can.
-    fn append(&mut self, type_id: u16, payload: &[u8]) -> anyhow::Result<()> {
-        let mut is_told = false;
-        loop {
-            let error = match self.appender.append(type_id, self.timeline.now_ns(), payload) {
-                Ok(_) if is_told => {
-                    tell("space is available again");
-                    return Ok(());
-                }
-                Ok(_) => return Ok(()),
-                Err(error) => error,
-            };
-            if !is_full(&error) || self.interrupt.is_asked() {
-                return Err(of_journal(error));
-            }
-            if !is_told {
-                tell(&error);
-                is_told = true;
-            }
-            self.interrupt.sleep(RETRY);
-        }
+        RecorderError::NoRing { ring } => anyhow::anyhow!(
+            "{}: no such ring, and no writer created it{}; start its writer (nanotape run), or wait for \
+             it with --wait SECONDS",
+            ring.display(),
+            within(command.wait)
+        ),
+        error => anyhow::anyhow!("{error}"),
     }
 }

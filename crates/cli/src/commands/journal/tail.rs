@@ -7,15 +7,13 @@ use std::{
 
 use clap::Args;
 use nanotape_clock::{Clock, Timeline};
-use nanotape_journal::{
-    Excerpt, Gap, Merge, Merged, NamedTailer, Resumed, Reused, Start, Tail, Tailer,
-};
+use nanotape_journal::{Excerpt, Merge, Merged, NamedTailer, Resumed, Start, Tail, Tailer};
 use nanotape_logging::Formatter;
-use nanotape_ring::{WaitStrategy, Waiter};
+use nanotape_tape::{Follow, Progress, Step, Tape, Writer, WriterState};
 
-use super::print::{Payload, Printer};
 use crate::{
-    interrupt::Interrupt,
+    commands::messages::{Printer, Shown},
+    interrupt,
     journals::of_journal,
     output::OutputArguments,
     status::{Status, tell},
@@ -78,18 +76,15 @@ pub(super) struct TailCommand {
     output: OutputArguments,
 }
 
-/// How to wait for more: quick while excerpts come, and next to no processor while none do.
-const WAIT: WaitStrategy = WaitStrategy::Backoff { looks: 200, sleep: Duration::from_millis(1) };
-
 pub(super) fn run(command: &TailCommand) -> anyhow::Result<Status> {
-    let interrupt = Interrupt::install()?;
+    let interrupt = interrupt::install()?;
     let mut formatters = Formatters::new(command);
-    let mut source = Source::open(command, &mut formatters)?;
+    let source = Source::open(command, &mut formatters)?;
     let names = command.journals.iter().map(|path| path.display().to_string()).collect();
-    let printer = Printer::new(&command.output, Payload::Line, names)?;
+    let printer = Printer::new(&command.output, Shown::Line, names)?;
     let mut following =
         Following { command, printer, formatters, left: command.count.unwrap_or(u64::MAX) };
-    let outcome = following.run(&mut source, &interrupt);
+    let outcome = following.run(Follow::new(source).shutdown(&interrupt));
     following.printer.finish()?;
     outcome?;
     Ok(Status::Good)
@@ -101,23 +96,32 @@ enum Source {
     Several(Merge),
 }
 
-/// What came of a read.
-enum Came {
-    Something,
-    Nothing,
-}
+/// Appenders come and go: a tail waits for the next one.
+impl Tape for Source {
+    type Error = anyhow::Error;
 
-/// Looks without an excerpt before it asks whether the journal is still there: some in a second.
-const LOOKS_BEFORE_ASKING: u32 = 250;
+    fn next_sequence(&self) -> u64 {
+        0
+    }
 
-impl Source {
-    fn ask(&mut self) {
+    fn end(&self) -> anyhow::Result<u64> {
+        Ok(u64::MAX)
+    }
+
+    fn writer(&self) -> Writer {
+        Writer { epoch: 0, state: WriterState::Alive }
+    }
+
+    fn check(&mut self) -> anyhow::Result<()> {
         match self {
             Self::Named(named) => named.ask(),
             Self::Several(merge) => merge.ask(),
         }
+        Ok(())
     }
+}
 
+impl Source {
     fn open(command: &TailCommand, formatters: &mut Formatters) -> anyhow::Result<Self> {
         let Some(name) = &command.name else {
             let mut tailers = Vec::new();
@@ -229,77 +233,58 @@ struct Following<'a> {
 }
 
 impl Following<'_> {
-    fn run(&mut self, source: &mut Source, interrupt: &Interrupt) -> anyhow::Result<()> {
+    fn run(&mut self, mut follow: Follow<Source>) -> anyhow::Result<()> {
         let mut timeline = Timeline::recalibrating(Clock::monotonic());
         let slack_ns = u64::try_from(self.command.slack.as_nanos()).unwrap_or(u64::MAX);
-        let mut waiter = Waiter::new(WAIT);
-        while self.left > 0 && !interrupt.is_asked() {
-            let settled_ns = match self.command.follow {
-                true => timeline.now_ns().saturating_sub(slack_ns),
-                false => u64::MAX,
-            };
-            match self.read(source, settled_ns)? {
-                Came::Something => waiter.reset(),
-                Came::Nothing if !self.command.follow => break,
-                Came::Nothing => {
-                    if waiter.idles() == 0 {
-                        self.printer.flush()?;
-                    }
-                    if waiter.idles().is_multiple_of(LOOKS_BEFORE_ASKING) {
-                        source.ask();
-                    }
-                    waiter.idle();
-                }
+        while self.left > 0 {
+            let step = follow.step_by(|source| {
+                let settled_ns = match self.command.follow {
+                    true => timeline.now_ns().saturating_sub(slack_ns),
+                    false => u64::MAX,
+                };
+                self.read(source, settled_ns)
+            });
+            match step? {
+                Step::Idle if self.command.follow => self.printer.flush()?,
+                Step::Idle | Step::Shutdown => break,
+                _ => {}
             }
         }
-        if let Source::Named(named) = source {
-            // It was printed: the next who has the name does not get it again.
+        if let Source::Named(named) = follow.tape_mut() {
+            // It was printed: the next reader of this name does not get it again.
             self.printer.flush()?;
             named.done();
         }
         Ok(())
     }
 
-    fn read(&mut self, source: &mut Source, settled_ns: u64) -> anyhow::Result<Came> {
+    fn read(&mut self, source: &mut Source, settled_ns: u64) -> anyhow::Result<Progress> {
         match source {
             Source::Named(named) => match named.next().map_err(of_journal)? {
-                Tail::Excerpt(excerpt) => self.excerpt(0, &excerpt),
-                Tail::Gap(gap) => self.gap(0, gap),
-                Tail::Reused(reused) => self.reused(0, reused),
-                Tail::Nothing => Ok(Came::Nothing),
+                Tail::Excerpt(excerpt) => self.excerpt(0, &excerpt)?,
+                Tail::Gap(gap) => self.printer.gap(0, gap)?,
+                Tail::Reused(reused) => self.printer.reused(0, reused)?,
+                Tail::Nothing => return Ok(Progress::Nothing),
             },
             Source::Several(merge) => match merge.next(settled_ns).map_err(of_journal)? {
-                Merged::Excerpt { source, excerpt } => self.excerpt(source, &excerpt),
-                Merged::Gap { source, gap } => self.gap(source, gap),
-                Merged::Reused { source, reused } => self.reused(source, reused),
-                Merged::Nothing => Ok(Came::Nothing),
+                Merged::Excerpt { source, excerpt } => self.excerpt(source, &excerpt)?,
+                Merged::Gap { source, gap } => self.printer.gap(source, gap)?,
+                Merged::Reused { source, reused } => self.printer.reused(source, reused)?,
+                Merged::Nothing => return Ok(Progress::Nothing),
             },
         }
+        Ok(Progress::Read)
     }
 
-    fn excerpt(&mut self, source: usize, excerpt: &Excerpt<'_>) -> anyhow::Result<Came> {
-        let Some(formatter) = self.formatters.0.get_mut(source) else {
-            self.printer.excerpt(source, excerpt)?;
-            self.left -= 1;
-            return Ok(Came::Something);
-        };
-        // Nothing for what is only said so that later ones can be made lines of.
-        match formatter.line(excerpt) {
-            Some(line) => self.printer.line(source, &line)?,
-            None if nanotape_logging::is_log(excerpt.type_id()) => return Ok(Came::Something),
-            None => self.printer.excerpt(source, excerpt)?,
+    fn excerpt(&mut self, source: usize, excerpt: &Excerpt<'_>) -> anyhow::Result<()> {
+        let line = self.formatters.0.get_mut(source).map(|formatter| formatter.line(excerpt));
+        match line {
+            Some(Some(line)) => self.printer.line(source, &line)?,
+            // It only announces what later lines refer to.
+            Some(None) if nanotape_logging::is_log(excerpt.type_id()) => return Ok(()),
+            _ => self.printer.excerpt(source, excerpt)?,
         }
         self.left -= 1;
-        Ok(Came::Something)
-    }
-
-    fn reused(&mut self, source: usize, reused: Reused) -> anyhow::Result<Came> {
-        self.printer.reused(source, reused)?;
-        Ok(Came::Something)
-    }
-
-    fn gap(&mut self, source: usize, gap: Gap) -> anyhow::Result<Came> {
-        self.printer.gap(source, gap)?;
-        Ok(Came::Something)
+        Ok(())
     }
 }

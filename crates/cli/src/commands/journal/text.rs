@@ -12,7 +12,7 @@ pub(super) fn known_time_text(ts_ns: Option<u64>) -> String {
 }
 
 /// A time as it is printed everywhere; beyond the range that is the number.
-pub(super) fn time_text(ts_ns: u64) -> String {
+pub(in crate::commands) fn time_text(ts_ns: u64) -> String {
     utc_text(ts_ns).unwrap_or_else(|| format!("{ts_ns} ns"))
 }
 

@@ -1,24 +1,17 @@
 //! `nanotape ring dump`: the messages of a ring, and what was lost.
 
-use std::{
-    fmt::Write as _,
-    io::{self, BufWriter, Write as _},
-    path::Path,
-    time::Duration,
-};
+use std::{ops::ControlFlow, path::Path};
 
 use clap::Args;
-use nanotape_ring::{
-    AnyReader, Gap, Read, ReadError, Received, Start, Subscribe as _, WaitStrategy, Waiter,
-};
-use nanotape_shm::OwnerState;
+use nanotape_ring::{RingError, RingSource, Start, Subscribe as _};
+use nanotape_tape::{Follow, Item, Step, Tape as _, WriterState};
 
 use crate::{
-    hexdump::hexdump,
-    interrupt::Interrupt,
-    output::{Format, Output, OutputArguments},
-    regions::{of_read, of_region, of_ring, place, state_sentence},
-    status::{Status, tell},
+    commands::messages::{Printer, Shown},
+    interrupt,
+    output::OutputArguments,
+    regions::{of_region, of_ring, place, state_sentence},
+    status::{BadData, Status, tell},
 };
 
 #[derive(Args, Debug)]
@@ -62,156 +55,79 @@ pub(super) struct DumpCommand {
     output: OutputArguments,
 }
 
-/// Bytes of the first buffer; it grows to the longest message.
-const BUFFER_BYTES: usize = 64 << 10;
-
-/// How to wait for more: quick while messages come, and next to no processor while none do.
-const WAIT: WaitStrategy = WaitStrategy::Backoff { looks: 200, sleep: Duration::from_millis(1) };
-
-/// Looks without a message before it asks whether the writer is still there.
-const LOOKS_BEFORE_ASKING: u32 = 420;
-
 pub(super) fn run(command: &DumpCommand) -> anyhow::Result<Status> {
     let path = place(&command.name)?;
-    let format = command.output.format_or(Format::Text)?;
-    let interrupt = Interrupt::install()?;
-    let newest = || AnyReader::open(&path, Start::Newest).map(|reader| reader.next_sequence());
-    let reader = AnyReader::open(&path, command.from).map_err(|error| of_ring(&path, &error))?;
+    let interrupt = interrupt::install()?;
+    let source = RingSource::open(&path, command.from).map_err(|error| of_ring(&path, &error))?;
     // A writer may be quicker than this: without --follow it ends where the ring ended now.
     let end = match command.follow {
         true => u64::MAX,
-        false => newest().map_err(|error| of_ring(&path, &error))?,
+        false => source.end().map_err(|error| of_ring(&path, &error))?,
     };
-    let output = BufWriter::with_capacity(64 << 10, command.output.open()?);
-    let mut printer = Printer { output, format, line: String::new() };
-    printer.begin()?;
-    let mut dump = Dump {
-        path: &path,
-        reader,
-        printer,
-        buffer: vec![0; BUFFER_BYTES],
-        through_restarts: command.through_restarts,
-    };
-    let status = dump.run(command.count.unwrap_or(u64::MAX), end, &interrupt);
+    let mut printer = Printer::new(&command.output, Shown::Ring, Vec::new())?;
+    let mut follow = Follow::new(source).shutdown(&interrupt).until(end);
+    let outcome = dump(command, &path, &mut follow, &mut printer);
     // What was printed stays, also in front of damage.
-    let finished = dump.printer.output.into_inner().map_err(io::IntoInnerError::into_error);
-    finished?.finish()?;
-    status
+    printer.finish()?;
+    outcome?;
+    Ok(Status::Good)
 }
 
-struct Dump<'a> {
-    path: &'a Path,
-    reader: AnyReader,
-    printer: Printer,
-    buffer: Vec<u8>,
-    through_restarts: bool,
-}
-
-impl Dump<'_> {
-    fn run(&mut self, count: u64, end: u64, interrupt: &Interrupt) -> anyhow::Result<Status> {
-        let (mut printed, mut waiter) = (0, Waiter::new(WAIT));
-        // What a writer that is gone has left is read before anybody is told that it is gone, once.
-        let (mut gone, mut told) = (None, 0);
-        while printed < count && self.reader.next_sequence() < end && !interrupt.is_asked() {
-            match self.reader.try_read(&mut self.buffer) {
-                Ok(Read::Message(received)) => {
-                    let payload = &self.buffer[..received.length as usize];
-                    self.printer.message(received, payload)?;
-                    printed += 1;
-                    waiter.reset();
+fn dump(
+    command: &DumpCommand,
+    path: &Path,
+    follow: &mut Follow<RingSource>,
+    printer: &mut Printer,
+) -> anyhow::Result<()> {
+    let mut left = command.count.unwrap_or(u64::MAX);
+    while left > 0 {
+        let mut printed = Ok(());
+        let step = follow.step(|item| {
+            printed = match item {
+                Item::Message(message) => {
+                    left -= 1;
+                    printer.message(0, message.sequence, message.type_id, None, message.payload)
                 }
-                Ok(Read::Lapped(lapped)) => {
-                    self.printer.lost(lapped)?;
-                    waiter.reset();
-                }
-                Ok(Read::Empty) => {
-                    if waiter.idles() == 0 {
-                        self.printer.output.flush()?;
-                    }
-                    let epoch = self.reader.region().epoch();
-                    if let Some(state) = gone.take().filter(|_| told != epoch) {
-                        tell(format_args!("{}: {}", self.path.display(), state_sentence(state)));
-                        if !self.through_restarts {
-                            break;
-                        }
-                        told = epoch;
-                    }
-                    if waiter.idles() >= LOOKS_BEFORE_ASKING {
-                        gone = self.who_is_gone()?;
-                        waiter.reset();
-                    }
-                    waiter.idle();
-                }
-                Err(ReadError::BufferTooSmall { needed, .. }) => self.buffer.resize(needed, 0),
-                Err(error) => return Err(of_read(self.path, &error)),
+                Item::Gap(gap) => printer.gap(0, gap),
+                Item::Reused(reused) => printer.reused(0, reused),
+            };
+            if left > 0 && printed.is_ok() {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(())
             }
+        });
+        printed?;
+        match step {
+            Ok(Step::Idle) => printer.flush()?,
+            Ok(Step::Gone(state)) => {
+                tell(format_args!("{}: {}", path.display(), state_sentence(state)));
+                if !command.through_restarts {
+                    break;
+                }
+            }
+            Ok(Step::Complete | Step::Shutdown) => break,
+            Ok(_) => {}
+            Err(error) => return lost(command, path, follow.tape(), &error),
         }
-        Ok(Status::Good)
     }
-
-    /// The state of a writer that will not publish any more; an error if the file is not what it was.
-    fn who_is_gone(&self) -> anyhow::Result<Option<OwnerState>> {
-        let region = self.reader.region();
-        let state = region.owner().state;
-        if state == OwnerState::Alive || self.through_restarts {
-            // Removed or replaced, a ring has no writer that anybody could follow.
-            region.check().map_err(|error| {
-                anyhow::Error::from(crate::status::BadData(of_region(&error).to_string()))
-            })?;
-            return Ok((state != OwnerState::Alive).then_some(state));
-        }
-        if region.is_lost() {
-            region.check().map_err(|error| of_region(&error))?;
-        }
-        Ok(Some(state))
-    }
+    Ok(())
 }
 
-struct Printer {
-    output: BufWriter<Output>,
-    format: Format,
-    line: String,
-}
-
-impl Printer {
-    fn begin(&mut self) -> io::Result<()> {
-        if self.format == Format::Csv {
-            writeln!(self.output, "sequence,type_id,length,payload,lost_from,lost_to")?;
-        }
-        Ok(())
+/// The end of a ring that is damaged, or whose file is not what it was. A file that was removed after
+/// its writer closed it is an ordinary end.
+fn lost(
+    command: &DumpCommand,
+    path: &Path,
+    source: &RingSource,
+    error: &RingError,
+) -> anyhow::Result<()> {
+    let RingError::Region(refused) = error else { return Err(of_ring(path, error)) };
+    let state = source.writer().state;
+    let is_cut = source.reader().region().is_lost();
+    if state == WriterState::Alive || command.through_restarts || is_cut {
+        return Err(BadData(of_region(refused).to_string()).into());
     }
-
-    fn message(&mut self, received: Received, payload: &[u8]) -> io::Result<()> {
-        let Received { sequence, type_id, length } = received;
-        let line = &mut self.line;
-        line.clear();
-        // Writing to a string cannot fail.
-        let _ = match self.format {
-            Format::Text => writeln!(line, "{sequence}  type {type_id}  {length} bytes"),
-            Format::Json => write!(
-                line,
-                "{{\"sequence\":{sequence},\"type_id\":{type_id},\"length\":{length},\"payload\":\""
-            ),
-            Format::Csv => write!(line, "{sequence},{type_id},{length},"),
-        };
-        match self.format {
-            Format::Text => hexdump(line, payload),
-            Format::Json | Format::Csv => {
-                payload.iter().for_each(|byte| _ = write!(line, "{byte:02x}"));
-                line.push_str(if self.format == Format::Json { "\"}\n" } else { ",,\n" });
-            }
-        }
-        self.output.write_all(line.as_bytes())
-    }
-
-    fn lost(&mut self, lapped: Gap) -> io::Result<()> {
-        let Gap { from, to } = lapped;
-        match self.format {
-            Format::Text => writeln!(self.output, "{from}  {lapped}"),
-            Format::Json => {
-                writeln!(self.output, "{{\"lost\":{{\"from\":{from},\"to\":{to}}}}}")
-            }
-            Format::Csv => writeln!(self.output, ",,,,{from},{to}"),
-        }
-    }
+    tell(format_args!("{}: {}", path.display(), state_sentence(state)));
+    Ok(())
 }

@@ -13,7 +13,7 @@ use nanotape_ring::{Publish, PublishError, slots, stream};
 use nanotape_shm::{Origin, RegionOptions};
 
 use crate::{
-    interrupt::Interrupt,
+    interrupt,
     lines::{Line, Lines},
     output::{Format, OutputArguments},
     record::Record,
@@ -21,6 +21,7 @@ use crate::{
     status::{BadData, Status},
     values::{bytes, duration, mode},
 };
+use nanotape_tape::ShutdownFlag;
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -95,7 +96,7 @@ const HEARTBEAT: Duration = Duration::from_millis(100);
 pub(super) fn run(command: &PublishCommand) -> anyhow::Result<Status> {
     let path = place(&command.name)?;
     let format = command.output.format_or(Format::Text)?;
-    let interrupt = Interrupt::install()?;
+    let interrupt = interrupt::install()?;
     let lines = Lines::read(&command.file)?;
     let options =
         RegionOptions { mode: command.mode, lock: command.lock, huge_pages: command.huge_pages };
@@ -121,7 +122,7 @@ struct Publishing<'a> {
     command: &'a PublishCommand,
     path: &'a Path,
     format: Format,
-    interrupt: Interrupt,
+    interrupt: ShutdownFlag,
 }
 
 impl Publishing<'_> {
@@ -166,7 +167,7 @@ impl Publishing<'_> {
         };
         let mut due = Duration::ZERO;
         writer.heartbeat(clock.utc_ns());
-        while !self.interrupt.is_asked() {
+        while !self.interrupt.is_requested() {
             let line = match lines.next(HEARTBEAT) {
                 Line::Some(line) => {
                     line.with_context(|| format!("cannot read {}", lines.name()))?
@@ -183,7 +184,7 @@ impl Publishing<'_> {
                 let Some(early) = due.checked_sub(elapsed).filter(|early| !early.is_zero()) else {
                     break;
                 };
-                if self.interrupt.is_asked() {
+                if self.interrupt.is_requested() {
                     return Ok(());
                 }
                 thread::sleep(early.min(HEARTBEAT));

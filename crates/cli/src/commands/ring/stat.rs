@@ -8,7 +8,7 @@ use nanotape_ring::{Capacity, RingMonitor, Stat};
 use nanotape_shm::{OwnerState, RegionInfo};
 
 use crate::{
-    interrupt::Interrupt,
+    interrupt,
     output::{Format, OutputArguments},
     record::Record,
     regions::{kind_name, of_region, of_ring, place, state_name},
@@ -59,7 +59,7 @@ pub(super) fn run(command: &StatCommand) -> anyhow::Result<Status> {
     let path = place(&command.name)?;
     let format = command.output.format_or(Format::Text)?;
     let clock = Clock::monotonic();
-    let interrupt = Interrupt::install()?;
+    let interrupt = interrupt::install()?;
     let observer = RingMonitor::open(&path).map_err(|error| of_ring(&path, &error))?;
     let info = nanotape_shm::inspect(&path).map_err(|error| of_region(&error))?;
     let look = || -> anyhow::Result<Look> {
@@ -94,7 +94,7 @@ pub(super) fn run(command: &StatCommand) -> anyhow::Result<Status> {
         })?;
         let is_over = command.watch && now.stat.owner.state != OwnerState::Alive;
         before = now;
-        if is_over || interrupt.is_asked() {
+        if is_over || interrupt.is_requested() {
             break;
         }
     }

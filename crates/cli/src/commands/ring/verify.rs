@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use clap::Args;
-use nanotape_ring::RingMonitor;
+use nanotape_ring::{RingMonitor, writer_state};
 
 use crate::{
     output::{Format, OutputArguments},
@@ -53,7 +53,11 @@ pub(super) fn run(command: &VerifyCommand) -> anyhow::Result<Status> {
         .with("overtaken", verified.overtaken);
     let mut output = command.output.open()?;
     record.write(&mut output, format, true, || {
-        let mut text = format!("{}: OK, {kind} ring; {}\n", path.display(), state_sentence(state));
+        let mut text = format!(
+            "{}: OK, {kind} ring; {}\n",
+            path.display(),
+            state_sentence(writer_state(state))
+        );
         let range = match verified.next_sequence - verified.first_sequence {
             0 => format!("none; the next is {}", verified.next_sequence),
             _ => format!("{} to {}", verified.first_sequence, verified.next_sequence - 1),

@@ -1,29 +1,19 @@
 //! Reading on and on: what ends a tap, and the numbers that it ends with.
 
-use std::{io, time::Duration};
+use std::{io, ops::ControlFlow};
 
-use nanotape_plant::{Event, SubscribeError, Subscriber, records::Notice, records::Record};
-use nanotape_ring::{WaitStrategy, Waiter};
-use nanotape_shm::OwnerState;
+use nanotape_plant::{
+    Event, Step, SubscribeError, Subscriber,
+    records::{Notice, Record},
+};
+use nanotape_tape::WriterState;
 use nanotape_types::Symbol;
 
-use super::{
-    TapArguments,
-    join::{Joined, of_subscription},
-    printer::Printer,
-};
+use super::{TapArguments, join::of_subscription, printer::Printer};
 use crate::{
-    deadline::Deadline,
-    interrupt::Interrupt,
     regions::{of_region, state_sentence},
     status::{BadData, Status, is_broken_pipe, tell},
 };
-
-/// How to wait for more: quick while records come, and next to no processor while none do.
-const WAIT: WaitStrategy = WaitStrategy::Backoff { looks: 200, sleep: Duration::from_millis(1) };
-
-/// Looks without a record before it asks whether the plant is still there.
-const LOOKS_BEFORE_ASKING: u32 = 420;
 
 /// Lines about records that are none, before they are only counted in the status.
 const BAD_LINES: u64 = 10;
@@ -34,7 +24,6 @@ pub(super) struct Tap<'a> {
     through_restarts: bool,
     fails_on_loss: bool,
     subscriber: Subscriber,
-    deadline: Deadline,
     reading: Reading,
 }
 
@@ -51,7 +40,8 @@ struct Reading {
     counts: Counts,
     bad_records: u64,
     end: Option<End>,
-    error: Option<io::Error>,
+    /// Why the output failed, and how many records were read and not written.
+    error: Option<(io::Error, u64)>,
 }
 
 /// What the last line says.
@@ -69,14 +59,13 @@ struct Counts {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum End {
     Stopped,
-    Gone(OwnerState),
+    Gone(WriterState),
     Enough,
     Interrupted,
 }
 
 impl<'a> Tap<'a> {
-    pub(super) fn new(command: &'a TapArguments, joined: Joined, printer: Printer) -> Self {
-        let Joined { subscriber, deadline } = joined;
+    pub(super) fn new(command: &'a TapArguments, subscriber: Subscriber, printer: Printer) -> Self {
         let first = subscriber.next_sequence();
         let reading = Reading {
             printer,
@@ -91,12 +80,12 @@ impl<'a> Tap<'a> {
         };
         let TapArguments { symbols, through_restarts, fail_on_loss, .. } = command;
         let (through_restarts, fails_on_loss) = (*through_restarts, *fail_on_loss);
-        Self { symbols, through_restarts, fails_on_loss, subscriber, deadline, reading }
+        Self { symbols, through_restarts, fails_on_loss, subscriber, reading }
     }
 
     /// Reads until it is over, and completes the output, also in front of damage.
-    pub(super) fn run(mut self, interrupt: &Interrupt) -> anyhow::Result<Status> {
-        let end = self.follow(interrupt);
+    pub(super) fn run(mut self) -> anyhow::Result<Status> {
+        let end = self.follow();
         let Self { symbols, fails_on_loss, subscriber, reading, .. } = self;
         let Reading { printer, counts, bad_records, .. } = reading;
         if end.as_ref().is_err_and(is_broken_pipe) {
@@ -118,122 +107,90 @@ impl<'a> Tap<'a> {
         if is_loss_bad {
             tell(format_args!("{ring}: records lost: {} (--fail-on-loss)", counts.lost));
         }
-        let is_bad = end == End::Gone(OwnerState::Dead) || bad_records > 0 || is_loss_bad;
+        let is_bad = end == End::Gone(WriterState::Dead) || bad_records > 0 || is_loss_bad;
         Ok(if is_bad { Status::Bad } else { Status::Good })
     }
 
-    fn follow(&mut self, interrupt: &Interrupt) -> anyhow::Result<End> {
-        let mut waiter = Waiter::new(WAIT);
-        // What a plant that is gone has left is read before anybody is told that it is gone, once.
-        let (mut gone, mut told) = (None, 0);
-        while !interrupt.is_asked() {
-            if self.poll()? > 0 {
-                if let Some(end) = self.reading.end {
-                    return Ok(end);
-                }
-                (gone, _) = (None, waiter.reset());
-                continue;
+    fn follow(&mut self) -> anyhow::Result<End> {
+        loop {
+            let step = self.step()?;
+            if let Some(end) = self.reading.end {
+                return Ok(end);
             }
-            if waiter.idles() == 0 {
-                self.reading.printer.flush()?;
-            }
-            let epoch = self.subscriber.epoch();
-            if let Some(state) = gone.take().filter(|_| told != epoch) {
-                if !self.through_restarts {
-                    return Ok(End::Gone(state));
-                }
-                // That it stopped has been said, by itself.
-                if !self.reading.is_stopped {
+            match step {
+                Step::Idle => self.reading.printer.flush()?,
+                Step::Gone(state) if !self.through_restarts => return Ok(End::Gone(state)),
+                // A stop was a record of its own.
+                Step::Gone(state) if !self.reading.is_stopped => {
                     let ring = self.subscriber.ring().display();
                     tell(format_args!("{ring}: {}", state_sentence(state)));
                 }
-                told = epoch;
+                Step::Shutdown => return Ok(End::Interrupted),
+                _ => {}
             }
-            if waiter.idles() >= LOOKS_BEFORE_ASKING {
-                gone = self.who_is_gone()?;
-                waiter.reset();
-            }
-            waiter.idle();
         }
-        Ok(End::Interrupted)
     }
 
-    /// Reads what is there and writes what is wanted of it. Gives how many messages were read or lost.
-    fn poll(&mut self) -> anyhow::Result<u64> {
+    /// Waits for records and writes what is wanted of them.
+    fn step(&mut self) -> anyhow::Result<Step> {
         let Self { subscriber, reading, .. } = self;
         if let Some(board) = subscriber.board() {
             reading.midnight_ns = Some(board.run().midnight_ns);
         }
-        let read = subscriber.poll(|event| reading.take(&event));
-        if let Some(error) = reading.error.take() {
+        let step = subscriber.step(|event| reading.take(&event));
+        reading.counts.last = subscriber.next_sequence() - 1;
+        if let Some((error, unwritten)) = reading.error.take() {
+            reading.counts.last -= unwritten;
             return Err(error.into());
-        }
-        if reading.end.is_none() {
-            reading.counts.last = subscriber.next_sequence() - 1;
         }
         // What came before damage is kept, too.
         reading.printer.write(subscriber)?;
-        match read {
+        match step {
             // One record is not what it says; those around it are.
             Err(error @ SubscribeError::Record { .. }) => {
                 reading.bad_records += 1;
                 if reading.bad_records <= BAD_LINES {
                     tell(format_args!("{error}"));
                 }
-                Ok(1)
+                Ok(Step::Read)
             }
-            read => read.map_err(|error| of_subscription(&error)),
+            // Removed or replaced, a ring has no plant that could be followed.
+            Err(SubscribeError::Region(error)) => {
+                Err(BadData(of_region(&error).to_string()).into())
+            }
+            step => step.map_err(|error| of_subscription(&error)),
         }
-    }
-
-    /// The state of a plant that will not publish any more; an error if the ring is not what it was.
-    fn who_is_gone(&self) -> anyhow::Result<Option<OwnerState>> {
-        // Removed or replaced, a ring has no plant that anybody could follow.
-        self.subscriber.check().map_err(|error| match error {
-            SubscribeError::Region(error) => BadData(of_region(&error).to_string()).into(),
-            error => of_subscription(&error),
-        })?;
-        let state = self.subscriber.writer();
-        let counts = &self.reading.counts;
-        // The plant that is waited for may be the next one on a ring that is there already.
-        let is_to_start = counts.last < counts.first && !self.deadline.is_over();
-        Ok((state != OwnerState::Alive && !is_to_start).then_some(state))
     }
 }
 
 impl Reading {
     #[inline]
-    fn take(&mut self, event: &Event<'_>) {
-        if self.end.is_some() || self.error.is_some() {
-            return;
-        }
+    fn take(&mut self, event: &Event<'_>) -> ControlFlow<()> {
         match event {
             Event::Record(delivery) => {
                 if let Record::Notice(notice) = delivery.record {
                     self.hear(&notice);
                 }
-                if let Err(error) = self.printer.print(event, self.midnight_ns) {
-                    self.error = Some(error);
-                    self.counts.last = delivery.sequence - 1;
-                    return;
+                match self.printer.print(event, self.midnight_ns) {
+                    Ok(()) => {
+                        (self.counts.written, self.left) = (self.counts.written + 1, self.left - 1)
+                    }
+                    Err(error) => self.error = Some((error, 1)),
                 }
-                self.counts.written += 1;
-                self.left -= 1;
                 if self.left == 0 {
                     self.end = Some(End::Enough);
                 }
-                if self.end.is_some() {
-                    self.counts.last = delivery.sequence;
-                }
             }
-            Event::Lost(lapped) => {
-                self.counts.lost += lapped.count();
+            Event::Lost(gap) => {
+                self.counts.lost += gap.count();
                 self.counts.gaps += 1;
-                // Perhaps a start was among them: the board tells, if it can.
+                // A start may be among them: then the board has the midnight.
                 self.midnight_ns = None;
-                self.error = self.printer.print(event, None).err();
+                self.error = self.printer.print(event, None).err().map(|error| (error, 0));
             }
         }
+        let is_over = self.end.is_some() || self.error.is_some();
+        if is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
     #[cold]

@@ -8,62 +8,47 @@ use nanotape_shm::{Refusal, RegionError};
 
 use super::TapArguments;
 use crate::{
-    deadline::{Deadline, is_not_there},
-    interrupt::Interrupt,
-    regions::{of_read, of_region, of_ring},
+    regions::{of_read, of_region, of_ring, within},
     status::{BadData, tell},
 };
+use nanotape_tape::ShutdownFlag;
 
-/// A plant that is read, or may be about to start.
-pub(super) struct Joined {
-    pub(super) subscriber: Subscriber,
-    pub(super) deadline: Deadline,
-}
-
-/// Joins. None if it was interrupted while there was nothing to join.
+/// Joins. None if it was interrupted before there was a plant.
 pub(super) fn join(
     command: &TapArguments,
     path: &Path,
-    interrupt: &Interrupt,
-) -> anyhow::Result<Option<Joined>> {
-    let deadline = Deadline::after(command.wait);
+    interrupt: &ShutdownFlag,
+) -> anyhow::Result<Option<Subscriber>> {
     let subscription = Subscription::to(&command.name)
         .symbols(command.symbols.iter().copied())
         .records(command.records.iter())
         .from(command.from)
-        .rejoin(command.rejoin.into());
-    while !interrupt.is_asked() {
-        match subscription.clone().open() {
-            Ok(subscriber) => return Ok(Some(Joined { subscriber, deadline })),
-            Err(SubscribeError::Region(error)) if is_not_there(&error) => {
-                if deadline.is_over() {
-                    return Err(nobody(path, &error, &deadline));
-                }
-                deadline.sleep();
-            }
-            Err(error) => return Err(of_subscription(&error)),
+        .rejoin(command.rejoin.into())
+        .wait(command.wait)
+        .shutdown(interrupt);
+    match subscription.open() {
+        Ok(subscriber) => Ok(Some(subscriber)),
+        Err(SubscribeError::Shutdown) => Ok(None),
+        Err(SubscribeError::Region(error)) if error.refusal().is_pending() => {
+            Err(nobody(command, path, &error))
         }
+        Err(error) => Err(of_subscription(&error)),
     }
-    Ok(None)
 }
 
-impl Joined {
-    /// Says which kinds that were asked for will not come. All of them is what there is.
-    pub(super) fn warn_of_unpublished(&self, wanted: RecordKinds) {
-        let ring = self.subscriber.ring().display();
-        let Some(board) = self.subscriber.board().filter(|_| wanted != RecordKinds::ALL) else {
-            return;
-        };
-        let published = RecordKinds::of_bits(board.run().kinds);
-        let absent: RecordKinds = wanted.iter().filter(|&kind| !published.has(kind)).collect();
-        if !absent.is_empty() {
-            tell(format_args!("{ring}: this plant publishes {published}, but not {absent}"));
-        }
+/// Reports the kinds that were asked for and will not come. All of them means those there are.
+pub(super) fn warn_of_unpublished(subscriber: &Subscriber, wanted: RecordKinds) {
+    let ring = subscriber.ring().display();
+    let Some(board) = subscriber.board().filter(|_| wanted != RecordKinds::ALL) else { return };
+    let published = RecordKinds::of_bits(board.run().kinds);
+    let absent: RecordKinds = wanted.iter().filter(|&kind| !published.has(kind)).collect();
+    if !absent.is_empty() {
+        tell(format_args!("{ring}: this plant publishes {published}, but not {absent}"));
     }
 }
 
 /// There is no plant. A ring without a board is somebody else's.
-fn nobody(path: &Path, error: &RegionError, deadline: &Deadline) -> anyhow::Error {
+fn nobody(command: &TapArguments, path: &Path, error: &RegionError) -> anyhow::Error {
     let is_there = nanotape_shm::inspect(path).is_ok();
     let path = path.display();
     if is_there && matches!(error.refusal(), Refusal::NotFound) {
@@ -72,7 +57,7 @@ fn nobody(path: &Path, error: &RegionError, deadline: &Deadline) -> anyhow::Erro
              messages of any ring"
         );
     }
-    let within = deadline.within();
+    let within = within(command.wait);
     anyhow!(
         "{path}: no plant started{within}; start one with nanotape run, or wait for it with \
          --wait SECONDS"

@@ -7,7 +7,7 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use nanotape_plant::{Ended, PlantConfig, PlantRun, Stop};
+use nanotape_plant::{Ended, PlantConfig, PlantRun, ShutdownFlag};
 
 use crate::support::{Folder, running::Running};
 
@@ -81,7 +81,7 @@ impl Market {
 #[test]
 fn child() {
     let (Ok(day), Ok(ring)) = (env::var(DAY), env::var(RING)) else { return };
-    let mut run = PlantRun::open(&config(&day, &ring, 64 << 20), Stop::new()).unwrap();
+    let mut run = PlantRun::open(&config(&day, &ring, 64 << 20), ShutdownFlag::new()).unwrap();
     println!("begun");
     std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
     run.run(|_| ()).unwrap();
@@ -101,7 +101,7 @@ pub(crate) fn run(config: &PlantConfig) -> Ended {
 
 /// A plant that has published its start, and nothing else yet.
 pub(crate) fn begin(config: &PlantConfig) -> PlantRun {
-    PlantRun::open(config, Stop::new()).unwrap()
+    PlantRun::open(config, ShutdownFlag::new()).unwrap()
 }
 
 /// The numbers of the last line: read, written, lost, gaps, last sequence number.

@@ -8,7 +8,7 @@ use std::{
 
 use nanotape_feed::{Damage, DayHandler, DaySource, Position, read_day};
 use nanotape_plant::{
-    PlantConfig, PlantRun, Stop,
+    PlantConfig, PlantRun, ShutdownFlag,
     records::{Gap, GapKind, Notice, RecordKinds},
 };
 use nanotape_ring::{Read, Start, Subscribe as _, stream};
@@ -55,7 +55,7 @@ pub(crate) fn publish(file: &Path, ring: &Path) -> Published {
     config.ring.replace = true;
     config.publish.records = RecordKinds::NONE;
     config.machine.orders = Some(4_096);
-    let mut run = PlantRun::open(&config, Stop::new()).unwrap();
+    let mut run = PlantRun::open(&config, ShutdownFlag::new()).unwrap();
     let ended = run.run(|_| ()).unwrap();
     let mut reader = stream::Reader::open(ring, Start::Oldest).unwrap();
     let (mut gaps, mut buffer) = (Vec::new(), [0; 1024]);

@@ -95,7 +95,7 @@ fn a_ring_of_anything_gives_records_and_errors_that_name_the_message() {
                 Err(error) => {
                     let text = error.to_string();
                     let said =
-                        text.split("message ").nth(1).and_then(|rest| rest.split(' ').next());
+                        text.split("message ").nth(1).and_then(|rest| rest.split(':').next());
                     let sequence: u64 = said.unwrap().parse().unwrap();
                     let (type_id, bytes) = &messages[(sequence - first) as usize];
                     prop_assert!(sequence >= before && sequence < subscriber.next_sequence());

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use nanotape_plant::{
-    Delivery, Event, PlantConfig, PlantRun, Stop, Subscriber, Subscription,
+    Delivery, Event, PlantConfig, PlantRun, ShutdownFlag, Subscriber, Subscription,
     records::{Header, Notice, Predecessor, Record, RecordKind, RecordKinds},
 };
 use nanotape_ring::{Rejoin, Start};
@@ -63,7 +63,7 @@ impl Days {
     fn plant(&self, day: usize, orders: u64) -> PlantRun {
         let mut config: PlantConfig = self.folder.config(&self.file(day, orders));
         config.ring.capacity_bytes = Some(self.capacity_bytes);
-        PlantRun::open(&config, Stop::new()).unwrap()
+        PlantRun::open(&config, ShutdownFlag::new()).unwrap()
     }
 
     /// A plant of a day from its start to its stop.
@@ -286,7 +286,7 @@ fn local_books_of_a_plant_that_publishes_no_order_records_are_not_whole() {
     let days = Days::new(1 << 20);
     let mut config = days.folder.config(&days.file(0, 50));
     config.publish.records = RecordKinds::NONE.with(RecordKind::Bbo);
-    PlantRun::open(&config, Stop::new()).unwrap().run(|_| ()).unwrap();
+    PlantRun::open(&config, ShutdownFlag::new()).unwrap().run(|_| ()).unwrap();
     let mut subscriber = days.subscription().keep_books().open().unwrap();
     while subscriber.poll(|_| ()).unwrap() > 0 {}
     assert!(!subscriber.books().unwrap().is_whole());

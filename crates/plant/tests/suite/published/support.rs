@@ -7,7 +7,7 @@ use std::{
     sync::atomic::{AtomicU32, Ordering},
 };
 
-use nanotape_plant::{Ended, PlantConfig, PlantRun, Stop};
+use nanotape_plant::{Ended, PlantConfig, PlantRun, ShutdownFlag};
 use nanotape_synth::{Market, MarketConfig};
 
 /// A folder that disappears with its test.
@@ -59,6 +59,6 @@ impl Drop for Folder {
 
 /// Runs a plant to its end.
 pub(crate) fn run(config: &PlantConfig) -> Ended {
-    let mut run = PlantRun::open(config, Stop::new()).unwrap();
+    let mut run = PlantRun::open(config, ShutdownFlag::new()).unwrap();
     run.run(|_| ()).unwrap()
 }

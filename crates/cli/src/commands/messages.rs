@@ -1,31 +1,34 @@
-//! Excerpts as text, CSV or JSON: what `dump` and `tail` print.
+//! Messages of rings and journals as text, CSV or JSON: what `dump` and `tail` print.
 
 use std::{
     fmt::Write as _,
     io::{self, BufWriter, Write as _},
 };
 
-use nanotape_journal::{Excerpt, Gap, Reused};
+use nanotape_journal::Excerpt;
+use nanotape_tape::{Gap, Reused};
 
-use super::text::time_text;
+use super::journal::text::time_text;
 use crate::{
     hexdump::hexdump,
     output::{Format, Output, OutputArguments},
 };
 
-/// How payloads are shown in text.
+/// What is printed, and how payloads are shown in text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Payload {
-    /// Every byte.
+pub(super) enum Shown {
+    /// Messages of a ring, which have no times: every byte.
+    Ring,
+    /// Excerpts: every byte.
     Bytes,
-    /// As text where it is text.
+    /// Excerpts: as text where it is text.
     Line,
 }
 
 pub(super) struct Printer {
     output: BufWriter<Output>,
     format: Format,
-    payload: Payload,
+    shown: Shown,
     /// Names of the journals, where there are several.
     names: Vec<String>,
     line: String,
@@ -35,59 +38,87 @@ pub(super) struct Printer {
 impl Printer {
     pub(super) fn new(
         arguments: &OutputArguments,
-        payload: Payload,
+        shown: Shown,
         names: Vec<String>,
     ) -> anyhow::Result<Self> {
         let format = arguments.format_or(Format::Text)?;
         let output = BufWriter::with_capacity(64 << 10, arguments.open()?);
         let names = if names.len() > 1 { names } else { Vec::new() };
         let mut printer =
-            Self { output, format, payload, names, line: String::new(), bytes: Vec::new() };
+            Self { output, format, shown, names, line: String::new(), bytes: Vec::new() };
         if format == Format::Csv {
             let journal = if printer.names.is_empty() { "" } else { "journal," };
-            let columns = "sequence,ts_ns,time,type_id,length,payload,missing_from,missing_to,\
-                           reused_from,reused_to";
+            let columns = match shown {
+                Shown::Ring => "sequence,type_id,length,payload,lost_from,lost_to",
+                _ => {
+                    "sequence,ts_ns,time,type_id,length,payload,missing_from,missing_to,\
+                     reused_from,reused_to"
+                }
+            };
             writeln!(printer.output, "{journal}{columns}")?;
         }
         Ok(printer)
     }
 
     pub(super) fn excerpt(&mut self, source: usize, excerpt: &Excerpt<'_>) -> io::Result<()> {
-        let (sequence, ts_ns, type_id) = (excerpt.sequence(), excerpt.ts_ns(), excerpt.type_id());
-        let length = excerpt.len();
-        let time = time_text(ts_ns);
-        self.bytes.resize(length, 0);
-        excerpt.copy_to(&mut self.bytes);
+        let mut bytes = std::mem::take(&mut self.bytes);
+        bytes.resize(excerpt.len(), 0);
+        excerpt.copy_to(&mut bytes);
+        let (sequence, type_id) = (excerpt.sequence(), excerpt.type_id());
+        let printed = self.message(source, sequence, type_id, Some(excerpt.ts_ns()), &bytes);
+        self.bytes = bytes;
+        printed
+    }
+
+    /// Prints a message; one of a ring has no time.
+    pub(super) fn message(
+        &mut self,
+        source: usize,
+        sequence: u64,
+        type_id: u16,
+        ts_ns: Option<u64>,
+        payload: &[u8],
+    ) -> io::Result<()> {
         self.begin(source);
-        let line = &mut self.line;
+        let (line, length) = (&mut self.line, payload.len());
         // Writing to a string cannot fail.
-        let _ = match (self.format, self.payload) {
-            (Format::Text, Payload::Bytes) => {
-                writeln!(line, "{sequence}  {time}  type {type_id}  {length} bytes")
-            }
-            (Format::Text, Payload::Line) => write!(line, "{sequence}  {time}  "),
-            (Format::Csv, _) => write!(line, "{sequence},{ts_ns},{time},{type_id},{length},"),
-            (Format::Json, _) => write!(
-                line,
-                "\"sequence\":{sequence},\"ts_ns\":{ts_ns},\"time\":\"{time}\",\
-                 \"type_id\":{type_id},\"length\":{length},\"payload\":\""
-            ),
+        let _ = match self.format {
+            Format::Text => write!(line, "{sequence}  "),
+            Format::Csv => write!(line, "{sequence},"),
+            Format::Json => write!(line, "\"sequence\":{sequence},"),
         };
-        match (self.format, self.payload) {
-            (Format::Text, Payload::Bytes) => hexdump(line, &self.bytes),
-            (Format::Text, Payload::Line) => {
-                text_or_bytes(line, &self.bytes);
+        if let Some(ts_ns) = ts_ns {
+            let time = time_text(ts_ns);
+            let _ = match self.format {
+                Format::Text => write!(line, "{time}  "),
+                Format::Csv => write!(line, "{ts_ns},{time},"),
+                Format::Json => write!(line, "\"ts_ns\":{ts_ns},\"time\":\"{time}\","),
+            };
+        }
+        match (self.format, self.shown) {
+            (Format::Text, Shown::Line) => {
+                text_or_bytes(line, payload);
                 line.push('\n');
             }
-            _ => {
-                self.bytes.iter().for_each(|byte| _ = write!(line, "{byte:02x}"));
-                line.push_str(if self.format == Format::Json { "\"}\n" } else { ",,,,\n" });
+            (Format::Text, _) => {
+                let _ = writeln!(line, "type {type_id}  {length} bytes");
+                hexdump(line, payload);
+            }
+            (Format::Csv, shown) => {
+                let _ = write!(line, "{type_id},{length},");
+                payload.iter().for_each(|byte| _ = write!(line, "{byte:02x}"));
+                line.push_str(if shown == Shown::Ring { ",,\n" } else { ",,,,\n" });
+            }
+            (Format::Json, _) => {
+                let _ = write!(line, "\"type_id\":{type_id},\"length\":{length},\"payload\":\"");
+                payload.iter().for_each(|byte| _ = write!(line, "{byte:02x}"));
+                line.push_str("\"}\n");
             }
         }
         self.output.write_all(self.line.as_bytes())
     }
 
-    /// A line that somebody else has made of an excerpt.
+    /// A line that a formatter has made of an excerpt.
     pub(super) fn line(&mut self, source: usize, text: &str) -> io::Result<()> {
         if let Some(name) = self.names.get(source) {
             write!(self.output, "{name}  ")?;
@@ -99,11 +130,17 @@ impl Printer {
         let Gap { from, to } = gap;
         self.begin(source);
         let line = &mut self.line;
+        let is_ring = self.shown == Shown::Ring;
         let _ = match self.format {
+            Format::Text if is_ring => writeln!(line, "{from}  {gap}"),
             Format::Text if from == to => writeln!(line, "{from}  is missing"),
             Format::Text => writeln!(line, "{from}  to {to} are missing: {} excerpts", gap.count()),
+            Format::Csv if is_ring => writeln!(line, ",,,,{from},{to}"),
             Format::Csv => writeln!(line, ",,,,,,{from},{to},,"),
-            Format::Json => writeln!(line, "\"missing\":{{\"from\":{from},\"to\":{to}}}}}"),
+            Format::Json => {
+                let name = if is_ring { "lost" } else { "missing" };
+                writeln!(line, "\"{name}\":{{\"from\":{from},\"to\":{to}}}}}")
+            }
         };
         self.output.write_all(self.line.as_bytes())
     }

@@ -8,7 +8,7 @@
 use std::path::{Path, PathBuf};
 
 use dbn::InstrumentDefMsg;
-use nanotape_ring::Gap;
+use nanotape_tape::Gap;
 use nanotape_types::{StockLocate, Symbol};
 
 use crate::{BoardReader, records::PlantStart};
@@ -23,26 +23,26 @@ enum Wanted {
     No,
 }
 
-/// Names of stocks, and who is wanted.
+/// Symbols of stocks, and which of them are wanted.
 #[derive(Debug)]
-pub(super) struct Names {
+pub(super) struct SymbolTable {
     ring: PathBuf,
     board: Option<BoardReader>,
     /// The first record that the board is not about, if it is known.
     ends_before: u64,
     /// Empty: all of them.
-    symbols: Vec<Symbol>,
+    wanted: Vec<Symbol>,
     decided: Box<[Wanted; StockLocate::COUNT]>,
     known: Box<[Option<Symbol>; StockLocate::COUNT]>,
 }
 
-impl Names {
+impl SymbolTable {
     pub(super) fn new(ring: &Path, board: BoardReader, symbols: Vec<Symbol>) -> Self {
         Self {
             ring: ring.to_owned(),
             board: Some(board),
             ends_before: u64::MAX,
-            symbols,
+            wanted: symbols,
             decided: table(Wanted::Undecided),
             known: table(None),
         }
@@ -56,7 +56,7 @@ impl Names {
 
     #[inline]
     fn wanted(&mut self, locate: StockLocate, sequence: u64) -> Wanted {
-        if self.symbols.is_empty() {
+        if self.wanted.is_empty() {
             return Wanted::Yes;
         }
         match self.decided[locate.index()] {
@@ -68,7 +68,7 @@ impl Names {
     #[cold]
     fn decide(&mut self, locate: StockLocate, sequence: u64) -> Wanted {
         let Some(symbol) = self.symbol(locate, sequence) else { return Wanted::Undecided };
-        let wanted = if self.symbols.contains(&symbol) { Wanted::Yes } else { Wanted::No };
+        let wanted = if self.wanted.contains(&symbol) { Wanted::Yes } else { Wanted::No };
         self.decided[locate.index()] = wanted;
         wanted
     }

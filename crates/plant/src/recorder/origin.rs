@@ -16,19 +16,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::Context as _;
-use jiff::Timestamp;
-use nanotape_journal::{RECORDED_FROM, Tail, Tailer};
-use nanotape_ring::{AnyReader, Read, RingError, Start, StartError, Subscribe as _};
+use nanotape_clock::UtcNanos;
+use nanotape_journal::{JournalError, RECORDED_FROM, Tail, Tailer};
+use nanotape_ring::{AnyReader, RingError, RingSource, Start, StartError, Subscribe as _};
+use nanotape_tape::{Item, Source as _};
 
-use crate::{
-    journals::of_journal,
-    regions::{of_read, of_ring},
-    status::BadData,
-};
+use super::{OriginMismatch, RecorderError};
 
 /// Its first line.
-const TITLE: &str = "nanotape recording 1";
+pub(super) const TITLE: &str = "nanotape recording 1";
 
 /// A journal and the ring that is to be recorded into it.
 pub(super) struct Origin<'a> {
@@ -49,8 +45,8 @@ struct Mark {
 }
 
 impl Origin<'_> {
-    /// An error unless a journal whose next excerpt is `next` goes on with the ring; notes the ring.
-    pub(super) fn check(&self, next: u64) -> anyhow::Result<()> {
+    /// Checks that a journal whose next excerpt is `next` continues with the ring, and notes the ring.
+    pub(super) fn check(&self, next: u64) -> Result<(), RecorderError> {
         let created_ns = self.reader.region().created_ns();
         let here = Mark { created_ns, ring: self.ring.display().to_string() };
         let path = self.journal.join(RECORDED_FROM);
@@ -62,78 +58,58 @@ impl Origin<'_> {
                 if mark.created_ns == created_ns {
                     return Ok(());
                 }
-                let (then, now) = (time_text(mark.created_ns), time_text(created_ns));
-                return Err(self.refuse(format_args!(
-                    "that was {}, created at {then}, but this ring was created at {now}",
-                    mark.ring
-                )));
+                return Err(self.refuse(OriginMismatch::Created {
+                    ring: mark.ring.clone(),
+                    then: UtcNanos::of_unix_ns(mark.created_ns),
+                    now: UtcNanos::of_unix_ns(created_ns),
+                }));
             }
             _ => self.compare(next)?,
         }
         if mark.as_ref() == Some(&here) {
             return Ok(());
         }
-        let cannot = || format!("cannot write {}", path.display());
-        here.write(self.journal, self.mode).with_context(cannot)
+        let failed = |error| RecorderError::File { operation: "write", path, error };
+        here.write(self.journal, self.mode).map_err(failed)
     }
 
-    /// Whether the journal's last excerpt is a message of the ring.
-    fn compare(&self, next: u64) -> anyhow::Result<()> {
+    /// Checks that the journal's last excerpt is a message of the ring.
+    fn compare(&self, journal_next: u64) -> Result<(), RecorderError> {
         let Some((sequence, type_id, payload)) = last_excerpt(self.journal)? else {
-            return Err(self.refuse(format_args!(
-                "the journal does not name its ring, and holds no excerpt to compare"
-            )));
+            return Err(self.refuse(OriginMismatch::NoExcerpt));
         };
-        let mut reader = self.reader.clone();
-        match reader.seek(Start::Sequence(sequence)) {
-            Ok(()) => {}
-            Err(RingError::Start(StartError::NotYet { next: ring_next, .. })) => {
-                return Err(self.refuse(format_args!(
-                    "the next message of the ring is {ring_next}, but the next excerpt of the journal is \
-                     {next}"
-                )));
+        let mut source = RingSource::new(self.reader.clone());
+        source.seek(Start::Sequence(sequence)).map_err(|error| match error {
+            RingError::Start(StartError::NotYet { next: ring_next, .. }) => {
+                self.refuse(OriginMismatch::Behind { ring_next, journal_next })
             }
-            Err(error) => return Err(of_ring(self.ring, &error)),
-        }
-        let mut buffer = vec![0; payload.len()];
-        match reader.try_read(&mut buffer) {
-            Ok(Read::Message(received))
-                if received.type_id == type_id
-                    && received.length as usize == payload.len()
-                    && buffer == payload =>
-            {
-                Ok(())
-            }
-            Ok(Read::Message(_)) | Err(nanotape_ring::ReadError::BufferTooSmall { .. }) => {
-                Err(self.refuse(format_args!(
-                    "message {sequence} of the ring differs from excerpt {sequence} of the journal"
-                )))
-            }
-            Ok(Read::Lapped(_)) => Err(self.refuse(format_args!(
-                "the journal does not name its ring, and the ring no longer holds message {sequence} \
-                 to compare"
-            ))),
-            Ok(Read::Empty) => Err(self.refuse(format_args!(
-                "the ring has not published message {sequence}, the last excerpt of the journal"
-            ))),
-            Err(error) => Err(of_read(self.ring, &error)),
-        }
+            error => RecorderError::of_ring(self.ring, error),
+        })?;
+        let mut mismatch = Some(OriginMismatch::NotPublished { sequence });
+        let polled = source.poll_one(|item| {
+            mismatch = match item {
+                Item::Message(message) => {
+                    let is_same = message.type_id == type_id && message.payload == payload;
+                    (!is_same).then_some(OriginMismatch::Different { sequence })
+                }
+                Item::Gap(_) | Item::Reused(_) => Some(OriginMismatch::Overwritten { sequence }),
+            };
+        });
+        let _ = polled.map_err(|error| RecorderError::of_ring(self.ring, error))?;
+        mismatch.map_or(Ok(()), |why| Err(self.refuse(why)))
     }
 
-    /// The error for a ring whose numbers must not come into the journal, and what to do.
-    pub(super) fn refuse(&self, why: impl fmt::Display) -> anyhow::Error {
-        let (ring, journal) = (self.ring.display(), self.journal.display());
-        anyhow::anyhow!(
-            "{ring}: not the ring that {journal} was recorded from: {why}; record it into a new journal"
-        )
+    fn refuse(&self, why: OriginMismatch) -> RecorderError {
+        let (ring, journal) = (self.ring.to_owned(), self.journal.to_owned());
+        RecorderError::OtherRing { ring, journal, why }
     }
 }
 
 /// Number, type and payload of the last excerpt; `None` for an empty journal.
-fn last_excerpt(journal: &Path) -> anyhow::Result<Option<(u64, u16, Vec<u8>)>> {
-    let mut tailer = Tailer::open(journal, Start::Newest).map_err(of_journal)?;
+fn last_excerpt(journal: &Path) -> Result<Option<(u64, u16, Vec<u8>)>, JournalError> {
+    let mut tailer = Tailer::open(journal, Start::Newest)?;
     loop {
-        match tailer.previous().map_err(of_journal)? {
+        match tailer.previous()? {
             Tail::Excerpt(last) => {
                 return Ok(Some((last.sequence(), last.type_id(), last.to_vec())));
             }
@@ -143,32 +119,17 @@ fn last_excerpt(journal: &Path) -> anyhow::Result<Option<(u64, u16, Vec<u8>)>> {
     }
 }
 
-/// A time in ns since the UNIX epoch, for people.
-fn time_text(ns: u64) -> String {
-    let time = Timestamp::from_nanosecond(ns.into());
-    time.map_or_else(|_| format!("{ns} ns"), |time| time.to_string())
-}
-
 impl Mark {
     /// Reads the file; `None` if it does not exist.
-    fn read(path: &Path) -> anyhow::Result<Option<Self>> {
-        let bytes = match fs::read(path) {
+    fn read(path: &Path) -> Result<Option<Self>, RecorderError> {
+        let path = path.to_owned();
+        let bytes = match fs::read(&path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => {
-                return Err(error).with_context(|| format!("cannot read {}", path.display()));
-            }
+            Err(error) => return Err(RecorderError::File { operation: "read", path, error }),
         };
         let mark = Self::parse(&String::from_utf8_lossy(&bytes));
-        mark.map(Some).ok_or_else(|| {
-            let path = path.display();
-            BadData(format!(
-                "{path}: does not name the ring that the journal was recorded from: expected a line \
-                 \"{TITLE}\", then created_ns and ring; remove the file to compare the journal with \
-                 the ring instead"
-            ))
-            .into()
-        })
+        mark.map(Some).ok_or(RecorderError::Mark { path })
     }
 
     fn parse(text: &str) -> Option<Self> {

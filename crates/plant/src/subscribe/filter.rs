@@ -1,48 +1,50 @@
-//! What a subscriber wants, and what it has to read for that: one message of the ring at a time.
+//! The stocks and kinds that a subscriber wants, and what it must read for them: one message at a time.
 
-use nanotape_ring::{Gap, Received};
+use std::ops::ControlFlow;
+
+use nanotape_tape::{Gap, Message};
 use nanotape_types::StockLocate;
 
-use super::{Delivery, Event, LocalBooks, names::Names};
+use super::{Delivery, Event, LocalBooks, symbols::SymbolTable};
 use crate::records::{
     BadRecord, FIRST_TYPE_ID, Header, Notice, Record, RecordBuffer, RecordKind, RecordKinds,
 };
 
-/// What is wanted, and what is known because of it.
+/// What is wanted, and what must be known to decide it.
 #[derive(Debug)]
-pub(super) struct Wishes {
+pub(super) struct SubscriptionFilter {
     pub(super) kinds: RecordKinds,
-    pub(super) names: Names,
+    pub(super) symbols: SymbolTable,
     pub(super) books: Option<LocalBooks>,
-    pub(super) room: RecordBuffer,
+    pub(super) buffer: RecordBuffer,
 }
 
-impl Wishes {
-    /// Tells `visit` of a message if it is wanted; before that, keeps names and books up to date.
+impl SubscriptionFilter {
+    /// Shows `visit` a message if it is wanted; before that, keeps symbols and books up to date.
     #[inline]
     pub(super) fn deliver(
         &mut self,
-        received: Received,
-        bytes: &[u8],
-        visit: &mut impl FnMut(Event<'_>),
-    ) -> Result<(), BadRecord> {
-        let Received { sequence, type_id, .. } = received;
+        message: &Message<'_>,
+        visit: &mut impl FnMut(Event<'_>) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, BadRecord> {
+        const UNWANTED: Result<ControlFlow<()>, BadRecord> = Ok(ControlFlow::Continue(()));
+        let Message { sequence, type_id, payload: bytes, .. } = *message;
         let kind = RecordKind::of_type_id(type_id);
         if !self.is_read(kind, type_id) {
-            return Ok(());
+            return UNWANTED;
         }
         let instrument = Header::of(bytes).map_or(0, |header| header.instrument_id);
         // 0 is no stock: records about the whole market are for everybody.
         let locate = u16::try_from(instrument).ok().map(StockLocate::new);
         let locate = locate.filter(|locate| locate.get() != 0);
         let is_definition = kind == Some(RecordKind::Definitions);
-        if !is_definition && !self.names.is_wanted(locate, sequence) {
-            return Ok(());
+        if !is_definition && !self.symbols.is_wanted(locate, sequence) {
+            return UNWANTED;
         }
-        let Some(record) = self.room.decode(sequence, type_id, bytes)? else { return Ok(()) };
+        let Some(record) = self.buffer.decode(sequence, type_id, bytes)? else { return UNWANTED };
         match record {
             Record::Notice(Notice::Start(start)) => {
-                self.names.begin(sequence, &start);
+                self.symbols.begin(sequence, &start);
                 if let Some(books) = &mut self.books {
                     books.begin(start.kinds.has(RecordKind::Mbo));
                 }
@@ -54,26 +56,27 @@ impl Wishes {
             }
             Record::Definition(definition) => {
                 if let Some(locate) = locate {
-                    self.names.learn(locate, definition);
+                    self.symbols.learn(locate, definition);
                 }
-                if !self.names.is_wanted(locate, sequence) {
-                    return Ok(());
+                if !self.symbols.is_wanted(locate, sequence) {
+                    return UNWANTED;
                 }
             }
             _ => {}
         }
         if kind.is_none_or(|kind| self.kinds.has(kind)) {
-            let symbol = locate.and_then(|locate| self.names.symbol(locate, sequence));
+            let symbol = locate.and_then(|locate| self.symbols.symbol(locate, sequence));
             let books = self.books.as_ref();
-            visit(Event::Record(Delivery { sequence, symbol, record, bytes, books }));
+            let delivery = Delivery { sequence, type_id, symbol, record, bytes, books };
+            return Ok(visit(Event::Record(delivery)));
         }
-        Ok(())
+        UNWANTED
     }
 
     /// Messages were lost: perhaps orders among them, perhaps the start of a plant.
     #[cold]
     pub(super) fn lose(&mut self, lost: &Gap) {
-        let is_same_run = self.names.lose(lost);
+        let is_same_run = self.symbols.lose(lost);
         if let Some(books) = &mut self.books {
             if !is_same_run {
                 books.begin(true);

@@ -1,0 +1,150 @@
+//! Why a ring is not recorded, or not any longer.
+
+use std::{io, path::PathBuf};
+
+use nanotape_clock::UtcNanos;
+use nanotape_journal::JournalError;
+use nanotape_ring::RingError;
+use nanotape_shm::{Refusal, RegionError};
+
+use super::origin::TITLE;
+
+/// Why a ring is not recorded, or not any longer.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecorderError {
+    /// No writer has created the ring in time.
+    #[error("{}: no such ring", ring.display())]
+    NoRing {
+        /// The ring.
+        ring: PathBuf,
+    },
+    /// The ring's region cannot be opened.
+    #[error(transparent)]
+    Region(RegionError),
+    /// The ring cannot be read.
+    #[error("{}: {error}", ring.display())]
+    Ring {
+        /// The ring.
+        ring: PathBuf,
+        /// Why not.
+        error: Box<RingError>,
+    },
+    /// The journal cannot be written or read.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// The journal has messages of another ring.
+    #[error(
+        "{}: not the ring that {} was recorded from: {why}; record it into a new journal",
+        ring.display(),
+        journal.display()
+    )]
+    OtherRing {
+        /// The ring.
+        ring: PathBuf,
+        /// The journal.
+        journal: PathBuf,
+        /// How that is known.
+        why: OriginMismatch,
+    },
+    /// The file that names the journal's ring has other content.
+    #[error(
+        "{}: does not name the ring that the journal was recorded from: expected a line \"{TITLE}\", then \
+         created_ns and ring; remove the file to compare the journal with the ring instead",
+        path.display()
+    )]
+    Mark {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file that names the journal's ring cannot be read or written.
+    #[error("cannot {operation} {}: {error}", path.display())]
+    File {
+        /// What was tried.
+        operation: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        error: io::Error,
+    },
+    /// The ring was removed, replaced or truncated while it was recorded.
+    #[error(
+        "{}: {}; the last recorded message is {last}; record the next ring of this name into a new journal",
+        ring.display(),
+        what(error)
+    )]
+    Lost {
+        /// The ring.
+        ring: PathBuf,
+        /// What became of it.
+        error: RegionError,
+        /// The last message that was recorded.
+        last: u64,
+    },
+}
+
+/// How it is known that a journal has messages of another ring.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OriginMismatch {
+    /// The rings were created at different times.
+    #[error("that was {ring}, created at {then}, but this ring was created at {now}")]
+    Created {
+        /// The path of the recorded ring.
+        ring: String,
+        /// When it was created.
+        then: UtcNanos,
+        /// When this ring was created.
+        now: UtcNanos,
+    },
+    /// The ring has fewer messages than the journal.
+    #[error(
+        "the next message of the ring is {ring_next}, but the next excerpt of the journal is {journal_next}"
+    )]
+    Behind {
+        /// The ring's next number.
+        ring_next: u64,
+        /// The journal's next number.
+        journal_next: u64,
+    },
+    /// Nothing can be compared.
+    #[error("the journal does not name its ring, and holds no excerpt to compare")]
+    NoExcerpt,
+    /// The ring has overwritten what could be compared.
+    #[error(
+        "the journal does not name its ring, and the ring no longer holds message {sequence} to compare"
+    )]
+    Overwritten {
+        /// The number of the journal's last excerpt.
+        sequence: u64,
+    },
+    /// The ring has no such message yet.
+    #[error("the ring has not published message {sequence}, the last excerpt of the journal")]
+    NotPublished {
+        /// The number of the journal's last excerpt.
+        sequence: u64,
+    },
+    /// The ring has another message under the number.
+    #[error("message {sequence} of the ring differs from excerpt {sequence} of the journal")]
+    Different {
+        /// The number of the journal's last excerpt.
+        sequence: u64,
+    },
+}
+
+impl RecorderError {
+    pub(super) fn of_ring(ring: &std::path::Path, error: RingError) -> Self {
+        match error {
+            RingError::Region(error) => Self::Region(error),
+            error => Self::Ring { ring: ring.to_owned(), error: Box::new(error) },
+        }
+    }
+}
+
+fn what(error: &RegionError) -> String {
+    match error.refusal() {
+        Refusal::Removed => "was removed during recording".to_owned(),
+        Refusal::Replaced => "was replaced by another region during recording".to_owned(),
+        other => other.to_string(),
+    }
+}
