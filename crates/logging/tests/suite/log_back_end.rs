@@ -19,7 +19,7 @@ fn records_are_texts_of_the_level_that_is_asked_for() {
     log::trace!("never");
     log::logger().flush();
     let lines = place.lines(&mut Formatter::new()).split_off(1);
-    assert_eq!(lines, ["INFO log_back_end: started with 2 lines", "DEBUG feed: line\\nB"]);
+    assert_eq!(lines, ["INFO suite::log_back_end: started with 2 lines", "DEBUG feed: line\\nB"]);
     assert!(logger.log_back_end(LevelFilter::Info).install().is_err(), "one for a program");
 }
 

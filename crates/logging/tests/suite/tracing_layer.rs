@@ -18,7 +18,7 @@ fn logged(name: &str, detail: SpanDetail, log: impl FnOnce()) -> Vec<String> {
     let mut lines = place.lines(&mut Formatter::new().with_spans(true));
     let first = lines.remove(0);
     let (program, pid) = first.split_once(" started logging as process ").unwrap();
-    assert!(program.starts_with("INFO nanotape_logging: tracing_layer"), "{first}");
+    assert!(program.starts_with("INFO nanotape_logging: suite"), "{first}");
     assert_eq!(pid.parse(), Ok(std::process::id()));
     lines
 }
@@ -75,7 +75,7 @@ fn every_level_and_the_module_are_shown() {
     });
     let levels = ["ERROR", "WARN", "INFO", "DEBUG", "TRACE"].into_iter().zip('a'..='e');
     let expected: Vec<_> =
-        levels.map(|(level, letter)| format!("{level} tracing_layer: {letter}")).collect();
+        levels.map(|(level, letter)| format!("{level} suite::tracing_layer: {letter}")).collect();
     assert_eq!(lines, expected);
 }
 
