@@ -1,8 +1,5 @@
 //! The examples run, without arguments and on a file, and show what they promise to show.
 
-#[path = "../../crates/testkit/place.rs"]
-mod place;
-
 use std::{
     fmt::Write as _,
     io::{BufRead as _, BufReader, Read as _},
@@ -13,11 +10,11 @@ use std::{
 
 use nanotape_book::{DefaultBooks, Outcome};
 use nanotape_feed::DaySource;
+use nanotape_harness::Scratch;
 use nanotape_market::{MarketEvent, Position};
 use nanotape_plant::{BookEngine, Observer, PlantConfig, PlantRun, ShutdownFlag};
 use nanotape_synth::{Market, MarketConfig};
 use nanotape_types::Symbol;
-use place::Place;
 
 /// Where an example is.
 fn program(example: &str) -> PathBuf {
@@ -44,7 +41,7 @@ fn line<'a>(text: &'a str, start: &str) -> &'a str {
     })
 }
 
-fn day_file(place: &Place, name: &str) -> PathBuf {
+fn day_file(place: &Scratch, name: &str) -> PathBuf {
     let config = MarketConfig { messages: 5_000, symbols: 10, seed: 9, ..MarketConfig::default() };
     let mut bytes = Vec::new();
     Market::new(config).unwrap().write_to(&mut bytes).unwrap();
@@ -66,7 +63,7 @@ fn decode_a_file_shows_messages_an_order_and_a_census() {
 
 #[test]
 fn decode_a_file_reads_the_file_it_is_given() {
-    let place = Place::on_disk("decode");
+    let place = Scratch::on_disk("decode");
     let path = day_file(&place, "decode.itch50");
     let text = output_of("01_decode_a_file", &[path.to_str().unwrap()]).unwrap();
     assert!(text.starts_with(path.to_str().unwrap()));
@@ -75,7 +72,7 @@ fn decode_a_file_reads_the_file_it_is_given() {
 
 #[test]
 fn append_and_tail_goes_on_where_it_was() {
-    let place = Place::on_disk("append-and-tail");
+    let place = Scratch::on_disk("append-and-tail");
     let path = place.path().to_str().unwrap();
     for first in [1, 201] {
         let text = output_of("06_append_and_tail", &[path, "200"]).unwrap();
@@ -95,7 +92,7 @@ fn append_and_tail_goes_on_where_it_was() {
 
 #[test]
 fn recover_after_a_crash_finds_everything_again_and_again() {
-    let place = Place::on_disk("recover");
+    let place = Scratch::on_disk("recover");
     for _ in 0..3 {
         let text =
             output_of("07_recover_after_a_crash", &[place.path().to_str().unwrap()]).unwrap();
@@ -122,7 +119,7 @@ fn build_a_book_shows_both_sides_and_a_queue() {
 
 #[test]
 fn build_a_book_takes_a_file_and_a_symbol() {
-    let place = Place::on_disk("book");
+    let place = Scratch::on_disk("book");
     let path = day_file(&place, "book.itch50");
     let error = output_of("02_build_a_book", &[path.to_str().unwrap(), "NOSUCH"]).unwrap_err();
     assert!(error.contains("no such stock"), "{error}");
@@ -193,7 +190,7 @@ impl Observer<DefaultBooks> for Insides {
 
 #[test]
 fn best_prices_of_a_plant_are_printed_from_its_start_to_its_stop() {
-    let place = Place::on_disk("prices");
+    let place = Scratch::on_disk("prices");
     let day = day_file(&place, "prices_20191230.itch50");
     let mut plant = BookEngine::new(DefaultBooks::with_capacity(1 << 10));
     plant.run(&mut DaySource::open(&day).unwrap(), &mut (), |_| ()).unwrap();
@@ -220,7 +217,7 @@ fn best_prices_of_a_plant_are_printed_from_its_start_to_its_stop() {
 
 #[test]
 fn a_log_is_read_back_from_its_journal_and_goes_on_in_it() {
-    let place = Place::on_disk("log");
+    let place = Scratch::on_disk("log");
     for run in 1..=2 {
         let text = output_of("08_log_to_a_journal", &[place.path().to_str().unwrap()]).unwrap();
         let of = |line: &str| text.lines().filter(|found| found.ends_with(line)).count();

@@ -49,27 +49,21 @@ impl Scale {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use nanotape_harness::Random;
 
-    /// A generator for test values (xorshift64).
-    fn random(state: &mut u64) -> u64 {
-        *state ^= *state << 13;
-        *state ^= *state >> 7;
-        *state ^= *state << 17;
-        *state
-    }
+    use super::*;
 
     #[test]
     fn random_ticks_convert_as_by_exact_division() {
-        let mut state = 0x9e37_79b9_7f4a_7c15;
+        let mut random = Random::new(1);
         for _ in 0..20_000 {
             // Rates from 0.1 to 6.5 GHz, measured over an interval of 50 ms to 3.3 s.
-            let interval = 50_000_000 + random(&mut state) % (1 << 32);
-            let megahertz = 100 + random(&mut state) % 6_400;
-            let interval_ticks = interval * megahertz / 1_000 + random(&mut state) % 1_000;
+            let interval = 50_000_000 + random.number() % (1 << 32);
+            let megahertz = 100 + random.number() % 6_400;
+            let interval_ticks = interval * megahertz / 1_000 + random.number() % 1_000;
             let scale = Scale::of(interval, interval_ticks).expect("a rate of this size fits");
             // Up to 2^54 ticks, short spans as likely as long ones.
-            let ticks = random(&mut state) >> (10 + random(&mut state) % 54);
+            let ticks = random.number() >> (10 + random.number() % 54);
             let exact = u128::from(ticks) * u128::from(interval) / u128::from(interval_ticks);
             let off = u128::from(scale.nanos(ticks)).abs_diff(exact);
             assert!(off <= 1, "{ticks} ticks: {} ns, exact {exact}", scale.nanos(ticks));

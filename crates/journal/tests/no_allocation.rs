@@ -1,17 +1,17 @@
 //! Appending and tailing allocate nothing, and appending makes no system call, a million times of every sort,
 //! within a segment.
 //!
-//! Counted, not assumed: see `crates/testkit/quiet.rs`.
+//! Counted, not assumed: see `CountingAllocator` of the harness.
 #![cfg(not(nanotape_loom))]
 
-#[path = "../../testkit/place.rs"]
-mod place;
-#[path = "../../testkit/quiet.rs"]
-mod quiet;
-
+use nanotape_harness::{
+    CountingAllocator, Scratch, Task, allocations, check_the_counter, check_without_system_calls,
+    without_system_calls,
+};
 use nanotape_journal::{Appender, AppenderOptions, RollCycle, Start, Tail, Tailer, excerpt_bytes};
-use place::Place;
-use quiet::{allocations, check_children, check_the_counter, role, shut_in};
+
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 const LONGEST: usize = 200;
 
@@ -28,7 +28,7 @@ struct Everything {
 }
 
 impl Everything {
-    fn new(place: &Place) -> Self {
+    fn new(place: &Scratch) -> Self {
         let options = AppenderOptions {
             segment_bytes: SEGMENT_BYTES,
             roll_cycle: RollCycle::Size,
@@ -98,8 +98,8 @@ impl Everything {
 
 #[test]
 fn a_million_excerpts_allocate_nothing_and_call_no_kernel() {
-    if let Some(role) = role() {
-        let place = Place::new("quiet-child");
+    if let Some(task) = Task::of_this_process() {
+        let place = Scratch::new("quiet-child");
         // Tailers bring pages in, half a megabyte with a system call, and are not part of this.
         let mut everything = Everything::new(&place);
         for _ in 0..5_000 {
@@ -107,14 +107,14 @@ fn a_million_excerpts_allocate_nothing_and_call_no_kernel() {
         }
         // It ends in a way that drops nothing; what is mapped stays.
         drop(place);
-        shut_in(&role, || {
+        without_system_calls(&task, || {
             for _ in 0..EXCERPTS / 2 {
                 everything.append();
             }
             if everything.appender.next_sequence() > EXCERPTS { Ok(()) } else { Err("too few\n") }
         });
     }
-    let place = Place::new("quiet");
+    let place = Scratch::new("quiet");
     let mut everything = Everything::new(&place);
     everything.run(1_000);
     let before = allocations();
@@ -125,5 +125,5 @@ fn a_million_excerpts_allocate_nothing_and_call_no_kernel() {
     assert_eq!(found, 0);
     assert!(read > EXCERPTS / 2 && gaps > 1_000 && nothing > 1_000, "all of it happened");
     check_the_counter();
-    check_children(|_| ());
+    check_without_system_calls("a_million_excerpts_allocate_nothing_and_call_no_kernel", |_| ());
 }

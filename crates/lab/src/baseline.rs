@@ -140,6 +140,8 @@ fn round(count: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use nanotape_harness::Scratch;
+
     use super::*;
 
     fn baseline(counts: &[(&str, f64)]) -> Baseline {
@@ -149,15 +151,16 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_again() {
-        let path = std::env::temp_dir().join(format!("baseline-{}.json", std::process::id()));
+        let scratch = Scratch::new("baseline.json");
+        let path = scratch.path();
         let written = baseline(&[("book/hot", 123.46), ("decode/hot", 31.0)]);
-        written.write(&path).unwrap();
-        assert_eq!(Baseline::read(&path).unwrap(), written);
-        fs::write(&path, "{}").unwrap();
-        let error = Baseline::read(&path).unwrap_err().to_string();
+        written.write(path).unwrap();
+        assert_eq!(Baseline::read(path).unwrap(), written);
+        fs::write(path, "{}").unwrap();
+        let error = Baseline::read(path).unwrap_err().to_string();
         assert!(error.ends_with("not a nanotape-lab-instructions file of version 1"), "{error}");
-        fs::remove_file(&path).unwrap();
-        assert!(Baseline::read(&path).unwrap_err().to_string().starts_with("cannot read "));
+        scratch.clear();
+        assert!(Baseline::read(path).unwrap_err().to_string().starts_with("cannot read "));
     }
 
     #[test]

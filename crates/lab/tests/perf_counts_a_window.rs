@@ -4,6 +4,7 @@
 
 use std::{fs, hint::black_box};
 
+use nanotape_harness::Scratch;
 use nanotape_lab::perf_program::{Findings, Mode, PerfProgram, PerfUnavailable};
 
 const PAGE: usize = 4096;
@@ -63,8 +64,7 @@ fn only_the_enabled_window_is_counted_and_sampled() {
         assert!(faults >= 3_000.0, "{faults} faults in windows of 3000\n{text}");
     }
 
-    let directory = std::env::temp_dir().join(format!("nanotape-perf-{}", std::process::id()));
-    fs::create_dir_all(&directory).expect("a directory");
+    let directory = Scratch::folder("perf");
     let output = directory.join("perf.data");
     let mode = Mode::Record { output: output.clone() };
     let mut perf = PerfProgram::attach(mode, &["cpu-clock"]).expect("perf was there before");
@@ -74,7 +74,6 @@ fn only_the_enabled_window_is_counted_and_sampled() {
     assert_eq!(perf.finish().expect("samples"), Findings::Samples(output.clone()));
     let bytes = fs::read(&output).expect("the samples can be read");
     assert!(bytes.starts_with(b"PERFILE2"));
-    fs::remove_dir_all(&directory).expect("removed");
 }
 
 #[test]

@@ -8,6 +8,7 @@ use std::{
     process::{Command, ExitCode, Stdio},
 };
 
+use nanotape_harness::Scratch;
 use nanotape_lab::{
     Fixture, Suite,
     compare::{
@@ -162,13 +163,13 @@ fn no_worker_outlives_whoever_started_it() {
 /// A small repository of its own: two revisions and a working tree with a file that git does not
 /// know, which must be as they were afterwards.
 fn revisions_are_built() {
-    let folder = std::env::temp_dir().join(format!("nanotape-lab-{}", std::process::id()));
-    let _ = std::fs::remove_dir_all(&folder);
+    let scratch = Scratch::folder("repository");
+    let folder = scratch.path();
     std::fs::create_dir_all(folder.join("benches")).unwrap();
     let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).unwrap();
     let git = |words: &[&str]| {
         let identity = ["-c", "user.name=t", "-c", "user.email=t@localhost"];
-        let output = Command::new("git").args(identity).args(words).current_dir(&folder).output();
+        let output = Command::new("git").args(identity).args(words).current_dir(folder).output();
         let output = output.unwrap();
         assert!(output.status.success(), "{words:?}: {output:?}");
         String::from_utf8(output.stdout).unwrap()
@@ -209,8 +210,7 @@ fn revisions_are_built() {
     assert_eq!(said(&tree), "two\n", "after a lock that nobody holds");
     assert_eq!(git(&["status", "--porcelain"]), before);
 
-    let none = Repository::open(&folder, None, "cold").unwrap();
+    let none = Repository::open(folder, None, "cold").unwrap();
     let error = none.build(&head, &mut |_| ()).unwrap_err().to_string();
     assert!(error.starts_with("cannot build cold of "), "{error}");
-    std::fs::remove_dir_all(&folder).unwrap();
 }

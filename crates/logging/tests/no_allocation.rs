@@ -1,19 +1,20 @@
 //! Logging an event allocates nothing, once a thread has logged from its call site before.
 //!
-//! Counted, not assumed: see `crates/testkit/quiet.rs`.
+//! Counted, not assumed: see `CountingAllocator` of the harness.
 #![cfg(all(not(nanotape_loom), feature = "tracing", feature = "log"))]
 
-#[path = "suite/place.rs"]
-mod place;
-#[path = "../../testkit/quiet.rs"]
-mod quiet;
+#[path = "suite/lines.rs"]
+mod lines;
 
 use log::Log as _;
+use nanotape_harness::{CountingAllocator, Scratch};
 use nanotape_journal::AppenderOptions;
 use nanotape_logging::{Formatter, Logger, log_options};
-use place::Place;
 use tracing::{info, info_span};
 use tracing_subscriber::layer::SubscriberExt as _;
+
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 const EVENTS: u64 = 100_000;
 
@@ -22,19 +23,19 @@ fn allocations(logger: &Logger, events: u64) -> u64 {
     let back_end = logger.log_back_end(log::LevelFilter::Info);
     let _span = info_span!("outer", day = 1).entered();
     let span = info_span!("inner", hour = 2);
-    let before = quiet::allocations();
+    let before = nanotape_harness::allocations();
     for count in 0..events {
         info!(count, ratio = 0.5, name = "x", "an event");
         span.in_scope(|| info!(value = ?Some(count), "with {} text", count));
         let record = log::Record::builder().level(log::Level::Info).target("t").build();
         back_end.log(&record);
     }
-    quiet::allocations() - before
+    nanotape_harness::allocations() - before
 }
 
 #[test]
 fn an_event_allocates_nothing() {
-    let place = Place::new("none");
+    let place = Scratch::new("none");
     // No roll: what that costs is the journal's.
     let options = AppenderOptions { segment_bytes: 256 << 20, ..log_options() };
     let logger = Logger::open_with(place.path(), &options).unwrap();
@@ -44,5 +45,5 @@ fn an_event_allocates_nothing() {
         assert_eq!(allocations(&logger, EVENTS), 0);
     });
     assert_eq!(logger.lost(), 0);
-    assert_eq!(place.lines(&mut Formatter::new()).len() as u64, 1 + 3 * (1 + EVENTS));
+    assert_eq!(lines::log_lines(&place, &mut Formatter::new()).len() as u64, 1 + 3 * (1 + EVENTS));
 }

@@ -1,19 +1,21 @@
 //! Publishing and reading allocate nothing and make no system call, a million times of every sort.
 //!
-//! Counted, not assumed: every allocation of this process goes through a counter. And a child shuts
-//! itself in, with a filter of the kernel that ends it at any system call but `write` and
-//! `exit_group`, and lives: `crates/testkit/quiet.rs`.
+//! Counted, not assumed: every allocation of this process goes through a counter. And a process with a filter
+//! of the kernel, which ends it at any system call but `write` and `exit_group`, lives: see `CountingAllocator`
+//! and `without_system_calls` of the harness.
 
 #![cfg(not(nanotape_loom))]
 
-#[path = "../../testkit/quiet.rs"]
-mod quiet;
-
+use nanotape_harness::{
+    CountingAllocator, Task, check_the_counter, check_without_system_calls, without_system_calls,
+};
 use nanotape_ring::{
     Batched as _, Claimed as _, Publish, PublishError, Read, Rejoin, Start, Subscribe, slots,
     stream,
 };
-use quiet::{check_children, check_the_counter, role, shut_in};
+
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 /// Bytes of a ring: laps are near.
 const BYTES: usize = 16 << 10;
@@ -127,9 +129,9 @@ fn slot_ring() -> Everything<slots::Writer> {
 }
 
 fn allocations(name: &str, mut everything: Everything<impl Publish>) {
-    let before = quiet::allocations();
+    let before = nanotape_harness::allocations();
     let seen = everything.run(MESSAGES);
-    let allocations = quiet::allocations() - before;
+    let allocations = nanotape_harness::allocations() - before;
     let Seen { messages, lost, empty } = seen;
     println!(
         "{name}: {allocations} allocations, {messages} read, {lost} lost, {empty} times nothing"
@@ -140,9 +142,9 @@ fn allocations(name: &str, mut everything: Everything<impl Publish>) {
 
 #[test]
 fn a_million_messages_allocate_nothing_and_call_no_kernel() {
-    if let Some(role) = role() {
+    if let Some(task) = Task::of_this_process() {
         let (mut stream, mut slots) = (stream_ring(), slot_ring());
-        shut_in(&role, || {
+        without_system_calls(&task, || {
             let lost = stream.run(MESSAGES).lost.min(slots.run(MESSAGES).lost);
             if lost > 0 { Ok(()) } else { Err("was never lapped\n") }
         });
@@ -150,5 +152,5 @@ fn a_million_messages_allocate_nothing_and_call_no_kernel() {
     allocations("stream", stream_ring());
     allocations("slots", slot_ring());
     check_the_counter();
-    check_children(|_| ());
+    check_without_system_calls("a_million_messages_allocate_nothing_and_call_no_kernel", |_| ());
 }

@@ -189,19 +189,21 @@ impl Drop for Mapping {
 
 #[cfg(test)]
 mod tests {
+    use nanotape_harness::Scratch;
+
     use super::*;
 
-    fn file_of(name: &str, bytes: &[u8]) -> PathBuf {
-        let path = std::env::temp_dir().join(format!("nanotape-shm-{}-{name}", std::process::id()));
-        std::fs::write(&path, bytes).unwrap();
-        path
+    fn file_of(name: &str, bytes: &[u8]) -> Scratch {
+        let scratch = Scratch::new(name);
+        std::fs::write(scratch.path(), bytes).unwrap();
+        scratch
     }
 
     #[test]
     fn windows_start_anywhere_and_end_with_the_file() {
         let content: Vec<u8> = (0..20_000u32).map(|i| (i % 251) as u8).collect();
-        let path = file_of("windows", &content);
-        let file = MappableFile::open(&path).unwrap();
+        let scratch = file_of("windows", &content);
+        let file = MappableFile::open(scratch.path()).unwrap();
         for (offset, length) in
             [(0, 20_000), (1, 10), (4095, 2), (4096, 4096), (19_999, 500), (5, 0)]
         {
@@ -211,24 +213,21 @@ mod tests {
         }
         assert!(file.map(20_000, 1).unwrap().bytes().is_empty());
         assert!(file.map(u64::MAX, usize::MAX).unwrap().bytes().is_empty());
-        std::fs::remove_file(path).unwrap();
     }
 
     #[test]
     fn an_empty_file_has_an_empty_window() {
-        let path = file_of("empty", b"");
-        let file = MappableFile::open(&path).unwrap();
+        let scratch = file_of("empty", b"");
+        let file = MappableFile::open(scratch.path()).unwrap();
         assert!(file.is_empty() && file.map(0, 4096).unwrap().bytes().is_empty());
-        std::fs::remove_file(path).unwrap();
     }
 
     #[test]
     fn a_file_that_shrank_is_an_error_with_its_path() {
-        let path = file_of("shrinks", &[7; 10_000]);
-        let file = MappableFile::open(&path).unwrap();
-        std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(100).unwrap();
+        let scratch = file_of("shrinks", &[7; 10_000]);
+        let file = MappableFile::open(scratch.path()).unwrap();
+        std::fs::OpenOptions::new().write(true).open(scratch.path()).unwrap().set_len(100).unwrap();
         let error = file.map(0, 10_000).unwrap_err().to_string();
         assert!(error.contains("shrank to 100 bytes") && error.contains("shrinks"), "{error}");
-        std::fs::remove_file(path).unwrap();
     }
 }

@@ -203,15 +203,23 @@ fn bytes(range: &Range<usize>, words: usize) -> Range<usize> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
+    use nanotape_harness::Scratch;
+
     use super::*;
+
+    fn new_file(path: &Path) -> File {
+        File::options().read(true).write(true).create_new(true).open(path).unwrap()
+    }
 
     #[test]
     fn what_one_mapping_stores_the_file_and_other_mappings_have() {
-        let path = std::env::temp_dir().join(format!("nanotape-words-{}", std::process::id()));
-        let file = File::options().read(true).write(true).create_new(true).open(&path).unwrap();
+        let scratch = Scratch::new("words");
+        let file = new_file(scratch.path());
         reserve(&file, 3 * 4096).unwrap();
         let owned = WritableWords::map(&file, 1000).unwrap();
-        let seen = ReadableWords::map(&File::open(&path).unwrap(), 1000).unwrap();
+        let seen = ReadableWords::map(&File::open(scratch.path()).unwrap(), 1000).unwrap();
         owned.expect(0..5000);
         owned.touch(0..5000);
         seen.touch(10..20);
@@ -227,13 +235,12 @@ mod tests {
         assert!(WritableWords::map(&file, 1001).is_err(), "more than the file has");
         assert!(ReadableWords::map(&file, 0).is_err());
         assert!(!seen.is_lost());
-        std::fs::remove_file(path).unwrap();
     }
 
     #[test]
     fn room_that_is_not_there_is_an_error_that_leaves_the_file_alone() {
-        let path = std::env::temp_dir().join(format!("nanotape-room-{}", std::process::id()));
-        let file = File::options().read(true).write(true).create_new(true).open(&path).unwrap();
+        let scratch = Scratch::new("room");
+        let file = new_file(scratch.path());
         let error = reserve(&file, 1 << 60).unwrap_err();
         assert!(matches!(Errno::from_io_error(&error), Some(Errno::NOSPC | Errno::FBIG)));
         assert_eq!(file.metadata().unwrap().len(), 0);
@@ -241,6 +248,5 @@ mod tests {
         forget(&file).unwrap();
         assert_eq!(file.metadata().unwrap().len(), 2_000_000);
         assert!(free_bytes(&file) > 0);
-        std::fs::remove_file(path).unwrap();
     }
 }

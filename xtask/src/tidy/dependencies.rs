@@ -28,6 +28,8 @@ const TABLE: &[Row] = &[
     // On rustix since docs/decisions/0010-the-counter-where-it-can-be-trusted.md.
     Row { package: "nanotape-clock", inside: &[], outside: &["rustix"] },
     Row { package: "nanotape-market", inside: &["nanotape-types"], outside: &[] },
+    // For tests of every crate, and so below all of them.
+    Row { package: "nanotape-harness", inside: &[], outside: &["libc", "rustix", "tempfile"] },
     Row { package: "nanotape-schema", inside: &[], outside: &["thiserror", "toml"] },
     // docs/decisions/0029-one-numbered-stream.md.
     Row { package: "nanotape-tape", inside: &["nanotape-clock"], outside: &["thiserror"] },
@@ -208,10 +210,16 @@ const TABLE: &[Row] = &[
     Row { package: "xtask", inside: &["nanotape-schema"], outside: &["anyhow", "serde_json"] },
 ];
 
-/// What tests may use besides: the testkit, the crates whose types its functions take, and the
-/// synthetic market.
-const INSIDE_FOR_TESTS: [&str; 5] =
-    ["nanotape-testkit", "nanotape-synth", "nanotape-types", "nanotape-wire", "nanotape-book"];
+/// What tests may use besides: the harness, the testkit, the crates whose types its functions take,
+/// and the synthetic market.
+const INSIDE_FOR_TESTS: [&str; 6] = [
+    "nanotape-harness",
+    "nanotape-testkit",
+    "nanotape-synth",
+    "nanotape-types",
+    "nanotape-wire",
+    "nanotape-book",
+];
 const OUTSIDE_FOR_TESTS: [&str; 8] =
     ["env_logger", "libc", "loom", "proptest", "rand_xoshiro", "rustix", "serde_json", "tracing"];
 

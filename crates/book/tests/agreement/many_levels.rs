@@ -8,9 +8,10 @@
 use std::collections::BTreeMap;
 
 use nanotape_book::{BookSide, ChosenLevels, Level, LevelStructure, PriceKey, PriceLevels as _};
+use nanotape_harness::Random;
 use nanotape_types::{Price4, Side, StockLocate};
 
-use super::{operations, random::Random, seed};
+use super::{operations, seed};
 
 /// From which end a side is opened.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -100,7 +101,7 @@ fn agrees_with_many_levels(structure: LevelStructure, count: u32, opened: Opened
     keys.iter().for_each(|&key| compared.add(key));
     compared.compare_all();
 
-    let mut random = Random(seed());
+    let mut random = Random::new(seed());
     for step in 1..=3_000 {
         // One price in two is between two ticks.
         let price = random.below(u64::from(count) * 2) as u32 * 50;

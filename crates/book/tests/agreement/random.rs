@@ -1,5 +1,6 @@
 //! Random events: short lists that shrink when they fail, and one long list from a seed.
 
+use nanotape_harness::Random;
 use nanotape_types::{BookEvent, OrderReferenceNumber, Price4, Shares, Side, StockLocate};
 use proptest::prelude::*;
 
@@ -66,7 +67,7 @@ struct RandomEvents {
 
 impl RandomEvents {
     fn new(seed: u64) -> Self {
-        Self { random: Random(seed), middles: [1_000_000; LOCATES.len()] }
+        Self { random: Random::new(seed), middles: [1_000_000; LOCATES.len()] }
     }
 
     fn reference(&mut self) -> OrderReferenceNumber {
@@ -129,18 +130,5 @@ impl Iterator for RandomEvents {
                 price: self.price(stock),
             },
         })
-    }
-}
-
-/// SplitMix64: a few lines, the same numbers everywhere, and good enough to choose events.
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    pub(crate) fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % limit
     }
 }

@@ -2,9 +2,10 @@
 
 use std::fs;
 
+use nanotape_harness::skipped;
 use serde_json::Value;
 
-use crate::support::{Folder, Ran, nanotape, skipped};
+use crate::support::{Folder, Ran, nanotape};
 
 fn bench_plant(arguments: &[&str]) -> Ran {
     nanotape([&["lab", "bench", "plant"], arguments].concat())

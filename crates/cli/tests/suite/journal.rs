@@ -2,12 +2,12 @@
 
 use std::{thread, time::Duration};
 
+use nanotape_harness::skipped;
 use rustix::process::Signal;
 
 use crate::support::{
     Folder, nanotape, nanotape_fed,
     running::{Running, json, objects},
-    skipped,
 };
 
 fn lines(range: std::ops::RangeInclusive<u64>) -> Vec<u8> {

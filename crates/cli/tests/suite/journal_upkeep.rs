@@ -1,28 +1,22 @@
 //! `nanotape journal` for its upkeep as a user runs it: real processes, real journals, exit statuses.
 
-use std::{
-    fs,
-    os::unix::fs::FileExt as _,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::{fs, os::unix::fs::FileExt as _, process::Command};
 
+use nanotape_harness::Scratch;
 use nanotape_journal::{Appender, AppenderOptions, RollCycle, Start, Tail, Tailer};
 use serde_json::Value;
 
 use crate::support::{Ran, nanotape, running::objects};
 
 /// A journal of one test, in memory where there is such a folder; removed at the end.
-struct Journal(PathBuf);
+struct Journal(Scratch);
 
 /// Excerpts that each of them has.
 const EXCERPTS: u64 = 2000;
 
 impl Journal {
     fn new(name: &str) -> Self {
-        let memory = Path::new("/dev/shm");
-        let folder = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
-        let journal = Self(folder.join(format!("nanotape-test-{}-{name}", std::process::id())));
+        let journal = Self(Scratch::new(name));
         let mut appender = journal.appender();
         for sequence in 1..=EXCERPTS {
             let payload = format!("excerpt {sequence} of the journal, and more of the same");
@@ -39,11 +33,11 @@ impl Journal {
             has_helper: false,
             ..AppenderOptions::default()
         };
-        Appender::open(&self.0, &options).unwrap()
+        Appender::open(self.0.path(), &options).unwrap()
     }
 
     fn path(&self) -> &str {
-        self.0.to_str().unwrap()
+        self.0.text()
     }
 
     fn run(&self, verb: &str, options: &[&str]) -> Ran {
@@ -62,7 +56,7 @@ impl Journal {
     }
 
     fn names(&self) -> Vec<String> {
-        let names = fs::read_dir(&self.0).unwrap().map(|entry| entry.unwrap().file_name());
+        let names = fs::read_dir(self.0.path()).unwrap().map(|entry| entry.unwrap().file_name());
         let mut names: Vec<String> = names.map(|name| name.into_string().unwrap()).collect();
         names.sort();
         names
@@ -76,7 +70,7 @@ impl Journal {
 
     /// How many excerpts can be read.
     fn excerpts(&self) -> usize {
-        let mut tailer = Tailer::open(&self.0, Start::Oldest).unwrap();
+        let mut tailer = Tailer::open(self.0.path(), Start::Oldest).unwrap();
         let mut count = 0;
         loop {
             match tailer.next().unwrap() {
@@ -85,12 +79,6 @@ impl Journal {
                 Tail::Nothing => return count,
             }
         }
-    }
-}
-
-impl Drop for Journal {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 
@@ -247,18 +235,16 @@ fn a_repair_that_is_killed_is_done_by_the_next_one() {
 
 #[test]
 fn what_is_no_journal_is_one_line_and_status_two() {
-    let empty = std::env::temp_dir().join(format!("nanotape-none-{}", std::process::id()));
-    fs::create_dir_all(&empty).unwrap();
+    let empty = Scratch::folder("none");
     for verb in ["stat", "verify", "repair", "compress"] {
-        for path in ["/nowhere/at/all", empty.to_str().unwrap()] {
+        for path in ["/nowhere/at/all", empty.text()] {
             let ran = nanotape(["journal", verb, path]);
             assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{verb}");
             assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
             assert!(ran.stderr.contains(": no journal; create one with"), "{}", ran.stderr);
         }
     }
-    assert_eq!(fs::read_dir(&empty).unwrap().count(), 0, "nothing is made");
-    fs::remove_dir_all(&empty).unwrap();
+    assert_eq!(fs::read_dir(empty.path()).unwrap().count(), 0, "nothing is made");
 }
 
 #[test]

@@ -2,13 +2,14 @@
 
 use std::{
     fs,
-    path::{Path, PathBuf},
+    path::Path,
     process::{Command, Output},
 };
 
+use nanotape_harness::skipped;
 use serde_json::Value;
 
-use crate::support::skipped;
+use crate::support::Folder;
 
 fn lab(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_nanotape")).arg("lab").args(arguments).output().unwrap()
@@ -30,32 +31,10 @@ fn records(text: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// A folder of its own for one test, gone afterwards.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("nanotape-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn file(&self, name: &str) -> String {
-        self.0.join(name).display().to_string()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
 #[test]
 fn a_result_has_every_documented_field_and_is_kept_and_drawn() {
     let folder = Folder::new("bench");
-    let kept = folder.file("record");
+    let kept = folder.path("record");
     let output =
         lab(&["bench", "decode/hot", "--epochs", "8", "--format", "json", "--record", &kept]);
     assert_eq!(status(&output), 0, "{}", stderr(&output));
@@ -81,7 +60,7 @@ fn a_result_has_every_documented_field_and_is_kept_and_drawn() {
     assert_eq!(line["cost"], record["cost"]);
     assert!(line["epoch_ns"].is_null() && line["latency"]["distribution"].is_null(), "{line}");
 
-    let page = folder.file("trend.html");
+    let page = folder.path("trend.html");
     let output = lab(&["trend", &kept, "-o", &page]);
     assert_eq!(status(&output), 0, "{}", stderr(&output));
     assert!(fs::read_to_string(&page).unwrap().contains("decode/hot"));
@@ -166,7 +145,7 @@ fn words_that_mean_nothing_are_usage_errors_in_one_line() {
 #[test]
 fn a_damaged_record_is_refused_with_its_line() {
     let folder = Folder::new("damaged");
-    let path = folder.file("host.jsonl");
+    let path = folder.path("host.jsonl");
     fs::write(&path, "{\"format\":\"nanotape-lab\",\"version\":1}\n{\"format\":\n").unwrap();
     let output = lab(&["trend", &path]);
     assert_eq!(status(&output), 2);
@@ -189,7 +168,7 @@ fn accepted_counts_are_met_until_they_move() {
         return;
     }
     let folder = Folder::new("count");
-    let baseline = folder.file("instructions.json");
+    let baseline = folder.path("instructions.json");
     let count =
         |more: &[&str]| lab(&[["count", "--baseline", &baseline].as_slice(), more].concat());
     assert_eq!(status(&count(&[])), 2, "no baseline yet");

@@ -4,29 +4,17 @@ use std::{
     fs,
     io::{Seek as _, SeekFrom, Write as _},
     os::unix::process::CommandExt as _,
-    path::{Path, PathBuf},
+    path::Path,
     process::Command,
 };
 
+use nanotape_harness::{copy_for_all_users, skipped};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::support::{self, Ran, nanotape, nanotape_fed, running::Running, skipped};
-
-/// A ring of one test, in memory where there is such a folder; removed at the end.
-struct Ring(PathBuf);
+use crate::support::{self, Ran, nanotape, nanotape_fed, plants::Ring, running::Running};
 
 impl Ring {
-    fn new(name: &str) -> Self {
-        let memory = Path::new("/dev/shm");
-        let folder = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
-        Self(folder.join(format!("nanotape-test-{}-{name}", std::process::id())))
-    }
-
-    fn path(&self) -> &str {
-        self.0.to_str().unwrap()
-    }
-
     /// Publishes these lines and closes the ring.
     fn publish(&self, lines: &str, options: &[&str]) -> Ran {
         let mut arguments = vec!["ring", "publish", self.path()];
@@ -41,12 +29,6 @@ impl Ring {
         let mut file = fs::File::options().write(true).open(&self.0).unwrap();
         file.seek(SeekFrom::Start(offset)).unwrap();
         file.write_all(bytes).unwrap();
-    }
-}
-
-impl Drop for Ring {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.0);
     }
 }
 
@@ -434,15 +416,10 @@ fn another_user_reads_what_the_mode_allows() {
         return;
     }
     let ring = Ring::new("others");
-    // Where the program itself is may be closed to others, so that they get a copy. Another process
-    // makes it: a child that another thread starts meanwhile would inherit our open file, and then
-    // the kernel does not run what somebody may still write.
-    let program = std::env::temp_dir().join(format!("nanotape-cli-others-{}", std::process::id()));
-    let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_nanotape")).arg(&program).status();
-    assert!(copied.unwrap().success());
+    let program = copy_for_all_users(env!("CARGO_BIN_EXE_nanotape").as_ref());
     for (mode, status) in [("0600", 2), ("0644", 0)] {
         ring.publish("x\n", &["--mode", mode, "--replace"]);
-        let output = Command::new(&program)
+        let output = Command::new(program.path())
             .args(["ring", "dump", ring.path()])
             .uid(NOBODY)
             .gid(NOBODY)
@@ -453,12 +430,11 @@ fn another_user_reads_what_the_mode_allows() {
         assert_eq!(output.status.code(), Some(status), "{complained}");
         assert_eq!(complained.contains("cannot read it"), status == 2, "{complained}");
     }
-    fs::remove_file(program).unwrap();
 }
 
 #[test]
 fn wrong_usage_is_one_line_and_status_2() {
-    let ring = Ring::new("usage");
+    let ring = Ring::new("ring-usage");
     let path = ring.path();
     for (arguments, status, expected) in [
         (vec!["publish", path, "--capacity", "5000"], 2, "invalid ring capacity 5000"),

@@ -3,18 +3,16 @@
 pub(crate) mod openmetrics;
 pub(crate) mod plants;
 pub(crate) mod running;
-#[path = "../../../testkit/skipped.rs"]
-mod skipping;
 
 use std::{
     fs,
     io::Write as _,
-    path::{Path, PathBuf},
+    path::Path,
     process::{Command, Stdio},
 };
 
 use nanotape_book::{LevelStructure, OrderStructure};
-pub(crate) use skipping::skipped;
+use nanotape_harness::{Scratch, skipped};
 
 /// What a run of the program left behind.
 #[derive(Debug)]
@@ -55,13 +53,11 @@ pub(crate) fn nanotape_fed<I: AsRef<str>>(
 }
 
 /// A folder for one test, removed with the value.
-pub(crate) struct Folder(PathBuf);
+pub(crate) struct Folder(Scratch);
 
 impl Folder {
     pub(crate) fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("nanotape-{}-{name}", std::process::id()));
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
+        Self(Scratch::folder(name))
     }
 
     pub(crate) fn path(&self, name: &str) -> String {
@@ -80,13 +76,6 @@ impl Folder {
         let ran = nanotape(["synth", "-o", &path, "--messages", &messages, "--symbols", &symbols]);
         assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
         path
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // A leftover in the temporary folder fails no test.
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 

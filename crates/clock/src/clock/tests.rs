@@ -1,12 +1,8 @@
 //! Promises of the clock, kept by each source it can have. No upper bound of a time is asserted but
 //! one that two other readings give: machines are interrupted.
 
-#[path = "../../../testkit/skipped.rs"]
-mod skipping;
-
+use nanotape_harness::skipped;
 use rustix::process::{TimeStampCounterReadability, set_time_stamp_counter_readability};
-
-use skipping::skipped;
 
 use super::*;
 use crate::kernel;

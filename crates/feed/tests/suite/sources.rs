@@ -7,8 +7,9 @@ use std::{
 
 use flate2::{Compression as Level, write::GzEncoder};
 use nanotape_feed::{DayEnd, DaySource, DaySummary, SourceError, read_day, source::WINDOW_BYTES};
+use nanotape_harness::Scratch;
 
-use crate::support::{Seen, framed, messages, temporary};
+use crate::support::{Seen, framed, messages};
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Level::fast());
@@ -23,11 +24,9 @@ fn read(mut source: DaySource) -> (Seen, DaySummary) {
 }
 
 fn read_file(name: &str, content: &[u8]) -> (Seen, DaySummary) {
-    let path = temporary(name);
-    fs::write(&path, content).unwrap();
-    let result = read(DaySource::open(&path).unwrap());
-    fs::remove_file(path).unwrap();
-    result
+    let scratch = Scratch::new(name);
+    fs::write(scratch.path(), content).unwrap();
+    read(DaySource::open(scratch.path()).unwrap())
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Small days with known content, and a handler that writes down everything it is told.
 
-use std::{ops::ControlFlow, path::PathBuf};
+use std::ops::ControlFlow;
 
 use nanotape_feed::{Damage, DayDecoder, DayEnd, DayHandler, Position, source::Block};
 use nanotape_types::{
@@ -112,9 +112,4 @@ pub(crate) fn decode(bytes: &[u8]) -> (Seen, DayEnd) {
     let block = Block { offset: 0, bytes, is_last: true };
     let step = DayDecoder::new().decode(block, &mut seen);
     (seen, step.end.expect("the last block ends the day"))
-}
-
-/// A path for this test process alone.
-pub(crate) fn temporary(name: &str) -> PathBuf {
-    std::env::temp_dir().join(format!("nanotape-feed-{}-{name}", std::process::id()))
 }

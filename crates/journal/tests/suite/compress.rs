@@ -3,15 +3,13 @@
 use std::fs;
 
 use nanotape_clock::UtcNanos;
+use nanotape_harness::Scratch;
 use nanotape_journal::{
     Appender, CompressOptions, Problem, Start, Tail, Tailer, compress, uncompress,
 };
 use proptest::prelude::*;
 
-use crate::{
-    damage::{self, Record, assert_clean, lengths, options, read, segments},
-    place::Place,
-};
+use crate::damage::{self, Record, assert_clean, lengths, options, read, segments};
 
 fn back(tailer: &mut Tailer) -> Vec<u64> {
     let mut sequences = Vec::new();
@@ -46,7 +44,7 @@ proptest! {
         salt in 0..100_usize, keep_plain in 0..3_u64, level in 1..9_i32,
         places in proptest::collection::vec(any::<u16>(), 1..20)
     ) {
-        let place = Place::new("same");
+        let place = Scratch::new("same");
         let records = damage::write(place.path(), &lengths(4, salt));
         let numbers = segments(place.path());
         let options = CompressOptions { level, keep_plain };
@@ -89,7 +87,7 @@ proptest! {
 
 #[test]
 fn a_compression_that_was_killed_is_done_by_the_next_one() {
-    let place = Place::new("killed");
+    let place = Scratch::new("killed");
     let records = damage::write(place.path(), &lengths(3, 1));
     let plain = fs::read(damage::segment(place.path(), 1)).unwrap();
     // Killed while it wrote, and killed before it removed what it compressed.
@@ -108,7 +106,7 @@ fn a_compression_that_was_killed_is_done_by_the_next_one() {
 
 #[test]
 fn a_damaged_segment_is_not_compressed() {
-    let place = Place::new("refused");
+    let place = Scratch::new("refused");
     let records = damage::write(place.path(), &lengths(3, 1));
     let damaged = &records[records.len() / 2];
     damage::flip(place.path(), damaged.segment, damaged.offset + 10, 1);
@@ -121,7 +119,7 @@ fn a_damaged_segment_is_not_compressed() {
 #[test]
 fn a_tailer_goes_on_when_the_segment_that_it_reads_is_compressed() {
     for is_durable in [false, true] {
-        let place = Place::new("under");
+        let place = Scratch::new("under");
         let mut appender = Appender::open(place.path(), &options()).unwrap();
         let mut append = |count: u64, is_synced: bool| {
             for _ in 0..count {
@@ -161,7 +159,7 @@ fn a_tailer_goes_on_when_the_segment_that_it_reads_is_compressed() {
 
 #[test]
 fn compression_beside_an_appender_loses_nothing() {
-    let place = Place::new("beside");
+    let place = Scratch::new("beside");
     let with_helper = nanotape_journal::AppenderOptions { has_helper: true, ..options() };
     let mut appender = Appender::open(place.path(), &with_helper).unwrap();
     let path = place.path().to_owned();

@@ -1,11 +1,10 @@
 //! A journal passes the suite of the numbered stream.
 
+use nanotape_harness::Scratch;
 use nanotape_journal::{Appender, AppenderOptions, JournalError, Start, Tailer, TailerSource};
 use nanotape_tape::conformance::{Subject, append};
 
-use crate::place::Place;
-
-struct Journal(Place);
+struct Journal(Scratch);
 
 impl Subject for Journal {
     type Sink = Appender;
@@ -13,7 +12,7 @@ impl Subject for Journal {
     const HAS_TIMES: bool = true;
 
     fn new(test: &str) -> Self {
-        Self(Place::on_disk(&format!("conformance-{test}")))
+        Self(Scratch::on_disk(&format!("conformance-{test}")))
     }
 
     fn sink(&self) -> Appender {

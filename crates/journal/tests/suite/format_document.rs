@@ -2,13 +2,12 @@
 
 use std::fs;
 
+use nanotape_harness::Scratch;
 use nanotape_journal::{
     APPENDER_KIND, Appender, AppenderOptions, ENTRY_FIELDS, EXCERPT_FIELDS, FIELDS, LAYOUT, MAGIC,
     MAX_SEGMENT_BYTES, MIN_SEGMENT_BYTES, RollCycle, TAILER_FIELDS, TAILER_KIND, TAILER_LAYOUT,
 };
 use nanotape_shm::checksum_bytes;
-
-use crate::place::Place;
 
 const DOCUMENT: &str = include_str!("../../../../docs/formats/journal.md");
 
@@ -65,7 +64,7 @@ impl File {
 #[cfg(target_endian = "little")]
 #[test]
 fn a_reader_that_knows_only_the_document_reads_what_was_written() {
-    let place = Place::new("document");
+    let place = Scratch::new("document");
     let options = AppenderOptions {
         segment_bytes: 1 << 16,
         roll_cycle: RollCycle::Minute,

@@ -4,10 +4,6 @@
 
 #![cfg(not(nanotape_loom))]
 
-#[macro_use]
-#[path = "../../../testkit/forward_disk.rs"]
-mod forward_disk;
-
 mod appender;
 mod compress;
 mod conformance;
@@ -16,8 +12,6 @@ mod format_document;
 mod merge;
 mod model;
 mod named;
-#[path = "../../../testkit/place.rs"]
-mod place;
 mod processes;
 mod prune;
 mod repair;

@@ -1,17 +1,16 @@
 //! Several journals read as one.
 
+use nanotape_harness::Scratch;
 use nanotape_journal::{Appender, AppenderOptions, Gap, Merge, Merged, Start, Tailer};
 use proptest::prelude::*;
 
-use crate::place::Place;
-
-fn appender(place: &Place) -> Appender {
+fn appender(place: &Scratch) -> Appender {
     let options =
         AppenderOptions { segment_bytes: 1 << 16, has_helper: false, ..AppenderOptions::default() };
     Appender::open(place.path(), &options).unwrap()
 }
 
-fn merge(places: &[Place]) -> Merge {
+fn merge(places: &[Scratch]) -> Merge {
     Merge::new(places.iter().map(|p| Tailer::open(p.path(), Start::Oldest).unwrap()))
 }
 
@@ -36,7 +35,7 @@ proptest! {
     fn a_merge_is_a_stable_sort_by_time(times in proptest::collection::vec(
         proptest::collection::vec(0..50_u64, 0..60), 1..5))
     {
-        let places: Vec<Place> = times.iter().map(|_| Place::new("merge")).collect();
+        let places: Vec<Scratch> = times.iter().map(|_| Scratch::new("merge")).collect();
         let mut expected = Vec::new();
         for (source, (place, steps)) in places.iter().zip(&times).enumerate() {
             let (mut appender, mut now) = (appender(place), 0);
@@ -53,7 +52,7 @@ proptest! {
 
 #[test]
 fn what_may_still_be_overtaken_waits_until_it_is_settled() {
-    let places = [Place::new("idle"), Place::new("busy")];
+    let places = [Scratch::new("idle"), Scratch::new("busy")];
     let (mut idle, mut busy) = (appender(&places[0]), appender(&places[1]));
     let mut merge = merge(&places);
     busy.append(0, 100, b"").unwrap();
@@ -70,7 +69,7 @@ fn what_may_still_be_overtaken_waits_until_it_is_settled() {
 
 #[test]
 fn what_is_missing_in_one_journal_is_told_with_its_number() {
-    let places = [Place::new("whole"), Place::new("gap")];
+    let places = [Scratch::new("whole"), Scratch::new("gap")];
     let (mut whole, mut gap) = (appender(&places[0]), appender(&places[1]));
     whole.append(0, 5, b"").unwrap();
     gap.append(0, 1, b"").unwrap();

@@ -1,10 +1,9 @@
 //! A journal against the plainest model of one: a vector of records.
 
 use nanotape_clock::UtcNanos;
+use nanotape_harness::Scratch;
 use nanotape_journal::{Appender, AppenderOptions, Gap, Problem, RollCycle, Start, Tail, Tailer};
 use proptest::prelude::*;
-
-use crate::place::Place;
 
 /// What was written.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -158,7 +157,7 @@ proptest! {
     fn a_journal_holds_what_the_model_holds_wherever_it_is_entered(
         steps in steps(), has_helper: bool, seeks in proptest::collection::vec((any::<bool>(), 0..20_000_u64), 0..12)
     ) {
-        let place = Place::new("model");
+        let place = Scratch::new("model");
         let records = write(place.path(), &steps, has_helper);
         // Of a journal without records nothing is said: its first number may have been skipped.
         let first = records.first().map_or(u64::MAX, |first| first.sequence);

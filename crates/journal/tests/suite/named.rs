@@ -2,15 +2,14 @@
 
 use std::path::Path;
 
+use nanotape_harness::Scratch;
 use nanotape_journal::{
     Appender, AppenderOptions, FIELDS, NamedTailer, Problem, Resumed, Start, TAILER_KIND, Tail,
     remove_tailer, tailers,
 };
 use nanotape_shm::{OwnedRegion, OwnerState, Refusal, RegionOptions, RegionSpec, Word};
 
-use crate::place::Place;
-
-fn journal_of(place: &Place, count: u64) -> Appender {
+fn journal_of(place: &Scratch, count: u64) -> Appender {
     let options =
         AppenderOptions { segment_bytes: 1 << 16, has_helper: false, ..AppenderOptions::default() };
     let mut appender = Appender::open(place.path(), &options).unwrap();
@@ -31,7 +30,7 @@ fn next(tailer: &mut NamedTailer) -> Option<u64> {
 
 #[test]
 fn a_place_survives_and_what_was_not_done_is_read_again() {
-    let place = Place::new("named");
+    let place = Scratch::new("named");
     let _appender = journal_of(&place, 10);
     let (mut tailer, resumed) =
         NamedTailer::open(place.path(), "books", Start::Sequence(3)).unwrap();
@@ -58,7 +57,7 @@ fn a_place_survives_and_what_was_not_done_is_read_again() {
 
 #[test]
 fn who_reads_what_is_seen_and_a_name_is_one_process_s() {
-    let place = Place::new("seen");
+    let place = Scratch::new("seen");
     let _appender = journal_of(&place, 5);
     assert_eq!(tailers(place.path()).unwrap(), []);
     let (mut books, _) = NamedTailer::open(place.path(), "books", Start::Oldest).unwrap();
@@ -85,13 +84,13 @@ fn who_reads_what_is_seen_and_a_name_is_one_process_s() {
 
 #[test]
 fn names_that_lead_elsewhere_are_refused_and_so_is_a_folder_without_a_journal() {
-    let place = Place::new("names");
+    let place = Scratch::new("names");
     let _appender = journal_of(&place, 1);
     for name in ["", "..", "a/b", ".hidden", "-x", "a b", "\u{e9}", &"x".repeat(101)] {
         let refused = NamedTailer::open(place.path(), name, Start::Oldest).unwrap_err();
         assert_eq!(*refused.problem(), Problem::Name, "{name}");
     }
-    let nowhere = Place::new("nowhere");
+    let nowhere = Scratch::new("nowhere");
     let refused = NamedTailer::open(nowhere.path(), "a", Start::Oldest).unwrap_err();
     assert_eq!(*refused.problem(), Problem::NotFound);
     assert!(!nowhere.path().exists());
@@ -99,7 +98,7 @@ fn names_that_lead_elsewhere_are_refused_and_so_is_a_folder_without_a_journal() 
 
 #[test]
 fn a_damaged_file_of_a_tailer_is_listed_and_zeros_are_replaced() {
-    let place = Place::new("damaged");
+    let place = Scratch::new("damaged");
     let _appender = journal_of(&place, 3);
     let (tailer, _) = NamedTailer::open(place.path(), "books", Start::Oldest).unwrap();
     drop(tailer);
@@ -122,7 +121,7 @@ fn put_back(file: &Path, bytes: &[u8]) {
 
 #[test]
 fn a_place_behind_the_end_is_told_and_left() {
-    let place = Place::new("beyond");
+    let place = Scratch::new("beyond");
     let mut appender = journal_of(&place, 2);
     let file = place.path().join("0000000001.segment");
     let before = std::fs::read(&file).unwrap();
@@ -143,7 +142,7 @@ fn a_place_behind_the_end_is_told_and_left() {
 
 #[test]
 fn a_place_behind_numbers_that_were_given_again_is_told_and_read_again() {
-    let place = Place::new("given-again");
+    let place = Scratch::new("given-again");
     let mut appender = journal_of(&place, 5);
     let file = place.path().join("0000000001.segment");
     let before = std::fs::read(&file).unwrap();
@@ -168,7 +167,7 @@ fn a_place_behind_numbers_that_were_given_again_is_told_and_read_again() {
 
 #[test]
 fn a_journal_that_was_made_again_is_read_from_its_beginning() {
-    let place = Place::new("made-again");
+    let place = Scratch::new("made-again");
     drop(journal_of(&place, 8));
     let (mut tailer, _) = NamedTailer::open(place.path(), "books", Start::Newest).unwrap();
     assert_eq!(next(&mut tailer), None);
@@ -187,7 +186,7 @@ fn a_journal_that_was_made_again_is_read_from_its_beginning() {
 
 #[test]
 fn a_name_at_the_end_of_an_empty_journal_is_not_new_again() {
-    let place = Place::new("empty");
+    let place = Scratch::new("empty");
     let mut appender = journal_of(&place, 0);
     let (tailer, resumed) = NamedTailer::open(place.path(), "books", Start::Newest).unwrap();
     assert_eq!(resumed, Resumed::New);
@@ -203,7 +202,7 @@ fn a_name_at_the_end_of_an_empty_journal_is_not_new_again() {
 
 #[test]
 fn a_damaged_place_is_an_error_that_names_the_file() {
-    let place = Place::new("lost-place");
+    let place = Scratch::new("lost-place");
     let _appender = journal_of(&place, 5);
     let (mut tailer, _) = NamedTailer::open(place.path(), "books", Start::Oldest).unwrap();
     assert_eq!((next(&mut tailer), next(&mut tailer)), (Some(1), Some(2)));
@@ -235,7 +234,7 @@ fn a_damaged_place_is_an_error_that_names_the_file() {
 
 #[test]
 fn a_place_of_an_earlier_version_is_kept() {
-    let place = Place::new("earlier");
+    let place = Scratch::new("earlier");
     let _appender = journal_of(&place, 5);
     std::fs::create_dir(place.path().join("tailers")).unwrap();
     let file = place.path().join("tailers/books");

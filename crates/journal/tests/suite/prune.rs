@@ -1,17 +1,15 @@
 //! Pruning removes the oldest segments, and nothing that anybody needs.
 
+use nanotape_harness::Scratch;
 use nanotape_journal::{
     Appender, CompressOptions, PruneOptions, Start, Tail, Tailer, compress, prune,
 };
 use nanotape_shm::{OwnedRegion, RegionOptions, RegionSpec};
 
-use crate::{
-    damage::{self, assert_clean, lengths, options, read, segments},
-    place::Place,
-};
+use crate::damage::{self, assert_clean, lengths, options, read, segments};
 
 /// Where a named tailer is.
-fn set_tailer(place: &Place, name: &str, next_sequence: u64) {
+fn set_tailer(place: &Scratch, name: &str, next_sequence: u64) {
     let folder = place.path().join("tailers");
     std::fs::create_dir_all(&folder).unwrap();
     let layout = u64::from_be_bytes(*b"tailer 1");
@@ -24,7 +22,7 @@ fn set_tailer(place: &Place, name: &str, next_sequence: u64) {
 
 #[test]
 fn what_is_older_goes_and_what_is_left_is_read_on() {
-    let place = Place::new("age");
+    let place = Scratch::new("age");
     let records = damage::write(place.path(), &lengths(4, 1));
     let numbers = segments(place.path());
     let last_of = |number| records.iter().rfind(|record| record.segment == number).unwrap();
@@ -50,7 +48,7 @@ fn what_is_older_goes_and_what_is_left_is_read_on() {
 
 #[test]
 fn the_last_active_segment_always_stays_and_appending_goes_on() {
-    let place = Place::new("all");
+    let place = Scratch::new("all");
     let records = damage::write(place.path(), &lengths(4, 1));
     compress(place.path(), &CompressOptions { keep_plain: 1, level: 3 }, |_, _| ()).unwrap();
     let mut appender = Appender::open(place.path(), &options()).unwrap();
@@ -67,7 +65,7 @@ fn the_last_active_segment_always_stays_and_appending_goes_on() {
 
 #[test]
 fn a_limit_in_bytes_keeps_as_many_of_the_newest_as_fit() {
-    let place = Place::new("bytes");
+    let place = Scratch::new("bytes");
     damage::write(place.path(), &lengths(5, 1));
     let total: u64 = segments(place.path())
         .into_iter()
@@ -86,7 +84,7 @@ fn a_limit_in_bytes_keeps_as_many_of_the_newest_as_fit() {
 
 #[test]
 fn what_a_named_tailer_has_not_read_stays_unless_it_is_forced() {
-    let place = Place::new("named");
+    let place = Scratch::new("named");
     let records = damage::write(place.path(), &lengths(4, 1));
     let first_of =
         |number| records.iter().find(|record| record.segment == number).unwrap().sequence;
@@ -110,7 +108,7 @@ fn what_a_named_tailer_has_not_read_stays_unless_it_is_forced() {
 
 #[test]
 fn a_tailer_that_cannot_be_asked_stops_it() {
-    let place = Place::new("unknown");
+    let place = Scratch::new("unknown");
     damage::write(place.path(), &lengths(3, 1));
     set_tailer(&place, "broken", 1_000_000);
     std::fs::write(place.path().join("tailers/broken"), "not a region").unwrap();

@@ -1,18 +1,16 @@
 //! Damaged journals, repaired: what still checks is still there, and what does not is in `cut`.
 
-use std::{collections::BTreeMap, fs, path::Path, process::Command};
+use std::{collections::BTreeMap, fs, path::Path};
 
+use nanotape_harness::{Scratch, Task, bytes_of, survives};
 use nanotape_journal::{
     Appender, AppenderOptions, Done, Found, Problem, Start, Tail, Tailer, repair,
 };
 use nanotape_shm::kill_points;
 use proptest::prelude::*;
 
-use crate::{
-    damage::{
-        self, Record, assert_clean, cut, flip, is_in, lengths, options, overwrite, read, segment,
-    },
-    place::Place,
+use crate::damage::{
+    self, Record, assert_clean, cut, flip, is_in, lengths, options, overwrite, read, segment,
 };
 
 /// Repairs and checks what must be so after every repair.
@@ -162,7 +160,7 @@ proptest! {
     fn whatever_is_damaged_what_still_checks_is_read_and_what_does_not_is_kept(
         salt in 0..100_usize, harms in proptest::collection::vec(harm(), 1..8)
     ) {
-        let place = Place::new("harm");
+        let place = Scratch::new("harm");
         let records = damage::write(place.path(), &lengths(3, salt));
         let before = files(place.path());
         let numbers: Vec<u64> = before.keys().copied().collect();
@@ -189,7 +187,7 @@ proptest! {
 fn a_repair_that_is_killed_before_any_of_its_stores_is_done_by_the_next_one() {
     let mut stores = 0;
     for number in 1.. {
-        let place = Place::new("killed-repair");
+        let place = Scratch::new("killed-repair");
         let records = damage::write(place.path(), &lengths(2, 3));
         let before = files(place.path());
         let second = records.iter().position(|record| record.segment == 2).unwrap();
@@ -199,19 +197,14 @@ fn a_repair_that_is_killed_before_any_of_its_stores_is_done_by_the_next_one() {
         flip(place.path(), 2, 264, 4);
         flip(place.path(), 1, records[second - 1].range().end, 1);
         let damaged = files(place.path());
-        let ended = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "repair::child_that_repairs", "--nocapture"])
-            .env("NANOTAPE_REPAIR_CHILD", place.path())
-            .env("NANOTAPE_REPAIR_FATAL", number.to_string())
-            .output()
-            .unwrap();
+        let is_done = survives(
+            Task::new("repair", place.path()).number(number).command("repair::child_that_repairs"),
+        );
         repaired(place.path());
         check(place.path(), &records, &damaged, &before);
-        if ended.status.success() {
+        if is_done {
             break;
         }
-        use std::os::unix::process::ExitStatusExt as _;
-        assert_eq!(ended.status.signal(), Some(libc::SIGKILL), "{ended:?}");
         stores = number;
     }
     assert!(stores > 50, "{stores}");
@@ -220,17 +213,16 @@ fn a_repair_that_is_killed_before_any_of_its_stores_is_done_by_the_next_one() {
 /// Not a test by itself: the child of the one above.
 #[test]
 fn child_that_repairs() {
-    let Ok(path) = std::env::var("NANOTAPE_REPAIR_CHILD") else { return };
-    let fatal: u64 = std::env::var("NANOTAPE_REPAIR_FATAL").unwrap().parse().unwrap();
-    kill_points::arm(fatal);
-    repair(Path::new(&path), false, |_, _| ()).unwrap();
+    let Some(task) = Task::of_this_process() else { return };
+    kill_points::arm(task.number);
+    repair(&task.path, false, |_, _| ()).unwrap();
     kill_points::disarm();
 }
 
 #[test]
 fn a_header_is_found_again_by_what_other_segments_and_its_excerpts_say() {
     for word in 0..=10 {
-        let place = Place::new("header");
+        let place = Scratch::new("header");
         let records = damage::write(place.path(), &lengths(3, 1));
         let header = fs::read(segment(place.path(), 2)).unwrap()[..88].to_vec();
         flip(place.path(), 2, word * 8 + 1, 0x10);
@@ -247,7 +239,7 @@ fn a_header_is_found_again_by_what_other_segments_and_its_excerpts_say() {
 
 #[test]
 fn a_page_of_zeros_for_a_header_costs_no_excerpt() {
-    let place = Place::new("zero-page");
+    let place = Scratch::new("zero-page");
     let records = damage::write(place.path(), &lengths(3, 2));
     for number in damage::segments(place.path()) {
         if number != 2 {
@@ -261,7 +253,7 @@ fn a_page_of_zeros_for_a_header_costs_no_excerpt() {
 
 #[test]
 fn a_segment_of_another_journal_is_moved_away_and_its_numbers_are_told_missing() {
-    let (place, other) = (Place::new("stranger"), Place::new("stranger-other"));
+    let (place, other) = (Scratch::new("stranger"), Scratch::new("stranger-other"));
     let records = damage::write(place.path(), &lengths(3, 2));
     damage::write(other.path(), &lengths(3, 5));
     fs::copy(segment(other.path(), 2), segment(place.path(), 2)).unwrap();
@@ -285,7 +277,7 @@ fn a_segment_of_another_journal_is_moved_away_and_its_numbers_are_told_missing()
 
 #[test]
 fn a_segment_of_another_version_is_left_to_who_can_read_it() {
-    let place = Place::new("version");
+    let place = Scratch::new("version");
     damage::write(place.path(), &lengths(2, 2));
     // Another format: nothing in it checks as one of this.
     overwrite(place.path(), 2, 16, &2_u64.to_ne_bytes());
@@ -299,7 +291,7 @@ fn a_segment_of_another_version_is_left_to_who_can_read_it() {
 
 #[test]
 fn a_batch_that_was_never_committed_does_not_become_so() {
-    let place = Place::new("batch");
+    let place = Scratch::new("batch");
     let mut appender = Appender::open(place.path(), &options()).unwrap();
     appender.append(1, damage::time(1), b"committed").unwrap();
     let mut batch = appender.batch(damage::time(2), 400).unwrap();
@@ -321,12 +313,12 @@ fn a_batch_that_was_never_committed_does_not_become_so() {
 
 #[test]
 fn a_damaged_compressed_segment_is_unpacked_and_its_file_is_kept() {
-    let place = Place::new("packed");
+    let place = Scratch::new("packed");
     // Of several blocks of zstd, so that one of them is damaged.
     let large = AppenderOptions { segment_bytes: 1 << 20, ..options() };
     let mut appender = Appender::open(place.path(), &large).unwrap();
     for sequence in 1..=12_000 {
-        appender.append(1, damage::time(sequence), &noise(sequence, 200)).unwrap();
+        appender.append(1, damage::time(sequence), &bytes_of(sequence, 200)).unwrap();
     }
     appender.close().unwrap();
     let records = read(place.path());
@@ -356,21 +348,9 @@ fn a_damaged_compressed_segment_is_unpacked_and_its_file_is_kept() {
     }
 }
 
-/// Bytes that cannot be compressed.
-fn noise(seed: u64, length: usize) -> Vec<u8> {
-    use rand_xoshiro::{
-        SplitMix64,
-        rand_core::{Rng as _, SeedableRng as _},
-    };
-
-    let mut bytes = vec![0; length];
-    SplitMix64::seed_from_u64(seed).fill_bytes(&mut bytes);
-    bytes
-}
-
 #[test]
 fn nobody_repairs_while_somebody_appends_or_compresses() {
-    let place = Place::new("locks");
+    let place = Scratch::new("locks");
     let appender = Appender::open(place.path(), &options()).unwrap();
     let error = repair(place.path(), false, |_, _| ()).unwrap_err();
     assert!(matches!(error.problem(), Problem::Region(_)), "{error}");

@@ -6,16 +6,14 @@ use std::{
     sync::{Arc, Mutex},
 };
 
+use nanotape_harness::Scratch;
 use nanotape_journal::{
     CompressOptions, Disk, Folder, JournalError, Listed, PruneOptions, Room, compress_on, prune_on,
     repair_on, uncompress_on,
 };
 use nanotape_shm::RegionError;
 
-use crate::{
-    damage::{self, Record, assert_clean, lengths, read},
-    place::Place,
-};
+use crate::damage::{self, Record, assert_clean, lengths, read};
 
 /// A folder of which operations that change something fail from one on.
 #[derive(Clone, Debug)]
@@ -102,7 +100,7 @@ fn until_it_passes<T: fmt::Debug>(
     check: impl Fn(&Path, &[Record], bool),
 ) -> u64 {
     for operations in 0.. {
-        let place = Place::new("faults");
+        let place = Scratch::new("faults");
         let records = prepare(place.path());
         let outcome = work(&Failing::new(place.path(), operations));
         if let Err(error) = &outcome {

@@ -6,18 +6,18 @@ use std::{
     thread,
 };
 
+use nanotape_harness::Scratch;
 use nanotape_journal::{
     Appender, AppenderOptions, Damage, Found, KeptAs, Problem, Severity, stat, verify,
 };
 
-use crate::{
-    damage::{self, assert_clean, flip, has, lengths, options, overwrite, segment, verified},
-    place::Place,
+use crate::damage::{
+    self, assert_clean, flip, has, lengths, options, overwrite, segment, verified,
 };
 
 #[test]
 fn a_whole_journal_is_clean_and_everything_in_it_is_counted() {
-    let place = Place::new("whole");
+    let place = Scratch::new("whole");
     let records = damage::write(place.path(), &lengths(3, 7));
     let mut told = Vec::new();
     let verified = verify(place.path(), |done, total| told.push((done, total))).unwrap();
@@ -30,7 +30,7 @@ fn a_whole_journal_is_clean_and_everything_in_it_is_counted() {
 
 #[test]
 fn any_changed_bit_that_readers_look_at_is_found() {
-    let place = Place::new("bits");
+    let place = Scratch::new("bits");
     let records = damage::write(place.path(), &lengths(2, 3));
     let end_mark = fs::metadata(segment(place.path(), 1)).unwrap().len() as usize - 24;
     let entries = 4096 + 2 * 32..4096 + 14 * 32;
@@ -54,7 +54,7 @@ fn any_changed_bit_that_readers_look_at_is_found() {
 
 #[test]
 fn what_is_behind_damage_is_found_too() {
-    let place = Place::new("behind");
+    let place = Scratch::new("behind");
     let records = damage::write(place.path(), &lengths(3, 3));
     let (first, second) = (&records[5], &records[records.len() / 2]);
     flip(place.path(), first.segment, first.offset + 9, 1);
@@ -75,7 +75,7 @@ fn what_is_behind_damage_is_found_too() {
 
 #[test]
 fn what_is_only_worth_knowing_is_a_note() {
-    let place = Place::new("notes");
+    let place = Scratch::new("notes");
     let mut appender = Appender::open(place.path(), &options()).unwrap();
     for _ in 0..300 {
         let sequence = appender.next_sequence();
@@ -105,7 +105,7 @@ fn what_is_only_worth_knowing_is_a_note() {
 
 #[test]
 fn a_segment_that_is_missing_is_told_by_its_numbers_and_one_that_is_not_ours_by_its_name() {
-    let (place, other) = (Place::new("missing"), Place::new("missing-other"));
+    let (place, other) = (Scratch::new("missing"), Scratch::new("missing-other"));
     let records = damage::write(place.path(), &lengths(4, 3));
     damage::write(other.path(), &lengths(3, 3));
     fs::remove_file(segment(place.path(), 2)).unwrap();
@@ -127,7 +127,7 @@ fn a_segment_that_is_missing_is_told_by_its_numbers_and_one_that_is_not_ours_by_
 fn a_journal_that_is_appended_to_verifies_clean_all_the_time() {
     // Segments are cut to their end while they are read.
     nanotape_shm::guard_against_truncation().unwrap();
-    let place = Place::new("live");
+    let place = Scratch::new("live");
     let has_helper = AppenderOptions { has_helper: true, ..options() };
     let mut appender = Appender::open(place.path(), &has_helper).unwrap();
     let is_over = Arc::new(Mutex::new(false));
@@ -172,7 +172,7 @@ fn a_journal_that_is_appended_to_verifies_clean_all_the_time() {
 
 #[test]
 fn an_index_does_not_lead_to_what_a_recovery_took_out() {
-    let place = Place::new("stale");
+    let place = Scratch::new("stale");
     let records = damage::write(place.path(), &[200; 200]);
     // Lost with the power: the machine was started again since, and nothing of this was synced.
     overwrite(place.path(), 1, 512, &[1; 8]);
@@ -189,7 +189,7 @@ fn an_index_does_not_lead_to_what_a_recovery_took_out() {
 
 #[test]
 fn stat_tells_segments_times_and_who_appends() {
-    let place = Place::new("stat");
+    let place = Scratch::new("stat");
     let records = damage::write(place.path(), &lengths(3, 7));
     nanotape_journal::compress(place.path(), &Default::default(), |_, _| ()).unwrap();
     let appender = Appender::open(place.path(), &options()).unwrap();

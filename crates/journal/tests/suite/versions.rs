@@ -5,9 +5,8 @@
 
 use std::{fs, path::PathBuf};
 
+use nanotape_harness::Scratch;
 use nanotape_journal::{Appender, AppenderOptions, FORMAT_VERSION, RollCycle, Start, Tail, Tailer};
-
-use crate::place::Place;
 
 fn kept(version: u64) -> PathBuf {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kept");
@@ -27,7 +26,7 @@ fn expected() -> Vec<(u64, u16, u64, Vec<u8>)> {
     excerpts
 }
 
-fn write(place: &Place) {
+fn write(place: &Scratch) {
     let options = AppenderOptions {
         segment_bytes: 1 << 16,
         roll_cycle: RollCycle::Day,
@@ -46,14 +45,14 @@ fn write(place: &Place) {
 #[test]
 fn the_segment_of_every_version_is_read() {
     if std::env::var_os("NANOTAPE_KEEP_SEGMENT").is_some() && !kept(FORMAT_VERSION).exists() {
-        let place = Place::new("keep");
+        let place = Scratch::new("keep");
         write(&place);
         let segment = fs::read(place.path().join("0000000001.segment")).unwrap();
         fs::create_dir_all(kept(FORMAT_VERSION).parent().unwrap()).unwrap();
         fs::write(kept(FORMAT_VERSION), zstd::encode_all(&segment[..], 19).unwrap()).unwrap();
     }
     for version in 1..=FORMAT_VERSION {
-        let place = Place::new("version");
+        let place = Scratch::new("version");
         fs::create_dir(place.path()).unwrap();
         let packed = fs::read(kept(version)).unwrap_or_else(|error| {
             panic!("{}: {error}; every version keeps one", kept(version).display())

@@ -1,5 +1,6 @@
 //! Files that people edit and merge, and that may hold anything: read, or refused with a sentence.
 
+use nanotape_harness::Scratch;
 use nanotape_lab::{baseline::Baseline, pages, record};
 use proptest::prelude::*;
 
@@ -34,12 +35,10 @@ proptest! {
     fn any_baseline_is_read_or_refused(text in prop_oneof![
         ".{0,200}",
         r#"\{"format":"nanotape-lab-instructions","version":1,"compiler":"c","instructions":\{"a":-?[0-9]{1,400}\}\}"#,
-    ], number in any::<u32>()) {
-        let path = std::env::temp_dir().join(format!("hostile-{}-{number}", std::process::id()));
-        std::fs::write(&path, &text).unwrap();
-        let outcome = Baseline::read(&path);
-        std::fs::remove_file(&path).unwrap();
-        match outcome {
+    ]) {
+        let scratch = Scratch::new("hostile-baseline");
+        std::fs::write(scratch.path(), &text).unwrap();
+        match Baseline::read(scratch.path()) {
             Ok(baseline) => {
                 let finite = baseline.instructions.values().all(|&count| count > 0.0);
                 prop_assert!(finite, "{baseline:?}");

@@ -58,7 +58,7 @@ impl Disk for FullDisk {
     type Readable = <Folder as Disk>::Readable;
     type Lock = <Folder as Disk>::Lock;
 
-    forward_to!(folder);
+    nanotape_harness::forward_to!(folder);
 
     fn list(&self) -> io::Result<Vec<Listed>> {
         self.folder.list()

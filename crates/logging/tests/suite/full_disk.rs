@@ -3,12 +3,13 @@
 
 use std::time::Duration;
 
+use nanotape_harness::Scratch;
 use nanotape_journal::{Appender, AppenderOptions, SyncPolicy};
 use nanotape_logging::{Formatter, Level, Logger, log_options};
 use tracing::{info, info_span};
 use tracing_subscriber::layer::SubscriberExt as _;
 
-use crate::{disk::FullDisk, place::Place};
+use crate::{disk::FullDisk, lines::log_lines};
 
 /// Segments of 64 KiB, and none ahead of need.
 fn options() -> AppenderOptions {
@@ -17,7 +18,7 @@ fn options() -> AppenderOptions {
 
 #[test]
 fn events_that_a_full_disk_lost_are_counted_and_told_when_there_is_room() {
-    let place = Place::new("full");
+    let place = Scratch::new("full");
     let disk = FullDisk::new(place.path());
     let logger = Logger::new(Appender::open_on(disk.clone(), &options()).unwrap());
     let subscriber = tracing_subscriber::registry().with(logger.layer());
@@ -46,7 +47,7 @@ fn events_that_a_full_disk_lost_are_counted_and_told_when_there_is_room() {
     });
     let lost = logger.lost();
     assert!(disk.refused() > 0);
-    let lines = place.lines(&mut Formatter::new());
+    let lines = log_lines(&place, &mut Formatter::new());
     let (mut told, mut events, mut next) = (0, 0, 0);
     for line in &lines[1..] {
         if let Some(said) = line.strip_prefix("WARN nanotape_logging: ") {
@@ -73,7 +74,7 @@ fn events_that_a_full_disk_lost_are_counted_and_told_when_there_is_room() {
 #[test]
 fn losses_at_the_end_are_told_when_the_logger_is_flushed_or_dropped() {
     for is_flushed in [false, true] {
-        let place = Place::new("dropped");
+        let place = Scratch::new("dropped");
         let disk = FullDisk::new(place.path());
         let logger = Logger::new(Appender::open_on(disk.clone(), &options()).unwrap());
         disk.set_full(true);
@@ -88,7 +89,7 @@ fn losses_at_the_end_are_told_when_the_logger_is_flushed_or_dropped() {
             logger.text(Level::Info, "t", format_args!("short"));
         }
         drop(logger);
-        let lines = place.lines(&mut Formatter::new());
+        let lines = log_lines(&place, &mut Formatter::new());
         let told = lines.iter().filter(|line| line.contains(": 3 lost from ")).count();
         assert_eq!(told, 1, "{} lines", lines.len());
     }
@@ -96,7 +97,7 @@ fn losses_at_the_end_are_told_when_the_logger_is_flushed_or_dropped() {
 
 #[test]
 fn a_sync_that_fails_loses_no_event() {
-    let place = Place::new("broken");
+    let place = Scratch::new("broken");
     let disk = FullDisk::new(place.path());
     let sync = SyncPolicy::Every(Duration::from_millis(1));
     // One segment ahead: a helper that has many to prepare comes to syncing late.
@@ -114,14 +115,14 @@ fn a_sync_that_fails_loses_no_event() {
     disk.set_broken(false);
     logger.sync().unwrap();
     assert_eq!(logger.lost(), 0);
-    let lines = place.lines(&mut Formatter::new()).split_off(1);
+    let lines = log_lines(&place, &mut Formatter::new()).split_off(1);
     assert_eq!(lines.len(), logged);
     assert!(lines.iter().enumerate().all(|(count, line)| *line == format!("INFO t: {count}")));
 }
 
 #[test]
 fn a_logger_that_opens_a_journal_on_a_full_disk_says_so() {
-    let place = Place::new("none");
+    let place = Scratch::new("none");
     let disk = FullDisk::new(place.path());
     disk.set_full(true);
     let error = Appender::open_on(disk, &options()).unwrap_err();

@@ -6,11 +6,12 @@ use std::{
     process::{Command, Stdio},
 };
 
+use nanotape_harness::Scratch;
 use nanotape_logging::{Formatter, Logger};
 use tracing::info;
 use tracing_subscriber::layer::SubscriberExt as _;
 
-use crate::place::Place;
+use crate::lines::log_lines;
 
 /// Where the child logs; nothing in a run of the tests.
 const JOURNAL: &str = "NANOTAPE_TEST_JOURNAL";
@@ -26,7 +27,7 @@ fn the_log_of_a_killed_program_ends_with_its_last_event() {
         log_until_killed(path.as_ref());
     }
     for kill in 0..kills() {
-        let place = Place::new("killed");
+        let place = Scratch::new("killed");
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["--nocapture", "the_log_of_a_killed_program_ends_with_its_last_event"])
             .env(JOURNAL, place.path())
@@ -44,7 +45,7 @@ fn the_log_of_a_killed_program_ends_with_its_last_event() {
         }
         child.kill().unwrap();
         child.wait().unwrap();
-        let lines = place.lines(&mut Formatter::new()).split_off(1);
+        let lines = log_lines(&place, &mut Formatter::new()).split_off(1);
         for (count, line) in lines.iter().enumerate() {
             assert_eq!(*line, format!("INFO t: step count={count}"));
         }
@@ -56,7 +57,7 @@ fn the_log_of_a_killed_program_ends_with_its_last_event() {
             "t",
             format_args!("again"),
         );
-        assert_eq!(place.lines(&mut Formatter::new()).len(), lines.len() + 3);
+        assert_eq!(log_lines(&place, &mut Formatter::new()).len(), lines.len() + 3);
     }
 }
 

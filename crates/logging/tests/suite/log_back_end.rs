@@ -1,31 +1,32 @@
 //! Records of the crate log are read back, also with where they come from.
 
 use log::{Level, LevelFilter, Log as _, Record};
+use nanotape_harness::Scratch;
 use nanotape_journal::{Start, Tail, Tailer};
 use nanotape_logging::{
     Formatter, Logger,
     decode::{self, decode},
 };
 
-use crate::place::Place;
+use crate::lines::log_lines;
 
 #[test]
 fn records_are_texts_of_the_level_that_is_asked_for() {
-    let place = Place::new("installed");
+    let place = Scratch::new("installed");
     let logger = Logger::open(place.path()).unwrap();
     logger.log_back_end(LevelFilter::Debug).install().unwrap();
     log::info!("started with {} lines", 2);
     log::debug!(target: "feed", "line\nB");
     log::trace!("never");
     log::logger().flush();
-    let lines = place.lines(&mut Formatter::new()).split_off(1);
+    let lines = log_lines(&place, &mut Formatter::new()).split_off(1);
     assert_eq!(lines, ["INFO suite::log_back_end: started with 2 lines", "DEBUG feed: line\\nB"]);
     assert!(logger.log_back_end(LevelFilter::Info).install().is_err(), "one for a program");
 }
 
 #[test]
 fn a_text_has_its_file_and_line_and_is_cut_where_it_is_too_long() {
-    let place = Place::new("origin");
+    let place = Scratch::new("origin");
     let logger = Logger::open(place.path()).unwrap();
     let back_end = logger.log_back_end(LevelFilter::Trace);
     let text = "x".repeat(40_000);
@@ -49,6 +50,6 @@ fn a_text_has_its_file_and_line_and_is_cut_where_it_is_too_long() {
         assert!(text.is_cut && text.text.len() > 32_000 && payload.len() == 32_768);
     }
     assert_eq!(texts, 1);
-    let line = place.lines(&mut Formatter::new()).pop().unwrap();
+    let line = log_lines(&place, &mut Formatter::new()).pop().unwrap();
     assert!(line.starts_with("ERROR t: xxx") && line.ends_with("xxx...(cut)"));
 }

@@ -5,11 +5,6 @@
 #![cfg(not(nanotape_loom))]
 
 #[cfg(feature = "tracing")]
-#[macro_use]
-#[path = "../../../testkit/forward_disk.rs"]
-mod forward_disk;
-
-#[cfg(feature = "tracing")]
 mod disk;
 mod format_document;
 #[cfg(feature = "tracing")]
@@ -17,10 +12,10 @@ mod full_disk;
 mod hostile;
 #[cfg(feature = "tracing")]
 mod killed;
+#[cfg(any(feature = "tracing", feature = "log"))]
+mod lines;
 #[cfg(feature = "log")]
 mod log_back_end;
-#[cfg(any(feature = "tracing", feature = "log"))]
-mod place;
 #[cfg(feature = "tracing")]
 mod segments;
 #[cfg(feature = "tracing")]

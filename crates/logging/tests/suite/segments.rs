@@ -1,14 +1,15 @@
 //! A segment explains itself: what was before it may be pruned, and who begins in its middle can learn.
 
+use nanotape_harness::Scratch;
 use nanotape_journal::{AppenderOptions, Start, Tail, Tailer};
 use nanotape_logging::{Formatter, Logger, log_options};
 use tracing::{info, info_span, warn};
 use tracing_subscriber::layer::SubscriberExt as _;
 
-use crate::place::Place;
+use crate::lines::log_lines;
 
 /// Logs over several segments, within spans that last, and then opens the journal once more.
-fn log_over_segments(place: &Place) {
+fn log_over_segments(place: &Scratch) {
     let options = AppenderOptions { segment_bytes: 1 << 16, ..log_options() };
     for run in 0..2 {
         let logger = Logger::open_with(place.path(), &options).unwrap();
@@ -28,9 +29,9 @@ fn log_over_segments(place: &Place) {
 
 #[test]
 fn what_is_before_a_segment_may_be_pruned() {
-    let place = Place::new("pruned");
+    let place = Scratch::new("pruned");
     log_over_segments(&place);
-    let whole = place.lines(&mut Formatter::new());
+    let whole = log_lines(&place, &mut Formatter::new());
     let events = whole.iter().filter(|line| line.contains(" t: ")).count();
     assert_eq!(events, 4_000);
     assert!(whole.iter().all(|line| !line.contains("unknown")));
@@ -44,7 +45,7 @@ fn what_is_before_a_segment_may_be_pruned() {
     let mut before = whole;
     for name in &names[..names.len() - 1] {
         std::fs::remove_file(name).unwrap();
-        let lines = place.lines(&mut Formatter::new());
+        let lines = log_lines(&place, &mut Formatter::new());
         assert!(lines.len() < before.len());
         assert_eq!(lines, before[before.len() - lines.len()..]);
         before = lines;
@@ -53,7 +54,7 @@ fn what_is_before_a_segment_may_be_pruned() {
 
 #[test]
 fn who_begins_in_the_middle_of_a_segment_learns_or_is_told_what_is_not_known() {
-    let place = Place::new("middle");
+    let place = Scratch::new("middle");
     log_over_segments(&place);
     let mut tailer = Tailer::open(place.path(), Start::Sequence(100)).unwrap();
     let Tail::Excerpt(excerpt) = tailer.next().unwrap() else { panic!() };
@@ -73,7 +74,7 @@ fn who_begins_in_the_middle_of_a_segment_learns_or_is_told_what_is_not_known() {
 
 #[test]
 fn an_event_within_more_than_a_segment_holds_is_shown_within_the_innermost_spans() {
-    let place = Place::new("deep");
+    let place = Scratch::new("deep");
     let options = AppenderOptions { segment_bytes: 1 << 16, ..log_options() };
     let logger = Logger::open_with(place.path(), &options).unwrap();
     let subscriber = tracing_subscriber::registry().with(logger.layer());
@@ -88,7 +89,7 @@ fn an_event_within_more_than_a_segment_holds_is_shown_within_the_innermost_spans
         spans.into_iter().rev().for_each(drop);
     });
     assert_eq!(logger.lost(), 0);
-    let lines = place.lines(&mut Formatter::new());
+    let lines = log_lines(&place, &mut Formatter::new());
     let counts = lines.iter().filter_map(|line| line.rsplit_once(" count=")?.1.parse().ok());
     assert_eq!(counts.collect::<Vec<u64>>(), (0..100).collect::<Vec<_>>());
     for line in &lines[1..] {

@@ -5,10 +5,11 @@
 
 use std::{sync::mpsc, time::Duration};
 
+use nanotape_harness::Scratch;
 use nanotape_journal::{Appender, AppenderOptions};
 use nanotape_logging::{Formatter, Level, Logger, log_options};
 
-use crate::{disk::FullDisk, place::Place};
+use crate::{disk::FullDisk, lines::log_lines};
 
 /// More than the segments hold that are there when the disk stops: three of them at most.
 const EVENTS: u64 = 10_000;
@@ -50,7 +51,7 @@ fn accounted(lines: &[String]) -> (u64, u64) {
 #[test]
 fn a_call_does_not_wait_for_a_disk_that_makes_no_segment() {
     for patience in [Duration::ZERO, Duration::from_millis(20)] {
-        let place = Place::new("slow");
+        let place = Scratch::new("slow");
         let disk = FullDisk::new(place.path());
         let logger = Logger::new(Appender::open_on(disk.clone(), &options()).unwrap());
         let logger = logger.with_patience(patience);
@@ -73,14 +74,14 @@ fn a_call_does_not_wait_for_a_disk_that_makes_no_segment() {
             }
         }
         let lost = logger.lost();
-        let (events, told) = accounted(&place.lines(&mut Formatter::new()));
+        let (events, told) = accounted(&log_lines(&place, &mut Formatter::new()));
         assert_eq!((told, events + told), (lost, logged));
     }
 }
 
 #[test]
 fn the_last_words_of_a_loss_wait_for_no_disk_either() {
-    let place = Place::new("words");
+    let place = Scratch::new("words");
     let disk = FullDisk::new(place.path());
     let logger = Logger::new(Appender::open_on(disk.clone(), &options()).unwrap());
     let logger = logger.with_patience(Duration::ZERO);
@@ -93,7 +94,7 @@ fn the_last_words_of_a_loss_wait_for_no_disk_either() {
 
 #[test]
 fn a_full_disk_is_the_reason_although_a_helper_found_it() {
-    let place = Place::new("full-helper");
+    let place = Scratch::new("full-helper");
     let disk = FullDisk::new(place.path());
     let logger = Logger::new(Appender::open_on(disk.clone(), &options()).unwrap());
     disk.set_full(true);
@@ -107,7 +108,7 @@ fn a_full_disk_is_the_reason_although_a_helper_found_it() {
         logger.text(Level::Info, "t", format_args!("again"));
         tries += 1;
     }
-    let lines = place.lines(&mut Formatter::new());
+    let lines = log_lines(&place, &mut Formatter::new());
     let told = lines.iter().find(|line| line.contains(" lost from ")).unwrap();
     assert!(told.contains("no space: the next segment needs 65536 bytes"), "{told}");
 }

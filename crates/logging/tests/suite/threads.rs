@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use nanotape_harness::Scratch;
 use nanotape_journal::{AppenderOptions, RollCycle};
 use nanotape_logging::{Formatter, Logger, log_options};
 use tracing::{Dispatch, dispatcher, info, info_span};
 use tracing_subscriber::layer::SubscriberExt as _;
 
-use crate::place::Place;
+use crate::lines::log_lines;
 
 const THREADS: u64 = 4;
 const EVENTS: u64 = 5_000;
@@ -16,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(600);
 
 #[test]
 fn every_event_of_every_thread_is_there_once_and_in_order() {
-    let place = Place::new("many");
+    let place = Scratch::new("many");
     // Small segments: announcements are made again and again while others log.
     let options = AppenderOptions { segment_bytes: 1 << 16, ..log_options() };
     // However long the helper waits for a processor.
@@ -42,7 +43,7 @@ fn every_event_of_every_thread_is_there_once_and_in_order() {
     });
     assert_eq!(logger.lost(), 0);
     let mut next = [0; THREADS as usize];
-    for line in place.lines(&mut Formatter::new().with_threads(true)).iter().skip(1) {
+    for line in log_lines(&place, &mut Formatter::new().with_threads(true)).iter().skip(1) {
         let (front, values) = line.split_once("t: done number=").unwrap();
         let (number, count) = values.split_once(" count=").unwrap();
         let (number, count): (usize, u64) = (number.parse().unwrap(), count.parse().unwrap());
@@ -59,7 +60,7 @@ fn every_event_of_every_thread_is_there_once_and_in_order() {
 
 #[test]
 fn threads_that_come_and_go_have_their_own_names() {
-    let place = Place::new("names");
+    let place = Scratch::new("names");
     let logger = Logger::open(place.path()).unwrap();
     for number in 0..10 {
         let logger = &logger;
@@ -70,7 +71,7 @@ fn threads_that_come_and_go_have_their_own_names() {
             thread.spawn_scoped(scope, log).unwrap();
         });
     }
-    let lines = place.lines(&mut Formatter::new().with_threads(true)).split_off(1);
+    let lines = log_lines(&place, &mut Formatter::new().with_threads(true)).split_off(1);
     let expected: Vec<_> = (0..10).map(|n| format!("INFO [n{n}] t: from {n}")).collect();
     assert_eq!(lines, expected);
 }

@@ -2,20 +2,21 @@
 
 use std::{error::Error, fmt};
 
+use nanotape_harness::Scratch;
 use nanotape_logging::{Formatter, Logger, SpanDetail};
 use tracing::{Level, debug, error, event, field, info, info_span, trace, trace_span, warn};
 use tracing_subscriber::{Layer as _, filter::LevelFilter, layer::SubscriberExt as _};
 
-use crate::place::Place;
+use crate::lines::log_lines;
 
 /// Logs with a subscriber of one layer, and returns the lines behind the first.
 fn logged(name: &str, detail: SpanDetail, log: impl FnOnce()) -> Vec<String> {
-    let place = Place::new(name);
+    let place = Scratch::new(name);
     let logger = Logger::open(place.path()).unwrap();
     let layer = logger.layer().with_span_detail(detail);
     tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), log);
     assert_eq!(logger.lost(), 0);
-    let mut lines = place.lines(&mut Formatter::new().with_spans(true));
+    let mut lines = log_lines(&place, &mut Formatter::new().with_spans(true));
     let first = lines.remove(0);
     let (program, pid) = first.split_once(" started logging as process ").unwrap();
     assert!(program.starts_with("INFO nanotape_logging: suite"), "{first}");
@@ -128,7 +129,7 @@ fn what_happens_to_spans_is_shown_as_it_was_asked_for() {
 
 #[test]
 fn two_journals_of_one_subscriber_have_what_their_filters_let_through() {
-    let (all, some) = (Place::new("all"), Place::new("some"));
+    let (all, some) = (Scratch::new("all"), Scratch::new("some"));
     let loggers = [&all, &some].map(|place| Logger::open(place.path()).unwrap());
     let subscriber = tracing_subscriber::registry()
         .with(loggers[0].layer())
@@ -139,7 +140,7 @@ fn two_journals_of_one_subscriber_have_what_their_filters_let_through() {
         info!(target: "t", "seen");
         debug!(target: "t", "unseen");
     });
-    let lines = |place: &Place| place.lines(&mut Formatter::new()).split_off(1);
+    let lines = |place: &Scratch| log_lines(place, &mut Formatter::new()).split_off(1);
     assert_eq!(lines(&all), ["INFO outer:inner: t: seen", "DEBUG outer:inner: t: unseen"]);
     assert_eq!(lines(&some), ["INFO outer: t: seen"]);
 }
@@ -156,7 +157,7 @@ impl fmt::Debug for Talks {
 
 #[test]
 fn a_value_may_log_while_it_is_formatted() {
-    let place = Place::new("talks");
+    let place = Scratch::new("talks");
     let logger = Logger::open(place.path()).unwrap();
     let subscriber = tracing_subscriber::registry().with(logger.layer());
     tracing::subscriber::with_default(subscriber, || {
@@ -164,7 +165,7 @@ fn a_value_may_log_while_it_is_formatted() {
             info!(target: "t", before = 1, value = ?Talks(logger.clone()), after = 2, "outer");
         }
     });
-    let lines = place.lines(&mut Formatter::new()).split_off(1);
+    let lines = log_lines(&place, &mut Formatter::new()).split_off(1);
     let outer = "INFO t: outer before=1 value=talked after=2";
     assert_eq!(lines, ["INFO t: inner", outer, "INFO t: inner", outer]);
 }

@@ -8,7 +8,6 @@
 
 mod compressed;
 mod day;
-mod dice;
 mod kinds;
 mod oracle;
 mod reading;
@@ -17,11 +16,9 @@ use std::{fs, path::Path};
 
 use compressed::Packing;
 use day::Day;
-use dice::Dice;
 use kinds::Kind;
+use nanotape_harness::{Random, Scratch};
 use nanotape_plant::records::GapKind;
-
-use crate::place::Place;
 
 /// Damages of each kind, times `NANOTAPE_CAMPAIGN`.
 const EACH: u64 = 4;
@@ -32,8 +29,8 @@ fn campaign() -> u64 {
 }
 
 /// A folder that goes with its test.
-fn folder(name: &str) -> Place {
-    let place = Place::new(name);
+fn folder(name: &str) -> Scratch {
+    let place = Scratch::new(name);
     fs::create_dir(place.path()).unwrap();
     place
 }
@@ -82,13 +79,13 @@ fn one(
     packed: &dyn Fn(Packing) -> Vec<u8>,
     folder: &Path,
 ) -> Tally {
-    let mut dice = Dice::new(seed);
+    let mut random = Random::new(seed);
     let file = folder.join("20191230.damaged");
     let intact = if let Kind::Stored(packing, wound) = kind {
-        fs::write(&file, wound.inflict(&packed(packing), &mut dice)).unwrap();
+        fs::write(&file, wound.inflict(&packed(packing), &mut random)).unwrap();
         oracle::intact_in(&day.bytes, &day.records, &packing.unpack(&file))
     } else {
-        let damaged = kinds::damage(kind, day, &mut dice);
+        let damaged = kinds::damage(kind, day, &mut random);
         fs::write(&file, &damaged.bytes).unwrap();
         oracle::intact(&day.bytes, &day.records, &damaged)
     };

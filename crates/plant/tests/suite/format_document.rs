@@ -1,7 +1,8 @@
 //! The format documents of records and boards say what the code does.
 
-use std::{fs, path::PathBuf, process};
+use std::fs;
 
+use nanotape_harness::Scratch;
 use nanotape_plant::{
     PlantConfig, PlantRun, PlantState, ShutdownFlag,
     board::{BoardReader, FIELDS, KIND, LAYOUT, board_path},
@@ -43,13 +44,11 @@ fn the_table_of_a_board_is_the_constants_of_the_code() {
 }
 
 /// A plant of a small day, run to its end, in a folder that disappears.
-struct Ran(PathBuf);
+struct Ran(Scratch);
 
 impl Ran {
     fn new() -> Self {
-        let folder =
-            std::env::temp_dir().join(format!("nanotape-plant-document-{}", process::id()));
-        fs::create_dir_all(&folder).unwrap();
+        let folder = Scratch::folder("document");
         let day = folder.join("20191230.itch50");
         let config = MarketConfig { messages: 4_000, symbols: 9, ..MarketConfig::default() };
         let mut bytes = Vec::new();
@@ -60,12 +59,6 @@ impl Ran {
         config.ring.name = folder.join("ring").display().to_string();
         PlantRun::open(&config, ShutdownFlag::new()).unwrap().run(|_| ()).unwrap();
         Self(folder)
-    }
-}
-
-impl Drop for Ran {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 

@@ -1,11 +1,9 @@
 //! The plant, one module a subject.
 //!
-//! `no_allocation` and `publishing_allocates_nothing` are programs of their own: they have an allocator.
+//! `no_allocation` is a program of its own: it has an allocator of its own.
 
 mod damage_campaign;
 mod format_document;
-#[path = "../../../testkit/place.rs"]
-mod place;
 mod published;
 mod structures_agree;
 mod synthetic_days;

@@ -29,6 +29,21 @@ impl Model {
     }
 }
 
+/// A test for each model, with its name, and the list of all models.
+macro_rules! models {
+    ($($model:ident: $test:ident,)+) => {
+        /// All of them, for what goes over every site.
+        pub(crate) const MODELS: &[&Model] = &[$(&$model),+];
+
+        $(#[test]
+        fn $test() {
+            $model.check();
+        })+
+    };
+}
+
+pub(crate) use models;
+
 /// Publishes a message of so many words, all of them `value`: the sequence number, or a hundred more
 /// if it is the second writer's.
 pub(crate) fn publish(writer: &mut impl Publish, value: u64, words: usize) {

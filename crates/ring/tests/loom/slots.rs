@@ -307,132 +307,26 @@ pub(crate) const VERIFY: Model = Model {
     },
 };
 
-/// All of them, for what goes over every site.
-pub(crate) const MODELS: &[&Model] = &[
-    &PUBLISH,
-    &PUBLISH_OVER_OLD,
-    &VISIT,
-    &TWO_READERS,
-    &LAPPED_OLDEST,
-    &LAPPED_HALFWAY,
-    &LAPPED_NEWEST,
-    &VISIT_LAPPED,
-    &BATCH_LAPPED,
-    &BATCH_READ,
-    &BATCH_SINGLY,
-    &BATCH_WHOLE,
-    &ABANDON,
-    &ABANDON_NEXT,
-    &JOIN_OLDEST,
-    &JOIN_NEWEST,
-    &JOIN_AT,
-    &JOIN_NEXT,
-    &LONG_BATCH,
-    &THREE_READ,
-    &VERIFY,
-];
-
-#[test]
-fn a_reader_sees_nothing_or_whole_messages_in_order() {
-    PUBLISH.check();
-}
-
-#[test]
-fn a_reader_does_not_take_an_old_lap_for_a_new_one() {
-    PUBLISH_OVER_OLD.check();
-}
-
-#[test]
-fn a_visitor_sees_nothing_or_whole_messages_in_order() {
-    VISIT.check();
-}
-
-#[test]
-fn two_readers_do_not_notice_each_other() {
-    TWO_READERS.check();
-}
-
-#[test]
-fn a_lapped_reader_goes_on_at_the_oldest_message() {
-    LAPPED_OLDEST.check();
-}
-
-#[test]
-fn a_lapped_reader_goes_on_halfway() {
-    LAPPED_HALFWAY.check();
-}
-
-#[test]
-fn a_lapped_reader_goes_on_at_the_newest_message() {
-    LAPPED_NEWEST.check();
-}
-
-#[test]
-fn a_visitor_of_an_overwritten_message_counts_for_nothing() {
-    VISIT_LAPPED.check();
-}
-
-#[test]
-fn a_batch_that_is_overwritten_while_it_is_read_is_not_shown() {
-    BATCH_LAPPED.check();
-}
-
-#[test]
-fn read_batch_shows_what_is_published() {
-    BATCH_READ.check();
-}
-
-#[test]
-fn a_batch_is_there_whole_for_who_reads_singly() {
-    BATCH_SINGLY.check();
-}
-
-#[test]
-fn a_batch_is_there_whole_for_who_reads_batches() {
-    BATCH_WHOLE.check();
-}
-
-#[test]
-fn an_abandoned_claim_is_not_taken_for_the_message_that_it_overwrites() {
-    ABANDON.check();
-}
-
-#[test]
-fn an_abandoned_claim_is_never_seen() {
-    ABANDON_NEXT.check();
-}
-
-#[test]
-fn joining_at_the_oldest_message_finds_it() {
-    JOIN_OLDEST.check();
-}
-
-#[test]
-fn joining_at_the_newest_message_misses_none_behind_it() {
-    JOIN_NEWEST.check();
-}
-
-#[test]
-fn joining_at_a_lost_message_says_what_is_lost() {
-    JOIN_AT.check();
-}
-
-#[test]
-fn joining_at_a_sequence_number_finds_that_message_or_says_it_is_not_yet_there() {
-    JOIN_NEXT.check();
-}
-
-#[test]
-fn a_batch_longer_than_what_is_followed_is_there_whole() {
-    LONG_BATCH.check();
-}
-
-#[test]
-fn more_messages_than_what_is_followed_are_seen_in_order() {
-    THREE_READ.check();
-}
-
-#[test]
-fn a_sound_ring_is_verified_while_it_is_written() {
-    VERIFY.check();
+models! {
+    PUBLISH: a_reader_sees_nothing_or_whole_messages_in_order,
+    PUBLISH_OVER_OLD: a_reader_does_not_take_an_old_lap_for_a_new_one,
+    VISIT: a_visitor_sees_nothing_or_whole_messages_in_order,
+    TWO_READERS: two_readers_do_not_notice_each_other,
+    LAPPED_OLDEST: a_lapped_reader_goes_on_at_the_oldest_message,
+    LAPPED_HALFWAY: a_lapped_reader_goes_on_halfway,
+    LAPPED_NEWEST: a_lapped_reader_goes_on_at_the_newest_message,
+    VISIT_LAPPED: a_visitor_of_an_overwritten_message_counts_for_nothing,
+    BATCH_LAPPED: a_batch_that_is_overwritten_while_it_is_read_is_not_shown,
+    BATCH_READ: read_batch_shows_what_is_published,
+    BATCH_SINGLY: a_batch_is_there_whole_for_who_reads_singly,
+    BATCH_WHOLE: a_batch_is_there_whole_for_who_reads_batches,
+    ABANDON: an_abandoned_claim_is_not_taken_for_the_message_that_it_overwrites,
+    ABANDON_NEXT: an_abandoned_claim_is_never_seen,
+    JOIN_OLDEST: joining_at_the_oldest_message_finds_it,
+    JOIN_NEWEST: joining_at_the_newest_message_misses_none_behind_it,
+    JOIN_AT: joining_at_a_lost_message_says_what_is_lost,
+    JOIN_NEXT: joining_at_a_sequence_number_finds_that_message_or_says_it_is_not_yet_there,
+    LONG_BATCH: a_batch_longer_than_what_is_followed_is_there_whole,
+    THREE_READ: more_messages_than_what_is_followed_are_seen_in_order,
+    VERIFY: a_sound_ring_is_verified_while_it_is_written,
 }

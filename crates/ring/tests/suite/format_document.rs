@@ -1,7 +1,6 @@
 //! The format document says what the code does.
 
-use std::path::PathBuf;
-
+use nanotape_harness::{Scratch, skipped};
 use nanotape_ring::{Publish, slots, stream};
 use nanotape_shm::{HEADER_BYTES, RegionOptions};
 
@@ -47,22 +46,6 @@ fn the_tables_of_the_document_are_the_constants_of_the_code() {
     assert_eq!(slots::slot_bytes(49), 128);
 }
 
-/// A file that is removed at the end.
-struct Place(PathBuf);
-
-impl Place {
-    fn new(name: &str) -> Self {
-        let name = format!("nanotape-document-{}-{name}", std::process::id());
-        Self(std::env::temp_dir().join(name))
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
-}
-
 fn publish(mut writer: impl Publish) {
     writer.heartbeat(1);
     writer.publish(7, b"bid 100.25").unwrap();
@@ -73,17 +56,17 @@ fn publish(mut writer: impl Publish) {
 #[test]
 fn the_dumps_of_the_document_are_those_of_real_rings() {
     if cfg!(target_endian = "big") {
-        println!("SKIPPED: the dumps in the document are of a little-endian machine");
+        skipped("the dumps in the document are of a little-endian machine");
         return;
     }
     let options = RegionOptions::default();
-    let (stream_ring, slot_ring) = (Place::new("stream"), Place::new("slots"));
-    publish(stream::Writer::create(&stream_ring.0, 4096, &options).unwrap().0);
-    publish(slots::Writer::create(&slot_ring.0, 8, 48, &options).unwrap().0);
+    let (stream_ring, slot_ring) = (Scratch::new("stream"), Scratch::new("slots"));
+    publish(stream::Writer::create(stream_ring.path(), 4096, &options).unwrap().0);
+    publish(slots::Writer::create(slot_ring.path(), 8, 48, &options).unwrap().0);
     let (_, real) = DOCUMENT.split_once("## A real ring").unwrap();
     let (stream_dump, slots_dump) = real.split_once("The same messages in a slot ring").unwrap();
     for (place, dump) in [(stream_ring, stream_dump), (slot_ring, slots_dump)] {
-        let bytes = std::fs::read(&place.0).unwrap();
+        let bytes = std::fs::read(place.path()).unwrap();
         let mut lines = 0;
         for at in (HEADER_BYTES..bytes.len()).step_by(8) {
             let word = &bytes[at..at + 8];

@@ -5,10 +5,11 @@
 
 use std::{
     os::unix::fs::FileExt as _,
-    path::{Path, PathBuf},
+    path::Path,
     sync::atomic::{AtomicBool, Ordering},
 };
 
+use nanotape_harness::{Random, Scratch};
 use nanotape_ring::{
     AnyReader, Batched as _, Claimed as _, Publish, Read, Rejoin, RingError, RingMonitor, Start,
     Subscribe, slots, stream,
@@ -240,34 +241,18 @@ impl Outcome {
     }
 }
 
-/// Numbers that follow from a seed.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ mixed >> 31
-    }
-
-    fn below(&mut self, end: usize) -> usize {
-        (self.next() % end as u64) as usize
-    }
-
-    /// A number of the kind that goes wrong, or near a number that stands in the ring, or any.
-    fn hostile(&mut self, words: &[u64]) -> u64 {
-        let edges = [0, 1, u64::MAX, u64::MAX / 2, u64::MAX / 4, 512, 1 << 32, 16, 1 << 63];
-        let small = self.next() % 5;
-        match self.below(5) {
-            0 => self.next(),
-            1 => edges[self.below(edges.len())].wrapping_add(small).wrapping_sub(2),
-            2 => words[self.below(words.len())].wrapping_add(small).wrapping_sub(2),
-            // Another message's word, or a bit of this one's.
-            3 => words[self.below(words.len())] ^ 1 << self.below(64),
-            _ => words[self.below(words.len())].wrapping_add(512 * small),
-        }
+/// A number of the kind that goes wrong, or near a number that stands in the ring, or any.
+fn hostile(random: &mut Random, words: &[u64]) -> u64 {
+    let edges = [0, 1, u64::MAX, u64::MAX / 2, u64::MAX / 4, 512, 1 << 32, 16, 1 << 63];
+    let small = random.below(5);
+    let word = words[random.index(words.len())];
+    match random.below(5) {
+        0 => random.number(),
+        1 => edges[random.index(edges.len())].wrapping_add(small).wrapping_sub(2),
+        2 => word.wrapping_add(small).wrapping_sub(2),
+        // Another message's word, or a bit of this one's.
+        3 => word ^ 1 << random.below(64),
+        _ => word.wrapping_add(512 * small),
     }
 }
 
@@ -276,8 +261,7 @@ fn hostile_words(random: &mut Random, words: &mut [u64], control_words: usize) {
     let original = words.to_vec();
     for _ in 0..=random.below(6) {
         let end = if random.below(2) == 0 { control_words } else { words.len() };
-        let at = random.below(end);
-        words[at] = random.hostile(&original);
+        words[random.index(end)] = hostile(random, &original);
     }
 }
 
@@ -285,7 +269,7 @@ fn random_places<K: Kind>(cases: u64) {
     let (spec, good) = used::<K>();
     let mut all = Outcome::default();
     for seed in 0..cases {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let mut words = good.clone();
         hostile_words(&mut random, &mut words, K::CONTROL_WORDS);
         let region = region_of(spec, &good);
@@ -307,13 +291,13 @@ fn no_scribble_makes_a_reader_or_the_next_writer_panic() {
 fn random_everything<K: Kind>(cases: u64) {
     let (spec, good) = used::<K>();
     for seed in 0..cases {
-        let mut random = Random(!seed);
+        let mut random = Random::new(!seed);
         // Of whole-random words little is believed: some are small, and some are kept.
-        let mask = [u64::MAX, 0x3ff, 1 << 63 | 0x1fff][random.below(3)];
+        let mask = [u64::MAX, 0x3ff, 1 << 63 | 0x1fff][random.index(3)];
         let mut words = good.clone();
-        let first = [0, K::CONTROL_WORDS][random.below(2)];
+        let first = [0, K::CONTROL_WORDS][random.index(2)];
         for word in &mut words[first..] {
-            *word = random.next() & mask;
+            *word = random.number() & mask;
         }
         let region = region_of(spec, &good);
         let old = [K::join(region.share(), Start::Oldest).unwrap()];
@@ -433,7 +417,7 @@ fn under_fire<K: Kind>() {
     let is_done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            let mut random = Random(7);
+            let mut random = Random::new(7);
             while !is_done.load(Ordering::Relaxed) {
                 let mut words = good.clone();
                 hostile_words(&mut random, &mut words, K::CONTROL_WORDS);
@@ -462,30 +446,11 @@ fn a_scribbler_at_work_holds_no_reader_up() {
     under_fire::<Slots>();
 }
 
-/// A path in memory that nothing has; removed at the end.
-struct Place(PathBuf);
-
-impl Place {
-    fn new(name: &str) -> Self {
-        let memory = Path::new("/dev/shm");
-        let folder = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
-        let place = Self(folder.join(format!("nanotape-scribble-{}-{name}", std::process::id())));
-        let _ = std::fs::remove_file(&place.0);
-        place
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
-}
-
 fn in_a_file<K: Kind>(cases: u64) {
-    let place = Place::new(K::NAME);
-    publish_some(&mut K::create(&place.0).unwrap(), 200);
-    let good = std::fs::read(&place.0).unwrap();
-    let file = std::fs::OpenOptions::new().write(true).open(&place.0).unwrap();
+    let place = Scratch::new(K::NAME);
+    publish_some(&mut K::create(place.path()).unwrap(), 200);
+    let good = std::fs::read(place.path()).unwrap();
+    let file = std::fs::OpenOptions::new().write(true).open(place.path()).unwrap();
     let words: Vec<u64> = good[HEADER_BYTES..]
         .as_chunks::<WORD_BYTES>()
         .0
@@ -495,22 +460,22 @@ fn in_a_file<K: Kind>(cases: u64) {
     let (mut looks, mut take_overs) = (0, 0);
     for seed in 0..cases {
         file.write_all_at(&good, 0).unwrap();
-        let observer = RingMonitor::open(&place.0).unwrap();
-        let old = AnyReader::open(&place.0, Start::Oldest).unwrap();
-        let mut random = Random(seed ^ 0xf11e);
+        let observer = RingMonitor::open(place.path()).unwrap();
+        let old = AnyReader::open(place.path(), Start::Oldest).unwrap();
+        let mut random = Random::new(seed ^ 0xf11e);
         let mut hostile = words.clone();
         hostile_words(&mut random, &mut hostile, K::CONTROL_WORDS);
         let bytes: Vec<u8> = hostile.iter().flat_map(|word| word.to_ne_bytes()).collect();
         file.write_all_at(&bytes, HEADER_BYTES as u64).unwrap();
         read_everything(&old);
         looks += u64::from(observer.look().is_ok());
-        let _ = RingMonitor::open(&place.0).unwrap().look().map_err(|error| error.to_string());
+        let _ = RingMonitor::open(place.path()).unwrap().look().map_err(|error| error.to_string());
         for start in STARTS {
-            if let Ok(reader) = AnyReader::open(&place.0, start) {
+            if let Ok(reader) = AnyReader::open(place.path(), start) {
                 read_everything(&reader);
             }
         }
-        match K::create(&place.0) {
+        match K::create(place.path()) {
             Ok(mut writer) => {
                 take_overs += 1;
                 go_on(&mut writer);

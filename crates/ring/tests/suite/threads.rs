@@ -3,6 +3,7 @@
 
 use std::thread;
 
+use nanotape_harness::mixed;
 use nanotape_ring::{Publish, Read, Rejoin, Start, Subscribe, slots, stream};
 
 /// What each run publishes.
@@ -14,11 +15,7 @@ const MAX_BYTES: usize = 200;
 /// How many bytes a message has, and what stands in each of its words: random, and known to who
 /// knows its number.
 fn message(sequence: u64) -> (usize, u64) {
-    // The finaliser of splitmix64.
-    let mut bits = sequence.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    bits ^= bits >> 31;
+    let bits = mixed(sequence);
     (bits as usize % (MAX_BYTES + 1), bits)
 }
 

@@ -66,25 +66,27 @@ impl BouncedWord {
 
 #[cfg(test)]
 mod tests {
+    use nanotape_harness::Scratch;
+
     use super::*;
 
     #[test]
     fn both_sides_write_and_nothing_else_can_be_written_twice() {
-        let name = format!("nanotape-bounced-{}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        let creator = BouncedWord::create(&path).unwrap();
-        let other = BouncedWord::join(&path).unwrap();
+        let scratch = Scratch::new("bounced");
+        let path = scratch.path();
+        let creator = BouncedWord::create(path).unwrap();
+        let other = BouncedWord::join(path).unwrap();
         creator.word().store(1);
         assert_eq!(other.word().load(), 1);
         other.word().store(2);
         assert_eq!(creator.word().load(), 2);
         drop(creator);
-        super::super::remove(&path).unwrap();
+        super::super::remove(path).unwrap();
 
         let spec = RegionSpec { kind: *b"OTHER   ", layout: 1, parameters: [0; 4], words: WORDS };
-        let region = OwnedRegion::create(&path, spec, &RegionOptions::default(), |_| ()).unwrap();
-        assert!(matches!(BouncedWord::join(&path).unwrap_err().refusal(), Refusal::Kind { .. }));
+        let region = OwnedRegion::create(path, spec, &RegionOptions::default(), |_| ()).unwrap();
+        assert!(matches!(BouncedWord::join(path).unwrap_err().refusal(), Refusal::Kind { .. }));
         drop(region);
-        super::super::remove(&path).unwrap();
+        super::super::remove(path).unwrap();
     }
 }

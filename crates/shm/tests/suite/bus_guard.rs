@@ -2,9 +2,10 @@
 
 use std::{fs::OpenOptions, os::unix::process::ExitStatusExt as _, path::Path};
 
+use nanotape_harness::Scratch;
 use nanotape_shm::{OwnedRegion, Refusal, RegionOptions, SharedRegion, guard_against_truncation};
 
-use crate::{KIND, Place, children::Peer, create, fill, spec};
+use crate::{KIND, children::start, create, fill, spec};
 
 /// In a child: cuts the file of its own mappings, for reading and for writing, and uses them.
 pub(crate) fn read_what_was_cut(path: &Path, guarded: bool, say: fn(String)) {
@@ -38,31 +39,31 @@ pub(crate) fn read_what_was_cut(path: &Path, guarded: bool, say: fn(String)) {
 
 #[test]
 fn a_guarded_process_outlives_the_truncation_of_its_region_and_is_told() {
-    let place = Place::new("guarded");
-    let mut child = Peer::start("guarded", &place.0, 0);
-    assert_eq!(child.hear().unwrap(), "about to read");
-    let said = child.hear().expect("it lives");
+    let place = Scratch::new("guarded");
+    let mut child = start("guarded", place.path(), 0);
+    assert_eq!(child.hear(), "about to read");
+    let said = child.hear();
     let expected = "the file was truncated to 8192 bytes while in use, but the region needs \
                     804096; data read from it is no longer valid";
-    assert_eq!(said, format!("{}: {expected}", place.0.display()));
+    assert_eq!(said, format!("{}: {expected}", place.path().display()));
     assert!(child.end().success());
 }
 
 #[test]
 fn without_the_guard_the_kernel_ends_the_process() {
-    let place = Place::new("unguarded");
-    let mut child = Peer::start("unguarded", &place.0, 0);
-    assert_eq!(child.hear().unwrap(), "about to read");
-    assert_eq!(child.hear(), None);
+    let place = Scratch::new("unguarded");
+    let mut child = start("unguarded", place.path(), 0);
+    assert_eq!(child.hear(), "about to read");
+    assert_eq!(child.hear_or_end(), None);
     assert_eq!(child.end().signal(), Some(7), "SIGBUS");
 }
 
 #[test]
 fn a_cut_file_is_seen_without_touching_its_pages() {
-    let place = Place::new("cut");
-    let (owned, _) = create(&place.0).unwrap();
-    let reader = SharedRegion::open(&place.0, KIND).unwrap();
-    OpenOptions::new().write(true).open(&place.0).unwrap().set_len(4096).unwrap();
+    let place = Scratch::new("cut");
+    let (owned, _) = create(place.path()).unwrap();
+    let reader = SharedRegion::open(place.path(), KIND).unwrap();
+    OpenOptions::new().write(true).open(place.path()).unwrap().set_len(4096).unwrap();
     for error in [reader.check().unwrap_err(), owned.check().unwrap_err()] {
         let expected = Refusal::Truncated { file_bytes: 4096, region_bytes: 12_096 };
         assert_eq!(*error.refusal(), expected);

@@ -1,120 +1,34 @@
-//! Child processes with a role, and how a test talks to them.
+//! What the processes of these tests do.
 
 use std::{
-    io::{BufRead as _, BufReader, Write as _},
-    os::unix::process::ExitStatusExt as _,
     path::Path,
-    process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio},
+    process::{Command, Stdio},
 };
 
+use nanotape_harness::{Peer, Task, listen, say};
 use nanotape_shm::{Origin, OwnedRegion, RegionOptions, SharedRegion, kill_points};
 
 use crate::{KIND, create, fill, spec};
 
-const ROLE: &str = "NANOTAPE_TEST_ROLE";
-const PATH: &str = "NANOTAPE_TEST_PATH";
-const NUMBER: &str = "NANOTAPE_TEST_NUMBER";
+/// The test that does the task of a process.
+pub(crate) const CHILD: &str = "children::child";
 
-/// In front of what a child says; the test harness has its own lines on the same output.
-const SAYS: &str = "child says ";
-
-pub(crate) struct Peer {
-    process: Child,
-    input: Option<ChildStdin>,
-    output: BufReader<ChildStdout>,
+/// Starts this program as a process that does one thing to a region.
+pub(crate) fn start(role: &str, path: &Path, number: u64) -> Peer {
+    start_as(Task::new(role, path).number(number).command(CHILD))
 }
 
-impl Peer {
-    pub(crate) fn start(role: &str, path: &Path, number: u64) -> Self {
-        Self::run(Command::new(std::env::current_exe().unwrap()), role, path, number)
-    }
-
-    /// A copy of this program, started in another way.
-    pub(crate) fn start_as(
-        program: &Path,
-        role: &str,
-        path: &Path,
-        how: impl FnOnce(&mut Command),
-    ) -> Self {
-        let mut command = Command::new(program);
-        how(&mut command);
-        Self::run(command, role, path, 0)
-    }
-
-    fn run(mut command: Command, role: &str, path: &Path, number: u64) -> Self {
-        command.args(["--exact", "children::child", "--nocapture", "--test-threads=1"]);
-        command.env(ROLE, role).env(PATH, path).env(NUMBER, number.to_string());
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut process = command.spawn().unwrap();
-        let input = process.stdin.take();
-        let output = BufReader::new(process.stdout.take().unwrap());
-        Self { process, input, output }
-    }
-
-    pub(crate) fn pid(&self) -> u32 {
-        self.process.id()
-    }
-
-    /// Waits for the next thing that it says; nothing when it ended.
-    pub(crate) fn hear(&mut self) -> Option<String> {
-        loop {
-            let mut line = String::new();
-            if self.output.read_line(&mut line).unwrap() == 0 {
-                return None;
-            }
-            if let Some((_, said)) = line.split_once(SAYS) {
-                return Some(said.trim_end().to_owned());
-            }
-        }
-    }
-
-    pub(crate) fn tell(&mut self, word: &str) {
-        writeln!(self.input.as_mut().unwrap(), "{word}").unwrap();
-    }
-
-    pub(crate) fn signal(&self, signal: rustix::process::Signal) {
-        let pid = rustix::process::Pid::from_raw(self.pid() as i32).unwrap();
-        rustix::process::kill_process(pid, signal).unwrap();
-    }
-
-    /// Waits for its end.
-    pub(crate) fn end(&mut self) -> ExitStatus {
-        self.input = None;
-        self.process.wait().unwrap()
-    }
-
-    pub(crate) fn kill(&mut self) {
-        self.signal(rustix::process::Signal::KILL);
-        assert_eq!(self.end().signal(), Some(9));
-    }
+/// The same with a command of its own. Its panics are part of the tests, and are not shown.
+pub(crate) fn start_as(mut command: Command) -> Peer {
+    command.stderr(Stdio::null());
+    Peer::start(command)
 }
 
-impl Drop for Peer {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
-
-fn say(what: impl std::fmt::Display) {
-    println!("{SAYS}{what}");
-    std::io::stdout().flush().unwrap();
-}
-
-/// The next word of the test, empty when it let go of us.
-fn listen() -> String {
-    let mut line = String::new();
-    std::io::stdin().read_line(&mut line).unwrap();
-    line.trim_end().to_owned()
-}
-
-/// What a child does; nothing in a run of the tests.
+/// What a process does; nothing in a run of the tests.
 #[test]
 fn child() {
-    let Ok(role) = std::env::var(ROLE) else { return };
-    let path = std::env::var(PATH).unwrap();
-    let path = Path::new(&path);
-    let number: u64 = std::env::var(NUMBER).unwrap().parse().unwrap();
+    let Some(Task { role, path, number, .. }) = Task::of_this_process() else { return };
+    let path = path.as_path();
     match role.as_str() {
         "own" => own(path),
         "race" => {

@@ -1,8 +1,9 @@
 //! The format document says what the code does.
 
+use nanotape_harness::{Scratch, skipped};
 use nanotape_shm::{FIELDS, FORMAT_VERSION, HEADER_BYTES, SharedRegion};
 
-use crate::{KIND, Place, create};
+use crate::{KIND, create};
 
 const DOCUMENT: &str = include_str!("../../../../docs/formats/region.md");
 
@@ -25,14 +26,14 @@ fn the_table_of_the_document_is_the_table_of_the_code() {
 /// The dump in the document, made again: all but the lines of what differs from run to run.
 #[test]
 fn the_dump_of_the_document_is_that_of_a_real_region() {
-    let place = Place::new("dump");
-    create(&place.0).unwrap().0.close();
-    SharedRegion::open(&place.0, KIND).unwrap();
+    let place = Scratch::new("dump");
+    create(place.path()).unwrap().0.close();
+    SharedRegion::open(place.path(), KIND).unwrap();
     if cfg!(target_endian = "big") {
-        crate::skipped("the dump in the document is of a little-endian machine");
+        skipped("the dump in the document is of a little-endian machine");
         return;
     }
-    let bytes = std::fs::read(&place.0).unwrap();
+    let bytes = std::fs::read(place.path()).unwrap();
     for (offset, size, name) in FIELDS {
         for at in (offset..offset + size).step_by(8) {
             let hex: Vec<String> = bytes[at..at + 8].iter().map(|b| format!("{b:02x}")).collect();

@@ -2,9 +2,10 @@
 
 use std::{os::unix::process::ExitStatusExt as _, path::Path};
 
+use nanotape_harness::Scratch;
 use nanotape_shm::{Origin, OwnerState, Refusal, SharedRegion, inspect};
 
-use crate::{KIND, Place, children::Peer, create, is_filled};
+use crate::{KIND, children::start, create, is_filled};
 
 /// Runs the role with the first store fatal, then the second, until it survives; returns how many
 /// stores there were. `prepare` runs before each, `examine` after each death.
@@ -16,8 +17,8 @@ fn at_every_store(
 ) -> u64 {
     for number in 1.. {
         prepare();
-        let mut peer = Peer::start(role, path, number);
-        let said = peer.hear();
+        let mut peer = start(role, path, number);
+        let said = peer.hear_or_end();
         let status = peer.end();
         if let Some(said) = said {
             assert!(status.success());
@@ -33,28 +34,28 @@ fn at_every_store(
 
 #[test]
 fn a_creator_killed_at_any_store_leaves_nothing_to_read_and_nothing_in_the_way() {
-    let place = Place::new("create-kill");
+    let place = Scratch::new("create-kill");
     let prepare = || place.clear();
-    let points = at_every_store("create and die", &place.0, prepare, |number| {
-        let refused = SharedRegion::open(&place.0, KIND).unwrap_err();
+    let points = at_every_store("create and die", place.path(), prepare, |number| {
+        let refused = SharedRegion::open(place.path(), KIND).unwrap_err();
         assert_eq!(*refused.refusal(), Refusal::HalfCreated, "store {number}");
-        assert_eq!(inspect(&place.0).unwrap().refusal, Some(Refusal::HalfCreated));
-        let (region, origin) = create(&place.0).unwrap();
+        assert_eq!(inspect(place.path()).unwrap().refusal, Some(Refusal::HalfCreated));
+        let (region, origin) = create(place.path()).unwrap();
         assert_eq!((origin, region.epoch()), (Origin::Created, 1));
-        assert!(is_filled(SharedRegion::open(&place.0, KIND).unwrap().words()));
+        assert!(is_filled(SharedRegion::open(place.path(), KIND).unwrap().words()));
     });
     assert_eq!(points, 11 + 4 + 6, "constant words, the test's own, live words");
 }
 
 #[test]
 fn an_owner_killed_at_any_store_of_a_take_over_leaves_a_region_to_take_over() {
-    let place = Place::new("take-kill");
+    let place = Scratch::new("take-kill");
     let prepare = || {
         place.clear();
-        create(&place.0).unwrap().0.close();
+        create(place.path()).unwrap().0.close();
     };
-    let points = at_every_store("take over and die", &place.0, prepare, |number| {
-        let reader = SharedRegion::open(&place.0, KIND).unwrap();
+    let points = at_every_store("take over and die", place.path(), prepare, |number| {
+        let reader = SharedRegion::open(place.path(), KIND).unwrap();
         assert!(is_filled(reader.words()));
         let owner = reader.owner();
         assert_ne!(owner.state, OwnerState::Alive, "store {number}");
@@ -63,7 +64,7 @@ fn an_owner_killed_at_any_store_of_a_take_over_leaves_a_region_to_take_over() {
         assert_eq!(owner.started.unix_s() == 0, owner.pid == 0, "store {number}: {owner:?}");
         let before = reader.epoch();
         assert_eq!(before, if number <= 3 { 1 } else { 2 });
-        let (region, origin) = create(&place.0).unwrap();
+        let (region, origin) = create(place.path()).unwrap();
         assert!(matches!(origin, Origin::TakenOver { .. }));
         assert_eq!((region.epoch(), reader.epoch()), (before + 1, before + 1));
         assert_eq!(reader.owner().pid, std::process::id());
@@ -73,13 +74,13 @@ fn an_owner_killed_at_any_store_of_a_take_over_leaves_a_region_to_take_over() {
 
 #[test]
 fn an_owner_killed_before_it_could_say_closed_is_dead() {
-    let place = Place::new("close-kill");
+    let place = Scratch::new("close-kill");
     let points = at_every_store(
         "close and die",
-        &place.0,
+        place.path(),
         || (),
         |_| {
-            let reader = SharedRegion::open(&place.0, KIND).unwrap();
+            let reader = SharedRegion::open(place.path(), KIND).unwrap();
             assert_eq!(reader.owner().state, OwnerState::Dead);
         },
     );
@@ -89,18 +90,18 @@ fn an_owner_killed_before_it_could_say_closed_is_dead() {
 /// Between system calls there are no stores to be killed at: what would be left there, made by hand.
 #[test]
 fn what_a_creator_leaves_between_its_system_calls_is_finished_by_the_next() {
-    let place = Place::new("calls");
-    create(&place.0).unwrap().0.close();
-    let whole = std::fs::read(&place.0).unwrap();
+    let place = Scratch::new("calls");
+    create(place.path()).unwrap().0.close();
+    let whole = std::fs::read(place.path()).unwrap();
     let mut reserved = vec![0; whole.len()];
     reserved[..24].copy_from_slice(&whole[..24]);
     for left in [&b""[..], &whole[..24], &reserved] {
         place.clear();
-        std::fs::write(&place.0, left).unwrap();
-        let refused = SharedRegion::open(&place.0, KIND).unwrap_err();
+        std::fs::write(place.path(), left).unwrap();
+        let refused = SharedRegion::open(place.path(), KIND).unwrap_err();
         assert_eq!(*refused.refusal(), Refusal::HalfCreated, "{} bytes", left.len());
-        let (_region, origin) = create(&place.0).unwrap();
+        let (_region, origin) = create(place.path()).unwrap();
         assert_eq!(origin, Origin::Created);
-        assert!(is_filled(SharedRegion::open(&place.0, KIND).unwrap().words()));
+        assert!(is_filled(SharedRegion::open(place.path(), KIND).unwrap().words()));
     }
 }

@@ -13,11 +13,9 @@ mod permissions;
 mod refusals;
 mod space;
 
-use std::{
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::path::Path;
 
+use nanotape_harness::Scratch;
 use nanotape_shm::{OwnedRegion, RegionError, RegionOptions, RegionSpec, Word};
 
 const KIND: [u8; 8] = *b"TEST    ";
@@ -45,54 +43,11 @@ fn create(path: &Path) -> Result<(OwnedRegion, nanotape_shm::Origin), RegionErro
     OwnedRegion::create(path, spec(), &RegionOptions::default(), fill)
 }
 
-/// A path that nothing has, in memory where there is such a folder; removed at the end.
-struct Place(PathBuf);
-
-impl Place {
-    fn new(name: &str) -> Self {
-        let memory = Path::new("/dev/shm");
-        let folder = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
-        let place = Self(folder.join(format!("nanotape-test-{}-{name}", std::process::id())));
-        place.clear();
-        place
-    }
-
-    fn clear(&self) {
-        let _ = std::fs::remove_file(&self.0);
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-
-    /// The error without the path in front of it.
-    fn sentence(&self, error: &RegionError) -> String {
-        let all = error.to_string();
-        let path = format!("{}: ", self.0.display());
-        let sentence = all.strip_prefix(&path).unwrap_or_else(|| panic!("no path in {all:?}"));
-        assert!(!sentence.contains('\n'), "{sentence}");
-        sentence.to_owned()
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.clear();
-    }
-}
-
-/// Says that a test did not check what it is for: to the terminal itself, because the harness keeps what
-/// passing tests print.
-fn skipped(why: &str) {
-    use std::io::Write as _;
-    let _ = writeln!(std::io::stderr(), "SKIPPED: {why}");
-}
-
-/// Asks until it is so; a minute is for a machine that does much else.
-fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
-    let (pause, tries) = (Duration::from_millis(2), 30_000);
-    for _ in 0..tries {
-        if is_so() {
-            return;
-        }
-        std::thread::sleep(pause);
-    }
-    panic!("a minute passed without this: {what}");
+/// The error without the path in front of it.
+fn sentence(place: &Scratch, error: &RegionError) -> String {
+    let all = error.to_string();
+    let path = format!("{}: ", place.path().display());
+    let sentence = all.strip_prefix(&path).unwrap_or_else(|| panic!("no path in {all:?}"));
+    assert!(!sentence.contains('\n'), "{sentence}");
+    sentence.to_owned()
 }

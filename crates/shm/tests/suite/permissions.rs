@@ -2,9 +2,13 @@
 
 use std::os::unix::process::CommandExt as _;
 
+use nanotape_harness::{Scratch, Task, copy_for_all_users, skipped};
 use nanotape_shm::{OwnedRegion, RegionOptions};
 
-use crate::{Place, children::Peer, fill, spec};
+use crate::{
+    children::{CHILD, start_as},
+    fill, sentence, spec,
+};
 
 /// A user that nothing belongs to.
 const NOBODY: u32 = 65_534;
@@ -12,28 +16,20 @@ const NOBODY: u32 = 65_534;
 #[test]
 fn another_user_may_what_the_mode_says_and_is_told_who_owns_it() {
     if !rustix::process::geteuid().is_root() {
-        crate::skipped("only root can start a process of another user");
+        skipped("only root can start a process of another user");
         return;
     }
-    let place = Place::new("others");
-    // Where the program itself is may be closed to others, so that they get a copy. Another process
-    // makes it: a child that another thread starts meanwhile would inherit our open file, and then
-    // the kernel does not run what somebody may still write.
-    let program = std::env::temp_dir().join(format!("nanotape-others-{}", std::process::id()));
-    let copied = std::process::Command::new("cp")
-        .arg(std::env::current_exe().unwrap())
-        .arg(&program)
-        .status();
-    assert!(copied.unwrap().success());
+    let place = Scratch::new("others").open_to_all_users();
+    let program = copy_for_all_users(&std::env::current_exe().unwrap());
     for mode in [0o600, 0o644] {
         place.clear();
         let options = RegionOptions { mode, ..RegionOptions::default() };
-        let (region, _) = OwnedRegion::create(&place.0, spec(), &options, fill).unwrap();
+        let (region, _) = OwnedRegion::create(place.path(), spec(), &options, fill).unwrap();
         region.close();
-        let mut other = Peer::start_as(&program, "try", &place.0, |command| {
-            command.uid(NOBODY).gid(NOBODY);
-        });
-        let path = place.0.display();
+        let mut command = Task::new("try", place.path()).command_of(program.path(), CHILD);
+        command.uid(NOBODY).gid(NOBODY);
+        let mut other = start_as(command);
+        let path = place.path().display();
         let refused = |operation, advice| {
             format!(
                 "{path}: permission denied: user 65534 cannot {operation} it, because it belongs \
@@ -44,7 +40,7 @@ fn another_user_may_what_the_mode_says_and_is_told_who_owns_it() {
             "its writer can allow reading with --mode 0640 (its group) or 0644 (all users)";
         let to_write = "run as that user, or use another name";
         let read = if mode == 0o600 { refused("read", to_read) } else { "fine".to_owned() };
-        let mut hear = || other.hear().expect("it lives");
+        let mut hear = || other.hear();
         assert_eq!(hear(), read, "open");
         assert_eq!(hear(), refused("write", to_write), "create");
         assert_eq!(hear(), read, "inspect");
@@ -60,34 +56,34 @@ fn another_user_may_what_the_mode_says_and_is_told_who_owns_it() {
         assert_eq!(hear(), too_large, "and no SIGXFSZ");
         assert!(other.end().success());
     }
-    std::fs::remove_file(program).unwrap();
 }
 
 #[test]
 fn a_region_of_another_user_is_taken_over_only_with_the_mode_that_was_asked_for() {
     if !rustix::process::geteuid().is_root() {
-        crate::skipped("only root can give a region to another user");
+        skipped("only root can give a region to another user");
         return;
     }
-    let place = Place::new("left-by-another");
+    let place = Scratch::new("left-by-another");
     let with = |mode| RegionOptions { mode, ..RegionOptions::default() };
-    let (region, _) = OwnedRegion::create(&place.0, spec(), &with(0o666), fill).unwrap();
+    let (region, _) = OwnedRegion::create(place.path(), spec(), &with(0o666), fill).unwrap();
     region.close();
-    std::os::unix::fs::chown(&place.0, Some(NOBODY), Some(NOBODY)).unwrap();
+    std::os::unix::fs::chown(place.path(), Some(NOBODY), Some(NOBODY)).unwrap();
     let expected = "cannot be taken over: it belongs to user 65534 and has mode 0666, but user 0 \
                     requested mode 0600; remove it first, request mode 0666, or use another name";
-    let refused = OwnedRegion::create(&place.0, spec(), &with(0o600), fill).unwrap_err();
-    assert_eq!(place.sentence(&refused), expected);
+    let refused = OwnedRegion::create(place.path(), spec(), &with(0o600), fill).unwrap_err();
+    assert_eq!(sentence(&place, &refused), expected);
     let (kind, layout) = (spec().kind, spec().layout);
-    let refused = OwnedRegion::take_over(&place.0, kind, layout, &with(0o600)).unwrap_err();
-    assert_eq!(place.sentence(&refused), expected);
-    let epoch = |mode| OwnedRegion::create(&place.0, spec(), &with(mode), fill).unwrap().0.epoch();
+    let refused = OwnedRegion::take_over(place.path(), kind, layout, &with(0o600)).unwrap_err();
+    assert_eq!(sentence(&place, &refused), expected);
+    let epoch =
+        |mode| OwnedRegion::create(place.path(), spec(), &with(mode), fill).unwrap().0.epoch();
     assert_eq!(epoch(0o666), 2, "and nothing was stored before");
     // In its place a new one is made, which is of this user.
-    let (replaced, _) = OwnedRegion::replace(&place.0, spec(), &with(0o600), fill).unwrap();
+    let (replaced, _) = OwnedRegion::replace(place.path(), spec(), &with(0o600), fill).unwrap();
     assert_eq!((replaced.epoch(), mode_of(&place)), (1, 0o600));
 }
 
-fn mode_of(place: &Place) -> u32 {
-    nanotape_shm::inspect(&place.0).unwrap().mode
+fn mode_of(place: &Scratch) -> u32 {
+    nanotape_shm::inspect(place.path()).unwrap().mode
 }

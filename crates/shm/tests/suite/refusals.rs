@@ -2,32 +2,33 @@
 
 use std::fs;
 
+use nanotape_harness::Scratch;
 use nanotape_shm::{
     OwnedRegion, Refusal, RegionOptions, RegionSpec, SharedRegion, inspect, named, remove,
 };
 
-use crate::{KIND, Place, create, fill, spec};
+use crate::{KIND, create, fill, sentence, spec};
 
 /// A region that a writer made and closed, with eight bytes at an offset changed.
-fn with_word(place: &Place, offset: usize, value: [u8; 8]) {
+fn with_word(place: &Scratch, offset: usize, value: [u8; 8]) {
     place.clear();
-    create(&place.0).unwrap().0.close();
-    let mut bytes = fs::read(&place.0).unwrap();
+    create(place.path()).unwrap().0.close();
+    let mut bytes = fs::read(place.path()).unwrap();
     bytes[offset..offset + 8].copy_from_slice(&value);
     place.clear();
-    fs::write(&place.0, bytes).unwrap();
+    fs::write(place.path(), bytes).unwrap();
 }
 
 #[test]
 fn a_reader_is_told_in_one_sentence_why_not() {
-    let place = Place::new("reader");
-    let open = || place.sentence(&SharedRegion::open(&place.0, KIND).unwrap_err());
+    let place = Scratch::new("reader");
+    let open = || sentence(&place, &SharedRegion::open(place.path(), KIND).unwrap_err());
     assert_eq!(
         open(),
         "no such region; its writer creates it at its start (check that the writer runs, and uses \
          this name)"
     );
-    fs::create_dir(&place.0).unwrap();
+    fs::create_dir(place.path()).unwrap();
     assert_eq!(open(), "is a directory, expected a regular file");
     let headers: [(usize, [u8; 8], &str); 10] = [
         (0, *b"#!/bin/s", "is not a region: it starts with \"#!/bin/s\", expected \"nanotape\""),
@@ -80,9 +81,9 @@ fn a_reader_is_told_in_one_sentence_why_not() {
         assert_eq!(open(), expected);
     }
     with_word(&place, 32, 3u64.to_ne_bytes());
-    SharedRegion::open(&place.0, KIND).unwrap();
+    SharedRegion::open(place.path(), KIND).unwrap();
     for length in [10, 100, 4096, 12_095] {
-        fs::OpenOptions::new().write(true).open(&place.0).unwrap().set_len(length).unwrap();
+        fs::OpenOptions::new().write(true).open(place.path()).unwrap().set_len(length).unwrap();
         let region_bytes = if length < 4096 { 4096 } else { 12_096 };
         assert_eq!(
             open(),
@@ -93,23 +94,24 @@ fn a_reader_is_told_in_one_sentence_why_not() {
         );
         with_word(&place, 32, 3u64.to_ne_bytes());
     }
-    fs::write(&place.0, "abc").unwrap();
+    fs::write(place.path(), "abc").unwrap();
     assert_eq!(open(), "is not a region: it starts with \"abc\", expected \"nanotape\"");
 }
 
 #[test]
 fn a_writer_is_told_in_one_sentence_why_not() {
-    let place = Place::new("writer");
+    let place = Scratch::new("writer");
     let options = RegionOptions::default();
-    let refused =
-        |spec| place.sentence(&OwnedRegion::create(&place.0, spec, &options, fill).unwrap_err());
+    let refused = |spec| {
+        sentence(&place, &OwnedRegion::create(place.path(), spec, &options, fill).unwrap_err())
+    };
     for words in [usize::MAX, usize::MAX / 8, isize::MAX as usize / 8] {
         assert_eq!(
             refused(RegionSpec { words, ..spec() }),
             format!("a region of {words} words is larger than this machine can address")
         );
     }
-    let (owned, _) = create(&place.0).unwrap();
+    let (owned, _) = create(place.path()).unwrap();
     let owner = owned.share().owner();
     assert_eq!(
         refused(spec()),
@@ -138,16 +140,16 @@ fn a_writer_is_told_in_one_sentence_why_not() {
     with_word(&place, 0, *b"somebody");
     let others = "is not a region: it starts with \"somebody\", expected \"nanotape\"";
     assert_eq!(refused(spec()), others);
-    let bytes = fs::read(&place.0).unwrap();
-    let replace = OwnedRegion::replace(&place.0, spec(), &options, fill).unwrap_err();
-    assert_eq!(place.sentence(&replace), others);
-    assert_eq!(place.sentence(&remove(&place.0).unwrap_err()), others);
-    assert_eq!(place.sentence(&inspect(&place.0).unwrap_err()), others);
-    assert!(fs::read(&place.0).unwrap() == bytes, "a file of somebody else is left alone");
+    let bytes = fs::read(place.path()).unwrap();
+    let replace = OwnedRegion::replace(place.path(), spec(), &options, fill).unwrap_err();
+    assert_eq!(sentence(&place, &replace), others);
+    assert_eq!(sentence(&place, &remove(place.path()).unwrap_err()), others);
+    assert_eq!(sentence(&place, &inspect(place.path()).unwrap_err()), others);
+    assert!(fs::read(place.path()).unwrap() == bytes, "a file of somebody else is left alone");
     place.clear();
-    fs::create_dir(&place.0).unwrap();
+    fs::create_dir(place.path()).unwrap();
     assert_eq!(refused(spec()), "is a directory, expected a regular file");
-    let inside = place.0.join("no/region");
+    let inside = place.path().join("no/region");
     let error = OwnedRegion::create(&inside, spec(), &options, fill).unwrap_err().to_string();
     let expected = "cannot create it: No such file or directory (os error 2)";
     assert_eq!(error, format!("{}: {expected}", inside.display()));
@@ -155,39 +157,40 @@ fn a_writer_is_told_in_one_sentence_why_not() {
 
 #[test]
 fn a_pipe_or_a_device_is_no_region_and_does_not_block() {
-    let place = Place::new("pipe");
+    let place = Scratch::new("pipe");
     let mode = rustix::fs::Mode::from_raw_mode(0o600);
-    let made = rustix::fs::mknodat(rustix::fs::CWD, &place.0, rustix::fs::FileType::Fifo, mode, 0);
+    let made =
+        rustix::fs::mknodat(rustix::fs::CWD, place.path(), rustix::fs::FileType::Fifo, mode, 0);
     made.unwrap();
-    let error = SharedRegion::open(&place.0, KIND).unwrap_err();
-    assert_eq!(place.sentence(&error), "is a pipe, expected a regular file");
-    let error = create(&place.0).unwrap_err();
-    assert_eq!(place.sentence(&error), "is a pipe, expected a regular file");
+    let error = SharedRegion::open(place.path(), KIND).unwrap_err();
+    assert_eq!(sentence(&place, &error), "is a pipe, expected a regular file");
+    let error = create(place.path()).unwrap_err();
+    assert_eq!(sentence(&place, &error), "is a pipe, expected a regular file");
     let error = SharedRegion::open("/dev/null".as_ref(), KIND).unwrap_err().to_string();
     assert_eq!(error, "/dev/null: is a device, expected a regular file");
 }
 
 #[test]
 fn a_damaged_or_cut_region_can_be_removed_and_replaced() {
-    let place = Place::new("damaged");
+    let place = Scratch::new("damaged");
     for (offset, value) in [(16, 9u64), (40, 1), (112, 9), (8, 7)] {
         with_word(&place, offset, value.to_ne_bytes());
-        assert!(inspect(&place.0).unwrap().refusal.is_some());
+        assert!(inspect(place.path()).unwrap().refusal.is_some());
         let options = RegionOptions::default();
-        OwnedRegion::replace(&place.0, spec(), &options, fill).unwrap().0.close();
-        SharedRegion::open(&place.0, KIND).unwrap();
+        OwnedRegion::replace(place.path(), spec(), &options, fill).unwrap().0.close();
+        SharedRegion::open(place.path(), KIND).unwrap();
         with_word(&place, offset, value.to_ne_bytes());
-        remove(&place.0).unwrap();
-        assert!(!place.0.exists());
+        remove(place.path()).unwrap();
+        assert!(!place.path().exists());
     }
     with_word(&place, 32, 3u64.to_ne_bytes());
-    fs::OpenOptions::new().write(true).open(&place.0).unwrap().set_len(5_000).unwrap();
-    let info = inspect(&place.0).unwrap();
+    fs::OpenOptions::new().write(true).open(place.path()).unwrap().set_len(5_000).unwrap();
+    let info = inspect(place.path()).unwrap();
     let cut = Refusal::TooSmall { file_bytes: 5_000, region_bytes: 12_096 };
     assert_eq!(info.refusal, Some(cut));
     assert_eq!(info.header.unwrap().spec, spec());
-    assert_eq!(*create(&place.0).unwrap_err().refusal(), cut);
-    remove(&place.0).unwrap();
+    assert_eq!(*create(place.path()).unwrap_err().refusal(), cut);
+    remove(place.path()).unwrap();
 }
 
 #[test]

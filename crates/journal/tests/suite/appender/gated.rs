@@ -100,7 +100,7 @@ impl Disk for GatedFolder {
     type Readable = <Folder as Disk>::Readable;
     type Lock = <Folder as Disk>::Lock;
 
-    forward_to!(folder);
+    nanotape_harness::forward_to!(folder);
 
     fn list(&self) -> io::Result<Vec<Listed>> {
         self.folder.list()

@@ -3,11 +3,12 @@
 
 use std::fs::{self, File};
 
+use nanotape_harness::Scratch;
 use nanotape_journal::{
     Appender, AppenderOptions, PruneOptions, RollCycle, Start, SyncPolicy, Tail, Tailer, prune_on,
 };
 
-use crate::{appender::gated::GatedFolder, place::Place};
+use crate::appender::gated::GatedFolder;
 
 const SEGMENT_BYTES: u64 = 1 << 16;
 
@@ -24,7 +25,7 @@ fn open(disk: &GatedFolder) -> Appender<GatedFolder> {
 
 /// A closed segment as it is before its unused end is given back, which happens the next time it is opened to
 /// be written; returns its length then.
-fn lengthen(place: &Place, disk: &GatedFolder, name: &str) -> u64 {
+fn lengthen(place: &Scratch, disk: &GatedFolder, name: &str) -> u64 {
     let path = place.path().join(name);
     let bytes = fs::metadata(&path).unwrap().len();
     assert!(bytes < SEGMENT_BYTES);
@@ -35,7 +36,7 @@ fn lengthen(place: &Place, disk: &GatedFolder, name: &str) -> u64 {
 
 #[test]
 fn by_an_appender_whose_journal_is_pruned() {
-    let place = Place::new("given-back-prune");
+    let place = Scratch::new("given-back-prune");
     let disk = GatedFolder::new(place.path());
     let mut appender = open(&disk);
     for number in 1..=3 {
@@ -54,7 +55,7 @@ fn by_an_appender_whose_journal_is_pruned() {
 
 #[test]
 fn by_a_helper_while_a_segment_is_stored_again_after_a_failed_sync() {
-    let place = Place::new("given-back-sync");
+    let place = Scratch::new("given-back-sync");
     let disk = GatedFolder::new(place.path());
     let mut appender = open(&disk);
     appender.append(1, 1, b"some").unwrap();

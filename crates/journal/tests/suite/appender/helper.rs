@@ -2,14 +2,12 @@
 
 use std::time::Duration;
 
+use nanotape_harness::Scratch;
 use nanotape_journal::{
     Appender, AppenderOptions, Disk, JournalError, RollCycle, Start, SyncPolicy, Tail, Tailer,
 };
 
-use crate::{
-    appender::gated::{GatedFolder, Making},
-    place::Place,
-};
+use crate::appender::gated::{GatedFolder, Making};
 
 /// Syncs often, and prepares one segment.
 fn options() -> AppenderOptions {
@@ -23,7 +21,7 @@ fn options() -> AppenderOptions {
 }
 
 /// Waits until the excerpt with this number is on the disk: does not return if nothing is synced.
-fn wait_until_on_disk(place: &Place, sequence: u64) {
+fn wait_until_on_disk(place: &Scratch, sequence: u64) {
     let mut tailer = Tailer::open(place.path(), Start::Oldest).unwrap();
     tailer.set_durable(true);
     loop {
@@ -49,7 +47,7 @@ fn append_until_refused<D: Disk>(appender: &mut Appender<D>) -> JournalError {
 
 #[test]
 fn a_segment_that_is_long_in_the_making_keeps_no_excerpt_from_the_disk() {
-    let place = Place::new("slow-making");
+    let place = Scratch::new("slow-making");
     let disk = GatedFolder::new(place.path());
     let mut appender = Appender::open_on(disk.clone(), &options()).unwrap();
     disk.set_making(Making::Waits);
@@ -67,7 +65,7 @@ fn a_segment_that_is_long_in_the_making_keeps_no_excerpt_from_the_disk() {
 
 #[test]
 fn a_helper_that_died_is_an_error_of_every_append_and_no_roll_waits_for_it() {
-    let place = Place::new("dead-helper");
+    let place = Scratch::new("dead-helper");
     let disk = GatedFolder::new(place.path());
     let mut appender = Appender::open_on(disk.clone(), &options()).unwrap();
     disk.set_making(Making::Panics);
@@ -96,7 +94,7 @@ fn a_helper_that_died_is_an_error_of_every_append_and_no_roll_waits_for_it() {
 
 #[test]
 fn a_roll_that_panics_leaves_an_appender_that_can_roll() {
-    let place = Place::new("roll-panics");
+    let place = Scratch::new("roll-panics");
     let disk = GatedFolder::new(place.path());
     let options = AppenderOptions { sync: SyncPolicy::Never, has_helper: false, ..options() };
     let mut appender = Appender::open_on(disk.clone(), &options).unwrap();
@@ -111,7 +109,7 @@ fn a_roll_that_panics_leaves_an_appender_that_can_roll() {
 
 #[test]
 fn the_helper_and_a_caller_of_sync_take_turns() {
-    let place = Place::new("turns");
+    let place = Scratch::new("turns");
     let disk = GatedFolder::new(place.path());
     let sync = SyncPolicy::Every(Duration::from_nanos(1));
     let options = AppenderOptions { sync, segment_bytes: 1 << 20, ..options() };

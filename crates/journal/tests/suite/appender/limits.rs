@@ -1,10 +1,9 @@
 //! The largest lengths and times.
 
+use nanotape_harness::Scratch;
 use nanotape_journal::{
     Appender, AppenderOptions, MAX_LENGTH, Problem, RollCycle, Start, Tail, Tailer, excerpt_bytes,
 };
-
-use crate::place::Place;
 
 fn options(roll_cycle: RollCycle) -> AppenderOptions {
     AppenderOptions {
@@ -17,7 +16,7 @@ fn options(roll_cycle: RollCycle) -> AppenderOptions {
 
 #[test]
 fn payloads_of_2_to_the_28_bytes_are_refused_although_there_is_room() {
-    let place = Place::new("long");
+    let place = Scratch::new("long");
     let long = 1 << 28;
     let segment_bytes = (long as u64 + (1 << 20)).next_multiple_of(1 << 20);
     let options = AppenderOptions { segment_bytes, ..options(RollCycle::Size) };
@@ -54,7 +53,7 @@ fn payloads_of_2_to_the_28_bytes_are_refused_although_there_is_room() {
 #[test]
 fn the_largest_time_makes_no_roll_of_its_own() {
     for cycle in [RollCycle::Size, RollCycle::Day, RollCycle::EveryNs(1), RollCycle::EveryNs(7)] {
-        let place = Place::new("times");
+        let place = Scratch::new("times");
         let mut appender = Appender::open(place.path(), &options(cycle)).unwrap();
         for ts_ns in [u64::MAX - 1, u64::MAX, u64::MAX, 5, u64::MAX] {
             appender.append(1, ts_ns, b"late").unwrap();
@@ -66,7 +65,7 @@ fn the_largest_time_makes_no_roll_of_its_own() {
 
 #[test]
 fn the_cycle_of_a_segment_is_that_of_the_largest_time_so_far() {
-    let place = Place::new("cycles");
+    let place = Scratch::new("cycles");
     let mut appender = Appender::open(place.path(), &options(RollCycle::EveryNs(1000))).unwrap();
     appender.append(1, 5_500, b"in cycle 5").unwrap();
     // Full, and the excerpt behind it is of an earlier time.

@@ -2,14 +2,13 @@
 
 use std::{fs, os::unix::fs::PermissionsExt as _};
 
+use nanotape_harness::Scratch;
 use nanotape_journal::{Appender, AppenderOptions, CompressOptions, compress};
 use rustix::{fs::Mode, process::umask};
 
-use crate::place::Place;
-
 #[test]
 fn every_file_has_the_mode_that_was_asked_for_whatever_the_mask() {
-    let place = Place::new("mask");
+    let place = Scratch::new("mask");
     let options = AppenderOptions {
         segment_bytes: 1 << 16,
         mode: 0o664,

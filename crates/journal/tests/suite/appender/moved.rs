@@ -2,9 +2,8 @@
 
 use std::{fs, os::unix::fs::FileExt as _, path::Path};
 
+use nanotape_harness::Scratch;
 use nanotape_journal::{Appender, AppenderOptions, FIELDS, RollCycle, SyncPolicy};
-
-use crate::place::Place;
 
 fn options() -> AppenderOptions {
     AppenderOptions {
@@ -45,7 +44,7 @@ fn check(mut appender: Appender, go_away: impl FnOnce(), now_at: &Path, was_at: 
 
 #[test]
 fn what_is_closed_in_a_folder_that_was_renamed_is_synced() {
-    let place = Place::new("renamed");
+    let place = Scratch::new("renamed");
     fs::create_dir(place.path()).unwrap();
     let (from, to) = (place.path().join("from"), place.path().join("to"));
     let appender = Appender::open(&from, &options()).unwrap();
@@ -55,7 +54,7 @@ fn what_is_closed_in_a_folder_that_was_renamed_is_synced() {
 
 #[test]
 fn what_is_closed_after_the_process_changed_its_folder_is_synced() {
-    let place = Place::new("changed");
+    let place = Scratch::new("changed");
     let other = place.path().join("other");
     fs::create_dir_all(&other).unwrap();
     let before = std::env::current_dir().unwrap();

@@ -10,10 +10,9 @@ use std::{
     },
 };
 
+use nanotape_harness::Scratch;
 use nanotape_journal::{Appender, AppenderOptions, RollCycle, Start, Tail, Tailer, repair};
 use nanotape_shm::{OwnedRegion, RegionOptions, RegionSpec};
-
-use crate::place::Place;
 
 fn options(has_helper: bool) -> AppenderOptions {
     AppenderOptions {
@@ -47,7 +46,7 @@ fn count(path: &Path) -> u64 {
 #[test]
 fn a_second_appender_is_refused_although_the_lock_was_removed() {
     for (excerpts, has_helper) in [(0, false), (1, false), (3, false), (3, true)] {
-        let place = Place::new("removed-lock");
+        let place = Scratch::new("removed-lock");
         let mut appender = Appender::open(place.path(), &options(has_helper)).unwrap();
         for number in 1..=excerpts {
             appender.append(1, number, b"first").unwrap();
@@ -81,7 +80,7 @@ fn a_second_appender_is_refused_although_the_lock_was_removed() {
 
 #[test]
 fn a_lock_that_another_process_makes_of_zeros_is_not_removed() {
-    let place = Place::new("zeros");
+    let place = Scratch::new("zeros");
     fs::create_dir(place.path()).unwrap();
     let path = place.path().join("appender");
     // As the appender has it that is about to put another in its place: locked, and full of zeros.
@@ -102,7 +101,7 @@ fn of_two_appenders_that_find_a_lock_of_zeros_one_is_refused() {
     const ROUNDS: usize = 300;
     let barrier = Barrier::new(2);
     let (open, both) = (AtomicU64::new(0), AtomicU64::new(0));
-    let places: Vec<Place> = (0..ROUNDS).map(|_| Place::new("race")).collect();
+    let places: Vec<Scratch> = (0..ROUNDS).map(|_| Scratch::new("race")).collect();
     for place in &places {
         fs::create_dir(place.path()).unwrap();
         fs::write(place.path().join("appender"), [0; 4096]).unwrap();

@@ -1,40 +1,9 @@
 //! A disk that is full: a small one in memory, mounted for the test, where that is permitted.
 
-use std::{io::Write as _, path::PathBuf, process::Command};
-
+use nanotape_harness::Mount;
 use nanotape_journal::{Appender, AppenderOptions, Problem, RollCycle};
 
-use crate::{
-    place::Place,
-    processes::records::{payload, read_all},
-};
-
-/// A file system of its own, until this is dropped.
-struct Mounted(PathBuf);
-
-impl Mounted {
-    fn new(path: PathBuf, size: &str) -> Option<Self> {
-        std::fs::create_dir_all(&path).unwrap();
-        let mut mount = Command::new("mount");
-        mount.args(["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"]).arg(&path);
-        match mount.output() {
-            Ok(output) if output.status.success() => Some(Self(path)),
-            outcome => {
-                // Past the harness, which keeps what tests print that pass.
-                let what =
-                    "SKIPPED: a full disk is not tried, because a small tmpfs cannot be mounted";
-                let _ = writeln!(std::io::stderr(), "{what}: {outcome:?}");
-                None
-            }
-        }
-    }
-}
-
-impl Drop for Mounted {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg(&self.0).status();
-    }
-}
+use crate::processes::records::{payload, read_all};
 
 fn until_full(appender: &mut Appender) -> nanotape_journal::JournalError {
     loop {
@@ -46,10 +15,9 @@ fn until_full(appender: &mut Appender) -> nanotape_journal::JournalError {
 }
 
 fn a_full_disk(has_helper: bool) {
-    let place = Place::new(if has_helper { "full-helper" } else { "full" });
-    let Some(mounted) = Mounted::new(place.path().to_owned(), "1m") else { return };
-    let path = mounted.0.join("journal");
-    let filler = mounted.0.join("filler");
+    let Some(mounted) = Mount::new("tmpfs", "size=1m") else { return };
+    let path = mounted.path().join("journal");
+    let filler = mounted.path().join("filler");
     std::fs::write(&filler, vec![1; 300 << 10]).unwrap();
     let options = AppenderOptions {
         segment_bytes: 1 << 16,

@@ -3,15 +3,13 @@
 
 use std::path::Path;
 
+use nanotape_harness::{Scratch, survives};
 use nanotape_journal::{Appender, AppenderOptions, RollCycle, Start, Tail, Tailer, excerpt_bytes};
 use nanotape_shm::kill_points;
 
-use crate::{
-    place::Place,
-    processes::{
-        children::{command, survives},
-        records::{check, payload, read_all},
-    },
+use crate::processes::{
+    children::command,
+    records::{check, payload, read_all},
 };
 
 /// What the child that is killed does.
@@ -203,7 +201,7 @@ fn at_every_store(place: &Path, operation: &str) -> (u64, u64) {
 #[test]
 fn an_appender_killed_at_any_store_leaves_whole_records_and_a_journal_to_take_over() {
     // On a disk, where a sync does something.
-    let place = Place::on_disk("every-store");
+    let place = Scratch::on_disk("every-store");
     let (mut points, mut take_overs) = (0, 0);
     for operation in OPERATIONS {
         let (more, killed) = at_every_store(place.path(), operation);

@@ -5,17 +5,15 @@
 
 use std::{path::Path, time::Duration};
 
+use nanotape_harness::{Peer, Scratch, mixed, say};
 use nanotape_journal::{
     Appender, AppenderOptions, Problem, RollCycle, Start, SyncPolicy, Tail, Tailer, excerpt_bytes,
 };
 
-use crate::{
-    place::Place,
-    processes::{
-        campaign,
-        children::{Peer, command, make_word, read_word, say, word_to_write},
-        records::{check, mixed, payload},
-    },
+use crate::processes::{
+    campaign,
+    children::{command, make_word, read_word, word_to_write},
+    records::{check, payload},
 };
 
 /// The type of the record behind which nothing comes.
@@ -116,7 +114,7 @@ pub(crate) fn follow(path: &Path, word: &str) {
 
 #[test]
 fn appenders_and_tailers_killed_at_random_lose_nothing_and_read_nothing_twice() {
-    let place = Place::on_disk("killed");
+    let place = Scratch::on_disk("killed");
     let path = place.path();
     std::fs::create_dir(path).unwrap();
     let kills = KILLS * campaign().unwrap_or(1);
@@ -138,7 +136,7 @@ fn appenders_and_tailers_killed_at_random_lose_nothing_and_read_nothing_twice() 
         while let Some(from) = opened
             && read_word(&path.join(COMMITTED)) < from + chance % 300
         {
-            assert!(appender.lives(), "an appender ended by itself");
+            assert!(appender.is_alive(), "an appender ended by itself");
             std::thread::sleep(Duration::from_micros(50));
         }
         std::thread::sleep(Duration::from_micros(chance >> 8 & 1023));
@@ -181,7 +179,7 @@ fn appenders_and_tailers_killed_at_random_lose_nothing_and_read_nothing_twice() 
 
 #[test]
 fn a_second_appender_is_refused_while_the_first_lives_and_told_who_that_is() {
-    let place = Place::new("second");
+    let place = Scratch::new("second");
     let path = place.path();
     std::fs::create_dir(path).unwrap();
     make_word(&path.join(COMMITTED));

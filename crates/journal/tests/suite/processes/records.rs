@@ -1,14 +1,7 @@
 //! Records that say whether they are whole, and who wrote them.
 
+use nanotape_harness::{bytes_of, mixed};
 use nanotape_journal::{Excerpt, Start, Tail, Tailer};
-
-/// Spreads every bit of a number over all bits.
-pub(crate) fn mixed(number: u64) -> u64 {
-    let mut mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ mixed >> 31
-}
 
 /// Writers from this number on write longer records too.
 const SHORT: u16 = 13;
@@ -23,10 +16,7 @@ pub(crate) fn payload(sequence: u64, writer: u16) -> Vec<u8> {
         _ => 300,
     };
     let length = (seed % most) as usize;
-    let words = (0..length.div_ceil(8) as u64).map(|index| mixed(seed.wrapping_add(index)));
-    let mut bytes: Vec<u8> = words.flat_map(u64::to_le_bytes).collect();
-    bytes.truncate(length);
-    bytes
+    bytes_of(seed, length)
 }
 
 /// Its type is the writer's number, and it is whole.

@@ -3,9 +3,10 @@
 use std::{fs::File, os::unix::fs::FileExt as _};
 
 use nanotape_clock::Clock;
+use nanotape_harness::Scratch;
 use nanotape_journal::{Appender, AppenderOptions, FIELDS, RollCycle};
 
-use crate::{place::Place, processes::campaign};
+use crate::processes::campaign;
 
 /// Where a segment notes something.
 fn offset_of(name: &str) -> u64 {
@@ -14,7 +15,7 @@ fn offset_of(name: &str) -> u64 {
 
 #[test]
 fn a_journal_of_another_boot_is_read_once_and_not_again() {
-    let place = Place::on_disk("recovery-time");
+    let place = Scratch::on_disk("recovery-time");
     let bytes = campaign().map_or(8 << 20, |_| 1_u64 << 30);
     let options = AppenderOptions {
         segment_bytes: (bytes / 8).min(64 << 20),

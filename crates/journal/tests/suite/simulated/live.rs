@@ -63,7 +63,7 @@ impl Disk for Busy {
     type Readable = BusyFile;
     type Lock = Lock;
 
-    forward_to!(disk);
+    nanotape_harness::forward_to!(disk);
 
     fn list(&self) -> io::Result<Vec<Listed>> {
         self.step("list");

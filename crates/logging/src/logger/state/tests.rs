@@ -1,10 +1,7 @@
 //! Times in a log while the clock is calibrated anew, as NTP or an operator moves it.
 
-#[path = "../../../../testkit/place.rs"]
-mod place;
-
+use nanotape_harness::Scratch;
 use nanotape_journal::{Folder, Start, Tail, Tailer};
-use place::Place;
 
 use super::*;
 use crate::{Formatter, Level, Logger, log_options};
@@ -13,14 +10,14 @@ const SECOND_NS: i64 = 1_000_000_000;
 
 /// A logger, and a clock that its state is given in place of its own.
 struct Watched {
-    place: Place,
+    place: Scratch,
     logger: Logger,
     clock: Clock,
 }
 
 impl Watched {
     fn new(name: &str) -> Self {
-        let place = Place::new(name);
+        let place = Scratch::new(name);
         let appender = Appender::open(place.path(), &log_options()).unwrap();
         Self { place, logger: Logger::<Folder>::new(appender), clock: Clock::calibrate() }
     }

@@ -6,7 +6,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use crate::damage_campaign::dice::Dice;
+use nanotape_harness::Random;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Packing {
@@ -56,12 +56,12 @@ impl Packing {
 }
 
 impl Wound {
-    pub(crate) fn inflict(self, packed: &[u8], dice: &mut Dice) -> Vec<u8> {
+    pub(crate) fn inflict(self, packed: &[u8], random: &mut Random) -> Vec<u8> {
         let mut bytes = packed.to_vec();
         // Not in the first bytes: they say that it is compressed at all.
-        let at = dice.between(24, bytes.len() - 1);
+        let at = random.between(24, bytes.len() - 1);
         match self {
-            Self::Bit => bytes[at] ^= 1 << dice.below(8),
+            Self::Bit => bytes[at] ^= 1 << random.index(8),
             Self::Zeros => {
                 let end = (at + 512).min(bytes.len());
                 bytes[at..end].fill(0);

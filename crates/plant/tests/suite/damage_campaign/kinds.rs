@@ -2,10 +2,11 @@
 
 use std::ops::Range;
 
+use nanotape_harness::Random;
+
 use crate::damage_campaign::{
     compressed::{Packing, Wound},
     day::Day,
-    dice::Dice,
 };
 
 const SECTOR: usize = 512;
@@ -137,16 +138,16 @@ enum Part<'a> {
 }
 
 /// Damages the bytes of a day. Not for what happens to stored files.
-pub(crate) fn damage(kind: Kind, day: &Day, dice: &mut Dice) -> Damaged {
+pub(crate) fn damage(kind: Kind, day: &Day, random: &mut Random) -> Damaged {
     let bytes = &day.bytes[..];
-    let record = day.records[dice.below(day.records.len())].clone();
+    let record = day.records[random.index(day.records.len())].clone();
     let (head, end) = (record.start, bytes.len());
-    let at = dice.below(end);
+    let at = random.index(end);
     let flipped = |at: usize, bit: usize| {
         let changed = bytes[at + bit / 8] ^ (0x80 >> (bit % 8));
         Damaged::overwritten(bytes, at + bit / 8, &[changed])
     };
-    let block = |dice: &mut Dice| dice.below(end / BLOCK) * BLOCK;
+    let block = |random: &mut Random| random.index(end / BLOCK) * BLOCK;
     match kind {
         Kind::ZeroedHead => Damaged::overwritten(bytes, head, &[0; 3]),
         Kind::ZeroedLength => Damaged::overwritten(bytes, head, &[0; 2]),
@@ -154,40 +155,41 @@ pub(crate) fn damage(kind: Kind, day: &Day, dice: &mut Dice) -> Damaged {
         Kind::ZeroedBlock => Damaged::overwritten(bytes, at / BLOCK * BLOCK, &[0; BLOCK]),
         Kind::ErasedBlock => Damaged::overwritten(bytes, at / BLOCK * BLOCK, &[0xff; BLOCK]),
         Kind::InsertedBytes | Kind::InsertedZeros => {
-            let count = dice.between(1, 8);
-            let new = if kind == Kind::InsertedZeros { vec![0; count] } else { dice.bytes(count) };
+            let count = random.between(1, 8);
+            let new =
+                if kind == Kind::InsertedZeros { vec![0; count] } else { random.bytes(count) };
             Damaged::of_parts(bytes, &[Part::Kept(0..at), Part::Other(&new), Part::Kept(at..end)])
         }
         Kind::DeletedBytes => {
-            let after = (at + dice.between(1, 8)).min(end);
+            let after = (at + random.between(1, 8)).min(end);
             Damaged::of_parts(bytes, &[Part::Kept(0..at), Part::Kept(after..end)])
         }
         Kind::LengthBit => {
-            let (head, bit) = misleading_bit(day, dice).unwrap_or((head, dice.below(16)));
+            let (head, bit) = misleading_bit(day, random).unwrap_or((head, random.index(16)));
             flipped(head, bit)
         }
-        Kind::TypeBit => flipped(head + 2, dice.below(8)),
-        Kind::BodyBit => flipped(head + 3, dice.below(8 * (record.len() - 3))),
+        Kind::TypeBit => flipped(head + 2, random.index(8)),
+        Kind::BodyBit => flipped(head + 3, random.index(8 * (record.len() - 3))),
         Kind::RandomRange => {
-            let count = dice.between(1, 2_000);
-            Damaged::overwritten(bytes, at, &dice.bytes(count))
+            let count = random.between(1, 2_000);
+            Damaged::overwritten(bytes, at, &random.bytes(count))
         }
         Kind::SprinkledBytes => {
             let mut damaged = Damaged::overwritten(bytes, at, &[]);
             for _ in 0..20 {
-                let place = (at + dice.below(4_000)).min(end - 1);
-                let byte = dice.bytes(1);
+                let place = (at + random.index(4_000)).min(end - 1);
+                let byte = random.bytes(1);
                 damaged.overwrite(place, &byte);
             }
             damaged
         }
         Kind::DuplicatedRange => {
-            let from = at - dice.between(1, 5_000).min(at);
+            let from = at - random.between(1, 5_000).min(at);
             let copy = &bytes[from..at];
             Damaged::of_parts(bytes, &[Part::Kept(0..at), Part::Other(copy), Part::Kept(at..end)])
         }
         Kind::SwappedBlocks => {
-            let (one, other) = (block(dice), block(dice));
+            let (one, other) = (block(random), block(random));
             let (first, second) = (one.min(other), one.max(other));
             if first == second {
                 return Damaged::overwritten(bytes, at, &[]);
@@ -203,13 +205,13 @@ pub(crate) fn damage(kind: Kind, day: &Day, dice: &mut Dice) -> Damaged {
         }
         Kind::Truncated => Damaged::of_parts(bytes, &[Part::Kept(0..at)]),
         Kind::MissingStretch => {
-            let after = (at + dice.between(1, 5_000)).min(end);
+            let after = (at + random.between(1, 5_000)).min(end);
             Damaged::of_parts(bytes, &[Part::Kept(0..at), Part::Kept(after..end)])
         }
         Kind::UnknownHead => {
-            let length = misleading_length(&record, day, dice).to_be_bytes();
+            let length = misleading_length(&record, day, random).to_be_bytes();
             let tag = loop {
-                let tag = dice.next() as u8;
+                let tag = random.number() as u8;
                 if nanotape_wire::itch50::length_of(tag).is_none() {
                     break tag;
                 }
@@ -217,7 +219,7 @@ pub(crate) fn damage(kind: Kind, day: &Day, dice: &mut Dice) -> Damaged {
             Damaged::overwritten(bytes, head, &[length[0], length[1], tag])
         }
         Kind::StaleBlock => {
-            let (one, other) = (block(dice), block(dice));
+            let (one, other) = (block(random), block(random));
             let (from, to) = (one.min(other), one.max(other));
             Damaged::overwritten(bytes, to, &bytes[from..from + BLOCK])
         }
@@ -226,8 +228,8 @@ pub(crate) fn damage(kind: Kind, day: &Day, dice: &mut Dice) -> Damaged {
 }
 
 /// One of two: a record, and a bit of its length that makes the length lead to the head of a later one.
-fn misleading_bit(day: &Day, dice: &mut Dice) -> Option<(usize, usize)> {
-    let first = dice.below(day.records.len());
+fn misleading_bit(day: &Day, random: &mut Random) -> Option<(usize, usize)> {
+    let first = random.index(day.records.len());
     if first.is_multiple_of(2) {
         return None;
     }
@@ -242,11 +244,11 @@ fn misleading_bit(day: &Day, dice: &mut Dice) -> Option<(usize, usize)> {
 }
 
 /// Any length, or as often one that leads to the head of a later record.
-fn misleading_length(record: &Range<usize>, day: &Day, dice: &mut Dice) -> u16 {
-    let any = dice.next() as u16;
+fn misleading_length(record: &Range<usize>, day: &Day, random: &mut Random) -> u16 {
+    let any = random.number() as u16;
     let misleading =
         (any..u16::MAX).find(|&length| is_head(day, record.start + 2 + usize::from(length)));
-    if dice.below(2) == 0 { any } else { misleading.unwrap_or(any) }
+    if random.index(2) == 0 { any } else { misleading.unwrap_or(any) }
 }
 
 fn is_head(day: &Day, at: usize) -> bool {

@@ -3,24 +3,18 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    process,
-    sync::atomic::{AtomicU32, Ordering},
 };
 
+use nanotape_harness::Scratch;
 use nanotape_plant::{Ended, PlantConfig, PlantRun, ShutdownFlag};
 use nanotape_synth::{Market, MarketConfig};
 
 /// A folder that disappears with its test.
-pub(crate) struct Folder(PathBuf);
+pub(crate) struct Folder(Scratch);
 
 impl Folder {
     pub(crate) fn new() -> Self {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let name = format!("nanotape-plant-{}-{number}", process::id());
-        let path = std::env::temp_dir().join(name);
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
+        Self(Scratch::folder("published"))
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -48,12 +42,6 @@ impl Folder {
 
     pub(crate) fn ring(&self) -> String {
         self.path("ring").display().to_string()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 

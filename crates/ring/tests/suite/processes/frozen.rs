@@ -1,13 +1,12 @@
 //! Processes that are stopped in the middle of what they do, and go on much later.
 
+use nanotape_harness::{Peer, Scratch, Task, eventually, mixed, say};
 use nanotape_ring::{Gap, Publish as _, Read, Rejoin, RingMonitor, Start, Subscribe as _};
 use nanotape_shm::{OwnerState, RegionOptions};
 
 use crate::processes::{
-    Place,
-    children::{Helper, Task, command, say, with},
-    eventually,
-    rings::{Ring, SMALL, Slots, Stream, WAYS, Way, mixed, next, payload},
+    children::command,
+    rings::{Ring, SMALL, Slots, Stream, WAYS, Way, next, payload},
 };
 
 const WRITER: u16 = 1;
@@ -15,8 +14,8 @@ const WRITER: u16 = 1;
 const REJOINS: [Rejoin; 3] = [Rejoin::Oldest, Rejoin::Halfway, Rejoin::Newest];
 
 /// In a child: reads without a pause, and tells of every lap and of every end that it comes to.
-pub(crate) fn report<R: Ring>(task: &Task<'_>) {
-    let mut reader = R::open(task.path, Start::Sequence(1)).unwrap();
+pub(crate) fn report<R: Ring>(task: &Task) {
+    let mut reader = R::open(&task.path, Start::Sequence(1)).unwrap();
     let rejoin = REJOINS.into_iter().find(|r| format!("{r:?}") == task.detail).unwrap();
     reader.set_rejoin(rejoin);
     let (mut read, mut lost, mut told) = (0, 0, u64::MAX);
@@ -46,7 +45,7 @@ fn publish<R: Ring>(writer: &mut R::Writer, count: u64) -> u64 {
 }
 
 /// What the child says next is the end that it came to, after any number of earlier ends.
-fn hear_end(child: &mut Helper, end: u64) -> String {
+fn hear_end(child: &mut Peer, end: u64) -> String {
     let here = format!("at {end} ");
     loop {
         let said = child.hear();
@@ -58,11 +57,11 @@ fn hear_end(child: &mut Helper, end: u64) -> String {
 }
 
 fn frozen_reader<R: Ring>(rejoin: Rejoin) {
-    let place = Place::new(&format!("frozen-{}-{rejoin:?}", R::NAME));
-    let (mut writer, _) = R::create(&place.0, SMALL, &RegionOptions::default()).unwrap();
+    let place = Scratch::new(&format!("frozen-{}-{rejoin:?}", R::NAME));
+    let (mut writer, _) = R::create(place.path(), SMALL, &RegionOptions::default()).unwrap();
     let mut total = publish::<R>(&mut writer, 5);
     let detail = format!("{rejoin:?}");
-    let mut child = Helper::start(with(command::<R>("report", &place.0), 0, &detail));
+    let mut child = Peer::start(command::<R>("report", place.path(), 0, &detail));
     let mut lost = 0;
     hear_end(&mut child, total);
     for round in 0..8 {
@@ -70,8 +69,8 @@ fn frozen_reader<R: Ring>(rejoin: Rejoin) {
         let read = total;
         // Three laps, and more.
         total = publish::<R>(&mut writer, 150 + round * 7);
-        let stat = RingMonitor::open(&place.0).unwrap().look().unwrap();
-        child.go_on();
+        let stat = RingMonitor::open(place.path()).unwrap().look().unwrap();
+        child.resume();
         let said = child.hear();
         let to = said.strip_prefix(&format!("lost {} to ", read + 1)).map(str::parse::<u64>);
         let Some(Ok(to)) = to else { panic!("stopped at {read}: {said}") };
@@ -102,9 +101,9 @@ fn a_reader_that_was_frozen_is_told_first_what_it_missed_and_goes_on_where_it_ch
 }
 
 fn frozen_anywhere<R: Ring>() {
-    let place = Place::new(&format!("anywhere-{}", R::NAME));
-    let (mut writer, _) = R::create(&place.0, SMALL, &RegionOptions::default()).unwrap();
-    let mut child = Helper::start(with(command::<R>("report", &place.0), 0, "Halfway"));
+    let place = Scratch::new(&format!("anywhere-{}", R::NAME));
+    let (mut writer, _) = R::create(place.path(), SMALL, &RegionOptions::default()).unwrap();
+    let mut child = Peer::start(command::<R>("report", place.path(), 0, "Halfway"));
     assert_eq!(child.hear(), "at 0 read 0 lost 0");
     let mut total = 0;
     for round in 0..30 {
@@ -115,7 +114,7 @@ fn frozen_anywhere<R: Ring>() {
         }
         child.stop();
         total = publish::<R>(&mut writer, 120);
-        child.go_on();
+        child.resume();
     }
     let end = format!("at {total} ");
     let mut lost = 0;
@@ -139,11 +138,11 @@ fn a_reader_frozen_anywhere_sees_no_torn_message_and_misses_none_unsaid() {
 }
 
 fn frozen_writer<R: Ring>() {
-    let place = Place::new(&format!("writer-{}", R::NAME));
-    let mut child = Helper::start(with(command::<R>("write", &place.0), u64::MAX, "no pause"));
+    let place = Scratch::new(&format!("writer-{}", R::NAME));
+    let mut child = Peer::start(command::<R>("write", place.path(), u64::MAX, "no pause"));
     child.hear();
     let mut readers: Vec<R::Reader> =
-        WAYS.map(|_| R::open(&place.0, Start::Newest).unwrap()).into();
+        WAYS.map(|_| R::open(place.path(), Start::Newest).unwrap()).into();
     for _ in 0..20 {
         let before = readers[0].next_sequence();
         eventually("the writer is at work", || {
@@ -160,13 +159,13 @@ fn frozen_writer<R: Ring>() {
             }
         }
         assert_eq!(ends[0], ends[1]);
-        let stat = RingMonitor::open(&place.0).unwrap().look().unwrap();
+        let stat = RingMonitor::open(place.path()).unwrap().look().unwrap();
         assert_eq!((stat.owner.state, stat.owner.pid), (OwnerState::Alive, child.pid()));
-        assert!(R::create(&place.0, SMALL, &RegionOptions::default()).is_err());
-        let mut new = R::open(&place.0, Start::Oldest).unwrap();
+        assert!(R::create(place.path(), SMALL, &RegionOptions::default()).is_err());
+        let mut new = R::open(place.path(), Start::Oldest).unwrap();
         while next(&mut new, Way::Visit, |_| ()).unwrap() != Read::Empty {}
         assert_eq!(new.next_sequence(), ends[0]);
-        child.go_on();
+        child.resume();
         let mut moved = |reader: usize, way| {
             let _ = next(&mut readers[reader], way, |_| ()).unwrap();
             readers[reader].next_sequence() > ends[0]

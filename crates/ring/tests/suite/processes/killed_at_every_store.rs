@@ -13,14 +13,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use nanotape_harness::{Scratch, Task, survives};
 use nanotape_ring::{
     Batched as _, Claimed as _, Publish, Read, RingError, RingMonitor, Start, Subscribe,
 };
 use nanotape_shm::{Origin, OwnerState, Refusal, RegionOptions, inspect, kill_points};
 
 use crate::processes::{
-    Place,
-    children::{Task, command, survives, with},
+    children::command,
     rings::{Ring, SMALL, Slots, Stream, WAYS, Way, next, payload},
 };
 
@@ -160,31 +160,31 @@ fn push_all<W: Publish>(writer: &mut W, lengths: &[usize], end: impl FnOnce(W::B
 }
 
 /// In a child: takes the ring over, and is killed in the operation.
-pub(crate) fn operate_and_die<R: Ring>(task: &Task<'_>) {
+pub(crate) fn operate_and_die<R: Ring>(task: &Task) {
     let operation = OPERATIONS.into_iter().find(|o| format!("{o:?}") == task.detail).unwrap();
     let (mut writer, _) =
-        R::create(task.path, bytes_of::<R>(task.path), &RegionOptions::default()).unwrap();
+        R::create(&task.path, bytes_of::<R>(&task.path), &RegionOptions::default()).unwrap();
     kill_points::arm(task.number);
     operation.perform(&mut writer);
     assert_eq!(kill_points::disarm(), task.number - 1, "it was not killed because it was done");
 }
 
 /// In a child: is killed while it creates the ring.
-pub(crate) fn create_and_die<R: Ring>(task: &Task<'_>) {
+pub(crate) fn create_and_die<R: Ring>(task: &Task) {
     kill_points::arm(task.number);
     let (writer, origin) =
-        R::create(task.path, bytes_of::<R>(task.path), &RegionOptions::default()).unwrap();
+        R::create(&task.path, bytes_of::<R>(&task.path), &RegionOptions::default()).unwrap();
     assert_eq!(kill_points::disarm(), task.number - 1);
     assert_eq!((origin, writer.next_sequence()), (Origin::Created, 1));
 }
 
 /// In a child: takes over, and is killed meanwhile if there are so many stores; else publishes what
 /// the writer with the number in the detail does.
-pub(crate) fn take_over<R: Ring>(task: &Task<'_>) {
+pub(crate) fn take_over<R: Ring>(task: &Task) {
     let number = task.detail.parse().unwrap();
     kill_points::arm(task.number);
     let (mut writer, _) =
-        R::create(task.path, bytes_of::<R>(task.path), &RegionOptions::default()).unwrap();
+        R::create(&task.path, bytes_of::<R>(&task.path), &RegionOptions::default()).unwrap();
     kill_points::disarm();
     for &length in lengths_of(number) {
         let sequence = writer.next_sequence();
@@ -357,7 +357,7 @@ impl<R: Ring> Scene<R> {
 
     /// Starts a child that takes over, and may be killed; whether it was not.
     fn taken_over(&self, fatal: u64, number: u16) -> bool {
-        survives(with(command::<R>("take over", &self.path), fatal, &number.to_string()))
+        survives(command::<R>("take over", &self.path, fatal, &number.to_string()))
     }
 }
 
@@ -366,14 +366,14 @@ impl<R: Ring> Scene<R> {
 /// take-over was killed.
 fn at_every_store<R: Ring>(operation: Operation) -> (u64, u64) {
     let name = format!("{operation:?}");
-    let place = Place::new(&format!("{}-{name}", R::NAME));
+    let place = Scratch::new(&format!("{}-{name}", R::NAME));
     let maybe: Vec<_> = operation.lengths().iter().map(|&length| (KILLED, length)).collect();
     let (mut take_overs, mut outcomes) = (0, [0, 0]);
     for number in (1..).filter(|&number| operation.is_killed_at(number)) {
         place.clear();
-        let mut scene = Scene::<R>::prepare(&place.0, operation);
+        let mut scene = Scene::<R>::prepare(place.path(), operation);
         let before = scene.end();
-        if survives(with(command::<R>("operate and die", &place.0), number, &name)) {
+        if survives(command::<R>("operate and die", place.path(), number, &name)) {
             scene.examine(&maybe, OwnerState::Closed);
             assert_eq!(scene.end(), before + maybe.len() as u64);
             let points = number - 1;
@@ -411,22 +411,25 @@ fn at_every_store_of_a_take_over<R: Ring>(scene: &Scene<R>) -> u64 {
 
 /// Creates a ring and dies, at every store; returns how many there were.
 fn at_every_store_of_a_creation<R: Ring>() -> u64 {
-    let place = Place::new(&format!("{}-creation", R::NAME));
+    let place = Scratch::new(&format!("{}-creation", R::NAME));
     let mut refused = 0;
     for number in 1.. {
         place.clear();
-        if survives(with(command::<R>("create and die", &place.0), number, "")) {
+        if survives(command::<R>("create and die", place.path(), number, "")) {
             let points = number - 1;
             println!("{}, creation: {points} points, {refused} before it was there", R::NAME);
             assert!(refused >= points - 2);
             return points;
         }
-        let mut scene =
-            Scene::<R> { path: place.0.clone(), published: Vec::new(), readers: Vec::new() };
-        match R::open(&place.0, Start::Oldest) {
+        let mut scene = Scene::<R> {
+            path: place.path().to_owned(),
+            published: Vec::new(),
+            readers: Vec::new(),
+        };
+        match R::open(place.path(), Start::Oldest) {
             Err(RingError::Region(error)) => {
                 assert_eq!(*error.refusal(), Refusal::HalfCreated, "store {number}");
-                assert!(RingMonitor::open(&place.0).is_err());
+                assert!(RingMonitor::open(place.path()).is_err());
                 refused += 1;
             }
             // It died behind the last store of the creation: the ring is there, and empty.
@@ -436,9 +439,9 @@ fn at_every_store_of_a_creation<R: Ring>() -> u64 {
             }
             Err(error) => panic!("store {number}: {error}"),
         }
-        assert!(!inspect(&place.0).unwrap().is_owned);
+        assert!(!inspect(place.path()).unwrap().is_owned);
         assert!(scene.taken_over(0, NEXT));
-        scene.readers.push(("new", R::open(&place.0, Start::Sequence(1)).unwrap()));
+        scene.readers.push(("new", R::open(place.path(), Start::Sequence(1)).unwrap()));
         scene.went_on(NEXT);
     }
     unreachable!("there are not so many stores")
@@ -508,19 +511,19 @@ fn a_long_batch_of_a_killed_slot_writer_is_there_whole_or_not_at_all() {
 #[test]
 fn the_index_of_a_stream_outlives_any_number_of_writers_killed_before_they_wrote_to_it() {
     let operation = Operation::PublishMoreThanABlock;
-    let place = Place::new("stream-index");
-    let mut scene = Scene::<Stream>::prepare(&place.0, operation);
+    let place = Scratch::new("stream-index");
+    let mut scene = Scene::<Stream>::prepare(place.path(), operation);
     let name = format!("{operation:?}");
     // The first of the two stores of an entry is the fourteenth of the publication; where there
     // is padding, the fifteenth.
     for fatal in [14, 15].into_iter().cycle().take(100) {
-        assert!(!survives(with(command::<Stream>("operate and die", &place.0), fatal, &name)));
+        assert!(!survives(command::<Stream>("operate and die", place.path(), fatal, &name)));
         scene.published.push((KILLED, operation.lengths()[0]));
-        let stat = RingMonitor::open(&place.0).unwrap().look().unwrap();
+        let stat = RingMonitor::open(place.path()).unwrap().look().unwrap();
         assert_eq!(stat.next_sequence, scene.end() + 1);
         assert!(stat.oldest_sequence + 30 < scene.end(), "{stat:?}");
     }
     assert!(scene.taken_over(0, LAST));
-    scene.readers.push(("new", Stream::open(&place.0, Start::Oldest).unwrap()));
+    scene.readers.push(("new", Stream::open(place.path(), Start::Oldest).unwrap()));
     scene.went_on(LAST);
 }

@@ -5,12 +5,12 @@ use std::{
     os::unix::{fs::FileExt as _, process::CommandExt as _},
 };
 
+use nanotape_harness::{Peer, Scratch, Task, copy_for_all_users, listen, say, skipped};
 use nanotape_ring::{Publish as _, Read, RingMonitor, Start, Subscribe as _};
 use nanotape_shm::RegionOptions;
 
 use crate::processes::{
-    Place,
-    children::{Helper, Task, command_of, listen, say},
+    children::{CHILD, task},
     rings::{Ring, SMALL, Slots, Stream, WAYS, Way, next, payload},
 };
 
@@ -24,8 +24,8 @@ fn outcome<T, E: std::fmt::Display>(result: Result<T, E>) -> String {
 }
 
 /// In a child of another user: says how everything went that it tried.
-pub(crate) fn try_everything<R: Ring>(task: &Task<'_>) {
-    let path = task.path;
+pub(crate) fn try_everything<R: Ring>(task: &Task) {
+    let path = &task.path;
     say(outcome(R::create(path, SMALL, &RegionOptions::default())));
     say(outcome(R::replace(path, SMALL)));
     say(outcome(RingMonitor::open(path)));
@@ -62,9 +62,9 @@ pub(crate) fn try_everything<R: Ring>(task: &Task<'_>) {
 
 fn other_user<R: Ring>(program: &std::path::Path) {
     for mode in [0o600, 0o644] {
-        let place = Place::new(&format!("others-{}", R::NAME));
+        let place = Scratch::new(&format!("others-{}", R::NAME)).open_to_all_users();
         let options = RegionOptions { mode, ..RegionOptions::default() };
-        let (mut writer, _) = R::create(&place.0, SMALL, &options).unwrap();
+        let (mut writer, _) = R::create(place.path(), SMALL, &options).unwrap();
         let mut publish = |count: u64| {
             for _ in 0..count {
                 let sequence = writer.next_sequence();
@@ -72,11 +72,11 @@ fn other_user<R: Ring>(program: &std::path::Path) {
             }
         };
         publish(10);
-        let before = std::fs::read(&place.0).unwrap();
-        let mut command = command_of::<R>(program, "try", &place.0);
+        let before = std::fs::read(place.path()).unwrap();
+        let mut command = task::<R>("try", place.path()).command_of(program, CHILD);
         command.uid(NOBODY).gid(NOBODY);
-        let mut other = Helper::start(command);
-        let path = place.0.display();
+        let mut other = Peer::start(command);
+        let path = place.path().display();
         let refused = |operation, advice| {
             format!(
                 "{path}: permission denied: user 65534 cannot {operation} it, because it belongs \
@@ -95,13 +95,13 @@ fn other_user<R: Ring>(program: &std::path::Path) {
             for expected in ["fine", "fine", "r--s", "not written", "not opened", "not removed"] {
                 assert_eq!(other.hear(), expected);
             }
-            assert_eq!(std::fs::read(&place.0).unwrap(), before, "no byte changed");
+            assert_eq!(std::fs::read(place.path()).unwrap(), before, "no byte changed");
             publish(10);
             other.tell("go on");
             assert_eq!(other.hear(), "read on");
         }
         assert!(other.end().success());
-        let mut own = R::open(&place.0, Start::Oldest).unwrap();
+        let mut own = R::open(place.path(), Start::Oldest).unwrap();
         assert_eq!(next(&mut own, Way::Read, |_| ()), Ok(Read::Message(())));
     }
 }
@@ -109,19 +109,10 @@ fn other_user<R: Ring>(program: &std::path::Path) {
 #[test]
 fn a_reader_of_another_user_may_what_the_mode_says_and_can_change_nothing() {
     if !rustix::process::geteuid().is_root() {
-        crate::processes::skipped("only root can start a process of another user");
+        skipped("only root can start a process of another user");
         return;
     }
-    // Where the program itself is may be closed to others, so that they get a copy. Another process
-    // makes it: a child that another thread starts meanwhile would inherit our open file, and then
-    // the kernel does not run what somebody may still write.
-    let program = std::env::temp_dir().join(format!("nanotape-ring-others-{}", std::process::id()));
-    let copied = std::process::Command::new("cp")
-        .arg(std::env::current_exe().unwrap())
-        .arg(&program)
-        .status();
-    assert!(copied.unwrap().success());
-    other_user::<Stream>(&program);
-    other_user::<Slots>(&program);
-    std::fs::remove_file(program).unwrap();
+    let program = copy_for_all_users(&std::env::current_exe().unwrap());
+    other_user::<Stream>(program.path());
+    other_user::<Slots>(program.path());
 }

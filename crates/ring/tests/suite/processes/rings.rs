@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use nanotape_harness::{bytes_of, mixed};
 use nanotape_ring::{
     Publish, Read, ReadError, Received, RingError, Start, Subscribe, slots, stream,
 };
@@ -82,21 +83,10 @@ impl Ring for Slots {
     }
 }
 
-/// Spreads every bit of a number over all bits.
-pub(crate) fn mixed(number: u64) -> u64 {
-    let mut mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ mixed >> 31
-}
-
 /// What message `sequence` of a writer holds: no two words of any two messages are the same.
 pub(crate) fn payload(sequence: u64, writer: u16, length: usize) -> Vec<u8> {
     let seed = mixed(mixed(sequence) ^ u64::from(writer)) ^ length as u64;
-    let words = (0..length.div_ceil(8) as u64).map(|index| mixed(seed.wrapping_add(index)));
-    let mut bytes: Vec<u8> = words.flat_map(u64::to_le_bytes).collect();
-    bytes.truncate(length);
-    bytes
+    bytes_of(seed, length)
 }
 
 /// Whether these are the bytes of that message, all of them. Writers put their number in its type.

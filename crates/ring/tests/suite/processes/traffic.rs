@@ -1,14 +1,14 @@
 //! Writers and readers at full speed, writers that are killed at any moment, and many readers.
 
+use nanotape_harness::{Peer, Scratch, Task, eventually, listen, mixed, say};
 use nanotape_ring::{
     Batched as _, Claimed as _, Publish, PublishError, Read, RingMonitor, Start, Subscribe as _,
 };
 use nanotape_shm::{OwnerState, Refusal, RegionOptions};
 
 use crate::processes::{
-    Place,
-    children::{Helper, Task, command, listen, say, with},
-    rings::{LONGEST, Ring, Slots, Stream, WAYS, mixed, next, payload},
+    children::command,
+    rings::{LONGEST, Ring, Slots, Stream, WAYS, next, payload},
 };
 
 /// The type of the message behind which nothing comes.
@@ -25,8 +25,8 @@ fn length_of(sequence: u64) -> usize {
 
 /// In a child: publishes so many messages in all sorts of ways, and then the one that ends it all;
 /// waits for a word before it begins, unless the detail is `no pause`.
-pub(crate) fn write<R: Ring>(task: &Task<'_>) {
-    let (mut writer, _) = R::create(task.path, BYTES, &RegionOptions::default()).unwrap();
+pub(crate) fn write<R: Ring>(task: &Task) {
+    let (mut writer, _) = R::create(&task.path, BYTES, &RegionOptions::default()).unwrap();
     // Each writer has its own number, and so its own content.
     let number = writer.region().epoch() as u16;
     let first = writer.next_sequence();
@@ -79,8 +79,8 @@ fn publish_some(writer: &mut impl Publish, number: u16, end: u64) {
 
 /// In a child: reads from the first message to the one that ends it all, and says how many it read
 /// and how many it lost. The detail says how often it pauses, which slow readers do.
-pub(crate) fn follow<R: Ring>(task: &Task<'_>) {
-    let mut reader = R::open(task.path, Start::Sequence(1)).unwrap();
+pub(crate) fn follow<R: Ring>(task: &Task) {
+    let mut reader = R::open(&task.path, Start::Sequence(1)).unwrap();
     say("attached");
     let (mut read, mut lost, mut ended) = (0, 0, false);
     let mut way = WAYS.into_iter().cycle();
@@ -105,16 +105,16 @@ pub(crate) fn follow<R: Ring>(task: &Task<'_>) {
 }
 
 /// What a reader says at its end: how many messages it read, and how many it lost.
-fn account(reader: &mut Helper) -> (u64, u64) {
+fn account(reader: &mut Peer) -> (u64, u64) {
     let said = reader.hear();
     let (read, lost) = said.split_once(' ').unwrap();
     assert!(reader.end().success());
     (read.parse().unwrap(), lost.parse().unwrap())
 }
 
-fn start_readers<R: Ring>(place: &Place, count: usize, detail: &str) -> Vec<Helper> {
-    let start = |_| Helper::start(with(command::<R>("follow", &place.0), 0, detail));
-    let mut readers: Vec<Helper> = (0..count).map(start).collect();
+fn start_readers<R: Ring>(place: &Scratch, count: usize, detail: &str) -> Vec<Peer> {
+    let start = |_| Peer::start(command::<R>("follow", place.path(), 0, detail));
+    let mut readers: Vec<Peer> = (0..count).map(start).collect();
     for reader in &mut readers {
         assert_eq!(reader.hear(), "attached");
     }
@@ -123,8 +123,8 @@ fn start_readers<R: Ring>(place: &Place, count: usize, detail: &str) -> Vec<Help
 
 fn full_speed<R: Ring>() {
     const MESSAGES: u64 = 300_000;
-    let place = Place::new(&format!("speed-{}", R::NAME));
-    let mut writer = Helper::start(with(command::<R>("write", &place.0), MESSAGES, ""));
+    let place = Scratch::new(&format!("speed-{}", R::NAME));
+    let mut writer = Peer::start(command::<R>("write", place.path(), MESSAGES, ""));
     assert_eq!(writer.hear(), "1");
     let mut readers = start_readers::<R>(&place, 3, "");
     writer.tell("go");
@@ -146,17 +146,17 @@ fn every_reader_accounts_for_every_message_of_a_writer_at_full_speed() {
 
 fn killed_at_random<R: Ring>() {
     const KILLS: u64 = 5;
-    let place = Place::new(&format!("random-{}", R::NAME));
-    let forever = || with(command::<R>("write", &place.0), u64::MAX, "no pause");
-    let mut writer = Helper::start(forever());
+    let place = Scratch::new(&format!("random-{}", R::NAME));
+    let forever = || command::<R>("write", place.path(), u64::MAX, "no pause");
+    let mut writer = Peer::start(forever());
     assert_eq!(writer.hear(), "1");
     let mut readers = start_readers::<R>(&place, 3, "");
-    let seen = RingMonitor::open(&place.0).unwrap();
+    let seen = RingMonitor::open(place.path()).unwrap();
     let mut first = 1;
     for round in 0..KILLS {
         // At any moment, but not before it has done something.
         let enough = first + mixed(round) % 5_000;
-        crate::processes::eventually("the writer is at work", || {
+        eventually("the writer is at work", || {
             seen.look().is_ok_and(|stat| stat.next_sequence > enough)
         });
         writer.kill();
@@ -170,9 +170,9 @@ fn killed_at_random<R: Ring>() {
         let command = if round + 1 < KILLS {
             forever()
         } else {
-            with(command::<R>("write", &place.0), 10_000, "no pause")
+            command::<R>("write", place.path(), 10_000, "no pause")
         };
-        writer = Helper::start(command);
+        writer = Peer::start(command);
         first = writer.hear().parse().unwrap();
         // The observer goes by what the dead writer came to say of its last batch.
         assert!(
@@ -198,8 +198,8 @@ fn writers_killed_at_any_moment_are_followed_by_others_without_a_gap() {
 
 fn many_readers<R: Ring>() {
     const MESSAGES: u64 = 2_000;
-    let place = Place::new(&format!("many-{}", R::NAME));
-    let mut writer = Helper::start(with(command::<R>("write", &place.0), MESSAGES, ""));
+    let place = Scratch::new(&format!("many-{}", R::NAME));
+    let mut writer = Peer::start(command::<R>("write", place.path(), MESSAGES, ""));
     assert_eq!(writer.hear(), "1");
     let mut readers = start_readers::<R>(&place, 64, "sleep");
     writer.tell("go");
@@ -217,15 +217,15 @@ fn sixty_four_readers_at_once_are_as_good_as_one() {
 }
 
 fn replaced<R: Ring>() {
-    let place = Place::new(&format!("replaced-{}", R::NAME));
-    let (mut writer, _) = R::create(&place.0, BYTES, &RegionOptions::default()).unwrap();
+    let place = Scratch::new(&format!("replaced-{}", R::NAME));
+    let (mut writer, _) = R::create(place.path(), BYTES, &RegionOptions::default()).unwrap();
     writer.publish(1, &payload(1, 1, 9)).unwrap();
-    let mut reader = R::open(&place.0, Start::Oldest).unwrap();
-    let seen = RingMonitor::open(&place.0).unwrap();
-    assert!(R::replace(&place.0, 2 * BYTES).is_err(), "its writer lives");
+    let mut reader = R::open(place.path(), Start::Oldest).unwrap();
+    let seen = RingMonitor::open(place.path()).unwrap();
+    assert!(R::replace(place.path(), 2 * BYTES).is_err(), "its writer lives");
     reader.region().check().unwrap();
     drop(writer);
-    let (mut writer, _) = R::replace(&place.0, 2 * BYTES).unwrap();
+    let (mut writer, _) = R::replace(place.path(), 2 * BYTES).unwrap();
     assert_eq!(writer.publish(2, &payload(1, 2, 20)), Ok(1));
     for region in [reader.region(), seen.region()] {
         assert_eq!(*region.check().unwrap_err().refusal(), Refusal::Replaced);
@@ -239,7 +239,7 @@ fn replaced<R: Ring>() {
         }
     };
     read(&mut reader);
-    let mut new = R::open(&place.0, Start::Oldest).unwrap();
+    let mut new = R::open(place.path(), Start::Oldest).unwrap();
     read(&mut new);
     assert_eq!(types, [1, 2]);
     new.region().check().unwrap();

@@ -1,20 +1,17 @@
 //! From bytes to published records nothing allocates and nothing calls the kernel, for any message
 //! about an order, once the tables have grown to the day's size.
 //!
-//! Counted, not assumed: every allocation of this process goes through a counter. And a child shuts
-//! itself in, with a filter of the kernel that ends it at any system call but `write` and
-//! `exit_group`, and lives: `crates/testkit/quiet.rs`.
-
-#[path = "../../testkit/place.rs"]
-mod place;
-#[path = "../../testkit/quiet.rs"]
-mod quiet;
+//! A process with a filter of the kernel, which ends it at any system call but `write` and `exit_group`, lives.
 
 use std::{fs, ops::ControlFlow, path::Path};
 
 use nanotape_book::DefaultBooks;
 use nanotape_clock::{Clock, Source};
 use nanotape_feed::{Position, handle_message, market_event};
+use nanotape_harness::{
+    Scratch, Task, allocations, check_the_counter, check_without_system_calls, skipped,
+    without_system_calls,
+};
 use nanotape_plant::{
     BoardReader, BookEngine, PlantConfig, PlantRun, Publisher, ShutdownFlag,
     records::{RecordKind, RecordKinds},
@@ -22,8 +19,6 @@ use nanotape_plant::{
 use nanotape_ring::stream;
 use nanotape_synth::{Market, MarketConfig};
 use nanotape_wire::{framing::binary_file::Records, itch50::Message};
-use place::Place;
-use quiet::{check_children, check_the_counter, role, shut_in, skipped};
 
 const MESSAGES: u64 = 300_000;
 
@@ -112,11 +107,11 @@ fn again(plant: &mut impl Publishes, day: &[u8]) -> u64 {
 fn check_allocations(name: &str, mut plant: impl Publishes, day: &[u8]) {
     warm(&mut plant, day);
     let published = plant.board().look().records;
-    let before = quiet::allocations();
+    let before = allocations();
     let messages = again(&mut plant, day);
-    let allocations = quiet::allocations() - before;
-    println!("{name}: {allocations} allocations in {messages} messages about orders");
-    assert_eq!(allocations, 0);
+    let counted = allocations() - before;
+    println!("{name}: {counted} allocations in {messages} messages about orders");
+    assert_eq!(counted, 0);
     assert!(messages > MESSAGES / 2);
     let stat = plant.board().look();
     assert_eq!(stat.anomalies.iter().sum::<u64>(), 0, "the day fits its books");
@@ -130,18 +125,19 @@ fn check_allocations(name: &str, mut plant: impl Publishes, day: &[u8]) {
 
 #[test]
 fn messages_about_orders_allocate_nothing_and_call_no_kernel() {
-    if let (Some(role), Ok(folder)) = (role(), std::env::var(FOLDER)) {
+    if let Some(task) = Task::of_this_process() {
+        let folder = std::env::var(FOLDER).unwrap();
         let folder = Path::new(&folder);
         let day = fs::read(folder.join(DAY)).unwrap();
-        let (mut heap, mut file) = (OnHeap::new(), in_file(folder, &role));
+        let (mut heap, mut file) = (OnHeap::new(), in_file(folder, &task.role));
         warm(&mut heap, &day);
         warm(&mut file, &day);
-        shut_in(&role, || {
+        without_system_calls(&task, || {
             let messages = again(&mut heap, &day).min(again(&mut file, &day));
             if messages > MESSAGES / 2 { Ok(()) } else { Err("did too little\n") }
         });
     }
-    let place = Place::new("allocates");
+    let place = Scratch::new("allocates");
     fs::create_dir_all(place.path()).unwrap();
     let config = MarketConfig { messages: MESSAGES, symbols: 500, ..MarketConfig::default() };
     let mut day = Vec::new();
@@ -155,7 +151,10 @@ fn messages_about_orders_allocate_nothing_and_call_no_kernel() {
         skipped("the clock here is the kernel's, which may be asked with system calls");
         return;
     }
-    check_children(|child| {
-        child.env(FOLDER, place.path());
-    });
+    check_without_system_calls(
+        "publishing::messages_about_orders_allocate_nothing_and_call_no_kernel",
+        |child| {
+            child.env(FOLDER, place.path());
+        },
+    );
 }

@@ -1,11 +1,4 @@
 //! Whether code is quiet: allocates nothing, and calls the kernel for nothing.
-//!
-//! Included by tests that prove it, with `#[path = "../../testkit/quiet.rs"]`: whoever includes it has the
-//! counting allocator. It is no part of the crate `testkit`, which has no unsafe code.
-#![allow(dead_code, reason = "not every test needs all of it")]
-
-#[path = "skipped.rs"]
-mod skipped;
 
 use std::{
     alloc::{GlobalAlloc, Layout, System},
@@ -14,17 +7,26 @@ use std::{
     process::{Command, Output},
 };
 
-pub(crate) use skipped::skipped;
+use crate::{Task, skipped};
 
-struct Counting;
+/// The system's allocator, and a counter for each thread. A test program that counts makes it its own:
+///
+/// ```
+/// #[global_allocator]
+/// static ALLOCATOR: nanotape_harness::CountingAllocator = nanotape_harness::CountingAllocator;
+///
+/// nanotape_harness::check_the_counter();
+/// ```
+#[derive(Debug)]
+pub struct CountingAllocator;
 
 thread_local! {
-    /// Of this thread: the one that runs the tests allocates whenever it likes.
+    /// Of this thread: the thread that runs the tests allocates whenever it likes.
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
 }
 
 /// Allocations of this thread so far.
-pub(crate) fn allocations() -> u64 {
+pub fn allocations() -> u64 {
     ALLOCATIONS.get()
 }
 
@@ -33,7 +35,7 @@ fn count() {
 }
 
 // SAFETY: every call is passed on to the system allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
+unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();
         // SAFETY: the caller keeps the contract of `alloc`.
@@ -52,32 +54,21 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-/// Which child this is; nothing in a run of the tests.
-const ROLE: &str = "NANOTAPE_TEST_ROLE";
-
 /// Fails unless the counter counts.
-pub(crate) fn check_the_counter() {
+pub fn check_the_counter() {
     let before = allocations();
     drop(vec![0; 4096]);
     assert_eq!(allocations(), before + 1, "the check can fail");
 }
 
-/// The role of this child, if it is one.
-pub(crate) fn role() -> Option<String> {
-    std::env::var(ROLE).ok()
-}
-
-/// Runs this test program twice more, as a child that is `good` and one that is `bad`, which calls the kernel
-/// on purpose. The first must live, the second must not.
-pub(crate) fn check_children(prepare: impl Fn(&mut Command)) {
+/// Runs this test of this program twice more, as a process with the role `good` and one with the role `bad`,
+/// which calls the kernel on purpose. The first must live, the second must not. The test calls
+/// [`without_system_calls`] where [`Task::of_this_process`] is one.
+pub fn check_without_system_calls(test: &str, prepare: impl Fn(&mut Command)) {
     let end_of = |role: &str| -> Output {
-        let program = std::env::current_exe().expect("this program is somewhere");
-        let mut child = Command::new(program);
-        prepare(child.arg("--nocapture").env(ROLE, role));
-        child.output().expect("it can be started")
+        let mut command = Task { role: role.to_owned(), ..Task::default() }.command(test);
+        prepare(&mut command);
+        command.output().expect("the process can be started")
     };
     let good = end_of("good");
     let said = String::from_utf8_lossy(&good.stdout);
@@ -92,25 +83,25 @@ pub(crate) fn check_children(prepare: impl Fn(&mut Command)) {
     assert!(!String::from_utf8_lossy(&bad.stdout).contains("lived"));
 }
 
-/// In a child: `work` where every system call of this thread is the end. It returns what went wrong.
-pub(crate) fn shut_in(role: &str, work: impl FnOnce() -> Result<(), &'static str>) -> ! {
+/// In the process: `work` where every system call of this thread is the end. It returns what went wrong.
+pub fn without_system_calls(task: &Task, work: impl FnOnce() -> Result<(), &'static str>) -> ! {
     if !forbid_system_calls() {
-        say(b"no filter\n");
+        write(b"no filter\n");
         exit();
     }
     let done = work();
-    if role == "bad" {
+    if task.role == "bad" {
         std::thread::yield_now();
     }
     match done {
-        Ok(()) => say(b"lived\n"),
-        Err(wrong) => say(wrong.as_bytes()),
+        Ok(()) => write(b"lived\n"),
+        Err(wrong) => write(wrong.as_bytes()),
     }
     exit();
 }
 
 /// `write` and nothing else: the standard library's output allocates and locks.
-fn say(words: &[u8]) {
+fn write(words: &[u8]) {
     // SAFETY: the pointer and the length are those of a slice.
     unsafe { libc::write(1, words.as_ptr().cast(), words.len()) };
 }

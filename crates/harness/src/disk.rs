@@ -1,8 +1,9 @@
-//! What a disk of a test leaves to the one that it stands in front of.
+//! What a disk of a test leaves to the disk that it wraps.
 //!
-//! Included by tests, with `#[macro_use] #[path = "../../testkit/forward_disk.rs"]`.
+//! The macro names types of the crate that calls it, so that this crate depends on none of them.
 
-/// In `impl Disk`: the operations that no test changes go to this field.
+/// In `impl Disk` of a test: the operations that no test changes go to this field.
+#[macro_export]
 macro_rules! forward_to {
     ($disk:ident) => {
         fn path(&self, name: &str) -> std::path::PathBuf {

@@ -1,0 +1,37 @@
+//! A small file system that a test fills.
+
+use std::{path::Path, process::Command};
+
+use crate::{Scratch, skipped};
+
+/// A file system of its own. The end of the value unmounts it.
+#[derive(Debug)]
+pub struct Mount(Scratch);
+
+impl Mount {
+    /// A file system of this kind, with these options of `mount`. Where this process cannot mount it, the
+    /// result is `None`, and the test says that it is skipped.
+    pub fn new(kind: &str, options: &str) -> Option<Self> {
+        let scratch = Scratch::folder(kind);
+        let mut mount = Command::new("mount");
+        mount.args(["-t", kind, "-o", options, "none"]).arg(scratch.path());
+        match mount.output() {
+            Ok(output) if output.status.success() => Some(Self(scratch)),
+            outcome => {
+                skipped(format!("{kind} with {options} cannot be mounted here: {outcome:?}"));
+                None
+            }
+        }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.path()).status();
+    }
+}

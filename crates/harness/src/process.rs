@@ -1,0 +1,255 @@
+//! This test program once more, as a process with a role that can be stopped and killed.
+//!
+//! ```text
+//! the test                          the process
+//! Task::new(role, path) --start-->  the test named in `command` runs alone, finds its
+//!      Peer::hear  <--------------  Task::of_this_process, and does what its role says
+//!      Peer::tell  -------------->  listen
+//! ```
+
+use std::{
+    io::{BufRead as _, BufReader, Write as _},
+    os::unix::process::ExitStatusExt as _,
+    path::{Path, PathBuf},
+    process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio},
+};
+
+use rustix::process::{Pid, Signal, kill_process, set_parent_process_death_signal};
+
+use crate::{Scratch, eventually};
+
+const ROLE: &str = "NANOTAPE_TEST_ROLE";
+const PATH: &str = "NANOTAPE_TEST_PATH";
+const NUMBER: &str = "NANOTAPE_TEST_NUMBER";
+const DETAIL: &str = "NANOTAPE_TEST_DETAIL";
+
+/// In front of what a process says. The test harness has its own lines on the same output.
+const SAYS: &str = "child says ";
+
+/// What a process does.
+#[derive(Clone, Default, Debug)]
+pub struct Task {
+    /// Which of the things that its test can do.
+    pub role: String,
+    /// With what.
+    pub path: PathBuf,
+    /// How often, or when.
+    pub number: u64,
+    /// What else it needs.
+    pub detail: String,
+}
+
+impl Task {
+    /// A role, and the path that it works on.
+    pub fn new(role: &str, path: &Path) -> Self {
+        Self { role: role.to_owned(), path: path.to_owned(), ..Self::default() }
+    }
+
+    /// The same with a number.
+    #[must_use]
+    pub fn number(self, number: u64) -> Self {
+        Self { number, ..self }
+    }
+
+    /// The same with a detail.
+    #[must_use]
+    pub fn detail(self, detail: &str) -> Self {
+        Self { detail: detail.to_owned(), ..self }
+    }
+
+    /// The task of this process. None in a run of the tests.
+    ///
+    /// Some processes never end by themselves, so this one now ends with the process that started it.
+    pub fn of_this_process() -> Option<Self> {
+        let role = std::env::var(ROLE).ok()?;
+        set_parent_process_death_signal(Some(Signal::KILL)).expect("the kernel takes the signal");
+        let text = |name| std::env::var(name).unwrap_or_default();
+        let number = text(NUMBER).parse().expect("the number of a task is one");
+        Some(Self { role, path: text(PATH).into(), number, detail: text(DETAIL) })
+    }
+
+    /// This program, with nothing but the test of this full name, to do the task.
+    pub fn command(&self, test: &str) -> Command {
+        self.command_of(&std::env::current_exe().expect("a test program has a path"), test)
+    }
+
+    /// The same for a copy of this program.
+    pub fn command_of(&self, program: &Path, test: &str) -> Command {
+        let mut command = Command::new(program);
+        self.add_to(&mut command, test);
+        command
+    }
+
+    /// Makes a command, which runs a copy of this program, do the task.
+    pub fn add_to(&self, command: &mut Command, test: &str) {
+        command.args(["--exact", test, "--nocapture", "--test-threads=1"]);
+        command.env(ROLE, &self.role).env(PATH, &self.path);
+        command.env(NUMBER, self.number.to_string()).env(DETAIL, &self.detail);
+    }
+}
+
+/// A copy of a program that other users of the machine can run. Its own folder may be closed to them.
+///
+/// Another process makes the copy. A process that another thread of this one starts meanwhile would inherit
+/// the open file, and the kernel runs no file that is open for writing.
+pub fn copy_for_all_users(program: &Path) -> Scratch {
+    let copy = Scratch::new("program").open_to_all_users();
+    let copied = Command::new("cp").arg(program).arg(copy.path()).status();
+    assert!(copied.expect("cp can be started").success());
+    copy
+}
+
+/// Runs a process to its end. False if SIGKILL ended it; no other end is allowed.
+pub fn survives(mut command: Command) -> bool {
+    let status = command.stdin(Stdio::null()).stdout(Stdio::null()).status();
+    let status = status.expect("the process can be started");
+    if status.success() {
+        return true;
+    }
+    assert_eq!(status.signal(), Some(9), "{status}: {command:?}");
+    false
+}
+
+/// A process that talks with the test. It is killed at the end of the value.
+#[derive(Debug)]
+pub struct Peer {
+    process: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+}
+
+impl Peer {
+    /// Starts it.
+    pub fn start(mut command: Command) -> Self {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut process = command.spawn().expect("the process can be started");
+        let input = process.stdin.take();
+        let output = BufReader::new(process.stdout.take().expect("its output is piped"));
+        Self { process, input, output }
+    }
+
+    /// Its number.
+    pub fn pid(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// Waits for the next thing that it says.
+    pub fn hear(&mut self) -> String {
+        self.hear_or_end().expect("the process goes on")
+    }
+
+    /// The same. None when it ended.
+    pub fn hear_or_end(&mut self) -> Option<String> {
+        loop {
+            let mut line = String::new();
+            if self.output.read_line(&mut line).expect("its output is text") == 0 {
+                return None;
+            }
+            if let Some((_, said)) = line.split_once(SAYS) {
+                return Some(said.trim_end().to_owned());
+            }
+        }
+    }
+
+    /// Sends it a word; see [`listen`].
+    pub fn tell(&mut self, word: &str) {
+        let input = self.input.as_mut().expect("it is not at its end");
+        writeln!(input, "{word}").expect("it listens");
+    }
+
+    /// Whether it has not ended.
+    pub fn is_alive(&mut self) -> bool {
+        self.process.try_wait().expect("it is a child of this process").is_none()
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.process), signal).expect("it has not ended");
+    }
+
+    /// Stops it, and returns when it stands still.
+    pub fn stop(&self) {
+        self.signal(Signal::STOP);
+        let stat = format!("/proc/{}/stat", self.pid());
+        eventually("the process is stopped", || {
+            let text = std::fs::read_to_string(&stat).expect("it has not ended");
+            text.rsplit_once(") ").is_some_and(|(_, state)| state.starts_with('T'))
+        });
+    }
+
+    /// Lets it go on after [`stop`](Self::stop).
+    pub fn resume(&self) {
+        self.signal(Signal::CONT);
+    }
+
+    /// Closes its input and waits for its end.
+    pub fn end(&mut self) -> ExitStatus {
+        self.input = None;
+        self.process.wait().expect("it is a child of this process")
+    }
+
+    /// Ends it in the middle of whatever it does.
+    pub fn kill(&mut self) {
+        self.signal(Signal::KILL);
+        assert_eq!(self.end().signal(), Some(9), "it ended before it was killed");
+    }
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// In the process: says something to the test.
+pub fn say(what: impl std::fmt::Display) {
+    println!("{SAYS}{what}");
+    std::io::stdout().flush().expect("the test listens");
+}
+
+/// In the process: waits for the next word of the test. Empty when the test closed the input.
+pub fn listen() -> String {
+    let mut line = String::new();
+    std::io::stdin().read_line(&mut line).expect("the words of a test are text");
+    line.trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_does_its_task_talks_stops_and_is_killed() {
+        let task = Task::new("count", Path::new("/nowhere")).number(41).detail("by one");
+        let mut peer = Peer::start(task.command("process::tests::child"));
+        assert_eq!(peer.hear(), "count /nowhere 41 by one");
+        peer.stop();
+        peer.resume();
+        peer.tell("again");
+        assert_eq!(peer.hear(), "again, 42");
+        assert!(peer.is_alive());
+        peer.kill();
+        assert_eq!(peer.hear_or_end(), None);
+
+        let mut peer = Peer::start(task.command("process::tests::child"));
+        peer.hear();
+        assert!(peer.end().success());
+        assert!(survives(task.command("process::tests::child")));
+        assert!(!survives(Task::new("die", Path::new("")).command("process::tests::child")));
+    }
+
+    /// What the processes of the test above do; nothing in a run of the tests.
+    #[test]
+    fn child() {
+        let Some(Task { role, path, number, detail }) = Task::of_this_process() else { return };
+        if role == "die" {
+            kill_process(rustix::process::getpid(), Signal::KILL).unwrap();
+        }
+        say(format!("{role} {} {number} {detail}", path.display()));
+        while let word = listen()
+            && !word.is_empty()
+        {
+            say(format!("{word}, {}", number + 1));
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Scratch paths: what a test writes, and what is removed at its end.
+
+use std::{
+    fs::Permissions,
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+};
+
+use tempfile::{Builder, TempDir};
+
+/// A path that no other test has. The end of the value removes all that is there, and beside it.
+#[derive(Debug)]
+pub struct Scratch {
+    /// The folder around the path: for this value alone.
+    around: TempDir,
+    path: PathBuf,
+}
+
+impl Scratch {
+    /// A path with this last part, at which nothing is yet: in memory if the machine has `/dev/shm`, else
+    /// among temporary files.
+    pub fn new(name: &str) -> Self {
+        let memory = Path::new("/dev/shm");
+        let temporary = std::env::temp_dir();
+        Self::below(if memory.is_dir() { memory } else { &temporary }, name)
+    }
+
+    /// The same on the disk of the build, for what memory does not show.
+    pub fn on_disk(name: &str) -> Self {
+        let program = std::env::current_exe().expect("a test program has a path");
+        Self::below(program.parent().expect("a program is in a folder"), name)
+    }
+
+    /// An empty folder with this name, among temporary files.
+    pub fn folder(name: &str) -> Self {
+        let scratch = Self::below(&std::env::temp_dir(), name);
+        std::fs::create_dir(scratch.path()).expect("a folder can be made");
+        scratch
+    }
+
+    fn below(folder: &Path, name: &str) -> Self {
+        let around = Builder::new().prefix("nanotape-test-").tempdir_in(folder);
+        let around = around.expect("a folder can be made");
+        let path = around.path().join(name);
+        Self { around, path }
+    }
+
+    /// Lets other users of the machine read and write beside the path.
+    #[must_use]
+    pub fn open_to_all_users(self) -> Self {
+        let all = Permissions::from_mode(0o1777);
+        std::fs::set_permissions(self.around.path(), all).expect("the folder is this user's");
+        self
+    }
+
+    /// The path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The path as text.
+    pub fn text(&self) -> &str {
+        self.path.to_str().expect("names in tests are text")
+    }
+
+    /// A path below it.
+    pub fn join(&self, name: impl AsRef<Path>) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// Removes what is at the path.
+    pub fn clear(&self) {
+        let _ = std::fs::remove_file(&self.path);
+        let _ = std::fs::remove_dir_all(&self.path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_there_at_first_and_nothing_is_left() {
+        let (one, two) = (Scratch::new("same"), Scratch::new("same"));
+        assert_ne!(one.path(), two.path());
+        assert!(!one.path().exists() && one.path().ends_with("same"));
+        let path = one.path().to_owned();
+        std::fs::create_dir(&path).unwrap();
+        std::fs::write(one.join("file"), "text").unwrap();
+        one.clear();
+        assert!(!path.exists());
+        std::fs::write(&path, "a file now").unwrap();
+        drop(one);
+        assert!(!path.exists() && !path.parent().unwrap().exists());
+    }
+
+    #[test]
+    fn a_folder_is_there_at_once() {
+        for scratch in [Scratch::folder("folder"), Scratch::folder("folder").open_to_all_users()] {
+            std::fs::write(scratch.join("file"), scratch.text()).unwrap();
+        }
+        assert!(
+            Scratch::on_disk("disk")
+                .path()
+                .starts_with(std::env::current_exe().unwrap().parent().unwrap())
+        );
+    }
+}
