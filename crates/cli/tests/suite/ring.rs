@@ -1,10 +1,12 @@
 //! `nanotape ring` as a user runs it: real processes, real rings, output, exit statuses.
 
+mod follow;
+mod prove;
+
 use std::{
     fs,
     io::{Seek as _, SeekFrom, Write as _},
     os::unix::process::CommandExt as _,
-    path::Path,
     process::Command,
 };
 
@@ -12,7 +14,7 @@ use nanotape_harness::{copy_for_all_users, skipped};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::support::{self, Ran, nanotape, nanotape_fed, plants::Ring, running::Running};
+use crate::support::{Ran, nanotape, nanotape_fed, plants::Ring, running::Running};
 
 impl Ring {
     /// Publishes these lines and closes the ring.
@@ -160,107 +162,6 @@ fn stat_tells_a_writer_that_lives_one_that_closed_and_one_that_was_killed() {
     // There is nothing to watch when the writer is gone.
     let watched = nanotape(["ring", "stat", ring.path(), "--watch", "--interval", "0.01"]);
     assert_eq!((watched.status, watched.stdout.lines().count()), (0, 2), "{}", watched.stdout);
-}
-
-#[test]
-fn publish_ends_in_good_order_when_it_is_interrupted() {
-    let ring = Ring::new("interrupted");
-    let mut writer = Running::publishing(&ring, &[]);
-    writer.signal(Signal::INT);
-    let ended = writer.process.wait().unwrap();
-    assert_eq!(ended.code(), Some(0));
-    assert_eq!(stat(&ring)["writer_state"], "closed");
-}
-
-#[test]
-fn dump_follows_until_the_writer_closes_or_dies() {
-    let ring = Ring::new("follow");
-    for (signal, expected) in
-        [(None, "writer closed the ring"), (Some(Signal::KILL), "writer exited without closing")]
-    {
-        let mut writer = Running::publishing(&ring, &["--replace"]);
-        let follow = ["dump", ring.path(), "--follow", "--format", "json"];
-        let mut reader = start(&follow);
-        for number in 1..=3 {
-            writer.say("x");
-            assert_eq!(reader.hear_json()["sequence"], number);
-        }
-        match signal {
-            None => assert_eq!(writer.end().0, Some(0)),
-            Some(signal) => writer.signal(signal),
-        }
-        let (status, rest, complained) = reader.end();
-        assert_eq!((status, rest.as_str()), (Some(0), ""));
-        assert!(complained.contains(expected), "{complained}");
-        drop(writer);
-    }
-}
-
-#[test]
-fn dump_follows_through_restarts_and_misses_nothing() {
-    let ring = Ring::new("restarts");
-    let mut writer = Running::publishing(&ring, &[]);
-    let follow = ["dump", ring.path(), "--follow", "--through-restarts", "--format", "json"];
-    let mut reader = start(&follow);
-    for number in 1..=3 {
-        writer.say("x");
-        assert_eq!(reader.hear_json()["sequence"], number);
-        writer.signal(Signal::KILL);
-        drop(writer);
-        writer = Running::publishing(&ring, &[]);
-    }
-    writer.say("x");
-    assert_eq!(reader.hear_json()["sequence"], 4);
-    assert_eq!(writer.end().0, Some(0));
-    reader.signal(Signal::INT);
-    assert_eq!(reader.end().0, Some(0));
-}
-
-#[test]
-fn dump_that_is_interrupted_keeps_what_it_wrote() {
-    let ring = Ring::new("kept");
-    let folder = support::Folder::new("kept");
-    let mut writer = Running::publishing(&ring, &[]);
-    writer.say("one");
-    let csv = folder.path("out.csv");
-    // The first sees that the message is there; the second writes it, and is interrupted.
-    let mut seeing = start(&["dump", ring.path(), "--follow", "--count", "1"]);
-    assert_eq!(seeing.end().0, Some(0));
-    let mut reader = start(&["dump", ring.path(), "--follow", "-o", &csv]);
-    let partial = || {
-        let files = fs::read_dir(folder.path("")).unwrap();
-        files.map(|file| file.unwrap().metadata().unwrap().len()).sum::<u64>() > 60
-    };
-    while !partial() {
-        assert!(reader.process.try_wait().unwrap().is_none(), "it ended before it wrote");
-        std::thread::yield_now();
-    }
-    reader.signal(Signal::INT);
-    assert_eq!(reader.end().0, Some(0));
-    let written = fs::read_to_string(&csv).unwrap();
-    assert!(written.ends_with("\n1,1,3,6f6e65,,\n"), "{written}");
-}
-
-#[test]
-fn a_file_that_is_cut_or_removed_under_a_reader_is_one_line_and_status_1() {
-    let ring = Ring::new("cut");
-    for (cut, expected) in [(true, "the file was truncated"), (false, "removed while in use")] {
-        let mut writer = Running::publishing(&ring, &["--replace"]);
-        let mut reader = start(&["dump", ring.path(), "--follow", "--format", "json"]);
-        writer.say("x");
-        assert_eq!(reader.hear_json()["sequence"], 1);
-        writer.signal(Signal::STOP);
-        if cut {
-            fs::File::options().write(true).open(&ring.0).unwrap().set_len(4096).unwrap();
-        } else {
-            fs::remove_file(&ring.0).unwrap();
-        }
-        let (status, _, complained) = reader.end();
-        assert_eq!((status, complained.lines().count()), (Some(1), 1), "{complained}");
-        assert!(complained.contains(expected) || complained.contains("truncated"), "{complained}");
-        drop(writer);
-        let _ = fs::remove_file(&ring.0);
-    }
 }
 
 #[test]
@@ -465,59 +366,4 @@ fn wrong_usage_is_one_line_and_status_2() {
         assert!(help.stdout.contains("Examples:\n  "), "{command}");
         assert!(help.stdout.contains("nanotape ring "), "{command}");
     }
-}
-
-#[test]
-fn every_message_is_accounted_for_although_writers_are_killed_and_readers_frozen() {
-    for kind in ["stream", "slots"] {
-        let ran = nanotape([
-            "ring",
-            "prove",
-            "--seconds",
-            "2",
-            "--readers",
-            "3",
-            "--capacity",
-            "256KiB",
-            "--kill-writer-every",
-            "0.5",
-            "--freeze-reader-every",
-            "0.7",
-            "--kind",
-            kind,
-            "--format",
-            "json",
-        ]);
-        assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{}", ran.stdout);
-        let proved = json(&ran.stdout);
-        assert_eq!((&proved["kind"], &proved["good"]), (&kind.into(), &true.into()));
-        assert!(proved["kills"].as_u64() > Some(0) && proved["freezes"].as_u64() > Some(0));
-        let published = proved["published"].as_u64().unwrap();
-        let readers = proved["readers"].as_array().unwrap();
-        assert_eq!(readers.len(), 3);
-        for reader in readers {
-            let count = |name| reader[name].as_u64().unwrap();
-            assert_eq!(count("read") + count("lost"), published, "{reader}");
-            assert_eq!([count("torn"), count("repeated"), count("unaccounted")], [0; 3]);
-        }
-    }
-}
-
-#[test]
-fn prove_that_is_interrupted_leaves_nothing_behind() {
-    let mut prove = start(&["prove", "--seconds", "600", "--readers", "1"]);
-    let region = format!("/dev/shm/nanotape-prove-{}", prove.process.id());
-    if !Path::new("/dev/shm").is_dir() {
-        skipped("there is no /dev/shm here");
-        return;
-    }
-    while !Path::new(&region).exists() {
-        assert!(prove.process.try_wait().unwrap().is_none(), "it ended before it began");
-        std::thread::yield_now();
-    }
-    prove.signal(Signal::INT);
-    let (status, said, complained) = prove.end();
-    assert_eq!((status, complained.as_str()), (Some(0), ""), "{said}");
-    assert!(said.contains("every reader accounted for every message"), "{said}");
-    assert!(!Path::new(&region).exists());
 }

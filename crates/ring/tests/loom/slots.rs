@@ -6,7 +6,7 @@ use nanotape_ring::{
     slots::{Reader, Writer, verify},
 };
 
-use crate::outcomes::{Model, batch, payload, publish, read, seek, two, verified, visit};
+use crate::outcomes::{Model, batch, models, payload, publish, read, seek, two, verified, visit};
 
 /// Two slots, and so many messages published.
 pub(crate) fn ring(messages: u64) -> Writer {

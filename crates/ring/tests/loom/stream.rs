@@ -7,7 +7,7 @@ use nanotape_ring::{
     stream::{Reader, Writer, verify},
 };
 
-use crate::outcomes::{Model, batch, payload, publish, read, seek, two, verified, visit};
+use crate::outcomes::{Model, batch, models, payload, publish, read, seek, two, verified, visit};
 
 /// A ring with so many messages of two words.
 pub(crate) fn ring(messages: u64) -> Writer {

@@ -3,21 +3,19 @@
 //! Arithmetic is checked in the builds that run tests, so that a number which is too large for it
 //! is a panic too.
 
+mod in_a_file;
+mod mutated;
+
 use std::{
-    os::unix::fs::FileExt as _,
     path::Path,
     sync::atomic::{AtomicBool, Ordering},
 };
 
-use nanotape_harness::{Random, Scratch};
+use nanotape_harness::Random;
 use nanotape_ring::{
-    AnyReader, Batched as _, Claimed as _, Publish, Read, Rejoin, RingError, RingMonitor, Start,
-    Subscribe, slots, stream,
+    Batched as _, Claimed as _, Publish, Read, Rejoin, RingError, Start, Subscribe, slots, stream,
 };
-use nanotape_shm::{
-    HEADER_BYTES, OwnedRegion, RegionOptions, RegionSpec, SharedRegion, WORD_BYTES,
-};
-use proptest::prelude::*;
+use nanotape_shm::{OwnedRegion, RegionOptions, RegionSpec, SharedRegion, WORD_BYTES};
 
 const BYTES: usize = 4096;
 const SLOTS: usize = 16;
@@ -444,102 +442,4 @@ fn under_fire<K: Kind>() {
 fn a_scribbler_at_work_holds_no_reader_up() {
     under_fire::<Stream>();
     under_fire::<Slots>();
-}
-
-fn in_a_file<K: Kind>(cases: u64) {
-    let place = Scratch::new(K::NAME);
-    publish_some(&mut K::create(place.path()).unwrap(), 200);
-    let good = std::fs::read(place.path()).unwrap();
-    let file = std::fs::OpenOptions::new().write(true).open(place.path()).unwrap();
-    let words: Vec<u64> = good[HEADER_BYTES..]
-        .as_chunks::<WORD_BYTES>()
-        .0
-        .iter()
-        .map(|eight| u64::from_ne_bytes(*eight))
-        .collect();
-    let (mut looks, mut take_overs) = (0, 0);
-    for seed in 0..cases {
-        file.write_all_at(&good, 0).unwrap();
-        let observer = RingMonitor::open(place.path()).unwrap();
-        let old = AnyReader::open(place.path(), Start::Oldest).unwrap();
-        let mut random = Random::new(seed ^ 0xf11e);
-        let mut hostile = words.clone();
-        hostile_words(&mut random, &mut hostile, K::CONTROL_WORDS);
-        let bytes: Vec<u8> = hostile.iter().flat_map(|word| word.to_ne_bytes()).collect();
-        file.write_all_at(&bytes, HEADER_BYTES as u64).unwrap();
-        read_everything(&old);
-        looks += u64::from(observer.look().is_ok());
-        let _ = RingMonitor::open(place.path()).unwrap().look().map_err(|error| error.to_string());
-        for start in STARTS {
-            if let Ok(reader) = AnyReader::open(place.path(), start) {
-                read_everything(&reader);
-            }
-        }
-        match K::create(place.path()) {
-            Ok(mut writer) => {
-                take_overs += 1;
-                go_on(&mut writer);
-                observer.look().unwrap();
-            }
-            Err(error) => drop(error.to_string()),
-        }
-        read_everything(&old);
-    }
-    println!("{}: {looks} looks and {take_overs} take-overs of {cases} files", K::NAME);
-    assert!(looks > cases / 10 && take_overs > cases / 10);
-}
-
-#[test]
-fn no_scribble_in_a_file_makes_any_program_panic() {
-    in_a_file::<Stream>(1_000);
-    in_a_file::<Slots>(1_000);
-}
-
-fn config() -> ProptestConfig {
-    ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() }
-}
-
-/// Values on which sizes and positions go wrong.
-fn value() -> impl Strategy<Value = u64> {
-    prop_oneof![
-        any::<u64>(),
-        0..1_200u64,
-        (0..64u32).prop_map(|shift| 1 << shift),
-        (0..64u32).prop_map(|shift| (1u64 << shift).wrapping_neg()),
-        (0..64u32).prop_map(|shift| (1u64 << shift) - 1),
-        // The header of a message, of any length, and of padding.
-        (any::<u32>(), any::<u16>()).prop_map(|(length, type_id)| (b'M' as u64) << 48
-            | (type_id as u64) << 32
-            | length as u64),
-        (0..1_030u64).prop_map(|length| (b'M' as u64) << 48 | length),
-        Just((b'P' as u64) << 48),
-    ]
-}
-
-proptest! {
-    #![proptest_config(config())]
-
-    #[test]
-    fn no_mutation_of_a_stream_makes_anything_panic(
-        words in prop::collection::vec((prop_oneof![0usize..176, 176usize..688], value()), 1..5),
-    ) {
-        mutated::<Stream>(&words);
-    }
-
-    #[test]
-    fn no_mutation_of_slots_makes_anything_panic(
-        words in prop::collection::vec((prop_oneof![0usize..32, 32usize..544], value()), 1..5),
-    ) {
-        mutated::<Slots>(&words);
-    }
-}
-
-fn mutated<K: Kind>(words: &[(usize, u64)]) {
-    let (spec, good) = used::<K>();
-    let region = region_of(spec, &good);
-    let old = [Start::Oldest, Start::Newest].map(|start| K::join(region.share(), start).unwrap());
-    for &(at, value) in words {
-        region.words()[at].store(value);
-    }
-    everything::<K>(region, &old);
 }

@@ -2,6 +2,8 @@
 //!
 //! A child is this program once more, with the test `child` chosen and a role in its environment.
 
+#![cfg(not(nanotape_loom))]
+
 mod bus_guard;
 mod children;
 mod document;
