@@ -5,13 +5,15 @@
 //! Layout: `docs/formats/journal.md`.
 //! Failure: see [`Problem`]. A killed appender loses nothing that it committed, a loss of power nothing that
 //! was synced, and a full disk is an error of the append that finds it.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 #![cfg_attr(nanotape_loom, allow(dead_code, reason = "models are of a part"))]
 
 #[cfg(not(nanotape_loom))]
 mod appender;
 #[cfg(not(nanotape_loom))]
 mod catalog;
+#[allow(unsafe_code, reason = "calls the instructions for CRC-32C")]
+mod checksum;
 #[cfg(not(nanotape_loom))]
 mod compress;
 #[cfg(not(nanotape_loom))]
@@ -49,6 +51,7 @@ mod verify;
 
 #[cfg(not(nanotape_loom))]
 pub use appender::{Appender, Batch, Claim};
+pub use checksum::{checksum, checksum_bytes};
 #[cfg(not(nanotape_loom))]
 pub use compress::{CompressOptions, Compressed, compress, compress_on, uncompress, uncompress_on};
 #[cfg(not(nanotape_loom))]

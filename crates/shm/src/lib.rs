@@ -33,7 +33,6 @@
 
 #[cfg(not(nanotape_loom))]
 mod bus_guard;
-mod checksum;
 mod file_window;
 #[cfg(not(nanotape_loom))]
 mod file_words;
@@ -51,7 +50,6 @@ mod word;
 
 #[cfg(not(nanotape_loom))]
 pub use bus_guard::{MOST_MAPPINGS, guard_against_truncation};
-pub use checksum::{checksum, checksum_bytes, checksum_filled};
 pub use file_window::{FileWindow, MapError, MappableFile};
 #[cfg(not(nanotape_loom))]
 pub use file_words::{
@@ -66,9 +64,9 @@ pub use region::{
     Started,
 };
 #[cfg(not(nanotape_loom))]
-pub use region::{BouncedWord, Origin, RegionInfo, RegionOptions, Removed, inspect, named, remove};
+pub use region::{Origin, RegionInfo, RegionOptions, Removed, inspect, named, remove};
 pub use table::{HugePages, Table, prefetch};
 pub use word::{
-    Edge, ReadWord, WORD_BYTES, Word, as_read_only, copy_into, copy_out, copy_out_many,
+    Edge, ReadWord, WORD_BYTES, Word, as_read_only, copy_into, copy_out, copy_out_many, last_word,
     prefetch_for_writing,
 };

@@ -12,8 +12,6 @@ mod create;
 #[cfg(not(nanotape_loom))]
 mod file;
 mod header;
-#[cfg(not(nanotape_loom))]
-mod line;
 mod live;
 #[cfg(not(nanotape_loom))]
 mod mapping;
@@ -40,8 +38,6 @@ pub(crate) use mapping::{Access, Mapping};
 #[cfg(not(nanotape_loom))]
 pub use create::{Origin, RegionOptions};
 pub use header::{BYTE_ORDER_MARK, FIELDS, FORMAT_VERSION, HEADER_BYTES, Header, MAGIC};
-#[cfg(not(nanotape_loom))]
-pub use line::BouncedWord;
 pub use owner::{Owner, OwnerState, Started};
 pub use refusal::{Refusal, RegionError};
 pub use residency::{PageLock, RegionPages, Residency};

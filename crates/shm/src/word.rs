@@ -195,7 +195,7 @@ pub fn copy_out(words: &[ReadWord], bytes: &mut [u8]) {
 
 /// The last `rest` bytes, one to seven of them, as a word that ends with zeros.
 #[inline(always)]
-pub(crate) fn last_word(bytes: &[u8], rest: usize) -> u64 {
+pub fn last_word(bytes: &[u8], rest: usize) -> u64 {
     // The eight bytes that end with them are there in most messages, and make one load where a copy of
     // so many bytes would be a call.
     if let Some(eight) = bytes.last_chunk::<WORD_BYTES>() {

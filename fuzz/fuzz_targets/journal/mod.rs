@@ -12,9 +12,9 @@ use std::{
 use nanotape_clock::UtcNanos;
 use nanotape_journal::{
     Appender, AppenderOptions, Disk, EXCERPT_FIELDS, Listed, ReadableFile, RollCycle, Room, Start,
-    Tail, Tailer, WritableFile,
+    Tail, Tailer, WritableFile, checksum, checksum_bytes,
 };
-use nanotape_shm::{ReadWord, RegionError, Word, as_read_only, checksum, checksum_bytes};
+use nanotape_shm::{ReadWord, RegionError, Word, as_read_only};
 
 /// Steps of each walk: more than there are excerpts.
 const STEPS: usize = 3_000;
@@ -42,7 +42,7 @@ impl Memory {
         static USED: OnceLock<Vec<(String, Vec<u64>)>> = OnceLock::new();
         let used = USED.get_or_init(|| {
             let disk = Self::default();
-            let mut appender = Appender::open_on(disk.clone(), &OPTIONS, None).expect("memory");
+            let mut appender = Appender::open_on(disk.clone(), &OPTIONS).expect("memory");
             for (number, length) in
                 [0, 8, 100, 3, 600, 17].into_iter().cycle().take(300).enumerate()
             {

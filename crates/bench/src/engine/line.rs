@@ -1,7 +1,9 @@
 //! One cache line that two processors write in turns: what nothing between them can be quicker than.
 
+use std::{fs::File, path::Path};
+
 use nanotape_clock::Clock;
-use nanotape_shm::{BouncedWord, Word};
+use nanotape_shm::{WORD_BYTES, Word, WritableWords};
 
 use super::{
     Benchmark, Report, Taken, Timeout, Times, Wait, Worker, Written,
@@ -15,24 +17,38 @@ const STOP: u64 = u64::MAX;
 
 const FILE: &str = "line";
 
+/// Two cache lines, which processors fetch together, so that nothing else is beside the word.
+const WORDS: usize = 16;
+
+/// Maps the line for writing. Both sides call it, and the first one makes the file.
+fn map(path: &Path) -> Result<WritableWords, Error> {
+    let map = || {
+        let mut options = File::options();
+        let file = options.read(true).write(true).create(true).truncate(false).open(path)?;
+        file.set_len((WORDS * WORD_BYTES) as u64)?;
+        WritableWords::map(&file, WORDS)
+    };
+    map().map_err(Error::system("map the line that two processes write"))
+}
+
 impl<B: Benchmark> Worker<B> {
     /// The side that counts.
     pub(crate) fn bounce(&mut self, amount: Amount, wait: Wait) -> Result<Report, Error> {
-        let line = BouncedWord::create(&self.path(FILE))?;
+        let line = map(&self.path(FILE))?;
         let progress = self.join_readers(1)?;
         self.begin(&progress)?;
         let (until, timeout) = (self.until(amount), &mut self.timeout(wait));
-        let (written, times) = bounce(line.word(), self.clock, &until, timeout)?;
+        let (written, times) = bounce(&line.words()[0], self.clock, &until, timeout)?;
         Ok(Report { times: Some(times), ..written.into() })
     }
 
     /// The side that answers.
     pub(crate) fn bounce_back(&mut self, wait: Wait) -> Result<Report, Error> {
         let progress = self.own_progress(0)?;
-        let line = self.meet(|worker| BouncedWord::join(&worker.path(FILE)))?;
+        let line = map(&self.path(FILE))?;
         self.ready()?;
         let timeout = &mut self.timeout(wait);
-        let taken = bounce_back(line.word(), &progress.words()[0], timeout)?;
+        let taken = bounce_back(&line.words()[0], &progress.words()[0], timeout)?;
         Ok(taken.into())
     }
 }
@@ -73,5 +89,22 @@ fn bounce_back(word: &Word, ready: &Word, timeout: &mut Timeout) -> Result<Taken
             }
             _ => timeout.idle(taken.messages)?,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::folder::Folder;
+
+    #[test]
+    fn both_sides_write_the_same_word_whoever_comes_first() {
+        let folder = Folder::new("line").unwrap();
+        let path = folder.path().join(FILE);
+        let (one, other) = (map(&path).unwrap(), map(&path).unwrap());
+        one.words()[0].store(1);
+        assert_eq!(other.words()[0].load(), 1);
+        other.words()[0].store(2);
+        assert_eq!(one.words()[0].load(), 2);
     }
 }

@@ -16,9 +16,9 @@ use nanotape_clock::Clock;
 use nanotape_console::status::tell;
 use nanotape_journal::{
     Appender, AppenderOptions, NamedTailer, Problem, Resumed, RollCycle, Start, SyncPolicy, Tail,
-    excerpt_bytes,
+    checksum_bytes, excerpt_bytes,
 };
-use nanotape_shm::{OwnedRegion, RegionOptions, RegionSpec, checksum_bytes};
+use nanotape_shm::{OwnedRegion, RegionOptions, RegionSpec};
 use nanotape_tape::{WaitStrategy, Waiter};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

@@ -16,8 +16,8 @@ use std::{
 
 use nanotape_shm::{
     LargePages, OwnedRegion, Owner, ReadWord, ReadableWords, Refusal, RegionError, RegionOptions,
-    RegionSpec, Word, WritableWords, checksum_bytes, forget, free_bytes, reserve,
-    reserve_in_large_pages, shrink, store_in_file, write_zeros,
+    RegionSpec, Word, WritableWords, forget, free_bytes, reserve, reserve_in_large_pages, shrink,
+    store_in_file, write_zeros,
 };
 use rustix::{
     fs::{
@@ -28,7 +28,7 @@ use rustix::{
 };
 
 use super::{APPENDER, Disk, FileLock, Listed, ReadableFile, Room, UPKEEP, WritableFile};
-use crate::names::CUT;
+use crate::{checksum::checksum_bytes, names::CUT};
 
 /// The region that says who appends.
 pub const APPENDER_KIND: [u8; 8] = *b"JOURNAL ";

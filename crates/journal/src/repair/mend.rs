@@ -1,6 +1,6 @@
 //! Mends one segment: its header, its activation, its excerpts, its index, in this order.
 
-use nanotape_shm::{ReadWord, Word, as_read_only, checksum};
+use nanotape_shm::{ReadWord, Word, as_read_only};
 
 use super::{
     Done, Repair,
@@ -8,7 +8,9 @@ use super::{
     sheet::Sheet,
 };
 use crate::{
-    Damage, JournalError, cut,
+    Damage, JournalError,
+    checksum::checksum,
+    cut,
     disk::Disk,
     edges::COMMIT,
     names,

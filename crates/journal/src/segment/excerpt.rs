@@ -9,9 +9,12 @@
 //!
 //! The commit word is written last. While it is zero nothing is committed here.
 
-use nanotape_shm::{ReadWord, WORD_BYTES, checksum, checksum_bytes};
+use nanotape_shm::{ReadWord, WORD_BYTES};
 
-use crate::Damage;
+use crate::{
+    Damage,
+    checksum::{checksum, checksum_bytes},
+};
 
 /// Words in front of the payload.
 pub(crate) const HEADER_WORDS: usize = 3;
@@ -122,7 +125,8 @@ pub(crate) fn read(
 
 #[cfg(all(test, not(nanotape_loom)))]
 mod tests {
-    use nanotape_shm::{Word, as_read_only, checksum_filled, copy_into};
+    use crate::checksum::checksum_filled;
+    use nanotape_shm::{Word, as_read_only, copy_into};
 
     use super::*;
 

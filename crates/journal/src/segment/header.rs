@@ -5,10 +5,10 @@
 //! only prepared. Words behind it are hints.
 //! Failure: words are hostile. [`Header::load`] believes nothing that does not check.
 
-use nanotape_shm::{BYTE_ORDER_MARK, ReadWord, Word, checksum_bytes};
+use nanotape_shm::{BYTE_ORDER_MARK, ReadWord, Word};
 
 use super::layout::{FORMAT_VERSION, LAYOUT, Layout, MAGIC, at, position_bytes};
-use crate::{Damage, edges::ACTIVATE};
+use crate::{Damage, checksum::checksum_bytes, edges::ACTIVATE};
 
 /// In the upper half of `check`.
 const HEAD: u64 = u32::from_be_bytes(*b"HEAD") as u64;

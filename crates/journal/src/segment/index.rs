@@ -3,9 +3,10 @@
 //! Who follows an entry checks the excerpt that it leads to. The largest time in it cannot be checked
 //! there, so an entry has a sum of its own.
 
-use nanotape_shm::{ReadWord, Word, checksum};
+use nanotape_shm::{ReadWord, Word};
 
 use super::layout::{ENTRY_WORDS, Layout, position_bytes};
+use crate::checksum::checksum;
 
 /// In the upper half of an entry's last word.
 const MARK: u64 = u32::from_be_bytes(*b"INDX") as u64;

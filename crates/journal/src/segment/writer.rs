@@ -7,9 +7,7 @@
 
 use std::sync::Arc;
 
-use nanotape_shm::{
-    Word, as_read_only, checksum, checksum_filled, copy_into, prefetch_for_writing,
-};
+use nanotape_shm::{Word, as_read_only, copy_into, prefetch_for_writing};
 
 use super::{
     excerpt::{Front, HEADER_WORDS, Kind, MAX_LENGTH, commit_word, excerpt_words, seed},
@@ -18,7 +16,11 @@ use super::{
     layout::{CACHE_LINE_WORDS, Layout},
     view::Place,
 };
-use crate::{disk::WritableFile, edges::COMMIT};
+use crate::{
+    checksum::{checksum, checksum_filled},
+    disk::WritableFile,
+    edges::COMMIT,
+};
 
 /// How far in front of its place the writer brings lines into its core.
 const AHEAD_WORDS: usize = 96;

@@ -6,8 +6,8 @@ use nanotape_harness::Scratch;
 use nanotape_journal::{
     APPENDER_KIND, Appender, AppenderOptions, ENTRY_FIELDS, EXCERPT_FIELDS, FIELDS, LAYOUT, MAGIC,
     MAX_SEGMENT_BYTES, MIN_SEGMENT_BYTES, RollCycle, TAILER_FIELDS, TAILER_KIND, TAILER_LAYOUT,
+    checksum_bytes,
 };
-use nanotape_shm::checksum_bytes;
 
 const DOCUMENT: &str = include_str!("../../../../docs/formats/journal.md");
 

@@ -1,7 +1,7 @@
-//! CRC-32C of words: what is stored is checked in the memory it is stored in.
+//! CRC-32C of words, computed in the memory that stores them.
 //!
-//! Where: JOURNAL checks every excerpt that it writes and reads. Libraries take bytes, and there are
-//! no plain bytes in memory that is shared.
+//! Where: the checksum of every excerpt, header and index entry. Libraries take bytes, and shared memory has
+//! no plain bytes.
 //! Meaning: the sum of the words' bytes, low byte first, with the polynomial of Castagnoli (RFC 3720
 //! appendix B.4), begun with the sum of what comes before. So a sum may be continued, and one that
 //! begins with the name of a file does not check in another.
@@ -10,7 +10,7 @@
 //! words are summed in three lanes side by side, a little more than one cycle a word, and the lanes are put
 //! together with a multiplication without carry (PCLMULQDQ).
 
-use crate::word::{ReadWord, WORD_BYTES, last_word};
+use nanotape_shm::{ReadWord, WORD_BYTES, last_word};
 
 /// The polynomial, lowest power in the highest bit.
 const POLYNOMIAL: u32 = 0x82f6_3b78;
@@ -23,7 +23,7 @@ pub fn checksum(before: u32, front: [u64; 3], words: &[ReadWord]) -> u32 {
 
 /// The same of bytes that are yet to be copied into words: the last word is filled up with zeros.
 #[inline]
-pub fn checksum_filled(before: u32, front: [u64; 3], bytes: &[u8]) -> u32 {
+pub(crate) fn checksum_filled(before: u32, front: [u64; 3], bytes: &[u8]) -> u32 {
     let (whole, rest) = bytes.as_chunks::<WORD_BYTES>();
     let last = (!rest.is_empty()).then(|| last_word(bytes, rest.len()));
     !run(!before, front, whole, |chunk| u64::from_ne_bytes(*chunk), last)
@@ -196,10 +196,10 @@ const fn tables() -> [[u32; 256]; 8] {
 
 #[cfg(all(test, not(nanotape_loom)))]
 mod tests {
+    use nanotape_shm::{Word, as_read_only, copy_into};
     use proptest::prelude::*;
 
     use super::*;
-    use crate::word::{Word, as_read_only, copy_into};
 
     /// The definition: a bit at a time.
     fn naive(before: u32, bytes: &[u8]) -> u32 {
