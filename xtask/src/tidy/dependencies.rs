@@ -163,6 +163,7 @@ const TABLE: &[Row] = &[
             "nanotape-types",
             "nanotape-shm",
             "nanotape-clock",
+            "nanotape-tape",
             "nanotape-market",
             "nanotape-wire",
             "nanotape-feed",
