@@ -38,20 +38,20 @@ use crate::{
 Examples:
   nanotape lab bench                          all benchmarks of the hot path
   nanotape lab bench book/hot --epochs 2000   one of them, longer
-  nanotape lab bench -o hot.html              distributions, drawn
+  nanotape lab bench -o hot.html              plots of the distributions
   nanotape lab bench book/one --rate 1000000  a message every microsecond; lateness counts
-  nanotape lab bench decode --instructions    with instructions counted by valgrind
-  nanotape lab bench book/ --perf stat        with what the perf program counts
+  nanotape lab bench decode --instructions    also count instructions with valgrind
+  nanotape lab bench book/ --perf stat        also count events with perf
   nanotape lab bench book day.itch50          every structure of the books on a day file
-  nanotape lab bench plant day.itch50         what ring and records add to the way of a message
+  nanotape lab bench plant day.itch50         the time that ring and records add to a message
   nanotape lab bench ring                     the rings between processes
-  nanotape lab bench journal                  the journal, and what the disk can do
-  nanotape lab bench --record                 kept for `nanotape lab trend`
+  nanotape lab bench journal                  the journal, and the speed of the disk
+  nanotape lab bench --record                 keep the results for `nanotape lab trend`
 
-Two numbers for each benchmark. The cost of an operation is the median over epochs of about a
-millisecond, with its 95% interval; the distribution is that of single runs, one clock stamp in each.
-To find out whether something became slower, use `nanotape lab compare`: two runs of this command,
-one after the other, cannot tell."
+Prints two numbers for each benchmark. The cost of an operation is the median over epochs of about
+a millisecond, with its 95% interval; the distribution is that of single runs, with one clock
+stamp in each. Use `nanotape lab compare` to find out whether something became slower: two runs of
+this command, one after the other, cannot show it."
 )]
 pub struct BenchCommand {
     #[command(subcommand)]
@@ -66,13 +66,13 @@ pub struct BenchCommand {
 
 #[derive(Subcommand, Debug)]
 enum Table {
-    /// Measure every structure of the books on a day file, beside the limits of this machine
+    /// Measure every structure of the books on a day file, and the limits of this machine
     Book(TableArguments<Book>),
-    /// Measure what the ring and the records add to the way of a message, on a day file
+    /// Measure the time that the ring and the records add to a message, on a day file
     Plant(TableArguments<Plant>),
-    /// Measure the rings between processes, beside the limits of this machine
+    /// Measure the rings between processes, and the limits of this machine
     Ring(TableArguments<Ring>),
-    /// Measure the journal, beside the limits of this machine and its disk
+    /// Measure the journal, and the limits of this machine and its disk
     Journal(TableArguments<Journal>),
 }
 
@@ -109,7 +109,7 @@ impl Hook {
             COUNT => count(self.job),
             RingJob::WORK => serde_json::from_value::<RingJob>(self.job)?.run(),
             JournalJob::WORK => serde_json::from_value::<JournalJob>(self.job)?.run(),
-            other => bail!("this version has no work {other:?}"),
+            other => bail!("unknown work {other:?}"),
         }
     }
 }

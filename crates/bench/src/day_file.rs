@@ -45,7 +45,7 @@ pub(crate) struct Day {
     #[arg(value_name = "FILE", required_unless_present = "list")]
     file: Option<PathBuf>,
 
-    /// Live orders to make room for at the start [default: a twentieth of the messages, at most 2^21]
+    /// Live orders to allocate memory for [default: a twentieth of the messages, at most 2^21]
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=1 << 28))]
     orders: Option<u32>,
 
@@ -103,7 +103,8 @@ impl Day {
     fn survey(&mut self, cpu: Option<u32>, notes: &mut Vec<String>) -> anyhow::Result<()> {
         if self.path() == Path::new("-") {
             bail!(
-                "standard input can be read once only, and every measurement reads it: give a file"
+                "every measurement reads the input again, which standard input does not allow: \
+                 use a file"
             );
         }
         let stored = std::fs::metadata(self.path()).ok().map(|metadata| metadata.len());
@@ -120,20 +121,24 @@ impl Day {
         notes.push(format!("tables of packed, pages and buckets are in {pages}"));
         if !survey.stays_in_memory() {
             notes.push(format!(
-                "the file has {:.1} GB and {:.1} GB of memory are available: it cannot stay in \
-                 memory, and times are of the disk as well",
+                "the file has {:.1} GB and {:.1} GB of memory are available: it does not fit in \
+                 memory, so times include the disk",
                 survey.stored_bytes as f64 / 1e9,
                 survey.available_memory_bytes.unwrap_or(0) as f64 / 1e9
             ));
         }
         if survey.compression != Compression::None {
             notes.push(format!(
-                "the file is compressed ({}): every time has its decompression in it",
+                "the file is compressed ({}): every time includes decompression",
                 survey.compression
             ));
         }
         if cpu.is_none() {
-            notes.push("no processor of its own: readings may be of different ones".to_owned());
+            notes.push(
+                "not pinned to a processor: readings may be from different \
+                        processors"
+                    .to_owned(),
+            );
         }
         Ok(())
     }

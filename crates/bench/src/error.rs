@@ -52,19 +52,19 @@ pub(crate) enum Error {
     #[error("{}: {reason}", path.display())]
     Bad { path: PathBuf, reason: String },
     /// Every reading reads the file again, which a pipe does not allow.
-    #[error("{}: not a file that can be read again and again", path.display())]
+    #[error("{}: not a regular file, which every reading could read again", path.display())]
     NotAFile { path: PathBuf },
     #[error("processor {cpu} is not among those allowed ({allowed})")]
     NotAllowed { cpu: u32, allowed: String },
-    #[error("no {noun} is named {name}{hint}; there are {known}")]
+    #[error("no {noun} is named {name}{hint}; use one of {known}")]
     Unknown { noun: &'static str, name: String, hint: &'static str, known: String },
     #[error(
-        "a ring of {capacity_bytes} bytes holds {messages} messages of {length} bytes; it takes \
-         {fewest} at least to measure something"
+        "a ring of {capacity_bytes} bytes holds {messages} messages of {length} bytes; a \
+         measurement needs at least {fewest}"
     )]
     TooSmall { capacity_bytes: usize, length: usize, messages: u64, fewest: u64 },
     #[error(
-        "{} has {free_bytes} bytes free, and a reading takes {needed_bytes}: give fewer --messages \
+        "{} has {free_bytes} bytes free, but a reading takes {needed_bytes}: use fewer --messages \
          or another folder",
         folder.display()
     )]
@@ -75,7 +75,7 @@ pub(crate) enum Error {
     #[error("a process of {row} ended with {status}: {output}")]
     Worker { row: &'static str, status: String, output: String },
     /// Stamps of the processes of a row would be of different clocks.
-    #[error("this process has another clock than the process that started it")]
+    #[error("this process uses another clock than the process that started it")]
     OtherClock,
     #[error("ended before everything was measured")]
     Interrupted,

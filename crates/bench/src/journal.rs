@@ -56,39 +56,39 @@ Examples:
   nanotape lab bench journal --segment-bytes 1MiB                  many more rolls
   nanotape lab bench journal --list                                the names
 
-Excerpts of 73 and of 256 bytes, with their checksums. The appender is a process on one processor, a
-tailer one on another; the pretoucher thread, which prepares segments, runs on any processor but the
-appender's. In each round each row is measured once, in a random order, in a folder of its own, which is
-removed. Every excerpt that is tailed is checked, and none is missing, or the run ends with status 1.
-Compare numbers of one run only.
+Measures excerpts of 73 and of 256 bytes, with their checksums. The appender is a process on one
+processor, a tailer one on another; the pretoucher thread, which prepares segments, runs on any
+processor but the appender's. In each round each row is measured once, in a random order, in a
+folder of its own, which is removed. Every tailed excerpt is checked; a wrong or missing one ends
+the run with status 1. Compare numbers of one run only.
 
 Numbers are medians over rounds, the longest time is that of all rounds. Ratios are taken within a
-round, and are the median of those: `0.62 x mapped` appends 0.62 times as many messages as are copied
-into as many bytes of a mapped file, `1.2 x line` takes 1.2 times as long as half of what a cache line
-takes there and back, `1.1 x fdatasync` 1.1 times as long as a bare write and fdatasync. Times are of
-every message after the first tenth, and nothing is subtracted from them. JSON is one list with an
-object for each row.
+round, and are the medians of those: `0.62 x mapped` appends 0.62 times as many messages as are
+copied into as many bytes of a mapped file, `1.2 x line` takes 1.2 times as long as half of a
+round trip of a cache line, `1.1 x fdatasync` 1.1 times as long as a bare write and fdatasync.
+Times are of every message after the first tenth, and nothing is subtracted from them. JSON is one
+list with an object for each row.
 
-Exit status: 0 good, whether goals are met or not; 1 a wrong or missing excerpt; 2 wrong usage, or
-something cannot be made.")]
+Exit status: 0 success, even if goals are missed; 1 a wrong or missing excerpt; 2 wrong usage, or
+a file or process that cannot be created.")]
 pub(crate) struct Journal {
     /// Messages of a reading
     #[arg(long, value_name = "NUMBER", default_value_t = 10_000_000, value_parser = clap::value_parser!(u64).range(100..=1 << 36))]
     messages: u64,
 
-    /// How long a reading with a schedule is, if it has no more than --messages
+    /// Most seconds of a reading with a schedule, which ends after --messages at the latest
     #[arg(long, value_name = "NUMBER", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=3_600))]
     seconds: u32,
 
-    /// How often a reading waits for the disk
+    /// Number of syncs of a reading that waits for the disk
     #[arg(long, value_name = "NUMBER", default_value_t = 2_000, value_parser = clap::value_parser!(u32).range(10..=10_000_000))]
     syncs: u32,
 
-    /// Where journals are made
+    /// Folder for journals
     #[arg(long, value_name = "FOLDER", default_value = "/dev/shm")]
     folder: PathBuf,
 
-    /// Where the journals are made that wait for the disk [default: the folder for temporary files]
+    /// Folder for journals that wait for the disk [default: the folder for temporary files]
     #[arg(long, value_name = "FOLDER")]
     disk: Option<PathBuf>,
 
@@ -96,15 +96,15 @@ pub(crate) struct Journal {
     #[arg(long, value_name = "BYTES", default_value = "16MiB", value_parser = segment_bytes)]
     segment_bytes: u64,
 
-    /// How far in front of the appender pages are brought in [default: as the journal does]
+    /// Bytes ahead of the appender to bring into memory [default: that of the journal]
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
     ahead_bytes: Option<usize>,
 
-    /// Do not ask for large pages for segments in memory
+    /// Do not use huge pages for segments in memory
     #[arg(long)]
     small_pages: bool,
 
-    /// Appender and tailer run on these processors [default: the last two that are allowed]
+    /// Run appender and tailer on these processors [default: the last two allowed ones]
     #[arg(long, value_name = "APPENDER,TAILER", value_parser = pair)]
     cpus: Option<(u32, u32)>,
 }
@@ -115,7 +115,7 @@ fn segment_bytes(text: &str) -> Result<u64, String> {
     let bytes = parse_bytes(text).ok().map(|bytes| bytes as u64);
     bytes
         .filter(|bytes| bytes.is_multiple_of(4096) && range.contains(bytes))
-        .ok_or_else(|| "a segment has a multiple of 4096 bytes, from 64KiB to 64GiB".to_owned())
+        .ok_or_else(|| "expected a multiple of 4096 bytes, from 64KiB to 64GiB".to_owned())
 }
 
 impl Journal {
@@ -234,8 +234,10 @@ impl Benchmark for Journal {
         }
         if run.rows.iter().any(|row| row.work.is_on_disk()) && is_memory(options.disk()) {
             let disk = options.disk().display();
-            run.notes
-                .push(format!("{disk} is in memory: to sync costs nothing there; give a --disk"));
+            run.notes.push(format!(
+                "{disk} is in memory, where a sync is free; use --disk to select a \
+                               folder on a disk"
+            ));
         }
         Ok(())
     }
@@ -291,7 +293,8 @@ impl Benchmark for Journal {
     fn heading(run: &Run<Self>) -> String {
         let options = &run.options;
         format!(
-            "segments of {} bytes, {} brought in ahead, {} pages; {} of {} messages, {} s or {} syncs; \
+            "segments of {} bytes, {} brought in ahead, {} pages; {} of {} messages, {} s or {} \
+             syncs; \
              appender on processor {}, tailer on processor {}\n\
              journals in {}, those that wait for the disk in {}",
             grouped(options.segment_bytes),

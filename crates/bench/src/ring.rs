@@ -46,29 +46,32 @@ Examples:
   nanotape lab bench ring --cpus 2,3 --realtime 20               on two quiet processors
   nanotape lab bench ring --list                                 the names
 
-A writer and its readers are processes of their own, each on its processor, with the ring in /dev/shm
-between them. In each round each row is measured once, in a random order. Every message is checked, and
-each is read or reported as lost, or the run ends with status 1. Compare numbers of one run only.
+A writer and its readers are processes of their own, each on its processor, with the ring in
+/dev/shm between them. In each round each row is measured once, in a random order. Every message
+is checked; a message that is neither read nor reported as lost ends the run with status 1.
+Compare numbers of one run only.
 
 Numbers are medians over rounds, the longest time is that of all rounds. Ratios are taken within a
-round, and are the median of those: `1.31 x line` takes 1.31 times as long as the cache line that two
-processors bounce, `0.62 x memcpy` reads 0.62 times as many messages as one processor copies. Times are
-of every message after the first tenth. JSON is one list with an object for each row.
+round, and are the medians of those: `1.31 x line` takes 1.31 times as long as the cache line that
+two processors bounce, `0.62 x memcpy` reads 0.62 times as many messages as one processor copies.
+Times are of every message after the first tenth. JSON is one list with an object for each row.
 
-In `lossless` rows the benchmark keeps the writer from overtaking the reader. A ring's writer never
-waits by itself: in the other rows of throughput a reader may lose messages, which are counted.
+In `lossless` rows the benchmark keeps the writer from overtaking the reader. A ring's writer
+never waits by itself: in the other rows of throughput a reader may lose messages, which are
+counted.
 
-Exit status: 0 good; 1 a wrong, missing or torn message; 2 wrong usage, or something cannot be made.")]
+Exit status: 0 success; 1 a wrong, missing or torn message; 2 wrong usage, or a ring or process
+that cannot be created.")]
 pub(crate) struct Ring {
-    /// How long each reading publishes [default: 1]
+    /// Seconds of each reading [default: 1]
     #[arg(long, value_name = "NUMBER", conflicts_with = "messages", value_parser = clap::value_parser!(u32).range(1..=3_600))]
     seconds: Option<u32>,
 
-    /// How many messages each reading publishes, instead of for how long
+    /// Messages of each reading, instead of --seconds
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(100..=1 << 40))]
     messages: Option<u64>,
 
-    /// Messages a second in the rows of latency, whether the one before has arrived or not
+    /// Messages a second in the latency rows, whether or not the previous one has arrived
     #[arg(long, value_name = "PER_SECOND", default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
     rate: u32,
 
@@ -80,11 +83,11 @@ pub(crate) struct Ring {
     #[arg(long, value_name = "BYTES", default_value = "8MiB", value_parser = capacity)]
     capacity: usize,
 
-    /// Writer and reader run on these processors [default: the last two that are allowed]
+    /// Run writer and reader on these processors [default: the last two allowed ones]
     #[arg(long, value_name = "WRITER,READER", value_parser = pair)]
     cpus: Option<(u32, u32)>,
 
-    /// Ask for the real-time class SCHED_FIFO with this priority
+    /// Use the real-time class SCHED_FIFO with this priority
     #[arg(long, value_name = "PRIORITY", value_parser = clap::value_parser!(u8).range(1..=49))]
     realtime: Option<u8>,
 }
@@ -94,7 +97,7 @@ fn capacity(text: &str) -> Result<usize, String> {
     parse_bytes(text)
         .ok()
         .filter(|bytes| bytes.is_power_of_two() && (4_096..=1 << 36).contains(bytes))
-        .ok_or_else(|| "a ring has a power of two bytes, from 4KiB to 64GiB".to_owned())
+        .ok_or_else(|| "expected a power of two bytes, from 4KiB to 64GiB".to_owned())
 }
 
 impl Ring {

@@ -127,8 +127,8 @@ fn a_wrong_answer_ends_a_comparison() {
 
 fn what_is_no_worker_is_found_out() {
     for (program, said) in [
-        ("/bin/cat", "it said \"names\" where"),
-        ("/bin/echo", "it said \"\" where"),
+        ("/bin/cat", "answered \"names\", expected"),
+        ("/bin/echo", "answered \"\", expected"),
         ("/no/such/program", "cannot start /no/such/program"),
         ("/bin/true", "build it with this version of nanotape-lab"),
     ] {

@@ -35,46 +35,46 @@ Examples:
   nanotape lab bench book day.itch50 --repeat 10                 ten such days in a row
   nanotape lab bench book --list                                 the names
 
-Every structure of price levels runs with the default's store of orders, and every store with the
-default's levels. In each round each of them is measured once, in a process of its own and in a random
-order, on one processor. The rows of what the default itself is made of run the same code as `default`:
-the difference between them is noise. Compare numbers of one run only.
+Every structure of price levels runs with the default store of orders, and every store with the
+default levels. In each round each of them is measured once, in a process of its own and in a
+random order, on one processor. The rows of the default's own parts run the same code as
+`default`: the difference between them is noise. Compare numbers of one run only.
 
-Times are from the first byte to the last message, on processors (`wall`: that passed), for one
-message; the median of the rounds. Ratios are medians over rounds. Making the tables is `start-up`
-and not part of it. A compressed file is decompressed within the time: decompress it before. JSON is
-one list with an object for each row.
+Times are per message, from the first byte to the last message, in processor time (`wall`: elapsed
+time); they are medians over rounds. Ratios are medians over rounds too. Allocating the tables is
+`start-up` and not part of the times. A compressed file is decompressed within the time:
+decompress it before. JSON is one list with an object for each row.
 
-`peak` is the most memory the process ever had (VmHWM), with the program and some megabytes of the
-mapped file; `anonymous` is the most that was seen to be of no file (RssAnon, every 32 MB of the file
-and at the end), which may miss the moment in which a table that grows is there twice.
+`peak` is the most memory of the process (VmHWM), including the program and some megabytes of the
+mapped file. `anonymous` is the most memory seen that belongs to no file (RssAnon, read every 32
+MB of the file and at the end); it may miss the moment in which a growing table exists twice.
 
-With --repeat the file goes through the same books again and again. Where a day ends with live orders,
-the next one finds their references in use, and counts anomalies.
+With --repeat the file goes through the same books several times. If a day ends with live orders,
+the next one finds their references in use and counts anomalies.
 
-Exit status: 0 good; 1 the file is damaged or empty, or books of different structures differ; 2 wrong
-usage, or something cannot be read or written.")]
+Exit status: 0 success; 1 the file is damaged or empty, or the books of different structures
+differ; 2 wrong usage, or a file that cannot be read or written.")]
 pub(crate) struct Book {
     #[command(flatten)]
     pub(super) day: Day,
 
-    /// The file so many times through the same books, as so many days
+    /// Send the file N times through the same books, as N days
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     repeat: u32,
 
-    /// Also the time of single messages as a live feed gives them, of `default` or of what --only has
+    /// Also time single messages as a live feed delivers them, for `default` or the --only rows
     #[arg(long)]
     latency: bool,
 
-    /// Also where the time of `default` goes: message types, instructions, hardware counters
+    /// Also profile `default`: message types, instructions, hardware counters
     #[arg(long)]
     profile: bool,
 
-    /// Run on this processor [default: the last that is allowed]
+    /// Run on this processor [default: the last allowed one]
     #[arg(long, value_name = "CPU")]
     cpu: Option<u32>,
 
-    /// Ask for the real-time class SCHED_FIFO with this priority
+    /// Use the real-time class SCHED_FIFO with this priority
     #[arg(long, value_name = "PRIORITY", value_parser = clap::value_parser!(u8).range(1..=49))]
     realtime: Option<u8>,
 
@@ -131,10 +131,10 @@ impl Benchmark for Book {
     fn prepare(run: &mut Run<Self>) -> anyhow::Result<()> {
         let options = &mut run.options;
         if options.latency && !run.rows.iter().any(|row| is_books(row)) {
-            bail!("--latency is of books, and --only names none");
+            bail!("--latency applies to book rows, but --only selects none");
         }
         if options.profile && !run.rows.iter().any(|row| row.name == DEFAULT) {
-            bail!("--profile is of {DEFAULT}, which --only leaves out");
+            bail!("--profile applies to {DEFAULT}, but --only does not select it");
         }
         options.is_all = run.is_all;
         options.day.repeat = options.repeat;

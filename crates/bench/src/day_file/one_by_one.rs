@@ -101,8 +101,8 @@ pub(super) fn table<B: Benchmark>(run: &Run<B>) -> String {
         if text.is_empty() {
             let _ = write!(
                 text,
-                "\nSingle messages, one at a time, nothing loaded ahead: ns, {clock_ns:.0} of each the \
-                 clock's own ({})\n  {:<28}",
+                "\nSingle messages, one at a time, nothing loaded ahead: ns, each includes \
+                 {clock_ns:.0} ns for reading the clock ({})\n  {:<28}",
                 run.context.clock.source(),
                 ""
             );

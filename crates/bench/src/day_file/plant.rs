@@ -35,31 +35,32 @@ Examples:
   nanotape lab bench plant day.itch50 --cpus 2,3 --realtime 20   on two quiet processors
   nanotape lab bench plant --list                                the names
 
-`backbone` goes from the bytes of the file to the books, and counts. The other rows also make records
-and publish them, as `nanotape run` does: a ring and a board in /dev/shm. In rows with taps, as many
-processes poll the ring meanwhile, each for the insides of the stock with the most messages. Each has
-a processor of its own, as far as there are some beside the plant's; the last row has one tap more.
+`backbone` goes from the bytes of the file to the books, and counts. The other rows also make
+records and publish them, as `nanotape run` does: on a ring with a board in /dev/shm. In rows with
+taps, as many processes poll the ring meanwhile, each for the inside of the stock with the most
+messages. Each tap has a processor of its own as long as there are enough beside the plant's; the
+last row has one tap more.
 
-In each round each row is measured once, in processes of its own and in a random order. Times are on
-the plant's processor (`wall`: that passed), from the first byte to the last record, for one message;
-the median of the rounds. `adds` and `ratio` are taken within a round, against `backbone`, and are the
-median of those. `backbone/again` is the same as `backbone`: the difference between the two is noise.
-Compare numbers of one run only.
+In each round each row is measured once, in processes of its own and in a random order. Times are
+per message, from the first byte to the last record, in processor time of the plant (`wall`:
+elapsed time); they are medians over rounds. `adds` and `ratio` compare with `backbone` within a
+round, and are the medians of those. `backbone/again` is the same as `backbone`: their difference
+is noise. Compare numbers of one run only.
 
-Single messages are timed from their bytes to the published records, one at a time with nothing loaded
-ahead. Goals that are missed change no exit status.
+Single messages are timed from their bytes to the published records, one at a time with nothing
+loaded ahead. Missed goals do not change the exit status.
 
-Exit status: 0 good; 1 the file is damaged or empty, rows differ in what they found, or a tap cannot
-account for every record; 2 wrong usage, or something cannot be read or written.")]
+Exit status: 0 success; 1 the file is damaged or empty, rows differ in their results, or a tap
+cannot account for every record; 2 wrong usage, or a file that cannot be read or written.")]
 pub(crate) struct Plant {
     #[command(flatten)]
     pub(super) day: Day,
 
-    /// The plant and its first tap run on these processors [default: the last two that are allowed]
+    /// Run the plant and its first tap on these processors [default: the last two allowed ones]
     #[arg(long, value_name = "PLANT,TAP", value_parser = pair)]
     cpus: Option<(u32, u32)>,
 
-    /// Ask for the real-time class SCHED_FIFO with this priority
+    /// Use the real-time class SCHED_FIFO with this priority
     #[arg(long, value_name = "PRIORITY", value_parser = clap::value_parser!(u8).range(1..=49))]
     realtime: Option<u8>,
 }

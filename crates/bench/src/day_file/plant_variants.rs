@@ -170,6 +170,6 @@ mod tests {
         let named = select::<Plant>(&["plant/4-taps".to_owned()]).unwrap();
         assert_eq!(named.last().map(|row| row.name), Some("plant/4-taps"));
         let error = select::<Plant>(&["default".to_owned()]).unwrap_err().to_string();
-        assert!(error.starts_with("no variant is named default; there are backbone, "), "{error}");
+        assert!(error.starts_with("no variant is named default; use one of backbone, "), "{error}");
     }
 }

@@ -81,7 +81,8 @@ impl Profile {
         let mut text = String::new();
         let _ = writeln!(
             text,
-            "\nProfile of the default, by message type: one at a time, ns, {:.0} of each the clock's own",
+            "\nProfile of the default, by message type: one at a time, ns, each includes {:.0} ns \
+             for reading the clock",
             self.clock_ns
         );
         let _ = writeln!(
@@ -110,7 +111,7 @@ impl Profile {
                 "instructions for a message, by valgrind over the first {}: {count:.1}",
                 grouped(self.instructions_messages)
             ),
-            Err(reason) => writeln!(text, "instructions: none; {reason}"),
+            Err(reason) => writeln!(text, "instructions: not available, {reason}"),
         };
         match &self.counters {
             Ok(counters) => {
@@ -123,7 +124,7 @@ impl Profile {
                 let _ = writeln!(text, "hardware counters, for a message: {}", counted.join(", "));
             }
             Err(reason) => {
-                let _ = writeln!(text, "hardware counters: none; {reason}");
+                let _ = writeln!(text, "hardware counters: not available, {reason}");
             }
         }
         text

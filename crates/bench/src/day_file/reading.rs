@@ -92,7 +92,7 @@ pub(super) fn disagreement<'a>(
         let mut known = known.filter_map(|(name, answer)| Some((name, answer.numbers()[place]?)));
         let Some((first, expected)) = known.next() else { continue };
         for (name, number) in known.filter(|&(_, number)| number != expected) {
-            let difference = format!("{name} has {number} {noun} where {first} has {expected}");
+            let difference = format!("{name} has {number} {noun}, but {first} has {expected}");
             // The same variant differs in the same way in every round.
             if !differences.contains(&difference) {
                 differences.push(difference);
@@ -209,11 +209,11 @@ mod tests {
     fn answers_that_differ_are_refused_by_name_and_number() {
         let wrong = Answer { inside_changes: Some(21), anomalies: Some(1), ..ANSWER };
         let answers = [("default", ANSWER), ("levels/x", wrong), ("levels/x", wrong)];
-        let expected = "levels/x has 21 inside changes where default has 20; \
-                        levels/x has 1 anomalies where default has 0";
+        let expected = "levels/x has 21 inside changes, but default has 20; \
+                        levels/x has 1 anomalies, but default has 0";
         assert_eq!(disagreement(answers).as_deref(), Some(expected));
         let short = Answer { messages: Some(99), ..Answer::default() };
         let difference = disagreement([("default", ANSWER), ("decode", short)]).unwrap();
-        assert_eq!(difference, "decode has 99 messages where default has 100");
+        assert_eq!(difference, "decode has 99 messages, but default has 100");
     }
 }

@@ -99,7 +99,7 @@ pub(super) fn refuse_damage(path: &Path, report: DayReport) -> Result<DaySummary
     }
     match summary.end {
         end @ DayEnd::Cut { .. } => bad(end.to_string()),
-        _ if summary.records == 0 => bad("there is no message in it".to_owned()),
+        _ if summary.records == 0 => bad("no messages in the file".to_owned()),
         _ => Ok(summary),
     }
 }

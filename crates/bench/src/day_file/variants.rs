@@ -196,6 +196,6 @@ mod tests {
         let chosen: Vec<&str> = chosen.iter().map(|row| row.name).collect();
         assert_eq!(chosen, ["default", "decode"]);
         let error = select::<Book>(&["levels/none".to_owned()]).unwrap_err().to_string();
-        assert!(error.starts_with("no variant is named levels/none; there are default, "));
+        assert!(error.starts_with("no variant is named levels/none; use one of default, "));
     }
 }

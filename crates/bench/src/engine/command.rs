@@ -25,7 +25,7 @@ pub(crate) struct TableArguments<B: Benchmark> {
     #[arg(long, value_name = "NUMBER", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     rounds: u32,
 
-    /// Measure only these rows; without the row that others are held against there are no ratios
+    /// Measure only these rows; without the row of comparison there are no ratios
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     only: Vec<String>,
 
@@ -137,18 +137,19 @@ impl<B: Benchmark> Run<B> {
 
     fn note_clocks(&mut self) {
         self.notes.push(match self.has_counter() {
-            true => "stamps of all processes are of the time stamp counter, as they are".to_owned(),
-            false => "stamps are of the kernel's monotonic clock: it cannot be seen whether the \
-                      counter is the same everywhere"
+            true => "stamps of all processes are raw values of the time stamp counter".to_owned(),
+            false => "stamps are of the kernel's monotonic clock: whether all processors have the \
+                      same counter is unknown"
                 .to_owned(),
         });
         self.notes.push(match &self.offset {
             Some(offset) => format!("clocks: {offset}; nothing is subtracted"),
             None if self.cpus.are_two() => {
-                "how far the clocks of the two processors are apart is not known".to_owned()
+                "the offset between the clocks of the two processors is unknown".to_owned()
             }
-            None => "one processor for both sides: every time has a change of processes in it"
-                .to_owned(),
+            None => {
+                "both sides share one processor: every time includes a context switch".to_owned()
+            }
         });
     }
 

@@ -52,7 +52,7 @@ pub(crate) fn select<B: Benchmark>(names: &[String]) -> Result<Vec<&'static Row<
     };
     if let Some(name) = names.iter().find(|name| !B::ROWS.iter().any(|row| is_meant(row, name))) {
         let known = B::ROWS.iter().map(|row| row.name).collect::<Vec<_>>().join(", ");
-        let hint = if B::SELECTS_BELOW { ", and none begins with it" } else { "" };
+        let hint = if B::SELECTS_BELOW { " or starts with it" } else { "" };
         return Err(Error::Unknown { noun: B::NOUN, name: name.clone(), hint, known });
     }
     let is_wanted =

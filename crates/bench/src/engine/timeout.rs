@@ -24,7 +24,7 @@ const POLLS: u64 = 1 << 16;
 
 /// The other process did nothing for too long.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("nothing came from the other process for 30 s, after {so_far} messages")]
+#[error("no message from the other process for 30 s, after {so_far} messages")]
 pub(crate) struct TimedOut {
     /// How far it was.
     pub(crate) so_far: u64,

@@ -82,7 +82,7 @@ pub(crate) fn report_ready() -> Result<(), Error> {
 impl<B: Benchmark> Worker<B> {
     fn new(job: Job<B>) -> anyhow::Result<Self> {
         end_with_parent()?;
-        let row = find(&job.row).ok_or_else(|| anyhow::anyhow!("no row {}", job.row))?;
+        let row = find(&job.row).ok_or_else(|| anyhow::anyhow!("unknown row {}", job.row))?;
         // Memory is not locked: then tables would be in memory from the moment they are reserved, and
         // the peak would be of what is reserved and not of what is used.
         let placement = Placement::apply(&Wish {
@@ -132,7 +132,7 @@ impl<B: Benchmark> Worker<B> {
         io::stdin().read_line(&mut line).map_err(Error::system("wait for the others"))?;
         if line.trim() != GO {
             let source = io::ErrorKind::UnexpectedEof.into();
-            return Err(Error::System { what: "begin: nothing waits for it", source });
+            return Err(Error::System { what: "begin: the benchmark has exited", source });
         }
         let mut timeout = Timeout::new(self.clock, Wait::Yield);
         for reader in progress {

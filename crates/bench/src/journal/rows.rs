@@ -155,8 +155,8 @@ const WRITE_TO_READ: Section<Journal> = Section {
     is_timed: true,
     title: |_| {
         format!(
-            "Write to read: ns from the stamp before the append to after it is copied out; due: from \
-             when it was due; call: of the append; line: half a round trip of {LINE}"
+            "Write to read: ns from the stamp before the append to the end of the copy; due: from \
+             the due time; call: of the append; line: half a round trip of {LINE}"
         )
     },
     columns: &[&Column::QUANTILES, &[P9999], &Column::LONGEST, &Column::DUE, &CALLS, &ROLLS, END],
@@ -277,6 +277,6 @@ mod tests {
         assert_eq!(all(&[]).unwrap().len(), ROWS.len());
         assert_eq!(all(&["sync", LINE]).unwrap(), ["sync/73/each", "sync/73/batch-32", LINE]);
         let error = all(&["append/74"]).unwrap_err().to_string();
-        assert!(error.starts_with("no row is named append/74, and none begins with it"), "{error}");
+        assert!(error.starts_with("no row is named append/74 or starts with it"), "{error}");
     }
 }

@@ -100,7 +100,7 @@ fn open_off(worker: &Worker<Journal>) -> Result<Appender, Error> {
     };
     let opened = thread::scope(|scope| scope.spawn(open).join());
     let died = |_| Error::System {
-        what: "open the journal: the thread for it died",
+        what: "open the journal: its thread panicked",
         source: std::io::ErrorKind::Other.into(),
     };
     Ok(opened.map_err(died)??)

@@ -75,8 +75,8 @@ const ONE_WAY: Section<Ring> = Section {
     is_timed: true,
     title: |run| {
         format!(
-            "One way: ns from the stamp before it is published to after it is copied out, {} \
-             messages a second; line: half a round trip of {LINE}",
+            "One way: ns from the stamp before publishing to the end of the copy, {} messages a \
+             second; line: half a round trip of {LINE}",
             grouped(run.options.rate.into())
         )
     },
@@ -218,6 +218,6 @@ mod tests {
         assert_eq!(rows, ["stream/throughput/lossless-single", "limit/line"]);
         assert_eq!(select(&["slots"]).unwrap().len(), 11);
         let error = select(&["stre"]).unwrap_err().to_string();
-        assert!(error.starts_with("no row is named stre, and none begins with it; there are "));
+        assert!(error.starts_with("no row is named stre or starts with it; use one of "));
     }
 }

@@ -23,13 +23,13 @@ enum LabCommand {
     Bench(nanotape_bench::BenchCommand),
     /// Compare two benchmarks, programs or revisions, with a verdict
     Compare(compare::CompareCommand),
-    /// Count instructions, and compare them with those that were accepted
+    /// Count instructions, and compare them with accepted counts
     Count(count::CountCommand),
-    /// Draw kept results over time
+    /// Plot recorded results over time
     Trend(trend::TrendCommand),
-    /// Whether comparisons on this machine keep their promises, tried where the truth is known
+    /// Test on known differences whether comparisons on this machine are reliable
     Prove(prove::ProveCommand),
-    /// The clock that everything is measured with: source, rate, cost, drift, offsets
+    /// Report the clock of all measurements: source, rate, cost, drift, offsets
     Clock(clock::ClockCommand),
 }
 

@@ -134,7 +134,7 @@ fn a_day_that_is_damaged_or_empty_is_refused_by_name() {
     let flipped = folder.write("flipped.itch50", &flipped);
     for (file, said) in [
         (cut, "cut off in the record at offset"),
-        (empty, "there is no message in it"),
+        (empty, "no messages in the file"),
         (flipped, "offset"),
     ] {
         let ran = bench_book(&[&file, "--rounds", "1"]);
@@ -162,10 +162,16 @@ fn what_makes_no_sense_is_a_usage_error_with_a_reason() {
     for (arguments, said) in [
         (
             vec!["--only", "default,levels/none"],
-            "no variant is named levels/none; there are default, ",
+            "no variant is named levels/none; use one of default, ",
         ),
-        (vec!["--only", "decode", "--latency"], "--latency is of books, and --only names none"),
-        (vec!["--only", "decode", "--profile"], "--profile is of default, which --only leaves out"),
+        (
+            vec!["--only", "decode", "--latency"],
+            "--latency applies to book rows, but --only selects none",
+        ),
+        (
+            vec!["--only", "decode", "--profile"],
+            "--profile applies to default, but --only does not select it",
+        ),
         (vec!["--rounds", "0"], "--rounds"),
         (vec!["-o", "table.html"], "this command has no HTML page"),
     ] {
@@ -174,7 +180,7 @@ fn what_makes_no_sense_is_a_usage_error_with_a_reason() {
         assert!(ran.stderr.contains(said), "{arguments:?}: {}", ran.stderr);
     }
     for (file, said) in
-        [("-", "standard input can be read once only"), ("/no/such/day", "/no/such/day")]
+        [("-", "which standard input does not allow"), ("/no/such/day", "/no/such/day")]
     {
         let ran = bench_book(&[file]);
         assert_eq!(ran.status, 2, "{}", ran.stderr);

@@ -182,12 +182,12 @@ fn journals_go_where_they_are_told_and_are_removed() {
 #[test]
 fn what_makes_no_sense_is_a_usage_error_with_a_reason() {
     for (arguments, said) in [
-        (&["--only", "append/74"][..], "no row is named append/74, and none begins with it"),
-        (&["--segment-bytes", "65537"], "a segment has a multiple of 4096 bytes"),
+        (&["--only", "append/74"][..], "no row is named append/74 or starts with it"),
+        (&["--segment-bytes", "65537"], "expected a multiple of 4096 bytes"),
         (&["--cpus", "0"], "two processors, like 2,3"),
         (&["--cpus", "0,100000"], "processor 100000 is not among those allowed"),
         (&["--folder", "/nowhere/at/all"], "/nowhere/at/all"),
-        (&["--messages", "60000000000"], "give fewer --messages or another folder"),
+        (&["--messages", "60000000000"], "use fewer --messages or another folder"),
         (&["--rounds", "0"], "--rounds"),
         (&["-o", "table.html"], "this command has no HTML page"),
     ] {

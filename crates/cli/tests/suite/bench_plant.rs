@@ -170,7 +170,7 @@ fn what_makes_no_sense_is_refused_with_a_reason() {
     let folder = Folder::new("bench-plant-usage");
     let day = folder.day(5_000, 5);
     for (arguments, said) in [
-        (vec!["--only", "default"], "no variant is named default; there are backbone, "),
+        (vec!["--only", "default"], "no variant is named default; use one of backbone, "),
         (vec!["--rounds", "0"], "--rounds"),
         (vec!["--cpus", "1"], "two processors, like 2,3"),
         (vec!["--cpus", "0,9999"], "processor 9999 is not among those allowed"),
@@ -182,7 +182,7 @@ fn what_makes_no_sense_is_refused_with_a_reason() {
     }
     let ran = bench_plant(&["-"]);
     assert_eq!(ran.status, 2, "{}", ran.stderr);
-    assert!(ran.stderr.contains("standard input can be read once only"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("which standard input does not allow"), "{}", ran.stderr);
     assert_eq!(bench_plant(&[]).status, 2, "no file");
 
     let bytes = fs::read(&day).unwrap();

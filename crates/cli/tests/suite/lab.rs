@@ -125,9 +125,9 @@ fn words_that_mean_nothing_are_usage_errors_in_one_line() {
     for (arguments, said) in [
         (
             vec!["compare", "no-such", "decode/hot"],
-            "no-such is no benchmark of this program (decode/hot, ",
+            "no-such is not a benchmark of this program (decode/hot, ",
         ),
-        (vec!["compare", "decode/hot", "file:/bin/true"], "things of two kinds"),
+        (vec!["compare", "decode/hot", "file:/bin/true"], "are of different kinds"),
         (vec!["compare", "file:/bin/cat", "file:/bin/cat"], "/bin/cat is not a benchmark program"),
         (vec!["bench", "no-such"], "unknown benchmark no-such: use one of decode/hot"),
         (vec!["bench", "decode", "--rate", "nan"], "a number of runs a second"),
@@ -185,7 +185,7 @@ fn accepted_counts_are_met_until_they_move() {
     let moved = count(&["decode/hot"]);
     assert_eq!(status(&moved), 1);
     assert!(stdout(&moved).contains("MOVED"), "{}", stdout(&moved));
-    assert!(stderr(&moved).contains("--accept writes the new ones"), "{}", stderr(&moved));
+    assert!(stderr(&moved).contains("use --accept to write the new ones"), "{}", stderr(&moved));
 
     file["compiler"] = "rustc 1.0.0".into();
     fs::write(&baseline, file.to_string()).unwrap();

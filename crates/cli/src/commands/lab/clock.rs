@@ -20,11 +20,11 @@ Examples:
   nanotape lab clock --seconds 60    and its drift over a minute
   nanotape lab clock --format json
 
-Exit status: 1 if the clock drifts by more than the uncertainty of its rate explains, or if no
-constant offset relates two processors: then stamps of different moments, or of different processors,
-cannot be compared.")]
+Exit status: 0 success; 1 the clock drifts by more than the uncertainty of its rate, or no
+constant offset relates two processors: then stamps of different times, or of different
+processors, cannot be compared.")]
 pub(super) struct ClockCommand {
-    /// Watch the drift for so long
+    /// Measure the drift for SECONDS
     #[arg(long, value_name = "SECONDS", default_value_t = 2.0, value_parser = seconds)]
     seconds: f64,
 
@@ -35,7 +35,7 @@ pub(super) struct ClockCommand {
 fn seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(seconds) if (0.01..=86_400.0).contains(&seconds) => Ok(seconds),
-        _ => Err("a number of seconds from 0.01 to 86400".to_owned()),
+        _ => Err("expected a number of seconds from 0.01 to 86400".to_owned()),
     }
 }
 
@@ -68,7 +68,7 @@ pub(super) fn run(command: &ClockCommand) -> anyhow::Result<Status> {
     if let Some(apart) =
         offsets.iter().find(|offset| offset.ending == cross_core::Ending::Inconsistent)
     {
-        return Err(BadData(format!("stamps of two processors do not compare: {apart}")).into());
+        return Err(BadData(format!("stamps of two processors cannot be compared: {apart}")).into());
     }
     if !drift.is_explained() {
         return Err(BadData(format!("the clock does not keep its rate: {drift}")).into());

@@ -24,30 +24,30 @@ use nanotape_console::records::{Columns, RecordArguments, RecordFormat};
     args_override_self = true,
     after_help = "\
 Examples:
-  nanotape lab compare main worktree          what is committed against what is in the tree
+  nanotape lab compare main worktree          the commit against the working tree
   nanotape lab compare v0.1.0 HEAD --only book
   nanotape lab compare decode/hot book/hot    two benchmarks of this program
-  nanotape lab compare old/hot new/hot        two benchmark programs: files made with nanotape-lab
+  nanotape lab compare old/hot new/hot        two benchmark programs, built with nanotape-lab
   nanotape lab compare map list --program target/release/deps/look_up-0123456789abcdef
                                               two benchmarks of one; cargo bench prints its path
   nanotape lab compare main worktree -o verdict.html --record
 
-A and B run in processes of their own, in turns of some milliseconds whose order is drawn by lot,
-beside a control: A once more. Pairs of processes are added until the interval of the change lies
-clear of the smallest effect of interest or within it, or until the cap. A word that could be several
-things is made plain by bench:, file: or commit: in front of it.
+A and B run in processes of their own, in turns of some milliseconds in a random order, together
+with a control: A once more. Pairs of processes are added until the interval of the change lies
+completely beyond the smallest effect of interest or completely within it, or until the limit of
+pairs. If a word can mean several things, put bench:, file: or commit: in front of it.
 
 Verdicts: `slower` and `faster` (the whole interval lies beyond the smallest effect of interest),
-`same` (it lies within), `not enough power` (neither can be said).
-Exit status: 0 nothing is slower; 1 something is slower; 2 something could not be told, or wrong
-usage."
+`same` (it lies within), `not enough power` (neither).
+
+Exit status: 0 nothing is slower; 1 something is slower; 2 undecided, or wrong usage."
 )]
 pub(super) struct CompareCommand {
-    /// What to compare with: a benchmark, a program made with nanotape-lab, or a git revision
+    /// Base: a benchmark, a program built with nanotape-lab, or a git revision
     #[arg(value_name = "A")]
     base: String,
 
-    /// What to judge: the same kind of thing; `worktree` is the tree as it is now
+    /// Candidate, of the same kind as the base; `worktree` is the working tree
     #[arg(value_name = "B")]
     candidate: String,
 
@@ -55,7 +55,7 @@ pub(super) struct CompareCommand {
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
 
-    /// Smallest change that matters, in percent
+    /// Smallest effect of interest, in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 1.0, value_parser = percent)]
     effect: f64,
 
@@ -63,18 +63,18 @@ pub(super) struct CompareCommand {
     #[arg(long, value_name = "SHARE", default_value_t = 0.01, value_parser = share)]
     alpha: f64,
 
-    /// Wanted chance of a verdict where there is something to find
+    /// Wanted chance of a verdict if there is a difference
     #[arg(long, value_name = "SHARE", default_value_t = 0.9, value_parser = share)]
     power: f64,
 
-    /// Pairs of processes at most, for each benchmark
+    /// Most pairs of processes for each benchmark
     #[arg(long, value_name = "NUMBER", default_value_t = 120, value_parser = clap::value_parser!(u32).range(12..=10_000))]
     cap: u32,
 
     #[command(flatten)]
     place: PlaceArguments,
 
-    /// Chooses the order of turns
+    /// Seed for the order of turns
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
 
@@ -82,7 +82,7 @@ pub(super) struct CompareCommand {
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
 
-    /// For revisions: the package with the benchmark target [default: whichever has it]
+    /// For revisions: the package with the benchmark target [default: the only one that has it]
     #[arg(long, value_name = "NAME")]
     package: Option<String>,
 
@@ -94,7 +94,7 @@ pub(super) struct CompareCommand {
     #[arg(long, value_name = "DIRECTORY", num_args = 0..=1, default_missing_value = "bench/record")]
     record: Option<PathBuf>,
 
-    /// Refuse results from a machine that was not quiet: exit status 2
+    /// Reject results if the machine was not quiet: exit status 2
     #[arg(long)]
     refuse_noise: bool,
 
@@ -105,14 +105,14 @@ pub(super) struct CompareCommand {
 fn percent(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(percent) if (0.01..=100.0).contains(&percent) => Ok(percent),
-        _ => Err("a number of percent from 0.01 to 100".to_owned()),
+        _ => Err("expected a percentage from 0.01 to 100".to_owned()),
     }
 }
 
 fn share(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(share) if (0.0001..=0.9999).contains(&share) => Ok(share),
-        _ => Err("a number from 0.0001 to 0.9999".to_owned()),
+        _ => Err("expected a number from 0.0001 to 0.9999".to_owned()),
     }
 }
 

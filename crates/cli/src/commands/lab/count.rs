@@ -20,15 +20,15 @@ use nanotape_console::records::{Columns, RecordArguments};
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  nanotape lab count                                      instructions of an operation
-  nanotape lab count --baseline bench/instructions.json   against the accepted counts
+  nanotape lab count                                      instructions per operation
+  nanotape lab count --baseline bench/instructions.json   compare with the accepted counts
   nanotape lab count --baseline bench/instructions.json --accept
 
-Counted by valgrind, in a process of its own, during runs only: the same number on a busy machine as
-on a quiet one. Instructions are not time; `nanotape lab compare` judges time.
+valgrind counts the instructions in a process of its own, during runs only: the count does not
+depend on the load of the machine. Instructions are not time; `nanotape lab compare` judges time.
 
-Exit status: 0 all within the tolerance; 1 something is not; 2 it could not be counted, or the
-baseline was made by another compiler.")]
+Exit status: 0 all within the tolerance; 1 some are not; 2 instructions cannot be counted, or
+another compiler made the baseline.")]
 pub(super) struct CountCommand {
     /// Only benchmarks whose name contains one of these
     #[arg(value_name = "NAME")]
@@ -38,7 +38,7 @@ pub(super) struct CountCommand {
     #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
 
-    /// Write the present counts to the baseline instead of comparing
+    /// Write the current counts to the baseline instead of comparing
     #[arg(long, requires = "baseline", conflicts_with = "names")]
     accept: bool,
 
@@ -65,7 +65,7 @@ pub(super) fn run(command: &CountCommand) -> anyhow::Result<Status> {
         anyhow::ensure!(
             accepted.compiler == compiler,
             "the baseline was made with {}, this program with {compiler}: their counts cannot be \
-             compared; --accept makes a new one",
+             compared; use --accept to write a new baseline",
             accepted.compiler
         );
     }
@@ -106,8 +106,8 @@ pub(super) fn run(command: &CountCommand) -> anyhow::Result<Status> {
     output.finish()?;
     if worst == Status::Bad {
         tell(format_args!(
-            "instruction counts moved by more than {}%; if that is meant, --accept writes \
-             the new ones",
+            "instruction counts changed by more than {}%; if this is intended, use --accept to \
+             write the new ones",
             command.tolerance
         ));
     }
@@ -120,7 +120,7 @@ fn line(deviation: &Deviation, compared: bool, tolerance: f64) -> String {
         Some(count) => {
             let _ = write!(text, " {count:>12.2} instructions an operation");
         }
-        None => text.push_str(" is gone"),
+        None => text.push_str(" no longer exists"),
     }
     if compared {
         match (deviation.accepted, deviation.ratio()) {

@@ -15,16 +15,16 @@ use nanotape_console::records::{Columns, RecordArguments};
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  nanotape lab prove                          300 experiments: some ten minutes
+  nanotape lab prove                          300 experiments, about ten minutes
   nanotape lab prove --experiments 50 --replicates 20
 
 Each experiment is a comparison with processes of its own, against arms that do 0%, 2% and 5% more
-work. Counted is how often the tests find a difference, how often the intervals hold the true one,
-and what the verdicts would have been after a single look.
+work. The command counts how often the tests find a difference, how often the intervals contain
+the true one, and the verdicts after a single look.
 
-Exit status: 0 the promises are kept, within what chance allows; 1 they are not.")]
+Exit status: 0 the error rates are as stated, within chance; 1 they are not.")]
 pub(super) struct ProveCommand {
-    /// Experiments
+    /// Number of experiments
     #[arg(long, value_name = "NUMBER", default_value_t = 300, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     experiments: u32,
 
@@ -39,7 +39,7 @@ pub(super) struct ProveCommand {
     #[command(flatten)]
     place: PlaceArguments,
 
-    /// Chooses the order of turns
+    /// Seed for the order of turns
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
 

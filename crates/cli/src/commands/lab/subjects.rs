@@ -69,14 +69,14 @@ impl Search<'_> {
                     Ok((label, Some(built.revision), built.program))
                 };
                 let commit = |word: &str| {
-                    repository.resolve(word).with_context(|| format!("{word} is no revision"))
+                    repository.resolve(word).with_context(|| format!("{word} is not a revision"))
                 };
                 let (base_commit, candidate_commit) = (commit(&base)?, commit(&candidate)?);
                 let base = built(&base, &base_commit)?;
                 self.common(base, built(&candidate, &candidate_commit)?)
             }
             _ => bail!(
-                "{base} and {candidate} are things of two kinds; compare two benchmarks, two \
+                "{base} and {candidate} are of different kinds; compare two benchmarks, two \
                  programs or two revisions"
             ),
         }
@@ -102,8 +102,9 @@ impl Search<'_> {
             return Ok(Meaning::Revision(word.to_owned()));
         }
         bail!(
-            "{word} is no benchmark of {} ({}), no program and no revision here; --program FILE says \
-             whose benchmarks are meant, and bench:, file: or commit: in front of a word what it is",
+            "{word} is not a benchmark of {} ({}), a program or a revision; use --program FILE to \
+             name the program of the benchmarks, or put bench:, file: or commit: in front of the \
+             word",
             own_name(self.program),
             names.join(", ")
         )
@@ -139,7 +140,7 @@ impl Search<'_> {
             .collect();
         if pairs.is_empty() {
             bail!(
-                "no benchmark to compare: {} has {}; {} has {}",
+                "no common benchmark: {} has {}; {} has {}",
                 base.0,
                 names.join(", "),
                 candidate.0,

@@ -12,13 +12,13 @@ use nanotape_console::records::{Columns, RecordArguments, RecordFormat};
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  nanotape lab bench --record                 keep today's results
-  nanotape lab trend -o trend.html            draw all that were kept
+  nanotape lab bench --record                 record the results of this run
+  nanotape lab trend -o trend.html            plot all recorded results
   nanotape lab trend old.jsonl new.jsonl > trend.html
   nanotape lab trend --format text            a line for each result
 
-The page needs no network to be read. Results of different machines are drawn as different series:
-their numbers cannot be compared.")]
+The page loads nothing from the network. Each machine has its own series, because numbers of
+different machines cannot be compared.")]
 pub(super) struct TrendCommand {
     /// Record files, or folders of them
     #[arg(value_name = "PATH", default_value = "bench/record")]
@@ -49,7 +49,7 @@ pub(super) fn run(command: &TrendCommand) -> anyhow::Result<Status> {
     }
     anyhow::ensure!(
         !records.is_empty(),
-        "no records in {}; `nanotape lab bench --record` keeps some",
+        "no records in {}; `nanotape lab bench --record` writes some",
         command.paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
     );
     // By benchmark, then by time: RFC 3339 sorts as text.
