@@ -1,5 +1,5 @@
 //! Build order books: you will see the busiest stock's book at noon, five levels on each side, and
-//! who stands in the queue at its best bid.
+//! the queue at its best bid.
 //!
 //!     cargo run --release -p nanotape-examples --example 02_build_a_book [FILE [SYMBOL]]
 //!

@@ -3,8 +3,8 @@
 //!
 //!     cargo run --release -p nanotape-examples --example 04_subscribe [NAME]
 //!
-//! NAME is what 03_publish_on_the_ring was started with: start that one first, and this one as often
-//! as you like.
+//! NAME is what 03_publish_on_the_ring was started with: start that one first, and this one as
+//! often as you like.
 
 use std::error::Error;
 

@@ -1,7 +1,8 @@
-//! Read a plant: you will see the best prices of the stocks you name each time they change, and what was
-//! lost if the plant was too quick. It ends when the plant stops.
+//! Read a plant: you will see the best prices of the stocks you name each time they change, and
+//! what was lost if the plant was too quick. It ends when the plant stops.
 //!
-//!     cargo run --release -p nanotape-examples --example 05_subscribe_to_best_prices [RING [SYMBOL...]]
+//!     cargo run --release -p nanotape-examples --example 05_subscribe_to_best_prices [RING
+//!     [SYMBOL...]]
 //!
 //! RING is a name (`equities` is /dev/shm/nanotape-equities) or a path; without symbols it is all
 //! stocks. It waits a minute for a plant, such as `nanotape run` makes, and starts with the oldest
@@ -35,7 +36,8 @@ fn main() -> Result<(), Box<dyn Error>> {
                     (side(inside.bid_px, inside.bid_sz), side(inside.ask_px, inside.ask_sz));
                 println!("{symbol:<8}  {bid:>18}  {offer:>18}");
             }
-            // What the plant reports of itself: start, stop, missing input, books that are not reliable.
+            // What the plant reports of itself: start, stop, missing input, books that are not
+            // reliable.
             Event::Record(Delivery { record: Record::Notice(notice), .. }) => println!("{notice}"),
             Event::Record(_) => {}
             // Not an error: the plant never waits for a reader.

@@ -1,5 +1,6 @@
-//! Keep messages for good: you will see a journal being made or gone on with, a tailer following it live,
-//! and then the same excerpts found again by sequence number, by time, and backwards from the end.
+//! Keep messages for good: you will see a journal being made or gone on with, a tailer following it
+//! live, and then the same excerpts found again by sequence number, by time, and backwards from the
+//! end.
 //!
 //!     cargo run --release -p nanotape-examples --example 06_append_and_tail [JOURNAL [EXCERPTS]]
 //!
@@ -56,8 +57,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             println!("backwards: {:>6}  {text}", excerpt.sequence());
         }
     }
-    // Dropped or killed, the appender leaves everything that it committed; closed, it says if it could not
-    // do what its sync policy promises.
+    // Dropped or killed, the appender leaves everything that it committed; closed, it says if it
+    // could not do what its sync policy promises.
     appender.close()?;
     Ok(())
 }

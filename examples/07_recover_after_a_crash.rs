@@ -1,5 +1,5 @@
-//! Kill an appender with SIGKILL in the middle of its work: you will see how far it said it was, what the
-//! next appender found, and that everything it had committed is there, once and in order.
+//! Kill an appender with SIGKILL in the middle of its work: you will see how far it said it was,
+//! what the next appender found, and that everything it had committed is there, once and in order.
 //!
 //!     cargo run --release -p nanotape-examples --example 07_recover_after_a_crash [JOURNAL]
 //!

@@ -1,10 +1,10 @@
-//! Log to a journal: you will see what a program has logged as lines with times, spans and values, as
-//! another process would; the program wrote values and formatted nothing.
+//! Log to a journal: you will see what a program has logged as lines with times, spans and values,
+//! as another process would; the program wrote values and formatted nothing.
 //!
 //!     cargo run --release -p nanotape-examples --example 08_log_to_a_journal [FOLDER]
 //!
-//! FOLDER is the journal, /tmp/nanotape-example-log by default. Run it again, and the log goes on behind
-//! what is there.
+//! FOLDER is the journal, /tmp/nanotape-example-log by default. Run it again, and the log goes on
+//! behind what is there.
 
 use std::{error::Error, path::PathBuf};
 

@@ -108,7 +108,7 @@ fn build_a_book_shows_both_sides_and_a_queue() {
     assert!(line(&text, "a synthetic day").ends_with("then stopped before the end"), "{text}");
     assert!(text.contains(" at noon: Normal"), "{text}");
     let first = line(&text, "order ");
-    assert!(first.ends_with(" 0 ahead"), "nobody is ahead of the first: {text}");
+    assert!(first.ends_with(" 0 ahead"), "no order is ahead of the first: {text}");
     assert_eq!(line(&text, "tainted"), "tainted: no");
     let price = |side| -> f64 {
         let below = text.lines().skip_while(|line| !line.trim_start().starts_with(side)).nth(1);

@@ -1,5 +1,5 @@
-//! The day decoder on any bytes: no panic, every byte accounted for, and the split into blocks makes
-//! no difference.
+//! The day decoder on any bytes: no panic, every byte accounted for, and the split into blocks
+//! makes no difference.
 //!
 //! The first two bytes of the input choose how the rest is cut into blocks.
 #![no_main]

@@ -1,5 +1,5 @@
-//! Every way into the file reader on any bytes: what is not compressed gives the same through a pipe
-//! as from memory, what claims to be compressed may only fail.
+//! Every way into the file reader on any bytes: what is not compressed gives the same through a
+//! pipe as from memory, what claims to be compressed may only fail.
 #![no_main]
 
 mod seen;

@@ -1,5 +1,5 @@
-//! Any words where a journal should be, before or after the machine was started again: an appender goes on
-//! behind what checks, or says why it does not, and what it appends is read.
+//! Any words where a journal should be, before or after the machine was started again: an appender
+//! goes on behind what checks, or says why it does not, and what it appends is read.
 #![no_main]
 
 mod journal;

@@ -1,5 +1,5 @@
-//! Any words where a journal should be, or any bytes where a compressed segment should: tailers from
-//! everywhere, in both directions, answer or fail, and come back.
+//! Any words where a journal should be, or any bytes where a compressed segment should: tailers
+//! from everywhere, in both directions, answer or fail, and come back.
 #![no_main]
 
 mod journal;

@@ -1,5 +1,5 @@
-//! Any types and bytes where a plant's records should be: a notice that is read is the same with more
-//! behind it; a subscriber answers, or names the message that is none.
+//! Any types and bytes where a plant's records should be: a notice reads the same with bytes after
+//! it; a subscriber answers, or names the invalid message.
 //!
 //! The input is a list of messages: a byte that says which type, a byte of length, and the bytes.
 #![no_main]

@@ -1,9 +1,10 @@
-//! `cargo xtask aarch64`: what shares memory also compiles for a processor that reorders loads and stores.
+//! `cargo xtask aarch64`: what shares memory also compiles for a processor that reorders loads and
+//! stores.
 //!
-//! Models of memory orders are of the language's memory model, and so of every processor; code that is
-//! chosen by the processor is not in them. Warnings are errors. With `run` some tests run under QEMU,
-//! which translates orders of aarch64 into those of this machine: they show that the program works there,
-//! not that its orders are enough.
+//! Models of memory orders are of the language's memory model, and so of every processor; code that
+//! is chosen by the processor is not in them. Warnings are errors. With `run` some tests run under
+//! QEMU, which translates orders of aarch64 into those of this machine: they show that the program
+//! works there, not that its orders are enough.
 
 use std::{
     path::Path,
@@ -14,7 +15,8 @@ use anyhow::{Context, Result};
 
 const TARGET: &str = "aarch64-unknown-linux-gnu";
 
-/// Compiles C for that processor and links; a package of Debian has the same name with `gcc-` in front.
+/// Compiles C for that processor and links; a package of Debian has the same name with `gcc-` in
+/// front.
 const LINKER: &str = "aarch64-linux-gnu-gcc";
 
 const EMULATOR: &str = "qemu-aarch64-static";

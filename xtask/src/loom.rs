@@ -1,8 +1,8 @@
-//! `cargo xtask loom`: every execution of the small models of rings and journals that two preemptions
-//! allow.
+//! `cargo xtask loom`: every execution of the small models of rings and journals that two
+//! preemptions allow.
 //!
-//! The models need a build of their own, in which shared words are loom's; it is kept apart, so that
-//! neither build throws away the other.
+//! The models need a build of their own, in which shared words are loom's; it is kept apart, so
+//! that neither build throws away the other.
 
 use std::{
     path::Path,
@@ -24,8 +24,8 @@ const MODELS: [[&str; 2]; 3] = [
 const WORDS: [&str; 6] =
     ["--release", "--locked", "--", "--nocapture", "--test-threads=1", "--quiet"];
 
-/// Runs the models; `LOOM_MAX_PREEMPTIONS=3` explores more. Exit status 1 if one has an outcome that
-/// it should not have, or lacks one.
+/// Runs the models; `LOOM_MAX_PREEMPTIONS=3` explores more. Exit status 1 if one has an outcome
+/// that it should not have, or lacks one.
 pub(crate) fn run(root: &Path) -> Result<ExitCode> {
     let flags = std::env::var("RUSTFLAGS").unwrap_or_default();
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());

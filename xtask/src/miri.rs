@@ -1,5 +1,6 @@
-//! `cargo xtask miri`: tests of shared memory, rings and a journal's segments in an interpreter that knows
-//! what the language gives no meaning to: aliasing, provenance, memory that was never written.
+//! `cargo xtask miri`: tests of shared memory, rings and a journal's segments in an interpreter
+//! that knows what the language gives no meaning to: aliasing, provenance, memory that was never
+//! written.
 //!
 //! Regions are on the heap there, and tests have fewer cases; orders are loom's business.
 
@@ -17,8 +18,8 @@ const TESTS: [&[&str]; 3] = [
     &["--package=nanotape-journal", "--lib", "--", "segment"],
 ];
 
-/// Stacked borrows, the default, keep a record of every look at a region, for each of its words: the
-/// model of the rings then takes longer than anybody waits.
+/// Stacked borrows, the default, keep a record of every look at a region, for each of its words:
+/// the model of the rings then takes longer than anybody waits.
 const MODEL: &str = "-Zmiri-tree-borrows";
 
 /// Runs the tests; exit status 1 if one fails, 2 if there is no Miri.

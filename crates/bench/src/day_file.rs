@@ -1,9 +1,9 @@
-//! A day file through every structure of the books, beside the limits of the machine; and through plants
-//! that publish what comes of it.
+//! A day file through every structure of the books, beside the limits of the machine; and through
+//! plants that publish what comes of it.
 //!
-//! Where: `nanotape lab bench book` and `nanotape lab bench plant`. Every reading is a process of its own,
-//! so that heaps are fresh and the peak of memory is that of one variant. Damage in the file is found by
-//! [`Survey`], before anything is measured.
+//! Where: `nanotape lab bench book` and `nanotape lab bench plant`. Every reading is a process of
+//! its own, so that heaps are fresh and the peak of memory is that of one variant. Damage in the
+//! file is found by [`Survey`], before anything is measured.
 //!
 //! To add a structure, add a line to `variants.rs`; to add a plant, one to `plant_variants.rs`.
 

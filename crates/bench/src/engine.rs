@@ -1,16 +1,16 @@
 //! The engine of the benchmark tables: `nanotape lab bench NAME`.
 //!
-//! A benchmark is a type: its fields are the options of the command line, its rows are a constant table,
-//! and [`Benchmark::work`] is what one process of a row does. The engine does everything else: it selects
-//! rows, starts processes, takes turns over rounds, collects what the processes report, and prints text,
-//! CSV and JSON.
+//! A benchmark is a type: its fields are the options of the command line, its rows are a constant
+//! table, and [`Benchmark::work`] is what one process of a row does. The engine does everything
+//! else: it selects rows, starts processes, takes turns over rounds, collects what the processes
+//! report, and prints text, CSV and JSON.
 //!
 //! ```text
 //! command line:  rounds: each row once, in a random order, then the table
 //!                    |
-//!                    +-- process 0, the writer, on one processor ===> process 1, a reader, on another
-//!                           |                                                   |
-//!                           +------ a line of JSON each, about its own work ----+
+//!                    +-- process 0, the writer, on one processor ===> process 1, a reader
+//!                           |                                                |
+//!                           +---- a line of JSON each, about its own work ---+
 //! ```
 //!
 //! To add a benchmark, see "Adding a benchmark" in docs/BENCHMARKING.md.

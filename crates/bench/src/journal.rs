@@ -1,5 +1,5 @@
-//! `nanotape lab bench journal`: the journal, from one process to another, beside the limits of the machine
-//! and of the disk.
+//! `nanotape lab bench journal`: the journal, from one process to another, beside the limits of the
+//! machine and of the disk.
 //!
 //! ```text
 //! appender, on one processor == journal in a folder ==> tailer, on another

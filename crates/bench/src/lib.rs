@@ -1,9 +1,9 @@
-//! nanotape's own benchmarks: the hot path, stage by stage, and tables of what is measured beside each
-//! other.
+//! nanotape's own benchmarks: the hot path, stage by stage, and tables of what is measured beside
+//! each other.
 //!
-//! Where: layer 5, above PLANT, below the command line. [`hot`] has fixtures only; how their time is
-//! measured is `nanotape-lab`'s business. [`run`] is `nanotape lab bench`: whole days from files, the rings
-//! between processes and the journal, each reading in processes of its own.
+//! Where: layer 5, above PLANT, below the command line. [`hot`] has fixtures only; how their time
+//! is measured is `nanotape-lab`'s business. [`run`] is `nanotape lab bench`: whole days from
+//! files, the rings between processes and the journal, each reading in processes of its own.
 #![forbid(unsafe_code)]
 
 mod book;

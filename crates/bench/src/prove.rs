@@ -1,8 +1,8 @@
-//! `nanotape ring prove` and `nanotape journal prove`: processes against each other while some of them are
-//! killed or frozen, and everything that was written accounted for.
+//! `nanotape ring prove` and `nanotape journal prove`: processes against each other while some of
+//! them are killed or frozen, and everything that was written accounted for.
 //!
-//! Protocol: workers are started as for a benchmark, and report that they are ready. The first one writes
-//! until it is told [`STOP`]; then all of them end, and answer with what they counted.
+//! Protocol: workers are started as for a benchmark, and report that they are ready. The first one
+//! writes until it is told [`STOP`]; then all of them end, and answer with what they counted.
 
 mod contents;
 mod journal;
@@ -183,7 +183,8 @@ impl Timetable {
     }
 }
 
-/// What a proof found: the lines of the text in front of its table, the table, and all of it as JSON.
+/// What a proof found: the lines of the text in front of its table, the table, and all of it as
+/// JSON.
 struct Proof {
     text: String,
     columns: Vec<Column>,

@@ -1,8 +1,8 @@
 //! `nanotape lab bench ring`: the rings between processes, beside the limits of the machine.
 //!
-//! Every end of every ring is a process of its own, so that there is nothing but the ring between them. A
-//! message with a wrong payload, or one that is neither read nor reported as lost, is a finding and ends
-//! the run.
+//! Every end of every ring is a process of its own, so that there is nothing but the ring between
+//! them. A message with a wrong payload, or one that is neither read nor reported as lost, is a
+//! finding and ends the run.
 //!
 //! To add a row, add a line to [`ROWS`].
 
@@ -185,8 +185,8 @@ impl Benchmark for Ring {
         }
     }
 
-    /// p50 where messages are timed, what a reader takes where readers read as fast as they can, and
-    /// else what the writer publishes.
+    /// p50 where messages are timed, what a reader takes where readers read as fast as they can,
+    /// and else what the writer publishes.
     fn number(row: &Row<Self>, reading: &Reading) -> Option<f64> {
         match row.work.what {
             What::OneWay | What::RoundTrip | What::Line { .. } => reading.p50_ns(),

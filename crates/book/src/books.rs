@@ -46,7 +46,8 @@ pub trait OrderWatcher {
         let _ = order;
     }
 
-    /// `shares` of an order, which is shown as it was before, were taken off; all of them if it left.
+    /// `shares` of an order, which is shown as it was before, were taken off; all of them if it
+    /// left.
     #[inline(always)]
     fn reduced(&mut self, order: &Order, shares: u32) {
         let _ = (order, shares);
@@ -57,7 +58,7 @@ impl OrderWatcher for () {}
 
 /// What an event did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[must_use = "an outcome says whether the inside changed and what was wrong"]
+#[must_use = "an outcome reports a change of the inside, and anomalies"]
 pub struct Outcome {
     /// The stock whose book it concerned: the order's own, where one was found.
     pub stock_locate: StockLocate,
@@ -117,8 +118,8 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
     }
 
     /// Begins to load what says where the orders of a coming event are. Called for each message,
-    /// and then its trail followed twice, it lets cache misses overlap with each other and with work;
-    /// see docs/decisions/0016-look-ahead-in-batches.md.
+    /// and then its trail followed twice, it lets cache misses overlap with each other and with
+    /// work; see docs/decisions/0016-look-ahead-in-batches.md.
     #[inline(always)]
     pub fn foresee(&self, coming: Coming) -> Trail {
         Trail {

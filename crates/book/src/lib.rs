@@ -12,8 +12,8 @@
 //! ```
 //!
 //! Both parts stand behind small traits so that structures can be compared on the same stream:
-//! [`DefaultBooks`] have the good ones, [`PlainBooks`] the obvious ones, and [`ChosenBooks`] those whose
-//! names are given at run time.
+//! [`DefaultBooks`] have the good ones, [`PlainBooks`] the obvious ones, and [`ChosenBooks`] those
+//! whose names are given at run time.
 //!
 //! ```
 //! use nanotape_book::DefaultBooks;

@@ -42,8 +42,8 @@ pub trait OrderStore: Debug {
     fn get(&self, reference: OrderReferenceNumber) -> Option<Order>;
 
     /// Begins to load what [`touch`](Self::touch) will need, and does not wait for it. Gives what
-    /// `touch` is to be told. All three are hints: they change nothing, and a store without them does
-    /// nothing.
+    /// `touch` is to be told. All three are hints: they change nothing, and a store without them
+    /// does nothing.
     #[inline]
     fn foresee(&self, reference: OrderReferenceNumber) -> usize {
         let _ = reference;

@@ -1,4 +1,4 @@
-//! Queue position: who stands ahead of an order at its price.
+//! Queue position: the orders ahead of an order at its price.
 //!
 //! Derived when asked for, from the order of arrival that each order carries, by one pass over the
 //! live orders. The path from bytes to books pays four bytes an order for it and nothing more; a

@@ -4,8 +4,8 @@
 //! go through the same events in lockstep with one naive model. After every event the outcomes are
 //! compared: which stock, whether its inside is another than before by the model, what was wrong.
 //! Everything else, which is all levels, orders, queues and counts of anomalies, is compared after
-//! every event where the events are few, every so many events where they are many, because the model
-//! walks all of its orders to answer, and at the end in any case.
+//! every event where the events are few, every so many events where they are many, because the
+//! model walks all of its orders to answer, and at the end in any case.
 //!
 //! `NANOTAPE_AGREEMENT_OPERATIONS` sets how many events the long tests have; 10,000,000 take some
 //! minutes in release. `NANOTAPE_AGREEMENT_SEED` sets what they are. Whatever fails says which

@@ -1,7 +1,7 @@
 //! The set of all reference or match numbers of a day: hundreds of millions, mostly dense.
 //!
-//! One cache line holds 512 neighbouring numbers as bits. Dense numbers cost a fifth of a byte each;
-//! scattered ones, which no exchange sends, a line each.
+//! One cache line holds 512 neighbouring numbers as bits. Dense numbers cost a fifth of a byte
+//! each; scattered ones, which no exchange sends, a line each.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,5 @@
-//! Opens a day file or a journal, shows the progress of reading, and prints afterwards what was wrong with it.
+//! Opens a day file or a journal, shows the progress of reading, and prints afterwards what was
+//! wrong with it.
 
 use std::path::Path;
 
@@ -24,8 +25,8 @@ use crate::{
 
 #[derive(Args, Debug)]
 pub(crate) struct InputArguments {
-    /// ITCH 5.0 day file (plain, gzip or zstd), or - for standard input. inside, book and depth also take
-    /// the folder of a journal that recorded a plant
+    /// ITCH 5.0 day file (plain, gzip or zstd), or - for standard input. inside, book and depth
+    /// also take the folder of a journal that recorded a plant
     #[arg(value_name = "FILE")]
     pub(crate) file: String,
 }
@@ -116,7 +117,7 @@ impl<L: PriceLevels, S: OrderStore> Session<L, S> {
         }
     }
 
-    /// Prints which books cannot be trusted.
+    /// Prints the number of unreliable books.
     pub(crate) fn warn_of_taint(&self) {
         match &self.report {
             Report::Day(_) => {
@@ -193,8 +194,8 @@ pub(crate) fn conclude(name: &str, report: &DayReport) -> Status {
     if report.is_good() { Status::Good } else { Status::Bad }
 }
 
-/// Prints which books cannot be trusted. This is no error of the command: a file joined in mid-session is
-/// legal.
+/// Prints the number of unreliable books. This is no error of the command: a file joined in
+/// mid-session is legal.
 pub(crate) fn warn_of_taint(name: &str, totals: AnomalyCounts, tainted_stocks: usize) {
     if !totals.any() {
         return;

@@ -20,7 +20,7 @@ pub(crate) fn of_journal(error: JournalError) -> anyhow::Error {
     }
 }
 
-/// How an appender works, for people who type it.
+/// The options of an appender.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct AppenderArguments {
     /// Folder of the journal; created if missing
@@ -36,8 +36,8 @@ pub(crate) struct AppenderArguments {
     #[arg(long, value_name = "CYCLE", default_value = "day", value_parser = roll_cycle)]
     pub(crate) roll: RollCycle,
 
-    /// When to sync excerpts to disk: never, batch (after each one), after a number of them, or at an
-    /// interval (10ms)
+    /// When to sync excerpts to disk: never, batch (after each one), after a number of them, or at
+    /// an interval (10ms)
     #[arg(long, value_name = "POLICY", default_value = "never", value_parser = sync_policy)]
     pub(crate) sync: SyncPolicy,
 

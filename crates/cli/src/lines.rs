@@ -1,5 +1,5 @@
-//! Lines of a file or of standard input, read in a thread of its own: whoever waits for one must not be
-//! stuck while none comes.
+//! Lines of a file or of standard input, read by a thread of its own, so that a caller with a
+//! timeout does not block while no line comes.
 
 use std::{
     fs::File,

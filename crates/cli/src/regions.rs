@@ -1,4 +1,4 @@
-//! What an error of a ring means for whoever called: bad data, or the environment.
+//! What an error of a ring means for the command: bad data, or a problem of the environment.
 
 use std::{
     fmt,

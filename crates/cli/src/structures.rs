@@ -16,8 +16,8 @@ use nanotape_book::{ChosenBooks, ChosenLevels, ChosenOrders, LevelStructure, Ord
 /// What is said of them in every command.
 pub(crate) const HEADING: &str = "Structures (they affect time and memory, not results)";
 
-/// Names of structures. Without any, a command uses `DefaultBooks`, whose types are known when it is
-/// compiled.
+/// Names of structures. Without any, a command uses `DefaultBooks`, whose types are known when it
+/// is compiled.
 #[derive(Args, Clone, Copy, Debug, Default)]
 #[command(next_help_heading = HEADING)]
 pub(crate) struct StructureArguments {
@@ -41,7 +41,8 @@ pub(crate) struct StructureArguments {
 }
 
 impl StructureArguments {
-    /// Empty books with room for `orders` in what was asked for, if anything was.
+    /// Empty books with memory for `orders` in the chosen structures; none if no structure was
+    /// chosen.
     pub(crate) fn chosen(self, orders: usize) -> Option<ChosenBooks> {
         chosen(self.levels, self.orders, orders)
     }
@@ -64,7 +65,7 @@ pub(crate) fn chosen(
 /// What `--levels` may be where levels are shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Levels {
-    /// So many on each side.
+    /// This number on each side.
     Shown(u32),
     /// All of them are kept in this structure.
     KeptIn(LevelStructure),

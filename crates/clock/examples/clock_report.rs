@@ -1,5 +1,5 @@
-//! What the clock of this machine is: source and reason, rate, costs, offsets between processors,
-//! and how far it drifts in so many seconds (1, or the first argument).
+//! Prints the clock of this machine: source and reason, rate, costs, offsets between processors,
+//! and its drift over N seconds (1, or the first argument).
 //!
 //! You will see the drift once with the rate of the first 50 ms and once with the rate of the whole
 //! time, whose bound is as much smaller as the time is longer.

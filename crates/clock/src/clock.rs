@@ -170,8 +170,9 @@ impl Clock {
         Self { calibration, anchor: Anchor::read(self.source, &calibration), ..*self }
     }
 
-    /// This clock as if the kernel's UTC had been set by so many nanoseconds, back if negative. It is for tests
-    /// of what a program does when NTP or an operator sets the clock; the next anchor takes the kernel's UTC.
+    /// This clock as if the kernel's UTC had been set by so many nanoseconds, back if negative. It
+    /// is for tests of what a program does when NTP or an operator sets the clock; the next anchor
+    /// takes the kernel's UTC.
     #[must_use]
     pub fn with_utc_set_by(&self, nanos: i64) -> Self {
         let anchor = Anchor { utc: self.anchor.utc.plus(nanos), ..self.anchor };

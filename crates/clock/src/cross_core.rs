@@ -11,10 +11,10 @@
 //! Protocol: (1) the reference reads `t1` and stores the number of the round; (2) the other sees
 //! it, reads `t2`, stores that and the number; (3) the reference sees the number and reads `t4`. In
 //! one time `t1 <= t2 <= t4`, so the other's clock is ahead by at least `t2 - t4` and at most
-//! `t2 - t1`. Every round gives such an interval and the offset lies in all of them: what is reported is
-//! the middle of what they have in common, and half of its width as the bound. That is never wider
-//! than half of the shortest round trip. Intervals that have nothing in common show that the clocks
-//! do not differ by a constant.
+//! `t2 - t1`. Every round gives such an interval and the offset lies in all of them: what is
+//! reported is the middle of what they have in common, and half of its width as the bound. That is
+//! never wider than half of the shortest round trip. Intervals that have nothing in common show
+//! that the clocks do not differ by a constant.
 //!
 //! Bounds: each pair of processors gets a number of rounds and a time; whichever ends first ends
 //! it. Threads that wait give their processor away, so that a machine with other work is slow and

@@ -26,11 +26,12 @@
 //!
 //! # Stamps that cross threads
 //!
-//! A stamp that is taken with a lock held, or after a message was read, is later than the stamp of the last
-//! holder or of the sender only if it is fenced: an unfenced one may be read before the lock or the message
-//! has come. On an EPYC, 12,000 of 190,000 unfenced stamps behind a lock that went from core to core were
-//! older than the one before, the worst by 600 ns; of the fenced ones none was. [`Timeline`] orders UTC times
-//! without a fence, also over new calibrations and a clock that is set.
+//! A stamp that is taken with a lock held, or after a message was read, is later than the stamp of
+//! the last holder or of the sender only if it is fenced: an unfenced one may be read before the
+//! lock or the message has come. On an EPYC, 12,000 of 190,000 unfenced stamps behind a lock that
+//! went from core to core were older than the one before, the worst by 600 ns; of the fenced ones
+//! none was. [`Timeline`] orders UTC times without a fence, also over new calibrations and a clock
+//! that is set.
 //!
 //! # Bounds
 //!

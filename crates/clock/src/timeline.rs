@@ -1,29 +1,31 @@
 //! Times for entries that stand in an order: those of a log, a journal, or the messages of a ring.
 //!
-//! Where: the writer of the entries owns a timeline. If several threads write, it is behind the lock that
-//! orders the entries. It must not know what an entry is.
+//! Where: the writer of the entries owns a timeline. If several threads write, it is behind the
+//! lock that orders the entries. It must not know what an entry is.
 //!
-//! UTC as a [`Clock`] gives it steps back now and then. An unfenced stamp that is taken behind a lock can be
-//! older than the one that the last holder of the lock took: the processor reads the counter while the lock
-//! is still on its way from the other core. A new calibration corrects the rate, and a new anchor follows
-//! what NTP or an operator did to the kernel's clock. A timeline never goes below the last time that it gave:
-//! one comparison, where a fence costs several nanoseconds and helps against the first cause only.
+//! UTC as a [`Clock`] gives it steps back now and then. An unfenced stamp that is taken behind a
+//! lock can be older than the one that the last holder of the lock took: the processor reads the
+//! counter while the lock is still on its way from the other core. A new calibration corrects the
+//! rate, and a new anchor follows what NTP or an operator did to the kernel's clock. A timeline
+//! never goes below the last time that it gave: one comparison, where a fence costs several
+//! nanoseconds and helps against the first cause only.
 //!
-//! Bounds: a clock that was set back by more than [`SET_BACK_NS`] is followed, because times that stand still
-//! for an hour are worse than a step that is reported. [`Timeline::set_back_ns`] returns that step.
-//! Cost: that of the stamp, and two comparisons with nearly always the same outcome.
+//! Bounds: a clock that was set back by more than [`SET_BACK_NS`] is followed, because times that
+//! stand still for an hour are worse than a step that is reported. [`Timeline::set_back_ns`]
+//! returns that step. Cost: that of the stamp, and two comparisons with nearly always the same
+//! outcome.
 
 use crate::{Clock, Stamp};
 
-/// A step back up to this is evened out: times stand still until the clock has caught up. A longer one is
-/// followed. NTP slews what is shorter than 128 ms, and steps over what is longer.
+/// A step back up to this is evened out: times stand still until the clock has caught up. A longer
+/// one is followed. NTP slews what is shorter than 128 ms, and steps over what is longer.
 pub const SET_BACK_NS: u64 = 1_000_000_000;
 
 /// Seconds from one calibration to the next, if a timeline makes them.
 const CALIBRATION_SECONDS: f64 = 60.0;
 
-/// UTC in nanoseconds since the UNIX epoch that does not go back, except where the kernel's clock was set
-/// back by more than [`SET_BACK_NS`]. A time before the epoch is 0.
+/// UTC in nanoseconds since the UNIX epoch that does not go back, except where the kernel's clock
+/// was set back by more than [`SET_BACK_NS`]. A time before the epoch is 0.
 #[derive(Clone, Debug)]
 pub struct Timeline {
     clock: Clock,
@@ -41,8 +43,8 @@ impl Timeline {
         Self { clock, last_ns: 0, calibrate_at: u64::MAX, set_back_ns: 0 }
     }
 
-    /// Times of this clock, which is recalibrated by the first reading and by one reading a minute, each of
-    /// which takes some 50 us.
+    /// Times of this clock, which is recalibrated by the first reading and by one reading a minute,
+    /// each of which takes some 50 us.
     pub fn recalibrating(clock: Clock) -> Self {
         Self { calibrate_at: 0, ..Self::new(clock) }
     }

@@ -32,8 +32,8 @@ impl UtcNanos {
         if self.0 < 0 { 0 } else { self.0 as u64 }
     }
 
-    /// What the kernel's clock says now. For a time now and then: it needs no [`crate::Clock`], which takes half a
-    /// millisecond to make.
+    /// What the kernel's clock says now. For a time now and then: it needs no [`crate::Clock`],
+    /// which takes half a millisecond to make.
     pub fn now() -> Self {
         Self(choice::kernel_clock().realtime_nanos())
     }
@@ -81,8 +81,8 @@ impl fmt::Display for ParseUtcError {
 
 impl core::error::Error for ParseUtcError {}
 
-/// Parses RFC 3339: any offset, up to nine decimals, `T` or a space between date and time. The seconds
-/// may be left out. A leap second counts as the second before it.
+/// Parses RFC 3339: any offset, up to nine decimals, `T` or a space between date and time. The
+/// seconds may be left out. A leap second counts as the second before it.
 impl FromStr for UtcNanos {
     type Err = ParseUtcError;
 
@@ -189,7 +189,8 @@ mod tests {
     fn now_is_what_a_clock_says() {
         let (before, clock) = (UtcNanos::now(), Clock::monotonic());
         let between = clock.utc(clock.stamp());
-        // The two read different clocks of the kernel, which drift apart by less than this in between.
+        // The two read different clocks of the kernel, which drift apart by less than this in
+        // between.
         assert!(between.since(before) > -1_000_000, "{before} {between}");
         assert!(UtcNanos::now().since(between) > -1_000_000, "{between}");
     }

@@ -1,4 +1,4 @@
-//! Bytes for people: offset, hexadecimal, and those that are printable ASCII.
+//! Human-readable bytes: offset, hexadecimal, and the printable ASCII characters.
 
 use std::fmt::Write as _;
 

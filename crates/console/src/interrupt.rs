@@ -1,4 +1,4 @@
-//! Ctrl-C as a shutdown flag: a command that runs on and on ends in good order when it is set.
+//! Ctrl-C as a shutdown flag: a long-running command ends cleanly when the flag is set.
 
 use std::sync::Arc;
 

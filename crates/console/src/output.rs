@@ -111,7 +111,8 @@ impl OutputArguments {
     }
 }
 
-/// An open output. [`Output::finish`] completes it; without that, a file is removed when it is dropped.
+/// An open output. [`Output::finish`] completes it; without that, a file is removed when it is
+/// dropped.
 pub struct Output {
     /// What it is called in messages.
     name: String,
@@ -139,7 +140,7 @@ struct Partial {
 }
 
 impl Output {
-    /// Creates `path`, compressed if its suffix says so.
+    /// Creates `path`, compressed if its suffix is that of a compression.
     pub fn create(path: &Path, force: bool) -> anyhow::Result<Self> {
         let name = path.display().to_string();
         let cannot = || format!("cannot write {name}");

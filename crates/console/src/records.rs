@@ -1,5 +1,5 @@
-//! Results of measurements: each has a text and a JSON record. CSV is taken from the records, and so is
-//! a page of plots.
+//! Results of measurements: each has a text and a JSON record. CSV is taken from the records, and
+//! so is a page of plots.
 
 use std::{fmt, io::Write as _};
 
@@ -64,7 +64,7 @@ impl OutputArguments<RecordFormat> {
         self.records_or(RecordFormat::Text, columns)
     }
 
-    /// Opens the output, in the format `default` if no other is asked for.
+    /// Opens the output, in the format `default` if no other is requested.
     pub fn records_or(&self, default: RecordFormat, columns: Columns) -> anyhow::Result<Records> {
         let format = self.format_or(default)?;
         Ok(Records { format, output: self.open()?, columns, records: Vec::new(), is_list: false })

@@ -133,7 +133,8 @@ impl Rows {
         Ok(())
     }
 
-    /// Ends the row where an error can only stop the caller: [`Rows::finish`] then returns the error.
+    /// Ends the row where an error can only stop the caller: [`Rows::finish`] then returns the
+    /// error.
     pub fn end_row_or_stop(&mut self) -> ControlFlow<()> {
         match self.end_row() {
             Ok(()) => ControlFlow::Continue(()),

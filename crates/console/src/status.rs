@@ -58,8 +58,8 @@ impl Status {
     }
 }
 
-/// Prints a line on standard error, in one write, because several programs may write there. Errors are
-/// ignored: the reader may be gone.
+/// Prints a line on standard error, in one write, because several programs may write there. Errors
+/// are ignored: the reader may be gone.
 pub fn tell(line: impl fmt::Display) {
     let line = format!("nanotape: {line}\n");
     let _ = io::stderr().write_all(line.as_bytes());

@@ -45,7 +45,8 @@ pub(crate) trait LookAhead: DayHandler {
     /// What it found out about a coming message, from one time to the next.
     type Trail: Copy + Default;
 
-    /// The bytes of a message that is three batches away: time to load what says where its order is.
+    /// The bytes of a message that is three batches away: time to load what says where its order
+    /// is.
     fn foresee(&mut self, message: &[u8]) -> Self::Trail;
 
     /// The message is two batches away: time to load its order.
@@ -58,8 +59,8 @@ pub(crate) trait LookAhead: DayHandler {
 /// How far ahead of the walk the file is loaded.
 const FILE_AHEAD_BYTES: usize = 1024;
 
-/// Messages that are brought nearer together: enough that a load is done when its batch is the next,
-/// few enough that what was loaded first is still in the nearest cache when it is needed.
+/// Messages that are brought nearer together: enough that a load is done when its batch is the
+/// next, few enough that what was loaded first is still in the nearest cache when it is needed.
 const BATCH: usize = 8;
 
 /// How a day ended.

@@ -1,19 +1,19 @@
-//! What a decoder does where a record is not whole, of a known type and of its type's length: the cold
-//! half of [`DayDecoder`](crate::DayDecoder).
+//! What a decoder does where a record is not whole, of a known type and of its type's length: the
+//! cold half of [`DayDecoder`](crate::DayDecoder).
 //!
 //! Protocol: what is at a place is decided in this order.
 //!
 //! 1. A record begins inside the one that was delivered last, and leads on: that one lacks bytes.
 //! 2. The type's own length leads on: the length is damaged. If the stated length is shorter and
 //!    leads on as well, the type is damaged: a record does not have others in itself by chance.
-//! 3. A type that is not in the table: carried if it can be one, if the day goes on after it, and if no
-//!    record begins inside it.
-//! 4. A length of zero: the end of the session if it is the end of the bytes. If it is not, the rest is
-//!    searched first.
+//! 3. A type that is not in the table: carried if it can be one, if the day goes on after it, and
+//!    if no record begins inside it.
+//! 4. A length of zero: the end of the session if it is the end of the bytes. If it is not, the
+//!    rest is searched first.
 //! 5. Anything else: lost up to the next place at which a record certainly begins.
 //!
-//! Bounds: see [`resync`](crate::resync). A place is looked at once as a part of lost bytes, and at most
-//! once more as a part of the record before it and of the one that it is in.
+//! Bounds: see [`resync`](crate::resync). A place is looked at once as a part of lost bytes, and at
+//! most once more as a part of the record before it and of the one that it is in.
 
 use nanotape_wire::itch50::{self, EventCode, Message, SystemEvent};
 
@@ -27,8 +27,8 @@ use crate::{
     },
 };
 
-/// Bytes of what was delivered that stay at hand: enough for the last records, and for one that begins
-/// inside the last.
+/// Bytes of what was delivered that stay at hand: enough for the last records, and for one that
+/// begins inside the last.
 pub(crate) const KEPT_BYTES: usize = 256;
 
 /// Records before a damaged place whose times are looked at. The last one may be damaged itself.
@@ -63,8 +63,8 @@ pub(crate) struct Lost {
 }
 
 impl DayDecoder {
-    /// Everything but a whole record of a known type and its length. `used_bytes` of the block are dealt
-    /// with.
+    /// Everything but a whole record of a known type and its length. `used_bytes` of the block are
+    /// dealt with.
     #[cold]
     #[inline(never)]
     pub(crate) fn irregular(
@@ -114,7 +114,8 @@ impl DayDecoder {
         outcome
     }
 
-    /// What the record at the start of `rest` is, by itself and by what follows it. Nothing used: lost.
+    /// What the record at the start of `rest` is, by itself and by what follows it. Nothing used:
+    /// lost.
     fn judge(
         &mut self,
         rest: &[u8],
@@ -229,8 +230,8 @@ fn end_of_lost(lost: Lost, bytes: u64, handler: &mut impl DayHandler) -> DayEnd 
     DayEnd::EndOfSession { offset: lost.since, bytes_follow: follow > 0 }
 }
 
-/// How many bytes before `used_bytes` a record begins that leads on over that place: inside the record
-/// that was delivered last, of the `run_bytes` before.
+/// How many bytes before `used_bytes` a record begins that leads on over that place: inside the
+/// record that was delivered last, of the `run_bytes` before.
 fn begins_inside_the_last(
     bytes: &[u8],
     used_bytes: usize,
@@ -244,8 +245,8 @@ fn begins_inside_the_last(
     })
 }
 
-/// The time of the messages at the end of a run: the middle one of the last three, of which one may be
-/// damaged.
+/// The time of the messages at the end of a run: the middle one of the last three, of which one may
+/// be damaged.
 fn time_of_the_last(mut run: &[u8]) -> Option<u64> {
     let mut times = [0; TIMES];
     let mut count = 0;

@@ -1,13 +1,13 @@
-//! From files to market events: sources, decompression, framing, damage, and the step from a protocol's
-//! messages to events that no exchange owns.
+//! From files to market events: sources, decompression, framing, damage, and the step from a
+//! protocol's messages to events that no exchange owns.
 //!
-//! Where: layer 2, between WIRE (views over bytes) and the consumers of events. It knows no book and no
-//! ring.
+//! Where: layer 2, between WIRE (views over bytes) and the consumers of events. It knows no book
+//! and no ring.
 //!
 //! ```text
-//!  file, gz, zst, pipe --> DaySource --> blocks --> DayDecoder --> messages --> EventHandler::event
-//!                                                      |     \--------------> EventHandler::damage
-//!                                                      +-- resync where bytes are damaged
+//!  file, gz, zst, pipe -> DaySource -> blocks -> DayDecoder -> messages -> EventHandler::event
+//!                                                   |     \--------------> EventHandler::damage
+//!                                                   +-- resync where bytes are damaged
 //! ```
 //!
 //! A [`DaySource`] is an [`EventSource`](nanotape_market::EventSource). [`read_day`] delivers the

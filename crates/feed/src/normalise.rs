@@ -1,8 +1,8 @@
 //! From ITCH 5.0 messages to market events: the table of the specification's meaning.
 //!
-//! The seven messages about orders are most of a day. [`deliver`] makes their events in registers and calls the
-//! receiver in each arm of its match. All other messages take the [`rare_event`] path, so that the loop over a
-//! day stays small.
+//! The seven messages about orders are most of a day. [`deliver`] makes their events in registers
+//! and calls the receiver in each arm of its match. All other messages take the [`rare_event`]
+//! path, so that the loop over a day stays small.
 
 use nanotape_market::{
     AuctionImbalance, Definition, Execution, MarketEvent, StatusChange, StatusReason, Trade,
@@ -17,9 +17,10 @@ use nanotape_wire::itch50::{
 
 /// Receives the event of a message, once.
 ///
-/// A trait and not a closure, because each arm of [`deliver`] inlines its own copy: there, what the event is
-/// is known when it is compiled, and no event object is left. Implementations pass scalars to functions that
-/// are not inlined: a pointer to the receiver would bring it into memory for every message.
+/// A trait and not a closure, because each arm of [`deliver`] inlines its own copy: there, what the
+/// event is is known when it is compiled, and no event object is left. Implementations pass scalars
+/// to functions that are not inlined: a pointer to the receiver would bring it into memory for
+/// every message.
 pub(crate) trait Receive {
     /// What is returned.
     type Output;
@@ -157,8 +158,8 @@ pub(crate) fn deliver<R: Receive>(message: &Message<'_>, receiver: R) -> R::Outp
 
 /// The event of any message that [`deliver`] leaves out.
 ///
-/// A hidden trade or a cross prints shares that were never displayed or were taken off by `C` messages
-/// before; a broken trade never gives shares back.
+/// A hidden trade or a cross prints shares that were never displayed or were taken off by `C`
+/// messages before; a broken trade never gives shares back.
 /// Inlined into the function of a handler, so that a handler pays only for what it reads.
 #[inline(always)]
 pub(crate) fn rare_event(bytes: &[u8]) -> MarketEvent {

@@ -1,21 +1,21 @@
 //! Decides where records begin when the bytes at hand contradict themselves.
 //!
 //! Every ITCH type has one length, so a record boundary is followed by a length and a type that fit
-//! each other. By chance that happens at one of 700,000 byte positions. Three things make it certain:
-//! two more such records in a row, the end of the day exactly after it, or a time near that of the
-//! messages before it (by chance one in 470 of the values that the field can have).
+//! each other. By chance that happens at one of 700,000 byte positions. Three things make it
+//! certain: two more such records in a row, the end of the day exactly after it, or a time near
+//! that of the messages before it (by chance one in 470 of the values that the field can have).
 //!
 //! Bounds: one decision takes at most `2 * CHAIN_STEPS` steps of a few bytes each, so a search is
-//! linear in the bytes that it passes, whatever they are. All functions here are pure, and cold: they
-//! run on damage only.
+//! linear in the bytes that it passes, whatever they are. All functions here are pure, and cold:
+//! they run on damage only.
 
 use nanotape_wire::itch50;
 
 /// Records in a row that make a boundary certain.
 const CHAIN_RECORDS: usize = 3;
 
-/// Records of unknown types that may stand between them, and that are certain themselves if there are
-/// that many in a row: exchanges add types without notice.
+/// Records of unknown types that may stand between them, and that are certain themselves if there
+/// are that many in a row: exchanges add types without notice.
 const CHAIN_STEPS: usize = 16;
 
 /// No published message of this protocol family is longer: a record that says more is damaged.
@@ -26,8 +26,8 @@ const LONGEST_RECORD_BYTES: usize = 2 + LONGEST_MESSAGE_BYTES;
 /// Bytes from a place that are enough to decide whether a record begins there.
 pub(crate) const CHAIN_BYTES: usize = (CHAIN_STEPS + 1) * LONGEST_RECORD_BYTES;
 
-/// Bytes that are enough to decide what a record is, unless the day ends before: the longest one, as
-/// many unknown ones after it as are looked at, and a chain.
+/// Bytes that are enough to decide what a record is, unless the day ends before: the longest one,
+/// as many unknown ones after it as are looked at, and a chain.
 pub(crate) const LOOKAHEAD_BYTES: usize = LONGEST_RECORD_BYTES + 2 * CHAIN_BYTES;
 
 // A source lets that much go unused, with what a decoder keeps of what it delivered.
@@ -49,7 +49,8 @@ pub(crate) struct Surroundings {
     pub(crate) time_ns: Option<u64>,
 }
 
-/// Whether the day goes on at the start of `bytes`: with records, of unknown types too, or by ending.
+/// Whether the day goes on at the start of `bytes`: with records, of unknown types too, or by
+/// ending.
 pub(crate) fn goes_on(mut bytes: &[u8], near: Surroundings) -> bool {
     for _ in 0..CHAIN_STEPS {
         if near.is_last && ends_here(bytes) {
@@ -85,7 +86,8 @@ pub(crate) fn find_boundary(bytes: &[u8], places: usize, near: Surroundings) -> 
     (0..places.min(bytes.len())).find(|&place| is_boundary(&bytes[place..], near))
 }
 
-/// Whether records of known types begin at the start of `bytes`, and one of them reaches over `place`.
+/// Whether records of known types begin at the start of `bytes`, and one of them reaches over
+/// `place`.
 pub(crate) fn passes_over(bytes: &[u8], place: usize) -> bool {
     let mut at = 0;
     while at < place {
@@ -113,9 +115,9 @@ pub(crate) fn time_ns(record: &[u8]) -> Option<u64> {
     Some(u64::from_be_bytes([0, 0, a, b, c, d, e, f]))
 }
 
-/// Whether the locate of a record is two letters or spaces. Shares and symbol of an order can look like the
-/// length and type of a record, `12 shares of SDJ` like a system event. The rest of the symbol is then its
-/// locate, and spaces its time: 09:48 in the morning.
+/// Whether the locate of a record is two letters or spaces. Shares and symbol of an order can look
+/// like the length and type of a record, `12 shares of SDJ` like a system event. The rest of the
+/// symbol is then its locate, and spaces its time: 09:48 in the morning.
 pub(crate) fn has_text_for_a_locate(record: &[u8]) -> bool {
     record.get(3..5).is_some_and(|locate| locate.iter().all(|byte| (b' '..=b'Z').contains(byte)))
 }
@@ -152,8 +154,8 @@ fn has_chain(mut bytes: &[u8], is_last: bool) -> bool {
     true
 }
 
-/// Whether the last bytes of a day can be the end of it: nothing, the record of length zero, or a part
-/// of a length that a record could have.
+/// Whether the last bytes of a day can be the end of it: nothing, the record of length zero, or a
+/// part of a length that a record could have.
 fn ends_here(bytes: &[u8]) -> bool {
     match *bytes {
         [] | [0] | [0, 0] => true,

@@ -62,8 +62,8 @@ pub struct Block<'a> {
     pub offset: u64,
     /// The bytes, the unused ones of the block before first.
     pub bytes: &'a [u8],
-    /// Whether nothing follows. A block that is not the last has more than the one before left, unless
-    /// the source's patience was over.
+    /// Whether nothing follows. A block that is not the last has more than the one before left,
+    /// unless the source's patience was over.
     pub is_last: bool,
 }
 
@@ -124,8 +124,8 @@ pub enum SourceError {
         name: String,
         /// How it is compressed.
         compression: Compression,
-        /// Where the damage was found: for zstd, in the block that begins there, or in the checksum;
-        /// for gzip, where the bits stopped making sense, or at the checksum.
+        /// Where the damage was found: for zstd, in the block that begins there, or in the
+        /// checksum; for gzip, where the bits stopped making sense, or at the checksum.
         compressed_offset: u64,
         /// Decompressed bytes that were delivered.
         delivered_bytes: u64,
@@ -165,8 +165,8 @@ impl DaySource {
         Self::stream(name, file, Some(metadata.len()))
     }
 
-    /// Opens a file that is read rather than mapped, on a second thread: for a day that takes hours, in
-    /// which somebody may cut the file.
+    /// Opens a file that is read rather than mapped, on a second thread: for a day that takes
+    /// hours, in which somebody may cut the file.
     pub fn open_unmapped(path: &Path) -> Result<Self, SourceError> {
         Self::open_as(path, false)
     }
@@ -215,8 +215,8 @@ impl DaySource {
         }
     }
 
-    /// From now on, a block comes after so long also if it has nothing more than the last one left: a
-    /// pipe may have nothing to say for hours. Files never wait.
+    /// From now on, a block comes after so long also if it has nothing more than the last one left:
+    /// a pipe may have nothing to say for hours. Files never wait.
     pub fn set_patience(&mut self, patience: Duration) {
         if let Kind::Stream(blocks) = &mut self.kind {
             blocks.set_patience(patience);

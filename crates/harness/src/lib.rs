@@ -1,15 +1,16 @@
 //! What the tests of all crates share.
 //!
-//! Where: below everything, in `[dev-dependencies]` only. It knows no other crate of the workspace, so that
-//! each of them can test with it.
+//! Where: below everything, in `[dev-dependencies]` only. It knows no other crate of the workspace,
+//! so that each of them can test with it.
 //!
 //! - [`Scratch`]: a path that no other test has, removed with the value.
 //! - [`Random`] and [`mixed`]: numbers that follow from a seed, the same on every machine.
 //! - [`Mount`]: a small file system that a test fills.
 //! - [`Task`] and [`Peer`]: this test program once more, as a process with a role.
-//! - [`CountingAllocator`] and [`check_without_system_calls`]: code that allocates nothing, and calls the
-//!   kernel for nothing.
-//! - [`skipped`] and [`eventually`]: what a test does on a machine that lacks something, or is slow.
+//! - [`CountingAllocator`] and [`check_without_system_calls`]: code that allocates nothing, and
+//!   calls the kernel for nothing.
+//! - [`skipped`] and [`eventually`]: what a test does on a machine that lacks something, or is
+//!   slow.
 
 mod disk;
 mod machine;

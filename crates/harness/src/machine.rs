@@ -5,8 +5,8 @@ use std::{
     time::Duration,
 };
 
-/// Prints `SKIPPED`, the test, and why it returns without its check. `cargo test` shows the line also for
-/// tests that pass: it holds back only what the printing macros write.
+/// Prints `SKIPPED`, the test, and why it returns without its check. `cargo test` shows the line
+/// also for tests that pass: it holds back only what the printing macros write.
 pub fn skipped(why: impl std::fmt::Display) {
     let thread = std::thread::current();
     let test = thread.name().unwrap_or("a test");

@@ -9,8 +9,8 @@ use crate::{Scratch, skipped};
 pub struct Mount(Scratch);
 
 impl Mount {
-    /// A file system of this kind, with these options of `mount`. Where this process cannot mount it, the
-    /// result is `None`, and the test says that it is skipped.
+    /// A file system of this kind, with these options of `mount`. Where this process cannot mount
+    /// it, the result is `None`, and the test says that it is skipped.
     pub fn new(kind: &str, options: &str) -> Option<Self> {
         let scratch = Scratch::folder(kind);
         let mut mount = Command::new("mount");

@@ -59,7 +59,8 @@ impl Task {
 
     /// The task of this process. None in a run of the tests.
     ///
-    /// Some processes never end by themselves, so this one now ends with the process that started it.
+    /// Some processes never end by themselves, so this one now ends with the process that started
+    /// it.
     pub fn of_this_process() -> Option<Self> {
         let role = std::env::var(ROLE).ok()?;
         set_parent_process_death_signal(Some(Signal::KILL)).expect("the kernel takes the signal");
@@ -88,10 +89,11 @@ impl Task {
     }
 }
 
-/// A copy of a program that other users of the machine can run. Its own folder may be closed to them.
+/// A copy of a program that other users of the machine can run. Its own folder may be closed to
+/// them.
 ///
-/// Another process makes the copy. A process that another thread of this one starts meanwhile would inherit
-/// the open file, and the kernel runs no file that is open for writing.
+/// Another process makes the copy. A process that another thread of this one starts meanwhile would
+/// inherit the open file, and the kernel runs no file that is open for writing.
 pub fn copy_for_all_users(program: &Path) -> Scratch {
     let copy = Scratch::new("program").open_to_all_users();
     let copied = Command::new("cp").arg(program).arg(copy.path()).status();

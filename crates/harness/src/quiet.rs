@@ -9,7 +9,8 @@ use std::{
 
 use crate::{Task, skipped};
 
-/// The system's allocator, and a counter for each thread. A test program that counts makes it its own:
+/// The system's allocator, and a counter for each thread. A test program that counts makes it its
+/// own:
 ///
 /// ```
 /// #[global_allocator]
@@ -61,9 +62,9 @@ pub fn check_the_counter() {
     assert_eq!(allocations(), before + 1, "the check can fail");
 }
 
-/// Runs this test of this program twice more, as a process with the role `good` and one with the role `bad`,
-/// which calls the kernel on purpose. The first must live, the second must not. The test calls
-/// [`without_system_calls`] where [`Task::of_this_process`] is one.
+/// Runs this test of this program twice more, as a process with the role `good` and one with the
+/// role `bad`, which calls the kernel on purpose. The first must live, the second must not. The
+/// test calls [`without_system_calls`] where [`Task::of_this_process`] is one.
 pub fn check_without_system_calls(test: &str, prepare: impl Fn(&mut Command)) {
     let end_of = |role: &str| -> Output {
         let mut command = Task { role: role.to_owned(), ..Task::default() }.command(test);
@@ -83,7 +84,8 @@ pub fn check_without_system_calls(test: &str, prepare: impl Fn(&mut Command)) {
     assert!(!String::from_utf8_lossy(&bad.stdout).contains("lived"));
 }
 
-/// In the process: `work` where every system call of this thread is the end. It returns what went wrong.
+/// In the process: `work` where every system call of this thread is the end. It returns what went
+/// wrong.
 pub fn without_system_calls(task: &Task, work: impl FnOnce() -> Result<(), &'static str>) -> ! {
     if !forbid_system_calls() {
         write(b"no filter\n");

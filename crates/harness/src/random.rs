@@ -20,7 +20,8 @@ impl Random {
         number
     }
 
-    /// A number below `end`, which is not 0. The bias of a remainder of 64 bits does not matter to tests.
+    /// A number below `end`, which is not 0. The bias of a remainder of 64 bits does not matter to
+    /// tests.
     pub fn below(&mut self, end: u64) -> u64 {
         self.number() % end
     }

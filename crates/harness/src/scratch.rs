@@ -17,8 +17,8 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// A path with this last part, at which nothing is yet: in memory if the machine has `/dev/shm`, else
-    /// among temporary files.
+    /// A path with this last part, at which nothing is yet: in memory if the machine has
+    /// `/dev/shm`, else among temporary files.
     pub fn new(name: &str) -> Self {
         let memory = Path::new("/dev/shm");
         let temporary = std::env::temp_dir();

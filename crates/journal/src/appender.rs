@@ -1,11 +1,11 @@
 //! The appender: the one process that writes a journal.
 //!
-//! Protocol: `docs/formats/journal.md`. An append goes into the active segment; where that is full, or its
-//! cycle is over, the next one is made active, which the helper has prepared.
-//! Failure: where there is no room for a segment an append says so, nothing is half done, and the next
-//! append tries again. An appender that is dropped, killed or panics leaves what it committed.
-//! Cost: an append makes no system call, allocates nothing and locks nothing, if the policy is not to sync
-//! with it; a roll takes one lock that is hardly ever held.
+//! Protocol: `docs/formats/journal.md`. An append goes into the active segment; where that is full,
+//! or its cycle is over, the next one is made active, which the helper has prepared.
+//! Failure: where there is no room for a segment an append says so, nothing is half done, and the
+//! next append tries again. An appender that is dropped, killed or panics leaves what it committed.
+//! Cost: an append makes no system call, allocates nothing and locks nothing, if the policy is not
+//! to sync with it; a roll takes one lock that is hardly ever held.
 
 mod batch;
 mod claim;
@@ -90,9 +90,9 @@ pub struct Appender<D: Disk = Folder> {
 }
 
 impl Appender<Folder> {
-    /// Opens a journal to append to it, and makes it if it is not there: the last part of the path, not
-    /// those before it. What a killed appender or a loss of power left is put in order first; see
-    /// [`recovery`](Self::recovery). It is an error if another process appends.
+    /// Opens a journal to append to it, and makes it if it is not there: the last part of the path,
+    /// not those before it. What a killed appender or a loss of power left is put in order first;
+    /// see [`recovery`](Self::recovery). It is an error if another process appends.
     pub fn open(path: &Path, options: &AppenderOptions) -> Result<Self, JournalError> {
         Self::open_on(folder(path, options), options)
     }
@@ -152,7 +152,8 @@ impl<D: Disk> Appender<D> {
         }
         Ok(Self {
             writer,
-            // How many another appender left is not known: as many as the policy allows, at the most.
+            // How many another appender left is not known: as many as the policy allows, at the
+            // most.
             unsynced: match options.sync {
                 SyncPolicy::Excerpts(count) => count - 1,
                 _ => 0,
@@ -175,8 +176,8 @@ impl<D: Disk> Appender<D> {
     }
 
     /// Appends an excerpt; returns its sequence number. The type is the user's own. The time, in
-    /// nanoseconds since the UNIX epoch, is what seeks by time go by, and should not be before those of
-    /// earlier excerpts.
+    /// nanoseconds since the UNIX epoch, is what seeks by time go by, and should not be before
+    /// those of earlier excerpts.
     ///
     /// An error means that nothing was appended, but for [`Problem::NotOnDisk`].
     #[inline]
@@ -210,8 +211,8 @@ impl<D: Disk> Appender<D> {
         Ok(Claim::new(self, type_id, ts_ns, length))
     }
 
-    /// A batch: excerpts that readers see together or not at all. There is room for at least so many bytes
-    /// of excerpts, as [`excerpt_bytes`](crate::excerpt_bytes) counts them.
+    /// A batch: excerpts that readers see together or not at all. There is room for at least so
+    /// many bytes of excerpts, as [`excerpt_bytes`](crate::excerpt_bytes) counts them.
     pub fn batch(&mut self, ts_ns: u64, bytes: usize) -> Result<Batch<'_, D>, JournalError> {
         let words = bytes.div_ceil(8);
         if !self.is_ready(words, ts_ns) {
@@ -226,15 +227,15 @@ impl<D: Disk> Appender<D> {
         self.writer.as_ref().map_or(self.sequence, |writer| writer.place().sequence)
     }
 
-    /// The number of the segment that was appended to last, and that the next excerpt is in if there is room;
-    /// 0 before the first one. For who must say something in each segment anew.
+    /// The number of the segment that was appended to last, and that the next excerpt is in if
+    /// there is room; 0 before the first one. For who must say something in each segment anew.
     #[inline]
     pub fn segment(&self) -> u64 {
         self.writer.as_ref().map_or(0, SegmentWriter::number)
     }
 
-    /// Gives the next excerpt this number instead: those between are missing, and readers are told so. For
-    /// who stores what has numbers already, like a ring's messages.
+    /// Gives the next excerpt this number instead: those between are missing, and readers are told
+    /// so. For who stores what has numbers already, like a ring's messages.
     pub fn skip_to(&mut self, sequence: u64) -> Result<(), JournalError> {
         let next = self.next_sequence();
         let max = MAX_SEQUENCE - SEQUENCES_LEFT;
@@ -254,8 +255,8 @@ impl<D: Disk> Appender<D> {
         self.plan.layout.max_length()
     }
 
-    /// Bytes in front of the next excerpt that the helper has brought into memory, when it last looked: what
-    /// can be appended without a page fault. 0 without a helper.
+    /// Bytes in front of the next excerpt that the helper has brought into memory, when it last
+    /// looked: what can be appended without a page fault. 0 without a helper.
     pub fn bytes_ahead(&self) -> u64 {
         self.exchange.bytes_ahead()
     }
@@ -303,8 +304,8 @@ impl<D: Disk> Appender<D> {
     }
 
     /// Says that this appender is done: what the policy promises is on the disk, its threads have
-    /// ended, and the segment that was prepared for nothing is removed. Dropping does the same and tells nobody
-    /// what went wrong.
+    /// ended, and the segment that was prepared for nothing is removed. Dropping does the same and
+    /// tells nobody what went wrong.
     pub fn close(mut self) -> Result<(), JournalError> {
         self.finish()
     }

@@ -1,6 +1,8 @@
-//! The segments of a journal by what their headers say: enough to prune, to compress and to tell about them.
+//! The segments of a journal by what their headers say: enough to prune, to compress and to tell
+//! about them.
 //!
-//! Cost: a page of each segment; of a compressed one its file is read, and its first words are unpacked.
+//! Cost: a page of each segment; of a compressed one its file is read, and its first words are
+//! unpacked.
 
 use nanotape_shm::{ReadWord, Word, as_read_only};
 
@@ -66,7 +68,8 @@ impl Catalog {
         for kept in files.segments.values() {
             let mut kept = *kept;
             let mut head = read_head(disk, &kept);
-            // Compressed or unpacked since the folder was listed, perhaps again and again, or removed.
+            // Compressed or unpacked since the folder was listed, perhaps again and again, or
+            // removed.
             for _ in 0..LOOKS {
                 if head.as_ref().is_err_and(Problem::is_of_no_file) {
                     kept.is_packed = !kept.is_packed;
@@ -93,7 +96,8 @@ impl Catalog {
     }
 }
 
-/// The number of the journal that most segments have, and the first of those where several are as common.
+/// The number of the journal that most segments have, and the first of those where several are as
+/// common.
 fn most_common(listed: &[Listed]) -> Option<u64> {
     let mut counts: Vec<(u64, usize)> = Vec::new();
     for Listed { kept, head } in listed {

@@ -1,14 +1,14 @@
 //! CRC-32C of words, computed in the memory that stores them.
 //!
-//! Where: the checksum of every excerpt, header and index entry. Libraries take bytes, and shared memory has
-//! no plain bytes.
-//! Meaning: the sum of the words' bytes, low byte first, with the polynomial of Castagnoli (RFC 3720
-//! appendix B.4), begun with the sum of what comes before. So a sum may be continued, and one that
-//! begins with the name of a file does not check in another.
+//! Where: the checksum of every excerpt, header and index entry. Libraries take bytes, and shared
+//! memory has no plain bytes.
+//! Meaning: the sum of the words' bytes, low byte first, with the polynomial of Castagnoli (RFC
+//! 3720 appendix B.4), begun with the sum of what comes before. So a sum may be continued, and one
+//! that begins with the name of a file does not check in another.
 //! Cost: three cycles a word where the processor has the instruction (SSE 4.2), which is asked for
-//! at run time; elsewhere eight table lookups a word. One sum waits for itself from word to word, so many
-//! words are summed in three lanes side by side, a little more than one cycle a word, and the lanes are put
-//! together with a multiplication without carry (PCLMULQDQ).
+//! at run time; elsewhere eight table lookups a word. One sum waits for itself from word to word,
+//! so many words are summed in three lanes side by side, a little more than one cycle a word, and
+//! the lanes are put together with a multiplication without carry (PCLMULQDQ).
 
 use nanotape_shm::{ReadWord, WORD_BYTES, last_word};
 
@@ -90,7 +90,8 @@ const LANES_FROM: usize = 18;
 #[cfg(all(target_arch = "x86_64", not(any(miri, nanotape_loom))))]
 const LANE_WORDS: usize = 128;
 
-/// All words: those between the front and the last in three lanes, as long as there are three for them.
+/// All words: those between the front and the last in three lanes, as long as there are three for
+/// them.
 #[cfg(all(target_arch = "x86_64", not(any(miri, nanotape_loom))))]
 #[target_feature(enable = "sse4.2,pclmulqdq")]
 fn run_in_lanes<T, const N: usize>(
@@ -131,8 +132,9 @@ fn run_in_lanes<T, const N: usize>(
     run_by_instruction(state as u32, [], words, load, last)
 }
 
-/// `POWERS[n]`: what a state is multiplied by for `n` words of zero, x to the power 64n - 33; the product
-/// with a state is one bit short of 64, and to bring a word into a state multiplies it by x to the 32.
+/// `POWERS[n]`: what a state is multiplied by for `n` words of zero, x to the power 64n - 33; the
+/// product with a state is one bit short of 64, and to bring a word into a state multiplies it by x
+/// to the 32.
 #[cfg(all(target_arch = "x86_64", not(any(miri, nanotape_loom))))]
 static POWERS: [u32; 2 * LANE_WORDS + 1] = powers();
 

@@ -1,10 +1,11 @@
 //! Compresses closed segments with zstd. Readers unpack them without being told.
 //!
-//! Protocol: a compressed segment is complete, on the disk, and was unpacked again and compared before it
-//! has its name; only then the one that it was made of is removed. Where both are there, the other one counts;
-//! it is on the disk too before it is removed, because a loss of power may bring it back.
-//! Bounds: one compressed segment is in memory at a time.
-//! Failure: killed at any moment, nothing is lost: what was being made is removed by the next compression.
+//! Protocol: a compressed segment is complete, on the disk, and was unpacked again and compared
+//! before it has its name; only then the one that it was made of is removed. Where both are there,
+//! the other one counts; it is on the disk too before it is removed, because a loss of power may
+//! bring it back. Bounds: one compressed segment is in memory at a time.
+//! Failure: killed at any moment, nothing is lost: what was being made is removed by the next
+//! compression.
 
 use std::{
     io::{self, Read as _, Write as _},
@@ -58,8 +59,8 @@ pub struct Compressed {
     pub packed_bytes: u64,
 }
 
-/// Compresses the closed segments of a journal, which may be in use; the oldest first. `progress` is told
-/// bytes that are done, of how many.
+/// Compresses the closed segments of a journal, which may be in use; the oldest first. `progress`
+/// is told bytes that are done, of how many.
 pub fn compress(
     path: &Path,
     options: &CompressOptions,
@@ -177,8 +178,8 @@ fn read_to_end<D: Disk>(disk: &D, kept: &Kept, words: &[ReadWord]) -> Result<usi
     }
 }
 
-/// The words of a segment as they are compressed, some at a time: it is on the disk when it has its name,
-/// and so it says that.
+/// The words of a segment as they are compressed, some at a time: it is on the disk when it has its
+/// name, and so it says that.
 fn chunks(words: &[ReadWord]) -> impl Iterator<Item = Vec<u8>> + '_ {
     words.chunks(CHUNK_WORDS).enumerate().map(|(number, chunk)| {
         let values = chunk.iter().enumerate().map(|(word, value)| {

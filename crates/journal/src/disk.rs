@@ -1,7 +1,8 @@
 //! What a journal asks of a disk: all of it goes through here.
 //!
-//! Where: [`Folder`] is the real one. Tests put a simulated disk in its place, which forgets what was not
-//! synced, tears what it writes and fails whenever it is told to: the code above it is the same.
+//! Where: [`Folder`] is the real one. Tests put a simulated disk in its place, which forgets what
+//! was not synced, tears what it writes and fails whenever it is told to: the code above it is the
+//! same.
 
 #[cfg(not(nanotape_loom))]
 mod folder;
@@ -27,8 +28,8 @@ pub(crate) const APPENDER: &str = "appender";
 /// The name of the file that says who compresses, prunes or repairs.
 pub(crate) const UPKEEP: &str = "upkeep";
 
-/// A folder of files on some disk. Names have no slash, but for those in folders that the journal has:
-/// `cut/NAME`, which is made when it is needed.
+/// A folder of files on some disk. Names have no slash, but for those in folders that the journal
+/// has: `cut/NAME`, which is made when it is needed.
 pub trait Disk: Clone + fmt::Debug + Send + Sync + 'static {
     /// A file mapped to be written.
     type Writable: WritableFile;
@@ -40,8 +41,8 @@ pub trait Disk: Clone + fmt::Debug + Send + Sync + 'static {
     /// What a name is called in messages.
     fn path(&self, name: &str) -> PathBuf;
 
-    /// Makes the folder if it is not there. From now on names are names in this folder, wherever it is moved
-    /// to.
+    /// Makes the folder if it is not there. From now on names are names in this folder, wherever it
+    /// is moved to.
     fn make(&self) -> io::Result<()>;
 
     /// Waits until the folder's own name is on the disk.
@@ -52,8 +53,8 @@ pub trait Disk: Clone + fmt::Debug + Send + Sync + 'static {
     /// Everything in the folder itself.
     fn list(&self) -> io::Result<Vec<Listed>>;
 
-    /// The process that may append, or that could last. `None` where no process ever could, and on a disk
-    /// with one process.
+    /// The process that may append, or that could last. `None` where no process ever could, and on
+    /// a disk with one process.
     fn appender(&self) -> Option<Owner> {
         None
     }
@@ -61,14 +62,14 @@ pub trait Disk: Clone + fmt::Debug + Send + Sync + 'static {
     /// Becomes the one who may append.
     fn lock(&self) -> Result<Self::Lock, RegionError>;
 
-    /// Locks a file for the one who writes it, whatever becomes of its name; nothing where another one has it
-    /// locked. A disk with one process needs no locks.
+    /// Locks a file for the one who writes it, whatever becomes of its name; nothing where another
+    /// one has it locked. A disk with one process needs no locks.
     fn lock_file(&self, _name: &str) -> io::Result<Option<FileLock>> {
         Ok(Some(FileLock::default()))
     }
 
-    /// A new file of so many zeros, all of whose room is reserved, mapped. It is an error if the name is
-    /// there.
+    /// A new file of so many zeros, all of whose room is reserved, mapped. It is an error if the
+    /// name is there.
     fn create(&self, name: &str, bytes: u64, room: Room) -> io::Result<Self::Writable>;
 
     /// Maps a file that is there to be written, and gives it this length and all its room again.
@@ -120,7 +121,8 @@ pub struct Listed {
 /// How the room of a new file is reserved.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Room {
-    /// It is promised. To sync what is stored there the first time the disk must note that it is used.
+    /// It is promised. To sync what is stored there the first time the disk must note that it is
+    /// used.
     Promised,
     /// It is written full of zeros and synced: more work now, and less at each sync.
     Written,

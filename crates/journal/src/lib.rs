@@ -3,8 +3,8 @@
 //! Where: layer 2, beside RING. It knows bytes, sequence numbers and times, and nothing of what is
 //! stored. RING hands messages over in memory and forgets them; a journal keeps them.
 //! Layout: `docs/formats/journal.md`.
-//! Failure: see [`Problem`]. A killed appender loses nothing that it committed, a loss of power nothing that
-//! was synced, and a full disk is an error of the append that finds it.
+//! Failure: see [`Problem`]. A killed appender loses nothing that it committed, a loss of power
+//! nothing that was synced, and a full disk is an error of the append that finds it.
 #![deny(unsafe_code)]
 #![cfg_attr(nanotape_loom, allow(dead_code, reason = "models are of a part"))]
 

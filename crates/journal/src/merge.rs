@@ -1,9 +1,10 @@
-//! Several journals read as one, by time: for several writers, each of which has a journal of its own.
+//! Several journals read as one, by time: for several writers, each of which has a journal of its
+//! own.
 //!
-//! Writers that shared one journal would wait for each other. With one each nobody does, and who reads puts
-//! them together: a merge always returns the earliest of what the journals have next. Within a journal the
-//! order stays as it was written; of excerpts of the same time those of the first journal come first.
-//! Bounds: one excerpt of each journal is looked at; nothing is copied.
+//! Writers that shared one journal would wait for each other. With one each nobody does, and who
+//! reads puts them together: a merge always returns the earliest of what the journals have next.
+//! Within a journal the order stays as it was written; of excerpts of the same time those of the
+//! first journal come first. Bounds: one excerpt of each journal is looked at; nothing is copied.
 
 use crate::{
     Disk, Excerpt, Folder, Gap, JournalError, Reused, Tailer,
@@ -23,7 +24,8 @@ struct Source<D: Disk> {
     next_ns: Option<u64>,
 }
 
-/// What a read of several journals returns. Journals have the numbers that their tailers were given in.
+/// What a read of several journals returns. Journals have the numbers that their tailers were given
+/// in.
 #[derive(Debug)]
 pub enum Merged<'merge> {
     /// The earliest excerpt.
@@ -58,12 +60,12 @@ impl<D: Disk> Merge<D> {
         Self { sources: tailers.into_iter().map(source).collect() }
     }
 
-    /// The earliest excerpt, once it is sure to be: when every journal has one, or its time is not behind
-    /// `settled_ns`, before which nothing more is expected of the others.
+    /// The earliest excerpt, once it is sure to be: when every journal has one, or its time is not
+    /// behind `settled_ns`, before which nothing more is expected of the others.
     ///
-    /// For journals that nobody writes any more that is `u64::MAX`. For those that are being written it is
-    /// the time now, less what a writer may take from its clock to its commit: some milliseconds let no
-    /// idle writer hold up the others.
+    /// For journals that nobody writes any more that is `u64::MAX`. For those that are being
+    /// written it is the time now, less what a writer may take from its clock to its commit: some
+    /// milliseconds let no idle writer hold up the others.
     pub fn next(&mut self, settled_ns: u64) -> Result<Merged<'_>, JournalError> {
         let mut earliest: Option<(u64, usize)> = None;
         let mut is_complete = true;

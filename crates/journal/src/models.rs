@@ -1,9 +1,9 @@
-//! Loom models: whatever the processor may reorder, a tailer sees every excerpt once, in order and whole,
-//! and never takes a roll for damage.
+//! Loom models: whatever the processor may reorder, a tailer sees every excerpt once, in order and
+//! whole, and never takes a roll for damage.
 //!
-//! Each model states the whole set of its outcomes, because loom is green too when it has not explored the
-//! case that matters. And each promise of order is taken away in turn: some model must then see what it
-//! does not allow. `cargo xtask loom` runs them.
+//! Each model states the whole set of its outcomes, because loom is green too when it has not
+//! explored the case that matters. And each promise of order is taken away in turn: some model must
+//! then see what it does not allow. `cargo xtask loom` runs them.
 //!
 //! A segment has 64 words here, and its excerpts begin at word 34: six with a word of payload.
 
@@ -30,7 +30,8 @@ use crate::{
 const SEGMENT_BYTES: u64 = 512;
 const BLOCK_BYTES: u64 = 128;
 
-/// A program of an appender and a tailer, and what may come of it: `1` excerpt 1, whole; `-` nothing.
+/// A program of an appender and a tailer, and what may come of it: `1` excerpt 1, whole; `-`
+/// nothing.
 struct Model {
     name: &'static str,
     allowed: &'static [&'static str],
@@ -74,7 +75,8 @@ fn append(writer: &mut SegmentWriter<HeapFile>, words: usize) {
     writer.append(7, sequence, &sequence.to_ne_bytes().repeat(words));
 }
 
-/// Appends so many excerpts at once, as a batch of an appender does, and commits them or gives them up.
+/// Appends so many excerpts at once, as a batch of an appender does, and commits them or gives them
+/// up.
 fn batch(writer: &mut SegmentWriter<HeapFile>, count: u64, is_committed: bool) {
     let mut end = *writer.place();
     let mut gate = 0;
@@ -216,8 +218,8 @@ const MODELS: &[Model] = &[
     },
 ];
 
-/// The helper, which loads every word before the appender's progress: a word that is not there yet it
-/// would store again as it is not.
+/// The helper, which loads every word before the appender's progress: a word that is not there yet
+/// it would store again as it is not.
 const PROGRESS_SEEN: Model = Model {
     name: "what the helper sees before the appender's progress",
     allowed: &["0 of 0", "4 of 4", "8 of 8"],

@@ -1,12 +1,13 @@
-//! Tailers with a name: their place survives them, and everybody can see who reads what and how far.
+//! Named tailers: the journal stores their positions, and every process can list them.
 //!
-//! Layout: the region `tailers/NAME` of kind `TAILER  `, see `docs/formats/journal.md`. One process at a time
-//! has the name; a dead one's is taken over at once.
-//! Meaning: an excerpt counts as read when the next one is asked for, or [`done`](NamedTailer::done) is said.
-//! So a process that is killed at its work on an excerpt gets the same one again, and no other twice.
-//! Failure: the place is in memory that outlives the process; a loss of power may set it back to an earlier
-//! one, unless [`sync`](NamedTailer::sync) was called. A region that is damaged is an error, because the place
-//! in it is lost: the caller decides where to begin anew.
+//! Layout: the region `tailers/NAME` of kind `TAILER  `, see `docs/formats/journal.md`. One process
+//! at a time has the name; a dead one's is taken over at once.
+//! Meaning: an excerpt counts as read when the next one is asked for, or
+//! [`done`](NamedTailer::done) is said. So a process that is killed at its work on an excerpt gets
+//! the same one again, and no other twice. Failure: the place is in memory that outlives the
+//! process; a loss of power may set it back to an earlier one, unless [`sync`](NamedTailer::sync)
+//! was called. A region that is damaged is an error, because the place in it is lost: the caller
+//! decides where to begin anew.
 
 use std::{
     fs::{self, File},
@@ -64,15 +65,16 @@ pub struct NamedTailer {
     region: OwnedRegion,
     /// How many were read, by all who had the name.
     read: u64,
-    /// How many excerpts the last read returned that are not counted yet, if the place of it is not stored yet.
+    /// How many excerpts the last read returned that are not counted yet, if the place of it is not
+    /// stored yet.
     pending: Option<u64>,
     /// What is stored of the place, but for the sequence number.
     stored: Bookmark,
 }
 
 impl NamedTailer {
-    /// Opens a journal to read it under a name, from where the last reader of this name was; from `start`
-    /// if there was none. It is an error if another process has the name.
+    /// Opens a journal to read it under a name, from where the last reader of this name was; from
+    /// `start` if there was none. It is an error if another process has the name.
     pub fn open(path: &Path, name: &str, start: Start) -> Result<(Self, Resumed), JournalError> {
         let place = place_of(path, name)?;
         // Before anything is made in a folder that is no journal.
@@ -133,7 +135,8 @@ impl NamedTailer {
         Ok(())
     }
 
-    /// The sequence number of the next excerpt that is not read: where who has the name after this begins.
+    /// The sequence number of the next excerpt that is not read: where who has the name after this
+    /// begins.
     pub fn next_sequence(&self) -> u64 {
         value(&self.region, NEXT)
     }
@@ -175,8 +178,8 @@ impl NamedTailer {
         }
     }
 
-    /// Stores a place in another incarnation. A process that is killed between two of these stores leaves a
-    /// place from which too much may be read again, and never too little.
+    /// Stores a place in another incarnation. A process that is killed between two of these stores
+    /// leaves a place from which too much may be read again, and never too little.
     #[cold]
     fn save_all(&mut self, place: Bookmark) {
         let words = self.region.words();
@@ -213,13 +216,15 @@ fn bookmark(words: &[Word]) -> Bookmark {
     }
 }
 
-/// Becomes the owner of a tailer's region: a new one, one that was left, or one of an earlier version.
+/// Becomes the owner of a tailer's region: a new one, one that was left, or one of an earlier
+/// version.
 fn own(path: &Path) -> Result<OwnedRegion, JournalError> {
     let options = RegionOptions::default();
     let spec = |layout, words| RegionSpec { kind: TAILER_KIND, layout, parameters: [0; 4], words };
     let create = || OwnedRegion::create(path, spec(TAILER_LAYOUT, WORDS), &options, |_| ());
     let created = match create() {
-        // Its first owner has not returned from `open`, which syncs it, so there was no place in it.
+        // Its first owner has not returned from `open`, which syncs it, so there was no place in
+        // it.
         Err(error) if is_of_zeros(&error) => {
             crate::disk::own_region(path, spec(TAILER_LAYOUT, WORDS), &options)
         }
@@ -354,8 +359,8 @@ fn info(name: String, path: PathBuf) -> TailerInfo {
     info
 }
 
-/// Forgets a named tailer, so that nothing is kept for it any more. It is an error while a process has the
-/// name.
+/// Forgets a named tailer, so that nothing is kept for it any more. It is an error while a process
+/// has the name.
 pub fn remove_tailer(path: &Path, name: &str) -> Result<(), JournalError> {
     nanotape_shm::remove(&place_of(path, name)?)?;
     Ok(())

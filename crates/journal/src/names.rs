@@ -18,7 +18,8 @@ pub const TAILERS: &str = "tailers";
 /// The folder of what recovery and repair took out.
 pub const CUT: &str = "cut";
 
-/// The file in which a recorder notes the ring that the journal is recorded from. The journal leaves it alone.
+/// The file in which a recorder notes the ring that the journal is recorded from. The journal
+/// leaves it alone.
 pub const RECORDED_FROM: &str = "recorded-from";
 
 /// The name of a segment.
@@ -64,8 +65,8 @@ pub(crate) struct Files {
     pub(crate) segments: BTreeMap<u64, Kept>,
     /// Names of those that are being made, or were left by who was killed then.
     pub(crate) parts: Vec<String>,
-    /// The same of those that are being compressed: they are for the next compression to remove, since an
-    /// appender may open the journal while one is at work.
+    /// The same of those that are being compressed: they are for the next compression to remove,
+    /// since an appender may open the journal while one is at work.
     pub(crate) packed_parts: Vec<String>,
     /// Numbers of those that are there both compressed and as they were.
     pub(crate) twice: Vec<u64>,
@@ -95,7 +96,8 @@ impl Files {
         Ok(files)
     }
 
-    /// Whether no segment is there that was not seen: none between two others, and none before the oldest.
+    /// Whether no segment is there that was not seen: none between two others, and none before the
+    /// oldest.
     fn is_whole<D: Disk>(&self, disk: &D) -> bool {
         let oldest = self.segments.keys().next().copied().unwrap_or(1);
         let before = oldest.saturating_sub(1);

@@ -1,4 +1,4 @@
-//! What an appender can be told.
+//! The options of an appender.
 
 use std::time::Duration;
 
@@ -7,27 +7,30 @@ use crate::{
     segment::layout::{Layout, MAX_SEGMENT_BYTES, MIN_SEGMENT_BYTES},
 };
 
-/// How an appender works. A journal that is there keeps the segments it has; these are for new ones.
+/// How an appender works. A journal that is there keeps the segments it has; these are for new
+/// ones.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AppenderOptions {
-    /// Length of a segment's file, a multiple of 4096. A segment that is full is followed by the next,
-    /// whatever the cycle. The longest payload is a little less.
+    /// Length of a segment's file, a multiple of 4096. A segment that is full is followed by the
+    /// next, whatever the cycle. The longest payload is a little less.
     pub segment_bytes: u64,
     /// When a new segment begins although the last one is not full.
     pub roll_cycle: RollCycle,
     /// When excerpts are forced to the disk.
     pub sync: SyncPolicy,
-    /// How far in front of the appender pages are brought in, by a thread of its own, so that appending
-    /// takes no page faults: what is written in some milliseconds at the highest rate.
+    /// How far in front of the appender pages are brought in, by a thread of its own, so that
+    /// appending takes no page faults: what is written in some milliseconds at the highest rate.
     pub ahead_bytes: u64,
-    /// Whether new segments on tmpfs are asked for in large pages, which come in half the time and whatever
-    /// the system's setting for shared memory is. Where they would take longer they are left alone.
+    /// Whether new segments on tmpfs are asked for in large pages, which come in half the time and
+    /// whatever the system's setting for shared memory is. Where they would take longer they are
+    /// left alone.
     pub large_pages: bool,
-    /// Permission bits of the files, exactly these whatever the umask says. 0600 by default: who may read is for
-    /// the operator to say.
+    /// Permission bits of the files, exactly these whatever the umask says. 0600 by default: who
+    /// may read is for the operator to say.
     pub mode: u32,
-    /// Whether threads of its own prepare the next segment, and sync at intervals if that is the policy. Without
-    /// them the append that finds a segment full prepares the next one, and takes as long as that takes.
+    /// Whether threads of its own prepare the next segment, and sync at intervals if that is the
+    /// policy. Without them the append that finds a segment full prepares the next one, and takes
+    /// as long as that takes.
     pub has_helper: bool,
 }
 
@@ -106,22 +109,25 @@ impl RollCycle {
     }
 }
 
-/// When excerpts are forced to the disk. What is lost when the appender is killed is the same for all:
-/// nothing that was committed. What can be lost with the machine's power is what they differ in.
+/// When excerpts are forced to the disk. What is lost when the appender is killed is the same for
+/// all: nothing that was committed. What can be lost with the machine's power is what they differ
+/// in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum SyncPolicy {
-    /// Never, but for calls of `sync`: what the kernel has not written by itself can be lost, by default
-    /// about half a minute of it.
+    /// Never, but for calls of `sync`: what the kernel has not written by itself can be lost, by
+    /// default about half a minute of it.
     #[default]
     Never,
-    /// So often, by a thread of its own, while there is something new: what was committed since can be lost. An
-    /// append never waits. The next append returns the error of a sync that failed; every append returns an
-    /// error if the thread ended, or if excerpts were lost from memory after a sync that failed.
+    /// So often, by a thread of its own, while there is something new: what was committed since can
+    /// be lost. An append never waits. The next append returns the error of a sync that failed;
+    /// every append returns an error if the thread ended, or if excerpts were lost from memory
+    /// after a sync that failed.
     Every(Duration),
     /// When so many were committed, before the append of the last one returns: fewer can be lost.
     Excerpts(u64),
-    /// Before an append, or the commit of a batch, returns: nothing that was returned for can be lost.
+    /// Before an append, or the commit of a batch, returns: nothing that was returned for can be
+    /// lost.
     Batch,
 }
 

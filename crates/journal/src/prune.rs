@@ -1,10 +1,11 @@
-//! Removes the oldest segments, as far as nobody needs them.
+//! Removes the oldest segments that no reader needs.
 //!
-//! Protocol: only whole segments that are closed, the oldest first; the last active one always stays. What a
-//! named tailer has not read stays, unless it is forced. Readers that have a removed segment open keep it.
-//! Before a segment is removed the activation of the one behind it is on the disk: else a loss of power would
-//! leave a journal that knows of no excerpt, and gives sequence numbers again.
-//! Cost: headers are read, and no excerpts: the largest time of a segment is in the header of the next one.
+//! Protocol: only whole segments that are closed, the oldest first; the last active one always
+//! stays. What a named tailer has not read stays, unless it is forced. Readers that have a removed
+//! segment open keep it. Before a segment is removed the activation of the one behind it is on the
+//! disk: else a loss of power would leave a journal that knows of no excerpt, and gives sequence
+//! numbers again. Cost: headers are read, and no excerpts: the largest time of a segment is in the
+//! header of the next one.
 
 use std::{
     io,
@@ -26,8 +27,8 @@ use crate::{
 /// What is to be removed. A segment goes if any of these says so; with none of them nothing does.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct PruneOptions {
-    /// Segments all of whose excerpts, and all before them, have earlier times than this, in ns since the
-    /// UNIX epoch.
+    /// Segments all of whose excerpts, and all before them, have earlier times than this, in ns
+    /// since the UNIX epoch.
     pub before_ns: Option<u64>,
     /// So many of the oldest that files of segments have at most this many bytes together.
     pub keep_bytes: Option<u64>,
@@ -47,8 +48,8 @@ pub struct Pruned {
     pub segments: Vec<PrunedSegment>,
     /// Bytes of the files of segments that stay.
     pub bytes_left: u64,
-    /// The named tailer that keeps the oldest segment that stays, and its next sequence number, where the
-    /// options would have it removed.
+    /// The named tailer that keeps the oldest segment that stays, and its next sequence number,
+    /// where the options would have it removed.
     pub held_by: Option<(String, u64)>,
 }
 
@@ -84,8 +85,8 @@ pub fn prune(path: &Path, options: &PruneOptions) -> Result<Pruned, JournalError
     prune_on(&folder, options, needs)
 }
 
-/// The same on another disk, with the names and next sequence numbers of those who read it. The caller sees
-/// to it that nobody compresses or repairs meanwhile.
+/// The same on another disk, with the names and next sequence numbers of those who read it. The
+/// caller sees to it that nobody compresses or repairs meanwhile.
 pub fn prune_on<D: Disk>(
     disk: &D,
     options: &PruneOptions,

@@ -1,8 +1,8 @@
 //! What an appender finds: where the journal ends, what of it is whole, and what has to go.
 //!
-//! Protocol: `docs/formats/journal.md`, Recovery. Only what checks is believed. A segment of this start of
-//! the kernel lost nothing, because the memory that processes share outlives them; of one of an earlier
-//! start only what was synced is sure, and the rest is read.
+//! Protocol: `docs/formats/journal.md`, Recovery. Only what checks is believed. A segment of this
+//! start of the kernel lost nothing, because the memory that processes share outlives them; of one
+//! of an earlier start only what was synced is sure, and the rest is read.
 //! Failure: what no crash can have done is an error, and is left as it is for `journal repair`.
 
 mod mend;
@@ -38,7 +38,8 @@ pub struct Recovery {
     pub segments_checked: u64,
     /// Bytes of excerpts that were read, of those and of the last segment.
     pub bytes_checked: u64,
-    /// Bytes behind the last excerpt that were not zero: what was being written when the appender ended.
+    /// Bytes behind the last excerpt that were not zero: what was being written when the appender
+    /// ended.
     pub bytes_pruned: u64,
     /// What was taken out after a loss of power, and where it is now.
     pub cut: Vec<Cut>,
@@ -106,8 +107,9 @@ pub(crate) fn recover<D: Disk>(
     let last_number = pass.kept[end.index].number;
     let next_number = last_number + 1 + spares.len() as u64;
     let (sequence, max_ts) = (end.place.sequence, end.place.max_ts);
-    // A tailer may have read what the power took, and be behind the end in this segment. So nothing is ever
-    // appended to it: such a tailer finds nothing, and then the next segment, which says why.
+    // A tailer may have read what the power took, and be behind the end in this segment. So nothing
+    // is ever appended to it: such a tailer finds nothing, and then the next segment, which says
+    // why.
     let writer = match end.is_ended {
         true => None,
         false if is_same_boot => Some(pass.reopen(&end, is_same_boot)?),
@@ -131,12 +133,12 @@ pub(crate) fn recover<D: Disk>(
     })
 }
 
-/// What recovery begins with: the segments, files that are to be removed, the last active segment, and the locks
-/// of it and of what is behind it.
+/// What recovery begins with: the segments, files that are to be removed, the last active segment,
+/// and the locks of it and of what is behind it.
 type Beginning<'disk, D> = (Pass<'disk, D>, Vec<String>, Option<Last>, Locks);
 
-/// Finds the last active segment and locks it and those behind it; nothing changes before that. Nothing if
-/// another process changes the folder meanwhile.
+/// Finds the last active segment and locks it and those behind it; nothing changes before that.
+/// Nothing if another process changes the folder meanwhile.
 fn find<D: Disk>(disk: &D) -> Result<Option<Beginning<'_, D>>, JournalError> {
     let mut files = Files::list(disk)?;
     let kept: Vec<Kept> = files.segments.values().copied().collect();
@@ -191,7 +193,8 @@ impl<D: Disk> Pass<'_, D> {
         JournalError::new(path, Problem::damaged(word, damage))
     }
 
-    /// Looks for it from the end. What is behind it never became active, or lost that with the power.
+    /// Looks for it from the end. What is behind it never became active, or lost that with the
+    /// power.
     fn last_active(&self) -> Result<Option<Last>, JournalError> {
         for index in (0..self.kept.len()).rev() {
             let kept = self.kept[index];
@@ -215,7 +218,8 @@ impl<D: Disk> Pass<'_, D> {
                 Ok(None) => return Err(self.damaged(index, at::ACTIVATION, Damage::Activation)),
                 // Its name came to the disk and its words did not.
                 Err(Damage::Magic(0)) if words.iter().all(|word| word.load() == 0) => {}
-                // A power failure tears an activation, and nothing else of a header that was synced.
+                // A power failure tears an activation, and nothing else of a header that was
+                // synced.
                 Err(Damage::Activation) if boot != self.boot && !self.was_on_disk(words) => {}
                 Err(damage) => return Err(self.damaged(index, 0, damage)),
             }
@@ -223,7 +227,8 @@ impl<D: Disk> Pass<'_, D> {
         Ok(None)
     }
 
-    /// Whether a segment says that its activation was on the disk: what it says so behind a sync of that.
+    /// Whether a segment says that its activation was on the disk: what it says so behind a sync of
+    /// that.
     fn was_on_disk(&self, words: &[ReadWord]) -> bool {
         hints::synced(words) > 0 || hints::is_sealed(words)
     }
@@ -261,8 +266,8 @@ impl<D: Disk> Pass<'_, D> {
         Ok(spares)
     }
 
-    /// Takes the segments from this one on out of the way: those that never had anything are removed, and
-    /// after a loss of power those that have something are kept in `cut`.
+    /// Takes the segments from this one on out of the way: those that never had anything are
+    /// removed, and after a loss of power those that have something are kept in `cut`.
     fn clear_behind(&mut self, first: usize, is_looked_at: bool) -> Result<(), JournalError> {
         for index in (first..self.kept.len()).rev() {
             let is_empty = !is_looked_at || self.kept[index].bytes == 0 || {
@@ -352,7 +357,8 @@ impl<D: Disk> Pass<'_, D> {
         Ok(first)
     }
 
-    /// Reads a segment to its end: the place, and what is there. Nothing if its activation is not there.
+    /// Reads a segment to its end: the place, and what is there. Nothing if its activation is not
+    /// there.
     fn end_of(&mut self, index: usize, is_same_boot: bool) -> Result<Option<Found>, JournalError> {
         let stored = self.open(index)?;
         let view = match View::new(stored.words()) {

@@ -1,9 +1,9 @@
 //! Makes a damaged journal one that readers get through, and deletes nothing.
 //!
-//! Protocol: `docs/formats/journal.md`, Repair. Segments are checked in order, as `verify` does, and those that
-//! are not as they must be are mended: what is taken out is on the disk in `cut` before it is overwritten.
-//! Failure: killed at any moment, it can be run again, and does what was left to do. What was being covered
-//! may be in `cut` twice then.
+//! Protocol: `docs/formats/journal.md`, Repair. Segments are checked in order, as `verify` does,
+//! and those that are not as they must be are mended: what is taken out is on the disk in `cut`
+//! before it is overwritten. Failure: killed at any moment, it can be run again, and does what was
+//! left to do. What was being covered may be in `cut` twice then.
 
 mod done;
 mod header;
@@ -107,8 +107,8 @@ impl<D: Disk> Repair<'_, D> {
         self.report.actions.push(Action { path: self.disk.path(name), offset, done });
     }
 
-    /// Which segments there are excerpts in, and what is known of headers. A header that does not check is
-    /// looked for in its excerpts here, so that it is known which segment is the last one.
+    /// Which segments there are excerpts in, and what is known of headers. A header that does not
+    /// check is looked for in its excerpts here, so that it is known which segment is the last one.
     fn survey(&mut self, catalog: &Catalog) -> Result<(), JournalError> {
         let most_common = self.journal;
         let is_own = |number, journal, listed: &Listed| {
@@ -192,16 +192,17 @@ impl<D: Disk> Repair<'_, D> {
         self.finish_sheet(index, kept.number, sheet, end)
     }
 
-    /// What is mended from a segment on may give numbers again that were read. So the next appender takes the
-    /// journal for one of another boot, and begins another incarnation. Stored before anything else is changed:
-    /// a repair that is killed, and run again, need not do it.
+    /// What is mended from a segment on may give numbers again that were read. So the next appender
+    /// takes the journal for one of another boot, and begins another incarnation. Stored before
+    /// anything else is changed: a repair that is killed, and run again, need not do it.
     fn begin_incarnation(&self, catalog: &Catalog, index: usize) -> Result<(), JournalError> {
         if self.is_dry_run {
             return Ok(());
         }
         for listed in &catalog.listed[index.saturating_sub(1)..] {
             let is_own = |head: &Head| self.journal.is_none_or(|own| own == head.header.journal);
-            // A header that is made anew has no boot either, and what is not of this journal stays as it is.
+            // A header that is made anew has no boot either, and what is not of this journal stays
+            // as it is.
             if listed.kept.is_packed
                 || !listed.is_entered()
                 || !listed.head.as_ref().is_ok_and(is_own)
@@ -245,7 +246,8 @@ impl<D: Disk> Repair<'_, D> {
         self.entered[index + 1..].contains(&true)
     }
 
-    /// Writes everything to the disk, gives what is behind an end mark back, and goes on behind the segment.
+    /// Writes everything to the disk, gives what is behind an end mark back, and goes on behind the
+    /// segment.
     fn finish_sheet(
         &mut self,
         index: usize,
@@ -266,8 +268,8 @@ impl<D: Disk> Repair<'_, D> {
         Ok(())
     }
 
-    /// A segment without anything that checks is moved out of the way, but for one of another version, whose
-    /// excerpts another program may read.
+    /// A segment without anything that checks is moved out of the way, but for one of another
+    /// version, whose excerpts another program may read.
     fn refuse(&self, kept: &Kept, words: &[ReadWord]) -> Result<(), JournalError> {
         match Header::load(words) {
             Err(damage @ (Damage::Version { .. } | Damage::ByteOrder)) => {

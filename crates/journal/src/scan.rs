@@ -1,10 +1,10 @@
 //! A segment read as far as it can be: over damage, to whatever good excerpts are behind it.
 //!
 //! Where: `verify` tells what a scan comes upon, `repair` mends it. Tailers stop at damage instead.
-//! Protocol: behind damage the next excerpt is looked for at every word: one that checks with the sums of
-//! this segment, and whose sequence number is not below the one expected.
-//! Bounds: the search sums every candidate. Those that say to be long are summed up to a budget of some
-//! segments' words, those that say to be short always: so that no file makes it quadratic.
+//! Protocol: behind damage the next excerpt is looked for at every word: one that checks with the
+//! sums of this segment, and whose sequence number is not below the one expected.
+//! Bounds: the search sums every candidate. Those that say to be long are summed up to a budget of
+//! some segments' words, those that say to be short always: so that no file makes it quadratic.
 
 use nanotape_shm::{ReadWord, Word};
 
@@ -75,8 +75,8 @@ impl<'words> Scan<'words> {
         &self.entries
     }
 
-    /// What is at the place; goes on behind it, if there is anything. `is_followed` says whether the next
-    /// segment is active, and is asked where there is nothing.
+    /// What is at the place; goes on behind it, if there is anything. `is_followed` says whether
+    /// the next segment is active, and is asked where there is nothing.
     pub(crate) fn next(&mut self, is_followed: impl Fn() -> bool) -> Event {
         let place = self.place;
         let mut look = self.look();
@@ -112,7 +112,8 @@ impl<'words> Scan<'words> {
         self.place = place;
     }
 
-    /// What is at the place. An excerpt behind which no end mark fits was not written by an appender.
+    /// What is at the place. An excerpt behind which no end mark fits was not written by an
+    /// appender.
     fn look(&self) -> Result<Look, Damage> {
         let look = self.view.look_from(&self.place)?;
         match look {
@@ -136,8 +137,9 @@ impl<'words> Scan<'words> {
         self.place = self.place.behind(front);
     }
 
-    /// Whether something shows that an excerpt was committed at the place, where there is nothing: it was
-    /// said to be on the disk, or a later block has an entry, which is stored behind what it leads to.
+    /// Whether something shows that an excerpt was committed at the place, where there is nothing:
+    /// it was said to be on the disk, or a later block has an entry, which is stored behind what it
+    /// leads to.
     fn is_committed_behind(&self) -> bool {
         let View { words, seed, .. } = self.view;
         if self.place.at < self.view.synced() {
@@ -159,8 +161,8 @@ impl<'words> Scan<'words> {
     }
 }
 
-/// The first word behind a place, with room for what covers the damage between, where something begins that
-/// checks.
+/// The first word behind a place, with room for what covers the damage between, where something
+/// begins that checks.
 fn find_good(view: &View<'_>, place: &Place, budget: &mut usize) -> Option<usize> {
     let words = view.words;
     let limit = view.layout().limit();
@@ -196,8 +198,8 @@ pub(crate) fn first_good(view: &View<'_>, from: usize) -> Option<usize> {
     find_good(view, &place, &mut budget)
 }
 
-/// The word behind everything that begins in a range of words, the last of which is not zero: an excerpt may end
-/// with zeros that are its own.
+/// The word behind everything that begins in a range of words, the last of which is not zero: an
+/// excerpt may end with zeros that are its own.
 pub(crate) fn end_of_excerpts(view: &View<'_>, from: usize, end: usize) -> usize {
     let mut budget = view.words.len().saturating_mul(BUDGET);
     let mut at = from.saturating_sub(HEADER_WORDS);
@@ -233,8 +235,8 @@ pub(crate) struct WrongEntry {
     pub(crate) is_missing: bool,
 }
 
-/// Compares an index with the entries that it must have. With an `end` nothing is said of the block that
-/// this word is in and of those behind it, to which an appender may be writing.
+/// Compares an index with the entries that it must have. With an `end` nothing is said of the block
+/// that this word is in and of those behind it, to which an appender may be writing.
 pub(crate) fn wrong_entries(
     view: &View<'_>,
     entries: &[Entry],

@@ -1,9 +1,10 @@
 //! Locks on the segments themselves keep a second appender out.
 //!
-//! The region `appender` says who appends. It is a separate file: if it is removed another process can
-//! make a new one, and would own that. But an appender also has a lock on each segment that it writes or has
-//! prepared, from before it has its name until the next one is active. So a second one, which locks all segments
-//! from the last active one on before it changes anything, always finds one that is locked.
+//! The region `appender` says who appends. It is a separate file: if it is removed another process
+//! can make a new one, and would own that. But an appender also has a lock on each segment that it
+//! writes or has prepared, from before it has its name until the next one is active. So a second
+//! one, which locks all segments from the last active one on before it changes anything, always
+//! finds one that is locked.
 
 use std::{collections::BTreeMap, io, time::Duration};
 
@@ -13,11 +14,12 @@ use crate::{
     names::Files,
 };
 
-/// How often the folder may have changed while its files were locked, or a file may have been locked.
+/// How often the folder may have changed while its files were locked, or a file may have been
+/// locked.
 const ATTEMPTS: usize = 16;
 
-/// How long to wait for a lock: a process that is killed gives up its locks one after the other, and that of the
-/// region may be the first.
+/// How long to wait for a lock: a process that is killed gives up its locks one after the other,
+/// and that of the region may be the first.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// Locks, by the names of files.
@@ -37,8 +39,8 @@ fn names(files: &Files, first: u64) -> Vec<String> {
     segments.map(|(_, kept)| kept.name()).chain(files.parts.iter().cloned()).collect()
 }
 
-/// Locks the files of a journal from segment `first` on; an error if one is locked. Nothing if another process
-/// made or removed some meanwhile: then the caller lists them again.
+/// Locks the files of a journal from segment `first` on; an error if one is locked. Nothing if
+/// another process made or removed some meanwhile: then the caller lists them again.
 pub(crate) fn lock<D: Disk>(
     disk: &D,
     files: &Files,
@@ -56,8 +58,8 @@ pub(crate) fn lock<D: Disk>(
     Ok(is_sure.then_some(locks))
 }
 
-/// Returns an error if a process has a segment of the journal locked. One at a time is locked here: there may
-/// be more than a process may open.
+/// Returns an error if a process has a segment of the journal locked. One at a time is locked here:
+/// there may be more than a process may open.
 pub(crate) fn check<D: Disk>(disk: &D) -> Result<(), JournalError> {
     retry(disk, || {
         let before = names(&Files::list(disk)?, 0);

@@ -1,7 +1,7 @@
-//! What a journal holds, who appends to it and who reads it, without reading all of it.
+//! The contents, the appender and the readers of a journal, without reading all of it.
 //!
-//! Cost: of a segment its header, and the excerpts of its last block; of a compressed one its file, and the
-//! beginning of that unpacked.
+//! Cost: of a segment its header, and the excerpts of its last block; of a compressed one its file,
+//! and the beginning of that unpacked.
 
 use std::path::{Path, PathBuf};
 

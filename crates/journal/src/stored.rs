@@ -92,7 +92,8 @@ pub(crate) fn open_kept<D: Disk>(
 /// The words of a compressed segment: no more than its own header allows, whatever comes.
 pub(crate) fn unpack(packed: &[u8]) -> io::Result<Arc<[Word]>> {
     let (front, _) = unpack_up_to(packed, at::INDEX);
-    // Without a header that checks it is not to be read: who looks at it says what is wrong with that.
+    // Without a header that checks it is not to be read: who looks at it says what is wrong with
+    // that.
     let most = Header::load(as_read_only(&front)).map_or(at::INDEX, |header| header.layout.words);
     let (words, end) = unpack_up_to(packed, most);
     match end {
@@ -102,7 +103,8 @@ pub(crate) fn unpack(packed: &[u8]) -> io::Result<Arc<[Word]>> {
     }
 }
 
-/// The first words of a compressed segment: as many as are wanted and there, and why there are no more.
+/// The first words of a compressed segment: as many as are wanted and there, and why there are no
+/// more.
 pub(crate) fn unpack_up_to(packed: &[u8], wanted: usize) -> (Vec<Word>, io::Result<()>) {
     use io::Read as _;
 

@@ -1,12 +1,13 @@
 //! The tailer: reads a journal, from anywhere in it, forwards and backwards, while it is written.
 //!
-//! Protocol: `docs/formats/journal.md`, To read. A tailer writes nothing, and the appender never notices it.
-//! Bounds: one segment is mapped, and the next one when it is there; a compressed one is in memory whole.
-//! Failure: damage is an error with its place, missing numbers are a [`Gap`]. A tailer never waits for a
-//! dead appender: what is not committed is [nothing](Tail::Nothing), and the next appender goes on there.
-//! Cost: to read an excerpt is no allocation, and no system call, but at the end of a segment and for each half
-//! megabyte, whose pages are brought in together. Behind the last excerpt some looks ask the system whether the segment is still there, more and more seldom, none of the
-//! first sixteen thousand.
+//! Protocol: `docs/formats/journal.md`, To read. A tailer writes nothing, and the appender never
+//! notices it. Bounds: one segment is mapped, and the next one when it is there; a compressed one
+//! is in memory whole. Failure: damage is an error with its place, missing numbers are a [`Gap`]. A
+//! tailer never waits for a dead appender: what is not committed is [nothing](Tail::Nothing), and
+//! the next appender goes on there. Cost: to read an excerpt is no allocation, and no system call,
+//! but at the end of a segment and for each half megabyte, whose pages are brought in together.
+//! Behind the last excerpt some looks ask the system whether the segment is still there, more and
+//! more seldom, none of the first sixteen thousand.
 
 mod back;
 mod bookmark;
@@ -86,7 +87,8 @@ struct Current<F> {
     seed: u32,
     /// Nothing where the words do not check.
     incarnation: Option<Incarnation>,
-    /// The start of the kernel in which somebody opened it to append, as it was when it was entered.
+    /// The start of the kernel in which somebody opened it to append, as it was when it was
+    /// entered.
     boot: u64,
 }
 
@@ -188,8 +190,8 @@ impl<D: Disk> Tailer<D> {
         }
     }
 
-    /// The sequence number of the next excerpt to be read, as far as it is known; 0 in a journal that has
-    /// none yet. To go on there another time, keep a [`bookmark`](Self::bookmark).
+    /// The sequence number of the next excerpt to be read, as far as it is known; 0 in a journal
+    /// that has none yet. To go on there another time, keep a [`bookmark`](Self::bookmark).
     #[inline]
     pub fn next_sequence(&self) -> u64 {
         self.place.sequence
@@ -201,9 +203,9 @@ impl<D: Disk> Tailer<D> {
         (number, crate::segment::layout::position_bytes(self.place.at))
     }
 
-    /// Makes the next look at nothing ask the system whether the segment is still there, and whether an
-    /// appender had to put something in order. Looks do so by themselves, more and more seldom: who sleeps
-    /// between looks says this now and then.
+    /// Makes the next look at nothing ask the system whether the segment is still there, and
+    /// whether an appender had to put something in order. Looks do so by themselves, more and more
+    /// seldom: who sleeps between looks says this now and then.
     pub fn ask(&mut self) {
         self.idles = 0;
     }
@@ -213,8 +215,8 @@ impl<D: Disk> Tailer<D> {
         self.is_checked = is_checked;
     }
 
-    /// Whether only excerpts are read that are known to be on the disk: everything is read, unless somebody
-    /// says otherwise. With the policy to sync never there are none.
+    /// Whether only excerpts are read that are known to be on the disk: everything is read, unless
+    /// somebody says otherwise. With the policy to sync never there are none.
     pub fn set_durable(&mut self, is_durable: bool) {
         self.is_durable = is_durable;
     }

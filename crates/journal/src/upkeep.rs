@@ -1,4 +1,5 @@
-//! What compression, pruning and repair have in common: only one of them at a time, in the folder as it is.
+//! What compression, pruning and repair have in common: only one of them at a time, in the folder
+//! as it is.
 
 use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};
 
@@ -11,7 +12,8 @@ use crate::{
     names::{self, Files},
 };
 
-/// The folder of a journal that is there; what is made in it has the permission bits of what is there.
+/// The folder of a journal that is there; what is made in it has the permission bits of what is
+/// there.
 pub(crate) fn folder(path: &Path) -> Result<Folder, JournalError> {
     let folder = Folder::new(path, 0);
     let files = Files::list(&folder)?;
@@ -31,8 +33,8 @@ pub(crate) fn locked(path: &Path) -> Result<(Folder, OwnedRegion), JournalError>
     Ok((folder, lock))
 }
 
-/// Writes a segment to a file of its own: on the disk and complete before it has its name. Not to one of the name
-/// that new segments are made under: an appender that opens removes those.
+/// Writes a segment to a file of its own: on the disk and complete before it has its name. Not to
+/// one of the name that new segments are made under: an appender that opens removes those.
 pub(crate) fn write_plain<D: Disk>(
     disk: &D,
     number: u64,

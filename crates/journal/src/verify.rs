@@ -1,13 +1,13 @@
-//! Reads a whole journal and says what is not as it must be.
+//! Reads a whole journal and reports every invalid part.
 //!
-//! Protocol: nothing is written and nothing is locked. Meanwhile an appender may append and roll, and segments
-//! may be compressed, unpacked and pruned. The segments that were there at the beginning are read, up to the first
-//! one that has not ended when it is read: what comes behind that was appended since. What was pruned since is not
-//! missing, and a file whose unused end was cut off since is read again.
-//! Bounds: all of the journal is read once, and behind damage a part of it once more. So many findings are
-//! kept, and the others are counted.
-//! Failure: what a journal holds is never an error, only a finding. A file that the appender cuts to its end
-//! while its rest is looked at is a signal, if the process has no guard against that:
+//! Protocol: nothing is written and nothing is locked. Meanwhile an appender may append and roll,
+//! and segments may be compressed, unpacked and pruned. The segments that were there at the
+//! beginning are read, up to the first one that has not ended when it is read: what comes behind
+//! that was appended since. What was pruned since is not missing, and a file whose unused end was
+//! cut off since is read again. Bounds: all of the journal is read once, and behind damage a part
+//! of it once more. So many findings are kept, and the others are counted.
+//! Failure: what a journal holds is never an error, only a finding. A file that the appender cuts
+//! to its end while its rest is looked at is a signal, if the process has no guard against that:
 //! [`nanotape_shm::guard_against_truncation`].
 
 pub(crate) mod check;
@@ -26,7 +26,8 @@ use crate::{
     stored::{self, Stored},
 };
 
-/// How often a segment is read again whose file was cut while it was read. An appender does that once.
+/// How often a segment is read again whose file was cut while it was read. An appender does that
+/// once.
 const READS: usize = 3;
 
 /// Findings that are kept of each severity.
@@ -91,7 +92,8 @@ impl Verified {
     }
 }
 
-/// Verifies a journal, also while somebody appends to it. `progress` is told bytes that are done, of how many.
+/// Verifies a journal, also while somebody appends to it. `progress` is told bytes that are done,
+/// of how many.
 pub fn verify(path: &Path, progress: impl FnMut(u64, u64)) -> Result<Verified, JournalError> {
     let mut verified = verify_on(&Folder::new(path, 0), progress)?;
     let cut = path.join(CUT);

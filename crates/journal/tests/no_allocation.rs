@@ -1,5 +1,5 @@
-//! Appending and tailing allocate nothing, and appending makes no system call, a million times of every sort,
-//! within a segment.
+//! Appending and tailing allocate nothing, and appending makes no system call, a million times of
+//! every sort, within a segment.
 //!
 //! Counted, not assumed: see `CountingAllocator` of the harness.
 #![cfg(not(nanotape_loom))]
@@ -69,7 +69,8 @@ impl Everything {
         }
     }
 
-    /// Appends so many, and reads them; returns how many excerpts, gaps and looks at nothing there were.
+    /// Appends so many, and reads them; returns how many excerpts, gaps and looks at nothing there
+    /// were.
     fn run(&mut self, excerpts: u64) -> [u64; 3] {
         let mut seen = [0; 3];
         let end = self.appender.next_sequence() + excerpts;
@@ -118,7 +119,8 @@ fn a_million_excerpts_allocate_nothing_and_call_no_kernel() {
     let mut everything = Everything::new(&place);
     everything.run(1_000);
     let before = allocations();
-    // Not so many that a tailer looks for the next segment, which is at every thousandth look at nothing.
+    // Not so many that a tailer looks for the next segment, which is at every thousandth look at
+    // nothing.
     let [read, gaps, nothing] = everything.run(EXCERPTS);
     let found = allocations() - before;
     println!("{found} allocations, {read} read, {gaps} gaps, {nothing} times nothing");

@@ -106,7 +106,7 @@ fn rate(text: &str) -> Result<f64, String> {
 }
 
 impl BenchArguments {
-    /// The benchmarks asked for, in the suite's order; an error if a filter meets none.
+    /// The selected benchmarks, in the suite's order; an error if a filter meets none.
     pub fn select<'a>(&self, suite: &'a Suite) -> Result<Vec<&'a str>, BenchError> {
         select(suite, &self.names)
     }

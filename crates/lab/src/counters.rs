@@ -10,9 +10,9 @@
 //! event at all can be opened there are no [`Counters`].
 //!
 //! Virtual machines often hide the hardware counters. Then the events of the kernel (page faults,
-//! switches) are counted alone, and [`Counters::hardware`] says why. The code for hardware events is
-//! tested on made-up readings and with the kernel's events in their place; this crate's tests use
-//! real ones only where the machine has them, and say so where it has not.
+//! switches) are counted alone, and [`Counters::hardware`] says why. The code for hardware events
+//! is tested on made-up readings and with the kernel's events in their place; this crate's tests
+//! use real ones only where the machine has them, and say so where it has not.
 
 mod bundle;
 mod event;

@@ -46,8 +46,8 @@ pub trait Fixture {
 
     /// The timed part. It is called thousands of times; what it returns is kept from the optimiser,
     /// and so is `self`. If every call sees the same few inputs, caches and branch predictors learn
-    /// them by heart, and the result is about nothing else: have more inputs than those can hold, or
-    /// go on to others from run to run.
+    /// them by heart, and the result is about nothing else: have more inputs than those can hold,
+    /// or go on to others from run to run.
     fn run(&mut self) -> Self::Answer;
 
     /// What the last run must have given: found in another way than `run`, if it can be. Not timed.

@@ -1,10 +1,10 @@
 //! The `perf` program, attached to this process for exactly the part that is measured.
 //!
 //! Where: around a run, for whoever wants perf's own events or a profile. Attach before the thread
-//! gets its place; `enable` and `disable` belong around the measured part, outside of what is timed.
-//! Protocol: perf starts with its events disabled and listens on one fifo; each command (`enable`,
-//! `disable`) is answered by `ack` on another one. Both lie in a private directory, which is removed
-//! in the end. An interrupt ends perf, as a key press would.
+//! gets its place; `enable` and `disable` belong around the measured part, outside of what is
+//! timed. Protocol: perf starts with its events disabled and listens on one fifo; each command
+//! (`enable`, `disable`) is answered by `ack` on another one. Both lie in a private directory,
+//! which is removed in the end. An interrupt ends perf, as a key press would.
 //! Bounds: perf is waited for [`ANSWER_WITHIN`] at every step.
 //! Failure: [`PerfUnavailable`], with what perf itself said where it said something.
 

@@ -25,8 +25,8 @@ use self::scheduling::Class;
 pub struct Wish {
     /// Where the thread shall run.
     pub pin: Pin,
-    /// Real-time scheduling, first in first out, with this priority: 1 to 49, below the kernel's own
-    /// threads at 50. None leaves the class as it is.
+    /// Real-time scheduling, first in first out, with this priority: 1 to 49, below the kernel's
+    /// own threads at 50. None leaves the class as it is.
     ///
     /// Such a thread is never interrupted by a normal one, but if normal ones wait, the kernel
     /// gives them 50 ms of every second. Measure in a [`Burst`].

@@ -1,4 +1,4 @@
-//! The `main` of a benchmark program: measures for people, serves as a worker, is counted.
+//! The `main` of a benchmark program: measures and prints, serves as a worker, or is counted.
 
 use std::{
     fs::File,

@@ -142,8 +142,8 @@ impl Tally {
         }] += 1;
     }
 
-    /// The share of experiments whose tests should have rejected: the nominal rate where there is no
-    /// difference, else the mean over experiments of the power that each one's own spread gives.
+    /// The share of experiments whose tests should have rejected: the nominal rate where there is
+    /// no difference, else the mean over experiments of the power that each one's own spread gives.
     /// Spreads differ from experiment to experiment, because noise comes and goes.
     pub fn expected_rejections(&self, level: f64, replicates: usize) -> f64 {
         if self.truth == 0.0 || self.spreads.is_empty() {
@@ -190,8 +190,8 @@ impl Tally {
     }
 }
 
-/// Whether `count` of `experiments` is no more than chance makes of the share `nominal`: within three
-/// standard deviations above it.
+/// Whether `count` of `experiments` is no more than chance makes of the share `nominal`: within
+/// three standard deviations above it.
 pub fn within_chance(count: u64, experiments: u64, nominal: f64) -> bool {
     let expected = nominal * experiments as f64;
     let deviation = (expected * (1.0 - nominal)).sqrt();

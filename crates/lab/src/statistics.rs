@@ -1,11 +1,12 @@
-//! The statistics behind every number and verdict: plain functions on slices, checked against scipy.
+//! The statistics behind every number and verdict: plain functions on slices, checked against
+//! scipy.
 //!
 //! Where: called by the harness and by comparisons. Nothing here reads a clock, a file or the
 //! environment; randomness comes from a seed that the caller states and records.
 //! Failure: too few values give `None`, since a number without support must not be printed. A NaN
 //! in the input is a programmer's error and panics; every finite input gives an answer.
-//! Checks: `tests/suite/statistics_scipy.rs` compares with scipy, `tests/suite/statistics_coverage.rs` with
-//! simulated experiments whose true effect is known.
+//! Checks: `tests/suite/statistics_scipy.rs` compares with scipy,
+//! `tests/suite/statistics_coverage.rs` with simulated experiments whose true effect is known.
 
 pub mod bootstrap;
 mod estimate;

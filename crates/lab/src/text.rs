@@ -1,4 +1,4 @@
-//! Results for people, in lines of text.
+//! Results as human-readable lines of text.
 
 use core::fmt::{self, Write as _};
 

@@ -11,9 +11,9 @@
 //! | `calibrate WARM_UP_NANOS` | `cut RUNS_PER_SAMPLE SAMPLES_PER_EPOCH` |
 //! | `turn EPOCHS RUNS_PER_SAMPLE SAMPLES_PER_EPOCH` | `samples NANOS...`, epoch after epoch |
 //!
-//! What cannot be done is answered with `refused REASON`. The end of standard input ends the worker:
-//! none outlives the process that started it, however that one ends. A turn begins with an epoch
-//! that is not reported, because the other arm has had the caches since the last turn.
+//! What cannot be done is answered with `refused REASON`. The end of standard input ends the
+//! worker: none outlives the process that started it, however that one ends. A turn begins with an
+//! epoch that is not reported, because the other arm has had the caches since the last turn.
 
 use std::{
     io::{self, BufRead, Write},
@@ -53,7 +53,8 @@ pub(crate) fn serve(
 ) -> io::Result<()> {
     writeln!(answers, "{GREETING}")?;
     answers.flush()?;
-    // A rate good to some millionths is enough for ratios of a thousandth, and a worker lives shortly.
+    // A rate good to some millionths is enough for ratios of a thousandth, and a worker lives
+    // shortly.
     let clock = Clock::calibrate_for(Duration::from_millis(2));
     let mut worker = Worker { suite, clock, running: None, samples: vec![], placement: None };
     for command in commands.lines() {

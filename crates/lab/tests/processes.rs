@@ -91,8 +91,8 @@ fn compared(pairs: Vec<Pair>) -> Result<Vec<Compared>, ArmError> {
     Ok(results)
 }
 
-/// Whether the interval, which is wide on a busy machine, is where the truth is, give or take half a
-/// percent: it may miss the truth itself once in four hundred times.
+/// Whether the interval, which is wide on a busy machine, is where the truth is, give or take half
+/// a percent: it may miss the truth itself once in four hundred times.
 fn holds(one: &Compared, ln_truth: f64) -> bool {
     let interval = one.contrast.unwrap().ln_ratio.interval;
     interval.low - 0.005 <= ln_truth && ln_truth <= interval.high + 0.005
@@ -207,7 +207,7 @@ fn revisions_are_built() {
     assert_eq!(said(&head), "one\n", "and back");
     // What a process that was killed in the middle of a switch leaves behind.
     std::fs::write(folder.join(".git/worktrees/source/index.lock"), "").unwrap();
-    assert_eq!(said(&tree), "two\n", "after a lock that nobody holds");
+    assert_eq!(said(&tree), "two\n", "after a lock without a holder");
     assert_eq!(git(&["status", "--porcelain"]), before);
 
     let none = Repository::open(folder, None, "cold").unwrap();

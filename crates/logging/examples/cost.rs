@@ -3,13 +3,15 @@
 //!
 //!     cargo run --release -p nanotape-logging --example cost [FOLDER [ROUNDS]]
 //!
-//! Everything is written below FOLDER, by default that of temporary files. All loggers get the same event
-//! of three fields, in turns, in every round in another order; figures are medians of the rounds. Times
-//! are those of single events, 100,000 of them a second; rates are those of threads that do nothing else.
-//! Whether each logger wrote every event is checked. What reading costs later is not in it.
+//! Everything is written below FOLDER, by default that of temporary files. All loggers get the same
+//! event of three fields, in turns, in every round in another order; figures are medians of the
+//! rounds. Times are those of single events, 100,000 of them a second; rates are those of threads
+//! that do nothing else. Whether each logger wrote every event is checked. What reading costs later
+//! is not in it.
 //!
-//! Bias: `fmt, buffered` and nothing else keeps lines in the program's memory, and loses them with it.
-//! env_logger makes a message of the fields, because `log` has a text and no fields; so does our back end.
+//! Bias: `fmt, buffered` and nothing else keeps lines in the program's memory, and loses them with
+//! it. env_logger makes a message of the fields, because `log` has a text and no fields; so does
+//! our back end.
 
 use std::{
     error::Error,

@@ -1,7 +1,8 @@
 //! Call sites of the process, numbered in the order in which they first log.
 //!
 //! Bounds: there are as many as the program's source has.
-//! Cost: a thread asks a table of its own; the one for all is locked once for each call site and thread.
+//! Cost: a thread asks a table of its own; the one for all is locked once for each call site and
+//! thread.
 
 use std::{
     cell::RefCell,

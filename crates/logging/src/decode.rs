@@ -1,8 +1,8 @@
-//! Bytes to what was logged: for who wants values and not lines.
+//! Decodes the bytes of log excerpts to values, for readers that do not want lines.
 //!
 //! Layout: `docs/formats/log.md`.
-//! Failure: bytes come from a file that anybody may have written. What cannot be is a [`DecodeError`] with its
-//! offset; nothing panics, allocates or reads twice.
+//! Failure: bytes come from a file that anybody may have written. What cannot be is a
+//! [`DecodeError`] with its offset; nothing panics, allocates or reads twice.
 
 mod values;
 

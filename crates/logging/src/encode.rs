@@ -1,9 +1,9 @@
 //! Values to bytes, in the thread that logs, into a buffer that it keeps.
 //!
 //! Layout: `docs/formats/log.md`.
-//! Bounds: whatever is given, what is written stays below the bounds of the format; what does not fit is cut
-//! and says so. Formatting stops where the room ends, so a huge value costs what is kept of it.
-//! Cost: no allocation once the buffer has its size.
+//! Bounds: whatever is given, what is written stays below the bounds of the format; what does not
+//! fit is cut and says so. Formatting stops where the room ends, so a huge value costs what is kept
+//! of it. Cost: no allocation once the buffer has its size.
 
 use std::fmt;
 
@@ -45,8 +45,8 @@ impl fmt::Write for Bounded<'_> {
     }
 }
 
-/// Appends what is formatted, up to `end` bytes in the buffer; returns whether it was cut. A value that
-/// says that it cannot be formatted has what it wrote until then.
+/// Appends what is formatted, up to `end` bytes in the buffer; returns whether it was cut. A value
+/// that says that it cannot be formatted has what it wrote until then.
 pub(crate) fn put_formatted(
     buffer: &mut Vec<u8>,
     end: usize,
@@ -154,8 +154,8 @@ impl<'buffer> ValueWriter<'buffer> {
         self.buffer[at + 1] |= if is_cut { tag::CUT } else { 0 };
     }
 
-    /// The field's number, if there is room for so many bytes. Behind one that was left out all are: so
-    /// that those that are there are the first ones.
+    /// The field's number, if there is room for so many bytes. Behind one that was left out all
+    /// are: so that those that are there are the first ones.
     fn begin(&mut self, field: usize, bytes: usize) -> Option<u8> {
         let number = u8::try_from(field).ok().filter(|number| *number < u8::MAX);
         match number {

@@ -1,8 +1,10 @@
-//! Excerpts to lines of text: the work that a text logger does where it logs, done here by who reads.
+//! Formats excerpts as lines of text: work that a text logger does in the logging thread, and that
+//! the reader does here.
 //!
-//! Failure: every excerpt of a log is a line or says that it cannot be read; what is not known (a call site
-//! that was announced before the place where reading began) is named by its number.
-//! Bounds: what is kept of announcements is bounded by [`MAX_KEPT_BYTES`]; beyond that all of it is forgotten.
+//! Failure: every excerpt of a log is a line or says that it cannot be read; what is not known (a
+//! call site that was announced before the place where reading began) is named by its number.
+//! Bounds: what is kept of announcements is bounded by [`MAX_KEPT_BYTES`]; beyond that all of it is
+//! forgotten.
 
 mod known;
 mod words;
@@ -66,8 +68,8 @@ impl Formatter {
         Self::default()
     }
 
-    /// Whether there are lines for the beginning and the end of spans: there are not, unless somebody says
-    /// otherwise.
+    /// Whether there are lines for the beginning and the end of spans: there are not, unless
+    /// somebody says otherwise.
     #[must_use]
     pub fn with_spans(mut self, shows_spans: bool) -> Self {
         self.shows_spans = shows_spans;
@@ -104,8 +106,8 @@ impl Formatter {
         outcome
     }
 
-    /// The same of an excerpt that is somewhere else than in a journal: the number of its segment, its type,
-    /// time and payload.
+    /// The same of an excerpt that is somewhere else than in a journal: the number of its segment,
+    /// its type, time and payload.
     pub fn write_parts(
         &mut self,
         segment: u64,
@@ -174,8 +176,8 @@ impl Formatter {
         Ok(true)
     }
 
-    /// Looks at an excerpt in front of the place where lines begin: what it announces is known then. Who
-    /// begins within a segment shows this everything from the segment's beginning on.
+    /// Looks at an excerpt in front of the place where lines begin: what it announces is known
+    /// then. Who begins within a segment shows this everything from the segment's beginning on.
     pub fn learn(&mut self, excerpt: &Excerpt<'_>) {
         struct Nowhere;
         impl Write for Nowhere {

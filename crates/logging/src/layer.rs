@@ -1,4 +1,5 @@
-//! The layer for tracing-subscriber: what happens to spans and events, encoded and handed to the logger.
+//! The layer for tracing-subscriber: what happens to spans and events, encoded and handed to the
+//! logger.
 //!
 //! Bounds: a span has its values in memory, at most [`MAX_SPAN_VALUE_BYTES`] of them.
 //! Cost: an event allocates nothing; a new span allocates its values.

@@ -143,8 +143,8 @@ pub const MAX_PAYLOAD_BYTES: usize = 32_768;
 /// Bytes of the values of a span at most.
 pub const MAX_SPAN_VALUE_BYTES: usize = 4096;
 
-/// Bytes of payload that announce the spans around an event at most. With the longest event they fit into the
-/// smallest segment.
+/// Bytes of payload that announce the spans around an event at most. With the longest event they
+/// fit into the smallest segment.
 pub const MAX_SPANS_BYTES: usize = 16_384;
 
 /// Spans around an event that are announced with it, and shown, at most.

@@ -1,5 +1,5 @@
-//! The back end for the crate log: a record is formatted, because its values exist only as arguments of a
-//! format, and written as a text.
+//! The back end for the crate log: a record is formatted, because its values exist only as
+//! arguments of a format, and written as a text.
 
 use log::{LevelFilter, Log, Metadata, Record, SetLoggerError};
 use nanotape_journal::{Disk, Folder};

@@ -1,11 +1,11 @@
 //! The logger: many threads, one appender.
 //!
-//! Where: the layer and the back end encode an excerpt in memory of their thread and hand it in here.
-//! Protocol: within the lock the time is taken, room is made, what was not announced in this segment is, and
-//! the excerpt is appended: usually a stamp, two comparisons and a copy.
-//! Failure: an excerpt that cannot be written is counted. The program is told nothing and goes on. So is one
-//! whose segment is not ready for too long: a slow disk costs events, and no call waits for it longer than
-//! [`Logger::with_patience`] says.
+//! Where: the layer and the back end encode an excerpt in memory of their thread and hand it in
+//! here. Protocol: within the lock the time is taken, room is made, what was not announced in this
+//! segment is, and the excerpt is appended: usually a stamp, two comparisons and a copy.
+//! Failure: an excerpt that cannot be written is counted. The program is told nothing and goes on.
+//! So is one whose segment is not ready for too long: a slow disk costs events, and no call waits
+//! for it longer than [`Logger::with_patience`] says.
 //! Cost: no allocation and no system call, but when something is announced, and what a roll costs.
 
 mod state;
@@ -52,8 +52,8 @@ pub struct Origin<'a> {
 
 /// Writes what a program logs to a journal. Clones write to the same one.
 ///
-/// The journal is closed when the last clone is dropped. One that is never dropped, or whose program is
-/// killed, loses nothing: what a call has returned for is in the journal.
+/// The journal is closed when the last clone is dropped. One that is never dropped, or whose
+/// program is killed, loses nothing: what a call has returned for is in the journal.
 #[derive(Debug)]
 pub struct Logger<D: Disk = Folder>(Arc<Shared<D>>);
 
@@ -80,8 +80,8 @@ impl Logger<Folder> {
 }
 
 impl<D: Disk> Logger<D> {
-    /// Logs with an appender that is open. The first logger of a process calibrates the clock, which takes
-    /// about 51 ms.
+    /// Logs with an appender that is open. The first logger of a process calibrates the clock,
+    /// which takes about 51 ms.
     pub fn new(appender: Appender<D>) -> Self {
         #[cfg(feature = "tracing")]
         static NUMBER: AtomicU64 = AtomicU64::new(1);
@@ -97,14 +97,15 @@ impl<D: Disk> Logger<D> {
         logger
     }
 
-    /// How long a call that logs waits for the next segment at most, where the disk is too slow to have made
-    /// it in time: a second, if this is not called. After that the event is counted as lost, as are those
-    /// that follow without waiting, until the segment is there. It holds for all clones.
+    /// How long a call that logs waits for the next segment at most, where the disk is too slow to
+    /// have made it in time: a second, if this is not called. After that the event is counted as
+    /// lost, as are those that follow without waiting, until the segment is there. It holds for all
+    /// clones.
     ///
-    /// The journal's helper makes segments ahead of need, so a call waits only if a segment is filled faster
-    /// than the disk makes one. Without a helper, or with a policy that syncs with the append, a call waits
-    /// for the disk however long that takes; so does one that another thread's [`sync`](Self::sync) is in
-    /// front of.
+    /// The journal's helper makes segments ahead of need, so a call waits only if a segment is
+    /// filled faster than the disk makes one. Without a helper, or with a policy that syncs with
+    /// the append, a call waits for the disk however long that takes; so does one that another
+    /// thread's [`sync`](Self::sync) is in front of.
     #[must_use]
     pub fn with_patience(self, patience: Duration) -> Self {
         self.lock().patience = patience;
@@ -134,19 +135,21 @@ impl<D: Disk> Logger<D> {
         });
     }
 
-    /// Writes what is still to be said of lost events. There is nothing else to flush: what a call has
-    /// returned for is in the journal.
+    /// Writes what is still to be said of lost events. There is nothing else to flush: what a call
+    /// has returned for is in the journal.
     pub fn flush(&self) {
         self.lock().flush();
     }
 
-    /// Waits until everything that was logged is on the disk. Calls that log wait meanwhile: a program that
-    /// cannot afford that has its journal synced by the helper, with `SyncPolicy::Every`.
+    /// Waits until everything that was logged is on the disk. Calls that log wait meanwhile: a
+    /// program that cannot afford that has its journal synced by the helper, with
+    /// `SyncPolicy::Every`.
     pub fn sync(&self) -> Result<(), JournalError> {
         self.lock().sync()
     }
 
-    /// How many events were lost since the logger was opened, because the journal could not be written.
+    /// How many events were lost since the logger was opened, because the journal could not be
+    /// written.
     pub fn lost(&self) -> u64 {
         self.lock().lost()
     }
@@ -174,8 +177,8 @@ impl<D: Disk> Logger<D> {
         outcome
     }
 
-    /// A thread that panicked with the lock in its hands left a state that is as good as any: excerpts are
-    /// whole or not there.
+    /// A thread that panicked with the lock in its hands left a state that is as good as any:
+    /// excerpts are whole or not there.
     fn lock(&self) -> MutexGuard<'_, State<D>> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

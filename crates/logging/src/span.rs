@@ -33,8 +33,8 @@ impl Span {
         Self { number, call_site, announced: AtomicU64::new(0), bytes, announcement }
     }
 
-    /// Whether it need not be announced in this segment. What it says is acted upon with the logger's
-    /// lock held, under which it is stored, or asked once more there.
+    /// Whether it need not be announced in this segment. What it says is acted upon with the
+    /// logger's lock held, under which it is stored, or asked once more there.
     #[inline]
     pub(crate) fn is_announced(&self, segment: u64) -> bool {
         self.announced.load(Ordering::Relaxed) == segment

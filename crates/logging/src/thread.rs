@@ -1,7 +1,7 @@
 //! What a thread that logs keeps for itself: its number, and the memory that it encodes in.
 //!
-//! Bounds: numbers of threads that have ended are given out again, so that there are no more than threads
-//! were alive at a time. A buffer is as large as the largest excerpt of its thread.
+//! Bounds: numbers of threads that have ended are given out again, so that there are no more than
+//! threads were alive at a time. A buffer is as large as the largest excerpt of its thread.
 
 use std::{
     cell::Cell,
@@ -82,8 +82,8 @@ impl Local {
         }
     }
 
-    /// Runs something with an empty buffer. Where a value logs while it is formatted the inner event gets
-    /// a buffer of its own.
+    /// Runs something with an empty buffer. Where a value logs while it is formatted the inner
+    /// event gets a buffer of its own.
     pub(crate) fn with_buffer<T>(&self, run: impl FnOnce(&mut Vec<u8>) -> T) -> T {
         let mut buffer = self.buffer.take();
         buffer.clear();
@@ -113,6 +113,6 @@ pub(crate) fn with_local<T>(run: impl FnOnce(&Local) -> T) -> T {
     match (outcome, run) {
         (Ok(Some(value)), _) => value,
         (_, Some(run)) => run(&Local::new(ENDING)),
-        (_, None) => unreachable!("whoever took it has returned its value"),
+        (_, None) => unreachable!("the thread that took it has returned its value"),
     }
 }

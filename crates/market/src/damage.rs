@@ -32,17 +32,17 @@ pub enum Damage {
         /// What the record said.
         actual_bytes: u16,
     },
-    /// A record lacks bytes: the next one begins before the end that the length of the first states.
-    /// Both were delivered, the first with bytes of the next one in place of its own.
+    /// A record lacks bytes: the next one begins before the end that the length of the first
+    /// states. Both were delivered, the first with bytes of the next one in place of its own.
     Short {
         /// Offset at which the next record begins.
         offset: u64,
         /// How many bytes the first one lacks.
         bytes: u64,
     },
-    /// A record stands inside a message that was delivered, up to the end of it: the message lacks as
-    /// many bytes, and the record was not delivered. The decoder does not search for it; an event's
-    /// [`Origin`](crate::Origin) does.
+    /// A record stands inside a message that was delivered, up to the end of it: the message lacks
+    /// as many bytes, and the record was not delivered. The decoder does not search for it; an
+    /// event's [`Origin`](crate::Origin) does.
     Hidden {
         /// Offset of the record that was not delivered.
         offset: u64,

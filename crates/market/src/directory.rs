@@ -1,7 +1,7 @@
 //! Which symbol a stock locate stands for today.
 //!
-//! Learnt from definitions, and, for files that begin in mid-session, from any other event that carries
-//! a symbol. A definition overwrites what was learnt before it.
+//! Learnt from definitions, and, for files that begin in mid-session, from any other event that
+//! carries a symbol. A definition overwrites what was learnt before it.
 
 use nanotape_types::{BookEvent, Maybe, StockLocate, Symbol};
 

@@ -1,11 +1,12 @@
 //! One event of a market: the seam between a feed and everything that follows it.
 //!
-//! An event is passed by value or by reference to a local value, and is consumed through a match. After
-//! inlining, a message about an order leaves no event object.
+//! An event is passed by value or by reference to a local value, and is consumed through a match.
+//! After inlining, a message about an order leaves no event object.
 //!
-//! Prices are those of the books, [`Price4`]. An exchange with wider or signed prices adds a variant to
-//! `BookEvent` for its orders; `docs/decisions/0030-market-events-that-no-exchange-owns.md` lists what
-//! each of the other exchanges adds.
+//! Prices are those of the books, [`Price4`]. An exchange with wider or signed prices adds a
+//! variant to `BookEvent` for its orders;
+//! `docs/decisions/0030-market-events-that-no-exchange-owns.md` lists what each of the other
+//! exchanges adds.
 
 use nanotape_types::{
     Alpha, BookEvent, MatchNumber, Maybe, NanosSinceMidnight, OrderReferenceNumber, Price4, Shares,
@@ -19,8 +20,8 @@ use crate::StatusChange;
 pub struct MarketEvent {
     /// The exchange's time of day; `None` if the message carries none.
     pub time: Option<NanosSinceMidnight>,
-    /// The instrument's number of the day; 0 if the event is about no single instrument. A feed whose
-    /// exchange has no such number assigns one.
+    /// The instrument's number of the day; 0 if the event is about no single instrument. A feed
+    /// whose exchange has no such number assigns one.
     pub instrument: StockLocate,
     /// The instrument's symbol, if the message carries it.
     pub symbol: Maybe<Symbol>,

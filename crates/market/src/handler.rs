@@ -11,15 +11,16 @@ use crate::{Damage, MarketEvent};
 pub struct Position {
     /// Number of the message, from 1, counting every record.
     pub number: u64,
-    /// Offset of its record in the (decompressed) stream of a file, its sequence number in a journal.
+    /// Offset of its record in the (decompressed) stream of a file, its sequence number in a
+    /// journal.
     pub offset: u64,
 }
 
 /// Consumes the events of a source.
 ///
-/// A source that knows coming messages announces each of them three times before it delivers it, so that
-/// a handler starts loading what the event will need. An announced event might be damaged, and might
-/// never come. A source that knows nothing in advance only calls [`event`](Self::event).
+/// A source that knows coming messages announces each of them three times before it delivers it, so
+/// that a handler starts loading what the event will need. An announced event might be damaged, and
+/// might never come. A source that knows nothing in advance only calls [`event`](Self::event).
 pub trait EventHandler {
     /// What the handler keeps for a coming event, from one announcement to the next.
     type Hint: Copy;
@@ -35,8 +36,8 @@ pub trait EventHandler {
         ControlFlow::Continue(())
     }
 
-    /// First announcement: time to load the index entry of the order. A handler that needs nothing returns
-    /// `None`, and gets no further announcement.
+    /// First announcement: time to load the index entry of the order. A handler that needs nothing
+    /// returns `None`, and gets no further announcement.
     #[inline(always)]
     fn prefetch_index(&mut self, coming: Coming) -> Option<Self::Hint> {
         let _ = coming;
@@ -87,8 +88,8 @@ pub trait EventSource {
     /// Why it failed before an end.
     type Error;
 
-    /// Reads events into `handler` until the source ends or the handler breaks. `progress` is called
-    /// about once a megabyte.
+    /// Reads events into `handler` until the source ends or the handler breaks. `progress` is
+    /// called about once a megabyte.
     fn read(
         &mut self,
         handler: &mut impl EventHandler,

@@ -1,7 +1,7 @@
 //! Trading states and the reasons for their changes.
 //!
-//! The numbers are those of DBN's `StatusAction` and `StatusReason`, so that a record stores them as
-//! they are; a test in the records crate compares the two.
+//! The numbers are those of DBN's `StatusAction` and `StatusReason`, so that a record stores them
+//! as they are; a test in the records crate compares the two.
 
 /// A trading state changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,14 +1,14 @@
-//! The board of a plant: counters, gauges and the names of stocks, in shared memory beside its ring,
-//! for anybody to look at.
+//! The board of a plant: counters, gauges and the names of stocks, in shared memory beside its
+//! ring, readable by other processes.
 //!
 //! Where: [`Publisher`](crate::Publisher) writes it, `nanotape stat` and
 //! [`Subscriber`](crate::Subscriber) read it. `docs/formats/board.md` has it word by word.
-//! Protocol: every value is one word, stored and loaded whole, and no order between words is promised,
-//! with one exception: the symbol of a stock is there before its first record is on the ring. Each run
-//! of a plant makes a board of its own, in place of the last one's: what a reader has mapped is about
-//! one run for ever, and [`BoardReader::first_sequence`] says which records of the ring are that run's.
-//! Failure: a reader believes nothing: every word is a number that may be wrong, and no place depends on
-//! one.
+//! Protocol: every value is one word, stored and loaded whole, and no order between words is
+//! promised, with one exception: the symbol of a stock is there before its first record is on the
+//! ring. Each run of a plant makes a board of its own, in place of the last one's: what a reader
+//! has mapped is about one run for ever, and [`BoardReader::first_sequence`] says which records of
+//! the ring are that run's. Failure: a reader believes nothing: every word is a number that may be
+//! wrong, and no place depends on one.
 //! Cost: a store each for what changed, once every some messages.
 
 mod layout;

@@ -56,7 +56,8 @@ pub struct InputConfig {
 pub struct RingConfig {
     /// A name in /dev/shm, or a path.
     pub name: String,
-    /// Bytes, a power of two; otherwise those of the ring that is there, or [`DEFAULT_CAPACITY_BYTES`].
+    /// Bytes, a power of two; otherwise those of the ring that is there, or
+    /// [`DEFAULT_CAPACITY_BYTES`].
     #[serde(deserialize_with = "size_if_there")]
     pub capacity_bytes: Option<usize>,
     /// Permission bits of the files.

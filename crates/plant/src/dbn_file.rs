@@ -23,23 +23,23 @@
 //! In Python: `databento.DBNStore.from_file("day.dbn").to_df(schema="mbo")`.
 //!
 //! Layout: DBN version 3. The metadata is at the front, and names become known on the way: it is
-//! written with the first record about a stock that is no definition, for by then the stocks of the day
-//! have been read. Each stock also has a `SymbolMappingMsg` in front of its first record, as in a live
-//! stream: names of stocks that appear later are told only there, and where a file names no schema, some
-//! tools (`to_csv` of the Python package) look for names nowhere else.
-//! A file holds one trade date, and one stock for each instrument number: readers look for names in the
-//! metadata, by number and day. What does not belong into it is [refused](NextFile), and begins the next file.
-//! What DBN has no record for is text: a plant's start and stop in a `SystemMsg`; lost records, gaps in
-//! the input and books that cannot be trusted in an `ErrorMsg`, with the exact numbers.
-//! Bounds: 8 MiB of records wait in memory for the metadata.
+//! written with the first record about a stock that is no definition, for by then the stocks of the
+//! day have been read. Each stock also has a `SymbolMappingMsg` in front of its first record, as in
+//! a live stream: names of stocks that appear later are told only there, and where a file names no
+//! schema, some tools (`to_csv` of the Python package) look for names nowhere else.
+//! A file holds one trade date, and one stock for each instrument number: readers look for names in
+//! the metadata, by number and day. What does not belong into it is [refused](NextFile), and begins
+//! the next file. What DBN has no record for is text: a plant's start and stop in a `SystemMsg`;
+//! lost records, gaps in the input and books that cannot be trusted in an `ErrorMsg`, with the
+//! exact numbers. Bounds: 8 MiB of records wait in memory for the metadata.
 //! Failure: of the output only; after an error the file is as far as it was written.
 //! Cost: a copy of each record and one look into a table.
 //!
 //! The metadata names no schema, also where only one kind of record was asked for. Readers take a
-//! schema as the promise that every record has the same length: Databento's Python package reads such a
-//! file as one array, and the first start, loss or stop in it would turn everything behind it into
-//! nonsense without an error. So `to_df` and `to_ndarray` have to be told the schema, and loss is never
-//! left out.
+//! schema as the promise that every record has the same length: Databento's Python package reads
+//! such a file as one array, and the first start, loss or stop in it would turn everything behind
+//! it into nonsense without an error. So `to_df` and `to_ndarray` have to be told the schema, and
+//! loss is never left out.
 
 mod metadata;
 
@@ -66,8 +66,8 @@ pub struct DbnFile<W: Write> {
     has_metadata: bool,
     /// Whether a record has come that the metadata must stand in front of.
     is_under_way: bool,
-    /// What a reader of the file calls each stock: by the metadata and by the records so far; blank where
-    /// they have no name.
+    /// What a reader of the file calls each stock: by the metadata and by the records so far; blank
+    /// where they have no name.
     names: Box<[Symbol; StockLocate::COUNT]>,
     /// Whether a record has told the name.
     is_told: Box<[bool; StockLocate::COUNT]>,
@@ -138,15 +138,16 @@ impl<W: Write> DbnFile<W> {
         }
     }
 
-    /// The file after this one: of the same stocks, and in the middle of the same run of a plant unless it
-    /// begins with a start.
+    /// The file after this one: of the same stocks, and in the middle of the same run of a plant
+    /// unless it begins with a start.
     pub fn following(&self, output: W) -> Self {
         let run = self.run.filter(|_| !self.has_lost);
         Self { run, date: run.map(|start| start.date), ..Self::new(output, &self.wanted) }
     }
 
-    /// Takes what [`Subscriber::poll`] has told. An event that begins another file is not taken: give it to
-    /// the [following](Self::following) file, with all that come after it, and [`close`](Self::close) this one.
+    /// Takes what [`Subscriber::poll`] has told. An event that begins another file is not taken:
+    /// give it to the [following](Self::following) file, with all that come after it, and
+    /// [`close`](Self::close) this one.
     #[inline]
     pub fn add(&mut self, event: &Event<'_>) -> Result<(), NextFile> {
         match event {
@@ -185,8 +186,8 @@ impl<W: Write> DbnFile<W> {
         Ok(self.output)
     }
 
-    /// The same for a file whose [next](NextFile) has begun: the names that a subscriber knows by then may be
-    /// those of the next file, so it names the stocks that its own records have named.
+    /// The same for a file whose [next](NextFile) has begun: the names that a subscriber knows by
+    /// then may be those of the next file, so it names the stocks that its own records have named.
     pub fn close(mut self) -> io::Result<W> {
         if !self.has_metadata {
             let midnight_ns = self.run.map(|start| start.midnight_ns);
@@ -281,8 +282,8 @@ impl<W: Write> DbnFile<W> {
         self.is_told[usize::from(locate)] = true;
         let text = text_of(symbol);
         let midnight_ns = self.run.map_or(u64::MAX, |start| start.midnight_ns);
-        // Tables are indexed by the exchange's time or by ours, whichever a record has: the name holds
-        // from the earlier one on.
+        // Tables are indexed by the exchange's time or by ours, whichever a record has: the name
+        // holds from the earlier one on.
         let start_ts = self.ts_event.min(self.ts_recv).min(midnight_ns);
         let message = SymbolMappingMsg::new(
             u32::from(locate),

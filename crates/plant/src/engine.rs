@@ -15,8 +15,8 @@ use crate::{DamageLog, RunReport};
 
 /// Receives every event, before and after it is applied.
 pub trait Observer<B> {
-    /// Whether a message that does not fit its book is searched for a record that it hides. The test
-    /// costs 16 instructions a message; an observer that leaves this out counts the anomaly.
+    /// Whether a message that does not fit its book is searched for a record that it hides. The
+    /// test costs 16 instructions a message; an observer that leaves this out counts the anomaly.
     const FINDS_HIDDEN_RECORDS: bool = false;
 
     /// Whether the observer reads the bytes of messages.
@@ -28,7 +28,8 @@ pub trait Observer<B> {
         let _ = (engine, at, event);
     }
 
-    /// After the event was applied. `outcome` is `None` if it changes no book. `Break` ends the run.
+    /// After the event was applied. `outcome` is `None` if it changes no book. `Break` ends the
+    /// run.
     fn after(
         &mut self,
         engine: &BookEngine<B>,
@@ -37,8 +38,8 @@ pub trait Observer<B> {
         outcome: Option<Outcome>,
     ) -> ControlFlow<()>;
 
-    /// After [`after`](Self::after): the message as the exchange sent it, where the source has it and the
-    /// observer [reads it](Self::READS_BYTES).
+    /// After [`after`](Self::after): the message as the exchange sent it, where the source has it
+    /// and the observer [reads it](Self::READS_BYTES).
     fn bytes(
         &mut self,
         engine: &BookEngine<B>,
@@ -120,7 +121,8 @@ impl<B> BookEngine<B> {
 }
 
 impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
-    /// Applies a whole day, or until the observer breaks. `progress` is called about once a megabyte.
+    /// Applies a whole day, or until the observer breaks. `progress` is called about once a
+    /// megabyte.
     pub fn run<E: EventSource>(
         &mut self,
         source: &mut E,
@@ -132,8 +134,8 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
         Ok(RunReport { summary, damage: run.damage })
     }
 
-    /// A handler that applies events on their own: as a live feed delivers them, with nothing known of the
-    /// events that follow.
+    /// A handler that applies events on their own: as a live feed delivers them, with nothing known
+    /// of the events that follow.
     #[inline(always)]
     pub fn live<'a, O: Observer<Books<L, S>>>(
         &'a mut self,
@@ -142,7 +144,8 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
         Live { engine: self, observer }
     }
 
-    /// Applies an event and calls the observer. `log` takes a record that is found inside the message.
+    /// Applies an event and calls the observer. `log` takes a record that is found inside the
+    /// message.
     #[inline(always)]
     fn observed<O: Observer<Books<L, S>>>(
         &mut self,

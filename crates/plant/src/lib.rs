@@ -1,5 +1,5 @@
-//! The stages wired together: a day in, books and what changed in them out, to whoever observes and to
-//! other processes.
+//! The stages wired together: a day in; books and their changes out, to an observer and to other
+//! processes.
 //!
 //! Where: layer 4. FEED decodes, BOOK applies, an [`Observer`] is told after each message; all on
 //! the calling thread, with static dispatch. The [`Publisher`] is the observer that other processes
@@ -14,9 +14,9 @@
 //!  Subscriber, BoardReader               v     v         any number, in any process
 //! ```
 //!
-//! [`PlantRun`] is a whole plant from its [`PlantConfig`] to its last record; [`Subscription`] joins one
-//! from outside. `docs/formats/records.md` and `docs/formats/board.md` have what is between them, byte
-//! by byte.
+//! [`PlantRun`] is a whole plant from its [`PlantConfig`] to its last record; [`Subscription`]
+//! joins one from outside. `docs/formats/records.md` and `docs/formats/board.md` have what is
+//! between them, byte by byte.
 //!
 //! A plant, with its ring in `/dev/shm`:
 //!
@@ -83,7 +83,8 @@ pub use board::{BoardReader, PlantStat, PlantState};
 pub use config::{ConfigError, PlantConfig};
 pub use dbn_file::{DbnFile, NextFile};
 pub use engine::{BookEngine, Live, Observer};
-/// The crate whose records these are, so that its names and numbers are at hand in the same version.
+/// The crate whose records these are, so that its names and numbers are at hand in the same
+/// version.
 pub use nanotape_records::dbn;
 pub use nanotape_records::{self as records, Pace, ParseDateError, ParsePaceError, TradeDate};
 pub use nanotape_tape::{ShutdownFlag, Step};

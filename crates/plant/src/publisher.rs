@@ -2,13 +2,13 @@
 //! code.
 //!
 //! Where: an [`Observer`] of a [`BookEngine`]; called between BOOK and RING.
-//! Protocol: the records of one message are published together, so that nobody sees half of it, also
-//! if the plant is killed. Within it: order events, then the print, then the inside; the last record of
-//! each kind has `F_LAST`.
+//! Protocol: the records of one message are published together, so that nobody sees half of it,
+//! also if the plant is killed. Within it: order events, then the print, then the inside; the last
+//! record of each kind has `F_LAST`.
 //! Bounds: at most five records a message.
-//! Cost: no allocation, no lock, no system call for messages about orders. One byte per stock is looked
-//! up; the clock is read and the board brought up to date once in [`LOOK_EVERY`] messages, or with each
-//! message where they are paced. Messages about stocks and the market may allocate.
+//! Cost: no allocation, no lock, no system call for messages about orders. One byte per stock is
+//! looked up; the clock is read and the board brought up to date once in [`LOOK_EVERY`] messages,
+//! or with each message where they are paced. Messages about stocks and the market may allocate.
 
 mod changes;
 mod market;
@@ -35,15 +35,15 @@ use crate::{
     watch::Watch,
 };
 
-/// Messages from one look at the clock to the next, where the plant runs as fast as it goes. Odd, so
-/// that a look never keeps step with batches.
+/// Messages from one look at the clock to the next, where the plant runs as fast as it goes. Odd,
+/// so that a look never keeps step with batches.
 pub const LOOK_EVERY: u32 = 15;
 
 /// Looks from one message whose stages are timed to the next.
 const LOOKS_A_SAMPLE: u32 = 17;
 
-/// How long the clock goes by itself between two looks at the kernel's, which take some ten microseconds:
-/// while messages come, and while there is nothing to do.
+/// How long the clock goes by itself between two looks at the kernel's, which take some ten
+/// microseconds: while messages come, and while there is nothing to do.
 const ANCHOR_AT_WORK_NS: u64 = 60_000_000_000;
 const ANCHOR_IDLE_NS: u64 = 1_000_000_000;
 
@@ -80,8 +80,8 @@ pub struct Publisher<W> {
     countdown: u32,
     looks: u32,
     timing: Timing,
-    /// Whether something is to be done with the next message before it is applied: one test instead of
-    /// several.
+    /// Whether something is to be done with the next message before it is applied: one test instead
+    /// of several.
     is_attentive: bool,
     /// Where messages are due at a time.
     pacer: Option<Pacer>,
@@ -121,8 +121,8 @@ pub(crate) struct Parts<W> {
 }
 
 impl Publisher<stream::Writer> {
-    /// A publisher with its ring in this process's own memory: for threads, tests, and to measure what
-    /// publishing costs. All stocks, as fast as it goes.
+    /// A publisher with its ring in this process's own memory: for threads, tests, and to measure
+    /// what publishing costs. All stocks, as fast as it goes.
     pub fn on_heap(
         capacity_bytes: usize,
         kinds: RecordKinds,
@@ -254,8 +254,8 @@ impl<W: Publish> Publisher<W> {
         self.ts_recv
     }
 
-    /// Shows that the plant is at work although it may publish nothing, and follows what the machine's
-    /// clock was set to since: the rate of a counter is known well, but a day is long.
+    /// Shows that the plant is at work although it may publish nothing, and follows what the
+    /// machine's clock was set to since: the rate of a counter is known well, but a day is long.
     fn show_life(&mut self, now_ns: u64, anchor_ns: u64) {
         self.writer.heartbeat(now_ns);
         let clock = self.clock();
@@ -285,7 +285,8 @@ impl<W: Publish> Publisher<W> {
         ControlFlow::Continue(())
     }
 
-    /// Whether the run ends before its input: because it was asked to, or its ring or board was lost.
+    /// Whether the run ends before its input: because it was asked to, or its ring or board was
+    /// lost.
     #[inline]
     fn is_to_end(&mut self) -> bool {
         let reason = if self.watch.loss().is_some() {

@@ -1,10 +1,10 @@
 //! A recorded run as a source of market events: the same code reads a journal and a day file.
 //!
-//! Where: between a numbered stream of records, usually a journal, and a [`BookEngine`](crate::BookEngine).
-//! Protocol: the stream is read from its position to the end of what exists now, and no further than one
-//! run of a plant: another start record empties all books, so it ends the reading.
-//! Failure: [`RecordedError`]. Loss is data: what the plant reported as lost and what the stream lacks are
-//! in the [`RecordedSummary`].
+//! Where: between a numbered stream of records, usually a journal, and a
+//! [`BookEngine`](crate::BookEngine). Protocol: the stream is read from its position to the end of
+//! what exists now, and no further than one run of a plant: another start record empties all books,
+//! so it ends the reading. Failure: [`RecordedError`]. Loss is data: what the plant reported as
+//! lost and what the stream lacks are in the [`RecordedSummary`].
 
 use std::{fmt, ops::ControlFlow};
 

@@ -1,10 +1,11 @@
 //! Recording a ring: every message becomes an excerpt of a journal with the same number and type.
 //!
 //! Where: a program of its own beside the plant (`nanotape journal record`), or a thread.
-//! Protocol: a journal holds the messages of one ring ([`origin`]). The recorder continues after the last
-//! excerpt, and leaves out the numbers that it has lost, so that readers of the journal learn them as a gap.
-//! Failure: a ring that is removed, replaced or truncated ends the recording, after what it had until then. A
-//! full disk does not: the recorder waits for room, and the ring keeps what it can meanwhile.
+//! Protocol: a journal holds the messages of one ring ([`origin`]). The recorder continues after
+//! the last excerpt, and leaves out the numbers that it has lost, so that readers of the journal
+//! learn them as a gap. Failure: a ring that is removed, replaced or truncated ends the recording,
+//! after what it had until then. A full disk does not: the recorder waits for room, and the ring
+//! keeps what it can meanwhile.
 
 mod error;
 mod origin;
@@ -90,8 +91,8 @@ struct Keeper {
 }
 
 impl Recorder {
-    /// Joins the ring at the message after the journal's last excerpt, as soon as there is a ring. `None` if
-    /// a shutdown was requested before: then the journal is closed.
+    /// Joins the ring at the message after the journal's last excerpt, as soon as there is a ring.
+    /// `None` if a shutdown was requested before: then the journal is closed.
     pub fn open(
         ring: &Path,
         appender: Appender,

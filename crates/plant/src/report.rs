@@ -1,4 +1,4 @@
-//! How a run over a day went: the end, the damage, what cannot be trusted.
+//! How a run over a day went: the end, the damage and the unreliable books.
 
 use nanotape_feed::{Damage, DayEnd, DaySummary};
 

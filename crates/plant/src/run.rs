@@ -1,10 +1,12 @@
-//! A plant from its configuration to its last record: one thread reads, decodes, applies, publishes.
+//! A plant from its configuration to its last record: one thread reads, decodes, applies,
+//! publishes.
 //!
 //! Where: `nanotape run`, and programs that want a plant of their own.
-//! Protocol: the ring is made or taken over, then the board is made, then the start is published; so
-//! whoever sees the start finds the board of its run. The stop is the last record.
-//! Failure: [`RunError`] before the first record; what is wrong with the input after that is in records
-//! and in [`Ended`]. A ring or board that is removed, replaced or cut while it runs ends the run.
+//! Protocol: the ring is made or taken over, then the board is made, then the start is published;
+//! so whoever sees the start finds the board of its run. The stop is the last record.
+//! Failure: [`RunError`] before the first record; what is wrong with the input after that is in
+//! records and in [`Ended`]. A ring or board that is removed, replaced or cut while it runs ends
+//! the run.
 
 use std::{
     io,
@@ -30,7 +32,8 @@ use crate::{
     watch::Watch,
 };
 
-/// How long a plant waits for input before it shows that it is alive, and looks whether it is to stop.
+/// How long a plant waits for input before it shows that it is alive, and looks whether it is to
+/// stop.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// A plant that is ready to run. Dropped before its end, it publishes a stop all the same.
@@ -217,9 +220,10 @@ impl PlantRun {
         Ok(Ended { stop, report, anomalies, tainted_stocks })
     }
 
-    /// A handler that applies events on their own and publishes their records: as a live feed delivers them,
-    /// with nothing known of the events that follow. A program with a feed of its own calls it with each
-    /// event, and calls [`end`](Self::end) after the last, instead of [`run`](Self::run).
+    /// A handler that applies events on their own and publishes their records: as a live feed
+    /// delivers them, with nothing known of the events that follow. A program with a feed of its
+    /// own calls it with each event, and calls [`end`](Self::end) after the last, instead of
+    /// [`run`](Self::run).
     #[inline(always)]
     pub fn live(&mut self) -> Live<'_, DefaultBooks, Publisher<stream::Writer>> {
         self.engine.live(&mut self.publisher)

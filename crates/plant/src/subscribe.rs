@@ -22,10 +22,10 @@
 //! Where: the other end of [`Publisher`](crate::Publisher)'s ring. A plant does no work for a
 //! subscriber and never notices one.
 //! Bounds: one buffer; a table of a byte and a name for each of 65,536 stocks.
-//! Failure: loss is an [`Event`]; damage is a [`SubscribeError`], and good records before and after it
-//! are delivered.
-//! Cost: no allocation and no system call for records about orders, insides and trades. A record that
-//! is not wanted costs its copy out of the ring and two comparisons.
+//! Failure: loss is an [`Event`]; damage is a [`SubscribeError`], and good records before and after
+//! it are delivered.
+//! Cost: no allocation and no system call for records about orders, insides and trades. A record
+//! that is not wanted costs its copy out of the ring and two comparisons.
 
 mod filter;
 mod local_books;
@@ -156,8 +156,8 @@ impl Subscription {
         }
     }
 
-    /// Only these stocks. A stock is not known to be one of them before the plant knows its name: in a
-    /// file that begins in mid-session, that is at the first message that carries the symbol.
+    /// Only these stocks. A stock is not known to be one of them before the plant knows its name:
+    /// in a file that begins in mid-session, that is at the first message that carries the symbol.
     #[must_use]
     pub fn symbols(mut self, symbols: impl IntoIterator<Item = Symbol>) -> Self {
         self.symbols = symbols.into_iter().collect();
@@ -171,8 +171,8 @@ impl Subscription {
         self
     }
 
-    /// Where to begin. A ring that no longer has its first records tells that with the first poll, for
-    /// [`Start::Oldest`] too: an [`Event::Lost`] from record 1 to the one before the oldest.
+    /// Where to begin. A ring that no longer has its first records tells that with the first poll,
+    /// for [`Start::Oldest`] too: an [`Event::Lost`] from record 1 to the one before the oldest.
     #[must_use]
     pub fn from(mut self, start: Start) -> Self {
         self.start = start;
@@ -249,13 +249,14 @@ impl Subscription {
     }
 
     fn try_join(&self, path: &Path) -> Result<(stream::Reader, BoardReader), SubscribeError> {
-        // From record 1 and with the oldest to continue at, a reader learns what is gone before that.
+        // From record 1 and with the oldest to continue at, a reader learns what is gone before
+        // that.
         let is_from_oldest = self.start == Start::Oldest;
         let start = if is_from_oldest { Start::Sequence(1) } else { self.start };
         let mut reader =
             stream::Reader::open(path, start).map_err(|error| Failed::Ring(error).on(path))?;
-        // After the ring: a run whose board was not there yet has not published its start either, so
-        // that the reader will come to it. And of this ring, which must not have been replaced.
+        // After the ring: a run whose board was not there yet has not published its start either,
+        // so that the reader will come to it. And of this ring, which must not have been replaced.
         let board = BoardReader::open(path)?;
         reader.region().check()?;
         reader.set_rejoin(if is_from_oldest { Rejoin::Oldest } else { self.rejoin });
@@ -267,8 +268,8 @@ impl Subscription {
 const ATTEMPTS: u32 = 16;
 
 impl Subscriber {
-    /// Waits for the next event. `None` after the plant's stop, or when the plant is gone and everything
-    /// that it left was read, or after a shutdown.
+    /// Waits for the next event. `None` after the plant's stop, or when the plant is gone and
+    /// everything that it left was read, or after a shutdown.
     #[expect(clippy::should_implement_trait, reason = "an event borrows the subscriber")]
     pub fn next(&mut self) -> Result<Option<Event<'_>>, SubscribeError> {
         let mut found = None;
@@ -313,8 +314,8 @@ impl Subscriber {
         }
     }
 
-    /// Waits until there is something, and shows `visit` what is wanted of it: at most a buffer full.
-    /// `Break` stops after the event.
+    /// Waits until there is something, and shows `visit` what is wanted of it: at most a buffer
+    /// full. `Break` stops after the event.
     pub fn step(
         &mut self,
         mut visit: impl FnMut(Event<'_>) -> ControlFlow<()>,
@@ -324,8 +325,9 @@ impl Subscriber {
         step.map_err(|error| error.on(path))
     }
 
-    /// Reads what is there, at most a buffer full, and shows `visit` what is wanted of it. Returns how
-    /// many messages it has passed, wanted or not, lost or not; 0 if there was nothing. Never waits.
+    /// Reads what is there, at most a buffer full, and shows `visit` what is wanted of it. Returns
+    /// how many messages it has passed, wanted or not, lost or not; 0 if there was nothing. Never
+    /// waits.
     pub fn poll(&mut self, mut visit: impl FnMut(Event<'_>)) -> Result<u64, SubscribeError> {
         let before = self.next_sequence();
         let Self { follow, path, filter, rejoin, .. } = self;

@@ -1,11 +1,13 @@
-//! Watches whether the files of a plant's ring and board are still there, whole and under their paths.
+//! Watches whether the files of a plant's ring and board are still there, whole and under their
+//! paths.
 //!
-//! Where: [`PlantRun`](crate::PlantRun) starts one; the [`Publisher`](crate::Publisher) asks it wherever it
-//! asks whether it is to stop.
-//! Protocol: a thread compares each path and length with the file that is open, every [`LOOK_EVERY`]. It
-//! keeps the first loss and ends.
-//! Failure: a plant whose ring was removed or cut publishes what no new reader can open. It stops instead.
-//! Cost: one load for the thread that publishes. The watching thread makes four system calls a look.
+//! Where: [`PlantRun`](crate::PlantRun) starts one; the [`Publisher`](crate::Publisher) asks it
+//! wherever it asks whether it is to stop.
+//! Protocol: a thread compares each path and length with the file that is open, every
+//! [`LOOK_EVERY`]. It keeps the first loss and ends.
+//! Failure: a plant whose ring was removed or cut publishes what no new reader can open. It stops
+//! instead. Cost: one load for the thread that publishes. The watching thread makes four system
+//! calls a look.
 
 use std::{
     io,

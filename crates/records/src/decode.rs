@@ -1,7 +1,7 @@
 //! Records as subscribers get them: DBN's structs, checked and borrowed.
 //!
-//! Bounds: bytes come from shared memory or a file and may be anything. A record is what its type id
-//! says and has the length of that type, or it is [`BadRecord`].
+//! Bounds: bytes come from shared memory or a file and may be anything. A record is what its type
+//! id says and has the length of that type, or it is [`BadRecord`].
 
 use dbn::{
     BidAskPair, FlagSet, ImbalanceMsg, InstrumentDefMsg, MboMsg, Mbp1Msg, RecordHeader, StatusMsg,
@@ -32,7 +32,8 @@ pub enum Record<'a> {
 }
 
 impl Record<'_> {
-    /// When the plant read the message of this record, ns since the UNIX epoch; `None` for a notice.
+    /// When the plant read the message of this record, ns since the UNIX epoch; `None` for a
+    /// notice.
     #[inline]
     pub fn ts_recv(&self) -> Option<u64> {
         match self {

@@ -1,11 +1,12 @@
 //! From records back to market events: the same commands read a journal and a day file.
 //!
-//! Protocol: the plant publishes the records of one message together, and the last record of each kind has
-//! the flag `F_LAST`. A replace is a cancel and an add, an execution is a fill and a cancel with a trade
-//! before them if it is printed; so an order record with `F_LAST` completes an event.
-//! Bounds: one event is kept back, of at most three order records.
-//! Failure: a group of order records that is no event is [`BadGroup`]. Status and imbalance records become
-//! [`What::Other`]: they change no book and print no trade. An event from records has no match number.
+//! Protocol: the plant publishes the records of one message together, and the last record of each
+//! kind has the flag `F_LAST`. A replace is a cancel and an add, an execution is a fill and a
+//! cancel with a trade before them if it is printed; so an order record with `F_LAST` completes an
+//! event. Bounds: one event is kept back, of at most three order records.
+//! Failure: a group of order records that is no event is [`BadGroup`]. Status and imbalance records
+//! become [`What::Other`]: they change no book and print no trade. An event from records has no
+//! match number.
 
 use dbn::{Action, MboMsg, Side as DbnSide};
 use nanotape_market::{Definition, Execution, MarketEvent, Trade, TradeKind, What};

@@ -1,5 +1,5 @@
-//! What DBN has no record for: that something was lost, that a book cannot be trusted, that a plant
-//! began or ended.
+//! Notices, for which DBN has no record: a loss, an unreliable book, the start or the stop of a
+//! plant.
 //!
 //! Layout: DBN's header, then words; `docs/formats/records.md` has them one by one. The record type
 //! in the header is the low byte of the ring's type id.

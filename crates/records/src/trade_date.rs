@@ -1,4 +1,5 @@
-//! The day that a file is of: no ITCH message says it, and without it a time of day is no point in time.
+//! The day that a file is of: no ITCH message says it, and without it a time of day is no point in
+//! time.
 
 use std::{fmt, path::Path, str::FromStr};
 
@@ -24,8 +25,9 @@ impl TradeDate {
         Date::new(year as i16, month as i8, day as i8).ok().map(Self)
     }
 
-    /// The date that a file name states, as Nasdaq and others write them: `12302019.NASDAQ_ITCH50.gz`,
-    /// `S081321-v50.txt.gz`, `aapl_20190130.itch50`, `2019-01-30.itch50`.
+    /// The date that a file name states, as Nasdaq and others write them:
+    /// `12302019.NASDAQ_ITCH50.gz`, `S081321-v50.txt.gz`, `aapl_20190130.itch50`,
+    /// `2019-01-30.itch50`.
     pub fn of_file_name(path: &Path) -> Option<Self> {
         let name = path.file_name()?.to_str()?;
         let bytes = name.as_bytes();

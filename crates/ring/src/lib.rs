@@ -1,9 +1,9 @@
 //! A broadcast ring in shared memory: one writer that never waits, any number of readers in other
-//! processes, which cannot hurt it or each other, and a reader that falls behind is told exactly what
+//! processes, which cannot affect it or each other. A reader that falls behind learns exactly what
 //! it missed.
 //!
-//! Where: PLANT publishes what changed; subscribers, JOURNAL and LATEST read. A ring carries bytes, a
-//! type id and a sequence number, and knows no record.
+//! Where: PLANT publishes what changed; subscribers, JOURNAL and LATEST read. A ring carries bytes,
+//! a type id and a sequence number, and knows no record.
 //!
 //! Two designs behind one interface, [`Publish`] and [`Subscribe`]:
 //!
@@ -35,8 +35,8 @@
 //!
 //! Bounds: the ring's size is chosen when it is made. A call of a writer or a reader does a bounded
 //! amount of work, but for joining, which follows the frames of one block.
-//! Failure: loss is an answer ([`Read::Lapped`]), damage is an error ([`ReadError`]), and neither ends
-//! a process. If the file is truncated while it is mapped, the kernel sends SIGBUS;
+//! Failure: loss is an answer ([`Read::Lapped`]), damage is an error ([`ReadError`]), and neither
+//! ends a process. If the file is truncated while it is mapped, the kernel sends SIGBUS;
 //! [`nanotape_shm::guard_against_truncation`] makes that an error too.
 //! Cost: publishing and reading allocate nothing, lock nothing and make no system call.
 #![forbid(unsafe_code)]

@@ -6,10 +6,10 @@ use crate::Received;
 
 /// A view of a message in place: nothing has been copied yet.
 ///
-/// The writer does not wait for whoever looks. What this view returns may be torn, and is only known
-/// not to be when the visit has ended and the read returned [`Read::Message`](crate::Read::Message).
-/// So a visitor computes a value and has no effect; it must not fail, loop or trust a length because
-/// of what it sees.
+/// The writer does not wait for whoever looks. What this view returns may be torn, and is only
+/// known not to be when the visit has ended and the read returned
+/// [`Read::Message`](crate::Read::Message). So a visitor computes a value and has no effect; it
+/// must not fail, loop or trust a length because of what it sees.
 #[derive(Clone, Copy, Debug)]
 pub struct Message<'ring> {
     pub(crate) payload: &'ring [ReadWord],

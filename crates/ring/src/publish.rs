@@ -34,8 +34,9 @@ pub trait Publish {
     /// The longest payload in bytes.
     fn max_length(&self) -> usize;
 
-    /// Says what the time is, in ns since the UNIX epoch: messages published from now on are known to
-    /// be from then. The ring reads no clock. Costs nothing; call it whenever you have read yours.
+    /// Says what the time is, in ns since the UNIX epoch: messages published from now on are known
+    /// to be from then. The ring reads no clock. Costs nothing; call it whenever you have read
+    /// yours.
     fn set_time(&mut self, now_ns: u64);
 
     /// Shows monitors that the writer works although it publishes nothing; also sets the time.
@@ -48,7 +49,8 @@ pub trait Publish {
     fn reader(&self, start: Start) -> Result<Self::Reader, RingError>;
 }
 
-/// Room for one message in the ring's own memory. Publish it, or drop it and it was never published.
+/// Room for one message in the ring's own memory. Publish it, or drop it and it was never
+/// published.
 #[expect(clippy::len_without_is_empty, reason = "an empty message is a message")]
 pub trait Claimed: Sized {
     /// Lets readers see it; returns its sequence number.
@@ -70,8 +72,8 @@ pub trait Claimed: Sized {
         self.payload()[index].store(value);
     }
 
-    /// Writes bytes of payload from the word `first_word` on; bytes that the last of these words has
-    /// besides become zero.
+    /// Writes bytes of payload from the word `first_word` on; bytes that the last of these words
+    /// has besides become zero.
     ///
     /// # Panics
     ///

@@ -47,8 +47,8 @@ pub enum ReadError {
     Damaged {
         /// Which word, counted behind the region's header.
         word: usize,
-        /// The message that should have been there, or would have come next; 0 where what is damaged
-        /// is not about one message.
+        /// The message that should have been there, or would have come next; 0 where what is
+        /// damaged is not about one message.
         sequence: u64,
         /// What was found.
         what: Damage,

@@ -1,7 +1,8 @@
 //! Rings as numbered streams: what tools, recorders and subscribers read and write.
 //!
-//! Cost: a poll copies a batch out of the ring at once, as [`read_batch`](Subscribe::read_batch) does. A
-//! program that needs the last nanosecond uses the reader itself, and sees messages in place.
+//! Cost: a poll copies a batch out of the ring at once, as [`read_batch`](Subscribe::read_batch)
+//! does. A program that needs the last nanosecond uses the reader itself, and sees messages in
+//! place.
 
 use std::{ops::ControlFlow, path::Path};
 
@@ -14,8 +15,8 @@ use crate::{
     stream,
 };
 
-/// Enough for many messages, and little enough to stay in the nearest caches. It grows to the longest
-/// message.
+/// Enough for many messages, and little enough to stay in the nearest caches. It grows to the
+/// longest message.
 const BUFFER_BYTES: usize = 16 << 10;
 
 /// A ring as a [`Source`]: a reader with a buffer.
@@ -146,7 +147,8 @@ macro_rules! sink {
         impl Sink for $writer {
             type Error = PublishError;
 
-            /// Publishes a message. Readers do not see its time; a `RingMonitor` shows that of the last one.
+            /// Publishes a message. Readers do not see its time; a `RingMonitor` shows that of the
+            /// last one.
             #[inline]
             fn append(
                 &mut self,

@@ -6,7 +6,8 @@ use nanotape_shm::{Owner, SharedRegion};
 
 use crate::{ReadError, RingError, StartError, Verified, any::open_any, slots, stream};
 
-/// How often to retry if the writer overtakes each try. A monitor, unlike a reader, has time to retry.
+/// How often to retry if the writer overtakes each try. A monitor, unlike a reader, has time to
+/// retry.
 const LOOKS: u32 = 1_000;
 
 /// A ring that is looked at, not read.
@@ -27,7 +28,8 @@ pub struct Stat {
     pub oldest_sequence: u64,
     /// The number that the next message will have; one more than that of the last.
     pub next_sequence: u64,
-    /// Time of the last message in ns since the UNIX epoch, as the writer told it; 0 if it told none.
+    /// Time of the last message in ns since the UNIX epoch, as the writer told it; 0 if it told
+    /// none.
     pub ts_publish_ns: u64,
     /// Time of the writer's last heartbeat in ns since the UNIX epoch; 0 if there was none.
     pub heartbeat_ns: u64,

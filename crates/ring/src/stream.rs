@@ -1,4 +1,4 @@
-//! The stream ring: messages of any length, one behind the other.
+//! The stream ring: messages of any length, one after the other.
 
 mod batch;
 mod claim;

@@ -19,8 +19,8 @@ pub trait Subscribe {
     fn try_visit<T>(&mut self, visit: impl FnOnce(&Message<'_>) -> T)
     -> Result<Read<T>, ReadError>;
 
-    /// Copies as many messages as are published and fit into `buffer`, and then shows each of them to
-    /// `visit`, in order: whole messages, checked. Returns how many, at least one.
+    /// Copies as many messages as are published and fit into `buffer`, and then shows each of them
+    /// to `visit`, in order: whole messages, checked. Returns how many, at least one.
     ///
     /// A buffer of some ten thousand bytes is enough to be quick. It must hold the longest message
     /// there is, and what the ring keeps beside it; else the error says what it needs.

@@ -1,5 +1,5 @@
-//! Loom models of both rings: whatever the processor may reorder, a reader sees every message once,
-//! in order and whole, or is told that it is lost.
+//! Loom models of both rings: under every reordering of the processor, a reader sees every message
+//! once, in order and whole, or reports it as lost.
 //!
 //! Each model states the whole set of its outcomes, because loom is green too when it has not
 //! explored the case that matters. And each promise of order is taken away in turn: some model must

@@ -1,8 +1,8 @@
 //! Publishing and reading allocate nothing and make no system call, a million times of every sort.
 //!
-//! Counted, not assumed: every allocation of this process goes through a counter. And a process with a filter
-//! of the kernel, which ends it at any system call but `write` and `exit_group`, lives: see `CountingAllocator`
-//! and `without_system_calls` of the harness.
+//! Counted, not assumed: every allocation of this process goes through a counter. And a process
+//! with a filter of the kernel, which ends it at any system call but `write` and `exit_group`,
+//! lives: see `CountingAllocator` and `without_system_calls` of the harness.
 
 #![cfg(not(nanotape_loom))]
 

@@ -1,4 +1,5 @@
-//! A guard for who must outlive the truncation of a mapped region: SIGBUS becomes zeros and a flag.
+//! A guard for processes that must survive the truncation of a mapped region: SIGBUS becomes zeros
+//! and a flag.
 //!
 //! Where: programs that read regions of others may install it, once, with
 //! [`guard_against_truncation`]. Without it a process that reads a page that was cut off its file
@@ -25,8 +26,9 @@ use rustix::{
     mm::{MapFlags, ProtFlags, mmap_anonymous},
 };
 
-/// Mappings that are guarded at a time: regions, and segments of journals, that are open in this process. An
-/// appender whose helper has no processor for a while has a hundred closed segments mapped.
+/// Mappings that are guarded at a time: regions, and segments of journals, that are open in this
+/// process. An appender whose helper has no processor for a while has a hundred closed segments
+/// mapped.
 pub const MOST_MAPPINGS: usize = 1024;
 
 static TABLE: [Entry; MOST_MAPPINGS] = [const { Entry::empty() }; MOST_MAPPINGS];
@@ -100,8 +102,8 @@ impl Entry {
 
     /// First address and end of the mapping, if the address is in it. Called in a signal handler.
     ///
-    /// The mapping that faulted is borrowed by the thread that faulted, so that its own entry stands
-    /// still; this must only not be misled by entries that other threads change meanwhile.
+    /// The mapping that faulted is borrowed by the thread that faulted, so that its own entry
+    /// stands still; this must only not be misled by entries that other threads change meanwhile.
     fn covers(&self, address: usize) -> Option<(usize, usize)> {
         // SYNC(bus_guard.entry): pairs with the store in `new`.
         let start = self.start.load(Ordering::Acquire);

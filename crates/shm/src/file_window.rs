@@ -2,8 +2,8 @@
 //!
 //! Where: FEED maps a day file window by window. A day of 8 GB is never mapped, let alone read,
 //! whole.
-//! Cost: four system calls a window (fstat, mmap, madvise, munmap), and one more to ask for the next
-//! window ahead of need. The pages of a window are
+//! Cost: four system calls a window (fstat, mmap, madvise, munmap), and one more to ask for the
+//! next window ahead of need. The pages of a window are
 //! brought in before it is handed out, so that the reader takes no page faults.
 //! Failure: a file that shrank since it was opened is an error with its path. One that shrinks
 //! while a window over the lost part is in use raises SIGBUS, as with any mapping; the length is

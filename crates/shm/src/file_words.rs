@@ -1,7 +1,7 @@
 //! Files as words: mapped to be written by one process and read by others, without a header.
 //!
-//! Where: JOURNAL keeps its segments in such files, with headers of its own. What RING and LATEST are
-//! built on has an owner and a header that this crate knows: see `region.rs`.
+//! Where: JOURNAL keeps its segments in such files, with headers of its own. What RING and LATEST
+//! are built on has an owner and a header that this crate knows: see `region.rs`.
 //! Failure: a store to a page that the file system has no room for ends the process with SIGBUS, so
 //! [`reserve`] comes first. A file that is cut while it is mapped does the same to readers, unless
 //! [`guard_against_truncation`](crate::guard_against_truncation) was called.
@@ -40,8 +40,8 @@ impl WritableWords {
     /// Maps the first `words` words of a file, one at least, which must have so many bytes.
     pub fn map(file: &File, words: usize) -> io::Result<Self> {
         let mapping = map(file, words, Access::Write)?;
-        // Pages one by one: where the kernel brings in many at once it has them as one, and a store to any
-        // part of that makes a sync write all of it.
+        // Pages one by one: where the kernel brings in many at once it has them as one, and a store
+        // to any part of that makes a sync write all of it.
         mapping.advise(0..words * WORD_BYTES, Advice::Random);
         Ok(Self { mapping, words })
     }
@@ -52,13 +52,14 @@ impl WritableWords {
         self.mapping.words(self.words)
     }
 
-    /// Begins to bring pages in, many with one read of the disk, and does not wait for it. Only a hint.
+    /// Begins to bring pages in, many with one read of the disk, and does not wait for it. Only a
+    /// hint.
     pub fn expect(&self, range: Range<usize>) {
         self.mapping.advise(bytes(&range, self.words), Advice::WillNeed);
     }
 
-    /// Brings pages in and makes them writable now, so that a store takes no page fault. Only a hint:
-    /// where the kernel does not know it, stores take theirs.
+    /// Brings pages in and makes them writable now, so that a store takes no page fault. Only a
+    /// hint: where the kernel does not know it, stores take theirs.
     pub fn touch(&self, range: Range<usize>) {
         // Else each page would be a read of its own.
         self.expect(range.clone());
@@ -98,8 +99,8 @@ impl ReadableWords {
 /// Gives a file this length and room for all of it: zeros where there was nothing. Says what is
 /// needed and what is there where the room is not there: see [`free_bytes`].
 ///
-/// Where the file system cannot reserve room, zeros are written. One that copies on write has to find
-/// room at every store, whatever it has promised, and may end the process with SIGBUS then.
+/// Where the file system cannot reserve room, zeros are written. One that copies on write has to
+/// find room at every store, whatever it has promised, and may end the process with SIGBUS then.
 pub fn reserve(file: &File, file_bytes: u64) -> io::Result<()> {
     check_room(file, file_bytes)?;
     allocate(file, file_bytes)
@@ -119,7 +120,8 @@ fn check_room(file: &File, file_bytes: u64) -> io::Result<()> {
         // Else the kernel says it with a signal, SIGXFSZ.
         return Err(Errno::FBIG.into());
     }
-    // Asked first: on tmpfs the kernel would fill the memory before it found that there is too little.
+    // Asked first: on tmpfs the kernel would fill the memory before it found that there is too
+    // little.
     let has_bytes = std::os::unix::fs::MetadataExt::blocks(&file.metadata()?) * 512;
     if file_bytes.saturating_sub(has_bytes) > free_bytes(file) {
         return Err(Errno::NOSPC.into());
@@ -139,8 +141,8 @@ fn allocate(file: &File, file_bytes: u64) -> io::Result<()> {
     write_zeros(file, file.metadata()?.len()..file_bytes)
 }
 
-/// Writes zeros to a range of a file, so that the disk has blocks for it that need no more than to be
-/// written again.
+/// Writes zeros to a range of a file, so that the disk has blocks for it that need no more than to
+/// be written again.
 pub fn write_zeros(file: &File, range: Range<u64>) -> io::Result<()> {
     let zeros = vec![0; 1 << 20];
     let mut offset = range.start;
@@ -159,9 +161,9 @@ pub fn store_in_file(file: &File, word: usize, value: u64) -> io::Result<()> {
     file.write_all_at(&value.to_ne_bytes(), (word * WORD_BYTES) as u64)
 }
 
-/// Takes what of a file is on the disk out of the memory. What comes in again by a store comes in page by
-/// page; what was written in one piece is in memory in large pieces, each of which a sync writes as a whole
-/// (bench: journal/sync).
+/// Takes what of a file is on the disk out of the memory. What comes in again by a store comes in
+/// page by page; what was written in one piece is in memory in large pieces, each of which a sync
+/// writes as a whole (bench: journal/sync).
 pub fn forget(file: &File) -> io::Result<()> {
     Ok(fadvise(file, 0, None, FileAdvice::DontNeed)?)
 }

@@ -1,9 +1,10 @@
 //! Tests that kill a writer at every store: the process ends itself, with SIGKILL, before a store.
 //!
 //! Where: compiled only with the feature `kill-points`, which only tests turn on. Every store to a
-//! region goes through [`Word`](crate::Word), which calls this first; so does a word that is written to a
-//! file. A simulated disk is told of the stores of its thread too: it must know what is stored again although
-//! it stays the same, and it can leave a store out, to show that a test notices.
+//! region goes through [`Word`](crate::Word), which calls this first; so does a word that is
+//! written to a file. A simulated disk is told of the stores of its thread too: it must know what
+//! is stored again although it stays the same, and it can leave a store out, to show that a test
+//! notices.
 
 use std::{
     cell::{Cell, RefCell},
@@ -15,8 +16,8 @@ use crate::Word;
 
 use rustix::process::{Signal, getpid, kill_process};
 
-/// Whether anybody counts. Where nobody does a store is as it always is: no read-modify-write, which
-/// would order more than the protocol does and hide its mistakes from tests.
+/// Whether anybody counts. Where nobody does a store is as it always is: no read-modify-write,
+/// which would order more than the protocol does and hide its mistakes from tests.
 static COUNTS: AtomicBool = AtomicBool::new(false);
 
 /// The number of the store that is not made; 0 for none.
@@ -60,8 +61,8 @@ thread_local! {
     static WATCHER: RefCell<Option<Watcher>> = const { RefCell::new(None) };
 }
 
-/// Calls this before every store of this thread from now on; not for stores that it makes itself. The store
-/// is made if it returns true. Nothing ends it.
+/// Calls this before every store of this thread from now on; not for stores that it makes itself.
+/// The store is made if it returns true. Nothing ends it.
 pub fn watch(watcher: Option<Watcher>) {
     IS_WATCHED.set(watcher.is_some());
     WATCHER.replace(watcher);

@@ -1,14 +1,14 @@
-//! Large pages for new files that are in memory: a file of tmpfs gets its pages in pieces of 2 MiB, whatever
-//! the system's setting for shared memory is.
+//! Large pages for new files that are in memory: a file of tmpfs gets its pages in pieces of 2 MiB,
+//! whatever the system's setting for shared memory is.
 //!
-//! Why: one by one the kernel hands pages out at 2 to 3 GB/s, and who stores to them misses the table of
-//! addresses at every one. In large pieces it is about twice that (bench: journal/append).
+//! Why: one by one the kernel hands pages out at 2 to 3 GB/s, and who stores to them misses the
+//! table of addresses at every one. In large pieces it is about twice that (bench: journal/append).
 //! How: MADV_COLLAPSE, since Linux 6.1, made for programs that know better than the setting.
-//! Failure: a hint only. Where the kernel does not know it, or has no large piece left, pages come one by
-//! one, as ever.
-//! Cost: a kernel that has to move things for a large piece, or a virtual machine that has to get it from its
-//! host, takes some milliseconds. That is measured: what is left of a file where small pages would have come
-//! sooner gets those.
+//! Failure: a hint only. Where the kernel does not know it, or has no large piece left, pages come
+//! one by one, as ever.
+//! Cost: a kernel that has to move things for a large piece, or a virtual machine that has to get
+//! it from its host, takes some milliseconds. That is measured: what is left of a file where small
+//! pages would have come sooner gets those.
 
 use std::{
     fs::File,
@@ -54,10 +54,12 @@ struct Pause {
 }
 
 impl LargePages {
-    /// Brings the pages of a new file into memory, large ones as far as they come at once. The file gets
-    /// this length. Says how many bytes are in large pages: none on a file system that is not in memory.
+    /// Brings the pages of a new file into memory, large ones as far as they come at once. The file
+    /// gets this length. Says how many bytes are in large pages: none on a file system that is not
+    /// in memory.
     ///
-    /// The caller has seen that there is room, and reserves it behind this: what was refused here is not.
+    /// The caller has seen that there is room, and reserves it behind this: what was refused here
+    /// is not.
     pub(crate) fn fill(&self, file: &File, file_bytes: u64) -> u64 {
         let Ok(bytes) = usize::try_from(file_bytes) else { return 0 };
         if bytes < LARGE_PAGE_BYTES || !is_in_memory(file) || self.pause().is_on() {

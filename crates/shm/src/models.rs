@@ -1,11 +1,12 @@
 //! What loom models do to words: take orders away, end a writer, and collect every outcome.
 //!
 //! Where: compiled with `--cfg nanotape_loom` only. The models of SHM, RING and JOURNAL run through
-//! [`explore`]. Loom runs all threads of a model in one thread of the system, so that everything here
-//! belongs to that thread, and models may run beside each other.
+//! [`explore`]. Loom runs all threads of a model in one thread of the system, so that everything
+//! here belongs to that thread, and models may run beside each other.
 //! Protocol: a *site* is one call of the source at which an order is made: a store or load at an
-//! [`Edge`], or a fence. A run can weaken a whole edge, or one site of it: an edge that is needed can
-//! have a site that is not, and the other way round a site that no model reaches is held by none.
+//! [`Edge`], or a fence. A run can weaken a whole edge, or one site of it: an edge that is needed
+//! can have a site that is not, and the other way round a site that no model reaches is held by
+//! none.
 
 mod case;
 mod mutations;

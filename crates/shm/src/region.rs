@@ -157,9 +157,9 @@ impl SharedRegion {
         self.memory.epoch()
     }
 
-    /// When the region was created, in ns since the UNIX epoch; 0 where it is not known: on the heap, and
-    /// where an earlier version created it. Owners that take the region over leave it as it is, so it
-    /// tells a region from another one that was created later under the same path.
+    /// When the region was created, in ns since the UNIX epoch; 0 where it is not known: on the
+    /// heap, and where an earlier version created it. Owners that take the region over leave it as
+    /// it is, so it tells a region from another one that was created later under the same path.
     pub fn created_ns(&self) -> u64 {
         self.memory.created_ns()
     }

@@ -1,10 +1,11 @@
 //! Tables of a size known at the start: touched then, in huge pages where the kernel has them.
 //!
-//! Where: BOOK keeps its orders and levels in them. A look-up at a random place of a table of 100 MB
-//! in pages of 4 KiB misses the processor's address cache nearly every time; in pages of 2 MiB it
-//! does not. And memory that is touched at the start takes no page fault in mid-day.
+//! Where: BOOK keeps its orders and levels in them. A look-up at a random place of a table of 100
+//! MB in pages of 4 KiB misses the processor's address cache nearly every time; in pages of 2 MiB
+//! it does not. And memory that is touched at the start takes no page fault in mid-day.
 //! Cost: one system call and one pass over the memory, at the start.
-//! Failure: where huge pages are not to be had the table works in small ones; [`HugePages`] says so.
+//! Failure: where huge pages are not to be had the table works in small ones; [`HugePages`] says
+//! so.
 
 use core::{
     fmt,
@@ -142,8 +143,8 @@ pub fn prefetch<T>(elements: &[T], index: usize) {
     {
         use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         let address = elements.as_ptr().wrapping_add(index).cast();
-        // SAFETY: a prefetch shows the program nothing and never faults, whatever the address; every
-        // x86-64 processor has the instruction.
+        // SAFETY: a prefetch shows the program nothing and never faults, whatever the address;
+        // every x86-64 processor has the instruction.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(address) };
     }
     #[cfg(not(target_arch = "x86_64"))]

@@ -4,8 +4,8 @@
 //! slices. There is never a reference to plain bytes of a region: a copy that races with a writer
 //! in another process must be made of atomic accesses, or the language gives it no meaning.
 //! Protocol: relaxed accesses, and accesses at an [`Edge`], which is a named promise between a
-//! writer and a reader. Edges are listed in `docs/formats/`; loom models weaken each in turn, and each
-//! call that makes one, and must then fail.
+//! writer and a reader. Edges are listed in `docs/formats/`; loom models weaken each in turn, and
+//! each call that makes one, and must then fail.
 //! Cost: an access is one instruction on x86-64; a fence there is only told to the compiler.
 //!
 //! Acquire is a relaxed load and a fence: Rust promises atomic loads from pages that are mapped
@@ -150,8 +150,8 @@ impl Edge {
 /// Copies bytes into words, eight at a time; bytes of the last word that are not given become zero.
 ///
 /// Backwards, because a reader in another core looks at the beginning of a message to learn whether
-/// it is there, and takes that cache line away at every look: what is written to it last, in one go,
-/// costs one exchange of the line.
+/// it is there, and takes that cache line away at every look: what is written to it last, in one
+/// go, costs one exchange of the line.
 ///
 /// # Panics
 ///
@@ -196,8 +196,8 @@ pub fn copy_out(words: &[ReadWord], bytes: &mut [u8]) {
 /// The last `rest` bytes, one to seven of them, as a word that ends with zeros.
 #[inline(always)]
 pub fn last_word(bytes: &[u8], rest: usize) -> u64 {
-    // The eight bytes that end with them are there in most messages, and make one load where a copy of
-    // so many bytes would be a call.
+    // The eight bytes that end with them are there in most messages, and make one load where a copy
+    // of so many bytes would be a call.
     if let Some(eight) = bytes.last_chunk::<WORD_BYTES>() {
         let shift = (WORD_BYTES - rest) * 8;
         return (u64::from_le_bytes(*eight) >> shift).to_le();
@@ -217,8 +217,9 @@ pub fn copy_out_many(words: &[ReadWord], bytes: &mut [u8]) {
     #[cfg(all(target_arch = "x86_64", not(any(miri, nanotape_loom))))]
     {
         let words = &words[..bytes.len().div_ceil(WORD_BYTES)];
-        // SAFETY: reads `bytes.len()` bytes of `words`, which has as many, and writes them to `bytes`,
-        // which is this thread's alone; the direction flag is clear, as everywhere in Rust.
+        // SAFETY: reads `bytes.len()` bytes of `words`, which has as many, and writes them to
+        // `bytes`, which is this thread's alone; the direction flag is clear, as everywhere in
+        // Rust.
         unsafe {
             core::arch::asm!(
                 "rep movsb",
@@ -233,8 +234,8 @@ pub fn copy_out_many(words: &[ReadWord], bytes: &mut [u8]) {
     copy_out(words, bytes);
 }
 
-/// Begins to bring the line of a word into this core, to be written, and does not wait for it. Only a
-/// hint: any index is allowed.
+/// Begins to bring the line of a word into this core, to be written, and does not wait for it. Only
+/// a hint: any index is allowed.
 #[inline(always)]
 pub fn prefetch_for_writing(words: &[Word], index: usize) {
     #[cfg(all(target_arch = "x86_64", not(any(miri, nanotape_loom))))]

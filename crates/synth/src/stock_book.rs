@@ -1,4 +1,4 @@
-//! The generator's own book of one stock: who rests where, who is first, who is how old.
+//! The generator's own book of one stock: its orders, the first of each queue, and their age.
 //!
 //! It exists to choose orders, not to be looked at: prices are levels with a queue each, best last,
 //! and all orders of the stock are also in one list by age, from which the next to be deleted is

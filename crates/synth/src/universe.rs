@@ -1,4 +1,4 @@
-//! The stocks of the market: invented symbols, prices, and who is busy.
+//! The stocks of the market: invented symbols, prices and activity.
 //!
 //! Activity falls with rank as in Zipf's law with Mandelbrot's offset: a flat top, of which the
 //! first has a given share of everything, then a hyperbola, then a cut-off towards stocks that

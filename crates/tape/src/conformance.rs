@@ -27,7 +27,8 @@ pub trait Subject {
     /// A new reader.
     fn source(&self, start: Start) -> Result<Self::Source, <Self::Source as Tape>::Error>;
 
-    /// Makes the stream lose messages or numbers after those that were appended; may use [`append`].
+    /// Makes the stream lose messages or numbers after those that were appended; may use
+    /// [`append`].
     fn lose(&self, sink: &mut Self::Sink);
 }
 

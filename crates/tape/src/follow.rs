@@ -4,13 +4,15 @@
 //! 1. Poll. If something was read, return.
 //! 2. There was nothing: wait by the strategy, and poll again.
 //! 3. When a [check is due](Waiter::is_check_due), check the stream and ask who writes it. If the
-//!    writer is gone, or the stream was removed, take the number of the [end](Tape::end) *then*, and
-//!    poll on without a wait up to that number or until there is nothing. Only after that report it.
+//!    writer is gone, or the stream was removed, take the number of the [end](Tape::end) *then*,
+//!    and poll on without a wait up to that number or until there is nothing. Only after that
+//!    report it.
 //!
-//! Step 3 is why nothing is lost: between the last poll and the look at the writer, the writer may have
-//! written its last messages and ended. The number bounds the drain where a successor writes on.
-//! Bounds: a step returns when something was read, for the first poll with nothing, once for each
-//! writer that is gone, or on a shutdown. It waits in between, for as long as the writer lives.
+//! Step 3 is why nothing is lost: between the last poll and the look at the writer, the writer may
+//! have written its last messages and ended. The number bounds the drain where a successor writes
+//! on. Bounds: a step returns when something was read, for the first poll with nothing, once for
+//! each writer that is gone, or on a shutdown. It waits in between, for as long as the writer
+//! lives.
 
 #[cfg(test)]
 mod tests;
@@ -132,8 +134,8 @@ impl<T: Tape> Follow<T> {
         self
     }
 
-    /// Waits for a writer up to the deadline: until then, and until something was read, a writer that
-    /// is gone counts as one that has not started yet.
+    /// Waits for a writer up to the deadline: until then, and until something was read, a writer
+    /// that is gone counts as one that has not started yet.
     #[must_use]
     pub fn deadline(mut self, deadline: Deadline) -> Self {
         self.deadline = Some(deadline);
@@ -271,8 +273,8 @@ impl<S: Source> Follow<S> {
         step.map(|step| if step == Step::Stopped && !is_stopped { Step::Read } else { step })
     }
 
-    /// Waits for the next item. `None` if the writer is gone and everything that it left was read, or
-    /// after a shutdown.
+    /// Waits for the next item. `None` if the writer is gone and everything that it left was read,
+    /// or after a shutdown.
     #[expect(clippy::should_implement_trait, reason = "an item borrows the follower")]
     pub fn next(&mut self) -> Result<Option<Item<'_>>, S::Error> {
         let (mut kept, mut payload) = (None, std::mem::take(&mut self.payload));

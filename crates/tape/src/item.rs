@@ -61,8 +61,8 @@ impl fmt::Display for Gap {
     }
 }
 
-/// Numbers that this reader has passed and that the stream has since given to other messages: a loss
-/// of power, or a repair, took the messages that had them before.
+/// Numbers that this reader has passed and that the stream has since given to other messages: a
+/// loss of power, or a repair, took the messages that had them before.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reused {
     /// The first reused number.

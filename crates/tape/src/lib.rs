@@ -1,12 +1,12 @@
 //! The numbered stream: what a ring and a journal have in common, and how a program follows one.
 //!
-//! Where: layer 1, below RING and JOURNAL, which implement [`Source`] and [`Sink`]. It stores nothing
-//! and knows no record.
+//! Where: layer 1, below RING and JOURNAL, which implement [`Source`] and [`Sink`]. It stores
+//! nothing and knows no record.
 //!
-//! A writer numbers its messages from 1, one after the other. A reader starts at a [`Start`], visits
-//! [`Item`]s in the order of their numbers, and learns about each number that it cannot have: a
-//! [`Gap`] is an item, not an error. Numbers identify a message in every copy of the stream, so a
-//! reader can continue in a journal where it stopped in a ring.
+//! A writer numbers its messages from 1, one after the other. A reader starts at a [`Start`],
+//! visits [`Item`]s in the order of their numbers, and learns about each number that it cannot
+//! have: a [`Gap`] is an item, not an error. Numbers identify a message in every copy of the
+//! stream, so a reader can continue in a journal where it stopped in a ring.
 //!
 //! | | what it is |
 //! |---|---|

@@ -5,8 +5,8 @@
 //! HdrHistogram. With [`Histogram::fine`] that is 0.8%, with [`Histogram::coarse`] 6%.
 //!
 //! Cost: `record` allocates nothing in a histogram made with `fine`, whose buckets exist from the
-//! start; a coarse one grows to the largest value it has seen, so that tens of thousands of them fit
-//! in memory.
+//! start; a coarse one grows to the largest value it has seen, so that tens of thousands of them
+//! fit in memory.
 
 /// Counts of values, by magnitude.
 #[derive(Clone, Debug)]

@@ -1,4 +1,4 @@
-//! What is known of a message before it is its turn, for those who load ahead.
+//! What is known of a message before its turn, for code that loads data ahead.
 //!
 //! The seam of [`BookEvent`](crate::BookEvent) once more, in a form that is cheap to make and needs
 //! not be right: a wrong guess loads a cache line that nobody wants.

@@ -1,6 +1,7 @@
 //! The vocabulary of market data: units, identities and absence, each one machine word or less.
 //!
-//! Where: layer 0. Every other crate speaks in these types; this one knows no file, clock or thread.
+//! Where: layer 0. Every other crate speaks in these types; this one knows no file, clock or
+//! thread.
 //!
 //! Two ideas carry the crate. A number is never bare: a price, a share count, a stock locate and an
 //! order reference number are different types, so that they cannot be swapped by accident. And a

@@ -11,8 +11,8 @@ pub use crate::generated::itch50::*;
 /// What a message will be about, if it is one of the seven types that change a book; of any other
 /// message of that length, whatever stands there.
 ///
-/// A guess with hardly a look at the type, for those who load ahead: all seven have stock locate and
-/// order reference number at the same place, which a test checks against their views.
+/// A guess with hardly a look at the type, for those who load ahead: all seven have stock locate
+/// and order reference number at the same place, which a test checks against their views.
 #[inline(always)]
 pub fn coming(message: &[u8]) -> Option<Coming> {
     let head = message.first_chunk::<{ OrderDelete::LEN }>()?;

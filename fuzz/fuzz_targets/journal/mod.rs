@@ -37,7 +37,8 @@ pub(crate) struct Memory(Arc<Mutex<BTreeMap<String, MemoryFile>>>);
 pub(crate) struct MemoryFile(Arc<[Word]>);
 
 impl Memory {
-    /// A journal of some segments, the last of which is active, with another one prepared behind it.
+    /// A journal of some segments, the last of which is active, with another one prepared behind
+    /// it.
     pub(crate) fn journal() -> Self {
         static USED: OnceLock<Vec<(String, Vec<u64>)>> = OnceLock::new();
         let used = USED.get_or_init(|| {
@@ -53,7 +54,7 @@ impl Memory {
             }
             // Neither closed nor dropped: as if it had been killed.
             std::mem::forget(appender);
-            let files = disk.0.lock().expect("nobody panicked");
+            let files = disk.0.lock().expect("no thread panicked");
             let words =
                 |file: &MemoryFile| as_read_only(&file.0).iter().map(ReadWord::load).collect();
             files.iter().map(|(name, file)| (name.clone(), words(file))).collect()
@@ -61,7 +62,7 @@ impl Memory {
         let disk = Self::default();
         for (name, words) in used {
             let file = MemoryFile(words.iter().map(|&word| Word::new(word)).collect());
-            disk.0.lock().expect("nobody panicked").insert(name.clone(), file);
+            disk.0.lock().expect("no thread panicked").insert(name.clone(), file);
         }
         disk
     }
@@ -73,15 +74,15 @@ impl Memory {
             Word::new(u64::from_ne_bytes(word))
         });
         let file = MemoryFile(chunks.collect());
-        self.0.lock().expect("nobody panicked").insert(name.to_owned(), file);
+        self.0.lock().expect("no thread panicked").insert(name.to_owned(), file);
     }
 
-    /// Lays the input over the journal: of every twelve bytes one chooses the segment, two are a place, one
-    /// says how, and eight are a word. Sums are made right again where the input says so, so that what is
-    /// behind them is seen too.
+    /// Lays the input over the journal: of every twelve bytes one chooses the segment, two are a
+    /// place, one says how, and eight are a word. Sums are made right again where the input says
+    /// so, so that what is behind them is seen too.
     pub(crate) fn lay(&self, input: &[u8]) {
         let files: Vec<MemoryFile> =
-            self.0.lock().expect("nobody panicked").values().cloned().collect();
+            self.0.lock().expect("no thread panicked").values().cloned().collect();
         for entry in input.chunks_exact(12) {
             let words = &files[usize::from(entry[0]) % files.len()].0;
             let (place, how) = (usize::from(entry[1]) | usize::from(entry[2]) << 8, entry[3]);
@@ -101,7 +102,7 @@ impl Memory {
     }
 
     fn file(&self, name: &str) -> io::Result<MemoryFile> {
-        let files = self.0.lock().expect("nobody panicked");
+        let files = self.0.lock().expect("no thread panicked");
         files.get(name).cloned().ok_or_else(|| io::Error::from_raw_os_error(2))
     }
 }
@@ -181,7 +182,7 @@ impl Disk for Memory {
     }
 
     fn list(&self) -> io::Result<Vec<Listed>> {
-        let files = self.0.lock().expect("nobody panicked");
+        let files = self.0.lock().expect("no thread panicked");
         let listed = |(name, file): (&String, &MemoryFile)| Listed {
             name: name.clone(),
             bytes: (file.0.len() * 8) as u64,
@@ -195,7 +196,7 @@ impl Disk for Memory {
 
     fn create(&self, name: &str, bytes: u64, _: Room) -> io::Result<MemoryFile> {
         let file = MemoryFile((0..bytes / 8).map(|_| Word::new(0)).collect());
-        self.0.lock().expect("nobody panicked").insert(name.to_owned(), file.clone());
+        self.0.lock().expect("no thread panicked").insert(name.to_owned(), file.clone());
         Ok(file)
     }
 
@@ -208,7 +209,7 @@ impl Disk for Memory {
         let old = as_read_only(&file.0).iter().map(ReadWord::load);
         let all = old.chain(std::iter::repeat(0)).take(bytes as usize / 8);
         let longer = MemoryFile(all.map(Word::new).collect());
-        self.0.lock().expect("nobody panicked").insert(name.to_owned(), longer.clone());
+        self.0.lock().expect("no thread panicked").insert(name.to_owned(), longer.clone());
         Ok(longer)
     }
 
@@ -228,14 +229,14 @@ impl Disk for Memory {
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        let mut files = self.0.lock().expect("nobody panicked");
+        let mut files = self.0.lock().expect("no thread panicked");
         let file = files.remove(from).ok_or_else(|| io::Error::from_raw_os_error(2))?;
         files.insert(to.to_owned(), file);
         Ok(())
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
-        let removed = self.0.lock().expect("nobody panicked").remove(name);
+        let removed = self.0.lock().expect("no thread panicked").remove(name);
         removed.map(|_| ()).ok_or_else(|| io::Error::from_raw_os_error(2))
     }
 
@@ -243,7 +244,7 @@ impl Disk for Memory {
         let file = self.file(name)?;
         let words = as_read_only(&file.0).iter().take(bytes as usize / 8).map(ReadWord::load);
         let shorter = MemoryFile(words.map(Word::new).collect());
-        self.0.lock().expect("nobody panicked").insert(name.to_owned(), shorter);
+        self.0.lock().expect("no thread panicked").insert(name.to_owned(), shorter);
         Ok(())
     }
 

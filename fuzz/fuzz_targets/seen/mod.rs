@@ -1,4 +1,4 @@
-//! A handler that writes down everything it is told, to be compared.
+//! A handler that records every call, for comparison.
 
 use std::ops::ControlFlow;
 

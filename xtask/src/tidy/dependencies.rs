@@ -1,8 +1,8 @@
-//! Who may depend on whom: the table of the architecture as data, compared with `cargo metadata`.
+//! The allowed dependencies: the table of the architecture as data, compared with `cargo metadata`.
 //!
 //! Rows are in flow order and a row may only name rows above it, so that no cycle can be written
-//! down. An edge that is not in the table needs a decision note before it needs a line here. An edge
-//! that no manifest has fails too, so that the table permits nothing that is not used.
+//! down. An edge that is not in the table needs a decision note before it needs a line here. An
+//! edge that no manifest has fails too, so that the table permits nothing that is not used.
 
 use std::{collections::BTreeSet, process::Command};
 

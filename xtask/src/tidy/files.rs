@@ -1,4 +1,4 @@
-//! Checks of all files: their size, paths of somebody's machine, and a README in each package.
+//! Checks of all files: their size, paths of one machine, and a README in each package.
 
 use super::{
     Problem,

@@ -1,5 +1,5 @@
-//! The lock files of the workspaces beside this one: each knows what our crates stand on, or nobody
-//! can build there with `--locked`.
+//! The lock files of the workspaces beside this one: each lists the dependencies of our crates, or
+//! builds with `--locked` fail there.
 
 use super::{Problem, repository::Repository};
 

@@ -1,7 +1,7 @@
 //! The files that know an exchange's messages: a list, so that an exchange stays behind one seam.
 //!
-//! The dependency table holds crates apart. This check holds files apart, in crates where one command
-//! prints the messages of an exchange and all others work on market events.
+//! The dependency table holds crates apart. This check holds files apart, in crates where one
+//! command prints the messages of an exchange and all others work on market events.
 
 use super::{Problem, code::code_of, repository::Repository};
 

@@ -48,7 +48,7 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// Fails if the rival, or the mode, does not have so many readers.
+    /// Fails if the rival, or the mode, does not support this number of readers.
     pub(crate) fn check_readers(&self, most: u64) -> Result<(), String> {
         let most = if self.mode == Mode::Throughput { most } else { 1 };
         match self.readers <= most {

@@ -71,7 +71,7 @@ const ONE_BY_ONE: [&str; 3] = [BACKBONE, PLANT, "plant/1-tap"];
 /// What records and ring may add to a message's time.
 const MOST_ADDED_NS: f64 = 40.0;
 
-/// The most that messages may take one by one: so many of them.
+/// Limits of the time of single messages: a quantile, and nanoseconds.
 const MOST_OF_QUANTILES: [(&str, f64); 2] = [("p99", 650.0), ("p99.9", 1_000.0)];
 
 impl Benchmark for Plant {

@@ -1,5 +1,5 @@
-//! Plants that are measured beside each other, and the books that they are held against: one line for
-//! each, in the order of the table.
+//! Plants that are measured beside each other, and the books that they are held against: one line
+//! for each, in the order of the table.
 
 use nanotape_plant::{
     config::DEFAULT_CAPACITY_BYTES,

@@ -192,8 +192,9 @@ fn instructions(run: &Run<Book>, messages: u64) -> Result<Result<u64, String>, E
     })
 }
 
-/// The work of a process that runs under valgrind. It reads no clock: to find that of the kernel the
-/// program's own headers are read through its auxiliary vector, which valgrind does not have right.
+/// The work of a process that runs under valgrind. It reads no clock: to find that of the kernel
+/// the program's own headers are read through its auxiliary vector, which valgrind does not have
+/// right.
 pub(crate) const COUNT: &str = "instructions of books";
 
 #[derive(Deserialize)]
@@ -279,8 +280,9 @@ pub(super) fn count_messages<L: PriceLevels, S: OrderStore>(
     Ok(changes.messages)
 }
 
-/// The records of the first messages. Not through a mapped file: asking for the size of a page reads
-/// the program's own headers through its auxiliary vector, which valgrind does not have right.
+/// The records of the first messages. Not through a mapped file: asking for the size of a page
+/// reads the program's own headers through its auxiliary vector, which valgrind does not have
+/// right.
 fn first_bytes(path: &Path, messages: u64) -> Result<Vec<u8>, SourceError> {
     let name = path.display().to_string();
     let file = match File::open(path) {

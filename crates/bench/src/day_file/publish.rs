@@ -1,6 +1,6 @@
-//! A day through a plant that publishes, on a ring that other processes may read: as fast as it goes, and
-//! message by message. Everything is as `nanotape run` has it: a ring and a board in shared memory, and the
-//! same loop.
+//! A day through a plant that publishes, on a ring that other processes may read: as fast as it
+//! goes, and message by message. Everything is as `nanotape run` has it: a ring and a board in
+//! shared memory, and the same loop.
 
 use core::hint::black_box;
 use std::time::Duration;

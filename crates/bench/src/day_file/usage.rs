@@ -38,8 +38,8 @@ pub(super) struct Memory {
     pub(super) anonymous: Option<u64>,
 }
 
-/// Blocks of the file, of some megabytes each, between two readings of the memory. A reading takes as
-/// long as some hundred messages.
+/// Blocks of the file, of some megabytes each, between two readings of the memory. A reading takes
+/// as long as some hundred messages.
 const BLOCKS_PER_READING: u32 = 4;
 
 /// The most memory of no file that was seen while a file was read.

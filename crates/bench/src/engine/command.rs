@@ -159,8 +159,8 @@ impl<B: Benchmark> Run<B> {
         u64::from(self.rounds) * passes.sum::<u64>()
     }
 
-    /// Takes all readings. In each round every pass of every row has one turn, in a random order, so
-    /// that what the machine does meanwhile meets all of them alike.
+    /// Takes all readings. In each round every pass of every row has one turn, in a random order,
+    /// so that what the machine does meanwhile meets all of them alike.
     fn measure(&mut self, progress: &Progress, is_ended: &dyn Fn() -> bool) -> Result<(), Error> {
         let measured =
             |&row: &&'static Row<B>| Measured { row, readings: Vec::new(), others: Vec::new() };

@@ -92,8 +92,8 @@ pub(crate) fn pair(text: &str) -> Result<(u32, u32), String> {
     numbers.ok_or_else(|| "expected two processors, like 2,3".to_owned())
 }
 
-/// Lets this thread, and threads that it starts, run anywhere but on this processor; anywhere at all where
-/// there is no other.
+/// Lets this thread, and threads that it starts, run anywhere but on this processor; anywhere at
+/// all where there is no other.
 pub(crate) fn keep_off(cpu: u32) {
     let mut set = CpuSet::new();
     let others: Vec<u32> = allowed().into_iter().filter(|&other| other != cpu).collect();

@@ -1,4 +1,5 @@
-//! One cache line that two processors write in turns: what nothing between them can be quicker than.
+//! One cache line that two processors write in turns: what nothing between them can be quicker
+//! than.
 
 use std::{fs::File, path::Path};
 

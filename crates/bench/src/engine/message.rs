@@ -1,6 +1,7 @@
 //! The message: sequence number, send stamp, and filler that follows from the sequence number.
 //!
-//! The reader checks all of it but the stamp, so that a torn, old or misplaced message cannot count.
+//! The reader checks all of it but the stamp, so that a torn, old or misplaced message cannot
+//! count.
 
 /// Types of messages.
 pub(crate) const MESSAGE: u16 = 1;
@@ -101,8 +102,8 @@ fn word(message: &[u8], at: usize) -> u64 {
     message[at..].first_chunk().map_or(0, |bytes| u64::from_ne_bytes(*bytes))
 }
 
-/// Whether all of a message but its stamp is what was written under this number. Compares everything and
-/// decides once: there is no branch for each word.
+/// Whether all of a message but its stamp is what was written under this number. Compares
+/// everything and decides once: there is no branch for each word.
 #[inline(always)]
 pub(crate) fn is_sound(message: &[u8], expected: u64) -> bool {
     let filler = filler(expected);

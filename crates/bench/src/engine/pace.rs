@@ -93,9 +93,9 @@ impl Schedule {
     }
 }
 
-/// Tells the reader when messages will be due, in two messages of its own, until it has heard of it in
-/// time: a reader that just lost its processor would lose the schedule too. `say` writes a message of this
-/// type with this stamp, and returns the next sequence number.
+/// Tells the reader when messages will be due, in two messages of its own, until it has heard of it
+/// in time: a reader that just lost its processor would lose the schedule too. `say` writes a
+/// message of this type with this stamp, and returns the next sequence number.
 pub(crate) fn agree<E: From<TimedOut>>(
     clock: &Clock,
     rate: u32,

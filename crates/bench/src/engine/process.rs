@@ -1,9 +1,9 @@
 //! Processes that work for this one: this program, started once more for each.
 //!
-//! Protocol: the environment variable [`WORKER`] holds the name of the work and its job, as JSON. A worker
-//! writes the line [`READY`] when it has opened everything, and may then wait for a line on its standard
-//! input. Its answer is one line of JSON and exit status 0. Otherwise the reason is on standard error, and
-//! the exit status is 1 after a wrong answer, and else 2.
+//! Protocol: the environment variable [`WORKER`] holds the name of the work and its job, as JSON. A
+//! worker writes the line [`READY`] when it has opened everything, and may then wait for a line on
+//! its standard input. Its answer is one line of JSON and exit status 0. Otherwise the reason is on
+//! standard error, and the exit status is 1 after a wrong answer, and else 2.
 //! Bounds: a worker ends when the process that started it does.
 
 use std::{
@@ -31,8 +31,8 @@ pub(crate) const READY: &str = "ready";
 /// Lets the first worker of a row begin, when all of them are ready.
 pub(super) const GO: &str = "go";
 
-/// The most bytes that move a worker's stack: jobs alone would move it by different amounts, and no row
-/// shall have a favourable position in every round.
+/// The most bytes that move a worker's stack: jobs alone would move it by different amounts, and no
+/// row shall have a favourable position in every round.
 pub(super) const MOST_PADDING: usize = 4096;
 
 /// Longer than any worker waits for another.
@@ -52,8 +52,8 @@ pub(crate) struct Launch<'a> {
     pub(crate) job: &'a Value,
     /// Bytes that move its stack.
     pub(crate) padding: usize,
-    /// Whether it is in a process group of its own, which Ctrl-C does not reach, and writes to the same
-    /// standard error.
+    /// Whether it is in a process group of its own, which Ctrl-C does not reach, and writes to the
+    /// same standard error.
     pub(crate) is_detached: bool,
 }
 
@@ -146,7 +146,8 @@ impl Workers {
         Ok(number)
     }
 
-    /// Waits until a worker is ready or ends, and returns its number; None if none does in this time.
+    /// Waits until a worker is ready or ends, and returns its number; None if none does in this
+    /// time.
     pub(crate) fn next(&mut self, limit: Duration) -> Result<Option<usize>, Error> {
         let Ok((number, event)) = self.events.recv_timeout(limit) else { return Ok(None) };
         let process = &mut self.processes[number];
@@ -196,8 +197,8 @@ impl Workers {
         killed.map(|_| ()).map_err(Error::system("kill a process"))
     }
 
-    /// Takes a reading of a row: starts its processes, waits until all are ready, calls `on_open`, lets
-    /// the first one begin, and waits for all reports.
+    /// Takes a reading of a row: starts its processes, waits until all are ready, calls `on_open`,
+    /// lets the first one begin, and waits for all reports.
     pub(super) fn reports(
         row: &'static str,
         launches: &[Launch<'_>],

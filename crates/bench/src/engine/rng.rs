@@ -13,8 +13,8 @@ impl Rng {
         mixed ^ mixed >> 31
     }
 
-    /// A number below `bound`, which is not 0. A remainder of 64 bits is not quite fair, by far less
-    /// than matters here.
+    /// A number below `bound`, which is not 0. A remainder of 64 bits is not quite fair, by far
+    /// less than matters here.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         (self.next() % bound as u64) as usize
     }

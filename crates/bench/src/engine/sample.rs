@@ -105,7 +105,8 @@ impl Arrivals {
         }
     }
 
-    /// A message has arrived. Returns the number of the first message of the schedule, once it is known.
+    /// A message has arrived. Returns the number of the first message of the schedule, once it is
+    /// known.
     #[inline(always)]
     pub(crate) fn add(
         &mut self,

@@ -83,8 +83,8 @@ impl<B: Benchmark> Worker<B> {
     fn new(job: Job<B>) -> anyhow::Result<Self> {
         end_with_parent()?;
         let row = find(&job.row).ok_or_else(|| anyhow::anyhow!("unknown row {}", job.row))?;
-        // Memory is not locked: then tables would be in memory from the moment they are reserved, and
-        // the peak would be of what is reserved and not of what is used.
+        // Memory is not locked: then tables would be in memory from the moment they are reserved,
+        // and the peak would be of what is reserved and not of what is used.
         let placement = Placement::apply(&Wish {
             pin: job.cpu.map_or(Pin::Free, Pin::To),
             real_time_priority: job.real_time_priority,

@@ -1,6 +1,7 @@
 //! The appender's loops: as fast as it can, with every call timed or none, or at a steady rate.
 //!
-//! The time of an excerpt, which a program has from its clock or from the message, is the message's number.
+//! The time of an excerpt, which a program has from its clock or from the message, is the message's
+//! number.
 
 use std::time::Duration;
 
@@ -38,8 +39,8 @@ pub(super) fn flat_out(
     finish(appender, message, written, Report::default())
 }
 
-/// Waits until so many bytes in front of the appender are in memory. That takes an excerpt: before it there is
-/// no segment to be in front of.
+/// Waits until so many bytes in front of the appender are in memory. That takes an excerpt: before
+/// it there is no segment to be in front of.
 pub(super) fn wait_until_prepared(
     appender: &mut Appender,
     length: impl Length,
@@ -79,8 +80,8 @@ pub(super) fn timed(
     finish(appender, message, written, Report { times, rolls, ..Report::default() })
 }
 
-/// At a steady rate: spins until a message is due, stamps it, appends it. A message that is late goes at
-/// once, and those after it are due when they were.
+/// At a steady rate: spins until a message is due, stamps it, appends it. A message that is late
+/// goes at once, and those after it are due when they were.
 pub(super) fn paced(
     appender: &mut Appender,
     length: impl Length,

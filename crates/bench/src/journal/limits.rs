@@ -1,5 +1,5 @@
-//! What the machine and the disk can do at best: copy messages into as many bytes as a journal takes for
-//! them, and write them to a disk.
+//! What the machine and the disk can do at best: copy messages into as many bytes as a journal
+//! takes for them, and write them to a disk.
 
 use core::hint::black_box;
 use std::{fs::File, os::unix::fs::FileExt as _, path::Path};
@@ -25,8 +25,8 @@ fn stride(length: impl Length) -> usize {
     excerpt_bytes(length.bytes()) / WORD_BYTES
 }
 
-/// A file for so many messages, mapped, with all of its room reserved; `touched`: and all of its pages in
-/// memory.
+/// A file for so many messages, mapped, with all of its room reserved; `touched`: and all of its
+/// pages in memory.
 pub(super) fn mapping(
     folder: &Path,
     messages: u64,
@@ -113,8 +113,8 @@ pub(super) fn copy_to_memory(memory: &mut [u8], length: impl Length, clock: Cloc
     written(&until, amount)
 }
 
-/// Writes messages one after the other into a file that has its room, each batch of them to the disk: as
-/// many bytes as a journal takes for it, in one write.
+/// Writes messages one after the other into a file that has its room, each batch of them to the
+/// disk: as many bytes as a journal takes for it, in one write.
 pub(super) fn fdatasync(
     file: &File,
     length: impl Length,

@@ -1,9 +1,9 @@
 //! The workers of `nanotape journal prove`.
 //!
-//! Protocol: an appender is ready when the journal is there, and appends until it has as many excerpts as it
-//! should, or is told to stop. Then a last excerpt of the type [`END_TYPE`] ends the tailers. The appender
-//! notes what it has committed in a region beside the journal, after each append: so the next one can check
-//! that everything that was committed is there.
+//! Protocol: an appender is ready when the journal is there, and appends until it has as many
+//! excerpts as it should, or is told to stop. Then a last excerpt of the type [`END_TYPE`] ends the
+//! tailers. The appender notes what it has committed in a region beside the journal, after each
+//! append: so the next one can check that everything that was committed is there.
 
 use std::{
     path::PathBuf,

@@ -1,7 +1,8 @@
 //! The workers of `nanotape ring prove`.
 //!
-//! Protocol: a writer is ready when the ring is there, and publishes until it is told to stop. Then a last
-//! message of the type [`END_TYPE`] ends the readers, or that the ring is closed, if they lost it.
+//! Protocol: a writer is ready when the ring is there, and publishes until it is told to stop. Then
+//! a last message of the type [`END_TYPE`] ends the readers, or that the ring is closed, if they
+//! lost it.
 
 use std::{
     path::PathBuf,

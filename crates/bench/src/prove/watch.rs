@@ -1,9 +1,10 @@
-//! What `journal prove` watches while its workers work: how far each tailer is, and how much space the journal
-//! takes. Segments that every tailer has read are removed, so that the appender can go on.
+//! What `journal prove` watches while its workers work: how far each tailer is, and how much space
+//! the journal takes. Segments that every tailer has read are removed, so that the appender can go
+//! on.
 //!
-//! Protocol: tailers are watched from outside, by the places that the journal keeps for their names. A tailer
-//! is stuck if it has something to read and its place does not change for as long as the caller is patient;
-//! one that is slow moves.
+//! Protocol: tailers are watched from outside, by the places that the journal keeps for their
+//! names. A tailer is stuck if it has something to read and its place does not change for as long
+//! as the caller is patient; one that is slow moves.
 
 use std::{io, path::Path, path::PathBuf, time::Duration};
 
@@ -15,11 +16,12 @@ use nanotape_shm::SharedRegion;
 use super::journal_worker::{JournalJob, NOTE_KIND, tailer_name};
 use crate::error::failed;
 
-/// Between two looks: often enough for an appender that waits for space, and nothing beside its work.
+/// Between two looks: often enough for an appender that waits for space, and nothing beside its
+/// work.
 const PERIOD: Duration = Duration::from_millis(20);
 
-/// How many segments the space of a journal must have room for: the active one, the next one, one that is
-/// being made, and some to be read.
+/// How many segments the space of a journal must have room for: the active one, the next one, one
+/// that is being made, and some to be read.
 pub(super) const LEAST_SEGMENTS: u64 = 8;
 
 /// Segments that may be made after an appender has found that there is space.

@@ -18,8 +18,8 @@ use crate::{
     error::Error,
 };
 
-/// Publishes at a steady rate: spins until a message is due, stamps it, publishes it. A message that
-/// is late goes at once, and those after it are due when they were.
+/// Publishes at a steady rate: spins until a message is due, stamps it, publishes it. A message
+/// that is late goes at once, and those after it are due when they were.
 pub(super) fn send<W: Publish>(
     writer: &mut W,
     length: impl Length,

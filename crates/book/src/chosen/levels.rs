@@ -25,7 +25,8 @@ macro_rules! chosen_levels {
         }
 
         impl ChosenLevels {
-            /// Empty books in `structure`, of a day that has about `orders` live orders at its peak.
+            /// Empty books in `structure`, of a day that has about `orders` live orders at its
+            /// peak.
             pub fn new(structure: LevelStructure, orders: usize) -> Self {
                 match structure {
                     $(LevelStructure::$Variant => {

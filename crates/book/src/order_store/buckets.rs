@@ -7,11 +7,11 @@
 //!                    shares == 0: the place is free              (bits of one u64)
 //! ```
 //!
-//! A reference is not stored: it is multiplied by an odd number modulo 2^W, which is invertible, and
-//! cut in two. The upper bits choose the bucket, the lower 44 are the remainder, and both together
-//! give the reference again. W is 44 plus the binary logarithm of the number of buckets, so
-//! references of at least 2^W do not fit; they, and orders whose bucket and all of the next seven
-//! are full, live in a standard map that is empty on any real day.
+//! A reference is not stored: it is multiplied by an odd number modulo 2^W, which is invertible,
+//! and cut in two. The upper bits choose the bucket, the lower 44 are the remainder, and both
+//! together give the reference again. W is 44 plus the binary logarithm of the number of buckets,
+//! so references of at least 2^W do not fit; they, and orders whose bucket and all of the next
+//! seven are full, live in a standard map that is empty on any real day.
 //!
 //! An order that finds its bucket full stands in one of the next seven, and knows how far it was
 //! displaced. Every bucket that it passed is full: so a search ends at the first bucket with a free
@@ -308,7 +308,7 @@ impl OrderStore for BucketOrders {
 
     #[inline(always)]
     fn insert(&mut self, reference: OrderReferenceNumber, order: Order) -> bool {
-        debug_assert!(order.shares.get() > 0, "a free place is told by its having no shares");
+        debug_assert!(order.shares.get() > 0, "an entry without shares is a free entry");
         if self.live >= self.buckets.len() * (PLACES / 2) {
             self.grow();
         }

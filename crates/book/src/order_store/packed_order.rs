@@ -29,7 +29,7 @@ impl PackedOrder {
 
     #[inline]
     pub(super) fn new(order: Order) -> Self {
-        debug_assert!(order.shares.get() > 0, "a free place is told by its having no shares");
+        debug_assert!(order.shares.get() > 0, "an entry without shares is a free entry");
         Self {
             price: order.price.get(),
             shares: order.shares.get(),

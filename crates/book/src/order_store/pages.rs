@@ -8,15 +8,16 @@
 //! records    | order | order | ...              16 bytes each, 32 to a page; shares == 0: no order
 //! ```
 //!
-//! References mostly grow, and most orders live briefly. So orders that arrive together stand in one
-//! cache line, four of them, and the next arrivals find it loaded; a hash would spread them over as
-//! many lines as there are orders. Nothing is compared: the place is the reference.
+//! References mostly grow, and most orders live briefly. So orders that arrive together stand in
+//! one cache line, four of them, and the next arrivals find it loaded; a hash would spread them
+//! over as many lines as there are orders. Nothing is compared: the place is the reference.
 //!
-//! A page is given back when its last order leaves, a chunk with its last page; both are used again.
-//! So memory follows the live orders: at worst each is alone in its page (512 bytes), and chunks are
-//! never more than one for [`ORDERS_PER_CHUNK`] orders beyond the first few. Orders that would need
-//! another, and references of [`LIMIT`] and more, live in a standard map, which is empty on any real
-//! day. Everything stays correct for any references; it is quick for those of an exchange.
+//! A page is given back when its last order leaves, a chunk with its last page; both are used
+//! again. So memory follows the live orders: at worst each is alone in its page (512 bytes), and
+//! chunks are never more than one for [`ORDERS_PER_CHUNK`] orders beyond the first few. Orders that
+//! would need another, and references of [`LIMIT`] and more, live in a standard map, which is empty
+//! on any real day. Everything stays correct for any references; it is quick for those of an
+//! exchange.
 //!
 //! A table that is too small grows by a quarter and is copied: a stall of a tenth of a second on a
 //! full day. State the orders of the day at the start and it does not happen.
@@ -217,7 +218,7 @@ impl OrderStore for PagedOrders {
         let pages = (orders / 2).clamp(64, MOST_PAGES);
         let chunks = (orders / CHUNK_ENTRIES).clamp(16, MOST_CHUNKS);
         let Ok(chunk_of) = vec![0; MOST_CHUNKS].into_boxed_slice().try_into() else {
-            unreachable!("exactly so many were made")
+            unreachable!("exactly this number was made")
         };
         let mut page_numbers = Numbers::with_capacity(pages);
         Self {

@@ -9,8 +9,8 @@
 //!
 //! Records never move and freed ones are used again, last freed first, while they are still in the
 //! cache; a list of them runs through the free records themselves. The index has the probing, the
-//! hash and the removal without tombstones of [`CompactOrders`](super::CompactOrders), with slots of
-//! a sixth of the size, so that a table for two million orders has 16 MiB instead of 96.
+//! hash and the removal without tombstones of [`CompactOrders`](super::CompactOrders), with slots
+//! of a sixth of the size, so that a table for two million orders has 16 MiB instead of 96.
 //!
 //! Cost: a look-up is two misses, one after the other: the slot says which record, and the record
 //! which reference. A removal reads the record of each later entry of its run to know its home.

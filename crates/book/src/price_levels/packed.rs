@@ -5,17 +5,17 @@
 //! keys    4 bytes a level, sizes    8 bytes a level: shares and number of orders
 //! ```
 //!
-//! Half of all events are within one tick of the inside, so the end of a block is where the work is.
-//! What each choice is for:
-//! 1. Keys apart from sizes: the keys of the 16 best levels are one cache line, compared all at once
-//!    and without a branch that depends on the data. Guards, which are better than no key, make that
-//!    right for any number of levels.
+//! Half of all events are within one tick of the inside, so the end of a block is where the work
+//! is. What each choice is for:
+//! 1. Keys apart from sizes: the keys of the 16 best levels are one cache line, compared all at
+//!    once and without a branch that depends on the data. Guards, which are better than no key,
+//!    make that right for any number of levels.
 //! 2. Shares and orders together and small, eight levels in a line. Sums of 2^32 shares and more,
 //!    which no stock has ever displayed, carry over into a map.
-//! 3. One table for all sides, so that it can be in huge pages and its lines loaded ahead: where the
-//!    best level stands follows from a header of 16 bytes.
-//! 4. A block doubles when full, up to [`LARGEST_BLOCK`]. Beyond that the worst half moves to a sorted
-//!    map: no order of events makes an operation move more levels than fit that block.
+//! 3. One table for all sides, so that it can be in huge pages and its lines loaded ahead: where
+//!    the best level stands follows from a header of 16 bytes.
+//! 4. A block doubles when full, up to [`LARGEST_BLOCK`]. Beyond that the worst half moves to a
+//!    sorted map: no order of events makes an operation move more levels than fit that block.
 
 use std::collections::BTreeMap;
 

@@ -10,13 +10,13 @@
 //!
 //! A price in the window is found without a search, and the best of the window with two counts of
 //! leading zeros. The idea is published: the array-based book of JayBeams keeps an array around the
-//! inside because 99% of all events are within 203 ticks of it; on each side of the best price there
-//! is room here for more than that.
+//! inside because 99% of all events are within 203 ticks of it; on each side of the best price
+//! there is room here for more than that.
 //!
 //! The window follows the inside, late: an operation that found its price outside, though a window
 //! around the best price would have had it, counts, and [`PATIENCE`] of them move the window. So a
-//! single absurd price moves nothing, and who lets the best price jump between the ends of the range
-//! pays for at most sixteen moved or looked-up levels an operation: 1,024 of them a move.
+//! single absurd price moves nothing, and who lets the best price jump between the ends of the
+//! range pays for at most sixteen moved or looked-up levels an operation: 1,024 of them a move.
 //!
 //! Bounds: memory is 8 KiB for each side that ever had an order. Any price is right on either side;
 //! prices between ticks, which stocks below a dollar have, are as quick as the sorted map.

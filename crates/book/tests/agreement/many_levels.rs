@@ -1,8 +1,8 @@
 //! A side with more levels than any book ever had, beside a sorted map.
 //!
 //! Without books and orders, so that a million levels are affordable: prices go straight into each
-//! structure. Moving half of a vector for each level that is opened would be quadratic, so where the
-//! levels are a million, vectors open them from the end that is cheap for them; a few thousand
+//! structure. Moving half of a vector for each level that is opened would be quadratic, so where
+//! the levels are a million, vectors open them from the end that is cheap for them; a few thousand
 //! operations among them are affordable for all.
 
 use std::collections::BTreeMap;

@@ -48,7 +48,7 @@ pub(crate) struct DemoArguments {
     structures: StructureArguments,
 }
 
-/// A synthetic day has at most about one live order for so many of its messages.
+/// Messages of a synthetic day per live order, at least.
 const MESSAGES_PER_LIVE_ORDER: u64 = 20;
 
 /// Stocks in the table of the busiest.

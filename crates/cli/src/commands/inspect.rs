@@ -105,7 +105,7 @@ pub(crate) fn run(arguments: &InspectArguments) -> anyhow::Result<Status> {
     Ok(status)
 }
 
-/// A table of the types that are wanted; none asked for means all.
+/// A table of the selected types; without a selection, all of them.
 fn wanted_types(types: &[char]) -> anyhow::Result<[bool; 256]> {
     let mut wanted = [types.is_empty(); 256];
     for &letter in types {

@@ -1,4 +1,5 @@
-//! `nanotape run`: a plant. A day in, normalised records on a ring, until the day or the patience ends.
+//! `nanotape run`: a plant. A day in, normalised records on a ring, until the day or the patience
+//! ends.
 
 mod outcome;
 
@@ -151,7 +152,7 @@ pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<Status> {
     conclude_run(&config, &plant, &ended)
 }
 
-/// Says what was wrong with the day, and what that makes of the exit status.
+/// Prints the damage of the day, and returns the exit status for it.
 fn conclude_run(
     config: &PlantConfig,
     plant: &PlantRun,

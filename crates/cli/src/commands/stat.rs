@@ -56,7 +56,8 @@ pub(crate) struct StatArguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
 
-    /// List the stocks with an unreliable (tainted) book, and their messages that could not be applied
+    /// List the stocks with an unreliable (tainted) book, and their messages that could not be
+    /// applied
     #[arg(long)]
     tainted: bool,
 
@@ -134,7 +135,7 @@ impl StatArguments {
     }
 }
 
-/// Two looks at a plant: what is to be told of it.
+/// Two readings of a plant: the data of one report.
 struct Report<'a> {
     arguments: &'a StatArguments,
     path: &'a Path,

@@ -102,7 +102,7 @@ fn run_with<L: PriceLevels, S: OrderStore>(
     Ok(status)
 }
 
-/// What concerns the day as a whole, for people.
+/// The lines about the day as a whole, in the text format.
 fn write_day(
     output: &mut impl std::io::Write,
     statistics: &DayStatistics,

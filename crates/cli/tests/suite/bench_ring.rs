@@ -145,7 +145,10 @@ fn what_makes_no_sense_is_a_usage_error_with_a_reason() {
         (&["--only", "stream,slots/none"][..], "no row is named slots/none or starts with it"),
         (&["--seconds", "1", "--messages", "1000"], "--messages"),
         (&["--capacity", "3MiB"], "expected a power of two bytes"),
-        (&["--capacity", "4KiB"], "holds 32 messages of 73 bytes; it takes 256 at least"),
+        (
+            &["--capacity", "4KiB"],
+            "holds 32 messages of 73 bytes; a measurement needs at least 256",
+        ),
         (&["--cpus", "0"], "two processors, like 2,3"),
         (&["--cpus", "0,100000"], "processor 100000 is not among those allowed"),
         (&["--length", "8"], "--length"),

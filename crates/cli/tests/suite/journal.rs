@@ -288,8 +288,8 @@ fn processes_that_are_killed_lose_nothing() {
     }
 }
 
-/// The first tailer takes 4 ms an excerpt, six seconds in all, and the parent waits three seconds for one that
-/// does not move.
+/// The first tailer takes 4 ms an excerpt, six seconds in all, and the parent waits three seconds
+/// for one that does not move.
 #[test]
 fn a_tailer_that_is_slow_is_waited_for_as_long_as_it_moves() {
     let arguments = "journal prove --excerpts 1500 --tailers 2 --segment 64KiB --space 512KiB \

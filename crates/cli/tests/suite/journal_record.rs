@@ -1,5 +1,5 @@
-//! `nanotape journal record` between real processes: rings that are replaced, that come later, and that
-//! have wrapped.
+//! `nanotape journal record` between real processes: rings that are replaced, that come later, and
+//! that have wrapped.
 
 use std::fs;
 

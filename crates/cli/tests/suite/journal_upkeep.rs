@@ -1,4 +1,5 @@
-//! `nanotape journal` for its upkeep as a user runs it: real processes, real journals, exit statuses.
+//! `nanotape journal` for its upkeep as a user runs it: real processes, real journals, exit
+//! statuses.
 
 use std::{fs, os::unix::fs::FileExt as _, process::Command};
 

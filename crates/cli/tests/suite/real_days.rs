@@ -4,7 +4,8 @@ use std::{collections::HashMap, fs::File};
 
 use crate::support::{every_choice_of_structures, nanotape, real_data};
 
-/// Every one of the publisher's 10,000 book states, 10 levels a side, equals ours, in every structure.
+/// Every one of the publisher's 10,000 book states, 10 levels a side, equals ours, in every
+/// structure.
 #[test]
 fn depth_equals_the_published_book_after_every_event() {
     let (Some(day), Some(expected)) = (

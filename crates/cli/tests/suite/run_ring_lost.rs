@@ -1,4 +1,5 @@
-//! `nanotape run` whose ring or board is removed, replaced or cut while it runs: real processes and files.
+//! `nanotape run` whose ring or board is removed, replaced or cut while it runs: real processes and
+//! files.
 
 use std::{fs, path::Path};
 

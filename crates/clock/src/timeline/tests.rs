@@ -1,4 +1,5 @@
-//! Times in order: over old stamps, new calibrations, a clock that is set, and a lock between threads.
+//! Times in order: over old stamps, new calibrations, a clock that is set, and a lock between
+//! threads.
 
 use std::sync::{Barrier, Mutex};
 
@@ -96,8 +97,8 @@ enum Reading {
     Timeline,
 }
 
-/// Two threads take a lock often and compare what they read with what its last holder read. Returns how often
-/// the holder changed, and how often what was read went back.
+/// Two threads take a lock often and compare what they read with what its last holder read. Returns
+/// how often the holder changed, and how often what was read went back.
 fn steps_back_behind_a_lock(clock: Clock, reading: Reading) -> (u64, u64) {
     const ROUNDS: u32 = 300_000;
     struct Held {
@@ -136,9 +137,9 @@ fn steps_back_behind_a_lock(clock: Clock, reading: Reading) -> (u64, u64) {
     (held.changes, held.steps_back)
 }
 
-/// Unfenced stamps go back thousands of times where the processor reads the counter before it has the lock,
-/// and two processors have the threads. How often depends on the machine, so it is printed. The other two
-/// must not go back anywhere.
+/// Unfenced stamps go back thousands of times where the processor reads the counter before it has
+/// the lock, and two processors have the threads. How often depends on the machine, so it is
+/// printed. The other two must not go back anywhere.
 #[test]
 fn no_time_goes_back_behind_a_lock_and_no_fenced_stamp_does() {
     let clock = Clock::calibrate();

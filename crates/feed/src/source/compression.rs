@@ -1,4 +1,4 @@
-//! Compression told by content: file names lie, magic numbers rarely.
+//! Compression, detected from the content: file names are often wrong, magic numbers rarely.
 
 use std::{
     fmt,

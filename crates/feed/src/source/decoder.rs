@@ -1,7 +1,7 @@
 //! What every decompressor promises: good bytes first, then the fault and where it is.
 //!
-//! The readers of `flate2` and `zstd` drop what they have decompressed if the same call finds a fault,
-//! which may be a megabyte. These give it.
+//! The readers of `flate2` and `zstd` drop what they have decompressed if the same call finds a
+//! fault, which may be a megabyte. These give it.
 
 use std::io;
 
@@ -26,9 +26,9 @@ impl From<io::Error> for Fault {
 
 /// Decompresses a stream, or copies it.
 pub(super) trait Decode {
-    /// Puts the next bytes into `buffer`, which is not empty, and tells how many. No bytes without a
-    /// fault: the end. Those that are there are good also if a fault comes with them; after it the
-    /// stream is over.
+    /// Puts the next bytes into `buffer`, which is not empty, and tells how many. No bytes without
+    /// a fault: the end. Those that are there are good also if a fault comes with them; after it
+    /// the stream is over.
     fn decode(&mut self, buffer: &mut [u8]) -> (usize, Result<(), Fault>);
 }
 

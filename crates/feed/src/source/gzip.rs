@@ -1,9 +1,9 @@
 //! gzip (RFC 1952): members one after the other, each a header, deflated data, and a trailer with a
 //! checksum and a length.
 //!
-//! Failure: a fault inside deflated data is found where the bits stop making sense, which is at or after
-//! the byte that was changed; a changed byte that still makes sense is found at the trailer. Everything
-//! up to there is given, as `gzip -dc` does.
+//! Failure: a fault inside deflated data is found where the bits stop making sense, which is at or
+//! after the byte that was changed; a changed byte that still makes sense is found at the trailer.
+//! Everything up to there is given, as `gzip -dc` does.
 
 use std::io::Read;
 

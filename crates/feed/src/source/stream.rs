@@ -166,8 +166,8 @@ impl StreamBlocks {
     }
 }
 
-/// A thread that has said its last word is waited for. One that still reads is left alone: it may be
-/// waiting for a pipe that nobody closes, and it ends at its next block.
+/// A thread that has said its last word is waited for. One that still reads is left alone: it may
+/// be waiting for a pipe that nobody closes, and it ends at its next block.
 impl Drop for StreamBlocks {
     fn drop(&mut self) {
         if self.ended
@@ -216,8 +216,8 @@ fn produce(
     Ok(())
 }
 
-/// Fills the buffer, or takes what comes at once if `is_eager`. Gives how much it has, and whether more
-/// may follow or what went wrong after it.
+/// Fills the buffer, or takes what comes at once if `is_eager`. Gives how much it has, and whether
+/// more may follow or what went wrong after it.
 fn fill(input: &mut dyn Decode, is_eager: bool, buffer: &mut [u8]) -> (usize, Result<bool, Fault>) {
     let mut filled = 0;
     while filled < buffer.len() {

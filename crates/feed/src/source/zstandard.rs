@@ -1,7 +1,7 @@
 //! Zstandard (RFC 8878): frames one after the other, each a header, blocks, and a checksum.
 //!
-//! The library drops what it has decompressed if the same call meets a damaged block. So it is given one
-//! block at a time, as the command `zstd` does, and a fault has the offset of its block.
+//! The library drops what it has decompressed if the same call meets a damaged block. So it is
+//! given one block at a time, as the command `zstd` does, and a fault has the offset of its block.
 //! Bounds: windows above 128 MiB (`zstd --long=28` and more) are refused: a few hostile bytes could
 //! otherwise ask for gigabytes.
 

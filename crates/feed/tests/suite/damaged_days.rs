@@ -160,7 +160,8 @@ fn a_record_that_begins_inside_the_one_before_is_named() {
 fn a_message_that_hides_the_next_can_be_found() {
     let all = messages(4);
     let good = framed(&all);
-    // From the middle of an add, as many bytes as the delete after next has, which it then ends with.
+    // From the middle of an add, as many bytes as the delete after next has, which it then ends
+    // with.
     let (add, execution, delete) = (offsets(&all)[3], offsets(&all)[4], offsets(&all)[5]);
     let bytes = [&good[..add + 17], &good[delete..]].concat();
     assert_eq!(execution - add - 17, 21, "the delete fills the add up");

@@ -1,4 +1,4 @@
-//! Small days with known content, and a handler that writes down everything it is told.
+//! Small days with known content, and a handler that records every call.
 
 use std::ops::ControlFlow;
 

@@ -9,7 +9,8 @@ use crate::{
     segment::{excerpt::Front, excerpt::excerpt_words, writer::SegmentWriter},
 };
 
-/// Room for one excerpt in the journal itself. Given up when dropped without [`commit`](Self::commit).
+/// Room for one excerpt in the journal itself. Given up when dropped without
+/// [`commit`](Self::commit).
 #[derive(Debug)]
 pub struct Claim<'appender, D: Disk> {
     appender: &'appender mut Appender<D>,
@@ -29,7 +30,8 @@ impl<'appender, D: Disk> Claim<'appender, D> {
         Self { appender, front, is_committed: false }
     }
 
-    /// The words to be written: zero before. Bytes of the last one that are behind the length will be zero.
+    /// The words to be written: zero before. Bytes of the last one that are behind the length will
+    /// be zero.
     #[inline]
     pub fn words(&self) -> &[Word] {
         match &self.appender.writer {
@@ -49,7 +51,8 @@ impl<'appender, D: Disk> Claim<'appender, D> {
         copy_into(self.words(), bytes);
     }
 
-    /// Commits it; returns its sequence number. The error is [`NotOnDisk`](crate::Problem::NotOnDisk).
+    /// Commits it; returns its sequence number. The error is
+    /// [`NotOnDisk`](crate::Problem::NotOnDisk).
     #[inline]
     pub fn commit(mut self) -> Result<u64, JournalError> {
         self.is_committed = true;

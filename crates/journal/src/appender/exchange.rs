@@ -1,9 +1,9 @@
 //! What the appender and its threads share.
 //!
-//! Protocol: the appender locks the state at a roll, and only then. No thread holds that lock while it waits
-//! for the disk: the thread that makes a segment sets a flag in the state. A sync holds a second lock for as
-//! long as it takes. Beside them are three words: how far the appender is, how far the helper has brought pages
-//! in, and whether a thread has an error.
+//! Protocol: the appender locks the state at a roll, and only then. No thread holds that lock while
+//! it waits for the disk: the thread that makes a segment sets a flag in the state. A sync holds a
+//! second lock for as long as it takes. Beside them are three words: how far the appender is, how
+//! far the helper has brought pages in, and whether a thread has an error.
 
 use std::{
     collections::VecDeque,
@@ -66,7 +66,8 @@ pub(crate) struct State<D: Disk> {
 /// Errors of threads that no append has returned yet.
 #[derive(Debug, Default)]
 struct Trouble {
-    /// For good: a thread is not there any more, or what it works on is damaged. Each append returns it.
+    /// For good: a thread is not there any more, or what it works on is damaged. Each append
+    /// returns it.
     lasting: Option<(PathBuf, Problem)>,
     /// The next append returns it.
     once: VecDeque<JournalError>,
@@ -134,7 +135,8 @@ impl<D: Disk> Exchange<D> {
         }
     }
 
-    /// The next segment: one that is prepared, or is just being prepared by another thread, or is made now.
+    /// The next segment: one that is prepared, or is just being prepared by another thread, or is
+    /// made now.
     pub(crate) fn take_prepared(
         &self,
         disk: &D,
@@ -162,8 +164,8 @@ impl<D: Disk> Exchange<D> {
         Ok(prepared)
     }
 
-    /// Waits until a segment is prepared, or a thread has ended, but no longer than `patience`. The error has
-    /// the number of the segment that is not there.
+    /// Waits until a segment is prepared, or a thread has ended, but no longer than `patience`. The
+    /// error has the number of the segment that is not there.
     pub(crate) fn wait_until_prepared(&self, patience: Duration) -> Result<(), (u64, Problem)> {
         let is_there =
             |state: &State<D>| !state.prepared.is_empty() || state.trouble.lasting.is_some();
@@ -180,8 +182,8 @@ impl<D: Disk> Exchange<D> {
         Err((state.next_number, problem))
     }
 
-    /// Makes a segment if fewer than so many are prepared and no other thread makes one; whether there are
-    /// more to make. For threads that this has started.
+    /// Makes a segment if fewer than so many are prepared and no other thread makes one; whether
+    /// there are more to make. For threads that this has started.
     pub(crate) fn prepare_ahead(
         &self,
         disk: &D,

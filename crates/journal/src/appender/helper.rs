@@ -1,11 +1,12 @@
 //! The appender's threads, which keep its slow work off the path of an append.
 //!
-//! The helper prepares the next segment, brings pages in front of the appender into memory, and gives the
-//! unused end of closed segments back to the disk. With `SyncPolicy::Every` another thread syncs, so that a disk
-//! that is slow to make a segment does not delay a sync.
+//! The helper prepares the next segment, brings pages in front of the appender into memory, and
+//! gives the unused end of closed segments back to the disk. With `SyncPolicy::Every` another
+//! thread syncs, so that a disk that is slow to make a segment does not delay a sync.
 //!
 //! Failure: a thread that panics is an error of every append from then on.
-//! Cost: the helper looks every millisecond while the appender goes on, and every 20 ms while it does not.
+//! Cost: the helper looks every millisecond while the appender goes on, and every 20 ms while it
+//! does not.
 
 use std::{sync::Arc, thread::JoinHandle, time::Duration};
 
@@ -111,8 +112,9 @@ impl<D: Disk> Helper<D> {
         self.exchange.give_back_ends(&self.disk);
     }
 
-    /// Sees to it that what is in front of the appender, in bytes, is prepared: one segment at least. Makes
-    /// one at a time, because other work waits, and says whether there is more to make.
+    /// Sees to it that what is in front of the appender, in bytes, is prepared: one segment at
+    /// least. Makes one at a time, because other work waits, and says whether there is more to
+    /// make.
     fn keep_prepared(&mut self) -> bool {
         if self.pause > 0 {
             self.pause -= 1;

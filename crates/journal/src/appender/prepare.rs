@@ -51,7 +51,8 @@ pub(crate) fn prepare<D: Disk>(
     };
     let named = disk.rename(&part, &name).and_then(|()| disk.sync_names());
     if named.is_err() {
-        // It has the one name or the other; under the second the next try puts another in its place.
+        // It has the one name or the other; under the second the next try puts another in its
+        // place.
         let _ = disk.remove(&part);
     }
     named.map_err(JournalError::system(disk.path(&name), "name"))?;

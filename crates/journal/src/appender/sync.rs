@@ -1,11 +1,11 @@
 //! To the disk, in order: no segment is said to be there before those in front of it are.
 //!
-//! Failure: after a sync that failed the kernel takes pages for written that are not. So they are stored
-//! once more, as they are, before the next one: what is committed never changes. It may have dropped such a
-//! page from memory too, and then has what was in it before; so everything is checked first, and what does not
-//! check is lost, and is not said to be on the disk. That a sync is under way is noted in the segment itself,
-//! so that whoever comes next knows when this process ends with it; and here, because that note may be lost in
-//! the same way.
+//! Failure: after a sync that failed the kernel takes pages for written that are not. So they are
+//! stored once more, as they are, before the next one: what is committed never changes. It may have
+//! dropped such a page from memory too, and then has what was in it before; so everything is
+//! checked first, and what does not check is lost, and is not said to be on the disk. That a sync
+//! is under way is noted in the segment itself, so that whoever comes next knows when this process
+//! ends with it; and here, because that note may be lost in the same way.
 
 use std::{io, ops::Range, sync::Arc};
 
@@ -56,7 +56,8 @@ impl SyncFailure {
 /// How far the disk has it.
 #[derive(Debug, Default)]
 pub(crate) struct Syncer {
-    /// The first segment that may have something that is not on the disk; 0 while nobody has looked.
+    /// The first segment that may have something that is not on the disk; 0 while nobody has
+    /// looked.
     number: u64,
     /// Everything before this word of it is.
     at: usize,
@@ -104,8 +105,8 @@ impl Syncer {
         Ok(())
     }
 
-    /// Asks for pages in front of the appender: each would be a read of the disk when it is first stored
-    /// to, a third of what a batch of 32 took (bench: journal/sync).
+    /// Asks for pages in front of the appender: each would be a read of the disk when it is first
+    /// stored to, a third of what a batch of 32 took (bench: journal/sync).
     fn expect_pages(&mut self, file: &Arc<impl WritableFile>, at: usize) {
         if at + EXPECTED_WORDS / 2 > self.expected {
             let from = self.expected.max(at);
@@ -147,7 +148,8 @@ fn is_compressed_or_pruned<D: Disk>(disk: &D, number: u64) -> bool {
     })
 }
 
-/// Syncs a segment that has ended, and notes in it that this was done. With `is_in_doubt` a sync of it failed.
+/// Syncs a segment that has ended, and notes in it that this was done. With `is_in_doubt` a sync of
+/// it failed.
 pub(crate) fn seal<D: Disk>(disk: &D, number: u64, is_in_doubt: bool) -> Result<(), SyncFailure> {
     let name = &names::segment(number);
     let viewed = disk.view(name)?;
@@ -166,8 +168,8 @@ pub(crate) fn seal<D: Disk>(disk: &D, number: u64, is_in_doubt: bool) -> Result<
     Ok(disk.store(name, at::SEALED, 1)?)
 }
 
-/// Checks all excerpts from one before `from` on up to word `at`, where one ends; where something is wrong,
-/// and what.
+/// Checks all excerpts from one before `from` on up to word `at`, where one ends; where something
+/// is wrong, and what.
 pub(crate) fn check_up_to(
     words: &[ReadWord],
     from: usize,
@@ -198,8 +200,8 @@ fn check_closed(words: &[ReadWord]) -> Result<usize, (usize, Damage)> {
     }
 }
 
-/// Makes the kernel write words again. Not the index, which is only a hint, and to which the appender may
-/// write at this moment.
+/// Makes the kernel write words again. Not the index, which is only a hint, and to which the
+/// appender may write at this moment.
 pub(crate) fn store_again(words: &[Word], range: Range<usize>) {
     let data = View::new(as_read_only(words)).ok().flatten().map_or(0, |view| view.layout().data);
     let header = range.start..range.end.min(at::INDEX);

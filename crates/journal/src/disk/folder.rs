@@ -48,9 +48,10 @@ const FIRST_FOLDER_MODE: Mode = Mode::from_raw_mode(0o700);
 
 /// A folder of the file system.
 ///
-/// Names are looked up from its absolute path, so that it stays the same when the process changes its
-/// directory. After [`make`](Disk::make) they are looked up in the open folder itself, so that it also stays
-/// the same when the folder gets another name: a file that is not found there is not there.
+/// Names are looked up from its absolute path, so that it stays the same when the process changes
+/// its directory. After [`make`](Disk::make) they are looked up in the open folder itself, so that
+/// it also stays the same when the folder gets another name: a file that is not found there is not
+/// there.
 #[derive(Clone, Debug)]
 pub struct Folder {
     /// As it was given: for messages.
@@ -67,7 +68,8 @@ pub struct Folder {
 impl Folder {
     /// A folder, there or not; what is made in it has these permission bits.
     pub fn new(path: &Path, mode: u32) -> Self {
-        // Fails for an empty path, and where there is no current directory: then each operation says so.
+        // Fails for an empty path, and where there is no current directory: then each operation
+        // says so.
         let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let opened = Arc::default();
         Self { path: path.to_owned(), absolute, opened, mode: mode & 0o777, large_pages: None }
@@ -324,15 +326,16 @@ impl Disk for Folder {
     }
 
     fn boot(&self) -> u64 {
-        // Where the kernel does not say it, every appender takes the machine for one that just started.
+        // Where the kernel does not say it, every appender takes the machine for one that just
+        // started.
         let id = std::fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default();
         let half = |seed| u64::from(checksum_bytes(seed, &id));
         if id.is_empty() { 0 } else { (half(0) << 32 | half(1)).max(1) }
     }
 }
 
-/// Becomes the owner of a region in which nothing is that may not be lost with the power: what that made of
-/// it is replaced, and so is one of another version.
+/// Becomes the owner of a region in which nothing is that may not be lost with the power: what that
+/// made of it is replaced, and so is one of another version.
 pub(crate) fn own_region(
     path: &Path,
     spec: RegionSpec,

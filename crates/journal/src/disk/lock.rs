@@ -1,9 +1,10 @@
 //! A lock on a file, which goes with the file and not with a name.
 //!
-//! Where: an appender has one on each segment that it writes or will write. The region `appender` says who
-//! appends, but it is a file of its own: if it is removed, another process can make and lock a new one.
-//! Protocol: `flock` on an open file of its own. The kernel drops it when that is closed, however the process
-//! ends. A child of `fork` that does not call `exec` keeps it, as it keeps the region's lock.
+//! Where: an appender has one on each segment that it writes or will write. The region `appender`
+//! says who appends, but it is a file of its own: if it is removed, another process can make and
+//! lock a new one. Protocol: `flock` on an open file of its own. The kernel drops it when that is
+//! closed, however the process ends. A child of `fork` that does not call `exec` keeps it, as it
+//! keeps the region's lock.
 
 use std::{
     fs::{File, TryLockError},
@@ -15,8 +16,8 @@ use std::{
 pub struct FileLock(Option<File>);
 
 impl FileLock {
-    /// Locks a file; nothing if another open file has it locked. A file system without locks is taken for
-    /// one on which nothing is locked.
+    /// Locks a file; nothing if another open file has it locked. A file system without locks is
+    /// taken for one on which nothing is locked.
     pub fn of(file: File) -> io::Result<Option<Self>> {
         match file.try_lock() {
             Ok(()) => Ok(Some(Self(Some(file)))),

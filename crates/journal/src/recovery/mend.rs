@@ -29,9 +29,10 @@ impl<D: Disk> Pass<'_, D> {
         self.seal(end.index)
     }
 
-    /// Gives a segment an incarnation again if the power took the words that say which one it is of: that of a
-    /// later segment which began before this one did, or one of its own. The first segment there is gets none of
-    /// its own, for in a journal of an earlier version no segment has one.
+    /// Gives a segment an incarnation again if the power took the words that say which one it is
+    /// of: that of a later segment which began before this one did, or one of its own. The first
+    /// segment there is gets none of its own, for in a journal of an earlier version no segment has
+    /// one.
     pub(super) fn mend_incarnation(&self, index: usize) -> Result<(), JournalError> {
         let stored = self.open(index)?;
         let Ok(Some(view)) = View::new(stored.words()) else { return Ok(()) };
@@ -58,7 +59,8 @@ impl<D: Disk> Pass<'_, D> {
         Ok(())
     }
 
-    /// The incarnation of the first later segment that has intact words of one which began at `first` or before.
+    /// The incarnation of the first later segment that has intact words of one which began at
+    /// `first` or before.
     fn later_incarnation(
         &self,
         index: usize,
@@ -106,15 +108,16 @@ impl<D: Disk> Pass<'_, D> {
         let opened = self.disk.open(&name, header.layout.segment_bytes());
         let file = opened.map_err(JournalError::system(self.disk.path(&name), "open"))?;
         let (words, at) = (file.words(), end.place.at);
-        // A process that was in the middle of a sync, or of this, left something to be stored again.
+        // A process that was in the middle of a sync, or of this, left something to be stored
+        // again.
         let doubt = hints::doubt(as_read_only(words));
         let used = self.prune(number, &file, at, doubt, is_same_boot)?;
         self.index(&file, at, is_same_boot);
         if doubt > 0 {
             sync::store_again(words, hints::synced(as_read_only(words)).min(at)..at);
         }
-        // Zeros are synced: else what was there may come back with the next loss of power, and then fit to
-        // what was written meanwhile.
+        // Zeros are synced: else what was there may come back with the next loss of power, and then
+        // fit to what was written meanwhile.
         let is_all = doubt > 0 || !is_same_boot;
         if is_all || used > at {
             let synced = file.sync(if is_all { 0 } else { at }..used);
@@ -124,15 +127,16 @@ impl<D: Disk> Pass<'_, D> {
             }
             hints::store_doubt(words, 0);
         }
-        // Without it the next appender too takes this for a journal that the power may have taken from.
+        // Without it the next appender too takes this for a journal that the power may have taken
+        // from.
         if is_same_boot {
             hints::store_boot(words, self.boot);
         }
         Ok(SegmentWriter::resume(Arc::new(file), header, &activation, end.place))
     }
 
-    /// Makes what is behind the end zero, and keeps it elsewhere if it may have been committed. Returns the
-    /// word behind the last one that was stored.
+    /// Makes what is behind the end zero, and keeps it elsewhere if it may have been committed.
+    /// Returns the word behind the last one that was stored.
     fn prune(
         &mut self,
         number: u64,
@@ -165,9 +169,9 @@ impl<D: Disk> Pass<'_, D> {
         Ok(used)
     }
 
-    /// Stores entries of the index that are missing or wrong: after a loss of power all of them, else those
-    /// behind the last good one. Those behind the end become nothing: else they might lead to what will be
-    /// there, with times of what was.
+    /// Stores entries of the index that are missing or wrong: after a loss of power all of them,
+    /// else those behind the last good one. Those behind the end become nothing: else they might
+    /// lead to what will be there, with times of what was.
     fn index(&mut self, file: &D::Writable, end: usize, is_same_boot: bool) {
         let words = as_read_only(file.words());
         let Ok(Some(view)) = View::new(words) else { return };
@@ -178,8 +182,8 @@ impl<D: Disk> Pass<'_, D> {
     }
 }
 
-/// Stores the entries of a segment's index that are missing or wrong, from a place on up to an end; returns
-/// how many.
+/// Stores the entries of a segment's index that are missing or wrong, from a place on up to an end;
+/// returns how many.
 pub(crate) fn rebuild_index(view: &View<'_>, words: &[Word], start: Place, end: usize) -> u64 {
     let layout = view.layout();
     let (mut stored, mut next_block) = (0, 0);

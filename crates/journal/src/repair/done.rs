@@ -31,8 +31,8 @@ impl fmt::Display for Action {
     }
 }
 
-/// What was done. Paths are where bytes were put that were taken out; there is none in a dry run, nor for
-/// bytes that were all zero.
+/// What was done. Paths are where bytes were put that were taken out; there is none in a dry run,
+/// nor for bytes that were all zero.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Done {

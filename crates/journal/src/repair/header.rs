@@ -1,5 +1,5 @@
-//! The header of a segment, found again where it does not check: from its own words, from those of other
-//! segments, and from the excerpts, which check only with the right journal and number.
+//! Restores the invalid header of a segment: from its own words, from the headers of other
+//! segments, and from the excerpts, whose checksums match only the right journal and number.
 
 use nanotape_shm::ReadWord;
 
@@ -29,8 +29,8 @@ pub(super) struct FoundHeader {
 }
 
 impl<D: Disk> Repair<'_, D> {
-    /// The header of the segment of this number, from its own words if it checks; nothing where it is of
-    /// another journal, or nothing in it checks.
+    /// The header of the segment of this number, from its own words if it checks; nothing where it
+    /// is of another journal, or nothing in it checks.
     pub(super) fn find_header(&self, number: u64, words: &[ReadWord]) -> Option<FoundHeader> {
         if words.len() < at::INDEX {
             return None;

@@ -40,8 +40,8 @@ impl<D: Disk> Sheet<D> {
 }
 
 impl<D: Disk> Repair<'_, D> {
-    /// The words to be mended. A compressed segment is unpacked to a file of its own first, which from then
-    /// on counts, and its own file is moved out of the way.
+    /// The words to be mended. A compressed segment is unpacked to a file of its own first, which
+    /// from then on counts, and its own file is moved out of the way.
     pub(super) fn sheet(
         &mut self,
         kept: &Kept,

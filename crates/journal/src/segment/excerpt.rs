@@ -1,4 +1,4 @@
-//! The excerpt: how a record lies in a segment, and how its first word says that it is there, whole.
+//! The excerpt: the layout of a record in a segment, and the first word that commits it as a whole.
 //!
 //! ```text
 //!  word 0   length in bytes (28 bits) | kind (4) | CRC-32C (32)     the commit word
@@ -93,8 +93,8 @@ pub(crate) const fn excerpt_words(length: usize) -> usize {
     HEADER_WORDS + length.div_ceil(WORD_BYTES)
 }
 
-/// Reads the excerpt whose commit word, which is not zero, was just observed at `at`; everything about
-/// it is checked but its place in the order.
+/// Reads the excerpt whose commit word, which is not zero, was just observed at `at`; everything
+/// about it is checked but its place in the order.
 #[inline(always)]
 pub(crate) fn read(
     words: &[ReadWord],

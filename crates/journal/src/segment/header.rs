@@ -1,8 +1,8 @@
 //! The header of a segment: which one it is, how large, and what came before it.
 //!
 //! Protocol: the constant part is stored when the segment is made, before it has its name. The
-//! activation is stored at the roll, behind the end mark of the segment before; until then the segment is
-//! only prepared. Words behind it are hints.
+//! activation is stored at the roll, behind the end mark of the segment before; until then the
+//! segment is only prepared. Words behind it are hints.
 //! Failure: words are hostile. [`Header::load`] believes nothing that does not check.
 
 use nanotape_shm::{BYTE_ORDER_MARK, ReadWord, Word};
@@ -39,9 +39,9 @@ pub(crate) struct Activation {
 /// In the upper half of `incarnation_check`.
 const INCARNATION: u64 = u32::from_be_bytes(*b"INCA") as u64;
 
-/// Which run of the journal a segment belongs to. A recovery in another boot cannot know which excerpts the
-/// power took, so it begins a new incarnation: sequence numbers from `from` on may have been given before.
-/// Within an incarnation no number is given twice.
+/// Which run of the journal a segment belongs to. A recovery in another boot cannot know which
+/// excerpts the power took, so it begins a new incarnation: sequence numbers from `from` on may
+/// have been given before. Within an incarnation no number is given twice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Incarnation {
     /// Unique within the journal; 0 for the first one.
@@ -190,8 +190,9 @@ impl Incarnation {
         ]
     }
 
-    /// The incarnation of an active segment; nothing if the words do not check. That is so in segments of
-    /// earlier versions of this crate, and after a loss of power until the next recovery.
+    /// The incarnation of an active segment; nothing if the words do not check. That is so in
+    /// segments of earlier versions of this crate, and after a loss of power until the next
+    /// recovery.
     pub(crate) fn load(words: &[ReadWord]) -> Option<Self> {
         let value = |at: usize| words[at].load();
         let found = Self { id: value(at::INCARNATION), from: value(at::INCARNATION_FROM) };
@@ -237,8 +238,8 @@ pub(crate) mod hints {
         words[at::DOUBT].store(super::super::layout::position_bytes(word));
     }
 
-    /// The word before which the kernel may take something for written that is not, because a sync of it
-    /// failed or was cut short; 0 where that is not so.
+    /// The word before which the kernel may take something for written that is not, because a sync
+    /// of it failed or was cut short; 0 where that is not so.
     pub(crate) fn doubt(words: &[ReadWord]) -> usize {
         usize::try_from(words[at::DOUBT].load() / 8).unwrap_or(0).min(words.len())
     }

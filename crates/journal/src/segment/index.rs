@@ -1,7 +1,7 @@
 //! The index of a segment: for each block, where its first excerpt begins. Only a hint.
 //!
-//! Who follows an entry checks the excerpt that it leads to. The largest time in it cannot be checked
-//! there, so an entry has a sum of its own.
+//! Who follows an entry checks the excerpt that it leads to. The largest time in it cannot be
+//! checked there, so an entry has a sum of its own.
 
 use nanotape_shm::{ReadWord, Word};
 
@@ -26,14 +26,15 @@ impl Entry {
     pub(crate) fn store(&self, layout: Layout, seed: u32, words: &[Word]) {
         let entry = &words[layout.entry(layout.block(self.at))..][..ENTRY_WORDS];
         let values = [position_bytes(self.at), self.sequence, self.max_ts];
-        // Nobody takes the old check for that of the new values, or what is half of each for an entry.
+        // Nobody takes the old check for that of the new values, or what is half of each for an
+        // entry.
         entry[3].store(0);
         for (word, value) in entry.iter().zip(values) {
             word.store(value);
         }
         let check = MARK << 32 | u64::from(checksum(seed, values, &[]));
-        // No order is promised: an entry of which only a part is seen does not check, and the excerpt that it
-        // leads to is looked at on its own.
+        // No order is promised: an entry of which only a part is seen does not check, and the
+        // excerpt that it leads to is looked at on its own.
         entry[3].store(check);
     }
 

@@ -1,9 +1,9 @@
 //! What a reader finds in a segment: the words of one, and where it is in them.
 //!
-//! Bounds: a look at one place loads one excerpt. To find a sequence number or a time takes the number
-//! of blocks' logarithm, and then the excerpts of one block.
-//! Failure: the words are hostile. Every place that is followed is inside of the words; going forward
-//! always goes forward, so that no walk is longer than the segment.
+//! Bounds: a look at one place loads one excerpt. To find a sequence number or a time takes the
+//! number of blocks' logarithm, and then the excerpts of one block.
+//! Failure: the words are hostile. Every place that is followed is inside of the words; going
+//! forward always goes forward, so that no walk is longer than the segment.
 
 use nanotape_shm::ReadWord;
 
@@ -90,16 +90,16 @@ impl<'words> View<'words> {
         }
     }
 
-    /// The last place of which the index knows that what is asked for is not before it: `is_before` says
-    /// whether an entry is early enough. The beginning where no entry is.
+    /// The last place of which the index knows that what is asked for is not before it: `is_before`
+    /// says whether an entry is early enough. The beginning where no entry is.
     pub(crate) fn by_index(&self, is_before: impl Fn(&Entry) -> bool) -> Place {
         let layout = self.layout();
         let entry = |block| Entry::load(layout, self.seed, self.words, block);
         let (mut low, mut high) =
             (layout.block(layout.data), layout.block(self.words.len() - 1) + 1);
         let first = low;
-        // Entries that are not there are behind those that are, but for a block that one excerpt covers:
-        // then an earlier one is asked, which is never wrong.
+        // Entries that are not there are behind those that are, but for a block that one excerpt
+        // covers: then an earlier one is asked, which is never wrong.
         while high - low > 1 {
             let middle = low + (high - low) / 2;
             let known = (low..=middle).rev().take(64).find_map(&entry);
@@ -122,8 +122,8 @@ impl<'words> View<'words> {
         self.beginning()
     }
 
-    /// Goes on from a place, as long as `goes_on` says so of the excerpt there, to the first that is not
-    /// passed: an excerpt, an end mark, or nothing.
+    /// Goes on from a place, as long as `goes_on` says so of the excerpt there, to the first that
+    /// is not passed: an excerpt, an end mark, or nothing.
     pub(crate) fn walk(
         &self,
         mut place: Place,

@@ -1,9 +1,10 @@
-//! The writer of one segment: excerpts one behind the other, an entry of the index now and then.
+//! The writer of one segment: consecutive excerpts, and an entry of the index for some of them.
 //!
-//! Protocol: `docs/formats/journal.md`. What is behind the writer's place is zero, always: an excerpt that
-//! is given up is made zero again, because the next one may be shorter.
-//! Cost: no system call, no allocation, no lock. An excerpt touches its own lines and nothing else. It is
-//! stored from its end to its beginning, so that the line that tailers look at is written last, at once.
+//! Protocol: `docs/formats/journal.md`. What is behind the writer's place is zero, always: an
+//! excerpt that is given up is made zero again, because the next one may be shorter.
+//! Cost: no system call, no allocation, no lock. An excerpt touches its own lines and nothing else.
+//! It is stored from its end to its beginning, so that the line that tailers look at is written
+//! last, at once.
 
 use std::sync::Arc;
 
@@ -25,7 +26,8 @@ use crate::{
 /// How far in front of its place the writer brings lines into its core.
 const AHEAD_WORDS: usize = 96;
 
-/// How much of that is brought in with an excerpt at the most: the processor follows longer ones by itself.
+/// How much of that is brought in with an excerpt at the most: the processor follows longer ones by
+/// itself.
 const MOST_AHEAD_WORDS: usize = 64;
 
 /// The writer of the active segment.
@@ -70,7 +72,8 @@ impl<F: WritableFile> SegmentWriter<F> {
     ) -> Self {
         let layout = header.layout;
         let seed = seed(header.journal, header.number);
-        // Whether the block it is in has its entry already; if it has, there was an excerpt in it before.
+        // Whether the block it is in has its entry already; if it has, there was an excerpt in it
+        // before.
         let block = layout.block(place.at);
         let has_entry = Entry::load(layout, seed, as_read_only(file.words()), block).is_some();
         let next_block = if has_entry { layout.next_block(place.at) } else { place.at };
@@ -180,16 +183,17 @@ impl<F: WritableFile> SegmentWriter<F> {
         self.pass(front);
     }
 
-    /// Writes an excerpt of a batch; returns the gate of the batch: the commit word of its first excerpt,
-    /// which is stored last. 0 is no gate, and this is the first.
+    /// Writes an excerpt of a batch; returns the gate of the batch: the commit word of its first
+    /// excerpt, which is stored last. 0 is no gate, and this is the first.
     #[inline(always)]
     pub(crate) fn stage(&self, at: usize, gate: u64, front: &Front, payload: &[u8]) -> u64 {
         let commit = self.write(at, front, payload);
         if gate == 0 {
             return commit;
         }
-        // Inverted it is of no kind: should the batch be given up, and the power fail before the disk has
-        // the zeros that then are stored here, no reader takes this for an excerpt after another.
+        // Inverted it is of no kind: should the batch be given up, and the power fail before the
+        // disk has the zeros that then are stored here, no reader takes this for an excerpt after
+        // another.
         self.file.words()[at].store(!commit);
         gate
     }
@@ -201,8 +205,8 @@ impl<F: WritableFile> SegmentWriter<F> {
         self.open(gate, end);
     }
 
-    /// Stores the commit words of excerpts that lie one behind the other from the place on, which are there
-    /// inverted, but for that of the first one.
+    /// Stores the commit words of excerpts that lie one behind the other from the place on, which
+    /// are there inverted, but for that of the first one.
     fn turn_back(&self, gate: u64, end: usize) {
         let words = self.file.words();
         let behind =
@@ -215,8 +219,8 @@ impl<F: WritableFile> SegmentWriter<F> {
         }
     }
 
-    /// Commits excerpts that lie one behind the other from the place on, all of whose commit words are
-    /// there but the first.
+    /// Commits excerpts that lie one behind the other from the place on, all of whose commit words
+    /// are there but the first.
     fn open(&mut self, gate: u64, end: &Place) {
         // SYNC(journal.commit): pairs with a reader's look at a commit word.
         self.file.words()[self.place.at].publish(gate, COMMIT);

@@ -1,5 +1,5 @@
-//! Going backwards: excerpts say how long they are, so the places of those in front are found by going
-//! forwards from an entry of the index, and kept.
+//! Going backwards: excerpts say how long they are, so the places of those in front are found by
+//! going forwards from an entry of the index, and kept.
 
 use std::collections::VecDeque;
 
@@ -38,8 +38,8 @@ impl Back {
 }
 
 impl<D: Disk> Tailer<D> {
-    /// The excerpt before the place, and goes there: the next one forwards is the same again. Nothing at
-    /// the beginning of the journal.
+    /// The excerpt before the place, and goes there: the next one forwards is the same again.
+    /// Nothing at the beginning of the journal.
     pub fn previous(&mut self) -> Result<Tail<'_>, JournalError> {
         if self.is_recovered()
             && let Step::Reused(reused) = self.find_again()?

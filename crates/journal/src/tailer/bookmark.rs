@@ -1,10 +1,10 @@
 //! Where a reader is, so that another one can go on there: a sequence number alone does not say it.
 //!
-//! After a loss of power the journal may give numbers again, to other excerpts than those that were read. A
-//! bookmark has the [incarnation](crate::segment::header::Incarnation) of the journal beside the number, so a
-//! reader that goes on, and a tailer that lives through a recovery, learn which numbers those are.
-//! Cost: to compare takes the headers of as many segments as the logarithm of their number says, and only
-//! where the incarnation of the journal is another one.
+//! After a loss of power the journal may give numbers again, to other excerpts than those that were
+//! read. A bookmark has the [incarnation](crate::segment::header::Incarnation) of the journal
+//! beside the number, so a reader that goes on, and a tailer that lives through a recovery, learn
+//! which numbers those are. Cost: to compare takes the headers of as many segments as the logarithm
+//! of their number says, and only where the incarnation of the journal is another one.
 
 use super::{Current, Reused, Start, Step, Tailer};
 use crate::{JournalError, Problem, disk::Disk, names::Files, segment::header::Incarnation};
@@ -32,17 +32,17 @@ pub enum Resumed {
     New,
     /// At the next excerpt that was not read.
     At(u64),
-    /// At the end, because the place is behind it: a loss of power took what was not synced. Numbers from
-    /// `next` on will be given again, to other excerpts than those that were read.
+    /// At the end, because the place is behind it: a loss of power took what was not synced.
+    /// Numbers from `next` on will be given again, to other excerpts than those that were read.
     Beyond {
         /// What would have been read next.
         sequence: u64,
         /// The next excerpt to be written.
         next: u64,
     },
-    /// At `from`, because numbers from there on were given again after a loss of power or a repair, to other
-    /// excerpts than those that were read. A journal that was removed and made again returns this with 1, and
-    /// goes on at its beginning.
+    /// At `from`, because numbers from there on were given again after a loss of power or a repair,
+    /// to other excerpts than those that were read. A journal that was removed and made again
+    /// returns this with 1, and goes on at its beginning.
     Reused {
         /// The first number that was given again.
         from: u64,
@@ -91,7 +91,8 @@ impl<D: Disk> Tailer<D> {
         }
     }
 
-    /// The first excerpt that a reader with this bookmark comes to, be it one that was given a number again.
+    /// The first excerpt that a reader with this bookmark comes to, be it one that was given a
+    /// number again.
     pub(crate) fn first_needed(&self, bookmark: &Bookmark) -> Result<u64, JournalError> {
         let current = self.current.as_ref().map(|current| current.header.journal);
         let next = bookmark.next_sequence;
@@ -131,8 +132,8 @@ impl<D: Disk> Tailer<D> {
         }
     }
 
-    /// The first of the numbers below `next` that the journal has given again since a reader was in this
-    /// incarnation; nothing if it has not.
+    /// The first of the numbers below `next` that the journal has given again since a reader was in
+    /// this incarnation; nothing if it has not.
     pub(super) fn first_reused(
         &self,
         known: Incarnation,
@@ -159,8 +160,8 @@ impl<D: Disk> Tailer<D> {
             Some(found.from.max(1)).filter(|from| *from < next)
         };
         if last.activation.first_sequence >= next {
-            // Nothing that was read is there any more. But what is there is of an earlier incarnation if it has
-            // nothing in front of where this one began; ids are times.
+            // Nothing that was read is there any more. But what is there is of an earlier
+            // incarnation if it has nothing in front of where this one began; ids are times.
             let is_there = last.activation.first_sequence == next && next == known.from;
             let is_earlier = last.incarnation.is_some_and(|found| found.id < known.id);
             return Ok(reused(last).filter(|_| !(is_there && is_earlier)));

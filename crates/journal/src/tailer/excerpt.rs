@@ -4,8 +4,9 @@ use nanotape_shm::{ReadWord, copy_out};
 
 use crate::segment::{excerpt::Front, layout::position_bytes};
 
-/// A record of a journal, seen in the journal's own memory. It was checked, and excerpts never change; a
-/// program that writes into the file by other means than an appender can of course change it.
+/// A record of a journal, seen in the journal's own memory. It was checked, and excerpts never
+/// change; a program that writes into the file by other means than an appender can of course change
+/// it.
 #[derive(Clone, Copy, Debug)]
 pub struct Excerpt<'tailer> {
     pub(crate) payload: &'tailer [ReadWord],

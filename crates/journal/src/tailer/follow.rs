@@ -15,10 +15,10 @@ use crate::{
     stored,
 };
 
-/// How many looks at nothing behind an excerpt there are for the first at the file system, which takes some
-/// microseconds: an excerpt that comes meanwhile waits. To look so often takes longer than it is from one
-/// excerpt to the next at any rate that matters. Later there are twice as many each time. Models ask each
-/// time.
+/// How many looks at nothing behind an excerpt there are for the first at the file system, which
+/// takes some microseconds: an excerpt that comes meanwhile waits. To look so often takes longer
+/// than it is from one excerpt to the next at any rate that matters. Later there are twice as many
+/// each time. Models ask each time.
 const QUIET_LOOKS: u32 = if cfg!(nanotape_loom) { 1 } else { 1 << 14 };
 
 /// The most of them.
@@ -27,12 +27,12 @@ const MOST_LOOKS: u32 = if cfg!(nanotape_loom) { 1 } else { 1 << 17 };
 /// The same behind an end mark, where the next segment may be replaced before it becomes active.
 const LOOKS_AT_END: u32 = if cfg!(nanotape_loom) { 1 } else { 32 };
 
-/// So many looks at nothing there were, it is said, where there was something just now: who has never looked
-/// at the file system does so at once, and who reads along does not.
+/// So many looks at nothing there were, it is said, where there was something just now: who has
+/// never looked at the file system does so at once, and who reads along does not.
 pub(super) const LOOKED: u32 = 1;
 
-/// The most words behind the commit word whose lines are asked for together with it: more come soon enough
-/// when there is something to read.
+/// The most words behind the commit word whose lines are asked for together with it: more come soon
+/// enough when there is something to read.
 const MOST_EXPECTED: usize = 64;
 
 /// Words that are brought in at a time in front of where the next excerpt will be.
@@ -69,9 +69,9 @@ impl<D: Disk> Tailer<D> {
         Ok(Step::Nothing)
     }
 
-    /// Asks the cache for the lines that the next excerpt will be on, if it is as long as the last one. They
-    /// come from the appender's cache together with the one that tells of it, not after it: that is a quarter
-    /// of the time from write to read (bench: journal/tail).
+    /// Asks the cache for the lines that the next excerpt will be on, if it is as long as the last
+    /// one. They come from the appender's cache together with the one that tells of it, not after
+    /// it: that is a quarter of the time from write to read (bench: journal/tail).
     #[inline(always)]
     fn expect_lines(&self) {
         let Some(current) = &self.current else { return };
@@ -94,14 +94,15 @@ impl<D: Disk> Tailer<D> {
         self.idles <= LOOKED + 1 || self.idles.is_multiple_of(LOOKS_AT_END)
     }
 
-    /// At a place: from here on pages are to be brought in, and towards the end of the segment the next one.
+    /// At a place: from here on pages are to be brought in, and towards the end of the segment the
+    /// next one.
     pub(super) fn arrive(&mut self) {
         self.touched = self.place.at;
         self.next_chore = self.place.at;
     }
 
-    /// Brings in pages in front of the place, and towards the end of the segment opens the next one, although
-    /// there is enough to read: so that the roll does not take as long as that takes.
+    /// Brings in pages in front of the place, and towards the end of the segment opens the next
+    /// one, although there is enough to read: so that the roll does not take as long as that takes.
     #[cold]
     pub(super) fn do_chores(&mut self) {
         self.touch_ahead();
@@ -180,8 +181,8 @@ impl<D: Disk> Tailer<D> {
         Ok(())
     }
 
-    /// The segment ends here. The number of its end mark is not looked at: who comes from behind, or asked
-    /// for a number that was skipped, may expect a larger one.
+    /// The segment ends here. The number of its end mark is not looked at: who comes from behind,
+    /// or asked for a number that was skipped, may expect a larger one.
     #[cold]
     pub(super) fn end(&mut self) -> Result<Step, JournalError> {
         let Some(current) = &self.current else { return Ok(Step::Nothing) };
@@ -221,7 +222,8 @@ impl<D: Disk> Tailer<D> {
         Ok(Step::Nothing)
     }
 
-    /// Damage, unless the journal was recovered since: then what is here may be something else by now.
+    /// Damage, unless the journal was recovered since: then what is here may be something else by
+    /// now.
     #[cold]
     pub(super) fn damaged_or_recovered(&mut self, damage: Damage) -> Result<Step, JournalError> {
         // Only the damage here is to be reported, not what is wrong elsewhere.
@@ -237,8 +239,8 @@ impl<D: Disk> Tailer<D> {
         }
     }
 
-    /// Whether an appender has put in order, after a loss of power, what this tailer found before: from
-    /// somewhere on it may be gone, and its numbers given to something else.
+    /// Whether an appender has put in order, after a loss of power, what this tailer found before:
+    /// from somewhere on it may be gone, and its numbers given to something else.
     pub(super) fn is_recovered(&self) -> bool {
         let Some(current) = &self.current else { return false };
         hints::boot(current.stored.words()) != current.boot
@@ -286,8 +288,8 @@ impl<D: Disk> Tailer<D> {
         Ok(Step::Again)
     }
 
-    /// Goes on at the beginning of a segment. What is missing before it the next excerpt shows; with none
-    /// yet, its first sequence number does.
+    /// Goes on at the beginning of a segment. What is missing before it the next excerpt shows;
+    /// with none yet, its first sequence number does.
     fn go_to(&mut self, entered: super::Current<D::Readable>) {
         let place = entered.view(self.is_checked).beginning();
         self.place = Place { sequence: self.place.sequence, ..place };

@@ -1,7 +1,7 @@
 //! How a tailer finds its place: by sequence number, by time, at the beginning or the end.
 //!
-//! Cost: the headers of as many segments as the logarithm of their number says, the index of one, and the
-//! excerpts of one block.
+//! Cost: the headers of as many segments as the logarithm of their number says, the index of one,
+//! and the excerpts of one block.
 
 use super::{Back, Current, Start, Tailer};
 use crate::{
@@ -68,8 +68,8 @@ impl<D: Disk> Tailer<D> {
         Ok(())
     }
 
-    /// The incarnation of a segment. If the power took the words that say it, and nobody has appended since, it is
-    /// that of a later one which began before this segment did.
+    /// The incarnation of a segment. If the power took the words that say it, and nobody has
+    /// appended since, it is that of a later one which began before this segment did.
     fn incarnation_of(
         &self,
         current: &Current<D::Readable>,
@@ -119,8 +119,8 @@ impl<D: Disk> Tailer<D> {
         self.find_by(numbers, is_segment_before, is_entry_before, is_before)
     }
 
-    /// The first place with an excerpt that is not before what is wanted, and whether there is one. In the
-    /// last active segment that begins early enough, or the first of all.
+    /// The first place with an excerpt that is not before what is wanted, and whether there is one.
+    /// In the last active segment that begins early enough, or the first of all.
     fn find_by(
         &self,
         numbers: &[u64],

@@ -1,7 +1,7 @@
 //! Journals as numbered streams: what tools and followers read and write.
 //!
-//! Cost: a payload is copied once. A program that needs the last nanosecond uses the tailer itself, and sees
-//! excerpts in place.
+//! Cost: a payload is copied once. A program that needs the last nanosecond uses the tailer itself,
+//! and sees excerpts in place.
 
 use std::ops::ControlFlow;
 
@@ -15,8 +15,8 @@ use crate::{Disk, Folder, JournalError};
 /// The most items that one poll visits.
 const ITEMS_PER_POLL: usize = 256;
 
-/// A journal as a [`Source`]: a tailer with a buffer. Times of excerpts after the year 2262 are cut to the
-/// end of the range.
+/// A journal as a [`Source`]: a tailer with a buffer. Times of excerpts after the year 2262 are cut
+/// to the end of the range.
 #[derive(Debug)]
 pub struct TailerSource<D: Disk = Folder> {
     tailer: Tailer<D>,

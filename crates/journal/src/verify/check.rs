@@ -42,8 +42,8 @@ pub(crate) struct Checker {
     pub(crate) least: u64,
     /// The largest time so far.
     pub(crate) max_ts: u64,
-    /// Whether a segment was prepared only, or had not ended: what became active since does not follow on what
-    /// was read.
+    /// Whether a segment was prepared only, or had not ended: what became active since does not
+    /// follow on what was read.
     is_over: bool,
     /// Whether segments were removed since the journal was listed: what they held is not missing.
     is_removed: bool,

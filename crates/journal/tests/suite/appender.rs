@@ -1,4 +1,4 @@
-//! Appenders in real folders: who may append, how much, and what their threads do.
+//! Appenders in real folders: permission to append, limits, and the work of their threads.
 
 mod gated;
 mod given_back;

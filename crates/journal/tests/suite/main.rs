@@ -1,6 +1,7 @@
 //! The tests of the journal's public interface, one module a subject.
 //!
-//! One program, so that they are linked once. `no_allocation` is another: it has an allocator of its own.
+//! One program, so that they are linked once. `no_allocation` is another: it has an allocator of
+//! its own.
 
 #![cfg(not(nanotape_loom))]
 

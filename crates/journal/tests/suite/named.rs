@@ -161,7 +161,7 @@ fn a_place_behind_numbers_that_were_given_again_is_told_and_read_again() {
     assert_eq!((next(&mut tailer), next(&mut tailer)), (Some(6), Some(7)));
     drop(tailer);
     let (mut tailer, resumed) = open();
-    assert_eq!(resumed, Resumed::At(7), "it is told once");
+    assert_eq!(resumed, Resumed::At(7), "it is reported once");
     assert_eq!(std::iter::from_fn(|| next(&mut tailer)).count(), 5);
 }
 

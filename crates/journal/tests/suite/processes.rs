@@ -1,4 +1,5 @@
-//! Journals between processes that are killed: at random, and before every store; and on a disk that is full.
+//! Journals between processes that are killed: at random, and before every store; and on a disk
+//! that is full.
 //!
 //! A child is this program once more, with the test `child` chosen and a role in its environment.
 //! `NANOTAPE_CAMPAIGN=20` makes twenty times as many kills.

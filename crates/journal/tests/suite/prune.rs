@@ -1,4 +1,4 @@
-//! Pruning removes the oldest segments, and nothing that anybody needs.
+//! Pruning removes the oldest segments, and none that a reader needs.
 
 use nanotape_harness::Scratch;
 use nanotape_journal::{

@@ -21,14 +21,15 @@ fn repaired(path: &Path) -> Vec<Done> {
         let kind = |done: &Done| std::mem::discriminant(done);
         actions.iter().map(|action| (action.offset, kind(&action.done))).collect()
     };
-    assert_eq!(kinds(&would.actions), kinds(&repaired.actions), "a dry run says what is done");
+    assert_eq!(kinds(&would.actions), kinds(&repaired.actions), "a dry run reports the changes");
     assert_clean(path);
     let again = repair(path, false, |_, _| ()).unwrap();
     assert_eq!(again.actions, [], "nothing is left to be done");
     repaired.actions.into_iter().map(|action| action.done).collect()
 }
 
-/// The records of which no byte was changed must be there, and no others; the changed bytes are in `cut`.
+/// The records of which no byte was changed must be there, and no others; the changed bytes are in
+/// `cut`.
 fn check(path: &Path, records: &[Record], damaged: &BTreeMap<u64, Vec<u8>>, before: &Files) {
     let found = read(path);
     let by_sequence: BTreeMap<u64, &Record> =
@@ -172,7 +173,8 @@ proptest! {
         repaired(place.path());
         check(place.path(), &records, &damaged, &before);
 
-        // And it goes on: the numbers of what was lost are not used again, but for those at the end.
+        // And it goes on: the numbers of what was lost are not used again, but for those at the
+        // end.
         let mut appender = Appender::open(place.path(), &options()).unwrap();
         prop_assert!(appender.recovery().cut.is_empty());
         let sequence = appender.append(9, damage::time(1_000_000), b"more").unwrap();
@@ -269,7 +271,7 @@ fn a_segment_of_another_journal_is_moved_away_and_its_numbers_are_told_missing()
             Tail::Gap(gap) => break gap,
             Tail::Excerpt(_) => {}
             Tail::Reused(reused) => panic!("{reused:?}"),
-            Tail::Nothing => panic!("the gap is told"),
+            Tail::Nothing => panic!("the gap is reported"),
         }
     };
     assert_eq!(gap.count() as usize, records.len() - rest.len());

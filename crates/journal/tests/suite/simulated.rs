@@ -1,7 +1,9 @@
-//! The journal on a simulated disk: power lost, processes killed, operations that fail, at every moment.
+//! The journal on a simulated disk: power lost, processes killed, operations that fail, at every
+//! moment.
 //!
-//! A seed makes everything that happens. A seed that fails is printed; once it is in `seeds.txt`, with the
-//! name of its campaign, it runs first for ever. `NANOTAPE_CAMPAIGN=100` makes a hundred times as many.
+//! A seed makes everything that happens. A seed that fails is printed; once it is in `seeds.txt`,
+//! with the name of its campaign, it runs first for ever. `NANOTAPE_CAMPAIGN=100` makes a hundred
+//! times as many.
 
 mod dice;
 mod disk;

@@ -1,4 +1,5 @@
-//! Upkeep on a disk whose n-th operation fails, and all behind it: as if the process were killed there.
+//! Upkeep on a disk whose n-th operation fails, and all behind it: as if the process were killed
+//! there.
 
 use std::{
     fmt, io,
@@ -93,7 +94,8 @@ impl Disk for Failing {
     }
 }
 
-/// Does something with one operation more each time, until all of it is done; then says how many it took.
+/// Does something with one operation more each time, until all of it is done; then says how many it
+/// took.
 fn until_it_passes<T: fmt::Debug>(
     prepare: impl Fn(&Path) -> Vec<Record>,
     work: impl Fn(&Failing) -> Result<T, JournalError>,

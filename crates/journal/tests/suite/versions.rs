@@ -1,7 +1,7 @@
 //! A segment of every released version is kept, and is read for ever.
 //!
-//! Whoever makes a new version runs this with `NANOTAPE_KEEP_SEGMENT=1`, which writes the segment of that
-//! version if it is not there yet.
+//! Whoever makes a new version runs this with `NANOTAPE_KEEP_SEGMENT=1`, which writes the segment
+//! of that version if it is not there yet.
 
 use std::{fs, path::PathBuf};
 

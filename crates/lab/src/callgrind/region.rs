@@ -16,8 +16,8 @@ thread_local! {
     static INSIDE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs `work`; under [`count_instructions`](super::count_instructions) its instructions count, those
-/// of the calling thread. Outside of valgrind it costs two calls, so it may stay where it is.
+/// Runs `work`; under [`count_instructions`](super::count_instructions) its instructions count,
+/// those of the calling thread. Outside of valgrind it costs two calls, so it may stay where it is.
 pub fn counted_region<R>(work: impl FnOnce() -> R) -> R {
     if INSIDE.replace(true) {
         return work();

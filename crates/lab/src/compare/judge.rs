@@ -8,8 +8,8 @@
 //! - `same`: the interval lies within -m and +m. That no difference was found is not enough.
 //! - `not enough power`: neither can be said from what was measured.
 //!
-//! Source: the two one-sided tests of Schuirmann (1987) for `same`; intervals and tests are those of
-//! [`crate::statistics`].
+//! Source: the two one-sided tests of Schuirmann (1987) for `same`; intervals and tests are those
+//! of [`crate::statistics`].
 
 use core::fmt;
 
@@ -87,7 +87,8 @@ pub struct Contrast {
     pub p_sign: f64,
     /// Two-sided, of no difference beyond the smallest effect of interest.
     pub p_verdict: f64,
-    /// The smallest true change that such an interval would have shown, with the power of the rules.
+    /// The smallest true change that such an interval would have shown, with the power of the
+    /// rules.
     pub detectable: f64,
 }
 
@@ -192,8 +193,8 @@ pub(crate) fn rejects(control: &Contrast, rules: &Rules) -> bool {
 }
 
 /// How many replicates are needed to tell no change from the smallest effect of interest, judged by
-/// a pilot. The spread is taken at the upper end of what the pilot allows: noise comes and goes, and
-/// a pilot in a quiet moment would plan a run that is too short.
+/// a pilot. The spread is taken at the upper end of what the pilot allows: noise comes and goes,
+/// and a pilot in a quiet moment would plan a run that is too short.
 pub(crate) fn replicates_needed(ln_ratios: &[f64], rules: &Rules, seed: u64) -> usize {
     const WINSORISED_SHARE: f64 = 0.1;
     const CONFIDENCE: f64 = 0.95;

@@ -4,7 +4,8 @@
 //! memory lies, and stay different as long as they live; turns of one pair of processes therefore
 //! share an offset, and however many of them are taken they say nothing about the next pair.
 //! Within a replicate the arms take turns of some milliseconds in blocks, each block in a random
-//! order and then in reverse (A B B A for two), so that whatever changes slowly meets all arms alike.
+//! order and then in reverse (A B B A for two), so that whatever changes slowly meets all arms
+//! alike.
 
 use rand_xoshiro::{
     Xoshiro256PlusPlus,

@@ -1,4 +1,5 @@
-//! From counts to numbers for one operation. Pure, so that it is tested where nothing can be counted.
+//! From counts to numbers for one operation. Pure, so that it is tested where nothing can be
+//! counted.
 
 use serde_json::{Map, Value, json};
 

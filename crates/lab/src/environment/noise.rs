@@ -1,8 +1,8 @@
 //! Whether a run was left alone: what others took from its processor while it lasted.
 //!
 //! The limits are those at which measurements on shared machines were seen to turn: above them,
-//! a run is marked and should not become a baseline. The kernel counts in ticks of 10 ms, so a short
-//! run cannot always be judged; then the share is None and [`Noise::unknown`] says why.
+//! a run is marked and should not become a baseline. The kernel counts in ticks of 10 ms, so a
+//! short run cannot always be judged; then the share is None and [`Noise::unknown`] says why.
 
 use std::collections::BTreeMap;
 
@@ -187,7 +187,8 @@ fn told(share: Result<f64, String>, noise: &mut Noise) -> Option<f64> {
 }
 
 impl Run {
-    /// `nanos` as a share of the run, if the error cannot hide the limit, or is not what is over it.
+    /// `nanos` as a share of the run, if the error cannot hide the limit, or is not what is over
+    /// it.
     fn share(&self, what: &str, nanos: f64, error: f64, limit: f64) -> Result<f64, String> {
         if error <= limit * self.nanos || nanos - error > limit * self.nanos {
             return Ok((nanos / self.nanos).min(1.0));

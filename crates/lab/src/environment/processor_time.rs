@@ -1,4 +1,4 @@
-//! Who used a processor: the kernel's accounts, before and after a run.
+//! Processor time by process: the kernel's accounts before and after a run.
 //!
 //! Cost: one pass over `/proc/stat` and three small files for each thread of this process.
 
@@ -74,7 +74,8 @@ fn threads() -> Option<BTreeMap<u32, Thread>> {
     Some(threads)
 }
 
-/// The line of one processor in `/proc/stat`: user, nice, system, idle, iowait, irq, softirq, steal.
+/// The line of one processor in `/proc/stat`: user, nice, system, idle, iowait, irq, softirq,
+/// steal.
 fn ticks_of(stat: &str, cpu: u32) -> Option<Ticks> {
     let name = format!("cpu{cpu}");
     let mut words = stat

@@ -1,4 +1,4 @@
-//! The two fifos through which perf is told what to do and answers.
+//! The two fifos of perf: commands go through one, answers come through the other.
 //!
 //! Both are opened for reading and writing, so that opening never waits for the other side and a
 //! command that is sent before perf listens is kept for it. Reading does not wait either.

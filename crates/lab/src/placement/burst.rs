@@ -35,8 +35,8 @@ impl Burst {
     }
 
     /// Sleeps if it is time to, and says whether it did. Call it between steps that are measured,
-    /// never inside one; steps of more than 50 ms ask [`is_due`](Self::is_due) with their length and
-    /// then [`rest`](Self::rest).
+    /// never inside one; steps of more than 50 ms ask [`is_due`](Self::is_due) with their length
+    /// and then [`rest`](Self::rest).
     pub fn rest_if_due(&mut self, clock: &Clock) -> bool {
         let due = self.is_due(clock, Duration::ZERO);
         if due {

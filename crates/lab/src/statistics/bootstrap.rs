@@ -74,8 +74,8 @@ pub fn paired_quantile_ratios(
 /// A one-sided upper bound of any statistic of independent values: the share `confidence` of what
 /// it gives on values drawn with replacement. Used for the spread from which power is planned,
 /// where a lucky small one would promise too much. With 40 values a bound of 95% of a winsorised
-/// deviation held in 93% of the simulations of `tests/suite/statistics_coverage.rs`. `None` for fewer than two values and without
-/// repetitions.
+/// deviation held in 93% of the simulations of `tests/suite/statistics_coverage.rs`. `None` for
+/// fewer than two values and without repetitions.
 ///
 /// Panics if `statistic` returns NaN.
 pub fn upper_bound(

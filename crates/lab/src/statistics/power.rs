@@ -9,8 +9,8 @@
 //!   1956), and 15% is the customary allowance (E. L. Lehmann, "Nonparametrics", 1975).
 //!   Below some 30 pairs intervals are wider than a normal formula knows, and power stays a few
 //!   percent short (`tests/suite/statistics_coverage.rs`: 88% of 90% with 17).
-//! - to see "beyond m", where the interval must lie entirely beyond the smallest effect of interest:
-//!   the true effect must exceed m by (z_{1-alpha/2} + z_power) standard errors.
+//! - to see "beyond m", where the interval must lie entirely beyond the smallest effect of
+//!   interest: the true effect must exceed m by (z_{1-alpha/2} + z_power) standard errors.
 
 use super::Interval;
 use super::normal;

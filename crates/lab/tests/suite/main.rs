@@ -1,7 +1,7 @@
 //! The laboratory, one module a subject.
 //!
-//! Two are programs of their own: `perf_counts_a_window`, because page faults of other tests would be counted
-//! too, and `processes`, which is its own worker.
+//! Two are programs of their own: `perf_counts_a_window`, because page faults of other tests would
+//! be counted too, and `processes`, which is its own worker.
 
 mod callgrind_counts_instructions;
 mod environment_of_this_machine;

@@ -1,5 +1,6 @@
 //! Simulated experiments whose true effect is known: do tests err, and intervals hold the truth, as
-//! often as they say? `cargo test -p nanotape-lab --test suite statistics_coverage:: -- --nocapture`.
+//! often as they say? `cargo test -p nanotape-lab --test suite statistics_coverage:: --
+//! --nocapture`.
 //!
 //! The noise is modelled on recordings of a busy virtual machine. The logarithm of an epoch's time
 //! adds up
@@ -276,8 +277,8 @@ fn the_upper_bound_of_the_spread_is_seldom_passed() {
     above.demand("40 replicates", 0.02);
 }
 
-/// Samples of one block: a shared offset, and a share of slow operations that varies by block, since
-/// preemption and interrupts come in bursts.
+/// Samples of one block: a shared offset, and a share of slow operations that varies by block,
+/// since preemption and interrupts come in bursts.
 fn block(machine: &mut Machine, offset: f64, slowness: f64, size: usize) -> Vec<f64> {
     let share = 0.02 * (0.8 * slowness).exp();
     let mut sample = || {

@@ -1,8 +1,9 @@
 //! Compares every statistic with scipy's answer on the same numbers, and prints how far they are
 //! apart: `cargo test -p nanotape-lab --test suite statistics_scipy:: -- --nocapture`.
 //!
-//! The answers are in `scipy/golden.json`, which `scipy/make_golden.py` writes. Tolerances are those
-//! of the worse side: scipy's normal tail loses z^2 roundings, its exact tests some by subtraction.
+//! The answers are in `scipy/golden.json`, which `scipy/make_golden.py` writes. Tolerances are
+//! those of the worse side: scipy's normal tail loses z^2 roundings, its exact tests some by
+//! subtraction.
 
 use nanotape_lab::statistics::{
     bootstrap, hodges_lehmann, holm, normal, order, power, sign, signed_rank,

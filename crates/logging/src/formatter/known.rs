@@ -1,4 +1,4 @@
-//! What a reader knows of call sites, threads and spans: as it was announced, decoded when it is needed.
+//! Call sites, threads and spans that a reader has seen: stored as announced, decoded when needed.
 
 use std::collections::HashMap;
 
@@ -7,8 +7,8 @@ use crate::{
     layout::{CALL_SITE, SPAN_AGAIN},
 };
 
-/// Bytes of announcements that are kept at most. A program has some hundred call sites of a hundred bytes
-/// each, and as many spans as it works on at a time.
+/// Bytes of announcements that are kept at most. A program has some hundred call sites of a hundred
+/// bytes each, and as many spans as it works on at a time.
 pub const MAX_KEPT_BYTES: usize = 64 << 20;
 
 /// What one announcement costs beside its bytes, about.

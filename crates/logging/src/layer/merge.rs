@@ -6,8 +6,8 @@ use crate::{
     layout::MAX_SPAN_VALUE_BYTES,
 };
 
-/// Puts values in the place of those of the same fields, which begin at `start` in a payload. Where there
-/// is no room for all of them older ones are left out.
+/// Puts values in the place of those of the same fields, which begin at `start` in a payload. Where
+/// there is no room for all of them older ones are left out.
 pub(super) fn merge(payload: &mut Vec<u8>, start: usize, news: &[u8]) {
     let olds = payload.split_off(start);
     let is_replaced =

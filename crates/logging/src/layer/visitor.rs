@@ -1,4 +1,4 @@
-//! Values as tracing shows them, encoded one behind the other.
+//! Values of tracing events, encoded one after the other.
 
 use std::{error::Error, fmt};
 

@@ -1,4 +1,5 @@
-//! What is done with the lock in hand: to announce what is new, to append, and to count what is lost.
+//! What is done with the lock in hand: to announce what is new, to append, and to count what is
+//! lost.
 //!
 //! Bounds: numbers of call sites and of threads alive; one excerpt and what it announces.
 
@@ -21,8 +22,8 @@ use crate::{
     thread::Label,
 };
 
-/// Behind a failure nothing is tried for so long: a full disk must not cost the program a system call for
-/// each event.
+/// Behind a failure nothing is tried for so long: a full disk must not cost the program a system
+/// call for each event.
 const PAUSE_NS: u64 = 1_000_000;
 
 /// How long a call waits for the next segment, if the program does not say.
@@ -68,7 +69,8 @@ pub(crate) enum Outcome {
     Written(u64),
     /// It was not written, and was counted.
     Lost,
-    /// It was not written yet: it belongs into this segment, in which other spans must be announced.
+    /// It was not written yet: it belongs into this segment, in which other spans must be
+    /// announced.
     #[cfg(feature = "tracing")]
     Moved(u64),
 }
@@ -148,7 +150,8 @@ impl<D: Disk> State<D> {
     /// Writes an excerpt, and in front of it what it refers to.
     #[inline]
     pub(super) fn write(&mut self, entry: &Entry<'_>) -> Outcome {
-        // Unfenced: the processor may read the counter before it has the lock. The timeline keeps the order.
+        // Unfenced: the processor may read the counter before it has the lock. The timeline keeps
+        // the order.
         let stamp = self.timeline.clock().stamp_unfenced();
         let ts_ns = self.timeline.at(stamp);
         if let Some(loss) = &mut self.loss
@@ -433,8 +436,8 @@ impl<D: Disk> State<D> {
         Outcome::Lost
     }
 
-    /// Writes that the program began, what was lost, and that the clock was set back, if that is still to be
-    /// written.
+    /// Writes that the program began, what was lost, and that the clock was set back, if that is
+    /// still to be written.
     pub(super) fn flush(&mut self) {
         if self.is_started && self.loss.is_none() && self.timeline.set_back_ns() == 0 {
             return;
@@ -462,8 +465,9 @@ impl<D: Disk> State<D> {
     }
 }
 
-/// Whether an append was refused to tell of a sync that failed before. That is told once: what is appended is
-/// as good as without it, and the journal's owner asks [`Logger::sync`](crate::Logger::sync).
+/// Whether an append was refused to tell of a sync that failed before. That is told once: what is
+/// appended is as good as without it, and the journal's owner asks
+/// [`Logger::sync`](crate::Logger::sync).
 fn is_of_a_sync(error: &JournalError) -> bool {
     matches!(error.problem(), Problem::NotOnDisk { .. } | Problem::System { operation: "sync", .. })
 }

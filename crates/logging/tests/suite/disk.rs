@@ -1,4 +1,5 @@
-//! A folder on a disk that is full, makes no file for now, or cannot sync, when a test says so.
+//! A folder on a disk that is full, cannot make files for now, or cannot sync, when a test requests
+//! it.
 
 use std::{
     io,

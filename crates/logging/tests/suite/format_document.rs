@@ -1,4 +1,4 @@
-//! The format document says what the code does.
+//! The format document matches the code.
 
 use nanotape_logging::layout::{self, FIELDS, Level, TAGS, TYPES};
 

@@ -1,5 +1,5 @@
-//! A disk that is full costs events and never the program: what was lost is counted, and told when there is
-//! room again.
+//! A disk that is full costs events and never the program: what was lost is counted, and told when
+//! there is room again.
 
 use std::time::Duration;
 
@@ -61,7 +61,7 @@ fn events_that_a_full_disk_lost_are_counted_and_told_when_there_is_room() {
             assert_eq!(
                 number.unwrap_or(line).parse(),
                 Ok(next),
-                "what was lost is told in its place"
+                "a loss is reported at its position"
             );
             events += 1;
             next += 1;

@@ -11,7 +11,8 @@ fn formatted(formatter: &mut Formatter, type_id: u16, ts_ns: u64, payload: &[u8]
     line
 }
 
-/// Bytes that look a little like what is expected: small numbers, tags, and lengths that fit now and then.
+/// Bytes that look a little like what is expected: small numbers, tags, and lengths that fit now
+/// and then.
 fn payload() -> impl Strategy<Value = Vec<u8>> {
     let byte = prop_oneof![4 => Just(0_u8), 3 => 0..12_u8, 1 => any::<u8>()];
     proptest::collection::vec(byte, 0..120)

@@ -1,4 +1,5 @@
-//! A segment explains itself: what was before it may be pruned, and who begins in its middle can learn.
+//! A segment explains itself: earlier segments may be pruned, and a reader that starts in the
+//! middle can still format its lines.
 
 use nanotape_harness::Scratch;
 use nanotape_journal::{AppenderOptions, Start, Tail, Tailer};

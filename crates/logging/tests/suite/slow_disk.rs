@@ -1,7 +1,7 @@
 //! A disk that is slow costs events, and no call waits longer for it than the program said.
 //!
-//! Slow is a disk here that makes no file until the test says so: a call that waits for it never returns, and
-//! the test gives up after a minute.
+//! Slow is a disk here that makes no file until the test says so: a call that waits for it never
+//! returns, and the test gives up after a minute.
 
 use std::{sync::mpsc, time::Duration};
 
@@ -19,7 +19,8 @@ fn options() -> AppenderOptions {
     AppenderOptions { segment_bytes: 1 << 16, has_helper: true, ahead_bytes: 0, ..log_options() }
 }
 
-/// Runs something that must return although the disk does not; then the disk goes on, whatever came of it.
+/// Runs something that must return although the disk does not; then the disk goes on, whatever came
+/// of it.
 fn without_the_disk<T: Send>(disk: &FullDisk, run: impl FnOnce() -> T + Send) -> Option<T> {
     disk.set_held(true);
     std::thread::scope(|scope| {
@@ -31,7 +32,8 @@ fn without_the_disk<T: Send>(disk: &FullDisk, run: impl FnOnce() -> T + Send) ->
     })
 }
 
-/// What lines say: how many events are there, and how many were lost. Every number is there or lost, in order.
+/// What lines say: how many events are there, and how many were lost. Every number is there or
+/// lost, in order.
 fn accounted(lines: &[String]) -> (u64, u64) {
     let (mut events, mut lost, mut next) = (0, 0, 0_u64);
     for line in &lines[1..] {

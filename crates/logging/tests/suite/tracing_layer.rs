@@ -145,7 +145,8 @@ fn two_journals_of_one_subscriber_have_what_their_filters_let_through() {
     assert_eq!(lines(&some), ["INFO outer: t: seen"]);
 }
 
-/// Logs while it is formatted. Not through tracing, which lets no subscriber see what happens within it.
+/// Logs while it is formatted. Not through tracing, which lets no subscriber see what happens
+/// within it.
 struct Talks(Logger);
 
 impl fmt::Debug for Talks {

@@ -97,7 +97,8 @@ pub(super) const SYMBOLS: usize = 1024;
 pub(super) const TAINTS: usize = SYMBOLS + StockLocate::COUNT;
 pub(super) const WORDS: usize = TAINTS + StockLocate::COUNT;
 
-/// Offset and size in bytes and the name of each word or table, as `docs/formats/board.md` has them.
+/// Offset and size in bytes and the name of each word or table, as `docs/formats/board.md` has
+/// them.
 pub const FIELDS: [(usize, usize, &str); 17] = [
     field(STATE, 1, "state"),
     field(UPDATED_NS, 1, "updated_ns"),

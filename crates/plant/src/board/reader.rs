@@ -59,7 +59,8 @@ pub struct PlantStat {
     pub stages: Vec<StageTimes>,
 }
 
-/// What a plant says that it does. A plant that was killed says what it did then: ask its owner too.
+/// What a plant says that it does. A plant that was killed says what it did then: ask its owner
+/// too.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PlantState {
     /// It has not said anything yet.
@@ -91,8 +92,8 @@ impl BoardReader {
         Self { region, spec }
     }
 
-    /// The ring's sequence number of the first record of this board's run. Records from there on, up to
-    /// the next start of a plant, are its.
+    /// The ring's sequence number of the first record of this board's run. Records from there on,
+    /// up to the next start of a plant, are its.
     pub fn first_sequence(&self) -> u64 {
         self.spec.first_sequence
     }

@@ -75,8 +75,8 @@ impl StageTimes {
         self.counts.iter().fold(0, |sum, &count| sum.saturating_add(count))
     }
 
-    /// The time in ns that a share `quantile` (0 to 1) of them did not exceed, rounded up by at most an
-    /// eighth; none without samples.
+    /// The time in ns that a share `quantile` (0 to 1) of them did not exceed, rounded up by at
+    /// most an eighth; none without samples.
     pub fn quantile_ns(&self, quantile: f64) -> Option<u64> {
         let samples = self.samples();
         let rank = ((quantile * samples as f64).ceil() as u64).clamp(1, samples.max(1));

@@ -10,8 +10,8 @@ use nanotape_types::{Sentinel as _, Symbol};
 
 use super::text_of;
 
-/// How long a name holds, at least: a day ends after midnight in UTC, which is what dates are in, and a
-/// slow or long recording some days later. Names of a later day are told with it.
+/// How long a name holds, at least: a day ends after midnight in UTC, which is what dates are in,
+/// and a slow or long recording some days later. Names of a later day are told with it.
 const HOLDS_NS: u64 = 7 * 24 * 3600 * 1_000_000_000;
 
 /// What the metadata says.
@@ -58,8 +58,8 @@ impl Contents<'_> {
             .build()
     }
 
-    /// The first time that a record may have, and the latest that is known so far: of the exchange for a
-    /// recorded day, and ours.
+    /// The first time that a record may have, and the latest that is known so far: of the exchange
+    /// for a recorded day, and ours.
     fn times(&self) -> (u64, u64) {
         match (self.midnight_ns, self.first_ts_recv) {
             (0, only) | (only, 0) => (only, only),

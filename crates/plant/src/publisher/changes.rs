@@ -1,5 +1,5 @@
-//! What the message that is being applied does to single orders: at most one that is reduced, and then
-//! at most one that enters.
+//! What the message that is being applied does to single orders: at most one that is reduced, and
+//! then at most one that enters.
 //!
 //! They are written one behind the other, whichever they are. So the record of a message with one
 //! change, which nearly all have, is put together without a branch on what the change was.

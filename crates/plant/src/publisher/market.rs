@@ -1,4 +1,5 @@
-//! Messages about no displayed order: stocks, the market, hidden trades and crosses. They may allocate.
+//! Messages about no displayed order: stocks, the market, hidden trades and crosses. They may
+//! allocate.
 
 use dbn::{Action, Side as DbnSide};
 use nanotape_book::{Books, OrderStore, PriceLevels};

@@ -16,8 +16,8 @@ use crate::{
 };
 
 impl<W: Publish> Publisher<W> {
-    /// An order that entered, or that lost shares without an execution; of a replace, both at once. Not
-    /// inlined into the loop that reads: that has no register to spare.
+    /// An order that entered, or that lost shares without an execution; of a replace, both at once.
+    /// Not inlined into the loop that reads: that has no register to spare.
     #[inline(never)]
     pub(super) fn order<L: PriceLevels, S: OrderStore>(
         &mut self,
@@ -60,8 +60,8 @@ impl<W: Publish> Publisher<W> {
         Some(common)
     }
 
-    /// An order that entered in the position of another. The books refuse the new one if it does not
-    /// fit; then only the old one left.
+    /// An order that entered in the position of another. The books refuse the new one if it does
+    /// not fit; then only the old one left.
     #[inline(never)]
     fn replaced<L: PriceLevels, S: OrderStore>(
         &mut self,
@@ -121,8 +121,8 @@ impl<W: Publish> Publisher<W> {
         outbox.publish();
     }
 
-    /// A message whose stock is not simply wanted, or that did not fit its book. Gives the flags of its
-    /// records; none if nobody wants them.
+    /// A message whose stock is not simply wanted, or that did not fit its book. Gives the flags of
+    /// its records; none if nobody wants them.
     #[cold]
     #[inline(never)]
     fn unusual<L: PriceLevels, S: OrderStore>(

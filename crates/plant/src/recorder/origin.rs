@@ -1,11 +1,11 @@
 //! Which ring a journal was recorded from: the file `recorded-from` in the journal's folder.
 //!
-//! Two rings of one name both number their messages from 1. A journal that went on with the other ring would
-//! hold two histories under one sequence of numbers, without a gap between them. So a recorder notes the ring
-//! before its first excerpt, and goes on only with that ring.
-//! Protocol: a ring is known by the creation time of its region, which its writers leave as it is. Where either
-//! is not known, because an earlier version made the ring or recorded the journal, the last excerpt of the
-//! journal must be the message of that number in the ring.
+//! Two rings of one name both number their messages from 1. A journal that went on with the other
+//! ring would hold two histories under one sequence of numbers, without a gap between them. So a
+//! recorder notes the ring before its first excerpt, and goes on only with that ring.
+//! Protocol: a ring is known by the creation time of its region, which its writers leave as it is.
+//! Where either is not known, because an earlier version made the ring or recorded the journal, the
+//! last excerpt of the journal must be the message of that number in the ring.
 //! Layout: `docs/formats/journal.md`.
 
 use std::{
@@ -45,7 +45,8 @@ struct Mark {
 }
 
 impl Origin<'_> {
-    /// Checks that a journal whose next excerpt is `next` continues with the ring, and notes the ring.
+    /// Checks that a journal whose next excerpt is `next` continues with the ring, and notes the
+    /// ring.
     pub(super) fn check(&self, next: u64) -> Result<(), RecorderError> {
         let created_ns = self.reader.region().created_ns();
         let here = Mark { created_ns, ring: self.ring.display().to_string() };

@@ -1,4 +1,5 @@
-//! The stocks and kinds that a subscriber wants, and what it must read for them: one message at a time.
+//! The stocks and kinds that a subscriber wants, and what it must read for them: one message at a
+//! time.
 
 use std::ops::ControlFlow;
 

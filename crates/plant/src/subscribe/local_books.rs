@@ -1,8 +1,8 @@
 //! Books that a subscriber keeps for itself, from order records.
 //!
-//! The same books as the plant's, so that what a subscriber sees of a stock is what the plant saw at
-//! that record. They are whole if every record since the plant's start was applied; a subscriber that
-//! joined later, or was lapped, has books that lack orders, and they say so.
+//! The same books as the plant's, so that what a subscriber sees of a stock is what the plant saw
+//! at that record. They are whole if every record since the plant's start was applied; a subscriber
+//! that joined later, or was lapped, has books that lack orders, and they say so.
 
 use std::fmt;
 
@@ -37,8 +37,8 @@ impl LocalBooks {
         self.books.order(reference)
     }
 
-    /// Whether every order record since the plant's start was applied. If not, orders that were entered
-    /// before, or while the reader was lapped, are missing.
+    /// Whether every order record since the plant's start was applied. If not, orders that were
+    /// entered before, or while the reader was lapped, are missing.
     pub fn is_whole(&self) -> bool {
         self.is_whole
     }

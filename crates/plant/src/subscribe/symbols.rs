@@ -1,5 +1,5 @@
-//! Which stocks are wanted, and what they are called: from the board of the run that a record belongs
-//! to, and from definitions on the ring.
+//! Which stocks are wanted, and what they are called: from the board of the run that a record
+//! belongs to, and from definitions on the ring.
 //!
 //! A name that was learnt holds for one run of a plant: on another day, the same locate is another
 //! stock. A record belongs to the board's run if its sequence number is not below that of the run's
@@ -111,12 +111,13 @@ impl SymbolTable {
         }
     }
 
-    /// A run begins with the record of that number: what was known of the last one is not true of it.
+    /// A run begins with the record of that number: what was known of the last one is not true of
+    /// it.
     #[cold]
     pub(super) fn begin(&mut self, sequence: u64, start: &PlantStart) {
         self.forget();
-        // Each new ring begins with message 1, so the number alone does not tell a run: the board of the
-        // last ring is there until the plant has made its own.
+        // Each new ring begins with message 1, so the number alone does not tell a run: the board
+        // of the last ring is there until the plant has made its own.
         let is_its = |board: &BoardReader| {
             board.first_sequence() == sequence && board.run().started_ns == start.started_ns
         };
@@ -132,8 +133,8 @@ impl SymbolTable {
         }
     }
 
-    /// Records were lost, and perhaps a start with them. What was learnt before still holds if it was
-    /// of the board's run, and no other run has begun since: tells whether it does.
+    /// Records were lost, and perhaps a start with them. What was learnt before still holds if it
+    /// was of the board's run, and no other run has begun since: tells whether it does.
     #[cold]
     pub(super) fn lose(&mut self, lost: &Gap) -> bool {
         let was_its = self.board(lost.from).is_some();

@@ -1,4 +1,5 @@
-//! What the plant does for each message allocates nothing once its tables have grown to the day's size.
+//! What the plant does for each message allocates nothing once its tables have grown to the day's
+//! size.
 //!
 //! Counted, not assumed: every allocation of this process goes through a counter of its thread.
 

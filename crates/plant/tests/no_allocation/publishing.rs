@@ -1,7 +1,8 @@
 //! From bytes to published records nothing allocates and nothing calls the kernel, for any message
 //! about an order, once the tables have grown to the day's size.
 //!
-//! A process with a filter of the kernel, which ends it at any system call but `write` and `exit_group`, lives.
+//! A process with a filter of the kernel, which ends it at any system call but `write` and
+//! `exit_group`, lives.
 
 use std::{fs, ops::ControlFlow, path::Path};
 

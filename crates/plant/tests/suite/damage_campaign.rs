@@ -1,8 +1,9 @@
-//! A thousand damaged days: what is intact in them is delivered, or its loss is told.
+//! A thousand damaged days: intact parts are delivered, and losses are reported.
 //!
-//! Every damage is made from a seed. The [oracle](oracle) says from the bytes which messages it left
-//! intact; the feed and a whole plant then read the file. A loss is an intact message that is not
-//! delivered. It is silent if the status is 0 all the same, or if no gap on the plant's ring covers it.
+//! Every damage is made from a seed. The [oracle](oracle) says from the bytes which messages it
+//! left intact; the feed and a whole plant then read the file. A loss is an intact message that is
+//! not delivered. It is silent if the status is 0 all the same, or if no gap on the plant's ring
+//! covers it.
 //!
 //! 100 damages by default; `NANOTAPE_CAMPAIGN=10` makes the thousand.
 
@@ -114,7 +115,7 @@ fn one(
             day.name,
             tally.lost,
             u8::from(!published.is_good),
-            if is_told { "told by gaps" } else { "NO GAP" }
+            if is_told { "reported by gaps" } else { "NO GAP" }
         );
     }
     tally

@@ -14,9 +14,9 @@ use super::{
 use crate::{RingError, Start, Subscribe as _, stat::Seen};
 
 impl Writer {
-    /// Makes a ring of so many slots, for payloads up to `max_length` bytes, at `path`, or takes over
-    /// the one that is there if its writer is gone: then the first message is the successor of the
-    /// last, and readers stay where they are.
+    /// Makes a ring of so many slots, for payloads up to `max_length` bytes, at `path`, or takes
+    /// over the one that is there if its writer is gone: then the first message is the successor of
+    /// the last, and readers stay where they are.
     pub fn create(
         path: &Path,
         slots: usize,

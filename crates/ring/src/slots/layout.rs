@@ -6,8 +6,8 @@
 //!  slots    each: version | length and type id | payload
 //! ```
 //!
-//! Message `n` is in slot `(n - 1) mod slots`. A slot's version is `2 n - 1` while message `n` is being
-//! written and `2 n` when it is there.
+//! Message `n` is in slot `(n - 1) mod slots`. A slot's version is `2 n - 1` while message `n` is
+//! being written and `2 n` when it is there.
 
 use nanotape_shm::{RegionSpec, WORD_BYTES};
 

@@ -16,8 +16,8 @@ use crate::{
     edges::{SLOT_CHANGE, SLOT_COMMIT, SLOT_PUBLISH},
 };
 
-/// How many slots a reader of batches follows before it looks at `committed`, whose line is stored to
-/// for every message: as in the stream ring.
+/// How many slots a reader of batches follows before it looks at `committed`, whose line is stored
+/// to for every message: as in the stream ring.
 const FOLLOWED: u64 = if cfg!(nanotape_loom) { 2 } else { 16 };
 
 /// One of any number of readers of a slot ring.
@@ -49,7 +49,8 @@ impl Reader {
         if known != 0 && known <= self.layout.slots {
             return Some(known);
         }
-        // Locals, because every look in order makes the compiler load what is behind a reference again.
+        // Locals, because every look in order makes the compiler load what is behind a reference
+        // again.
         let (layout, words, next) = (self.layout, self.region.words(), self.sequence);
         let most = FOLLOWED.min(layout.slots);
         for followed in 0..most {
@@ -64,8 +65,8 @@ impl Reader {
         Some(if is_known { known } else { self.follow_on(most) })
     }
 
-    /// Messages that are published although `committed` does not say so: the writer has not stored it
-    /// yet, or died before. All of them, because a batch is seen whole.
+    /// Messages that are published although `committed` does not say so: the writer has not stored
+    /// it yet, or died before. All of them, because a batch is seen whole.
     #[cold]
     fn follow_on(&self, mut followed: u64) -> u64 {
         let (layout, words) = (self.layout, self.region.words());
@@ -93,8 +94,8 @@ impl Reader {
         if !is_sound || !(seen - self.sequence).is_multiple_of(self.layout.slots) {
             return Err(self.damaged(Damage::Header(version)));
         }
-        // What is being written is ahead of what is published by a batch at most; `committed` may be
-        // an older value than the version.
+        // What is being written is ahead of what is published by a batch at most; `committed` may
+        // be an older value than the version.
         let next = (self.committed()? + 1).max((seen + 1).saturating_sub(self.layout.max_batch()));
         let to = self.behind(next, self.rejoin).max(self.sequence + 1);
         let gap = Gap { from: self.sequence, to: to - 1 };
@@ -281,7 +282,7 @@ fn is_unchanged(slot: &ReadWord, version: u64) -> bool {
 /// Whether a message is published and not overwritten.
 #[inline(always)]
 fn is_there(layout: Layout, words: &[ReadWord], sequence: u64) -> bool {
-    // SYNC(slots.publish): pairs with the writer's store of the versions. In order at each slot: after the
-    // first of a batch all others must be seen.
+    // SYNC(slots.publish): pairs with the writer's store of the versions. In order at each slot:
+    // after the first of a batch all others must be seen.
     words[layout.slot(sequence) + VERSION].observe(SLOT_PUBLISH) == written(sequence)
 }

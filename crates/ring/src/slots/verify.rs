@@ -1,6 +1,7 @@
 //! Going over everything that a slot ring holds: the version and description of every slot.
 //!
-//! Protocol: as a reader's. A slot that was overwritten while it was looked at is a lap, not damage.
+//! Protocol: as a reader's. A slot that was overwritten while it was looked at is a lap, not
+//! damage.
 
 use nanotape_shm::{ReadWord, SharedRegion};
 

@@ -7,8 +7,8 @@
 //! 3. Store the version `2 n` ([`SLOT_PUBLISH`]): now readers may see it.
 //! 4. Store `committed` ([`SLOT_COMMIT`]) for readers that join, and for those of batches.
 //!
-//! A batch does 1 and 2 for all of its messages and then 3 from the last to the first, so that readers,
-//! who come to the first one first, see all or nothing.
+//! A batch does 1 and 2 for all of its messages and then 3 from the last to the first, so that
+//! readers, who come to the first one first, see all or nothing.
 
 use nanotape_shm::{OwnedRegion, WORD_BYTES, Word, copy_into, prefetch_for_writing};
 
@@ -73,7 +73,8 @@ impl Writer {
         let slot = &words[self.layout.slot(sequence)..][..self.layout.slot_words];
         // SYNC(slots.publish): who sees that the slot changes also sees how far `committed` was.
         slot[VERSION].publish(writing(sequence), SLOT_PUBLISH);
-        // SYNC(slots.change): pairs with the fence in front of a reader's second look at the version.
+        // SYNC(slots.change): pairs with the fence in front of a reader's second look at the
+        // version.
         SLOT_CHANGE.release_fence();
         slot[DESCRIPTION].store(description(length as u32, type_id));
         Ok(&slot[HEADER_WORDS..][..length.div_ceil(WORD_BYTES)])

@@ -15,8 +15,9 @@ use super::{
 use crate::{RingError, Start, stat::Seen};
 
 impl Writer {
-    /// Makes a ring of so many bytes at `path`, or takes over the one that is there if its writer is
-    /// gone: then the first message is the successor of the last, and readers stay where they are.
+    /// Makes a ring of so many bytes at `path`, or takes over the one that is there if its writer
+    /// is gone: then the first message is the successor of the last, and readers stay where they
+    /// are.
     pub fn create(
         path: &Path,
         capacity_bytes: usize,

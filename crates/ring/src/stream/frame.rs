@@ -1,4 +1,4 @@
-//! The frame: how a message lies in the stream ring, and how its first word says that it is there.
+//! The frame: the layout of a message in the stream ring, and the first word that commits it.
 //!
 //! ```text
 //!  word 0   length in bytes (32 bits) | type id (16) | kind (8) | 0 (8)     the commit word
@@ -6,8 +6,8 @@
 //!  word 2.. payload, the last word filled up with zeros
 //! ```
 //!
-//! The commit word is written last. While it is zero there is no message yet. A frame does not cross
-//! the end of the ring: a padding frame, a commit word alone, sends readers to the beginning.
+//! The commit word is written last. While it is zero there is no message yet. A frame does not
+//! cross the end of the ring: a padding frame, a commit word alone, sends readers to the beginning.
 
 use nanotape_shm::WORD_BYTES;
 

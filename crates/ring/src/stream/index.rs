@@ -2,10 +2,10 @@
 //!
 //! Where: readers find their way with it when they join or were lapped, and a new writer when it
 //! takes over. Nobody looks at it while messages flow.
-//! Protocol: an entry is two words, written when the writer comes to the block: the sequence number,
-//! then the position ([`INDEX`]). A reader loads them the other way round. So it may find an old
-//! position with a newer number, but then the old position is overwritten: `reserved` was stored
-//! before the number, and a reader looks at it behind everything else (`ring.reserve`).
+//! Protocol: an entry is two words, written when the writer comes to the block: the sequence
+//! number, then the position ([`INDEX`]). A reader loads them the other way round. So it may find
+//! an old position with a newer number, but then the old position is overwritten: `reserved` was
+//! stored before the number, and a reader looks at it behind everything else (`ring.reserve`).
 
 use nanotape_shm::{ReadWord, Word};
 
@@ -48,8 +48,8 @@ pub(super) fn clear(layout: Layout, words: &[Word], position: u64) {
     words[layout.entry(position)].store(GONE);
 }
 
-/// All entries, in the order of the blocks. What a writer is replacing meanwhile is not whole, and its
-/// position is behind what `reserved` leaves.
+/// All entries, in the order of the blocks. What a writer is replacing meanwhile is not whole, and
+/// its position is behind what `reserved` leaves.
 pub(super) fn boundaries(layout: Layout, words: &[ReadWord]) -> impl Iterator<Item = Boundary> {
     (0..Layout::blocks() as u64).filter_map(move |block| {
         let at = layout.entry(block << layout.block_shift);

@@ -1,8 +1,8 @@
 //! Finding a place in a stream ring: to join it, or to go on after a lap.
 //!
 //! Protocol: take an index entry, follow commit words from there if need be, and then look at
-//! `reserved`: if the entry may have been overwritten meanwhile, begin again. The number of tries is
-//! bounded; a writer that overtakes every one of them has a ring too small for its rate.
+//! `reserved`: if the entry may have been overwritten meanwhile, begin again. The number of tries
+//! is bounded; a writer that overtakes every one of them has a ring too small for its rate.
 
 use nanotape_shm::ReadWord;
 
@@ -98,16 +98,16 @@ impl Place<'_> {
         Ok(found.map(|at| if at.sequence > sequence { lost } else { at }))
     }
 
-    /// Begins at the boundary with the highest rank and follows the frames up to message `until`, or
-    /// to the end. Tries until nothing that the answer rests on was overwritten meanwhile.
+    /// Begins at the boundary with the highest rank and follows the frames up to message `until`,
+    /// or to the end. Tries until nothing that the answer rests on was overwritten meanwhile.
     fn search(
         &self,
         until: u64,
         rank: impl Fn(Boundary, u64) -> (bool, u64),
     ) -> Result<Option<Boundary>, ReadError> {
         for _ in 0..TRIES {
-            // SYNC(ring.grow): pairs with the writer's store of `reserved`. A count that is newer than
-            // `committed` and the index could leave no way in.
+            // SYNC(ring.grow): pairs with the writer's store of `reserved`. A count that is newer
+            // than `committed` and the index could leave no way in.
             let reserved = self.words[RESERVED].observe(GROW);
             // Needs no order of its own: an older value leaves out entries, and never all of them.
             let committed = self.words[COMMITTED].load();

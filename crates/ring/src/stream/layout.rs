@@ -8,8 +8,8 @@
 //!  data      the ring
 //! ```
 //!
-//! Positions count words since the ring was made and never wrap; a position's place is its low bits.
-//! A line is 128 bytes: processors fetch cache lines in pairs.
+//! Positions count words since the ring was made and never wrap; a position's place is its low
+//! bits. A line is 128 bytes: processors fetch cache lines in pairs.
 
 use nanotape_shm::{RegionSpec, WORD_BYTES};
 

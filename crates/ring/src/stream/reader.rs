@@ -1,17 +1,17 @@
-//! A reader of a stream ring: it writes nothing, and is told exactly what it missed.
+//! A reader of a stream ring: it writes nothing, and learns exactly what it missed.
 //!
 //! Protocol, for the frame at the reader's position:
 //! 1. Load the commit word ([`PUBLISH`]). Zero: nothing there yet.
 //! 2. Load what is wanted of the frame.
-//! 3. Load `reserved` ([`RESERVE`]). If it is more than a ring ahead of the position, what was loaded
-//!    may be overwritten and counts for nothing: the reader was lapped.
+//! 3. Load `reserved` ([`RESERVE`]). If it is more than a ring ahead of the position, what was
+//!    loaded may be overwritten and counts for nothing: the reader was lapped.
 //!
-//! So a message is one line that comes from the writer's core, and the lines of its payload; the line
-//! of `reserved` changes once in a block. A reader of batches follows commit words for a few frames, and
-//! loads `committed` ([`COMMIT`]) if there are more; it takes all of them with one look at `reserved`. If
-//! `committed` lags, because its writer died before it stored it, the reader follows all frames.
-//! Failure: everything in the region is checked before it is used. What no writer puts there is
-//! [`ReadError::Damaged`].
+//! So a message is one line that comes from the writer's core, and the lines of its payload; the
+//! line of `reserved` changes once in a block. A reader of batches follows commit words for a few
+//! frames, and loads `committed` ([`COMMIT`]) if there are more; it takes all of them with one look
+//! at `reserved`. If `committed` lags, because its writer died before it stored it, the reader
+//! follows all frames. Failure: everything in the region is checked before it is used. What no
+//! writer puts there is [`ReadError::Damaged`].
 
 use std::ops::ControlFlow;
 
@@ -28,9 +28,10 @@ use crate::{
     edges::{COMMIT, PUBLISH, RESERVE},
 };
 
-/// How many frames a reader of batches follows before it looks at `committed`. The line of `committed`
-/// is stored to for every message: a reader that is close behind the writer, and took that line at each
-/// look, would slow the writer to a third (bench: ring/stream/throughput/lossless-batch-read).
+/// How many frames a reader of batches follows before it looks at `committed`. The line of
+/// `committed` is stored to for every message: a reader that is close behind the writer, and took
+/// that line at each look, would slow the writer to a third (bench:
+/// ring/stream/throughput/lossless-batch-read).
 const FOLLOWED: u64 = if cfg!(nanotape_loom) { 2 } else { 16 };
 
 /// One of any number of readers of a stream ring.
@@ -140,7 +141,8 @@ impl Reader {
         if known != 0 && known <= self.layout.capacity {
             return Some(known);
         }
-        // Locals, because every look in order makes the compiler load what is behind a reference again.
+        // Locals, because every look in order makes the compiler load what is behind a reference
+        // again.
         let (layout, words) = (self.layout, self.region.words());
         let mut end = self.position;
         for _ in 0..FOLLOWED {
@@ -157,8 +159,8 @@ impl Reader {
         Some(if is_known { known } else { self.follow_on(end) })
     }
 
-    /// Words that are published although `committed` does not say so: the writer has not stored it yet,
-    /// or died before. All of them, because a batch is seen whole.
+    /// Words that are published although `committed` does not say so: the writer has not stored it
+    /// yet, or died before. All of them, because a batch is seen whole.
     #[cold]
     fn follow_on(&self, mut end: u64) -> u64 {
         let limit = self.position.saturating_add(self.layout.capacity);
@@ -335,8 +337,8 @@ impl Subscribe for Reader {
 /// Where the frame at a position ends, if it is published.
 #[inline(always)]
 fn follow(layout: Layout, words: &[ReadWord], at: u64) -> Option<u64> {
-    // SYNC(ring.publish): pairs with the writer's store of the commit words. In order at each frame: after
-    // the first of a batch all others must be seen.
+    // SYNC(ring.publish): pairs with the writer's store of the commit words. In order at each
+    // frame: after the first of a batch all others must be seen.
     match Commit::decode(words[layout.word(at)].observe(PUBLISH)) {
         Ok(Commit::Message { length, .. }) if layout.holds(at, length) => {
             Some(at + frame_words(length))

@@ -50,8 +50,8 @@ pub(super) fn recover(layout: Layout, words: &[Word]) -> Result<End, RingError> 
     if position < committed || position >= reserved {
         return Err(damaged(Damage::Counters).into());
     }
-    // SYNC(ring.reserve): what the dead writer reserved the new one overwrites, and has to be seen to
-    // do so as if it had reserved it.
+    // SYNC(ring.reserve): what the dead writer reserved the new one overwrites, and has to be seen
+    // to do so as if it had reserved it.
     RESERVE.release_fence();
     // SYNC(ring.commit): as the writer's.
     words[COMMITTED].publish(position, COMMIT);

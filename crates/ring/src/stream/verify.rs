@@ -69,8 +69,8 @@ impl Check<'_> {
             }
             entries.push(Entry { word: at, leads_to: Boundary { position, sequence } });
         }
-        // An entry that is being replaced may have its old position and its new number; what it led to
-        // is overwritten by then.
+        // An entry that is being replaced may have its old position and its new number; what it led
+        // to is overwritten by then.
         // SYNC(ring.reserve): pairs with the writer's fence behind its store of `reserved`.
         RESERVE.acquire_fence();
         let oldest = self.words[RESERVED].load().saturating_sub(self.layout.capacity);

@@ -1,14 +1,16 @@
 //! The writer of a stream ring: it never waits, and never reads what readers write.
 //!
 //! Protocol, for one frame at the writer's position:
-//! 1. If the frame, and the word behind it, reach beyond what is reserved: store a larger `reserved`
-//!    ([`GROW`], [`RESERVE`]). A block is reserved at a time, so that this line is rarely touched.
+//! 1. If the frame, and the word behind it, reach beyond what is reserved: store a larger
+//!    `reserved` ([`GROW`], [`RESERVE`]). A block is reserved at a time, so that this line is
+//!    rarely touched.
 //! 2. Store zero into the commit word behind the frame, then the payload and the sequence number:
-//!    from the end to the beginning, so that the line that readers look at is written last, at once.
+//!    from the end to the beginning, so that the line that readers look at is written last, at
+//!    once.
 //! 3. Store the commit word ([`PUBLISH`]): now readers may see the frame.
 //! 4. Store `committed` ([`COMMIT`]) for readers of batches.
-//! 5. If the next frame begins in another block: store that block's index entry ([`INDEX`]). For a batch
-//!    that comes to several blocks: the entry of each.
+//! 5. If the next frame begins in another block: store that block's index entry ([`INDEX`]). For a
+//!    batch that comes to several blocks: the entry of each.
 //!
 //! A batch does 2 for all of its frames, and the commit words of all but the first; the first one's
 //! is the gate behind which readers wait. So a batch is seen whole or not at all.
@@ -35,10 +37,10 @@ use crate::{
 /// The sequence number of a ring's first message.
 pub(crate) const FIRST_SEQUENCE: u64 = 1;
 
-/// How far in front of itself the writer brings lines into its core: readers have them, or nobody. A
-/// writer that does nothing else needs a third of this (bench: ring/stream); one that comes to a message
-/// every hundred nanoseconds, and has used its caches for other things meanwhile, all of it (bench: plant).
-/// More gains nothing.
+/// How far in front of itself the writer brings lines into its core: readers have them, or nobody.
+/// A writer that does nothing else needs a third of this (bench: ring/stream); one that comes to a
+/// message every hundred nanoseconds, and has used its caches for other things meanwhile, all of it
+/// (bench: plant). More gains nothing.
 const AHEAD_WORDS: u64 = 96;
 
 const CACHE_LINE_WORDS: u64 = 8;
@@ -130,8 +132,8 @@ impl Writer {
         &self.region.words()[first..][..(frame.end - frame.start - HEADER_WORDS) as usize]
     }
 
-    /// Writes all of a frame around its payload, but for the gate: the commit word that readers come
-    /// to first. It is returned, to be stored last.
+    /// Writes all of a frame around its payload, but for the gate: the commit word that readers
+    /// come to first. It is returned, to be stored last.
     #[inline(always)]
     pub(super) fn finish(&self, frame: &Frame, sequence: u64, gate: Option<Gate>) -> Gate {
         let words = self.region.words();
@@ -167,8 +169,8 @@ impl Writer {
         first
     }
 
-    /// Makes the entries of the blocks in which boundaries of the messages up to `end` lie: one for a
-    /// message, and for a batch one for each block that it comes to.
+    /// Makes the entries of the blocks in which boundaries of the messages up to `end` lie: one for
+    /// a message, and for a batch one for each block that it comes to.
     #[cold]
     fn enter_blocks(&mut self, end: u64, count: u64) {
         let words = self.region.words();

@@ -1,5 +1,5 @@
-//! Takes away each promise of order in turn, everywhere and at one site at a time: some model must then
-//! see what it does not allow.
+//! Takes away each promise of order in turn, everywhere and at one site at a time: some model must
+//! then see what it does not allow.
 
 use std::path::Path;
 

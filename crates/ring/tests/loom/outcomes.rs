@@ -1,7 +1,7 @@
 //! Models of rings, and their outcomes as text.
 //!
-//! An outcome is a line of what readers saw: `1` message 1, whole; `-` nothing yet; `lost 1-2` a lap;
-//! `torn` a message that nobody published; `damaged` the reader's refusal of what it found.
+//! An outcome is a line of what readers saw: `1` message 1, whole; `-` nothing yet; `lost 1-2` a
+//! lap; `torn` a message that nobody published; `damaged` the reader's refusal of what it found.
 
 use std::fmt::Write as _;
 
@@ -44,8 +44,8 @@ macro_rules! models {
 
 pub(crate) use models;
 
-/// Publishes a message of so many words, all of them `value`: the sequence number, or a hundred more
-/// if it is the second writer's.
+/// Publishes a message of so many words, all of them `value`: the sequence number, or a hundred
+/// more if it is the second writer's.
 pub(crate) fn publish(writer: &mut impl Publish, value: u64, words: usize) {
     let published = writer.publish(value as u16, &payload(value, words));
     assert_eq!(published, Ok(value % 100));

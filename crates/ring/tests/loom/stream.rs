@@ -369,8 +369,8 @@ join_model!(
     &["at 4: -", "at 4: 4"]
 );
 
-/// Message 6 overwrites message 1, which a reader walks over on its way to message 2: that one has no
-/// entry of its own.
+/// Message 6 overwrites message 1, which a reader walks over on its way to message 2: that one has
+/// no entry of its own.
 pub(crate) const JOIN_BEHIND: Model = Model {
     name: "stream: join at a message behind one that is overwritten",
     allowed: &["at 2: 2", "at 2: lost 2-4"],

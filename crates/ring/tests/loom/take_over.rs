@@ -1,5 +1,6 @@
 //! Models of take-over: a writer is killed before each of its stores, a second one goes on in
-//! another thread, and readers read all the while. No message may be torn, come twice or be missing.
+//! another thread, and readers read all the while. No message may be torn, come twice or be
+//! missing.
 
 use std::sync::Arc;
 
@@ -49,8 +50,8 @@ fn meeting_point() -> (Arc<AtomicU64>, Arc<AtomicU64>) {
     (word.clone(), word)
 }
 
-/// What a reader sees while the first writer does `last` and is killed after so many stores, and the
-/// second publishes one message more.
+/// What a reader sees while the first writer does `last` and is killed after so many stores, and
+/// the second publishes one message more.
 fn taken_over<W: TakeOver>(
     mut writer: W,
     stores: Option<u32>,
@@ -185,8 +186,8 @@ fn slots_whose_writer_is_killed_in_a_batch_show_all_of_it_or_nothing() {
     SLOTS_BATCH.check();
 }
 
-/// Everything that a reader of batches finds in the end behind a writer that was killed, with no other
-/// writer behind it.
+/// Everything that a reader of batches finds in the end behind a writer that was killed, with no
+/// other writer behind it.
 fn left_behind<W: TakeOver>(mut writer: W, stores: Option<u32>, last: fn(&mut W)) -> String {
     let mut reader = writer.reader(Start::Newest).unwrap();
     let dead = thread::spawn(move || {
@@ -232,8 +233,8 @@ fn a_long_batch_of_a_dead_slot_writer_is_seen_whole_or_not_at_all() {
     SLOTS_LEFT.check();
 }
 
-/// The first writer is killed when its third message is published and not yet counted. The second one
-/// counts it; a reader of batches that goes by the count must see the message.
+/// The first writer is killed when its third message is published and not yet counted. The second
+/// one counts it; a reader of batches that goes by the count must see the message.
 const STREAM_COUNTED: Model = Model {
     name: "stream: what a dead writer published and the second one counted",
     allowed: &["-", "1", "1+2", "1+2+3", "1+2+3+104"],
@@ -297,7 +298,8 @@ pub(crate) const STREAM_LAPPED: Model = Model {
     },
 };
 
-/// The first writer overwrites the first message of a batch that is read, the second one the second.
+/// The first writer overwrites the first message of a batch that is read, the second one the
+/// second.
 pub(crate) const SLOTS_LAPPED: Model = Model {
     name: "slots: a batch is read and overwritten by two writers",
     allowed: &["1+2", "lost 1-1", "lost 1-2", "lost 1-3"],

@@ -1,4 +1,4 @@
-//! The format document says what the code does.
+//! The format document matches the code.
 
 use nanotape_harness::{Scratch, skipped};
 use nanotape_ring::{Publish, slots, stream};

@@ -1,7 +1,7 @@
 //! The index of a stream ring leads near everything, however messages are published.
 //!
-//! A reader that joins, or that was lapped, begins at an entry. What lies between two entries can be
-//! read only by a reader that is there already.
+//! A reader that joins, or that was lapped, begins at an entry. What lies between two entries can
+//! be read only by a reader that is there already.
 
 use nanotape_ring::{
     Batched as _, Publish as _, Read, Start, Subscribe as _,

@@ -1,6 +1,7 @@
 //! The ring, one module a subject.
 //!
-//! `loom` is a program of its own, for the models, and so is `no_allocation`, which has an allocator.
+//! `loom` is a program of its own, for the models, and so is `no_allocation`, which has an
+//! allocator.
 
 #![cfg(not(nanotape_loom))]
 

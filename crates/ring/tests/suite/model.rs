@@ -1,5 +1,5 @@
-//! Both rings against a list of messages: whatever is published, claimed, abandoned and read in
-//! whatever order, a reader sees every message once, in order and whole, or is told that it is lost.
+//! Both rings against a list of messages: for every sequence of publishing, claiming, abandoning
+//! and reading, a reader sees every message once, in order and whole, or reports it as lost.
 
 use nanotape_ring::{
     Batched, Claimed, Publish, PublishError, Read, Received, Rejoin, Start, Subscribe, slots,

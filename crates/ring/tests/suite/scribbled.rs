@@ -21,8 +21,8 @@ const BYTES: usize = 4096;
 const SLOTS: usize = 16;
 const SLOT_BYTES: usize = 240;
 
-/// Calls of each method of each reader: what is wrong shows when a reader begins, at a lap, and when
-/// it comes round.
+/// Calls of each method of each reader: what is wrong shows when a reader begins, at a lap, and
+/// when it comes round.
 const CALLS: usize = 40;
 
 const STARTS: [Start; 8] = [

@@ -10,7 +10,7 @@ const EDIT: &str = r#"
 tag = "G"
 name = "Greeting"
 title = "Greeting"
-doc = "Somebody says hello."
+doc = "A participant says hello."
 length = 14
 fields = [
     { name = "loudness", offset = 9, type = "u32", doc = "How loud, in decibels." },
@@ -59,7 +59,7 @@ fn document_strategy_and_fuzz_target_follow() {
         &document(&before),
         &document(&edited()),
         &[
-            "| `G` | Greeting | 14 | Somebody says hello. |",
+            "| `G` | Greeting | 14 | A participant says hello. |",
             "## `G` Greeting",
             "| 9 | 4 | `u32` | loudness | How loud, in decibels. |",
             "Greeting colour",

@@ -1,9 +1,9 @@
 //! Takes the order away at one site after the other: some model must then see a forbidden outcome.
 //!
-//! Protocol: the sites are those that the sources name with a `SYNC` comment, and those that the models
-//! reach must be the same. A site that no model notices is a survivor. The test of a crate lists its
-//! survivors with a reason each; a survivor that is not listed fails, and so does a listed one that a
-//! model notices, or that is gone.
+//! Protocol: the sites are those that the sources name with a `SYNC` comment, and those that the
+//! models reach must be the same. A site that no model notices is a survivor. The test of a crate
+//! lists its survivors with a reason each; a survivor that is not listed fails, and so does a
+//! listed one that a model notices, or that is gone.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -35,8 +35,8 @@ struct Named {
     line: u32,
 }
 
-/// Weakens every site of these edges in these sources in turn, and compares the survivors with those that
-/// are expected. Prints a line for each site.
+/// Weakens every site of these edges in these sources in turn, and compares the survivors with
+/// those that are expected. Prints a line for each site.
 ///
 /// # Panics
 ///
@@ -108,7 +108,8 @@ fn notice(
     found.into_inner().unwrap_or_else(|p| p.into_inner()).into_values().collect()
 }
 
-/// Whether a site is in the sources of this crate. The compiler names a file from the workspace's root.
+/// Whether a site is in the sources of this crate. The compiler names a file from the workspace's
+/// root.
 fn is_of(site: &Site, source: &Path) -> bool {
     let folder = source.parent().and_then(|folder| folder.file_name()?.to_str());
     folder.is_some_and(|folder| site.file.contains(&format!("{folder}/src/")))

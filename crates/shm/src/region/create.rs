@@ -91,8 +91,9 @@ impl OwnedRegion {
         create(path, spec, options, Existing::Replace, initialise)
     }
 
-    /// As [`create`](Self::create), and a file that begins with zeros is replaced, if no process has it
-    /// locked: a loss of power may leave that of a region. Only for a path that nothing else is ever at.
+    /// As [`create`](Self::create), and a file that begins with zeros is replaced, if no process
+    /// has it locked: a loss of power may leave that of a region. Only for a path that nothing else
+    /// is ever at.
     pub fn replace_zeros(
         path: &Path,
         spec: RegionSpec,
@@ -278,8 +279,8 @@ fn free_bytes(file: &File) -> u64 {
     }
 }
 
-/// Allocates every page that the file has not yet, so that storing to one never fails later; what is
-/// there stays. False where the file system cannot.
+/// Allocates every page that the file has not yet, so that storing to one never fails later; what
+/// is there stays. False where the file system cannot.
 fn allocate(file: &File, file_bytes: u64) -> Result<bool, Refusal> {
     const BLOCK_BYTES: u64 = 512;
     let has_bytes = file.metadata().map_err(Refusal::io("inspect"))?.blocks() * BLOCK_BYTES;
@@ -327,8 +328,9 @@ fn no_space(file: &File, asked_bytes: u64) -> impl Fn(Errno) -> Refusal {
     }
 }
 
-/// Whether the file is this user's, and so gets the mode that was asked for. The file of another user
-/// keeps its mode, and is refused if that is another: it could let more users in than was asked for.
+/// Whether the file is this user's, and so gets the mode that was asked for. The file of another
+/// user keeps its mode, and is refused if that is another: it could let more users in than was
+/// asked for.
 fn may_have_mode(file: &RegionFile, options: &RegionOptions) -> Result<bool, RegionError> {
     let there = file.metadata()?;
     let (owner, mode, asked) = (there.uid(), there.mode() & 0o7777, options.mode & 0o777);

@@ -1,4 +1,4 @@
-//! The header of a region in a file: what it is, how large, who owns it.
+//! The header of a region in a file: its kind, its size and its owner.
 //!
 //! Layout: `docs/formats/region.md`, byte by byte; a test compares its table with [`FIELDS`].
 //! Failure: bytes are hostile. [`Header::parse`] is a pure function over them; every refusal is a
@@ -28,12 +28,12 @@ pub(crate) const IDENTITY_BYTES: usize = 24;
 /// Whoever sees the state ready sees all that the creator stored before.
 pub(crate) const READY: Edge = Edge::new("region.ready");
 
-/// Whoever sees a new epoch sees all that owners of earlier epochs stored; whoever sees what an owner
-/// stored sees its epoch.
+/// Whoever sees a new epoch sees all that owners of earlier epochs stored; whoever sees what an
+/// owner stored sees its epoch.
 pub(crate) const EPOCH: Edge = Edge::new("region.epoch");
 
-/// Whoever sees that a fact about the owner changes sees that the process number changed before; whoever
-/// sees the new number sees the other facts.
+/// Whoever sees that a fact about the owner changes sees that the process number changed before;
+/// whoever sees the new number sees the other facts.
 pub(crate) const OWNER: Edge = Edge::new("region.owner");
 
 /// Numbers of words in the header.
@@ -50,8 +50,8 @@ pub(crate) mod at {
     pub(crate) const LIVE: usize = 11;
 }
 
-/// Numbers of the words that each owner stores, and of the creation time behind them, from [`at::LIVE`]
-/// on; a region on the heap has only these.
+/// Numbers of the words that each owner stores, and of the creation time behind them, from
+/// [`at::LIVE`] on; a region on the heap has only these.
 pub(crate) mod live {
     pub(crate) const EPOCH: usize = 0;
     pub(crate) const OWNER_PID: usize = 1;

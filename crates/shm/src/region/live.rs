@@ -1,9 +1,11 @@
-//! The words of the header that change: an owner enters itself, closes, and is asked for by readers.
+//! The words of the header that change: an owner enters itself and closes, and readers check its
+//! state.
 //!
-//! Protocol: `docs/formats/region.md`. An owner enters with the lock. The process number is 0 while the
-//! other facts change: a reader takes facts for those of one owner only if number and epoch are the same
-//! before and after. The number alone would not do, because in containers every owner has number 1.
-//! Failure: an owner that is killed while it enters leaves the number 0, which means not known.
+//! Protocol: `docs/formats/region.md`. An owner enters with the lock. The process number is 0 while
+//! the other facts change: a reader takes facts for those of one owner only if number and epoch are
+//! the same before and after. The number alone would not do, because in containers every owner has
+//! number 1. Failure: an owner that is killed while it enters leaves the number 0, which means not
+//! known.
 
 use super::{
     header::{EPOCH, OWNER, READY, live, state},
@@ -11,12 +13,12 @@ use super::{
 };
 use crate::word::{ReadWord, Word};
 
-/// How often a reader asks again while owners come and go. Something that changes the words all the time
-/// is no owner, and must not keep a reader for ever.
+/// How often a reader asks again while owners come and go. Something that changes the words all the
+/// time is no owner, and must not keep a reader for ever.
 const TRIES: u32 = 1_000;
 
-/// Enters a new owner, which holds the lock. Ended between any two stores, it leaves a region that the
-/// next owner can take over: the state does not change before the last.
+/// Enters a new owner, which holds the lock. Ended between any two stores, it leaves a region that
+/// the next owner can take over: the state does not change before the last.
 pub(super) fn enter(words: &[Word], epoch: u64, pid: u32, started: Started) {
     words[live::OWNER_PID].store(0);
     // SYNC(region.owner): pairs with the fence in front of a reader's second look at the number.
@@ -24,8 +26,8 @@ pub(super) fn enter(words: &[Word], epoch: u64, pid: u32, started: Started) {
     words[live::OWNER_STARTED].store(started.unix_s());
     // SYNC(region.epoch): pairs with the loads of `epoch` and `owner`.
     words[live::EPOCH].publish(epoch, EPOCH);
-    // SYNC(region.epoch): who sees a later store of this owner sees its epoch, if the reader's fence is
-    // in front of its look.
+    // SYNC(region.epoch): who sees a later store of this owner sees its epoch, if the reader's
+    // fence is in front of its look.
     EPOCH.release_fence();
     // SYNC(region.owner): pairs with a reader's looks at the number.
     words[live::OWNER_PID].publish(u64::from(pid), OWNER);
@@ -42,8 +44,8 @@ pub(super) fn close(words: &[Word]) {
 /// Counts owners.
 #[inline]
 pub(super) fn epoch(words: &[ReadWord]) -> u64 {
-    // SYNC(region.epoch): pairs with the fence of an owner that entered: if what was loaded before is
-    // its work, this is its epoch.
+    // SYNC(region.epoch): pairs with the fence of an owner that entered: if what was loaded before
+    // is its work, this is its epoch.
     EPOCH.acquire_fence();
     // SYNC(region.epoch): pairs with the store in `enter`.
     words[live::EPOCH].observe(EPOCH)
@@ -66,8 +68,8 @@ pub(super) fn owner(words: &[ReadWord], is_held: impl Fn() -> Option<bool>) -> O
         let started = words[live::OWNER_STARTED].load();
         // Before the state: an owner closes first and then lets go.
         let is_held = is_held();
-        // SYNC(region.ready): pairs with the stores of the state. Its fence also keeps the loads above in
-        // front of the second look.
+        // SYNC(region.ready): pairs with the stores of the state. Its fence also keeps the loads
+        // above in front of the second look.
         let is_closed = words[live::STATE].observe(READY) == state::CLOSED;
         let state = match (is_held.unwrap_or(!is_closed), is_closed) {
             (true, _) => OwnerState::Alive,

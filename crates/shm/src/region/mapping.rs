@@ -99,8 +99,8 @@ impl Mapping {
         Self::own(address, bytes, access)
     }
 
-    /// The same at an address that is a multiple of `alignment`, a power of two, so that the kernel can map
-    /// large pages as what they are.
+    /// The same at an address that is a multiple of `alignment`, a power of two, so that the kernel
+    /// can map large pages as what they are.
     pub(crate) fn aligned(
         file: &File,
         bytes: usize,
@@ -115,17 +115,18 @@ impl Mapping {
         let whole = bytes.checked_next_multiple_of(page).ok_or(Errno::NOMEM)?;
         let reserved_bytes = whole.checked_add(alignment).ok_or(Errno::NOMEM)?;
         let null = std::ptr::null_mut();
-        // SAFETY: a null hint lets the kernel choose a range that nothing else uses. No access is allowed
-        // to it, and nobody else knows of it.
+        // SAFETY: a null hint lets the kernel choose a range that nothing else uses. No access is
+        // allowed to it, and nobody else knows of it.
         let reserved =
             unsafe { mmap_anonymous(null, reserved_bytes, ProtFlags::empty(), MapFlags::PRIVATE) }?;
         let skip = reserved.addr().wrapping_neg() & (alignment - 1);
         let start = reserved.wrapping_byte_add(skip);
         let flags = MapFlags::SHARED | MapFlags::FIXED;
-        // SAFETY: the range is within the reserved one, since `skip` is less than `alignment`, and `whole` is
-        // what the kernel makes of `bytes`; so nothing but that is replaced.
+        // SAFETY: the range is within the reserved one, since `skip` is less than `alignment`, and
+        // `whole` is what the kernel makes of `bytes`; so nothing but that is replaced.
         let mapped = unsafe { mmap(start, bytes, access.protection(), flags, file, 0) };
-        // Where that failed, the range may be free, and somebody else's by now: then it is left as it is.
+        // Where that failed, the range may be free, and somebody else's by now: then it is left as
+        // it is.
         for rest in [0..skip, skip + whole..reserved_bytes] {
             if !rest.is_empty() {
                 // SAFETY: whole pages of what was reserved above and nothing was mapped over.
@@ -161,8 +162,8 @@ impl Mapping {
     /// page faults later, not wrong words.
     pub(crate) fn advise(&self, range: Range<usize>, advice: Advice) {
         if let Some((start, bytes)) = self.pages(range) {
-            // SAFETY: the range is in the mapping; this module's callers give advice that brings pages
-            // in and never changes what they hold.
+            // SAFETY: the range is in the mapping; this module's callers give advice that brings
+            // pages in and never changes what they hold.
             let _ = unsafe { madvise(start, bytes, advice) };
         }
     }
@@ -170,8 +171,8 @@ impl Mapping {
     /// Puts what is in a range of bytes, whole large pages with a page in each, into large pages.
     pub(crate) fn collapse(&self, range: Range<usize>) -> std::io::Result<()> {
         let Some((start, bytes)) = self.pages(range) else { return Ok(()) };
-        // SAFETY: the range is in the mapping; this changes where its bytes are in memory, not what they
-        // are nor their address.
+        // SAFETY: the range is in the mapping; this changes where its bytes are in memory, not what
+        // they are nor their address.
         match unsafe { libc::madvise(start, bytes, libc::MADV_COLLAPSE) } {
             0 => Ok(()),
             _ => Err(std::io::Error::last_os_error()),
@@ -219,7 +220,8 @@ impl Mapping {
         // An owner has allocated all pages. Where a reader finds less it does not touch them: in a
         // file that is nearly all holes that could fill the memory, and somebody may want that.
         let is_whole = access == Access::Write || metadata.blocks() >= region_bytes / 512;
-        // SAFETY: the range is the mapping. Touching pages of a shared file changes nothing in them.
+        // SAFETY: the range is the mapping. Touching pages of a shared file changes nothing in
+        // them.
         let touch = || unsafe { madvise(self.start(), self.bytes, populate) };
         if is_whole && touch() == Err(Errno::FAULT) {
             let file_bytes = file.metadata().map_err(Refusal::io("inspect"))?.len();

@@ -136,7 +136,8 @@ impl Memory {
         live::is_ready(self.live_to_read())
     }
 
-    /// When the region was created; 0 where it is not known. It never changes once the region is ready.
+    /// When the region was created; 0 where it is not known. It never changes once the region is
+    /// ready.
     pub(crate) fn created_ns(&self) -> u64 {
         self.live()[header::live::CREATED_NS].load()
     }

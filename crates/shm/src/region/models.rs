@@ -1,8 +1,8 @@
-//! Loom models of owners that come and go: what a reader is told is of one owner, and what it sees of a
-//! region belongs to the epoch that it sees.
+//! Loom models of successive owners: what a reader learns belongs to one owner, and what it sees of
+//! a region belongs to the epoch that it sees.
 //!
-//! The words are those of the header that change, and one of a payload. The kernel's lock is a mutex: it
-//! orders what an owner did before it let go before all that the next one does.
+//! The words are those of the header that change, and one of a payload. The kernel's lock is a
+//! mutex: it orders what an owner did before it let go before all that the next one does.
 
 use std::{path::Path, sync::Arc};
 

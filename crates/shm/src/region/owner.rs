@@ -1,4 +1,5 @@
-//! Who owns a region, for people; whether that owner lives is the kernel's word (`owner_lock.rs`).
+//! The owner of a region, human-readable. Whether the owner is alive is decided by the kernel
+//! (`owner_lock.rs`).
 
 use std::fmt;
 

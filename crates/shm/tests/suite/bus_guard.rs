@@ -68,5 +68,5 @@ fn a_cut_file_is_seen_without_touching_its_pages() {
         let expected = Refusal::Truncated { file_bytes: 4096, region_bytes: 12_096 };
         assert_eq!(*error.refusal(), expected);
     }
-    assert!(!reader.is_lost(), "nobody installed the guard here");
+    assert!(!reader.is_lost(), "the guard is not installed here");
 }

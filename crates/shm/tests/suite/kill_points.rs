@@ -29,7 +29,7 @@ fn at_every_store(
         assert_eq!(status.signal(), Some(9), "{role}, store {number}");
         examine(number);
     }
-    unreachable!("there are not so many stores")
+    unreachable!("the loop ends after the last store")
 }
 
 #[test]
@@ -87,7 +87,8 @@ fn an_owner_killed_before_it_could_say_closed_is_dead() {
     assert_eq!(points, 1);
 }
 
-/// Between system calls there are no stores to be killed at: what would be left there, made by hand.
+/// Between system calls there are no stores to be killed at: what would be left there, made by
+/// hand.
 #[test]
 fn what_a_creator_leaves_between_its_system_calls_is_finished_by_the_next() {
     let place = Scratch::new("calls");

@@ -1,4 +1,4 @@
-//! Who owns a region, as processes are stopped, killed, or race for it.
+//! The owner of a region while processes are stopped, killed, or race for it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

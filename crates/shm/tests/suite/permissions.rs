@@ -1,4 +1,4 @@
-//! What another user may, and how it is told why not.
+//! What another user can do with a region, and the errors for what it cannot do.
 
 use std::os::unix::process::CommandExt as _;
 

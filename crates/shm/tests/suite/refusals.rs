@@ -137,15 +137,15 @@ fn a_writer_is_told_in_one_sentence_why_not() {
         "exists with 1000 words and parameters [10, 20, 30, 40], expected 5 and [1, 2, 3, 4]; \
          use it as it is, or remove or replace it"
     );
-    with_word(&place, 0, *b"somebody");
-    let others = "is not a region: it starts with \"somebody\", expected \"nanotape\"";
+    with_word(&place, 0, *b"somefile");
+    let others = "is not a region: it starts with \"somefile\", expected \"nanotape\"";
     assert_eq!(refused(spec()), others);
     let bytes = fs::read(place.path()).unwrap();
     let replace = OwnedRegion::replace(place.path(), spec(), &options, fill).unwrap_err();
     assert_eq!(sentence(&place, &replace), others);
     assert_eq!(sentence(&place, &remove(place.path()).unwrap_err()), others);
     assert_eq!(sentence(&place, &inspect(place.path()).unwrap_err()), others);
-    assert!(fs::read(place.path()).unwrap() == bytes, "a file of somebody else is left alone");
+    assert!(fs::read(place.path()).unwrap() == bytes, "another file is not changed");
     place.clear();
     fs::create_dir(place.path()).unwrap();
     assert_eq!(refused(spec()), "is a directory, expected a regular file");

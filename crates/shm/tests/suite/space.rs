@@ -91,7 +91,7 @@ fn the_mode_is_exactly_what_was_asked_for_whatever_the_umask() {
         assert_eq!(mode(), wanted, "{:?}", region.epoch());
     }
     create(place.path()).unwrap().0.close();
-    assert_eq!(mode(), 0o600, "by default nobody else, also for a region that was taken over");
+    assert_eq!(mode(), 0o600, "by default no other user, also for a region that was taken over");
 }
 
 #[test]

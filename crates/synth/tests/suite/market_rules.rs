@@ -257,13 +257,13 @@ impl Validator {
     }
 
     fn end(&mut self, config: &MarketConfig) {
-        self.check(self.messages == config.messages, "as many messages as asked for");
+        self.check(self.messages == config.messages, "the requested number of messages");
         self.check(self.events == EVENTS, "1: six events, once each, in order");
         self.check(self.orders.is_empty(), "books are empty at the end");
         self.check(self.levels.values().all(BTreeMap::is_empty), "levels are empty at the end");
         self.check(
             self.directory.len() == usize::from(config.symbols),
-            "as many stocks as asked for",
+            "the requested number of stocks",
         );
         self.check(self.unprinted.is_empty(), "executions that no cross printed");
         for locate in 1..=config.symbols {

@@ -122,7 +122,7 @@ fn line(segment: &PrunedSegment, is_dry_run: bool) -> String {
     )
 }
 
-/// Says on standard error that somebody needs what was to be removed.
+/// Prints a notice about segments that stay because a named tailer has not read them.
 fn tell_of_holder(command: &PruneCommand, pruned: &Pruned) {
     if let Some((name, next)) = &pruned.held_by {
         tell(format_args!(

@@ -1,4 +1,4 @@
-//! `nanotape journal stat`: what a journal holds, who appends to it, and who reads it.
+//! `nanotape journal stat`: the contents, the appender and the readers of a journal.
 
 use std::{fmt::Write as _, path::PathBuf};
 

@@ -186,7 +186,7 @@ fn is_line_or_other(type_id: u16) -> bool {
     nanotape_logging::is_line(type_id) || !nanotape_logging::is_log(type_id)
 }
 
-/// What makes lines of what programs have logged, one for each journal; none where nobody wants that.
+/// A formatter of log excerpts for each journal; none without --text.
 struct Formatters(Vec<Formatter>);
 
 impl Formatters {
@@ -195,7 +195,8 @@ impl Formatters {
         Self((0..count).map(|_| Formatter::new()).collect())
     }
 
-    /// Learns what lines need to know that is in front of a place: it is said again in each segment.
+    /// Reads the announcements before a position that lines after it need. Each segment repeats
+    /// them.
     fn learn(&mut self, source: usize, path: &Path, place: &Tailer) -> anyhow::Result<()> {
         let (Some(formatter), (segment, _)) = (self.0.get_mut(source), place.position()) else {
             return Ok(());

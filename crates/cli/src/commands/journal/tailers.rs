@@ -1,4 +1,4 @@
-//! `nanotape journal tailers`: who reads a journal, and how far behind.
+//! `nanotape journal tailers`: the readers of a journal, and how far each is behind the end.
 
 mod unnamed;
 

@@ -1,4 +1,4 @@
-//! Times and sizes of journals, for people.
+//! Human-readable times and sizes of journals.
 
 use std::time::Duration;
 

@@ -201,7 +201,7 @@ fn status(results: &[Compared]) -> Status {
     }
 }
 
-/// One line for whoever reads only one.
+/// A summary of one line.
 fn summary(results: &[Compared]) -> String {
     let verdicts = [Verdict::Slower, Verdict::Faster, Verdict::Same, Verdict::NotEnoughPower];
     let counted = verdicts.into_iter().filter_map(|verdict| {

@@ -114,8 +114,8 @@ fn dump(
     Ok(())
 }
 
-/// The end of a ring that is damaged, or whose file is not what it was. A file that was removed after
-/// its writer closed it is an ordinary end.
+/// The end of a ring that is damaged, or whose file is not what it was. A file that was removed
+/// after its writer closed it is an ordinary end.
 fn lost(
     command: &DumpCommand,
     path: &Path,

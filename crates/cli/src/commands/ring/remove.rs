@@ -76,8 +76,8 @@ pub(super) fn run(command: &RemoveCommand) -> anyhow::Result<Status> {
     Ok(Status::Good)
 }
 
-/// Removes the board beside a ring, if there is one and its plant is gone. One that stays is told of, and
-/// is no failure: the ring is removed.
+/// Removes the board beside a ring, if it exists and its plant is gone. A board that cannot be
+/// removed is reported; the command still succeeds, because the ring is removed.
 fn remove_board(ring: &Path) -> Option<PathBuf> {
     let board = board_path(ring);
     let is_board = match nanotape_shm::inspect(&board) {

@@ -1,4 +1,4 @@
-//! `nanotape ring stat`: what a ring holds, who writes it, and how fast.
+//! `nanotape ring stat`: a ring's contents, its writer and its rate.
 
 use std::{fmt::Write as _, path::Path, time::Duration};
 

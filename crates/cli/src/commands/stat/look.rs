@@ -1,7 +1,7 @@
 //! Looks at a plant: its board, its ring, and what follows from two of them.
 //!
-//! A plant that starts again makes a new board in place of the last one's, and may make a new ring: each
-//! look asks first whether what is mapped is still what is there.
+//! A plant that starts again makes a new board in place of the last one's, and may make a new ring:
+//! each look asks first whether what is mapped is still what is there.
 
 use std::{
     path::{Path, PathBuf},
@@ -107,8 +107,8 @@ fn is_coming(error: &RegionError) -> bool {
     matches!(error.refusal(), Refusal::NotFound | Refusal::BeingCreated | Refusal::HalfCreated)
 }
 
-/// Tries for a while, because between a plant's first step and its last one there are moments in which
-/// the one thing is gone and the other not there yet.
+/// Tries for a while, because between a plant's first step and its last one there are moments in
+/// which the one thing is gone and the other not there yet.
 fn patiently<T, E>(
     open: impl Fn() -> Result<T, E>,
     is_coming: impl Fn(&E) -> bool,
@@ -216,8 +216,8 @@ impl Look {
         self.ring.oldest_sequence > 1
     }
 
-    /// How much of the ring's bytes hold messages; none if an earlier run filled a part that nobody has
-    /// counted.
+    /// How much of the ring's bytes hold messages; none if an earlier run filled a part that nobody
+    /// has counted.
     pub(super) fn fill_percent(&self) -> Option<f64> {
         if self.is_full() {
             return Some(100.0);
@@ -234,8 +234,8 @@ impl Look {
         Some((bytes as f64 * 100.0 / self.capacity_bytes()? as f64).min(100.0))
     }
 
-    /// The time from the oldest record in the ring to the last: if the ring is full, a tap that is further
-    /// behind is lapped.
+    /// The time from the oldest record in the ring to the last: if the ring is full, a tap that is
+    /// further behind is lapped.
     pub(super) fn span_ns(&self) -> Option<u64> {
         self.ring.ts_publish_ns.checked_sub(self.oldest_ns?).filter(|_| self.held() > 0)
     }

@@ -1,7 +1,7 @@
 //! `nanotape stat` as OpenMetrics 1.0 text, for Prometheus and others that collect numbers.
 //!
-//! Rates are for whoever collects to make: everything that grows is a counter. Histograms have the same
-//! bounds in every exposition, powers of two.
+//! Rates are for whoever collects to make: everything that grows is a counter. Histograms have the
+//! same bounds in every exposition, powers of two.
 
 use std::fmt::{self, Write as _};
 

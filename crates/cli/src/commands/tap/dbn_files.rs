@@ -1,7 +1,8 @@
-//! The DBN files of a tap: FILE.dbn, and FILE.2.dbn and so on for what does not belong into the one before.
+//! The DBN files of a tap: FILE.dbn, and FILE.2.dbn and so on for what does not belong into the one
+//! before.
 //!
-//! Failure: a file that is there is not overwritten without --force; the next free number is used. A stream has
-//! no next file, and ends with an error.
+//! Failure: a file that is there is not overwritten without --force; the next free number is used.
+//! A stream has no next file, and ends with an error.
 
 use std::{
     ffi::OsStr,

@@ -1,4 +1,5 @@
-//! What a record has, column by column: the same columns for every kind, so that they stand in one table.
+//! What a record has, column by column: the same columns for every kind, so that they stand in one
+//! table.
 
 use nanotape_plant::{
     Delivery, Event, dbn,

@@ -1,5 +1,5 @@
-//! Rows as bytes: CSV, JSON or text. Built for a row a record, so a cell is a few bytes appended to one
-//! buffer, and a row takes no memory.
+//! Rows as bytes: CSV, JSON or text. Built for a row a record, so a cell is a few bytes appended to
+//! one buffer, and a row takes no memory.
 
 use std::io::{self, Write as _};
 

@@ -1,4 +1,5 @@
-//! `nanotape ring prove`: writers that are killed, readers that are frozen, and nothing left behind.
+//! `nanotape ring prove`: writers that are killed, readers that are frozen, and nothing left
+//! behind.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! A strict reader of OpenMetrics 1.0 text, to check what `nanotape stat` writes: whatever the format
-//! forbids is a panic with the line.
+//! A strict reader of OpenMetrics 1.0 text, to check what `nanotape stat` writes: whatever the
+//! format forbids is a panic with the line.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,4 +1,5 @@
-//! DBN files of a tap that goes through restarts: a file names no record of one run by the stocks of another.
+//! DBN files of a tap that goes through restarts: a file names no record of one run by the stocks
+//! of another.
 
 use std::{collections::BTreeSet, fs, io::Cursor};
 
@@ -46,7 +47,8 @@ impl Market {
     }
 }
 
-/// The symbols of the order records of a file, as its metadata names them, and the number of records.
+/// The symbols of the order records of a file, as its metadata names them, and the number of
+/// records.
 fn names(bytes: &[u8]) -> (Vec<String>, u64) {
     let mut decoder = Decoder::new(bytes).unwrap();
     let map = decoder.metadata().symbol_map().unwrap();

@@ -167,7 +167,8 @@ fn a_ring_that_is_removed_replaced_or_cut_under_a_tap_is_status_1() {
 
 #[test]
 fn a_record_that_is_none_is_one_line_and_hides_no_other() {
-    // Of the region's header, of the control words and the index; a frame has a header of two words.
+    // Of the region's header, of the control words and the index; a frame has a header of two
+    // words.
     const STREAM_DATA: u64 = 4096 + 1408;
     let market = Market::new("damage", 2_000, 4);
     let records = market.run().stop.records;

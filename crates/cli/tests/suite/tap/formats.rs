@@ -13,8 +13,8 @@ use crate::{
     tap::plants::{Market, numbers},
 };
 
-/// Cells of rows of CSV by the names of their columns. No test has a quoted comma in front of a column
-/// that it looks at.
+/// Cells of rows of CSV by the names of their columns. No test has a quoted comma in front of a
+/// column that it looks at.
 fn cut(csv: &str, columns: &[&str], record: &str) -> String {
     let mut lines = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
     let names = lines.next().unwrap();

@@ -1,4 +1,4 @@
-//! What a tap loses is told exactly, and the numbers add up to what was published.
+//! A tap reports its losses exactly: the numbers add up to what was published.
 
 use rustix::process::Signal;
 

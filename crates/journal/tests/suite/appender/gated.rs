@@ -1,4 +1,4 @@
-//! A folder whose operations wait, or panic, when a test says so.
+//! A folder whose operations wait or panic when a test requests it.
 
 use std::{
     io,

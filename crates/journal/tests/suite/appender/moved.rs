@@ -1,4 +1,5 @@
-//! A journal whose folder gets another name, or whose appender goes to another folder, is the same one.
+//! A journal whose folder gets another name, or whose appender goes to another folder, is the same
+//! one.
 
 use std::{fs, os::unix::fs::FileExt as _, path::Path};
 

@@ -1,4 +1,4 @@
-//! One appender at a time, whatever became of the file that says who it is.
+//! One appender at a time, even if the file that names the appender is removed or replaced.
 
 use std::{
     fs,

@@ -1,5 +1,6 @@
-//! An appender killed before each of its stores in turn: tailers never see part of anything, and the next
-//! appender goes on as if nothing had happened, also when it is killed at every store of its take-over.
+//! An appender killed before each of its stores in turn: tailers never see part of anything, and
+//! the next appender goes on as if nothing had happened, also when it is killed at every store of
+//! its take-over.
 
 use std::path::Path;
 
@@ -133,7 +134,8 @@ pub(crate) fn take_over(path: &Path, fatal: u64) {
     kill_points::disarm();
 }
 
-/// A journal with some records, for `open` with what a killed process left in the middle of a batch.
+/// A journal with some records, for `open` with what a killed process left in the middle of a
+/// batch.
 fn prepare(path: &Path, operation: &str) -> usize {
     let _ = std::fs::remove_dir_all(path);
     let mut appender = Appender::open(path, &options()).unwrap();
@@ -195,7 +197,7 @@ fn at_every_store(place: &Path, operation: &str) -> (u64, u64) {
         assert_eq!(read_all(place).len(), before + more + 3, "{operation}, store {fatal}");
         assert_eq!(read_on(&mut tailer), more + 3, "{operation}, store {fatal}");
     }
-    unreachable!("there are not so many stores")
+    unreachable!("the loop ends after the last store")
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Appenders and tailers that are killed at any moment, again and again, on one journal.
 //!
-//! Each appender notes in a word that outlives it how far it came. The next one must find all of that; and
-//! tailers, of which some are killed too and go on where they were, must read every record once, in order.
+//! Each appender notes in a word that outlives it how far it came. The next one must find all of
+//! that; and tailers, of which some are killed too and go on where they were, must read every
+//! record once, in order.
 
 use std::{path::Path, time::Duration};
 
@@ -98,7 +99,7 @@ pub(crate) fn follow(path: &Path, word: &str) {
                 if excerpt.type_id() == END {
                     break;
                 }
-                assert!(excerpt.type_id() >= writer, "writers come one behind the other");
+                assert!(excerpt.type_id() >= writer, "writers come one after the other");
                 writer = excerpt.type_id();
                 check(&excerpt);
                 expected += 1;

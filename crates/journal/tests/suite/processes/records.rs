@@ -1,4 +1,4 @@
-//! Records that say whether they are whole, and who wrote them.
+//! Records that carry a check of their content and the number of their writer.
 
 use nanotape_harness::{bytes_of, mixed};
 use nanotape_journal::{Excerpt, Start, Tail, Tailer};
@@ -6,8 +6,8 @@ use nanotape_journal::{Excerpt, Start, Tail, Tailer};
 /// Writers from this number on write longer records too.
 const SHORT: u16 = 13;
 
-/// What the record of this number holds that a writer made: all of it follows from the two. Those of the
-/// first writers are short, for tests that count stores.
+/// What the record of this number holds that a writer made: all of it follows from the two. Those
+/// of the first writers are short, for tests that count stores.
 pub(crate) fn payload(sequence: u64, writer: u16) -> Vec<u8> {
     let seed = mixed(mixed(sequence) ^ u64::from(writer));
     let most = match seed {
@@ -25,7 +25,8 @@ pub(crate) fn check(excerpt: &Excerpt<'_>) {
     assert!(excerpt.to_vec() == expected, "{} is torn: {excerpt:?}", excerpt.sequence());
 }
 
-/// Reads everything from the beginning: the writer of each record, which are numbered from 1 without a gap.
+/// Reads everything from the beginning: the writer of each record, which are numbered from 1
+/// without a gap.
 pub(crate) fn read_all(path: &std::path::Path) -> Vec<u16> {
     let mut tailer = Tailer::open(path, Start::Oldest).unwrap();
     let (mut writers, mut idle) = (Vec::new(), 0);

@@ -1,4 +1,5 @@
-//! How long recovery takes, for each gigabyte: printed by campaigns, and a small one is checked always.
+//! How long recovery takes, for each gigabyte: printed by campaigns, and a small one is checked
+//! always.
 
 use std::{fs::File, os::unix::fs::FileExt as _};
 

@@ -1,20 +1,21 @@
 //! A disk that remembers what was synced, and forgets any part of the rest when the power fails.
 //!
-//! A file has what processes see (words in memory that all its mappings share) and what is on the disk.
-//! `sync` makes the second like the first; at any other moment pages may be written back, between two stores
-//! of an append too. Names are like that as well: what was done to them since `sync_names` is on the disk in
-//! part.
+//! A file has what processes see (words in memory that all its mappings share) and what is on the
+//! disk. `sync` makes the second like the first; at any other moment pages may be written back,
+//! between two stores of an append too. Names are like that as well: what was done to them since
+//! `sync_names` is on the disk in part.
 //!
-//! After a sync that failed, pages are taken as clean that are not on the disk, as Linux does. Only a store
-//! makes such a page dirty again, whatever the value: the watcher of `kill_points` sees every store of the
-//! test's thread, and of those that an appender starts, with its address, so that this is exact.
+//! After a sync that failed, pages are taken as clean that are not on the disk, as Linux does. Only
+//! a store makes such a page dirty again, whatever the value: the watcher of `kill_points` sees
+//! every store of the test's thread, and of those that an appender starts, with its address, so
+//! that this is exact.
 //!
-//! A page that is evicted after a failed sync, and read back as it was before, is modelled only where a test
-//! says so: see `evict`.
+//! A page that is evicted after a failed sync, and read back as it was before, is modelled only
+//! where a test says so: see `evict`.
 //!
-//! Not modelled: the SIGBUS behind the end of a file that was cut (a mapping keeps its words); a folder
-//! whose sync failed and whose names are then taken as written; that `sync` of a file makes its name durable
-//! too, which some file systems do.
+//! Not modelled: the SIGBUS behind the end of a file that was cut (a mapping keeps its words); a
+//! folder whose sync failed and whose names are then taken as written; that `sync` of a file makes
+//! its name durable too, which some file systems do.
 
 mod file;
 mod image;
@@ -336,7 +337,8 @@ impl SimulatedDisk {
 }
 
 thread_local! {
-    /// Whether this thread was looked at: those of an appender are watched from their first operation on.
+    /// Whether this thread was looked at: those of an appender are watched from their first
+    /// operation on.
     static IS_KNOWN: Cell<bool> = const { Cell::new(false) };
 
     /// Whether this thread has a machine locked.

@@ -1,7 +1,8 @@
 //! One operation of the disk fails, or three in a row, at every place of a history in turn.
 //!
-//! An append that fails says where and leaves nothing; what was committed can be read all the time; once the
-//! fault is over everything goes on; and a crash behind it takes nothing that was promised.
+//! An append that fails says where and leaves nothing; what was committed can be read all the time;
+//! once the fault is over everything goes on; and a crash behind it takes nothing that was
+//! promised.
 
 use nanotape_journal::{Appender, JournalError};
 
@@ -15,8 +16,8 @@ use crate::simulated::{
 
 const STEPS: u64 = 24;
 
-/// The same history with a fault at every operation in turn, until none comes any more; returns how many
-/// places there were.
+/// The same history with a fault at every operation in turn, until none comes any more; returns how
+/// many places there were.
 pub(crate) fn at_every_operation(seed: u64, fault: Fault, count: u64, counts: &mut Counts) -> u64 {
     for first in 1.. {
         let scenario = Scenario::new(seed);
@@ -29,7 +30,7 @@ pub(crate) fn at_every_operation(seed: u64, fault: Fault, count: u64, counts: &m
             return first - 1;
         }
     }
-    unreachable!("there are not so many operations")
+    unreachable!("the loop ends after the last operation")
 }
 
 impl Scenario {
@@ -40,7 +41,8 @@ impl Scenario {
         for _ in 0..STEPS {
             if let Err(error) = self.step(&mut appender) {
                 self.check_error(&error);
-                // The fault is only one history's: what comes behind it is not the same for all of them.
+                // The fault is only one history's: what comes behind it is not the same for all of
+                // them.
                 if Dice::new(salt).one_in(3) {
                     self.disk.kill(appender.take());
                 }

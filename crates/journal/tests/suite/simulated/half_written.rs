@@ -1,5 +1,5 @@
-//! Every half-written state that the format allows, built by hand, opened by a tailer and by an appender, in
-//! the same boot and in another one.
+//! Every half-written state that the format allows, built by hand, opened by a tailer and by an
+//! appender, in the same boot and in another one.
 
 use nanotape_journal::{
     Appender, ENTRY_FIELDS, FIELDS, Problem, RollCycle, Start, SyncPolicy, Tailer, excerpt_bytes,
@@ -23,7 +23,8 @@ fn at(name: &str) -> usize {
     FIELDS.iter().find(|field| field.2 == name).unwrap().0 / 8
 }
 
-/// Two segments of three records of 100 bytes each, the second one active, and in which word it ends.
+/// Two segments of three records of 100 bytes each, the second one active, and in which word it
+/// ends.
 fn journal() -> (SimulatedDisk, usize) {
     let disk = SimulatedDisk::new(7);
     disk.watch();
@@ -49,7 +50,8 @@ fn again(disk: &SimulatedDisk, is_same_boot: bool) -> SimulatedDisk {
     disk
 }
 
-/// Builds a state, and checks that a journal of so many records is found, in both boots, and goes on.
+/// Builds a state, and checks that a journal of so many records is found, in both boots, and goes
+/// on.
 fn check(what: &str, expected: u64, build: impl Fn(&SimulatedDisk, usize)) {
     for is_same_boot in [true, false] {
         check_in(what, expected, is_same_boot, &build);
@@ -96,7 +98,8 @@ fn copied(words: &[Word]) -> Vec<u64> {
     (0..words.len()).map(|at| value(words, at)).collect()
 }
 
-/// A segment behind the last one, with the words of its header, those of the last one kept that are asked for.
+/// A segment behind the last one, with the words of its header, those of the last one kept that are
+/// asked for.
 fn put_next(disk: &SimulatedDisk, keeps: impl Fn(usize) -> bool) {
     // Made by an appender, so that its header is right.
     let mut appender = open(disk).unwrap();

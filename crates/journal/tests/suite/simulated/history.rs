@@ -51,7 +51,8 @@ pub(crate) fn any_options(dice: &mut Dice) -> AppenderOptions {
     options(sync, cycle)
 }
 
-/// What is written and what is known of it. The disk is told before each step what may happen in it.
+/// What is written and what is known of it. The disk is told before each step what may happen in
+/// it.
 #[derive(Clone, Debug)]
 pub(crate) struct History {
     pub(crate) records: Vec<Record>,

@@ -1,4 +1,5 @@
-//! What looks at a journal while others work on it: at every operation of the disk somebody else takes a step.
+//! Readers of a journal while other actors work on it: at every operation of the disk another actor
+//! takes a step.
 
 use std::{
     fmt, io,

@@ -1,5 +1,5 @@
-//! Pages that a failed sync left clean, and that memory then dropped: what was in them is lost, and is not said
-//! to be on the disk.
+//! Pages that a failed sync left clean, and that memory then dropped: what was in them is lost, and
+//! is not said to be on the disk.
 
 use nanotape_journal::{Appender, RollCycle, Start, SyncPolicy, Tail, Tailer};
 

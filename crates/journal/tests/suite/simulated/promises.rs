@@ -1,8 +1,8 @@
-//! What must be on the disk before something else is done: each test fails if one sync, or one zeroing, is left
-//! out.
+//! What must be on the disk before something else is done: each test fails if one sync, or one
+//! zeroing, is left out.
 //!
-//! The campaigns come upon these states by chance and rarely. Here each is built, and then the power is lost in
-//! many ways.
+//! The campaigns come upon these states by chance and rarely. Here each is built, and then the
+//! power is lost in many ways.
 
 use nanotape_journal::{
     Appender, AppenderOptions, FIELDS, JournalError, Problem, PruneOptions, RollCycle, SyncPolicy,
@@ -53,8 +53,8 @@ pub(crate) fn payload(number: u64) -> Vec<u8> {
     Dice::new(number).bytes(LONG).into_iter().map(|byte| byte | 1).collect()
 }
 
-/// A disk on which the second of three excerpts is not there and the third one is: in another boot the power took
-/// it, in the same one its batch was never committed.
+/// A disk on which the second of three excerpts is not there and the third one is: in another boot
+/// the power took it, in the same one its batch was never committed.
 fn with_a_hole(third: &[u8], boot: u64, salt: u64) -> SimulatedDisk {
     let disk = SimulatedDisk::new(1);
     disk.watch();
@@ -186,7 +186,8 @@ fn after_a_prune_and_a_loss_of_power_the_journal_goes_on_behind_what_was_pruned(
             appender.append(1, 4, &payload(4)).unwrap();
         }
         if salt % 3 == 0 {
-            // The header of the second segment is taken for written: five operations are of the first one.
+            // The header of the second segment is taken for written: five operations are of the
+            // first one.
             disk.set_faults(Faults::at(6, 1, Fault::Io));
             appender.sync().unwrap_err();
             disk.set_faults(Faults::default());

@@ -1,8 +1,9 @@
 //! Readers that live through a crash, and what they believe the journal to hold.
 //!
-//! A reader that is told that numbers are missing, or that they were given again, ends with exactly what the
-//! journal holds from where it began; one that is not told does not. Some read along before the next appender
-//! opens, some come late, and one keeps a bookmark over every crash, as a named tailer does.
+//! A reader that is told that numbers are missing, or that they were given again, ends with exactly
+//! what the journal holds from where it began; one that is not told does not. Some read along
+//! before the next appender opens, some come late, and one keeps a bookmark over every crash, as a
+//! named tailer does.
 
 use nanotape_journal::{Bookmark, JournalError, Resumed, Start, Tail, Tailer};
 
@@ -103,8 +104,8 @@ struct Early {
 pub(crate) struct Readers(Vec<Early>);
 
 impl Readers {
-    /// Opens them where they can be opened, and lets each read what there is. Damage is allowed: no appender
-    /// has put anything in order yet.
+    /// Opens them where they can be opened, and lets each read what there is. Damage is allowed: no
+    /// appender has put anything in order yet.
     pub(crate) fn open(disk: &SimulatedDisk, records: &[Record], dice: &mut Dice) -> Self {
         let some = records.get(dice.index(records.len())).map_or(1, |record| record.sequence);
         let mut early = Vec::new();
@@ -134,7 +135,8 @@ impl Readers {
         }
     }
 
-    /// All of them come through, and believe what is true; returns how many numbers were given again.
+    /// All of them come through, and believe what is true; returns how many numbers were given
+    /// again.
     pub(crate) fn check(&mut self, records: &[Record]) -> u64 {
         let mut reused = 0;
         for early in &mut self.0 {

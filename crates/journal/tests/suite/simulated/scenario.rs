@@ -1,4 +1,5 @@
-//! A history that is cut by a crash, and what must be there behind it; again and again on one journal.
+//! A history that is cut by a crash, and what must be there behind it; again and again on one
+//! journal.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -64,7 +65,8 @@ pub(crate) struct Scenario {
     pub(crate) is_mixed: bool,
     /// How many records at least are written after a recovery, for readers from before it.
     pub(crate) least_after: usize,
-    /// How power losses tear, if always in the same way; then nothing is written back before a sync.
+    /// How power losses tear, if always in the same way; then nothing is written back before a
+    /// sync.
     pub(crate) tear: Option<Tear>,
     /// What recoveries took out and reported: names and lengths. It stays, whatever comes.
     kept: Vec<(String, u64)>,

@@ -1,7 +1,8 @@
-//! Many losses of power, a few excerpts apart: what one recovery takes out must not come back at the next.
+//! Many losses of power, a few excerpts apart: what one recovery takes out must not come back at
+//! the next.
 //!
-//! All excerpts have one length, so that one of an earlier life would fit behind one of this life. Nothing is
-//! synced but what recovery syncs.
+//! All excerpts have one length, so that one of an earlier life would fit behind one of this life.
+//! Nothing is synced but what recovery syncs.
 
 use nanotape_journal::{RollCycle, SyncPolicy};
 

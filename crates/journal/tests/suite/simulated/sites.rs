@@ -1,12 +1,14 @@
-//! Every sync, name and zero that the journal pays for is needed: each is left out in turn, and a test fails.
+//! Every sync, name and zero that the journal pays for is needed: each is left out in turn, and a
+//! test fails.
 //!
-//! The simulated disk is told which line of the journal calls it, and does nothing for one line at a time:
-//! the call succeeds and has no effect. The lines are found by running the tests, so a new call is tried
-//! without being listed here. What nothing notices is in `SURVIVORS`, each with its reason.
+//! The simulated disk is told which line of the journal calls it, and does nothing for one line at
+//! a time: the call succeeds and has no effect. The lines are found by running the tests, so a new
+//! call is tried without being listed here. What nothing notices is in `SURVIVORS`, each with its
+//! reason.
 //!
-//! By default syncs are tried, but for survivors. `NANOTAPE_SITES=all` tries everything, survivors too, and fails where a
-//! survivor is noticed; that takes a quarter of an hour. Another value tries what contains it:
-//! `NANOTAPE_SITES=recovery/mend.rs`, `NANOTAPE_SITES=Rename`.
+//! By default syncs are tried, but for survivors. `NANOTAPE_SITES=all` tries everything, survivors
+//! too, and fails where a survivor is noticed; that takes a quarter of an hour. Another value tries
+//! what contains it: `NANOTAPE_SITES=recovery/mend.rs`, `NANOTAPE_SITES=Rename`.
 //!
 //! Not tried: what `Folder` itself syncs when it makes a file. No simulation is below it.
 
@@ -60,8 +62,8 @@ impl fmt::Display for Site {
 }
 
 impl Site {
-    /// The line as it stands in the source: what a site is known by in the list of survivors, because
-    /// line numbers change.
+    /// The line as it stands in the source: what a site is known by in the list of survivors,
+    /// because line numbers change.
     fn text(&self) -> String {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let source = std::fs::read_to_string(root.join(self.file)).unwrap();
@@ -139,7 +141,8 @@ fn run_without(
     outcome.map(|()| std::mem::take(&mut *sites.lock().unwrap_or_else(PoisonError::into_inner)))
 }
 
-/// Leaves out each of these in a run of its own, and returns how a test failed. Each processor has its runs.
+/// Leaves out each of these in a run of its own, and returns how a test failed. Each processor has
+/// its runs.
 fn each_left_out(sites: &[&Site], tests: &[crate::simulated::Notice]) -> Vec<Option<String>> {
     let caught = Mutex::new(vec![None; sites.len()]);
     let next = AtomicUsize::new(0);
@@ -178,7 +181,8 @@ pub(crate) fn is_quiet() -> bool {
     IS_QUIET.get()
 }
 
-/// All that the tests call: stores of zero where nothing else is stored, and everything else there is.
+/// All that the tests call: stores of zero where nothing else is stored, and everything else there
+/// is.
 fn all_sites(tests: &[crate::simulated::Notice]) -> Vec<Site> {
     let seen = run_without(None, tests).unwrap_or_else(|failure| panic!("{failure}"));
     let is_tried = |site: &&Site| !seen.others.contains_key(site);

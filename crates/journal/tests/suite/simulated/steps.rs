@@ -1,7 +1,8 @@
 //! Upkeep, recovery and repair stopped between any two of their steps, and then a loss of power.
 //!
-//! The campaigns come between two given steps rarely. Here each of these is stopped in front of every operation
-//! of the disk, and what was done to names since they were last synced is kept in part, in several ways.
+//! The campaigns come between two given steps rarely. Here each of these is stopped in front of
+//! every operation of the disk, and what was done to names since they were last synced is kept in
+//! part, in several ways.
 
 use nanotape_journal::{
     Appender, AppenderOptions, CompressOptions, Disk as _, PruneOptions, RollCycle, Severity,
@@ -56,8 +57,9 @@ fn four_segments(salt: u64) -> SimulatedDisk {
     disk
 }
 
-/// Stops `work` in front of each of its operations and loses the power. `check` gets what the next start of the
-/// machine finds, and whether the work was done. Returns how many operations there are.
+/// Stops `work` in front of each of its operations and loses the power. `check` gets what the next
+/// start of the machine finds, and whether the work was done. Returns how many operations there
+/// are.
 fn at_every_operation(
     prepare: impl Fn(u64) -> SimulatedDisk,
     work: impl Fn(&SimulatedDisk),
@@ -66,7 +68,8 @@ fn at_every_operation(
     stopped(&mut (0..).map(Crash::AtOperation), prepare, work, check)
 }
 
-/// The same in front of these steps, until the work is done before one of them; returns how many there were.
+/// The same in front of these steps, until the work is done before one of them; returns how many
+/// there were.
 fn stopped(
     steps: &mut dyn Iterator<Item = Crash>,
     prepare: impl Fn(u64) -> SimulatedDisk,
@@ -218,7 +221,8 @@ fn what_a_recovery_takes_out_is_kept_wherever_it_is_stopped() {
     assert!(operations > 20, "{operations}");
 }
 
-/// Those segments, and the first word of two payloads is damaged: one in the middle, and the last one.
+/// Those segments, and the first word of two payloads is damaged: one in the middle, and the last
+/// one.
 fn damaged(salt: u64) -> SimulatedDisk {
     let disk = four_segments(salt);
     for (name, excerpt) in [("0000000002.segment", 1), ("0000000004.segment", 0)] {

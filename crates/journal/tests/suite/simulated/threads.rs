@@ -1,7 +1,8 @@
 //! An appender with its threads: one prepares segments, one syncs every now and then.
 //!
-//! The threads run as they do for users, so what a seed makes is not the same each time. Wherever one of them is
-//! when everything stops, what a reader has taken for durable is there after a loss of power.
+//! The threads run as they do for users, so what a seed makes is not the same each time. Wherever
+//! one of them is when everything stops, what a reader has taken for durable is there after a loss
+//! of power.
 
 use std::{collections::BTreeMap, time::Duration};
 

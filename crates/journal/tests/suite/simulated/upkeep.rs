@@ -1,7 +1,9 @@
-//! Compression, unpacking, pruning and repair between the steps of an appender, and crashes in them.
+//! Compression, unpacking, pruning and repair between the steps of an appender, and crashes in
+//! them.
 //!
-//! What must be there: a stretch of what was written, from before the first excerpt that pruning had to keep up to
-//! the last one that was promised. Readers with a bookmark come through, and a repair finds nothing to do.
+//! What must be there: a stretch of what was written, from before the first excerpt that pruning
+//! had to keep up to the last one that was promised. Readers with a bookmark come through, and a
+//! repair finds nothing to do.
 
 use nanotape_journal::{
     Action, Appender, CompressOptions, Done, PruneOptions, compress_on, prune_on, repair_on,

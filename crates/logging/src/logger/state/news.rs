@@ -1,4 +1,5 @@
-//! What the log says about itself, as payloads: that a program begins, what was lost, that the clock was set.
+//! What the log says about itself, as payloads: that a program begins, what was lost, that the
+//! clock was set.
 
 use super::Loss;
 use crate::{

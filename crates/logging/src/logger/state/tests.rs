@@ -1,4 +1,4 @@
-//! Times in a log while the clock is calibrated anew, as NTP or an operator moves it.
+//! Times in a log while the clock is calibrated again, as NTP or an operator moves it.
 
 use nanotape_harness::Scratch;
 use nanotape_journal::{Folder, Start, Tail, Tailer};

@@ -1,4 +1,5 @@
-//! Damage to files that are compressed, and what the programs `gzip` and `zstd` still get from them.
+//! Damage to files that are compressed, and what the programs `gzip` and `zstd` still get from
+//! them.
 
 use std::{
     fs::File,

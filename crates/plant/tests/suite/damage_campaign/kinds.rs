@@ -88,8 +88,8 @@ impl Kind {
     }
 }
 
-/// A stretch of the original that stands in the damaged bytes, at `to`, unless single bytes of it were
-/// changed.
+/// A stretch of the original that stands in the damaged bytes, at `to`, unless single bytes of it
+/// were changed.
 pub(crate) struct Stretch {
     pub(crate) from: Range<usize>,
     pub(crate) to: usize,
@@ -227,7 +227,8 @@ pub(crate) fn damage(kind: Kind, day: &Day, random: &mut Random) -> Damaged {
     }
 }
 
-/// One of two: a record, and a bit of its length that makes the length lead to the head of a later one.
+/// One of two: a record, and a bit of its length that makes the length lead to the head of a later
+/// one.
 fn misleading_bit(day: &Day, random: &mut Random) -> Option<(usize, usize)> {
     let first = random.index(day.records.len());
     if first.is_multiple_of(2) {

@@ -1,12 +1,12 @@
 //! Which messages of the original are intact in a damaged day, from the bytes alone.
 //!
-//! A message is intact if its record, length included, stands in the damaged bytes unchanged and in one
-//! piece, where the damage has left or moved it. So
+//! A message is intact if its record, length included, stands in the damaged bytes unchanged and in
+//! one piece, where the damage has left or moved it. So
 //!
-//! - a message with one changed bit is not intact, and it is no loss that cannot be seen if a reader
-//!   takes it for another valid one;
-//! - a copy of a message counts for nothing: neither must it be delivered, nor does it stand for the
-//!   original if that was overwritten;
+//! - a message with one changed bit is not intact, and it is no loss that cannot be seen if a
+//!   reader takes it for another valid one;
+//! - a copy of a message counts for nothing: neither must it be delivered, nor does it stand for
+//!   the original if that was overwritten;
 //! - of compressed files, what counts is what `gzip -dc` or `zstd -dc` gets from them.
 
 use std::ops::Range;
@@ -37,8 +37,8 @@ pub(crate) fn intact(day: &[u8], records: &[Range<usize>], damaged: &Damaged) ->
     found
 }
 
-/// Of a day that was decompressed as far as that goes: at the same place, or at one that wrong bits have
-/// moved by up to a kilobyte.
+/// Of a day that was decompressed as far as that goes: at the same place, or at one that wrong bits
+/// have moved by up to a kilobyte.
 pub(crate) fn intact_in(day: &[u8], records: &[Range<usize>], unpacked: &[u8]) -> Vec<Intact> {
     const MOVED: usize = 1024;
     let mut found: Vec<Intact> = Vec::new();

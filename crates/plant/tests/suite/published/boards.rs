@@ -1,4 +1,5 @@
-//! What a subscriber knows of a run is of that run, also if it joined while a plant began.
+//! What a subscriber reports about a run belongs to that run, even if it joined while a plant
+//! started.
 
 use std::{fs, path::Path};
 
@@ -20,7 +21,8 @@ fn a_board_that_is_left_from_another_ring_is_not_taken_for_that_of_the_run() {
     let (left, new) = (folder.path("left"), folder.path("new"));
     fs::copy(&board, &left).unwrap();
 
-    // A new ring, whose first record has number 1 again, and the board of the old one still beside it.
+    // A new ring, whose first record has number 1 again, and the board of the old one still beside
+    // it.
     let next_day = folder.path("20191231.itch50");
     fs::rename(&day, &next_day).unwrap();
     let mut config = folder.config(&next_day);

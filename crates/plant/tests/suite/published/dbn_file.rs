@@ -206,7 +206,8 @@ fn what_dbn_has_no_record_for_is_text_with_the_exact_numbers() {
     assert!(decoded.records == written.records);
 }
 
-/// A day of one stock with one order in it: all of it fits into a reader's buffer, with the next day.
+/// A day of one stock with one order in it: all of it fits into a reader's buffer, with the next
+/// day.
 fn short_day(folder: &Folder, name: &str, stock: &str) -> PathBuf {
     let mut bytes = Vec::new();
     for message in [directory(1, stock), add(1, 7, b'B', 100, 100_000)] {

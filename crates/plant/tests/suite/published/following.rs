@@ -1,4 +1,5 @@
-//! A subscriber that waits: events one by one, to the plant's stop or to the end of a ring without one.
+//! A subscriber that waits: events one by one, to the plant's stop or to the end of a ring without
+//! one.
 
 use std::ops::ControlFlow;
 

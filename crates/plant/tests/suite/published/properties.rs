@@ -1,5 +1,5 @@
-//! Any messages about orders, valid or not: books that are rebuilt from order records are the plant's
-//! after every message, and insides are published when they change and never else.
+//! Any messages about orders, valid or not: books that are rebuilt from order records are the
+//! plant's after every message, and insides are published when they change and never else.
 
 use std::collections::BTreeMap;
 
@@ -38,7 +38,7 @@ impl Naive {
                 assert_eq!(
                     (stock, side, price),
                     (mbo.hd.instrument_id, mbo.side as u8, mbo.price),
-                    "a cancel says what its order was"
+                    "a cancel repeats its order"
                 );
                 assert!(mbo.size > 0);
                 let left = size.checked_sub(mbo.size).unwrap();

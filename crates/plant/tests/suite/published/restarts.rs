@@ -1,4 +1,5 @@
-//! Two plants, one after the other, on one ring, of two days on which the same locate is another stock.
+//! Two plants, one after the other, on one ring, of two days on which the same locate is another
+//! stock.
 
 use std::path::PathBuf;
 
@@ -213,14 +214,16 @@ fn a_subscriber_that_joins_in_the_middle_of_the_second_day_has_its_names() {
     assert_eq!(names.nameless, 0);
 }
 
-/// Symptom: names of the first day on records of the second. Cause: what was learnt from definitions of
-/// a run before the board's was kept over a lap, although that run's end was among what was lost.
+/// Symptom: names of the first day on records of the second. Cause: what was learnt from
+/// definitions of a run before the board's was kept over a lap, although that run's end was among
+/// what was lost.
 #[test]
 fn a_subscriber_that_is_lapped_across_the_start_has_the_names_of_the_second_day() {
     let days = Days::new(1 << 16);
     days.run(0, 10);
     let mut second = days.plant(1, 2_000);
-    // Its board is that of the second day from the beginning; it reads the definitions of the first.
+    // Its board is that of the second day from the beginning; it reads the definitions of the
+    // first.
     let mut subscriber = days.subscription().open().unwrap();
     let mut names = Names::default();
     assert!(names.poll(&mut subscriber, &[0]) > 0);
@@ -280,7 +283,8 @@ fn local_books_are_empty_after_the_second_start_and_then_the_second_plants() {
     }
 }
 
-/// Without order records there is nothing to keep books from, and they do not say that they are whole.
+/// Without order records there is nothing to keep books from, and they do not say that they are
+/// whole.
 #[test]
 fn local_books_of_a_plant_that_publishes_no_order_records_are_not_whole() {
     let days = Days::new(1 << 20);

@@ -1,4 +1,5 @@
-//! Messages that are not about orders: the records that each type gives, and the types that give none.
+//! Messages that are not about orders: the records that each type gives, and the types that give
+//! none.
 
 use nanotape_plant::LOOK_EVERY;
 use nanotape_types::{Alpha, Maybe, Price4, Price8, TotalShares};

@@ -1,5 +1,5 @@
-//! A plant that is told one message at a time, and says which records that gave: a line each, read by
-//! the crate `dbn`, not by ours.
+//! A plant that is given one message at a time, and the records of each message: one line per
+//! record, read by the crate `dbn`, not by ours.
 
 use std::{fmt::Write as _, ops::ControlFlow};
 

@@ -1,10 +1,10 @@
 //! A writer killed before each of its stores in turn: readers never see part of anything, and the
 //! next writer goes on as if nothing had happened.
 //!
-//! For every operation and every store of it: a ring with some laps behind it and readers at several
-//! places; a child that is killed before that store; readers, old and new, by every way to read; a
-//! child that takes over and publishes more; the same readers again. The child that takes over is
-//! killed at every one of its stores too, and a third one goes on.
+//! For every operation and every store of it: a ring with some laps behind it and readers at
+//! several places; a child that is killed before that store; readers, old and new, by every way to
+//! read; a child that takes over and publishes more; the same readers again. The child that takes
+//! over is killed at every one of its stores too, and a third one goes on.
 
 mod scene;
 
@@ -113,8 +113,8 @@ impl Operation {
         }
     }
 
-    /// Whether to kill before this store. A long batch has many that are alike: what matters is what
-    /// comes near the first commit word, and behind it.
+    /// Whether to kill before this store. A long batch has many that are alike: what matters is
+    /// what comes near the first commit word, and behind it.
     fn is_killed_at(self, store: u64) -> bool {
         const ALIKE: u64 = 54;
         self != Self::LongBatch || store > ALIKE || store.is_multiple_of(9)
@@ -221,7 +221,7 @@ fn at_every_store<R: Ring>(operation: Operation) -> (u64, u64) {
         outcomes[usize::from(scene.end() > before)] += 1;
         take_overs += at_every_store_of_a_take_over(&scene);
     }
-    unreachable!("there are not so many stores")
+    unreachable!("the loop ends after the last store")
 }
 
 /// Puts the ring back to how the killed writer left it, and kills the next one, store by store.
@@ -241,7 +241,7 @@ fn at_every_store_of_a_take_over<R: Ring>(scene: &Scene<R>) -> u64 {
         assert!(scene.taken_over(0, LAST));
         scene.went_on(LAST);
     }
-    unreachable!("there are not so many stores")
+    unreachable!("the loop ends after the last store")
 }
 
 /// Creates a ring and dies, at every store; returns how many there were.
@@ -279,7 +279,7 @@ fn at_every_store_of_a_creation<R: Ring>() -> u64 {
         scene.readers.push(("new", R::open(place.path(), Start::Sequence(1)).unwrap()));
         scene.went_on(NEXT);
     }
-    unreachable!("there are not so many stores")
+    unreachable!("the loop ends after the last store")
 }
 
 /// Everything for one kind of ring; each operation with the fewest stores it can have.

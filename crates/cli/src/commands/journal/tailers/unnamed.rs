@@ -1,4 +1,5 @@
-//! Processes that have a segment mapped and no name: found in `/proc`, as far as this user may look.
+//! Processes that have a segment mapped and no name: found in `/proc`, as far as this user may
+//! look.
 
 use std::{fs, path::Path};
 
@@ -14,8 +15,8 @@ pub(super) struct Reader {
     pub(super) program: String,
 }
 
-/// Who reads the journal without one of these names. Its appender, which has segments mapped to be written,
-/// is none.
+/// Who reads the journal without one of these names. Its appender, which has segments mapped to be
+/// written, is none.
 pub(super) fn readers(journal: &Path, named: &[TailerInfo]) -> anyhow::Result<Vec<Reader>> {
     let journal =
         fs::canonicalize(journal).with_context(|| format!("cannot find {}", journal.display()))?;

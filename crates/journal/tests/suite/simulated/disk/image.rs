@@ -90,7 +90,8 @@ impl Image {
                     }
                 }
             }
-            // Its length is as it was or as it became; of one that was never synced anything between.
+            // Its length is as it was or as it became; of one that was never synced anything
+            // between.
             let bytes = match dice.below(3) {
                 0 => bytes,
                 1 if durable_bytes == 0 => dice.below(bytes / 8 + 1) * 8,

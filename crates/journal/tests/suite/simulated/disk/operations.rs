@@ -1,4 +1,5 @@
-//! What a journal asks of the simulated disk. Each operation may fail, or be the one at which everything stops.
+//! What a journal asks of the simulated disk. Each operation may fail, or be the one at which
+//! everything stops.
 
 use std::{io, ops::Range, path::PathBuf, sync::Arc};
 

@@ -111,8 +111,9 @@ impl<R: Ring> Scene<R> {
         panic!("the ring has no end");
     }
 
-    /// Looks with everything there is while nobody writes: all of `maybe` is there, or nothing of it.
-    /// What is there is published from now on, and every reader is left where it was and at the end.
+    /// Looks with everything there is while nobody writes: all of `maybe` is there, or nothing of
+    /// it. What is there is published from now on, and every reader is left where it was and at the
+    /// end.
     pub(super) fn examine(&mut self, maybe: &[(u16, usize)], previous: OwnerState) {
         let before = self.end();
         let all = before + maybe.len() as u64;
