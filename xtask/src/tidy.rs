@@ -10,6 +10,7 @@ mod edges;
 mod files;
 mod links;
 mod locks;
+mod prose;
 mod protocols;
 mod repository;
 mod source;
@@ -79,6 +80,7 @@ fn problems(repository: &Repository) -> Result<Vec<Problem>> {
     all.extend(files::check(repository));
     all.extend(links::check(repository));
     all.extend(locks::check(repository));
+    all.extend(prose::check(repository));
     all.extend(protocols::check(repository));
     all.sort();
     Ok(all)

@@ -1,13 +1,36 @@
-//! Rust source with comments and the insides of literals blanked, so that words can be looked for.
+//! Rust source in pieces: code, comments and literals.
 //!
-//! A scanner of a page, not a parser: it knows nested block comments, raw strings, escapes, and a
+//! A scanner of a page, not a parser: it handles nested block comments, raw strings, escapes, and a
 //! character literal from a lifetime, and keeps every line break where it was.
+
+/// What a piece of source is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    /// One character of code.
+    Code,
+    /// A comment with its slashes, without the line break after it.
+    Comment,
+    /// A string literal with its quotes.
+    Text,
+    /// A character literal with its quotes.
+    Character,
+}
+
+/// The pieces of `source` in order. Together they are the whole source.
+pub(crate) fn pieces(source: &str) -> impl Iterator<Item = (Kind, &str)> {
+    Pieces { rest: source, last: None }
+}
 
 /// The code of `source`: everything else is spaces.
 pub(crate) fn code_of(source: &str) -> String {
-    let mut scanner = Scanner { rest: source, out: String::with_capacity(source.len()) };
-    while scanner.step() {}
-    scanner.out
+    let mut code = String::with_capacity(source.len());
+    for (kind, piece) in pieces(source) {
+        match kind {
+            Kind::Code => code.push_str(piece),
+            _ => code.extend(piece.chars().map(|c| if c == '\n' { '\n' } else { ' ' })),
+        }
+    }
+    code
 }
 
 /// Whether `word` stands in `line` as a word of its own.
@@ -27,42 +50,38 @@ pub(crate) fn count_word(text: &str, word: &str) -> usize {
         .count()
 }
 
-struct Scanner<'a> {
+struct Pieces<'a> {
     rest: &'a str,
-    out: String,
+    /// The last character of code; `None` after a comment or a literal.
+    last: Option<char>,
 }
 
-impl Scanner<'_> {
-    /// Deals with one character, comment or literal. False at the end.
-    fn step(&mut self) -> bool {
+impl<'a> Iterator for Pieces<'a> {
+    type Item = (Kind, &'a str);
+
+    fn next(&mut self) -> Option<Self::Item> {
         let rest = self.rest;
-        let Some(first) = rest.chars().next() else { return false };
-        let in_word = self.out.chars().next_back().is_some_and(|c| c.is_alphanumeric() || c == '_');
-        if rest.starts_with("//") {
-            self.blank(rest.find('\n').unwrap_or(rest.len()));
+        let first = rest.chars().next()?;
+        let in_word = self.last.is_some_and(|c| c.is_alphanumeric() || c == '_');
+        let (kind, length) = if rest.starts_with("//") {
+            (Kind::Comment, rest.find('\n').unwrap_or(rest.len()))
         } else if rest.starts_with("/*") {
-            self.blank(block_comment(rest));
+            (Kind::Comment, block_comment(rest))
         } else if let Some(hashes) = raw_string(rest).filter(|_| !in_word) {
             let open = rest.find('"').map_or(rest.len(), |quote| quote + 1);
             let close = format!("\"{}", "#".repeat(hashes));
             let end = rest[open..].find(&close).map_or(rest.len(), |at| open + at + close.len());
-            self.blank(end);
+            (Kind::Text, end)
         } else if first == '"' {
-            self.blank(quoted(rest, '"'));
+            (Kind::Text, quoted(rest, '"'))
         } else if first == '\'' && is_character(rest) {
-            self.blank(quoted(rest, '\''));
+            (Kind::Character, quoted(rest, '\''))
         } else {
-            self.out.push(first);
-            self.rest = &rest[first.len_utf8()..];
-        }
-        true
-    }
-
-    /// Passes over `length` bytes, keeping line breaks only.
-    fn blank(&mut self, length: usize) {
-        let (skipped, rest) = self.rest.split_at(length);
-        self.out.extend(skipped.chars().map(|c| if c == '\n' { '\n' } else { ' ' }));
-        self.rest = rest;
+            (Kind::Code, first.len_utf8())
+        };
+        let (piece, rest) = rest.split_at(length);
+        (self.rest, self.last) = (rest, Some(first).filter(|_| kind == Kind::Code));
+        Some((kind, piece))
     }
 }
 
@@ -133,6 +152,17 @@ mod tests {
             assert_eq!(code_of(source), code, "{source}");
         }
         assert_eq!(code_of("\"two\nlines\" x").lines().count(), 2);
+    }
+
+    #[test]
+    fn pieces_are_the_whole_source() {
+        let source = "//! Doc.\nlet s = \"a // b\"; // c";
+        let found: Vec<_> = pieces(source).filter(|(kind, _)| *kind != Kind::Code).collect();
+        assert_eq!(
+            found,
+            [(Kind::Comment, "//! Doc."), (Kind::Text, "\"a // b\""), (Kind::Comment, "// c")]
+        );
+        assert_eq!(pieces(source).map(|(_, piece)| piece).collect::<String>(), source);
     }
 
     #[test]
