@@ -6,6 +6,7 @@
 
 use core::fmt;
 
+use nanotape_trace::Histogram;
 use nanotape_types::{NanosSinceMidnight, Price4, Side};
 use nanotape_wire::{
     DecodeError,
@@ -15,12 +16,8 @@ use thiserror::Error;
 
 mod book;
 mod figures;
-mod histogram;
 
-use self::{
-    book::{MeasuredBook, Removal},
-    histogram::Histogram,
-};
+use self::book::{MeasuredBook, Removal};
 pub use figures::Figure;
 
 /// A gap between messages below this many nanoseconds is short.
@@ -109,9 +106,9 @@ impl Default for Measurement {
             by_type: [0; 256],
             by_locate: vec![0; 1 << 16],
             book: MeasuredBook::default(),
-            depth: Histogram::default(),
+            depth: Histogram::fine(),
             stubs: 0,
-            lifetimes: Histogram::default(),
+            lifetimes: Histogram::fine(),
             last_time: 0,
             short_gaps: 0,
             gaps: 0,
@@ -232,7 +229,7 @@ impl Measurement {
                 // Against the best price before the message, so before the original leaves.
                 self.distance(order.locate, order.side, m.price().get());
                 if let Removal::Gone(order) = self.book.take(original, None) {
-                    self.lifetimes.add(self.last_time - order.born);
+                    self.lifetimes.record(self.last_time - order.born);
                 }
                 let new = m.new_order_reference_number().get();
                 let (price, shares) = (m.price().get(), m.shares().get());
@@ -283,7 +280,7 @@ impl Measurement {
         self.distance(order.locate, order.side, order.price);
         match self.book.take(reference, shares) {
             Removal::Gone(order) => {
-                self.lifetimes.add(self.last_time - order.born);
+                self.lifetimes.record(self.last_time - order.born);
                 true
             }
             Removal::Reduced => false,
@@ -293,7 +290,7 @@ impl Measurement {
     /// Notes how far a price is from the best of its side, 0 where the side is empty.
     fn distance(&mut self, locate: usize, side: Side, price: u32) {
         let best = self.book.best(locate, side);
-        self.depth.add(best.map_or(0, |best| u64::from(best.abs_diff(price) / 100)));
+        self.depth.record(best.map_or(0, |best| u64::from(best.abs_diff(price) / 100)));
     }
 }
 

@@ -1,17 +1,18 @@
 //! A histogram with fixed relative precision: record in a few instructions, ask for quantiles.
 //!
-//! Values below 2^P have a bucket each. Above, every power of two is divided into 2^(P-1) buckets,
-//! so that a bucket is never wider than 2^(1-P) of its value: the log-linear layout known from
-//! HdrHistogram. With [`Histogram::fine`] that is 0.8%, with [`Histogram::coarse`] 6%.
+//! A quantile is at most one bucket too high, see [`Buckets`]: with [`Histogram::fine`] that is 0.8%,
+//! with [`Histogram::coarse`] 6.25%. The smallest and the largest value are exact.
 //!
 //! Cost: `record` allocates nothing in a histogram made with `fine`, whose buckets exist from the
 //! start; a coarse one grows to the largest value it has seen, so that tens of thousands of them
 //! fit in memory.
 
+use crate::Buckets;
+
 /// Counts of values, by magnitude.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Histogram {
-    precision_bits: u32,
+    buckets: Buckets,
     counts: Vec<u64>,
     count: u64,
     min: u64,
@@ -22,17 +23,28 @@ impl Histogram {
     /// Precision 0.8%, any 64-bit value, all memory (60 KB) taken now.
     pub fn fine() -> Self {
         let mut histogram = Self::with_precision(8);
-        histogram.counts = vec![0; histogram.bucket(u64::MAX) + 1];
+        histogram.counts = vec![0; histogram.buckets.of(u64::MAX) + 1];
         histogram
     }
 
-    /// Precision 6%, any 64-bit value, memory grows with the largest value.
+    /// Precision 6.25%, any 64-bit value, memory grows with the largest value.
     pub const fn coarse() -> Self {
         Self::with_precision(5)
     }
 
     const fn with_precision(precision_bits: u32) -> Self {
-        Self { precision_bits, counts: Vec::new(), count: 0, min: u64::MAX, max: 0 }
+        let buckets = Buckets::with_precision(precision_bits);
+        Self { buckets, counts: Vec::new(), count: 0, min: u64::MAX, max: 0 }
+    }
+
+    /// Of counts that were kept elsewhere, one for each bucket from the first on. The smallest and
+    /// the largest value are those of their buckets; a sum beyond 64 bits stays at the largest.
+    pub fn of_counts(buckets: Buckets, counts: Vec<u64>) -> Self {
+        let is_filled = |&count: &u64| count > 0;
+        let count = counts.iter().fold(0_u64, |sum, &count| sum.saturating_add(count));
+        let min = counts.iter().position(is_filled).map_or(u64::MAX, |at| buckets.highest_in(at));
+        let max = counts.iter().rposition(is_filled).map_or(0, |at| buckets.highest_in(at));
+        Self { buckets, counts, count, min, max }
     }
 
     /// Counts `value` once.
@@ -44,7 +56,7 @@ impl Histogram {
     /// Counts `value` `times` times.
     #[inline]
     pub fn record_many(&mut self, value: u64, times: u64) {
-        let bucket = self.bucket(value);
+        let bucket = self.buckets.of(value);
         if bucket >= self.counts.len() {
             self.grow(bucket);
         }
@@ -56,7 +68,7 @@ impl Histogram {
 
     /// Adds all counts of `other`, which must have the same precision.
     pub fn merge(&mut self, other: &Self) {
-        assert_eq!(self.precision_bits, other.precision_bits, "histograms of one precision");
+        assert_eq!(self.buckets, other.buckets, "histograms of one precision");
         if other.counts.len() > self.counts.len() {
             self.counts.resize(other.counts.len(), 0);
         }
@@ -86,36 +98,21 @@ impl Histogram {
     /// The buckets that hold something, ascending: the highest value of each, and its count.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let filled = self.counts.iter().enumerate().filter(|&(_, &count)| count > 0);
-        filled.map(|(bucket, &count)| (self.highest_in(bucket), count))
+        filled.map(|(bucket, &count)| (self.buckets.highest_in(bucket), count))
     }
 
     /// The value that a share `quantile` (0 to 1) of all values does not exceed, to the precision
     /// of the histogram, rounded up within it: the nearest-rank definition.
     pub fn quantile(&self, quantile: f64) -> Option<u64> {
         let rank = ((quantile * self.count as f64).ceil() as u64).clamp(1, self.count.max(1));
-        let mut seen = 0;
+        let mut seen: u64 = 0;
         for (bucket, &count) in self.counts.iter().enumerate() {
-            seen += count;
+            seen = seen.saturating_add(count);
             if seen >= rank {
-                return Some(self.highest_in(bucket).clamp(self.min, self.max));
+                return Some(self.buckets.highest_in(bucket).clamp(self.min, self.max));
             }
         }
         None
-    }
-
-    #[inline]
-    fn bucket(&self, value: u64) -> usize {
-        let half = 1usize << (self.precision_bits - 1);
-        let magnitude = (u64::BITS - value.leading_zeros()).saturating_sub(self.precision_bits);
-        // Below 2^P the magnitude is 0 and the value is its own bucket.
-        (magnitude as usize) * half + (value >> magnitude) as usize
-    }
-
-    fn highest_in(&self, bucket: usize) -> u64 {
-        let half = 1usize << (self.precision_bits - 1);
-        let magnitude = (bucket / half).saturating_sub(1);
-        let lead = (bucket - magnitude * half) as u64;
-        (lead << magnitude) + ((1u64 << magnitude) - 1)
     }
 
     #[cold]
@@ -127,27 +124,6 @@ impl Histogram {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_value_falls_into_a_bucket_that_holds_it() {
-        for histogram in [Histogram::fine(), Histogram::coarse()] {
-            let mut last = 0;
-            for shift in 0..64 {
-                for value in [1u64 << shift, (1u64 << shift) + 1, (1u64 << shift).wrapping_mul(3)] {
-                    let bucket = histogram.bucket(value);
-                    let highest = histogram.highest_in(bucket);
-                    assert!(highest >= value, "{value} in a bucket up to {highest}");
-                    let width = 2f64.powi(1 - histogram.precision_bits as i32);
-                    assert!((highest - value) as f64 <= value as f64 * width, "{value}..{highest}");
-                }
-                let bucket = histogram.bucket(1 << shift);
-                assert!(shift == 0 || bucket > last);
-                last = bucket;
-            }
-            assert_eq!(histogram.highest_in(histogram.bucket(u64::MAX)), u64::MAX);
-            assert_eq!(histogram.bucket(0), 0);
-        }
-    }
 
     #[test]
     fn quantiles_are_those_of_the_sorted_values() {
@@ -193,6 +169,19 @@ mod tests {
         left.merge(&right);
         assert_eq!(left.counts, both.counts);
         assert_eq!((left.count(), left.max(), left.min()), (both.count(), both.max(), both.min()));
+    }
+
+    #[test]
+    fn counts_from_elsewhere_are_those_of_recorded_values() {
+        let buckets = Buckets::with_precision(5);
+        let values = [3, 3, 31, 1_023, 65_535].map(|value| buckets.highest_in(buckets.of(value)));
+        let mut recorded = Histogram::coarse();
+        values.iter().for_each(|&value| recorded.record(value));
+        assert_eq!(Histogram::of_counts(buckets, recorded.counts.clone()), recorded);
+        // Whatever another process left there.
+        let full = Histogram::of_counts(buckets, vec![u64::MAX; 3]);
+        assert_eq!((full.count(), full.quantile(0.5), full.max()), (u64::MAX, Some(0), Some(2)));
+        assert_eq!(Histogram::of_counts(buckets, vec![0; 3]).quantile(0.5), None);
     }
 
     #[test]

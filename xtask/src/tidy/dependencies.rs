@@ -76,7 +76,7 @@ const TABLE: &[Row] = &[
     },
     Row {
         package: "nanotape-synth",
-        inside: &["nanotape-types", "nanotape-wire"],
+        inside: &["nanotape-types", "nanotape-wire", "nanotape-trace"],
         outside: &["libm", "rand_xoshiro", "thiserror"],
     },
     Row {

@@ -3,6 +3,8 @@
 //! Values below 16 ns have a bucket each; above, every power of two has eight. So a bucket is never
 //! wider than an eighth of its value. What is longer than four seconds is in the last one.
 
+use nanotape_trace::{Buckets, Histogram};
+
 /// A part of the way of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(usize)]
@@ -29,71 +31,45 @@ impl Stage {
     }
 }
 
-/// Values with a bucket each.
-const SINGLE: u64 = 16;
-/// Buckets of a power of two.
-const EACH: usize = 8;
-/// Powers of two above the single values.
-const POWERS: usize = 28;
+/// No wider than an eighth of the value.
+const PRECISION: Buckets = Buckets::with_precision(4);
 
-pub(super) const BUCKETS: usize = SINGLE as usize + POWERS * EACH;
+/// Those up to four seconds: 16 single values, and 28 powers of two.
+pub(super) const BUCKETS: usize = 16 + 28 * 8;
 
 /// The bucket of a time.
 pub(super) fn bucket(nanos: u64) -> usize {
-    if nanos < SINGLE {
-        return nanos as usize;
-    }
-    let power = nanos.ilog2();
-    let part = (nanos >> (power - 3)) as usize % EACH;
-    let place = SINGLE as usize + (power as usize - 4) * EACH + part;
-    place.min(BUCKETS - 1)
+    PRECISION.of(nanos).min(BUCKETS - 1)
 }
 
-/// The largest time in a bucket.
-fn highest_in(bucket: usize) -> u64 {
-    let Some(place) = bucket.checked_sub(SINGLE as usize) else { return bucket as u64 };
-    let (power, part) = (place / EACH + 4, (place % EACH) as u64);
-    ((part + EACH as u64 + 1) << (power - 3)) - 1
-}
-
-/// Times of some messages in one stage: those that were looked at, one in some hundred.
+/// Times of some messages in one stage: a sample of about one in 100.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StageTimes {
     /// Which stage.
     pub stage: Stage,
-    counts: Vec<u64>,
+    times: Histogram,
 }
 
 impl StageTimes {
     /// Of the counts of a board.
     pub(super) fn of(stage: Stage, counts: Vec<u64>) -> Self {
-        Self { stage, counts }
+        Self { stage, times: Histogram::of_counts(PRECISION, counts) }
     }
 
-    /// How many messages were looked at.
+    /// How many messages were sampled.
     pub fn samples(&self) -> u64 {
-        self.counts.iter().fold(0, |sum, &count| sum.saturating_add(count))
+        self.times.count()
     }
 
     /// The time in ns that a share `quantile` (0 to 1) of them did not exceed, rounded up by at
     /// most an eighth; none without samples.
     pub fn quantile_ns(&self, quantile: f64) -> Option<u64> {
-        let samples = self.samples();
-        let rank = ((quantile * samples as f64).ceil() as u64).clamp(1, samples.max(1));
-        let mut seen: u64 = 0;
-        self.counts
-            .iter()
-            .position(|&count| {
-                seen = seen.saturating_add(count);
-                seen >= rank && samples > 0
-            })
-            .map(highest_in)
+        self.times.quantile(quantile)
     }
 
     /// Largest time in ns of each bucket that holds something, and how many it holds.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        let filled = self.counts.iter().enumerate().filter(|&(_, &count)| count > 0);
-        filled.map(|(bucket, &count)| (highest_in(bucket), count))
+        self.times.buckets()
     }
 }
 
@@ -108,12 +84,13 @@ mod tests {
             let place = bucket(nanos);
             assert!(place >= last && place < BUCKETS, "{nanos}");
             last = place;
-            let highest = highest_in(place);
+            let highest = PRECISION.highest_in(place);
             assert!(highest >= nanos && highest - nanos <= nanos / 8, "{nanos}: {highest}");
         }
         assert_eq!(bucket(u64::MAX), BUCKETS - 1);
+        assert_eq!(PRECISION.highest_in(BUCKETS - 1), (1 << 32) - 1);
         for place in 0..BUCKETS {
-            assert_eq!(bucket(highest_in(place)), place);
+            assert_eq!(bucket(PRECISION.highest_in(place)), place);
         }
     }
 

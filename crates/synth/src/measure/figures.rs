@@ -70,7 +70,7 @@ impl Measurement {
     }
 
     fn distances(&self) -> Vec<Figure> {
-        let quantile = |share| self.depth.quantile(share) as f64;
+        let quantile = |share| self.depth.quantile(share).unwrap_or(0) as f64;
         vec![
             Figure::within("depth p25, ticks from the inside", 0.0, 0.0, quantile(0.25)),
             Figure::within("depth p50", 1.0, 0.0, quantile(0.50)),
@@ -112,7 +112,7 @@ impl Measurement {
     }
 
     fn orders(&self) -> Vec<Figure> {
-        let seconds = |share| self.lifetimes.quantile(share) as f64 / 1e9;
+        let seconds = |share| self.lifetimes.quantile(share).unwrap_or(0) as f64 / 1e9;
         let completed = 100.0 * self.completions as f64 / self.executions.max(1) as f64;
         vec![
             Figure::range(
