@@ -32,6 +32,9 @@ pub use stages::{Stage, StageTimes};
 
 use crate::records::{PlantStop, RecordKind, StopReason};
 
+/// The kinds of damage, in the order in which a board counts them.
+pub const DAMAGES: [&str; 3] = ["length", "type", "lost"];
+
 /// The writer's side.
 #[derive(Debug)]
 pub(crate) struct Board {

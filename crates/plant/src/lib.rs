@@ -69,6 +69,7 @@ pub mod board;
 pub mod config;
 mod dbn_file;
 mod engine;
+pub mod health;
 mod pace;
 mod publisher;
 mod recorded;

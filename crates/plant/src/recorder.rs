@@ -100,13 +100,9 @@ impl Recorder {
     ) -> Result<Option<Self>, RecorderError> {
         let RecorderOptions { wait, through_restarts, mode, shutdown } = options;
         let deadline = Deadline::after(*wait);
-        let is_pending = |error: &RingError| match error {
-            RingError::Region(error) => error.refusal().is_pending(),
-            _ => false,
-        };
         let open = || RingSource::open(ring, Start::Newest);
-        let opened = deadline.open(shutdown, is_pending, open).map_err(|error| {
-            if is_pending(&error) {
+        let opened = deadline.open(shutdown, RingError::is_pending, open).map_err(|error| {
+            if error.is_pending() {
                 return RecorderError::NoRing { ring: ring.to_owned() };
             }
             RecorderError::of_ring(ring, error)

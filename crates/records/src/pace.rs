@@ -18,6 +18,11 @@ pub enum Pace {
 impl Pace {
     const MOST_MILLI: u32 = 10_000_000;
 
+    /// The pace of so many thousandths; 0 is as fast as it goes.
+    pub fn of_milli(milli: u32) -> Self {
+        if milli == 0 { Self::Max } else { Self::Recorded { milli } }
+    }
+
     /// Thousandths, and 0 for as fast as it goes: as records and boards have it.
     pub fn milli(self) -> u32 {
         match self {

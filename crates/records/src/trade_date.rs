@@ -76,6 +76,11 @@ impl TradeDate {
     pub fn of_number(number: u32) -> Option<Self> {
         Self::of(number / 10_000, number / 100 % 100, number % 100)
     }
+
+    /// That number as it is printed: a date, or the number itself if the calendar does not have it.
+    pub fn text_of(number: u32) -> String {
+        Self::of_number(number).map_or_else(|| number.to_string(), |date| date.to_string())
+    }
 }
 
 /// `2019-12-30`.
@@ -141,6 +146,8 @@ mod tests {
         assert_eq!(date("2019-12-30").to_string(), "2019-12-30");
         assert_eq!(date("2019-12-30").number(), 20_191_230);
         assert_eq!(TradeDate::of_number(20_191_230), Some(date("2019-12-30")));
+        assert_eq!(TradeDate::text_of(20_191_230), "2019-12-30");
+        assert_eq!(TradeDate::text_of(20_191_232), "20191232");
         for text in ["", "2019-13-01", "2019-02-29", "20191230", "1989-12-30", "2019-12-3", "a-b-c"]
         {
             assert_eq!(text.parse::<TradeDate>(), Err(ParseDateError), "{text:?}");

@@ -63,6 +63,14 @@ pub enum RingError {
     Read(#[from] ReadError),
 }
 
+#[cfg(not(nanotape_loom))]
+impl RingError {
+    /// Whether the writer may be about to create the ring: then a retry may succeed.
+    pub fn is_pending(&self) -> bool {
+        matches!(self, Self::Region(error) if error.refusal().is_pending())
+    }
+}
+
 /// Why a message was not published. The ring is as it was.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]

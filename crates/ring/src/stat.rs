@@ -28,6 +28,8 @@ pub struct Stat {
     pub oldest_sequence: u64,
     /// The number that the next message will have; one more than that of the last.
     pub next_sequence: u64,
+    /// Bytes that hold messages, with what the ring keeps beside them; all of them once it is full.
+    pub used_bytes: u64,
     /// Time of the last message in ns since the UNIX epoch, as the writer told it; 0 if it told
     /// none.
     pub ts_publish_ns: u64,
@@ -81,9 +83,17 @@ impl RingMonitor {
         } else {
             (Capacity::Stream { capacity_bytes: first }, stream::look(&self.region)?)
         };
-        let Seen { oldest_sequence, next_sequence, ts_publish_ns, heartbeat_ns } = seen;
+        let Seen { oldest_sequence, next_sequence, used_bytes, ts_publish_ns, heartbeat_ns } = seen;
         let owner = self.region.owner();
-        Ok(Stat { capacity, owner, oldest_sequence, next_sequence, ts_publish_ns, heartbeat_ns })
+        Ok(Stat {
+            capacity,
+            owner,
+            oldest_sequence,
+            next_sequence,
+            used_bytes,
+            ts_publish_ns,
+            heartbeat_ns,
+        })
     }
 
     /// Goes over everything that can be read now: counters, index, frames or slots, and whether
@@ -104,6 +114,7 @@ impl RingMonitor {
 pub(crate) struct Seen {
     pub(crate) oldest_sequence: u64,
     pub(crate) next_sequence: u64,
+    pub(crate) used_bytes: u64,
     pub(crate) ts_publish_ns: u64,
     pub(crate) heartbeat_ns: u64,
 }

@@ -1,8 +1,6 @@
 //! `nanotape stat`: what a plant does, from its board and its ring, seen from outside.
 
 mod json;
-mod look;
-mod openmetrics;
 mod text;
 
 use std::{io::Write as _, path::Path, time::Duration};
@@ -10,15 +8,15 @@ use std::{io::Write as _, path::Path, time::Duration};
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use nanotape_clock::Clock;
+use nanotape_plant::health::{HealthError, PlantHealth, PlantMonitor};
 
 use crate::{
     interrupt,
     output::{FileFormat, Format, Output, OutputArguments},
-    regions::place,
+    regions::{of_region, of_ring, place},
     status::Status,
     values::seconds,
 };
-use look::{Look, Watched};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -98,14 +96,14 @@ pub(crate) fn run(arguments: &StatArguments) -> anyhow::Result<Status> {
     let interrupt = interrupt::install()?;
     let mut reports = Reports::open(arguments, format)?;
     let clock = Clock::monotonic();
-    let mut watched = Watched::open(&path)?;
+    let mut monitor = PlantMonitor::open(&path).map_err(of_health)?;
     let interval = arguments.interval(format);
     let number = match arguments.count {
         Some(count) => count,
         None if arguments.watch => u64::MAX,
         None => 1,
     };
-    let mut before = watched.look(&clock)?;
+    let mut before = monitor.look(&clock).map_err(of_health)?;
     for report in 0..number {
         if !interval.is_zero() {
             interrupt.sleep(interval);
@@ -113,7 +111,7 @@ pub(crate) fn run(arguments: &StatArguments) -> anyhow::Result<Status> {
         // Without an interval the first look is the report.
         let now = match interval.is_zero() && report == 0 {
             true => before.clone(),
-            false => watched.look(&clock)?,
+            false => monitor.look(&clock).map_err(of_health)?,
         };
         let told = Report { arguments, path: &path, clock: &clock, before: &before, now: &now };
         reports.write(&told, report == 0)?;
@@ -140,8 +138,29 @@ struct Report<'a> {
     arguments: &'a StatArguments,
     path: &'a Path,
     clock: &'a Clock,
-    before: &'a Look,
-    now: &'a Look,
+    before: &'a PlantHealth,
+    now: &'a PlantHealth,
+}
+
+impl Report<'_> {
+    /// A rate of a number that grows.
+    fn rate(&self, number: impl Fn(&PlantHealth) -> u64) -> Option<f64> {
+        self.now.rate(self.before, self.clock, number)
+    }
+
+    /// How long ago something was that the plant states a time of.
+    fn age_ns(&self, utc_ns: u64) -> Option<i64> {
+        self.now.age_ns(self.clock, utc_ns)
+    }
+}
+
+/// Damage is bad data; everything else is the environment.
+fn of_health(error: HealthError) -> anyhow::Error {
+    match error {
+        HealthError::Region(error) => of_region(&error),
+        HealthError::Ring { path, error } => of_ring(&path, &error),
+        error => anyhow::anyhow!("{error}; use `nanotape ring stat` for the ring alone"),
+    }
 }
 
 /// Where reports go.
@@ -180,7 +199,8 @@ impl<'a> Reports<'a> {
         let force = *force || self.has_written;
         let arguments = OutputArguments { output: output.clone(), force, format: *format };
         let mut output = arguments.open()?;
-        output.write_all(report.metrics().as_bytes())?;
+        let StatArguments { name, tainted, .. } = self.arguments;
+        output.write_all(report.now.to_openmetrics(name, *tainted).as_bytes())?;
         output.finish()?;
         self.has_written = true;
         Ok(())

@@ -43,15 +43,8 @@ impl fmt::Display for Taint {
 /// `trade date 2019-12-30, records mbo,bbo, pace max`.
 impl fmt::Display for PlantStart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match TradeDate::of_number(self.date) {
-            Some(date) => write!(f, "trade date {date}")?,
-            None => write!(f, "trade date {}", self.date)?,
-        }
-        let pace = match self.pace_milli {
-            0 => Pace::Max,
-            milli => Pace::Recorded { milli },
-        };
-        write!(f, ", records {}, pace {pace}", self.kinds)?;
+        let (date, pace) = (TradeDate::text_of(self.date), Pace::of_milli(self.pace_milli));
+        write!(f, "trade date {date}, records {}, pace {pace}", self.kinds)?;
         match self.predecessor {
             Predecessor::None => Ok(()),
             Predecessor::Closed => write!(f, "; the previous plant stopped cleanly"),

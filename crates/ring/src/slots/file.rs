@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use nanotape_shm::{Origin, OwnedRegion, RegionOptions, SharedRegion};
+use nanotape_shm::{Origin, OwnedRegion, RegionOptions, SharedRegion, WORD_BYTES};
 
 use super::{
     layout::{HEARTBEAT, KIND, Layout, TS_PUBLISH},
@@ -54,9 +54,13 @@ pub(crate) fn look(region: &SharedRegion) -> Result<Seen, RingError> {
     let mut reader = Reader::join(region.clone(), Start::Oldest)?;
     let oldest_sequence = reader.next_sequence();
     reader.seek(Start::Newest)?;
+    let next_sequence = reader.next_sequence();
+    let layout = Layout::of(region.spec())?;
+    let slots = (next_sequence - 1).min(layout.slots);
     Ok(Seen {
         oldest_sequence,
-        next_sequence: reader.next_sequence(),
+        next_sequence,
+        used_bytes: slots * (layout.slot_words * WORD_BYTES) as u64,
         ts_publish_ns: region.words()[TS_PUBLISH].load(),
         heartbeat_ns: region.words()[HEARTBEAT].load(),
     })

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use nanotape_shm::{Origin, OwnedRegion, RegionOptions, SharedRegion, Word};
+use nanotape_shm::{Origin, OwnedRegion, RegionOptions, SharedRegion, WORD_BYTES, Word};
 
 use super::{
     join,
@@ -54,9 +54,12 @@ impl Reader {
 pub(crate) fn look(region: &SharedRegion) -> Result<Seen, RingError> {
     let layout = Layout::of(region.spec())?;
     let words = region.words();
+    let oldest_sequence = join::find(layout, words, Start::Oldest)?.sequence;
+    let end = join::find(layout, words, Start::Newest)?;
     Ok(Seen {
-        oldest_sequence: join::find(layout, words, Start::Oldest)?.sequence,
-        next_sequence: join::find(layout, words, Start::Newest)?.sequence,
+        oldest_sequence,
+        next_sequence: end.sequence,
+        used_bytes: end.position.min(layout.capacity) * WORD_BYTES as u64,
         ts_publish_ns: words[TS_PUBLISH].load(),
         heartbeat_ns: words[HEARTBEAT].load(),
     })

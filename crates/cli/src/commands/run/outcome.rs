@@ -2,14 +2,14 @@
 
 use std::fmt::Write as _;
 
-use nanotape_plant::{BoardReader, Ended, PlantRun, records::RecordKind};
+use nanotape_plant::{BoardReader, Ended, Pace, PlantRun, TradeDate, records::RecordKind};
 use nanotape_shm::Origin;
 
 use crate::{
     output::{Format, Output},
     record::Record,
     regions::{came, state_name},
-    values::{counted, date_text, nanos_text, pace_text},
+    values::{counted, nanos_text},
 };
 
 /// How a run went, and how long it took.
@@ -30,8 +30,8 @@ pub(super) fn begun(plant: &PlantRun, format: Format, output: &mut Output) -> an
             plant.ring().display(),
             came(plant.origin()),
             plant.first_sequence(),
-            date_text(plant.start().date),
-            pace_text(plant.start().pace_milli),
+            TradeDate::text_of(plant.start().date),
+            Pace::of_milli(plant.start().pace_milli),
             plant.start().kinds,
         )
     })?;
@@ -109,8 +109,8 @@ fn beginning(plant: &PlantRun) -> Record {
         .with("previous_writer_state", previous.map(|owner| state_name(owner.state)))
         .with("previous_writer_pid", previous.map(|owner| owner.pid))
         .with("first_sequence", plant.first_sequence())
-        .with("trade_date", date_text(start.date))
-        .with("pace", pace_text(start.pace_milli))
+        .with("trade_date", TradeDate::text_of(start.date))
+        .with("pace", Pace::of_milli(start.pace_milli).to_string())
         .with("kinds", start.kinds.to_string())
 }
 

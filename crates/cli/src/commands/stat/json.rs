@@ -1,21 +1,16 @@
 //! `nanotape stat` as JSON: one flat object a look, names with their units.
 
 use nanotape_book::Anomaly;
-use nanotape_plant::records::RecordKind;
+use nanotape_plant::{
+    Pace, TradeDate,
+    board::DAMAGES,
+    health::{Life, PlantHealth},
+    records::RecordKind,
+};
 use serde_json::{Value, json};
 
-use super::{
-    Report,
-    look::{Life, Look},
-};
-use crate::{
-    record::Record,
-    regions::state_name,
-    values::{date_text, pace_text},
-};
-
-/// The kinds of damage, in the order in which a board counts them.
-pub(super) const DAMAGES: [&str; 3] = ["length", "type", "lost"];
+use super::Report;
+use crate::{record::Record, regions::state_name};
 
 impl Report<'_> {
     pub(super) fn record(&self) -> Record {
@@ -40,8 +35,8 @@ impl Report<'_> {
             .with("plant_pid", known(u64::from(plant.owner.pid)))
             .with("started_ns", known(plant.run.started_ns))
             .with("midnight_ns", known(plant.run.midnight_ns))
-            .with("trade_date", date_text(plant.run.date))
-            .with("pace", pace_text(plant.run.pace_milli))
+            .with("trade_date", TradeDate::text_of(plant.run.date))
+            .with("pace", Pace::of_milli(plant.run.pace_milli).to_string())
             .with("kinds", plant.kinds().to_string())
             .with("updated_ns", known(plant.updated_ns))
             .with("board_age_ns", self.age_ns(plant.updated_ns))
@@ -64,7 +59,7 @@ impl Report<'_> {
             .with("records", plant.total_records())
             .with("records_per_second", rounded(self.rate(|look| look.plant.total_records())));
         let by_kind = |record: Record, kind: RecordKind| {
-            let count = move |look: &Look| look.plant.records[kind as usize];
+            let count = move |look: &PlantHealth| look.plant.records[kind as usize];
             record
                 .with(format!("{kind}_records"), count(self.now))
                 .with(format!("{kind}_records_per_second"), rounded(self.rate(count)))

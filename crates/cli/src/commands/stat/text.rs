@@ -4,20 +4,18 @@ use std::fmt::Write as _;
 
 use nanotape_book::Anomaly;
 use nanotape_plant::{
-    board::StageTimes,
+    Pace, TradeDate,
+    board::{DAMAGES, StageTimes},
+    health::{Life, PlantHealth},
     records::{RecordKind, StopReason},
 };
 use nanotape_shm::Started;
 use nanotape_types::{StockLocate, Symbol};
 
-use super::{
-    Report,
-    json::{DAMAGES, QUANTILES},
-    look::{Life, Look},
-};
+use super::{Report, json::QUANTILES};
 use crate::{
     regions::state_name,
-    values::{bytes_text, date_text, nanos_text, pace_text},
+    values::{bytes_text, nanos_text},
 };
 
 impl Report<'_> {
@@ -106,7 +104,7 @@ impl Report<'_> {
 
     fn run_text(&self) -> String {
         let run = &self.now.plant.run;
-        let (date, pace) = (date_text(run.date), pace_text(run.pace_milli));
+        let (date, pace) = (TradeDate::text_of(run.date), Pace::of_milli(run.pace_milli));
         let first = run.first_sequence;
         format!("trade date {date}, pace {pace}, first message {first}")
     }
@@ -138,7 +136,7 @@ impl Report<'_> {
         }
     }
 
-    fn records_text(&self, count: impl Fn(&Look) -> u64) -> String {
+    fn records_text(&self, count: impl Fn(&PlantHealth) -> u64) -> String {
         let mut text = count(self.now).to_string();
         if let Some(rate) = self.rate(count) {
             let _ = write!(text, ", {rate:.1} a second");
@@ -207,7 +205,7 @@ impl Report<'_> {
     }
 }
 
-fn count_of(look: &Look, kind: RecordKind) -> u64 {
+fn count_of(look: &PlantHealth, kind: RecordKind) -> u64 {
     look.plant.records[kind as usize]
 }
 

@@ -1,4 +1,4 @@
-//! `nanotape stat` as OpenMetrics 1.0 text, for Prometheus and others that collect numbers.
+//! The health of a plant as OpenMetrics 1.0 text, for Prometheus and others that collect numbers.
 //!
 //! Rates are for whoever collects to make: everything that grows is a counter. Histograms have the
 //! same bounds in every exposition, powers of two.
@@ -6,61 +6,56 @@
 use std::fmt::{self, Write as _};
 
 use nanotape_book::Anomaly;
-use nanotape_plant::{board::StageTimes, records::RecordKind};
 
-use super::{
-    Report,
-    json::DAMAGES,
-    look::{Life, Look},
+use super::{Life, PlantHealth};
+use crate::{
+    board::{DAMAGES, StageTimes},
+    records::{Pace, RecordKind, TradeDate},
 };
-use crate::values::{date_text, pace_text};
 
-impl Report<'_> {
-    pub(super) fn metrics(&self) -> String {
-        let mut text = Exposition { text: String::new(), ring: escaped(&self.arguments.name) };
-        self.about_the_run(&mut text);
-        about_messages(&mut text, self.now);
-        about_trouble(&mut text, self.now);
-        if self.arguments.tainted {
-            about_tainted_stocks(&mut text, self.now);
+impl PlantHealth {
+    /// One whole exposition; every sample has the name of the ring. `lists_tainted`: one sample for each
+    /// stock whose book is unreliable.
+    pub fn to_openmetrics(&self, ring: &str, lists_tainted: bool) -> String {
+        let mut text = Exposition { text: String::new(), ring: escaped(ring) };
+        about_the_run(&mut text, self);
+        about_messages(&mut text, self);
+        about_trouble(&mut text, self);
+        if lists_tainted {
+            about_tainted_stocks(&mut text, self);
         }
-        about_stages(&mut text, self.now);
-        about_the_ring(&mut text, self.now);
+        about_stages(&mut text, self);
+        about_the_ring(&mut text, self);
         text.text.push_str("# EOF\n");
         text.text
     }
-
-    fn about_the_run(&self, text: &mut Exposition) {
-        let (plant, life) = (&self.now.plant, self.now.life());
-        text.family("nanotape_plant", "info", "", "Parameters of the plant's run.");
-        let date = date_text(plant.run.date);
-        let pace = pace_text(plant.run.pace_milli);
-        let (kinds, pid) = (plant.kinds().to_string(), plant.owner.pid.to_string());
-        let labels = [("trade_date", &*date), ("pace", &pace), ("kinds", &kinds), ("pid", &pid)];
-        text.sample("nanotape_plant_info", &labels, 1);
-
-        let name = "nanotape_plant_state";
-        text.family(
-            name,
-            "stateset",
-            "",
-            "State of the plant; died: exited without a stop notice.",
-        );
-        for state in Life::NAMES {
-            text.sample(name, &[(name, state)], u64::from(state == life.name()));
-        }
-        let started = plant.run.started_ns;
-        text.time("nanotape_plant_started_timestamp_seconds", "When the run began.", started);
-        let updated = plant.updated_ns;
-        text.time(
-            "nanotape_plant_updated_timestamp_seconds",
-            "When the plant updated these counters.",
-            updated,
-        );
-    }
 }
 
-fn about_messages(text: &mut Exposition, look: &Look) {
+fn about_the_run(text: &mut Exposition, look: &PlantHealth) {
+    let (plant, life) = (&look.plant, look.life());
+    text.family("nanotape_plant", "info", "", "Parameters of the plant's run.");
+    let date = TradeDate::text_of(plant.run.date);
+    let pace = Pace::of_milli(plant.run.pace_milli).to_string();
+    let (kinds, pid) = (plant.kinds().to_string(), plant.owner.pid.to_string());
+    let labels = [("trade_date", &*date), ("pace", &pace), ("kinds", &kinds), ("pid", &pid)];
+    text.sample("nanotape_plant_info", &labels, 1);
+
+    let name = "nanotape_plant_state";
+    text.family(name, "stateset", "", "State of the plant; died: exited without a stop notice.");
+    for state in Life::NAMES {
+        text.sample(name, &[(name, state)], u64::from(state == life.name()));
+    }
+    let started = plant.run.started_ns;
+    text.time("nanotape_plant_started_timestamp_seconds", "When the run began.", started);
+    let updated = plant.updated_ns;
+    text.time(
+        "nanotape_plant_updated_timestamp_seconds",
+        "When the plant updated these counters.",
+        updated,
+    );
+}
+
+fn about_messages(text: &mut Exposition, look: &PlantHealth) {
     let plant = &look.plant;
     text.counter("nanotape_plant_messages", "", "Messages read.", plant.messages);
     let help = "The exchange's time of the last message.";
@@ -79,7 +74,7 @@ fn about_messages(text: &mut Exposition, look: &Look) {
     text.counters("nanotape_plant_records", "Records published.", records);
 }
 
-fn about_trouble(text: &mut Exposition, look: &Look) {
+fn about_trouble(text: &mut Exposition, look: &PlantHealth) {
     let plant = &look.plant;
     let damages = DAMAGES.into_iter().zip(plant.damages);
     text.counters("nanotape_plant_damages", "Damaged places in the input.", damages);
@@ -92,7 +87,7 @@ fn about_trouble(text: &mut Exposition, look: &Look) {
     text.gauge("nanotape_plant_tainted_stocks", "", help, plant.tainted_stocks);
 }
 
-fn about_tainted_stocks(text: &mut Exposition, look: &Look) {
+fn about_tainted_stocks(text: &mut Exposition, look: &PlantHealth) {
     let name = "nanotape_plant_tainted_messages";
     let help = "Messages that could not be applied to the book of a stock.";
     text.family(name, "counter", "", help);
@@ -104,7 +99,7 @@ fn about_tainted_stocks(text: &mut Exposition, look: &Look) {
     }
 }
 
-fn about_stages(text: &mut Exposition, look: &Look) {
+fn about_stages(text: &mut Exposition, look: &PlantHealth) {
     let help = "Time of a message in a stage, sampled for about 1 message in 250. The sum adds upper \
                 bounds and is at most 12.5 percent too large.";
     text.family("nanotape_plant_stage_nanoseconds", "histogram", "nanoseconds", help);
@@ -113,7 +108,7 @@ fn about_stages(text: &mut Exposition, look: &Look) {
     }
 }
 
-fn about_the_ring(text: &mut Exposition, look: &Look) {
+fn about_the_ring(text: &mut Exposition, look: &PlantHealth) {
     let ring = &look.ring;
     if let Some(capacity) = look.capacity_bytes() {
         text.gauge("nanotape_ring_capacity_bytes", "bytes", "Size of the ring.", capacity);

@@ -1,0 +1,279 @@
+//! The health of a plant, seen from outside: its board, its ring, and what follows from both.
+//!
+//! Where: `nanotape stat`, and programs that watch a plant. Nothing is written: neither the plant nor its
+//! readers notice.
+//! Protocol: a plant that starts again makes a new board in place of the last one's, and may make a new ring.
+//! Each look checks first whether the files are still those that are mapped.
+
+mod openmetrics;
+
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use nanotape_clock::{Clock, Stamp};
+use nanotape_ring::{Capacity, Rejoin, RingError, RingMonitor, Start, Stat};
+use nanotape_shm::{OwnerState, Refusal, RegionError};
+use nanotape_tape::{Deadline, ShutdownFlag};
+use nanotape_types::{NanosSinceMidnight, StockLocate, Symbol};
+
+use crate::{
+    BoardReader, Event, PlantStat, PlantState, Subscription,
+    board::board_path,
+    records::{Notice, Record, StopReason},
+};
+
+/// Attempts to read the oldest record, while a plant at full speed overwrites it each time.
+const ATTEMPTS: usize = 8;
+
+/// How long a plant may take from its first step to its last one, while its ring or its board is missing.
+const START: Duration = Duration::from_secs(1);
+
+/// Looks at a plant again and again.
+#[derive(Debug)]
+pub struct PlantMonitor {
+    path: PathBuf,
+    board: BoardReader,
+    ring: RingMonitor,
+}
+
+/// A plant and its ring at one moment.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct PlantHealth {
+    /// When.
+    pub at: Stamp,
+    /// The board.
+    pub plant: PlantStat,
+    /// The ring.
+    pub ring: Stat,
+    /// When the plant read the oldest record of the ring, ns since the UNIX epoch.
+    pub oldest_ns: Option<u64>,
+    /// Stocks whose book is unreliable, and how many of their messages could not be applied.
+    pub tainted: Vec<(StockLocate, Option<Symbol>, u64)>,
+}
+
+/// What a plant does, as far as it and the kernel tell.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Life {
+    /// It has not said anything yet.
+    Starting,
+    /// It works.
+    Running,
+    /// It has ended, for this reason.
+    Stopped(StopReason),
+    /// Its process is gone, and it has not said that it ends.
+    Died,
+}
+
+/// Why a plant cannot be looked at.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum HealthError {
+    /// The ring or the board cannot be opened, or was truncated.
+    #[error(transparent)]
+    Region(#[from] RegionError),
+    /// The ring cannot be read.
+    #[error("{}: {error}", path.display())]
+    Ring {
+        /// The ring.
+        path: PathBuf,
+        /// Why not.
+        error: Box<RingError>,
+    },
+    /// There is a ring, and no plant has made a board beside it.
+    #[error("{}: no plant writes to this ring: {} does not exist", ring.display(), board.display())]
+    NoBoard {
+        /// The ring.
+        ring: PathBuf,
+        /// Where its board would be.
+        board: PathBuf,
+    },
+}
+
+impl PlantMonitor {
+    /// Opens the ring at `path`, and the board beside it.
+    pub fn open(path: &Path) -> Result<Self, HealthError> {
+        let ring = RingMonitor::open(path).map_err(|error| of_ring(path, error))?;
+        let board = BoardReader::open(path).map_err(|error| of_board(path, error))?;
+        Ok(Self { path: path.to_owned(), board, ring })
+    }
+
+    /// Looks at the plant that is there now.
+    pub fn look(&mut self, clock: &Clock) -> Result<PlantHealth, HealthError> {
+        self.reopen()?;
+        let path = &self.path;
+        let ring = self.ring.look().map_err(|error| of_ring(path, error))?;
+        let plant = self.board.look();
+        let tainted = self.board.tainted();
+        let tainted = tainted.map(|(locate, taints)| (locate, self.board.symbol(locate), taints));
+        let tainted = tainted.collect();
+        // What was truncated meanwhile reads as zeros.
+        for region in [self.ring.region(), self.board.region()] {
+            if region.is_lost() {
+                region.check()?;
+            }
+        }
+        Ok(PlantHealth { at: clock.stamp(), plant, ring, oldest_ns: oldest_ns(path), tainted })
+    }
+
+    /// Opens the board and the ring again if they are not those that are there now.
+    fn reopen(&mut self) -> Result<(), HealthError> {
+        let (path, deadline, flag) = (&self.path, Deadline::after(START), ShutdownFlag::new());
+        if self.ring.region().check().is_err() {
+            let opened = deadline.open(&flag, RingError::is_pending, || RingMonitor::open(path));
+            if let Some(ring) = opened.map_err(|error| of_ring(path, error))? {
+                self.ring = ring;
+            }
+        }
+        if self.board.region().check().is_err() {
+            let is_pending = |error: &RegionError| error.refusal().is_pending();
+            let opened = deadline.open(&flag, is_pending, || BoardReader::open(path));
+            if let Some(board) = opened.map_err(|error| of_board(path, error))? {
+                self.board = board;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn of_ring(path: &Path, error: RingError) -> HealthError {
+    match error {
+        RingError::Region(error) => HealthError::Region(error),
+        error => HealthError::Ring { path: path.to_owned(), error: Box::new(error) },
+    }
+}
+
+/// The ring is there, and its board cannot be opened.
+fn of_board(path: &Path, error: RegionError) -> HealthError {
+    match error.refusal() {
+        Refusal::NotFound => {
+            HealthError::NoBoard { ring: path.to_owned(), board: board_path(path) }
+        }
+        _ => HealthError::Region(error),
+    }
+}
+
+/// When the oldest record was read by the plant. A reader of its own.
+fn oldest_ns(path: &Path) -> Option<u64> {
+    let subscription = Subscription::to(&path.display().to_string());
+    let mut subscriber = subscription.from(Start::Oldest).rejoin(Rejoin::Oldest).open().ok()?;
+    let mut oldest = None;
+    for _ in 0..ATTEMPTS {
+        subscriber
+            .poll(|event| {
+                if let (Event::Record(delivery), None) = (event, oldest) {
+                    oldest = time_of(delivery.record);
+                }
+            })
+            .ok()?;
+        if oldest.is_some() {
+            break;
+        }
+    }
+    oldest
+}
+
+fn time_of(record: Record<'_>) -> Option<u64> {
+    Some(match record {
+        Record::Mbo(mbo) => mbo.ts_recv,
+        Record::Bbo(bbo) => bbo.ts_recv,
+        Record::Trade(trade) => trade.ts_recv,
+        Record::Status(status) => status.ts_recv,
+        Record::Definition(definition) => definition.ts_recv,
+        Record::Imbalance(imbalance) => imbalance.ts_recv,
+        Record::Notice(Notice::Gap(gap)) => gap.ts_recv,
+        Record::Notice(Notice::Taint(taint)) => taint.ts_recv,
+        Record::Notice(Notice::Start(start)) => start.started_ns,
+        Record::Notice(Notice::Stop(stop)) => stop.stopped_ns,
+        _ => return None,
+    })
+}
+
+impl PlantHealth {
+    /// What the plant does.
+    pub fn life(&self) -> Life {
+        match (self.plant.state, self.plant.owner.state) {
+            (PlantState::Stopped(reason), _) => Life::Stopped(reason),
+            (PlantState::Starting, OwnerState::Alive) => Life::Starting,
+            (PlantState::Running, OwnerState::Alive) => Life::Running,
+            (_, OwnerState::Dead | OwnerState::Closed) => Life::Died,
+        }
+    }
+
+    /// The exchange's time of day of the last message.
+    pub fn time_of_day(&self) -> Option<NanosSinceMidnight> {
+        let since = self.plant.ts_event.checked_sub(self.plant.run.midnight_ns)?;
+        NanosSinceMidnight::new(since).filter(|_| self.plant.ts_event != 0)
+    }
+
+    /// How much of the input was read, where its size is known.
+    pub fn input_percent(&self) -> Option<f64> {
+        let total = self.plant.input_total_bytes?;
+        Some(self.plant.input_done_bytes.min(total) as f64 * 100.0 / total as f64)
+    }
+
+    /// Messages a second over the whole run.
+    pub fn mean_rate(&self) -> Option<f64> {
+        let nanos = self.plant.updated_ns.checked_sub(self.plant.run.started_ns)?;
+        (nanos > 0).then(|| self.plant.messages as f64 * 1e9 / nanos as f64)
+    }
+
+    /// Messages in the ring.
+    pub fn held(&self) -> u64 {
+        self.ring.next_sequence.saturating_sub(self.ring.oldest_sequence)
+    }
+
+    /// Size of the ring.
+    pub fn capacity_bytes(&self) -> Option<u64> {
+        match self.ring.capacity {
+            Capacity::Stream { capacity_bytes } => Some(capacity_bytes),
+            Capacity::Slots { .. } => None,
+        }
+    }
+
+    /// Whether the oldest messages were overwritten: such a ring stays full.
+    pub fn is_full(&self) -> bool {
+        self.ring.oldest_sequence > 1
+    }
+
+    /// How much of the ring's bytes hold messages.
+    pub fn fill_percent(&self) -> Option<f64> {
+        Some(self.ring.used_bytes as f64 * 100.0 / self.capacity_bytes()? as f64)
+    }
+
+    /// The time from the oldest record in the ring to the last: if the ring is full, a tap that is further
+    /// behind is lapped.
+    pub fn span_ns(&self) -> Option<u64> {
+        self.ring.ts_publish_ns.checked_sub(self.oldest_ns?).filter(|_| self.held() > 0)
+    }
+
+    /// A number a second since an earlier look; none if no time passed, or another run began meanwhile.
+    pub fn rate(&self, before: &Self, clock: &Clock, number: impl Fn(&Self) -> u64) -> Option<f64> {
+        let nanos = clock.nanos_between(before.at, self.at);
+        let more = number(self).saturating_sub(number(before));
+        (before.plant.run == self.plant.run && nanos > 0).then(|| more as f64 * 1e9 / nanos as f64)
+    }
+
+    /// Nanoseconds since a time that the plant states; none if it states none.
+    pub fn age_ns(&self, clock: &Clock, utc_ns: u64) -> Option<i64> {
+        let then = i64::try_from(utc_ns).ok().filter(|&then| then > 0)?;
+        Some(clock.utc(self.at).get().saturating_sub(then))
+    }
+}
+
+impl Life {
+    /// As it is printed, without its reason.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Starting => "starting",
+            Self::Running => "running",
+            Self::Stopped(_) => "stopped",
+            Self::Died => "died",
+        }
+    }
+
+    /// The names of all of them.
+    pub const NAMES: [&str; 4] = ["starting", "running", "stopped", "died"];
+}
