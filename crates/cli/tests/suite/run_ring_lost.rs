@@ -47,7 +47,7 @@ impl Loss {
         match self {
             Self::Removed => complained.contains("removed"),
             Self::Replaced => complained.contains("replaced") || complained.contains("removed"),
-            Self::Cut => complained.contains("cut"),
+            Self::Cut => complained.contains("truncated"),
         }
     }
 }
