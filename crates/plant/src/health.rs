@@ -1,8 +1,10 @@
 //! The health of a plant, seen from outside: its board, its ring, and what follows from both.
 //!
-//! Where: `nanotape stat`, and programs that watch a plant. Nothing is written: neither the plant nor its
+//! Where: `nanotape stat`, and programs that watch a plant. Nothing is written: neither the plant
+//! nor its
 //! readers notice.
-//! Protocol: a plant that starts again makes a new board in place of the last one's, and may make a new ring.
+//! Protocol: a plant that starts again makes a new board in place of the last one's, and may make
+//! a new ring.
 //! Each look checks first whether the files are still those that are mapped.
 
 mod openmetrics;
@@ -27,7 +29,8 @@ use crate::{
 /// Attempts to read the oldest record, while a plant at full speed overwrites it each time.
 const ATTEMPTS: usize = 8;
 
-/// How long a plant may take from its first step to its last one, while its ring or its board is missing.
+/// How long a plant may take from its first step to its last one, while its ring or its board is
+/// missing.
 const START: Duration = Duration::from_secs(1);
 
 /// Looks at a plant again and again.
@@ -243,13 +246,15 @@ impl PlantHealth {
         Some(self.ring.used_bytes as f64 * 100.0 / self.capacity_bytes()? as f64)
     }
 
-    /// The time from the oldest record in the ring to the last: if the ring is full, a tap that is further
+    /// The time from the oldest record in the ring to the last: if the ring is full, a tap that is
+    /// further
     /// behind is lapped.
     pub fn span_ns(&self) -> Option<u64> {
         self.ring.ts_publish_ns.checked_sub(self.oldest_ns?).filter(|_| self.held() > 0)
     }
 
-    /// A number a second since an earlier look; none if no time passed, or another run began meanwhile.
+    /// A number a second since an earlier look; none if no time passed, or another run began
+    /// meanwhile.
     pub fn rate(&self, before: &Self, clock: &Clock, number: impl Fn(&Self) -> u64) -> Option<f64> {
         let nanos = clock.nanos_between(before.at, self.at);
         let more = number(self).saturating_sub(number(before));

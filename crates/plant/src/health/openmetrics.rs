@@ -14,7 +14,8 @@ use crate::{
 };
 
 impl PlantHealth {
-    /// One whole exposition; every sample has the name of the ring. `lists_tainted`: one sample for each
+    /// One whole exposition; every sample has the name of the ring. `lists_tainted`: one sample
+    /// for each
     /// stock whose book is unreliable.
     pub fn to_openmetrics(&self, ring: &str, lists_tainted: bool) -> String {
         let mut text = Exposition { text: String::new(), ring: escaped(ring) };
