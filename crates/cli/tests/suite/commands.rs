@@ -245,7 +245,7 @@ fn wrong_usage_and_missing_things_are_told_apart() {
         (vec!["frobnicate"], 2, "unrecognized subcommand"),
         (vec!["inside"], 2, "<FILE>"),
         (vec!["inside", "no/such/file"], 2, "cannot open no/such/file"),
-        (vec!["inside", "."], 2, "is a directory"),
+        (vec!["inside", "."], 2, ".: no journal"),
         (vec!["book", &day], 2, "--symbol"),
         (vec!["book", &day, "--symbol", "A", "--at", "9am"], 2, "expected a time such as"),
         (vec!["book", &day, "--symbol", "TOOLONGSYMBOL"], 2, "expected a symbol of 1 to 8"),
