@@ -1,6 +1,7 @@
 //! A histogram with fixed relative precision: record in a few instructions, ask for quantiles.
 //!
-//! A quantile is at most one bucket too high, see [`Buckets`]: with [`Histogram::fine`] that is 0.8%,
+//! A quantile is at most one bucket too high, see [`Buckets`]: with [`Histogram::fine`] that is
+//! 0.8%,
 //! with [`Histogram::coarse`] 6.25%. The smallest and the largest value are exact.
 //!
 //! Cost: `record` allocates nothing in a histogram made with `fine`, whose buckets exist from the
