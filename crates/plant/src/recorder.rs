@@ -153,7 +153,11 @@ impl Recorder {
                 Ok(_) => {}
                 Err(RingError::Region(error)) => {
                     let last = keeper.appender.next_sequence() - 1;
-                    return Err(RecorderError::Lost { ring: ring.clone(), error, last });
+                    return Err(RecorderError::Lost {
+                        ring: ring.clone(),
+                        error: Box::new(error),
+                        last,
+                    });
                 }
                 Err(error) => return Err(RecorderError::of_ring(ring, error)),
             }

@@ -77,7 +77,7 @@ pub enum RecorderError {
         /// The ring.
         ring: PathBuf,
         /// What became of it.
-        error: RegionError,
+        error: Box<RegionError>,
         /// The last message that was recorded.
         last: u64,
     },
