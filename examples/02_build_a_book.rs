@@ -12,7 +12,7 @@ use nanotape_feed::DaySource;
 use nanotape_market::{MarketEvent, Position};
 use nanotape_plant::{BookEngine, Observer};
 use nanotape_synth::{Market, MarketConfig};
-use nanotape_types::{NanosSinceMidnight, Side, StockLocate, Symbol};
+use nanotape_types::{LocateTable, NanosSinceMidnight, Side, StockLocate, Symbol};
 
 const NOON: NanosSinceMidnight = NanosSinceMidnight::from_hms(12, 0, 0);
 
@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     // The engine applies each event of the day to the books of all stocks, then calls an observer.
     let mut engine = BookEngine::new(DefaultBooks::with_capacity(1 << 16));
-    let mut morning = Morning { messages: vec![0; StockLocate::COUNT] };
+    let mut morning = Morning { messages: LocateTable::filled(0) };
     let report = engine.run(&mut source, &mut morning, |_| ())?;
     println!("{}: {} messages, then {}", source.name(), report.summary.records, report.summary.end);
 
@@ -58,7 +58,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// Counts messages, and ends the run at noon.
 struct Morning {
-    messages: Vec<u64>,
+    messages: LocateTable<u64>,
 }
 
 impl Observer<DefaultBooks> for Morning {
@@ -76,15 +76,15 @@ impl Observer<DefaultBooks> for Morning {
         event: &MarketEvent,
         _: Option<Outcome>,
     ) -> ControlFlow<()> {
-        self.messages[event.instrument.index()] += 1;
+        self.messages[event.instrument] += 1;
         ControlFlow::Continue(())
     }
 }
 
 impl Morning {
     fn busiest(&self) -> StockLocate {
-        let stocks = (1..=u16::MAX).map(StockLocate::new);
-        stocks.max_by_key(|locate| self.messages[locate.index()]).unwrap_or_default()
+        let stocks = StockLocate::all().skip(1);
+        stocks.max_by_key(|locate| self.messages[*locate]).unwrap_or_default()
     }
 }
 

@@ -28,7 +28,7 @@ fn through_the_books(bytes: &[u8]) {
         assert_eq!(plain.books().order(reference), Some(order));
     }
     let mut in_levels = 0u128;
-    for locate in (0..=u16::MAX).map(StockLocate::new) {
+    for locate in StockLocate::all() {
         let (book, other) = (plant.books().book(locate), plain.books().book(locate));
         for side in Side::BOTH {
             assert!(book.depth(side).eq(other.depth(side)));

@@ -44,7 +44,7 @@ mod tests {
     #[test]
     fn every_side_has_an_index_of_its_own_and_says_whose_it_is() {
         let mut seen = vec![false; BookSide::COUNT];
-        for locate in (0..=u16::MAX).map(StockLocate::new) {
+        for locate in StockLocate::all() {
             for side in Side::BOTH {
                 let both = BookSide::new(locate, side);
                 assert_eq!((both.stock_locate(), both.side()), (locate, side));

@@ -9,7 +9,8 @@
 //! line each of order store, stock header and level array in the common case.
 
 use nanotape_types::{
-    BookEvent, Coming, OrderReferenceNumber, Price4, Shares, Side, StockLocate, TotalShares,
+    BookEvent, Coming, LocateTable, OrderReferenceNumber, Price4, Shares, Side, StockLocate,
+    TotalShares,
 };
 
 use crate::{
@@ -25,7 +26,7 @@ pub struct Books<L, S> {
     /// Orders entered so far, modulo 2^32.
     arrivals: u32,
     /// Exactly as many as there are locates, so that indexing by one needs no bounds check.
-    anomalies: Box<[AnomalyCounts; StockLocate::COUNT]>,
+    anomalies: LocateTable<AnomalyCounts>,
     totals: AnomalyCounts,
 }
 
@@ -82,7 +83,7 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
             levels,
             orders,
             arrivals: 0,
-            anomalies: boxed_array(AnomalyCounts::default),
+            anomalies: LocateTable::filled(AnomalyCounts::default()),
             totals: AnomalyCounts::default(),
         }
     }
@@ -166,18 +167,14 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
 
     /// Counts something wrong that was noticed before it could become an event.
     pub fn record_anomaly(&mut self, stock_locate: StockLocate, anomaly: Anomaly) {
-        self.anomalies[stock_locate.index()].record(anomaly);
+        self.anomalies[stock_locate].record(anomaly);
         self.totals.record(anomaly);
     }
 
     /// The book of one stock.
     #[inline]
     pub fn book(&self, stock_locate: StockLocate) -> Book<'_, L> {
-        Book {
-            levels: &self.levels,
-            stock_locate,
-            anomalies: &self.anomalies[stock_locate.index()],
-        }
+        Book { levels: &self.levels, stock_locate, anomalies: &self.anomalies[stock_locate] }
     }
 
     /// A live order.
@@ -198,9 +195,10 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
 
     /// The stocks whose book has seen an anomaly and cannot be trusted.
     pub fn tainted(&self) -> impl Iterator<Item = (StockLocate, AnomalyCounts)> + '_ {
-        let all = self.anomalies.iter().enumerate();
-        all.filter(|(_, counts)| counts.any())
-            .map(|(index, &counts)| (StockLocate::new(index as u16), counts))
+        self.anomalies
+            .iter()
+            .filter(|(_, counts)| counts.any())
+            .map(|(locate, &counts)| (locate, counts))
     }
 
     /// How many arrivals ago `arrival` was: the modulus cancels out.
@@ -372,14 +370,5 @@ impl<'a, L: PriceLevels> Book<'a, L> {
     #[inline]
     fn side(&self, side: Side) -> BookSide {
         BookSide::new(self.stock_locate, side)
-    }
-}
-
-/// An array of one element for each locate, built on the heap.
-fn boxed_array<T>(element: impl FnMut() -> T) -> Box<[T; StockLocate::COUNT]> {
-    let elements: Vec<T> = core::iter::repeat_with(element).take(StockLocate::COUNT).collect();
-    match elements.into_boxed_slice().try_into() {
-        Ok(array) => array,
-        Err(_) => unreachable!("exactly StockLocate::COUNT elements were collected"),
     }
 }

@@ -10,7 +10,7 @@ use nanotape_book::{Anomaly, Books, Condition, OrderStore, Outcome, PriceLevels}
 use nanotape_feed::{Damage, DayEnd, Position, hidden_in};
 use nanotape_market::MarketEvent;
 use nanotape_plant::{BookEngine, DayReport, Observer};
-use nanotape_types::{Maybe, NanosSinceMidnight, StockLocate, Symbol};
+use nanotape_types::{LocateTable, Maybe, NanosSinceMidnight, StockLocate, Symbol};
 use nanotape_wire::itch50::{EventCode, Message, TradingState};
 
 use crate::number_set::NumberSet;
@@ -143,10 +143,10 @@ pub struct Validator {
     /// Whether a message after the end has been counted.
     end_was_followed: bool,
     last_time: NanosSinceMidnight,
-    listed: Vec<bool>,
+    listed: LocateTable<bool>,
     /// The symbol that each locate stood for first.
-    symbols: Vec<Maybe<Symbol>>,
-    trading: Vec<bool>,
+    symbols: LocateTable<Maybe<Symbol>>,
+    trading: LocateTable<bool>,
     references: NumberSet,
     matches: NumberSet,
     breakable: NumberSet,
@@ -172,9 +172,9 @@ impl Default for Validator {
             last_was_end: false,
             end_was_followed: false,
             last_time: NanosSinceMidnight::default(),
-            listed: vec![false; StockLocate::COUNT],
-            symbols: vec![Maybe::NONE; StockLocate::COUNT],
-            trading: vec![false; StockLocate::COUNT],
+            listed: LocateTable::filled(false),
+            symbols: LocateTable::filled(Maybe::NONE),
+            trading: LocateTable::filled(false),
             references: NumberSet::default(),
             matches: NumberSet::default(),
             breakable: NumberSet::default(),
@@ -198,8 +198,8 @@ impl Validator {
         if self.events < EVENTS.len() || !has_end {
             self.broken(Rule::SystemEvents, end, None);
         }
-        for stock in 0..=u16::MAX {
-            if !engine.books().book(StockLocate::new(stock)).is_empty() {
+        for stock in StockLocate::all() {
+            if !engine.books().book(stock).is_empty() {
                 self.broken(Rule::EndsEmpty, end, None);
             }
         }
@@ -335,10 +335,10 @@ impl Validator {
         self.last_was_end = false;
         match message {
             Message::SystemEvent(event) => self.system_event(position, event.event_code()),
-            Message::StockDirectory(m) => self.listed[m.stock_locate().index()] = true,
+            Message::StockDirectory(m) => self.listed[m.stock_locate()] = true,
             Message::StockTradingAction(m) => {
                 let trading = m.trading_state() == TradingState::Trading;
-                self.trading[m.stock_locate().index()] = trading;
+                self.trading[m.stock_locate()] = trading;
             }
             Message::Unknown(_) => self.broken_if(true, Rule::TypeKnown, position),
             _ => self.numbers(position, message),
@@ -348,9 +348,9 @@ impl Validator {
             && locate.get() != 0
             && !matches!(message, Message::IpoQuotingPeriodUpdate(_))
         {
-            self.broken_if(!self.listed[locate.index()], Rule::DirectoryFirst, position);
+            self.broken_if(!self.listed[locate], Rule::DirectoryFirst, position);
             if let Some(stock) = message.stock() {
-                let first = &mut self.symbols[locate.index()];
+                let first = &mut self.symbols[locate];
                 let other = first.get().is_some_and(|first| first != stock);
                 *first =
                     if first.is_none() { Maybe::some(stock).unwrap_or_default() } else { *first };
@@ -367,10 +367,7 @@ impl Validator {
             let wrong = outcome.anomaly.is_some_and(|kind| kind != Anomaly::DuplicateReference);
             self.broken_if(wrong, Rule::OrderLive, position);
             let locate = outcome.stock_locate;
-            if outcome.inside_changed
-                && self.events == IN_MARKET_HOURS
-                && self.trading[locate.index()]
-            {
+            if outcome.inside_changed && self.events == IN_MARKET_HOURS && self.trading[locate] {
                 let condition = engine.books().book(locate).inside().condition();
                 let crossed = matches!(condition, Condition::Locked | Condition::Crossed);
                 self.broken_if(crossed, Rule::NotCrossed, position);

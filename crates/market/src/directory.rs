@@ -3,23 +3,19 @@
 //! Learnt from definitions, and, for files that begin in mid-session, from any other event that
 //! carries a symbol. A definition overwrites what was learnt before it.
 
-use nanotape_types::{BookEvent, Maybe, StockLocate, Symbol};
+use nanotape_types::{BookEvent, LocateTable, Maybe, StockLocate, Symbol};
 
 use crate::{MarketEvent, What};
 
 /// Symbols by stock locate.
 #[derive(Debug)]
 pub struct StockDirectory {
-    symbols: Box<[Maybe<Symbol>; StockLocate::COUNT]>,
+    symbols: LocateTable<Maybe<Symbol>>,
 }
 
 impl Default for StockDirectory {
     fn default() -> Self {
-        let symbols = vec![Maybe::NONE; StockLocate::COUNT].into_boxed_slice();
-        match symbols.try_into() {
-            Ok(symbols) => Self { symbols },
-            Err(_) => unreachable!("exactly StockLocate::COUNT elements were made"),
-        }
+        Self { symbols: LocateTable::filled(Maybe::NONE) }
     }
 }
 
@@ -32,14 +28,14 @@ impl StockDirectory {
             What::Execution(_) => {}
             What::Order(BookEvent::Add { .. }) => self.learn_pair(event),
             What::Order(_) => {}
-            What::Definition(_) => self.symbols[event.instrument.index()] = event.symbol,
+            What::Definition(_) => self.symbols[event.instrument] = event.symbol,
             _ => self.learn_pair(event),
         }
     }
 
     #[inline(always)]
     fn learn_pair(&mut self, event: &MarketEvent) {
-        if self.symbols[event.instrument.index()].is_none() {
+        if self.symbols[event.instrument].is_none() {
             self.learn_new(event.instrument, event.symbol);
         }
     }
@@ -49,25 +45,24 @@ impl StockDirectory {
     fn learn_new(&mut self, instrument: StockLocate, symbol: Maybe<Symbol>) {
         // Locate 0 stands for no single stock: IPO updates carry a symbol under it.
         if instrument.get() != 0 {
-            self.symbols[instrument.index()] = symbol;
+            self.symbols[instrument] = symbol;
         }
     }
 
     /// The symbol of a locate, if any event carried it.
     #[inline]
     pub fn symbol(&self, locate: StockLocate) -> Option<Symbol> {
-        self.symbols[locate.index()].get()
+        self.symbols[locate].get()
     }
 
     /// The locate of a symbol. A walk over the table: for set-up, not for every message.
     pub fn locate(&self, symbol: Symbol) -> Option<StockLocate> {
-        let place = self.symbols.iter().position(|known| known.get() == Some(symbol))?;
-        Some(StockLocate::new(place as u16))
+        let mut known = self.symbols.iter();
+        known.find(|(_, known)| known.get() == Some(symbol)).map(|(locate, _)| locate)
     }
 
     /// All known pairs, by locate.
     pub fn iter(&self) -> impl Iterator<Item = (StockLocate, Symbol)> + '_ {
-        let all = self.symbols.iter().enumerate();
-        all.filter_map(|(index, known)| Some((StockLocate::new(index as u16), known.get()?)))
+        self.symbols.iter().filter_map(|(locate, known)| Some((locate, known.get()?)))
     }
 }

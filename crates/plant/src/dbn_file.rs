@@ -47,7 +47,7 @@ use std::io::{self, Write};
 
 use dbn::{ErrorCode, ErrorMsg, SType, SymbolMappingMsg, SystemMsg, UNDEF_TIMESTAMP};
 use nanotape_ring::Gap;
-use nanotape_types::{Sentinel, StockLocate, Symbol};
+use nanotape_types::{LocateTable, Sentinel as _, StockLocate, Symbol};
 
 use crate::{
     Delivery, Event, Subscriber, TradeDate,
@@ -68,9 +68,9 @@ pub struct DbnFile<W: Write> {
     is_under_way: bool,
     /// What a reader of the file calls each stock: by the metadata and by the records so far; blank
     /// where they have no name.
-    names: Box<[Symbol; StockLocate::COUNT]>,
+    names: LocateTable<Symbol>,
     /// Whether a record has told the name.
-    is_told: Box<[bool; StockLocate::COUNT]>,
+    is_told: LocateTable<bool>,
     /// Whether a record about a stock has come.
     has_stocks: bool,
     run: Option<PlantStart>,
@@ -126,8 +126,8 @@ impl<W: Write> DbnFile<W> {
             buffer: Vec::new(),
             has_metadata: false,
             is_under_way: false,
-            names: table(Symbol::ABSENT),
-            is_told: table(false),
+            names: LocateTable::filled(Symbol::ABSENT),
+            is_told: LocateTable::filled(false),
             has_stocks: false,
             run: None,
             has_lost: false,
@@ -207,7 +207,7 @@ impl<W: Write> DbnFile<W> {
     fn begin(&mut self, subscriber: &Subscriber) -> io::Result<()> {
         for (locate, symbol) in subscriber.symbols() {
             let is_wanted = self.wanted.is_empty() || self.wanted.contains(&symbol);
-            let name = &mut self.names[locate.index()];
+            let name = &mut self.names[locate];
             if is_wanted && *name == Symbol::ABSENT {
                 *name = symbol;
             }
@@ -223,7 +223,7 @@ impl<W: Write> DbnFile<W> {
             midnight_ns: midnight_ns.unwrap_or(0),
             first_ts_recv: self.first_ts_recv,
             wanted: &self.wanted,
-            names: self.names.as_slice(),
+            names: &self.names,
         };
         contents.write(&mut self.output)?;
         self.has_metadata = true;
@@ -234,8 +234,8 @@ impl<W: Write> DbnFile<W> {
     fn record(&mut self, delivery: &Delivery<'_>) -> Result<(), NextFile> {
         let Delivery { symbol, record, bytes, sequence, .. } = delivery;
         let Some(header) = Header::of(bytes) else { return Ok(()) };
-        let locate = u16::try_from(header.instrument_id).unwrap_or(0);
-        if locate != 0 {
+        let locate = StockLocate::new(u16::try_from(header.instrument_id).unwrap_or(0));
+        if locate.get() != 0 {
             self.check_name(locate, *symbol, *sequence)?;
         }
         self.ts_event = header.ts_event;
@@ -248,8 +248,8 @@ impl<W: Write> DbnFile<W> {
                 header.instrument_id != 0 && !matches!(record, Record::Definition(_));
         }
         if let Some(symbol) = *symbol
-            && locate != 0
-            && !self.is_told[usize::from(locate)]
+            && locate.get() != 0
+            && !self.is_told[locate]
         {
             self.name(locate, symbol);
         }
@@ -261,14 +261,19 @@ impl<W: Write> DbnFile<W> {
     #[inline]
     fn check_name(
         &mut self,
-        locate: u16,
+        locate: StockLocate,
         symbol: Option<Symbol>,
         sequence: u64,
     ) -> Result<(), NextFile> {
-        let name = &mut self.names[usize::from(locate)];
+        let name = &mut self.names[locate];
         if *name != symbol.unwrap_or(Symbol::ABSENT) {
             if *name != Symbol::ABSENT {
-                return Err(NextFile::Stock { sequence, locate, symbol, before: *name });
+                return Err(NextFile::Stock {
+                    sequence,
+                    locate: locate.get(),
+                    symbol,
+                    before: *name,
+                });
             }
             *name = symbol.unwrap_or(Symbol::ABSENT);
         }
@@ -278,15 +283,15 @@ impl<W: Write> DbnFile<W> {
 
     /// Tells what a stock is called.
     #[cold]
-    fn name(&mut self, locate: u16, symbol: Symbol) {
-        self.is_told[usize::from(locate)] = true;
+    fn name(&mut self, locate: StockLocate, symbol: Symbol) {
+        self.is_told[locate] = true;
         let text = text_of(symbol);
         let midnight_ns = self.run.map_or(u64::MAX, |start| start.midnight_ns);
         // Tables are indexed by the exchange's time or by ours, whichever a record has: the name
         // holds from the earlier one on.
         let start_ts = self.ts_event.min(self.ts_recv).min(midnight_ns);
         let message = SymbolMappingMsg::new(
-            u32::from(locate),
+            u32::from(locate.get()),
             self.ts_event,
             SType::InstrumentId,
             &locate.to_string(),
@@ -360,14 +365,6 @@ impl<W: Write> DbnFile<W> {
         if let Ok(message) = SystemMsg::new(ts_event, None, text) {
             self.buffer.extend_from_slice(message.as_ref());
         }
-    }
-}
-
-/// A table with a place for each locate.
-fn table<T: Clone>(value: T) -> Box<[T; StockLocate::COUNT]> {
-    match vec![value; StockLocate::COUNT].into_boxed_slice().try_into() {
-        Ok(table) => table,
-        Err(_) => unreachable!("exactly StockLocate::COUNT elements were made"),
     }
 }
 

@@ -23,7 +23,7 @@ use nanotape_clock::{Clock, Stamp, Timeline};
 use nanotape_market::{Damage, MarketEvent, Position, What};
 use nanotape_ring::{Publish, PublishError, RingError, stream};
 use nanotape_shm::RegionError;
-use nanotape_types::{BookEvent, NanosSinceMidnight, StockLocate, Symbol};
+use nanotape_types::{BookEvent, LocateTable, NanosSinceMidnight, StockLocate, Symbol};
 
 use changes::Changes;
 
@@ -69,7 +69,7 @@ pub struct Publisher<W> {
     kinds: RecordKinds,
     /// Empty: all of them.
     symbols: Vec<Symbol>,
-    stocks: Box<[Stock; StockLocate::COUNT]>,
+    stocks: LocateTable<Stock>,
     changes: Changes,
     midnight_ns: u64,
     ts_recv: u64,
@@ -147,10 +147,6 @@ impl Publisher<stream::Writer> {
 
 impl<W: Publish> Publisher<W> {
     pub(crate) fn new(parts: Parts<W>) -> Self {
-        let stocks = vec![Stock::Unknown; StockLocate::COUNT].into_boxed_slice();
-        let Ok(stocks) = stocks.try_into() else {
-            unreachable!("exactly StockLocate::COUNT elements were made")
-        };
         let anchored = parts.clock.stamp();
         let mut publisher = Self {
             writer: parts.writer,
@@ -158,7 +154,7 @@ impl<W: Publish> Publisher<W> {
             timeline: Timeline::new(parts.clock),
             kinds: parts.kinds,
             symbols: parts.symbols,
-            stocks,
+            stocks: LocateTable::filled(Stock::Unknown),
             changes: Changes::default(),
             midnight_ns: parts.midnight_ns,
             ts_recv: 0,

@@ -19,7 +19,7 @@ use nanotape_book::{Books, Condition, OrderStore, Outcome, PriceLevels};
 use nanotape_clock::{Clock, Stamp};
 use nanotape_market::{MarketEvent, Position, TradeKind, What};
 use nanotape_trace::Histogram;
-use nanotape_types::{BookEvent, MatchNumber, Price4, Side, StockLocate};
+use nanotape_types::{BookEvent, LocateTable, MatchNumber, Price4, Side, StockLocate};
 pub use rate::Rate;
 
 use crate::{BookEngine, Observer};
@@ -126,7 +126,7 @@ impl StockStatistics {
 pub struct DayStatistics {
     clock: Clock,
     total: StockStatistics,
-    stocks: Vec<Option<Box<StockStatistics>>>,
+    stocks: LocateTable<Option<Box<StockStatistics>>>,
     /// Stock and shares of what was counted, for when it is broken.
     counted: HashMap<MatchNumber, (StockLocate, u32)>,
     /// Between `before` and `after` of one message.
@@ -143,7 +143,7 @@ impl DayStatistics {
                 processing_nanos: Histogram::fine(),
                 ..StockStatistics::default()
             },
-            stocks: vec![None; StockLocate::COUNT],
+            stocks: LocateTable::filled(None),
             counted: HashMap::new(),
             began: clock.stamp(),
             depth: None,
@@ -154,7 +154,7 @@ impl DayStatistics {
     pub fn finish(&mut self) {
         let end = self.total.last_nanos.unwrap_or(0);
         self.total.close_rates();
-        for stock in self.stocks.iter_mut().flatten() {
+        for stock in self.stocks.iter_mut().filter_map(|(_, stock)| stock.as_mut()) {
             let (crossed, locked) = stock.condition(Condition::Empty, end);
             self.total.crossed_nanos += crossed;
             self.total.locked_nanos += locked;
@@ -170,8 +170,7 @@ impl DayStatistics {
 
     /// The stocks that had messages.
     pub fn stocks(&self) -> impl Iterator<Item = (StockLocate, &StockStatistics)> {
-        let all = self.stocks.iter().enumerate();
-        all.filter_map(|(index, stock)| Some((StockLocate::new(index as u16), stock.as_deref()?)))
+        self.stocks.iter().filter_map(|(locate, stock)| Some((locate, stock.as_deref()?)))
     }
 
     /// The clock that was read.
@@ -180,7 +179,7 @@ impl DayStatistics {
     }
 
     fn stock(&mut self, locate: StockLocate) -> &mut StockStatistics {
-        self.stocks[locate.index()].get_or_insert_default()
+        self.stocks[locate].get_or_insert_default()
     }
 
     fn trade(&mut self, locate: StockLocate, trades: i64, shares: i64) {

@@ -27,8 +27,13 @@ integer_newtype! {
 }
 
 impl StockLocate {
-    /// How many locates there can be; tables indexed by locate have this length.
+    /// How many locates there can be; a [`LocateTable`](crate::LocateTable) has an entry for each.
     pub const COUNT: usize = 1 << 16;
+
+    /// All of them, ascending. The first is 0, which stands for no stock.
+    pub fn all() -> impl DoubleEndedIterator<Item = Self> {
+        (0..=u16::MAX).map(Self)
+    }
 
     /// The locate as a table index, always below [`StockLocate::COUNT`].
     #[inline]

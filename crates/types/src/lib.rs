@@ -12,6 +12,7 @@
 mod book_event;
 mod coming;
 mod identity;
+mod locate_table;
 mod maybe;
 mod price;
 mod quantity;
@@ -23,6 +24,7 @@ mod wire_value;
 pub use book_event::BookEvent;
 pub use coming::Coming;
 pub use identity::{MatchNumber, OrderReferenceNumber, StockLocate, TrackingNumber};
+pub use locate_table::LocateTable;
 pub use maybe::{Maybe, Sentinel};
 pub use price::{ParsePriceError, Price4, Price8};
 pub use quantity::{Shares, TotalShares};

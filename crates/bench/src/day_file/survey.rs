@@ -11,7 +11,7 @@ use nanotape_feed::{
 };
 use nanotape_market::StockDirectory;
 use nanotape_plant::{DamageLog, DayReport};
-use nanotape_types::{StockLocate, Symbol};
+use nanotape_types::{LocateTable, StockLocate, Symbol};
 use nanotape_wire::itch50::Message;
 
 use super::usage::available_memory_bytes;
@@ -106,7 +106,7 @@ pub(super) fn refuse_damage(path: &Path, report: DayReport) -> Result<DaySummary
 
 struct Count {
     messages: u64,
-    of_stock: Vec<u64>,
+    of_stock: LocateTable<u64>,
     stocks: StockDirectory,
     damage: DamageLog,
 }
@@ -115,7 +115,7 @@ impl Default for Count {
     fn default() -> Self {
         Self {
             messages: 0,
-            of_stock: vec![0; StockLocate::COUNT],
+            of_stock: LocateTable::filled(0),
             stocks: StockDirectory::default(),
             damage: DamageLog::default(),
         }
@@ -126,10 +126,10 @@ impl Count {
     /// Among those with a name that is one word.
     fn busiest(&self) -> Option<Symbol> {
         let is_word = |symbol: &Symbol| symbol.to_string().parse().ok() == Some(*symbol);
-        let locates = (1..=u16::MAX).map(StockLocate::new);
+        let locates = StockLocate::all().skip(1);
         let named = locates
             .filter_map(|locate| Some((locate, self.stocks.symbol(locate).filter(is_word)?)));
-        let busiest = named.max_by_key(|(locate, _)| self.of_stock[locate.index()]);
+        let busiest = named.max_by_key(|&(locate, _)| self.of_stock[locate]);
         busiest.map(|(_, symbol)| symbol)
     }
 }
@@ -140,7 +140,7 @@ impl DayHandler for Count {
         self.messages += 1;
         self.stocks.learn(&market_event(&message));
         if let Some(locate) = message.stock_locate() {
-            self.of_stock[locate.index()] += 1;
+            self.of_stock[locate] += 1;
         }
         ControlFlow::Continue(())
     }

@@ -14,7 +14,7 @@ use nanotape_market::{MarketEvent, Position};
 use nanotape_plant::{BookEngine, DayReport, Observer};
 use nanotape_synth::Market;
 use nanotape_trace::Histogram;
-use nanotape_types::StockLocate;
+use nanotape_types::{LocateTable, StockLocate};
 
 use crate::{
     commands::synth::{BYTES_PER_MESSAGE, MarketArguments},
@@ -135,14 +135,13 @@ fn timed<T>(clock: &Clock, work: impl FnOnce() -> T) -> (T, u64) {
 }
 
 fn left_in_books<L: PriceLevels, S: OrderStore>(plant: &BookEngine<Books<L, S>>) -> usize {
-    let locates = (0..=u16::MAX).map(StockLocate::new);
-    locates.filter(|&locate| !plant.books().book(locate).is_empty()).count()
+    StockLocate::all().filter(|&locate| !plant.books().book(locate).is_empty()).count()
 }
 
 /// What is counted in the untouched run: a few increments a message.
 #[derive(Debug)]
 struct Tally {
-    by_stock: Vec<StockTally>,
+    by_stock: LocateTable<StockTally>,
     most_live_orders: usize,
 }
 
@@ -154,7 +153,7 @@ struct StockTally {
 
 impl Default for Tally {
     fn default() -> Self {
-        Self { by_stock: vec![StockTally::default(); StockLocate::COUNT], most_live_orders: 0 }
+        Self { by_stock: LocateTable::filled(StockTally::default()), most_live_orders: 0 }
     }
 }
 
@@ -167,7 +166,7 @@ impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Tally {
         event: &MarketEvent,
         outcome: Option<Outcome>,
     ) -> ControlFlow<()> {
-        let stock = &mut self.by_stock[event.instrument.index()];
+        let stock = &mut self.by_stock[event.instrument];
         stock.messages += 1;
         stock.inside_changes += u64::from(outcome.is_some_and(|outcome| outcome.inside_changed));
         self.most_live_orders = self.most_live_orders.max(plant.books().orders().len());
@@ -225,7 +224,7 @@ impl Demonstration {
     }
 
     fn inside_changes(&self) -> u64 {
-        self.tally.by_stock.iter().map(|stock| stock.inside_changes).sum()
+        self.tally.by_stock.iter().map(|(_, stock)| stock.inside_changes).sum()
     }
 
     fn write_text<L: PriceLevels, S: OrderStore>(
@@ -288,7 +287,7 @@ impl Demonstration {
         plant: &BookEngine<Books<L, S>>,
     ) -> io::Result<()> {
         let mut stocks: Vec<_> = plant.directory().iter().collect();
-        let tally = |locate: StockLocate| self.tally.by_stock[locate.index()];
+        let tally = |locate: StockLocate| self.tally.by_stock[locate];
         stocks.sort_by_key(|&(locate, _)| std::cmp::Reverse(tally(locate).messages));
         writeln!(out, "\nBusiest stocks")?;
         writeln!(

@@ -121,7 +121,7 @@ impl BoardReader {
 
     /// All known pairs, by locate.
     pub fn symbols(&self) -> impl Iterator<Item = (StockLocate, Symbol)> + '_ {
-        let locates = (0..=u16::MAX).map(StockLocate::new);
+        let locates = StockLocate::all();
         locates.filter_map(|locate| Some((locate, self.symbol(locate)?)))
     }
 
@@ -132,7 +132,7 @@ impl BoardReader {
 
     /// The stocks whose book cannot be trusted.
     pub fn tainted(&self) -> impl Iterator<Item = (StockLocate, u64)> + '_ {
-        let locates = (0..=u16::MAX).map(StockLocate::new);
+        let locates = StockLocate::all();
         locates.map(|locate| (locate, self.taints(locate))).filter(|&(_, taints)| taints > 0)
     }
 

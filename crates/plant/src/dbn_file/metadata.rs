@@ -6,7 +6,7 @@ use dbn::{
     Dataset, MappingInterval, Metadata, RecordHeader, SType, SymbolMapping,
     encode::DbnMetadataEncoder,
 };
-use nanotape_types::{Sentinel as _, Symbol};
+use nanotape_types::{LocateTable, Sentinel as _, StockLocate, Symbol};
 
 use super::text_of;
 
@@ -24,7 +24,7 @@ pub(super) struct Contents<'a> {
     /// Empty: all of them.
     pub(super) wanted: &'a [Symbol],
     /// By locate; blank where there is no name.
-    pub(super) names: &'a [Symbol],
+    pub(super) names: &'a LocateTable<Symbol>,
 }
 
 impl Contents<'_> {
@@ -37,7 +37,7 @@ impl Contents<'_> {
     }
 
     fn metadata(&self) -> Metadata {
-        let named = || self.names.iter().enumerate().filter(|(_, name)| **name != Symbol::ABSENT);
+        let named = || self.names.iter().filter(|(_, name)| **name != Symbol::ABSENT);
         let symbols = match self.wanted {
             [] => named().map(|(_, symbol)| text_of(*symbol)).collect(),
             wanted => wanted.iter().copied().map(text_of).collect(),
@@ -69,7 +69,7 @@ impl Contents<'_> {
 }
 
 /// That a stock has a number, on the days from one time to another.
-fn interval(from_ns: u64, to_ns: u64, locate: usize) -> Option<MappingInterval> {
+fn interval(from_ns: u64, to_ns: u64, locate: StockLocate) -> Option<MappingInterval> {
     let time = |ns| RecordHeader::new::<dbn::MboMsg>(dbn::rtype::MBO, 0, 0, ns).ts_event();
     let (start_date, end_date) = (time(from_ns)?.date(), time(to_ns)?.date());
     Some(MappingInterval { start_date, end_date, symbol: locate.to_string() })

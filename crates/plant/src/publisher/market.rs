@@ -30,7 +30,7 @@ impl<W: Publish> Publisher<W> {
         if locate.get() != 0 {
             // A definition might give a known stock another name.
             let is_known = !matches!(event.what, What::Definition(_));
-            let stock = match self.stocks[locate.index()] {
+            let stock = match self.stocks[locate] {
                 Stock::Wanted if is_known => Stock::Wanted,
                 _ => self.stock(engine, locate),
             };
@@ -82,7 +82,7 @@ impl<W: Publish> Publisher<W> {
         engine: &BookEngine<Books<L, S>>,
         locate: StockLocate,
     ) -> Stock {
-        let known = self.stocks[locate.index()];
+        let known = self.stocks[locate];
         let Some(symbol) = engine.directory().symbol(locate) else {
             // Without a name, a stock is published only if all stocks are.
             return match known {
@@ -97,7 +97,7 @@ impl<W: Publish> Publisher<W> {
             _ if self.symbols.is_empty() || self.symbols.contains(&symbol) => Stock::Wanted,
             _ => Stock::Unwanted,
         };
-        self.stocks[locate.index()] = stock;
+        self.stocks[locate] = stock;
         stock
     }
 }

@@ -54,7 +54,7 @@ impl<W: Publish> Publisher<W> {
     ) -> Option<Common> {
         let locate = outcome.stock_locate;
         let mut common = self.common(locate);
-        if self.stocks[locate.index()] != Stock::Wanted || outcome.anomaly.is_some() {
+        if self.stocks[locate] != Stock::Wanted || outcome.anomaly.is_some() {
             common.flags = self.unusual(engine, outcome, &common)?;
         }
         Some(common)
@@ -147,7 +147,7 @@ impl<W: Publish> Publisher<W> {
                 }));
             }
             stock = Stock::Tainted;
-            self.stocks[locate.index()] = stock;
+            self.stocks[locate] = stock;
         }
         Some(if stock == Stock::Tainted { dbn::flags::MAYBE_BAD_BOOK } else { 0 })
     }

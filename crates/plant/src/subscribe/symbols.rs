@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use dbn::InstrumentDefMsg;
 use nanotape_tape::Gap;
-use nanotape_types::{StockLocate, Symbol};
+use nanotape_types::{LocateTable, StockLocate, Symbol};
 
 use crate::{BoardReader, records::PlantStart};
 
@@ -32,8 +32,8 @@ pub(super) struct SymbolTable {
     ends_before: u64,
     /// Empty: all of them.
     wanted: Vec<Symbol>,
-    decided: Box<[Wanted; StockLocate::COUNT]>,
-    known: Box<[Option<Symbol>; StockLocate::COUNT]>,
+    decided: LocateTable<Wanted>,
+    known: LocateTable<Option<Symbol>>,
 }
 
 impl SymbolTable {
@@ -43,8 +43,8 @@ impl SymbolTable {
             board: Some(board),
             ends_before: u64::MAX,
             wanted: symbols,
-            decided: table(Wanted::Undecided),
-            known: table(None),
+            decided: LocateTable::filled(Wanted::Undecided),
+            known: LocateTable::filled(None),
         }
     }
 
@@ -59,7 +59,7 @@ impl SymbolTable {
         if self.wanted.is_empty() {
             return Wanted::Yes;
         }
-        match self.decided[locate.index()] {
+        match self.decided[locate] {
             Wanted::Undecided => self.decide(locate, sequence),
             decided => decided,
         }
@@ -69,7 +69,7 @@ impl SymbolTable {
     fn decide(&mut self, locate: StockLocate, sequence: u64) -> Wanted {
         let Some(symbol) = self.symbol(locate, sequence) else { return Wanted::Undecided };
         let wanted = if self.wanted.contains(&symbol) { Wanted::Yes } else { Wanted::No };
-        self.decided[locate.index()] = wanted;
+        self.decided[locate] = wanted;
         wanted
     }
 
@@ -79,18 +79,18 @@ impl SymbolTable {
         if locate.get() == 0 {
             return None;
         }
-        if self.known[locate.index()].is_none() {
-            self.known[locate.index()] = self.board(sequence)?.symbol(locate);
+        if self.known[locate].is_none() {
+            self.known[locate] = self.board(sequence)?.symbol(locate);
         }
-        self.known[locate.index()]
+        self.known[locate]
     }
 
     /// All names that are known.
     pub(super) fn all(&self, sequence: u64) -> Vec<(StockLocate, Symbol)> {
         let board = self.board(sequence);
-        let locates = (1..=u16::MAX).map(StockLocate::new);
+        let locates = StockLocate::all().skip(1);
         let symbol = |locate: StockLocate| {
-            self.known[locate.index()].or_else(|| board.and_then(|board| board.symbol(locate)))
+            self.known[locate].or_else(|| board.and_then(|board| board.symbol(locate)))
         };
         locates.filter_map(|locate| Some((locate, symbol(locate)?))).collect()
     }
@@ -105,9 +105,9 @@ impl SymbolTable {
     /// A definition came by.
     pub(super) fn learn(&mut self, locate: StockLocate, definition: &InstrumentDefMsg) {
         let Ok(Ok(symbol)) = definition.raw_symbol().map(str::parse) else { return };
-        if self.known[locate.index()] != Some(symbol) {
-            self.known[locate.index()] = Some(symbol);
-            self.decided[locate.index()] = Wanted::Undecided;
+        if self.known[locate] != Some(symbol) {
+            self.known[locate] = Some(symbol);
+            self.decided[locate] = Wanted::Undecided;
         }
     }
 
@@ -166,15 +166,7 @@ impl SymbolTable {
     }
 
     fn forget(&mut self) {
-        self.decided.fill(Wanted::Undecided);
-        self.known.fill(None);
-    }
-}
-
-/// A table with a place for each locate.
-fn table<T: Clone>(value: T) -> Box<[T; StockLocate::COUNT]> {
-    match vec![value; StockLocate::COUNT].into_boxed_slice().try_into() {
-        Ok(table) => table,
-        Err(_) => unreachable!("exactly StockLocate::COUNT elements were made"),
+        self.decided = LocateTable::filled(Wanted::Undecided);
+        self.known = LocateTable::filled(None);
     }
 }

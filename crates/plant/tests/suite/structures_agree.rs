@@ -133,7 +133,7 @@ fn reference_of(event: &BookEvent) -> OrderReferenceNumber {
 }
 
 fn all_empty(books: &ChosenBooks) -> bool {
-    let mut locates = (0..=u16::MAX).map(StockLocate::new);
+    let mut locates = StockLocate::all();
     books.orders().is_empty() && locates.all(|locate| books.book(locate).is_empty())
 }
 
