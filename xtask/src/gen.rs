@@ -3,7 +3,7 @@
 use std::{fs, path::Path, process::ExitCode};
 
 use anyhow::{Context, Result};
-use nanotape_schema::{Protocol, code, document, fuzz_target, read, strategies};
+use nanotape_schema::{Protocol, code, document, fuzz_target, read};
 
 use crate::root;
 
@@ -59,10 +59,6 @@ fn derived(root: &Path) -> Result<Vec<Derived>> {
         out.extend(
             [
                 (format!("crates/wire/src/generated/{module}.rs"), code(&protocol, "crate")),
-                (
-                    format!("crates/testkit/src/generated/{module}.rs"),
-                    strategies(&protocol, &format!("nanotape_wire::{module}")),
-                ),
                 (format!("fuzz/fuzz_targets/{module}_messages.rs"), fuzz_target(&protocol)),
                 (format!("docs/protocols/{}.md", protocol.name), document(&protocol)),
             ]
@@ -77,10 +73,6 @@ fn derived(root: &Path) -> Result<Vec<Derived>> {
                 (
                     format!("crates/testkit/src/generated/{module}.rs"),
                     code(&protocol, "nanotape_wire"),
-                ),
-                (
-                    format!("crates/testkit/src/generated/{module}_strategies.rs"),
-                    strategies(&protocol, &format!("crate::generated::{module}")),
                 ),
                 (format!("schema/testing/{}.md", protocol.name), document(&protocol)),
             ]

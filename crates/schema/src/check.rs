@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{Code, Field, FieldType, Layout, Protocol, reader::Source};
 
-/// Names the generated code uses for itself.
+/// Names that have another meaning in the code of a protocol.
 const TAKEN: [&str; 16] = [
     "Alpha",
     "Err",
@@ -30,6 +30,7 @@ pub(crate) fn protocol(source: &mut Source<'_>, protocol: &Protocol) {
     let mut used = BTreeSet::new();
     for layout in protocol.layouts() {
         bytes(source, layout);
+        head(source, protocol, layout);
         used.extend(layout.fields.iter().filter_map(|field| match &field.kind {
             FieldType::Enumeration(name) => Some(name.as_str()),
             _ => None,
@@ -150,6 +151,18 @@ fn bytes(source: &mut Source<'_>, layout: &Layout) {
         source.problem(layout.line, text);
     }
     each_field(source, &subject, layout);
+}
+
+/// The tables of messages have the head in front, so no other field may precede a field of it.
+fn head(source: &mut Source<'_>, protocol: &Protocol, layout: &Layout) {
+    let is_head = |field: &Field| protocol.head.iter().any(|head| head.name == field.name);
+    let last = layout.fields.iter().rposition(is_head).filter(|_| layout.is_message);
+    let before = last.and_then(|last| layout.fields[..last].iter().find(|field| !is_head(field)));
+    if let Some(field) = before {
+        let (subject, name) = (subject(layout), &field.name);
+        let text = format!("{subject} field '{name}': is before a field of the head");
+        source.problem(field.line, text);
+    }
 }
 
 fn each_field(source: &mut Source<'_>, subject: &str, layout: &Layout) {

@@ -5,10 +5,10 @@
 //! each with its line. A protocol is then turned into text by pure functions, one a target:
 //!
 //! ```text
-//! TOML --> read --> check --> Protocol --+--> code          views, encoders, the message enum
-//!                     |                  +--> strategies    proptest
-//!                     v                  +--> document      offset tables
-//!                  problems              +--> fuzz_target
+//! TOML --> read --> check --> Protocol --+--> code          tables for the macros of nanotape-wire
+//!                     |                  +--> document      offset tables
+//!                     v                  +--> fuzz_target
+//!                  problems
 //! ```
 //!
 //! ```
@@ -45,7 +45,7 @@ mod reader;
 mod text;
 
 pub use field_type::FieldType;
-pub use output::{code, document, fuzz_target, strategies};
+pub use output::{code, document, fuzz_target};
 pub use problem::{Problem, Problems};
 pub use protocol::{Code, CodeList, Enumeration, Field, Layout, Protocol};
 pub use read::read;

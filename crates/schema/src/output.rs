@@ -2,16 +2,11 @@
 
 mod code;
 mod document;
-mod enumeration;
 mod fuzz;
-mod layout;
-mod message;
-mod strategies;
 
 pub use code::code;
 pub use document::document;
 pub use fuzz::fuzz_target;
-pub use strategies::strategies;
 
 use crate::Protocol;
 

@@ -139,11 +139,6 @@ impl Layout {
     pub fn chosen_fields(&self) -> impl Iterator<Item = &Field> {
         self.fields.iter().filter(|field| field.kind != FieldType::LengthAfter)
     }
-
-    /// The name as a function name: `add_order`.
-    pub fn snake_name(&self) -> String {
-        snake(&self.name)
-    }
 }
 
 impl Protocol {
@@ -156,15 +151,4 @@ impl Protocol {
     pub fn enumeration(&self, name: &str) -> Option<&Enumeration> {
         self.enumerations.iter().find(|enumeration| enumeration.name == name)
     }
-}
-
-fn snake(name: &str) -> String {
-    let mut out = String::new();
-    for (index, character) in name.char_indices() {
-        if character.is_ascii_uppercase() && index > 0 {
-            out.push('_');
-        }
-        out.push(character.to_ascii_lowercase());
-    }
-    out
 }

@@ -38,40 +38,29 @@ pub(crate) fn byte_literal(byte: u8) -> String {
     }
 }
 
-/// `items` between `open` and `close`: on one line if it fits in 100 columns, otherwise filled
-/// lines, each `indent` spaces deeper than `open`.
-pub(crate) fn list(indent: usize, open: &str, items: &[String], close: &str) -> String {
-    let short = format!("{}{open}{}{close}", " ".repeat(indent), items.join(", "));
-    if short.len() <= 100 {
-        return short + "\n";
-    }
-    let mut out = format!("{}{open}\n", " ".repeat(indent));
-    let margin = " ".repeat(indent + 4);
-    for item in items {
-        out.push_str(&format!("{margin}{item},\n"));
-    }
-    out.push_str(&format!("{}{close}\n", " ".repeat(indent)));
-    out
-}
-
-/// A struct literal: on one line if it fits in 100 columns, otherwise a line for each item.
-pub(crate) fn literal(indent: usize, name: &str, items: &[String], close: &str) -> String {
+/// A row of a table: `start`, then `doc` as a literal, on one line if it fits in 100 columns.
+pub(crate) fn row(indent: usize, start: &str, doc: &str) -> String {
     let margin = " ".repeat(indent);
-    let short = format!("{margin}{name} {{ {} {close}", items.join(", "));
-    if short.len() <= 100 {
-        return short + "\n";
+    let (short, below) =
+        (format!("{margin}{start}, {doc:?};\n"), format!("{margin}    {doc:?};\n"));
+    if short.len() <= 101 {
+        return short;
     }
-    list(indent, &format!("{name} {{"), items, close)
-}
-
-/// The array `items` after `declaration`, laid out as [`list`] does, or on a line of its own.
-pub(crate) fn array(indent: usize, declaration: &str, items: &[String]) -> String {
-    let own_line = format!("{}[{}];\n", " ".repeat(indent + 4), items.join(", "));
-    let one_line = indent + declaration.len() + 1 + own_line.len() - (indent + 5);
-    if one_line > 100 && own_line.len() <= 101 {
-        return format!("{}{declaration}\n{own_line}", " ".repeat(indent));
+    if below.len() <= 101 {
+        return format!("{margin}{start},\n{below}");
     }
-    list(indent, &format!("{declaration} ["), items, "];")
+    let mut out = format!("{margin}{start},\n");
+    let mut line = format!("{margin}    ");
+    for word in format!("{doc:?};").split(' ') {
+        if line.len() + word.len() + 2 > 100 {
+            out.push_str(&line);
+            out.push_str("\\\n");
+            line = format!("{margin}     ");
+        }
+        line.push_str(word);
+        line.push(' ');
+    }
+    out + line.trim_end() + "\n"
 }
 
 /// An arm of a `match` inside a function inside an `impl`.
@@ -83,21 +72,23 @@ pub(crate) fn arm(pattern: &str, body: &str) -> String {
     format!("            {pattern} => {{\n                {body}\n            }}\n")
 }
 
-/// Like [`list`] without indentation, but with as many items on a line as fit.
-pub(crate) fn filled(open: &str, items: &[String], close: &str) -> String {
-    let short = format!("{open}{}{close}", items.join(", "));
-    if short.len() <= 100 {
-        return short + "\n";
+/// `items` between `open` and `close`: on one line if it fits in 100 columns, otherwise below, with
+/// as many items on a line as fit.
+pub(crate) fn filled(indent: usize, open: &str, items: &[String], close: &str) -> String {
+    let margin = " ".repeat(indent);
+    let short = format!("{margin}{open}{}{close}\n", items.join(", "));
+    if short.len() <= 101 {
+        return short;
     }
-    let mut out = format!("{open}\n");
-    let mut line = String::from("   ");
+    let mut out = format!("{margin}{}\n", open.trim_end());
+    let mut line = format!("{margin}   ");
     for item in items {
         if line.len() + item.len() + 2 >= 100 {
             out.push_str(&line);
             out.push('\n');
-            line = String::from("   ");
+            line = format!("{margin}   ");
         }
         line.push_str(&format!(" {item},"));
     }
-    out + &line + "\n" + close + "\n"
+    format!("{out}{line}\n{margin}{}\n", close.trim_start())
 }

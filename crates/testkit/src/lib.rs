@@ -1,4 +1,4 @@
-//! Naive models and generated strategies for tests.
+//! Naive models, strategies and a protocol for tests.
 //!
 //! Where: beside the flow. Only tests depend on it.
 #![forbid(unsafe_code)]
@@ -6,4 +6,6 @@
 #[cfg(feature = "strategies")]
 pub mod generated;
 pub mod naive;
+#[cfg(feature = "strategies")]
+pub mod strategies;
 pub mod structures;

@@ -1,7 +1,17 @@
-//! What generated code calls: field access by constant offset, refusals, and encoding with a tail.
+//! What generated tables expand to: the macros that read them, and what the expanded code calls.
 //!
-//! Public because code is generated into other crates too (a test protocol lives in `testkit`).
-//! People call the generated modules instead.
+//! Public because tables are generated into other crates too (a test protocol lives in `testkit`).
+//! Callers use the generated modules instead.
+
+mod enumeration;
+mod field_value;
+mod layout;
+mod messages;
+
+#[doc(hidden)]
+pub use field_value::FieldValue;
+#[doc(hidden)]
+pub use nanotape_types::WireValue;
 
 use crate::{DecodeError, EncodeError};
 
@@ -31,6 +41,13 @@ pub const fn unknown_code(byte: u8) -> UnknownCode {
     UnknownCode(byte)
 }
 
+/// The byte of a listed code.
+#[doc(hidden)]
+pub const fn byte(code: char) -> u8 {
+    assert!(code.is_ascii(), "a code is one byte");
+    code as u8
+}
+
 /// What a message or structure must look like, for the error that says how it does not.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
@@ -44,6 +61,66 @@ pub struct Shape {
     pub tail: Option<usize>,
     /// Where two bytes count the bytes that follow them.
     pub length_at: Option<usize>,
+}
+
+/// A view, as the enum of messages uses it.
+#[doc(hidden)]
+pub trait View {
+    /// Where its fields are.
+    const LAYOUT: Layout;
+
+    /// Writes the bytes, made from the fields, to the front of `buffer` and returns them.
+    fn encode(self, buffer: &mut [u8]) -> Result<&[u8], EncodeError>;
+}
+
+/// A message or structure with its fields of fixed width, so that a test can draw its bytes.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct Layout {
+    /// What `wrap` checks.
+    pub shape: Shape,
+    /// The fields of fixed width, in the order of their offsets.
+    pub fields: &'static [Slot],
+}
+
+/// A field of a [`Layout`].
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct Slot {
+    /// First byte.
+    pub offset: usize,
+    /// Bytes.
+    pub length: usize,
+    /// The listed codes, if its type is an enumeration.
+    pub codes: &'static [u8],
+}
+
+/// The length of each type of message that has only one; 0 for all other types.
+#[doc(hidden)]
+pub const fn lengths(layouts: &[Layout]) -> [u16; 256] {
+    let mut lengths = [0; 256];
+    let mut rest = layouts;
+    while let [Layout { shape, .. }, after @ ..] = rest {
+        if let (Some((_, tag)), None) = (shape.tag, shape.tail) {
+            lengths[tag as usize] = shape.length as u16;
+        }
+        rest = after;
+    }
+    lengths
+}
+
+/// Bytes of the longest message of fixed length.
+#[doc(hidden)]
+pub const fn longest(layouts: &[Layout]) -> usize {
+    let mut longest = 0;
+    let mut rest = layouts;
+    while let [Layout { shape, .. }, after @ ..] = rest {
+        if shape.tail.is_none() && shape.length > longest {
+            longest = shape.length;
+        }
+        rest = after;
+    }
+    longest
 }
 
 /// The `N` bytes at `OFFSET`. That they are inside is checked when the program is compiled.
@@ -77,6 +154,13 @@ pub const fn put<const OFFSET: usize, const N: usize, const LEN: usize>(
 #[inline]
 pub fn counts_rest(offset: usize, bytes: &[u8]) -> bool {
     stated(offset, bytes).is_some_and(|(stated, rest)| usize::from(stated) == rest)
+}
+
+/// Whether a tail of `length` bytes is within its limit; without one, `most` is `usize::MAX`.
+#[doc(hidden)]
+#[inline]
+pub const fn fits(length: usize, most: usize) -> bool {
+    length <= most
 }
 
 fn stated(offset: usize, bytes: &[u8]) -> Option<(u16, usize)> {

@@ -1,12 +1,35 @@
-//! The Rust module of a protocol: enumerations, views with their encoders, the enum of messages.
+//! The Rust module of a protocol: one table for each enumeration, message and structure.
+//!
+//! The tables are written as the macros `enumeration!`, `message!`, `structure!` and `messages!` of
+//! `nanotape-wire` read them. The modules of those macros describe the tables.
 
 use std::collections::BTreeSet;
 
-use super::{enumeration, layout, message, origin};
+use super::origin;
 use crate::{
-    Protocol,
-    text::{comment, fill, filled},
+    Enumeration, Field, FieldType, Layout, Protocol,
+    text::{byte_literal, comment, fill, filled, row},
 };
+
+const MESSAGES: &str = "
+/// Writes a table of this protocol, after the fields that every message begins with.
+macro_rules! with_head {
+    ($table:ident: $($rows:tt)*) => {
+        @wire@::$table! {
+            head {
+@head@            }
+            $($rows)*
+        }
+    };
+}
+
+with_head! { messages:
+    type at @tag_offset@;
+    messages {
+@messages@    }
+    shared {@shared@}
+}
+";
 
 /// The Rust module. `wire` is the path to the wire crate from where the module will live: `crate`
 /// inside it, `nanotape_wire` elsewhere.
@@ -16,50 +39,109 @@ pub fn code(protocol: &Protocol, wire: &str) -> String {
     out.push_str("//!\n");
     out.push_str(&comment("//!", &origin(protocol)));
     out.push_str(&comment("//!", &format!("Covers version {}.", protocol.version)));
-    out.push_str(&imports(protocol, wire));
+    out.push_str(&imports(protocol));
     if !protocol.messages.is_empty() {
-        out.push_str(&message::write(protocol));
+        out.push_str(&messages(protocol, wire));
     }
-    for item in protocol.layouts() {
-        out.push_str(&layout::write(item));
+    for message in &protocol.messages {
+        let is_own = |field: &&Field| !protocol.head.iter().any(|head| head.name == field.name);
+        let rows = message.fields.iter().filter(is_own);
+        out.push_str(&table("with_head! { message:", &layout(message, rows)));
+    }
+    for structure in &protocol.structures {
+        let rows = layout(structure, structure.fields.iter());
+        out.push_str(&table(&format!("{wire}::structure! {{"), &rows));
     }
     for item in &protocol.enumerations {
-        out.push_str(&enumeration::write(item));
+        out.push_str(&table(&format!("{wire}::enumeration! {{"), &enumeration(item)));
     }
     out
 }
 
-fn imports(protocol: &Protocol, wire: &str) -> String {
-    let mut types: BTreeSet<&str> = BTreeSet::from(["WireValue"]);
-    types.extend(protocol.layouts().flat_map(|l| &l.fields).flat_map(|f| f.kind.imports()));
+fn table(open: &str, rows: &str) -> String {
+    format!("\n{open}\n{rows}}}\n")
+}
+
+fn imports(protocol: &Protocol) -> String {
+    let fields = protocol.layouts().flat_map(|layout| &layout.fields);
+    let types: BTreeSet<&str> = fields.flat_map(|field| field.kind.imports()).collect();
     let types: Vec<String> = types.into_iter().map(str::to_owned).collect();
-
-    let has_messages = !protocol.messages.is_empty();
-    let has_tail = protocol.layouts().any(|layout| layout.tail().is_some());
-    let mut names = vec!["DecodeError"];
-    if has_messages || has_tail {
-        names.push("EncodeError");
+    match types.as_slice() {
+        [] => String::new(),
+        [only] => format!("\nuse nanotape_types::{only};\n"),
+        _ => format!("\n{}", filled(0, "use nanotape_types::{", &types, "};")),
     }
-    let unknown = if protocol.enumerations.is_empty() { "" } else { ", UnknownCode" };
-    let types = filled("use nanotape_types::{", &types, "};");
-    // `crate` sorts before the crates.
-    let (before, after) = if wire == "crate" { ("", &*types) } else { (&*types, "") };
-    fill(
-        "
-use core::fmt;
+}
 
-@before@use @wire@::{
-    @names@,
-    codec::{self, Shape@unknown@},
-    render::{Describe, FieldVisitor, Value},
-};
-@after@",
+/// The fields that all messages begin with, and the enum of all messages.
+fn messages(protocol: &Protocol, wire: &str) -> String {
+    let head: String = protocol.head.iter().map(|field| field_row(16, field)).collect();
+    let mut messages = String::new();
+    for message in &protocol.messages {
+        let tag = message.tag.map_or(' ', char::from);
+        messages.push_str(&row(8, &message.name, &format!("`{tag}` {}.", message.title)));
+    }
+    let shared: String = protocol.shared.iter().map(|name| shared(protocol, name)).collect();
+    let shared = if shared.is_empty() { shared } else { format!("\n{shared}    ") };
+    fill(
+        MESSAGES,
         &[
-            ("before", before),
-            ("after", after),
             ("wire", wire),
-            ("names", &names.join(", ")),
-            ("unknown", unknown),
+            ("head", &head),
+            ("tag_offset", &protocol.tag_offset.to_string()),
+            ("messages", &messages),
+            ("shared", &shared),
         ],
     )
+}
+
+/// The row of a field that several messages have.
+fn shared(protocol: &Protocol, name: &str) -> String {
+    let find = |message: &Layout| {
+        let field = message.fields.iter().find(|field| field.name == name)?;
+        Some((message.name.clone(), field.kind.rust()))
+    };
+    let (names, kinds): (Vec<_>, Vec<_>) = protocol.messages.iter().filter_map(find).unzip();
+    let kind = kinds.first().map_or("", String::as_str);
+    filled(8, &format!("{name}: {kind} {{ "), &names, " }")
+}
+
+fn layout<'p>(layout: &Layout, fields: impl Iterator<Item = &'p Field>) -> String {
+    let Layout { tag, tag_offset, name, title, doc, length, .. } = layout;
+    let (about, tag) = match tag {
+        Some(tag) => (
+            format!("`{}` {title}. {doc}", char::from(*tag)),
+            format!(", type {} at {tag_offset}", byte_literal(*tag)),
+        ),
+        None => (format!("{title}. {doc}"), String::new()),
+    };
+    let rows: String = fields.map(|field| field_row(4, field)).collect();
+    let header = row(4, &format!("{name} / {name}Fields: {length} bytes{tag}"), title);
+    comment("    ///", &about) + &header + &rows
+}
+
+fn field_row(indent: usize, field: &Field) -> String {
+    let Field { name, offset, kind, doc, codes, most, .. } = field;
+    let bytes = match (field.end(), most) {
+        (Some(end), _) if end == offset + 1 => offset.to_string(),
+        (Some(end), _) => format!("{offset}..{end}"),
+        (None, Some(most)) => format!("{offset}.. max {most}"),
+        (None, None) => format!("{offset}.."),
+    };
+    let kind = match kind {
+        FieldType::LengthAfter | FieldType::Text | FieldType::Bytes => kind.schema_name(),
+        _ => kind.rust(),
+    };
+    let codes = codes.as_ref().map(|codes| format!(" Codes: {codes} in the document."));
+    row(indent, &format!("[{bytes}] {name}: {kind}"), &(doc.clone() + &codes.unwrap_or_default()))
+}
+
+fn enumeration(enumeration: &Enumeration) -> String {
+    let mut out = comment("    ///", &enumeration.doc);
+    out.push_str(&format!("    {} {{\n", enumeration.name));
+    for code in &enumeration.codes {
+        let start = format!("{:?} => {}", char::from(code.byte), code.name);
+        out.push_str(&row(8, &start, &code.doc));
+    }
+    out + "    }\n"
 }

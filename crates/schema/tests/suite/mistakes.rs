@@ -70,6 +70,15 @@ fn a_field_over_the_tag() {
 }
 
 #[test]
+fn a_field_before_the_head() {
+    let text = format!("{HEAD}{MESSAGE}")
+        .replace("offset = 1,", "offset = 13,")
+        .replace("offset = 3,", "offset = 1,")
+        .replace("offset = 11,", "offset = 9,");
+    check(&text, &["18: message 'A' field 'stock': is before a field of the head"]);
+}
+
+#[test]
 fn a_hole_between_fields() {
     check_message(
         "offset = 11",

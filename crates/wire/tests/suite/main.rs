@@ -3,4 +3,5 @@
 mod golden;
 mod layout;
 mod properties;
+mod tables;
 mod vectors;

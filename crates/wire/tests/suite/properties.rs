@@ -1,7 +1,9 @@
 //! Whatever the bytes, decoding and encoding lose nothing, and both renderings stay readable.
 
-use nanotape_testkit::generated as strategies;
-use nanotape_testkit::generated::{toy, toy_strategies};
+use nanotape_testkit::{
+    generated::toy,
+    strategies::{any_bytes, any_message},
+};
 use nanotape_types::WireValue;
 use nanotape_wire::{
     itch50, moldudp64,
@@ -39,12 +41,14 @@ fn renders<'a>(described: impl Describe<'a>) {
 }
 
 macro_rules! messages_survive {
-    ($test:ident, $module:path, $strategy:expr) => {
+    ($test:ident, $module:path) => {
         #[test]
         fn $test() {
             use $module as module;
-            proptest!(|(bytes in $strategy)| {
-                let message = module::Message::decode(&bytes).expect("it was encoded");
+            let drawn: Vec<u8> = module::LAYOUTS.iter().map(|l| l.shape.tag.unwrap().1).collect();
+            assert_eq!(drawn, module::TAGS);
+            proptest!(|(bytes in any_message(module::LAYOUTS, module::TAG_OFFSET))| {
+                let message = module::Message::decode(&bytes).expect("it is valid");
                 prop_assert_eq!(message.as_bytes(), &*bytes);
                 let mut buffer = vec![0; bytes.len()];
                 prop_assert_eq!(message.encode(&mut buffer), Ok(&*bytes));
@@ -59,25 +63,27 @@ macro_rules! messages_survive {
     };
 }
 
-messages_survive!(itch50_messages_survive, itch50, strategies::itch50::any_message());
-messages_survive!(soupbintcp_messages_survive, soupbintcp, strategies::soupbintcp::any_message());
-messages_survive!(toy_messages_survive, toy, toy_strategies::any_message());
+messages_survive!(itch50_messages_survive, itch50);
+messages_survive!(soupbintcp_messages_survive, soupbintcp);
+messages_survive!(toy_messages_survive, toy);
 
 proptest! {
     #[test]
     fn structures_survive(
-        header in strategies::moldudp64::downstream_header(),
-        request in strategies::moldudp64::request_packet(),
-        block in strategies::moldudp64::message_block_header(),
-        end in strategies::soupbintcp::glimpse_end_of_snapshot(),
-        envelope in toy_strategies::envelope(),
+        header in any_bytes::<moldudp64::DownstreamHeader<'_>>(),
+        request in any_bytes::<moldudp64::RequestPacket<'_>>(),
+        block in any_bytes::<moldudp64::MessageBlockHeader<'_>>(),
+        end in any_bytes::<soupbintcp::GlimpseEndOfSnapshot<'_>>(),
+        envelope in any_bytes::<toy::Envelope<'_>>(),
     ) {
         macro_rules! check {
             ($($value:expr => $View:path),*) => {$({
                 use $View as View;
-                let bytes = $value.encode();
+                let fields = View::wrap(&$value).expect("it has the layout").fields();
+                let bytes = fields.encode();
+                prop_assert_eq!(&bytes[..], &$value);
                 let view = View::wrap(&bytes).expect("it was encoded");
-                prop_assert_eq!(view.fields(), $value);
+                prop_assert_eq!(view.fields(), fields);
                 renders(view);
             })*};
         }
@@ -91,8 +97,10 @@ proptest! {
     }
 
     #[test]
-    fn fields_survive(fields in strategies::itch50::add_order_mpid()) {
+    fn fields_survive(drawn in any_bytes::<itch50::AddOrderMpid<'_>>()) {
+        let fields = itch50::AddOrderMpid::wrap(&drawn).unwrap().fields();
         let bytes = fields.encode();
+        prop_assert_eq!(&bytes[..], &drawn);
         let view = itch50::AddOrderMpid::wrap(&bytes).unwrap();
         prop_assert_eq!(view.fields(), fields);
         prop_assert_eq!(view.buy_sell_indicator(), fields.buy_sell_indicator);
@@ -172,7 +180,7 @@ every_code_is_carried!(
 proptest! {
     #[test]
     fn what_is_coming_is_what_every_message_that_changes_a_book_is_about(
-        message in strategies::itch50::any_message()
+        message in any_message(itch50::LAYOUTS, itch50::TAG_OFFSET)
     ) {
         use itch50::Message;
         let Ok(decoded) = Message::decode(&message) else { return Ok(()) };

@@ -1,0 +1,70 @@
+//! What a renderer shows for a field of fixed width, by the type of the field.
+
+use nanotape_types::{
+    Alpha, MatchNumber, Maybe, NanosSinceMidnight, OrderReferenceNumber, Price4, Price8,
+    SecondsSinceMidnight, Sentinel, Shares, StockLocate, Symbol, TotalShares, TrackingNumber,
+    WireValue,
+};
+
+use crate::render::Value;
+
+/// A type of fields that a message shows by name and value.
+pub trait FieldValue<const N: usize>: WireValue<N> {
+    /// The listed codes, if the type is an enumeration.
+    const CODES: &'static [u8] = &[];
+
+    /// The value of the field whose bytes are `bytes`.
+    fn value(bytes: &[u8; N]) -> Value<'_>;
+}
+
+/// The types that are shown as a function of their value.
+macro_rules! field_values {
+    ($($Type:ident, $width:literal: |$value:ident| $shown:expr;)*) => {$(
+        impl FieldValue<$width> for $Type {
+            #[inline]
+            fn value(bytes: &[u8; $width]) -> Value<'_> {
+                let $value = <$Type as WireValue<$width>>::from_be_bytes(*bytes);
+                $shown
+            }
+        }
+    )*};
+}
+
+field_values! {
+    u8, 1: |number| Value::Integer(number.into());
+    u16, 2: |number| Value::Integer(number.into());
+    u32, 4: |number| Value::Integer(number.into());
+    u64, 8: |number| Value::Integer(number);
+    StockLocate, 2: |number| Value::Integer(number.get().into());
+    TrackingNumber, 2: |number| Value::Integer(number.get().into());
+    OrderReferenceNumber, 8: |number| Value::Integer(number.get());
+    MatchNumber, 8: |number| Value::Integer(number.get());
+    Shares, 4: |count| Value::Integer(count.get().into());
+    TotalShares, 8: |count| Value::Integer(count.get());
+    Price4, 4: |price| Value::Price4(price);
+    Price8, 8: |price| Value::Price8(price);
+    NanosSinceMidnight, 6: |time| Value::NanosSinceMidnight(time);
+    SecondsSinceMidnight, 4: |time| Value::SecondsSinceMidnight(time);
+}
+
+/// `Alpha` and `Mpid`, with their padding.
+impl<const N: usize> FieldValue<N> for Alpha<N> {
+    #[inline]
+    fn value(bytes: &[u8; N]) -> Value<'_> {
+        Value::Text(bytes)
+    }
+}
+
+impl FieldValue<8> for Symbol {
+    #[inline]
+    fn value(bytes: &[u8; 8]) -> Value<'_> {
+        Value::Text(bytes)
+    }
+}
+
+impl<const N: usize, T: Sentinel + FieldValue<N>> FieldValue<N> for Maybe<T> {
+    #[inline]
+    fn value(bytes: &[u8; N]) -> Value<'_> {
+        if Self::from_be_bytes(*bytes).is_some() { T::value(bytes) } else { Value::Absent }
+    }
+}

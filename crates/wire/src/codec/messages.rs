@@ -1,0 +1,200 @@
+//! The macro `messages!`: the enum of all messages of a protocol.
+//!
+//! A table has the head of the protocol, the offset of the type byte, and a row for each message:
+//! the name of its view, and the comment of its variant. Fields that several messages share follow,
+//! each with its type and the messages that have it.
+//!
+//! ```text
+//! messages! {
+//!     head { [1..3] stock_locate: StockLocate, "The stock."; }
+//!     type at 0;
+//!     messages { AddOrder, "`A` Add Order."; OrderDelete, "`D` Order Delete."; }
+//!     shared { stock: Symbol { AddOrder } }
+//! }
+//! ```
+//!
+//! The views come from `message!`, in the same module. A field of the head has a getter of the
+//! enum too (`@heads`), and so has a shared field.
+
+/// Defines the enum `Message`, its getters, and the lists over all messages.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! messages {
+    (head { $($head:tt)* } type at $tag_at:literal;
+        messages { $($Name:ident, $doc:literal;)* }
+        shared { $($shared:ident: $Shared:ty { $($Having:ident),* $(,)? })* }
+    ) => {
+        /// Where the type byte of a message stands.
+        pub const TAG_OFFSET: usize = $tag_at;
+
+        /// The type bytes of all messages, in the order of the schema.
+        pub const TAGS: &[u8] = &[$($Name::TAG),*];
+
+        /// The layouts of all messages, in the order of the schema.
+        #[doc(hidden)]
+        pub const LAYOUTS: &[$crate::codec::Layout] =
+            &[$(<$Name<'_> as $crate::codec::View>::LAYOUT),*];
+
+        /// Bytes of the longest message of fixed length.
+        pub const LONGEST: usize = $crate::codec::longest(LAYOUTS);
+
+        static LENGTHS: [u16; 256] = $crate::codec::lengths(LAYOUTS);
+
+        /// The one length that a message of type `tag` may have, or `None` if the type is unknown
+        /// or its length varies.
+        #[inline]
+        pub const fn length_of(tag: u8) -> Option<usize> {
+            match LENGTHS[tag as usize] {
+                0 => None,
+                length => Some(length as usize),
+            }
+        }
+
+        /// Any message. Unlisted types are passed on and never refused.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub enum Message<'a> {
+            $(
+                #[doc = $doc]
+                $Name($Name<'a>),
+            )*
+            /// A message of another type.
+            Unknown(Unknown<'a>),
+        }
+
+        impl<'a> Message<'a> {
+            /// Looks at the type byte and checks what `wrap` of that type checks.
+            #[inline(always)]
+            pub fn decode(bytes: &'a [u8]) -> Result<Self, $crate::DecodeError> {
+                let Some(&tag) = bytes.get(TAG_OFFSET) else {
+                    return Err($crate::codec::no_tag(TAG_OFFSET, bytes));
+                };
+                match tag {
+                    $($Name::TAG => $Name::wrap(bytes).map(Self::$Name),)*
+                    _ => Ok(Self::Unknown(Unknown(bytes))),
+                }
+            }
+
+            /// Writes the bytes to the front of `buffer` and returns them. They are made from the
+            /// fields, except those of an unknown message, which are copied.
+            pub fn encode(self, buffer: &mut [u8]) -> Result<&[u8], $crate::EncodeError> {
+                match self {
+                    $(Self::$Name(message) => $crate::codec::View::encode(message, buffer),)*
+                    Self::Unknown(message) => $crate::codec::copy("Unknown", message.0, buffer),
+                }
+            }
+
+            /// Type byte.
+            #[inline]
+            pub fn tag(self) -> u8 {
+                match self {
+                    $(Self::$Name(_) => $Name::TAG,)*
+                    Self::Unknown(message) => message.tag(),
+                }
+            }
+
+            /// Name in the specification.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$Name(_) => $Name::NAME,)*
+                    Self::Unknown(_) => "Unknown",
+                }
+            }
+
+            /// The bytes themselves.
+            #[inline]
+            pub fn as_bytes(self) -> &'a [u8] {
+                match self {
+                    $(Self::$Name(message) => message.as_bytes(),)*
+                    Self::Unknown(message) => message.0,
+                }
+            }
+
+            $crate::messages! { @heads [$($Name)*] $($head)* }
+
+            $(
+                #[doc = concat!(
+                    "The field `", stringify!($shared), "`, of a message that has one."
+                )]
+                #[inline]
+                pub fn $shared(self) -> Option<$Shared> {
+                    match self {
+                        $(Self::$Having(message) => Some(message.$shared()),)*
+                        _ => None,
+                    }
+                }
+            )*
+
+            /// Writes one line of text, without an end of line.
+            pub fn write_text(self, out: &mut impl ::core::fmt::Write) -> ::core::fmt::Result {
+                $crate::render::Describe::write_text(self, out)
+            }
+
+            /// Writes one JSON object.
+            pub fn write_json(self, out: &mut impl ::core::fmt::Write) -> ::core::fmt::Result {
+                $crate::render::Describe::write_json(self, out)
+            }
+        }
+
+        impl<'a> $crate::render::Describe<'a> for Message<'a> {
+            fn type_byte(self) -> Option<u8> {
+                Some(self.tag())
+            }
+
+            fn type_name(self) -> &'static str {
+                match self {
+                    $(Self::$Name(_) => stringify!($Name),)*
+                    Self::Unknown(_) => "Unknown",
+                }
+            }
+
+            fn for_each_field<V: $crate::render::FieldVisitor<'a>>(
+                self,
+                visitor: &mut V,
+            ) -> Result<(), V::Error> {
+                match self {
+                    $(Self::$Name(message) => {
+                        $crate::render::Describe::for_each_field(message, visitor)
+                    })*
+                    Self::Unknown(message) => {
+                        visitor.field("bytes", $crate::render::Value::Bytes(message.0))
+                    }
+                }
+            }
+        }
+
+        /// A message whose type byte is not listed, with all its bytes.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub struct Unknown<'a>(&'a [u8]);
+
+        impl<'a> Unknown<'a> {
+            /// Type byte.
+            #[inline]
+            pub fn tag(self) -> u8 {
+                self.0.get(TAG_OFFSET).copied().unwrap_or_default()
+            }
+
+            /// The bytes themselves.
+            #[inline]
+            pub const fn as_bytes(self) -> &'a [u8] {
+                self.0
+            }
+        }
+    };
+
+    (@heads $names:tt) => {};
+    (@heads $names:tt $at:tt $field:ident: LengthAfter, $($rest:tt)*) => {
+        $crate::messages! { @heads $names $at $field: u16, $($rest)* }
+    };
+    (@heads [$($Name:ident)*] $at:tt $field:ident: $Type:ty, $doc:literal; $($rest:tt)*) => {
+        #[doc = concat!($doc, " `None` for an unknown message.")]
+        #[inline]
+        pub fn $field(self) -> Option<$Type> {
+            match self {
+                $(Self::$Name(message) => Some(message.$field()),)*
+                Self::Unknown(_) => None,
+            }
+        }
+
+        $crate::messages! { @heads [$($Name)*] $($rest)* }
+    };
+}

@@ -1,0 +1,78 @@
+//! What a row of a generated table becomes, shown with the protocol that has every type of field.
+//!
+//! `nanotape-schema` tests that an edit of a schema becomes rows; this file tests the rest of the
+//! way: from a row to getter, encoder, variant, rendering and the lists over all messages.
+
+use nanotape_testkit::generated::toy::{
+    self, Colour, EveryWidth, EveryWidthFields, HeadOnly, Message, Note,
+};
+use nanotape_wire::render::Describe;
+
+/// One message with different bytes everywhere.
+fn every_width() -> [u8; 118] {
+    let mut bytes = core::array::from_fn(|index| b' ' + (index % 90) as u8);
+    bytes[0] = b'w';
+    bytes[34..42].fill(0);
+    bytes[115..].copy_from_slice(b"OKG");
+    bytes
+}
+
+#[test]
+fn a_row_is_a_getter_and_a_field_of_the_encoder() {
+    let bytes = every_width();
+    assert_eq!((EveryWidth::TAG, EveryWidth::LEN, EveryWidth::NAME), (b'w', 118, "Every Width"));
+    let view = EveryWidth::wrap(&bytes).unwrap();
+    assert_eq!(view.one(), bytes[9]);
+    assert_eq!(view.four().to_be_bytes(), bytes[12..16]);
+    assert_eq!(view.maybe_order().get(), None);
+    assert_eq!(view.colour(), Colour::Green);
+
+    let changed = EveryWidthFields { four: 7, colour: Colour::Off, ..view.fields() }.encode();
+    let differences: Vec<usize> = (0..118).filter(|&at| changed[at] != bytes[at]).collect();
+    assert_eq!(differences, [12, 13, 14, 15, 117]);
+    assert_eq!((&changed[12..16], changed[117]), (&[0, 0, 0, 7][..], b' '));
+}
+
+#[test]
+fn a_table_is_a_variant_and_an_entry_in_every_list() {
+    let bytes = every_width();
+    let (message, view) = (Message::decode(&bytes).unwrap(), EveryWidth::wrap(&bytes).unwrap());
+    assert_eq!(message, Message::EveryWidth(view));
+    assert_eq!(
+        (message.tag(), message.name(), message.type_name()),
+        (EveryWidth::TAG, EveryWidth::NAME, "EveryWidth")
+    );
+    assert_eq!(message.timestamp(), Some(view.timestamp()));
+    assert_eq!(message.stock(), Some(view.stock()));
+    let head = [b'\'', 0, 13, 0, 0, 0, 0, 0, 1];
+    assert_eq!(Message::decode(&head).unwrap().stock(), None);
+
+    assert_eq!(toy::TAGS, [EveryWidth::TAG, HeadOnly::TAG, Note::TAG]);
+    assert_eq!(toy::LONGEST, EveryWidth::LEN);
+    assert_eq!(toy::length_of(HeadOnly::TAG), Some(9));
+    assert_eq!(toy::length_of(Note::TAG), None);
+}
+
+#[test]
+fn every_type_of_field_is_shown_in_its_own_way() {
+    let mut text = String::new();
+    let bytes = every_width();
+    EveryWidth::wrap(&bytes).unwrap().write_text(&mut text).unwrap();
+    let expected = concat!(
+        "w EveryWidth stock_locate=8482 timestamp=10:43:58.149052200 one=41 two=10795 ",
+        "four=741158447 eight=3472611983179986487 tracking_number=14393 ",
+        "order_reference_number=4196013711560753217 maybe_order=- ",
+        "match_number=5353456476969979985 shares=1381192789 total_shares=6221538551026900061 ",
+        "price=158330.8897 maybe_price=165068.0933 index_level=73789813164.36126829 ",
+        "seconds=514665:50:41 maybe_seconds=533380:17:57 stock=\"vwxy !\\\"#\" ",
+        "mpid=\"$%&\\'\" note=()*+,-./012345678 mood=OK colour=G(Green)",
+    );
+    assert_eq!(text, expected);
+
+    let note = b"n\0\x0d\0\0\0\0\0\x01NOTE    \0\x05hello";
+    let mut text = String::new();
+    Note::wrap(note).unwrap().write_text(&mut text).unwrap();
+    let expected = "n Note stock_locate=13 timestamp=00:00:00.000000001 stock=NOTE text_length=5 \
+                    text=hello";
+    assert_eq!(text, expected);
+}
