@@ -121,15 +121,32 @@ impl Fixture for BookOneByOne {
     }
 }
 
+/// Whether the last event changed the inside.
+struct InsideChanged(bool);
+
+impl<B> Observer<B> for InsideChanged {
+    #[inline]
+    fn after(
+        &mut self,
+        _: &BookEngine<B>,
+        _: Position,
+        _: &MarketEvent,
+        outcome: Option<Outcome>,
+    ) -> ControlFlow<()> {
+        self.0 = outcome.is_some_and(|outcome| outcome.inside_changed);
+        ControlFlow::Continue(())
+    }
+}
+
 #[inline]
 fn apply<L: PriceLevels, S: OrderStore>(
     engine: &mut BookEngine<Books<L, S>>,
     message: &[u8],
 ) -> bool {
-    let mut summary = DaySummary::default();
+    let mut inside = InsideChanged(false);
     if let Ok(message) = Message::decode(message) {
         let at = Position { number: 0, offset: 0 };
-        let _ = handle_message(at, &message, &mut engine.live(&mut summary));
+        let _ = handle_message(at, &message, engine.live(&mut inside));
     }
-    summary.inside_changes > 0
+    inside.0
 }

@@ -91,12 +91,12 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
     /// Applies one event: a replace is one event, looked at once when it is over.
     #[inline(always)]
     pub fn apply(&mut self, event: BookEvent) -> Outcome {
-        self.apply_watched(event, &mut ())
+        self.apply_watched(event, ())
     }
 
     /// The same, telling `watcher` what the event did to single orders.
     #[inline(always)]
-    pub fn apply_watched(&mut self, event: BookEvent, watcher: &mut impl OrderWatcher) -> Outcome {
+    pub fn apply_watched(&mut self, event: BookEvent, watcher: impl OrderWatcher) -> Outcome {
         match event {
             BookEvent::Add { stock_locate, reference, side, shares, price } => {
                 self.enter(stock_locate, reference, side, shares, price, watcher)
@@ -214,7 +214,7 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
         side: Side,
         shares: Shares,
         price: Price4,
-        watcher: &mut impl OrderWatcher,
+        mut watcher: impl OrderWatcher,
     ) -> Outcome {
         if shares.get() == 0 {
             return self.refused(stock_locate, false, Anomaly::ZeroShares);
@@ -238,7 +238,7 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
         reference: OrderReferenceNumber,
         shares: u32,
         over: Option<Anomaly>,
-        watcher: &mut impl OrderWatcher,
+        mut watcher: impl OrderWatcher,
     ) -> Outcome {
         let Some(order) = self.orders.take(reference, shares) else {
             return self.refused(stock_locate, false, Anomaly::UnknownReference);
@@ -267,7 +267,7 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
         replacement: OrderReferenceNumber,
         shares: Shares,
         price: Price4,
-        watcher: &mut impl OrderWatcher,
+        mut watcher: impl OrderWatcher,
     ) -> Outcome {
         let Some(order) = self.orders.take(original, u32::MAX) else {
             return self.refused(stock_locate, false, Anomaly::UnknownReference);

@@ -29,26 +29,28 @@ impl EventSource for DaySource {
 }
 
 /// Calls `handler` with the event of one message, as a live feed has it: nothing was announced.
+///
+/// The handler comes by value, so that a small one stays in registers; `&mut H` is a handler too.
 #[inline(always)]
 pub fn handle_message(
     at: Position,
     message: &Message<'_>,
-    handler: &mut impl EventHandler,
+    handler: impl EventHandler,
 ) -> ControlFlow<()> {
     deliver(message, Handling { at, handler })
 }
 
 /// Where the event of a message goes.
-struct Handling<'a, H> {
+struct Handling<H> {
     at: Position,
-    handler: &'a mut H,
+    handler: H,
 }
 
-impl<H: EventHandler> Receive for Handling<'_, H> {
+impl<H: EventHandler> Receive for Handling<H> {
     type Output = ControlFlow<()>;
 
     #[inline(always)]
-    fn order(self, event: MarketEvent, bytes: &[u8]) -> ControlFlow<()> {
+    fn order(mut self, event: MarketEvent, bytes: &[u8]) -> ControlFlow<()> {
         let origin = MessageOrigin { bytes, offset: self.at.offset };
         self.handler.event(self.at, &event, origin)
     }
@@ -63,7 +65,7 @@ impl<H: EventHandler> Receive for Handling<'_, H> {
 #[cold]
 #[inline(never)]
 fn handle_rare<H: EventHandler>(
-    handler: &mut H,
+    mut handler: H,
     number: u64,
     offset: u64,
     bytes: &[u8],
@@ -78,7 +80,7 @@ struct Normalised<'a, H>(&'a mut H);
 impl<H: EventHandler> DayHandler for Normalised<'_, H> {
     #[inline(always)]
     fn message(&mut self, position: Position, message: Message<'_>) -> ControlFlow<()> {
-        handle_message(position, &message, self.0)
+        handle_message(position, &message, &mut *self.0)
     }
 
     fn damage(&mut self, damage: Damage) {

@@ -238,6 +238,7 @@ fn auction_imbalance(message: NetOrderImbalance<'_>) -> AuctionImbalance {
 }
 
 /// The trading state that a message reports; `None` for messages that report none.
+#[inline(always)]
 fn status_change(message: &Message<'_>) -> Option<StatusChange> {
     Some(match message {
         Message::SystemEvent(event) => market_phase(event.event_code()),
@@ -275,6 +276,7 @@ fn unreported(action: TradingAction, reason: StatusReason) -> StatusChange {
 }
 
 /// What an event of the whole market means for it, and whether stocks trade from then on.
+#[inline(always)]
 fn market_phase(code: EventCode) -> StatusChange {
     let (action, is_open) = match code {
         EventCode::StartOfMessages | EventCode::EndOfMessages | EventCode::Unknown(_) => {
@@ -289,6 +291,7 @@ fn market_phase(code: EventCode) -> StatusChange {
     StatusChange { is_trading, is_quoting, ..unreported(action, StatusReason::Scheduled) }
 }
 
+#[inline(always)]
 fn trading_action(change: StockTradingAction<'_>) -> StatusChange {
     let (action, is_trading, is_quoting) = match change.trading_state() {
         TradingState::Halted => (TradingAction::Halt, Some(false), Some(false)),
@@ -300,6 +303,7 @@ fn trading_action(change: StockTradingAction<'_>) -> StatusChange {
     StatusChange { is_trading, is_quoting, ..unreported(action, halt_reason(change.reason())) }
 }
 
+#[inline(always)]
 fn operational_halt(halt: OperationalHalt<'_>) -> StatusChange {
     let (action, is_open) = match halt.halt_action() {
         HaltAction::Halted => (TradingAction::Halt, Some(false)),
@@ -311,6 +315,7 @@ fn operational_halt(halt: OperationalHalt<'_>) -> StatusChange {
 }
 
 /// The reasons that Nasdaq lists.
+#[inline(always)]
 fn halt_reason(code: Alpha<4>) -> StatusReason {
     match code.trimmed() {
         b"T1" => StatusReason::NewsPending,

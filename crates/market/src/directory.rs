@@ -33,19 +33,13 @@ impl StockDirectory {
         }
     }
 
+    /// Without a call, which would make every event of a loop save the registers of the first few.
     #[inline(always)]
     fn learn_pair(&mut self, event: &MarketEvent) {
-        if self.symbols[event.instrument].is_none() {
-            self.learn_new(event.instrument, event.symbol);
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn learn_new(&mut self, instrument: StockLocate, symbol: Maybe<Symbol>) {
+        let known = &mut self.symbols[event.instrument];
         // Locate 0 stands for no single stock: IPO updates carry a symbol under it.
-        if instrument.get() != 0 {
-            self.symbols[instrument] = symbol;
+        if known.is_none() && event.instrument.get() != 0 {
+            *known = event.symbol;
         }
     }
 

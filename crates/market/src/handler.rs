@@ -57,6 +57,38 @@ pub trait EventHandler {
     }
 }
 
+impl<H: EventHandler> EventHandler for &mut H {
+    type Hint = H::Hint;
+
+    #[inline(always)]
+    fn event(&mut self, at: Position, event: &MarketEvent, origin: impl Origin) -> ControlFlow<()> {
+        (**self).event(at, event, origin)
+    }
+
+    fn damage(&mut self, damage: Damage) {
+        (**self).damage(damage);
+    }
+
+    fn idle(&mut self) -> ControlFlow<()> {
+        (**self).idle()
+    }
+
+    #[inline(always)]
+    fn prefetch_index(&mut self, coming: Coming) -> Option<H::Hint> {
+        (**self).prefetch_index(coming)
+    }
+
+    #[inline(always)]
+    fn prefetch_order(&mut self, hint: &mut H::Hint) {
+        (**self).prefetch_order(hint);
+    }
+
+    #[inline(always)]
+    fn prefetch_levels(&mut self, hint: &H::Hint) {
+        (**self).prefetch_levels(hint);
+    }
+}
+
 /// The bytes that an event was made from, for handlers that examine an event that fits no book.
 pub trait Origin: Copy {
     /// The message as the exchange sent it; empty if the source does not have it.

@@ -157,7 +157,7 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
     ) -> ControlFlow<()> {
         observer.admit(event)?;
         observer.before(self, at, event);
-        let outcome = self.apply_prefetched(event, &mut Watching::new(observer));
+        let outcome = self.apply_prefetched(event, Watching::new(observer));
         if O::FINDS_HIDDEN_RECORDS
             && let Some(log) = log
             && outcome.is_some_and(|outcome| outcome.anomaly.is_some())
@@ -179,7 +179,7 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
     fn apply_prefetched(
         &mut self,
         event: &MarketEvent,
-        watcher: &mut impl OrderWatcher,
+        watcher: impl OrderWatcher,
     ) -> Option<Outcome> {
         self.directory.learn(event);
         match event.book_event() {

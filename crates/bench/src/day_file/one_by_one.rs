@@ -34,7 +34,7 @@ pub(super) fn run(
         let position = Position { number, offset: record.offset };
         let began = clock.stamp_start();
         let applied = Message::decode(record.bytes)
-            .map(|message| handle_message(position, &message, handler));
+            .map(|message| handle_message(position, &message, &mut *handler));
         let ended = clock.stamp();
         // In a good day every message decodes; one that does not would be missed in the answer.
         if let (Ok(_), Some(&tag)) = (applied, record.bytes.first()) {

@@ -53,7 +53,7 @@ impl OnHeap {
 
 impl Publishes for OnHeap {
     fn apply(&mut self, at: Position, message: Message<'_>) -> ControlFlow<()> {
-        handle_message(at, &message, &mut self.0.live(&mut self.1))
+        handle_message(at, &message, self.0.live(&mut self.1))
     }
 
     fn board(&self) -> BoardReader {
@@ -64,7 +64,7 @@ impl Publishes for OnHeap {
 /// A ring in a file, as `nanotape run` has it.
 impl Publishes for PlantRun {
     fn apply(&mut self, at: Position, message: Message<'_>) -> ControlFlow<()> {
-        handle_message(at, &message, &mut self.live())
+        handle_message(at, &message, self.live())
     }
 
     fn board(&self) -> BoardReader {
