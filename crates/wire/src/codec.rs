@@ -95,6 +95,14 @@ pub struct Slot {
     pub codes: &'static [u8],
 }
 
+impl Slot {
+    /// The field of type `T` at `offset`, if the table gives it as many bytes as the type has.
+    pub const fn new<T: FieldValue<N>, const N: usize>(offset: usize, length: usize) -> Self {
+        assert!(length == N, "the type of a field has another width than its bytes");
+        Self { offset, length, codes: T::CODES }
+    }
+}
+
 /// The length of each type of message that has only one; 0 for all other types.
 #[doc(hidden)]
 pub const fn lengths(layouts: &[Layout]) -> [u16; 256] {

@@ -264,8 +264,8 @@ macro_rules! layout {
                 #[doc = concat!($($at)*, ". ", $doc)]
                 #[inline]
                 pub fn $field(self) -> $Type {
-                    let bytes = *$crate::codec::field::<$start, { $width }, _>(self.0);
-                    $crate::codec::WireValue::from_be_bytes(bytes)
+                    let bytes = $crate::codec::field::<$start, _, _>(self.0);
+                    $crate::codec::WireValue::from_be_bytes(*bytes)
                 }
             )*
 
@@ -304,7 +304,7 @@ macro_rules! layout {
                 visitor: &mut V,
             ) -> Result<(), V::Error> {
                 $(
-                    let bytes = $crate::codec::field::<$start, { $width }, _>(self.0);
+                    let bytes = $crate::codec::field::<$start, _, _>(self.0);
                     let value = <$Type as $crate::codec::FieldValue<_>>::value(bytes);
                     visitor.field(stringify!($field), value)?;
                 )*
@@ -320,11 +320,7 @@ macro_rules! layout {
         impl $crate::codec::View for $Name<'_> {
             const LAYOUT: $crate::codec::Layout = $crate::codec::Layout {
                 shape: Self::SHAPE,
-                fields: &[$($crate::codec::Slot {
-                    offset: $start,
-                    length: $width,
-                    codes: <$Type as $crate::codec::FieldValue<{ $width }>>::CODES,
-                }),*],
+                fields: &[$($crate::codec::Slot::new::<$Type, _>($start, $width)),*],
             };
 
             #[inline]

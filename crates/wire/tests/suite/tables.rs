@@ -6,7 +6,7 @@
 use nanotape_testkit::generated::toy::{
     self, Colour, EveryWidth, EveryWidthFields, HeadOnly, Message, Note,
 };
-use nanotape_wire::render::Describe;
+use nanotape_wire::{render::Describe, soupbintcp};
 
 /// One message with different bytes everywhere.
 fn every_width() -> [u8; 118] {
@@ -51,6 +51,25 @@ fn a_table_is_a_variant_and_an_entry_in_every_list() {
     assert_eq!(toy::LONGEST, EveryWidth::LEN);
     assert_eq!(toy::length_of(HeadOnly::TAG), Some(9));
     assert_eq!(toy::length_of(Note::TAG), None);
+}
+
+#[test]
+fn a_limit_of_a_tail_holds_although_the_count_is_right() {
+    let mut bytes = [b' '; 32];
+    bytes[0] = Note::TAG;
+    bytes[18] = 12;
+    bytes[17] = 0;
+    assert_eq!(Note::wrap(&bytes[..31]).map(Note::text), Ok(&bytes[19..31]));
+    bytes[18] = 13;
+    let refused = Note::wrap(&bytes).unwrap_err().to_string();
+    assert_eq!(refused, "expected at most 31 bytes of Note, not 32");
+}
+
+#[test]
+fn the_longest_message_is_one_of_fixed_length() {
+    let (fixed, varying) = (soupbintcp::LoginAccepted::LEN, soupbintcp::LoginRequest::LEN);
+    assert!(varying > fixed);
+    assert_eq!(soupbintcp::LONGEST, fixed);
 }
 
 #[test]
