@@ -35,8 +35,11 @@ impl EventSource for DaySource {
 pub fn handle_message(
     at: Position,
     message: &Message<'_>,
-    handler: impl EventHandler,
+    mut handler: impl EventHandler,
 ) -> ControlFlow<()> {
+    if let Some(instrument) = message.stock_locate() {
+        handler.prefetch_instrument(instrument);
+    }
     deliver(message, Handling { at, handler })
 }
 
@@ -80,7 +83,7 @@ struct Normalised<'a, H>(&'a mut H);
 impl<H: EventHandler> DayHandler for Normalised<'_, H> {
     #[inline(always)]
     fn message(&mut self, position: Position, message: Message<'_>) -> ControlFlow<()> {
-        handle_message(position, &message, &mut *self.0)
+        deliver(&message, Handling { at: position, handler: &mut *self.0 })
     }
 
     fn damage(&mut self, damage: Damage) {

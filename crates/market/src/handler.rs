@@ -36,6 +36,13 @@ pub trait EventHandler {
         ControlFlow::Continue(())
     }
 
+    /// An event of this instrument follows at once, and nothing else announces it: time to load
+    /// the price levels of both sides.
+    #[inline(always)]
+    fn prefetch_instrument(&mut self, instrument: StockLocate) {
+        let _ = instrument;
+    }
+
     /// First announcement: time to load the index entry of the order. A handler that needs nothing
     /// returns `None`, and gets no further announcement.
     #[inline(always)]
@@ -71,6 +78,11 @@ impl<H: EventHandler> EventHandler for &mut H {
 
     fn idle(&mut self) -> ControlFlow<()> {
         (**self).idle()
+    }
+
+    #[inline(always)]
+    fn prefetch_instrument(&mut self, instrument: StockLocate) {
+        (**self).prefetch_instrument(instrument);
     }
 
     #[inline(always)]

@@ -234,8 +234,12 @@ impl<L: PriceLevels, S: OrderStore, O: Observer<Books<L, S>>> EventHandler
 
     #[inline(always)]
     fn event(&mut self, at: Position, event: &MarketEvent, origin: impl Origin) -> ControlFlow<()> {
-        self.engine.books.touch_stock(event.instrument);
         self.engine.observed(at, event, self.observer, origin, None)
+    }
+
+    #[inline(always)]
+    fn prefetch_instrument(&mut self, instrument: StockLocate) {
+        self.engine.books.touch_stock(instrument);
     }
 
     fn damage(&mut self, damage: Damage) {
