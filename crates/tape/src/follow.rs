@@ -27,7 +27,7 @@ use crate::{
 /// never pauses is noticed by it.
 const READS_PER_CHECK: u32 = 1 << 10;
 
-/// Follows a stream: see the [module](self).
+/// Reads a stream while it is written, and everything that a dead writer left.
 ///
 /// ```no_run
 /// # fn follow<S: nanotape_tape::Source>(source: S) -> Result<(), S::Error> {
