@@ -184,8 +184,7 @@ fn what_is_too_long_is_cut_and_says_so() {
     let quoted = format!("{:?}", "\u{e4}".repeat(8192));
     assert_eq!(lines[0], format!("INFO t: long={quoted}...(cut) after=1"));
     assert!(lines[1].starts_with("INFO t: many a=\""), "{}", &lines[1][..100]);
-    let end = &lines[1][lines[1].len() - 60..];
-    assert!(end.ends_with("...(cut) (3 values omitted)"), "{end}");
+    assert!(lines[1].ends_with("...(cut) (3 values omitted)"), "{}", lines[1]);
     assert!(lines[2].ends_with("\u{e4}...(cut)"));
     assert!(lines[3].contains("...(cut) (1 values omitted)}: new"), "{}", lines[3]);
     assert!(lines[4].ends_with("}: t: within"));
