@@ -1,15 +1,14 @@
-//! The board of a plant: counters, gauges and the names of stocks, in shared memory beside its
-//! ring, readable by other processes.
+//! The board of a plant: counters, gauges and stock names in shared memory, next to its ring. Other
+//! processes read it.
 //!
 //! Where: [`Publisher`](crate::Publisher) writes it, `nanotape stat` and
-//! [`Subscriber`](crate::Subscriber) read it. `docs/formats/board.md` has it word by word.
-//! Protocol: every value is one word, stored and loaded whole, and no order between words is
-//! promised, with one exception: the symbol of a stock is there before its first record is on the
-//! ring. Each run of a plant makes a board of its own, in place of the last one's: what a reader
-//! has mapped is about one run for ever, and [`BoardReader::first_sequence`] says which records of
-//! the ring are that run's. Failure: a reader believes nothing: every word is a number that may be
-//! wrong, and no place depends on one.
-//! Cost: a store each for what changed, once every some messages.
+//! [`Subscriber`](crate::Subscriber) read it. `docs/formats/board.md` describes each word.
+//! Protocol: each value is one word, stored and loaded whole. Words have no order between them,
+//! with one exception: the symbol of a stock is stored before its first record is published. Each
+//! run of a plant creates a new board that replaces the previous one, so a mapped board describes
+//! one run only. [`BoardReader::first_sequence`] returns the first ring record of that run.
+//! Failure: a reader trusts no word: any number might be wrong, and no offset depends on one.
+//! Cost: one store for each changed value, once every few messages.
 
 mod layout;
 mod reader;
@@ -23,7 +22,7 @@ use nanotape_shm::{OwnedRegion, RegionError, RegionOptions, RegionSpec, SharedRe
 use nanotape_types::{StockLocate, Symbol};
 
 pub use layout::BoardSpec;
-// What `docs/formats/board.md` is held against.
+// The words that `docs/formats/board.md` is checked against.
 use layout::WORDS;
 #[doc(hidden)]
 pub use layout::{FIELDS, KIND, LAYOUT};
@@ -41,14 +40,14 @@ pub(crate) struct Board {
     region: OwnedRegion,
 }
 
-/// What changes with nearly every message.
+/// Values that change with nearly every message.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Counts {
     pub(crate) messages: u64,
     pub(crate) records: [u64; RecordKind::ALL.len()],
     pub(crate) notices: u64,
     pub(crate) ts_event: u64,
-    /// Of the last message, in the (decompressed) input.
+    /// Offset of the last message in the (decompressed) input.
     pub(crate) offset: u64,
 }
 
@@ -60,7 +59,7 @@ pub fn board_path(ring: &Path) -> PathBuf {
 }
 
 impl Board {
-    /// Makes the board of a new run beside `ring`.
+    /// Creates the board of a new run next to `ring`.
     pub(crate) fn create(
         ring: &Path,
         spec: &BoardSpec,
@@ -72,7 +71,7 @@ impl Board {
         Ok(Self { region })
     }
 
-    /// A board in this process's own memory: for tests, and for measurements without it.
+    /// A board in private memory: for tests, and for benchmarks without shared memory.
     pub(crate) fn on_heap(spec: &BoardSpec) -> Self {
         Self { region: OwnedRegion::on_heap(Self::region_spec(spec)) }
     }
@@ -81,7 +80,7 @@ impl Board {
         RegionSpec { kind: KIND, layout: LAYOUT, parameters: spec.parameters(), words: WORDS }
     }
 
-    /// The region, to see what becomes of its file.
+    /// The region, to check its file.
     pub(crate) fn region(&self) -> SharedRegion {
         self.region.share()
     }
@@ -91,13 +90,14 @@ impl Board {
         BoardReader::of(self.region.share())
     }
 
-    /// Tells the symbol of a stock.
+    /// Stores the symbol of a stock.
     pub(crate) fn name(&self, locate: StockLocate, symbol: Symbol) {
         let name = u64::from_le_bytes(symbol.as_bytes());
         self.region.words()[layout::SYMBOLS + locate.index()].store(name);
     }
 
-    /// Counts a message that did not fit the book of a stock; tells whether it is the first.
+    /// Counts a message that does not fit the book of its stock; returns whether it is the first
+    /// one.
     pub(crate) fn taint(&self, locate: StockLocate, anomaly: Anomaly) -> bool {
         self.add(layout::ANOMALIES + anomaly as usize, 1);
         let is_first = self.add(layout::TAINTS + locate.index(), 1) == 1;
@@ -107,7 +107,7 @@ impl Board {
         is_first
     }
 
-    /// Counts a damaged place.
+    /// Counts a damaged part of the input.
     pub(crate) fn damage(&self, damage: Damage) {
         let (kind, lost) = match damage {
             Damage::Length { .. } | Damage::Short { .. } => (0, 0),
@@ -118,7 +118,7 @@ impl Board {
         self.add(layout::LOST_BYTES, lost);
     }
 
-    /// Shows how far the plant has come.
+    /// Stores the progress of the plant.
     #[inline]
     pub(crate) fn show(&self, counts: &Counts, now_ns: u64) {
         let words = self.region.words();
@@ -132,13 +132,13 @@ impl Board {
         }
     }
 
-    /// Shows how much of the input, as it is stored, was read, and how much there is.
+    /// Stores how much of the stored input was read, and its total size.
     pub(crate) fn show_input(&self, done_bytes: u64, total_bytes: Option<u64>) {
         self.region.words()[layout::INPUT_DONE].store(done_bytes);
         self.region.words()[layout::INPUT_TOTAL].store(total_bytes.unwrap_or(0));
     }
 
-    /// Shows how many orders are live.
+    /// Stores the number of live orders.
     pub(crate) fn show_orders(&self, live: u64) {
         self.region.words()[layout::LIVE_ORDERS].store(live);
     }
@@ -148,13 +148,13 @@ impl Board {
         self.add(layout::STAGES + stage as usize * stages::BUCKETS + stages::bucket(nanos), 1);
     }
 
-    /// Says how the run ended.
+    /// Stores how the run ended.
     pub(crate) fn stop(&self, stop: &PlantStop) {
         let reason: StopReason = stop.reason;
         self.region.words()[layout::STATE].store(layout::STOPPED | u64::from(reason.code()) << 32);
     }
 
-    /// Adds to a word that only this process writes; gives the sum.
+    /// Adds to a word that only this process writes; returns the sum.
     fn add(&self, word: usize, amount: u64) -> u64 {
         let word = &self.region.words()[word];
         let sum = word.load().saturating_add(amount);

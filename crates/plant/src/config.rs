@@ -1,6 +1,6 @@
-//! What a plant is to do: from a file, from a command line, or from code.
+//! The configuration of a plant: from a file, from a command line, or from code.
 //!
-//! Failure: a key that is not known is an error with its line; nothing is ignored.
+//! Failure: an unknown key is an error with its line; nothing is ignored.
 
 use std::{
     fmt, fs,
@@ -13,65 +13,65 @@ use serde::{Deserialize, Deserializer, de};
 
 use crate::{Pace, TradeDate, records::RecordKinds};
 
-/// A commented configuration file, complete: what `nanotape run --example-config` prints.
+/// A complete configuration file with comments, printed by `nanotape run --example-config`.
 pub const EXAMPLE: &str = include_str!("config/example.toml");
 
-/// What a plant is to do.
+/// The configuration of a plant.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PlantConfig {
-    /// What it reads.
+    /// The input.
     pub input: InputConfig,
-    /// Where it publishes.
+    /// The ring to publish on.
     pub ring: RingConfig,
-    /// What it publishes.
+    /// The records to publish.
     pub publish: PublishConfig,
-    /// What it runs on.
+    /// Processor and memory.
     pub machine: MachineConfig,
 }
 
-/// What a plant reads.
+/// The input of a plant.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct InputConfig {
     /// A day file, plain or compressed; `-` is standard input.
     pub file: PathBuf,
-    /// Its trade date; otherwise the file's name must state it.
+    /// The trade date; by default that of the file name.
     #[serde(deserialize_with = "parsed_if_there")]
     pub date: Option<TradeDate>,
-    /// How fast.
+    /// The speed.
     #[serde(deserialize_with = "parsed")]
     pub pace: Pace,
     /// Messages before this time of day are not paced.
     #[serde(deserialize_with = "parsed_if_there")]
     pub pace_from: Option<NanosSinceMidnight>,
-    /// Where to stop: the first message of this time of day or later is not read.
+    /// The end: the first message at or after this time of day is not read.
     #[serde(deserialize_with = "parsed_if_there")]
     pub until: Option<NanosSinceMidnight>,
 }
 
-/// Where a plant publishes.
+/// The ring of a plant.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct RingConfig {
     /// A name in /dev/shm, or a path.
     pub name: String,
-    /// Bytes, a power of two; otherwise those of the ring that is there, or
+    /// Bytes, a power of two; by default the size of the existing ring, or
     /// [`DEFAULT_CAPACITY_BYTES`].
     #[serde(deserialize_with = "size_if_there")]
     pub capacity_bytes: Option<usize>,
     /// Permission bits of the files.
     #[serde(deserialize_with = "octal")]
     pub mode: u32,
-    /// Keep them in memory.
+    /// Lock the files in memory.
     pub lock: bool,
-    /// Ask for huge pages.
+    /// Request huge pages.
     pub huge_pages: bool,
-    /// Begin with an empty ring, whatever is there.
+    /// Create an empty ring, even if there is one.
     pub replace: bool,
 }
 
-/// Bytes of a ring that nobody has said a size of.
+/// Bytes of a ring whose size is not configured.
 pub const DEFAULT_CAPACITY_BYTES: usize = 32 << 20;
 
 impl Default for RingConfig {
@@ -87,14 +87,14 @@ impl Default for RingConfig {
     }
 }
 
-/// What a plant publishes.
+/// The records that a plant publishes.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PublishConfig {
-    /// Which kinds of records.
+    /// The kinds of records.
     #[serde(deserialize_with = "kinds")]
     pub records: RecordKinds,
-    /// Of which stocks; none named is all of them.
+    /// The stocks; empty selects all.
     #[serde(deserialize_with = "all_parsed")]
     pub symbols: Vec<Symbol>,
 }
@@ -105,17 +105,17 @@ impl Default for PublishConfig {
     }
 }
 
-/// What a plant runs on.
+/// The processor and memory that a plant uses.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct MachineConfig {
-    /// The processor to stay on.
+    /// The processor to pin the thread to.
     pub cpu: Option<u32>,
-    /// Live orders that the books make room for at the start; otherwise by the size of the input.
+    /// Live orders to reserve memory for; by default estimated from the size of the input.
     pub orders: Option<usize>,
 }
 
-/// A configuration that cannot be used.
+/// An invalid configuration.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigError {
@@ -127,7 +127,7 @@ pub enum ConfigError {
         /// The reason.
         source: std::io::Error,
     },
-    /// It does not say what a configuration says.
+    /// The text is not a valid configuration.
     #[error("{}, line {line}: {what}", path.display())]
     Text {
         /// The file.
@@ -151,7 +151,7 @@ impl PlantConfig {
         })
     }
 
-    /// Reads text; else the line that is wrong, and what is.
+    /// Parses text; on error returns the line and the description of the problem.
     pub fn parse(text: &str) -> Result<Self, (usize, String)> {
         toml::from_str(text).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start).min(text.len());
@@ -232,7 +232,7 @@ mod tests {
         let default = PlantConfig::default();
         assert_eq!(example.publish, default.publish);
         assert_eq!((example.input.pace, example.ring.mode), (Pace::Max, default.ring.mode));
-        // Every key that is commented out is one, and its example reads.
+        // Every line that is commented out is a key with a valid example.
         let all = EXAMPLE.lines().map(|line| line.strip_prefix("#: ").unwrap_or(line));
         let all = all.collect::<Vec<_>>().join("\n");
         let all = PlantConfig::parse(&all).unwrap();

@@ -1,4 +1,4 @@
-//! A DBN file of what a subscriber gets: what Databento's own tools read.
+//! Writes the events of a subscriber to a DBN file, which Databento's own tools read.
 //!
 //! ```no_run
 //! use nanotape_plant::{DbnFile, Subscription};
@@ -11,7 +11,7 @@
 //!     subscriber.poll(|event| next = next.or(file.add(&event).err()))?;
 //!     file.write(&subscriber)?;
 //!     if let Some(next) = next {
-//!         // Another trade date: `next` says which, and belongs into a file of its own.
+//!         // Another trade date: `next` has it, and its events belong to the next file.
 //!         println!("the file ends before {next}");
 //!         break;
 //!     }
@@ -22,24 +22,25 @@
 //!
 //! In Python: `databento.DBNStore.from_file("day.dbn").to_df(schema="mbo")`.
 //!
-//! Layout: DBN version 3. The metadata is at the front, and names become known on the way: it is
-//! written with the first record about a stock that is no definition, for by then the stocks of the
-//! day have been read. Each stock also has a `SymbolMappingMsg` in front of its first record, as in
-//! a live stream: names of stocks that appear later are told only there, and where a file names no
-//! schema, some tools (`to_csv` of the Python package) look for names nowhere else.
-//! A file holds one trade date, and one stock for each instrument number: readers look for names in
-//! the metadata, by number and day. What does not belong into it is [refused](NextFile), and begins
-//! the next file. What DBN has no record for is text: a plant's start and stop in a `SystemMsg`;
-//! lost records, gaps in the input and books that cannot be trusted in an `ErrorMsg`, with the
-//! exact numbers. Bounds: 8 MiB of records wait in memory for the metadata.
-//! Failure: of the output only; after an error the file is as far as it was written.
-//! Cost: a copy of each record and one look into a table.
+//! Layout: DBN version 3. The metadata is at the front, but names become known later. It is written
+//! before the first record of a stock that is not a definition: by then the stocks of the day are
+//! known. Each stock also has a `SymbolMappingMsg` before its first record, as in a live stream.
+//! Stocks that appear later are named only there. If a file names no schema, some tools (`to_csv`
+//! of the Python package) read names only there.
+//! A file holds one trade date, and one stock for each instrument number, since readers find names
+//! in the metadata by number and day. An event that does not fit is [refused](NextFile), and begins
+//! the next file. Events without a DBN record become text: a `SystemMsg` for a start and stop of a
+//! plant; an `ErrorMsg` with exact numbers for lost records, gaps in the input and unreliable
+//! books.
+//! Bounds: at most 8 MiB of records wait in memory for the metadata.
+//! Failure: errors come from the output only; after an error the file is incomplete.
+//! Cost: a copy of each record and one table lookup.
 //!
-//! The metadata names no schema, also where only one kind of record was asked for. Readers take a
-//! schema as the promise that every record has the same length: Databento's Python package reads
-//! such a file as one array, and the first start, loss or stop in it would turn everything behind
-//! it into nonsense without an error. So `to_df` and `to_ndarray` have to be told the schema, and
-//! loss is never left out.
+//! The metadata names no schema, even if only one kind of record is subscribed. Readers take a
+//! schema as the promise that every record has the same length. Databento's Python package reads
+//! such a file as one array: after the first start, loss or stop it would return garbage without an
+//! error. So the caller must pass the schema to `to_df` and `to_ndarray`, and the file always
+//! includes losses.
 
 mod metadata;
 
@@ -55,37 +56,37 @@ use crate::{
 };
 use metadata::Contents;
 
-/// Writes what a subscriber gets as DBN.
+/// Writes the events of a subscriber as DBN.
 #[derive(Debug)]
 pub struct DbnFile<W: Write> {
     output: W,
-    /// Empty: all of them.
+    /// The selected symbols; empty selects all.
     wanted: Vec<Symbol>,
     /// Records that are not written yet.
     buffer: Vec<u8>,
     has_metadata: bool,
-    /// Whether a record has come that the metadata must stand in front of.
+    /// Whether a record was added that must follow the metadata.
     is_under_way: bool,
-    /// What a reader of the file calls each stock: by the metadata and by the records so far; blank
-    /// where they have no name.
+    /// The name of each stock for a reader of the file, from the metadata and the records so far;
+    /// blank if unknown.
     names: LocateTable<Symbol>,
-    /// Whether a record has told the name.
+    /// Whether a record with the name was written.
     is_told: LocateTable<bool>,
-    /// Whether a record about a stock has come.
+    /// Whether a record of a stock was added.
     has_stocks: bool,
     run: Option<PlantStart>,
-    /// Whether records were lost since then: perhaps another start among them.
+    /// Whether records were lost since the start of `run`: there might be another start among them.
     has_lost: bool,
-    /// The trade date as the number YYYYMMDD, once it is known.
+    /// The trade date as the number YYYYMMDD; `None` if unknown.
     date: Option<u32>,
-    /// Of the last record: when a loss behind it was noticed is not known better.
+    /// Of the last record: the best known time for a loss that follows it.
     ts_event: u64,
-    /// Of the first record, in our own time; 0 while there is none.
+    /// Receive time of the first record; 0 before it.
     first_ts_recv: u64,
     ts_recv: u64,
 }
 
-/// Why an event begins the next file: a reader of this one would take its stocks for others.
+/// Why an event begins the next file: a reader of this one would confuse stocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NextFile {
@@ -97,7 +98,7 @@ pub enum NextFile {
         /// The trade date as the number YYYYMMDD.
         date: u32,
     },
-    /// An instrument number stands for another stock than before.
+    /// An instrument number now means another stock.
     #[error(
         "message {sequence}: instrument {locate} is {}, but was {before} in the file so far",
         name_text(*symbol)
@@ -107,18 +108,18 @@ pub enum NextFile {
         sequence: u64,
         /// The instrument number.
         locate: u16,
-        /// The stock; `None` if unknown.
+        /// The new stock; `None` if unknown.
         symbol: Option<Symbol>,
-        /// What the file calls that number.
+        /// The stock of that number in the file so far.
         before: Symbol,
     },
 }
 
-/// Bytes of records that wait for the metadata: the definitions of a day, and more.
+/// Limit of record bytes that wait for the metadata: the definitions of a day, with room to spare.
 const MOST_WAITING_BYTES: usize = 8 << 20;
 
 impl<W: Write> DbnFile<W> {
-    /// A file of these stocks, as they were subscribed to; none is all of them.
+    /// A file of the subscribed symbols; empty selects all.
     pub fn new(output: W, symbols: &[Symbol]) -> Self {
         Self {
             output,
@@ -138,16 +139,16 @@ impl<W: Write> DbnFile<W> {
         }
     }
 
-    /// The file after this one: of the same stocks, and in the middle of the same run of a plant
+    /// Creates the file after this one, with the same symbols. It continues the same run of a plant
     /// unless it begins with a start.
     pub fn following(&self, output: W) -> Self {
         let run = self.run.filter(|_| !self.has_lost);
         Self { run, date: run.map(|start| start.date), ..Self::new(output, &self.wanted) }
     }
 
-    /// Takes what [`Subscriber::poll`] has told. An event that begins another file is not taken:
-    /// give it to the [following](Self::following) file, with all that come after it, and
-    /// [`close`](Self::close) this one.
+    /// Adds an event from [`Subscriber::poll`]. An event that begins another file is refused: add
+    /// it and all later ones to the [following](Self::following) file, and [`close`](Self::close)
+    /// this one.
     #[inline]
     pub fn add(&mut self, event: &Event<'_>) -> Result<(), NextFile> {
         match event {
@@ -162,7 +163,7 @@ impl<W: Write> DbnFile<W> {
         }
     }
 
-    /// Writes what was taken: to be called between polls, for the names are the subscriber's.
+    /// Writes the added records. Call it between polls: it reads the names of the subscriber.
     #[inline]
     pub fn write(&mut self, subscriber: &Subscriber) -> io::Result<()> {
         if !self.has_metadata {
@@ -178,7 +179,7 @@ impl<W: Write> DbnFile<W> {
         Ok(())
     }
 
-    /// Writes everything, and gives the output back.
+    /// Writes everything, and returns the output.
     pub fn finish(mut self, subscriber: &Subscriber) -> io::Result<W> {
         self.is_under_way = true;
         self.write(subscriber)?;
@@ -186,8 +187,9 @@ impl<W: Write> DbnFile<W> {
         Ok(self.output)
     }
 
-    /// The same for a file whose [next](NextFile) has begun: the names that a subscriber knows by
-    /// then may be those of the next file, so it names the stocks that its own records have named.
+    /// Like [`finish`](Self::finish), for a file whose [next](NextFile) has begun: the subscriber's
+    /// names might already be those of the next file, so the file names only stocks that its own
+    /// records named.
     pub fn close(mut self) -> io::Result<W> {
         if !self.has_metadata {
             let midnight_ns = self.run.map(|start| start.midnight_ns);
@@ -198,7 +200,7 @@ impl<W: Write> DbnFile<W> {
         Ok(self.output)
     }
 
-    /// Hands what was written on to where it is stored.
+    /// Flushes the output.
     pub fn flush(&mut self) -> io::Result<()> {
         self.output.flush()
     }
@@ -257,7 +259,8 @@ impl<W: Write> DbnFile<W> {
         Ok(())
     }
 
-    /// Whether a reader of the file gives a stock the name that it has in this record. Notes names.
+    /// Checks that a reader of the file finds the name of this record for its stock. Stores new
+    /// names.
     #[inline]
     fn check_name(
         &mut self,
@@ -281,13 +284,13 @@ impl<W: Write> DbnFile<W> {
         Ok(())
     }
 
-    /// Tells what a stock is called.
+    /// Writes the name of a stock.
     #[cold]
     fn name(&mut self, locate: StockLocate, symbol: Symbol) {
         self.is_told[locate] = true;
         let text = text_of(symbol);
         let midnight_ns = self.run.map_or(u64::MAX, |start| start.midnight_ns);
-        // Tables are indexed by the exchange's time or by ours, whichever a record has: the name
+        // Tables are indexed by exchange time or receive time, depending on the record: the name
         // holds from the earlier one on.
         let start_ts = self.ts_event.min(self.ts_recv).min(midnight_ns);
         let message = SymbolMappingMsg::new(
@@ -322,7 +325,7 @@ impl<W: Write> DbnFile<W> {
     ) -> Result<(), NextFile> {
         match notice {
             Notice::Start(start) => {
-                // On another day the same number is another stock.
+                // On another day the same number means another stock.
                 if self.has_stocks && self.date != Some(start.date) {
                     return Err(NextFile::Date { sequence, date: start.date });
                 }
@@ -361,7 +364,7 @@ impl<W: Write> DbnFile<W> {
     }
 
     fn system(&mut self, ts_event: u64, text: &str) {
-        // No notice says as much as would not fit.
+        // Every notice fits.
         if let Ok(message) = SystemMsg::new(ts_event, None, text) {
             self.buffer.extend_from_slice(message.as_ref());
         }
@@ -376,7 +379,7 @@ fn name_text(symbol: Option<Symbol>) -> String {
     symbol.map_or_else(|| "not known".to_owned(), |symbol| symbol.to_string())
 }
 
-/// A symbol as DBN has it.
+/// A symbol in DBN form.
 fn text_of(symbol: Symbol) -> String {
     symbol_text(symbol).into_iter().map(char::from).collect()
 }

@@ -1,7 +1,7 @@
-//! Books and directory, kept up to date by events: the critical path of the whole system.
+//! Updates the books and the stock directory from events: the critical path of the whole system.
 //!
 //! Where: between a source of events and an [`Observer`], on one thread.
-//! Cost: nothing here allocates, locks or calls the kernel per event; a test counts.
+//! Cost: no allocation, lock or system call per event, which a test checks.
 
 use core::{marker::PhantomData, ops::ControlFlow};
 
@@ -15,21 +15,21 @@ use crate::{DamageLog, RunReport};
 
 /// Receives every event, before and after it is applied.
 pub trait Observer<B> {
-    /// Whether a message that does not fit its book is searched for a record that it hides. The
-    /// test costs 16 instructions a message; an observer that leaves this out counts the anomaly.
+    /// Whether a message that does not fit its book is searched for a hidden record. The search
+    /// costs 16 instructions a message. Without it the observer counts the anomaly.
     const FINDS_HIDDEN_RECORDS: bool = false;
 
     /// Whether the observer reads the bytes of messages.
     const READS_BYTES: bool = false;
 
-    /// Before the event is applied: for observers that need the book as it was.
+    /// Called before the event is applied: for observers that need the previous book.
     #[inline]
     fn before(&mut self, engine: &BookEngine<B>, at: Position, event: &MarketEvent) {
         let _ = (engine, at, event);
     }
 
-    /// After the event was applied. `outcome` is `None` if it changes no book. `Break` ends the
-    /// run.
+    /// Called after the event is applied. `outcome` is `None` if it changes no book. `Break` ends
+    /// the run.
     fn after(
         &mut self,
         engine: &BookEngine<B>,
@@ -38,8 +38,8 @@ pub trait Observer<B> {
         outcome: Option<Outcome>,
     ) -> ControlFlow<()>;
 
-    /// After [`after`](Self::after): the message as the exchange sent it, where the source has it
-    /// and the observer [reads it](Self::READS_BYTES).
+    /// Called after [`after`](Self::after) with the original bytes of the message, if the source
+    /// has them and the observer [reads them](Self::READS_BYTES).
     fn bytes(
         &mut self,
         engine: &BookEngine<B>,
@@ -50,31 +50,32 @@ pub trait Observer<B> {
         let _ = (engine, at, bytes, outcome);
     }
 
-    /// While the event is applied: an order was entered.
+    /// Called while the event is applied: an order was entered.
     #[inline]
     fn order_entered(&mut self, order: &Order) {
         let _ = order;
     }
 
-    /// While the event is applied: `shares` of an order, shown as it was before, were taken off.
+    /// Called while the event is applied: `shares` of an order were removed; `order` is its old
+    /// state.
     #[inline]
     fn order_reduced(&mut self, order: &Order, shares: u32) {
         let _ = (order, shares);
     }
 
-    /// Whether the event is applied at all. `Break` ends the run before it.
+    /// Whether the event is applied. `Break` ends the run before it.
     #[inline]
     fn admit(&mut self, event: &MarketEvent) -> ControlFlow<()> {
         let _ = event;
         ControlFlow::Continue(())
     }
 
-    /// A part of the source could not be read. The report lists it in any case.
+    /// A part of the source is unreadable. The report lists it in any case.
     fn damage(&mut self, damage: Damage) {
         let _ = damage;
     }
 
-    /// The source has had nothing for as long as its patience lasts. `Break` ends the run.
+    /// The source was idle for its whole patience. `Break` ends the run.
     fn idle(&mut self) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
@@ -102,7 +103,7 @@ pub struct BookEngine<B> {
 }
 
 impl<B> BookEngine<B> {
-    /// At the start of a day, around empty books.
+    /// The state at the start of a day, with empty books.
     pub fn new(books: B) -> Self {
         Self { books, directory: StockDirectory::default() }
     }
@@ -121,8 +122,7 @@ impl<B> BookEngine<B> {
 }
 
 impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
-    /// Applies a whole day, or until the observer breaks. `progress` is called about once a
-    /// megabyte.
+    /// Applies a whole day, or until the observer breaks. Calls `progress` about once a megabyte.
     pub fn run<E: EventSource>(
         &mut self,
         source: &mut E,
@@ -134,8 +134,7 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
         Ok(RunReport { summary, damage: run.damage })
     }
 
-    /// A handler that applies events on their own: as a live feed delivers them, with nothing known
-    /// of the events that follow.
+    /// A handler that applies single events without knowledge of later ones, as from a live feed.
     #[inline(always)]
     pub fn live<'a, O: Observer<Books<L, S>>>(
         &'a mut self,
@@ -144,7 +143,7 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
         Live { engine: self, observer }
     }
 
-    /// Applies an event and calls the observer. `log` takes a record that is found inside the
+    /// Applies an event and calls the observer. `log` receives a record that is found inside the
     /// message.
     #[inline(always)]
     fn observed<O: Observer<Books<L, S>>>(
@@ -174,7 +173,7 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
         ControlFlow::Continue(())
     }
 
-    /// The same if the source has announced the event.
+    /// Like [`observed`](Self::observed), for an event that the source has announced.
     #[inline(always)]
     fn apply_prefetched(
         &mut self,
@@ -198,7 +197,7 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
     }
 }
 
-/// An observer as the books call it: for the changes of single orders.
+/// Adapts an observer to the books: reports changes of single orders.
 struct Watching<'a, L, S, O>(&'a mut O, PhantomData<fn(&Books<L, S>)>);
 
 impl<'a, L, S, O: Observer<Books<L, S>>> Watching<'a, L, S, O> {
@@ -220,7 +219,7 @@ impl<L, S, O: Observer<Books<L, S>>> OrderWatcher for Watching<'_, L, S, O> {
     }
 }
 
-/// An engine and its observer for events that come on their own.
+/// An engine and its observer for single events.
 #[derive(Debug)]
 pub struct Live<'a, B, O> {
     engine: &'a mut BookEngine<B>,
@@ -251,7 +250,7 @@ impl<L: PriceLevels, S: OrderStore, O: Observer<Books<L, S>>> EventHandler
     }
 }
 
-/// An engine and its observer for the length of a run, and the damage that the run met.
+/// An engine and its observer for one run, with the damage of the source.
 struct Run<'a, B, O> {
     engine: &'a mut BookEngine<B>,
     observer: &'a mut O,

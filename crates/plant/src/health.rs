@@ -1,11 +1,10 @@
-//! The health of a plant, seen from outside: its board, its ring, and what follows from both.
+//! The health of a plant, seen from another process: its board, its ring, and conclusions from
+//! both.
 //!
-//! Where: `nanotape stat`, and programs that watch a plant. Nothing is written: neither the plant
-//! nor its
-//! readers notice.
-//! Protocol: a plant that starts again makes a new board in place of the last one's, and may make
-//! a new ring.
-//! Each look checks first whether the files are still those that are mapped.
+//! Where: `nanotape stat`, and programs that monitor a plant. It writes nothing, so it affects
+//! neither the plant nor its readers.
+//! Protocol: a plant that starts again replaces the board, and might create a new ring. Each query
+//! checks first whether the mapped files are still the current ones.
 
 mod openmetrics;
 
@@ -26,14 +25,13 @@ use crate::{
     records::{Notice, Record, StopReason},
 };
 
-/// Attempts to read the oldest record, while a plant at full speed overwrites it each time.
+/// Attempts to read the oldest record while a plant at full speed keeps overwriting it.
 const ATTEMPTS: usize = 8;
 
-/// How long a plant may take from its first step to its last one, while its ring or its board is
-/// missing.
+/// Limit for the start of a plant, while its ring or its board is missing.
 const START: Duration = Duration::from_secs(1);
 
-/// Looks at a plant again and again.
+/// Reads the health of a plant repeatedly.
 #[derive(Debug)]
 pub struct PlantMonitor {
     path: PathBuf,
@@ -41,11 +39,11 @@ pub struct PlantMonitor {
     ring: RingMonitor,
 }
 
-/// A plant and its ring at one moment.
+/// The health of a plant and its ring at one moment.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PlantHealth {
-    /// When.
+    /// The time of the query.
     pub at: Stamp,
     /// The board.
     pub plant: PlantStat,
@@ -57,20 +55,20 @@ pub struct PlantHealth {
     pub tainted: Vec<(StockLocate, Option<Symbol>, u64)>,
 }
 
-/// What a plant does, as far as it and the kernel tell.
+/// The state of a plant, from its board and the kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Life {
-    /// It has not said anything yet.
+    /// No state was reported yet.
     Starting,
-    /// It works.
+    /// The plant works.
     Running,
-    /// It has ended, for this reason.
+    /// The plant has ended, for this reason.
     Stopped(StopReason),
-    /// Its process is gone, and it has not said that it ends.
+    /// The process exited without reporting its end.
     Died,
 }
 
-/// Why a plant cannot be looked at.
+/// Why the health of a plant is unavailable.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HealthError {
@@ -82,28 +80,28 @@ pub enum HealthError {
     Ring {
         /// The ring.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         error: Box<RingError>,
     },
-    /// There is a ring, and no plant has made a board beside it.
+    /// The ring exists, but has no board.
     #[error("{}: no plant writes to this ring: {} does not exist", ring.display(), board.display())]
     NoBoard {
         /// The ring.
         ring: PathBuf,
-        /// Where its board would be.
+        /// The expected path of its board.
         board: PathBuf,
     },
 }
 
 impl PlantMonitor {
-    /// Opens the ring at `path`, and the board beside it.
+    /// Opens the ring at `path`, and the board next to it.
     pub fn open(path: &Path) -> Result<Self, HealthError> {
         let ring = RingMonitor::open(path).map_err(|error| of_ring(path, error))?;
         let board = BoardReader::open(path).map_err(|error| of_board(path, error))?;
         Ok(Self { path: path.to_owned(), board, ring })
     }
 
-    /// Looks at the plant that is there now.
+    /// Reads the health of the current plant.
     pub fn look(&mut self, clock: &Clock) -> Result<PlantHealth, HealthError> {
         self.reopen()?;
         let path = &self.path;
@@ -112,7 +110,7 @@ impl PlantMonitor {
         let tainted = self.board.tainted();
         let tainted = tainted.map(|(locate, taints)| (locate, self.board.symbol(locate), taints));
         let tainted = tainted.collect();
-        // What was truncated meanwhile reads as zeros.
+        // The part that was truncated meanwhile reads as zeros.
         for region in [self.ring.region(), self.board.region()] {
             if region.is_lost() {
                 region.check()?;
@@ -121,7 +119,7 @@ impl PlantMonitor {
         Ok(PlantHealth { at: clock.stamp(), plant, ring, oldest_ns: oldest_ns(path), tainted })
     }
 
-    /// Opens the board and the ring again if they are not those that are there now.
+    /// Opens the board and the ring again if their files were replaced.
     fn reopen(&mut self) -> Result<(), HealthError> {
         let (path, deadline, flag) = (&self.path, Deadline::after(START), ShutdownFlag::new());
         if self.ring.region().check().is_err() {
@@ -148,7 +146,7 @@ fn of_ring(path: &Path, error: RingError) -> HealthError {
     }
 }
 
-/// The ring is there, and its board cannot be opened.
+/// The ring exists, and its board cannot be opened.
 fn of_board(path: &Path, error: RegionError) -> HealthError {
     match error.refusal() {
         Refusal::NotFound => {
@@ -158,7 +156,7 @@ fn of_board(path: &Path, error: RegionError) -> HealthError {
     }
 }
 
-/// When the oldest record was read by the plant. A reader of its own.
+/// The time at which the plant read the oldest record, from a separate reader.
 fn oldest_ns(path: &Path) -> Option<u64> {
     let subscription = Subscription::to(&path.display().to_string());
     let mut subscriber = subscription.from(Start::Oldest).rejoin(Rejoin::Oldest).open().ok()?;
@@ -195,7 +193,7 @@ fn time_of(record: Record<'_>) -> Option<u64> {
 }
 
 impl PlantHealth {
-    /// What the plant does.
+    /// The state of the plant.
     pub fn life(&self) -> Life {
         match (self.plant.state, self.plant.owner.state) {
             (PlantState::Stopped(reason), _) => Life::Stopped(reason),
@@ -211,7 +209,7 @@ impl PlantHealth {
         NanosSinceMidnight::new(since).filter(|_| self.plant.ts_event != 0)
     }
 
-    /// How much of the input was read, where its size is known.
+    /// The share of the input that was read, if its size is known.
     pub fn input_percent(&self) -> Option<f64> {
         let total = self.plant.input_total_bytes?;
         Some(self.plant.input_done_bytes.min(total) as f64 * 100.0 / total as f64)
@@ -223,7 +221,7 @@ impl PlantHealth {
         (nanos > 0).then(|| self.plant.messages as f64 * 1e9 / nanos as f64)
     }
 
-    /// Messages in the ring.
+    /// Number of messages in the ring.
     pub fn held(&self) -> u64 {
         self.ring.next_sequence.saturating_sub(self.ring.oldest_sequence)
     }
@@ -236,32 +234,31 @@ impl PlantHealth {
         }
     }
 
-    /// Whether the oldest messages were overwritten: such a ring stays full.
+    /// Whether the oldest messages were overwritten: from then on the ring stays full.
     pub fn is_full(&self) -> bool {
         self.ring.oldest_sequence > 1
     }
 
-    /// How much of the ring's bytes hold messages.
+    /// The share of the ring's bytes that hold messages.
     pub fn fill_percent(&self) -> Option<f64> {
         Some(self.ring.used_bytes as f64 * 100.0 / self.capacity_bytes()? as f64)
     }
 
-    /// The time from the oldest record in the ring to the last: if the ring is full, a tap that is
-    /// further
-    /// behind is lapped.
+    /// The time from the oldest record in the ring to the last: if the ring is full, a tap with a
+    /// larger lag is lapped.
     pub fn span_ns(&self) -> Option<u64> {
         self.ring.ts_publish_ns.checked_sub(self.oldest_ns?).filter(|_| self.held() > 0)
     }
 
-    /// A number a second since an earlier look; none if no time passed, or another run began
-    /// meanwhile.
+    /// Increase of a number per second since an earlier query; `None` if no time passed, or another
+    /// run began meanwhile.
     pub fn rate(&self, before: &Self, clock: &Clock, number: impl Fn(&Self) -> u64) -> Option<f64> {
         let nanos = clock.nanos_between(before.at, self.at);
         let more = number(self).saturating_sub(number(before));
         (before.plant.run == self.plant.run && nanos > 0).then(|| more as f64 * 1e9 / nanos as f64)
     }
 
-    /// Nanoseconds since a time that the plant states; none if it states none.
+    /// Nanoseconds since a time that the plant reports; `None` if it reports none.
     pub fn age_ns(&self, clock: &Clock, utc_ns: u64) -> Option<i64> {
         let then = i64::try_from(utc_ns).ok().filter(|&then| then > 0)?;
         Some(clock.utc(self.at).get().saturating_sub(then))
@@ -269,7 +266,7 @@ impl PlantHealth {
 }
 
 impl Life {
-    /// As it is printed, without its reason.
+    /// The name that is printed, without the reason.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Starting => "starting",
@@ -279,6 +276,6 @@ impl Life {
         }
     }
 
-    /// The names of all of them.
+    /// All names.
     pub const NAMES: [&str; 4] = ["starting", "running", "stopped", "died"];
 }

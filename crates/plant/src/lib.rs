@@ -1,9 +1,9 @@
-//! The stages wired together: a day in; books and their changes out, to an observer and to other
+//! The stages connected: a day in; books and their changes out, to an observer and to other
 //! processes.
 //!
-//! Where: layer 4. FEED decodes, BOOK applies, an [`Observer`] is told after each message; all on
-//! the calling thread, with static dispatch. The [`Publisher`] is the observer that other processes
-//! read:
+//! Where: layer 4. FEED decodes, BOOK applies, and an [`Observer`] is called after each message.
+//! All run on the calling thread, with static dispatch. The [`Publisher`] is the observer that
+//! other processes read:
 //!
 //! ```text
 //!  PlantRun   DaySource --> BookEngine --> Publisher       one thread, one process
@@ -15,8 +15,8 @@
 //! ```
 //!
 //! [`PlantRun`] is a whole plant from its [`PlantConfig`] to its last record; [`Subscription`]
-//! joins one from outside. `docs/formats/records.md` and `docs/formats/board.md` have what is
-//! between them, byte by byte.
+//! reads one from another process. `docs/formats/records.md` and `docs/formats/board.md` describe
+//! the formats byte by byte.
 //!
 //! A plant, with its ring in `/dev/shm`:
 //!
@@ -31,7 +31,7 @@
 //! # Ok::<(), nanotape_plant::RunError>(())
 //! ```
 //!
-//! An observer of one's own, in the same process:
+//! A custom observer, in the same process:
 //!
 //! ```no_run
 //! use std::ops::ControlFlow;
@@ -84,8 +84,7 @@ pub use board::{BoardReader, PlantStat, PlantState};
 pub use config::{ConfigError, PlantConfig};
 pub use dbn_file::{DbnFile, NextFile};
 pub use engine::{BookEngine, Live, Observer};
-/// The crate whose records these are, so that its names and numbers are at hand in the same
-/// version.
+/// The crate that defines the records, so that callers get its names in the same version.
 pub use nanotape_records::dbn;
 pub use nanotape_records::{self as records, Pace, ParseDateError, ParsePaceError, TradeDate};
 pub use nanotape_tape::{ShutdownFlag, Step};

@@ -6,21 +6,21 @@ use nanotape_clock::{Clock, Stamp};
 use nanotape_records::Pace;
 use nanotape_types::NanosSinceMidnight;
 
-/// Says when a message is due.
+/// Computes when a message is due.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pacer {
     milli: u32,
     /// Messages before this are due at once.
     from: NanosSinceMidnight,
-    /// The first message that is paced, and when it came.
+    /// The time of the first message that is paced, and its arrival.
     began: Option<(NanosSinceMidnight, Stamp)>,
 }
 
 impl Pacer {
-    /// What is nearer than this is waited for with a whole processor.
+    /// Waits shorter than this spin.
     pub(crate) const SPIN: Duration = Duration::from_micros(100);
 
-    /// None if there is nothing to wait for.
+    /// `None` if the pace is unlimited.
     pub(crate) fn new(pace: Pace, from: Option<NanosSinceMidnight>) -> Option<Self> {
         match pace {
             Pace::Max => None,
@@ -30,14 +30,14 @@ impl Pacer {
         }
     }
 
-    /// A message of that time has come; the first one that is paced sets the time.
+    /// Reports a message of that time; the first paced one is the reference.
     pub(crate) fn begin_at(&mut self, time: NanosSinceMidnight, clock: &Clock) {
         if self.began.is_none() && time >= self.from {
             self.began = Some((time, clock.stamp()));
         }
     }
 
-    /// How long a message of that time has to wait; none if it is due.
+    /// How long a message of that time has to wait; `None` if it is due.
     pub(crate) fn early(&self, time: NanosSinceMidnight, clock: &Clock) -> Option<Duration> {
         let (first, began) = self.began?;
         let recorded = time.get().saturating_sub(first.get());

@@ -1,14 +1,14 @@
-//! From an event and what it did to the books to records on the ring: `docs/formats/records.md` as
-//! code.
+//! Converts an event and its effect on the books to records on the ring, as in
+//! `docs/formats/records.md`.
 //!
-//! Where: an [`Observer`] of a [`BookEngine`]; called between BOOK and RING.
-//! Protocol: the records of one message are published together, so that nobody sees half of it,
-//! also if the plant is killed. Within it: order events, then the print, then the inside; the last
+//! Where: an [`Observer`] of a [`BookEngine`], between BOOK and RING.
+//! Protocol: the records of one message are published together, so that readers see all or none of
+//! them, even if the plant is killed. Their order: order events, the print, the inside. The last
 //! record of each kind has `F_LAST`.
 //! Bounds: at most five records a message.
-//! Cost: no allocation, no lock, no system call for messages about orders. One byte per stock is
-//! looked up; the clock is read and the board brought up to date once in [`LOOK_EVERY`] messages,
-//! or with each message where they are paced. Messages about stocks and the market may allocate.
+//! Cost: no allocation, lock or system call for messages about orders, and one lookup of a byte per
+//! stock. The clock is read and the board updated once in [`LOOK_EVERY`] messages, or with each
+//! message if they are paced. Messages about stocks and the market might allocate.
 
 mod changes;
 mod market;
@@ -35,27 +35,27 @@ use crate::{
     watch::Watch,
 };
 
-/// Messages from one look at the clock to the next, where the plant runs as fast as it goes. Odd,
-/// so that a look never keeps step with batches.
+/// Messages per periodic check, if the speed is unlimited. Odd, so that the checks never
+/// synchronise with batches.
 pub const LOOK_EVERY: u32 = 15;
 
-/// Looks from one message whose stages are timed to the next.
+/// Periodic checks per message whose stages are timed.
 const LOOKS_A_SAMPLE: u32 = 17;
 
-/// How long the clock goes by itself between two looks at the kernel's, which take some ten
-/// microseconds: while messages come, and while there is nothing to do.
+/// Period of synchronising with the kernel's clock, which takes about ten microseconds: while
+/// messages arrive, and while the plant is idle.
 const ANCHOR_AT_WORK_NS: u64 = 60_000_000_000;
 const ANCHOR_IDLE_NS: u64 = 1_000_000_000;
 
-/// What is known of a stock: a byte, looked up with each message.
+/// The state of a stock: a byte, looked up with each message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 enum Stock {
-    /// Nobody has named it yet.
+    /// The symbol is not yet known.
     Unknown,
     Wanted,
     Unwanted,
-    /// Wanted, and its book cannot be trusted.
+    /// Wanted, but its book is unreliable.
     Tainted,
 }
 
@@ -64,48 +64,47 @@ enum Stock {
 pub struct Publisher<W> {
     writer: W,
     board: Arc<Board>,
-    /// Where `ts_recv` comes from.
+    /// The source of `ts_recv`.
     timeline: Timeline,
     kinds: RecordKinds,
-    /// Empty: all of them.
+    /// The selected symbols; empty selects all.
     symbols: Vec<Symbol>,
     stocks: LocateTable<Stock>,
     changes: Changes,
     midnight_ns: u64,
     ts_recv: u64,
-    /// When the clock was last set by the kernel's. Not a time: times may stand still.
+    /// The last synchronisation with the kernel's clock. Not a time, since times might stand still.
     anchored: Stamp,
     counts: Counts,
-    /// Messages to the next look.
+    /// Messages until the next periodic check.
     countdown: u32,
     looks: u32,
     timing: Timing,
-    /// Whether something is to be done with the next message before it is applied: one test instead
-    /// of several.
+    /// Whether the next message needs a check before it is applied: one test instead of several.
     is_attentive: bool,
-    /// Where messages are due at a time.
+    /// `None` if messages are not paced.
     pacer: Option<Pacer>,
     /// The first message at or after this is not applied.
     until: Option<NanosSinceMidnight>,
     stop: ShutdownFlag,
-    /// Whether the ring and the board are still there.
+    /// Checks that the ring and the board still exist.
     watch: Watch,
     reason: Option<StopReason>,
     refused: Option<PublishError>,
     damaged: u64,
 }
 
-/// The timing of one message in some hundred.
+/// The timing of about one message in 100.
 #[derive(Clone, Copy, Debug)]
 enum Timing {
     Off,
-    /// The next message will be timed; when the last one was done.
+    /// The next message will be timed; holds the end of the previous one.
     Next(Stamp),
-    /// A message is being timed; when it began to be applied.
+    /// A message is being timed; holds the time at which applying it began.
     Now(Stamp),
 }
 
-/// What a publisher is made of.
+/// The parts of a publisher.
 #[derive(Debug)]
 pub(crate) struct Parts<W> {
     pub(crate) writer: W,
@@ -121,8 +120,8 @@ pub(crate) struct Parts<W> {
 }
 
 impl Publisher<stream::Writer> {
-    /// A publisher with its ring in this process's own memory: for threads, tests, and to measure
-    /// what publishing costs. All stocks, as fast as it goes.
+    /// A publisher with a ring in private memory: for threads, tests, and measuring the cost of
+    /// publishing. All stocks, unlimited speed.
     pub fn on_heap(
         capacity_bytes: usize,
         kinds: RecordKinds,
@@ -182,17 +181,17 @@ impl<W: Publish> Publisher<W> {
         &self.writer
     }
 
-    /// What the plant shows of itself.
+    /// A reader of the plant's board.
     pub fn board(&self) -> BoardReader {
         self.board.reader()
     }
 
-    /// The clock that `ts_recv` comes from.
+    /// The clock that `ts_recv` is from.
     pub fn clock(&self) -> &Clock {
         self.timeline.clock()
     }
 
-    /// Why the ring refused a record, which ends a run.
+    /// The error of the ring that refused a record, which ends a run.
     pub fn refused(&self) -> Option<PublishError> {
         self.refused
     }
@@ -202,19 +201,19 @@ impl<W: Publish> Publisher<W> {
         self.watch.loss()
     }
 
-    /// Why the run is to end, if it is this side that ended it.
+    /// The reason to end the run, if the publisher ends it.
     pub(crate) fn reason(&self) -> Option<StopReason> {
         self.reason
     }
 
-    /// Publishes that the plant begins.
+    /// Publishes the start of the plant.
     pub(crate) fn begin(&mut self, start: PlantStart) {
         self.notice(&Notice::Start(start));
         self.board.show(&self.counts, start.started_ns);
         self.writer.heartbeat(start.started_ns);
     }
 
-    /// Publishes that the plant ends, and shows the final numbers.
+    /// Publishes the end of the plant, and stores the final counters.
     pub(crate) fn end(
         &mut self,
         reason: StopReason,
@@ -243,15 +242,15 @@ impl<W: Publish> Publisher<W> {
         stop
     }
 
-    /// Reads the clock: records from now on are from then.
+    /// Reads the clock; records from now on have this time.
     fn tell_time(&mut self) -> u64 {
         self.ts_recv = self.timeline.now_ns();
         self.writer.set_time(self.ts_recv);
         self.ts_recv
     }
 
-    /// Shows that the plant is at work although it may publish nothing, and follows what the
-    /// machine's clock was set to since: the rate of a counter is known well, but a day is long.
+    /// Reports that the plant is alive even if it publishes nothing, and synchronises with the
+    /// kernel's clock: over a whole day it might be adjusted.
     fn show_life(&mut self, now_ns: u64, anchor_ns: u64) {
         self.writer.heartbeat(now_ns);
         let clock = self.clock();
@@ -262,7 +261,7 @@ impl<W: Publish> Publisher<W> {
         }
     }
 
-    /// What has to be done now and then.
+    /// Periodic work: reads the clock, updates the board, checks for the end.
     #[inline(never)]
     fn look(&mut self) -> ControlFlow<()> {
         self.countdown = LOOK_EVERY;
@@ -281,8 +280,7 @@ impl<W: Publish> Publisher<W> {
         ControlFlow::Continue(())
     }
 
-    /// Whether the run ends before its input: because it was asked to, or its ring or board was
-    /// lost.
+    /// Whether the run ends before its input: an end was requested, or the ring or board was lost.
     #[inline]
     fn is_to_end(&mut self) -> bool {
         let reason = if self.watch.loss().is_some() {
@@ -296,12 +294,12 @@ impl<W: Publish> Publisher<W> {
         true
     }
 
-    /// Whether every message has a time at which it is due, or may be behind the end.
+    /// Whether every message needs a check: it is paced, or might be after the configured end.
     fn is_always_attentive(&self) -> bool {
         self.pacer.is_some() || self.until.is_some()
     }
 
-    /// Before a message is applied: whether it is, when, and how long that takes.
+    /// Before a message is applied: checks for the end, waits until it is due, starts the timing.
     #[cold]
     #[inline(never)]
     fn attend(&mut self, event: &MarketEvent) -> ControlFlow<()> {
@@ -313,7 +311,7 @@ impl<W: Publish> Publisher<W> {
         self.wait(time)?;
         if let Timing::Next(done) = self.timing {
             let began = self.clock().stamp();
-            // What a paced message waits for is its time, not the input.
+            // A paced message waits until it is due, not for the input.
             if self.pacer.is_none() {
                 self.board.time(Stage::Read, self.clock().nanos_between(done, began));
             }
@@ -322,7 +320,7 @@ impl<W: Publish> Publisher<W> {
         ControlFlow::Continue(())
     }
 
-    /// Counts how long the stages of a message took that was applied then.
+    /// Counts the times of the stages of a message, which was applied at `applied_at`.
     #[cold]
     #[inline(never)]
     fn time(&mut self, applied_at: Stamp) {
@@ -357,7 +355,7 @@ impl<W: Publish> Publisher<W> {
         ControlFlow::Continue(())
     }
 
-    /// What the records of the message that was counted last have in common.
+    /// The common fields of the records of the last counted message.
     #[inline(always)]
     fn common(&self, locate: StockLocate) -> Common {
         Common {
@@ -369,7 +367,7 @@ impl<W: Publish> Publisher<W> {
         }
     }
 
-    /// Publishes a record of our own.
+    /// Publishes a status record.
     #[cold]
     fn notice(&mut self, notice: &Notice) {
         let mut buffer = Notice::buffer();
@@ -419,7 +417,7 @@ impl<W: Publish, L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Publis
         let time = event.time.unwrap_or_default();
         self.counts.messages = at.number;
         self.counts.offset = at.offset;
-        // A message of an unknown type has no time that could be read.
+        // A message of an unknown type has no readable time.
         if time > NanosSinceMidnight::default() {
             self.counts.ts_event = self.midnight_ns + time.get();
         }

@@ -1,10 +1,11 @@
 //! A recorded run as a source of market events: the same code reads a journal and a day file.
 //!
 //! Where: between a numbered stream of records, usually a journal, and a
-//! [`BookEngine`](crate::BookEngine). Protocol: the stream is read from its position to the end of
-//! what exists now, and no further than one run of a plant: another start record empties all books,
-//! so it ends the reading. Failure: [`RecordedError`]. Loss is data: what the plant reported as
-//! lost and what the stream lacks are in the [`RecordedSummary`].
+//! [`BookEngine`](crate::BookEngine).
+//! Protocol: the stream is read from its position to its current end, but only within one run of a
+//! plant: another start record would empty all books, so it ends the reading.
+//! Failure: [`RecordedError`]. Loss is data: the [`RecordedSummary`] lists what the plant reported
+//! as lost and what the stream lacks.
 
 use std::{fmt, ops::ControlFlow};
 
@@ -15,7 +16,7 @@ use nanotape_records::{
 };
 use nanotape_tape::{Gap, Item, Progress, Source};
 
-/// Losses that are kept; the rest is counted.
+/// Losses that are kept; later ones are only counted.
 const KEPT_LOSSES: usize = 64;
 
 /// A recorded run.
@@ -34,12 +35,12 @@ pub enum RecordedError<E> {
     /// A message is not a record.
     #[error(transparent)]
     Record(#[from] BadRecord),
-    /// Order records are no event.
+    /// Order records do not form an event.
     #[error("message {sequence} of the journal: {error}")]
     Group {
         /// The sequence number of the record.
         sequence: u64,
-        /// What is wrong.
+        /// The problem.
         error: BadGroup,
     },
     /// The run was recorded without order records, so books cannot be built.
@@ -49,12 +50,12 @@ pub enum RecordedError<E> {
     NoOrders {
         /// The sequence number of the start record.
         sequence: u64,
-        /// What it published.
+        /// The kinds of records that it published.
         kinds: nanotape_records::RecordKinds,
     },
 }
 
-/// How reading a recorded run went.
+/// The result of reading a recorded run.
 #[derive(Clone, Debug, Default)]
 pub struct RecordedSummary {
     /// Messages of the stream that were read.
@@ -65,13 +66,13 @@ pub struct RecordedSummary {
     pub end: RecordedEnd,
     /// The first losses, in order.
     pub losses: Vec<Loss>,
-    /// How many losses there were.
+    /// Number of losses.
     pub total_losses: u64,
     /// Stocks whose book the plant reported as tainted.
     pub tainted_stocks: usize,
 }
 
-/// Something that the recorded run lacks.
+/// A part that the recorded run lacks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Loss {
     /// The plant could not read a part of its input.
@@ -96,22 +97,22 @@ impl fmt::Display for Loss {
     }
 }
 
-/// How the reading of a recorded run ended.
+/// The end of reading a recorded run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum RecordedEnd {
-    /// Nothing more is in the stream; the run has no stop record.
+    /// End of the stream; the run has no stop record.
     #[default]
     NoStop,
     /// The plant ended its run.
     Stop,
     /// Another run begins at this sequence number.
     AnotherRun(u64),
-    /// The handler wanted no more.
+    /// The handler stopped the reading.
     Stopped,
 }
 
 impl RecordedSummary {
-    /// Whether the run was read as it was published, and the plant read all of its input.
+    /// Whether the run was read completely, and the plant read all of its input.
     pub fn is_good(&self) -> bool {
         self.total_losses == 0 && matches!(self.end, RecordedEnd::Stop | RecordedEnd::Stopped)
     }
@@ -125,7 +126,7 @@ impl RecordedSummary {
 }
 
 impl<S: Source> RecordedRun<S> {
-    /// Reads from the stream's position on.
+    /// Reads from the stream's position.
     pub fn new(stream: S) -> Self {
         Self { stream }
     }
@@ -135,7 +136,7 @@ impl<S: Source> RecordedRun<S> {
         self.stream.next_sequence()
     }
 
-    /// The sequence number after the newest message that exists now.
+    /// The sequence number after the current newest message.
     pub fn end(&self) -> Result<u64, S::Error> {
         self.stream.end()
     }
@@ -172,7 +173,7 @@ impl<S: Source> EventSource for RecordedRun<S> {
     }
 }
 
-/// A reading that is under way.
+/// A reading in progress.
 #[derive(Default)]
 struct Reading {
     events: EventReader,
@@ -194,7 +195,7 @@ impl Reading {
                 self.summary.lost(Loss::Stream(gap));
                 return Ok(ControlFlow::Continue(()));
             }
-            // A reading starts once and goes forward, so it has passed no number twice.
+            // A reading starts once and only advances, so no number occurs twice.
             Item::Reused(_) => return Ok(ControlFlow::Continue(())),
         };
         let sequence = message.sequence;

@@ -1,11 +1,12 @@
-//! Recording a ring: every message becomes an excerpt of a journal with the same number and type.
+//! Records a ring: every message becomes an excerpt of a journal with the same number and type.
 //!
-//! Where: a program of its own beside the plant (`nanotape journal record`), or a thread.
+//! Where: a separate process (`nanotape journal record`), or a thread.
 //! Protocol: a journal holds the messages of one ring ([`origin`]). The recorder continues after
-//! the last excerpt, and leaves out the numbers that it has lost, so that readers of the journal
-//! learn them as a gap. Failure: a ring that is removed, replaced or truncated ends the recording,
-//! after what it had until then. A full disk does not: the recorder waits for room, and the ring
-//! keeps what it can meanwhile.
+//! the last excerpt, and skips the numbers that it lost, so that readers of the journal see them as
+//! a gap.
+//! Failure: if a ring is removed, replaced or truncated, the recording ends after its last
+//! messages. If the disk is full, the recorder waits for room; meanwhile the ring keeps as many
+//! messages as fit.
 
 mod error;
 mod origin;
@@ -28,12 +29,12 @@ use origin::Origin;
 /// How long to wait for room on the disk before the next attempt.
 const RETRY: Duration = Duration::from_millis(100);
 
-/// How to record.
+/// Options of a recorder.
 #[derive(Clone, Debug, Default)]
 pub struct RecorderOptions {
-    /// How long to wait for the ring, or for the next writer of a ring whose writer is gone.
+    /// How long to wait for the ring, or for the next writer of a ring whose writer exited.
     pub wait: Duration,
-    /// Whether to continue with the writer that takes the ring over.
+    /// Whether to continue with the next writer of the ring.
     pub through_restarts: bool,
     /// The permission bits of the file that names the ring.
     pub mode: u32,
@@ -50,7 +51,7 @@ pub struct Recorder {
     through_restarts: bool,
 }
 
-/// What the recorder has to report while it runs.
+/// Events that the recorder reports.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RecorderEvent<'a> {
@@ -58,23 +59,23 @@ pub enum RecorderEvent<'a> {
     Lost(Gap),
     /// The disk is full; the recorder waits for room.
     NoRoom(&'a JournalError),
-    /// There is room again.
+    /// The disk has room again.
     RoomAgain,
-    /// The writer is gone, and the recording ends.
+    /// The writer exited, and the recording ends.
     WriterGone(WriterState),
 }
 
-/// What a recorder has done.
+/// The result of a recording.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct RecorderSummary {
-    /// The number of the first message that it was to record.
+    /// The number of the first message to record.
     pub first_sequence: u64,
-    /// The number that the journal's next excerpt has.
+    /// The number of the journal's next excerpt.
     pub next_sequence: u64,
-    /// Messages that it has recorded.
+    /// Number of recorded messages.
     pub recorded: u64,
-    /// Messages that it has lost.
+    /// Number of lost messages.
     pub lost: u64,
 }
 
@@ -82,7 +83,7 @@ pub struct RecorderSummary {
 #[derive(Debug)]
 struct Keeper {
     appender: Appender,
-    /// Times of excerpts: they do not go back, and follow the kernel's clock over a long day.
+    /// Times of excerpts: they never decrease, and follow the kernel's clock over a long day.
     timeline: Timeline,
     shutdown: ShutdownFlag,
     first: u64,
@@ -91,8 +92,8 @@ struct Keeper {
 }
 
 impl Recorder {
-    /// Joins the ring at the message after the journal's last excerpt, as soon as there is a ring.
-    /// `None` if a shutdown was requested before: then the journal is closed.
+    /// Joins the ring at the message after the journal's last excerpt, as soon as the ring exists.
+    /// Returns `None` and closes the journal if a shutdown was requested before.
     pub fn open(
         ring: &Path,
         appender: Appender,
@@ -115,7 +116,8 @@ impl Recorder {
         let origin = Origin { journal: &journal, mode: *mode, ring, reader: source.reader() };
         let first = appender.next_sequence();
         origin.check(first)?;
-        // From message 1 for an empty journal: what the ring has overwritten is lost, and counted.
+        // From message 1 for an empty journal: messages that the ring has overwritten count as
+        // lost.
         source.seek(Start::Sequence(first)).map_err(|error| match error {
             RingError::Start(StartError::NotYet { next, .. }) => RecorderError::OtherRing {
                 ring: ring.to_owned(),
@@ -124,7 +126,7 @@ impl Recorder {
             },
             error => RecorderError::of_ring(ring, error),
         })?;
-        // What is lost is lost for good here: as little as can be.
+        // Rejoins at the oldest message to lose as few as possible: a loss here is permanent.
         source.reader_mut().set_rejoin(Rejoin::Oldest);
         let follow = Follow::new(source).shutdown(shutdown).deadline(deadline);
         let timeline = Timeline::recalibrating(Clock::calibrate());
@@ -134,7 +136,7 @@ impl Recorder {
         Ok(Some(Self { ring: ring.to_owned(), follow, keeper, through_restarts }))
     }
 
-    /// Records until the writer is gone, or a shutdown is requested. Events go to `report`.
+    /// Records until the writer exits, or a shutdown is requested. Events go to `report`.
     pub fn run(&mut self, mut report: impl FnMut(RecorderEvent<'_>)) -> Result<(), RecorderError> {
         let Self { ring, follow, keeper, through_restarts } = self;
         loop {
@@ -164,7 +166,7 @@ impl Recorder {
         }
     }
 
-    /// What was recorded so far.
+    /// The result so far.
     pub fn summary(&self) -> RecorderSummary {
         let Keeper { appender, first, recorded, lost, .. } = &self.keeper;
         RecorderSummary {
@@ -175,7 +177,7 @@ impl Recorder {
         }
     }
 
-    /// Closes the journal: what its sync policy promises is on the disk.
+    /// Closes the journal, synced as its sync policy requires.
     pub fn close(self) -> Result<(), RecorderError> {
         Ok(self.keeper.appender.close()?)
     }
@@ -203,7 +205,7 @@ impl Keeper {
         Ok(())
     }
 
-    /// Appends, and waits for room if there is none.
+    /// Appends; if the disk is full, waits for room.
     fn append(
         &mut self,
         message: &Message<'_>,

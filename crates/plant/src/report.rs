@@ -1,8 +1,8 @@
-//! How a run over a day went: the end, the damage and the unreliable books.
+//! The result of a run over a day: the end, the damage and the unreliable books.
 
 use nanotape_feed::{Damage, DayEnd, DaySummary};
 
-/// Damage met on the way: how much, and the first of it.
+/// Damage of a source: the total number, and the first ones.
 #[derive(Clone, Debug, Default)]
 pub struct DamageLog {
     first: Vec<Damage>,
@@ -10,10 +10,10 @@ pub struct DamageLog {
 }
 
 impl DamageLog {
-    /// How many are kept; the rest is counted.
+    /// How many are kept; later ones are only counted.
     pub const KEPT: usize = 64;
 
-    /// Counts one more.
+    /// Adds one.
     pub fn record(&mut self, damage: Damage) {
         self.total += 1;
         if self.first.len() < Self::KEPT {
@@ -26,26 +26,26 @@ impl DamageLog {
         &self.first
     }
 
-    /// How many there were.
+    /// The total number.
     pub fn total(&self) -> u64 {
         self.total
     }
 }
 
-/// How a run went.
+/// The result of a run.
 #[derive(Debug)]
 pub struct RunReport<S> {
-    /// How the source ended.
+    /// The end of the source.
     pub summary: S,
-    /// The parts of the source that could not be read.
+    /// The parts of the source that are unreadable.
     pub damage: DamageLog,
 }
 
-/// How a run over a day file went.
+/// The result of a run over a day file.
 pub type DayReport = RunReport<DaySummary>;
 
 impl DayReport {
-    /// Whether every byte up to the end read as the format says.
+    /// Whether every byte up to the end matched the format.
     pub fn is_good(&self) -> bool {
         let cut = matches!(self.summary.end, DayEnd::Cut { .. });
         !cut && self.summary.fault.is_none() && self.damage.total() == 0

@@ -1,12 +1,11 @@
 //! A plant from its configuration to its last record: one thread reads, decodes, applies,
 //! publishes.
 //!
-//! Where: `nanotape run`, and programs that want a plant of their own.
-//! Protocol: the ring is made or taken over, then the board is made, then the start is published;
-//! so whoever sees the start finds the board of its run. The stop is the last record.
-//! Failure: [`RunError`] before the first record; what is wrong with the input after that is in
-//! records and in [`Ended`]. A ring or board that is removed, replaced or cut while it runs ends
-//! the run.
+//! Where: `nanotape run`, and programs that embed a plant.
+//! Protocol: the plant creates or takes over the ring, creates the board, then publishes the start.
+//! So a reader of the start always finds the board of its run. The stop is the last record.
+//! Failure: [`RunError`] before the first record. Later problems of the input are in records and in
+//! [`Ended`]. A ring or board that is removed, replaced or truncated during the run ends it.
 
 use std::{
     io,
@@ -32,11 +31,11 @@ use crate::{
     watch::Watch,
 };
 
-/// How long a plant waits for input before it shows that it is alive, and looks whether it is to
+/// How long a plant waits for input before it reports that it is alive, and checks for a requested
 /// stop.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// A plant that is ready to run. Dropped before its end, it publishes a stop all the same.
+/// A plant that is ready to run. If dropped before its end, it still publishes a stop.
 #[derive(Debug)]
 pub struct PlantRun {
     source: DaySource,
@@ -49,16 +48,16 @@ pub struct PlantRun {
     has_ended: bool,
 }
 
-/// How a run went.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Ended {
     /// The last record.
     pub stop: PlantStop,
-    /// What was wrong with the bytes.
+    /// The damage of the input.
     pub report: DayReport,
-    /// What did not fit the books.
+    /// The messages that did not fit the books.
     pub anomalies: AnomalyCounts,
-    /// Stocks whose book cannot be trusted.
+    /// Stocks whose book is unreliable.
     pub tainted_stocks: usize,
 }
 
@@ -66,13 +65,13 @@ pub struct Ended {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// Nothing says what to read.
+    /// The configuration has no input.
     #[error("no input: name a day file, or - for standard input")]
     NoInput,
-    /// Nothing says where to publish.
+    /// The configuration has no ring.
     #[error("no ring: give it a name, such as equities")]
     NoRing,
-    /// Nothing says which day it is.
+    /// The trade date is unknown.
     #[error(
         "{name}: no trade date in the file name, and no message has one: give it, as in --date \
          2019-12-30"
@@ -84,32 +83,33 @@ pub enum RunError {
     /// The input cannot be opened.
     #[error(transparent)]
     Source(#[from] SourceError),
-    /// The ring cannot be made or taken over.
+    /// The ring cannot be created or taken over.
     #[error("{}: {error}", path.display())]
     Ring {
         /// The ring.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         error: Box<RingError>,
     },
-    /// The name is none, or the board cannot be made.
+    /// The name is invalid, or the board cannot be created.
     #[error(transparent)]
     Region(#[from] RegionError),
-    /// The thread that watches the ring and the board cannot be started.
+    /// The thread that checks the ring and the board cannot be started.
     #[error("{}: cannot start the thread that watches it: {error}", path.display())]
     Watch {
         /// The ring.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         error: io::Error,
     },
-    /// The ring or the board was removed, replaced or cut while the plant ran, and it stopped.
+    /// The ring or the board was removed, replaced or truncated during the run, and the plant
+    /// stopped.
     #[error(
         "{error}; the plant stopped after ring message {last_sequence}: {}",
         what_to_do(error.refusal())
     )]
     RegionLost {
-        /// Which, and what happened to it.
+        /// The region, and the change.
         error: RegionError,
         /// The sequence number of the last record.
         last_sequence: u64,
@@ -119,13 +119,13 @@ pub enum RunError {
     Refused {
         /// The ring.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         error: PublishError,
     },
 }
 
 impl PlantRun {
-    /// Opens the input, makes the ring and its board, and publishes that the plant begins.
+    /// Opens the input, creates the ring and its board, and publishes the start of the plant.
     pub fn open(config: &PlantConfig, stop: ShutdownFlag) -> Result<Self, RunError> {
         if config.ring.name.is_empty() {
             return Err(RunError::NoRing);
@@ -133,7 +133,7 @@ impl PlantRun {
         let InputConfig { file, pace, pace_from, until, .. } = &config.input;
         let (source, date) = open_input(&config.input)?;
         let orders = config.machine.orders.unwrap_or_else(|| orders_of(file));
-        // The slow things first: from the start record on, the plant is at work.
+        // The slow steps come first: after the start record the plant is expected to work.
         let engine = BookEngine::new(DefaultBooks::with_capacity(orders));
         let clock = Clock::calibrate();
 
@@ -159,7 +159,7 @@ impl PlantRun {
         let (board, watch) = match made {
             Ok(made) => made,
             Err(error) => {
-                // A ring that was made just now would look like a plant that never began.
+                // A newly created ring would look like a plant that never started.
                 drop(writer);
                 if origin == Origin::Created {
                     nanotape_shm::remove(&path)?;
@@ -186,7 +186,7 @@ impl PlantRun {
         Ok(Self { source, engine, publisher, board, origin, start, first_sequence, has_ended })
     }
 
-    /// Reads the day to its end, or until it is asked to stop. `progress` is called about once a
+    /// Reads the day to its end, or until a stop is requested. Calls `progress` about once a
     /// megabyte.
     pub fn run(&mut self, mut progress: impl FnMut(&DaySource)) -> Result<Ended, RunError> {
         let report = self.engine.run(&mut self.source, &mut self.publisher, |source| {
@@ -204,7 +204,7 @@ impl PlantRun {
         let (reason, cut) = how_it_ended(&report, self.publisher.reason());
         if let (StopReason::EndOfInput, Some(total)) = (reason, self.source.progress().total_bytes)
         {
-            // A source counts the blocks that it has given out and that were asked beyond.
+            // A source counts a block only when the next one is requested.
             self.board.show_input(total, Some(total));
         }
         let stop = self.say_the_end(reason, cut);
@@ -220,16 +220,15 @@ impl PlantRun {
         Ok(Ended { stop, report, anomalies, tainted_stocks })
     }
 
-    /// A handler that applies events on their own and publishes their records: as a live feed
-    /// delivers them, with nothing known of the events that follow. A program with a feed of its
-    /// own calls it with each event, and calls [`end`](Self::end) after the last, instead of
-    /// [`run`](Self::run).
+    /// A handler that applies single events and publishes their records, without knowledge of later
+    /// events, as from a live feed. A program with its own feed passes it each event, and calls
+    /// [`end`](Self::end) after the last, instead of [`run`](Self::run).
     #[inline(always)]
     pub fn live(&mut self) -> Live<'_, DefaultBooks, Publisher<stream::Writer>> {
         self.engine.live(&mut self.publisher)
     }
 
-    /// Publishes that the events given to [`live`](Self::live) are over: the last record.
+    /// Publishes the end of the events given to [`live`](Self::live): the last record.
     pub fn end(&mut self) -> PlantStop {
         let reason = self.publisher.reason().unwrap_or(StopReason::EndOfInput);
         self.say_the_end(reason, None)
@@ -240,8 +239,8 @@ impl PlantRun {
         self.publisher.end(reason, self.engine.books().anomalies().total(), cut)
     }
 
-    /// The ring or board that was removed, replaced or cut, if one was: the reason why
-    /// [`live`](Self::live) breaks then. Noticed within a second.
+    /// The ring or board that was removed, replaced or truncated, if any. After a loss
+    /// [`live`](Self::live) breaks, within a second.
     pub fn loss(&self) -> Option<&RegionError> {
         self.publisher.loss()
     }
@@ -256,43 +255,43 @@ impl PlantRun {
         self.publisher.writer().region().path().unwrap_or(Path::new("memory"))
     }
 
-    /// Whether the ring was made, or taken over from a plant that is gone.
+    /// Whether the ring was created, or taken over from a plant that exited.
     pub fn origin(&self) -> Origin {
         self.origin
     }
 
-    /// Its first record.
+    /// The first record.
     pub fn start(&self) -> &PlantStart {
         &self.start
     }
 
-    /// The sequence number of its first record.
+    /// The sequence number of the first record.
     pub fn first_sequence(&self) -> u64 {
         self.first_sequence
     }
 
-    /// The sequence number of the record that comes next: one behind the last, when it has ended.
+    /// The sequence number of the next record; after the end, one above that of the last.
     pub fn next_sequence(&self) -> u64 {
         self.publisher.writer().next_sequence()
     }
 
-    /// What the plant shows of itself.
+    /// A reader of the plant's board.
     pub fn board(&self) -> BoardReader {
         self.publisher.board()
     }
 
-    /// Whether the ring is in huge pages and locked in memory, and why not.
+    /// Whether the ring is in huge pages and locked in memory, and the cause if not.
     pub fn residency(&self) -> Residency {
         self.publisher.writer().region().residency()
     }
 
-    /// The books and the stock directory, as they are now.
+    /// The current books and stock directory.
     pub fn engine(&self) -> &BookEngine<DefaultBooks> {
         &self.engine
     }
 }
 
-/// What helps after a region was lost.
+/// The advice after the loss of a region.
 fn what_to_do(refusal: &Refusal) -> &'static str {
     match refusal {
         Refusal::Truncated { .. } => "remove the file and start the plant again",
@@ -300,8 +299,8 @@ fn what_to_do(refusal: &Refusal) -> &'static str {
     }
 }
 
-/// Live orders to make room for, from the size of a file: about one for twenty messages of thirty
-/// bytes, and never more than a full day has, two million. Tables grow if it was too little.
+/// Live orders to reserve memory for, from the size of a file: about one for twenty messages of
+/// thirty bytes, and at most two million, as in a full day. Larger tables grow on demand.
 pub fn orders_of(path: &Path) -> usize {
     const BYTES_FOR_ONE: u64 = 20 * 30;
     let Ok(file) = std::fs::metadata(path) else { return 1 << 18 };
@@ -318,7 +317,7 @@ impl Drop for PlantRun {
     }
 }
 
-/// Opens the input, and finds out which day it is of.
+/// Opens the input, and determines its trade date.
 fn open_input(config: &InputConfig) -> Result<(DaySource, TradeDate), RunError> {
     let InputConfig { file, date, pace, .. } = config;
     if file.as_os_str().is_empty() {
@@ -327,7 +326,8 @@ fn open_input(config: &InputConfig) -> Result<(DaySource, TradeDate), RunError> 
     let mut source = match (file.as_os_str() == "-", pace) {
         (true, _) => DaySource::stdin()?,
         (false, Pace::Max) => DaySource::open(file)?,
-        // For hours, in which somebody may cut the file: mapped, that would end the process.
+        // A paced run lasts hours. If the file is truncated meanwhile, a mapping would end the
+        // process.
         (false, Pace::Recorded { .. }) => DaySource::open_unmapped(file)?,
     };
     source.set_patience(PATIENCE);
@@ -352,13 +352,13 @@ fn make_ring(
     let capacity_bytes = config.capacity_bytes.unwrap_or_else(|| size_there(path));
     let make = if config.replace { stream::Writer::replace } else { stream::Writer::create };
     make(path, capacity_bytes, options).map_err(|error| match error {
-        // It names the path itself.
+        // This error contains the path.
         RingError::Region(error) => RunError::Region(error),
         error => RunError::Ring { path: path.to_owned(), error: Box::new(error) },
     })
 }
 
-/// The size of the ring that is there, or the usual one.
+/// The size of the existing ring, or the default.
 fn size_there(path: &Path) -> usize {
     let header = nanotape_shm::inspect(path).ok().and_then(|info| info.header);
     let there = header.filter(|header| header.spec.kind == stream::KIND);
@@ -380,7 +380,7 @@ fn how_it_ended(report: &DayReport, asked: Option<StopReason>) -> (StopReason, O
     };
     let cut = match report.summary.end {
         DayEnd::Cut { offset, present_bytes, .. } => gap(offset, present_bytes),
-        // What would follow is missing, if only from behind the last whole record.
+        // The rest is missing, at least after the last whole record.
         _ if report.summary.fault.is_some() => gap(report.summary.bytes, 0),
         _ => None,
     };

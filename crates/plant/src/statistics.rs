@@ -1,14 +1,15 @@
-//! What a day was like: rates, volumes, event depth, processing time; per stock and in all.
+//! Statistics of a day: rates, volumes, event depth, processing time; per stock and in total.
 //!
-//! Definitions, because figures without them are noise:
+//! Definitions:
 //! - **trades and volume**: executions (`E`, and `C` if printable), hidden trades (`P`) and crosses
-//!   with shares (`Q`), less the broken ones (`B`). A `C` that is not printable is in a cross.
-//! - **rate**: messages per second, millisecond and microsecond, over the windows that had one.
+//!   with shares (`Q`), minus broken trades (`B`). A `C` that is not printable is part of a cross.
+//! - **rate**: messages per second, millisecond and microsecond, over windows with at least one
+//!   message.
 //! - **gap**: time from one message to the next, by the exchange's timestamps.
 //! - **event depth**: distance in ticks of 0.01 from the best price of the order's own side before
-//!   the message to the price it acts at (of a replace, the new price); 0 if the side was empty.
-//! - **processing time**: from a decoded view to an updated book, between two stamps of the clock;
-//!   the cost of one stamp is in it.
+//!   the message to the price of the message (the new price of a replace); 0 if the side was empty.
+//! - **processing time**: from a decoded view to an updated book, between two stamps of the clock,
+//!   including the cost of one stamp.
 
 mod rate;
 
@@ -24,16 +25,16 @@ pub use rate::Rate;
 
 use crate::{BookEngine, Observer};
 
-/// Figures of one stock, or of all.
+/// Figures of one stock, or of all stocks.
 #[derive(Clone, Debug)]
 pub struct StockStatistics {
-    /// Messages about it.
+    /// Messages of the stock.
     pub messages: u64,
-    /// Messages after which its inside was another.
+    /// Messages that changed the inside.
     pub inside_changes: u64,
-    /// Trades by the volume rule, broken ones taken off.
+    /// Trades by the volume rule, minus broken trades.
     pub trades: i64,
-    /// Shares by the volume rule, broken ones taken off.
+    /// Shares by the volume rule, minus broken trades.
     pub volume_shares: i64,
     /// Messages per second.
     pub per_second: Rate,
@@ -100,7 +101,8 @@ impl StockStatistics {
         self.volume_shares = self.volume_shares.saturating_add(shares);
     }
 
-    /// The book's condition from `nanos` on. Gives how long it was crossed and locked until then.
+    /// Sets the book's condition from `nanos` on. Returns how long it was crossed and locked
+    /// before.
     fn condition(&mut self, condition: Condition, nanos: u64) -> (u64, u64) {
         let lasted = nanos.saturating_sub(self.condition_since);
         let (crossed, locked) = match self.condition {
@@ -121,13 +123,13 @@ impl StockStatistics {
     }
 }
 
-/// Gathers the statistics of a day while it runs through a plant.
+/// Collects the statistics of a day, as an observer.
 #[derive(Debug)]
 pub struct DayStatistics {
     clock: Clock,
     total: StockStatistics,
     stocks: LocateTable<Option<Box<StockStatistics>>>,
-    /// Stock and shares of what was counted, for when it is broken.
+    /// Stock and shares of each counted trade, for when it is broken.
     counted: HashMap<MatchNumber, (StockLocate, u32)>,
     /// Between `before` and `after` of one message.
     began: Stamp,
@@ -135,7 +137,7 @@ pub struct DayStatistics {
 }
 
 impl DayStatistics {
-    /// Nothing gathered yet; processing time will be read from `clock`.
+    /// Empty statistics; processing times are from `clock`.
     pub fn new(clock: Clock) -> Self {
         Self {
             clock,
@@ -150,7 +152,7 @@ impl DayStatistics {
         }
     }
 
-    /// Closes windows and conditions. Call once, after the run.
+    /// Closes windows and conditions. Call once after the run.
     pub fn finish(&mut self) {
         let end = self.total.last_nanos.unwrap_or(0);
         self.total.close_rates();
@@ -162,7 +164,7 @@ impl DayStatistics {
         }
     }
 
-    /// All stocks together, and the messages about none. Times crossed and locked are summed over
+    /// All stocks together, with messages about no stock. Times crossed and locked are sums over
     /// stocks.
     pub fn total(&self) -> &StockStatistics {
         &self.total
@@ -173,7 +175,7 @@ impl DayStatistics {
         self.stocks.iter().filter_map(|(locate, stock)| Some((locate, stock.as_deref()?)))
     }
 
-    /// The clock that was read.
+    /// The clock of the processing times.
     pub fn clock(&self) -> &Clock {
         &self.clock
     }
@@ -192,7 +194,7 @@ impl DayStatistics {
         self.trade(locate, 1, i64::from(shares));
     }
 
-    /// The volume rule of the specification.
+    /// Applies the volume rule of the specification.
     fn trades(&mut self, event: &MarketEvent) {
         let locate = event.instrument;
         match event.what {
@@ -258,7 +260,7 @@ impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for DayStatistics {
     }
 }
 
-/// Ticks from the best price of the order's own side, as the book stands before the message.
+/// Ticks from the best price of the order's own side, in the book before the message.
 fn event_depth<L: PriceLevels, S: OrderStore>(
     books: &Books<L, S>,
     event: &MarketEvent,

@@ -1,4 +1,4 @@
-//! Reading a plant from another process: chosen stocks, chosen kinds of records, and exact loss.
+//! Reads a plant from another process: chosen stocks, chosen kinds of records, and exact loss.
 //!
 //! ```no_run
 //! use nanotape_plant::{Delivery, Event, Subscription, records::{Record, RecordKind}};
@@ -19,8 +19,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Where: the other end of [`Publisher`](crate::Publisher)'s ring. A plant does no work for a
-//! subscriber and never notices one.
+//! Where: reads the ring of a [`Publisher`](crate::Publisher). A plant does no work for a
+//! subscriber, and a subscriber does not affect it.
 //! Bounds: one buffer; a table of a byte and a name for each of 65,536 stocks.
 //! Failure: loss is an [`Event`]; damage is a [`SubscribeError`], and good records before and after
 //! it are delivered.
@@ -52,7 +52,7 @@ use crate::{
     records::{BadRecord, Notice, Record, RecordBuffer, RecordKind, RecordKinds},
 };
 
-/// What is wanted of a plant.
+/// Options of a subscriber.
 #[derive(Clone, Debug)]
 pub struct Subscription {
     ring: String,
@@ -71,36 +71,36 @@ pub struct Subscriber {
     follow: Follow<RingSource<stream::Reader>>,
     path: PathBuf,
     filter: SubscriptionFilter,
-    /// Where to continue after a lap, until the first read has reported what was gone before it.
+    /// The rejoin option after a lap, until the first read has reported what was lost before it.
     rejoin: Option<Rejoin>,
-    /// The record that [`next`](Self::next) returned last.
+    /// The last record that [`next`](Self::next) returned.
     record: Vec<u8>,
     is_over: bool,
 }
 
-/// What happened.
+/// An event of a subscriber.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
-    /// A record that is wanted, or one of our own.
+    /// A wanted record, or a status record.
     Record(Delivery<'a>),
-    /// Records were overwritten before they could be read. It goes on behind them.
+    /// Records were overwritten before they could be read. Reading continues after them.
     Lost(Gap),
 }
 
-/// A record and what is known beside it.
+/// A record with its context.
 #[derive(Clone, Copy, Debug)]
 pub struct Delivery<'a> {
-    /// Its sequence number on the ring.
+    /// The sequence number on the ring.
     pub sequence: u64,
-    /// Its type on the ring.
+    /// The record type on the ring.
     pub type_id: u16,
-    /// The symbol of its stock, where it is about one and the symbol is known.
+    /// The symbol of the stock, if the record has a stock and the symbol is known.
     pub symbol: Option<Symbol>,
     /// The record.
     pub record: Record<'a>,
-    /// The record as it is on the ring: what a DBN file takes.
+    /// The bytes of the record on the ring, as for a DBN file.
     pub bytes: &'a [u8],
-    /// The local books after it, if they are kept.
+    /// The local books after the record, if they are kept.
     pub books: Option<&'a LocalBooks>,
 }
 
@@ -111,15 +111,15 @@ pub enum SubscribeError {
     /// A shutdown was requested before the plant started.
     #[error("a shutdown was requested before the plant started")]
     Shutdown,
-    /// The ring or the board cannot be opened, or the name is none.
+    /// The ring or the board cannot be opened, or the name is invalid.
     #[error(transparent)]
     Region(#[from] RegionError),
-    /// The ring cannot be joined there.
+    /// The ring cannot be joined at the requested start.
     #[error("{}: {error}", path.display())]
     Ring {
         /// The ring.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         error: Box<RingError>,
     },
     /// The ring is damaged.
@@ -127,22 +127,22 @@ pub enum SubscribeError {
     Read {
         /// The ring.
         path: PathBuf,
-        /// How.
+        /// The damage.
         error: ReadError,
     },
-    /// A message of the ring is not the record that it says.
+    /// A message of the ring is not a valid record of its type.
     #[error("{}: {error}", path.display())]
     Record {
         /// The ring.
         path: PathBuf,
-        /// Which.
+        /// The problem.
         error: BadRecord,
     },
 }
 
 impl Subscription {
-    /// To the plant that writes to the ring of this name, or at this path if it has a slash. All
-    /// records of all stocks from now on, unless told otherwise.
+    /// Subscribes to the plant of the ring with this name, or path if it contains a slash. By
+    /// default: all records of all stocks from now on.
     pub fn to(ring: &str) -> Self {
         Self {
             ring: ring.to_owned(),
@@ -156,30 +156,30 @@ impl Subscription {
         }
     }
 
-    /// Only these stocks. A stock is not known to be one of them before the plant knows its name:
-    /// in a file that begins in mid-session, that is at the first message that carries the symbol.
+    /// Selects these stocks. A stock is selected only once the plant knows its symbol: in a file
+    /// that begins in mid-session, from the first message that has it.
     #[must_use]
     pub fn symbols(mut self, symbols: impl IntoIterator<Item = Symbol>) -> Self {
         self.symbols = symbols.into_iter().collect();
         self
     }
 
-    /// Only these kinds of records. Our own are always delivered.
+    /// Selects these kinds of records. Status records are always delivered.
     #[must_use]
     pub fn records(mut self, kinds: impl IntoIterator<Item = RecordKind>) -> Self {
         self.kinds = kinds.into_iter().collect();
         self
     }
 
-    /// Where to begin. A ring that no longer has its first records tells that with the first poll,
-    /// for [`Start::Oldest`] too: an [`Event::Lost`] from record 1 to the one before the oldest.
+    /// Sets where to begin. If the ring no longer has its first records, the first poll reports it,
+    /// also for [`Start::Oldest`]: an [`Event::Lost`] from record 1 to the one before the oldest.
     #[must_use]
     pub fn from(mut self, start: Start) -> Self {
         self.start = start;
         self
     }
 
-    /// Where to go on after a lap.
+    /// Sets where to continue after a lap.
     #[must_use]
     pub fn rejoin(mut self, rejoin: Rejoin) -> Self {
         self.rejoin = rejoin;
@@ -187,28 +187,28 @@ impl Subscription {
     }
 
     /// How long to wait for the plant to start: for its ring, or for the next plant on a ring whose
-    /// plant is gone.
+    /// plant exited.
     #[must_use]
     pub fn wait(mut self, wait: Duration) -> Self {
         self.wait = wait;
         self
     }
 
-    /// Stops waiting, for the plant and for records, when this flag is set.
+    /// Stops waiting for the plant and for records when this flag is set.
     #[must_use]
     pub fn shutdown(mut self, shutdown: &ShutdownFlag) -> Self {
         self.shutdown = shutdown.clone();
         self
     }
 
-    /// Keep books from the order records.
+    /// Keeps books from the order records.
     #[must_use]
     pub fn keep_books(mut self) -> Self {
         self.keeps_books = true;
         self
     }
 
-    /// Joins.
+    /// Joins the ring.
     pub fn open(self) -> Result<Subscriber, SubscribeError> {
         let path = nanotape_shm::named(&self.ring)?;
         let deadline = Deadline::after(self.wait);
@@ -239,7 +239,7 @@ impl Subscription {
     fn join(&self, path: &Path) -> Result<(stream::Reader, BoardReader), SubscribeError> {
         for _ in 1..ATTEMPTS {
             match self.try_join(path) {
-                // Another process put another ring there just now.
+                // Another process has just replaced the ring.
                 Err(SubscribeError::Region(error))
                     if matches!(error.refusal(), Refusal::Replaced) => {}
                 joined => return joined,
@@ -249,14 +249,15 @@ impl Subscription {
     }
 
     fn try_join(&self, path: &Path) -> Result<(stream::Reader, BoardReader), SubscribeError> {
-        // From record 1 and with the oldest to continue at, a reader learns what is gone before
-        // that.
+        // A reader that starts at record 1 and may rejoin at the oldest reports what was lost
+        // before that.
         let is_from_oldest = self.start == Start::Oldest;
         let start = if is_from_oldest { Start::Sequence(1) } else { self.start };
         let mut reader =
             stream::Reader::open(path, start).map_err(|error| Failed::Ring(error).on(path))?;
-        // After the ring: a run whose board was not there yet has not published its start either,
-        // so that the reader will come to it. And of this ring, which must not have been replaced.
+        // The board is opened after the ring: a run without a board has not published its start
+        // yet, so the reader will read that start. The check ensures that the board belongs to this
+        // ring.
         let board = BoardReader::open(path)?;
         reader.region().check()?;
         reader.set_rejoin(if is_from_oldest { Rejoin::Oldest } else { self.rejoin });
@@ -264,12 +265,12 @@ impl Subscription {
     }
 }
 
-/// Rings that are replaced while they are joined, one after the other, before it gives up.
+/// Limit of attempts to join, while other processes keep replacing the ring.
 const ATTEMPTS: u32 = 16;
 
 impl Subscriber {
-    /// Waits for the next event. `None` after the plant's stop, or when the plant is gone and
-    /// everything that it left was read, or after a shutdown.
+    /// Waits for the next event. Returns `None` after the plant's stop, or when the plant exited
+    /// and all of its records were read, or after a shutdown.
     #[expect(clippy::should_implement_trait, reason = "an event borrows the subscriber")]
     pub fn next(&mut self) -> Result<Option<Event<'_>>, SubscribeError> {
         let mut found = None;
@@ -314,8 +315,8 @@ impl Subscriber {
         }
     }
 
-    /// Waits until there is something, and shows `visit` what is wanted of it: at most a buffer
-    /// full. `Break` stops after the event.
+    /// Waits for messages, and passes wanted events to `visit`: at most one buffer. `Break` stops
+    /// after the event.
     pub fn step(
         &mut self,
         mut visit: impl FnMut(Event<'_>) -> ControlFlow<()>,
@@ -325,9 +326,8 @@ impl Subscriber {
         step.map_err(|error| error.on(path))
     }
 
-    /// Reads what is there, at most a buffer full, and shows `visit` what is wanted of it. Returns
-    /// how many messages it has passed, wanted or not, lost or not; 0 if there was nothing. Never
-    /// waits.
+    /// Reads available messages, at most one buffer, and passes wanted events to `visit`. Returns
+    /// how many messages it has passed, wanted or not, lost or not; 0 if idle. Never waits.
     pub fn poll(&mut self, mut visit: impl FnMut(Event<'_>)) -> Result<u64, SubscribeError> {
         let before = self.next_sequence();
         let Self { follow, path, filter, rejoin, .. } = self;
@@ -339,13 +339,13 @@ impl Subscriber {
         Ok(self.next_sequence() - before)
     }
 
-    /// The sequence number of the next message to be read.
+    /// The sequence number of the next message.
     #[inline]
     pub fn next_sequence(&self) -> u64 {
         self.follow.tape().next_sequence()
     }
 
-    /// The state of the ring's writer: asks the kernel. A plant that is gone may have left records.
+    /// The state of the ring's writer, from the kernel. A plant that exited may have left records.
     pub fn writer(&self) -> WriterState {
         self.follow.tape().writer().state
     }
@@ -355,18 +355,18 @@ impl Subscriber {
         &self.path
     }
 
-    /// The symbol of a stock, as far as it is known now.
+    /// The symbol of a stock, if known.
     pub fn symbol(&mut self, locate: StockLocate) -> Option<Symbol> {
         let sequence = self.next_sequence();
         self.filter.symbols.symbol(locate, sequence)
     }
 
-    /// All stocks that are known now.
+    /// All stocks that are known so far.
     pub fn symbols(&self) -> Vec<(StockLocate, Symbol)> {
         self.filter.symbols.all(self.next_sequence())
     }
 
-    /// The board of the run that is being read, where there is one: midnight, date, counters.
+    /// The board of the current run, if any: midnight, date, counters.
     pub fn board(&self) -> Option<&BoardReader> {
         self.filter.symbols.board(self.next_sequence())
     }
@@ -377,7 +377,7 @@ impl Subscriber {
     }
 }
 
-/// How much a poll reads.
+/// How many messages a poll reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Amount {
     One,
@@ -408,7 +408,7 @@ impl Failed {
     }
 }
 
-/// Reads what is there, and delivers what is wanted of it.
+/// Reads available messages, and delivers the wanted ones.
 #[inline]
 fn poll(
     source: &mut RingSource<stream::Reader>,

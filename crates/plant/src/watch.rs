@@ -1,13 +1,11 @@
-//! Watches whether the files of a plant's ring and board are still there, whole and under their
-//! paths.
+//! Checks that the files of a plant's ring and board still exist, complete and under their paths.
 //!
-//! Where: [`PlantRun`](crate::PlantRun) starts one; the [`Publisher`](crate::Publisher) asks it
-//! wherever it asks whether it is to stop.
-//! Protocol: a thread compares each path and length with the file that is open, every
-//! [`LOOK_EVERY`]. It keeps the first loss and ends.
-//! Failure: a plant whose ring was removed or cut publishes what no new reader can open. It stops
-//! instead. Cost: one load for the thread that publishes. The watching thread makes four system
-//! calls a look.
+//! Where: [`PlantRun`](crate::PlantRun) starts it; the [`Publisher`](crate::Publisher) polls it
+//! together with the stop flag.
+//! Protocol: a thread compares each path and length with the open file, every [`LOOK_EVERY`]. It
+//! stores the first loss and ends.
+//! Failure: new readers cannot open a ring that was removed or truncated, so the plant stops.
+//! Cost: one load for the publishing thread, four system calls a check for the other.
 
 use std::{
     io,
@@ -21,27 +19,27 @@ use std::{
 
 use nanotape_shm::{Refusal, RegionError, SharedRegion};
 
-/// From one look to the next.
+/// Period of the checks.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
-/// Watches regions until it is dropped.
+/// Checks regions until it is dropped.
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
     found: Arc<Found>,
-    /// `None` if there is nothing to watch.
+    /// `None` without regions.
     thread: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug, Default)]
 struct Found {
-    /// The first region that was lost, and how. Stored once, by the watching thread.
+    /// The first lost region, and its change. Stored once, by the checking thread.
     loss: OnceLock<RegionError>,
-    /// Whether the watching thread is to end. Stored once, when the watch is dropped.
+    /// Whether the checking thread must end. Stored once, when the watch is dropped.
     is_over: AtomicBool,
 }
 
 impl Watch {
-    /// Watches these regions.
+    /// Starts to check these regions.
     pub(crate) fn start(regions: Vec<SharedRegion>) -> io::Result<Self> {
         let found = Arc::<Found>::default();
         let thread = thread::Builder::new().name("watch".to_owned()).spawn({
@@ -51,7 +49,7 @@ impl Watch {
         Ok(Self { found, thread: Some(thread) })
     }
 
-    /// The first region that was removed, replaced or cut. One load.
+    /// The first region that was removed, replaced or truncated. One load.
     #[inline]
     pub(crate) fn loss(&self) -> Option<&RegionError> {
         self.found.loss.get()
@@ -62,7 +60,7 @@ impl Found {
     fn look_for_loss(&self, regions: &[SharedRegion]) {
         while !self.is_over.load(Ordering::Relaxed) {
             if let Some(error) = regions.iter().find_map(loss_of) {
-                // Nothing else stores it.
+                // No other thread stores it.
                 let _ = self.loss.set(error);
                 return;
             }
@@ -71,7 +69,7 @@ impl Found {
     }
 }
 
-/// What became of a region's file. A file that cannot be asked about is not lost.
+/// The change of a region's file. A file that cannot be examined is not lost.
 fn loss_of(region: &SharedRegion) -> Option<RegionError> {
     let error = region.check().err()?;
     let is_lost =
@@ -84,7 +82,7 @@ impl Drop for Watch {
         self.found.is_over.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
-            // It cannot have panicked; if it had, the watch would be over all the same.
+            // The thread cannot panic; if it did, the watch would have ended all the same.
             let _ = thread.join();
         }
     }

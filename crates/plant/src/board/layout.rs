@@ -1,4 +1,4 @@
-//! Which word of a board means what.
+//! The meaning of each word of a board.
 
 use nanotape_book::Anomaly;
 use nanotape_shm::WORD_BYTES;
@@ -10,10 +10,10 @@ use crate::records::{PlantStart, RecordKind};
 /// The kind of region.
 pub const KIND: [u8; 8] = *b"BOARD   ";
 
-/// Changes whenever the meaning of a word does.
+/// Changes whenever the meaning of a word changes.
 pub const LAYOUT: u64 = u64::from_be_bytes(*b"board  1");
 
-/// What is the same for a whole run: in the header of the region.
+/// Values that are constant for a run: in the header of the region.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct BoardSpec {
     /// The ring's sequence number of the run's first record: its start.
@@ -24,14 +24,14 @@ pub struct BoardSpec {
     pub midnight_ns: u64,
     /// The trade date as the number YYYYMMDD.
     pub date: u32,
-    /// Of recorded time to time; 0 is as fast as it goes. Below 2^24.
+    /// Speed relative to recorded time, in thousandths; 0 is unlimited. Below 2^24.
     pub pace_milli: u32,
     /// The bits of the kinds of records.
     pub kinds: u8,
 }
 
 impl BoardSpec {
-    /// Of the run that begins with `start`.
+    /// The values of the run that begins with `start`.
     pub(crate) fn of(start: &PlantStart, first_sequence: u64) -> Self {
         Self {
             first_sequence,
@@ -43,7 +43,7 @@ impl BoardSpec {
         }
     }
 
-    /// As they stand in the header.
+    /// The values as parameters of the header.
     pub(super) fn parameters(&self) -> [u64; 4] {
         let packed = u64::from(self.date)
             | u64::from(self.pace_milli & 0xFF_FFFF) << 32
@@ -64,41 +64,40 @@ impl BoardSpec {
     }
 }
 
-// The state: what the plant does in the lower half, why it stopped in the upper one.
+// The state: the activity of the plant in the lower half, the reason for its end in the upper one.
 pub(super) const STATE: usize = 0;
 pub(super) const RUNNING: u64 = 1;
 pub(super) const STOPPED: u64 = 2;
 
-/// When the board was last brought up to date.
+/// Time of the last update of the board.
 pub(super) const UPDATED_NS: usize = 1;
 pub(super) const MESSAGES: usize = 2;
 /// The exchange's time of the last message.
 pub(super) const TS_EVENT: usize = 3;
 /// Offset of the last message in the (decompressed) input.
 pub(super) const OFFSET: usize = 4;
-/// Bytes of the input as it is stored: read, and in all (0 if that is not known).
+/// Bytes of the stored input: read, and in total (0 if unknown).
 pub(super) const INPUT_DONE: usize = 5;
 pub(super) const INPUT_TOTAL: usize = 6;
 pub(super) const LIVE_ORDERS: usize = 7;
-/// By kind.
+/// Records by kind.
 pub(super) const RECORDS: usize = 8;
 pub(super) const NOTICES: usize = 16;
-/// Damaged places: length, type, lost.
+/// Damaged parts of the input: length, type, lost.
 pub(super) const DAMAGES: usize = 24;
 pub(super) const LOST_BYTES: usize = 28;
 pub(super) const TAINTED_STOCKS: usize = 31;
-/// By kind, in the order of [`Anomaly::ALL`].
+/// Messages that did not fit, by kind, in the order of [`Anomaly::ALL`].
 pub(super) const ANOMALIES: usize = 32;
 /// Histograms of the times in each stage.
 pub(super) const STAGES: usize = 64;
-/// By stock locate: the eight bytes of the symbol, padded with spaces; 0 if it is not known.
+/// By stock locate: the eight bytes of the symbol, padded with spaces; 0 if unknown.
 pub(super) const SYMBOLS: usize = 1024;
 /// By stock locate: messages that did not fit.
 pub(super) const TAINTS: usize = SYMBOLS + StockLocate::COUNT;
 pub(super) const WORDS: usize = TAINTS + StockLocate::COUNT;
 
-/// Offset and size in bytes and the name of each word or table, as `docs/formats/board.md` has
-/// them.
+/// Offset and size in bytes and the name of each word or table, as in `docs/formats/board.md`.
 pub const FIELDS: [(usize, usize, &str); 17] = [
     field(STATE, 1, "state"),
     field(UPDATED_NS, 1, "updated_ns"),

@@ -1,4 +1,4 @@
-//! A board seen from outside.
+//! Reads a board from another process.
 
 use std::path::Path;
 
@@ -13,66 +13,65 @@ use super::{
 };
 use crate::records::{RecordKind, RecordKinds, StopReason};
 
-/// The reader's side: about one run of a plant.
+/// The reader's side: describes one run of a plant.
 #[derive(Clone, Debug)]
 pub struct BoardReader {
     region: SharedRegion,
     spec: BoardSpec,
 }
 
-/// What a plant shows of itself, at one moment.
+/// The contents of a board at one moment.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PlantStat {
-    /// Who writes it, and whether that process lives.
+    /// The process that writes the board, and whether it is alive.
     pub owner: Owner,
-    /// What the plant says that it does.
+    /// The state that the plant reports.
     pub state: PlantState,
-    /// What is the same for the whole run.
+    /// Values that are constant for the run.
     pub run: BoardSpec,
-    /// When the rest was brought up to date, ns since the UNIX epoch; 0 if it never was.
+    /// Time of the last update, ns since the UNIX epoch; 0 before the first one.
     pub updated_ns: u64,
     /// Messages read.
     pub messages: u64,
-    /// The exchange's time of the last one, ns since the UNIX epoch.
+    /// The exchange's time of the last message, ns since the UNIX epoch.
     pub ts_event: u64,
-    /// Offset of the last one in the (decompressed) input.
+    /// Offset of the last message in the (decompressed) input.
     pub offset: u64,
-    /// Bytes of the input as it is stored: read.
+    /// Bytes of the stored input that were read.
     pub input_done_bytes: u64,
-    /// And in all, where that is known.
+    /// Size of the stored input, if known.
     pub input_total_bytes: Option<u64>,
     /// Live orders in all books.
     pub live_orders: u64,
     /// Records published, in the order of [`RecordKind::ALL`].
     pub records: [u64; RecordKind::ALL.len()],
-    /// Records of our own.
+    /// Status records.
     pub notices: u64,
-    /// Damaged places in the input: wrong lengths, wrong types, lost bytes.
+    /// Damaged parts of the input: wrong lengths, wrong types, lost bytes.
     pub damages: [u64; 3],
     /// Bytes of input that were skipped.
     pub lost_bytes: u64,
     /// Messages that did not fit their book, in the order of [`Anomaly::ALL`].
     pub anomalies: [u64; Anomaly::ALL.len()],
-    /// Stocks whose book cannot be trusted.
+    /// Stocks whose book is unreliable.
     pub tainted_stocks: u64,
-    /// How long messages take.
+    /// Processing times by stage.
     pub stages: Vec<StageTimes>,
 }
 
-/// What a plant says that it does. A plant that was killed says what it did then: ask its owner
-/// too.
+/// The state that a plant reports. A killed plant leaves its last state: check the owner too.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PlantState {
-    /// It has not said anything yet.
+    /// No state was reported yet.
     Starting,
-    /// It reads and publishes.
+    /// The plant reads and publishes.
     Running,
-    /// It ended in good order.
+    /// The plant ended cleanly.
     Stopped(StopReason),
 }
 
 impl BoardReader {
-    /// Opens the board beside `ring`. Needs no more than permission to read the file.
+    /// Opens the board next to `ring`. Needs only permission to read the file.
     pub fn open(ring: &Path) -> Result<Self, RegionError> {
         let path = board_path(ring);
         let region = SharedRegion::open(&path, KIND)?;
@@ -92,29 +91,29 @@ impl BoardReader {
         Self { region, spec }
     }
 
-    /// The ring's sequence number of the first record of this board's run. Records from there on,
-    /// up to the next start of a plant, are its.
+    /// The ring's sequence number of the first record of this run. Its records extend from there to
+    /// the next start of a plant.
     pub fn first_sequence(&self) -> u64 {
         self.spec.first_sequence
     }
 
-    /// What is the same for the whole run.
+    /// Values that are constant for the run.
     pub fn run(&self) -> &BoardSpec {
         &self.spec
     }
 
-    /// The region that it is in.
+    /// The region that contains the board.
     pub fn region(&self) -> &SharedRegion {
         &self.region
     }
 
-    /// The symbol of a stock, if a message has told it.
+    /// The symbol of a stock, if known.
     pub fn symbol(&self, locate: StockLocate) -> Option<Symbol> {
         let name = self.word(layout::SYMBOLS + locate.index());
         (name != 0).then(|| Symbol::new(name.to_le_bytes()))
     }
 
-    /// The locate of a symbol: a walk over all of them.
+    /// The locate of a symbol: a linear search.
     pub fn locate(&self, symbol: Symbol) -> Option<StockLocate> {
         self.symbols().find(|&(_, known)| known == symbol).map(|(locate, _)| locate)
     }
@@ -125,18 +124,18 @@ impl BoardReader {
         locates.filter_map(|locate| Some((locate, self.symbol(locate)?)))
     }
 
-    /// Messages that did not fit the book of a stock: if there are any, it cannot be trusted.
+    /// Messages that did not fit the book of a stock: if there are any, the book is unreliable.
     pub fn taints(&self, locate: StockLocate) -> u64 {
         self.word(layout::TAINTS + locate.index())
     }
 
-    /// The stocks whose book cannot be trusted.
+    /// The stocks whose book is unreliable.
     pub fn tainted(&self) -> impl Iterator<Item = (StockLocate, u64)> + '_ {
         let locates = StockLocate::all();
         locates.map(|locate| (locate, self.taints(locate))).filter(|&(_, taints)| taints > 0)
     }
 
-    /// Looks at everything now. Each number is whole; together they are as of about the same time.
+    /// Reads all values. Each number is whole; together they are of about the same time.
     pub fn look(&self) -> PlantStat {
         let known = |number: u64| (number != 0).then_some(number);
         let state = self.word(layout::STATE);
@@ -177,12 +176,12 @@ impl BoardReader {
 }
 
 impl PlantStat {
-    /// Records of all kinds.
+    /// Number of records of all kinds.
     pub fn total_records(&self) -> u64 {
         self.records.iter().fold(self.notices, |sum, &count| sum.saturating_add(count))
     }
 
-    /// The kinds that it publishes.
+    /// The kinds of records that the plant publishes.
     pub fn kinds(&self) -> RecordKinds {
         RecordKinds::of_bits(self.run.kinds)
     }

@@ -1,27 +1,28 @@
 //! How long messages spend in each stage of a plant, as histograms that other processes can read.
 //!
-//! Values below 16 ns have a bucket each; above, every power of two has eight. So a bucket is never
-//! wider than an eighth of its value. What is longer than four seconds is in the last one.
+//! Each value below 16 ns has its own bucket; each power of two above has eight. So a bucket is
+//! never wider than an eighth of its value. The last bucket includes all longer times (above four
+//! seconds).
 
 use nanotape_trace::{Buckets, Histogram};
 
-/// A part of the way of a message.
+/// A stage of the processing of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(usize)]
 pub enum Stage {
-    /// From the end of the message before: reading, framing, decoding.
+    /// From the end of the previous message: reading, framing, decoding.
     Read,
-    /// Into the books.
+    /// Applying to the books.
     Apply,
-    /// Into records, and these onto the ring.
+    /// Creating records and publishing them on the ring.
     Publish,
 }
 
 impl Stage {
-    /// In the order in which a message goes through them.
+    /// All stages, in processing order.
     pub const ALL: [Self; 3] = [Self::Read, Self::Apply, Self::Publish];
 
-    /// As it is printed.
+    /// The name that is printed.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -31,10 +32,10 @@ impl Stage {
     }
 }
 
-/// No wider than an eighth of the value.
+/// Buckets no wider than an eighth of the value.
 const PRECISION: Buckets = Buckets::with_precision(4);
 
-/// Those up to four seconds: 16 single values, and 28 powers of two.
+/// Buckets for up to four seconds: 16 single values, and 28 powers of two.
 pub(super) const BUCKETS: usize = 16 + 28 * 8;
 
 /// The bucket of a time.
@@ -45,13 +46,13 @@ pub(super) fn bucket(nanos: u64) -> usize {
 /// Times of some messages in one stage: a sample of about one in 100.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StageTimes {
-    /// Which stage.
+    /// The stage.
     pub stage: Stage,
     times: Histogram,
 }
 
 impl StageTimes {
-    /// Of the counts of a board.
+    /// From the counts of a board.
     pub(super) fn of(stage: Stage, counts: Vec<u64>) -> Self {
         Self { stage, times: Histogram::of_counts(PRECISION, counts) }
     }
@@ -61,13 +62,13 @@ impl StageTimes {
         self.times.count()
     }
 
-    /// The time in ns that a share `quantile` (0 to 1) of them did not exceed, rounded up by at
-    /// most an eighth; none without samples.
+    /// The time in ns that a share `quantile` (0 to 1) of the samples did not exceed, rounded up by
+    /// at most an eighth; `None` without samples.
     pub fn quantile_ns(&self, quantile: f64) -> Option<u64> {
         self.times.quantile(quantile)
     }
 
-    /// Largest time in ns of each bucket that holds something, and how many it holds.
+    /// Largest time in ns and count of each bucket that is not empty.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.times.buckets()
     }

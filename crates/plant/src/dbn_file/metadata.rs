@@ -1,4 +1,4 @@
-//! What stands at the front of a DBN file: whose data it is, and what the stocks are called.
+//! The metadata of a DBN file: the data set and the names of the stocks.
 
 use std::io::{self, Write};
 
@@ -10,26 +10,26 @@ use nanotape_types::{LocateTable, Sentinel as _, StockLocate, Symbol};
 
 use super::text_of;
 
-/// How long a name holds, at least: a day ends after midnight in UTC, which is what dates are in,
-/// and a slow or long recording some days later. Names of a later day are told with it.
+/// How long a name holds, at least: a day ends after midnight in UTC, the time zone of dates, and a
+/// slow or long recording some days later. Records of a later day name their stocks again.
 const HOLDS_NS: u64 = 7 * 24 * 3600 * 1_000_000_000;
 
-/// What the metadata says.
+/// The input of the metadata.
 #[derive(Debug)]
 pub(super) struct Contents<'a> {
-    /// The exchange's midnight of the trade date; 0 if it is not known.
+    /// The exchange's midnight of the trade date; 0 if unknown.
     pub(super) midnight_ns: u64,
-    /// When the first record was read; 0 if there is none.
+    /// Receive time of the first record; 0 before it.
     pub(super) first_ts_recv: u64,
-    /// Empty: all of them.
+    /// The selected symbols; empty selects all.
     pub(super) wanted: &'a [Symbol],
-    /// By locate; blank where there is no name.
+    /// Names by locate; blank if unknown.
     pub(super) names: &'a LocateTable<Symbol>,
 }
 
 impl Contents<'_> {
     pub(super) fn write(&self, output: &mut impl Write) -> io::Result<()> {
-        // In memory first: the encoder writes field by field.
+        // Encodes in memory first, since the encoder writes field by field.
         let mut bytes = Vec::new();
         let encoded = DbnMetadataEncoder::new(&mut bytes).encode(&self.metadata());
         encoded.map_err(|error| io::Error::other(error.to_string()))?;
@@ -58,8 +58,8 @@ impl Contents<'_> {
             .build()
     }
 
-    /// The first time that a record may have, and the latest that is known so far: of the exchange
-    /// for a recorded day, and ours.
+    /// The earliest time that a record can have, and the latest one known so far: exchange times
+    /// for a recorded day, and receive times.
     fn times(&self) -> (u64, u64) {
         match (self.midnight_ns, self.first_ts_recv) {
             (0, only) | (only, 0) => (only, only),
@@ -68,7 +68,7 @@ impl Contents<'_> {
     }
 }
 
-/// That a stock has a number, on the days from one time to another.
+/// The days, from one time to another, on which a stock has a number.
 fn interval(from_ns: u64, to_ns: u64, locate: StockLocate) -> Option<MappingInterval> {
     let time = |ns| RecordHeader::new::<dbn::MboMsg>(dbn::rtype::MBO, 0, 0, ns).ts_event();
     let (start_date, end_date) = (time(from_ns)?.date(), time(to_ns)?.date());

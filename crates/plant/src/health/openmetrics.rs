@@ -1,7 +1,7 @@
-//! The health of a plant as OpenMetrics 1.0 text, for Prometheus and others that collect numbers.
+//! The health of a plant as OpenMetrics 1.0 text, for Prometheus and other collectors.
 //!
-//! Rates are for whoever collects to make: everything that grows is a counter. Histograms have the
-//! same bounds in every exposition, powers of two.
+//! The collector computes rates: every increasing number is a counter. Histograms have the same
+//! bounds in every exposition, powers of two.
 
 use std::fmt::{self, Write as _};
 
@@ -14,9 +14,8 @@ use crate::{
 };
 
 impl PlantHealth {
-    /// One whole exposition; every sample has the name of the ring. `lists_tainted`: one sample
-    /// for each
-    /// stock whose book is unreliable.
+    /// A complete exposition; every sample has the name of the ring. `lists_tainted` adds one
+    /// sample for each stock whose book is unreliable.
     pub fn to_openmetrics(&self, ring: &str, lists_tainted: bool) -> String {
         let mut text = Exposition { text: String::new(), ring: escaped(ring) };
         about_the_run(&mut text, self);
@@ -138,15 +137,15 @@ fn about_the_ring(text: &mut Exposition, look: &PlantHealth) {
     }
 }
 
-/// The text as it grows. Every sample names the ring.
+/// The text so far. Every sample names the ring.
 struct Exposition {
     text: String,
-    /// Escaped.
+    /// The name, escaped.
     ring: String,
 }
 
 impl Exposition {
-    /// Begins a family; its name ends with its unit, if it has one.
+    /// Begins a family; its name ends with its unit, if any.
     fn family(&mut self, name: &str, kind: &str, unit: &str, help: &str) {
         // Writing to a string cannot fail.
         let _ = writeln!(self.text, "# TYPE {name} {kind}");
@@ -169,7 +168,7 @@ impl Exposition {
         self.sample(name, &[], value);
     }
 
-    /// A point in time; nothing if it is not known.
+    /// Adds a point in time; nothing if unknown.
     fn time(&mut self, name: &str, help: &str, utc_ns: u64) {
         if utc_ns != 0 {
             self.family(name, "gauge", "seconds", help);
@@ -194,7 +193,7 @@ impl Exposition {
         }
     }
 
-    /// Buckets are cumulative. The board's own bounds are finer: each of ours is one of them.
+    /// Adds cumulative buckets. The board's own bounds are finer, and include each of these.
     fn histogram(&mut self, name: &str, times: &StageTimes) {
         let stage = times.stage.name();
         let counts: Vec<_> = times.buckets().collect();
@@ -218,7 +217,7 @@ impl Exposition {
 const FIRST_POWER: u32 = 4;
 const LAST_POWER: u32 = 31;
 
-/// A bound as a number that is one in every language: with a point.
+/// A bound with a decimal point, so that it is a float in every parser.
 fn bound_text(bound: u64) -> String {
     format!("{bound}.0")
 }
@@ -232,7 +231,7 @@ impl fmt::Display for Seconds {
     }
 }
 
-/// Text inside quotes, and behind `# HELP`.
+/// Escapes text inside quotes, and after `# HELP`.
 fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

@@ -1,8 +1,8 @@
-//! What the message that is being applied does to single orders: at most one that is reduced, and
-//! then at most one that enters.
+//! The effect of the current message on single orders: at most one that is reduced, and then at
+//! most one that is entered.
 //!
-//! They are written one behind the other, whichever they are. So the record of a message with one
-//! change, which nearly all have, is put together without a branch on what the change was.
+//! Changes of any kind are stored in sequence. So the record of a message with one change, by far
+//! the most common case, is built without a branch on the kind of change.
 
 use dbn::Action;
 use nanotape_book::Order;
@@ -23,7 +23,7 @@ impl Default for Changes {
 }
 
 impl Changes {
-    /// An order was changed by so many shares. An execution of none changes nothing.
+    /// An order was changed by `size` shares. A size of 0 changes nothing.
     #[inline(always)]
     pub(super) fn push(&mut self, action: Action, order: &Order, size: u32) {
         let (side, price) = (side_of(order.side), price_of(order.price));
@@ -31,25 +31,25 @@ impl Changes {
         self.count += usize::from(size > 0);
     }
 
-    /// Another message comes.
+    /// Prepares for the next message.
     #[inline(always)]
     pub(super) fn clear(&mut self) {
         self.count = 0;
     }
 
-    /// How many there are.
+    /// Number of changes.
     #[inline(always)]
     pub(super) fn count(&self) -> usize {
         self.count
     }
 
-    /// The first; means nothing if there is none.
+    /// The first change; meaningless without one.
     #[inline(always)]
     pub(super) fn first(&self) -> Change {
         self.changes[0]
     }
 
-    /// The second; means nothing if there are not two.
+    /// The second change; meaningless with fewer than two.
     #[inline(always)]
     pub(super) fn second(&self) -> Change {
         self.changes[1]

@@ -1,4 +1,4 @@
-//! Messages about no displayed order: stocks, the market, hidden trades and crosses. They may
+//! Messages about no displayed order: stocks, the market, hidden trades and crosses. They might
 //! allocate.
 
 use dbn::{Action, Side as DbnSide};
@@ -28,7 +28,7 @@ impl<W: Publish> Publisher<W> {
         let locate = event.instrument;
         let mut common = self.common(locate);
         if locate.get() != 0 {
-            // A definition might give a known stock another name.
+            // A definition might give a known stock a new name.
             let is_known = !matches!(event.what, What::Definition(_));
             let stock = match self.stocks[locate] {
                 Stock::Wanted if is_known => Stock::Wanted,
@@ -41,7 +41,7 @@ impl<W: Publish> Publisher<W> {
             }
         }
         match &event.what {
-            // The event does not carry the aggressor's side.
+            // The event does not contain the aggressor's side.
             What::Trade(trade) => {
                 let size = size_of_shares(trade.shares.get());
                 self.print(&common, price_of(trade.price), size);
@@ -76,7 +76,7 @@ impl<W: Publish> Publisher<W> {
         outbox.publish();
     }
 
-    /// What is known of a stock, and learnt now if it can be.
+    /// The state of a stock, determined now if possible.
     pub(super) fn stock<L: PriceLevels, S: OrderStore>(
         &mut self,
         engine: &BookEngine<Books<L, S>>,
@@ -84,7 +84,7 @@ impl<W: Publish> Publisher<W> {
     ) -> Stock {
         let known = self.stocks[locate];
         let Some(symbol) = engine.directory().symbol(locate) else {
-            // Without a name, a stock is published only if all stocks are.
+            // A stock without a name is published only if all stocks are.
             return match known {
                 Stock::Tainted => Stock::Tainted,
                 _ if self.symbols.is_empty() => Stock::Unknown,

@@ -16,8 +16,8 @@ use crate::{
 };
 
 impl<W: Publish> Publisher<W> {
-    /// An order that entered, or that lost shares without an execution; of a replace, both at once.
-    /// Not inlined into the loop that reads: that has no register to spare.
+    /// An order was entered, or lost shares without an execution; for a replace, both at once. Not
+    /// inlined into the read loop, which has no free register.
     #[inline(never)]
     pub(super) fn order<L: PriceLevels, S: OrderStore>(
         &mut self,
@@ -45,7 +45,7 @@ impl<W: Publish> Publisher<W> {
         }
     }
 
-    /// What the records of an event about an order have in common; `None` if none is published.
+    /// The common fields of the records of an event about an order; `None` if none is published.
     #[inline(always)]
     fn order_common<L: PriceLevels, S: OrderStore>(
         &mut self,
@@ -60,8 +60,8 @@ impl<W: Publish> Publisher<W> {
         Some(common)
     }
 
-    /// An order that entered in the position of another. The books refuse the new one if it does
-    /// not fit; then only the old one left.
+    /// A new order replaced another. If the new one does not fit, the books refuse it; then only
+    /// the old one was removed.
     #[inline(never)]
     fn replaced<L: PriceLevels, S: OrderStore>(
         &mut self,
@@ -87,7 +87,7 @@ impl<W: Publish> Publisher<W> {
         outbox.publish();
     }
 
-    /// An order of which shares were executed, at its own price or another.
+    /// Shares of an order were executed, at its own price or another.
     #[inline(never)]
     pub(super) fn execution<L: PriceLevels, S: OrderStore>(
         &mut self,
@@ -121,8 +121,8 @@ impl<W: Publish> Publisher<W> {
         outbox.publish();
     }
 
-    /// A message whose stock is not simply wanted, or that did not fit its book. Gives the flags of
-    /// its records; none if nobody wants them.
+    /// A message that did not fit its book, or whose stock is not simply wanted. Returns the flags
+    /// of its records; `None` if they are not wanted.
     #[cold]
     #[inline(never)]
     fn unusual<L: PriceLevels, S: OrderStore>(
@@ -153,7 +153,7 @@ impl<W: Publish> Publisher<W> {
     }
 }
 
-/// The record of the inside as it is now.
+/// The record of the current inside.
 #[inline(always)]
 fn inside<L: PriceLevels, S: OrderStore>(
     engine: &BookEngine<Books<L, S>>,

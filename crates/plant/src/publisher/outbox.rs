@@ -1,4 +1,4 @@
-//! The records of one message, on their way into one batch.
+//! Collects the records of one message into one batch.
 
 use nanotape_ring::{Batched, Publish, PublishError};
 
@@ -7,7 +7,7 @@ use crate::{
     records::{RecordKind, encode::bytes},
 };
 
-/// Records that readers will see together or not at all.
+/// Records that readers see together or not at all.
 pub(super) struct Outbox<'a, W: Publish + 'a> {
     batch: W::Batch<'a>,
     counts: &'a mut Counts,
@@ -33,7 +33,7 @@ impl<'a, W: Publish> Outbox<'a, W> {
         }
     }
 
-    /// Lets readers see all of them; none, if one was refused.
+    /// Publishes all records; none if one was refused.
     #[inline(always)]
     pub(super) fn publish(self) {
         if self.refused.is_some() {

@@ -1,4 +1,4 @@
-//! Times of records while the machine's clock is set.
+//! Times of records while the machine's clock is adjusted.
 
 use nanotape_clock::SET_BACK_NS;
 
@@ -34,7 +34,7 @@ fn the_clock_is_anchored_again_although_it_was_set_back() {
     publisher.timeline.follow(clock.with_utc_set_by(-3_600 * SECOND_NS));
     let set_back = publisher.tell_time();
     assert!(before - set_back > 3_500 * SECOND_NS as u64);
-    // Longer ago than any interval between two anchors, by the processor's time.
+    // Longer ago than any interval between synchronisations, by the processor's clock.
     publisher.anchored = Stamp::from_ticks(0);
     publisher.show_life(set_back, ANCHOR_AT_WORK_NS);
     assert!(publisher.tell_time() >= before, "the kernel's clock was not set");

@@ -1,4 +1,4 @@
-//! Why a ring is not recorded, or not any longer.
+//! Why a ring cannot be recorded, or no longer.
 
 use std::{io, path::PathBuf};
 
@@ -9,11 +9,11 @@ use nanotape_shm::{Refusal, RegionError};
 
 use super::origin::TITLE;
 
-/// Why a ring is not recorded, or not any longer.
+/// Why a ring cannot be recorded, or no longer.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecorderError {
-    /// No writer has created the ring in time.
+    /// No writer created the ring in time.
     #[error("{}: no such ring", ring.display())]
     NoRing {
         /// The ring.
@@ -27,7 +27,7 @@ pub enum RecorderError {
     Ring {
         /// The ring.
         ring: PathBuf,
-        /// Why not.
+        /// The cause.
         error: Box<RingError>,
     },
     /// The journal cannot be written or read.
@@ -44,7 +44,7 @@ pub enum RecorderError {
         ring: PathBuf,
         /// The journal.
         journal: PathBuf,
-        /// How that is known.
+        /// The evidence.
         why: OriginMismatch,
     },
     /// The file that names the journal's ring has other content.
@@ -60,11 +60,11 @@ pub enum RecorderError {
     /// The file that names the journal's ring cannot be read or written.
     #[error("cannot {operation} {}: {error}", path.display())]
     File {
-        /// What was tried.
+        /// The operation.
         operation: &'static str,
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         error: io::Error,
     },
     /// The ring was removed, replaced or truncated while it was recorded.
@@ -76,14 +76,14 @@ pub enum RecorderError {
     Lost {
         /// The ring.
         ring: PathBuf,
-        /// What became of it.
+        /// The change.
         error: Box<RegionError>,
         /// The last message that was recorded.
         last: u64,
     },
 }
 
-/// How it is known that a journal has messages of another ring.
+/// The evidence that a journal has messages of another ring.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OriginMismatch {
@@ -107,10 +107,10 @@ pub enum OriginMismatch {
         /// The journal's next number.
         journal_next: u64,
     },
-    /// Nothing can be compared.
+    /// There is no message to compare.
     #[error("the journal does not name its ring, and holds no excerpt to compare")]
     NoExcerpt,
-    /// The ring has overwritten what could be compared.
+    /// The ring has overwritten the message to compare.
     #[error(
         "the journal does not name its ring, and the ring no longer holds message {sequence} to compare"
     )]
@@ -124,7 +124,7 @@ pub enum OriginMismatch {
         /// The number of the journal's last excerpt.
         sequence: u64,
     },
-    /// The ring has another message under the number.
+    /// The ring has another message with the number.
     #[error("message {sequence} of the ring differs from excerpt {sequence} of the journal")]
     Different {
         /// The number of the journal's last excerpt.

@@ -1,11 +1,12 @@
-//! Which ring a journal was recorded from: the file `recorded-from` in the journal's folder.
+//! The ring that a journal was recorded from: the file `recorded-from` in the journal's folder.
 //!
-//! Two rings of one name both number their messages from 1. A journal that went on with the other
-//! ring would hold two histories under one sequence of numbers, without a gap between them. So a
-//! recorder notes the ring before its first excerpt, and goes on only with that ring.
-//! Protocol: a ring is known by the creation time of its region, which its writers leave as it is.
-//! Where either is not known, because an earlier version made the ring or recorded the journal, the
-//! last excerpt of the journal must be the message of that number in the ring.
+//! Two rings of one name both number their messages from 1. A journal continued with the other ring
+//! would hold two histories under one sequence of numbers, without a gap between them. So a
+//! recorder stores the identity of the ring before its first excerpt, and continues only with that
+//! ring.
+//! Protocol: a ring is identified by the creation time of its region, which its writers never
+//! change. If an earlier version created the ring or recorded the journal, this time is unknown.
+//! Then the last excerpt of the journal must be the message of that number in the ring.
 //! Layout: `docs/formats/journal.md`.
 
 use std::{
@@ -23,10 +24,10 @@ use nanotape_tape::{Item, Source as _};
 
 use super::{OriginMismatch, RecorderError};
 
-/// Its first line.
+/// The first line of the file.
 pub(super) const TITLE: &str = "nanotape recording 1";
 
-/// A journal and the ring that is to be recorded into it.
+/// A journal and the ring to record into it.
 pub(super) struct Origin<'a> {
     pub(super) journal: &'a Path,
     /// The permission bits of the journal's files.
@@ -35,25 +36,25 @@ pub(super) struct Origin<'a> {
     pub(super) reader: &'a AnyReader,
 }
 
-/// What the file says.
+/// The contents of the file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Mark {
-    /// When the ring was created, in ns since the UNIX epoch; 0: not known.
+    /// Creation time of the ring, in ns since the UNIX epoch; 0 if unknown.
     created_ns: u64,
-    /// The path that it had, for people.
+    /// The path of the ring, for information only.
     ring: String,
 }
 
 impl Origin<'_> {
-    /// Checks that a journal whose next excerpt is `next` continues with the ring, and notes the
-    /// ring.
+    /// Checks that a journal whose next excerpt is `next` continues with the ring, and stores the
+    /// identity of the ring.
     pub(super) fn check(&self, next: u64) -> Result<(), RecorderError> {
         let created_ns = self.reader.region().created_ns();
         let here = Mark { created_ns, ring: self.ring.display().to_string() };
         let path = self.journal.join(RECORDED_FROM);
         let mark = Mark::read(&path)?;
         match &mark {
-            // An empty journal goes on with any ring.
+            // An empty journal accepts any ring.
             _ if next == 1 => {}
             Some(mark) if mark.created_ns != 0 && created_ns != 0 => {
                 if mark.created_ns == created_ns {
@@ -141,7 +142,7 @@ impl Mark {
         Some(Self { created_ns, ring })
     }
 
-    /// Writes the file whole: it is on the disk, under its name, before the first excerpt is there.
+    /// Writes the whole file; it is synced and has its name before the first excerpt is written.
     fn write(&self, journal: &Path, mode: u32) -> io::Result<()> {
         let temporary: PathBuf = journal.join(format!("{RECORDED_FROM}.new"));
         let mut options = File::options();
@@ -156,7 +157,7 @@ impl Mark {
 
 impl fmt::Display for Mark {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // A path with a line feed is cut, not taken for another line.
+        // A path with a line feed is cut there, so that it does not form another line.
         let ring = self.ring.lines().next().unwrap_or_default();
         writeln!(f, "{TITLE}\ncreated_ns {}\nring {ring}", self.created_ns)
     }

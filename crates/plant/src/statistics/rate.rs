@@ -1,8 +1,8 @@
-//! How many messages fall into a second, a millisecond, a microsecond.
+//! Number of messages per second, millisecond and microsecond.
 
 use nanotape_trace::Histogram;
 
-/// Messages per window of fixed width, over the windows in which there were any.
+/// Messages per window of fixed width, over windows with at least one message.
 #[derive(Clone, Debug)]
 pub struct Rate {
     width_nanos: u64,
@@ -26,7 +26,7 @@ impl Rate {
         self.in_window += 1;
     }
 
-    /// Counts the window that is open.
+    /// Counts the open window.
     pub(super) fn close(&mut self) {
         if self.in_window > 0 {
             self.counts.record(self.in_window);
@@ -34,7 +34,7 @@ impl Rate {
         }
     }
 
-    /// Messages in a window, over all windows that had one.
+    /// Messages in a window, over windows with at least one message.
     pub fn counts(&self) -> &Histogram {
         &self.counts
     }

@@ -1,5 +1,5 @@
-//! The stocks and kinds that a subscriber wants, and what it must read for them: one message at a
-//! time.
+//! Selects the stocks and kinds that a subscriber wants, and reads what the selection needs,
+//! message by message.
 
 use std::ops::ControlFlow;
 
@@ -11,7 +11,7 @@ use crate::records::{
     BadRecord, FIRST_TYPE_ID, Header, Notice, Record, RecordBuffer, RecordKind, RecordKinds,
 };
 
-/// What is wanted, and what must be known to decide it.
+/// The selection, and the state that it depends on.
 #[derive(Debug)]
 pub(super) struct SubscriptionFilter {
     pub(super) kinds: RecordKinds,
@@ -21,7 +21,7 @@ pub(super) struct SubscriptionFilter {
 }
 
 impl SubscriptionFilter {
-    /// Shows `visit` a message if it is wanted; before that, keeps symbols and books up to date.
+    /// Updates symbols and books, then passes the message to `visit` if it is wanted.
     #[inline]
     pub(super) fn deliver(
         &mut self,
@@ -35,7 +35,7 @@ impl SubscriptionFilter {
             return UNWANTED;
         }
         let instrument = Header::of(bytes).map_or(0, |header| header.instrument_id);
-        // 0 is no stock: records about the whole market are for everybody.
+        // Stock 0 does not exist: records about the whole market go to every subscriber.
         let locate = u16::try_from(instrument).ok().map(StockLocate::new);
         let locate = locate.filter(|locate| locate.get() != 0);
         let is_definition = kind == Some(RecordKind::Definitions);
@@ -74,7 +74,7 @@ impl SubscriptionFilter {
         UNWANTED
     }
 
-    /// Messages were lost: perhaps orders among them, perhaps the start of a plant.
+    /// Messages were lost: there might be orders or the start of a plant among them.
     #[cold]
     pub(super) fn lose(&mut self, lost: &Gap) {
         let is_same_run = self.symbols.lose(lost);
@@ -86,7 +86,7 @@ impl SubscriptionFilter {
         }
     }
 
-    /// A message could not be read: perhaps an order.
+    /// A message was unreadable: it might be an order.
     #[cold]
     pub(super) fn lose_one(&mut self) {
         if let Some(books) = &mut self.books {
@@ -94,8 +94,7 @@ impl SubscriptionFilter {
         }
     }
 
-    /// Whether such messages have to be looked at: because they are wanted, for the names that they
-    /// tell, or for books.
+    /// Whether messages of this kind must be read: they are wanted, contain names, or change books.
     #[inline]
     fn is_read(&self, kind: Option<RecordKind>, type_id: u16) -> bool {
         match kind {

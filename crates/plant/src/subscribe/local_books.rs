@@ -1,8 +1,8 @@
-//! Books that a subscriber keeps for itself, from order records.
+//! Books that a subscriber builds from order records.
 //!
-//! The same books as the plant's, so that what a subscriber sees of a stock is what the plant saw
-//! at that record. They are whole if every record since the plant's start was applied; a subscriber
-//! that joined later, or was lapped, has books that lack orders, and they say so.
+//! They equal the plant's books at each record. They are complete if every record since the plant's
+//! start was applied. A subscriber that joined later, or was lapped, has books that lack orders,
+//! and [`is_whole`](LocalBooks::is_whole) reports that.
 
 use std::fmt;
 
@@ -12,17 +12,17 @@ use nanotape_book::{
 };
 use nanotape_types::{OrderReferenceNumber, Price4, Shares, Side, StockLocate};
 
-/// Live orders that there is room for at the start; tables grow.
+/// Live orders to reserve memory for; tables grow.
 const ORDERS: usize = 1 << 14;
 
-/// Books of the stocks that a subscriber wants.
+/// Books of the stocks that a subscriber selects.
 pub struct LocalBooks {
     books: DefaultBooks,
     is_whole: bool,
 }
 
 impl LocalBooks {
-    /// Nothing is known yet.
+    /// Empty books.
     pub(super) fn new() -> Self {
         Self { books: DefaultBooks::with_capacity(ORDERS), is_whole: false }
     }
@@ -43,12 +43,12 @@ impl LocalBooks {
         self.is_whole
     }
 
-    /// Records that did not fit: in books that are whole there are none.
+    /// Records that did not fit; complete books have none.
     pub fn anomalies(&self) -> AnomalyCounts {
         self.books.anomalies()
     }
 
-    /// A plant begins: its books are empty. One that publishes no order records leaves these so.
+    /// A plant starts with empty books. If it publishes no order records, these stay empty.
     #[cold]
     pub(super) fn begin(&mut self, tells_orders: bool) {
         *self = Self { is_whole: tells_orders, ..Self::new() };
@@ -73,7 +73,7 @@ impl LocalBooks {
                     b'A' => Side::Sell,
                     _ => return self.books.record_anomaly(stock_locate, Anomaly::UnknownSide),
                 };
-                // What a plant publishes are prices in units of 1/10,000.
+                // A plant publishes prices in units of 1/10,000.
                 let Ok(price) = u32::try_from(record.price / PRICE_UNITS) else { return };
                 let price = Price4::new(price);
                 BookEvent::Add { stock_locate, reference, side, shares, price }
@@ -85,7 +85,7 @@ impl LocalBooks {
     }
 }
 
-/// Without the books themselves, which are tables with a place for each of 65,536 stocks.
+/// Omits the books: tables with an entry for each of 65,536 stocks.
 impl fmt::Debug for LocalBooks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("LocalBooks")
@@ -95,5 +95,5 @@ impl fmt::Debug for LocalBooks {
     }
 }
 
-/// DBN's price units in one of ITCH.
+/// Price units of DBN in one price unit of ITCH.
 const PRICE_UNITS: i64 = 100_000;

@@ -1,9 +1,9 @@
-//! Which stocks are wanted, and what they are called: from the board of the run that a record
-//! belongs to, and from definitions on the ring.
+//! The selected stocks and their names, from the board of the run that a record belongs to, and
+//! from definitions on the ring.
 //!
-//! A name that was learnt holds for one run of a plant: on another day, the same locate is another
-//! stock. A record belongs to the board's run if its sequence number is not below that of the run's
-//! first record, and no other start has come since.
+//! A name holds for one run of a plant, since on another day the same locate is another stock. A
+//! record belongs to the board's run if its sequence number is not below that of the run's first
+//! record, and there was no other start since.
 
 use std::path::{Path, PathBuf};
 
@@ -17,20 +17,20 @@ use crate::{BoardReader, records::PlantStart};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 enum Wanted {
-    /// Its name is not known yet.
+    /// The name is not yet known.
     Undecided,
     Yes,
     No,
 }
 
-/// Symbols of stocks, and which of them are wanted.
+/// Symbols of stocks, and which of them are selected.
 #[derive(Debug)]
 pub(super) struct SymbolTable {
     ring: PathBuf,
     board: Option<BoardReader>,
-    /// The first record that the board is not about, if it is known.
+    /// The first record after the board's run, if known.
     ends_before: u64,
-    /// Empty: all of them.
+    /// The selected symbols; empty selects all.
     wanted: Vec<Symbol>,
     decided: LocateTable<Wanted>,
     known: LocateTable<Option<Symbol>>,
@@ -48,7 +48,7 @@ impl SymbolTable {
         }
     }
 
-    /// Whether records about a stock, or about no stock, are wanted.
+    /// Whether records of a stock, or records without a stock, are wanted.
     #[inline]
     pub(super) fn is_wanted(&mut self, locate: Option<StockLocate>, sequence: u64) -> bool {
         locate.is_none_or(|locate| self.wanted(locate, sequence) == Wanted::Yes)
@@ -73,7 +73,7 @@ impl SymbolTable {
         wanted
     }
 
-    /// What a stock is called.
+    /// The name of a stock.
     #[inline]
     pub(super) fn symbol(&mut self, locate: StockLocate, sequence: u64) -> Option<Symbol> {
         if locate.get() == 0 {
@@ -85,7 +85,7 @@ impl SymbolTable {
         self.known[locate]
     }
 
-    /// All names that are known.
+    /// All known names.
     pub(super) fn all(&self, sequence: u64) -> Vec<(StockLocate, Symbol)> {
         let board = self.board(sequence);
         let locates = StockLocate::all().skip(1);
@@ -102,7 +102,7 @@ impl SymbolTable {
         self.board.as_ref().filter(is_its)
     }
 
-    /// A definition came by.
+    /// Learns the name in a definition.
     pub(super) fn learn(&mut self, locate: StockLocate, definition: &InstrumentDefMsg) {
         let Ok(Ok(symbol)) = definition.raw_symbol().map(str::parse) else { return };
         if self.known[locate] != Some(symbol) {
@@ -111,13 +111,12 @@ impl SymbolTable {
         }
     }
 
-    /// A run begins with the record of that number: what was known of the last one is not true of
-    /// it.
+    /// A run begins with the record of that number: names of the previous run are invalid.
     #[cold]
     pub(super) fn begin(&mut self, sequence: u64, start: &PlantStart) {
         self.forget();
-        // Each new ring begins with message 1, so the number alone does not tell a run: the board
-        // of the last ring is there until the plant has made its own.
+        // Each new ring begins with message 1, so the number alone does not identify a run: the
+        // board of the previous ring exists until the plant has created its own.
         let is_its = |board: &BoardReader| {
             board.first_sequence() == sequence && board.run().started_ns == start.started_ns
         };
@@ -126,15 +125,15 @@ impl SymbolTable {
             return;
         }
         self.reopen();
-        // A board that is not about this run is about one before it, or one that is still to come.
+        // A board of another run is of an earlier run, or of a later one.
         let is_past = |board: &BoardReader| !is_its(board) && board.first_sequence() <= sequence;
         if self.board.as_ref().is_some_and(is_past) {
             self.ends_before = sequence;
         }
     }
 
-    /// Records were lost, and perhaps a start with them. What was learnt before still holds if it
-    /// was of the board's run, and no other run has begun since: tells whether it does.
+    /// Records were lost, and maybe a start with them. Returns whether earlier names still hold:
+    /// they are of the board's run, and no other run has begun since.
     #[cold]
     pub(super) fn lose(&mut self, lost: &Gap) -> bool {
         let was_its = self.board(lost.from).is_some();
@@ -144,7 +143,7 @@ impl SymbolTable {
         self.forget();
         self.reopen();
         if !self.is_current() {
-            // A run has begun whose board cannot be had: nothing is known of it.
+            // A run has begun whose board is unavailable: its names are unknown.
             self.ends_before = self.ends_before.min(lost.from);
         }
         false
@@ -155,7 +154,7 @@ impl SymbolTable {
         self.board.as_ref().is_some_and(|board| board.region().check().is_ok())
     }
 
-    /// Looks for the board of the latest run.
+    /// Opens the board of the latest run.
     fn reopen(&mut self) {
         if !self.is_current()
             && let Ok(board) = BoardReader::open(&self.ring)

@@ -1,6 +1,6 @@
-//! From bytes to books nothing allocates per message once the tables have grown to the day's size.
+//! Processing of messages up to the books does not allocate once the tables have their final size.
 //!
-//! Counted in the thread that reads the day.
+//! Allocations are counted in the thread that reads the day.
 
 use std::{ops::ControlFlow, sync::Arc};
 
@@ -77,7 +77,7 @@ fn a_million_messages_allocate_nothing_once_warm() {
     assert_eq!(default.count(), 0);
 
     for NamedBooks { name, books } in every_structure(ORDERS) {
-        // Standard maps come and go in nodes, or grow when they like.
+        // Standard maps allocate nodes, or grow at any time.
         let has_map =
             ["sorted-map", "tick-indexed", "hash-map"].iter().any(|map| name.contains(map));
         let counted = allocations_in_second_run(books, &day);
@@ -86,10 +86,10 @@ fn a_million_messages_allocate_nothing_once_warm() {
         assert!(has_map || count == 0, "{count} allocations: {name}");
     }
 
-    // The counter counts: a sorted map allocates nodes as levels come and go.
+    // Checks the counter: a sorted map allocates nodes when levels change.
     let plain = allocations_in_second_run(PlainBooks::with_capacity(ORDERS), &day);
     assert!(plain.count() > 1_000, "the check can fail");
 }
 
-/// Room for live orders at the start: more than the day has.
+/// Live orders to reserve memory for: more than the day has.
 const ORDERS: usize = 1 << 16;

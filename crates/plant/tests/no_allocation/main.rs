@@ -1,7 +1,6 @@
-//! What the plant does for each message allocates nothing once its tables have grown to the day's
-//! size.
+//! Processing of a message does not allocate once the tables of the plant have their final size.
 //!
-//! Counted, not assumed: every allocation of this process goes through a counter of its thread.
+//! Every allocation of this process goes through a counter of its thread.
 
 mod books;
 mod publishing;

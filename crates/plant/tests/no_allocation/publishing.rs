@@ -1,8 +1,8 @@
-//! From bytes to published records nothing allocates and nothing calls the kernel, for any message
-//! about an order, once the tables have grown to the day's size.
+//! Processing of messages about orders, up to their published records, neither allocates nor calls
+//! the kernel once the tables have their final size.
 //!
-//! A process with a filter of the kernel, which ends it at any system call but `write` and
-//! `exit_group`, lives.
+//! A process with a system call filter, which ends it at any call but `write` and `exit_group`,
+//! survives.
 
 use std::{fs, ops::ControlFlow, path::Path};
 
@@ -23,18 +23,18 @@ use nanotape_wire::{framing::binary_file::Records, itch50::Message};
 
 const MESSAGES: u64 = 300_000;
 
-/// Room for live orders at the start: more than the day has.
+/// Live orders to reserve memory for: more than the day has.
 const ORDERS: usize = 1 << 16;
 
-/// Bytes of a ring: it goes round many times.
+/// Bytes of a ring: small enough to wrap many times.
 const RING_BYTES: usize = 1 << 20;
 
-/// Where a child finds the day and makes its ring: the one that started it clears away.
+/// Where a child finds the day and creates its ring; its parent removes the folder.
 const FOLDER: &str = "NANOTAPE_TEST_FOLDER";
 
 const DAY: &str = "20191230.itch50";
 
-/// What takes messages one by one.
+/// A plant that takes single messages.
 trait Publishes {
     fn apply(&mut self, at: Position, message: Message<'_>) -> ControlFlow<()>;
 
@@ -61,7 +61,7 @@ impl Publishes for OnHeap {
     }
 }
 
-/// A ring in a file, as `nanotape run` has it.
+/// A ring in a file, as in `nanotape run`.
 impl Publishes for PlantRun {
     fn apply(&mut self, at: Position, message: Message<'_>) -> ControlFlow<()> {
         handle_message(at, &message, self.live())
@@ -82,7 +82,7 @@ fn in_file(folder: &Path, ring: &str) -> PlantRun {
     PlantRun::open(&config, ShutdownFlag::new()).unwrap()
 }
 
-/// Everything of the day once, so that tables have grown and stocks are known.
+/// Publishes the whole day once, so that tables have grown and stocks are known.
 fn warm(plant: &mut impl Publishes, day: &[u8]) {
     for (record, number) in Records::new(day, 0).zip(1..) {
         let message = Message::decode(record.bytes).unwrap();
@@ -91,7 +91,7 @@ fn warm(plant: &mut impl Publishes, day: &[u8]) {
     }
 }
 
-/// The messages about orders once more; gives how many those are.
+/// Repeats the messages about orders; returns their number.
 fn again(plant: &mut impl Publishes, day: &[u8]) -> u64 {
     let mut count = 0;
     for (record, number) in Records::new(day, 0).zip(1..) {
@@ -120,7 +120,7 @@ fn check_allocations(name: &str, mut plant: impl Publishes, day: &[u8]) {
         let more = stat.records[kind as usize] - published[kind as usize];
         assert!(more > 1_000, "{more} {kind}");
     }
-    // Stages were timed meanwhile.
+    // Stages were timed during the run.
     assert!(stat.stages.iter().all(|stage| stage.samples() > 100), "{:?}", stat.stages);
 }
 

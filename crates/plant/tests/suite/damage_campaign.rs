@@ -1,11 +1,11 @@
 //! A thousand damaged days: intact parts are delivered, and losses are reported.
 //!
-//! Every damage is made from a seed. The [oracle](oracle) says from the bytes which messages it
-//! left intact; the feed and a whole plant then read the file. A loss is an intact message that is
-//! not delivered. It is silent if the status is 0 all the same, or if no gap on the plant's ring
+//! Every damage is generated from a seed. The [oracle](oracle) computes from the bytes which
+//! messages are intact; the feed and a whole plant then read the file. A loss is an intact message
+//! that is not delivered. It is silent if the status is still 0, or if no gap on the plant's ring
 //! covers it.
 //!
-//! 100 damages by default; `NANOTAPE_CAMPAIGN=10` makes the thousand.
+//! By default 100 damages are tested; `NANOTAPE_CAMPAIGN=10` tests a thousand.
 
 mod compressed;
 mod day;
@@ -29,7 +29,7 @@ fn campaign() -> u64 {
     factor.map_or(1, |factor| factor.parse().expect("NANOTAPE_CAMPAIGN is a number"))
 }
 
-/// A folder that goes with its test.
+/// A folder that is removed after its test.
 fn folder(name: &str) -> Scratch {
     let place = Scratch::new(name);
     fs::create_dir(place.path()).unwrap();
@@ -43,11 +43,11 @@ struct Tally {
     lost: u64,
     /// Damages with a loss.
     lossy: u64,
-    /// Of those, with status 0.
+    /// Losses with status 0.
     status_0: u64,
-    /// Of those, with a loss that no gap covers.
+    /// Losses that no gap covers.
     no_gap: u64,
-    /// Delivered messages that are none of the original's.
+    /// Delivered messages that the original does not have.
     altered: u64,
 }
 
@@ -72,7 +72,7 @@ impl Tally {
     }
 }
 
-/// One damage of a kind, from a seed: into the tally.
+/// Tests one damage of a kind, from a seed, and adds the result to the tally.
 fn one(
     kind: Kind,
     seed: u64,
@@ -210,7 +210,7 @@ fn a_plant_publishes_a_gap_for_a_head_of_an_unknown_type() {
 #[test]
 fn a_plant_publishes_a_gap_where_its_input_fails_between_two_messages() {
     let day = Day::synthetic(2_000, 20);
-    // All of the day is there, and a second member that is none: what it had is not known.
+    // All of the day is complete, but a second member is invalid: its contents are unknown.
     let folder = folder("members");
     fs::write(folder.path().join("plain"), &day.bytes).unwrap();
     if !Packing::Gzip.is_there() {
@@ -229,7 +229,7 @@ fn a_plant_publishes_a_gap_for_a_message_that_another_hides() {
     let pair =
         day.records[10_000..].windows(2).find(|pair| is(&pair[0], b'A') && is(&pair[1], b'D'));
     let [add, delete] = pair.unwrap() else { unreachable!("windows of two") };
-    // As many bytes of the add are missing as the delete has.
+    // The add lacks as many bytes as the delete has.
     let at = add.start + 10;
     let hidden = (GapKind::Lost, (delete.start - delete.len()) as u64, delete.len() as u64);
     day.bytes.drain(at..at + delete.len());

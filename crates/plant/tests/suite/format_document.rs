@@ -1,4 +1,4 @@
-//! The format documents of records and boards say what the code does.
+//! The format documents of records and boards agree with the code.
 
 use std::fs;
 
@@ -43,7 +43,7 @@ fn the_table_of_a_board_is_the_constants_of_the_code() {
     assert!(BOARD.contains(&format!("Region kind `{}`", letters(KIND).trim_end())));
 }
 
-/// A plant of a small day, run to its end, in a folder that disappears.
+/// The result of a plant that has read a small day, in a temporary folder.
 struct Ran(Scratch);
 
 impl Ran {
@@ -62,7 +62,7 @@ impl Ran {
     }
 }
 
-/// What the document says is where the reader finds it, and no other word is stored.
+/// Each documented value is at its documented position, and no other word is stored.
 #[test]
 fn a_real_board_is_as_the_document_says() {
     let ran = Ran::new();
@@ -111,7 +111,7 @@ fn the_types_and_lengths_of_records_are_those_of_the_code() {
     }
 }
 
-/// A notice is read if it has the words of its table, and refused with one less.
+/// A notice with the words of its table is valid, and with one word less it is refused.
 #[test]
 fn the_tables_of_notices_have_as_many_words_as_the_code_reads() {
     let headings = ["### Gap: ", "### Taint: ", "### Start: ", "### Stop: "];

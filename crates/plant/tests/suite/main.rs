@@ -1,6 +1,6 @@
-//! The plant, one module a subject.
+//! Tests of the plant, one module a subject.
 //!
-//! `no_allocation` is a program of its own: it has an allocator of its own.
+//! `no_allocation` is a separate program, since it has its own allocator.
 
 mod damage_campaign;
 mod format_document;

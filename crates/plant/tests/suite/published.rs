@@ -1,4 +1,4 @@
-//! A plant and its subscribers, in one process: what is published is what happened.
+//! A plant and its subscribers, in one process: the records agree with the events.
 
 mod boards;
 mod books;

@@ -1,12 +1,12 @@
-//! A synthetic day through every structure there is: they agree after every message.
+//! A synthetic day through every structure: they agree after every message.
 //!
-//! After every message all structures have the same outcome, and the naive model concerns the same
-//! stock. Every so many messages the model says whether the inside differs from before, and its
-//! stock's book is compared in all structures; on a small day that is every message. Every so many
-//! comparisons queues and orders are asked too, and at the end all books are empty.
+//! After every message all structures have the same outcome, and the naive model names the same
+//! stock. In every N-th message the model checks whether the inside has changed, and its stock's
+//! book is compared in all structures; on a small day N is 1. Every [`QUEUES`] comparisons queues
+//! and orders are compared too, and at the end all books are empty.
 //!
-//! `NANOTAPE_AGREEMENT_OPERATIONS` sets how many messages the day has; 10,000,000 take some minutes
-//! in release.
+//! `NANOTAPE_AGREEMENT_OPERATIONS` sets the number of messages; 10,000,000 take some minutes in
+//! release.
 
 use std::ops::ControlFlow;
 
@@ -28,16 +28,16 @@ fn operations() -> u64 {
     }
 }
 
-/// Messages of a day whose every message is compared with the model.
+/// Up to this size of a day, every message is compared with the model.
 const ALL_COMPARED: u64 = 100_000;
 
-/// Comparisons with the model for each that asks for queues and orders too.
+/// Comparisons with the model per comparison of queues and orders.
 const QUEUES: u64 = 64;
 
 struct Lockstep {
     structures: Vec<NamedBooks>,
     naive: NaiveBooks,
-    /// Messages to a comparison with the model.
+    /// Messages per comparison with the model.
     every: u64,
     compared: u64,
 }
@@ -90,7 +90,7 @@ impl Lockstep {
         }
     }
 
-    /// An order and the queue that it stands in.
+    /// Compares an order and its queue.
     fn compare_order(&self, reference: OrderReferenceNumber, context: &str) {
         let expected = self.naive.order(reference);
         for NamedBooks { name, books } in &self.structures {
@@ -121,7 +121,7 @@ fn locate_of(event: &BookEvent) -> StockLocate {
     }
 }
 
-/// The order that the event leaves behind, if any.
+/// The order that exists after the event, if any.
 fn reference_of(event: &BookEvent) -> OrderReferenceNumber {
     match *event {
         BookEvent::Add { reference, .. }
@@ -140,7 +140,7 @@ fn all_empty(books: &ChosenBooks) -> bool {
 #[test]
 fn every_structure_agrees_on_a_synthetic_day() {
     let messages = operations();
-    // As many messages a stock as a real day has, and at least what a day of one needs.
+    // As many messages a stock as on a real day, and at least the minimum for one stock.
     let symbols = (messages / 2_500).clamp(1, 8_500) as u16;
     let minimum = MarketConfig::minimum_messages(symbols);
     let messages = messages.max(minimum);

@@ -1,4 +1,4 @@
-//! Whole synthetic days: both structures against the naive model after every message.
+//! Whole synthetic days: both structures agree with the naive model after every message.
 
 use std::{collections::BTreeMap, ops::ControlFlow, sync::Arc};
 
@@ -16,7 +16,7 @@ fn day(config: MarketConfig) -> Arc<Vec<u8>> {
     Arc::new(bytes)
 }
 
-/// Compares the stock of every message with the naive model, and everything now and then.
+/// Compares the stock of every message with the naive model, and all stocks periodically.
 #[derive(Default)]
 struct AgainstNaive {
     naive: NaiveBooks,
@@ -61,7 +61,7 @@ impl Observer<DefaultBooks> for AgainstNaive {
             let found = engine.books().queue_position(reference).unwrap();
             let ahead = (found.orders_ahead, found.shares_ahead);
             assert_eq!(Some(ahead), self.naive.ahead(reference), "message {}", position.number);
-            // Whoever came last is last in the queue.
+            // The most recent order is last in the queue.
             let order = engine.books().order(reference).unwrap();
             let queue = engine.books().queue(locate, order.side, order.price);
             assert_eq!(queue.last().unwrap().reference, reference);
@@ -86,7 +86,7 @@ fn both_structures_agree_with_the_naive_model_on_whole_days() {
     }
 }
 
-/// A second run through the same plant reports its own damage, not the first one's.
+/// A second run through the same plant reports only its own damage.
 #[test]
 fn a_report_is_of_its_own_run() {
     let good = day(MarketConfig { messages: 1_000, symbols: 5, ..MarketConfig::default() });

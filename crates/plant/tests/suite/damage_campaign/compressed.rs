@@ -1,5 +1,4 @@
-//! Damage to files that are compressed, and what the programs `gzip` and `zstd` still get from
-//! them.
+//! Damage to compressed files, and the bytes that the programs `gzip` and `zstd` can still extract.
 
 use std::{
     fs::File,
@@ -17,9 +16,9 @@ pub(crate) enum Packing {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Wound {
-    /// One bit.
+    /// One bit is flipped.
     Bit,
-    /// 512 zeros.
+    /// 512 bytes become zeros.
     Zeros,
     /// The end is missing.
     Cut,
@@ -38,12 +37,12 @@ impl Packing {
         version.is_ok_and(|status| status.success())
     }
 
-    /// The file as the program compresses it.
+    /// The file as compressed by the program.
     pub(crate) fn pack(self, plain: &Path) -> Vec<u8> {
         self.run(&["-c"], plain)
     }
 
-    /// What the program gets from a file, damaged or not.
+    /// The bytes that the program extracts from a file, damaged or not.
     pub(crate) fn unpack(self, packed: &Path) -> Vec<u8> {
         self.run(&["-dc"], packed)
     }
@@ -59,7 +58,7 @@ impl Packing {
 impl Wound {
     pub(crate) fn inflict(self, packed: &[u8], random: &mut Random) -> Vec<u8> {
         let mut bytes = packed.to_vec();
-        // Not in the first bytes: they say that it is compressed at all.
+        // Not in the first bytes, from which the format is detected.
         let at = random.between(24, bytes.len() - 1);
         match self {
             Self::Bit => bytes[at] ^= 1 << random.index(8),

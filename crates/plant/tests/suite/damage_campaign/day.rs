@@ -1,4 +1,4 @@
-//! Days that are damaged, walked here by their lengths alone.
+//! Days to damage, parsed here by the lengths of their records alone.
 
 use std::{collections::HashSet, ops::Range, path::Path};
 
@@ -9,12 +9,12 @@ pub(crate) struct Day {
     pub(crate) bytes: Vec<u8>,
     /// Each record, its length included.
     pub(crate) records: Vec<Range<usize>>,
-    /// Its messages.
+    /// The messages.
     pub(crate) bodies: HashSet<Vec<u8>>,
 }
 
 impl Day {
-    /// As `nanotape synth --messages N --symbols N` makes it.
+    /// A day as from `nanotape synth --messages N --symbols N`.
     pub(crate) fn synthetic(messages: u64, symbols: u16) -> Self {
         let config = MarketConfig { messages, symbols, ..MarketConfig::default() };
         let mut bytes = Vec::new();
@@ -22,7 +22,7 @@ impl Day {
         Self::of_bytes(format!("synthetic, {messages} messages, {symbols} symbols"), bytes)
     }
 
-    /// A real one that is beside the repository, or `None`.
+    /// A real day that is next to the repository, or `None`.
     pub(crate) fn real(name: &str) -> Option<Self> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
         let bytes = std::fs::read(folder.join(name)).ok()?;

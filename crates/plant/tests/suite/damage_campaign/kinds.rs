@@ -1,4 +1,4 @@
-//! The kinds of damage, and what each leaves of the bytes of a day.
+//! The kinds of damage, and the bytes of a day that each leaves intact.
 
 use std::ops::Range;
 
@@ -12,19 +12,19 @@ use crate::damage_campaign::{
 const SECTOR: usize = 512;
 const BLOCK: usize = 4096;
 
-/// What is done to a day.
+/// A kind of damage to a day.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     /// Length and type of one record set to zero.
     ZeroedHead,
-    /// The length alone.
+    /// The length alone set to zero.
     ZeroedLength,
-    /// An aligned sector, or block of a file system.
+    /// An aligned sector, or block of a file system, set to zero.
     ZeroedSector,
     ZeroedBlock,
     /// A block of 0xff: erased flash.
     ErasedBlock,
-    /// 1 to 8 bytes, anywhere.
+    /// 1 to 8 bytes inserted, anywhere.
     InsertedBytes,
     InsertedZeros,
     DeletedBytes,
@@ -35,19 +35,19 @@ pub(crate) enum Kind {
     RandomRange,
     /// 20 single bytes of 4,000 replaced.
     SprinkledBytes,
-    /// Up to 5,000 bytes twice.
+    /// Up to 5,000 bytes repeated.
     DuplicatedRange,
-    /// Two aligned blocks in each other's place.
+    /// Two aligned blocks swapped.
     SwappedBlocks,
     /// The end is missing.
     Truncated,
-    /// Up to 5,000 bytes are missing: a file that was cut, and continued later.
+    /// Up to 5,000 bytes are missing: a file that was truncated, and continued later.
     MissingStretch,
-    /// A head of a type that is none, and of a random length.
+    /// A head with an unknown type and a random length.
     UnknownHead,
-    /// An aligned block as it stands elsewhere, earlier in the file.
+    /// An aligned block replaced by an earlier one of the file.
     StaleBlock,
-    /// What happens to the file as it is stored.
+    /// Damage to the compressed file.
     Stored(Packing, Wound),
 }
 
@@ -88,21 +88,20 @@ impl Kind {
     }
 }
 
-/// A stretch of the original that stands in the damaged bytes, at `to`, unless single bytes of it
-/// were changed.
+/// A part of the original that is in the damaged bytes, at `to`, except for changed single bytes.
 pub(crate) struct Stretch {
     pub(crate) from: Range<usize>,
     pub(crate) to: usize,
 }
 
-/// A damaged day that is not compressed.
+/// A damaged day, uncompressed.
 pub(crate) struct Damaged {
     pub(crate) bytes: Vec<u8>,
     pub(crate) stretches: Vec<Stretch>,
 }
 
 impl Damaged {
-    /// Put together from stretches of the original, and other bytes between them.
+    /// Built from parts of the original, and other bytes between them.
     fn of_parts(day: &[u8], parts: &[Part<'_>]) -> Self {
         let mut damaged = Self { bytes: Vec::new(), stretches: Vec::new() };
         for part in parts {
@@ -133,11 +132,11 @@ impl Damaged {
 
 enum Part<'a> {
     Kept(Range<usize>),
-    /// Bytes that are no message of the day, or a copy of one that stands elsewhere too.
+    /// Bytes that are not a message of the day, or a copy of a message that is elsewhere too.
     Other(&'a [u8]),
 }
 
-/// Damages the bytes of a day. Not for what happens to stored files.
+/// Damages the bytes of a day. Not for damage to compressed files.
 pub(crate) fn damage(kind: Kind, day: &Day, random: &mut Random) -> Damaged {
     let bytes = &day.bytes[..];
     let record = day.records[random.index(day.records.len())].clone();
@@ -227,8 +226,8 @@ pub(crate) fn damage(kind: Kind, day: &Day, random: &mut Random) -> Damaged {
     }
 }
 
-/// One of two: a record, and a bit of its length that makes the length lead to the head of a later
-/// one.
+/// A record, and a bit of its length whose change makes the length point to the head of a later
+/// record.
 fn misleading_bit(day: &Day, random: &mut Random) -> Option<(usize, usize)> {
     let first = random.index(day.records.len());
     if first.is_multiple_of(2) {
@@ -244,7 +243,7 @@ fn misleading_bit(day: &Day, random: &mut Random) -> Option<(usize, usize)> {
     })
 }
 
-/// Any length, or as often one that leads to the head of a later record.
+/// A random length; in half of the cases one that points to the head of a later record.
 fn misleading_length(record: &Range<usize>, day: &Day, random: &mut Random) -> u16 {
     let any = random.number() as u16;
     let misleading =

@@ -1,25 +1,25 @@
-//! Which messages of the original are intact in a damaged day, from the bytes alone.
+//! Computes which messages of the original are intact in a damaged day, from the bytes alone.
 //!
-//! A message is intact if its record, length included, stands in the damaged bytes unchanged and in
-//! one piece, where the damage has left or moved it. So
+//! A message is intact if its record, length included, is unchanged and in one piece in the damaged
+//! bytes, where the damage has left or moved it. So
 //!
-//! - a message with one changed bit is not intact, and it is no loss that cannot be seen if a
-//!   reader takes it for another valid one;
-//! - a copy of a message counts for nothing: neither must it be delivered, nor does it stand for
-//!   the original if that was overwritten;
-//! - of compressed files, what counts is what `gzip -dc` or `zstd -dc` gets from them.
+//! - a message with one changed bit is not intact; if a reader takes it for another valid one, this
+//!   is not a silent loss,
+//! - a copy of a message does not count: it need not be delivered, and it does not replace an
+//!   original that was overwritten,
+//! - for compressed files, the output of `gzip -dc` or `zstd -dc` counts.
 
 use std::ops::Range;
 
 use crate::damage_campaign::kinds::Damaged;
 
-/// Where an original record stands in the damaged bytes.
+/// The position of an original record in the damaged bytes.
 pub(crate) struct Intact {
     pub(crate) offset: usize,
     pub(crate) record: Range<usize>,
 }
 
-/// Of a day that is not compressed.
+/// The intact messages of an uncompressed day.
 pub(crate) fn intact(day: &[u8], records: &[Range<usize>], damaged: &Damaged) -> Vec<Intact> {
     let mut found = Vec::new();
     for record in records {
@@ -37,8 +37,8 @@ pub(crate) fn intact(day: &[u8], records: &[Range<usize>], damaged: &Damaged) ->
     found
 }
 
-/// Of a day that was decompressed as far as that goes: at the same place, or at one that wrong bits
-/// have moved by up to a kilobyte.
+/// The intact messages of a day that was decompressed as far as possible: at the same position, or
+/// moved by wrong bits by up to a kilobyte.
 pub(crate) fn intact_in(day: &[u8], records: &[Range<usize>], unpacked: &[u8]) -> Vec<Intact> {
     const MOVED: usize = 1024;
     let mut found: Vec<Intact> = Vec::new();

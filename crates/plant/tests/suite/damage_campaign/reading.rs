@@ -1,4 +1,4 @@
-//! What the feed delivers of a damaged file, and what a plant publishes of it.
+//! The messages that the feed delivers from a damaged file, and the records that a plant publishes.
 
 use std::{
     collections::HashMap,
@@ -16,7 +16,7 @@ use nanotape_wire::itch50::Message;
 
 #[derive(Default)]
 pub(crate) struct Delivered {
-    /// By offset.
+    /// Messages by offset.
     pub(crate) messages: HashMap<u64, Vec<u8>>,
     last: Option<u64>,
 }
@@ -32,16 +32,16 @@ impl DayHandler for Delivered {
     fn damage(&mut self, _: Damage) {}
 }
 
-/// Everything that is delivered of a file.
+/// Everything that the feed delivers from a file.
 pub(crate) fn deliver(file: &Path) -> Delivered {
     let mut delivered = Delivered::default();
     read_day(&mut DaySource::open(file).unwrap(), &mut delivered, |_| ()).unwrap();
     delivered
 }
 
-/// How a plant fares with a file.
+/// The result of a plant that reads a file.
 pub(crate) struct Published {
-    /// As the exit status of a program would say.
+    /// Whether the exit status would be 0.
     pub(crate) is_good: bool,
     pub(crate) gaps: Vec<Gap>,
 }
@@ -75,7 +75,7 @@ pub(crate) fn publish(file: &Path, ring: &Path) -> Published {
     Published { is_good: ended.report.is_good(), gaps }
 }
 
-/// Whether a gap says that bytes of the record at `record` are lost.
+/// Whether a gap reports bytes of the record at `record` as lost.
 pub(crate) fn covers(gap: &Gap, record: &Range<u64>) -> bool {
     match gap.kind {
         GapKind::Lost | GapKind::Type => {

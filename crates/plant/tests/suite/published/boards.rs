@@ -21,8 +21,7 @@ fn a_board_that_is_left_from_another_ring_is_not_taken_for_that_of_the_run() {
     let (left, new) = (folder.path("left"), folder.path("new"));
     fs::copy(&board, &left).unwrap();
 
-    // A new ring, whose first record has number 1 again, and the board of the old one still beside
-    // it.
+    // A new ring, whose first record has number 1 again, with the board of the old one.
     let next_day = folder.path("20191231.itch50");
     fs::rename(&day, &next_day).unwrap();
     let mut config = folder.config(&next_day);

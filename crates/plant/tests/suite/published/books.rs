@@ -1,4 +1,4 @@
-//! What subscribers rebuild from records is what the plant had.
+//! Subscribers rebuild the plant's books from records.
 
 use std::{collections::HashMap, ops::ControlFlow};
 
@@ -14,7 +14,7 @@ use nanotape_types::{Side, StockLocate};
 
 use crate::published::support::{Folder, run};
 
-/// The inside after every message that changed it, straight from the books.
+/// The inside after every message that changed it, directly from the books.
 #[derive(Default)]
 struct Insides(Vec<(u64, StockLocate, Inside)>);
 
@@ -63,7 +63,7 @@ fn insides_on_the_ring_are_those_of_the_books_and_so_are_books_rebuilt_from_orde
             let books = delivery.books.unwrap();
             match delivery.record {
                 Record::Mbo(mbo) => {
-                    // The last order record of a message has F_LAST and no other has.
+                    // Only the last order record of a message has F_LAST.
                     let seen = open_messages.entry(mbo.sequence).or_default();
                     assert!(*seen < 3);
                     *seen = if mbo.flags.is_last() { 100 } else { *seen + 1 };
@@ -84,7 +84,8 @@ fn insides_on_the_ring_are_those_of_the_books_and_so_are_books_rebuilt_from_orde
                             (price != dbn::UNDEF_PRICE).then_some((price, u64::from(size))),
                         );
                     }
-                    // Order records come before it, so the local book is where the plant's was.
+                    // Order records come first, so the local book equals the plant's at that
+                    // message.
                     assert_eq!(books.book(*locate).inside(), *inside);
                     assert!(books.is_whole());
                 }
@@ -107,7 +108,7 @@ fn insides_on_the_ring_are_those_of_the_books_and_so_are_books_rebuilt_from_orde
             assert!(ours.depth(side).eq(theirs.depth(side)), "stock {locate}");
         }
     }
-    // The names are those of the directory, and the counters those of the stop.
+    // The names equal those of the directory, and the counters those of the stop record.
     let names: Vec<_> = plant.directory().iter().collect();
     assert_eq!(subscriber.symbols(), names);
     let stat = subscriber.board().unwrap().look();

@@ -1,4 +1,4 @@
-//! A DBN file has what was published: decoded again by the dbn crate's own decoder.
+//! A DBN file contains the published records, as read by the dbn crate's own decoder.
 
 use std::{
     fs,
@@ -21,13 +21,13 @@ use crate::published::{
     support::{Folder, run},
 };
 
-/// What was given to a file, and what was read from it.
+/// The records that were added to a file, and those that were read from it.
 #[derive(Default)]
 struct Written {
     file: Vec<u8>,
-    /// The files before it, and why each was over.
+    /// The earlier files, and why each one ended.
     before: Vec<(Vec<u8>, NextFile)>,
-    /// Records of the ring that DBN has.
+    /// Records of the ring with a DBN type.
     records: Vec<Vec<u8>>,
     notices: Vec<Notice>,
     lost: Vec<Gap>,
@@ -40,7 +40,7 @@ struct Decoded {
     records: Vec<Vec<u8>>,
     systems: Vec<String>,
     errors: Vec<(u32, String)>,
-    /// With the number of records in front of it.
+    /// Mappings, with the number of records before each.
     mappings: Vec<(usize, u32, String, u64)>,
 }
 
@@ -134,7 +134,7 @@ fn a_day_in_a_file_is_the_day_that_was_published() {
         assert_eq!(interval.symbol, locate.to_string());
         assert_eq!(interval.start_date.to_string(), "2019-12-30");
     }
-    // The names hold on the day on which the plant ran, too: tables are indexed by that.
+    // The names also hold on the day of the plant's run, since tables are indexed by it.
     let map = metadata.symbol_map().unwrap();
     let (locate, symbol) = &written.names[0];
     for at in [stop.ts_event, stop.stopped_ns] {
@@ -173,7 +173,7 @@ fn what_dbn_has_no_record_for_is_text_with_the_exact_numbers() {
     let written = write(subscription.open().unwrap(), &[], 1);
     let [lost] = written.lost.as_slice() else { panic!("lapped once: {:?}", written.lost) };
     assert_eq!(lost.from, 1);
-    // What was lost and what is in the file is what was published.
+    // Lost records and records of the file add up to the published ones.
     let kept = written.records.len() + written.notices.len();
     assert_eq!(lost.count() + kept as u64, ended.stop.records);
     let decoded = decode(&written.file);
@@ -206,8 +206,7 @@ fn what_dbn_has_no_record_for_is_text_with_the_exact_numbers() {
     assert!(decoded.records == written.records);
 }
 
-/// A day of one stock with one order in it: all of it fits into a reader's buffer, with the next
-/// day.
+/// A day of one stock with one order: together with the next day it fits into a reader's buffer.
 fn short_day(folder: &Folder, name: &str, stock: &str) -> PathBuf {
     let mut bytes = Vec::new();
     for message in [directory(1, stock), add(1, 7, b'B', 100, 100_000)] {
@@ -219,7 +218,7 @@ fn short_day(folder: &Folder, name: &str, stock: &str) -> PathBuf {
     path
 }
 
-/// Symbols of the records about stocks, as the metadata of the file names them.
+/// Symbols of the records of stocks, by the metadata of the file.
 fn names_of(file: &[u8]) -> Vec<String> {
     let decoded = decode(file);
     let map = decoded.metadata.symbol_map().unwrap();
@@ -244,7 +243,7 @@ fn another_trade_date_begins_another_file_with_its_own_names() {
     assert_eq!(*next, NextFile::Date { sequence: first + 1, date: 20_191_231 });
     assert_eq!(next.to_string(), format!("message {} of trade date 2019-12-31", first + 1));
     let (before, decoded) = (decode(before), decode(&written.file));
-    // A start and a stop are no records here.
+    // Starts and stops do not count as records here.
     assert_eq!(before.records.len() as u64, first - 2);
     assert!([before.records.clone(), decoded.records.clone()].concat() == written.records);
     for (file, date, midnight_ns) in [
@@ -282,13 +281,13 @@ fn a_locate_that_is_another_stock_on_the_same_date_begins_another_file() {
     assert!(next.to_string().ends_with(expected), "{next}");
     assert_eq!(names_of(before), ["AAPL"; 3]);
     assert_eq!(names_of(&written.file), ["AAZ"; 3]);
-    // The same stocks again go on in the same file.
+    // The same stocks continue in the same file.
     run(&folder.config(&short_day(&folder, "20191230.itch50", "AAZ")));
     let again = write(from_oldest(&folder).open().unwrap(), &[], 3);
     assert_eq!((again.before.len(), names_of(&again.file)), (1, vec!["AAZ".to_owned(); 6]));
 }
 
-/// Every stock is named once behind record `first`, in front of its first record.
+/// Checks that every stock is named once after record `first`, before its own first record.
 fn check_names(written: &Written, decoded: &Decoded, first: usize, midnight_ns: u64) {
     assert_eq!(decoded.mappings.len(), written.names.len());
     for (place, id, symbol, start_ts) in &decoded.mappings {
@@ -302,14 +301,14 @@ fn check_names(written: &Written, decoded: &Decoded, first: usize, midnight_ns: 
     }
 }
 
-/// Makes an order that enters, and is later taken off the book, a message whose type is wrong.
+/// Invalidates the type of a message that enters an order, which a later message removes.
 fn spoil_an_add(day: &Path) {
     let mut bytes = fs::read(day).unwrap();
     let (mut at, mut adds) = (0, Vec::new());
     while at < bytes.len() {
         let length = usize::from(u16::from_be_bytes([bytes[at], bytes[at + 1]]));
         let message = &bytes[at + 2..at + 2 + length];
-        // The reference is at byte 11 of an order's message.
+        // The reference is at byte 11 of an order message.
         match message[0] {
             b'A' => adds.push((at + 2, message[11..19].to_vec())),
             b'D' => {

@@ -1,5 +1,4 @@
-//! A subscriber that waits: events one by one, to the plant's stop or to the end of a ring without
-//! one.
+//! A subscriber that waits: single events, to the plant's stop or to the end of a ring without one.
 
 use std::ops::ControlFlow;
 
@@ -15,7 +14,7 @@ use crate::published::support::{Folder, run};
 
 const CAPACITY_BYTES: usize = 1 << 16;
 
-/// What is compared of an event.
+/// The compared part of an event.
 #[derive(PartialEq, Eq, Debug)]
 enum Seen {
     Record { sequence: u64, symbol: Option<String>, record: String },
@@ -33,7 +32,7 @@ fn seen(event: &Event<'_>) -> Seen {
     }
 }
 
-/// A ring that a plant has left, smaller than its day.
+/// The ring of a plant that exited, smaller than its day.
 fn left() -> Folder {
     let folder = Folder::new();
     let mut config = folder.config(&folder.day(2_000, 5));
@@ -70,7 +69,7 @@ fn events_come_one_by_one_in_steps_and_in_polls_alike_up_to_the_stop() {
         let before = stepped.len();
         let step = steps.step(|event| {
             stepped.push(seen(&event));
-            // The visitor stops at every third event, and misses nothing.
+            // The visitor stops at every third event, and misses none.
             if stepped.len() % 3 == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         assert!(matches!(step.unwrap(), Step::Read | Step::Stopped) && stepped.len() > before);

@@ -1,4 +1,4 @@
-//! Anything on a ring and on a board: answers, and errors that name the message; never a panic.
+//! Arbitrary contents of a ring and a board: answers, and errors that name the message; no panic.
 
 use std::{
     cell::RefCell,
@@ -20,7 +20,7 @@ use crate::published::support::{Folder, run};
 
 const CAPACITY_BYTES: usize = 1 << 18;
 
-/// The ring and the board of a plant that is gone.
+/// The ring and the board of a plant that exited.
 struct Left {
     folder: Folder,
 }
@@ -38,14 +38,14 @@ impl Left {
         self.folder.path("ring")
     }
 
-    /// To everything, or to one stock.
+    /// A subscription to everything, or to one stock.
     fn subscription(&self, is_of_one: bool) -> Subscription {
         let subscription = Subscription::to(&self.folder.ring()).keep_books();
         if is_of_one { subscription.symbols(["AAPL".parse().unwrap()]) } else { subscription }
     }
 }
 
-/// A type and bytes: anything, or the beginning of a record and then anything, of about its length.
+/// A type and bytes: random, or the beginning of a record and then random, of similar length.
 fn message() -> impl Strategy<Value = (u16, Vec<u8>)> {
     let any_bytes = || prop::collection::vec(any::<u8>(), 0..600);
     let of_a_kind = (prop::sample::select(&RecordKind::ALL[..]), any_bytes(), 0..8_u8).prop_map(
@@ -60,7 +60,7 @@ fn message() -> impl Strategy<Value = (u16, Vec<u8>)> {
     prop_oneof![4 => of_a_kind, 2 => of_ours, 1 => (any::<u16>(), any_bytes())]
 }
 
-/// Everything that can be printed of an event, but for the books.
+/// Formats everything of an event but the books.
 fn look_at(event: Event<'_>) {
     match event {
         Event::Record(delivery) => {
@@ -85,7 +85,7 @@ fn a_ring_of_anything_gives_records_and_errors_that_name_the_message() {
         for (type_id, bytes) in &messages {
             writer.publish(*type_id, bytes).unwrap();
         }
-        // Every call takes at least one message, so that there are at most as many as messages.
+        // Every call takes at least one message, so there are at most as many calls as messages.
         for _ in 0..=messages.len() {
             let before = subscriber.next_sequence();
             let polled = subscriber.poll(look_at);
@@ -120,7 +120,7 @@ fn headers_are_read_from_bytes_of_any_length() {
     }
 }
 
-/// Writes words where a board has its own: parameters in the header, and anything behind it.
+/// Overwrites a board: the parameters of its header, and any words after it.
 fn scribble(file: &File, words: &[(usize, u64)], parameters: [u64; 4]) {
     for (place, parameter) in parameters.into_iter().enumerate() {
         file.write_all_at(&parameter.to_ne_bytes(), 56 + 8 * place as u64).unwrap();
@@ -154,7 +154,7 @@ fn a_board_of_anything_is_read_and_so_is_the_ring_beside_it() {
     let file = OpenOptions::new().write(true).open(board_path(&ring)).unwrap();
     let words = (file.metadata().unwrap().len() as usize - HEADER_BYTES) / 8;
     let value = || prop_oneof![any::<u64>(), Just(u64::MAX), Just(0), 0..9_u64];
-    // Most of them where the counters are; the last page may be padding.
+    // Most of them are in the area of the counters; the last page may be padding.
     let word = prop_oneof![0..1024_usize, 1024..words - 1];
     let words = prop::collection::vec((word, value()), 0..300);
     let cases = (words, [value(), value(), value(), value()], any::<bool>());
@@ -162,7 +162,7 @@ fn a_board_of_anything_is_read_and_so_is_the_ring_beside_it() {
         scribble(&file, &words, parameters);
         look_at_everything(&ring);
         let mut subscriber = left.subscription(is_of_one).from(Start::Oldest).open().unwrap();
-        // Records are sound, whatever the board says of their stocks.
+        // Records are valid, whatever the board contains about their stocks.
         while subscriber.poll(look_at).unwrap() > 0 {}
         let _ = (subscriber.symbols(), subscriber.board().map(|board| board.run().date));
         Ok(())

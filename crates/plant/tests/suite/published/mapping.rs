@@ -1,4 +1,4 @@
-//! Every message about orders and trades, and the exact records of it. Other types are in `states`.
+//! Every message about orders and trades with its exact records. Other types are in `states`.
 
 use nanotape_plant::records::{RecordKind, RecordKinds};
 use nanotape_wire::itch50::YesNo;
@@ -33,9 +33,9 @@ fn orders_that_enter() {
             "bbo A A 50 at 10.1000 [L] 100x1 at 10.0000 / 50x1 at 10.1000",
         ]
     );
-    // Behind the best.
+    // Worse than the best price.
     assert_eq!(tape.tell(&add(STOCK, 3, b'B', 5, 99_000)), ["mbo A B 5 at 9.9000 #3 [L]"]);
-    // Of another stock: its own book.
+    // An order of another stock changes its own book.
     assert_eq!(
         tape.tell(&add(OTHER, 4, b'B', 1, 1)),
         [
@@ -66,7 +66,7 @@ fn executions_are_a_trade_a_fill_and_a_cancel() {
             "bbo C B 40 at 10.0000 [L] 60x1 at 10.0000 / 50x1 at 10.1000",
         ]
     );
-    // All that is left.
+    // All remaining shares.
     assert_eq!(
         tape.tell(&executed(STOCK, 1, 60)),
         [
@@ -77,7 +77,7 @@ fn executions_are_a_trade_a_fill_and_a_cancel() {
             "bbo C B 60 at 10.0000 [L] 5x1 at 9.9000 / 50x1 at 10.1000",
         ]
     );
-    // Of no shares, which is malformed: nothing happened.
+    // No shares, which is malformed: no effect.
     assert!(tape.tell(&executed(STOCK, 2, 0)).is_empty());
 }
 
@@ -94,7 +94,7 @@ fn executions_at_another_price_leave_the_book_at_the_orders_own() {
             "bbo C A 20 at 10.1000 [L] 100x1 at 10.0000 / 30x1 at 10.1000",
         ]
     );
-    // What is not printable is printed by a cross, later.
+    // A cross prints the unprintable executions later.
     assert_eq!(
         tape.tell(&executed_at(STOCK, 2, 10, 100_500, YesNo::No)),
         [
@@ -103,7 +103,7 @@ fn executions_at_another_price_leave_the_book_at_the_orders_own() {
             "bbo C A 10 at 10.1000 [L] 100x1 at 10.0000 / 20x1 at 10.1000",
         ]
     );
-    // Behind the best, as in a cross: no inside.
+    // Worse than the best price, as in a cross: no inside.
     assert_eq!(
         tape.tell(&executed_at(STOCK, 3, 5, 100_000, YesNo::No)),
         ["mbo F B 5 at 10.0000 #3 []", "mbo C B 5 at 9.9000 #3 [L]"]
@@ -139,12 +139,12 @@ fn a_replace_is_a_cancel_and_an_add_and_the_inside_says_modify() {
             "bbo M B 80 at 10.0100 [L] 80x1 at 10.0100 / 50x1 at 10.1000",
         ]
     );
-    // The inside has the same price and shares as before: there is nothing to tell.
+    // The inside has the same price and shares as before: no record.
     assert_eq!(
         tape.tell(&replace(STOCK, (4, 5), 80, 100_100)),
         ["mbo C B 80 at 10.0100 #4 []", "mbo A B 80 at 10.0100 #5 [L]"]
     );
-    // By itself.
+    // A message with only this record.
     assert_eq!(
         tape.tell(&replace(STOCK, (3, 3), 6, 99_000)),
         ["mbo C B 5 at 9.9000 #3 []", "mbo A B 6 at 9.9000 #3 [L]"]
@@ -162,7 +162,7 @@ fn trades_that_touch_no_displayed_order_have_no_side() {
         tape.tell(&cross(STOCK, 4_000, 100_500)),
         ["mbo T N 4000 at 10.0500 #0 [L]", "trade T N 4000 at 10.0500 [L]"]
     );
-    // More than a record has room for.
+    // More than a record can hold.
     assert_eq!(
         tape.tell(&cross(STOCK, 1 << 32, 100_500)),
         ["mbo T N ? at 10.0500 #0 [L]", "trade T N ? at 10.0500 [L]"]
@@ -205,7 +205,7 @@ fn messages_that_the_books_refuse_have_no_order_records() {
     ] {
         let mut tape = three_orders();
         assert_eq!(tape.tell(&message), [format!("taint {anomaly} of stock 7 by 6")]);
-        // Once a stock; but every record of it has the flag from now on, and of no other stock.
+        // Once per stock; but from now on every record of this stock has the flag, and of no other.
         assert!(tape.tell(&message).is_empty());
         assert_eq!(tape.tell(&cancel(STOCK, 3, 1)), ["mbo C B 1 at 9.9000 #3 [LB]"]);
         assert_eq!(
@@ -240,7 +240,7 @@ fn messages_that_the_books_correct_are_told_as_corrected() {
         tape.tell(&cancel(STOCK, 3, u32::MAX)),
         [&taint("over_cancel"), "mbo C B 5 at 9.9000 #3 [LB]"]
     );
-    // The order's own stock, whatever the message says.
+    // The order's own stock counts, not that of the message.
     let mut tape = three_orders();
     assert_eq!(
         tape.tell(&delete(OTHER, 2)),
@@ -274,7 +274,7 @@ fn a_replace_whose_new_order_is_refused_is_a_cancel() {
     }
 }
 
-/// Each kind by itself is what is left of all kinds: flags are those of the kind.
+/// Each kind alone equals the selection from all kinds: flags belong to their kind.
 #[test]
 fn leaving_out_a_kind_leaves_out_its_records_and_nothing_else() {
     let messages = [

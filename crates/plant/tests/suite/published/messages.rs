@@ -1,4 +1,4 @@
-//! Messages by hand: the fields that a test is about, and the same time of day for all.
+//! Messages built by hand: the fields that a test needs, all at the same time of day.
 
 use nanotape_types::{
     Alpha, MatchNumber, Maybe, NanosSinceMidnight, OrderReferenceNumber, Price4, Shares, Symbol,
@@ -11,7 +11,7 @@ use nanotape_wire::itch50::{
     OrderExecutedWithPriceFields, OrderReplaceFields, StockDirectoryFields, TradeFields, YesNo,
 };
 
-/// When every message here happened.
+/// The time of every message here.
 pub(crate) const TIME: NanosSinceMidnight = NanosSinceMidnight::from_hms(9, 30, 0);
 
 /// The bytes of a message about a stock.
@@ -64,7 +64,7 @@ pub(crate) fn code<T: WireValue<1>>(byte: u8) -> T {
     T::from_be_bytes([byte])
 }
 
-/// Adds an order; prices in units of 1/10,000. The message calls the stock by its locate.
+/// Adds an order; prices in units of 1/10,000. The symbol is derived from the locate.
 pub(crate) fn add(locate: u16, order: u64, side: u8, shares: u32, price: u32) -> Vec<u8> {
     message!(
         locate,

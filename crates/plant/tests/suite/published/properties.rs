@@ -1,5 +1,5 @@
-//! Any messages about orders, valid or not: books that are rebuilt from order records are the
-//! plant's after every message, and insides are published when they change and never else.
+//! Arbitrary messages about orders: books that are rebuilt from order records equal the plant's
+//! after every message, and insides are published exactly when they change.
 
 use std::collections::BTreeMap;
 
@@ -20,12 +20,12 @@ const LOCATES: [u16; 3] = [STOCK, OTHER, 30];
 /// A side of an inside: price in DBN's units, shares and orders.
 type Quote = Option<(i64, u64, u32)>;
 
-/// Orders by reference: stock, side, price, size. A book is whatever they add up to.
+/// Orders by reference: stock, side, price, size. A book is their sum.
 #[derive(Default)]
 struct Naive(BTreeMap<u64, (u32, u8, i64, u32)>);
 
 impl Naive {
-    /// Adds and cancels, as the document says; prints change nothing.
+    /// Applies adds and cancels, as in the document; prints change nothing.
     fn apply(&mut self, mbo: &MboMsg) {
         match mbo.action as u8 {
             b'A' => {
@@ -70,13 +70,13 @@ impl Naive {
     }
 }
 
-/// The levels of the plant's book, the same way.
+/// The levels of the plant's book, in the same form.
 fn levels_of(tape: &Tape, locate: u16, side: Side) -> Vec<(i64, u64, u32)> {
     let levels = tape.plant.books().book(StockLocate::new(locate)).depth(side);
     levels.map(|level| (price_of(level.price), level.shares.get(), level.orders.get())).collect()
 }
 
-/// Both sides as an inside record has them.
+/// Both sides of an inside record.
 fn recorded(bbo: &Mbp1Msg) -> [Quote; 2] {
     let [level] = &bbo.levels;
     let quote = |price, shares, orders| {
@@ -88,13 +88,13 @@ fn recorded(bbo: &Mbp1Msg) -> [Quote; 2] {
     ]
 }
 
-/// Price and shares: what an inside record is about.
+/// Price and shares: the contents of an inside record.
 fn without_orders(inside: [Quote; 2]) -> [Option<(i64, u64)>; 2] {
     inside.map(|quote| quote.map(|(price, shares, _)| (price, shares)))
 }
 
-/// A message of few orders, few prices and few shares, so that most of them meet; one in some has
-/// something that no exchange would send.
+/// A message from few orders, prices and shares, so that most of them collide; a small share has
+/// values that no exchange sends.
 fn message() -> impl Strategy<Value = Vec<u8>> {
     let locate = prop::sample::select(&LOCATES[..]);
     let order = 1_u64..12;
@@ -116,7 +116,7 @@ fn message() -> impl Strategy<Value = Vec<u8>> {
     )
 }
 
-/// Applies the records of one message, and holds them against the plant.
+/// Applies the records of one message, and compares the result with the plant.
 fn check(tape: &Tape, naive: &mut Naive, records: &[Raw]) -> Result<(), TestCaseError> {
     let before = LOCATES.map(|locate| naive.inside(locate));
     let of_kind = |kind: RecordKind| {
@@ -144,7 +144,7 @@ fn check(tape: &Tape, naive: &mut Naive, records: &[Raw]) -> Result<(), TestCase
             };
             prop_assert_eq!(recorded(bbo), after.map(fits));
         }
-        // Who has seen a message that did not fit says so, on each of its records.
+        // After a message that did not fit, every record of that stock has the flag.
         let is_tainted = tape.plant.books().book(StockLocate::new(locate)).is_tainted();
         for mbo in mbos.iter().filter(|mbo| mbo.hd.instrument_id == u32::from(locate)) {
             prop_assert_eq!(mbo.flags.is_maybe_bad_book(), is_tainted);
@@ -164,7 +164,7 @@ proptest! {
             let records = tape.feed(&message);
             check(&tape, &mut naive, &records)?;
         }
-        // A replace can fail to fit in two ways, and counts once on the board.
+        // A replace can fail in two ways, and the board counts it once.
         let (board, books) = (tape.publisher.board(), tape.plant.books());
         let stat = board.look();
         let counted = stat.anomalies.iter().sum::<u64>();

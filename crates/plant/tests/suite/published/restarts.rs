@@ -1,5 +1,4 @@
-//! Two plants, one after the other, on one ring, of two days on which the same locate is another
-//! stock.
+//! Two plants in sequence on one ring, of two days on which the same locate is another stock.
 
 use std::path::PathBuf;
 
@@ -15,26 +14,26 @@ use crate::published::{
     support::Folder,
 };
 
-/// Stocks of a day: so many that a reader's buffer does not hold all of their definitions.
+/// Stocks of a day: too many definitions for a reader's buffer.
 const STOCKS: u16 = 60;
 
-/// The two days, and what the stock of a locate is called on each.
+/// The two days, and the name of each locate on each day.
 const DAYS: [&str; 2] = ["2019-12-30", "2019-12-31"];
 
 fn name(day: usize, locate: u16) -> Symbol {
-    // On the second day everybody has moved up by one, and the last one to the front.
+    // On the second day each stock moves up by one, and the last one to the front.
     let number = if day == 0 { locate } else { locate % STOCKS + 1 };
     symbol(&format!("S{number}"))
 }
 
-/// A ring, the files of both days, and a plant of either.
+/// A ring, the files of both days, and a plant for each.
 struct Days {
     folder: Folder,
     capacity_bytes: usize,
 }
 
 impl Days {
-    /// On a ring of that size.
+    /// On a ring of this capacity.
     fn new(capacity_bytes: usize) -> Self {
         Self { folder: Folder::new(), capacity_bytes }
     }
@@ -67,7 +66,7 @@ impl Days {
         PlantRun::open(&config, ShutdownFlag::new()).unwrap()
     }
 
-    /// A plant of a day from its start to its stop.
+    /// Runs a plant over a day from its start to its stop.
     fn run(&self, day: usize, orders: u64) {
         self.plant(day, orders).run(|_| ()).unwrap();
     }
@@ -77,11 +76,11 @@ impl Days {
     }
 }
 
-/// Follows from one day to the next, and holds every name against the day's.
+/// Follows from one day to the next, and checks every name against the day.
 #[derive(Default)]
 struct Names {
     starts: Vec<Predecessor>,
-    /// Records about stocks, by day, and those of them without a name.
+    /// Records of stocks, by day, and the number without a name.
     records: [u64; 2],
     nameless: u64,
     lost: u64,
@@ -104,7 +103,7 @@ impl Names {
         }
     }
 
-    /// Reads what is there; the n-th start of it begins the n-th of `days`.
+    /// Reads available records; the n-th start begins the n-th of `days`.
     fn read(&mut self, subscriber: &mut Subscriber, days: &[usize]) {
         while self.poll(subscriber, days) > 0 {}
     }
@@ -132,7 +131,7 @@ fn a_subscriber_that_was_there_names_every_record_of_both_days() {
     assert_eq!(names.starts, [Predecessor::None, Predecessor::Closed]);
     assert_eq!((names.nameless, names.lost), (0, 0));
     assert!(names.records.iter().all(|&records| records > 500), "{:?}", names.records);
-    // The board that it has is that of the second day.
+    // The board is that of the second day.
     assert_eq!(subscriber.board().unwrap().run().date, 20_191_231);
     assert_eq!(subscriber.symbol(StockLocate::new(1)), Some(name(1, 1)));
 }
@@ -152,7 +151,7 @@ fn a_subscriber_that_joins_after_both_names_every_record_of_both_days() {
 fn a_subscriber_from_the_oldest_record_is_told_what_is_gone_before_it() {
     let days = Days::new(1 << 16);
     days.run(0, 3_000);
-    // Where a later loss is rejoined has no say in it.
+    // The rejoin option for later losses does not matter here.
     let mut subscriber = days.subscription().rejoin(Rejoin::Newest).open().unwrap();
     assert_eq!(subscriber.next_sequence(), 1);
     let (mut next, mut lost) = (1, Vec::new());
@@ -214,9 +213,9 @@ fn a_subscriber_that_joins_in_the_middle_of_the_second_day_has_its_names() {
     assert_eq!(names.nameless, 0);
 }
 
-/// Symptom: names of the first day on records of the second. Cause: what was learnt from
-/// definitions of a run before the board's was kept over a lap, although that run's end was among
-/// what was lost.
+/// Symptom: names of the first day on records of the second. Cause: names from definitions of an
+/// earlier run than the board's were kept over a lap, although the end of that run was among the
+/// lost records.
 #[test]
 fn a_subscriber_that_is_lapped_across_the_start_has_the_names_of_the_second_day() {
     let days = Days::new(1 << 16);
@@ -234,7 +233,7 @@ fn a_subscriber_that_is_lapped_across_the_start_has_the_names_of_the_second_day(
     assert_eq!(names.nameless, 0);
 }
 
-/// The same where the board has to be found anew.
+/// The same, with a board that must be found again.
 #[test]
 fn a_subscriber_that_was_there_and_is_lapped_across_the_start_finds_the_second_board() {
     let days = Days::new(1 << 16);
@@ -283,8 +282,7 @@ fn local_books_are_empty_after_the_second_start_and_then_the_second_plants() {
     }
 }
 
-/// Without order records there is nothing to keep books from, and they do not say that they are
-/// whole.
+/// Without order records, books cannot be kept, and must not be reported as complete.
 #[test]
 fn local_books_of_a_plant_that_publishes_no_order_records_are_not_whole() {
     let days = Days::new(1 << 20);

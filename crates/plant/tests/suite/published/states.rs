@@ -1,5 +1,4 @@
-//! Messages that are not about orders: the records that each type gives, and the types that give
-//! none.
+//! Messages that are not about orders: the records of each type, and the types without records.
 
 use nanotape_plant::LOOK_EVERY;
 use nanotape_types::{Alpha, Maybe, Price4, Price8, TotalShares};
@@ -81,13 +80,13 @@ fn trading_actions_are_states_of_a_stock() {
     ] {
         assert_eq!(tape.tell(&trading_action(state, b"T1  ")), [format!("status {line}")]);
     }
-    // A stock in doubt: states have no flags.
+    // A stock with an unreliable book: states have no flags.
     tape.tell(&add(STOCK, 1, b'B', 0, 1));
     let halted = trading_action(TradingState::Halted, b"    ");
     assert_eq!(tape.tell(&halted), ["status Halt None NN~"]);
 }
 
-/// The table of the document, row by row, and every code that the schema lists.
+/// Checks the table of the document, row by row, and every code of the schema.
 #[test]
 fn the_reasons_of_the_document_are_those_that_are_written() {
     let (_, table) = DOCUMENT.split_once("The reasons of `H`").unwrap();
@@ -142,7 +141,7 @@ fn other_messages_about_states() {
         (code(b'!'), "status None Operational ~~~"),
     ] {
         assert_eq!(tape.tell(&operational_halt(MarketCode::Nasdaq, action)), [line]);
-        // Trading here goes on if another market centre stops.
+        // If another market centre stops, trading here continues.
         assert!(tape.tell(&operational_halt(MarketCode::Psx, action)).is_empty());
         assert!(tape.tell(&operational_halt(MarketCode::Bx, action)).is_empty());
     }

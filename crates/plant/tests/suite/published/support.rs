@@ -1,4 +1,4 @@
-//! Days, rings and plants for tests: real files, in folders of their own.
+//! Days, rings and plants for tests: real files, in temporary folders.
 
 use std::{
     fs,
@@ -9,7 +9,7 @@ use nanotape_harness::Scratch;
 use nanotape_plant::{Ended, PlantConfig, PlantRun, ShutdownFlag};
 use nanotape_synth::{Market, MarketConfig};
 
-/// A folder that disappears with its test.
+/// A folder that is removed after its test.
 pub(crate) struct Folder(Scratch);
 
 impl Folder {
@@ -31,7 +31,7 @@ impl Folder {
         path
     }
 
-    /// A plant that publishes everything of a day on the ring `ring` of this folder.
+    /// A plant that publishes all records of a day on the ring `ring` of this folder.
     pub(crate) fn config(&self, day: &Path) -> PlantConfig {
         let mut config = PlantConfig::default();
         config.input.file = day.to_owned();

@@ -1,5 +1,5 @@
-//! A plant that is given one message at a time, and the records of each message: one line per
-//! record, read by the crate `dbn`, not by ours.
+//! A plant that takes one message at a time, and the records of each message: one line per record,
+//! read by the crate `dbn`, not by ours.
 
 use std::{fmt::Write as _, ops::ControlFlow};
 
@@ -19,10 +19,10 @@ use nanotape_wire::itch50::Message;
 
 use crate::published::messages::{TIME, directory};
 
-/// The stock that lines do not name.
+/// The stock that lines leave out.
 pub(crate) const STOCK: u16 = 7;
 
-/// Another one, named too.
+/// Another stock, which lines name.
 pub(crate) const OTHER: u16 = 9;
 
 pub(crate) const MIDNIGHT: u64 = 1_577_682_000_000_000_000;
@@ -34,7 +34,7 @@ pub(crate) struct Tape {
     number: u64,
 }
 
-/// A record as it was on the ring.
+/// The bytes of a record on the ring.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Raw {
     pub(crate) type_id: u16,
@@ -52,12 +52,12 @@ impl Tape {
         tape
     }
 
-    /// With records of all kinds.
+    /// A plant with records of all kinds.
     pub(crate) fn of_everything() -> Self {
         Self::new(RecordKinds::ALL)
     }
 
-    /// The records of one message.
+    /// Applies one message; returns its records.
     pub(crate) fn feed(&mut self, bytes: &[u8]) -> Vec<Raw> {
         self.number += 1;
         let message = Message::decode(bytes).unwrap();
@@ -73,7 +73,7 @@ impl Tape {
         records
     }
 
-    /// The same as lines.
+    /// Applies one message; returns its records as lines.
     pub(crate) fn tell(&mut self, bytes: &[u8]) -> Vec<String> {
         let records = self.feed(bytes);
         records.iter().map(|record| self.line(record)).collect()
@@ -155,7 +155,7 @@ impl Tape {
         }
     }
 
-    /// What every record says.
+    /// Checks the fields that all records have.
     fn check(&self, header: &RecordHeader, ts_recv: u64, sequence: Option<u32>) {
         assert_eq!(header.publisher_id, 2);
         assert_eq!(header.ts_event, MIDNIGHT + TIME.get());
@@ -217,7 +217,7 @@ fn level(at: i64, shares: u32, orders: u32) -> String {
     format!("{}x{orders} at {}", size(shares), price(at))
 }
 
-/// `L` for the last of its kind, `B` for a book that may be bad.
+/// `L` for the last of its kind, `B` for a book that may be unreliable.
 fn flags(flags: dbn::FlagSet) -> String {
     let known = dbn::flags::LAST | dbn::flags::MAYBE_BAD_BOOK;
     assert_eq!(flags.raw() & !known, 0);
