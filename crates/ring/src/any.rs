@@ -1,4 +1,4 @@
-//! A reader of whichever ring a region turns out to hold.
+//! A reader of a ring of either kind.
 
 use std::{ops::ControlFlow, path::Path};
 
@@ -8,13 +8,13 @@ use crate::{
     Message, Read, ReadError, Received, Rejoin, RingError, Start, Subscribe, slots, stream,
 };
 
-/// A reader that asked the region's header which ring it is: for tools. Who knows which ring it
-/// reads uses that ring's reader, and saves a branch for each message.
+/// A reader that selects its kind from the region's header: for tools. A caller that knows the kind
+/// uses that ring's reader, and saves a branch for each message.
 #[derive(Clone, Debug)]
 pub enum AnyReader {
-    /// Of a stream ring.
+    /// Reads a stream ring.
     Stream(stream::Reader),
-    /// Of a slot ring.
+    /// Reads a slot ring.
     Slots(slots::Reader),
 }
 
@@ -34,7 +34,7 @@ impl AnyReader {
 pub(crate) fn open_any(path: &Path) -> Result<SharedRegion, RegionError> {
     let kind = match nanotape_shm::inspect(path)?.header {
         Some(header) if header.spec.kind == slots::KIND => slots::KIND,
-        // Of whatever else it is, or is not, the refusal says so.
+        // For any other kind, opening fails with an error that has the kind.
         _ => stream::KIND,
     };
     SharedRegion::open(path, kind)

@@ -1,4 +1,4 @@
-//! Why a ring cannot be made, taken over or joined, and why a message cannot be published.
+//! Why a ring cannot be created, taken over or joined, and why a message cannot be published.
 
 use crate::{ReadError, StartError, slots, stream};
 
@@ -6,17 +6,17 @@ use crate::{ReadError, StartError, slots, stream};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RingError {
-    /// Not a size that a ring can have.
+    /// Invalid size of a stream ring.
     #[error(
         "invalid ring capacity {capacity_bytes}: use a power of two from {} to {}",
         stream::MIN_CAPACITY_BYTES,
         stream::MAX_CAPACITY_BYTES
     )]
     Capacity {
-        /// What was asked for, or found in a region's header.
+        /// The requested size, or that of a region's header.
         capacity_bytes: usize,
     },
-    /// Not what a slot ring can have.
+    /// Invalid sizes of a slot ring.
     #[error(
         "invalid slots, {slots} of {max_length} bytes: use a power of two from {} to {}, \
          of at most {} bytes each",
@@ -25,12 +25,12 @@ pub enum RingError {
         slots::MAX_SLOT_BYTES
     )]
     Slots {
-        /// How many were asked for, or found in a region's header.
+        /// The requested number, or that of a region's header.
         slots: usize,
         /// Their longest payload in bytes.
         max_length: usize,
     },
-    /// The ring was made by another version of nanotape.
+    /// The ring was created by another version of nanotape.
     #[error(
         "ring layout `{}`, but this program supports `{}`: use the version that created the ring, \
          or replace it",
@@ -38,24 +38,24 @@ pub enum RingError {
         known_as(*known)
     )]
     Layout {
-        /// What the region's header states.
+        /// The layout in the region's header.
         found: u64,
-        /// What this program reads and writes.
+        /// The layout of this program.
         known: u64,
     },
     /// The region under the ring cannot be used.
     #[cfg(not(nanotape_loom))]
     #[error(transparent)]
     Region(#[from] nanotape_shm::RegionError),
-    /// A region's header states a capacity that its words cannot hold.
+    /// The region is too small for the capacity in its header.
     #[error("the region has {words} words, but its capacity needs {needed}")]
     Words {
-        /// Words that there are.
+        /// Words of the region.
         words: usize,
-        /// Words that there should be.
+        /// Words of a ring with this capacity.
         needed: usize,
     },
-    /// The reader cannot begin there.
+    /// The reader cannot begin at the requested position.
     #[error(transparent)]
     Start(#[from] StartError),
     /// The ring's content is damaged.
@@ -65,33 +65,33 @@ pub enum RingError {
 
 #[cfg(not(nanotape_loom))]
 impl RingError {
-    /// Whether the writer may be about to create the ring: then a retry may succeed.
+    /// Whether the writer may be about to create the ring, so that a retry might succeed.
     pub fn is_pending(&self) -> bool {
         matches!(self, Self::Region(error) if error.refusal().is_pending())
     }
 }
 
-/// Why a message was not published. The ring is as it was.
+/// Why a message was not published. The ring is unchanged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PublishError {
-    /// No message may be so long.
+    /// The message is longer than the limit.
     #[error("a message of {length} bytes is too long: this ring takes at most {max}")]
     TooLong {
-        /// Its bytes of payload.
+        /// Bytes of its payload.
         length: usize,
-        /// The most there may be.
+        /// The limit.
         max: usize,
     },
-    /// The batch is as long as a batch may be: publish it, and push the message to the next one.
+    /// The batch is full: publish it, and push the message to the next one.
     #[error("the batch has no space for a message of {length} bytes: publish it first")]
     BatchFull {
-        /// The message's bytes of payload.
+        /// Bytes of the message's payload.
         length: usize,
     },
 }
 
-/// A layout as text: it is eight letters, or damaged.
+/// A layout as text: eight letters, unless damaged.
 fn known_as(layout: u64) -> String {
     layout.to_be_bytes().escape_ascii().to_string()
 }

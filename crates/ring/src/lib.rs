@@ -1,28 +1,28 @@
 //! A broadcast ring in shared memory: one writer that never waits, any number of readers in other
-//! processes, which cannot affect it or each other. A reader that falls behind learns exactly what
-//! it missed.
+//! processes, which cannot affect it or each other. A reader that falls behind gets the exact range
+//! of the messages that it missed.
 //!
-//! Where: PLANT publishes what changed; subscribers, JOURNAL and LATEST read. A ring carries bytes,
-//! a type id and a sequence number, and knows no record.
+//! Where: PLANT publishes changes; subscribers, JOURNAL and LATEST read. A ring carries bytes, a
+//! type id and a sequence number, independent of any record.
 //!
 //! Two designs behind one interface, [`Publish`] and [`Subscribe`]:
 //!
 //! | | [`stream`] | [`slots`] |
 //! |---|---|---|
 //! | messages | of any length up to a quarter of the ring | up to the size of a slot |
-//! | memory of a message | what it needs, and 16 bytes | a slot |
-//! | what says that it is there | a commit word in front of it | a version in front of it |
-//! | what says that it was overwritten | one count for the ring, which changes rarely | the version |
+//! | memory of a message | its length and 16 bytes | a slot |
+//! | marks a published message | a commit word before it | a version before it |
+//! | marks an overwritten message | one count for the ring, which changes rarely | the version |
 //!
 //! ```no_run
 //! use nanotape_ring::{Publish, Read, Start, Subscribe, stream};
 //!
-//! // In one process. The file stays when the writer ends, and the next writer takes it over.
+//! // In one process. The file remains after the writer ends, and the next writer takes it over.
 //! let path = nanotape_shm::named("quotes")?;
 //! let (mut writer, _) = stream::Writer::create(&path, 8 << 20, &Default::default())?;
 //! writer.publish(1, b"bid 100.25")?;
 //!
-//! // In any number of others.
+//! // In any number of other processes.
 //! let mut reader = stream::Reader::open(&path, Start::Oldest)?;
 //! let mut buffer = [0; 4096];
 //! match reader.try_read(&mut buffer)? {
@@ -33,11 +33,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Bounds: the ring's size is chosen when it is made. A call of a writer or a reader does a bounded
-//! amount of work, but for joining, which follows the frames of one block.
-//! Failure: loss is an answer ([`Read::Lapped`]), damage is an error ([`ReadError`]), and neither
+//! Bounds: the ring's size is fixed when it is created. Each call of a writer or a reader does a
+//! bounded amount of work, except joining, which follows the frames of one block.
+//! Failure: loss is a result ([`Read::Lapped`]), damage is an error ([`ReadError`]), and neither
 //! ends a process. If the file is truncated while it is mapped, the kernel sends SIGBUS;
-//! [`nanotape_shm::guard_against_truncation`] makes that an error too.
+//! [`nanotape_shm::guard_against_truncation`] turns that into an error too.
 //! Cost: publishing and reading allocate nothing, lock nothing and make no system call.
 #![forbid(unsafe_code)]
 

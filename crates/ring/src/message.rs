@@ -1,15 +1,15 @@
-//! A message seen in the ring's own memory, while the writer may be overwriting it.
+//! A view of a message in the ring's memory, while the writer may be overwriting it.
 
 use nanotape_shm::{ReadWord, WORD_BYTES, copy_out};
 
 use crate::Received;
 
-/// A view of a message in place: nothing has been copied yet.
+/// A view of a message in place, without a copy.
 ///
-/// The writer does not wait for whoever looks. What this view returns may be torn, and is only
-/// known not to be when the visit has ended and the read returned
-/// [`Read::Message`](crate::Read::Message). So a visitor computes a value and has no effect; it
-/// must not fail, loop or trust a length because of what it sees.
+/// The writer does not wait for readers, so the values that this view returns may be torn. They are
+/// valid only if the read then returns [`Read::Message`](crate::Read::Message). So a visitor must
+/// compute a value without side effects, and must not fail, loop or trust a length because of what
+/// it reads.
 #[derive(Clone, Copy, Debug)]
 pub struct Message<'ring> {
     pub(crate) payload: &'ring [ReadWord],
@@ -30,13 +30,13 @@ impl Message<'_> {
         self.received.length as usize
     }
 
-    /// Eight bytes of payload, the `index`-th such word, zero behind the end.
+    /// Eight bytes of payload, the `index`-th such word, zero after the end.
     #[inline]
     pub fn word(&self, index: usize) -> u64 {
         self.payload.get(index).map_or(0, ReadWord::load)
     }
 
-    /// Copies the beginning of the payload, as much as fits; returns how many bytes.
+    /// Copies as much of the payload as fits; returns the number of bytes.
     #[inline]
     pub fn copy_to(&self, buffer: &mut [u8]) -> usize {
         let length = self.len().min(buffer.len()).min(self.payload.len() * WORD_BYTES);

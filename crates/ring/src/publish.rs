@@ -1,12 +1,12 @@
-//! What every writer can do, whichever ring it writes.
+//! The common interface of the writers of both rings.
 
 use nanotape_shm::{OwnedRegion, WORD_BYTES, Word, copy_into};
 
 use crate::{PublishError, RingError, Start, Subscribe};
 
-/// The one writer of a ring. It never waits, and does not know its readers.
+/// The one writer of a ring. It never waits, and is independent of its readers.
 pub trait Publish {
-    /// Who reads this kind of ring.
+    /// The reader of this kind of ring.
     type Reader: Subscribe;
 
     /// A message being written in place.
@@ -22,38 +22,38 @@ pub trait Publish {
     /// Publishes one message; returns its sequence number.
     fn publish(&mut self, type_id: u16, payload: &[u8]) -> Result<u64, PublishError>;
 
-    /// A message of `length` bytes to be written in place. Nobody sees it before it is published.
+    /// Claims room for a message of `length` bytes, to write in place. It is invisible until
+    /// published.
     fn claim(&mut self, type_id: u16, length: usize) -> Result<Self::Claim<'_>, PublishError>;
 
     /// Messages that readers will see together or not at all.
     fn batch(&mut self) -> Self::Batch<'_>;
 
-    /// The sequence number that the next message will have.
+    /// The sequence number of the next message.
     fn next_sequence(&self) -> u64;
 
     /// The longest payload in bytes.
     fn max_length(&self) -> usize;
 
-    /// Says what the time is, in ns since the UNIX epoch: messages published from now on are known
-    /// to be from then. The ring reads no clock. Costs nothing; call it whenever you have read
-    /// yours.
+    /// Sets the time, in ns since the UNIX epoch, of the messages published from now on. The ring
+    /// reads no clock. The call is cheap; make it after each reading of the caller's clock.
     fn set_time(&mut self, now_ns: u64);
 
-    /// Shows monitors that the writer works although it publishes nothing; also sets the time.
+    /// Reports to monitors that the writer is alive although it publishes nothing; also sets the
+    /// time.
     fn heartbeat(&mut self, now_ns: u64);
 
-    /// The region that the ring is in.
+    /// The region that contains the ring.
     fn region(&self) -> &OwnedRegion;
 
     /// A reader in this process.
     fn reader(&self, start: Start) -> Result<Self::Reader, RingError>;
 }
 
-/// Room for one message in the ring's own memory. Publish it, or drop it and it was never
-/// published.
+/// Room for one message in the ring's own memory. Dropping it discards the message.
 #[expect(clippy::len_without_is_empty, reason = "an empty message is a message")]
 pub trait Claimed: Sized {
-    /// Lets readers see it; returns its sequence number.
+    /// Publishes the message; returns its sequence number.
     fn publish(self) -> u64;
 
     /// The words of the payload, the last of them zero.
@@ -72,12 +72,12 @@ pub trait Claimed: Sized {
         self.payload()[index].store(value);
     }
 
-    /// Writes bytes of payload from the word `first_word` on; bytes that the last of these words
-    /// has besides become zero.
+    /// Writes bytes of payload from the word `first_word` on; the rest of the last word becomes
+    /// zero.
     ///
     /// # Panics
     ///
-    /// If they reach beyond the claim's length.
+    /// If they extend past the claim's length.
     #[inline]
     fn write(&mut self, first_word: usize, bytes: &[u8]) {
         let end = first_word * WORD_BYTES + bytes.len();
@@ -89,20 +89,20 @@ pub trait Claimed: Sized {
     fn abandon(self) {}
 }
 
-/// A batch being written. Publish it, or drop it and it was never there.
+/// A batch in progress. Dropping it discards its messages.
 pub trait Batched: Sized {
-    /// Adds a message. If the batch has no room for it, it stays as it was: publish it and go on.
+    /// Adds a message. On error the batch is unchanged: if it has no room, publish it and continue.
     fn push(&mut self, type_id: u16, payload: &[u8]) -> Result<(), PublishError>;
 
-    /// How many messages it has.
+    /// Number of messages.
     fn len(&self) -> u64;
 
-    /// Whether it has none.
+    /// Whether the batch has no messages.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Lets readers see it; returns the sequence number of its first message, or the next one to be
-    /// used if the batch is empty.
+    /// Publishes the batch; returns the sequence number of its first message, or the next one if
+    /// the batch is empty.
     fn publish(self) -> u64;
 }

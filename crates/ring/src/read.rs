@@ -1,28 +1,27 @@
-//! What a read gives: a message, nothing yet, or exactly what was lost.
+//! The result of a read: a message, nothing yet, or the exact loss.
 
 use std::fmt;
 
 use nanotape_tape::Gap;
 
-/// The answer of a read that did not fail. Loss is an answer, not an error.
+/// The result of a successful read. Loss is a result, not an error.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use]
 pub enum Read<T> {
-    /// What was asked for.
+    /// The requested message.
     Message(T),
-    /// Nothing has been published after what this reader has read.
+    /// No newer message is published.
     Empty,
-    /// The writer overwrote messages that this reader had not read. The next read goes on after
-    /// them.
+    /// The writer overwrote messages that were not yet read. The next read continues after them.
     Lapped(Gap),
 }
 
-/// What is known of a message beside its payload.
+/// The properties of a message, without its payload.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Received {
-    /// Its sequence number; the first message of a ring has 1.
+    /// The sequence number; the first message of a ring has 1.
     pub sequence: u64,
-    /// What the writer says the payload is; the ring does not look at it.
+    /// The writer's type of the payload; the ring does not interpret it.
     pub type_id: u16,
     /// Bytes of payload.
     pub length: u32,
@@ -32,31 +31,30 @@ pub struct Received {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
-    /// The message does not fit in what the caller gave. It is still there: read it with more.
+    /// The message does not fit into the caller's buffer. It remains: read it with a larger one.
     #[error("message {sequence} has {needed} bytes, but the buffer has {given}")]
     BufferTooSmall {
-        /// Its sequence number.
+        /// The sequence number.
         sequence: u64,
-        /// Bytes that it needs.
+        /// Bytes that the message needs.
         needed: usize,
-        /// Bytes that there were.
+        /// Bytes of the buffer.
         given: usize,
     },
-    /// The memory holds what no writer of this ring puts there: something else wrote to it.
+    /// The memory holds a value that no writer of this ring stores: another program wrote to it.
     #[error("the ring is damaged at word {word}: {what}{}", expected(*sequence))]
     Damaged {
-        /// Which word, counted behind the region's header.
+        /// The word, counted from the end of the region's header.
         word: usize,
-        /// The message that should have been there, or would have come next; 0 where what is
-        /// damaged is not about one message.
+        /// The expected or next message; 0 if the damage does not concern one message.
         sequence: u64,
-        /// What was found.
+        /// The kind of damage.
         what: Damage,
     },
-    /// The file under the ring became shorter while it was mapped.
+    /// The file of the ring was truncated while it was mapped.
     #[error("the ring's file was truncated while in use; the next message was {sequence}")]
     Truncated {
-        /// The message that would have come next.
+        /// The next message.
         sequence: u64,
     },
 }
@@ -68,21 +66,21 @@ fn expected(sequence: u64) -> String {
     }
 }
 
-/// What was found in place of a message.
+/// The kind of damage.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Damage {
-    /// A frame header of no known kind.
+    /// An unknown kind of frame header.
     Header(u64),
-    /// A length that the ring cannot hold there, in bytes.
+    /// A length in bytes that does not fit at its position.
     Length(u32),
-    /// A position that does not belong there.
+    /// An invalid position.
     Position(u64),
-    /// Another sequence number.
+    /// An unexpected sequence number.
     Sequence(u64),
-    /// Counters of the writer that contradict each other.
+    /// Contradictory counters of the writer.
     Counters,
-    /// No entry of the index leads to a message.
+    /// No entry of the index points to a message.
     Index,
 }
 

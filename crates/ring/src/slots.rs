@@ -1,4 +1,4 @@
-//! The slot ring: messages of bounded length, each in a slot with a version of its own.
+//! The slot ring: messages of bounded length, each in a slot with its own version.
 
 #[cfg(not(nanotape_loom))]
 mod file;
@@ -17,7 +17,7 @@ pub use reader::Reader;
 pub(crate) use verify::verify;
 pub use writer::{Batch, Claim, Writer};
 
-/// Checks a ring; for models, which know no files.
+/// Checks a ring: for models, which have no files.
 #[cfg(nanotape_loom)]
 pub fn verify(region: &nanotape_shm::SharedRegion) -> Result<crate::Verified, crate::RingError> {
     verify::verify(region)

@@ -1,8 +1,7 @@
-//! Rings as numbered streams: what tools, recorders and subscribers read and write.
+//! Rings as numbered streams, for tools, recorders and subscribers.
 //!
-//! Cost: a poll copies a batch out of the ring at once, as [`read_batch`](Subscribe::read_batch)
-//! does. A program that needs the last nanosecond uses the reader itself, and sees messages in
-//! place.
+//! Cost: a poll copies a whole batch out of the ring, as [`read_batch`](Subscribe::read_batch)
+//! does. For the lowest latency use the reader itself, which shows messages in place.
 
 use std::{ops::ControlFlow, path::Path};
 
@@ -15,8 +14,8 @@ use crate::{
     stream,
 };
 
-/// Enough for many messages, and little enough to stay in the nearest caches. It grows to the
-/// longest message.
+/// Large enough for many messages, and small enough for the L1 cache. It grows to the longest
+/// message.
 const BUFFER_BYTES: usize = 16 << 10;
 
 /// A ring as a [`Source`]: a reader with a buffer.
@@ -34,7 +33,7 @@ impl RingSource {
 }
 
 impl<R: Subscribe> RingSource<R> {
-    /// Reads on where a reader is.
+    /// Continues at the position of a reader.
     pub fn new(reader: R) -> Self {
         Self { reader, buffer: vec![0; BUFFER_BYTES] }
     }
@@ -44,7 +43,7 @@ impl<R: Subscribe> RingSource<R> {
         &self.reader
     }
 
-    /// The reader, to move it.
+    /// The reader, to change its position.
     pub fn reader_mut(&mut self) -> &mut R {
         &mut self.reader
     }
@@ -69,7 +68,7 @@ impl<R: Subscribe + Clone> Tape for RingSource<R> {
         Writer { epoch: owner.epoch, state: writer_state(owner.state) }
     }
 
-    /// Fails if the ring's file was removed, replaced or cut. A file that the system cannot look at
+    /// Fails if the ring's file was removed, replaced or truncated. A file that cannot be examined
     /// is not lost.
     fn check(&mut self) -> Result<(), RingError> {
         match self.reader.region().check() {
@@ -148,7 +147,7 @@ macro_rules! sink {
             type Error = PublishError;
 
             /// Publishes a message. Readers do not see its time; a `RingMonitor` shows that of the
-            /// last one.
+            /// last message.
             #[inline]
             fn append(
                 &mut self,

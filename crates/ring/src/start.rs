@@ -1,29 +1,29 @@
-//! Where a reader goes on after it was lapped, and why it cannot join a ring somewhere.
+//! Where a reader continues after a lap, and why it cannot join a ring at a position.
 
-/// Where a reader goes on after the writer lapped it.
+/// Where a reader continues after a lap.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Rejoin {
-    /// At the oldest message that is still there: loses least now, and a writer at full speed laps
-    /// the reader again at once.
+    /// At the oldest remaining message: loses least now, but a writer at full speed laps the reader
+    /// again at once.
     Oldest,
-    /// Half a ring behind the writer: loses at most half a ring more than needed, and has half a
-    /// ring of time.
+    /// Half a ring before the newest message: loses at most half a ring more than necessary, and
+    /// gains half a ring of time.
     #[default]
     Halfway,
-    /// Behind the last message: for readers that only want what is new.
+    /// After the last message: for readers that only need new ones.
     Newest,
 }
 
-/// Why a reader cannot join where it wants to.
+/// Why a reader cannot join at a position.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
-    /// Nobody has published it.
+    /// The message is not yet published.
     #[error("message {sequence} is not published yet: the next one is {next}")]
     NotYet {
-        /// What was asked for.
+        /// The requested number.
         sequence: u64,
-        /// The next sequence number to be published.
+        /// The number of the next message.
         next: u64,
     },
     /// Sequence numbers begin with 1.
@@ -34,7 +34,7 @@ pub enum StartError {
         "a ring keeps no times: start at oldest, newest or a sequence number (a journal finds times)"
     )]
     NoTimes,
-    /// The writer went on so quickly that no message stayed long enough to be found.
+    /// The writer overtook the reader at each attempt to join.
     #[error(
         "the writer overtook the reader at every attempt: a ring of {capacity_bytes} bytes is too small \
          for its rate"

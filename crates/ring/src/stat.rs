@@ -1,4 +1,4 @@
-//! What can be seen of a ring from outside, without disturbing its writer or its readers.
+//! Statistics of a ring from another process, without an effect on its writer or its readers.
 
 use std::path::Path;
 
@@ -6,48 +6,47 @@ use nanotape_shm::{Owner, SharedRegion};
 
 use crate::{ReadError, RingError, StartError, Verified, any::open_any, slots, stream};
 
-/// How often to retry if the writer overtakes each try. A monitor, unlike a reader, has time to
+/// Limit of retries if the writer overtakes each attempt. A monitor, unlike a reader, has time to
 /// retry.
 const LOOKS: u32 = 1_000;
 
-/// A ring that is looked at, not read.
+/// A ring that is monitored, not read.
 #[derive(Clone, Debug)]
 pub struct RingMonitor {
     region: SharedRegion,
 }
 
-/// What a ring looked like at one moment.
+/// The state of a ring at one moment.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Stat {
-    /// How it is built.
+    /// The capacity.
     pub capacity: Capacity,
-    /// Who writes it, and whether that process lives.
+    /// The writer's process, and whether it is alive.
     pub owner: Owner,
-    /// The oldest message that a reader can join at.
+    /// The oldest message at which a reader can join.
     pub oldest_sequence: u64,
-    /// The number that the next message will have; one more than that of the last.
+    /// The number of the next message.
     pub next_sequence: u64,
-    /// Bytes that hold messages, with what the ring keeps beside them; all of them once it is full.
+    /// Bytes that hold messages with their headers; the whole capacity once the ring is full.
     pub used_bytes: u64,
-    /// Time of the last message in ns since the UNIX epoch, as the writer told it; 0 if it told
-    /// none.
+    /// Time of the last message in ns since the UNIX epoch, as the writer set it; 0 if unset.
     pub ts_publish_ns: u64,
-    /// Time of the writer's last heartbeat in ns since the UNIX epoch; 0 if there was none.
+    /// Time of the writer's last heartbeat in ns since the UNIX epoch; 0 before the first.
     pub heartbeat_ns: u64,
 }
 
-/// How large a ring is.
+/// The capacity of a ring.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Capacity {
     /// A stream ring.
     Stream {
-        /// Bytes of messages, with 16 in front of each.
+        /// Bytes of messages, including 16 of header for each.
         capacity_bytes: u64,
     },
     /// A slot ring.
     Slots {
-        /// How many messages it holds.
+        /// Number of messages.
         slots: u64,
         /// The longest payload in bytes.
         max_length: u64,
@@ -60,12 +59,12 @@ impl RingMonitor {
         Ok(Self { region: open_any(path)? })
     }
 
-    /// The region that the ring is in.
+    /// The region that contains the ring.
     pub fn region(&self) -> &SharedRegion {
         &self.region
     }
 
-    /// Looks at it now.
+    /// The current state.
     pub fn look(&self) -> Result<Stat, RingError> {
         for _ in 1..LOOKS {
             match self.try_look() {
@@ -96,8 +95,9 @@ impl RingMonitor {
         })
     }
 
-    /// Goes over everything that can be read now: counters, index, frames or slots, and whether
-    /// sequence numbers follow each other. What the writer overwrites meanwhile is no damage.
+    /// Checks everything that is currently readable: counters, index, frames or slots, and that
+    /// sequence numbers are consecutive. Messages that the writer overwrites meanwhile are not
+    /// damage.
     pub fn verify(&self) -> Result<Verified, RingError> {
         let verified = match self.region.spec().kind {
             slots::KIND => slots::verify(&self.region),
@@ -110,7 +110,7 @@ impl RingMonitor {
     }
 }
 
-/// What the words of a ring say.
+/// Statistics from the words of a ring.
 pub(crate) struct Seen {
     pub(crate) oldest_sequence: u64,
     pub(crate) next_sequence: u64,

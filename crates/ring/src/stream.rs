@@ -26,7 +26,7 @@ pub use reader::Reader;
 pub(crate) use verify::verify;
 pub use writer::Writer;
 
-/// Checks a ring; for models, which know no files.
+/// Checks a ring: for models, which have no files.
 #[cfg(nanotape_loom)]
 pub fn verify(region: &nanotape_shm::SharedRegion) -> Result<crate::Verified, crate::RingError> {
     verify::verify(region)

@@ -1,4 +1,4 @@
-//! What every reader can do, whichever ring it reads.
+//! The common interface of the readers of both rings.
 
 use std::ops::ControlFlow;
 
@@ -6,24 +6,24 @@ use nanotape_shm::SharedRegion;
 
 use crate::{Message, Read, ReadError, Received, Rejoin, RingError, Start};
 
-/// A reader of a ring. It writes nothing: the writer and other readers never notice it.
+/// A reader of a ring. It writes nothing, so it affects neither the writer nor other readers.
 ///
-/// No method waits. What to do when there is [nothing](Read::Empty) is the caller's choice:
-/// [`Waiter`](nanotape_tape::Waiter) has the usual ones.
+/// No method waits. When there is [nothing](Read::Empty) the caller chooses what to do:
+/// [`Waiter`](nanotape_tape::Waiter) has the usual strategies.
 pub trait Subscribe {
     /// Reads the next message into the beginning of `buffer`.
     fn try_read(&mut self, buffer: &mut [u8]) -> Result<Read<Received>, ReadError>;
 
-    /// Shows the next message in place to `visit`, and returns what that made of it if nothing was
-    /// overwritten meanwhile. Copies nothing. See [`Message`] for what a visitor must bear.
+    /// Passes the next message in place to `visit`, and returns its result if nothing was
+    /// overwritten meanwhile. Copies nothing. [`Message`] has the rules for visitors.
     fn try_visit<T>(&mut self, visit: impl FnOnce(&Message<'_>) -> T)
     -> Result<Read<T>, ReadError>;
 
-    /// Copies as many messages as are published and fit into `buffer`, and then shows each of them
-    /// to `visit`, in order: whole messages, checked. Returns how many, at least one.
+    /// Copies all published messages that fit into `buffer`, and then passes each of them to
+    /// `visit`, in order: whole messages, checked. Returns how many, at least one.
     ///
-    /// A buffer of some ten thousand bytes is enough to be quick. It must hold the longest message
-    /// there is, and what the ring keeps beside it; else the error says what it needs.
+    /// A buffer of about ten thousand bytes is large enough for full speed. It must hold the
+    /// longest message and its header; otherwise the error has the required size.
     #[inline]
     fn read_batch(
         &mut self,
@@ -36,23 +36,24 @@ pub trait Subscribe {
         })
     }
 
-    /// The same, and `Break` stops after that message: the next one is read again another time.
+    /// Like [`read_batch`](Self::read_batch); `Break` stops after that message, and later reads
+    /// continue there.
     fn read_batch_while(
         &mut self,
         buffer: &mut [u8],
         visit: impl FnMut(Received, &[u8]) -> ControlFlow<()>,
     ) -> Result<Read<u64>, ReadError>;
 
-    /// The sequence number of the next message to be read: to go on there another time, join at
-    /// [`Start::Sequence`] of it.
+    /// The sequence number of the next message. To continue there later, join with
+    /// [`Start::Sequence`] and this number.
     fn next_sequence(&self) -> u64;
 
-    /// Goes on elsewhere.
+    /// Moves to another position.
     fn seek(&mut self, start: Start) -> Result<(), RingError>;
 
-    /// Where to go on after a lap.
+    /// Sets where to continue after a lap.
     fn set_rejoin(&mut self, rejoin: Rejoin);
 
-    /// The region that the ring is in: who owns it, and whether the owner lives.
+    /// The region that contains the ring: its owner, and whether the owner is alive.
     fn region(&self) -> &SharedRegion;
 }

@@ -1,30 +1,30 @@
-//! What a check of everything in a ring has seen.
+//! The result of checking the whole contents of a ring.
 
-/// What was checked and found good.
+/// The contents that were checked and found valid.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Verified {
-    /// Index entries that lead where they should; a slot ring has no index.
+    /// Valid index entries; a slot ring has no index.
     pub entries: u64,
-    /// Messages whose frame or slot is as it should be, and whose numbers follow each other.
+    /// Messages with a valid frame or slot, and consecutive numbers.
     pub messages: u64,
     /// Frames that fill the end of a lap.
     pub paddings: u64,
-    /// The first message of the last stretch without a lap.
+    /// The first message of the last part without a lap.
     pub first_sequence: u64,
-    /// The message behind the last one that was checked.
+    /// The message after the last one that was checked.
     pub next_sequence: u64,
-    /// How often the writer overwrote what was just looked at. That is no damage.
+    /// How often the writer overwrote messages during their check, which is not damage.
     pub overtaken: u64,
 }
 
 impl Verified {
-    /// A stretch of messages begins.
+    /// Begins a part at a message.
     pub(crate) fn begin(&mut self, sequence: u64) {
         (self.first_sequence, self.next_sequence) = (sequence, sequence);
     }
 
-    /// A message is good.
+    /// Counts a valid message.
     pub(crate) fn message(&mut self, sequence: u64) {
         self.messages += 1;
         self.next_sequence = sequence + 1;

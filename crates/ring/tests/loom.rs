@@ -1,11 +1,11 @@
 //! Loom models of both rings: under every reordering of the processor, a reader sees every message
 //! once, in order and whole, or reports it as lost.
 //!
-//! Each model states the whole set of its outcomes, because loom is green too when it has not
-//! explored the case that matters. And each promise of order is taken away in turn: some model must
-//! then see what it does not allow.
+//! Each model states the whole set of its outcomes, because loom also passes if it has not explored
+//! the relevant case. And each memory ordering is removed in turn: some model must then have a
+//! forbidden outcome.
 //!
-//! `cargo xtask loom` runs them; without `--cfg nanotape_loom` there is nothing here.
+//! `cargo xtask loom` runs them; without `--cfg nanotape_loom` this file is empty.
 #![cfg(nanotape_loom)]
 
 #[path = "loom/mutations.rs"]

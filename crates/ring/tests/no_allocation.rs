@@ -1,8 +1,9 @@
-//! Publishing and reading allocate nothing and make no system call, a million times of every sort.
+//! Publishing and reading allocate nothing and make no system call, in a million operations of
+//! every kind.
 //!
-//! Counted, not assumed: every allocation of this process goes through a counter. And a process
-//! with a filter of the kernel, which ends it at any system call but `write` and `exit_group`,
-//! lives: see `CountingAllocator` and `without_system_calls` of the harness.
+//! Every allocation of this process goes through a counter. And a process with a system call
+//! filter, which ends it at any call but `write` and `exit_group`, survives: see
+//! `CountingAllocator` and `without_system_calls` of the harness.
 
 #![cfg(not(nanotape_loom))]
 
@@ -17,15 +18,15 @@ use nanotape_ring::{
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
 
-/// Bytes of a ring: laps are near.
+/// Bytes of a ring: small, for frequent laps.
 const BYTES: usize = 16 << 10;
 
 const LONGEST: usize = 200;
 
-/// Messages that are published.
+/// Number of published messages.
 const MESSAGES: u64 = 1_000_000;
 
-/// What readers had to do.
+/// Counts of the readers' results.
 #[derive(Default)]
 struct Seen {
     messages: u64,
@@ -43,7 +44,7 @@ impl Seen {
     }
 }
 
-/// A writer in this process, and readers that do everything in turn and are lapped now and then.
+/// A writer in this process, and readers that use all methods in turn and are sometimes lapped.
 struct Everything<W: Publish> {
     writer: W,
     readers: Vec<W::Reader>,
@@ -90,7 +91,7 @@ impl<W: Publish> Everything<W> {
 
     fn read(&mut self, turn: u64, seen: &mut Seen) {
         for (reader, which) in self.readers.iter_mut().zip(0..) {
-            // Now and then it is away for longer than the ring holds.
+            // Periodically the reader pauses for longer than the ring holds.
             if turn % 2_000 < 300 * (which + 1) {
                 continue;
             }
@@ -105,7 +106,7 @@ impl<W: Publish> Everything<W> {
         }
     }
 
-    /// Publishes so many messages, and reads them or loses them.
+    /// Publishes `messages` messages, and reads them or loses them.
     fn run(&mut self, messages: u64) -> Seen {
         let mut seen = Seen::default();
         let end = self.writer.next_sequence() + messages;

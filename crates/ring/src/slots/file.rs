@@ -1,6 +1,6 @@
-//! Slot rings in files: made, taken over, replaced, opened, and looked at.
+//! Slot rings in files: created, taken over, replaced, opened, and inspected.
 //!
-//! Models know no files, and leave this module out.
+//! Models have no files, and leave this module out.
 
 use std::path::Path;
 
@@ -14,9 +14,9 @@ use super::{
 use crate::{RingError, Start, Subscribe as _, stat::Seen};
 
 impl Writer {
-    /// Makes a ring of so many slots, for payloads up to `max_length` bytes, at `path`, or takes
-    /// over the one that is there if its writer is gone: then the first message is the successor of
-    /// the last, and readers stay where they are.
+    /// Creates a ring of `slots` slots, for payloads up to `max_length` bytes, at `path`, or takes
+    /// over the existing ring if its writer exited. Then the first message follows the last one,
+    /// and readers keep their positions.
     pub fn create(
         path: &Path,
         slots: usize,
@@ -28,8 +28,8 @@ impl Writer {
         Ok((Self::resume(region)?, origin))
     }
 
-    /// Makes an empty ring at `path` in place of what is there, whatever its size and however
-    /// damaged; but not while its writer is alive.
+    /// Creates an empty ring at `path` that replaces the existing file, even if it is damaged or of
+    /// another size; fails while its writer is alive.
     pub fn replace(
         path: &Path,
         slots: usize,
@@ -43,13 +43,13 @@ impl Writer {
 }
 
 impl Reader {
-    /// Joins the ring at `path`. Needs no more than permission to read the file.
+    /// Joins the ring at `path`. Needs only permission to read the file.
     pub fn open(path: &Path, start: Start) -> Result<Self, RingError> {
         Self::join(SharedRegion::open(path, KIND)?, start)
     }
 }
 
-/// What the words of a slot ring say of it.
+/// Statistics from the words of a slot ring.
 pub(crate) fn look(region: &SharedRegion) -> Result<Seen, RingError> {
     let mut reader = Reader::join(region.clone(), Start::Oldest)?;
     let oldest_sequence = reader.next_sequence();

@@ -1,4 +1,4 @@
-//! Where things are in a slot ring's words.
+//! The layout of a slot ring's words.
 //!
 //! ```text
 //!  line 0   committed: the number of the last message | ts_publish
@@ -7,19 +7,19 @@
 //! ```
 //!
 //! Message `n` is in slot `(n - 1) mod slots`. A slot's version is `2 n - 1` while message `n` is
-//! being written and `2 n` when it is there.
+//! being written and `2 n` after that.
 
 use nanotape_shm::{RegionSpec, WORD_BYTES};
 
 use crate::RingError;
 
-/// What the region's header says of a slot ring.
+/// The kind of a slot ring in the region's header.
 pub const KIND: [u8; 8] = *b"SLOTS   ";
 
-/// Changes whenever the meaning of any word does.
+/// Changes whenever the meaning of a word changes.
 pub const LAYOUT: u64 = u64::from_be_bytes(*b"slots  1");
 
-/// Words from one control line to the next; models are smaller.
+/// Words per control line; fewer in models.
 const LINE_WORDS: usize = if cfg!(nanotape_loom) { 2 } else { 16 };
 
 pub(crate) const COMMITTED: usize = 0;
@@ -29,16 +29,16 @@ const SLOTS: usize = 2 * LINE_WORDS;
 
 pub(crate) const VERSION: usize = 0;
 pub(crate) const DESCRIPTION: usize = 1;
-/// Words of a slot in front of the payload.
+/// Words of a slot before the payload.
 pub(crate) const HEADER_WORDS: usize = 2;
 
-/// Slots begin at a cache line; models are smaller.
+/// Slots begin at a cache line, except in models.
 const SLOT_ALIGNMENT_WORDS: usize = if cfg!(nanotape_loom) { 1 } else { 8 };
 
-/// The fewest slots.
+/// The smallest number of slots.
 pub const MIN_SLOTS: usize = if cfg!(nanotape_loom) { 2 } else { 8 };
 
-/// The most slots.
+/// The largest number of slots.
 pub const MAX_SLOTS: usize = 1 << 32;
 
 /// The longest payload of a slot.
@@ -50,8 +50,8 @@ pub const fn slot_bytes(max_length: usize) -> usize {
     words.next_multiple_of(SLOT_ALIGNMENT_WORDS) * WORD_BYTES
 }
 
-/// Offset behind the region's header, size and name of each field, in bytes. The size of the last
-/// is that of the fewest slots for the shortest messages.
+/// Offset from the end of the region's header, size and name of each field, in bytes. The size of
+/// the last is that of the fewest slots for the shortest messages.
 pub const FIELDS: [(usize, usize, &str); 4] = [
     (COMMITTED * WORD_BYTES, WORD_BYTES, "committed"),
     (TS_PUBLISH * WORD_BYTES, WORD_BYTES, "ts_publish_ns"),
@@ -59,7 +59,7 @@ pub const FIELDS: [(usize, usize, &str); 4] = [
     (SLOTS * WORD_BYTES, MIN_SLOTS * slot_bytes(0), "slots"),
 ];
 
-/// The fields of a slot in front of its payload.
+/// The fields of a slot before its payload.
 pub const SLOT_FIELDS: [(usize, usize, &str); 2] = [
     (VERSION * WORD_BYTES, WORD_BYTES, "version"),
     (DESCRIPTION * WORD_BYTES, WORD_BYTES, "description"),
@@ -85,7 +85,7 @@ impl Layout {
         Ok(Self { slots: slots as u64, max_length: max_length as u32, slot_words })
     }
 
-    /// What a region's header states, if it fits together.
+    /// The sizes in a region's header, if they are consistent.
     pub(crate) fn of(spec: &RegionSpec) -> Result<Self, RingError> {
         if spec.layout != LAYOUT {
             return Err(RingError::Layout { found: spec.layout, known: LAYOUT });
@@ -115,7 +115,7 @@ impl Layout {
         SLOTS + slot as usize * self.slot_words
     }
 
-    /// Length and type in the word that describes a message; nothing where no writer of this ring
+    /// Length and type in the word that describes a message; `None` if no writer of this ring
     /// stores such a word.
     #[inline(always)]
     pub(crate) fn described(self, description: u64) -> Option<(u32, u16)> {
@@ -124,14 +124,14 @@ impl Layout {
         sound.then_some((length, type_id))
     }
 
-    /// Messages that a batch may have.
+    /// Limit of messages in a batch.
     pub(crate) fn max_batch(self) -> u64 {
         (self.slots / 4).max(1)
     }
 }
 
-/// No writer publishes so many messages: a larger number was written by something else, and could
-/// not be doubled to a version.
+/// No writer publishes this number of messages: a larger number is damage, and doubling it to a
+/// version could overflow.
 pub(crate) const LIMIT: u64 = u64::MAX / 4;
 
 /// A slot's version while the message is being written.
@@ -140,7 +140,7 @@ pub(crate) const fn writing(sequence: u64) -> u64 {
     sequence * 2 - 1
 }
 
-/// A slot's version when the message is there.
+/// A slot's version after the message is written.
 #[inline(always)]
 pub(crate) const fn written(sequence: u64) -> u64 {
     sequence * 2

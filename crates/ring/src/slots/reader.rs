@@ -2,8 +2,8 @@
 //!
 //! Protocol, for message `n`:
 //! 1. Load the slot's version ([`SLOT_PUBLISH`]). Less than `2 n`: not there yet. More: lapped.
-//! 2. Load what is wanted of the slot.
-//! 3. Load the version again ([`SLOT_CHANGE`]). If it changed, what was loaded counts for nothing.
+//! 2. Load the requested part of the slot.
+//! 3. Load the version again ([`SLOT_CHANGE`]). If it changed, discard the loaded part.
 
 use std::ops::ControlFlow;
 
@@ -16,8 +16,8 @@ use crate::{
     edges::{SLOT_CHANGE, SLOT_COMMIT, SLOT_PUBLISH},
 };
 
-/// How many slots a reader of batches follows before it looks at `committed`, whose line is stored
-/// to for every message: as in the stream ring.
+/// Limit of slots that a reader of batches follows before it loads `committed`, whose line is
+/// stored to for every message: as in the stream ring.
 const FOLLOWED: u64 = if cfg!(nanotape_loom) { 2 } else { 16 };
 
 /// One of any number of readers of a slot ring.
@@ -27,7 +27,7 @@ pub struct Reader {
     layout: Layout,
     /// The sequence number of the next message.
     sequence: u64,
-    /// `committed` when it was last looked at.
+    /// The last loaded value of `committed`.
     committed: u64,
     rejoin: Rejoin,
 }
@@ -42,15 +42,14 @@ impl Reader {
         Ok(reader)
     }
 
-    /// Messages from the reader's next on that are published, if any.
+    /// Number of published messages from the reader's next on, if any.
     #[inline(always)]
     fn available(&mut self) -> Option<u64> {
         let known = (self.committed + 1).wrapping_sub(self.sequence);
         if known != 0 && known <= self.layout.slots {
             return Some(known);
         }
-        // Locals, because every look in order makes the compiler load what is behind a reference
-        // again.
+        // Locals, because after every ordered load the compiler reloads values behind a reference.
         let (layout, words, next) = (self.layout, self.region.words(), self.sequence);
         let most = FOLLOWED.min(layout.slots);
         for followed in 0..most {
@@ -65,8 +64,8 @@ impl Reader {
         Some(if is_known { known } else { self.follow_on(most) })
     }
 
-    /// Messages that are published although `committed` does not say so: the writer has not stored
-    /// it yet, or died before. All of them, because a batch is seen whole.
+    /// Number of messages that are published, but not yet in `committed`: the writer has not stored
+    /// it yet, or died before. All of them, because a batch is visible as a whole.
     #[cold]
     fn follow_on(&self, mut followed: u64) -> u64 {
         let (layout, words) = (self.layout, self.region.words());
@@ -76,26 +75,26 @@ impl Reader {
         followed
     }
 
-    /// There is no message for this reader: not yet, or no more.
+    /// There is no message for this reader: not yet, or no longer.
     #[inline]
     fn nothing<T>(&mut self) -> Result<Read<T>, ReadError> {
         let version = self.region.words()[self.layout.slot(self.sequence) + VERSION].load();
         if version <= written(self.sequence) { Ok(Read::Empty) } else { self.lapped() }
     }
 
-    /// The writer came round: says what was lost, and goes on behind it.
+    /// The writer lapped the reader: reports the loss, and continues after it.
     #[cold]
     fn lapped<T>(&mut self) -> Result<Read<T>, ReadError> {
         let slot = &self.region.words()[self.layout.slot(self.sequence)..];
         let version = slot[VERSION].load();
         let seen = version.div_ceil(2);
-        // What is beyond `LIMIT` could not be doubled again.
+        // Doubling a number beyond `LIMIT` could overflow.
         let is_sound = seen > self.sequence && seen <= LIMIT;
         if !is_sound || !(seen - self.sequence).is_multiple_of(self.layout.slots) {
             return Err(self.damaged(Damage::Header(version)));
         }
-        // What is being written is ahead of what is published by a batch at most; `committed` may
-        // be an older value than the version.
+        // The messages being written are ahead of the published ones by at most a batch;
+        // `committed` may be an older value than the version.
         let next = (self.committed()? + 1).max((seen + 1).saturating_sub(self.layout.max_batch()));
         let to = self.behind(next, self.rejoin).max(self.sequence + 1);
         let gap = Gap { from: self.sequence, to: to - 1 };
@@ -113,11 +112,11 @@ impl Reader {
         Ok(committed)
     }
 
-    /// The number of the message that is published next. `committed` may be behind by what was just
-    /// published, and stays there if the writer died: who has read it may join behind it.
+    /// The number of the next published message. `committed` may lag the latest messages, for good
+    /// if the writer died: a reader of those may join after them.
     fn next(&self) -> Result<u64, ReadError> {
         let committed = self.committed()?;
-        // Only counted here, so that this needs no order: who reads the message observes it again.
+        // Only a count, which needs no order: the reader of the message observes the version again.
         let is_there = |&sequence: &u64| {
             let version = &self.region.words()[self.layout.slot(sequence) + VERSION];
             version.load() == written(sequence)
@@ -126,7 +125,8 @@ impl Reader {
         Ok(most.take_while(is_there).last().unwrap_or(committed) + 1)
     }
 
-    /// Where to go on when message `next` is the next to be published, or being written.
+    /// The next message of a reader that rejoins when message `next` is being written or is the
+    /// next.
     fn behind(&self, next: u64, rejoin: Rejoin) -> u64 {
         let back = match rejoin {
             // The slot of the next message is being overwritten already.
@@ -212,10 +212,10 @@ impl Subscribe for Reader {
         let slots = &self.region.words()[self.layout.slot(first)..];
         let copies = &mut buffer[..count * slot_bytes];
         copy_out_many(slots, copies);
-        // Slots are overwritten in order: if the first is as it was, all of them are.
+        // Slots are overwritten in order: if the first is unchanged, all of them are.
         if !is_unchanged(&slots[VERSION], written(self.sequence)) {
             let version = slots[VERSION].load();
-            // Damage, if it is not newer: everything up to `committed` was there.
+            // An older version is damage, since everything up to `committed` was published.
             if version < written(self.sequence) {
                 return Err(self.damaged(Damage::Header(version)));
             }
@@ -274,7 +274,7 @@ impl Subscribe for Reader {
 /// Whether nothing loaded from a slot since it had this version can have been overwritten.
 #[inline(always)]
 fn is_unchanged(slot: &ReadWord, version: u64) -> bool {
-    // SYNC(slots.change): pairs with the writer's fence behind its store of the odd version.
+    // SYNC(slots.change): pairs with the writer's fence after its store of the odd version.
     SLOT_CHANGE.acquire_fence();
     slot.load() == version
 }
@@ -282,7 +282,7 @@ fn is_unchanged(slot: &ReadWord, version: u64) -> bool {
 /// Whether a message is published and not overwritten.
 #[inline(always)]
 fn is_there(layout: Layout, words: &[ReadWord], sequence: u64) -> bool {
-    // SYNC(slots.publish): pairs with the writer's store of the versions. In order at each slot:
-    // after the first of a batch all others must be seen.
+    // SYNC(slots.publish): pairs with the writer's store of the versions. Ordered at each slot:
+    // after the first of a batch all others must be visible.
     words[layout.slot(sequence) + VERSION].observe(SLOT_PUBLISH) == written(sequence)
 }

@@ -1,7 +1,6 @@
-//! Going over everything that a slot ring holds: the version and description of every slot.
+//! Checks the whole contents of a slot ring: the version and description of every slot.
 //!
-//! Protocol: as a reader's. A slot that was overwritten while it was looked at is a lap, not
-//! damage.
+//! Protocol: as a reader's. A slot that was overwritten during the check is a lap, not damage.
 
 use nanotape_shm::{ReadWord, SharedRegion};
 
@@ -23,10 +22,10 @@ pub(crate) fn verify(region: &SharedRegion) -> Result<Verified, RingError> {
     }
     let mut verified = Verified::default();
     verified.begin(committed.saturating_sub(layout.slots - 1).max(1));
-    // As many messages as there are slots: each slot once, whatever is in it.
+    // As many messages as there are slots: each slot once, whatever it contains.
     for back in (0..layout.slots).rev() {
         let Some(sequence) = committed.checked_sub(back).filter(|&sequence| sequence > 0) else {
-            // A slot that no message was published in: a batch that never was may have touched it.
+            // No message was published in this slot; an unpublished batch may have changed it.
             continue;
         };
         match look(layout, words, sequence)? {
@@ -40,7 +39,7 @@ pub(crate) fn verify(region: &SharedRegion) -> Result<Verified, RingError> {
     Ok(verified)
 }
 
-/// What was found where a message was published.
+/// The state of a slot in which a message was published.
 enum Slot {
     Holds,
     /// A later message, or a part of one.
@@ -53,12 +52,12 @@ fn look(layout: Layout, words: &[ReadWord], sequence: u64) -> Result<Slot, ReadE
     // SYNC(slots.publish): pairs with the writer's store of the version.
     let version = words[at + VERSION].observe(SLOT_PUBLISH);
     let described = words[at + DESCRIPTION].load();
-    // SYNC(slots.change): pairs with the writer's fence behind its store of the odd version.
+    // SYNC(slots.change): pairs with the writer's fence after its store of the odd version.
     SLOT_CHANGE.acquire_fence();
     let is_stable = words[at + VERSION].load() == version;
     if version > written(sequence) {
         let later = version.div_ceil(2);
-        // As new as the version at least, by the order of that.
+        // At least as new as the version, by the order of that load.
         let committed = words[COMMITTED].load();
         let is_of_this_slot = (later - sequence).is_multiple_of(layout.slots);
         // The writer may be ahead of `committed` by a batch.

@@ -1,14 +1,14 @@
 //! The writer of a slot ring.
 //!
 //! Protocol, for message `n`:
-//! 1. Store the slot's version `2 n - 1` ([`SLOT_PUBLISH`]); all later stores stay behind it
+//! 1. Store the slot's version `2 n - 1` ([`SLOT_PUBLISH`]); all later stores come after it
 //!    ([`SLOT_CHANGE`]).
 //! 2. Store the payload and its description.
-//! 3. Store the version `2 n` ([`SLOT_PUBLISH`]): now readers may see it.
+//! 3. Store the version `2 n` ([`SLOT_PUBLISH`]): now readers can see it.
 //! 4. Store `committed` ([`SLOT_COMMIT`]) for readers that join, and for those of batches.
 //!
-//! A batch does 1 and 2 for all of its messages and then 3 from the last to the first, so that
-//! readers, who come to the first one first, see all or nothing.
+//! A batch does 1 and 2 for all of its messages and then 3 from the last to the first. Readers
+//! check the first one first, so they see all or nothing.
 
 use nanotape_shm::{OwnedRegion, WORD_BYTES, Word, copy_into, prefetch_for_writing};
 
@@ -24,7 +24,7 @@ use crate::{
     edges::{SLOT_CHANGE, SLOT_COMMIT, SLOT_PUBLISH},
 };
 
-/// How far in front of itself the writer brings slots into its core, the first two lines of each.
+/// How many slots ahead the writer prefetches, the first two lines of each.
 const SLOTS_AHEAD: u64 = 2;
 
 const CACHE_LINE_WORDS: usize = 8;
@@ -36,25 +36,25 @@ pub struct Writer {
     layout: Layout,
     /// The sequence number of the next message.
     sequence: u64,
-    /// What the caller last said the time is.
+    /// The time that the caller set last.
     now_ns: u64,
 }
 
 impl Writer {
-    /// The writer of a ring in this process's own memory: for threads, and for tests.
+    /// The writer of a ring in private memory: for threads, and for tests.
     pub fn on_heap(slots: usize, max_length: usize) -> Result<Self, RingError> {
         let layout = Layout::new(slots, max_length)?;
         Self::resume(OwnedRegion::on_heap(layout.spec()))
     }
 
-    /// Goes on in a region that the caller owns, where its words say that the last writer ended.
+    /// Continues in a region that the caller owns, after the last writer's last message.
     pub fn resume(region: OwnedRegion) -> Result<Self, RingError> {
         let layout = Layout::of(region.spec())?;
         let sequence = recover(layout, region.words())?;
         Ok(Self { region, layout, sequence, now_ns: 0 })
     }
 
-    /// Leaves the region to the next writer, as a process that ends does.
+    /// Releases the region to the next writer, as at the end of a process.
     #[cfg(nanotape_loom)]
     pub fn into_region(self) -> OwnedRegion {
         self.region
@@ -71,10 +71,9 @@ impl Writer {
         prefetch_for_writing(words, self.layout.slot(sequence + SLOTS_AHEAD));
         prefetch_for_writing(words, self.layout.slot(sequence + SLOTS_AHEAD) + CACHE_LINE_WORDS);
         let slot = &words[self.layout.slot(sequence)..][..self.layout.slot_words];
-        // SYNC(slots.publish): who sees that the slot changes also sees how far `committed` was.
+        // SYNC(slots.publish): a reader that sees the change also sees the previous `committed`.
         slot[VERSION].publish(writing(sequence), SLOT_PUBLISH);
-        // SYNC(slots.change): pairs with the fence in front of a reader's second look at the
-        // version.
+        // SYNC(slots.change): pairs with the fence before a reader's second load of the version.
         SLOT_CHANGE.release_fence();
         slot[DESCRIPTION].store(description(length as u32, type_id));
         Ok(&slot[HEADER_WORDS..][..length.div_ceil(WORD_BYTES)])
@@ -89,18 +88,18 @@ impl Writer {
     #[inline(always)]
     fn show(&self, sequence: u64) {
         let version = &self.region.words()[self.layout.slot(sequence) + VERSION];
-        // SYNC(slots.publish): pairs with a reader's first look at the version.
+        // SYNC(slots.publish): pairs with a reader's first load of the version.
         version.publish(written(sequence), SLOT_PUBLISH);
     }
 
-    /// Tells readers that join how far it goes; returns the first sequence number of what is new.
+    /// Stores the last message for readers that join; returns the first new sequence number.
     #[inline(always)]
     fn commit(&mut self, count: u64) -> u64 {
         let first = self.sequence;
         self.sequence += count;
         let words = self.region.words();
         words[TS_PUBLISH].store(self.now_ns);
-        // SYNC(slots.commit): pairs with the look at `committed` of readers that join.
+        // SYNC(slots.commit): pairs with the load of `committed` by readers that join.
         words[COMMITTED].publish(self.sequence - 1, SLOT_COMMIT);
         first
     }
@@ -123,7 +122,7 @@ impl Publish for Writer {
     fn claim(&mut self, type_id: u16, length: usize) -> Result<Claim<'_>, PublishError> {
         let sequence = self.sequence;
         let payload = self.open(sequence, type_id, length)?;
-        // What the last word has behind the end would otherwise be from an older message.
+        // Clears the rest of the last word, which could be from an older message.
         if let Some(last) = payload.last() {
             last.store(0);
         }
@@ -163,7 +162,7 @@ impl Publish for Writer {
     }
 }
 
-/// Room for one message in the ring's own memory. Publish it, or drop it and it was never there.
+/// Room for one message in the ring's own memory. Dropping it discards the message.
 #[derive(Debug)]
 #[must_use = "a claim that is dropped publishes nothing"]
 pub struct Claim<'writer> {
@@ -190,7 +189,7 @@ impl Claimed for Claim<'_> {
     }
 }
 
-/// A batch being written. Publish it, or drop it and it was never there.
+/// A batch in progress. Dropping it discards its messages.
 #[derive(Debug)]
 #[must_use = "a batch that is dropped publishes nothing"]
 pub struct Batch<'writer> {
@@ -225,8 +224,8 @@ impl Batched for Batch<'_> {
     }
 }
 
-/// Finds the next sequence number, and removes what the dead writer left of a batch: versions that
-/// would let readers take its messages for those that the new writer is about to publish.
+/// Finds the next sequence number, and removes the dead writer's versions of an unpublished batch:
+/// they would let readers take its messages for those that the new writer is about to publish.
 fn recover(layout: Layout, words: &[Word]) -> Result<u64, RingError> {
     let damaged = |what| ReadError::Damaged { word: COMMITTED, sequence: 0, what };
     let committed = words[COMMITTED].load();
@@ -238,7 +237,7 @@ fn recover(layout: Layout, words: &[Word]) -> Result<u64, RingError> {
         return Err(damaged(Damage::Index).into());
     }
     let mut last = committed;
-    // Behind `committed` there is what was published when the writer died: at most a batch.
+    // Messages published after `committed` when the writer died: at most a batch.
     while last < committed + layout.max_batch() && version(last + 1).load() == written(last + 1) {
         last += 1;
     }

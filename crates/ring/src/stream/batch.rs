@@ -5,12 +5,12 @@ use nanotape_shm::copy_into;
 use super::writer::{Gate, Writer};
 use crate::{Batched, Publish as _, PublishError};
 
-/// A batch being written. Publish it, or drop it and it was never there.
+/// A batch in progress. Dropping it discards its messages.
 #[derive(Debug)]
 #[must_use = "a batch that is dropped publishes nothing"]
 pub struct Batch<'writer> {
     writer: &'writer mut Writer,
-    /// Where its next frame goes.
+    /// The position of the next frame.
     position: u64,
     gate: Option<Gate>,
     count: u64,

@@ -5,7 +5,7 @@ use nanotape_shm::Word;
 use super::writer::{Frame, Writer};
 use crate::{Claimed, Publish as _};
 
-/// Room for one message in the ring's own memory. Publish it, or drop it and it was never there.
+/// Room for one message in the ring's own memory. Dropping it discards the message.
 #[derive(Debug)]
 #[must_use = "a claim that is dropped publishes nothing"]
 pub struct Claim<'writer> {
@@ -16,7 +16,7 @@ pub struct Claim<'writer> {
 impl<'writer> Claim<'writer> {
     #[inline(always)]
     pub(super) fn new(writer: &'writer mut Writer, frame: Frame) -> Self {
-        // What the last word has behind the end would otherwise be from an older message.
+        // Clears the rest of the last word, which could be from an older message.
         if let Some(last) = writer.payload(&frame).last() {
             last.store(0);
         }

@@ -6,27 +6,28 @@
 //!  word 2.. payload, the last word filled up with zeros
 //! ```
 //!
-//! The commit word is written last. While it is zero there is no message yet. A frame does not
-//! cross the end of the ring: a padding frame, a commit word alone, sends readers to the beginning.
+//! The commit word is written last. While it is zero the message does not exist yet. A frame does
+//! not cross the end of the ring: a padding frame, a commit word alone, sends readers to the
+//! beginning.
 
 use nanotape_shm::WORD_BYTES;
 
 use crate::Damage;
 
-/// Words in front of the payload.
+/// Words before the payload.
 pub(crate) const HEADER_WORDS: u64 = 2;
 
 const MESSAGE: u64 = b'M' as u64;
 const PADDING: u64 = b'P' as u64;
 
-/// What stands in a commit word.
+/// The meaning of a commit word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Commit {
     /// Nothing yet.
     Nothing,
     /// A message begins here.
     Message { length: u32, type_id: u16 },
-    /// Nothing more up to the end of the ring.
+    /// No more frames up to the end of the ring.
     Padding,
 }
 
@@ -42,7 +43,7 @@ impl Commit {
         PADDING << 48
     }
 
-    /// What a commit word says; anything but the words above is damage.
+    /// Decodes a commit word; any other word is damage.
     #[inline(always)]
     pub(crate) const fn decode(word: u64) -> Result<Self, Damage> {
         match word >> 48 {
@@ -54,7 +55,7 @@ impl Commit {
     }
 }
 
-/// Words of a whole frame with so many bytes of payload.
+/// Words of a frame with `length` bytes of payload.
 #[inline(always)]
 pub(crate) const fn frame_words(length: u32) -> u64 {
     HEADER_WORDS + (length as u64).div_ceil(WORD_BYTES as u64)

@@ -1,8 +1,8 @@
-//! Finding a place in a stream ring: to join it, or to go on after a lap.
+//! Finds a position in a stream ring, to join it, or to continue after a lap.
 //!
-//! Protocol: take an index entry, follow commit words from there if need be, and then look at
-//! `reserved`: if the entry may have been overwritten meanwhile, begin again. The number of tries
-//! is bounded; a writer that overtakes every one of them has a ring too small for its rate.
+//! Protocol: take an index entry, follow commit words from there if necessary, and then load
+//! `reserved`: if the entry may have been overwritten meanwhile, retry. The number of retries is
+//! bounded; if a writer overtakes all of them, the ring is too small for its rate.
 
 use nanotape_shm::ReadWord;
 
@@ -16,10 +16,10 @@ use crate::{
     edges::{GROW, RESERVE},
 };
 
-/// How often to begin again.
+/// Limit of retries.
 const TRIES: u32 = 64;
 
-/// Where a reader that starts so begins.
+/// The position of a new reader.
 pub(super) fn find(
     layout: Layout,
     words: &[ReadWord],
@@ -42,7 +42,7 @@ pub(super) fn find(
     }
 }
 
-/// Where a reader that was lapped goes on; nothing if it was overtaken at every try.
+/// The position of a reader after a lap; `None` if it was overtaken at every attempt.
 pub(super) fn rejoin(
     layout: Layout,
     words: &[ReadWord],
@@ -56,36 +56,37 @@ pub(super) fn rejoin(
     }
 }
 
-/// A ring that is searched.
+/// A ring to search.
 struct Place<'ring> {
     layout: Layout,
     words: &'ring [ReadWord],
 }
 
 impl Place<'_> {
-    /// The first boundary that is still there and at least so many words behind the oldest word;
-    /// the last one if there is none.
+    /// The first boundary that still exists and is at least `words` after the oldest word; the last
+    /// one if there is none.
     fn first_behind(&self, words: u64) -> Result<Option<Boundary>, ReadError> {
         self.search(0, |boundary, oldest| {
             let far_enough = boundary.position >= oldest + words;
-            // Far enough before not far enough, and then the nearest one to what was wanted.
+            // Prefers boundaries that are far enough, and then the nearest one to the requested
+            // distance.
             let nearness =
                 if far_enough { u64::MAX - boundary.position } else { boundary.position };
             (far_enough, nearness)
         })
     }
 
-    /// Behind the last message.
+    /// The end of the last message.
     fn end(&self) -> Result<Option<Boundary>, ReadError> {
         self.search(u64::MAX, |boundary, _| (true, boundary.position))
     }
 
-    /// In front of a message, or at the end if it is not published; if it is lost, where a reader
-    /// finds that out.
+    /// The beginning of a message, or the end of the ring if it is not published. For a lost
+    /// message, a position at which the reader reports the loss.
     fn message(&self, sequence: u64) -> Result<Option<Boundary>, ReadError> {
         let lost = Boundary { position: 0, sequence };
         match self.first_behind(0)? {
-            // A lap behind everything: the first read is told what was lost since.
+            // A lap before everything: the first read reports the loss.
             Some(oldest) if sequence < oldest.sequence => return Ok(Some(lost)),
             Some(_) => {}
             None => return Ok(None),
@@ -94,29 +95,29 @@ impl Place<'_> {
             let before = boundary.sequence <= sequence;
             (before, if before { boundary.position } else { u64::MAX - boundary.position })
         })?;
-        // Overwritten since the look above.
+        // Overwritten since the search above.
         Ok(found.map(|at| if at.sequence > sequence { lost } else { at }))
     }
 
-    /// Begins at the boundary with the highest rank and follows the frames up to message `until`,
-    /// or to the end. Tries until nothing that the answer rests on was overwritten meanwhile.
+    /// Starts at the boundary with the highest rank and follows the frames up to message `until`,
+    /// or to the end. Retries until nothing that the result depends on was overwritten meanwhile.
     fn search(
         &self,
         until: u64,
         rank: impl Fn(Boundary, u64) -> (bool, u64),
     ) -> Result<Option<Boundary>, ReadError> {
         for _ in 0..TRIES {
-            // SYNC(ring.grow): pairs with the writer's store of `reserved`. A count that is newer
-            // than `committed` and the index could leave no way in.
+            // SYNC(ring.grow): pairs with the writer's store of `reserved`. With a count that is
+            // newer than `committed` and the index, the search could find no entry.
             let reserved = self.words[RESERVED].observe(GROW);
-            // Needs no order of its own: an older value leaves out entries, and never all of them.
+            // Needs no order: an older value leaves out entries, but never all of them.
             let committed = self.words[COMMITTED].load();
             let oldest = reserved.saturating_sub(self.layout.capacity);
             let from = index::boundaries(self.layout, self.words)
                 .filter(|boundary| (oldest..=committed).contains(&boundary.position))
                 .max_by_key(|&boundary| rank(boundary, oldest));
             let found = from.map(|from| (from.position, self.walk(from, until)));
-            // SYNC(ring.reserve): pairs with the writer's fence behind its store of `reserved`.
+            // SYNC(ring.reserve): pairs with the writer's fence after its store of `reserved`.
             RESERVE.acquire_fence();
             let reserved_now = self.words[RESERVED].load();
             match found {
@@ -125,7 +126,7 @@ impl Place<'_> {
                 {
                     return found.map(Some);
                 }
-                // Nobody wrote, and yet there is no way in.
+                // No write happened, and yet there is no entry.
                 None if reserved_now == reserved => {
                     let (word, what) = (super::layout::INDEX, Damage::Index);
                     return Err(ReadError::Damaged { word, sequence: 0, what });
@@ -139,7 +140,7 @@ impl Place<'_> {
     /// Follows the frames to a message, or to the end.
     fn walk(&self, from: Boundary, until: u64) -> Result<Boundary, ReadError> {
         let mut walk = Walk::new(self.layout, self.words, from);
-        // More than a ring behind where it began it reads what it has read before.
+        // More than a ring after its start the walk would read the same frames again.
         let limit = from.position.saturating_add(self.layout.capacity);
         while walk.at.sequence < until && walk.at.position < limit {
             if walk.step()? == Step::End {

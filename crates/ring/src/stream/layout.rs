@@ -1,4 +1,4 @@
-//! Where things are in a stream ring's words, and how much fits.
+//! The layout of a stream ring's words, and its limits.
 //!
 //! ```text
 //!  line 0    reserved: the writer may have overwritten everything a ring before this position
@@ -8,21 +8,21 @@
 //!  data      the ring
 //! ```
 //!
-//! Positions count words since the ring was made and never wrap; a position's place is its low
-//! bits. A line is 128 bytes: processors fetch cache lines in pairs.
+//! Positions count words since the ring was created and never wrap; the low bits of a position are
+//! its offset in the ring. A line is 128 bytes: processors fetch cache lines in pairs.
 
 use nanotape_shm::{RegionSpec, WORD_BYTES};
 
 use super::frame::{HEADER_WORDS, frame_words};
 use crate::RingError;
 
-/// What the region's header says of a stream ring.
+/// The kind of a stream ring in the region's header.
 pub const KIND: [u8; 8] = *b"RING    ";
 
-/// Changes whenever the meaning of any word does.
+/// Changes whenever the meaning of a word changes.
 pub const LAYOUT: u64 = u64::from_be_bytes(*b"stream 1");
 
-/// Words from one control line to the next; models are smaller.
+/// Words per control line; fewer in models.
 const LINE_WORDS: usize = if cfg!(nanotape_loom) { 3 } else { 16 };
 
 pub(crate) const RESERVED: usize = 0;
@@ -34,17 +34,17 @@ pub(crate) const INDEX: usize = 3 * LINE_WORDS;
 /// Words of an index entry.
 pub(crate) const ENTRY_WORDS: usize = 2;
 
-/// The smallest ring; models are smaller.
+/// The smallest ring; smaller in models.
 pub const MIN_CAPACITY_BYTES: usize = if cfg!(nanotape_loom) { 128 } else { 4096 };
 
 /// The largest ring.
 pub const MAX_CAPACITY_BYTES: usize = 1 << 40;
 
-/// Blocks of a ring, for each of which there is an index entry.
+/// Blocks of a ring, each with an index entry.
 const BLOCKS: u64 = if cfg!(nanotape_loom) { 4 } else { 64 };
 
-/// Offset behind the region's header, size and name of each field, in bytes. The size of the last
-/// is that of the smallest ring.
+/// Offset from the end of the region's header, size and name of each field, in bytes. The size of
+/// the last is that of the smallest ring.
 pub const FIELDS: [(usize, usize, &str); 6] = [
     (RESERVED * WORD_BYTES, WORD_BYTES, "reserved"),
     (COMMITTED * WORD_BYTES, WORD_BYTES, "committed"),
@@ -58,11 +58,11 @@ pub const FIELDS: [(usize, usize, &str); 6] = [
 pub const ENTRY_FIELDS: [(usize, usize, &str); 2] =
     [(0, WORD_BYTES, "position"), (WORD_BYTES, WORD_BYTES, "sequence")];
 
-/// The fields of a frame; how many bytes the payload has its first word says.
+/// The fields of a frame; its first word has the length of the payload.
 pub const FRAME_FIELDS: [(usize, usize, &str); 2] =
     [(0, WORD_BYTES, "commit"), (WORD_BYTES, WORD_BYTES, "sequence")];
 
-/// The first word of the ring itself.
+/// The first word of the ring's data.
 const DATA: usize = (INDEX + BLOCKS as usize * ENTRY_WORDS).next_multiple_of(LINE_WORDS);
 
 /// The sizes of one ring.
@@ -84,7 +84,7 @@ impl Layout {
         Ok(Self { capacity, block_shift: (capacity / BLOCKS).trailing_zeros() })
     }
 
-    /// What a region's header states, if it fits together.
+    /// The sizes in a region's header, if they are consistent.
     pub(crate) fn of(spec: &RegionSpec) -> Result<Self, RingError> {
         if spec.layout != LAYOUT {
             return Err(RingError::Layout { found: spec.layout, known: LAYOUT });
@@ -102,7 +102,7 @@ impl Layout {
         RegionSpec { kind: KIND, layout: LAYOUT, parameters, words: self.words() }
     }
 
-    /// Words of everything.
+    /// Words of the whole region.
     fn words(self) -> usize {
         self.data() + self.capacity as usize
     }
@@ -111,14 +111,14 @@ impl Layout {
         self.capacity as usize * WORD_BYTES
     }
 
-    /// The longest payload: a quarter of the ring, so that half of it can always be read.
+    /// The longest payload: a quarter of the ring, so that half of the ring is always readable.
     pub(crate) fn max_length(self) -> u32 {
         u32::try_from(self.capacity_bytes() / 4).unwrap_or(u32::MAX)
     }
 
-    /// Words from the first frame of a batch to the end of its last: padding and one frame of the
-    /// longest kind always fit, and a reader that has read everything is never overtaken by what is
-    /// not published yet.
+    /// Limit of words from the first frame of a batch to the end of its last. Padding and one frame
+    /// of the longest kind always fit, and messages that are not published yet never overtake a
+    /// reader that has read everything.
     #[inline(always)]
     pub(crate) fn max_batch(self) -> u64 {
         self.capacity / 2 + 2 * HEADER_WORDS
@@ -129,7 +129,7 @@ impl Layout {
         1 << self.block_shift
     }
 
-    /// The first position of the block behind the one that holds `position`.
+    /// The first position of the block after the one that holds `position`.
     pub(crate) fn next_block(self, position: u64) -> u64 {
         ((position >> self.block_shift) + 1) << self.block_shift
     }
@@ -138,37 +138,37 @@ impl Layout {
         BLOCKS as usize
     }
 
-    /// The first word of the ring itself.
+    /// The first word of the ring's data.
     #[inline(always)]
     #[expect(clippy::unused_self, reason = "a property of the layout, if a constant one")]
     pub(crate) const fn data(self) -> usize {
         DATA
     }
 
-    /// Where in the ring a position lies.
+    /// The offset of a position in the ring.
     #[inline(always)]
     pub(crate) fn place(self, position: u64) -> u64 {
         position & (self.capacity - 1)
     }
 
-    /// Which word of the region a position is.
+    /// The region's word at a position.
     #[inline(always)]
     pub(crate) fn word(self, position: u64) -> usize {
         self.data() + self.place(position) as usize
     }
 
-    /// Whether a frame with so many bytes of payload may begin at `position`.
+    /// Whether a frame with `length` bytes of payload can begin at `position`.
     #[inline(always)]
     pub(crate) fn holds(self, position: u64, length: u32) -> bool {
         length <= self.max_length() && self.place(position) + frame_words(length) <= self.capacity
     }
 
-    /// Which word of the region the index entry is that a position belongs to.
+    /// The region's word with the index entry for a position.
     pub(crate) fn entry(self, position: u64) -> usize {
         INDEX + (self.place(position) >> self.block_shift) as usize * ENTRY_WORDS
     }
 
-    /// The first position behind the end of the ring that holds `position`.
+    /// The position at the end of the lap that holds `position`.
     pub(crate) fn next_lap(self, position: u64) -> u64 {
         position - self.place(position) + self.capacity
     }

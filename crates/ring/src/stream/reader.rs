@@ -1,17 +1,19 @@
-//! A reader of a stream ring: it writes nothing, and learns exactly what it missed.
+//! A reader of a stream ring: it writes nothing, and gets the exact range of the messages that it
+//! missed.
 //!
 //! Protocol, for the frame at the reader's position:
-//! 1. Load the commit word ([`PUBLISH`]). Zero: nothing there yet.
-//! 2. Load what is wanted of the frame.
-//! 3. Load `reserved` ([`RESERVE`]). If it is more than a ring ahead of the position, what was
-//!    loaded may be overwritten and counts for nothing: the reader was lapped.
+//! 1. Load the commit word ([`PUBLISH`]). Zero: no frame yet.
+//! 2. Load the requested part of the frame.
+//! 3. Load `reserved` ([`RESERVE`]). If it is more than a ring ahead of the position, discard the
+//!    loaded part, which may be overwritten: the reader was lapped.
 //!
-//! So a message is one line that comes from the writer's core, and the lines of its payload; the
-//! line of `reserved` changes once in a block. A reader of batches follows commit words for a few
-//! frames, and loads `committed` ([`COMMIT`]) if there are more; it takes all of them with one look
-//! at `reserved`. If `committed` lags, because its writer died before it stored it, the reader
-//! follows all frames. Failure: everything in the region is checked before it is used. What no
-//! writer puts there is [`ReadError::Damaged`].
+//! So a message costs the lines of its frame, which come from the writer's core; the line of
+//! `reserved` changes once per block. A reader of batches follows commit words for a few frames,
+//! and loads `committed` ([`COMMIT`]) if there are more; it validates all of them with one load of
+//! `reserved`. If `committed` lags, because its writer died before it stored it, the reader follows
+//! all frames.
+//! Failure: everything in the region is checked before use. A value that no writer stores is
+//! [`ReadError::Damaged`].
 
 use std::ops::ControlFlow;
 
@@ -28,10 +30,9 @@ use crate::{
     edges::{COMMIT, PUBLISH, RESERVE},
 };
 
-/// How many frames a reader of batches follows before it looks at `committed`. The line of
-/// `committed` is stored to for every message: a reader that is close behind the writer, and took
-/// that line at each look, would slow the writer to a third (bench:
-/// ring/stream/throughput/lossless-batch-read).
+/// Limit of frames that a reader of batches follows before it loads `committed`. The line of
+/// `committed` is stored to for every message: a reader with a small lag that loaded it at each
+/// poll would slow the writer to a third (bench: ring/stream/throughput/lossless-batch-read).
 const FOLLOWED: u64 = if cfg!(nanotape_loom) { 2 } else { 16 };
 
 /// One of any number of readers of a stream ring.
@@ -39,16 +40,16 @@ const FOLLOWED: u64 = if cfg!(nanotape_loom) { 2 } else { 16 };
 pub struct Reader {
     region: SharedRegion,
     layout: Layout,
-    /// Where the next frame is.
+    /// The position of the next frame.
     position: u64,
     /// The sequence number of the next message.
     sequence: u64,
-    /// `committed` when it was last looked at.
+    /// The last loaded value of `committed`.
     committed: u64,
     rejoin: Rejoin,
 }
 
-/// What stands at a reader's position, not yet known to be whole.
+/// The content at a reader's position, not yet validated.
 enum Look<'ring> {
     Nothing,
     Frame { message: Message<'ring>, end: u64 },
@@ -62,8 +63,9 @@ impl Reader {
         Ok(Self { region, layout, position, sequence, committed: 0, rejoin: Rejoin::default() })
     }
 
-    /// Shows the frames in a copy of the ring from the reader's position on, and moves behind them.
-    /// `all`: the copy ends where what is published ends, and so with a frame.
+    /// Passes the frames in a copy of the ring from the reader's position on to the visitor, and
+    /// moves past them. `all`: the copy ends at the end of the published part, and so at the end of
+    /// a frame.
     #[inline(always)]
     fn show(
         &mut self,
@@ -106,7 +108,7 @@ impl Reader {
         Ok(self.sequence - first)
     }
 
-    /// Looks at the reader's position; goes over padding.
+    /// Reads the reader's position; skips padding.
     #[inline(always)]
     fn look(&mut self) -> Result<Look<'_>, ReadError> {
         loop {
@@ -134,15 +136,14 @@ impl Reader {
         }
     }
 
-    /// Words from the reader's position on that are published, if any: whole frames.
+    /// Number of published words from the reader's position on, if any: whole frames.
     #[inline(always)]
     fn available(&mut self) -> Option<u64> {
         let known = self.committed.wrapping_sub(self.position);
         if known != 0 && known <= self.layout.capacity {
             return Some(known);
         }
-        // Locals, because every look in order makes the compiler load what is behind a reference
-        // again.
+        // Locals, because after every ordered load the compiler reloads values behind a reference.
         let (layout, words) = (self.layout, self.region.words());
         let mut end = self.position;
         for _ in 0..FOLLOWED {
@@ -159,8 +160,8 @@ impl Reader {
         Some(if is_known { known } else { self.follow_on(end) })
     }
 
-    /// Words that are published although `committed` does not say so: the writer has not stored it
-    /// yet, or died before. All of them, because a batch is seen whole.
+    /// The end of the frames that are published, but not yet in `committed`: the writer has not
+    /// stored it yet, or died before. All of them, because a batch is visible as a whole.
     #[cold]
     fn follow_on(&self, mut end: u64) -> u64 {
         let limit = self.position.saturating_add(self.layout.capacity);
@@ -175,7 +176,7 @@ impl Reader {
     /// Whether nothing that was loaded from the reader's position on can have been overwritten.
     #[inline(always)]
     fn is_whole(&self) -> bool {
-        // SYNC(ring.reserve): pairs with the writer's fence behind its store of `reserved`.
+        // SYNC(ring.reserve): pairs with the writer's fence after its store of `reserved`.
         RESERVE.acquire_fence();
         let reserved = self.region.words()[RESERVED].load();
         reserved.wrapping_sub(self.position) <= self.layout.capacity
@@ -189,17 +190,17 @@ impl Reader {
         Err(self.damaged(Damage::Sequence(received.sequence)))
     }
 
-    /// Moves behind a message.
+    /// Moves past a message.
     #[inline(always)]
     fn advance(&mut self, end: u64) {
         self.position = end;
         self.sequence += 1;
     }
 
-    /// Goes to the beginning of the ring if that is what a commit word says; all else is damage.
+    /// Moves to the beginning of the ring if the commit word is padding; any other word is damage.
     #[cold]
     fn skip_padding(&mut self, commit: u64) -> Result<(), ReadError> {
-        // There is never padding at the beginning: so this ends.
+        // There is never padding at the beginning, so the loop ends.
         if commit != Commit::padding() || self.layout.place(self.position) == 0 {
             return Err(self.damaged(Damage::Header(commit)));
         }
@@ -207,13 +208,13 @@ impl Reader {
         Ok(())
     }
 
-    /// There is no message at the reader's position: not yet, or no more.
+    /// There is no message at the reader's position: not yet, or no longer.
     #[inline]
     fn nothing<T>(&mut self) -> Result<Read<T>, ReadError> {
         if self.is_whole() { Ok(Read::Empty) } else { self.lapped() }
     }
 
-    /// The writer came round: says what was lost, and goes on behind it.
+    /// The writer lapped the reader: reports the loss, and continues after it.
     #[cold]
     fn lapped<T>(&mut self) -> Result<Read<T>, ReadError> {
         if self.region.is_lost() {
@@ -223,7 +224,7 @@ impl Reader {
             return Err(self.damaged(Damage::Counters));
         }
         let Some(at) = join::rejoin(self.layout, self.region.words(), self.rejoin)? else {
-            // Overtaken at every try. The reader stays where it is, and the next read tries again.
+            // Overtaken at every attempt. The reader keeps its position, and the next read retries.
             return Ok(Read::Empty);
         };
         if at.sequence <= self.sequence {
@@ -307,7 +308,7 @@ impl Subscribe for Reader {
                 return self.lapped();
             }
             match self.show(copy, words == published, &mut visit)? {
-                // Padding alone: what was asked for is at the beginning of the ring.
+                // Only padding: the requested frames are at the beginning of the ring.
                 0 => continue,
                 count => return Ok(Read::Message(count)),
             }
@@ -334,11 +335,11 @@ impl Subscribe for Reader {
     }
 }
 
-/// Where the frame at a position ends, if it is published.
+/// The end of the frame at a position, if it is published.
 #[inline(always)]
 fn follow(layout: Layout, words: &[ReadWord], at: u64) -> Option<u64> {
-    // SYNC(ring.publish): pairs with the writer's store of the commit words. In order at each
-    // frame: after the first of a batch all others must be seen.
+    // SYNC(ring.publish): pairs with the writer's store of the commit words. Ordered at each frame:
+    // after the first of a batch all others must be visible.
     match Commit::decode(words[layout.word(at)].observe(PUBLISH)) {
         Ok(Commit::Message { length, .. }) if layout.holds(at, length) => {
             Some(at + frame_words(length))

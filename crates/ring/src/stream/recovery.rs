@@ -1,9 +1,9 @@
-//! Where a stream ring ends: what a new writer must know to go on after the old one died anywhere.
+//! Finds the end of a stream ring: a new writer continues there, wherever the old one died.
 //!
-//! Protocol: the frames themselves decide. From the newest index entry, follow the commit words to
-//! the first that is zero; what is behind it nobody has seen. `committed` may be behind that place,
-//! by a frame or a batch, but not before: the old writer died between two stores. Then `committed`
-//! and the index are set right, and readers notice nothing.
+//! Protocol: the frames decide. From the newest index entry, follow the commit words to the first
+//! that is zero; nothing after it was ever visible. `committed` may lag this end by a frame or a
+//! batch, if the old writer died between two stores, but is never ahead of it. Then `committed` and
+//! the index are corrected, without an effect on readers.
 //! Failure: a ring whose words contradict each other is refused. Its content is not trusted.
 
 use nanotape_shm::{Word, as_read_only};
@@ -18,7 +18,7 @@ use crate::{
     edges::{COMMIT, RESERVE},
 };
 
-/// Where the last writer ended.
+/// The end of the last writer's messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct End {
     pub(super) position: u64,
@@ -26,7 +26,7 @@ pub(super) struct End {
     pub(super) reserved: u64,
 }
 
-/// Finds the end, and stores what the dead writer did not come to store.
+/// Finds the end, and completes the stores that the dead writer omitted.
 pub(super) fn recover(layout: Layout, words: &[Word]) -> Result<End, RingError> {
     let (reserved, committed) = (words[RESERVED].load(), words[COMMITTED].load());
     let damaged = |what| ReadError::Damaged { word: COMMITTED, sequence: 0, what };
@@ -35,7 +35,7 @@ pub(super) fn recover(layout: Layout, words: &[Word]) -> Result<End, RingError> 
         return Err(damaged(Damage::Counters).into());
     }
     let read_only = as_read_only(words);
-    // An entry follows its position into `committed`; who joins would believe one that is ahead.
+    // An entry is stored after `committed` includes its position; readers that join rely on that.
     if index::boundaries(layout, read_only).any(|boundary| boundary.position > committed) {
         return Err(damaged(Damage::Index).into());
     }
@@ -50,8 +50,8 @@ pub(super) fn recover(layout: Layout, words: &[Word]) -> Result<End, RingError> 
     if position < committed || position >= reserved {
         return Err(damaged(Damage::Counters).into());
     }
-    // SYNC(ring.reserve): what the dead writer reserved the new one overwrites, and has to be seen
-    // to do so as if it had reserved it.
+    // SYNC(ring.reserve): the new writer overwrites words that the dead one reserved. This must be
+    // visible as if it had reserved them itself.
     RESERVE.release_fence();
     // SYNC(ring.commit): as the writer's.
     words[COMMITTED].publish(position, COMMIT);

@@ -1,9 +1,9 @@
-//! Going over everything that a stream ring holds: counters, index, frames, sequence numbers.
+//! Checks the whole contents of a stream ring: counters, index, frames, sequence numbers.
 //!
-//! Protocol: as a reader's that joins. What was overwritten while it was looked at counts for
-//! nothing: it is a lap, not damage, and the check goes on half a ring behind the writer.
-//! Bounds: it ends where what was published ended when it began, and allocates one list of the
-//! index's entries.
+//! Protocol: as a reader's that joins. Words that were overwritten during the check are ignored:
+//! this is a lap, not damage, and the check continues half a ring after the oldest word.
+//! Bounds: it ends at the end of the ring at its start, and allocates one list of the index's
+//! entries.
 
 use nanotape_shm::{OwnerState, ReadWord, SharedRegion};
 
@@ -18,13 +18,13 @@ use crate::{
     edges::{COMMIT, INDEX, RESERVE},
 };
 
-/// How often the writer may overtake the check before it is content with what it has seen.
+/// Limit of laps during the check, after which it ends with what it has checked.
 const TRIES: u64 = 1_000;
 
 /// Checks a ring; see [`RingMonitor::verify`](crate::RingMonitor::verify).
 pub(crate) fn verify(region: &SharedRegion) -> Result<Verified, RingError> {
     let layout = Layout::of(region.spec())?;
-    // Whoever is gone stores nothing more: then all that there is can be followed to its end.
+    // A writer that exited stores nothing more: then the whole contents can be followed to the end.
     let is_written = region.owner().state == OwnerState::Alive;
     let mut check = Check { layout, words: region.words(), verified: Verified::default() };
     let entries = check.index()?;
@@ -40,7 +40,7 @@ struct Check<'ring> {
     verified: Verified,
 }
 
-/// An index entry and where it stands.
+/// An index entry and its position.
 #[derive(Clone, Copy)]
 struct Entry {
     word: usize,
@@ -48,7 +48,7 @@ struct Entry {
 }
 
 impl Check<'_> {
-    /// Entries that lead to what is still there, by position.
+    /// Entries that point to existing frames, by position.
     fn index(&mut self) -> Result<Vec<Entry>, ReadError> {
         let mut entries = Vec::with_capacity(Layout::blocks());
         for block in 0..Layout::blocks() as u64 {
@@ -69,8 +69,8 @@ impl Check<'_> {
             }
             entries.push(Entry { word: at, leads_to: Boundary { position, sequence } });
         }
-        // An entry that is being replaced may have its old position and its new number; what it led
-        // to is overwritten by then.
+        // An entry that is being replaced may have its old position with its new number; then its
+        // frame is overwritten already.
         // SYNC(ring.reserve): pairs with the writer's fence behind its store of `reserved`.
         RESERVE.acquire_fence();
         let oldest = self.words[RESERVED].load().saturating_sub(self.layout.capacity);
@@ -80,7 +80,7 @@ impl Check<'_> {
         Ok(entries)
     }
 
-    /// Whether entries lead no further than what is published, and numbers grow with positions.
+    /// Checks that entries point to published frames, and that numbers increase with positions.
     fn order(entries: &[Entry], committed: u64) -> Result<(), ReadError> {
         if let Some(entry) = entries.last().filter(|last| last.leads_to.position > committed) {
             let Boundary { position, sequence } = entry.leads_to;
@@ -107,7 +107,7 @@ impl Check<'_> {
             if ahead.is_some_and(|ahead| ahead <= self.layout.capacity) {
                 return Ok(committed);
             }
-            // What was published between the two loads must not look like damage.
+            // Messages published between the two loads must not look like damage.
             if ahead.is_none() || self.words[COMMITTED].load() == committed {
                 let (word, what) = (COMMITTED, Damage::Counters);
                 return Err(ReadError::Damaged { word, sequence: 0, what });
@@ -134,7 +134,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Follows the frames from one boundary to the end, if the writer does not overtake.
+    /// Follows the frames from one boundary to the end, unless the writer overtakes.
     fn stretch(
         &mut self,
         start: Boundary,
@@ -152,7 +152,7 @@ impl Check<'_> {
                 .next_if(|entry| entry.leads_to.position <= before.position)
                 .filter(|entry| entry.leads_to != before);
             let step = walk.step();
-            // SYNC(ring.reserve): pairs with the writer's fence behind its store of `reserved`.
+            // SYNC(ring.reserve): pairs with the writer's fence after its store of `reserved`.
             RESERVE.acquire_fence();
             let reserved = self.words[RESERVED].load();
             if reserved.saturating_sub(before.position) > self.layout.capacity {

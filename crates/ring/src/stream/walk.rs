@@ -1,4 +1,4 @@
-//! Following commit words from frame to frame without reading what is in between.
+//! Follows commit words from frame to frame without reading payloads.
 
 use nanotape_shm::ReadWord;
 
@@ -9,24 +9,24 @@ use super::{
 };
 use crate::{Damage, ReadError, edges::PUBLISH};
 
-/// What a step found.
+/// The result of a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Step {
-    /// A message, now behind.
+    /// A message, skipped.
     Message,
-    /// Padding, now behind.
+    /// Padding, skipped.
     Padding,
     /// No frame yet: the end.
     End,
 }
 
-/// A place in the ring that moves on frame by frame. What it finds is only true if the writer has
-/// not overwritten the place since: the caller looks at `reserved` afterwards.
+/// A position in the ring that advances frame by frame. Its results are valid only if the writer
+/// has not overwritten the frames meanwhile: the caller then checks `reserved`.
 #[derive(Debug)]
 pub(super) struct Walk<'ring> {
     layout: Layout,
     words: &'ring [ReadWord],
-    /// Where it is: the next frame, and its message's number.
+    /// The next frame, and its message's number.
     pub(super) at: Boundary,
 }
 
@@ -35,7 +35,7 @@ impl<'ring> Walk<'ring> {
         Self { layout, words, at }
     }
 
-    /// Goes over one frame.
+    /// Advances by one frame.
     pub(super) fn step(&mut self) -> Result<Step, ReadError> {
         let Boundary { position, sequence } = self.at;
         let word = self.layout.word(position);

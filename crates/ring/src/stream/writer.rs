@@ -1,21 +1,21 @@
 //! The writer of a stream ring: it never waits, and never reads what readers write.
 //!
 //! Protocol, for one frame at the writer's position:
-//! 1. If the frame, and the word behind it, reach beyond what is reserved: store a larger
-//!    `reserved` ([`GROW`], [`RESERVE`]). A block is reserved at a time, so that this line is
-//!    rarely touched.
-//! 2. Store zero into the commit word behind the frame, then the payload and the sequence number:
-//!    from the end to the beginning, so that the line that readers look at is written last, at
-//!    once.
-//! 3. Store the commit word ([`PUBLISH`]): now readers may see the frame.
+//! 1. If the frame, and the word after it, extend past the reserved range: store a larger
+//!    `reserved` ([`GROW`], [`RESERVE`]). A block is reserved at a time, so that this line rarely
+//!    changes.
+//! 2. Store zero into the commit word after the frame, then the payload and the sequence number.
+//!    Stores go from the end to the beginning, so that the line that readers poll is written last,
+//!    at once.
+//! 3. Store the commit word ([`PUBLISH`]): now readers can see the frame.
 //! 4. Store `committed` ([`COMMIT`]) for readers of batches.
 //! 5. If the next frame begins in another block: store that block's index entry ([`INDEX`]). For a
-//!    batch that comes to several blocks: the entry of each.
+//!    batch that enters several blocks: the entry of each.
 //!
-//! A batch does 2 for all of its frames, and the commit words of all but the first; the first one's
-//! is the gate behind which readers wait. So a batch is seen whole or not at all.
-//! Cost: no system call, no allocation, no lock. A message touches the lines of its frame and one
-//! line of counters.
+//! A batch does 2 for all of its frames, and the commit words of all but the first. The first one
+//! is the gate that holds readers back, so a batch is visible as a whole or not at all.
+//! Cost: no system call, allocation or lock. A message touches the lines of its frame and one line
+//! of counters.
 
 use nanotape_shm::{OwnedRegion, Word, as_read_only, copy_into, prefetch_for_writing};
 
@@ -37,10 +37,10 @@ use crate::{
 /// The sequence number of a ring's first message.
 pub(crate) const FIRST_SEQUENCE: u64 = 1;
 
-/// How far in front of itself the writer brings lines into its core: readers have them, or nobody.
-/// A writer that does nothing else needs a third of this (bench: ring/stream); one that comes to a
-/// message every hundred nanoseconds, and has used its caches for other things meanwhile, all of it
-/// (bench: plant). More gains nothing.
+/// How far ahead the writer prefetches lines, which are in readers' caches or in none. A writer
+/// that only publishes needs a third of this (bench: ring/stream). One with a message every hundred
+/// nanoseconds, and other uses of its caches meanwhile, needs all of it (bench: plant). More has no
+/// effect.
 const AHEAD_WORDS: u64 = 96;
 
 const CACHE_LINE_WORDS: u64 = 8;
@@ -50,20 +50,20 @@ const CACHE_LINE_WORDS: u64 = 8;
 pub struct Writer {
     region: OwnedRegion,
     layout: Layout,
-    /// Where the next frame goes.
+    /// The position of the next frame.
     position: u64,
     /// The sequence number of the next message.
     sequence: u64,
-    /// As in the region.
+    /// The value in the region.
     reserved: u64,
-    /// From here on an index entry is due.
+    /// The position from which on an index entry is due.
     next_block: u64,
-    /// What the caller last said the time is.
+    /// The time that the caller set last.
     now_ns: u64,
 }
 
 impl Writer {
-    /// The writer of a ring in this process's own memory: for threads, and for tests.
+    /// The writer of a ring in private memory: for threads, and for tests.
     pub fn on_heap(capacity_bytes: usize) -> Result<Self, RingError> {
         let layout = Layout::new(capacity_bytes)?;
         let region = OwnedRegion::on_heap(layout.spec());
@@ -71,7 +71,7 @@ impl Writer {
         Self::resume(region)
     }
 
-    /// Goes on in a region that the caller owns, where its words say that the last writer ended.
+    /// Continues in a region that the caller owns, after the last writer's last message.
     pub fn resume(region: OwnedRegion) -> Result<Self, RingError> {
         let layout = Layout::of(region.spec())?;
         let End { position, sequence, reserved } = recovery::recover(layout, region.words())?;
@@ -79,13 +79,13 @@ impl Writer {
         Ok(Self { region, layout, position, sequence, reserved, next_block, now_ns: 0 })
     }
 
-    /// Leaves the region to the next writer, as a process that ends does.
+    /// Releases the region to the next writer, as at the end of a process.
     #[cfg(nanotape_loom)]
     pub fn into_region(self) -> OwnedRegion {
         self.region
     }
 
-    /// Room for a frame at `position`, or at the beginning of the ring where it does not fit.
+    /// Reserves a frame at `position`, or at the beginning of the ring if it does not fit.
     #[inline(always)]
     pub(super) fn frame(
         &mut self,
@@ -105,7 +105,7 @@ impl Writer {
         if frame.end - self.position > self.layout.max_batch() {
             return Err(PublishError::BatchFull { length: length as usize });
         }
-        // The word behind the frame is written too.
+        // The word after the frame is written too.
         if frame.end + 1 > self.reserved {
             self.reserve(frame.end + 1);
         }
@@ -119,9 +119,9 @@ impl Writer {
     #[cold]
     fn reserve(&mut self, end: u64) {
         self.reserved = end.next_multiple_of(self.layout.block_words());
-        // SYNC(ring.grow): pairs with the look at `reserved` that a search begins with.
+        // SYNC(ring.grow): pairs with the load of `reserved` at the start of a search.
         self.region.words()[RESERVED].publish(self.reserved, GROW);
-        // SYNC(ring.reserve): pairs with the fence in front of each reader's look at `reserved`.
+        // SYNC(ring.reserve): pairs with the fence before each reader's load of `reserved`.
         RESERVE.release_fence();
     }
 
@@ -132,8 +132,8 @@ impl Writer {
         &self.region.words()[first..][..(frame.end - frame.start - HEADER_WORDS) as usize]
     }
 
-    /// Writes all of a frame around its payload, but for the gate: the commit word that readers
-    /// come to first. It is returned, to be stored last.
+    /// Writes all of a frame but its payload and the gate: the commit word that readers check
+    /// first. It is returned, to be stored last.
     #[inline(always)]
     pub(super) fn finish(&self, frame: &Frame, sequence: u64, gate: Option<Gate>) -> Gate {
         let words = self.region.words();
@@ -151,14 +151,14 @@ impl Writer {
         gate.unwrap_or(first)
     }
 
-    /// Lets readers see everything up to `end`; returns the first sequence number of it.
+    /// Publishes everything up to `end`; returns the first new sequence number.
     #[inline(always)]
     pub(super) fn open(&mut self, gate: Gate, end: u64, count: u64) -> u64 {
         let words = self.region.words();
-        // SYNC(ring.publish): pairs with a reader's look at a commit word.
+        // SYNC(ring.publish): pairs with a reader's load of a commit word.
         words[gate.word].publish(gate.commit, PUBLISH);
         words[TS_PUBLISH].store(self.now_ns);
-        // SYNC(ring.commit): pairs with the look at `committed` of readers of batches.
+        // SYNC(ring.commit): pairs with the load of `committed` by readers of batches.
         words[COMMITTED].publish(end, COMMIT);
         if end >= self.next_block {
             self.enter_blocks(end, count);
@@ -169,8 +169,8 @@ impl Writer {
         first
     }
 
-    /// Makes the entries of the blocks in which boundaries of the messages up to `end` lie: one for
-    /// a message, and for a batch one for each block that it comes to.
+    /// Stores the entries of the blocks in which boundaries of the messages up to `end` are: one
+    /// for a message, and for a batch one for each block that it enters.
     #[cold]
     fn enter_blocks(&mut self, end: u64, count: u64) {
         let words = self.region.words();
@@ -181,7 +181,7 @@ impl Writer {
             let is_message = match walk.step() {
                 Ok(Step::Message) => true,
                 Ok(Step::Padding) => false,
-                // Something else wrote to the ring.
+                // Another program wrote to the ring.
                 Ok(Step::End) | Err(_) => break,
             };
             if is_message && walk.at.position >= self.next_block {
@@ -256,25 +256,25 @@ impl Publish for Writer {
 /// Room for one message.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame {
-    /// Where readers look for it.
+    /// Where readers expect the frame.
     position: u64,
-    /// Where it is: there, or at the beginning of the next lap.
+    /// Where it begins: at `position`, or at the beginning of the next lap.
     start: u64,
-    /// The position behind it.
+    /// The position after it.
     pub(super) end: u64,
     /// Bytes of payload.
     pub(super) length: u32,
     type_id: u16,
 }
 
-/// The commit word behind which readers wait.
+/// The commit word that holds readers back.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Gate {
     word: usize,
     commit: u64,
 }
 
-/// Makes an empty ring of words that are zero.
+/// Initialises an empty ring in words that are zero.
 pub(crate) fn initialise(layout: Layout, words: &[Word]) {
     words[RESERVED].store(layout.block_words());
     for block in 0..Layout::blocks() as u64 {

@@ -1,5 +1,5 @@
-//! Takes away each promise of order in turn, everywhere and at one site at a time: some model must
-//! then see what it does not allow.
+//! Removes each memory ordering in turn, everywhere and at one site at a time: some model must then
+//! have a forbidden outcome.
 
 use std::path::Path;
 
@@ -25,7 +25,7 @@ const NEEDED: &[(Edge, &[&Model])] = &[
     (SLOT_COMMIT, &[&slots::THREE_READ, &slots::VERIFY]),
 ];
 
-/// Sites that no model needs, and why.
+/// Sites that no model needs, with the reason.
 const SURVIVORS: &[Survivor] = &[
     (
         "ring.commit",

@@ -1,7 +1,7 @@
 //! Models of rings, and their outcomes as text.
 //!
-//! An outcome is a line of what readers saw: `1` message 1, whole; `-` nothing yet; `lost 1-2` a
-//! lap; `torn` a message that nobody published; `damaged` the reader's refusal of what it found.
+//! An outcome is a line of a reader's results: `1` message 1, whole; `-` no message yet; `lost 1-2`
+//! a lap; `torn` a message that was never published; `damaged` an error of the reader.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use nanotape_ring::{
 };
 use nanotape_shm::models::Case;
 
-/// A program of a writer and its readers, and what may come of it.
+/// A program of a writer and its readers, and its allowed outcomes.
 #[derive(Clone, Copy)]
 pub(crate) struct Model {
     pub(crate) name: &'static str,
@@ -19,7 +19,7 @@ pub(crate) struct Model {
 }
 
 impl Model {
-    /// Fails if any outcome is not allowed, and if any that is allowed was not seen.
+    /// Fails if there is another outcome, and if an allowed one did not occur.
     pub(crate) fn check(&self) {
         self.case().check();
     }
@@ -32,7 +32,7 @@ impl Model {
 /// A test for each model, with its name, and the list of all models.
 macro_rules! models {
     ($($model:ident: $test:ident,)+) => {
-        /// All of them, for what goes over every site.
+        /// All models, for tests of every site.
         pub(crate) const MODELS: &[&Model] = &[$(&$model),+];
 
         $(#[test]
@@ -44,14 +44,14 @@ macro_rules! models {
 
 pub(crate) use models;
 
-/// Publishes a message of so many words, all of them `value`: the sequence number, or a hundred
-/// more if it is the second writer's.
+/// Publishes a message of `words` words, all of them `value`: the sequence number, plus a hundred
+/// for the second writer.
 pub(crate) fn publish(writer: &mut impl Publish, value: u64, words: usize) {
     let published = writer.publish(value as u16, &payload(value, words));
     assert_eq!(published, Ok(value % 100));
 }
 
-/// What such a message holds.
+/// The payload of such a message.
 pub(crate) fn payload(value: u64, words: usize) -> Vec<u8> {
     value.to_ne_bytes().repeat(words)
 }
@@ -69,7 +69,7 @@ pub(crate) fn read(reader: &mut impl Subscribe) -> String {
     }))
 }
 
-/// The same twice.
+/// Runs it twice.
 pub(crate) fn two(mut one: impl FnMut() -> String) -> String {
     let first = one();
     format!("{first}, {}", one())
@@ -101,7 +101,7 @@ pub(crate) fn batch(reader: &mut impl Subscribe) -> String {
     }))
 }
 
-/// Goes elsewhere, as text: the number of the message that comes next.
+/// Moves to another position, as text: the number of the next message.
 pub(crate) fn seek(reader: &mut impl Subscribe, start: Start) -> String {
     match reader.seek(start) {
         Ok(()) => format!("at {}", reader.next_sequence()),
@@ -110,7 +110,7 @@ pub(crate) fn seek(reader: &mut impl Subscribe, start: Start) -> String {
     }
 }
 
-/// Reads until there is nothing: what a reader finds in the end, when nobody writes any more.
+/// Reads until there is no message: the final state of a reader, after all writes.
 pub(crate) fn rest(reader: &mut impl Subscribe) -> String {
     let mut all = String::new();
     loop {
@@ -126,7 +126,7 @@ pub(crate) fn rest(reader: &mut impl Subscribe) -> String {
     }
 }
 
-/// Whether a check of everything called the ring damaged.
+/// Whether a check of the whole contents reported damage.
 pub(crate) fn verified(outcome: Result<Verified, RingError>) -> String {
     outcome.map_or_else(|error| error.to_string(), |_| "sound".to_owned())
 }
@@ -141,7 +141,7 @@ fn text(read: Result<Read<String>, ReadError>) -> String {
     }
 }
 
-/// The value of a message that is one, or all that was found.
+/// The value of a valid message, or the invalid contents.
 fn message(received: Received, bytes: &[u8]) -> String {
     let words: Vec<u64> =
         bytes.as_chunks().0.iter().map(|&chunk| u64::from_ne_bytes(chunk)).collect();

@@ -1,4 +1,4 @@
-//! Models of the slot ring: two slots of two words, or eight where a batch of two is needed.
+//! Models of the slot ring: two slots of two words, or eight for a batch of two.
 
 use loom::thread;
 use nanotape_ring::{
@@ -8,7 +8,7 @@ use nanotape_ring::{
 
 use crate::outcomes::{Model, batch, models, payload, publish, read, seek, two, verified, visit};
 
-/// Two slots, and so many messages published.
+/// Two slots, and `messages` published messages.
 pub(crate) fn ring(messages: u64) -> Writer {
     ring_of(2, messages)
 }
@@ -21,7 +21,7 @@ fn ring_of(slots: usize, messages: u64) -> Writer {
     writer
 }
 
-/// What a reader sees in this thread while the writer works in another.
+/// The results of a reader in this thread while the writer works in another.
 fn race(
     mut writer: Writer,
     start: Start,
@@ -35,7 +35,7 @@ fn race(
     seen
 }
 
-/// Messages 3 and 4, over 1 and 2.
+/// Messages 3 and 4, which overwrite 1 and 2.
 fn three_and_four(writer: &mut Writer) {
     publish(writer, 3, 2);
     publish(writer, 4, 1);
@@ -86,7 +86,7 @@ pub(crate) const TWO_READERS: Model = Model {
     },
 };
 
-/// The reader is at message 1 when 3 overwrites it, and 4 the one behind it.
+/// The reader is at message 1 when 3 overwrites it, and 4 overwrites message 2.
 fn lapped(rejoin: Rejoin, look: fn(&mut Reader) -> String) -> String {
     let mut writer = ring(2);
     let mut reader = writer.reader(Start::Sequence(1)).unwrap();
@@ -198,7 +198,7 @@ pub(crate) const BATCH_WHOLE: Model = Model {
     run: || race(ring_of(8, 0), Start::Newest, publish_batch, |reader| two(|| batch(reader))),
 };
 
-/// More messages than a reader of batches follows before it looks at `committed`.
+/// More messages than a reader of batches follows before it loads `committed`.
 pub(crate) fn publish_long_batch(writer: &mut Writer) {
     let mut batch = writer.batch();
     for value in 1..=3 {
@@ -207,7 +207,7 @@ pub(crate) fn publish_long_batch(writer: &mut Writer) {
     assert_eq!(batch.publish(), 1);
 }
 
-/// As many as such a batch needs.
+/// A ring with enough slots for such a batch.
 pub(crate) fn long_ring() -> Writer {
     Writer::on_heap(16, 16).unwrap()
 }

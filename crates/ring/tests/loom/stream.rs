@@ -1,5 +1,5 @@
 //! Models of the stream ring: 16 words in 4 blocks. A message of two words is a frame of four, a
-//! block; so message `n` is at position `4 (n - 1)`, and the fifth is where the first was.
+//! block. So message `n` is at position `4 (n - 1)`, and the fifth overwrites the first.
 
 use loom::thread;
 use nanotape_ring::{
@@ -9,7 +9,7 @@ use nanotape_ring::{
 
 use crate::outcomes::{Model, batch, models, payload, publish, read, seek, two, verified, visit};
 
-/// A ring with so many messages of two words.
+/// A ring with `messages` messages of two words.
 pub(crate) fn ring(messages: u64) -> Writer {
     let mut writer = Writer::on_heap(128).unwrap();
     for value in 1..=messages {
@@ -22,7 +22,7 @@ fn reader(writer: &Writer, start: Start) -> Reader {
     writer.reader(start).unwrap()
 }
 
-/// What the reader sees in this thread while the writer works in another.
+/// The results of the reader in this thread while the writer works in another.
 fn race(
     mut writer: Writer,
     mut reader: Reader,
@@ -205,7 +205,7 @@ pub(crate) const BATCH_WHOLE: Model = Model {
     },
 };
 
-/// More messages than a reader of batches follows before it looks at `committed`.
+/// More messages than a reader of batches follows before it loads `committed`.
 pub(crate) fn publish_long_batch(writer: &mut Writer) {
     let mut batch = writer.batch();
     for value in 1..=3 {
@@ -235,7 +235,7 @@ pub(crate) const THREE_READ: Model = Model {
     },
 };
 
-/// Five messages of one word end at position 15: the sixth begins the next lap behind padding.
+/// Five messages of one word end at position 15: the sixth begins the next lap after padding.
 fn padded() -> Writer {
     let mut writer = ring(0);
     for value in 1..=5 {
@@ -369,8 +369,8 @@ join_model!(
     &["at 4: -", "at 4: 4"]
 );
 
-/// Message 6 overwrites message 1, which a reader walks over on its way to message 2: that one has
-/// no entry of its own.
+/// Message 6 overwrites message 1, which a reader passes on its way to message 2, whose block has
+/// no entry.
 pub(crate) const JOIN_BEHIND: Model = Model {
     name: "stream: join at a message behind one that is overwritten",
     allowed: &["at 2: 2", "at 2: lost 2-4"],
@@ -389,7 +389,7 @@ pub(crate) const JOIN_BEHIND: Model = Model {
     },
 };
 
-/// The writer reserves three quarters of the ring for a batch behind one message.
+/// The writer reserves three quarters of the ring for a batch after one message.
 pub(crate) const JOIN_AT_BATCH: Model = Model {
     name: "stream: join while a long batch is begun",
     allowed: &["at 1", "at 2"],

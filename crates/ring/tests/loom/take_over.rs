@@ -1,6 +1,5 @@
-//! Models of take-over: a writer is killed before each of its stores, a second one goes on in
-//! another thread, and readers read all the while. No message may be torn, come twice or be
-//! missing.
+//! Models of take-over: a writer is killed before each of its stores, a second one continues in
+//! another thread, and readers read meanwhile. No message is torn, repeated or missing.
 
 use std::sync::Arc;
 
@@ -42,16 +41,16 @@ impl TakeOver for slots::Writer {
 
 /// A word that the writer stores last and the reader loads first, with no order.
 ///
-/// A writer that takes over loads the words that it then stores, and loom takes its store to come
-/// behind its own load only: it does not go back to the reader's loads. By this word it does, and
-/// one execution in which the writer was first is enough: a reader may load all older values too.
+/// A writer that takes over loads the words that it then stores. Loom orders its store only after
+/// its own load, not before earlier loads of the reader. This word adds that order. One execution
+/// in which the writer was first is enough: a reader may load all older values too.
 fn meeting_point() -> (Arc<AtomicU64>, Arc<AtomicU64>) {
     let word = Arc::new(AtomicU64::new(0));
     (word.clone(), word)
 }
 
-/// What a reader sees while the first writer does `last` and is killed after so many stores, and
-/// the second publishes one message more.
+/// The results of a reader while the first writer does `last` and is killed after `stores` stores,
+/// and the second publishes one more message.
 fn taken_over<W: TakeOver>(
     mut writer: W,
     stores: Option<u32>,
@@ -77,7 +76,7 @@ fn taken_over<W: TakeOver>(
     seen
 }
 
-/// Two reads during the take-over, and all that is there afterwards.
+/// Two reads during the take-over, and all messages after it.
 fn all_seen<W: TakeOver>(writer: W, stores: Option<u32>, last: fn(&mut W)) -> String
 where
     W::Reader: Send,
@@ -91,7 +90,7 @@ where
 struct Deaths {
     name: &'static str,
     stores: u32,
-    /// From so many stores on its work is published.
+    /// The number of stores from which on its work is published.
     shown: u32,
     lost: &'static [&'static str],
     kept: &'static [&'static str],
@@ -113,7 +112,8 @@ impl Deaths {
     }
 }
 
-// Reserved; two words, the zero behind, the number, the commit word; time, committed; the index.
+// Reserved; two words, the zero after them, the number, the commit word; time, committed; the
+// index.
 const STREAM_MESSAGE: Deaths = Deaths {
     name: "stream: taken over in a message",
     stores: 11,
@@ -186,15 +186,14 @@ fn slots_whose_writer_is_killed_in_a_batch_show_all_of_it_or_nothing() {
     SLOTS_BATCH.check();
 }
 
-/// Everything that a reader of batches finds in the end behind a writer that was killed, with no
-/// other writer behind it.
+/// All messages that a reader of batches gets after a writer was killed, without another writer.
 fn left_behind<W: TakeOver>(mut writer: W, stores: Option<u32>, last: fn(&mut W)) -> String {
     let mut reader = writer.reader(Start::Newest).unwrap();
     let dead = thread::spawn(move || {
         death::after(stores);
         last(&mut writer);
         death::after(None);
-        // Kept, because a writer that is dropped says that it is done.
+        // Kept, because a writer that is dropped marks the ring as closed.
         writer
     });
     let writer = dead.join().unwrap();
@@ -234,7 +233,7 @@ fn a_long_batch_of_a_dead_slot_writer_is_seen_whole_or_not_at_all() {
 }
 
 /// The first writer is killed when its third message is published and not yet counted. The second
-/// one counts it; a reader of batches that goes by the count must see the message.
+/// one counts it; a reader of batches that uses the count must see the message.
 const STREAM_COUNTED: Model = Model {
     name: "stream: what a dead writer published and the second one counted",
     allowed: &["-", "1", "1+2", "1+2+3", "1+2+3+104"],
@@ -242,7 +241,7 @@ const STREAM_COUNTED: Model = Model {
         let writer = crate::stream::ring(0);
         let mut reader = writer.reader(Start::Newest).unwrap();
         let write = |writer: &mut stream::Writer| (1..=3).for_each(|v| publish(writer, v, 1));
-        // Of three messages with one word, two of which end in a block of their own.
+        // Three messages with one word, two of which end in a separate block.
         taken_over(writer, Some(21), write, || batch(&mut reader))
     },
 };
@@ -258,7 +257,7 @@ const SLOTS_COUNTED: Model = Model {
     },
 };
 
-/// The first writer is killed when it has begun message 4; the second one begins it again.
+/// The first writer is killed after it begins message 4; the second one begins it again.
 const SLOTS_VERIFIED: Model = Model {
     name: "slots: verified while taken over",
     allowed: &["sound"],
@@ -285,8 +284,8 @@ fn what_the_second_slot_writer_counts_is_there() {
     SLOTS_COUNTED.check();
 }
 
-/// The first writer is killed when it has reserved the block that the reader is in; the second one
-/// writes there, and has reserved nothing itself.
+/// The first writer is killed after it reserves the block that the reader is in; the second one
+/// writes there, without reserving anything itself.
 pub(crate) const STREAM_LAPPED: Model = Model {
     name: "stream: lapped by the second writer in what the first one reserved",
     allowed: &["1", "lost 1-3", "lost 1-4"],
@@ -298,8 +297,8 @@ pub(crate) const STREAM_LAPPED: Model = Model {
     },
 };
 
-/// The first writer overwrites the first message of a batch that is read, the second one the
-/// second.
+/// The first writer overwrites the first message of a batch during its read, the second one the
+/// second message.
 pub(crate) const SLOTS_LAPPED: Model = Model {
     name: "slots: a batch is read and overwritten by two writers",
     allowed: &["1+2", "lost 1-1", "lost 1-2", "lost 1-3"],
@@ -310,7 +309,7 @@ pub(crate) const SLOTS_LAPPED: Model = Model {
     },
 };
 
-/// The first writer is killed in front of a store of the index, and a reader joins.
+/// The first writer is killed before a store of the index, and a reader joins.
 fn joins_while_taken_over(stores: Option<u32>) -> String {
     let writer = crate::stream::ring(3);
     let mut reader = writer.reader(Start::Oldest).unwrap();
@@ -329,7 +328,7 @@ fn joins() -> impl Iterator<Item = Case> {
     })
 }
 
-/// All of them, for what goes over every site.
+/// All cases, for tests of every site.
 pub(crate) fn cases() -> impl Iterator<Item = Case> {
     let deaths =
         [STREAM_MESSAGE, STREAM_BATCH, STREAM_LEFT, SLOTS_MESSAGE, SLOTS_BATCH, SLOTS_LEFT];

@@ -1,4 +1,4 @@
-//! Both rings pass the suite of the numbered stream.
+//! Both rings pass the conformance suite of the numbered stream.
 
 use std::{fs, path::PathBuf};
 

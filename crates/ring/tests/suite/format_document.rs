@@ -6,18 +6,18 @@ use nanotape_shm::{HEADER_BYTES, RegionOptions};
 
 const DOCUMENT: &str = include_str!("../../../../docs/formats/ring.md");
 
-/// The part of the document that begins with this heading, up to the next of its kind.
+/// The part of the document from this heading to the next of its kind.
 fn part(heading: &str) -> &'static str {
     let (_, rest) = DOCUMENT.split_once(heading).unwrap_or_else(|| panic!("{heading}?"));
     rest.split("\n## ").next().unwrap_or(rest)
 }
 
-/// Rows of tables that begin with an offset and a size; `mark` is in front of the offset.
+/// Rows of tables that begin with an offset and a size; `mark` is before the offset.
 fn rows(text: &str, mark: &str) -> Vec<(usize, usize, String)> {
     let rows = text.lines().filter_map(|line| {
         let mut cells = line.strip_prefix('|')?.split('|').map(str::trim);
         let offset = cells.next()?.strip_prefix(mark)?;
-        // A number may begin with a plus sign, and a row of the other mark is not meant.
+        // A number may begin with a plus sign; rows with the other mark are skipped.
         let offset: usize = offset.strip_prefix('+').map_or(offset, |_| "").parse().ok()?;
         let size: usize = cells.next()?.parse().ok()?;
         Some((offset, size, cells.next()?.trim_matches('`').to_owned()))
@@ -52,7 +52,7 @@ fn publish(mut writer: impl Publish) {
     writer.publish(7, b"ask").unwrap();
 }
 
-/// The dumps in the document, made again: all but the times, and no word that is not in them.
+/// Generates the dumps of the document again: equal except for times, and without any other word.
 #[test]
 fn the_dumps_of_the_document_are_those_of_real_rings() {
     if cfg!(target_endian = "big") {
@@ -72,7 +72,7 @@ fn the_dumps_of_the_document_are_those_of_real_rings() {
             let word = &bytes[at..at + 8];
             let listed = dump.lines().find(|line| line.starts_with(&format!("{at:04x}  ")));
             let Some(line) = listed else {
-                // Zeros are left out, and so are the entries of the index that lead nowhere.
+                // Zeros are left out, and so are empty entries of the index.
                 assert!(word == [0; 8] || word == [0xff; 8], "{at:04x} is not in the document");
                 continue;
             };

@@ -1,7 +1,7 @@
-//! The index of a stream ring leads near everything, however messages are published.
+//! The index of a stream ring has an entry near every message, however messages are published.
 //!
-//! A reader that joins, or that was lapped, begins at an entry. What lies between two entries can
-//! be read only by a reader that is there already.
+//! A reader that joins, or that was lapped, begins at an entry. Only a reader that is already there
+//! can read messages between two entries.
 
 use nanotape_ring::{
     Batched as _, Publish as _, Read, Start, Subscribe as _,
@@ -15,7 +15,7 @@ const BLOCK_WORDS: u64 = CAPACITY_WORDS / 64;
 /// A frame of eight bytes of payload.
 const FRAME_WORDS: u64 = 3;
 
-/// As many as a batch may have.
+/// The limit of messages in a batch.
 const LONGEST: u64 = (CAPACITY_WORDS / 2 + 4) / FRAME_WORDS - 1;
 
 fn publish_batch(writer: &mut Writer, count: u64) {
@@ -26,7 +26,7 @@ fn publish_batch(writer: &mut Writer, count: u64) {
     batch.publish();
 }
 
-/// Positions of all entries that lead to what is still there, and of the end.
+/// Positions of all entries that point to existing frames, and of the end.
 fn boundaries(writer: &Writer) -> Vec<u64> {
     let word = |name| FIELDS.iter().find(|field| field.2 == name).unwrap().0 / 8;
     let load = |at: usize| writer.region().words()[at].load();
@@ -46,7 +46,7 @@ fn entries_are_a_block_and_a_message_apart_at_most_also_with_batches() {
     for round in 0..400 {
         publish_batch(&mut writer, 1 + round * 7 % LONGEST);
         let most = boundaries(&writer).windows(2).map(|pair| pair[1] - pair[0]).max();
-        // Where a lap ends there may be padding, shorter than a message.
+        // The end of a lap may have padding, shorter than a message.
         let allowed = BLOCK_WORDS + 2 * FRAME_WORDS;
         assert!(most <= Some(allowed), "round {round}: entries are {most:?} words apart");
     }

@@ -1,6 +1,6 @@
-//! The ring, one module a subject.
+//! Tests of the ring, one module a subject.
 //!
-//! `loom` is a program of its own, for the models, and so is `no_allocation`, which has an
+//! `loom` is a separate program, for the models, and so is `no_allocation`, which has its own
 //! allocator.
 
 #![cfg(not(nanotape_loom))]

@@ -1,5 +1,6 @@
-//! Both rings against a list of messages: for every sequence of publishing, claiming, abandoning
-//! and reading, a reader sees every message once, in order and whole, or reports it as lost.
+//! Compares both rings with a list of messages: for every sequence of publishing, claiming,
+//! abandoning and reading, a reader gets every message once, in order and whole, or reports it as
+//! lost.
 
 use nanotape_ring::{
     Batched, Claimed, Publish, PublishError, Read, Received, Rejoin, Start, Subscribe, slots,
@@ -45,7 +46,7 @@ fn steps(longest: usize) -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..if cfg!(miri) { 30 } else { 400 })
 }
 
-/// What message `sequence` of so many bytes holds: different for every message.
+/// The payload of message `sequence`: different for every message.
 fn payload(sequence: u64, length: usize) -> Vec<u8> {
     (0..length).map(|at| (sequence as usize * 31 + at * 7 + length) as u8).collect()
 }
@@ -69,7 +70,7 @@ impl Model {
     }
 }
 
-/// `may_be_lost` says whether a message may be lost when so many are behind it.
+/// `may_be_lost` returns whether a message may be lost after messages of these lengths.
 fn run<W: Publish>(mut writer: W, steps: &[Step], may_be_lost: fn(&[usize]) -> bool) -> u64 {
     let mut model = Model { published: Vec::new(), may_be_lost, laps: 0 };
     let mut readers = vec![writer.reader(Start::Oldest).unwrap()];

@@ -1,4 +1,4 @@
-//! Rings between processes that are killed at every store, stopped, kept out, and simply busy.
+//! Rings between processes that are killed at every store, stopped, without permission, or busy.
 
 mod children;
 mod frozen;

@@ -1,7 +1,6 @@
-//! Rings whose memory holds anything: answers and errors, never a panic, and every call comes back.
+//! Rings with arbitrary memory contents: results and errors, never a panic, and every call returns.
 //!
-//! Arithmetic is checked in the builds that run tests, so that a number which is too large for it
-//! is a panic too.
+//! Arithmetic is checked in test builds, so that an overflow is a panic too.
 
 mod in_a_file;
 mod mutated;
@@ -21,8 +20,8 @@ const BYTES: usize = 4096;
 const SLOTS: usize = 16;
 const SLOT_BYTES: usize = 240;
 
-/// Calls of each method of each reader: what is wrong shows when a reader begins, at a lap, and
-/// when it comes round.
+/// Calls of each method of each reader: errors occur when a reader begins, at a lap, and when it
+/// wraps around.
 const CALLS: usize = 40;
 
 const STARTS: [Start; 8] = [
@@ -36,13 +35,13 @@ const STARTS: [Start; 8] = [
     Start::Sequence(u64::MAX),
 ];
 
-/// What the two rings do not have in common.
+/// The differences between the two rings.
 trait Kind {
     type Writer: Publish<Reader: Clone>;
 
     const NAME: &'static str;
 
-    /// Words in front of the messages: few, and every one of them matters.
+    /// Words before the messages: few, and every one of them matters.
     const CONTROL_WORDS: usize;
 
     fn new() -> Self::Writer;
@@ -107,7 +106,7 @@ impl Kind for Slots {
     }
 }
 
-/// A ring with laps behind it, as words.
+/// The words of a ring after some laps.
 fn used<K: Kind>() -> (RegionSpec, Vec<u64>) {
     let mut writer = K::new();
     publish_some(&mut writer, 200);
@@ -133,7 +132,7 @@ fn scribble(region: &OwnedRegion, words: &[u64]) {
     }
 }
 
-/// Every method, until nothing comes any more. Returns how many messages came.
+/// Calls every method until there are no more messages. Returns their number.
 fn read_everything(reader: &(impl Subscribe + Clone)) -> u64 {
     let mut came = 0;
     for rejoin in [Rejoin::Oldest, Rejoin::Halfway, Rejoin::Newest] {
@@ -182,7 +181,7 @@ fn read_everything(reader: &(impl Subscribe + Clone)) -> u64 {
     came
 }
 
-/// Readers of all kinds, before and behind the scribble, and the next writer.
+/// Readers of all kinds, from before and after the damage, and the next writer.
 fn everything<K: Kind>(region: OwnedRegion, old: &[<K::Writer as Publish>::Reader]) -> Outcome {
     let mut outcome = Outcome::default();
     for reader in old {
@@ -204,7 +203,7 @@ fn everything<K: Kind>(region: OwnedRegion, old: &[<K::Writer as Publish>::Reade
     outcome
 }
 
-/// What a writer does that took the ring over: it works.
+/// The writer that took the ring over works.
 fn go_on(writer: &mut impl Publish) {
     let mut reader = writer.reader(Start::Newest).unwrap();
     let sequence = writer.next_sequence();
@@ -223,7 +222,7 @@ fn go_on(writer: &mut impl Publish) {
     writer.heartbeat(1);
 }
 
-/// How often something worked: a check where nothing ever does has checked nothing.
+/// Counts of successful operations: a test in which none succeeds tests nothing.
 #[derive(Default, Debug)]
 struct Outcome {
     messages: u64,
@@ -239,7 +238,7 @@ impl Outcome {
     }
 }
 
-/// A number of the kind that goes wrong, or near a number that stands in the ring, or any.
+/// A number that causes overflows, or is near a number of the ring, or is random.
 fn hostile(random: &mut Random, words: &[u64]) -> u64 {
     let edges = [0, 1, u64::MAX, u64::MAX / 2, u64::MAX / 4, 512, 1 << 32, 16, 1 << 63];
     let small = random.below(5);
@@ -248,13 +247,13 @@ fn hostile(random: &mut Random, words: &[u64]) -> u64 {
         0 => random.number(),
         1 => edges[random.index(edges.len())].wrapping_add(small).wrapping_sub(2),
         2 => word.wrapping_add(small).wrapping_sub(2),
-        // Another message's word, or a bit of this one's.
+        // Another message's word, or a flipped bit of this one's.
         3 => word ^ 1 << random.below(64),
         _ => word.wrapping_add(512 * small),
     }
 }
 
-/// Overwrites a few words, half of the time of those in front of the messages.
+/// Overwrites a few words, in half of the cases those before the messages.
 fn hostile_words(random: &mut Random, words: &mut [u64], control_words: usize) {
     let original = words.to_vec();
     for _ in 0..=random.below(6) {
@@ -290,7 +289,7 @@ fn random_everything<K: Kind>(cases: u64) {
     let (spec, good) = used::<K>();
     for seed in 0..cases {
         let mut random = Random::new(!seed);
-        // Of whole-random words little is believed: some are small, and some are kept.
+        // Fully random words are mostly refused: some are made small, and some are kept.
         let mask = [u64::MAX, 0x3ff, 1 << 63 | 0x1fff][random.index(3)];
         let mut words = good.clone();
         let first = [0, K::CONTROL_WORDS][random.index(2)];
@@ -310,7 +309,7 @@ fn no_random_content_makes_a_reader_or_the_next_writer_panic() {
     random_everything::<Slots>(2_000);
 }
 
-/// Every word of the ring, one at a time, set to every value at which arithmetic turns.
+/// Every word of the ring, one at a time, set to every boundary value of arithmetic.
 fn every_word<K: Kind>() {
     let (spec, good) = used::<K>();
     let mut all = Outcome::default();
@@ -322,7 +321,7 @@ fn every_word<K: Kind>() {
         values.extend([capacity - 1, capacity, capacity + 1, own.wrapping_sub(1)]);
         let more = [1, capacity, capacity.wrapping_neg(), SLOTS as u64];
         values.extend(more.map(|more| own.wrapping_add(more)));
-        // The words between the control lines mean nothing.
+        // The words between the control lines are unused.
         let is_unused = at < K::CONTROL_WORDS && own == 0 && at % 16 > 2;
         for value in values.into_iter().filter(|_| !is_unused) {
             let region = region_of(spec, &good);
@@ -343,7 +342,7 @@ fn no_boundary_value_in_any_word_makes_a_reader_or_the_next_writer_panic() {
     every_word::<Slots>();
 }
 
-/// Counters and entries that agree with each other, and are as large as they can be.
+/// Counters and entries that are consistent, and as large as possible.
 #[test]
 fn a_ring_at_the_end_of_all_numbers_is_refused_or_works() {
     let capacity = (BYTES / WORD_BYTES) as u64;
@@ -385,8 +384,8 @@ fn a_ring_at_the_end_of_all_numbers_is_refused_or_works() {
     }
 }
 
-/// Once, a version that no writer stores led a lapped reader to number 2^63, and what it doubled
-/// then was too large. It is damage.
+/// A version that no writer stores once sent a lapped reader to number 2^63, and doubling it
+/// overflowed. It is damage.
 #[test]
 fn a_lap_to_a_version_that_no_writer_stores_is_damage() {
     let (spec, good) = used::<Slots>();
@@ -407,7 +406,7 @@ fn a_lap_to_a_version_that_no_writer_stores_is_damage() {
     }
 }
 
-/// Something writes all the time, everywhere, while readers read.
+/// Another thread keeps writing everywhere while readers read.
 fn under_fire<K: Kind>() {
     let (spec, good) = used::<K>();
     let region = region_of(spec, &good);

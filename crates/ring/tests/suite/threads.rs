@@ -1,25 +1,24 @@
-//! One writer and three readers in real threads: whatever the processor does, every reader accounts
-//! for every sequence number, once and in order, and every message it gets is whole.
+//! One writer and three readers in real threads: every reader accounts for every sequence number,
+//! once and in order, and every message is whole.
 
 use std::thread;
 
 use nanotape_harness::mixed;
 use nanotape_ring::{Publish, Read, Rejoin, Start, Subscribe, slots, stream};
 
-/// What each run publishes.
+/// Messages of each run.
 const MESSAGES: u64 = if cfg!(miri) { 100 } else { 2_000_000 };
 
 /// The longest payload.
 const MAX_BYTES: usize = 200;
 
-/// How many bytes a message has, and what stands in each of its words: random, and known to who
-/// knows its number.
+/// The length of a message, and the value of each of its words: random, derived from its number.
 fn message(sequence: u64) -> (usize, u64) {
     let bits = mixed(sequence);
     (bits as usize % (MAX_BYTES + 1), bits)
 }
 
-/// Writes a message into the beginning of `buffer`.
+/// Writes a message to the beginning of `buffer`.
 fn fill(buffer: &mut [u8; MAX_BYTES], sequence: u64) -> &[u8] {
     let (length, word) = message(sequence);
     for chunk in buffer[..length].chunks_mut(8) {
@@ -33,7 +32,7 @@ fn check(sequence: u64, bytes: &[u8]) {
     assert_eq!(bytes, fill(&mut expected, sequence), "message {sequence}");
 }
 
-/// How a reader reads.
+/// A way to read.
 #[derive(Clone, Copy)]
 enum How {
     Singly,
@@ -119,7 +118,7 @@ where
         for sequence in 1..=MESSAGES {
             let payload = fill(&mut buffer, sequence);
             assert_eq!(writer.publish(0, payload), Ok(sequence));
-            // Otherwise, with fewer processors than threads, readers would see the end alone.
+            // Otherwise, with fewer processors than threads, readers would see only the end.
             if sequence % 64 == 0 {
                 thread::yield_now();
             }

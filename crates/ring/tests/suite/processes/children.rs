@@ -1,4 +1,4 @@
-//! What the processes of these tests do.
+//! The tasks of the processes of these tests.
 
 use std::{path::Path, process::Command};
 
@@ -13,17 +13,17 @@ use crate::processes::{
 /// The test that does the task of a process.
 pub(crate) const CHILD: &str = "processes::children::child";
 
-/// A role for a process, and the ring that it plays it with.
+/// The task of a process: a role, and the ring.
 pub(crate) fn task<R: Ring>(role: &str, path: &Path) -> Task {
     Task::new(&format!("{} {role}", R::NAME), path)
 }
 
-/// This program, to be started as a process that does one thing to a ring.
+/// This program, as a process with one task for a ring.
 pub(crate) fn command<R: Ring>(role: &str, path: &Path, number: u64, detail: &str) -> Command {
     task::<R>(role, path).number(number).detail(detail).command(CHILD)
 }
 
-/// What a process does; nothing in a run of the tests.
+/// Does the task of a process; does nothing in a normal test run.
 #[test]
 fn child() {
     let Some(task) = Task::of_this_process() else { return };

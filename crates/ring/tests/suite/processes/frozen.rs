@@ -1,4 +1,4 @@
-//! Processes that are stopped in the middle of what they do, and go on much later.
+//! Processes that are stopped at any point, and continue much later.
 
 use nanotape_harness::{Peer, Scratch, Task, eventually, mixed, say};
 use nanotape_ring::{Gap, Publish as _, Read, Rejoin, RingMonitor, Start, Subscribe as _};
@@ -13,7 +13,7 @@ const WRITER: u16 = 1;
 
 const REJOINS: [Rejoin; 3] = [Rejoin::Oldest, Rejoin::Halfway, Rejoin::Newest];
 
-/// In a child: reads without a pause, and tells of every lap and of every end that it comes to.
+/// In a child: reads without a pause, and reports every lap and every end that it reaches.
 pub(crate) fn report<R: Ring>(task: &Task) {
     let mut reader = R::open(&task.path, Start::Sequence(1)).unwrap();
     let rejoin = REJOINS.into_iter().find(|r| format!("{r:?}") == task.detail).unwrap();
@@ -44,7 +44,7 @@ fn publish<R: Ring>(writer: &mut R::Writer, count: u64) -> u64 {
     writer.next_sequence() - 1
 }
 
-/// What the child says next is the end that it came to, after any number of earlier ends.
+/// Checks that the child's next line is this end, after any number of earlier ends.
 fn hear_end(child: &mut Peer, end: u64) -> String {
     let here = format!("at {end} ");
     loop {
@@ -67,7 +67,7 @@ fn frozen_reader<R: Ring>(rejoin: Rejoin) {
     for round in 0..8 {
         child.stop();
         let read = total;
-        // Three laps, and more.
+        // At least three laps.
         total = publish::<R>(&mut writer, 150 + round * 7);
         let stat = RingMonitor::open(place.path()).unwrap().look().unwrap();
         child.resume();
@@ -80,7 +80,7 @@ fn frozen_reader<R: Ring>(rejoin: Rejoin) {
             Rejoin::Halfway => assert!(stat.oldest_sequence < to + 1 && to < total, "{to}"),
             Rejoin::Newest => assert_eq!(to, total),
         }
-        // It reads what it did not lose, and nothing twice.
+        // The reader reads everything that it did not lose, and nothing twice.
         assert_eq!(
             hear_end(&mut child, total),
             format!("at {total} read {} lost {lost}", total - lost)
@@ -107,7 +107,7 @@ fn frozen_anywhere<R: Ring>() {
     assert_eq!(child.hear(), "at 0 read 0 lost 0");
     let mut total = 0;
     for round in 0..30 {
-        // In the middle of whatever it is doing, which is why nothing is waited for.
+        // At any point of its work, so the test does not wait for anything.
         for _ in 0..mixed(round) % 50 {
             publish::<R>(&mut writer, 5);
             std::thread::yield_now();

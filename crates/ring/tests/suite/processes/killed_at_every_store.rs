@@ -1,10 +1,10 @@
-//! A writer killed before each of its stores in turn: readers never see part of anything, and the
-//! next writer goes on as if nothing had happened.
+//! A writer is killed before each of its stores in turn: readers never see a partial message, and
+//! the next writer continues normally.
 //!
-//! For every operation and every store of it: a ring with some laps behind it and readers at
-//! several places; a child that is killed before that store; readers, old and new, by every way to
-//! read; a child that takes over and publishes more; the same readers again. The child that takes
-//! over is killed at every one of its stores too, and a third one goes on.
+//! For every operation and every store of it: a ring after some laps with readers at several
+//! positions; a child that is killed before that store; readers, old and new, by every way to read;
+//! a child that takes over and publishes more; the same readers again. The child that takes over is
+//! killed at every one of its stores too, and a third one continues.
 
 mod scene;
 
@@ -23,7 +23,7 @@ use crate::processes::{
     rings::{Ring, SMALL, Slots, Stream, payload},
 };
 
-/// What the child that is killed does.
+/// The operation during which the child is killed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Operation {
     Publish,
@@ -34,9 +34,9 @@ enum Operation {
     Claim,
     AbandonedClaim,
     AbandonedBatch,
-    /// Enters another block wherever it begins.
+    /// Enters another block from any position.
     PublishMoreThanABlock,
-    /// More messages than a reader of batches follows before it looks at `committed`.
+    /// More messages than a reader of batches follows before it loads `committed`.
     LongBatch,
 }
 
@@ -59,14 +59,14 @@ const KILLED: u16 = 11;
 const NEXT: u16 = 12;
 const LAST: u16 = 13;
 
-/// What the writer publishes that took over: one message, behind which nothing may be left of a
-/// batch that nobody was to see.
+/// Messages of the writer that took over: one message, without the rest of an unpublished batch
+/// after it.
 const ONE: [usize; 1] = [7];
 
-/// What the writer behind that publishes.
+/// Messages of the third writer.
 const THREE: [usize; 3] = [120, 0, 33];
 
-/// Lengths of the messages of a long batch: few words, because each is a place to be killed at.
+/// Lengths of the messages of a long batch: few words, because each is a point to be killed at.
 const LONG: [usize; 20] = {
     let mut lengths = [0; 20];
     lengths[2] = 8;
@@ -74,7 +74,7 @@ const LONG: [usize; 20] = {
     lengths
 };
 
-/// Bytes of a ring of slots in which a batch may be so long.
+/// Bytes of a slot ring with room for such a batch.
 const LARGE: usize = 32 << 10;
 
 /// Bytes of the ring of an operation; its path ends with the operation's name.
@@ -83,15 +83,15 @@ fn bytes_of<R: Ring>(path: &Path) -> usize {
     if is_long && R::NAME == Slots::NAME { LARGE } else { SMALL }
 }
 
-/// Words of the stream ring and of its blocks, as its document says, to put its end where we want.
+/// Words of the stream ring and of its blocks, as in its document, to choose the ring's end.
 const RING_WORDS: usize = SMALL / 8;
 const BLOCK_WORDS: usize = RING_WORDS / 64;
 
 impl Operation {
-    /// Whether a stream ring that ends here makes the operation what its name says.
+    /// Whether the operation does what its name states in a stream ring that ends here.
     fn begins_at(self, place: usize) -> bool {
         match self {
-            // Three words of payload and two in front of them, and the zero behind, in one block.
+            // Three words of payload, two before them, and the zero after them, in one block.
             Self::Publish => place.is_multiple_of(BLOCK_WORDS),
             Self::PublishIntoANewBlock => place % BLOCK_WORDS == 5,
             Self::PublishBehindPadding => place > RING_WORDS - 20,
@@ -100,7 +100,7 @@ impl Operation {
         }
     }
 
-    /// Lengths of the messages that it makes visible, together.
+    /// Lengths of the messages that it publishes together.
     fn lengths(self) -> &'static [usize] {
         match self {
             Self::PublishBehindPadding => &[240],
@@ -113,8 +113,8 @@ impl Operation {
         }
     }
 
-    /// Whether to kill before this store. A long batch has many that are alike: what matters is
-    /// what comes near the first commit word, and behind it.
+    /// Whether to kill before this store. A long batch has many similar ones: the relevant stores
+    /// are near the first commit word, and after it.
     fn is_killed_at(self, store: u64) -> bool {
         const ALIKE: u64 = 54;
         self != Self::LongBatch || store > ALIKE || store.is_multiple_of(9)
@@ -148,7 +148,7 @@ impl Operation {
     }
 }
 
-/// Makes a batch of messages that would be the next ones.
+/// Builds a batch of the next messages.
 fn push_all<W: Publish>(writer: &mut W, lengths: &[usize], end: impl FnOnce(W::Batch<'_>)) {
     let first = writer.next_sequence();
     let mut batch = writer.batch();
@@ -177,8 +177,8 @@ pub(crate) fn create_and_die<R: Ring>(task: &Task) {
     assert_eq!((origin, writer.next_sequence()), (Origin::Created, 1));
 }
 
-/// In a child: takes over, and is killed meanwhile if there are so many stores; else publishes what
-/// the writer with the number in the detail does.
+/// In a child: takes over, and is killed meanwhile if it makes enough stores; otherwise publishes
+/// the messages of the writer whose number is in the detail.
 pub(crate) fn take_over<R: Ring>(task: &Task) {
     let number = task.detail.parse().unwrap();
     kill_points::arm(task.number);
@@ -191,12 +191,12 @@ pub(crate) fn take_over<R: Ring>(task: &Task) {
     }
 }
 
-/// What a writer publishes that took over.
+/// Lengths of the messages of a writer that took over.
 fn lengths_of(number: u16) -> &'static [usize] {
     if number == NEXT { &ONE } else { &THREE }
 }
 
-/// Kills at every store of an operation, and lets another writer go on; kills that one at every
+/// Kills at every store of an operation, and lets another writer continue; kills that one at every
 /// store of its take-over too. Returns how many stores the operation had, and how many times a
 /// take-over was killed.
 fn at_every_store<R: Ring>(operation: Operation) -> (u64, u64) {
@@ -213,7 +213,7 @@ fn at_every_store<R: Ring>(operation: Operation) -> (u64, u64) {
             assert_eq!(scene.end(), before + maybe.len() as u64);
             let points = number - 1;
             println!("{}, {name}: {points} points, {take_overs} in take-overs", R::NAME);
-            // Which of both a reader sees depends on the place: else the kills hit nothing.
+            // Both outcomes must occur: otherwise the kills have no effect.
             assert!(outcomes[0] > 0 && outcomes[1] > 0, "{outcomes:?}");
             return (points, take_overs);
         }
@@ -224,7 +224,7 @@ fn at_every_store<R: Ring>(operation: Operation) -> (u64, u64) {
     unreachable!("the loop ends after the last store")
 }
 
-/// Puts the ring back to how the killed writer left it, and kills the next one, store by store.
+/// Restores the ring as the killed writer left it, and kills the next one, store by store.
 fn at_every_store_of_a_take_over<R: Ring>(scene: &Scene<R>) -> u64 {
     let left = std::fs::read(&scene.path).unwrap();
     let file = OpenOptions::new().write(true).open(&scene.path).unwrap();
@@ -244,7 +244,7 @@ fn at_every_store_of_a_take_over<R: Ring>(scene: &Scene<R>) -> u64 {
     unreachable!("the loop ends after the last store")
 }
 
-/// Creates a ring and dies, at every store; returns how many there were.
+/// Creates a ring and is killed, at every store; returns their number.
 fn at_every_store_of_a_creation<R: Ring>() -> u64 {
     let place = Scratch::new(&format!("{}-creation", R::NAME));
     let mut refused = 0;
@@ -267,7 +267,7 @@ fn at_every_store_of_a_creation<R: Ring>() -> u64 {
                 assert!(RingMonitor::open(place.path()).is_err());
                 refused += 1;
             }
-            // It died behind the last store of the creation: the ring is there, and empty.
+            // It was killed after the last store of the creation: the ring exists, and is empty.
             Ok(reader) => {
                 assert_eq!(reader.next_sequence(), 1);
                 scene.readers.push(("of the dead creator's ring", reader));
@@ -282,13 +282,13 @@ fn at_every_store_of_a_creation<R: Ring>() -> u64 {
     unreachable!("the loop ends after the last store")
 }
 
-/// Everything for one kind of ring; each operation with the fewest stores it can have.
+/// All tests for one kind of ring; each operation with its minimum of stores.
 fn all<R: Ring>(least: [(Operation, u64); 8], creation: u64) {
     let (mut points, mut take_overs) = (0, 0);
     for (operation, least) in least {
         let (more, more_take_overs) = at_every_store::<R>(operation);
         assert!(more >= least, "{operation:?}: {more} points");
-        // A take-over is five stores of the region's header, and one at least of the ring.
+        // A take-over stores at least five words of the region's header and one of the ring.
         assert!(more_take_overs >= 6 * more, "{operation:?}: {more_take_overs} in take-overs");
         points += more;
         take_overs += more_take_overs;
@@ -341,16 +341,16 @@ fn a_long_batch_of_a_killed_slot_writer_is_there_whole_or_not_at_all() {
     assert!(points >= 65, "{points} points");
 }
 
-/// A writer that dies whenever it should enter a block in the index leaves that to the next one:
-/// else there would be no way into the ring after some dozens of them.
+/// A writer that is killed whenever it would store an index entry leaves this to the next one.
+/// Otherwise readers could not join the ring after some dozens of kills.
 #[test]
 fn the_index_of_a_stream_outlives_any_number_of_writers_killed_before_they_wrote_to_it() {
     let operation = Operation::PublishMoreThanABlock;
     let place = Scratch::new("stream-index");
     let mut scene = Scene::<Stream>::prepare(place.path(), operation);
     let name = format!("{operation:?}");
-    // The first of the two stores of an entry is the fourteenth of the publication; where there
-    // is padding, the fifteenth.
+    // The first of the two stores of an entry is the fourteenth of the publication; with padding,
+    // the fifteenth.
     for fatal in [14, 15].into_iter().cycle().take(100) {
         assert!(!survives(command::<Stream>("operate and die", place.path(), fatal, &name)));
         scene.published.push((KILLED, operation.lengths()[0]));

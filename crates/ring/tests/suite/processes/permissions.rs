@@ -1,4 +1,4 @@
-//! What a reader of another user may, and that it can do no harm.
+//! The permissions of a reader of another user, and that it cannot cause damage.
 
 use std::{
     fs::OpenOptions,
@@ -14,7 +14,7 @@ use crate::processes::{
     rings::{Ring, SMALL, Slots, Stream, WAYS, Way, next, payload},
 };
 
-/// A user that nothing belongs to.
+/// A user without files.
 const NOBODY: u32 = 65_534;
 
 const WRITER: u16 = 1;
@@ -23,7 +23,7 @@ fn outcome<T, E: std::fmt::Display>(result: Result<T, E>) -> String {
     result.map_or_else(|error| error.to_string(), |_| "fine".to_owned())
 }
 
-/// In a child of another user: says how everything went that it tried.
+/// In a child of another user: reports the result of each attempt.
 pub(crate) fn try_everything<R: Ring>(task: &Task) {
     let path = &task.path;
     say(outcome(R::create(path, SMALL, &RegionOptions::default())));
@@ -44,8 +44,8 @@ pub(crate) fn try_everything<R: Ring>(task: &Task) {
     let mapping = maps.lines().find(|line| line.ends_with(name)).expect("it is mapped");
     let fields: Vec<&str> = mapping.split_whitespace().collect();
     say(fields[1]);
-    // The kernel's own door to this process's memory, which heeds no protection that the process
-    // could have lifted itself: so it says whether this process could.
+    // The kernel's access to this process's memory ignores protections that the process itself
+    // could lift. So it shows whether this process could.
     let address = u64::from_str_radix(fields[0].split_once('-').unwrap().0, 16).unwrap();
     let memory = OpenOptions::new().write(true).open("/proc/self/mem").unwrap();
     let behind_the_header = address + 4096;
@@ -53,7 +53,7 @@ pub(crate) fn try_everything<R: Ring>(task: &Task) {
     say(OpenOptions::new().write(true).open(path).map_or("not opened", |_| "opened"));
     say(std::fs::remove_file(path).map_or("not removed", |_| "removed"));
     listen();
-    // What was published meanwhile arrives.
+    // Messages that were published meanwhile arrive.
     while reader.next_sequence() <= 20 {
         let _ = next(&mut reader, Way::Read, |_| ()).unwrap();
     }

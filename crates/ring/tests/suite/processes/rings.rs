@@ -1,4 +1,4 @@
-//! Both rings as one, messages that say whether they are whole, and the three ways to read them.
+//! Both rings behind one interface, messages with checkable contents, and the three ways to read.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ pub(crate) trait Ring: 'static {
 
     const NAME: &'static str;
 
-    /// A ring of so many bytes, whatever it makes of them.
+    /// A ring of about `bytes` bytes.
     fn create(
         path: &Path,
         bytes: usize,
@@ -31,10 +31,10 @@ pub(crate) struct Stream;
 
 pub(crate) struct Slots;
 
-/// The longest payload of the tests: what fits in a slot of 256 bytes.
+/// The longest payload of the tests: the limit of a slot of 256 bytes.
 pub(crate) const LONGEST: usize = 240;
 
-/// Few bytes, so that laps are near.
+/// Small, for frequent laps.
 pub(crate) const SMALL: usize = 4096;
 
 impl Ring for Stream {
@@ -83,18 +83,18 @@ impl Ring for Slots {
     }
 }
 
-/// What message `sequence` of a writer holds: no two words of any two messages are the same.
+/// The payload of message `sequence` of a writer: all words of all messages differ.
 pub(crate) fn payload(sequence: u64, writer: u16, length: usize) -> Vec<u8> {
     let seed = mixed(mixed(sequence) ^ u64::from(writer)) ^ length as u64;
     bytes_of(seed, length)
 }
 
-/// Whether these are the bytes of that message, all of them. Writers put their number in its type.
+/// Whether the payload is complete and unchanged. Writers put their number in its type.
 pub(crate) fn is_whole(received: Received, bytes: &[u8]) -> bool {
     bytes == payload(received.sequence, received.type_id, received.length as usize)
 }
 
-/// How to read.
+/// A way to read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Way {
     Read,
@@ -104,8 +104,8 @@ pub(crate) enum Way {
 
 pub(crate) const WAYS: [Way; 3] = [Way::Read, Way::Visit, Way::Batch];
 
-/// Reads what is next, one message or many, and checks all that can be said of it alone: numbers
-/// are consecutive, every message is whole, and a loss is exactly what was not read.
+/// Reads the next message or messages, and checks them: numbers are consecutive, every message is
+/// whole, and a loss is exactly the messages that were not read.
 pub(crate) fn next<S: Subscribe>(
     reader: &mut S,
     way: Way,

@@ -11,10 +11,10 @@ use crate::processes::{
     rings::{LONGEST, Ring, Slots, Stream, WAYS, next, payload},
 };
 
-/// The type of the message behind which nothing comes.
+/// The type of the last message.
 const END: u16 = u16::MAX;
 
-/// Bytes of the ring: laps are near, but a reader that is scheduled now and then reads something.
+/// Bytes of the ring: small, for frequent laps, but enough for a reader that is rarely scheduled.
 const BYTES: usize = 64 << 10;
 
 /// Lengths that differ from message to message, most of them short.
@@ -23,11 +23,11 @@ fn length_of(sequence: u64) -> usize {
     if random.is_multiple_of(16) { random / 16 % (LONGEST + 1) } else { random / 16 % 60 }
 }
 
-/// In a child: publishes so many messages in all sorts of ways, and then the one that ends it all;
-/// waits for a word before it begins, unless the detail is `no pause`.
+/// In a child: publishes `number` messages in all ways, and then the last one; waits for a line
+/// before it begins, unless the detail is `no pause`.
 pub(crate) fn write<R: Ring>(task: &Task) {
     let (mut writer, _) = R::create(&task.path, BYTES, &RegionOptions::default()).unwrap();
-    // Each writer has its own number, and so its own content.
+    // Each writer has its own number, and so its own contents.
     let number = writer.region().epoch() as u16;
     let first = writer.next_sequence();
     say(first);
@@ -43,7 +43,7 @@ pub(crate) fn write<R: Ring>(task: &Task) {
     say(format!("wrote {last}"));
 }
 
-/// One message, or some that belong together, below `end`; sometimes none.
+/// One message, or several in a batch, below `end`; sometimes none.
 fn publish_some(writer: &mut impl Publish, number: u16, end: u64) {
     let sequence = writer.next_sequence();
     let bytes = payload(sequence, number, length_of(sequence));
@@ -77,8 +77,8 @@ fn publish_some(writer: &mut impl Publish, number: u16, end: u64) {
     }
 }
 
-/// In a child: reads from the first message to the one that ends it all, and says how many it read
-/// and how many it lost. The detail says how often it pauses, which slow readers do.
+/// In a child: reads from the first message to the last one, and reports how many it read and how
+/// many it lost. The detail is the period of its pauses, for slow readers.
 pub(crate) fn follow<R: Ring>(task: &Task) {
     let mut reader = R::open(&task.path, Start::Sequence(1)).unwrap();
     say("attached");
@@ -104,7 +104,7 @@ pub(crate) fn follow<R: Ring>(task: &Task) {
     say(format!("{read} {lost}"));
 }
 
-/// What a reader says at its end: how many messages it read, and how many it lost.
+/// The final report of a reader: how many messages it read, and how many it lost.
 fn account(reader: &mut Peer) -> (u64, u64) {
     let said = reader.hear();
     let (read, lost) = said.split_once(' ').unwrap();
@@ -154,13 +154,13 @@ fn killed_at_random<R: Ring>() {
     let seen = RingMonitor::open(place.path()).unwrap();
     let mut first = 1;
     for round in 0..KILLS {
-        // At any moment, but not before it has done something.
+        // At any moment, but not before it has published something.
         let enough = first + mixed(round) % 5_000;
         eventually("the writer is at work", || {
             seen.look().is_ok_and(|stat| stat.next_sequence > enough)
         });
         writer.kill();
-        // A reader that is killed meanwhile matters to nobody.
+        // Killing a reader has no effect on others.
         if round == KILLS / 2 {
             readers.pop().unwrap().kill();
         }
@@ -174,7 +174,7 @@ fn killed_at_random<R: Ring>() {
         };
         writer = Peer::start(command);
         first = writer.hear().parse().unwrap();
-        // The observer goes by what the dead writer came to say of its last batch.
+        // The observer depends on how much of its last batch the dead writer has stored.
         assert!(
             (stat.next_sequence..=stat.next_sequence + 5).contains(&first),
             "{first}, {stat:?}"
@@ -231,7 +231,7 @@ fn replaced<R: Ring>() {
         assert_eq!(*region.check().unwrap_err().refusal(), Refusal::Replaced);
         assert_eq!(region.owner().state, OwnerState::Closed);
     }
-    // The old ring stays as it was; the new one is another.
+    // The old ring stays unchanged; the new one is separate.
     let mut types = Vec::new();
     let mut read = |reader: &mut R::Reader| {
         while next(reader, WAYS[0], |received| types.push(received.type_id)).unwrap() != Read::Empty

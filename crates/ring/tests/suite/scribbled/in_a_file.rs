@@ -1,4 +1,4 @@
-//! Rings in files that another program scribbles over, and all that opens them.
+//! Rings in files that another program overwrites, and everything that opens them.
 
 use std::os::unix::fs::FileExt as _;
 

@@ -1,4 +1,4 @@
-//! A few words of a ring become values on which sizes and positions go wrong. Failures shrink.
+//! A few words of a ring become values that break sizes and positions. Failures shrink.
 
 use nanotape_ring::Start;
 use proptest::prelude::*;
@@ -9,7 +9,7 @@ fn config() -> ProptestConfig {
     ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() }
 }
 
-/// Values on which sizes and positions go wrong.
+/// Values that break sizes and positions.
 fn value() -> impl Strategy<Value = u64> {
     prop_oneof![
         any::<u64>(),

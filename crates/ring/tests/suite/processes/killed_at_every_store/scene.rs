@@ -1,4 +1,4 @@
-//! A ring with a history, readers of it, and what they find after a writer was killed.
+//! A ring with a history, its readers, and their results after a writer was killed.
 
 use std::{
     collections::BTreeMap,
@@ -15,10 +15,10 @@ use crate::processes::{
     rings::{Ring, SMALL, Stream, WAYS, Way, next, payload},
 };
 
-/// A ring, what was published in it, and who reads it.
+/// A ring, its published messages, and its readers.
 pub(super) struct Scene<R: Ring> {
     pub(super) path: PathBuf,
-    /// Writer and length of each message that a reader has seen or could have, from 1 on.
+    /// Writer and length of each published message, from 1 on.
     pub(super) published: Vec<(u16, usize)>,
     pub(super) readers: Vec<(&'static str, R::Reader)>,
 }
@@ -32,7 +32,7 @@ impl<R: Ring> Clone for Scene<R> {
 }
 
 impl<R: Ring> Scene<R> {
-    /// A ring with laps behind it that ends where the operation wants it to.
+    /// A ring after some laps, with its end where the operation needs it.
     pub(super) fn prepare(path: &Path, operation: Operation) -> Self {
         let (mut writer, origin) =
             R::create(path, bytes_of::<R>(path), &RegionOptions::default()).unwrap();
@@ -52,7 +52,7 @@ impl<R: Ring> Scene<R> {
         for length in [24, 100, 3, 60, 0, 200, 17].into_iter().cycle().take(history) {
             publish(length);
         }
-        // For slots the batch goes over the end too, and everything else comes to the first slot.
+        // In a slot ring the batch also crosses the end, and all else begins at the first slot.
         let slot = if operation == Operation::BatchBehindPadding { 15 } else { 0 };
         let mut lengths = [0, 8, 0, 0, 8].into_iter().cycle();
         loop {
@@ -86,15 +86,15 @@ impl<R: Ring> Scene<R> {
         self.published.len() as u64
     }
 
-    /// Reads all there is; returns the number of the last message. What is read is what `content`
-    /// says; what is lost is the reader's oldest.
+    /// Reads all messages; returns the number of the last one. Checks them with `content`, and that
+    /// only the oldest are lost.
     pub(super) fn drain(
         reader: &mut R::Reader,
         way: Way,
         content: &dyn Fn(u64) -> Option<(u16, usize)>,
     ) -> (u64, BTreeMap<u64, (u16, usize)>) {
         let mut seen = BTreeMap::new();
-        // Of the ring of 4 KiB there are not so many.
+        // More than the messages of a ring of 4 KiB.
         for _ in 0..1_000 {
             let read = next(reader, way, |received| {
                 let found = (received.type_id, received.length as usize);
@@ -103,7 +103,7 @@ impl<R: Ring> Scene<R> {
             });
             match read.unwrap() {
                 Read::Empty => return (reader.next_sequence() - 1, seen),
-                // What a reader of a ring that stands still has seen is not lost to it.
+                // A reader of an unchanging ring cannot lose messages that it has reached.
                 Read::Lapped(_) => assert!(seen.is_empty(), "a lap in a ring that stands still"),
                 Read::Message(()) => {}
             }
@@ -111,8 +111,8 @@ impl<R: Ring> Scene<R> {
         panic!("the ring has no end");
     }
 
-    /// Looks with everything there is while nobody writes: all of `maybe` is there, or nothing of
-    /// it. What is there is published from now on, and every reader is left where it was and at the
+    /// Reads in every way, without a writer: all of `maybe` is published, or none of it. Messages
+    /// that exist count as published from now on, and every reader keeps its position or is at the
     /// end.
     pub(super) fn examine(&mut self, maybe: &[(u16, usize)], previous: OwnerState) {
         let before = self.end();
@@ -159,7 +159,7 @@ impl<R: Ring> Scene<R> {
         self.readers.extend(drained);
     }
 
-    /// Another writer published: everybody sees it, and nothing else.
+    /// Another writer published: every reader gets exactly its messages.
     pub(super) fn went_on(&mut self, number: u16) {
         self.published.extend(lengths_of(number).iter().map(|&length| (number, length)));
         let content = |sequence: u64| self.published.get(sequence as usize - 1).copied();
@@ -174,7 +174,7 @@ impl<R: Ring> Scene<R> {
         assert_eq!(stat.next_sequence, self.end() + 1);
     }
 
-    /// Starts a child that takes over, and may be killed; whether it was not.
+    /// Starts a child that takes over, and might be killed; returns whether it survived.
     pub(super) fn taken_over(&self, fatal: u64, number: u16) -> bool {
         survives(command::<R>("take over", &self.path, fatal, &number.to_string()))
     }
