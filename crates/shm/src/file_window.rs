@@ -1,13 +1,12 @@
 //! Read-only windows over a file: any size of file, a bounded amount of memory mapped at once.
 //!
-//! Where: FEED maps a day file window by window. A day of 8 GB is never mapped, let alone read,
-//! whole.
-//! Cost: four system calls a window (fstat, mmap, madvise, munmap), and one more to ask for the
-//! next window ahead of need. The pages of a window are
-//! brought in before it is handed out, so that the reader takes no page faults.
+//! Where: FEED maps a day file window by window. A day of 8 GB is never mapped as a whole.
+//! Cost: four system calls a window (fstat, mmap, madvise, munmap), and one more to request the
+//! next window early. All pages of a window are loaded before it is returned, so that the reader
+//! takes no page faults.
 //! Failure: a file that shrank since it was opened is an error with its path. One that shrinks
-//! while a window over the lost part is in use raises SIGBUS, as with any mapping; the length is
-//! checked at each window so that this needs a truncation in the milliseconds of its use.
+//! while a window over the lost part is in use raises SIGBUS, as with any mapping. The length is
+//! checked at each window, so this needs a truncation in the milliseconds of its use.
 
 use std::{
     ffi::c_void,
@@ -23,7 +22,7 @@ use rustix::{
     mm::{Advice, MapFlags, ProtFlags, madvise, mmap, munmap},
 };
 
-/// A regular file that windows can be mapped from.
+/// A regular file to map windows from.
 #[derive(Debug)]
 pub struct MappableFile {
     file: File,
@@ -36,14 +35,14 @@ pub struct MappableFile {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MapError {
-    /// The operating system refused.
+    /// A system call failed.
     #[error("cannot {operation} {}: {source}", path.display())]
     System {
-        /// What was tried.
+        /// The operation.
         operation: &'static str,
         /// The file.
         path: PathBuf,
-        /// The reason given.
+        /// The cause.
         source: io::Error,
     },
     /// The file is shorter than when it was opened.
@@ -59,13 +58,13 @@ pub enum MapError {
 }
 
 impl MappableFile {
-    /// Opens a file for mapping. Its length is taken now and does not follow later appends.
+    /// Opens a file for mapping. Later appends do not change its length here.
     pub fn open(path: &Path) -> Result<Self, MapError> {
         let system =
             |operation| move |source| MapError::System { operation, path: path.to_owned(), source };
         let file = File::open(path).map_err(system("open"))?;
         let length_bytes = file.metadata().map_err(system("inspect"))?.len();
-        // Advice only: reading is right, if slower, where it is not taken.
+        // Only advice: if it is refused, reading is slower.
         let _ = fadvise(&file, 0, None, FileAdvice::Sequential);
         let page_bytes = rustix::param::page_size() as u64;
         Ok(Self { file, path: path.to_owned(), length_bytes, page_bytes })
@@ -81,7 +80,7 @@ impl MappableFile {
         self.length_bytes == 0
     }
 
-    /// Asks the kernel to read a part ahead of its use. Never waits.
+    /// Requests a part before its use. Never waits.
     pub fn will_need(&self, offset: u64, length: u64) {
         if let Some(length) = std::num::NonZeroU64::new(length) {
             // Advice only, as above.
@@ -89,7 +88,7 @@ impl MappableFile {
         }
     }
 
-    /// Maps up to `length` bytes from `offset`, fewer where the file ends.
+    /// Maps up to `length` bytes from `offset`, fewer at the end of the file.
     pub fn map(&self, offset: u64, length: usize) -> Result<FileWindow, MapError> {
         let now_bytes = self.file.metadata().map_err(|e| self.system("inspect", e))?.len();
         if now_bytes < self.length_bytes {
@@ -101,8 +100,8 @@ impl MappableFile {
         }
         let start = offset - offset % self.page_bytes;
         let (bytes, skip) = ((end - start) as usize, (offset - start) as usize);
-        // SAFETY: a null hint lets the kernel choose an address range that nothing else uses; the
-        // length is not zero and the offset is a multiple of the page size, both computed above.
+        // SAFETY: a null hint lets the kernel choose an unused address range; the length is not
+        // zero and the offset is a multiple of the page size, both computed above.
         let address = unsafe {
             mmap(std::ptr::null_mut(), bytes, ProtFlags::READ, MapFlags::PRIVATE, &self.file, start)
         }
@@ -111,14 +110,14 @@ impl MappableFile {
             return Err(self.system("map", Errno::NOMEM.into()));
         };
         let mapping = Mapping { address, bytes };
-        // SAFETY: the range is the mapping just made, which nothing else knows of.
+        // SAFETY: the range is the new mapping, which is not shared yet.
         let populated =
             unsafe { madvise(mapping.start(), mapping.bytes, Advice::LinuxPopulateRead) };
         if populated == Err(Errno::FAULT) {
             let now_bytes = self.file.metadata().map_err(|e| self.system("inspect", e))?.len();
             return Err(self.shrank(now_bytes));
         }
-        // Any other refusal (a kernel before 5.14) means page faults later, not wrong bytes.
+        // Any other error (a kernel before 5.14) means page faults later, not wrong bytes.
         Ok(FileWindow { mapping: Some(mapping), skip })
     }
 
@@ -136,12 +135,12 @@ impl MappableFile {
 #[derive(Debug)]
 pub struct FileWindow {
     mapping: Option<Mapping>,
-    /// Bytes between the page boundary and the offset asked for.
+    /// Bytes between the page boundary and the requested offset.
     skip: usize,
 }
 
 impl FileWindow {
-    /// The bytes asked for.
+    /// The requested bytes.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
         match &self.mapping {
@@ -171,10 +170,10 @@ impl Mapping {
     #[inline]
     fn as_slice(&self) -> &[u8] {
         // SAFETY: address and length are those of a live, readable mapping, unmapped only when
-        // `self` is dropped. The mapping is private and read-only, so this process never writes
-        // it. Another process that rewrites the file in place could change bytes under the slice;
-        // that is outside the language's model, as for every mapped file, and harmless to what is
-        // built on it: decoders take every value as hostile and read it once.
+        // `self` is dropped. The mapping is private and read-only, so this process never writes it.
+        // Another process that rewrites the file in place could change bytes of the slice. That is
+        // outside the language's model, as for every mapped file, and harmless to the code that
+        // uses it: decoders treat every value as hostile and read it once.
         unsafe { std::slice::from_raw_parts(self.address.as_ptr(), self.bytes) }
     }
 }

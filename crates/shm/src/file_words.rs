@@ -1,11 +1,11 @@
-//! Files as words: mapped to be written by one process and read by others, without a header.
+//! Files as words: mapped for writing by one process and for reading by others, without a header.
 //!
-//! Where: JOURNAL keeps its segments in such files, with headers of its own. What RING and LATEST
-//! are built on has an owner and a header that this crate knows: see `region.rs`.
+//! Where: JOURNAL keeps its segments in such files, with its own headers. Regions for RING and
+//! LATEST have an owner and a header of this crate: see `region.rs`.
 //! Failure: a store to a page that the file system has no room for ends the process with SIGBUS, so
-//! [`reserve`] comes first. A file that is cut while it is mapped does the same to readers, unless
-//! [`guard_against_truncation`](crate::guard_against_truncation) was called.
-//! Cost: no page is brought in before it is touched or asked for with `touch`.
+//! [`reserve`] comes first. A file that is truncated while it is mapped has the same effect on
+//! readers, unless [`guard_against_truncation`](crate::guard_against_truncation) was called.
+//! Cost: no page is loaded before it is accessed or requested with `touch`.
 
 use std::{fs::File, io, ops::Range, os::unix::fs::FileExt as _};
 
@@ -22,7 +22,7 @@ use crate::{
     word::{ReadWord, WORD_BYTES, Word, as_read_only},
 };
 
-/// Words of a file that this process may write.
+/// Words of a file, mapped for writing.
 #[derive(Debug)]
 pub struct WritableWords {
     mapping: Mapping,
@@ -37,91 +37,89 @@ pub struct ReadableWords {
 }
 
 impl WritableWords {
-    /// Maps the first `words` words of a file, one at least, which must have so many bytes.
+    /// Maps the first `words` words of a file, at least one; the file must be long enough.
     pub fn map(file: &File, words: usize) -> io::Result<Self> {
         let mapping = map(file, words, Access::Write)?;
-        // Pages one by one: where the kernel brings in many at once it has them as one, and a store
-        // to any part of that makes a sync write all of it.
+        // Loads pages one by one. The kernel treats pages that it loads together as one, and a
+        // store to any part would make a sync write all of it.
         mapping.advise(0..words * WORD_BYTES, Advice::Random);
         Ok(Self { mapping, words })
     }
 
-    /// All of them.
+    /// All words.
     #[inline(always)]
     pub fn words(&self) -> &[Word] {
         self.mapping.words(self.words)
     }
 
-    /// Begins to bring pages in, many with one read of the disk, and does not wait for it. Only a
-    /// hint.
+    /// Begins to load pages, several with one read of the disk, without waiting. Only a hint.
     pub fn expect(&self, range: Range<usize>) {
         self.mapping.advise(bytes(&range, self.words), Advice::WillNeed);
     }
 
-    /// Brings pages in and makes them writable now, so that a store takes no page fault. Only a
-    /// hint: where the kernel does not know it, stores take theirs.
+    /// Loads pages and makes them writable now, so that a store takes no page fault. Only a hint:
+    /// if the kernel does not support it, stores take page faults.
     pub fn touch(&self, range: Range<usize>) {
-        // Else each page would be a read of its own.
+        // Otherwise each page would be a separate read.
         self.expect(range.clone());
         self.mapping.advise(bytes(&range, self.words), Advice::LinuxPopulateWrite);
     }
 
-    /// Waits until these words, as they are now or later, are on the disk.
+    /// Waits until the current or later values of these words are on the disk.
     pub fn sync(&self, range: Range<usize>) -> io::Result<()> {
         Ok(self.mapping.sync(bytes(&range, self.words), MsyncFlags::SYNC)?)
     }
 }
 
 impl ReadableWords {
-    /// Maps the first `words` words of a file, one at least, which must have so many bytes.
+    /// Maps the first `words` words of a file, at least one; the file must be long enough.
     pub fn map(file: &File, words: usize) -> io::Result<Self> {
         Ok(Self { mapping: map(file, words, Access::Read)?, words })
     }
 
-    /// All of them.
+    /// All words.
     #[inline(always)]
     pub fn words(&self) -> &[ReadWord] {
         as_read_only(self.mapping.words(self.words))
     }
 
-    /// Brings pages in now, so that a load takes no page fault. Only a hint.
+    /// Loads pages now, so that a load takes no page fault. Only a hint.
     pub fn touch(&self, range: Range<usize>) {
         self.mapping.advise(bytes(&range, self.words), Advice::LinuxPopulateRead);
     }
 
-    /// Whether the file was cut below what is mapped, if the guard against that is installed.
+    /// Whether the file was truncated below the mapped length, if the guard is installed.
     #[inline]
     pub fn is_lost(&self) -> bool {
         self.mapping.is_lost()
     }
 }
 
-/// Gives a file this length and room for all of it: zeros where there was nothing. Says what is
-/// needed and what is there where the room is not there: see [`free_bytes`].
+/// Gives a file this length and reserves room for all of it; new parts are zeros. If there is not
+/// enough room, the error has the required and the available bytes: see [`free_bytes`].
 ///
-/// Where the file system cannot reserve room, zeros are written. One that copies on write has to
-/// find room at every store, whatever it has promised, and may end the process with SIGBUS then.
+/// If the file system cannot reserve room, zeros are written. A copy-on-write file system needs
+/// room at every store in spite of any reservation, and may end the process with SIGBUS then.
 pub fn reserve(file: &File, file_bytes: u64) -> io::Result<()> {
     check_room(file, file_bytes)?;
     allocate(file, file_bytes)
 }
 
-/// The same for a new file, in large pages where it is in memory and they come soon enough.
+/// The same for a new file, in large pages if it is in memory and they are available soon enough.
 pub fn reserve_in_large_pages(file: &File, file_bytes: u64, large: &LargePages) -> io::Result<()> {
     check_room(file, file_bytes)?;
     large.fill(file, file_bytes);
     allocate(file, file_bytes)
 }
 
-/// Whether there is any sense in asking for so much.
+/// Whether the request can succeed.
 fn check_room(file: &File, file_bytes: u64) -> io::Result<()> {
     let limit_bytes = getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX);
     if file_bytes > limit_bytes || i64::try_from(file_bytes).is_err() {
-        // Else the kernel says it with a signal, SIGXFSZ.
+        // Otherwise the kernel sends the signal SIGXFSZ.
         return Err(Errno::FBIG.into());
     }
-    // Asked first: on tmpfs the kernel would fill the memory before it found that there is too
-    // little.
+    // Checked first: on tmpfs the kernel would fill the memory before it fails.
     let has_bytes = std::os::unix::fs::MetadataExt::blocks(&file.metadata()?) * 512;
     if file_bytes.saturating_sub(has_bytes) > free_bytes(file) {
         return Err(Errno::NOSPC.into());
@@ -141,8 +139,8 @@ fn allocate(file: &File, file_bytes: u64) -> io::Result<()> {
     write_zeros(file, file.metadata()?.len()..file_bytes)
 }
 
-/// Writes zeros to a range of a file, so that the disk has blocks for it that need no more than to
-/// be written again.
+/// Writes zeros to a range of a file, so that the disk allocates its blocks; later writes only
+/// overwrite them.
 pub fn write_zeros(file: &File, range: Range<u64>) -> io::Result<()> {
     let zeros = vec![0; 1 << 20];
     let mut offset = range.start;
@@ -154,26 +152,26 @@ pub fn write_zeros(file: &File, range: Range<u64>) -> io::Result<()> {
     Ok(())
 }
 
-/// Stores one word of a file beside whoever has it mapped, as a store to a mapping of it does.
+/// Stores one word of a file that other processes may have mapped, like a store to a mapping.
 pub fn store_in_file(file: &File, word: usize, value: u64) -> io::Result<()> {
     #[cfg(feature = "kill-points")]
     crate::kill_points::about_to_write();
     file.write_all_at(&value.to_ne_bytes(), (word * WORD_BYTES) as u64)
 }
 
-/// Takes what of a file is on the disk out of the memory. What comes in again by a store comes in
-/// page by page; what was written in one piece is in memory in large pieces, each of which a sync
-/// writes as a whole (bench: journal/sync).
+/// Removes the stored parts of a file from the page cache. Later stores load it page by page; data
+/// that was written in one piece is cached in large pieces, each of which a sync writes as a whole
+/// (bench: journal/sync).
 pub fn forget(file: &File) -> io::Result<()> {
     Ok(fadvise(file, 0, None, FileAdvice::DontNeed)?)
 }
 
-/// Cuts a file to this length.
+/// Truncates a file to this length.
 pub fn shrink(file: &File, file_bytes: u64) -> io::Result<()> {
     Ok(ftruncate(file, file_bytes)?)
 }
 
-/// What the file system has left for this user; as much as can be where it does not count.
+/// Bytes that the file system has free for this user; the maximum if it does not report them.
 pub fn free_bytes(file: &File) -> u64 {
     match fstatfs(file) {
         Ok(said) if said.f_blocks > 0 => {
@@ -190,7 +188,7 @@ fn map(file: &File, words: usize, access: Access) -> io::Result<Mapping> {
     if (length as u64) > file.metadata()?.len() {
         return Err(too_short());
     }
-    // Of what large pages there are, none are whole in less.
+    // A shorter file cannot contain a whole large page.
     if length >= LARGE_PAGE_BYTES
         && let Ok(mapping) = Mapping::aligned(file, length, access, LARGE_PAGE_BYTES)
     {

@@ -1,10 +1,10 @@
-//! Tests that kill a writer at every store: the process ends itself, with SIGKILL, before a store.
+//! For tests that kill a writer at every store: the process ends itself, with SIGKILL, before a
+//! store.
 //!
-//! Where: compiled only with the feature `kill-points`, which only tests turn on. Every store to a
-//! region goes through [`Word`](crate::Word), which calls this first; so does a word that is
-//! written to a file. A simulated disk is told of the stores of its thread too: it must know what
-//! is stored again although it stays the same, and it can leave a store out, to show that a test
-//! notices.
+//! Where: compiled only with the feature `kill-points`, which only tests enable. Every store to a
+//! region goes through [`Word`](crate::Word), which calls this module first; so does a word that is
+//! written to a file. A simulated disk also watches the stores of its thread: it must know about
+//! stores of an unchanged value, and it can omit a store, to show that a test notices.
 
 use std::{
     cell::{Cell, RefCell},
@@ -16,38 +16,38 @@ use crate::Word;
 
 use rustix::process::{Signal, getpid, kill_process};
 
-/// Whether anybody counts. Where nobody does a store is as it always is: no read-modify-write,
-/// which would order more than the protocol does and hide its mistakes from tests.
+/// Whether stores are counted. If not, a store is unchanged: no read-modify-write, whose stronger
+/// order would hide mistakes of the protocol from tests.
 static COUNTS: AtomicBool = AtomicBool::new(false);
 
-/// The number of the store that is not made; 0 for none.
+/// The number of the store that is not made; 0 to make all.
 static FATAL: AtomicU64 = AtomicU64::new(0);
 
 /// Stores seen since [`arm`].
 static SEEN: AtomicU64 = AtomicU64::new(0);
 
-/// Counts stores from now on, and kills this process before the one numbered `fatal`, from 1; 0
-/// only counts.
+/// Counts stores from now on, and kills this process before the one numbered `fatal`, from 1; with
+/// 0 it only counts.
 pub fn arm(fatal: u64) {
     SEEN.store(0, Ordering::Relaxed);
     FATAL.store(fatal, Ordering::Relaxed);
     COUNTS.store(true, Ordering::Relaxed);
 }
 
-/// Ends it; tells how many stores there were since [`arm`].
+/// Stops counting; returns the number of stores since [`arm`].
 pub fn disarm() -> u64 {
     COUNTS.store(false, Ordering::Relaxed);
     SEEN.load(Ordering::Relaxed)
 }
 
-/// A store that is about to be made.
+/// A store before it is made.
 #[derive(Clone, Copy, Debug)]
 pub struct Store {
     /// Address of the word.
     pub address: usize,
-    /// The value that it gets.
+    /// The value to store.
     pub value: u64,
-    /// The line of code that makes it.
+    /// The line of code of the store.
     pub site: &'static Location<'static>,
 }
 
@@ -55,14 +55,14 @@ pub struct Store {
 type Watcher = Box<dyn FnMut(Store) -> bool>;
 
 thread_local! {
-    /// Whether anybody is told of the stores of this thread.
+    /// Whether this thread has a watcher.
     static IS_WATCHED: Cell<bool> = const { Cell::new(false) };
 
     static WATCHER: RefCell<Option<Watcher>> = const { RefCell::new(None) };
 }
 
-/// Calls this before every store of this thread from now on; not for stores that it makes itself.
-/// The store is made if it returns true. Nothing ends it.
+/// Calls `watcher` before every store of this thread from now on, except its own. The store is made
+/// if it returns true. There is no end.
 pub fn watch(watcher: Option<Watcher>) {
     IS_WATCHED.set(watcher.is_some());
     WATCHER.replace(watcher);
@@ -82,14 +82,14 @@ pub(crate) fn about_to_store(word: &Word, value: u64) -> bool {
     true
 }
 
-/// Called before each store, also one that goes through the file.
+/// Called before each store, including one through the file.
 pub(crate) fn about_to_write() {
     if !COUNTS.load(Ordering::Relaxed) {
         return;
     }
     let number = SEEN.fetch_add(1, Ordering::Relaxed) + 1;
     if number == FATAL.load(Ordering::Relaxed) {
-        // Nothing of this process runs behind it: SIGKILL cannot be caught or waited for.
+        // No code of this process runs after it: SIGKILL cannot be caught.
         let _ = kill_process(getpid(), Signal::KILL);
         unreachable!("the process outlived its SIGKILL");
     }
@@ -97,7 +97,7 @@ pub(crate) fn about_to_write() {
 
 #[cold]
 fn tell(store: Store) -> bool {
-    // Taken out while it runs, so that its own stores do not come here again.
+    // Taken out while it runs, so that its own stores are not watched.
     let Some(mut watcher) = WATCHER.take() else { return true };
     let is_made = watcher(store);
     WATCHER.replace(Some(watcher));

@@ -1,14 +1,14 @@
-//! Large pages for new files that are in memory: a file of tmpfs gets its pages in pieces of 2 MiB,
-//! whatever the system's setting for shared memory is.
+//! Large pages for new files in memory: a file of tmpfs gets its pages in pieces of 2 MiB,
+//! independent of the system's setting for shared memory.
 //!
-//! Why: one by one the kernel hands pages out at 2 to 3 GB/s, and who stores to them misses the
-//! table of addresses at every one. In large pieces it is about twice that (bench: journal/append).
-//! How: MADV_COLLAPSE, since Linux 6.1, made for programs that know better than the setting.
-//! Failure: a hint only. Where the kernel does not know it, or has no large piece left, pages come
-//! one by one, as ever.
-//! Cost: a kernel that has to move things for a large piece, or a virtual machine that has to get
-//! it from its host, takes some milliseconds. That is measured: what is left of a file where small
-//! pages would have come sooner gets those.
+//! Why: small pages are allocated at 2 to 3 GB/s, and stores to them miss the address cache at
+//! every one. With large ones it is about twice that (bench: journal/append).
+//! How: MADV_COLLAPSE, since Linux 6.1, which overrides the setting.
+//! Failure: only a hint. If the kernel does not support it, or has no large page left, small pages
+//! are used.
+//! Cost: a kernel that has to compact memory for a large page, or a virtual machine that has to get
+//! it from its host, takes some milliseconds. That is measured: if small pages would have been
+//! faster, the rest of the file gets those.
 
 use std::{
     fs::File,
@@ -24,22 +24,22 @@ use rustix::{
 
 use crate::region::{Access, Mapping};
 
-/// What statfs says of tmpfs.
+/// The type of tmpfs in statfs.
 const TMPFS_MAGIC: u64 = 0x0102_1994;
 
 /// Bytes of a large page.
 pub(crate) const LARGE_PAGE_BYTES: usize = 2 << 20;
 
-/// What small pages for as many bytes take, about.
+/// Approximate time for as many bytes in small pages.
 const SMALL_PAGES_TIME: Duration = Duration::from_micros(800);
 
-/// What large ones may take more, in a file.
+/// Additional time that large pages of a file may take.
 const GRACE: Duration = Duration::from_millis(3);
 
-/// The most files that are left alone after large pages were refused.
+/// Limit of files that are skipped after large pages were refused.
 const MOST_PAUSED: u32 = 64;
 
-/// Whether large pages are worth asking for, as far as is known.
+/// Whether large pages are worth requesting, from the results so far.
 #[derive(Debug, Default)]
 pub struct LargePages {
     pause: Mutex<Pause>,
@@ -47,19 +47,19 @@ pub struct LargePages {
 
 #[derive(Default, Debug)]
 struct Pause {
-    /// Files that are left alone yet.
+    /// Files that are still to be skipped.
     left: u32,
-    /// How many were the last time.
+    /// Length of the previous pause.
     last: u32,
 }
 
 impl LargePages {
-    /// Brings the pages of a new file into memory, large ones as far as they come at once. The file
-    /// gets this length. Says how many bytes are in large pages: none on a file system that is not
+    /// Allocates the pages of a new file, as large ones if they are available at once. The file
+    /// gets this length. Returns how many bytes are in large pages: 0 on a file system that is not
     /// in memory.
     ///
-    /// The caller has seen that there is room, and reserves it behind this: what was refused here
-    /// is not.
+    /// The caller has checked that there is room, and reserves it after this call: refused parts
+    /// have no pages yet.
     pub(crate) fn fill(&self, file: &File, file_bytes: u64) -> u64 {
         let Ok(bytes) = usize::try_from(file_bytes) else { return 0 };
         if bytes < LARGE_PAGE_BYTES || !is_in_memory(file) || self.pause().is_on() {
@@ -73,7 +73,7 @@ impl LargePages {
         };
         let (start, mut filled) = (busy_time(), 0);
         for piece in (0..bytes - bytes % LARGE_PAGE_BYTES).step_by(LARGE_PAGE_BYTES) {
-            // Pieces without any page are refused.
+            // A piece without any page cannot be collapsed.
             mapping.advise(piece..piece + 1, Advice::LinuxPopulateWrite);
             if mapping.collapse(piece..piece + LARGE_PAGE_BYTES).is_err() {
                 self.pause().begin();
@@ -99,7 +99,7 @@ impl Pause {
         self.left = self.last;
     }
 
-    /// Counts one file, where there is a pause.
+    /// Counts one file; returns whether a pause is active.
     fn is_on(&mut self) -> bool {
         let is_on = self.left > 0;
         self.left = self.left.saturating_sub(1);
@@ -107,20 +107,20 @@ impl Pause {
     }
 }
 
-/// How long this thread has been at work, also in the kernel: not while others have its processor.
+/// CPU time of this thread, including the kernel's, without the time of other threads.
 fn busy_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
-/// Whether small pages would have come sooner.
+/// Whether small pages would have been faster.
 fn is_slow(took: Duration, bytes: usize) -> bool {
     let pieces = u32::try_from(bytes / LARGE_PAGE_BYTES).unwrap_or(u32::MAX);
     took > GRACE + SMALL_PAGES_TIME.saturating_mul(pieces)
 }
 
 fn is_in_memory(file: &File) -> bool {
-    // The type of the field differs between architectures, and its sign means nothing.
+    // The type of the field differs between architectures, and its sign is irrelevant.
     fstatfs(file).is_ok_and(|said| said.f_type as u64 & 0xffff_ffff == TMPFS_MAGIC)
 }
 

@@ -1,8 +1,8 @@
 //! Memory from the kernel: windows of files, tables in huge pages, regions that processes share.
 //!
-//! Where: layer 0. It knows bytes, files and pages, and nothing of what is stored in them. It maps
-//! windows of files for FEED to read, has the tables of BOOK, and the regions that RING, JOURNAL
-//! and LATEST are built on: files with a header, one owner at a time and any number of readers.
+//! Where: layer 0. It handles bytes, files and pages, independent of their contents. It maps
+//! windows of files for FEED to read, provides the tables of BOOK, and the regions for RING,
+//! JOURNAL and LATEST: files with a header, one owner at a time and any number of readers.
 //!
 //! ```no_run
 //! let file = nanotape_shm::MappableFile::open("12302019.NASDAQ_ITCH50".as_ref())?;

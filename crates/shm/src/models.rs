@@ -1,12 +1,12 @@
-//! What loom models do to words: take orders away, end a writer, and collect every outcome.
+//! Support for loom models over words: weakens memory orderings, ends a writer, and collects every
+//! outcome.
 //!
 //! Where: compiled with `--cfg nanotape_loom` only. The models of SHM, RING and JOURNAL run through
-//! [`explore`]. Loom runs all threads of a model in one thread of the system, so that everything
-//! here belongs to that thread, and models may run beside each other.
-//! Protocol: a *site* is one call of the source at which an order is made: a store or load at an
-//! [`Edge`], or a fence. A run can weaken a whole edge, or one site of it: an edge that is needed
-//! can have a site that is not, and the other way round a site that no model reaches is held by
-//! none.
+//! [`explore`]. Loom runs all threads of a model in one thread of the system, so all state here
+//! belongs to that thread, and models can run in parallel.
+//! Protocol: a *site* is one call with a memory ordering in the source: a store or load at an
+//! [`Edge`], or a fence. A run can weaken a whole edge, or one site of it. An edge that is needed
+//! can have a site that is not needed, and models do not test a site that none of them reaches.
 
 mod case;
 mod mutations;
@@ -27,10 +27,10 @@ use crate::word::Edge;
 pub use case::Case;
 pub use mutations::{Survivor, check_every_site};
 
-/// More than any model needs; loom wants a limit.
+/// Larger than any model needs; loom requires a limit.
 const MAX_BRANCHES: usize = 100_000;
 
-/// A call at which an order is made.
+/// A call with a memory ordering.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Site {
     /// The name of its edge.
@@ -49,12 +49,12 @@ impl fmt::Display for Site {
     }
 }
 
-/// What a run takes away.
+/// The ordering that a run removes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Weaken {
-    /// The order of an edge, wherever it is made.
+    /// The ordering of an edge, at all of its sites.
     Edge(Edge),
-    /// The order of one site.
+    /// The ordering of one site.
     Site(Site),
 }
 
@@ -65,7 +65,7 @@ thread_local! {
     static IS_QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Notes that a site was reached; whether its order is kept.
+/// Records that a site was reached; returns whether its ordering is kept.
 pub(crate) fn keeps(edge: Edge, at: &'static Location<'static>) -> bool {
     let site = Site { edge: edge.name(), file: at.file(), line: at.line(), column: at.column() };
     SITES.with_borrow_mut(|sites| sites.insert(site));
@@ -76,9 +76,9 @@ pub(crate) fn keeps(edge: Edge, at: &'static Location<'static>) -> bool {
     }
 }
 
-/// The end of a writer in a model: from some store on, none of its stores happens.
+/// The end of a writer in a model: after some store, none of its stores takes effect.
 ///
-/// What the dead writer's code does after that has no effect, so it needs no other stop.
+/// The writer's code continues without an effect, so it needs no other stop.
 pub mod death {
     use super::STORES_LEFT;
 
@@ -100,19 +100,19 @@ pub mod death {
     }
 }
 
-/// What came of all executions of a model.
+/// The result of all executions of a model.
 #[derive(Debug)]
 pub struct Explored {
-    /// How many there were.
+    /// Number of executions.
     pub executions: u64,
-    /// Each outcome once. A panic in the model is one.
+    /// Each outcome once. A panic in the model is an outcome.
     pub outcomes: BTreeSet<String>,
     /// The sites that were reached.
     pub sites: BTreeSet<Site>,
 }
 
-/// Runs all executions of a model that two preemptions allow; `LOOM_MAX_PREEMPTIONS` sets another
-/// number. Ends early after an outcome of which `is_enough` returns true.
+/// Runs all executions of a model with at most two preemptions; `LOOM_MAX_PREEMPTIONS` sets another
+/// limit. Ends early after an outcome for which `is_enough` returns true.
 pub fn explore(
     weaken: Option<Weaken>,
     is_enough: impl Fn(&str) -> bool + Send + Sync + 'static,
@@ -153,10 +153,10 @@ pub fn explore(
     Explored { executions, outcomes, sites: SITES.take() }
 }
 
-/// Ends an exploration from within.
+/// Ends an exploration from inside the model.
 const ENOUGH: &str = "enough was seen";
 
-/// Panics of this thread are outcomes, and print nothing meanwhile.
+/// Makes panics of this thread outcomes, without printing them.
 fn quiet_panics(is_quiet: bool) {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

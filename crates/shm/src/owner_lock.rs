@@ -1,12 +1,12 @@
-//! The owner's lock: held by one open file, dropped by the kernel when the last process that has
-//! that open file ends, however it ends.
+//! The owner's lock: held by one open file. The kernel releases it when the last process with that
+//! open file ends, in any way.
 //!
-//! Where: the owner of a region takes it before it writes anything and keeps it as long as it owns;
-//! readers ask whether it is held, which needs no right to write and disturbs nobody.
-//! Protocol: a lock of an open file description (`F_OFD_SETLK`) on the first byte. One of a process
-//! (`F_SETLK`) would be lost when any other descriptor of the file is closed; `flock` can be asked
-//! about only by taking it. A child of `fork` that does not call `exec` has the open file too, and
-//! keeps the lock.
+//! Where: the owner of a region takes it before any write and keeps it while it owns the region.
+//! Readers query it, which needs no write permission and has no effect on others.
+//! Protocol: a lock of an open file description (`F_OFD_SETLK`) on the first byte. A lock of a
+//! process (`F_SETLK`) would be lost when any other descriptor of the file is closed; `flock` has
+//! no query other than taking the lock. A child of `fork` that does not call `exec` shares the open
+//! file, and keeps the lock.
 //! Cost: one system call each.
 
 use std::{
@@ -18,25 +18,26 @@ use std::{
 use libc::c_int;
 use rustix::io::Errno;
 
-/// An open file that holds the lock or may ask about it.
+/// An open file that holds the lock or can query it.
 ///
-/// Dropping it lets go by name and does not wait for the kernel to do so when the file is closed: a
-/// child that another thread is just starting has the open file too, until it calls `exec`.
+/// Dropping it releases the lock explicitly. Closing the file would not be enough: a child that
+/// another thread is just starting shares the open file, until it calls `exec`.
 #[derive(Debug)]
 pub(crate) struct OwnerLock {
     file: File,
-    /// Whether this open file holds it: the kernel does not count its own lock as one in the way.
+    /// Whether this open file holds the lock, since a query of the kernel does not report its own
+    /// lock.
     held: AtomicBool,
 }
 
-/// Who has a lock on the byte.
+/// The holder of a lock on the byte.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Holder {
     Nobody,
-    /// Whoever owns the region.
+    /// The owner of the region.
     Owner,
-    /// Somebody who locked it for reading, for which permission to read is enough: no owner, but in
-    /// the way of the next one.
+    /// A process that locked it for reading, which needs only read permission: it is not an owner,
+    /// but it blocks the next one.
     Reader,
 }
 
@@ -49,7 +50,7 @@ impl OwnerLock {
         &self.file
     }
 
-    /// Takes it, or returns false where another open file holds it. Never waits.
+    /// Takes the lock, or returns false if another open file holds it. Never waits.
     pub(crate) fn try_take(&self) -> Result<bool, Errno> {
         match self.control(libc::F_OFD_SETLK, libc::F_WRLCK) {
             Ok(_) => {
@@ -61,20 +62,20 @@ impl OwnerLock {
         }
     }
 
-    /// Lets go. Copies of this open file stay usable for questions.
+    /// Releases the lock. Copies of this open file can still query it.
     pub(crate) fn release(&self) {
         self.held.store(false, Ordering::Relaxed);
-        // Letting go of a byte of an open file has no way to fail but memory for splitting locks,
-        // of which there is one; and the kernel lets go when the file is closed.
+        // Unlocking can only fail for lack of memory to split locks, and there is only one lock.
+        // The kernel also releases it when the file is closed.
         let _ = self.control(libc::F_OFD_SETLK, libc::F_UNLCK);
     }
 
-    /// Whether anybody holds it, this open file included.
+    /// Whether an owner holds it, including this open file.
     pub(crate) fn is_held(&self) -> Result<bool, Errno> {
         Ok(self.holder()? == Holder::Owner)
     }
 
-    /// Who is in the way of taking it.
+    /// The holder that prevents taking it.
     pub(crate) fn holder(&self) -> Result<Holder, Errno> {
         if self.held.load(Ordering::Relaxed) {
             return Ok(Holder::Owner);
@@ -93,7 +94,7 @@ impl OwnerLock {
             l_whence: libc::SEEK_SET as _,
             l_start: 0,
             l_len: 1,
-            // The kernel asks for 0 with these commands.
+            // The kernel requires 0 with these commands.
             l_pid: 0,
         };
         // SAFETY: the descriptor is open as long as `self.file` is; these commands take a pointer

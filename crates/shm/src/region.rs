@@ -1,10 +1,11 @@
 //! Regions: words that one process owns and writes, and any number of processes read.
 //!
 //! Where: RING, JOURNAL and LATEST build their structures over [`OwnedRegion::words`] and read them
-//! through [`SharedRegion::words`]. What the words mean they know; this module knows who may write.
+//! through [`SharedRegion::words`]. They define the meaning of the words; this module defines which
+//! process may write.
 //! Layout: `docs/formats/region.md`; a region on the heap has no header but its owner's words.
-//! Failure: a [`RegionError`] is one sentence with the path. Nothing that a file states is believed
-//! before it was checked, and a killed owner leaves what the next one can take over.
+//! Failure: a [`RegionError`] is one sentence with the path. Every value in a file is checked
+//! before use, and the next owner can take over the region of a killed one.
 //! Cost: system calls when a region is created or opened, and none to read or write its words.
 
 #[cfg(not(nanotape_loom))]
@@ -44,21 +45,21 @@ pub use residency::{PageLock, RegionPages, Residency};
 #[cfg(not(nanotape_loom))]
 pub use tools::{RegionInfo, Removed, inspect, named, remove};
 
-/// What a region is for, as its header states it.
+/// The structure of a region, as in its header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RegionSpec {
-    /// What is built on it: eight characters, like `b"RING    "`.
+    /// The kind of structure: eight characters, like `b"RING    "`.
     pub kind: [u8; 8],
-    /// Changes whenever the meaning of any word does.
+    /// Changes whenever the meaning of a word changes.
     pub layout: u64,
-    /// What the builder must know to read it: capacities, in the builder's own order.
+    /// Parameters of the structure, such as capacities, in its own order.
     pub parameters: [u64; 4],
-    /// Words behind the header.
+    /// Words after the header.
     pub words: usize,
 }
 
-/// A region that this process owns: the only one that may write. Dropping it says in the header
-/// that it is closed; a process that is killed does not get to say so.
+/// A region that this process owns: only the owner may write. Dropping it marks the region as
+/// closed in the header, which a killed process does not do.
 #[derive(Debug)]
 pub struct OwnedRegion {
     memory: Memory,
@@ -75,29 +76,29 @@ pub struct SharedRegion {
 }
 
 impl RegionSpec {
-    /// Bytes of a region in a file, header included; none where a machine cannot address so many.
+    /// Bytes of a region in a file, header included; `None` if the machine cannot address them.
     pub(crate) fn region_bytes(&self) -> Option<u64> {
         let payload = self.words.checked_mul(WORD_BYTES)?;
         let all = payload.checked_add(HEADER_BYTES)?;
-        // A slice may not be larger than this; and the rounding to whole pages must fit.
+        // The limit of a slice, with room for rounding to whole pages.
         (all <= isize::MAX as usize / 2).then_some(all as u64)
     }
 }
 
 impl OwnedRegion {
-    /// Words of this process's own memory, all zero: for threads of one process, and for tests.
+    /// Words in private memory, all zero: for threads of one process, and for tests.
     pub fn on_heap(spec: RegionSpec) -> Self {
         let memory = Memory::on_heap(spec.words);
         Self { memory, spec, epoch: 1, residency: Residency::default() }
     }
 
-    /// The words behind the header.
+    /// The words after the header.
     #[inline(always)]
     pub fn words(&self) -> &[Word] {
         self.memory.words()
     }
 
-    /// What the header states.
+    /// The specification in the header.
     pub fn spec(&self) -> &RegionSpec {
         &self.spec
     }
@@ -107,27 +108,27 @@ impl OwnedRegion {
         SharedRegion { memory: self.memory.clone(), spec: self.spec }
     }
 
-    /// Which owner this is: 1 created the region, and each that takes it over is one more.
+    /// The number of this owner: 1 created the region, and each take-over adds one.
     pub fn epoch(&self) -> u64 {
         self.epoch
     }
 
-    /// The absolute path of its file; none on the heap.
+    /// The absolute path of its file; `None` on the heap.
     pub fn path(&self) -> Option<&Path> {
         self.memory.path()
     }
 
-    /// Whether it is in huge pages and locked in memory, and why not.
+    /// Whether it is in huge pages and locked in memory, and the cause if not.
     pub fn residency(&self) -> Residency {
         self.residency.clone()
     }
 
-    /// Whether somebody cut, removed or replaced the file behind our back. Two system calls.
+    /// Checks that no other process truncated, removed or replaced the file. Two system calls.
     pub fn check(&self) -> Result<(), RegionError> {
         self.memory.check()
     }
 
-    /// Says in the header that the owner is done, and lets go; so does dropping it.
+    /// Marks the region as closed in the header, and releases the lock, like dropping it.
     pub fn close(self) {
         drop(self);
     }
@@ -140,48 +141,49 @@ impl Drop for OwnedRegion {
 }
 
 impl SharedRegion {
-    /// The words behind the header.
+    /// The words after the header.
     #[inline(always)]
     pub fn words(&self) -> &[ReadWord] {
         as_read_only(self.memory.words())
     }
 
-    /// What the header states.
+    /// The specification in the header.
     pub fn spec(&self) -> &RegionSpec {
         &self.spec
     }
 
-    /// Counts owners. One load: a reader may ask with each message whether a new owner came.
+    /// The number of the latest owner. One load: a reader can check for a new owner with each
+    /// message.
     #[inline]
     pub fn epoch(&self) -> u64 {
         self.memory.epoch()
     }
 
-    /// When the region was created, in ns since the UNIX epoch; 0 where it is not known: on the
-    /// heap, and where an earlier version created it. Owners that take the region over leave it as
-    /// it is, so it tells a region from another one that was created later under the same path.
+    /// Creation time of the region, in ns since the UNIX epoch; 0 if unknown: on the heap, and if
+    /// an earlier version created it. A take-over does not change it, so it identifies a region
+    /// among those that were created later under the same path.
     pub fn created_ns(&self) -> u64 {
         self.memory.created_ns()
     }
 
-    /// The latest owner, and whether it lives: asks the kernel, once or twice.
+    /// The latest owner, and whether it is alive: queries the kernel, once or twice.
     pub fn owner(&self) -> Owner {
         self.memory.owner()
     }
 
-    /// Whether somebody cut, removed or replaced the file behind our back. Two system calls.
+    /// Checks that no other process truncated, removed or replaced the file. Two system calls.
     pub fn check(&self) -> Result<(), RegionError> {
         self.memory.check()
     }
 
-    /// Whether a part of it was cut off and reads as zeros now; only
-    /// [`guard_against_truncation`](crate::guard_against_truncation) finds out. One load.
+    /// Whether a part of it was truncated and reads as zeros now; needs
+    /// [`guard_against_truncation`](crate::guard_against_truncation). One load.
     #[inline]
     pub fn is_lost(&self) -> bool {
         self.memory.is_lost()
     }
 
-    /// The absolute path of its file; none on the heap.
+    /// The absolute path of its file; `None` on the heap.
     pub fn path(&self) -> Option<&Path> {
         self.memory.path()
     }

@@ -1,11 +1,10 @@
-//! Tables of a size known at the start: touched then, in huge pages where the kernel has them.
+//! Tables of fixed size, allocated at the start, in huge pages if available.
 //!
-//! Where: BOOK keeps its orders and levels in them. A look-up at a random place of a table of 100
-//! MB in pages of 4 KiB misses the processor's address cache nearly every time; in pages of 2 MiB
-//! it does not. And memory that is touched at the start takes no page fault in mid-day.
+//! Where: BOOK keeps its orders and levels in them. A lookup at a random index of a table of 100 MB
+//! in pages of 4 KiB misses the processor's address cache nearly every time; in pages of 2 MiB it
+//! does not. And memory that is touched at the start takes no page fault later.
 //! Cost: one system call and one pass over the memory, at the start.
-//! Failure: where huge pages are not to be had the table works in small ones; [`HugePages`] says
-//! so.
+//! Failure: if huge pages are unavailable the table uses small ones, as [`HugePages`] reports.
 
 use core::{
     fmt,
@@ -18,16 +17,16 @@ use rustix::{
     mm::{Advice, madvise},
 };
 
-/// What most kernels for x86-64 and 64-bit ARM use.
+/// The size on most kernels for x86-64 and 64-bit ARM.
 const HUGE_PAGE_BYTES: usize = 2 << 20;
 
-/// Where the kernel says whether programs may have huge pages: always, if they ask, or never.
+/// The file of the kernel's setting for huge pages: always, on request, or never.
 const SETTING: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 
-/// A multiple of every size of small pages that Linux uses.
+/// A multiple of every small page size of Linux.
 const SMALL_PAGE_BYTES: usize = 64 << 10;
 
-/// A slice of fixed length on the heap, in huge pages if they are to be had.
+/// A slice of fixed length on the heap, in huge pages if available.
 #[derive(Clone, Debug)]
 pub struct Table<T> {
     elements: Vec<T>,
@@ -37,13 +36,13 @@ pub struct Table<T> {
 /// Whether a table is in huge pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum HugePages {
-    /// The kernel was asked and agreed. It may still not find enough memory in one piece.
+    /// The kernel accepted the request. It may still lack enough contiguous memory.
     Granted,
     /// The table is smaller than one huge page.
     NotNeeded,
-    /// The kernel's setting says never.
+    /// The kernel's setting is `never`.
     SwitchedOff,
-    /// The kernel knows no huge pages, or not for this memory.
+    /// The kernel supports no huge pages, or not for this memory.
     Refused(Errno),
 }
 
@@ -64,14 +63,14 @@ impl<T: Clone> Table<T> {
     /// A table of `length` copies of `element`, all of it touched.
     pub fn new(length: usize, element: T) -> Self {
         let mut elements = Vec::with_capacity(length);
-        // Asked before the first touch, which is when the kernel chooses the page.
+        // Requested before the first access, when the kernel chooses the page.
         let huge_pages = ask_for_huge_pages(elements.spare_capacity_mut());
         elements.resize(length, element);
         Self { elements, huge_pages }
     }
 
-    /// Grows to `length`, with copies of `element` behind what is there. What is there is copied:
-    /// size a table for the day and this is not called.
+    /// Grows to `length`, with copies of `element` at the end. Copies the whole table: choose a
+    /// size for the whole day to avoid the call.
     #[cold]
     pub fn grow(&mut self, length: usize, element: T) {
         let mut elements = Vec::with_capacity(length);
@@ -88,8 +87,8 @@ impl<T> Table<T> {
         self.huge_pages
     }
 
-    /// Begins to load the cache line in which the element at `index` begins, and does not wait for
-    /// it. Only a hint: any index is allowed, and one outside of the table loads nothing of use.
+    /// Begins to load the cache line with the first byte of the element at `index`, without
+    /// waiting. Only a hint: any index is allowed, and one outside of the table has no effect.
     #[inline(always)]
     pub fn prefetch(&self, index: usize) {
         prefetch(&self.elements, index);
@@ -112,7 +111,7 @@ impl<T> DerefMut for Table<T> {
     }
 }
 
-/// Asks for huge pages in the whole pages of memory that nothing has been written to.
+/// Requests huge pages for the whole pages of uninitialised memory.
 fn ask_for_huge_pages<T>(memory: &mut [MaybeUninit<T>]) -> HugePages {
     let bytes = size_of_val(memory);
     if bytes < HUGE_PAGE_BYTES {
@@ -121,12 +120,12 @@ fn ask_for_huge_pages<T>(memory: &mut [MaybeUninit<T>]) -> HugePages {
     let start = memory.as_mut_ptr().cast::<u8>();
     let before = start.align_offset(SMALL_PAGE_BYTES);
     let whole = (bytes - before) / SMALL_PAGE_BYTES * SMALL_PAGE_BYTES;
-    // SAFETY: the range lies within `memory`: `before` is less than 64 KiB and `whole` at most what
-    // is left. This advice changes how the kernel backs the pages, never what they hold.
+    // SAFETY: the range lies within `memory`: `before` is less than 64 KiB and `whole` at most the
+    // rest. This advice changes how the kernel backs the pages, never their contents.
     let advised =
         unsafe { madvise(start.wrapping_add(before).cast(), whole, Advice::LinuxHugepage) };
     match advised {
-        // Advice is taken without a word where the setting makes it useless.
+        // The kernel accepts advice even if the setting makes it useless.
         Ok(()) if std::fs::read_to_string(SETTING).is_ok_and(|said| said.contains("[never]")) => {
             HugePages::SwitchedOff
         }
@@ -135,16 +134,16 @@ fn ask_for_huge_pages<T>(memory: &mut [MaybeUninit<T>]) -> HugePages {
     }
 }
 
-/// Begins to load the cache line in which the element at `index` begins, and does not wait for it.
-/// Only a hint: any index is allowed, and one outside of the slice loads nothing of use.
+/// Begins to load the cache line with the first byte of the element at `index`, without waiting.
+/// Only a hint: any index is allowed, and one outside of the slice has no effect.
 #[inline(always)]
 pub fn prefetch<T>(elements: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]
     {
         use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         let address = elements.as_ptr().wrapping_add(index).cast();
-        // SAFETY: a prefetch shows the program nothing and never faults, whatever the address;
-        // every x86-64 processor has the instruction.
+        // SAFETY: a prefetch has no visible effect and never faults, whatever the address; every
+        // x86-64 processor has the instruction.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(address) };
     }
     #[cfg(not(target_arch = "x86_64"))]

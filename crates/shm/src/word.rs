@@ -1,14 +1,14 @@
-//! The word: the one door to memory that another process may read or write at the same time.
+//! The word: the only access to memory that another process may read or write at the same time.
 //!
 //! Where: every region is a slice of words, and RING, JOURNAL and LATEST are algorithms over such
 //! slices. There is never a reference to plain bytes of a region: a copy that races with a writer
-//! in another process must be made of atomic accesses, or the language gives it no meaning.
-//! Protocol: relaxed accesses, and accesses at an [`Edge`], which is a named promise between a
-//! writer and a reader. Edges are listed in `docs/formats/`; loom models weaken each in turn, and
-//! each call that makes one, and must then fail.
-//! Cost: an access is one instruction on x86-64; a fence there is only told to the compiler.
+//! in another process must be made of atomic accesses, or its behaviour is undefined.
+//! Protocol: relaxed accesses, and accesses at an [`Edge`], which is a named ordering between a
+//! writer and a reader. `docs/formats/` lists the edges; loom models weaken each in turn, and each
+//! site of it, and must then fail.
+//! Cost: an access is one instruction on x86-64; a fence there only affects the compiler.
 //!
-//! Acquire is a relaxed load and a fence: Rust promises atomic loads from pages that are mapped
+//! Acquire is a relaxed load and a fence: Rust guarantees atomic loads from pages that are mapped
 //! read-only for relaxed loads only, and readers map read-only.
 
 #[cfg(nanotape_loom)]
@@ -32,13 +32,13 @@ impl Word {
         Self(AtomicU64::new(value))
     }
 
-    /// Loads, with no order against other words.
+    /// Loads, without ordering relative to other words.
     #[inline(always)]
     pub fn load(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Stores, with no order against other words.
+    /// Stores, without ordering relative to other words.
     #[inline(always)]
     #[cfg_attr(feature = "kill-points", track_caller)]
     pub fn store(&self, value: u64) {
@@ -53,7 +53,7 @@ impl Word {
         self.0.store(value, Ordering::Relaxed);
     }
 
-    /// Stores so that who sees this value at `edge` also sees all that was stored before it.
+    /// Stores so that a reader that observes this value at `edge` also sees all earlier stores.
     #[inline(always)]
     #[cfg_attr(any(nanotape_loom, feature = "kill-points"), track_caller)]
     pub fn publish(&self, value: u64, edge: Edge) {
@@ -69,7 +69,7 @@ impl Word {
         self.0.store(value, order);
     }
 
-    /// This word, to be read only.
+    /// A read-only view of this word.
     #[inline(always)]
     pub fn as_read_only(&self) -> &ReadWord {
         // SAFETY: `ReadWord` is a transparent wrapper of `Word` and offers less.
@@ -77,20 +77,20 @@ impl Word {
     }
 }
 
-/// A word that may lie in a page mapped read-only: there is no way to store.
+/// A word that may be in a page mapped read-only: it has no method to store.
 #[derive(Debug)]
 #[repr(transparent)]
 pub struct ReadWord(Word);
 
 impl ReadWord {
-    /// Loads, with no order against other words.
+    /// Loads, without ordering relative to other words.
     #[inline(always)]
     pub fn load(&self) -> u64 {
         self.0.load()
     }
 
-    /// Loads so that what the writer stored before it published this value at `edge` is seen by
-    /// every load behind this one.
+    /// Loads so that every later load sees the stores that the writer made before it published this
+    /// value at `edge`.
     #[inline(always)]
     #[cfg_attr(nanotape_loom, track_caller)]
     pub fn observe(&self, edge: Edge) -> u64 {
@@ -100,9 +100,9 @@ impl ReadWord {
     }
 }
 
-/// A named promise of order between a store and a load in different processes.
+/// A named ordering between a store and a load in different processes.
 ///
-/// The name is found on both sides of the protocol, in its format document and in its loom models.
+/// The name is on both sides of the protocol, in its format document and in its loom models.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Edge(&'static str);
 
@@ -117,8 +117,8 @@ impl Edge {
         self.0
     }
 
-    /// Keeps stores behind it behind those before it: to be followed by relaxed stores whose reader
-    /// must also see what was stored before.
+    /// Keeps later stores after earlier ones: followed by relaxed stores whose reader must also see
+    /// the earlier stores.
     #[inline(always)]
     #[cfg_attr(nanotape_loom, track_caller)]
     pub fn release_fence(self) {
@@ -127,7 +127,7 @@ impl Edge {
         }
     }
 
-    /// Keeps loads behind it behind those before it.
+    /// Keeps later loads after earlier ones.
     #[inline(always)]
     #[cfg_attr(nanotape_loom, track_caller)]
     pub fn acquire_fence(self) {
@@ -136,7 +136,7 @@ impl Edge {
         }
     }
 
-    /// Always, but for the edge or the one site that a model weakens to show that it is needed.
+    /// True, except for the edge or the one site that a model weakens to show that it is needed.
     #[inline(always)]
     #[cfg_attr(nanotape_loom, track_caller)]
     fn is_kept(self) -> bool {
@@ -147,11 +147,10 @@ impl Edge {
     }
 }
 
-/// Copies bytes into words, eight at a time; bytes of the last word that are not given become zero.
+/// Copies bytes into words, eight at a time; missing bytes of the last word become zero.
 ///
-/// Backwards, because a reader in another core looks at the beginning of a message to learn whether
-/// it is there, and takes that cache line away at every look: what is written to it last, in one
-/// go, costs one exchange of the line.
+/// Backwards, because a reader on another core polls the beginning of a message, and each poll
+/// takes that cache line away. If it is written last and at once, it moves only once.
 ///
 /// # Panics
 ///
@@ -168,7 +167,7 @@ pub fn copy_into(words: &[Word], bytes: &[u8]) {
     }
 }
 
-/// Copies words out into bytes, eight at a time.
+/// Copies words to bytes, eight at a time.
 ///
 /// # Panics
 ///
@@ -196,8 +195,8 @@ pub fn copy_out(words: &[ReadWord], bytes: &mut [u8]) {
 /// The last `rest` bytes, one to seven of them, as a word that ends with zeros.
 #[inline(always)]
 pub fn last_word(bytes: &[u8], rest: usize) -> u64 {
-    // The eight bytes that end with them are there in most messages, and make one load where a copy
-    // of so many bytes would be a call.
+    // In most messages the last eight bytes exist and need one load; copying `rest` bytes would be
+    // a call.
     if let Some(eight) = bytes.last_chunk::<WORD_BYTES>() {
         let shift = (WORD_BYTES - rest) * 8;
         return (u64::from_le_bytes(*eight) >> shift).to_le();
@@ -207,7 +206,7 @@ pub fn last_word(bytes: &[u8], rest: usize) -> u64 {
     u64::from_ne_bytes(last)
 }
 
-/// Copies many words out into bytes: as [`copy_out`], and quicker from some hundred bytes on.
+/// Copies many words to bytes: as [`copy_out`], and faster from some hundred bytes on.
 ///
 /// # Panics
 ///
@@ -234,15 +233,15 @@ pub fn copy_out_many(words: &[ReadWord], bytes: &mut [u8]) {
     copy_out(words, bytes);
 }
 
-/// Begins to bring the line of a word into this core, to be written, and does not wait for it. Only
-/// a hint: any index is allowed.
+/// Begins to load the line of a word into this core, for writing, without waiting. Only a hint: any
+/// index is allowed.
 #[inline(always)]
 pub fn prefetch_for_writing(words: &[Word], index: usize) {
     #[cfg(all(target_arch = "x86_64", not(any(miri, nanotape_loom))))]
     {
         let address = words.as_ptr().wrapping_add(index);
-        // SAFETY: a prefetch shows the program nothing and never faults, whatever the address; an
-        // x86-64 processor that does not know this one does nothing.
+        // SAFETY: a prefetch has no visible effect and never faults, whatever the address; an
+        // x86-64 processor that does not support this one ignores it.
         unsafe {
             core::arch::asm!("prefetchw [{}]", in(reg) address, options(nostack, preserves_flags, readonly))
         };
@@ -251,7 +250,7 @@ pub fn prefetch_for_writing(words: &[Word], index: usize) {
     let _ = (words, index);
 }
 
-/// The words, to be read only.
+/// A read-only view of the words.
 #[inline(always)]
 pub fn as_read_only(words: &[Word]) -> &[ReadWord] {
     // SAFETY: `ReadWord` is a transparent wrapper of `Word` and offers less.

@@ -1,7 +1,7 @@
 //! A model with the whole set of its outcomes.
 //!
-//! The set is compared as a whole, because loom is green too when it has not explored the case that
-//! matters: an outcome that is missing fails as one that is forbidden does.
+//! The set is compared as a whole, because loom also passes if it has not explored the relevant
+//! case: a missing outcome fails like a forbidden one.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,12 +10,12 @@ use std::{
 
 use super::{Explored, Weaken, explore};
 
-/// A program of a writer and its readers, and every outcome that it may have.
+/// A program of a writer and its readers, and every allowed outcome.
 #[derive(Clone)]
 pub struct Case {
     /// Unique among the models of a crate.
     pub name: String,
-    /// All of its outcomes.
+    /// All allowed outcomes.
     pub allowed: &'static [&'static str],
     /// Runs it once; returns the outcome.
     pub run: Arc<dyn Fn() -> String + Send + Sync>,
@@ -27,11 +27,11 @@ impl std::fmt::Debug for Case {
     }
 }
 
-/// What is known already: the tests of the models and those of their sites need the same runs.
+/// Cached results: the tests of the models and those of their sites need the same runs.
 static KNOWN: Mutex<BTreeMap<String, Arc<Explored>>> = Mutex::new(BTreeMap::new());
 
 impl Case {
-    /// A model with a name, its outcomes, and what runs it.
+    /// A model with a name, its outcomes, and its code.
     pub fn new(
         name: impl Into<String>,
         allowed: &'static [&'static str],
@@ -40,7 +40,7 @@ impl Case {
         Self { name: name.into(), allowed, run: Arc::new(run) }
     }
 
-    /// Everything that comes of it, with all orders kept.
+    /// The result with all orderings kept.
     pub fn explored(&self) -> Arc<Explored> {
         let known = || KNOWN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if let Some(explored) = known().get(&self.name) {
@@ -52,11 +52,11 @@ impl Case {
         explored
     }
 
-    /// Fails if an outcome is not allowed, and if one that is allowed does not come about.
+    /// Fails if an outcome is not allowed, or if an allowed one does not occur.
     ///
     /// # Panics
     ///
-    /// Then.
+    /// In those cases.
     pub fn check(&self) {
         let Explored { executions, outcomes, .. } = &*self.explored();
         let name = &self.name;
@@ -71,7 +71,7 @@ impl Case {
         );
     }
 
-    /// An outcome that is not allowed and comes about without some order.
+    /// A forbidden outcome that occurs without some ordering.
     pub fn forbidden_without(&self, weaken: Weaken) -> Option<String> {
         let (allowed, run) = (self.allowed, Arc::clone(&self.run));
         let is_forbidden = move |outcome: &str| !allowed.contains(&outcome);

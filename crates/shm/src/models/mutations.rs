@@ -1,9 +1,9 @@
-//! Takes the order away at one site after the other: some model must then see a forbidden outcome.
+//! Removes the ordering at one site after the other: some model must then have a forbidden outcome.
 //!
-//! Protocol: the sites are those that the sources name with a `SYNC` comment, and those that the
-//! models reach must be the same. A site that no model notices is a survivor. The test of a crate
-//! lists its survivors with a reason each; a survivor that is not listed fails, and so does a
-//! listed one that a model notices, or that is gone.
+//! Protocol: the sites are those with a `SYNC` comment in the sources, and models must reach
+//! exactly these. A site that no model needs is a survivor. The test of a crate lists its survivors
+//! with a reason each. It fails for an unlisted survivor, and for a listed one that a model needs,
+//! or that no longer exists.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -17,26 +17,26 @@ use std::{
 use super::{Case, Site, Weaken};
 use crate::word::Edge;
 
-/// A site that no model notices: edge, place (file and function), and the reason.
+/// A site that no model needs: edge, location (file and function), and the reason.
 pub type Survivor = (&'static str, &'static str, &'static str);
 
-/// How many lines after its comment a site is looked for.
+/// Limit of lines between a comment and its site.
 const NEAR_LINES: u32 = 6;
 
-/// A site as a source names it.
+/// A site with its comment in the source.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Named {
     edge: String,
     /// File below `src`, and function: `stream/writer.rs reserve`.
     function: String,
-    /// The same, with a number behind it where the function has more than one of this edge.
+    /// The same, with a number if the function has several sites of this edge.
     place: String,
     file: String,
     line: u32,
 }
 
-/// Weakens every site of these edges in these sources in turn, and compares the survivors with
-/// those that are expected. Prints a line for each site.
+/// Weakens every site of these edges in these sources in turn, and compares the survivors with the
+/// expected ones. Prints a line for each site.
 ///
 /// # Panics
 ///
@@ -75,7 +75,7 @@ pub fn check_every_site(source: &Path, edges: &[Edge], cases: &[Case], expected:
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// For each named site the first model that notices that it is weak, and what it sees.
+/// For each named site the first model that has a forbidden outcome without it, and that outcome.
 fn notice(
     named: &[Named],
     all: &BTreeSet<Site>,
@@ -83,7 +83,7 @@ fn notice(
     reached: &[BTreeSet<Site>],
 ) -> Vec<Option<(String, String)>> {
     let (next, found) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
-    // The quickest first.
+    // The fastest first.
     let mut order: Vec<usize> = (0..cases.len()).collect();
     order.sort_by_key(|&case| cases[case].explored().executions);
     let work = || {
@@ -108,8 +108,8 @@ fn notice(
     found.into_inner().unwrap_or_else(|p| p.into_inner()).into_values().collect()
 }
 
-/// Whether a site is in the sources of this crate. The compiler names a file from the workspace's
-/// root.
+/// Whether a site is in the sources of this crate. The compiler's path of a file starts at the
+/// workspace's root.
 fn is_of(site: &Site, source: &Path) -> bool {
     let folder = source.parent().and_then(|folder| folder.file_name()?.to_str());
     folder.is_some_and(|folder| site.file.contains(&format!("{folder}/src/")))

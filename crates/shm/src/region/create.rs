@@ -1,9 +1,11 @@
-//! How a process comes to own a region: it creates one, or takes over one whose owner is gone.
+//! How a process becomes the owner of a region: it creates one, or takes over one whose owner
+//! exited.
 //!
-//! Protocol: `docs/formats/region.md`. One file is initialised once: what a killed creator left is
-//! removed and made anew, so that no reader ever has words of one region that become another's.
-//! Failure: ended between any two steps, a creator leaves nothing, or a file that no reader takes
-//! for a region and that the next creator replaces.
+//! Protocol: `docs/formats/region.md`. A file is initialised only once: the incomplete file of a
+//! killed creator is removed and replaced, so that no reader ever has words of one region that
+//! become another's.
+//! Failure: a creator that ends between any two steps leaves no file, or a file that readers refuse
+//! and the next creator replaces.
 
 use std::{fs::File, os::unix::fs::FileExt as _, os::unix::fs::MetadataExt as _, path::Path};
 
@@ -24,18 +26,18 @@ use super::{
 };
 use crate::word::Word;
 
-/// Files that others put in our way, one after the other, before we give up.
+/// Limit of attempts while other processes keep creating files at the path.
 const ATTEMPTS: usize = 16;
 
-/// What an owner wishes for its region.
+/// An owner's options for its region.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RegionOptions {
-    /// Permission bits of the file, exactly these whatever the umask says. 0600 by default: who may
-    /// read the market data of this plant is for its operator to say.
+    /// Permission bits of the file, independent of the umask. 0600 by default: the operator decides
+    /// which users may read the market data of this plant.
     pub mode: u32,
-    /// Keep the pages in memory, as far as `RLIMIT_MEMLOCK` allows.
+    /// Lock the pages in memory, within `RLIMIT_MEMLOCK`.
     pub lock: bool,
-    /// Ask for huge pages.
+    /// Request huge pages.
     pub huge_pages: bool,
 }
 
@@ -45,30 +47,30 @@ impl Default for RegionOptions {
     }
 }
 
-/// Where a region came from.
+/// The origin of a region.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Origin {
-    /// It is new.
+    /// The region is new.
     Created,
-    /// It was there, and its owner was gone.
+    /// The region existed, and its owner had exited.
     TakenOver {
-        /// The owner before this one, [`OwnerState::Closed`] or [`OwnerState::Dead`].
+        /// The previous owner, [`OwnerState::Closed`] or [`OwnerState::Dead`].
         previous: Owner,
     },
 }
 
-/// What to do with a region that is there and that nobody owns.
+/// The action for an existing region without an owner.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Existing {
     TakeOver,
     Replace,
-    /// As `TakeOver`, and a file that begins with zeros is replaced.
+    /// As `TakeOver`, but a file that begins with zeros is replaced.
     ReplaceZeros,
 }
 
 impl OwnedRegion {
-    /// Creates a region, or takes over one of the same spec whose owner is gone. `initialise` gets
-    /// the words of a new region, all zero, before anybody else sees them.
+    /// Creates a region, or takes over one of the same spec whose owner exited. `initialise` gets
+    /// the words of a new region, all zero, before any reader.
     pub fn create(
         path: &Path,
         spec: RegionSpec,
@@ -78,8 +80,9 @@ impl OwnedRegion {
         create(path, spec, options, Existing::TakeOver, initialise)
     }
 
-    /// Creates a region in place of what is there, whatever its spec, unless its owner is alive or
-    /// it is not a region. Readers of the old one keep their words; [`check`] tells them.
+    /// Creates a region that replaces the existing file, whatever its spec, unless its owner is
+    /// alive or it is not a region. Readers of the old one keep their words; [`check`] returns an
+    /// error.
     ///
     /// [`check`]: crate::SharedRegion::check
     pub fn replace(
@@ -91,9 +94,9 @@ impl OwnedRegion {
         create(path, spec, options, Existing::Replace, initialise)
     }
 
-    /// As [`create`](Self::create), and a file that begins with zeros is replaced, if no process
-    /// has it locked: a loss of power may leave that of a region. Only for a path that nothing else
-    /// is ever at.
+    /// As [`create`](Self::create), but a file that begins with zeros is replaced if no process has
+    /// it locked: a loss of power may leave a region's file like that. Only for a path that is
+    /// never used for other files.
     pub fn replace_zeros(
         path: &Path,
         spec: RegionSpec,
@@ -103,7 +106,7 @@ impl OwnedRegion {
         create(path, spec, options, Existing::ReplaceZeros, initialise)
     }
 
-    /// Takes over a region that is there and whose owner is gone, whatever its parameters.
+    /// Takes over an existing region whose owner exited, whatever its parameters.
     pub fn take_over(
         path: &Path,
         kind: [u8; 8],
@@ -134,7 +137,7 @@ fn create(
     let too_large = Refusal::TooLarge { words: spec.words as u64 };
     let region_bytes = spec.region_bytes().ok_or(RegionError::new(path, too_large))?;
     for _ in 0..ATTEMPTS {
-        // Keeps the lock of what is there until the new file has one.
+        // Keeps the lock of the existing file until the new file has one.
         let there = match RegionFile::open(path, Access::Write) {
             Ok(file) => Some(file),
             Err(error) if *error.refusal() == Refusal::NotFound => None,
@@ -142,7 +145,7 @@ fn create(
         };
         if let Some(file) = &there {
             file.take_lock().map_err(|error| match existing {
-                // Another process is about to replace it too.
+                // Another process is replacing it too.
                 Existing::ReplaceZeros if is_zeros(error.refusal()) => {
                     file.refuse(Refusal::BeingCreated)
                 }
@@ -204,8 +207,8 @@ fn same_spec(found: &RegionSpec, expected: &RegionSpec) -> Result<(), Refusal> {
     })
 }
 
-/// Makes a region of an empty file that this process created and locked; removes it where that
-/// cannot be done.
+/// Makes a region of an empty file that this process created and locked; removes the file on
+/// failure.
 fn make(
     file: RegionFile,
     spec: RegionSpec,
@@ -239,7 +242,7 @@ fn now_ns() -> u64 {
     seconds.wrapping_mul(1_000_000_000).wrapping_add(nanos).max(1)
 }
 
-/// Gives an empty file its mode, its identity and all its pages, and maps it.
+/// Sets mode and identity of an empty file, allocates all of its pages, and maps it.
 fn prepare(
     file: &File,
     region_bytes: u64,
@@ -249,11 +252,11 @@ fn prepare(
     let file_bytes = whole_blocks(file, region_bytes)?;
     let limit_bytes = getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX);
     if file_bytes > limit_bytes || i64::try_from(file_bytes).is_err() {
-        // Else the kernel says it with a signal, SIGXFSZ.
+        // Otherwise the kernel sends the signal SIGXFSZ.
         return Err(Refusal::system("reserve the bytes of")(Errno::FBIG));
     }
     if huge_block_bytes(file).is_some() {
-        // There nothing can be written before the file has pages.
+        // Such a file cannot be written before it has pages.
         ftruncate(file, file_bytes).map_err(Refusal::system("reserve the bytes of"))?;
     } else {
         write(file, &identity(), 0).map_err(no_space(file, file_bytes))?;
@@ -268,7 +271,7 @@ fn set_mode(file: &File, options: &RegionOptions) -> Result<(), Errno> {
     fchmod(file, Mode::from_raw_mode(options.mode & 0o777))
 }
 
-/// What the file system has left for this user; as much as can be where it does not count.
+/// Bytes that the file system has free for this user; the maximum if it does not report them.
 fn free_bytes(file: &File) -> u64 {
     match fstatfs(file) {
         Ok(said) if said.f_blocks > 0 => {
@@ -279,12 +282,12 @@ fn free_bytes(file: &File) -> u64 {
     }
 }
 
-/// Allocates every page that the file has not yet, so that storing to one never fails later; what
-/// is there stays. False where the file system cannot.
+/// Allocates all missing pages of the file, so that a later store never fails; keeps existing
+/// contents. Returns false if the file system does not support it.
 fn allocate(file: &File, file_bytes: u64) -> Result<bool, Refusal> {
     const BLOCK_BYTES: u64 = 512;
     let has_bytes = file.metadata().map_err(Refusal::io("inspect"))?.blocks() * BLOCK_BYTES;
-    // Asked first: the kernel would fill the memory before it found that there is not enough.
+    // Checked first: the kernel would fill the memory before it fails.
     if file_bytes.saturating_sub(has_bytes) > free_bytes(file) {
         return Err(no_space(file, file_bytes)(Errno::NOSPC));
     }
@@ -298,7 +301,7 @@ fn allocate(file: &File, file_bytes: u64) -> Result<bool, Refusal> {
     }
 }
 
-/// What a file system without `fallocate` needs for the same, in a new file.
+/// Allocates the pages of a new file on a file system without `fallocate`.
 fn write_zeros(file: &File, file_bytes: u64) -> Result<(), Errno> {
     let zeros = vec![0; 1 << 20];
     let mut offset = identity().len() as u64;
@@ -315,7 +318,7 @@ fn write(file: &File, bytes: &[u8], offset: u64) -> Result<(), Errno> {
     written.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
 }
 
-/// The refusal for an error while bytes were reserved.
+/// Returns the refusal for an error of reserving bytes.
 fn no_space(file: &File, asked_bytes: u64) -> impl Fn(Errno) -> Refusal {
     move |errno| match (errno, huge_block_bytes(file)) {
         (Errno::NOSPC | Errno::NOMEM, Some(page_bytes)) => {
@@ -328,9 +331,8 @@ fn no_space(file: &File, asked_bytes: u64) -> impl Fn(Errno) -> Refusal {
     }
 }
 
-/// Whether the file is this user's, and so gets the mode that was asked for. The file of another
-/// user keeps its mode, and is refused if that is another: it could let more users in than was
-/// asked for.
+/// Whether the file belongs to this user, and so gets the requested mode. The file of another user
+/// keeps its mode. If that differs it is refused, since it could admit more users than requested.
 fn may_have_mode(file: &RegionFile, options: &RegionOptions) -> Result<bool, RegionError> {
     let there = file.metadata()?;
     let (owner, mode, asked) = (there.uid(), there.mode() & 0o7777, options.mode & 0o777);
@@ -341,7 +343,7 @@ fn may_have_mode(file: &RegionFile, options: &RegionOptions) -> Result<bool, Reg
     Ok(owner == user)
 }
 
-/// Becomes the owner of a region that this process has locked.
+/// Makes this process the owner of a region that it has locked.
 fn take(
     file: RegionFile,
     header: Header,
@@ -350,7 +352,7 @@ fn take(
     let is_own = may_have_mode(&file, options)?;
     let spec = header.spec;
     let region_bytes = spec.region_bytes().unwrap_or(u64::MAX);
-    // A file that was copied may have holes where there were zeros.
+    // A copied file may have holes where there were zeros.
     let filled = whole_blocks(file.file(), region_bytes).and_then(|b| allocate(file.file(), b));
     filled.map_err(|refusal| file.refuse(refusal))?;
     let mapped = Mapping::new(file.file(), region_bytes, Access::Write, options);
@@ -362,7 +364,7 @@ fn take(
     let state = if header.is_closed { OwnerState::Closed } else { OwnerState::Dead };
     let previous = header.owner(state);
     let memory = Memory::of_file(MappedFile { mapping, file, region_bytes }, spec.words);
-    // A damaged epoch must not stop the next owner; 0 is nobody's.
+    // A damaged epoch must not stop the next owner; 0 is never used.
     let epoch = header.epoch.wrapping_add(1).max(1);
     memory.take(epoch);
     let region = OwnedRegion { memory, spec, epoch, residency };

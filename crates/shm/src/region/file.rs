@@ -19,13 +19,13 @@ use super::{
 };
 use crate::owner_lock::{Holder, OwnerLock};
 
-/// Of everybody else's: not even the group may read until the creator says so.
+/// Only the owning user: not even the group may read until the creator sets the final mode.
 const FIRST_MODE: Mode = Mode::from_raw_mode(0o600);
 
 /// An open file that may be a region.
 #[derive(Debug)]
 pub(crate) struct RegionFile {
-    /// Absolute, so that it is the same when the process changes its directory.
+    /// Absolute, so that it stays valid when the process changes its directory.
     pub(crate) path: PathBuf,
     pub(crate) lock: OwnerLock,
 }
@@ -36,7 +36,7 @@ pub(crate) fn absolute(path: &Path) -> Result<PathBuf, RegionError> {
 }
 
 impl RegionFile {
-    /// Opens what is there. Children do not inherit it, a pipe does not block it.
+    /// Opens the file at a path. Children do not inherit it, a pipe does not block it.
     pub(crate) fn open(path: &Path, access: Access) -> Result<Self, RegionError> {
         let path = absolute(path)?;
         let flags = OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
@@ -59,7 +59,7 @@ impl RegionFile {
         Err(file.refuse(Refusal::NotAFile { what }))
     }
 
-    /// Creates an empty file; nothing where there is one by now. The path is absolute.
+    /// Creates an empty file; returns `None` if the path exists. The path is absolute.
     pub(crate) fn create(path: &Path) -> Result<Option<Self>, RegionError> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         match open(path, flags, FIRST_MODE) {
@@ -84,7 +84,7 @@ impl RegionFile {
         self.file().metadata().map_err(|e| self.refuse(Refusal::io("inspect")(e)))
     }
 
-    /// Takes the owner's lock, or says who has it.
+    /// Takes the owner's lock, or fails with its holder.
     pub(crate) fn take_lock(&self) -> Result<(), RegionError> {
         let taken = self.lock.try_take().map_err(|e| self.refuse(Refusal::system("lock")(e)))?;
         if taken {
@@ -100,13 +100,13 @@ impl RegionFile {
             }
             Err(Refusal::HalfCreated) => Refusal::BeingCreated,
             Err(refusal @ Refusal::NotARegion { .. }) => refusal,
-            // Damaged or cut, and it is the owner's to look after all the same.
+            // The file is damaged or truncated, but its owner is still responsible for it.
             Err(_) => Refusal::OwnerAlive { pid: 0, started: Started::at_unix_s(0) },
         }))
     }
 
     /// Whether the path still names this file. A file that another process removed before the lock
-    /// was taken has a lock of its own, which says nothing about the path.
+    /// was taken has a separate lock, which does not protect the path.
     pub(crate) fn is_at_its_path(&self) -> Result<bool, RegionError> {
         let own = self.metadata()?;
         match std::fs::metadata(&self.path) {
@@ -116,7 +116,7 @@ impl RegionFile {
         }
     }
 
-    /// Reads the header without mapping anything: what is wrong with it is the inner error.
+    /// Reads the header without a mapping; the inner error is a problem of its contents.
     pub(crate) fn parsed(&self) -> Result<Result<Header, Refusal>, RegionError> {
         let mut bytes = [0; HEADER_BYTES];
         let mut length = 0;
@@ -129,7 +129,7 @@ impl RegionFile {
             }
         }
         Ok(match Header::parse(&bytes[..length]) {
-            // There nothing can be written before the file has its full length.
+            // Such a file cannot be written before it has its full length.
             Err(Refusal::NotARegion { found: [0, 0, 0, 0, 0, 0, 0, 0], length: 8 })
                 if huge_block_bytes(self.file()).is_some() =>
             {
@@ -139,7 +139,7 @@ impl RegionFile {
         })
     }
 
-    /// The same, and whether the file is as long as the header states.
+    /// Like [`parsed`](Self::parsed), and checks that the file has the length in the header.
     pub(crate) fn header(&self) -> Result<Result<Header, Refusal>, RegionError> {
         let file_bytes = self.metadata()?.len();
         Ok(self.parsed()?.and_then(|header| match header.spec.region_bytes() {
@@ -151,7 +151,8 @@ impl RegionFile {
         }))
     }
 
-    /// Removes the path. Only for who holds the lock and has seen that the path names this file.
+    /// Removes the path. The caller must hold the lock and have checked that the path names this
+    /// file.
     pub(crate) fn unlink(&self) -> Result<(), RegionError> {
         match rustix::fs::unlink(&self.path) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
@@ -160,7 +161,7 @@ impl RegionFile {
     }
 }
 
-/// The sentence for a file that could not be opened.
+/// The error for a file that could not be opened.
 fn refused_open(path: &Path, access: Access, errno: Errno) -> RegionError {
     let refusal = match errno {
         Errno::NOENT => Refusal::NotFound,

@@ -1,42 +1,42 @@
 //! The header of a region in a file: its kind, its size and its owner.
 //!
 //! Layout: `docs/formats/region.md`, byte by byte; a test compares its table with [`FIELDS`].
-//! Failure: bytes are hostile. [`Header::parse`] is a pure function over them; every refusal is a
-//! [`Refusal`], and no size that they state is believed before it was multiplied out.
+//! Failure: bytes are hostile. [`Header::parse`] is a pure function over them; every error is a
+//! [`Refusal`], and sizes are checked for overflow before use.
 
 #[cfg(not(nanotape_loom))]
 use super::owner::{Owner, OwnerState};
 use super::{RegionSpec, owner::Started, refusal::Refusal};
 use crate::word::{Edge, WORD_BYTES};
 
-/// Bytes in front of the words of a region in a file: one page, so that the words begin on one.
+/// Bytes before the words of a region in a file: one page, so that the words are page-aligned.
 pub const HEADER_BYTES: usize = 4096;
 
 /// The first eight bytes of every region, in every version and byte order.
 pub const MAGIC: [u8; 8] = *b"nanotape";
 
-/// The version of the header that this crate writes and reads.
+/// The header version of this crate.
 pub const FORMAT_VERSION: u64 = 1;
 
-/// Stored as a number: reads as this on a machine of the same byte order, backwards on the other.
+/// Stored as a number: its bytes are reversed on a machine of the other byte order.
 pub const BYTE_ORDER_MARK: u64 = 0x0102_0304_0506_0708;
 
 /// Bytes that are written, in one call, before the file has its full length: magic, byte order
 /// mark, version. A file of this length was left by a creator that ended.
 pub(crate) const IDENTITY_BYTES: usize = 24;
 
-/// Whoever sees the state ready sees all that the creator stored before.
+/// A reader that sees the ready state also sees all earlier stores of the creator.
 pub(crate) const READY: Edge = Edge::new("region.ready");
 
-/// Whoever sees a new epoch sees all that owners of earlier epochs stored; whoever sees what an
-/// owner stored sees its epoch.
+/// A reader that sees a new epoch also sees all stores of owners of earlier epochs; a reader that
+/// sees a store of an owner also sees its epoch.
 pub(crate) const EPOCH: Edge = Edge::new("region.epoch");
 
-/// Whoever sees that a fact about the owner changes sees that the process number changed before;
-/// whoever sees the new number sees the other facts.
+/// A reader that sees a change of the owner's other values also sees the earlier change of the
+/// process number; a reader that sees the new number also sees the other values.
 pub(crate) const OWNER: Edge = Edge::new("region.owner");
 
-/// Numbers of words in the header.
+/// Word numbers of the header.
 pub(crate) mod at {
     pub(crate) const MAGIC: usize = 0;
     pub(crate) const BYTE_ORDER_MARK: usize = 1;
@@ -46,20 +46,20 @@ pub(crate) mod at {
     pub(crate) const REGION_BYTES: usize = 5;
     pub(crate) const PAYLOAD_WORDS: usize = 6;
     pub(crate) const PARAMETERS: usize = 7;
-    /// The first of the words that are stored last, see [`super::live`].
+    /// The first of the words that are stored last; see [`super::live`].
     pub(crate) const LIVE: usize = 11;
 }
 
-/// Numbers of the words that each owner stores, and of the creation time behind them, from
-/// [`at::LIVE`] on; a region on the heap has only these.
+/// Numbers, counted from [`at::LIVE`], of the words that each owner stores, and of the creation
+/// time after them; a region on the heap has only these.
 pub(crate) mod live {
     pub(crate) const EPOCH: usize = 0;
     pub(crate) const OWNER_PID: usize = 1;
     pub(crate) const OWNER_STARTED: usize = 2;
     pub(crate) const STATE: usize = 3;
-    /// Stored by the creator only, before the others.
+    /// Stored only by the creator, before the others.
     pub(crate) const CREATED_NS: usize = 4;
-    /// How many there are.
+    /// Number of these words.
     pub(crate) const WORDS: usize = 5;
 }
 
@@ -90,25 +90,25 @@ pub const FIELDS: [(usize, usize, &str); 13] = [
 const _: () = assert!((at::LIVE + live::WORDS) * WORD_BYTES <= HEADER_BYTES);
 const _: () = assert!(at::PARAMETERS + 4 == at::LIVE);
 
-/// A header that was read and agrees with itself.
+/// A header that was read and is consistent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Header {
-    /// What the region is.
+    /// The specification of the region.
     pub spec: RegionSpec,
-    /// Counts owners: 1 for the one that created it.
+    /// Number of owners so far: 1 for the creator.
     pub epoch: u64,
-    /// Process number of the latest owner, as that process saw it; 0 where it is not known.
+    /// Process number of the latest owner, in its own namespace; 0 if unknown.
     pub owner_pid: u32,
-    /// When that process started.
+    /// Start time of that process.
     pub owner_started: Started,
-    /// Whether the latest owner said that it was done.
+    /// Whether the latest owner closed the region.
     pub is_closed: bool,
-    /// When the region was created, in ns since the UNIX epoch; 0 where it is not known.
+    /// Creation time of the region, in ns since the UNIX epoch; 0 if unknown.
     pub created_ns: u64,
 }
 
 impl Header {
-    /// Reads the first bytes of a file, [`HEADER_BYTES`] of them or as many as it has.
+    /// Parses the first bytes of a file, [`HEADER_BYTES`] of them or as many as it has.
     pub fn parse(bytes: &[u8]) -> Result<Self, Refusal> {
         identify(bytes)?;
         if bytes.len() == IDENTITY_BYTES {
@@ -135,7 +135,7 @@ impl Header {
             return Err(Refusal::Contradiction { field: "region_bytes", found });
         }
         let number = word(bytes, at::LIVE + live::OWNER_PID);
-        // An owner was just entering, or ended while it did: the start may be that of another.
+        // An owner was entering, or ended meanwhile: the start time may be that of another.
         let is_known = number != 0;
         let started_s = if is_known { word(bytes, at::LIVE + live::OWNER_STARTED) } else { 0 };
         Ok(Self {
@@ -148,14 +148,14 @@ impl Header {
         })
     }
 
-    /// The owner that it states, in a state that the kernel was asked about.
+    /// The owner in the header, with a state from the kernel.
     #[cfg(not(nanotape_loom))]
     pub(crate) fn owner(&self, state: OwnerState) -> Owner {
         Owner { state, pid: self.owner_pid, started: self.owner_started, epoch: self.epoch }
     }
 }
 
-/// Whether the bytes begin as a region of this version and byte order does.
+/// Checks that the bytes begin like a region of this version and byte order.
 fn identify(bytes: &[u8]) -> Result<(), Refusal> {
     if bytes.is_empty() {
         return Err(Refusal::HalfCreated);
@@ -172,7 +172,7 @@ fn identify(bytes: &[u8]) -> Result<(), Refusal> {
     }
     const OTHER_BYTE_ORDER: u64 = BYTE_ORDER_MARK.swap_bytes();
     match (word(bytes, at::BYTE_ORDER_MARK), word(bytes, at::FORMAT_VERSION)) {
-        // Where the first three words cannot be written in one call they are stored one by one.
+        // If the first three words cannot be written in one call they are stored one by one.
         (0, _) | (BYTE_ORDER_MARK, 0) => Err(Refusal::HalfCreated),
         (BYTE_ORDER_MARK, FORMAT_VERSION) => Ok(()),
         (BYTE_ORDER_MARK, found) => Err(Refusal::FormatVersion { found }),
@@ -181,13 +181,13 @@ fn identify(bytes: &[u8]) -> Result<(), Refusal> {
     }
 }
 
-/// The word with this number, or 0 behind the end.
+/// The word with this number, or 0 after the end.
 fn word(bytes: &[u8], number: usize) -> u64 {
     let rest = bytes.get(number * WORD_BYTES..).unwrap_or_default();
     rest.first_chunk().map_or(0, |eight| u64::from_ne_bytes(*eight))
 }
 
-/// What a new region states, word by word: those in front of [`at::LIVE`].
+/// The words of a new region before [`at::LIVE`].
 #[cfg(not(nanotape_loom))]
 pub(crate) fn constant_words(spec: &RegionSpec, region_bytes: u64) -> [u64; at::LIVE] {
     let mut words = [0; at::LIVE];

@@ -1,7 +1,7 @@
 //! One mapping of a region's file, header and words, shared with every process that maps it.
 //!
-//! Cost: the pages are brought in when it is made, so that the first message takes no page fault.
-//! Failure: a file that is too short by then is found here, without a signal.
+//! Cost: the pages are loaded when it is made, so that the first message takes no page fault.
+//! Failure: a file that is too short by then is detected here, without a signal.
 
 use std::{ffi::c_void, fs::File, ops::Range, os::unix::fs::MetadataExt as _, ptr::NonNull};
 
@@ -23,10 +23,10 @@ use super::{
 };
 use crate::{bus_guard::Registration, word::Word};
 
-/// What statfs says of a file system of huge pages only.
+/// The type of hugetlbfs in statfs.
 const HUGETLBFS_MAGIC: u64 = 0x9584_58f6;
 
-/// Sizes of files and mappings are multiples of it, but on file systems with larger pages.
+/// Sizes of files and mappings are multiples of it, except on file systems with larger pages.
 const SMALL_BLOCK_BYTES: u64 = 4096;
 
 /// Whether a process reads or writes.
@@ -45,32 +45,32 @@ impl Access {
     }
 }
 
-/// Bytes of one page, where the file system has huge pages only.
+/// Bytes of a page on a file system with huge pages only.
 pub(crate) fn huge_block_bytes(file: &File) -> Option<u64> {
     let said = fstatfs(file).ok()?;
-    // The type of the field differs between architectures, and its sign means nothing.
+    // The type of the field differs between architectures, and its sign is irrelevant.
     let is_hugetlbfs = said.f_type as u64 & 0xffff_ffff == HUGETLBFS_MAGIC;
     is_hugetlbfs.then(|| u64::try_from(said.f_bsize).unwrap_or(SMALL_BLOCK_BYTES))
 }
 
-/// Bytes that a region of so many bytes has in a file and in a mapping.
+/// The size of a region in a file and in a mapping.
 pub(crate) fn whole_blocks(file: &File, region_bytes: u64) -> Result<u64, Refusal> {
     let block = huge_block_bytes(file).unwrap_or(SMALL_BLOCK_BYTES);
     let too_large = Refusal::TooLarge { words: region_bytes / 8 };
     region_bytes.checked_next_multiple_of(block).ok_or(too_large)
 }
 
-/// A mapping; undone when dropped.
+/// A mapping; removed when dropped.
 #[derive(Debug)]
 pub(crate) struct Mapping {
     address: NonNull<u8>,
     bytes: usize,
-    /// Given up first when dropped: see `drop`.
+    /// Dropped first: see `drop`.
     registration: Option<Registration>,
 }
 
-// SAFETY: the mapping is owned by this value, whose methods hand out addresses of words only; words
-// are atomics, and a mapping may be used and undone by any thread.
+// SAFETY: the mapping is owned by this value, whose methods return addresses of words only; words
+// are atomics, and a mapping may be used and unmapped by any thread.
 unsafe impl Send for Mapping {}
 // SAFETY: as above.
 unsafe impl Sync for Mapping {}
@@ -90,24 +90,24 @@ impl Mapping {
         Ok((mapping, residency))
     }
 
-    /// Maps so many bytes of a file that has them, one at least; brings nothing in.
+    /// Maps `bytes` bytes of a file that has them, at least one; loads no pages.
     pub(crate) fn plain(file: &File, bytes: usize, access: Access) -> Result<Self, Errno> {
         let (null, protection) = (std::ptr::null_mut(), access.protection());
-        // SAFETY: a null hint lets the kernel choose an address range that nothing else uses; it
-        // refuses a length of zero.
+        // SAFETY: a null hint lets the kernel choose an unused address range; it refuses a length
+        // of zero.
         let address = unsafe { mmap(null, bytes, protection, MapFlags::SHARED, file, 0) }?;
         Self::own(address, bytes, access)
     }
 
-    /// The same at an address that is a multiple of `alignment`, a power of two, so that the kernel
-    /// can map large pages as what they are.
+    /// Like [`plain`](Self::plain), at an address that is a multiple of `alignment`, a power of
+    /// two, so that the kernel can map large pages.
     pub(crate) fn aligned(
         file: &File,
         bytes: usize,
         access: Access,
         alignment: usize,
     ) -> Result<Self, Errno> {
-        // There the kernel maps whole large pages, more than is said, and aligned anyhow.
+        // Such a file system maps whole large pages, more than `bytes`, and aligned anyway.
         if huge_block_bytes(file).is_some() {
             return Self::plain(file, bytes, access);
         }
@@ -115,8 +115,8 @@ impl Mapping {
         let whole = bytes.checked_next_multiple_of(page).ok_or(Errno::NOMEM)?;
         let reserved_bytes = whole.checked_add(alignment).ok_or(Errno::NOMEM)?;
         let null = std::ptr::null_mut();
-        // SAFETY: a null hint lets the kernel choose a range that nothing else uses. No access is
-        // allowed to it, and nobody else knows of it.
+        // SAFETY: a null hint lets the kernel choose an unused range. No access to it is allowed,
+        // and it is not shared yet.
         let reserved =
             unsafe { mmap_anonymous(null, reserved_bytes, ProtFlags::empty(), MapFlags::PRIVATE) }?;
         let skip = reserved.addr().wrapping_neg() & (alignment - 1);
@@ -125,18 +125,18 @@ impl Mapping {
         // SAFETY: the range is within the reserved one, since `skip` is less than `alignment`, and
         // `whole` is what the kernel makes of `bytes`; so nothing but that is replaced.
         let mapped = unsafe { mmap(start, bytes, access.protection(), flags, file, 0) };
-        // Where that failed, the range may be free, and somebody else's by now: then it is left as
-        // it is.
+        // If that failed, the range may be free, and another mapping may own it by now: then it is
+        // left as it is.
         for rest in [0..skip, skip + whole..reserved_bytes] {
             if !rest.is_empty() {
-                // SAFETY: whole pages of what was reserved above and nothing was mapped over.
+                // SAFETY: whole pages of the range reserved above that nothing was mapped over.
                 let _ = unsafe { munmap(reserved.wrapping_byte_add(rest.start), rest.len()) };
             }
         }
         Self::own(mapped?, bytes, access)
     }
 
-    /// Has what has just been mapped.
+    /// Takes ownership of a new mapping.
     fn own(address: *mut c_void, bytes: usize, access: Access) -> Result<Self, Errno> {
         let address = NonNull::new(address.cast::<u8>()).ok_or(Errno::NOMEM)?;
         let start = address.as_ptr().expose_provenance();
@@ -153,26 +153,27 @@ impl Mapping {
     #[inline(always)]
     pub(crate) fn words(&self, words: usize) -> &[Word] {
         assert!(words <= self.bytes / size_of::<Word>());
-        // SAFETY: the mapping begins on a page and has so many words; it is not undone as long as
+        // SAFETY: the mapping begins on a page and has `words` words; it is not unmapped while
         // `self` is borrowed.
         unsafe { std::slice::from_raw_parts(self.address.as_ptr().cast(), words) }
     }
 
-    /// Advice about the pages of a range of bytes, for what of it is mapped. Refused advice means
-    /// page faults later, not wrong words.
+    /// Gives advice about the mapped part of a range of bytes. Refused advice means page faults
+    /// later, not wrong words.
     pub(crate) fn advise(&self, range: Range<usize>, advice: Advice) {
         if let Some((start, bytes)) = self.pages(range) {
-            // SAFETY: the range is in the mapping; this module's callers give advice that brings
-            // pages in and never changes what they hold.
+            // SAFETY: the range is in the mapping; this module's callers give advice that loads
+            // pages and never changes their contents.
             let _ = unsafe { madvise(start, bytes, advice) };
         }
     }
 
-    /// Puts what is in a range of bytes, whole large pages with a page in each, into large pages.
+    /// Moves a range of bytes into large pages; it consists of whole ones, with at least one page
+    /// in each.
     pub(crate) fn collapse(&self, range: Range<usize>) -> std::io::Result<()> {
         let Some((start, bytes)) = self.pages(range) else { return Ok(()) };
-        // SAFETY: the range is in the mapping; this changes where its bytes are in memory, not what
-        // they are nor their address.
+        // SAFETY: the range is in the mapping; this changes where its bytes are in memory, neither
+        // their values nor their address.
         match unsafe { libc::madvise(start, bytes, libc::MADV_COLLAPSE) } {
             0 => Ok(()),
             _ => Err(std::io::Error::last_os_error()),
@@ -191,7 +192,7 @@ impl Mapping {
         }
     }
 
-    /// Address and length of the whole pages around a range of bytes; nothing where it is empty.
+    /// Address and length of the whole pages around a range of bytes; `None` if it is empty.
     fn pages(&self, range: Range<usize>) -> Option<(*mut c_void, usize)> {
         let page = rustix::param::page_size();
         let (start, end) = (range.start / page * page, range.end.min(self.bytes));
@@ -199,7 +200,7 @@ impl Mapping {
         Some((self.start().wrapping_byte_add(start), bytes))
     }
 
-    /// Asks for huge pages before the first touch, touches, locks.
+    /// Requests huge pages before the first access, loads the pages, locks them.
     fn settle(
         &self,
         file: &File,
@@ -209,7 +210,7 @@ impl Mapping {
     ) -> Result<Residency, Refusal> {
         let block = huge_block_bytes(file);
         let advised = (options.huge_pages && block.is_none()).then(|| {
-            // SAFETY: the range is the mapping; the advice never changes what its pages hold.
+            // SAFETY: the range is the mapping; the advice never changes the contents of its pages.
             unsafe { madvise(self.start(), self.bytes, Advice::LinuxHugepage) }
         });
         let populate = match access {
@@ -217,17 +218,16 @@ impl Mapping {
             Access::Write => Advice::LinuxPopulateWrite,
         };
         let metadata = file.metadata().map_err(Refusal::io("inspect"))?;
-        // An owner has allocated all pages. Where a reader finds less it does not touch them: in a
-        // file that is nearly all holes that could fill the memory, and somebody may want that.
+        // An owner has allocated all pages. If a reader finds fewer it does not touch them: a
+        // hostile file of holes could fill the memory.
         let is_whole = access == Access::Write || metadata.blocks() >= region_bytes / 512;
-        // SAFETY: the range is the mapping. Touching pages of a shared file changes nothing in
-        // them.
+        // SAFETY: the range is the mapping. Touching pages of a shared file does not change them.
         let touch = || unsafe { madvise(self.start(), self.bytes, populate) };
         if is_whole && touch() == Err(Errno::FAULT) {
             let file_bytes = file.metadata().map_err(Refusal::io("inspect"))?.len();
             return Err(Refusal::Truncated { file_bytes, region_bytes });
         }
-        // Any other refusal (a kernel before 5.14) means page faults later, not wrong words.
+        // Any other error (a kernel before 5.14) means page faults later, not wrong words.
         let huge_pages = match (block, advised) {
             (Some(page_bytes), _) => RegionPages::FileSystem { page_bytes },
             (None, None) => RegionPages::Small,
@@ -242,7 +242,7 @@ impl Mapping {
     }
 
     fn lock_pages(&self) -> PageLock {
-        // SAFETY: the range is the mapping; locking changes nothing in it, and ends with it.
+        // SAFETY: the range is the mapping; locking does not change it, and ends with it.
         match unsafe { mlock(self.start(), self.bytes) } {
             Ok(()) => PageLock::Locked,
             Err(errno) => {
@@ -262,7 +262,7 @@ impl Mapping {
         unsafe { self.address.cast::<Word>().add(at::LIVE) }
     }
 
-    /// The first word behind the header, or the end of the mapping where there are none.
+    /// The first word after the header, or the end of the mapping if there are none.
     pub(crate) fn payload(&self) -> NonNull<Word> {
         // SAFETY: the mapping has a header at least, so that this is in it or one past it.
         unsafe { self.address.add(HEADER_BYTES) }.cast()
@@ -270,12 +270,12 @@ impl Mapping {
 
     /// The words of the header that do not change once the region is ready.
     pub(crate) fn constant_words(&self) -> &[Word] {
-        // SAFETY: the mapping has a header at least, and these words are in it; it is not undone as
-        // long as `self` is borrowed.
+        // SAFETY: the mapping has a header at least, and these words are in it; it is not unmapped
+        // while `self` is borrowed.
         unsafe { std::slice::from_raw_parts(self.address.as_ptr().cast(), at::LIVE) }
     }
 
-    /// Whether the guard found it cut.
+    /// Whether the guard found it truncated.
     #[inline]
     pub(crate) fn is_lost(&self) -> bool {
         self.registration.as_ref().is_some_and(Registration::is_lost)
@@ -284,9 +284,9 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // Before the address can belong to somebody else.
+        // Before another mapping can get the address.
         self.registration = None;
-        // SAFETY: exactly the range that was mapped; who has words of it keeps `self`.
+        // SAFETY: exactly the range that was mapped; borrowers of its words keep `self` alive.
         let unmapped = unsafe { munmap(self.start(), self.bytes) };
         debug_assert!(unmapped.is_ok(), "munmap of an own mapping cannot fail");
     }
@@ -299,12 +299,13 @@ fn setting() -> Option<String> {
     Some(behind.split_once(']')?.0.to_owned())
 }
 
-/// How much of the mapping that begins at an address is in huge pages by the kernel's account.
+/// How much of the mapping at an address is in huge pages, as reported by the kernel.
 fn huge_kib_at(address: usize) -> Option<u64> {
     let maps = std::fs::read_to_string("/proc/self/smaps").ok()?;
     let first = format!("{address:08x}-");
     let own = maps.lines().skip_while(|line| !line.starts_with(&first)).skip(1);
-    // The next mapping begins with a range; lines of this one begin with a name and a colon.
+    // A line of the next mapping begins with a range; lines of this one begin with a name and a
+    // colon.
     let own = own.take_while(|line| line.split(' ').next().is_some_and(|word| word.ends_with(':')));
     let counts = own.filter_map(|line| {
         let rest =

@@ -1,4 +1,4 @@
-//! The words of a region, wherever they are, and what keeps them there.
+//! The words of a region, in a mapping or on the heap, and their owner.
 
 use std::{path::Path, ptr::NonNull, sync::Arc};
 
@@ -11,12 +11,12 @@ use super::{
 };
 use crate::word::{ReadWord, Word, as_read_only};
 
-/// Mapped or allocated words, kept as long as anybody uses them.
+/// Mapped or allocated words, kept while any clone exists.
 #[derive(Clone, Debug)]
 pub(crate) struct Memory {
     /// The first word of the payload.
     start: NonNull<Word>,
-    /// How many there are.
+    /// Number of words.
     words: usize,
     /// The first of the [`header::live::WORDS`] words of the header that change.
     live: NonNull<Word>,
@@ -24,7 +24,7 @@ pub(crate) struct Memory {
     keep: Keep,
 }
 
-/// What keeps the words.
+/// The owner of the words.
 #[derive(Clone, Debug)]
 enum Keep {
     Heap {
@@ -53,8 +53,8 @@ unsafe impl Sync for Memory {}
 impl Memory {
     /// Zeros on the heap, ready, in epoch 1.
     pub(crate) fn on_heap(words: usize) -> Self {
-        // A model pays for every word; a processor wants counters on lines of their own, as they
-        // are in a mapping.
+        // Each word makes a model slower; a processor needs counters on separate lines, as in a
+        // mapping.
         let spare = if cfg!(nanotape_loom) { 0 } else { LINE_WORDS };
         let all: Arc<[Word]> =
             (0..header::live::WORDS + spare + words).map(|_| Word::new(0)).collect();
@@ -68,7 +68,7 @@ impl Memory {
         memory
     }
 
-    /// The words of a mapped file. The mapping has a header and `words` behind it.
+    /// The words of a mapped file. The mapping has a header followed by `words` words.
     #[cfg(not(nanotape_loom))]
     pub(crate) fn of_file(file: MappedFile, words: usize) -> Self {
         let (start, live) = (file.mapping.payload(), file.mapping.live());
@@ -78,7 +78,7 @@ impl Memory {
     /// The words of the payload.
     #[inline(always)]
     pub(crate) fn words(&self) -> &[Word] {
-        // SAFETY: so many words begin there, and `keep` keeps them.
+        // SAFETY: this many words begin there, and `keep` owns them.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.words) }
     }
 
@@ -89,7 +89,7 @@ impl Memory {
         None
     }
 
-    /// What became of the file; nothing becomes of the heap.
+    /// The state of the file; the heap has none.
     pub(crate) fn check(&self) -> Result<(), RegionError> {
         #[cfg(not(nanotape_loom))]
         if let Some(mapped) = self.file() {
@@ -116,9 +116,8 @@ impl Memory {
 
     /// The words of the header from the epoch on. Those of a reader's mapping are only ever loaded.
     fn live(&self) -> &[Word] {
-        // SAFETY: so many words begin there, and `keep` keeps them. Where they are mapped for
-        // reading only, nothing stores: only `create`, `take` and `close` do, which readers do not
-        // call.
+        // SAFETY: this many words begin there, and `keep` owns them. If they are mapped read-only,
+        // nothing stores: only `create`, `take` and `close` do, which readers do not call.
         unsafe { std::slice::from_raw_parts(self.live.as_ptr(), header::live::WORDS) }
     }
 
@@ -130,19 +129,18 @@ impl Memory {
         live::epoch(self.live_to_read())
     }
 
-    /// Whether the creator was done.
+    /// Whether the creator has finished.
     #[cfg(not(nanotape_loom))]
     pub(crate) fn is_ready(&self) -> bool {
         live::is_ready(self.live_to_read())
     }
 
-    /// When the region was created; 0 where it is not known. It never changes once the region is
-    /// ready.
+    /// Creation time of the region; 0 if unknown. It never changes once the region is ready.
     pub(crate) fn created_ns(&self) -> u64 {
         self.live()[header::live::CREATED_NS].load()
     }
 
-    /// Enters when a new region was created, in a mapping for writing, before its first owner.
+    /// Stores the creation time of a new region, in a mapping for writing, before its first owner.
     #[cfg(not(nanotape_loom))]
     pub(crate) fn create(&self, now_ns: u64) {
         self.live()[header::live::CREATED_NS].store(now_ns);
@@ -154,40 +152,40 @@ impl Memory {
         live::enter(self.live(), epoch, std::process::id(), Started::of_this_process());
     }
 
-    /// The owner says that it is done, and lets go. Called by the owner only.
+    /// Marks the region as closed, and releases the lock. Called by the owner only.
     pub(crate) fn close(&self) {
         let is_panicking = std::thread::panicking();
         #[cfg(not(nanotape_loom))]
         if let Some(mapped) = self.file() {
-            // What a panic interrupted is not done: the next owner is to look at it as at the
-            // region of a process that was killed.
+            // A panic interrupted the owner: the next one must treat the region like that of a
+            // killed process.
             if !is_panicking {
                 live::close(self.live());
             }
             mapped.file.lock.release();
             return;
         }
-        // A model that failed has no words to store to any more.
+        // A model that failed can no longer store words.
         if !(cfg!(nanotape_loom) && is_panicking) {
             live::close(self.live());
         }
     }
 
-    /// The latest owner, and whether it lives.
+    /// The latest owner, and whether it is alive.
     pub(crate) fn owner(&self) -> Owner {
         live::owner(self.live_to_read(), || self.is_held())
     }
 
-    /// What the kernel says; nothing where there is no kernel to ask.
+    /// The result of the kernel's lock query; `None` without a kernel.
     fn is_held(&self) -> Option<bool> {
         #[cfg(not(nanotape_loom))]
         if let Some(mapped) = self.file() {
-            // A lock that cannot be asked about does not say that the owner is dead.
+            // If the query fails, the owner might still be alive.
             return Some(mapped.file.lock.is_held().unwrap_or(true));
         }
         None
     }
 }
 
-/// Words of the stretch of memory that processors move between them, two cache lines.
+/// Words of the unit that processors transfer between each other, two cache lines.
 const LINE_WORDS: usize = 16;

@@ -1,8 +1,8 @@
-//! Loom models of successive owners: what a reader learns belongs to one owner, and what it sees of
-//! a region belongs to the epoch that it sees.
+//! Loom models of successive owners: a reader gets the values of a single owner, and the words that
+//! it sees of a region belong to the epoch that it sees.
 //!
 //! The words are those of the header that change, and one of a payload. The kernel's lock is a
-//! mutex: it orders what an owner did before it let go before all that the next one does.
+//! mutex: it orders everything an owner did before its release before everything of the next one.
 
 use std::{path::Path, sync::Arc};
 
@@ -26,7 +26,7 @@ struct Region {
 }
 
 impl Region {
-    /// Nothing is entered yet.
+    /// A region without an owner.
     fn new() -> Arc<Self> {
         let live = (0..WORDS).map(|_| Word::new(0)).collect();
         Arc::new(Self { live, payload: Word::new(0), is_locked: Mutex::new(false) })
@@ -55,7 +55,7 @@ impl Region {
     }
 }
 
-/// What a reader sees in this thread while owners come and go in another.
+/// The results of a reader in this thread while owners change in another.
 fn race(
     region: Arc<Region>,
     owners: impl FnOnce(&Region) + Send + 'static,
@@ -68,7 +68,7 @@ fn race(
     seen
 }
 
-/// Owner 1, and when it started.
+/// Owner 1, and its start time.
 fn owned(pid: u32) -> Arc<Region> {
     let region = Region::new();
     region.take(1, pid);
@@ -87,7 +87,7 @@ fn created(region: &Region) -> String {
     format!("{} in {}", region.payload(), told(region))
 }
 
-/// What is loaded between two looks at the epoch, if it is the same.
+/// The word that is loaded between two loads of the epoch, if these are equal.
 fn between(region: &Region) -> String {
     let before = region.epoch();
     let payload = region.payload();
@@ -181,7 +181,7 @@ const SAME: &[&str] = &[
 ];
 const BETWEEN: &[&str] = &["0 in 1", "1 in 1", "1 in 2", "2 in 2", "changed"];
 
-/// An owner that is killed before each of its stores, and who is told of it then.
+/// An owner that is killed before each of its stores, and the owner that readers then report.
 fn deaths() -> impl Iterator<Item = Case> {
     // The number 0, the start, the epoch, the number, the state.
     let told_after: [&[&str]; 6] = [
@@ -211,7 +211,7 @@ fn deaths() -> impl Iterator<Item = Case> {
     })
 }
 
-/// Sites that no model needs, and why.
+/// Sites that no model needs, with the reason.
 const SURVIVORS: &[Survivor] = &[
     (
         "region.epoch",

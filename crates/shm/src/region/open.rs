@@ -1,4 +1,4 @@
-//! How a process comes to read a region.
+//! How a process opens a region for reading.
 
 use std::{os::unix::fs::MetadataExt as _, path::Path};
 
@@ -12,8 +12,8 @@ use super::{
 };
 
 impl SharedRegion {
-    /// Opens a region for reading: the file with no right to write, the mapping too. A region whose
-    /// owner is gone can be read; [`owner`](Self::owner) tells.
+    /// Opens a region for reading only, both file and mapping. A region whose owner exited is
+    /// readable; [`owner`](Self::owner) returns its state.
     pub fn open(path: &Path, kind: [u8; 8]) -> Result<Self, RegionError> {
         let file = RegionFile::open(path, Access::Read)?;
         let header = match file.header()? {
@@ -30,8 +30,8 @@ impl SharedRegion {
         let mapped = Mapping::new(file.file(), region_bytes, Access::Read, &options);
         let (mapping, _) = mapped.map_err(|refusal| file.refuse(refusal))?;
         let memory = Memory::of_file(MappedFile { mapping, file, region_bytes }, spec.words);
-        // The header was read in a system call. Seen once more, in the mapping, it also orders what
-        // the creator stored before all that this process loads.
+        // The header was read with a system call. This load in the mapping also orders the
+        // creator's earlier stores before all loads of this process.
         if memory.is_ready() {
             return Ok(Self { memory, spec });
         }
@@ -40,7 +40,7 @@ impl SharedRegion {
 }
 
 impl RegionFile {
-    /// Whether somebody is at it still.
+    /// The refusal of an incomplete region, which depends on whether its creator is alive.
     pub(crate) fn half_created(&self) -> Result<Refusal, RegionError> {
         let is_held = self.lock.is_held().map_err(|e| self.refuse(Refusal::system("ask")(e)))?;
         Ok(if is_held { Refusal::BeingCreated } else { Refusal::HalfCreated })
@@ -48,7 +48,7 @@ impl RegionFile {
 }
 
 impl MappedFile {
-    /// Whether the file is as long as it was, and its path still names it.
+    /// Checks that the file has its full length, and that its path still names it.
     pub(crate) fn check(&self) -> Result<(), RegionError> {
         let own = self.file.metadata()?;
         let (file_bytes, region_bytes) = (own.len(), self.region_bytes);

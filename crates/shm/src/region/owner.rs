@@ -3,29 +3,29 @@
 
 use std::fmt;
 
-/// What is known of the latest owner of a region.
+/// The latest owner of a region.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Owner {
-    /// Whether it lives.
+    /// Whether it is alive.
     pub state: OwnerState,
-    /// The number that it had for itself; another process may have it in another container, or by
-    /// now. 0 where it is not known.
+    /// Its process number in its own namespace; another process may have the same number in another
+    /// container, or later. 0 if unknown.
     pub pid: u32,
-    /// When it started.
+    /// Its start time.
     pub started: Started,
-    /// Which owner it is: 1 is the creator.
+    /// The number of the owner: 1 is the creator.
     pub epoch: u64,
 }
 
-/// Whether the owner of a region lives.
+/// Whether the owner of a region is alive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OwnerState {
-    /// It holds the lock. It may be stopped or busy with something else.
+    /// The owner holds the lock. It may be stopped or busy with other work.
     Alive,
-    /// It said that it was done, and let go.
+    /// The owner closed the region, and released the lock.
     Closed,
-    /// It is gone and did not say so: killed, crashed, or panicked.
+    /// The owner exited without closing: killed, crashed, or panicked.
     Dead,
 }
 
@@ -39,22 +39,22 @@ impl fmt::Display for OwnerState {
     }
 }
 
-/// When a process started, to the second: for people, never to decide anything.
+/// The start time of a process, to the second: for output, never for decisions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Started(u64);
 
 impl Started {
-    /// Seconds since the UNIX epoch; 0 where it is not known.
+    /// Seconds since the UNIX epoch; 0 if unknown.
     pub fn at_unix_s(seconds: u64) -> Self {
         Self(seconds)
     }
 
-    /// Seconds since the UNIX epoch; 0 where it is not known.
+    /// Seconds since the UNIX epoch; 0 if unknown.
     pub fn unix_s(self) -> u64 {
         self.0
     }
 
-    /// Of this process: the kernel's boot time and its start in hundredths of a second behind it.
+    /// Of this process: the kernel's boot time plus its start in hundredths of a second.
     #[cfg(not(nanotape_loom))]
     pub(crate) fn of_this_process() -> Self {
         fn read() -> Option<u64> {
@@ -68,7 +68,7 @@ impl Started {
 }
 
 /// From the text of `/proc/self/stat`: field 22, counted from 1. The second field is the program's
-/// name in parentheses, with anything in it, so the count begins behind the last one.
+/// name in parentheses, which can contain anything, so the count begins after the last one.
 #[cfg(not(nanotape_loom))]
 fn started_at(own: &str, boot_unix_s: u64) -> Option<u64> {
     const TICKS_PER_SECOND: u64 = 100;
@@ -80,7 +80,7 @@ impl fmt::Display for Started {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const SECONDS_PER_DAY: u64 = 86_400;
         let (day, second) = (self.0 / SECONDS_PER_DAY, self.0 % SECONDS_PER_DAY);
-        // Years of the calendar with four digits; what a hostile header says beyond is not a date.
+        // Only years with four digits; a hostile header may contain larger values.
         if self.0 == 0 || day > 2_932_896 {
             return f.write_str("at an unknown time");
         }

@@ -9,7 +9,7 @@ use rustix::io::Errno;
 
 use super::{header, owner::Started};
 
-/// A refusal, and the path it is about.
+/// A refusal, with the path of the region.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{}: {refusal}", path.display())]
 pub struct RegionError {
@@ -18,12 +18,12 @@ pub struct RegionError {
 }
 
 impl RegionError {
-    /// A refusal of what is at a path.
+    /// A refusal for the file at a path.
     pub fn new(path: &Path, refusal: Refusal) -> Self {
         Self { path: path.to_owned(), refusal }
     }
 
-    /// The path it is about.
+    /// The path of the region.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -34,11 +34,11 @@ impl RegionError {
     }
 }
 
-/// Why not. Reads as the end of a sentence that begins with the path.
+/// The reason. Reads as the end of a sentence that begins with the path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// Nothing has this path.
+    /// The path does not exist.
     #[error(
         "no such region; its writer creates it at its start (check that the writer runs, and uses this \
          name)"
@@ -47,68 +47,68 @@ pub enum Refusal {
     /// A directory, a pipe, a device.
     #[error("is {what}, expected a regular file")]
     NotAFile {
-        /// With its article.
+        /// The type, with its article.
         what: &'static str,
     },
-    /// A file of something else. Never written to, never removed.
+    /// A file of another program. Never written, never removed.
     #[error("is not a region: it starts with {}, expected \"nanotape\"", quoted(&found[..usize::from(*length)]))]
     NotARegion {
         /// Its first bytes.
         found: [u8; 8],
-        /// How many of them it has.
+        /// Number of those bytes.
         length: u8,
     },
-    /// Of a later (or earlier) program.
+    /// Created by a later (or earlier) program.
     #[error(
         "region format version {found}, but this program supports version {}: use the same version for \
          its writer and its readers",
         header::FORMAT_VERSION
     )]
     FormatVersion {
-        /// The version that it states.
+        /// The version in the header.
         found: u64,
     },
     /// Written on a machine of the other byte order.
     #[error("was written on a machine with another byte order; it cannot be read here")]
     ByteOrder,
-    /// Something else is built on it.
+    /// The region has another kind.
     #[error("is a region of kind {}, expected {}", quoted(found), quoted(expected))]
     Kind {
-        /// The kind that it states.
+        /// The kind in the header.
         found: [u8; 8],
-        /// The kind that was asked for.
+        /// The requested kind.
         expected: [u8; 8],
     },
-    /// Of a program that gives its words another meaning.
+    /// Created by a program with another layout of the words.
     #[error(
         "its words have layout {found}, but this program supports layout {expected}: use the same \
          version for its writer and its readers"
     )]
     Layout {
-        /// The layout that it states.
+        /// The layout in the header.
         found: u64,
-        /// The layout that was asked for.
+        /// The requested layout.
         expected: u64,
     },
-    /// Of another size or with other parameters than its next owner wants.
+    /// The size or the parameters differ from those of the next owner.
     #[error(
         "exists with {found_words} words and parameters {found:?}, expected {expected_words} and \
          {expected:?}; use it as it is, or remove or replace it"
     )]
     Parameters {
-        /// The parameters that it states.
+        /// The parameters in the header.
         found: [u64; 4],
-        /// The words that it states.
+        /// The words in the header.
         found_words: u64,
-        /// The parameters that were asked for.
+        /// The requested parameters.
         expected: [u64; 4],
-        /// The words that were asked for.
+        /// The requested words.
         expected_words: u64,
     },
     /// No region can have this size here.
     #[error("a region of {words} words is larger than this machine can address")]
     TooLarge {
-        /// Words asked for.
+        /// Requested words.
         words: u64,
     },
     /// A field has a value that no writer stores.
@@ -119,7 +119,7 @@ pub enum Refusal {
         /// Its value.
         found: u64,
     },
-    /// The file is shorter than its header says.
+    /// The file is shorter than its header requires.
     #[error(
         "the file has {file_bytes} bytes, but its region needs {region_bytes}: the file was truncated; \
          remove it, and its next writer creates it again"
@@ -127,33 +127,33 @@ pub enum Refusal {
     TooSmall {
         /// Bytes of the file.
         file_bytes: u64,
-        /// Bytes that the header states, or bytes of a header.
+        /// Bytes that the header requires, or bytes of a header.
         region_bytes: u64,
     },
-    /// Its creator is alive and not done.
+    /// Its creator is alive and has not finished.
     #[error("is still being created; try again in a moment")]
     BeingCreated,
-    /// Its creator ended before it was done.
+    /// Its creator ended before it finished.
     #[error("is incomplete, because its creator ended; the next writer completes it")]
     HalfCreated,
-    /// It has a writer, and there is one at a time.
+    /// It already has a writer.
     #[error(
         "its owner is alive: process {pid}, started {started} (in containers the process number can \
          differ); a region has one writer at a time"
     )]
     OwnerAlive {
-        /// The number that the owner has for itself.
+        /// The process number of the owner in its own namespace.
         pid: u32,
-        /// When it started.
+        /// The start time of the owner.
         started: Started,
     },
-    /// Its owner is gone, and something that is no owner is in the way of the next one.
+    /// Its owner exited, but another process blocks the take-over.
     #[error(
         "cannot be taken over: a process with read access, which is not a nanotape program, holds a lock \
          on it; `lslocks` names the process, and mode 0600 keeps other users out"
     )]
     LockedByReader,
-    /// The file's mode keeps this process out.
+    /// The file's mode denies access to this process.
     #[error(
         "permission denied: user {user} cannot {operation} it, because it belongs to user {owner} and \
          has mode {mode:04o}; {}", if *operation == "read" {
@@ -165,26 +165,26 @@ pub enum Refusal {
     Permission {
         /// `read` or `write`.
         operation: &'static str,
-        /// The user that this process runs as.
+        /// The user of this process.
         user: u32,
-        /// The user that the file belongs to.
+        /// The user of the file.
         owner: u32,
         /// The file's permission bits.
         mode: u32,
     },
-    /// To be taken over, and of another user with another mode than was asked for.
+    /// A take-over of another user's file with another mode than requested.
     #[error(
         "cannot be taken over: it belongs to user {owner} and has mode {mode:04o}, but user {user} \
          requested mode {asked:04o}; remove it first, request mode {mode:04o}, or use another name"
     )]
     OfAnotherUser {
-        /// The user that this process runs as.
+        /// The user of this process.
         user: u32,
-        /// The user that the file belongs to.
+        /// The user of the file.
         owner: u32,
         /// The file's permission bits.
         mode: u32,
-        /// Those that were asked for.
+        /// The requested permission bits.
         asked: u32,
     },
     /// The file system is full.
@@ -193,7 +193,7 @@ pub enum Refusal {
          request less, or enlarge it (in containers /dev/shm often has 64 MiB: --shm-size)"
     )]
     NoSpace {
-        /// Bytes asked for.
+        /// Requested bytes.
         asked_bytes: u64,
         /// Bytes that the file system has for this user.
         free_bytes: u64,
@@ -204,49 +204,49 @@ pub enum Refusal {
          free; see /proc/sys/vm/nr_hugepages"
     )]
     NoHugePages {
-        /// Bytes asked for.
+        /// Requested bytes.
         asked_bytes: u64,
         /// Bytes of one page.
         page_bytes: u64,
     },
-    /// Cut while in use.
+    /// Truncated while in use.
     #[error(
         "the file was truncated to {file_bytes} bytes while in use, but the region needs \
          {region_bytes}; data read from it is no longer valid"
     )]
     Truncated {
-        /// Bytes that the file has now.
+        /// Current bytes of the file.
         file_bytes: u64,
         /// Bytes of the region.
         region_bytes: u64,
     },
-    /// The path names nothing now.
+    /// The path no longer exists.
     #[error(
         "removed while in use: existing mappings stay valid, other processes can no longer open it"
     )]
     Removed,
-    /// The path names another file now.
+    /// The path now names another file.
     #[error("replaced by another region while in use; open it again")]
     Replaced,
-    /// Others created and removed it all the time.
+    /// Other processes keep creating and removing it.
     #[error("other processes keep creating and removing it; gave up after many attempts")]
     Contended,
-    /// The name would not be a file in /dev/shm.
+    /// The name is invalid as a file in /dev/shm.
     #[error("invalid region name: use 1 to 200 characters from ! to ~, or a path with a slash")]
     Name,
-    /// The operating system refused.
+    /// A system call failed.
     #[error("cannot {operation} it: {errno}")]
     System {
-        /// What was tried.
+        /// The operation.
         operation: &'static str,
-        /// The reason given.
+        /// The cause.
         errno: Errno,
     },
 }
 
 #[cfg(not(nanotape_loom))]
 impl Refusal {
-    /// Whether the writer may be about to create the region: then a retry may succeed.
+    /// Whether the writer may be about to create the region, so that a retry might succeed.
     pub fn is_pending(&self) -> bool {
         matches!(self, Self::NotFound | Self::BeingCreated | Self::HalfCreated)
     }
@@ -255,7 +255,7 @@ impl Refusal {
         move |errno| Self::System { operation, errno }
     }
 
-    /// Of an error that the standard library passes on from the kernel.
+    /// For an error of the kernel in the form of the standard library.
     pub(crate) fn io(operation: &'static str) -> impl Fn(std::io::Error) -> Self {
         move |error| {
             let errno = Errno::from_io_error(&error).unwrap_or(Errno::IO);
@@ -264,7 +264,7 @@ impl Refusal {
     }
 }
 
-/// Bytes as text in quotes, whatever they are.
+/// Arbitrary bytes as text in quotes.
 fn quoted(bytes: &[u8]) -> impl fmt::Display {
     format!("\"{}\"", bytes.escape_ascii())
 }

@@ -1,63 +1,63 @@
-//! Where the pages of a region are: in huge pages or small, locked in memory or not, and why not.
+//! The pages of a region: in huge pages or small, locked in memory or not, and the cause.
 
 use std::fmt;
 
 use rustix::io::Errno;
 
-/// Where the kernel says whether shared memory may have huge pages.
+/// The file of the kernel's setting for huge pages in shared memory.
 #[cfg(not(nanotape_loom))]
 pub(crate) const SETTING: &str = "/sys/kernel/mm/transparent_hugepage/shmem_enabled";
 
-/// What became of the wishes in [`RegionOptions`](crate::RegionOptions).
+/// The results of the requests in [`RegionOptions`](crate::RegionOptions).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Residency {
     /// Huge pages.
     pub huge_pages: RegionPages,
-    /// Kept in memory.
+    /// Whether it is locked in memory.
     pub lock: PageLock,
 }
 
-/// The pages that a region is in.
+/// The pages of a region.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum RegionPages {
-    /// Nobody asked for huge ones.
+    /// Huge pages were not requested.
     #[default]
     Small,
     /// The file system has huge pages only (hugetlbfs).
     FileSystem {
-        /// Bytes of one.
+        /// Bytes of a page.
         page_bytes: u64,
     },
-    /// Asked for, and seen in use when the region was mapped.
+    /// Requested, and in use when the region was mapped.
     Granted {
-        /// How much of the region is in them.
+        /// How much of the region is in huge pages.
         kib: u64,
     },
-    /// Asked for, and the kernel gave none.
+    /// Requested, but the kernel provided none.
     NoneGiven {
-        /// The kernel's setting for shared memory, where it can be read: the word in brackets.
+        /// The kernel's setting for shared memory, if readable: the word in brackets.
         setting: Option<String>,
     },
-    /// The kernel knows none for this file.
+    /// The kernel supports none for this file.
     Refused(Errno),
 }
 
-/// Whether the pages of a region are kept in memory.
+/// Whether the pages of a region are locked in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum PageLock {
-    /// Nobody asked.
+    /// Not requested.
     #[default]
     NotAsked,
-    /// They are.
+    /// The pages are locked.
     Locked,
     /// The kernel refused.
     Refused {
-        /// The reason given.
+        /// The cause.
         errno: Errno,
-        /// What this process may lock in all (`RLIMIT_MEMLOCK`); none where there is no limit.
+        /// The total that this process may lock (`RLIMIT_MEMLOCK`); `None` without a limit.
         limit_bytes: Option<u64>,
     },
 }

@@ -1,6 +1,6 @@
-//! What command line tools do with regions of any kind: name, inspect and remove them.
+//! Functions of command line tools for regions of any kind: name, inspect and remove them.
 //!
-//! Nothing is mapped here: a file that is damaged, cut or of another version cannot do harm.
+//! They map nothing: a file that is damaged, truncated or of another version is harmless.
 
 use std::{
     os::unix::fs::MetadataExt as _,
@@ -15,10 +15,10 @@ use super::{
     refusal::{Refusal, RegionError},
 };
 
-/// Where a region with a name that is not a path is.
+/// The folder of regions whose name is not a path.
 const FOLDER: &str = "/dev/shm";
 
-/// What can be known of a region from outside.
+/// The state of a region, seen from another process.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct RegionInfo {
@@ -28,18 +28,18 @@ pub struct RegionInfo {
     pub file_bytes: u64,
     /// Permission bits of the file.
     pub mode: u32,
-    /// The user it belongs to.
+    /// The user of the file.
     pub user: u32,
-    /// What it states, as far as this program can read it.
+    /// The header, if this program can read it.
     pub header: Option<Header>,
-    /// Whether a process owns it, or creates it.
+    /// Whether a process owns or creates it.
     pub is_owned: bool,
-    /// Why a reader would be refused; nothing where it would not.
+    /// Why a reader would be refused; `None` if readable.
     pub refusal: Option<Refusal>,
 }
 
 impl RegionInfo {
-    /// Its latest owner, where the header could be read.
+    /// Its latest owner, if the header is readable.
     pub fn owner(&self) -> Option<Owner> {
         let header = self.header?;
         Some(header.owner(match (self.is_owned, header.is_closed) {
@@ -50,18 +50,18 @@ impl RegionInfo {
     }
 }
 
-/// A region that is no more.
+/// A removed region.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Removed {
-    /// Bytes that its file had.
+    /// Bytes of its file.
     pub file_bytes: u64,
-    /// Its last owner, where the header could be read.
+    /// Its last owner, if the header was readable.
     pub owner: Option<Owner>,
 }
 
 /// The path of a region: a name without a slash is a file `nanotape-NAME` in /dev/shm, which is
-/// memory; anything with a slash is a path as it is.
+/// memory; anything with a slash is a path.
 pub fn named(name: &str) -> Result<PathBuf, RegionError> {
     if name.contains('/') {
         return Ok(name.into());
@@ -73,8 +73,8 @@ pub fn named(name: &str) -> Result<PathBuf, RegionError> {
     Err(RegionError::new(Path::new(name), Refusal::Name))
 }
 
-/// What can be known of the region at a path, whatever its kind and state. A file that is not a
-/// region is an error; one that is damaged, half-created or of another version is not.
+/// The state of the region at a path, of any kind and state. A file that is not a region is an
+/// error; a damaged, incomplete or different version is not.
 pub fn inspect(path: &Path) -> Result<RegionInfo, RegionError> {
     let file = RegionFile::open(path, Access::Read)?;
     let metadata = file.metadata()?;
@@ -96,9 +96,9 @@ pub fn inspect(path: &Path) -> Result<RegionInfo, RegionError> {
     })
 }
 
-/// Removes the region at a path, damaged or not, unless its owner lives. Never removes a file that
-/// is not a region. Who reads it keeps its words, and learns of it from
-/// [`check`](crate::SharedRegion::check).
+/// Removes the region at a path, damaged or not, unless its owner is alive. Never removes a file
+/// that is not a region. Its readers keep their words, and [`check`](crate::SharedRegion::check)
+/// returns an error.
 pub fn remove(path: &Path) -> Result<Removed, RegionError> {
     let path = &absolute(path)?;
     let file = RegionFile::open(path, Access::Write)?;

@@ -1,4 +1,4 @@
-//! A region that is cut while it is mapped, with the guard and without.
+//! A region that is truncated while it is mapped, with the guard and without.
 
 use std::{fs::OpenOptions, os::unix::process::ExitStatusExt as _, path::Path};
 
@@ -7,7 +7,7 @@ use nanotape_shm::{OwnedRegion, Refusal, RegionOptions, SharedRegion, guard_agai
 
 use crate::{KIND, children::start, create, fill, spec};
 
-/// In a child: cuts the file of its own mappings, for reading and for writing, and uses them.
+/// In a child: truncates the file of its own mappings, for reading and for writing, and uses them.
 pub(crate) fn read_what_was_cut(path: &Path, guarded: bool, say: fn(String)) {
     if guarded {
         guard_against_truncation().unwrap();
@@ -17,7 +17,7 @@ pub(crate) fn read_what_was_cut(path: &Path, guarded: bool, say: fn(String)) {
     let options = RegionOptions::default();
     let (owned, _) = OwnedRegion::create(path, long, &options, fill).unwrap();
     owned.words()[99_999].store(5);
-    // As many as a program may have, or a journal's appender whose helper has no processor.
+    // As many as a program may have, or a journal's appender whose pretoucher is not scheduled.
     let _others: Vec<_> = (0..500).map(|_| SharedRegion::open(path, KIND).unwrap()).collect();
     let reader = SharedRegion::open(path, KIND).unwrap();
     assert!(!reader.is_lost() && reader.check().is_ok());
@@ -25,10 +25,10 @@ pub(crate) fn read_what_was_cut(path: &Path, guarded: bool, say: fn(String)) {
     say("about to read".to_owned());
     assert_eq!(reader.words()[99_999].load(), 0);
     assert!(reader.is_lost());
-    // What was not cut is there still, what was is zeros on every page.
+    // The remaining part is unchanged, the truncated part is zeros on every page.
     assert_eq!(reader.words()[0].load(), 1);
     assert!(reader.words()[1_000..].iter().all(|word| word.load() == 0));
-    // The owner's mapping is another one: lost when it is used.
+    // The owner's mapping is separate: it is lost when it is used.
     assert!(!owned.share().is_lost());
     owned.words()[50_000].store(9);
     assert_eq!(owned.words()[50_000].load(), 9);

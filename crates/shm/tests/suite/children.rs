@@ -1,4 +1,4 @@
-//! What the processes of these tests do.
+//! The tasks of the processes of these tests.
 
 use std::{
     path::Path,
@@ -13,18 +13,18 @@ use crate::{KIND, create, fill, spec};
 /// The test that does the task of a process.
 pub(crate) const CHILD: &str = "children::child";
 
-/// Starts this program as a process that does one thing to a region.
+/// Starts this program as a process with one task for a region.
 pub(crate) fn start(role: &str, path: &Path, number: u64) -> Peer {
     start_as(Task::new(role, path).number(number).command(CHILD))
 }
 
-/// The same with a command of its own. Its panics are part of the tests, and are not shown.
+/// Like [`start`], with a given command. Its panics are part of the tests, and are not shown.
 pub(crate) fn start_as(mut command: Command) -> Peer {
     command.stderr(Stdio::null());
     Peer::start(command)
 }
 
-/// What a process does; nothing in a run of the tests.
+/// Does the task of a process; does nothing in a normal test run.
 #[test]
 fn child() {
     let Some(Task { role, path, number, .. }) = Task::of_this_process() else { return };
@@ -73,7 +73,7 @@ fn child() {
     }
 }
 
-/// Creates, says how it went, and does what it is told.
+/// Creates a region, reports the result, and follows commands.
 fn own(path: &Path) {
     match create(path) {
         Ok((region, origin)) => {
@@ -90,7 +90,7 @@ fn own(path: &Path) {
     }
 }
 
-/// As another user: what it may, and with what words it is kept out.
+/// As another user: reports the result of each operation.
 fn try_everything(path: &Path) {
     fn outcome<T>(result: Result<T, nanotape_shm::RegionError>) -> String {
         result.map_or_else(|error| error.to_string(), |_| "fine".to_owned())

@@ -23,7 +23,7 @@ fn the_table_of_the_document_is_the_table_of_the_code() {
     assert!(DOCUMENT.contains(&format!("Format version {FORMAT_VERSION}")));
 }
 
-/// The dump in the document, made again: all but the lines of what differs from run to run.
+/// Generates the dump of the document again: equal except for lines that differ from run to run.
 #[test]
 fn the_dump_of_the_document_is_that_of_a_real_region() {
     let place = Scratch::new("dump");

@@ -1,4 +1,4 @@
-//! Any bytes where a header should be: a refusal or a region, never a panic.
+//! Arbitrary bytes instead of a header: a refusal or a region, never a panic.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ use proptest::prelude::*;
 
 use crate::{KIND, create, fill, sentence, spec};
 
-/// Opens, inspects, takes over and removes whatever is at the place.
+/// Opens, inspects, takes over and removes the file at the path.
 fn everything(place: &Scratch) {
     if let Ok(region) = SharedRegion::open(place.path(), KIND) {
         let _ = (region.owner(), region.check(), region.epoch());
@@ -26,7 +26,7 @@ fn everything(place: &Scratch) {
     let _ = remove(place.path());
 }
 
-/// Numbers on which sizes go wrong.
+/// Numbers that break sizes.
 fn word() -> impl Strategy<Value = u64> {
     prop_oneof![
         any::<u64>(),

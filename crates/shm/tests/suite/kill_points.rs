@@ -7,8 +7,8 @@ use nanotape_shm::{Origin, OwnerState, Refusal, SharedRegion, inspect};
 
 use crate::{KIND, children::start, create, is_filled};
 
-/// Runs the role with the first store fatal, then the second, until it survives; returns how many
-/// stores there were. `prepare` runs before each, `examine` after each death.
+/// Runs the role with the first store fatal, then the second, until it survives; returns the number
+/// of stores. `prepare` runs before each, `examine` after each kill.
 fn at_every_store(
     role: &str,
     path: &Path,
@@ -59,7 +59,7 @@ fn an_owner_killed_at_any_store_of_a_take_over_leaves_a_region_to_take_over() {
         assert!(is_filled(reader.words()));
         let owner = reader.owner();
         assert_ne!(owner.state, OwnerState::Alive, "store {number}");
-        // The number 0, the start, the epoch, the number, the state: not known while they change.
+        // The number 0, the start, the epoch, the number, the state: unknown while they change.
         assert_eq!(owner.pid == 0, (2..=4).contains(&number), "store {number}: {owner:?}");
         assert_eq!(owner.started.unix_s() == 0, owner.pid == 0, "store {number}: {owner:?}");
         let before = reader.epoch();
@@ -87,8 +87,7 @@ fn an_owner_killed_before_it_could_say_closed_is_dead() {
     assert_eq!(points, 1);
 }
 
-/// Between system calls there are no stores to be killed at: what would be left there, made by
-/// hand.
+/// System calls are not kill points: the states between them are made by hand.
 #[test]
 fn what_a_creator_leaves_between_its_system_calls_is_finished_by_the_next() {
     let place = Scratch::new("calls");

@@ -1,6 +1,7 @@
-//! Regions in files, between processes that are killed, stopped, kept out and lied to.
+//! Regions in files, between processes that are killed, stopped, denied access and given wrong
+//! data.
 //!
-//! A child is this program once more, with the test `child` chosen and a role in its environment.
+//! A child is this program again, with the test `child` selected and a role in its environment.
 
 #![cfg(not(nanotape_loom))]
 
@@ -26,10 +27,10 @@ fn spec() -> RegionSpec {
     RegionSpec { kind: KIND, layout: 3, parameters: [10, 20, 30, 40], words: 1_000 }
 }
 
-/// What the tests write into a new region; checked by [`is_filled`].
+/// The contents that tests write to a new region; checked by [`is_filled`].
 fn fill(words: &[Word]) {
     for (word, value) in words.iter().zip(1..) {
-        // Few stores, so that there are few places to be killed at.
+        // Few stores, so that there are few kill points.
         if value % 250 == 1 {
             word.store(value);
         }
@@ -45,7 +46,7 @@ fn create(path: &Path) -> Result<(OwnedRegion, nanotape_shm::Origin), RegionErro
     OwnedRegion::create(path, spec(), &RegionOptions::default(), fill)
 }
 
-/// The error without the path in front of it.
+/// The error without its path.
 fn sentence(place: &Scratch, error: &RegionError) -> String {
     let all = error.to_string();
     let path = format!("{}: ", place.path().display());

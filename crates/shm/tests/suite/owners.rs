@@ -94,7 +94,7 @@ fn a_stopped_owner_is_alive() {
 fn of_creators_at_the_same_time_exactly_one_wins() {
     let place = Scratch::new("race");
     for round in 0..8 {
-        // What there is at the start: nothing, what a killed creator left, a region without owner.
+        // The state at the start: no file, that of a killed creator, or a region without an owner.
         match round % 3 {
             0 => {}
             1 => std::fs::write(place.path(), b"").unwrap(),
@@ -205,7 +205,7 @@ fn a_reader_in_the_owners_process_sees_the_owner_go() {
     assert_eq!(region.path(), Some(place.path()));
     drop(region);
     assert_eq!(shared.owner().state, OwnerState::Closed);
-    // The reader has the owner's open file still, and does not keep the lock with it.
+    // The reader still has the owner's open file, but does not keep the lock.
     let (_region, _) = create(place.path()).unwrap();
     assert_eq!((shared.owner().state, shared.epoch()), (OwnerState::Alive, 2));
 }

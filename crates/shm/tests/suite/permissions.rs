@@ -10,7 +10,7 @@ use crate::{
     fill, sentence, spec,
 };
 
-/// A user that nothing belongs to.
+/// A user without files.
 const NOBODY: u32 = 65_534;
 
 #[test]
@@ -79,7 +79,7 @@ fn a_region_of_another_user_is_taken_over_only_with_the_mode_that_was_asked_for(
     let epoch =
         |mode| OwnedRegion::create(place.path(), spec(), &with(mode), fill).unwrap().0.epoch();
     assert_eq!(epoch(0o666), 2, "and nothing was stored before");
-    // In its place a new one is made, which is of this user.
+    // A new one of this user replaces it.
     let (replaced, _) = OwnedRegion::replace(place.path(), spec(), &with(0o600), fill).unwrap();
     assert_eq!((replaced.epoch(), mode_of(&place)), (1, 0o600));
 }

@@ -9,7 +9,7 @@ use nanotape_shm::{
 
 use crate::{KIND, create, fill, sentence, spec};
 
-/// A region that a writer made and closed, with eight bytes at an offset changed.
+/// A region that a writer created and closed, with eight bytes at an offset changed.
 fn with_word(place: &Scratch, offset: usize, value: [u8; 8]) {
     place.clear();
     create(place.path()).unwrap().0.close();

@@ -39,7 +39,7 @@ fn a_full_file_system_is_an_error_and_not_a_signal() {
     }
     let second = of_words(&mount.path().join("second"), 100_000).unwrap_err();
     assert!(matches!(*second.refusal(), Refusal::NoSpace { .. }), "{second}");
-    // Not a page is left, for the first bytes of a header either.
+    // No page is left, not even for the first bytes of a header.
     let rest = std::fs::write(mount.path().join("rest"), vec![1; 1 << 20]).unwrap_err();
     assert_eq!(rest.kind(), std::io::ErrorKind::StorageFull);
     let third = of_words(&mount.path().join("third"), 1).unwrap_err();
@@ -123,7 +123,7 @@ fn huge_pages_are_seen_where_the_file_system_has_them() {
     let large = RegionSpec { words: 2 << 20, ..spec() };
     let path = mount.path().join("region");
     let (region, _) = OwnedRegion::create(&path, large, &options, fill).unwrap();
-    // The kernel may have no memory in one piece left; what it says is shown, not demanded.
+    // The kernel may lack contiguous memory; its result is printed, not required.
     println!("with huge=always: {}", region.residency());
     drop(region);
 }
