@@ -1,15 +1,14 @@
-//! A BinaryFILE day, block by block, into messages: fast where the bytes are good, careful where
-//! they are not.
+//! Decodes a BinaryFILE day into messages, block by block: a fast path for regular records, a
+//! careful one for damage.
 //!
-//! Where: between a source of blocks and a [`DayHandler`]. Sans-I/O: [`DayDecoder`] is given bytes.
+//! Where: between a source of blocks and a [`DayHandler`]. Sans-I/O: the caller passes the bytes.
 //! Protocol: records of `u16` big-endian length and one ITCH message; length 0 ends the session, if
-//! nothing that reads as records follows it.
+//! no readable record follows it.
 //! Bounds: a block that is not the last may leave less than `MAX_UNUSED_BYTES` unused. The last
-//! `KEPT_BYTES` that were delivered are among them: the next record may begin inside the last.
-//! Failure: [`Damage`] is reported through the handler and reading goes on; [`DayEnd`] says how the
-//! day ended. Nothing good is dropped: the bytes before a cut and on both sides of damage are
-//! delivered.
-//! Cost: no allocation a message; the length chain and the type switch are all there is.
+//! `KEPT_BYTES` delivered are among them, since the next record may begin inside the last one.
+//! Failure: [`Damage`] is reported to the handler and reading continues; [`DayEnd`] has the end of
+//! the day. All good records are delivered, also those before a cut and on both sides of damage.
+//! Cost: no allocation; per message only the length chain and the type switch.
 
 use core::{fmt, ops::ControlFlow};
 
@@ -25,42 +24,42 @@ use crate::{
     irregular::{Irregular, KEPT_BYTES, Lost},
 };
 
-/// What is done with the messages of a day.
+/// Receives the messages of a day.
 pub trait DayHandler {
-    /// One message, in file order. Unknown types come too. `Break` ends the reading.
+    /// One message, in file order; messages of unknown types included. `Break` ends the reading.
     fn message(&mut self, position: Position, message: Message<'_>) -> ControlFlow<()>;
 
-    /// Something that did not read as the format says.
+    /// Bytes that do not follow the format.
     fn damage(&mut self, damage: Damage);
 
-    /// The source has had nothing for as long as its patience lasts. `Break` ends the reading.
+    /// The source delivered nothing for as long as its patience lasts. `Break` ends the reading.
     fn idle(&mut self) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 }
 
-/// A handler that wants to be told of messages before they are delivered, three times of each, to
-/// begin loading what they will need. What it is told may turn out to be damaged, or never come.
+/// A handler that receives each message three times before delivery, to start loading what the
+/// message will need. A message that was announced can turn out to be damaged and is then not
+/// delivered.
 pub(crate) trait LookAhead: DayHandler {
-    /// What it found out about a coming message, from one time to the next.
+    /// What the handler keeps about a coming message between the three calls.
     type Trail: Copy + Default;
 
-    /// The bytes of a message that is three batches away: time to load what says where its order
-    /// is.
+    /// The message is three batches away: starts to load what locates its order.
     fn foresee(&mut self, message: &[u8]) -> Self::Trail;
 
-    /// The message is two batches away: time to load its order.
+    /// The message is two batches away: starts to load its order.
     fn approach(&mut self, trail: &mut Self::Trail);
 
-    /// The message is in the next batch: time to load what its order leads to.
+    /// The message is in the next batch: starts to load what its order refers to.
     fn arrive(&mut self, trail: &Self::Trail);
 }
 
-/// How far ahead of the walk the file is loaded.
+/// How far ahead of the current record the file is prefetched.
 const FILE_AHEAD_BYTES: usize = 1024;
 
-/// Messages that are brought nearer together: enough that a load is done when its batch is the
-/// next, few enough that what was loaded first is still in the nearest cache when it is needed.
+/// Messages in a batch. Large enough that loads complete before their batch is delivered; small
+/// enough that loaded lines are still in the first-level cache when they are used.
 const BATCH: usize = 8;
 
 /// How a day ended.
@@ -68,11 +67,11 @@ const BATCH: usize = 8;
 pub enum DayEnd {
     /// The bytes ended between two records.
     EndOfFile,
-    /// A record of length 0 ended the session, and nothing that reads as records follows it.
+    /// A record of length 0 ended the session, and no readable record follows it.
     EndOfSession {
         /// Offset of that record.
         offset: u64,
-        /// Whether bytes follow it: zeros, or what was reported as lost.
+        /// Whether bytes follow it: zeros, or bytes that were reported as lost.
         bytes_follow: bool,
     },
     /// The bytes ended inside a record.
@@ -81,10 +80,10 @@ pub enum DayEnd {
         offset: u64,
         /// Bytes it needs, its length field included.
         needed_bytes: u64,
-        /// Bytes of it that are there.
+        /// Bytes of it that are present.
         present_bytes: u64,
     },
-    /// The handler wanted no more.
+    /// The handler ended the reading.
     Stopped,
 }
 
@@ -109,7 +108,7 @@ impl fmt::Display for DayEnd {
     }
 }
 
-/// What came of one block.
+/// The result of decoding one block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Step {
     /// Bytes of the block that were used; the next block must begin after them.
@@ -123,34 +122,34 @@ pub struct Step {
 pub struct DayDecoder {
     /// Records so far.
     pub(crate) records: u64,
-    /// Bytes at the start of the next block that are dealt with, and kept at hand.
+    /// Bytes at the start of the next block that are already decoded and were kept.
     kept_bytes: usize,
-    /// Offset from which on all records were whole and of their type's length.
+    /// Offset of the first record of the current run of regular records.
     pub(crate) run_since: u64,
-    /// The time of messages before the last irregular place, ns since midnight.
+    /// Time of the messages before the last irregular position, ns since midnight.
     pub(crate) time_ns: Option<u64>,
-    /// The stretch in which no record has been found yet.
+    /// The stretch of bytes in which no record has been found yet.
     pub(crate) lost: Option<Lost>,
 }
 
 impl DayDecoder {
-    /// At the start of a day.
+    /// A decoder at the start of a day.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Records seen so far, damaged ones included.
+    /// Records decoded so far, damaged ones included.
     pub fn records(&self) -> u64 {
         self.records
     }
 
-    /// Decodes what is complete in `block`.
+    /// Decodes the complete records of `block`.
     #[inline]
     pub fn decode(&mut self, block: Block<'_>, handler: &mut impl DayHandler) -> Step {
         self.decode_by(block, handler, deliver_each)
     }
 
-    /// The same, for a handler that looks ahead.
+    /// [`DayDecoder::decode`] for a handler that looks ahead.
     #[inline]
     pub(crate) fn decode_ahead(&mut self, block: Block<'_>, handler: &mut impl LookAhead) -> Step {
         self.decode_by(block, handler, deliver_ahead)
@@ -190,19 +189,19 @@ impl DayDecoder {
     }
 }
 
-/// How far whole records of known types and their lengths, all of a good day, were delivered.
+/// How far regular records were delivered: whole ones of a known type and its length.
 struct Delivery<'a> {
     records: &'a mut u64,
-    /// Of the next record.
+    /// Offset of the next record.
     offset: u64,
 }
 
-/// What became of a record.
+/// What happened to a record.
 enum Delivered {
     Yes,
-    /// It was the last that the handler wanted.
+    /// Delivered, and the handler ended the reading.
     AndStop,
-    /// Not delivered: it takes a second look.
+    /// Not delivered: the careful path decides.
     Irregular,
 }
 
@@ -223,7 +222,7 @@ impl Delivery<'_> {
     }
 }
 
-/// Delivers records one after the other, up to the first that is not regular.
+/// Delivers records in order, up to the first irregular one.
 #[inline(always)]
 fn deliver_each<H: DayHandler>(
     records: Records<'_>,
@@ -241,8 +240,8 @@ fn deliver_each<H: DayHandler>(
     ControlFlow::Continue(())
 }
 
-/// The same in batches, of which four are under way at a time: while one is delivered, loads have
-/// begun for the three behind it, each of what the one before has found.
+/// [`deliver_each`] in batches. Four batches are in progress: one is delivered, and the three after
+/// it are loaded, each one step further than the next.
 #[inline(always)]
 fn deliver_ahead<H: LookAhead>(
     mut records: Records<'_>,
@@ -251,7 +250,7 @@ fn deliver_ahead<H: LookAhead>(
 ) -> ControlFlow<()> {
     let mut batches = [Batch::<H::Trail>::default(); 4];
     for turn in 0usize.. {
-        // The walk from length to length would wait for every line of the file.
+        // Following lengths would otherwise wait for every cache line of the file.
         for line in 0..BATCH / 2 + 2 {
             prefetch(records.remaining(), FILE_AHEAD_BYTES + line * 64);
         }
@@ -291,7 +290,7 @@ impl<'a, T> Batch<'a, T> {
     }
 }
 
-/// How reading a day went.
+/// How reading a day ended, and how much was read.
 #[derive(Debug)]
 pub struct DaySummary {
     /// Records read, damaged ones included.
@@ -304,7 +303,7 @@ pub struct DaySummary {
     pub fault: Option<SourceError>,
 }
 
-/// Reads a whole day from `source` into `handler`. `progress` is called once a block.
+/// Reads a whole day from `source` into `handler`. Calls `progress` once per block.
 pub fn read_day<H: DayHandler>(
     source: &mut DaySource,
     handler: &mut H,
@@ -313,7 +312,7 @@ pub fn read_day<H: DayHandler>(
     read_day_by(source, handler, progress, |decoder, block, handler| decoder.decode(block, handler))
 }
 
-/// The same, for a handler that looks ahead.
+/// [`read_day`] for a handler that looks ahead.
 pub(crate) fn read_day_ahead<H: LookAhead>(
     source: &mut DaySource,
     handler: &mut H,

@@ -28,9 +28,10 @@ impl EventSource for DaySource {
     }
 }
 
-/// Calls `handler` with the event of one message, as a live feed has it: nothing was announced.
+/// Calls `handler` with the event of one message of a live feed, which has no look-ahead.
 ///
-/// The handler comes by value, so that a small one stays in registers; `&mut H` is a handler too.
+/// The handler is passed by value, so that a small one stays in registers; `&mut H` also implements
+/// the trait.
 #[inline(always)]
 pub fn handle_message(
     at: Position,
@@ -43,7 +44,7 @@ pub fn handle_message(
     deliver(message, Handling { at, handler })
 }
 
-/// Where the event of a message goes.
+/// Passes the event of a message to its handler.
 struct Handling<H> {
     at: Position,
     handler: H,
@@ -77,7 +78,7 @@ fn handle_rare<H: EventHandler>(
     handler.event(Position { number, offset }, &rare_event(bytes), origin)
 }
 
-/// Calls a handler of events with the messages of a day.
+/// Passes the messages of a day to a handler of events.
 struct Normalised<'a, H>(&'a mut H);
 
 impl<H: EventHandler> DayHandler for Normalised<'_, H> {
@@ -137,7 +138,7 @@ impl Origin for MessageOrigin<'_> {
     }
 }
 
-/// A hidden record whose stock and time make sense.
+/// A hidden record whose stock and time are plausible.
 #[cold]
 #[inline(never)]
 fn plausible_hidden_in(

@@ -5,12 +5,12 @@ use nanotape_wire::itch50::Message;
 
 use crate::resync::{has_text_for_a_locate, record_before};
 
-/// The record at the end of a message, if a whole one of a known type might begin there, and the
-/// damage that this would be. The message's own record is at `offset`.
+/// The record at the end of a message, if a whole record of a known type might begin there, and the
+/// damage that it would prove. The record of the message itself is at `offset`.
 ///
-/// A message that lacks bytes has the next ones in their position. If it lacks as many as the next
-/// record has, the chain of lengths shows nothing. By chance one message in a million looks like
-/// this: the caller judges whether time and stock of the inner one make sense there.
+/// In a message that lacks bytes, the next records take their position. If exactly one record's
+/// length is missing, the chain of lengths still fits. One message in a million looks like this by
+/// chance: the caller checks whether time and stock of the inner record are plausible.
 #[cold]
 pub fn hidden_in(message: &[u8], offset: u64) -> Option<(Damage, Message<'_>)> {
     let record =

@@ -1,19 +1,22 @@
-//! What a decoder does where a record is not whole, of a known type and of its type's length: the
-//! cold half of [`DayDecoder`](crate::DayDecoder).
+//! The careful path of [`DayDecoder`](crate::DayDecoder): records that are not whole, of unknown
+//! type, or not of their type's length.
 //!
-//! Protocol: what is at a place is decided in this order.
+//! Protocol: the first case that applies decides. A position "continues" if records or the end of
+//! the day follow it.
 //!
-//! 1. A record begins inside the one that was delivered last, and leads on: that one lacks bytes.
-//! 2. The type's own length leads on: the length is damaged. If the stated length is shorter and
-//!    leads on as well, the type is damaged: a record does not have others in itself by chance.
-//! 3. A type that is not in the table: carried if it can be one, if the day goes on after it, and
-//!    if no record begins inside it.
-//! 4. A length of zero: the end of the session if it is the end of the bytes. If it is not, the
-//!    rest is searched first.
-//! 5. Anything else: lost up to the next place at which a record certainly begins.
+//! 1. A record begins inside the one delivered last, and the day continues after it: the last
+//!    record lacks bytes.
+//! 2. The day continues after the type's own length: the length is damaged. If the stated length is
+//!    shorter and the day continues after it as well, the type is damaged: a record does not
+//!    contain others by chance.
+//! 3. The type is not in the table: the record is delivered if its type and length are possible,
+//!    the day continues after it, and no record begins inside it.
+//! 4. The length is zero: the end of the session if no bytes follow. Otherwise the rest is searched
+//!    first.
+//! 5. Anything else: lost, up to the next certain record boundary.
 //!
-//! Bounds: see [`resync`](crate::resync). A place is looked at once as a part of lost bytes, and at
-//! most once more as a part of the record before it and of the one that it is in.
+//! Bounds: see [`resync`](crate::resync). A position is checked once as a part of lost bytes, and
+//! at most once more as a part of the record before it and of the record that contains it.
 
 use nanotape_wire::itch50::{self, EventCode, Message, SystemEvent};
 
@@ -27,44 +30,44 @@ use crate::{
     },
 };
 
-/// Bytes of what was delivered that stay at hand: enough for the last records, and for one that
-/// begins inside the last.
+/// Delivered bytes that stay available: enough for the last records, and for one that begins inside
+/// the last.
 pub(crate) const KEPT_BYTES: usize = 256;
 
-/// Records before a damaged place whose times are looked at. The last one may be damaged itself.
+/// Records before a damaged position whose times are compared. The last may be damaged itself.
 const TIMES: usize = 3;
 
-// They are at hand.
+// These records are within the kept bytes.
 const _: () = assert!(TIMES * LONGEST_KNOWN_RECORD_BYTES <= KEPT_BYTES);
 
-/// What came of a place.
+/// The decision about a position.
 pub(crate) enum Irregular {
-    /// So many bytes were dealt with; go on.
+    /// Continue after this number of bytes.
     Used(usize),
-    /// Go on so many bytes before.
+    /// Continue this number of bytes earlier.
     Back(usize),
-    /// The block does not hold enough to decide.
+    /// The block has too few bytes to decide.
     NeedMore,
-    /// The day is over, after so many bytes more.
+    /// The day ends after this number of bytes.
     End(DayEnd, usize),
 }
 
-/// A stretch in which no record has been found yet.
+/// A stretch of bytes in which no record has been found yet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lost {
     /// Offset of its first byte.
     since: u64,
     /// Whether it begins with a length of zero.
     has_no_length: bool,
-    /// Whether the message before it was the last of a day.
+    /// Whether the message before it was the last message of a day.
     is_after_the_last: bool,
-    /// Whether all of it so far is zero.
+    /// Whether all its bytes so far are zero.
     is_zero: bool,
 }
 
 impl DayDecoder {
-    /// Everything but a whole record of a known type and its length. `used_bytes` of the block are
-    /// dealt with.
+    /// Handles anything but a whole record of a known type and its length. `used_bytes` of the
+    /// block are already decoded.
     #[cold]
     #[inline(never)]
     pub(crate) fn irregular(
@@ -81,7 +84,7 @@ impl DayDecoder {
                 Irregular::NeedMore
             };
         }
-        // Whatever it is, look at enough of what follows before deciding.
+        // Every decision needs enough of the bytes that follow.
         if !block.is_last && rest.len() < LOOKAHEAD_BYTES {
             return Irregular::NeedMore;
         }
@@ -114,8 +117,8 @@ impl DayDecoder {
         outcome
     }
 
-    /// What the record at the start of `rest` is, by itself and by what follows it. Nothing used:
-    /// lost.
+    /// Classifies the record at the start of `rest` by its own bytes and those that follow.
+    /// `Used(0)` means lost.
     fn judge(
         &mut self,
         rest: &[u8],
@@ -125,7 +128,7 @@ impl DayDecoder {
     ) -> Irregular {
         const LOST: Irregular = Irregular::Used(0);
         let &[high, low, ref body @ ..] = rest else {
-            // One byte: half a length.
+            // One byte is half a length.
             return cut(offset, 2, rest.len());
         };
         let length = u16::from_be_bytes([high, low]);
@@ -157,7 +160,7 @@ impl DayDecoder {
                 handler.damage(Damage::Type { offset, tag, expected_bytes, actual_bytes: length });
                 Irregular::Used(2 + bytes)
             }
-            // A whole one would have been delivered.
+            // The fast path delivers whole records, so this one is cut.
             (Some(_), Some(_)) if !has_records_inside() => cut(offset, needed_bytes, rest.len()),
             (Some(tag), None) if can_be_unknown(tag, bytes) => match body.get(..bytes) {
                 Some(message) if leads_on && !has_records_inside() => {
@@ -173,7 +176,7 @@ impl DayDecoder {
         }
     }
 
-    /// A message that took a second look: of an unknown type, or after a damaged length.
+    /// Delivers a message of an unknown type, or one whose length was damaged.
     fn deliver(&mut self, message: &[u8], offset: u64, handler: &mut impl DayHandler) -> Irregular {
         self.records += 1;
         let position = Position { number: self.records, offset };
@@ -196,9 +199,9 @@ impl DayDecoder {
         is_last: bool,
         handler: &mut impl DayHandler,
     ) -> Irregular {
-        // The place where sense was lost is known to be none.
+        // The position where bytes were lost is not a boundary.
         let from = usize::from(offset == lost.since && !rest.is_empty());
-        // A place near the end of a block needs what follows to be judged.
+        // A position near the end of a block needs the bytes that follow.
         let judged = if is_last { rest.len() } else { rest.len() - CHAIN_BYTES };
         let near = Surroundings { is_last, time_ns: self.time_ns };
         let found = find_boundary(&rest[from..], judged - from, near).map(|place| from + place);
@@ -216,7 +219,7 @@ impl DayDecoder {
     }
 }
 
-/// How a day ends of whose last bytes none read as records.
+/// How a day ends whose last bytes are not readable as records.
 fn end_of_lost(lost: Lost, bytes: u64, handler: &mut impl DayHandler) -> DayEnd {
     let follow = bytes - bytes.min(2);
     let is_end = lost.has_no_length && (follow == 0 || lost.is_after_the_last);
@@ -230,8 +233,8 @@ fn end_of_lost(lost: Lost, bytes: u64, handler: &mut impl DayHandler) -> DayEnd 
     DayEnd::EndOfSession { offset: lost.since, bytes_follow: follow > 0 }
 }
 
-/// How many bytes before `used_bytes` a record begins that leads on over that place: inside the
-/// record that was delivered last, of the `run_bytes` before.
+/// How many bytes before `used_bytes` a record begins that extends over that position and
+/// continues. It must lie inside the record that was delivered last, which is within `run_bytes`.
 fn begins_inside_the_last(
     bytes: &[u8],
     used_bytes: usize,
@@ -245,8 +248,8 @@ fn begins_inside_the_last(
     })
 }
 
-/// The time of the messages at the end of a run: the middle one of the last three, of which one may
-/// be damaged.
+/// The time of the messages at the end of a run: the median of the last three, one of which may be
+/// damaged.
 fn time_of_the_last(mut run: &[u8]) -> Option<u64> {
     let mut times = [0; TIMES];
     let mut count = 0;

@@ -1,8 +1,8 @@
-//! From files to market events: sources, decompression, framing, damage, and the step from a
-//! protocol's messages to events that no exchange owns.
+//! Reads files into market events: sources, decompression, framing, damage, and the conversion of a
+//! protocol's messages to exchange-independent events.
 //!
-//! Where: layer 2, between WIRE (views over bytes) and the consumers of events. It knows no book
-//! and no ring.
+//! Where: layer 2, between WIRE (views over bytes) and the consumers of events. It does not depend
+//! on books or rings.
 //!
 //! ```text
 //!  file, gz, zst, pipe -> DaySource -> blocks -> DayDecoder -> messages -> EventHandler::event
@@ -11,10 +11,10 @@
 //! ```
 //!
 //! A [`DaySource`] is an [`EventSource`](nanotape_market::EventSource). [`read_day`] delivers the
-//! exchange's own messages, for a dissector and a validator.
+//! exchange's own messages, for dissectors and validators.
 //!
-//! The decoder is sans-I/O: it sees blocks and calls the handler, so that tests and fuzzers can
-//! feed it anything. [`read_day`] joins it to a source.
+//! The decoder is sans-I/O: it takes blocks and calls the handler, so that tests and fuzzers can
+//! feed it any bytes. [`read_day`] connects it to a source.
 #![forbid(unsafe_code)]
 
 mod day;

@@ -1,4 +1,4 @@
-//! From ITCH 5.0 messages to market events: the table of the specification's meaning.
+//! Converts ITCH 5.0 messages to market events, by the meaning that the specification gives them.
 //!
 //! The seven messages about orders are most of a day. [`deliver`] makes their events in registers
 //! and calls the receiver in each arm of its match. All other messages take the [`rare_event`]
@@ -15,24 +15,24 @@ use nanotape_wire::itch50::{
     TradingState, YesNo,
 };
 
-/// Receives the event of a message, once.
+/// Receives the event of a message exactly once.
 ///
-/// A trait and not a closure, because each arm of [`deliver`] inlines its own copy: there, what the
-/// event is is known when it is compiled, and no event object is left. Implementations pass scalars
-/// to functions that are not inlined: a pointer to the receiver would bring it into memory for
-/// every message.
+/// This is a trait, not a closure: each arm of [`deliver`] inlines its own copy, where the kind of
+/// event is known at compile time and no event object remains. Implementations pass scalars to
+/// functions that are not inlined: a pointer to the receiver would force it into memory for every
+/// message.
 pub(crate) trait Receive {
-    /// What is returned.
+    /// Result of the receiver.
     type Output;
 
-    /// The event of a message about a displayed order, and the message.
+    /// Receives the event of a message about a displayed order, and the message's bytes.
     fn order(self, event: MarketEvent, bytes: &[u8]) -> Self::Output;
 
-    /// Any other message: [`rare_event`] has its event.
+    /// Receives any other message: [`rare_event`] makes its event.
     fn rare(self, bytes: &[u8]) -> Self::Output;
 }
 
-/// The event that a message reports.
+/// The event of a message.
 #[inline]
 pub fn market_event(message: &Message<'_>) -> MarketEvent {
     struct Keep;
@@ -52,7 +52,7 @@ pub fn market_event(message: &Message<'_>) -> MarketEvent {
     deliver(message, Keep)
 }
 
-/// What a message does to the displayed book; `None` for the types that do nothing to it.
+/// The book event of a message; `None` for types that do not change the displayed book.
 #[inline(always)]
 pub fn book_event(message: &Message<'_>) -> Option<BookEvent> {
     struct OfBooks;
@@ -156,11 +156,11 @@ pub(crate) fn deliver<R: Receive>(message: &Message<'_>, receiver: R) -> R::Outp
     }
 }
 
-/// The event of any message that [`deliver`] leaves out.
+/// The event of a message that [`deliver`] leaves to its receiver.
 ///
-/// A hidden trade or a cross prints shares that were never displayed or were taken off by `C`
-/// messages before; a broken trade never gives shares back.
-/// Inlined into the function of a handler, so that a handler pays only for what it reads.
+/// A hidden trade or a cross reports shares that were never displayed, or that earlier `C` messages
+/// already removed. A broken trade never returns shares to the book. This function is inlined into
+/// a handler, so that the handler only pays for the fields that it reads.
 #[inline(always)]
 pub(crate) fn rare_event(bytes: &[u8]) -> MarketEvent {
     let Ok(message) = &Message::decode(bytes) else {
@@ -253,7 +253,7 @@ fn status_change(message: &Message<'_>) -> Option<StatusChange> {
             },
             ..unreported(TradingAction::SsrChange, StatusReason::None)
         },
-        // The feed reports halts of BX and PSX too, on which this venue's trading does not depend.
+        // The feed also reports halts of BX and PSX, which do not affect trading on this venue.
         Message::OperationalHalt(halt) if halt.market_code() == MarketCode::Nasdaq => {
             operational_halt(*halt)
         }
@@ -275,7 +275,7 @@ fn unreported(action: TradingAction, reason: StatusReason) -> StatusChange {
     StatusChange { action, reason, is_trading, is_quoting, is_short_sell_restricted }
 }
 
-/// What an event of the whole market means for it, and whether stocks trade from then on.
+/// What a system event means for the whole market, and whether stocks trade afterwards.
 #[inline(always)]
 fn market_phase(code: EventCode) -> StatusChange {
     let (action, is_open) = match code {
@@ -314,7 +314,7 @@ fn operational_halt(halt: OperationalHalt<'_>) -> StatusChange {
     StatusChange { is_trading, is_quoting, ..unreported(action, StatusReason::Operational) }
 }
 
-/// The reasons that Nasdaq lists.
+/// The halt reasons that Nasdaq lists.
 #[inline(always)]
 fn halt_reason(code: Alpha<4>) -> StatusReason {
     match code.trimmed() {

@@ -1,56 +1,56 @@
-//! Decides where records begin when the bytes at hand contradict themselves.
+//! Finds record boundaries in damaged bytes.
 //!
-//! Every ITCH type has one length, so a record boundary is followed by a length and a type that fit
-//! each other. By chance that happens at one of 700,000 byte positions. Three things make it
+//! Every ITCH type has one length, so a record boundary has a length and a type that match. By
+//! chance that happens at one of 700,000 byte positions. One of three things makes a boundary
 //! certain: two more such records in a row, the end of the day exactly after it, or a time near
-//! that of the messages before it (by chance one in 470 of the values that the field can have).
+//! that of the messages before it (one in 470 of the values that the field can have).
 //!
 //! Bounds: one decision takes at most `2 * CHAIN_STEPS` steps of a few bytes each, so a search is
-//! linear in the bytes that it passes, whatever they are. All functions here are pure, and cold:
-//! they run on damage only.
+//! linear in the bytes that it passes. All functions here are pure, and cold: they run on damage
+//! only.
 
 use nanotape_wire::itch50;
 
 /// Records in a row that make a boundary certain.
 const CHAIN_RECORDS: usize = 3;
 
-/// Records of unknown types that may stand between them, and that are certain themselves if there
-/// are that many in a row: exchanges add types without notice.
+/// Records of unknown types that may stand between them. As many in a row are a certain boundary
+/// too: exchanges add types without notice.
 const CHAIN_STEPS: usize = 16;
 
-/// No published message of this protocol family is longer: a record that says more is damaged.
+/// No published message of this protocol family is longer: a greater length is damage.
 pub(crate) const LONGEST_MESSAGE_BYTES: usize = 512;
 
 const LONGEST_RECORD_BYTES: usize = 2 + LONGEST_MESSAGE_BYTES;
 
-/// Bytes from a place that are enough to decide whether a record begins there.
+/// Bytes that are enough to decide whether a record begins at a position.
 pub(crate) const CHAIN_BYTES: usize = (CHAIN_STEPS + 1) * LONGEST_RECORD_BYTES;
 
-/// Bytes that are enough to decide what a record is, unless the day ends before: the longest one,
-/// as many unknown ones after it as are looked at, and a chain.
+/// Bytes that are enough to classify a record, unless the day ends before: the longest record, the
+/// unknown ones that are checked after it, and a chain.
 pub(crate) const LOOKAHEAD_BYTES: usize = LONGEST_RECORD_BYTES + 2 * CHAIN_BYTES;
 
-// A source lets that much go unused, with what a decoder keeps of what it delivered.
+// A source accepts this many unused bytes, together with those that a decoder keeps.
 const _: () = assert!(LOOKAHEAD_BYTES + 1024 < crate::source::MAX_UNUSED_BYTES);
 
-/// The longest record of a known type, and one byte: a shorter one cannot hide the next in itself.
+/// The longest record of a known type and one byte. A shorter one cannot contain the next record.
 pub(crate) const LONGEST_KNOWN_RECORD_BYTES: usize = 2 + 50;
 
-/// How far from the message before it a message may be to be taken for its neighbour.
+/// Range of times in which a message can be a neighbour of the message before it.
 const EARLIER_NS: u64 = 1_000_000_000;
 const LATER_NS: u64 = 600_000_000_000;
 
-/// What a place is judged by, besides its bytes.
+/// What decides about a position, besides its bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Surroundings {
-    /// Whether the day ends where the bytes do.
+    /// Whether the day ends where the bytes end.
     pub(crate) is_last: bool,
     /// The time of the messages before the damage, ns since midnight.
     pub(crate) time_ns: Option<u64>,
 }
 
-/// Whether the day goes on at the start of `bytes`: with records, of unknown types too, or by
-/// ending.
+/// Whether the day continues at the start of `bytes`: with records, unknown types included, or with
+/// its end.
 pub(crate) fn goes_on(mut bytes: &[u8], near: Surroundings) -> bool {
     for _ in 0..CHAIN_STEPS {
         if near.is_last && ends_here(bytes) {
@@ -59,7 +59,7 @@ pub(crate) fn goes_on(mut bytes: &[u8], near: Surroundings) -> bool {
         match fit(bytes) {
             Fit::Unknown(length) => match bytes.get(2 + length..) {
                 Some(rest) => bytes = rest,
-                // Cut off inside it.
+                // The record is cut off.
                 None => return near.is_last,
             },
             Fit::Known(length) => {
@@ -72,21 +72,21 @@ pub(crate) fn goes_on(mut bytes: &[u8], near: Surroundings) -> bool {
     true
 }
 
-/// Whether a record of a known type certainly begins at the start of `bytes`, whole.
+/// Whether a whole record of a known type certainly begins at the start of `bytes`.
 pub(crate) fn is_boundary(bytes: &[u8], near: Surroundings) -> bool {
-    // This alone rejects nearly all.
+    // This check alone rejects nearly all positions.
     let Fit::Known(length) = fit(bytes) else { return false };
     let Some(record) = bytes.get(..2 + length) else { return false };
     let is_neighbour = is_near(time_ns(record), near.time_ns) && !has_text_for_a_locate(record);
     is_neighbour || has_chain(bytes, near.is_last)
 }
 
-/// The first place among the first `places` of `bytes` at which records certainly begin.
+/// The first of the first `places` positions of `bytes` that is a certain boundary.
 pub(crate) fn find_boundary(bytes: &[u8], places: usize, near: Surroundings) -> Option<usize> {
     (0..places.min(bytes.len())).find(|&place| is_boundary(&bytes[place..], near))
 }
 
-/// Whether records of known types begin at the start of `bytes`, and one of them reaches over
+/// Whether records of known types begin at the start of `bytes`, and one of them extends over
 /// `place`.
 pub(crate) fn passes_over(bytes: &[u8], place: usize) -> bool {
     let mut at = 0;
@@ -99,7 +99,7 @@ pub(crate) fn passes_over(bytes: &[u8], place: usize) -> bool {
     at > place
 }
 
-/// The record of a known type that ends where `bytes` end.
+/// The record of a known type that ends at the end of `bytes`.
 pub(crate) fn record_before(bytes: &[u8]) -> Option<&[u8]> {
     let longest = LONGEST_KNOWN_RECORD_BYTES.min(bytes.len());
     (3..=longest).map(|length| &bytes[bytes.len() - length..]).find(|record| {
@@ -108,7 +108,7 @@ pub(crate) fn record_before(bytes: &[u8]) -> Option<&[u8]> {
     })
 }
 
-/// The time of a record of a known type: they all have it in the same place.
+/// The time of a record of a known type: all types have it at the same offset.
 pub(crate) fn time_ns(record: &[u8]) -> Option<u64> {
     let field = record.get(2 + 5..)?.first_chunk::<6>()?;
     let [a, b, c, d, e, f] = *field;
@@ -116,8 +116,8 @@ pub(crate) fn time_ns(record: &[u8]) -> Option<u64> {
 }
 
 /// Whether the locate of a record is two letters or spaces. Shares and symbol of an order can look
-/// like the length and type of a record, `12 shares of SDJ` like a system event. The rest of the
-/// symbol is then its locate, and spaces its time: 09:48 in the morning.
+/// like the length and type of a record: `12 shares of SDJ` looks like a system event. Its locate
+/// is then the rest of the symbol, and its time is spaces, which is 09:48.
 pub(crate) fn has_text_for_a_locate(record: &[u8]) -> bool {
     record.get(3..5).is_some_and(|locate| locate.iter().all(|byte| (b' '..=b'Z').contains(byte)))
 }
@@ -147,15 +147,15 @@ fn has_chain(mut bytes: &[u8], is_last: bool) -> bool {
         }
         match bytes.get(2 + length..) {
             Some(rest) => bytes = rest,
-            // Cut off inside a record that so far fits.
+            // Cut off inside a record that matches so far.
             None => return is_last,
         }
     }
     true
 }
 
-/// Whether the last bytes of a day can be the end of it: nothing, the record of length zero, or a
-/// part of a length that a record could have.
+/// Whether these can be the last bytes of a day: none, the record of length zero, or a part of a
+/// possible length.
 fn ends_here(bytes: &[u8]) -> bool {
     match *bytes {
         [] | [0] | [0, 0] => true,
@@ -165,11 +165,11 @@ fn ends_here(bytes: &[u8]) -> bool {
 }
 
 enum Fit {
-    /// Length and type agree.
+    /// Length and type match.
     Known(usize),
     /// A type that is not in the table, with a length that a message could have.
     Unknown(usize),
-    /// Length and type contradict each other, or there are too few bytes to see them.
+    /// Length and type do not match, or there are too few bytes.
     Contradiction,
 }
 
@@ -183,8 +183,7 @@ fn fit(bytes: &[u8]) -> Fit {
     }
 }
 
-/// Whether a message of a type that is not in the table may be of this type and length: types are
-/// letters or digits.
+/// Whether a message of an unknown type can have this type and length. Types are letters or digits.
 pub(crate) fn can_be_unknown(tag: u8, length: usize) -> bool {
     tag.is_ascii_alphanumeric() && (1..=LONGEST_MESSAGE_BYTES).contains(&length)
 }

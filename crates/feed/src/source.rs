@@ -1,13 +1,13 @@
-//! Where the bytes of a day come from: one type over mapped files, compressed files and pipes.
+//! Where the bytes of a day come from: one type for mapped files, compressed files and pipes.
 //!
-//! A source hands out blocks of contiguous bytes. The reader says how much of the last block it
-//! has used; the next block begins exactly there, so a record that straddles two blocks is seen
-//! whole in the second and no record is ever copied into a buffer of its own.
+//! A source returns blocks of contiguous bytes. The reader passes how much of the last block it
+//! used, and the next block begins exactly there. So a record that straddles two blocks is whole in
+//! the second, and no record is copied into a buffer of its own.
 //!
 //! | input | how |
 //! |---|---|
-//! | plain file | memory-mapped, one window at a time, the next one asked for ahead of need |
-//! | `.gz`, `.zst` (told by content, not by name) | decompressed on a second thread, several blocks ahead |
+//! | plain file | memory-mapped, one window at a time; the kernel reads the next one ahead |
+//! | `.gz`, `.zst` (detected from the content, not the name) | decompressed on a second thread, several blocks ahead |
 //! | standard input, a pipe | read on a second thread, compressed or not |
 //!
 //! Bounds: a window is [`WINDOW_BYTES`]; a stream keeps a few blocks of 1 MiB in flight.
@@ -38,7 +38,7 @@ pub const WINDOW_BYTES: usize = 8 << 20;
 
 /// The most bytes a reader may leave unused in a block that is not the last.
 ///
-/// Two of the longest records with room to spare: whoever needs more to decide is wrong.
+/// Room for two maximum-length records. Needing more indicates a bug.
 pub const MAX_UNUSED_BYTES: usize = 256 << 10;
 
 /// The bytes of a day, block by block.
@@ -60,37 +60,37 @@ enum Kind {
 pub struct Block<'a> {
     /// Offset of the first byte in the (decompressed) stream.
     pub offset: u64,
-    /// The bytes, the unused ones of the block before first.
+    /// The bytes, starting with the unused ones of the block before.
     pub bytes: &'a [u8],
-    /// Whether nothing follows. A block that is not the last has more than the one before left,
-    /// unless the source's patience was over.
+    /// Whether this is the last block. Any other block has more bytes than the one before left
+    /// unused, unless the source's patience ended.
     pub is_last: bool,
 }
 
-/// How far a source has come, in bytes of the input as it is stored.
+/// How far a source has been read, in bytes of the input as stored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Progress {
     /// Bytes used so far.
     pub done_bytes: u64,
-    /// Bytes in all, if that is known.
+    /// Size of the input, if known.
     pub total_bytes: Option<u64>,
 }
 
-/// Why a source could not be opened, or ended before its end.
+/// Why a source could not be opened, or ended early.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SourceError {
-    /// The operating system refused.
+    /// A system call failed.
     #[error("cannot {operation} {name}: {source}")]
     System {
-        /// What was tried.
+        /// The operation that failed.
         operation: &'static str,
         /// The input.
         name: String,
-        /// The reason given.
+        /// The cause.
         source: io::Error,
     },
-    /// A path that names a directory.
+    /// The path is a directory.
     #[error("{}: is a directory, expected a day file", path.display())]
     Directory {
         /// The path.
@@ -124,8 +124,8 @@ pub enum SourceError {
         name: String,
         /// How it is compressed.
         compression: Compression,
-        /// Where the damage was found: for zstd, in the block that begins there, or in the
-        /// checksum; for gzip, where the bits stopped making sense, or at the checksum.
+        /// Where the damage was found. For zstd: in the block that begins there, or in the
+        /// checksum. For gzip: where the bits became invalid, or at the checksum.
         compressed_offset: u64,
         /// Decompressed bytes that were delivered.
         delivered_bytes: u64,
@@ -135,7 +135,7 @@ pub enum SourceError {
 }
 
 impl DaySource {
-    /// Opens a file, whatever its compression.
+    /// Opens a file of any compression.
     pub fn open(path: &Path) -> Result<Self, SourceError> {
         Self::open_as(path, true)
     }
@@ -165,18 +165,18 @@ impl DaySource {
         Self::stream(name, file, Some(metadata.len()))
     }
 
-    /// Opens a file that is read rather than mapped, on a second thread: for a day that takes
-    /// hours, in which somebody may cut the file.
+    /// Opens a file that a second thread reads, without mapping it: for a day that takes hours,
+    /// during which another process may truncate the file.
     pub fn open_unmapped(path: &Path) -> Result<Self, SourceError> {
         Self::open_as(path, false)
     }
 
-    /// Reads standard input, whatever its compression.
+    /// Reads standard input of any compression.
     pub fn stdin() -> Result<Self, SourceError> {
         Self::stream("standard input".to_owned(), io::stdin(), None)
     }
 
-    /// Reads from anything on a second thread, whatever its compression.
+    /// Reads any stream on a second thread, of any compression.
     pub fn stream(
         name: String,
         input: impl Read + Send + 'static,
@@ -190,20 +190,21 @@ impl DaySource {
         }
     }
 
-    /// A day that is in memory already, as one block. Shared, so that it can be run again.
+    /// A day that is already in memory, as one block. The bytes are shared, so that it can run
+    /// again.
     pub fn memory(name: &str, bytes: impl Into<Arc<Vec<u8>>>) -> Self {
         Self { name: name.to_owned(), kind: Kind::Memory { bytes: bytes.into(), used: 0 } }
     }
 
-    /// What the source is called in messages: a path, or "standard input".
+    /// The name of the source in messages: a path, or "standard input".
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// The next block, which begins after the first `used_bytes` of the one before.
     ///
-    /// A source that fails in mid-stream gives everything it has first, as a last block; the
-    /// reason is then at [`DaySource::fault`].
+    /// A source that fails in mid-stream first returns everything it has, as a last block.
+    /// [`DaySource::fault`] then has the reason.
     pub fn next_block(&mut self, used_bytes: usize) -> Result<Block<'_>, SourceError> {
         match &mut self.kind {
             Kind::Mapped(blocks) => blocks.next_block(used_bytes),
@@ -215,15 +216,15 @@ impl DaySource {
         }
     }
 
-    /// From now on, a block comes after so long also if it has nothing more than the last one left:
-    /// a pipe may have nothing to say for hours. Files never wait.
+    /// Returns a block after this time even without new bytes, since a pipe may be silent for
+    /// hours. Files never wait.
     pub fn set_patience(&mut self, patience: Duration) {
         if let Kind::Stream(blocks) = &mut self.kind {
             blocks.set_patience(patience);
         }
     }
 
-    /// Why the last block was the last, if it was not the end.
+    /// Why the source ended early, or `None` at its regular end.
     pub fn fault(&mut self) -> Option<SourceError> {
         match &mut self.kind {
             Kind::Stream(blocks) => blocks.take_fault(),
@@ -231,7 +232,7 @@ impl DaySource {
         }
     }
 
-    /// How far reading has come.
+    /// How far the source has been read.
     pub fn progress(&self) -> Progress {
         match &self.kind {
             Kind::Mapped(blocks) => blocks.progress(),

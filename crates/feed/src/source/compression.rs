@@ -14,7 +14,7 @@ use super::{
 /// How an input is compressed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Compression {
-    /// Not at all.
+    /// Not compressed.
     None,
     /// gzip, of one or more members (RFC 1952).
     Gzip,
@@ -23,11 +23,12 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// How many bytes [`Compression::of`] looks at.
+    /// How many bytes [`Compression::of`] checks.
     pub const MAGIC_BYTES: usize = 4;
 
-    /// Told by the first bytes. As a record length, either magic would be thousands of bytes long,
-    /// and the longest ITCH message has 50: a plain day cannot be mistaken for a compressed one.
+    /// Detects the compression from the first bytes. As a record length, either magic number would
+    /// be thousands of bytes, and the longest ITCH message has 50: a plain day is never taken for a
+    /// compressed one.
     pub fn of(first: &[u8]) -> Self {
         match first {
             [0x1f, 0x8b, ..] => Self::Gzip,
@@ -38,7 +39,7 @@ impl Compression {
         }
     }
 
-    /// Wraps `input`, which begins with the bytes that were looked at.
+    /// Wraps `input`, which still begins with the bytes that were checked.
     pub(super) fn decoder<'a>(self, input: impl Read + 'a) -> io::Result<Box<dyn Decode + 'a>> {
         Ok(match self {
             Self::None => Box::new(Stored(input)),

@@ -1,20 +1,20 @@
-//! What every decompressor promises: good bytes first, then the fault and where it is.
+//! What every decompressor guarantees: the good bytes first, then the fault and its offset.
 //!
-//! The readers of `flate2` and `zstd` drop what they have decompressed if the same call finds a
-//! fault, which may be a megabyte. These give it.
+//! The readers of `flate2` and `zstd` drop up to a megabyte of decompressed bytes if the same call
+//! finds a fault. These decompressors return those bytes.
 
 use std::io;
 
 use super::Compression;
 
-/// Why a compressed stream ends before its end.
+/// Why a compressed stream ended early.
 #[derive(Debug)]
 pub(super) enum Fault {
-    /// It could not be read.
+    /// Reading the input failed.
     Read(io::Error),
-    /// It ends before its end marker, at this offset as it is stored.
+    /// The input ends before the end marker, at this offset of the stored bytes.
     Cut { offset: u64 },
-    /// It contradicts itself, and that was found at this offset as it is stored.
+    /// The compressed data are invalid; found at this offset of the stored bytes.
     Damaged { offset: u64, source: io::Error },
 }
 
@@ -26,19 +26,19 @@ impl From<io::Error> for Fault {
 
 /// Decompresses a stream, or copies it.
 pub(super) trait Decode {
-    /// Puts the next bytes into `buffer`, which is not empty, and tells how many. No bytes without
-    /// a fault: the end. Those that are there are good also if a fault comes with them; after it
-    /// the stream is over.
+    /// Puts the next bytes into `buffer`, which is not empty, and returns how many. Zero bytes
+    /// without a fault mean the end. Bytes that come with a fault are good; the stream ends after
+    /// it.
     fn decode(&mut self, buffer: &mut [u8]) -> (usize, Result<(), Fault>);
 }
 
-/// A fault of the format, with the words for it.
+/// A fault of the format, with its description.
 pub(super) fn damaged(offset: u64, what: &str) -> Fault {
     Fault::Damaged { offset, source: io::Error::new(io::ErrorKind::InvalidData, what) }
 }
 
 impl Fault {
-    /// As readers of days see it.
+    /// Converts the fault to the error that readers of days receive.
     pub(super) fn into_error(
         self,
         name: &str,

@@ -1,9 +1,9 @@
 //! gzip (RFC 1952): members one after the other, each a header, deflated data, and a trailer with a
 //! checksum and a length.
 //!
-//! Failure: a fault inside deflated data is found where the bits stop making sense, which is at or
-//! after the byte that was changed; a changed byte that still makes sense is found at the trailer.
-//! Everything up to there is given, as `gzip -dc` does.
+//! Failure: a fault inside deflated data is found where the bits become invalid, at or after the
+//! changed byte. A changed byte that leaves valid bits is found at the trailer. All bytes before
+//! the fault are returned, as `gzip -dc` does.
 
 use std::io::Read;
 
@@ -25,7 +25,7 @@ const TRAILER_BYTES: usize = 8;
 pub(super) struct GzipDecoder<R> {
     input: Input<R>,
     inflate: Decompress,
-    /// Of what this member has given.
+    /// Checksum of what this member has returned.
     sum: Crc,
     in_member: bool,
     ended: bool,
@@ -37,7 +37,7 @@ impl<R: Read> GzipDecoder<R> {
         Self { input: Input::new(input), inflate, sum: Crc::new(), in_member: false, ended: false }
     }
 
-    /// Reads the header of the next member; false at the end of the input.
+    /// Reads the header of the next member; returns false at the end of the input.
     fn begin_member(&mut self) -> Result<bool, Fault> {
         if self.input.at_least(1)?.is_empty() {
             return Ok(false);
@@ -69,7 +69,7 @@ impl<R: Read> GzipDecoder<R> {
         Ok(true)
     }
 
-    /// Checks the trailer of the member whose data are over.
+    /// Checks the trailer of a member whose data have ended.
     fn end_member(&mut self) -> Result<(), Fault> {
         let offset = self.input.offset();
         let sum = self.take::<4>(&mut Crc::new())?;
@@ -95,7 +95,7 @@ impl<R: Read> GzipDecoder<R> {
         Ok(bytes)
     }
 
-    /// Inflates once. Gives how many bytes, and whether the member's data are over.
+    /// Inflates once. Returns how many bytes, and whether the member's data have ended.
     fn inflate(&mut self, buffer: &mut [u8]) -> (usize, Result<bool, Fault>) {
         let input = match self.input.at_least(1) {
             Ok(input) => input,
@@ -104,7 +104,7 @@ impl<R: Read> GzipDecoder<R> {
         let (read, written) = (self.inflate.total_in(), self.inflate.total_out());
         let is_over = input.is_empty();
         let status = self.inflate.decompress(input, buffer, FlushDecompress::None);
-        // The counts hold also if it failed.
+        // The counts are valid even if the call failed.
         let read = (self.inflate.total_in() - read) as usize;
         let written = (self.inflate.total_out() - written) as usize;
         self.sum.update(&buffer[..written]);

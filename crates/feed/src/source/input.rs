@@ -1,10 +1,10 @@
-//! Bytes of a stream as they are stored, in a buffer, with the offset of each.
+//! The stored bytes of a stream, in a buffer, with the offset of each.
 //!
-//! Decompressors look at them through this, so that they can say where they found a fault.
+//! Decompressors read through it, so that they can report the offset of a fault.
 
 use std::io::{self, Read};
 
-/// Bytes read at once, and the most that can be asked for at once: more than a block of zstd has.
+/// Bytes read at once, and the maximum of one request: more than a block of zstd.
 const INPUT_BYTES: usize = 256 << 10;
 
 pub(super) struct Input<R> {
@@ -12,7 +12,7 @@ pub(super) struct Input<R> {
     buffer: Vec<u8>,
     start: usize,
     end: usize,
-    /// Of the first byte that was not consumed.
+    /// Offset of the first byte that was not consumed.
     offset: u64,
     ended: bool,
 }
@@ -22,7 +22,7 @@ impl<R: Read> Input<R> {
         Self { input, buffer: vec![0; INPUT_BYTES], start: 0, end: 0, offset: 0, ended: false }
     }
 
-    /// At least so many bytes, unless the input ends before.
+    /// At least `bytes` bytes, unless the input ends before.
     pub(super) fn at_least(&mut self, bytes: usize) -> io::Result<&[u8]> {
         let wanted = bytes.clamp(1, INPUT_BYTES);
         while self.end - self.start < wanted && !self.ended {
@@ -40,14 +40,14 @@ impl<R: Read> Input<R> {
         Ok(&self.buffer[self.start..self.end])
     }
 
-    /// Takes note that so many bytes are dealt with.
+    /// Marks `bytes` bytes as consumed.
     pub(super) fn consume(&mut self, bytes: usize) {
         let bytes = bytes.min(self.end - self.start);
         self.start += bytes;
         self.offset += bytes as u64;
     }
 
-    /// Of the first byte that was not consumed.
+    /// Offset of the first byte that was not consumed.
     pub(super) fn offset(&self) -> u64 {
         self.offset
     }

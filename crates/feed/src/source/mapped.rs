@@ -1,7 +1,7 @@
 //! A plain file as a sequence of mapped windows.
 //!
 //! Each window begins at the first unused byte of the one before, so nothing is copied. While one
-//! window is used the kernel already reads the next.
+//! window is in use, the kernel already reads the next.
 
 use nanotape_shm::{FileWindow, MappableFile};
 
@@ -21,7 +21,7 @@ impl MappedBlocks {
 
     pub(super) fn next_block(&mut self, used_bytes: usize) -> Result<Block<'_>, SourceError> {
         self.offset += used_bytes as u64;
-        // Unmapped before the next is mapped: one window at a time.
+        // Unmapped before the next is mapped, so that only one window exists.
         self.window = None;
         let window = self.window.insert(self.file.map(self.offset, WINDOW_BYTES)?);
         let end = self.offset + window.bytes().len() as u64;

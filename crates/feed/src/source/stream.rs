@@ -1,15 +1,16 @@
-//! A stream read, and decompressed where it needs to be, on a second thread.
+//! A stream that a second thread reads and, if compressed, decompresses.
 //!
 //! ```text
 //!   second thread: read -> decompress -> [ full blocks, at most BLOCKS_AHEAD ] -> the books
 //!                     ^------------------- [ empty blocks ] <----------------------+
 //! ```
 //!
-//! Every buffer has headroom in front of its data. What the reader leaves unused of one block is
-//! copied into the headroom of the next, right before its data: contiguous bytes for the price of
-//! copying less than one record per block.
-//! Bounds: `BLOCKS_AHEAD + 2` buffers exist, allocated at the start and passed around.
-//! Failure: an error travels behind the good data. The thread ends when either side hangs up.
+//! Every buffer has headroom before its data. Unused bytes of a block are copied into the headroom
+//! of the next, directly before its data. So the bytes are contiguous, and less than one record per
+//! block is copied.
+//! Bounds: `BLOCKS_AHEAD + 2` buffers exist, allocated at the start and reused.
+//! Failure: an error is delivered after the good data. The thread ends when either side
+//! disconnects.
 
 use std::{
     io::{self, Read},
@@ -38,7 +39,7 @@ pub(super) const BLOCKS_AHEAD: usize = 6;
 pub(super) struct StreamBlocks {
     full: Receiver<Delivery>,
     empty: Sender<Vec<u8>>,
-    /// The buffer handed out last, and which part of it is data.
+    /// The buffer that was returned last, and the range of its data.
     current: Vec<u8>,
     start: usize,
     end: usize,
@@ -48,7 +49,7 @@ pub(super) struct StreamBlocks {
     compressed_bytes_read: Arc<AtomicU64>,
     thread: Option<thread::JoinHandle<()>>,
     total_bytes: Option<u64>,
-    /// How long to wait for more; for ever, if none.
+    /// How long to wait for more bytes; `None` waits without limit.
     patience: Option<Duration>,
 }
 
@@ -75,14 +76,14 @@ impl StreamBlocks {
             // Cannot fail: the receiver is in scope.
             let _ = empty.send(vec![0; MAX_UNUSED_BYTES + BLOCK_BYTES]);
         }
-        // What comes through a pipe may be all there is for a while: it is handed over at once.
+        // A pipe may deliver nothing more for a while: its bytes are passed on at once.
         let is_eager = total_bytes.is_none();
         let input = CountedRead { input, counter: Arc::clone(&compressed_bytes_read) };
         let thread = thread::Builder::new().name("nanotape-read".to_owned()).spawn(move || {
             let full = full_sender.clone();
             let produce =
                 panic::AssertUnwindSafe(|| produce(&name, input, is_eager, &full, &empty_receiver));
-            // A reader that only saw the channel close would take a panic for the end.
+            // Without this, the reader would take a panic for the end of the input.
             let result = panic::catch_unwind(produce).unwrap_or_else(|_| {
                 let source = io::Error::other("the reading thread panicked");
                 Err(SourceError::System { operation: "read", name: name.clone(), source })
@@ -124,7 +125,7 @@ impl StreamBlocks {
                     self.fault = result.err();
                 }
                 Err(RecvTimeoutError::Timeout) => {}
-                // The thread always sends an end; it cannot be gone without one.
+                // The thread always sends an end before it exits.
                 Err(RecvTimeoutError::Disconnected) => self.ended = true,
             }
         }
@@ -132,7 +133,7 @@ impl StreamBlocks {
         Block { offset: self.offset, bytes, is_last: self.ended }
     }
 
-    /// Makes `buffer` the current one, with the unused bytes of the last one in front.
+    /// Makes `buffer` the current one, and puts the unused bytes of the last one before its data.
     fn join(&mut self, mut buffer: Vec<u8>, end: usize) {
         let unused = &self.current[self.start..self.end];
         let mut start = MAX_UNUSED_BYTES;
@@ -141,7 +142,7 @@ impl StreamBlocks {
             buffer[start..MAX_UNUSED_BYTES].copy_from_slice(unused);
             self.end = end;
         } else {
-            // Only a reader that breaks its contract gets here: slower, still right.
+            // Reached only if a reader breaks its contract: slower, but correct.
             let data = &buffer[MAX_UNUSED_BYTES..end];
             let joined = [unused, data].concat();
             (start, self.end, buffer) = (0, joined.len(), joined);
@@ -149,7 +150,7 @@ impl StreamBlocks {
         self.start = start;
         let returned = std::mem::replace(&mut self.current, buffer);
         if returned.len() == MAX_UNUSED_BYTES + BLOCK_BYTES {
-            // The thread may be gone already; then nobody needs the buffer.
+            // The thread may have ended already; then the buffer is not needed.
             let _ = self.empty.send(returned);
         } else {
             let _ = self.empty.send(vec![0; MAX_UNUSED_BYTES + BLOCK_BYTES]);
@@ -166,20 +167,20 @@ impl StreamBlocks {
     }
 }
 
-/// A thread that has said its last word is waited for. One that still reads is left alone: it may
-/// be waiting for a pipe that nobody closes, and it ends at its next block.
+/// Joins a thread that has sent its end. A thread that still reads is not joined: it may be waiting
+/// for a pipe that stays open, and it ends at its next block.
 impl Drop for StreamBlocks {
     fn drop(&mut self) {
         if self.ended
             && let Some(thread) = self.thread.take()
         {
-            // Its panics were caught and sent as errors.
+            // Panics of the thread were caught and sent as errors.
             let _ = thread.join();
         }
     }
 }
 
-/// The second thread: fills empty buffers until the input ends or nobody wants more.
+/// The second thread: fills empty buffers until the input ends or the reader disconnects.
 fn produce(
     name: &str,
     mut input: CountedRead<impl Read>,
@@ -216,8 +217,8 @@ fn produce(
     Ok(())
 }
 
-/// Fills the buffer, or takes what comes at once if `is_eager`. Gives how much it has, and whether
-/// more may follow or what went wrong after it.
+/// Fills the buffer, or only with what is available if `is_eager`. Returns the bytes filled, and
+/// whether more may follow or which fault came after them.
 fn fill(input: &mut dyn Decode, is_eager: bool, buffer: &mut [u8]) -> (usize, Result<bool, Fault>) {
     let mut filled = 0;
     while filled < buffer.len() {
@@ -233,7 +234,7 @@ fn fill(input: &mut dyn Decode, is_eager: bool, buffer: &mut [u8]) -> (usize, Re
     (filled, Ok(true))
 }
 
-/// Counts what is read through it, for progress.
+/// Counts the bytes read through it, for progress.
 struct CountedRead<R> {
     input: R,
     counter: Arc<AtomicU64>,

@@ -1,9 +1,9 @@
 //! Zstandard (RFC 8878): frames one after the other, each a header, blocks, and a checksum.
 //!
-//! The library drops what it has decompressed if the same call meets a damaged block. So it is
-//! given one block at a time, as the command `zstd` does, and a fault has the offset of its block.
-//! Bounds: windows above 128 MiB (`zstd --long=28` and more) are refused: a few hostile bytes could
-//! otherwise ask for gigabytes.
+//! The library drops decompressed bytes if the same call finds a damaged block. So it receives one
+//! block at a time, as in the command `zstd`, and a fault has the offset of its block.
+//! Bounds: windows above 128 MiB (`zstd --long=28` and more) are refused. Otherwise a few hostile
+//! bytes could request gigabytes.
 
 use std::io::{self, Read};
 
@@ -14,18 +14,18 @@ use super::{
     input::Input,
 };
 
-/// Bytes of the header in front of each block.
+/// Bytes of the header before each block.
 const BLOCK_HEADER_BYTES: usize = 3;
 
-/// Bytes of a frame that are enough to begin with: its magic number and one more.
+/// Bytes of a frame that are enough to start: its magic number and one more.
 const FRAME_START_BYTES: usize = 5;
 
 pub(super) struct ZstdDecoder<R> {
     input: Input<R>,
     decoder: Decoder<'static>,
-    /// How many bytes the library wants next; 0 between two frames.
+    /// How many bytes the library needs next; 0 between two frames.
     wanted: usize,
-    /// Whether all that it was given has come out.
+    /// Whether all output of its input has been taken.
     is_drained: bool,
     ended: bool,
 }
@@ -36,8 +36,8 @@ impl<R: Read> ZstdDecoder<R> {
         Ok(Self { input, decoder, wanted: 0, is_drained: true, ended: false })
     }
 
-    /// The most that may be given next: what is wanted goes up to the header after a block, and the
-    /// block would be lost with it if that is damaged.
+    /// The most bytes to pass next. The library requests a block together with the header after it,
+    /// and a damaged header would lose the block.
     fn portion(&self) -> usize {
         match self.wanted {
             0 => FRAME_START_BYTES,
@@ -45,7 +45,7 @@ impl<R: Read> ZstdDecoder<R> {
         }
     }
 
-    /// Runs the library once. Gives how many bytes came out, and whether there may be more.
+    /// Runs the library once. Returns how many bytes it decompressed, and whether more may follow.
     fn run(&mut self, buffer: &mut [u8]) -> (usize, Result<bool, Fault>) {
         let portion = self.portion();
         let there = match self.input.at_least(portion) {
@@ -66,7 +66,7 @@ impl<R: Read> ZstdDecoder<R> {
         self.input.consume(read);
         match result {
             Ok(wanted) => {
-                // All bytes of a frame are out before its end is read.
+                // The library returns all bytes of a frame before it reads the frame's end.
                 self.wanted = wanted;
                 (written, Ok(true))
             }

@@ -1,4 +1,4 @@
-//! What a reader gets of a day that is cut or damaged: everything that was good, and a word on the
+//! What a reader receives of a day that is cut or damaged: all good records, and a report of the
 //! rest.
 
 use nanotape_feed::{Damage, DayDecoder, DayEnd, hidden_in, source::Block};
@@ -75,7 +75,7 @@ fn an_unknown_type_swallows_nothing() {
     let good = framed(&all);
     let starts = offsets(&all);
     let at = starts[100];
-    // Lengths that lead to the head of each later record, up to the longest there is.
+    // Lengths that lead to the start of each later record, up to the longest possible.
     let reachable = starts[101..].iter().take_while(|&&next| next - at - 2 <= 65_535);
     for &next in
         reachable.enumerate().filter(|(place, _)| *place < 40 || place % 20 == 0).map(second)
@@ -100,7 +100,7 @@ fn where_both_lengths_lead_on_nothing_is_swallowed() {
     let good = framed(&all);
     let starts = offsets(&all);
     let at = starts[100];
-    // Every length that leads to a later record, in place of the right one.
+    // Replaces the right length by every length that leads to a later record.
     let reachable = starts[102..].iter().take_while(|&&next| next - at - 2 <= 65_535);
     for &next in
         reachable.enumerate().filter(|(place, _)| *place < 40 || place % 20 == 0).map(second)
@@ -111,7 +111,7 @@ fn where_both_lengths_lead_on_nothing_is_swallowed() {
         assert_eq!(seen.messages.len(), all.len(), "length {}", next - at - 2);
         assert_eq!(seen.damage.len(), 1);
     }
-    // The same for types: a delete whose type says that it is as long as two.
+    // The same for types: a delete whose type has the length of two deletes.
     let deletes: Vec<_> = messages(100).into_iter().filter(|message| message[0] == b'D').collect();
     let mut bytes = framed(&deletes);
     bytes[21 * 50 + 2] = b'Q';
@@ -160,8 +160,7 @@ fn a_record_that_begins_inside_the_one_before_is_named() {
 fn a_message_that_hides_the_next_can_be_found() {
     let all = messages(4);
     let good = framed(&all);
-    // From the middle of an add, as many bytes as the delete after next has, which it then ends
-    // with.
+    // Removes, from the middle of an add, as many bytes as the delete after next has.
     let (add, execution, delete) = (offsets(&all)[3], offsets(&all)[4], offsets(&all)[5]);
     let bytes = [&good[..add + 17], &good[delete..]].concat();
     assert_eq!(execution - add - 17, 21, "the delete fills the add up");
@@ -262,7 +261,7 @@ fn a_damaged_type_costs_one_message_at_most() {
 fn a_scribbled_stretch_is_skipped_to_the_next_record() {
     let all = messages(8);
     let good = framed(&all);
-    // From inside record 3 to inside record 5: their bytes, and both lengths between them.
+    // Removes bytes from inside record 3 to inside record 5: their bytes, and both lengths between.
     let start = framed(&all[..3]).len();
     let end_of_damage = framed(&all[..6]).len();
     let mut bytes = good.clone();
@@ -285,7 +284,8 @@ fn bytes_that_are_no_day_are_skipped_whole() {
 
 #[test]
 fn any_garbage_is_read_in_time_that_grows_with_its_length_alone() {
-    // Heads that fit and lead nowhere, or from one unknown record to the next, at every third byte.
+    // At every third byte: valid starts that no record follows, or one unknown record after
+    // another.
     for pattern in
         [&b"\0\x13D\0\x24A\0\x1fE"[..], b"\0\x01z", b"\x01\xffz\0\x13D", b"\0\0", b"\0\x02"]
     {
@@ -321,7 +321,7 @@ fn a_handler_can_stop() {
     assert_eq!(step.used_bytes, framed(&all[..4]).len());
 }
 
-/// Decodes as a source would hand it out: in blocks of any size, the unused bytes first.
+/// Decodes as a source delivers: in blocks of any size, the unused bytes first.
 fn decode_in_blocks(bytes: &[u8], sizes: &[usize]) -> (Seen, DayEnd) {
     let mut seen = Seen::default();
     let mut decoder = DayDecoder::new();
@@ -370,7 +370,7 @@ proptest! {
         let (seen, end) = decode(&bytes);
         let mut last_end = 0;
         for (_, offset, body) in &seen.messages {
-            // Records overlap only where a damage says so.
+            // Records overlap only where a damage reports it.
             let short = Damage::Short { offset: *offset, bytes: last_end.max(*offset) - offset };
             prop_assert!(last_end <= *offset || seen.damage.contains(&short));
             last_end = offset + 2 + body.len() as u64;

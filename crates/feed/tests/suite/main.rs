@@ -1,4 +1,4 @@
-//! Sources of days, one module a subject.
+//! Tests of sources of days, one module per subject.
 
 mod damaged_days;
 mod sources;

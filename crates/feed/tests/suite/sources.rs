@@ -1,4 +1,4 @@
-//! Every way in gives the same messages: mapped, compressed, piped; and says where it ended.
+//! Every source (mapped, compressed, piped) delivers the same messages and reports where it ended.
 
 use std::{
     fs,
@@ -40,7 +40,7 @@ fn every_way_in_gives_the_same_messages() {
     let two_frames =
         [zstd::encode_all(&bytes[..7], 1).unwrap(), zstd::encode_all(&bytes[7..], 1).unwrap()]
             .concat();
-    // Names lie; content does not.
+    // The content decides, not the name.
     for (name, content) in [
         ("plain.gz", &bytes),
         ("gzip", &gzip(&bytes)),
@@ -84,7 +84,7 @@ fn a_damaged_compressed_day_gives_what_came_before() {
     let all = messages(20_000);
     let bytes = framed(&all);
     let mut damaged = gzip(&bytes);
-    // The checksum at the end: everything decompresses, and is then found wrong.
+    // A wrong checksum at the end: everything decompresses before the error.
     let place = damaged.len() - 6;
     damaged[place] ^= 0xff;
     let (seen, summary) = read_file("damaged.gz", &damaged);

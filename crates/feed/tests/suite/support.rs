@@ -56,7 +56,7 @@ pub(crate) fn framed<'a>(messages: impl IntoIterator<Item = &'a Vec<u8>>) -> Vec
     bytes
 }
 
-/// Where the record of each message begins.
+/// The offset of each record.
 pub(crate) fn offsets(messages: &[Vec<u8>]) -> Vec<usize> {
     let mut end = 0;
     let start = |message: &Vec<u8>| {
@@ -78,7 +78,7 @@ pub(crate) fn end_of_messages() -> Vec<u8> {
     event.encode().to_vec()
 }
 
-/// Everything a handler is told.
+/// All calls that a handler received.
 #[derive(Default, Debug, PartialEq, Eq)]
 pub(crate) struct Seen {
     pub(crate) messages: Vec<(u64, u64, Vec<u8>)>,
