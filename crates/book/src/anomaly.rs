@@ -1,8 +1,8 @@
-//! What can be wrong with a book event, counted by kind and stock.
+//! Ways in which a book event can be wrong, counted by kind and stock.
 //!
-//! None of these stops anything: a feed with a gap, or a file joined in mid-session, is full of
-//! them, and what can be built must be built. But a book that has seen one cannot be trusted, and
-//! says so.
+//! An anomaly stops nothing: a feed with a gap, or a file joined in mid-session, has many of them,
+//! and the rest of the book must still be built. But a book that has seen one is unreliable, and is
+//! marked as such.
 
 use core::fmt;
 
@@ -28,7 +28,7 @@ pub enum Anomaly {
 }
 
 impl Anomaly {
-    /// Every kind, in the order of their counts.
+    /// All kinds, in the order of their counts.
     pub const ALL: [Self; 7] = [
         Self::UnknownReference,
         Self::DuplicateReference,
@@ -59,7 +59,7 @@ impl fmt::Display for Anomaly {
     }
 }
 
-/// How often each kind occurred. Counts stop at 2^32 - 1 rather than wrap.
+/// Count of each kind. Counts saturate at 2^32 - 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct AnomalyCounts([u32; Anomaly::ALL.len()]);
 
@@ -69,18 +69,18 @@ impl AnomalyCounts {
         self.0[kind as usize]
     }
 
-    /// Counts one more.
+    /// Counts one anomaly.
     pub fn record(&mut self, kind: Anomaly) {
         let count = &mut self.0[kind as usize];
         *count = count.saturating_add(1);
     }
 
-    /// Whether any was counted.
+    /// Whether any anomaly was counted.
     pub fn any(&self) -> bool {
         self.0.iter().any(|&count| count > 0)
     }
 
-    /// All kinds together.
+    /// The sum over all kinds.
     pub fn total(&self) -> u64 {
         self.0.iter().map(|&count| u64::from(count)).sum()
     }

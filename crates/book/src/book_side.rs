@@ -1,4 +1,4 @@
-//! One side of one stock's book, as a number.
+//! The number of one side of one stock's book.
 
 use nanotape_types::{Side, StockLocate};
 
@@ -8,10 +8,10 @@ use nanotape_types::{Side, StockLocate};
 pub struct BookSide(u32);
 
 impl BookSide {
-    /// How many there are: tables indexed by one have this length.
+    /// How many sides there are: the length of tables that are indexed by side.
     pub const COUNT: usize = 2 * StockLocate::COUNT;
 
-    /// This side of this stock.
+    /// The number of this side of this stock.
     #[inline]
     pub const fn new(stock_locate: StockLocate, side: Side) -> Self {
         Self((stock_locate.get() as u32) << 1 | side as u32)
@@ -24,13 +24,13 @@ impl BookSide {
         self.0 as usize % Self::COUNT
     }
 
-    /// Whose book.
+    /// The stock.
     #[inline]
     pub const fn stock_locate(self) -> StockLocate {
         StockLocate::new((self.0 >> 1) as u16)
     }
 
-    /// Which side.
+    /// The side.
     #[inline]
     pub const fn side(self) -> Side {
         if self.0 & 1 == 0 { Side::Buy } else { Side::Sell }

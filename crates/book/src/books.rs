@@ -1,12 +1,12 @@
-//! The books of all stocks: every event is applied here, and what it did is the return value.
+//! The books of all stocks. Applying an event returns what the event did.
 //!
-//! Where: FEED produces the events; commands, and later the ring, take the outcomes.
-//! Bounds: 65,536 stocks; orders as many as memory holds; work per event is one probe of the order
-//! store (two for a replace) and one search of a side's levels (two).
-//! Failure: nothing fails. What does not fit is counted by kind and stock, taints that stock's
-//! book, and processing goes on; [`Anomaly`] says what each kind does.
-//! Cost: no allocation once the tables have grown to the day's size, no system call. One cache
-//! line each of order store, stock header and level array in the common case.
+//! Where: FEED produces the events; commands and the plant use the outcomes.
+//! Bounds: 65,536 stocks; orders as many as fit into memory. An event takes one probe of the order
+//! store and one search of a side's levels; a replace takes two of each.
+//! Failure: no event fails. An event that does not fit is counted by kind and stock and taints that
+//! stock's book; [`Anomaly`] has the effect of each kind.
+//! Cost: no allocation once the tables have grown to the day's size, no system call. Usually one
+//! cache line each of order store, stock header and level array.
 
 use nanotape_types::{
     BookEvent, Coming, LocateTable, OrderReferenceNumber, Price4, Shares, Side, StockLocate,
@@ -25,12 +25,12 @@ pub struct Books<L, S> {
     orders: S,
     /// Orders entered so far, modulo 2^32.
     arrivals: u32,
-    /// Exactly as many as there are locates, so that indexing by one needs no bounds check.
+    /// One entry for each possible locate, so that indexing needs no bounds check.
     anomalies: LocateTable<AnomalyCounts>,
     totals: AnomalyCounts,
 }
 
-/// What was found out about a coming event, from one distance to the next.
+/// What the look-ahead found for a coming event, passed from one step to the next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Trail {
     coming: Coming,
@@ -38,8 +38,8 @@ pub struct Trail {
     replacement: usize,
 }
 
-/// Somebody who is told what an event does to single orders, while it is being applied: at most one
-/// order is reduced, and then at most one enters. `()` is nobody, and costs nothing.
+/// Receives what an event does to single orders, while the event is applied: at most one order is
+/// reduced, and then at most one enters. `()` ignores both at no cost.
 pub trait OrderWatcher {
     /// An order was entered.
     #[inline(always)]
@@ -47,8 +47,8 @@ pub trait OrderWatcher {
         let _ = order;
     }
 
-    /// `shares` of an order, which is shown as it was before, were taken off; all of them if it
-    /// left.
+    /// `shares` were taken off an order; all of them if the order left. `order` is its state
+    /// before.
     #[inline(always)]
     fn reduced(&mut self, order: &Order, shares: u32) {
         let _ = (order, shares);
@@ -61,9 +61,9 @@ impl OrderWatcher for () {}
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use = "an outcome reports a change of the inside, and anomalies"]
 pub struct Outcome {
-    /// The stock whose book it concerned: the order's own, where one was found.
+    /// The stock whose book the event concerned: the order's own, if the order was found.
     pub stock_locate: StockLocate,
-    /// Whether the price or the size of the best bid or best offer is another than before.
+    /// Whether the price or the size of the best bid or best offer changed.
     pub inside_changed: bool,
     /// What did not fit, if anything. If several things did not, the first in time.
     pub anomaly: Option<Anomaly>,
@@ -77,7 +77,7 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
         Self::new(L::with_capacity(orders), S::with_capacity(orders))
     }
 
-    /// Empty books around structures that were made before, and hold nothing yet.
+    /// Empty books with structures that already exist and are empty.
     pub fn new(levels: L, orders: S) -> Self {
         Self {
             levels,
@@ -88,13 +88,13 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
         }
     }
 
-    /// Applies one event: a replace is one event, looked at once when it is over.
+    /// Applies one event. A replace is one event: the inside is compared once, after it.
     #[inline(always)]
     pub fn apply(&mut self, event: BookEvent) -> Outcome {
         self.apply_watched(event, ())
     }
 
-    /// The same, telling `watcher` what the event did to single orders.
+    /// [`Books::apply`], reporting to `watcher` what the event did to single orders.
     #[inline(always)]
     pub fn apply_watched(&mut self, event: BookEvent, watcher: impl OrderWatcher) -> Outcome {
         match event {
@@ -118,9 +118,10 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
         }
     }
 
-    /// Begins to load what says where the orders of a coming event are. Called for each message,
-    /// and then its trail followed twice, it lets cache misses overlap with each other and with
-    /// work; see docs/decisions/0016-look-ahead-in-batches.md.
+    /// Starts to load what locates the orders of a coming event. Call it for each message, then
+    /// [`touch_orders`](Self::touch_orders) and [`touch_levels`](Self::touch_levels) with its
+    /// trail, so that cache misses overlap with each other and with work; see
+    /// docs/decisions/0016-look-ahead-in-batches.md.
     #[inline(always)]
     pub fn foresee(&self, coming: Coming) -> Trail {
         Trail {
@@ -130,7 +131,7 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
         }
     }
 
-    /// Begins to load the orders of a coming event.
+    /// Starts to load the orders of a coming event.
     #[inline(always)]
     pub fn touch_orders(&self, trail: &mut Trail) {
         trail.order = self.orders.touch(trail.coming.reference, trail.order);
@@ -139,7 +140,8 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
         }
     }
 
-    /// Begins to load the best levels of the side of a coming event, of both if it is not known.
+    /// Starts to load the best levels of the side of a coming event, or of both sides if the side
+    /// is unknown.
     #[inline(always)]
     pub fn touch_levels(&self, trail: &Trail) {
         let Coming { stock_locate, is_new, side_if_new, .. } = trail.coming;
@@ -156,8 +158,8 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
         }
     }
 
-    /// Begins to load the levels of a stock, both sides, for an event that nothing was foreseen of:
-    /// they come while its order is being found.
+    /// Starts to load the levels of both sides of a stock, for an event without look-ahead: they
+    /// arrive while its order is searched.
     #[inline(always)]
     pub fn touch_stock(&self, stock_locate: StockLocate) {
         for side in Side::BOTH {
@@ -165,7 +167,7 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
         }
     }
 
-    /// Counts something wrong that was noticed before it could become an event.
+    /// Counts an anomaly that was noticed before it could become an event.
     pub fn record_anomaly(&mut self, stock_locate: StockLocate, anomaly: Anomaly) {
         self.anomalies[stock_locate].record(anomaly);
         self.totals.record(anomaly);
@@ -193,7 +195,7 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
         self.totals
     }
 
-    /// The stocks whose book has seen an anomaly and cannot be trusted.
+    /// The stocks whose book has seen an anomaly and is unreliable.
     pub fn tainted(&self) -> impl Iterator<Item = (StockLocate, AnomalyCounts)> + '_ {
         self.anomalies
             .iter()
@@ -201,7 +203,7 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
             .map(|(locate, &counts)| (locate, counts))
     }
 
-    /// How many arrivals ago `arrival` was: the modulus cancels out.
+    /// How many arrivals ago `arrival` was, modulo 2^32.
     pub(crate) fn age(&self, arrival: u32) -> u32 {
         self.arrivals.wrapping_sub(arrival)
     }
@@ -230,7 +232,8 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
         Outcome { stock_locate, inside_changed, anomaly: None }
     }
 
-    /// Executions, cancels and deletes. `over` names the anomaly of taking more than there is.
+    /// Applies executions, cancels and deletes. `over` is the anomaly to record if more shares are
+    /// taken than the order has.
     #[inline(never)]
     fn take(
         &mut self,
@@ -248,7 +251,7 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
         watcher.reduced(&order, taken);
         let key = PriceKey::new(order.side, order.price);
         let was_best = self.levels.reduce(BookSide::new(locate, order.side), key, taken, leaves);
-        // An execution of no shares, which is malformed but possible, changes nothing.
+        // An execution of no shares is malformed but possible, and changes nothing.
         let inside_changed = was_best & (taken > 0);
         if locate != stock_locate {
             return self.refused(locate, inside_changed, Anomaly::LocateMismatch);
@@ -290,7 +293,7 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
         }
     }
 
-    /// What the inside of one side consists of: price and shares, not the number of orders.
+    /// What counts as the inside of one side: price and shares, not the number of orders.
     #[inline]
     fn best_quote(&self, side: BookSide) -> Option<(PriceKey, u64)> {
         self.levels.best(side).map(|Level { key, shares, .. }| (key, shares))
@@ -309,7 +312,7 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
     }
 }
 
-/// The book of one stock, as it is now.
+/// The current book of one stock.
 #[derive(Debug)]
 pub struct Book<'a, L> {
     levels: &'a L,
@@ -331,12 +334,12 @@ impl<'a, L: PriceLevels> Book<'a, L> {
         Some(Quote { price: level.price, shares: level.shares })
     }
 
-    /// The price levels of one side, best first; take as many as are wanted.
+    /// The price levels of one side, best first.
     pub fn depth(&self, side: Side) -> impl Iterator<Item = DepthLevel> + 'a {
         self.levels.best_first(self.side(side)).filter_map(move |level| level.shown(side))
     }
 
-    /// The level at a price, if any order stands there.
+    /// The level at a price, if it has an order.
     pub fn level(&self, side: Side, price: Price4) -> Option<DepthLevel> {
         self.levels.at(self.side(side), PriceKey::new(side, price))?.shown(side)
     }
@@ -357,12 +360,12 @@ impl<'a, L: PriceLevels> Book<'a, L> {
         Side::BOTH.iter().all(|&side| self.levels.best(self.side(side)).is_none())
     }
 
-    /// Whether an event did not fit this book, so that it cannot be trusted.
+    /// Whether an event did not fit this book, which makes the book unreliable.
     pub fn is_tainted(&self) -> bool {
         self.anomalies.any()
     }
 
-    /// What did not fit, by kind.
+    /// Anomalies of this book, by kind.
     pub fn anomalies(&self) -> AnomalyCounts {
         *self.anomalies
     }

@@ -6,9 +6,9 @@
 //!  "pool"         --> OrderStructure --> ChosenOrders --+
 //! ```
 //!
-//! One type of books serves every combination: each operation asks which structure it is and goes
-//! on in that one's own code. The question is a branch that always goes the same way; who measures
-//! a structure names its type instead, as [`DefaultBooks`](crate::DefaultBooks) does.
+//! One type of books serves every combination: each operation matches on the structure and calls
+//! that structure's own code. The branch always goes the same way. To measure a structure without
+//! it, name its type instead, as [`DefaultBooks`](crate::DefaultBooks) does.
 
 mod any_of;
 mod levels;

@@ -1,4 +1,4 @@
-//! The inside: best bid and best offer with their sizes, and what they say about each other.
+//! The inside: best bid and best offer with their sizes, and their relation.
 
 use core::num::NonZeroU64;
 
@@ -22,10 +22,10 @@ pub struct Inside {
     pub offer: Option<Quote>,
 }
 
-// An empty side is told by the zero that a quote's shares cannot be: absence takes no room.
+// A quote's shares are never zero, so `None` is stored as zero and takes no space.
 const _: () = assert!(size_of::<Inside>() == 2 * size_of::<Quote>());
 
-/// How the two sides stand to each other.
+/// The relation of the two sides.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Condition {
     /// Neither side has an order.
@@ -50,10 +50,10 @@ impl Inside {
         }
     }
 
-    /// How the two sides stand to each other.
+    /// The relation of the two sides.
     ///
-    /// Locked and crossed books are legal before an opening cross and in a halt; in matching hours
-    /// they mean that something was lost.
+    /// Locked and crossed books are normal before an opening cross and in a halt. In trading hours
+    /// they indicate lost messages.
     pub fn condition(self) -> Condition {
         match (self.bid, self.offer) {
             (None, None) => Condition::Empty,

@@ -6,20 +6,20 @@ use nanotape_types::{Price4, Side};
 
 /// A price ordered so that greater is better, on either side.
 ///
-/// A bid's key is its price, an offer's the bitwise complement of its price. Level structures need
-/// not know which side they hold, and the branch on the side disappears from the hot path.
+/// A bid's key is its price, an offer's the bitwise complement of its price. Level structures do
+/// not need the side, and the hot path has no branch on it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(transparent)]
 pub struct PriceKey(u32);
 
 impl PriceKey {
-    /// No key is worse: no bid at the lowest price and no offer at the highest.
+    /// The worst key: a bid at the lowest price, or an offer at the highest.
     pub(crate) const WORST: Self = Self(0);
 
     /// The key of `price` on `side`.
     #[inline]
     pub const fn new(side: Side, price: Price4) -> Self {
-        // All ones for an offer, zero for a bid.
+        // The mask is all ones for an offer, zero for a bid.
         Self(price.get() ^ (side as u32).wrapping_neg())
     }
 
@@ -29,23 +29,23 @@ impl PriceKey {
         self.0
     }
 
-    /// The key of that rank.
+    /// The key of a rank.
     #[inline]
     pub(crate) const fn of_rank(rank: u32) -> Self {
         Self(rank)
     }
 
-    /// The price again.
+    /// The price of this key.
     #[inline]
     pub const fn price(self, side: Side) -> Price4 {
         Price4::new(self.0 ^ (side as u32).wrapping_neg())
     }
 
-    /// The greatest number that [`PriceKey::tick`] gives.
+    /// The greatest result of [`PriceKey::tick`].
     pub(crate) const MAX_TICK: u32 = u32::MAX / TICK;
 
-    /// Which tick of 0.01 this is, numbered so that greater is better on either side; `None` for a
-    /// price between two ticks.
+    /// The number of the price's tick of 0.01, greater is better on either side; `None` for a price
+    /// between two ticks.
     #[inline]
     pub(crate) const fn tick(self, side: Side) -> Option<u32> {
         if self.price(side).get().is_multiple_of(TICK) {
@@ -55,7 +55,7 @@ impl PriceKey {
         }
     }
 
-    /// The tick of this price, or one next to it if it is between two.
+    /// The tick of this price, or a neighbouring one if it is between two.
     #[inline]
     pub(crate) const fn nearby_tick(self, side: Side) -> u32 {
         match side {
@@ -82,30 +82,30 @@ const TICK: u32 = 100;
 /// A price level as the structures store it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Level {
-    /// Which price.
+    /// Its price, as a key.
     pub key: PriceKey,
-    /// Orders at it; at least one.
+    /// Number of orders; at least one.
     pub orders: u32,
-    /// Shares of all of them together; at least one. 2^32 orders of 2^32 shares fit.
+    /// Sum of their shares; at least one. 2^32 orders of 2^32 shares fit.
     pub shares: u64,
 }
 
 // Four levels to a cache line.
 const _: () = assert!(size_of::<Level>() == 16);
 
-/// A price level as it is shown: the price itself, and counts that cannot be zero.
+/// A price level with its price and with counts that cannot be zero.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DepthLevel {
     /// The price.
     pub price: Price4,
-    /// Orders at it.
+    /// Number of orders.
     pub orders: NonZeroU32,
-    /// Shares of all of them together.
+    /// Sum of their shares.
     pub shares: NonZeroU64,
 }
 
 impl Level {
-    /// The level as it is shown, or `None` if it holds nothing (which no structure stores).
+    /// The level with its price, or `None` if it is empty (which no structure stores).
     #[inline]
     pub const fn shown(self, side: Side) -> Option<DepthLevel> {
         match (NonZeroU32::new(self.orders), NonZeroU64::new(self.shares)) {

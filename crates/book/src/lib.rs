@@ -1,19 +1,18 @@
 //! Order-by-order books for every stock at once: a pure state machine over book events.
 //!
-//! Where: layer 2, between FEED, which produces [`BookEvent`]s, and whoever wants prices. It knows
-//! no protocol, reads no clock, does no I/O, and once its tables have grown to the day's size it
-//! allocates nothing.
+//! Where: layer 2, between FEED, which produces [`BookEvent`]s, and the users of prices. It has no
+//! protocol, clock or I/O, and allocates nothing once its tables have grown to the day's size.
 //!
 //! ```text
-//!  BookEvent --> Books::apply --> Outcome { which stock, did its inside change, what was wrong }
+//!  BookEvent --> Books::apply --> Outcome { stock, whether its inside changed, anomaly }
 //!                  |
 //!                  +-- OrderStore    reference -> stock, side, price, shares, arrival
 //!                  +-- PriceLevels   of every side of every stock: price -> shares, orders
 //! ```
 //!
-//! Both parts stand behind small traits so that structures can be compared on the same stream:
-//! [`DefaultBooks`] have the good ones, [`PlainBooks`] the obvious ones, and [`ChosenBooks`] those
-//! whose names are given at run time.
+//! Small traits separate both parts, so that structures can be compared on the same stream.
+//! [`DefaultBooks`] have those of all commands, [`PlainBooks`] the simplest, and [`ChosenBooks`]
+//! those whose names are given at run time.
 //!
 //! ```
 //! use nanotape_book::DefaultBooks;
@@ -64,8 +63,8 @@ pub use price_levels::{
 };
 pub use queue::{QueuePosition, QueuedOrder};
 
-/// The structures that commands use unless told otherwise.
+/// The structures that commands use by default.
 pub type DefaultBooks = Books<PackedLevels, PagedOrders>;
 
-/// The structures one would write first: a sorted map of prices, a standard map of orders.
+/// The simplest structures: a sorted map of prices, a standard map of orders.
 pub type PlainBooks = Books<EachSide<SortedMap>, HashMapOrders>;

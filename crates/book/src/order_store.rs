@@ -1,7 +1,7 @@
 //! Live orders by reference number, behind a trait.
 //!
-//! References are unique for the day and mostly grow, but nothing here relies on that: any 64-bit
-//! number is a valid key, and reuse after removal is legal.
+//! References are unique within a day and mostly grow. Nothing here relies on that: any 64-bit
+//! number is a valid key, and a removed one can be used again.
 
 mod buckets;
 mod compact;
@@ -27,46 +27,46 @@ pub trait OrderStore: Debug {
     /// A store with room for `orders` before it has to grow.
     fn with_capacity(orders: usize) -> Self;
 
-    /// Stores `order`, which has at least one share. `false`, and no change, if the reference is
-    /// live.
+    /// Stores `order`, which has at least one share. Returns `false`, and stores nothing, if the
+    /// reference is live.
     fn insert(&mut self, reference: OrderReferenceNumber, order: Order) -> bool;
 
-    /// Takes up to `shares` off the order and gives it back as it was before; an order left with
-    /// none is removed. `None` if the reference is not live.
+    /// Takes up to `shares` off the order and returns the order's state before; removes an order
+    /// with no shares left. `None` if the reference is not live.
     ///
-    /// One operation serves executions, cancels and deletes, so that one probe finds the order and
-    /// one branch decides whether it stays.
+    /// One operation serves executions, cancels and deletes: one probe finds the order, and one
+    /// branch decides whether it stays.
     fn take(&mut self, reference: OrderReferenceNumber, shares: u32) -> Option<Order>;
 
     /// The order, if it is live.
     fn get(&self, reference: OrderReferenceNumber) -> Option<Order>;
 
-    /// Begins to load what [`touch`](Self::touch) will need, and does not wait for it. Gives what
-    /// `touch` is to be told. All three are hints: they change nothing, and a store without them
-    /// does nothing.
+    /// Starts to load what [`touch`](Self::touch) will need, without waiting. Returns the argument
+    /// for `touch`. All three look-ahead functions are hints: they change nothing, and a store
+    /// without look-ahead does nothing.
     #[inline]
     fn foresee(&self, reference: OrderReferenceNumber) -> usize {
         let _ = reference;
         0
     }
 
-    /// Begins to load what an operation on `reference` will need. Gives what
-    /// [`side_hint`](Self::side_hint) is to be told.
+    /// Starts to load what an operation on `reference` will need. Returns the argument for
+    /// [`side_hint`](Self::side_hint).
     #[inline]
     fn touch(&self, reference: OrderReferenceNumber, foreseen: usize) -> usize {
         let _ = (reference, foreseen);
         0
     }
 
-    /// The side that stands where an order would be, if the store can tell at hardly any cost and
-    /// without a branch on whether the order is there. It may be any.
+    /// The side stored where the order would be, if the store can read it at hardly any cost and
+    /// without a branch on whether the order exists. It is a guess.
     #[inline]
     fn side_hint(&self, touched: usize) -> Option<Side> {
         let _ = touched;
         None
     }
 
-    /// How many orders are live.
+    /// Number of live orders.
     fn len(&self) -> usize;
 
     /// Whether no order is live.

@@ -1,20 +1,19 @@
 //! Queue position: the orders ahead of an order at its price.
 //!
-//! Derived when asked for, from the order of arrival that each order carries, by one pass over the
-//! live orders. The path from bytes to books pays four bytes an order for it and nothing more; a
-//! question costs a walk of the order store (about a nanosecond a slot). See
-//! docs/decisions/0005-queue-position-on-demand.md.
+//! Computed on demand from the arrival number of each order, in one pass over the live orders. The
+//! path from bytes to books pays only four bytes per order; a query walks the order store (about a
+//! nanosecond per slot). See docs/decisions/0005-queue-position-on-demand.md.
 
 use nanotape_types::{OrderReferenceNumber, Price4, Shares, Side, StockLocate};
 
 use crate::{Books, OrderStore, PriceLevels};
 
-/// What stands ahead of an order in the queue of its price level.
+/// What is ahead of an order in the queue of its price level.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct QueuePosition {
-    /// Orders ahead; 0 for the next to be executed.
+    /// Number of orders; 0 for the next to be executed.
     pub orders_ahead: u32,
-    /// Their shares together.
+    /// Sum of their shares.
     pub shares_ahead: u64,
 }
 
@@ -28,7 +27,7 @@ pub struct QueuedOrder {
 }
 
 impl<L: PriceLevels, S: OrderStore> Books<L, S> {
-    /// What stands ahead of a live order; `None` if the reference is not live.
+    /// What is ahead of a live order; `None` if the reference is not live.
     pub fn queue_position(&self, reference: OrderReferenceNumber) -> Option<QueuePosition> {
         let order = self.order(reference)?;
         let age = self.age(order.arrival);

@@ -1,15 +1,14 @@
-//! Every structure agrees with the naive model, whatever the events are.
+//! Every structure agrees with the naive model, for any events.
 //!
-//! All structures there are (`testkit::structures`, which has every one that can be chosen by name)
-//! go through the same events in lockstep with one naive model. After every event the outcomes are
-//! compared: which stock, whether its inside is another than before by the model, what was wrong.
-//! Everything else, which is all levels, orders, queues and counts of anomalies, is compared after
-//! every event where the events are few, every so many events where they are many, because the
-//! model walks all of its orders to answer, and at the end in any case.
+//! All structures that can be chosen by name (`testkit::structures`) go through the same events in
+//! lockstep with one naive model. Each event compares the outcomes: the stock, whether its inside
+//! changed, and the anomaly. All levels, orders, queues and counts of anomalies are compared at the
+//! end, and also after every event of short lists or at intervals of long ones, because the model
+//! walks all of its orders to answer.
 //!
-//! `NANOTAPE_AGREEMENT_OPERATIONS` sets how many events the long tests have; 10,000,000 take some
-//! minutes in release. `NANOTAPE_AGREEMENT_SEED` sets what they are. Whatever fails says which
-//! structure, which event and which seed.
+//! `NANOTAPE_AGREEMENT_OPERATIONS` sets the number of events of the long tests; 10,000,000 take
+//! some minutes in release. `NANOTAPE_AGREEMENT_SEED` sets their seed. A failure reports the
+//! structure, the event and the seed.
 
 #[path = "agreement/adversarial.rs"]
 mod adversarial;

@@ -1,6 +1,6 @@
-//! One iterator that is one of several.
+//! An iterator that is one of several types.
 
-/// An iterator of its own for each variant, without a box around it: depth is asked for often.
+/// Each variant has its own iterator, without a box: depth is read often.
 macro_rules! any_of {
     ($($Variant:ident)*) => {
         enum AnyOf<$($Variant),*> {

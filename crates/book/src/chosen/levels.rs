@@ -6,7 +6,7 @@ use crate::{
     NearSearch, PackedLevels, PriceKey, PriceLevels, SortedMap, TickIndexed,
 };
 
-/// From a list of structures: [`LevelStructure`], and [`ChosenLevels`] with every operation.
+/// Makes, from a list of structures, [`LevelStructure`] and [`ChosenLevels`] with every operation.
 macro_rules! chosen_levels {
     ($($(#[$meaning:meta])* $Variant:ident = $name:literal: $Levels:ty,)*) => {
         named! {
@@ -25,8 +25,7 @@ macro_rules! chosen_levels {
         }
 
         impl ChosenLevels {
-            /// Empty books in `structure`, of a day that has about `orders` live orders at its
-            /// peak.
+            /// Empty books in `structure`, for a day with about `orders` live orders at its peak.
             pub fn new(structure: LevelStructure, orders: usize) -> Self {
                 match structure {
                     $(LevelStructure::$Variant => {
@@ -35,7 +34,7 @@ macro_rules! chosen_levels {
                 }
             }
 
-            /// Which one it is.
+            /// The structure in use.
             pub fn structure(&self) -> LevelStructure {
                 match self {
                     $(Self::$Variant(_) => LevelStructure::$Variant,)*
@@ -44,7 +43,7 @@ macro_rules! chosen_levels {
         }
 
         impl PriceLevels for ChosenLevels {
-            /// In the structure that is the default.
+            /// Uses the default structure.
             fn with_capacity(orders: usize) -> Self {
                 Self::new(LevelStructure::default(), orders)
             }
@@ -116,11 +115,11 @@ chosen_levels! {
     TickIndexed = "tick-indexed": TickIndexed,
     /// All sides in one table, keys apart, the nearest sixteen compared at once.
     Packed = "packed": PackedLevels,
-    // A further structure is one more line here.
+    // Add further structures here, one line each.
 }
 
 impl Default for LevelStructure {
-    /// The one that [`DefaultBooks`](crate::DefaultBooks) have.
+    /// The structure of [`DefaultBooks`](crate::DefaultBooks).
     fn default() -> Self {
         Self::Packed
     }

@@ -1,13 +1,13 @@
-//! Names of structures, and the error of a name that none has.
+//! Names of structures, and the error for an unknown name.
 
 use core::{error::Error, fmt};
 
-/// A name that no structure has.
+/// The name is not a structure's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct UnknownStructure {
-    /// What was looked for: a structure of what.
+    /// What kind of structure was requested.
     pub(super) what: &'static str,
-    /// The names there are.
+    /// The valid names.
     pub(super) names: &'static [&'static str],
 }
 
@@ -23,7 +23,7 @@ impl fmt::Display for UnknownStructure {
 
 impl Error for UnknownStructure {}
 
-/// An enum of structures with their names, to and from text.
+/// Makes an enum of structures with conversions to and from their names.
 macro_rules! named {
     (
         $(#[$about:meta])*
@@ -38,13 +38,13 @@ macro_rules! named {
         }
 
         impl $Structure {
-            /// All of them.
+            /// All structures.
             pub const ALL: &[Self] = &[$(Self::$Variant,)*];
 
             /// Their names, in the same order.
             pub const NAMES: &[&str] = &[$($name,)*];
 
-            /// The name to choose it by.
+            /// The name of this structure.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$Variant => $name,)*

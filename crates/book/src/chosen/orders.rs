@@ -7,7 +7,7 @@ use crate::{
     BucketOrders, CompactOrders, HashMapOrders, Order, OrderStore, PagedOrders, PooledOrders,
 };
 
-/// From a list of structures: [`OrderStructure`], and [`ChosenOrders`] with every operation.
+/// Makes, from a list of structures, [`OrderStructure`] and [`ChosenOrders`] with every operation.
 macro_rules! chosen_orders {
     ($($(#[$meaning:meta])* $Variant:ident = $name:literal: $Orders:ty,)*) => {
         named! {
@@ -35,7 +35,7 @@ macro_rules! chosen_orders {
                 }
             }
 
-            /// Which one it is.
+            /// The structure in use.
             pub fn structure(&self) -> OrderStructure {
                 match self {
                     $(Self::$Variant(_) => OrderStructure::$Variant,)*
@@ -44,7 +44,7 @@ macro_rules! chosen_orders {
         }
 
         impl OrderStore for ChosenOrders {
-            /// In the structure that is the default.
+            /// Uses the default structure.
             fn with_capacity(orders: usize) -> Self {
                 Self::new(OrderStructure::default(), orders)
             }
@@ -117,11 +117,11 @@ chosen_orders! {
     Pages = "pages": PagedOrders,
     /// Buckets of one cache line, four orders in each, found by a hash.
     Buckets = "buckets": BucketOrders,
-    // A further structure is one more line here.
+    // Add further structures here, one line each.
 }
 
 impl Default for OrderStructure {
-    /// The one that [`DefaultBooks`](crate::DefaultBooks) have.
+    /// The structure of [`DefaultBooks`](crate::DefaultBooks).
     fn default() -> Self {
         Self::Pages
     }

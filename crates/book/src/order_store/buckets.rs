@@ -1,24 +1,24 @@
-//! Orders in 64-byte buckets of four: one cache line a look-up, whatever the references are.
+//! Orders in 64-byte buckets of four: one cache line per look-up, for any references.
 //!
 //! ```text
 //! bucket   | order | order | order | order |                 one cache line
 //! order    0       4        8                             16
 //!          | price | shares | remainder 44 | displacement 3 | locate 16 | side 1 |
-//!                    shares == 0: the place is free              (bits of one u64)
+//!                    shares == 0: the slot is free               (bits of one u64)
 //! ```
 //!
-//! A reference is not stored: it is multiplied by an odd number modulo 2^W, which is invertible,
-//! and cut in two. The upper bits choose the bucket, the lower 44 are the remainder, and both
-//! together give the reference again. W is 44 plus the binary logarithm of the number of buckets,
-//! so references of at least 2^W do not fit; they, and orders whose bucket and all of the next
-//! seven are full, live in a standard map that is empty on any real day.
+//! A reference is not stored. It is multiplied by an odd number modulo 2^W, which is invertible,
+//! and the product is split: the upper bits choose the bucket, the lower 44 are the remainder. Both
+//! together give the reference again. W is 44 plus the binary logarithm of the number of buckets.
+//! References of at least 2^W, and orders for which eight buckets in a row are full, go to a
+//! standard map, which is empty on a real day.
 //!
-//! An order that finds its bucket full stands in one of the next seven, and knows how far it was
-//! displaced. Every bucket that it passed is full: so a search ends at the first bucket with a free
-//! place, and a removal from a full bucket takes an order back that was displaced over it.
+//! An order whose bucket is full goes to one of the next seven, and stores its displacement. Every
+//! bucket that it passed is full, so a search ends at the first bucket with a free slot. A removal
+//! from a full bucket moves back an order that was displaced over it.
 //!
-//! The order of arrival, which only a question for a queue position needs, is in a table of its own
-//! that an entry writes and the path never reads.
+//! Only a query for a queue position needs the order of arrival. It is in a separate table, which
+//! an insertion writes and the hot path never reads.
 
 use nanotape_shm::Table;
 use nanotape_types::{OrderReferenceNumber, Price4, Shares, Side, StockLocate};
@@ -26,16 +26,16 @@ use nanotape_types::{OrderReferenceNumber, Price4, Shares, Side, StockLocate};
 use super::{HashMapOrders, OrderStore, home::MULTIPLIER};
 use crate::Order;
 
-/// Orders in buckets of one cache line. At the stated capacity one place in four is used; the table
-/// doubles when half are.
+/// Orders in buckets of one cache line. At the stated capacity a quarter of the slots are used; the
+/// table doubles at half.
 #[derive(Debug)]
 pub struct BucketOrders {
-    /// A power of two of them.
+    /// Its length is a power of two.
     buckets: Table<Bucket>,
     arrivals: Table<[u32; PLACES]>,
     /// Binary logarithm of the number of buckets.
     bucket_bits: u32,
-    /// Upper bits that a reference must not have.
+    /// Upper bits that must be zero in a reference.
     unused_bits: u32,
     /// Orders in the buckets.
     live: usize,
@@ -49,10 +49,10 @@ const PLACES: usize = 4;
 /// Bits of the hash that an order keeps.
 const REMAINDER_BITS: u32 = 44;
 
-/// Buckets in which an order may stand: its own and the next ones.
+/// Buckets in which an order may be: its own and the next ones.
 const REACH: usize = 8;
 
-/// Bits of [`Place::word`] below the ones that identify the order: locate and side.
+/// Bits of [`Place::word`] below those that identify the order: locate and side.
 const OWNER_BITS: u32 = 17;
 
 const DISPLACEMENT_BITS: u32 = 3;
@@ -60,7 +60,7 @@ const DISPLACEMENT_BITS: u32 = 3;
 const _: () = assert!(REMAINDER_BITS + DISPLACEMENT_BITS + OWNER_BITS == u64::BITS);
 const _: () = assert!(REACH == 1 << DISPLACEMENT_BITS);
 
-/// Undoes multiplying by [`MULTIPLIER`], which is odd.
+/// Inverse of the multiplication by [`MULTIPLIER`], which is odd.
 const INVERSE: u64 = 0xf1de_83e1_9937_733d;
 
 const _: () = assert!(MULTIPLIER.wrapping_mul(INVERSE) == 1);
@@ -73,30 +73,30 @@ struct Bucket([Place; PLACES]);
 #[repr(C)]
 struct Place {
     price: u32,
-    /// 0 in a free place, whose other fields mean nothing.
+    /// 0 in a free slot, whose other fields have no meaning.
     shares: u32,
     word: u64,
 }
 
 const _: () = assert!(size_of::<Bucket>() == 64);
 
-/// Where a reference belongs.
+/// The home bucket and remainder of a reference.
 #[derive(Clone, Copy)]
 struct Home {
     bucket: usize,
     remainder: u64,
 }
 
-/// Where an order stands.
+/// The position of an order.
 #[derive(Clone, Copy)]
 struct Found {
     bucket: usize,
     place: usize,
-    /// Whether every place of the bucket is taken.
+    /// Whether all slots of the bucket are taken.
     is_full: bool,
 }
 
-/// One bit for each place of a bucket.
+/// One bit for each slot of a bucket.
 #[derive(Clone, Copy)]
 struct Seen {
     matching: u32,
@@ -104,7 +104,7 @@ struct Seen {
 }
 
 impl Bucket {
-    /// All four places are compared whatever they hold: no branch to mispredict.
+    /// All four slots are compared, which avoids a mispredicted branch.
     #[inline(always)]
     fn look_for(&self, remainder: u64, displacement: usize) -> Seen {
         let wanted = remainder << DISPLACEMENT_BITS | displacement as u64;
@@ -158,7 +158,7 @@ impl BucketOrders {
         self.buckets.len() - 1
     }
 
-    /// Where `reference` belongs; meaningless unless it [`is_holdable`](Self::is_holdable).
+    /// The home of `reference`; meaningless unless it [`is_holdable`](Self::is_holdable).
     #[inline(always)]
     fn home(&self, reference: u64) -> Home {
         let hash = reference.wrapping_mul(MULTIPLIER) << self.unused_bits;
@@ -168,13 +168,13 @@ impl BucketOrders {
         }
     }
 
-    /// Whether the reference is small enough to be told from its bucket and its remainder.
+    /// Whether bucket and remainder are enough to identify the reference.
     #[inline(always)]
     fn is_holdable(&self, reference: u64) -> bool {
         reference & !(u64::MAX >> self.unused_bits) == 0
     }
 
-    /// The reference of an order from where it stands: the inverse of `home`.
+    /// The reference of an order from its position: the inverse of `home`.
     fn reference(&self, bucket: usize, place: Place) -> OrderReferenceNumber {
         let home = bucket.wrapping_sub(place.displacement()) & self.mask();
         let remainder = place.word >> (u64::BITS - REMAINDER_BITS);
@@ -184,7 +184,7 @@ impl BucketOrders {
         OrderReferenceNumber::new(product.wrapping_mul(INVERSE) & u64::MAX >> self.unused_bits)
     }
 
-    /// Where the order stands in the buckets, or the place of its own bucket that it could take.
+    /// The position of the order in the buckets, or the free slot of its own bucket.
     #[inline(always)]
     fn find(&self, home: Home) -> Result<Found, Option<usize>> {
         let bucket = home.bucket & self.mask();
@@ -230,7 +230,8 @@ impl BucketOrders {
         self.live += 1;
     }
 
-    /// An order whose own bucket is full: in one of the next, or, if they are full too, elsewhere.
+    /// Stores an order whose own bucket is full: in one of the next buckets, or, if they are full
+    /// too, in `elsewhere`.
     #[cold]
     #[inline(never)]
     fn put_displaced(&mut self, reference: OrderReferenceNumber, home: Home, order: Order) {
@@ -244,7 +245,7 @@ impl BucketOrders {
         self.elsewhere.insert(reference, order);
     }
 
-    /// After a removal from a full bucket: takes back an order that was displaced over it, so that
+    /// After a removal from a full bucket, moves back an order that was displaced over it, so that
     /// every bucket before a displaced order stays full.
     #[cold]
     #[inline(never)]
@@ -289,7 +290,7 @@ impl BucketOrders {
         self.elsewhere.take(reference, shares)
     }
 
-    /// Doubles the table. The one place that allocates after construction, but for `elsewhere`.
+    /// Doubles the table. Besides `elsewhere`, only this allocates after construction.
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {
@@ -343,13 +344,13 @@ impl OrderStore for BucketOrders {
         let entry = &mut self.buckets[bucket].0[place % PLACES];
         let before = *entry;
         let left = before.shares.saturating_sub(shares);
-        // Also what frees the place, if nothing is left.
+        // A count of zero also frees the slot.
         entry.shares = left;
         self.live -= usize::from(left == 0);
         if is_full & (left == 0) {
             self.refill(bucket, place);
         }
-        // The arrival would be one more cache line to wait for.
+        // Reading the arrival would cost another cache line.
         Some(before.order(0))
     }
 

@@ -5,10 +5,10 @@
 //!  | reference | price | shares | arrival | locate |side| - |     shares == 0: the slot is free
 //! ```
 //!
-//! Linear probing from a multiplicative hash. A removal moves later entries of the run back into
-//! the hole instead of leaving a tombstone, so that a table which sees 100 million orders pass
-//! through stays as quick as a fresh one. At most half of the slots are used: a look-up then reads
-//! one and a half slots on average, nearly always one cache line.
+//! Linear probing from a multiplicative hash. A removal moves later entries of the run into the
+//! hole instead of leaving a tombstone, so the table stays fast after 100 million orders. At most
+//! half of the slots are used: a look-up then reads 1.5 slots on average, nearly always one cache
+//! line.
 
 use core::hint::black_box;
 
@@ -20,7 +20,7 @@ use crate::Order;
 /// Orders in a flat open-addressing table that doubles when half full.
 #[derive(Debug)]
 pub struct CompactOrders {
-    /// A power of two of them.
+    /// Its length is a power of two.
     slots: Box<[Slot]>,
     home: Home,
     live: usize,
@@ -52,7 +52,7 @@ impl CompactOrders {
     fn find(&self, reference: u64) -> Result<usize, usize> {
         let mask = self.mask();
         let mut index = self.home.of(reference);
-        // Ends: at least half of the slots are free.
+        // Terminates: at least half of the slots are free.
         loop {
             let slot = &self.slots[index & mask];
             if slot.order.is_none() {
@@ -76,7 +76,7 @@ impl CompactOrders {
             if slot.order.is_none() {
                 break;
             }
-            // The entry may move back if its home is not between the hole and where it stands.
+            // The entry can move into the hole unless its home is between the hole and its slot.
             let distance_from_home = index.wrapping_sub(self.home.of(slot.reference)) & mask;
             let distance_from_hole = index.wrapping_sub(hole) & mask;
             if distance_from_home >= distance_from_hole {
@@ -88,7 +88,7 @@ impl CompactOrders {
         self.live -= 1;
     }
 
-    /// Doubles the table. The one place that allocates after construction.
+    /// Doubles the table. Only this allocates after construction.
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {
@@ -141,7 +141,7 @@ impl OrderStore for CompactOrders {
 
     #[inline]
     fn touch(&self, reference: OrderReferenceNumber, _: usize) -> usize {
-        // An ordinary load whose value nobody waits for: the processor goes on past it.
+        // An ordinary load whose value is not used: the processor does not wait for it.
         black_box(self.slots[self.home.of(reference.get()) & self.mask()].order.shares);
         0
     }

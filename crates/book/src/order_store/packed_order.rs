@@ -1,10 +1,10 @@
-//! An order in 16 bytes, as the stores keep it.
+//! An order in 16 bytes, the form in which stores keep it.
 
 use nanotape_types::{Price4, Shares, Side, StockLocate};
 
 use crate::Order;
 
-/// An [`Order`] without padding between its fields, or nothing.
+/// An [`Order`] without padding, or no order.
 ///
 /// ```text
 ///  0       4        8         12     14   15  16
@@ -13,7 +13,7 @@ use crate::Order;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PackedOrder {
     pub(super) price: u32,
-    /// 0 where there is no order.
+    /// 0 if there is no order.
     pub(super) shares: u32,
     pub(super) arrival: u32,
     pub(super) stock_locate: u16,
@@ -39,7 +39,7 @@ impl PackedOrder {
         }
     }
 
-    /// Whether there is none.
+    /// Whether there is no order.
     #[inline]
     pub(super) fn is_none(&self) -> bool {
         self.shares == 0

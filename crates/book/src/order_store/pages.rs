@@ -1,4 +1,4 @@
-//! The default: a direct index by order reference number, in small pages that are given back.
+//! The default: a direct index by order reference number, in small pages that are freed when empty.
 //!
 //! ```text
 //! reference  | chunk | entry 10 bits | record 5 bits |
@@ -8,19 +8,18 @@
 //! records    | order | order | ...              16 bytes each, 32 to a page; shares == 0: no order
 //! ```
 //!
-//! References mostly grow, and most orders live briefly. So orders that arrive together stand in
-//! one cache line, four of them, and the next arrivals find it loaded; a hash would spread them
-//! over as many lines as there are orders. Nothing is compared: the place is the reference.
+//! References mostly grow, and most orders live briefly. So four orders that arrive together share
+//! one cache line, and the next arrivals find it loaded; a hash would spread them over many lines.
+//! Nothing is compared: the reference is the position.
 //!
-//! A page is given back when its last order leaves, a chunk with its last page; both are used
-//! again. So memory follows the live orders: at worst each is alone in its page (512 bytes), and
-//! chunks are never more than one for [`ORDERS_PER_CHUNK`] orders beyond the first few. Orders that
-//! would need another, and references of [`LIMIT`] and more, live in a standard map, which is empty
-//! on any real day. Everything stays correct for any references; it is quick for those of an
-//! exchange.
+//! A page is freed when its last order leaves, a chunk with its last page; both are used again. So
+//! memory follows the live orders. At worst each order is alone in its page (512 bytes), and beyond
+//! the first few there is at most one chunk per [`ORDERS_PER_CHUNK`] orders. Orders that would need
+//! another chunk, and references of [`LIMIT`] and more, go to a standard map, which is empty on a
+//! real day. Any references are correct; those of an exchange are fast.
 //!
-//! A table that is too small grows by a quarter and is copied: a stall of a tenth of a second on a
-//! full day. State the orders of the day at the start and it does not happen.
+//! A table that is too small grows by a quarter and is copied, which stalls a tenth of a second on
+//! a full day. Stating the day's number of orders at the start avoids it.
 
 use nanotape_shm::Table;
 use nanotape_types::{OrderReferenceNumber, Side};
@@ -31,24 +30,26 @@ use crate::Order;
 /// Orders by reference in pages of 32.
 #[derive(Debug)]
 pub struct PagedOrders {
-    /// The chunk of each 32,768 references. Chunk 0 is nobody's: its entries are never written.
+    /// The chunk of each 32,768 references. Chunk 0 stands for "none": its entries are never
+    /// written.
     chunk_of: Box<[u32; MOST_CHUNKS]>,
-    /// [`CHUNK_ENTRIES`] for each chunk.
+    /// [`CHUNK_ENTRIES`] entries for each chunk.
     entries: Table<PageEntry>,
     chunks: Numbers,
-    /// What each chunk is used for.
+    /// The use of each chunk.
     uses: Vec<ChunkUse>,
-    /// [`PAGE_ORDERS`] for each page. Page 0 is nobody's: its records are never written.
+    /// [`PAGE_ORDERS`] records for each page. Page 0 stands for "none": its records are never
+    /// written.
     records: Table<PackedOrder>,
     pages: Numbers,
-    /// Taken already, and its lines being loaded: the page that will be opened next.
+    /// The page that will be opened next: already taken, and its lines are being loaded.
     next_page: usize,
     /// Orders in the pages.
     live: usize,
     elsewhere: HashMapOrders,
 }
 
-/// References from here on are not indexed.
+/// References of this value and above are not indexed.
 const LIMIT: u64 = 1 << 34;
 
 /// Orders in a page: eight cache lines.
@@ -61,15 +62,15 @@ const CHUNK_ORDERS: u64 = (PAGE_ORDERS * CHUNK_ENTRIES) as u64;
 
 const MOST_CHUNKS: usize = (LIMIT / CHUNK_ORDERS) as usize;
 
-/// Chunks that may be in use whatever the orders are.
+/// Chunks that are available for any orders.
 const FREE_CHUNKS: usize = 1024;
 
-/// Live orders that justify one chunk more.
+/// Live orders that justify one more chunk.
 const ORDERS_PER_CHUNK: usize = 8;
 
 const _: () = assert!(size_of::<[PackedOrder; PAGE_ORDERS]>() == 512);
 
-/// The number of a page and, in the lowest bits, how many orders it holds.
+/// The number of a page and, in the lowest bits, its number of orders.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 struct PageEntry(u32);
 
@@ -93,7 +94,7 @@ impl PageEntry {
     }
 }
 
-/// Whose entries a chunk holds.
+/// The owner of a chunk.
 #[derive(Clone, Copy, Default, Debug)]
 struct ChunkUse {
     /// Its index in `chunk_of`.
@@ -102,10 +103,10 @@ struct ChunkUse {
     pages: u32,
 }
 
-/// Numbers that are taken and given back, from 1.
+/// Allocates numbers from 1, and reuses those that were given back.
 #[derive(Debug, Default)]
 struct Numbers {
-    /// The greatest that was ever taken.
+    /// The greatest number that was ever taken.
     greatest: usize,
     given_back: Vec<u32>,
 }
@@ -135,7 +136,7 @@ impl Numbers {
 }
 
 impl PagedOrders {
-    /// Where the entry for this reference is; meaningless from [`LIMIT`] on.
+    /// Index of the entry for this reference; meaningless from [`LIMIT`] on.
     #[inline(always)]
     fn entry_index(&self, reference: OrderReferenceNumber) -> usize {
         let page = (reference.get() % LIMIT) as usize / PAGE_ORDERS;
@@ -153,8 +154,8 @@ impl PagedOrders {
         self.records[Self::record_index(entry, reference)]
     }
 
-    /// Makes the page of a reference and gives the index of its entry. `None` if that is more than
-    /// the orders justify or the entries can number.
+    /// Makes the page of a reference and returns the index of its entry. `None` if the orders do
+    /// not justify it or the entries have no number left.
     #[cold]
     #[inline(never)]
     fn open_page(&mut self, reference: OrderReferenceNumber) -> Option<usize> {
@@ -186,7 +187,7 @@ impl PagedOrders {
         Some(index)
     }
 
-    /// Gives an empty page back, and its chunk if that was the last page.
+    /// Frees an empty page, and its chunk if that was the last page.
     #[inline(never)]
     fn close_page(&mut self, entry_index: usize, reference: OrderReferenceNumber) {
         let entry = core::mem::take(&mut self.entries[entry_index]);
@@ -289,7 +290,7 @@ impl OrderStore for PagedOrders {
         Some(record.order())
     }
 
-    /// Gives where the entry is.
+    /// Returns the index of the entry.
     #[inline(always)]
     fn foresee(&self, reference: OrderReferenceNumber) -> usize {
         let entry_index = self.entry_index(reference);
@@ -297,7 +298,7 @@ impl OrderStore for PagedOrders {
         entry_index
     }
 
-    /// Gives where the record is.
+    /// Returns the index of the record.
     #[inline(always)]
     fn touch(&self, reference: OrderReferenceNumber, entry_index: usize) -> usize {
         let entry = self.entries.get(entry_index).copied().unwrap_or(PageEntry::NONE);

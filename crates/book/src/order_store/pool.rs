@@ -7,16 +7,15 @@
 //!    +--> record 7                ...
 //! ```
 //!
-//! Records never move and freed ones are used again, last freed first, while they are still in the
-//! cache; a list of them runs through the free records themselves. The index has the probing, the
-//! hash and the removal without tombstones of [`CompactOrders`](super::CompactOrders), with slots
-//! of a sixth of the size, so that a table for two million orders has 16 MiB instead of 96.
+//! Records never move. Freed ones are used again, last freed first, while they are still in the
+//! cache; the free records form a linked list. The index has the probing, the hash and the removal
+//! without tombstones of [`CompactOrders`](super::CompactOrders), with slots of a sixth of the
+//! size: 16 MiB for two million orders instead of 96.
 //!
-//! Cost: a look-up is two misses, one after the other: the slot says which record, and the record
-//! which reference. A removal reads the record of each later entry of its run to know its home.
-//! Bounds: 2^32 - 1 live orders, 24 bytes each, which is more than memory has; one more ends the
-//! program rather than confuse two orders. Allocates only when more orders are live than ever
-//! before.
+//! Cost: a look-up is two dependent misses: the slot has the number of the record, and the record
+//! has the reference. A removal reads the record of each later entry of its run to find its home.
+//! Bounds: 2^32 - 1 live orders of 24 bytes each; one more ends the program. Allocates only when
+//! more orders are live than ever before.
 
 use core::hint::black_box;
 
@@ -28,7 +27,7 @@ use crate::Order;
 /// Orders in a pool of records, found through an open-addressing index that doubles when half full.
 #[derive(Debug)]
 pub struct PooledOrders {
-    /// Numbers of records, or [`VACANT`]. A power of two of them.
+    /// Numbers of records, or [`VACANT`]. Its length is a power of two.
     index: Box<[u32]>,
     home: Home,
     records: Vec<Record>,
@@ -37,7 +36,7 @@ pub struct PooledOrders {
     live: usize,
 }
 
-/// The number that no record has.
+/// Marks a vacant slot; no record has this number.
 const VACANT: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug)]
@@ -66,7 +65,7 @@ impl PooledOrders {
     fn find(&self, reference: u64) -> Result<(usize, u32), usize> {
         let mask = self.mask();
         let mut slot = self.home.of(reference) & mask;
-        // Ends: at least half of the slots are vacant.
+        // Terminates: at least half of the slots are vacant.
         loop {
             let number = self.index[slot];
             if number == VACANT {
@@ -79,7 +78,7 @@ impl PooledOrders {
         }
     }
 
-    /// A free record's number, with `record` in it.
+    /// Puts `record` into a free record and returns the number of it.
     #[inline]
     fn occupy(&mut self, record: Record) -> u32 {
         if self.next_free == VACANT {
@@ -87,7 +86,7 @@ impl PooledOrders {
         }
         let number = self.next_free;
         let free = &mut self.records[number as usize];
-        // It was a number when it was put there.
+        // A free record has a `u32` number here.
         self.next_free = free.reference as u32;
         *free = record;
         number
@@ -119,7 +118,7 @@ impl PooledOrders {
             if number == VACANT {
                 break;
             }
-            // The entry may move back if its home is not between the hole and where it stands.
+            // The entry can move into the hole unless its home is between the hole and its slot.
             let home = self.home.of(self.record(number).reference);
             let distance_from_home = slot.wrapping_sub(home) & mask;
             let distance_from_hole = slot.wrapping_sub(hole) & mask;
@@ -131,7 +130,7 @@ impl PooledOrders {
         self.index[hole] = VACANT;
     }
 
-    /// Doubles the index; the records stay where they are.
+    /// Doubles the index; the records do not move.
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {
@@ -197,7 +196,7 @@ impl OrderStore for PooledOrders {
         Some(self.record(number).order.order())
     }
 
-    /// Ordinary loads whose values nobody waits for: the processor goes on past them.
+    /// Ordinary loads whose values are not used: the processor does not wait for them.
     #[inline]
     fn touch(&self, reference: OrderReferenceNumber, _: usize) -> usize {
         let number = self.index[self.home.of(reference.get()) & self.mask()];
@@ -223,7 +222,7 @@ mod tests {
 
     use super::*;
 
-    /// Whatever comes and goes, there are as many records as orders were live at once.
+    /// There are as many records as orders were live at once, whatever enters and leaves.
     #[test]
     fn records_are_used_again() {
         let order = Order {

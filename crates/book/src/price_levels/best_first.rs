@@ -5,10 +5,10 @@
 //!  | best  | next   | ...   | worst |
 //! ```
 //!
-//! Cost: a search halves the whole array wherever the price is; opening or closing a level moves
-//! everything that is worse, which next to the inside is nearly all of it. It is here to be
-//! compared with [`BestLast`](super::BestLast), which differs in the direction only. Allocates when
-//! the side grows beyond its largest size so far.
+//! Cost: a search halves the whole array, wherever the price is. Opening or closing a level moves
+//! all worse levels; near the inside, these are nearly all. It exists for comparison with
+//! [`BestLast`](super::BestLast), which differs only in the direction. Allocates when the side
+//! grows beyond its largest size so far.
 
 use super::SideLevels;
 use crate::{Level, PriceKey};
@@ -18,10 +18,10 @@ use crate::{Level, PriceKey};
 pub struct BestFirst(Vec<Level>);
 
 impl BestFirst {
-    /// Where `key` is (`Ok`), or where it would be inserted (`Err`).
+    /// The index of `key` (`Ok`), or where it would be inserted (`Err`).
     #[inline]
     fn search(&self, key: PriceKey) -> Result<usize, usize> {
-        // Greater keys come first, so the order is turned around.
+        // Greater keys come first, so the comparison is reversed.
         self.0.binary_search_by(|level| key.cmp(&level.key))
     }
 }

@@ -5,15 +5,15 @@
 //!  | worst | ...   | next   | best  |     <- events happen at this end
 //! ```
 //!
-//! Half of all events are within one tick of the inside and 90% within 14, so the end of the array
-//! is where the work is: inserting or removing there moves a few entries of 16 bytes, and looking
-//! for a price reads the line that the best price is in anyway. The idea is published: David Gross,
-//! "When Nanoseconds Matter: Ultrafast Trading Systems in C++", CppCon 2024, arrives at it from a
-//! sorted map by measuring.
+//! Half of all events are within one tick of the inside and 90% within 14, so most work is at the
+//! end of the array. Inserting or removing there moves a few entries of 16 bytes, and a search
+//! reads the cache line of the best price, which is needed anyway. The idea is published: David
+//! Gross, "When Nanoseconds Matter: Ultrafast Trading Systems in C++", CppCon 2024, derives it from
+//! a sorted map by measuring.
 //!
-//! Departures from a sorted vector with binary search, and why:
+//! Departures from a sorted vector with binary search, and the reasons:
 //! 1. Best last instead of best first: an insertion near the inside moves the short end.
-//! 2. The search is a policy, because what is quickest depends on where events happen:
+//! 2. The search is a policy, because the fastest depends on where events happen:
 //!    [`NearSearch`](super::NearSearch) walks from the best before it halves.
 //!
 //! Cost: an event that opens or closes a level moves the better ones; a stub quote added to a side

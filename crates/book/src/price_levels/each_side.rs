@@ -1,11 +1,11 @@
-//! A structure of one side, once for every side of every book.
+//! Keeps a structure of one side for every side of every book.
 
 use core::hint::black_box;
 
 use super::{PriceLevels, SideLevels};
 use crate::{BookSide, Level, PriceKey};
 
-/// One `V` for each [`BookSide`]. The two of a stock are neighbours in memory.
+/// One `V` for each [`BookSide`]. The two sides of a stock are neighbours in memory.
 #[derive(Debug)]
 pub struct EachSide<V>(Box<[V; BookSide::COUNT]>);
 
@@ -48,7 +48,7 @@ impl<V: SideLevels> PriceLevels for EachSide<V> {
         self.side(side).best_first()
     }
 
-    /// An ordinary load whose value nobody waits for: the processor goes on past it.
+    /// An ordinary load whose value is not used: the processor does not wait for it.
     #[inline]
     fn touch(&self, side: BookSide) {
         black_box(self.best(side).map(|level| level.shares));

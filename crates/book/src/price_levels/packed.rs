@@ -5,17 +5,17 @@
 //! keys    4 bytes a level, sizes    8 bytes a level: shares and number of orders
 //! ```
 //!
-//! Half of all events are within one tick of the inside, so the end of a block is where the work
-//! is. What each choice is for:
-//! 1. Keys apart from sizes: the keys of the 16 best levels are one cache line, compared all at
-//!    once and without a branch that depends on the data. Guards, which are better than no key,
-//!    make that right for any number of levels.
-//! 2. Shares and orders together and small, eight levels in a line. Sums of 2^32 shares and more,
-//!    which no stock has ever displayed, carry over into a map.
-//! 3. One table for all sides, so that it can be in huge pages and its lines loaded ahead: where
-//!    the best level stands follows from a header of 16 bytes.
-//! 4. A block doubles when full, up to [`LARGEST_BLOCK`]. Beyond that the worst half moves to a
-//!    sorted map: no order of events makes an operation move more levels than fit that block.
+//! Half of all events are within one tick of the inside, so most work is at the end of a block. The
+//! reasons for each choice:
+//! 1. Keys are apart from sizes. The keys of the 16 best levels are one cache line and are compared
+//!    all at once, without a branch that depends on the data. Guards, which are never better than a
+//!    key, make that correct for any number of levels.
+//! 2. Shares and orders are together and small, eight levels in a line. Sums of 2^32 shares and
+//!    more, which no stock has displayed yet, carry over into a map.
+//! 3. All sides share one table, so that it can use huge pages and its lines can be loaded ahead: a
+//!    header of 16 bytes locates the best level.
+//! 4. A block doubles when full, up to [`LARGEST_BLOCK`]. Beyond that, the worst half moves to a
+//!    sorted map: no operation ever moves more levels than that block holds.
 
 use std::collections::BTreeMap;
 
@@ -30,19 +30,19 @@ pub struct PackedLevels {
     headers: Box<[Header; BookSide::COUNT]>,
     /// The keys of all blocks.
     keys: Table<SearchKey>,
-    /// What stands at each key.
+    /// The shares and orders at each key.
     sizes: Table<Size>,
-    /// Multiples of 2^32 shares, of the levels that have so many.
+    /// Multiples of 2^32 shares, for the levels with that many.
     carried: BTreeMap<(BookSide, PriceKey), u32>,
-    /// Where the part of the tables begins that belongs to no block yet.
+    /// Start of the part of the tables that belongs to no block yet.
     unused: usize,
     /// Blocks that their side has outgrown, by the binary logarithm of their length.
     outgrown: Vec<Vec<u32>>,
-    /// The levels that do not fit the block, of sides that have so many: worse than all in it.
+    /// The levels that do not fit their side's block: worse than all in it.
     deep: BTreeMap<BookSide, BTreeMap<PriceKey, Level>>,
 }
 
-/// Where a side's block is and how much of it is used.
+/// The position of a side's block, and how much of it is used.
 #[derive(Clone, Copy, Debug)]
 struct Header {
     /// One past the index of the best level.
@@ -62,22 +62,22 @@ struct Size {
     orders: u32,
 }
 
-/// A key in the form that processors compare many at once in: signed.
+/// A signed key, because processors compare many signed numbers at once.
 type SearchKey = i32;
 
 /// Keys that the search compares at once, and guards of a block.
 const NEAR: usize = 16;
 
-/// Cache lines of keys, and of sizes, that are loaded for a message of which nothing is known.
+/// Cache lines of keys, and of sizes, to load for a message without look-ahead.
 const DEEP_LINES: usize = 4;
 
 /// Guards and levels of the largest block.
 const LARGEST_BLOCK: usize = 8192;
 
-/// A side that has no block yet: its guards are the first of the table.
+/// A side without a block: its guards are the first of the table.
 const NO_BLOCK: Header = Header { end: NEAR as u32, levels: 0, room: 0, has_deep: false };
 
-/// Better than no key, so that it is never counted.
+/// Never better than a key, so that it is never counted.
 const GUARD: SearchKey = search_key(PriceKey::WORST);
 
 const NOTHING: Size = Size { shares: 0, orders: 0 };
@@ -179,7 +179,7 @@ impl PriceLevels for PackedLevels {
     }
 }
 
-/// The path of every event.
+/// The operations of every event.
 impl PackedLevels {
     #[inline(always)]
     fn header(&self, side: BookSide) -> Header {
@@ -195,7 +195,7 @@ impl PackedLevels {
         if better == NEAR { self.better_far(header, wanted) } else { better }
     }
 
-    /// The same, where all the nearest levels are better: nearest by nearest, then by halving.
+    /// [`better`](Self::better) if all the nearest levels are: checks further groups, then halves.
     #[inline(never)]
     fn better_far(&self, header: Header, wanted: SearchKey) -> usize {
         let levels = header.levels as usize;
@@ -212,10 +212,10 @@ impl PackedLevels {
         levels - rest.partition_point(|&key| key <= wanted)
     }
 
-    /// Where the level at `key` is, which has so many better ones, if the block has it.
+    /// The index of the level at `key`, which has `better` better ones, if the block has it.
     #[inline(always)]
     fn found(&self, header: Header, better: usize, key: PriceKey) -> Option<usize> {
-        // A guard if all levels are better.
+        // This is a guard if all levels are better.
         let index = header.end() - 1 - better;
         (self.keys[index] == search_key(key) && better < header.levels as usize).then_some(index)
     }
@@ -228,7 +228,7 @@ impl PackedLevels {
         Level { key, orders, shares: carried | u64::from(shares) }
     }
 
-    /// Opens a level that is not there and has so many better ones in the block.
+    /// Opens a level that does not exist and has `better` better ones in the block.
     #[inline(always)]
     fn open(&mut self, side: BookSide, better: usize, key: PriceKey, shares: u32) {
         let header = self.header(side);
@@ -251,7 +251,7 @@ impl PackedLevels {
         header.end += 1;
     }
 
-    /// Closes the level at `index`, which has so many better ones in the block.
+    /// Closes the level at `index`, which has `better` better ones in the block.
     #[inline(always)]
     fn close(&mut self, side: BookSide, index: usize, better: usize) {
         self.keys.copy_within(index + 1..index + 1 + better, index);
@@ -265,9 +265,9 @@ impl PackedLevels {
     }
 }
 
-/// Blocks that fill up, and levels that do not fit them.
+/// Rare cases: blocks that fill up, and levels that do not fit them.
 impl PackedLevels {
-    /// Opens a level where the block is full or the side has deep levels.
+    /// Opens a level if the block is full or the side has deep levels.
     #[cold]
     #[inline(never)]
     fn open_rare(&mut self, side: BookSide, better: usize, key: PriceKey, shares: u32) {
@@ -309,7 +309,7 @@ impl PackedLevels {
         header.room = (old.block() * 2 - NEAR) as u32;
     }
 
-    /// Where a block of that length can begin.
+    /// Returns the start of a free block of that length.
     fn block_of(&mut self, length: usize) -> usize {
         if let Some(start) = self.outgrown[length.ilog2() as usize].pop() {
             return start as usize;
@@ -440,7 +440,7 @@ impl Header {
 
 #[inline(always)]
 const fn search_key(key: PriceKey) -> SearchKey {
-    // Turning the uppermost bit makes the order of unsigned numbers that of signed ones.
+    // Inverting the uppermost bit maps the order of unsigned numbers to that of signed ones.
     (key.rank() ^ 1 << 31) as SearchKey
 }
 
@@ -449,7 +449,7 @@ const fn price_key(key: SearchKey) -> PriceKey {
     PriceKey::of_rank(key as u32 ^ 1 << 31)
 }
 
-/// How many keys are better: all are compared, without a branch.
+/// How many keys are better; all are compared, without a branch.
 #[inline(always)]
 fn count_better(keys: &[SearchKey; NEAR], wanted: SearchKey) -> usize {
     keys.iter().map(|&key| u32::from(key > wanted)).sum::<u32>() as usize

@@ -1,7 +1,7 @@
 //! Ways to find a price in levels that are sorted worst first, best last.
 //!
-//! A policy has no size and no state: it is a type parameter of [`BestLast`](super::BestLast), so
-//! that the same structure can be measured with each and the choice costs nothing at run time.
+//! A policy has no state: it is a type parameter of [`BestLast`](super::BestLast), so that the same
+//! structure can be measured with each, at no cost at run time.
 //!
 //! Bounds: [`BinarySearch`], [`BranchFreeSearch`] and [`NearSearch`] are logarithmic in the number
 //! of levels; [`LinearSearch`] is linear in the distance from the best level.
@@ -12,7 +12,8 @@ use crate::{Level, PriceKey};
 
 /// A way to find a price.
 pub trait Search: Default + Debug + 'static {
-    /// Where `key` is in `levels`, keys ascending (`Ok`), or where it would be inserted (`Err`).
+    /// The index of `key` in `levels`, keys ascending (`Ok`), or where it would be inserted
+    /// (`Err`).
     fn search(levels: &[Level], key: PriceKey) -> Result<usize, usize>;
 }
 
@@ -27,12 +28,12 @@ impl Search for BinarySearch {
     }
 }
 
-/// A binary search without a branch that depends on prices: it takes as many steps as the number of
-/// levels says, and each step chooses its half by a conditional move.
+/// A binary search without a branch that depends on prices. The number of levels determines the
+/// number of steps, and each step selects its half with a conditional move.
 ///
-/// The processor then never guesses wrongly, and never runs ahead either: each step waits for the
-/// load of the one before. The standard library's loop has become much like it; this one asks only
-/// whether a key is greater, and is written out so that it stays what it is.
+/// The processor never mispredicts, and never runs ahead either: each step waits for the load of
+/// the one before. The standard library's loop has become similar; this one only compares for
+/// greater, and is written out so that a new compiler version does not change it.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct BranchFreeSearch;
 
@@ -57,8 +58,8 @@ impl Search for BranchFreeSearch {
 
 /// A walk from the best level to the price.
 ///
-/// Half of all events are within one tick of the inside, where this is the shortest search there
-/// is; a stub quote behind ten thousand levels walks all of them.
+/// Half of all events are within one tick of the inside, where no search is shorter. For a stub
+/// quote after ten thousand levels, it visits all of them.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct LinearSearch;
 
@@ -74,12 +75,12 @@ impl Search for LinearSearch {
     }
 }
 
-/// A walk over the best 16 levels, then halving: short where the work is, and logarithmic for a
-/// stub quote thousands of levels away.
+/// A walk over the best 16 levels, then halving: short near the inside, and logarithmic for a stub
+/// quote thousands of levels away.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct NearSearch;
 
-/// How many levels from the best [`NearSearch`] walks one by one: four cache lines.
+/// How many levels from the best [`NearSearch`] visits one by one: four cache lines.
 const NEAR: usize = 16;
 
 impl Search for NearSearch {
@@ -107,7 +108,7 @@ mod tests {
         assert_eq!(S::search(levels, key), expected, "{name}, {} levels, {key:?}", levels.len());
     }
 
-    /// Every price, present and absent, in sides of every size up to a few times [`NEAR`].
+    /// Tests every price, present and absent, in sides of every size up to a few times [`NEAR`].
     #[test]
     fn every_policy_finds_every_price() {
         let key = |price| PriceKey::new(Side::Buy, Price4::new(price));

@@ -1,27 +1,27 @@
-//! An array of ticks around the inside, and a sorted map for what is elsewhere.
+//! An array of ticks around the inside, and a sorted map for all other prices.
 //!
 //! ```text
 //!  window of 512 ticks of 0.01, 16 bytes each, at an index computed from the price
 //!  | first tick      | ...         | best, about here |         ...       | first tick + 511 |
-//!  bitmap of the ticks that have orders: 8 words of 64, and one word that says which are not 0
+//!  bitmap of the ticks that have orders: 8 words of 64, and a byte of their nonzero bits
 //!
-//!  overflow: a sorted map of sub-penny prices, stub quotes and whatever is not in the window
+//!  overflow: a sorted map of sub-penny prices, stub quotes, and prices outside of the window
 //! ```
 //!
-//! A price in the window is found without a search, and the best of the window with two counts of
-//! leading zeros. The idea is published: the array-based book of JayBeams keeps an array around the
-//! inside because 99% of all events are within 203 ticks of it; on each side of the best price
-//! there is room here for more than that.
+//! A price in the window is found without a search, and the best price of the window with two
+//! counts of leading zeros. The idea is published: the array-based book of JayBeams keeps an array
+//! around the inside, because 99% of all events are within 203 ticks of it. This window is wider
+//! than that on each side of the best price.
 //!
-//! The window follows the inside, late: an operation that found its price outside, though a window
-//! around the best price would have had it, counts, and [`PATIENCE`] of them move the window. So a
-//! single absurd price moves nothing, and who lets the best price jump between the ends of the
-//! range pays for at most sixteen moved or looked-up levels an operation: 1,024 of them a move.
+//! The window follows the inside with a delay. It counts operations outside the window whose price
+//! a window around the best price would contain; [`PATIENCE`] of them move the window. So a single
+//! absurd price moves nothing. If the best price jumps between the ends of the range, each move
+//! costs up to 1,024 moved or searched levels, which are sixteen per operation.
 //!
-//! Bounds: memory is 8 KiB for each side that ever had an order. Any price is right on either side;
-//! prices between ticks, which stocks below a dollar have, are as quick as the sorted map.
-//! Cost: one line of bitmap and one of window an event. Allocates when a side gets its first order,
-//! and in the overflow.
+//! Bounds: memory is 8 KiB for each side that ever had an order. Any price is correct on either
+//! side; prices between ticks, which stocks below a dollar have, take the time of the sorted map.
+//! Cost: one cache line of bitmap and one of window per event. Allocates when a side gets its first
+//! order, and in the overflow.
 
 use core::hint::black_box;
 use std::collections::BTreeMap;
@@ -37,10 +37,10 @@ const TICKS: usize = 512;
 /// Words of the bitmap.
 const WORDS: usize = TICKS / 64;
 
-/// Operations beside the window that make it move; see the module comment.
+/// Operations beside the window after which it moves; see the module comment.
 const PATIENCE: u32 = 64;
 
-/// What the window has where there is no level.
+/// The window's entry where there is no level.
 const NO_LEVEL: Level =
     Level { key: PriceKey::new(Side::Buy, Price4::new(0)), orders: 0, shares: 0 };
 
@@ -92,7 +92,7 @@ impl PriceLevels for TickIndexed {
         self.side(side).into_iter().flat_map(Ticks::best_first)
     }
 
-    /// An ordinary load whose value nobody waits for: the processor goes on past it.
+    /// An ordinary load whose value is not used: the processor does not wait for it.
     #[inline]
     fn touch(&self, side: BookSide) {
         black_box(self.best(side).map(|level| level.shares));
@@ -104,14 +104,14 @@ impl PriceLevels for TickIndexed {
 struct Ticks {
     /// The tick of the first entry of the window.
     first: u32,
-    /// Operations, since the window last moved, that a window around the best would have served.
+    /// Operations since the last move that a window around the best price would have served.
     strayed: u32,
     /// The greatest key of the overflow.
     overflow_best: Option<PriceKey>,
     occupied: Occupied,
     /// Entries without orders are [`NO_LEVEL`].
     window: [Level; TICKS],
-    /// Never a price of the window.
+    /// Has no price of the window.
     overflow: BTreeMap<PriceKey, Level>,
 }
 
@@ -162,7 +162,7 @@ impl Ticks {
     #[cold]
     #[inline(never)]
     fn add_far(&mut self, side: Side, key: PriceKey, shares: u32) -> bool {
-        // An empty window goes wherever it is wanted, at no cost.
+        // An empty window moves at no cost.
         if self.best().is_none()
             && let Some(tick) = key.tick(side)
         {
@@ -213,7 +213,7 @@ impl Ticks {
         was_best
     }
 
-    /// An operation went to the overflow: moves the window if that has become too frequent.
+    /// After an operation on the overflow: moves the window if that has become too frequent.
     fn stray(&mut self, side: Side, key: PriceKey) {
         let (Some(tick), Some(best)) = (key.tick(side), self.best()) else { return };
         let first = first_around(best.key.nearby_tick(side));
@@ -225,8 +225,8 @@ impl Ticks {
         }
     }
 
-    /// Lets the window begin at `first`: its levels that are then outside go to the overflow, and
-    /// those of the overflow that are then inside come from there.
+    /// Moves the start of the window to `first`: levels that leave it go to the overflow, and
+    /// levels of the overflow that it now covers come from there.
     fn move_window(&mut self, side: Side, first: u32) {
         let (window, occupied) = (self.window, self.occupied);
         self.window = [NO_LEVEL; TICKS];
@@ -239,7 +239,8 @@ impl Ticks {
                 None => drop(self.overflow.insert(level.key, level)),
             }
         }
-        // By tick and not by walking the map, where sub-penny prices may lie between the ticks.
+        // By tick, not by iterating over the map, which may have sub-penny prices between the
+        // ticks.
         for index in 0..TICKS {
             let tick = first + index as u32;
             if self.overflow.is_empty() || tick > PriceKey::MAX_TICK {
@@ -288,16 +289,16 @@ impl Ticks {
     }
 }
 
-/// Where a window with this tick in the middle begins.
+/// The start of a window with this tick in the middle.
 fn first_around(tick: u32) -> u32 {
     tick.saturating_sub(TICKS as u32 / 2)
 }
 
-/// Which entries of a window have a level.
+/// The entries of a window that have a level.
 #[derive(Clone, Copy, Default, Debug)]
 struct Occupied {
     words: [u64; WORDS],
-    /// Bit by bit, which words are not zero.
+    /// One bit per word: whether it is not zero.
     summary: u8,
 }
 

@@ -1,4 +1,4 @@
-//! Shapes that real feeds never have and that structures break on.
+//! Event sequences that real feeds never have and that could break structures.
 
 use nanotape_types::{BookEvent, OrderReferenceNumber, Price4, Shares, Side, StockLocate};
 
@@ -6,7 +6,7 @@ use super::lockstep::Lockstep;
 
 const LOCATE: StockLocate = StockLocate::new(1);
 
-/// The lowest and the highest price there are, and the lowest and highest that an order may have.
+/// The lowest and highest possible prices, and the lowest and highest prices of an order.
 const ENDS: [u32; 4] = [0, 1, 1_999_999_900, u32::MAX];
 
 fn add(reference: u64, side: Side, price: u32) -> BookEvent {
@@ -60,8 +60,8 @@ fn structures_agree_on_one_price_only() {
     agree("one price only", 50, enter.chain(less).chain(leave));
 }
 
-/// Both sides at both ends at once, then one order that jumps between the ends, over and over: each
-/// jump is a new best price or the loss of one.
+/// Both sides at both ends at once, then one order that jumps between the ends: each jump makes or
+/// removes a best price.
 #[test]
 fn structures_agree_on_prices_at_both_ends() {
     let enter = (0..64).map(|i| add(i, Side::BOTH[i as usize % 2], ENDS[i as usize / 2 % 4]));
@@ -74,7 +74,7 @@ fn structures_agree_on_prices_at_both_ends() {
     let jumps = (100..20_100).map(|i| replace(i, i + 2, ENDS[i as usize / 2 % 4]));
     agree("jumps from end to end", 500, stay.chain(jumpers).chain(jumps));
 
-    // Whole ladders at either end by turns: a window of ticks has to follow.
+    // Ladders alternate between both ends: a window of ticks has to follow.
     let ladders = (0..40u64).flat_map(|round| {
         let foot = if round % 2 == 0 { 100 } else { 1_999_900_000 };
         let enter =
@@ -85,7 +85,7 @@ fn structures_agree_on_prices_at_both_ends() {
     agree("ladders at either end", 6_000, ladders);
 }
 
-/// One order, replaced 100,000 times: up through the prices and down again, beside others.
+/// One order, replaced 100,000 times: its price goes up and down again, among other orders.
 #[test]
 fn structures_agree_on_a_long_chain_of_replaces() {
     const LINKS: u64 = 100_000;
@@ -107,7 +107,7 @@ fn structures_agree_on_references_that_collide() {
     let enter = (0..400).map(move |i| add(colliding(i), Side::Buy, 700));
     let some = (0..400).step_by(3).map(move |i| delete(colliding(i)));
     let again = (0..400).step_by(6).map(move |i| add(colliding(i), Side::Sell, 900));
-    // Homes at the end of the table, so that runs go on at its beginning.
+    // Homes at the end of the table, so that runs wrap around to its beginning.
     let wrapping = (0..100).map(move |i| add(colliding(u64::MAX - i), Side::Buy, 800));
     let leave = (0..400).map(move |i| delete(colliding(i * 7 % 400)));
     let events = enter.chain(some).chain(again).chain(wrapping).chain(leave);
@@ -121,15 +121,14 @@ fn structures_agree_on_references_near_the_greatest() {
     agree("references near 2^64", 50, enter.chain(leave));
 }
 
-/// Stretches of references that fill and empty again, many times, at places far apart, each time
-/// with the references of the time before.
+/// Ranges of references that fill and empty repeatedly, far apart, reusing the same references.
 #[test]
 fn structures_agree_on_references_used_again_and_again() {
     let places = [0, 200, 1 << 20, (1 << 32) - 150, (1 << 40) + 77, u64::MAX - 400];
     let rounds = (0..120u64).flat_map(move |round| {
         let place = places[(round * 5 % 6) as usize];
         let enter = move |i: u64| add(place + i, Side::BOTH[round as usize % 2], 400 + i as u32);
-        // One is left behind at times, and is a duplicate when its place comes round again.
+        // Some rounds leave one order, which is a duplicate when its range returns.
         let leave = move |i: u64| delete(place + i * 11 % 300);
         (0..300).map(enter).chain((0..300 - round % 2).map(leave))
     });

@@ -1,4 +1,4 @@
-//! All structures and the naive model, one event at a time.
+//! Applies one event at a time to all structures and the naive model.
 
 use nanotape_book::{Anomaly, ChosenBooks, OrderStore as _, Outcome};
 use nanotape_testkit::{
@@ -11,18 +11,18 @@ type NaiveInside = [Option<(Price4, u64)>; 2];
 
 /// Books of every structure beside the naive model.
 pub(crate) struct Lockstep {
-    /// What the events are, for whoever reads a failure.
+    /// Describes the events in a failure message.
     about: String,
     structures: Vec<NamedBooks>,
     naive: NaiveBooks,
-    /// The stocks that events are about, and what the inside of each is.
+    /// The stocks of the events, and the inside of each.
     insides: Vec<(StockLocate, NaiveInside)>,
     events: u64,
     last: Option<BookEvent>,
 }
 
 impl Lockstep {
-    /// Nothing has happened yet. Events will be about these stocks.
+    /// Empty books. Events will be about these stocks.
     pub(crate) fn new(about: impl Into<String>, locates: &[StockLocate]) -> Self {
         Self {
             about: about.into(),
@@ -34,7 +34,7 @@ impl Lockstep {
         }
     }
 
-    /// One event through all of them; everybody has the outcome that the model says.
+    /// Applies one event to all; each must have the outcome of the model.
     pub(crate) fn apply(&mut self, event: BookEvent) {
         self.events += 1;
         self.last = Some(event);
@@ -52,7 +52,7 @@ impl Lockstep {
             | BookEvent::Delete { reference, .. }
             | BookEvent::Replace { original: reference, .. } => self.naive.order(reference),
         };
-        // The stock that it will concern, so that its anomalies can be counted before.
+        // The stock that the event will concern, so that its anomalies can be counted before.
         let concerned = found.map_or(named, |order| order.stock_locate);
         let wrong_before = Anomaly::ALL.map(|kind| self.naive.anomalies(concerned, kind));
         assert_eq!(self.naive.apply(event), concerned, "{}", self.context());
@@ -62,7 +62,7 @@ impl Lockstep {
         let inside = self.insides.iter_mut().find(|(locate, _)| *locate == concerned);
         let (_, inside) = inside.expect("the stock was announced");
         let inside_changed = core::mem::replace(inside, now) != now;
-        // The first in time, where a replace does two things wrong.
+        // The first in time, if a replace has two anomalies.
         let happened = |kind: Anomaly| wrong[kind as usize] > wrong_before[kind as usize];
         let mut first = Anomaly::ALL.into_iter().filter(|&kind| happened(kind));
         let anomaly = match happened(Anomaly::LocateMismatch) {
@@ -79,7 +79,7 @@ impl Lockstep {
         }
     }
 
-    /// All events, and everything compared after every so many of them and at the end.
+    /// Applies all events; compares everything at the end and after each `every` events.
     pub(crate) fn run(&mut self, events: impl IntoIterator<Item = BookEvent>, every: u64) {
         for event in events {
             self.apply(event);
@@ -101,7 +101,7 @@ impl Lockstep {
         }
     }
 
-    /// A line for each structure.
+    /// Prints a line for each structure.
     pub(crate) fn report(&self) {
         for NamedBooks { name, .. } in &self.structures {
             println!("{} operations ({}), structure {name} agrees", self.events, self.about);
@@ -144,7 +144,7 @@ impl Lockstep {
         stored.sort();
         assert!(stored.iter().copied().eq(naive.live()), "{context}");
         assert_eq!(books.orders().len(), stored.len(), "{context}");
-        // The position of an order is a walk over all: of many orders, a few hundred are asked.
+        // A queue position walks all orders: of many orders, only a few hundred are checked.
         let stride = stored.len() / 300 + 1;
         for (number, reference) in naive.live().enumerate() {
             let order = books.order(reference).expect("it is stored");

@@ -1,9 +1,9 @@
-//! A side with more levels than any book ever had, beside a sorted map.
+//! A side with more levels than any real book, compared with a sorted map.
 //!
-//! Without books and orders, so that a million levels are affordable: prices go straight into each
-//! structure. Moving half of a vector for each level that is opened would be quadratic, so where
-//! the levels are a million, vectors open them from the end that is cheap for them; a few thousand
-//! operations among them are affordable for all.
+//! Without books and orders, so that a million levels are affordable: prices go directly into each
+//! structure. Moving half of a vector for each new level would be quadratic. So a vector opens a
+//! million levels from the end that is cheap for it, and then a few thousand operations follow,
+//! which all structures can afford.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use nanotape_types::{Price4, Side, StockLocate};
 
 use super::{operations, seed};
 
-/// From which end a side is opened.
+/// The end from which a side is opened.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Opened {
     /// The worst price first: every level is a new best.
@@ -22,7 +22,7 @@ enum Opened {
     FromTheInside,
 }
 
-/// Structures that move all levels between a price and one end, and which of the two is cheap.
+/// Structures that move all levels between a price and one end: the cheap end of each.
 fn only_cheap(structure: LevelStructure) -> Option<Opened> {
     match structure {
         LevelStructure::BestFirst => Some(Opened::FromTheInside),
@@ -103,7 +103,7 @@ fn agrees_with_many_levels(structure: LevelStructure, count: u32, opened: Opened
 
     let mut random = Random::new(seed());
     for step in 1..=3_000 {
-        // One price in two is between two ticks.
+        // Every second price is between two ticks.
         let price = random.below(u64::from(count) * 2) as u32 * 50;
         let key = key(price);
         if compared.model.contains_key(&key) && random.below(3) > 0 {

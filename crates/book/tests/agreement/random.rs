@@ -9,7 +9,7 @@ use super::{lockstep::Lockstep, operations, seed};
 const LOCATES: [StockLocate; 4] =
     [StockLocate::new(0), StockLocate::new(1), StockLocate::new(2), StockLocate::new(u16::MAX)];
 
-/// Few references, locates and prices, so that events collide; the ends of every range among them.
+/// Few references, locates and prices, so that events collide; the ends of every range included.
 fn any_event() -> impl Strategy<Value = BookEvent> {
     let locate = (0usize..LOCATES.len()).prop_map(|index| LOCATES[index]);
     let reference = || {
@@ -58,7 +58,7 @@ fn structures_agree_with_the_naive_model_on_many_random_events() {
     lockstep.report();
 }
 
-/// An endless stream of events around prices that wander and now and then jump.
+/// An endless stream of events around prices that drift and sometimes jump.
 struct RandomEvents {
     random: Random,
     /// The middle of each stock's prices.
@@ -75,7 +75,7 @@ impl RandomEvents {
         OrderReferenceNumber::new(match random.below(16) {
             0 => u64::MAX - random.below(4),
             1 => random.below(4) << 60,
-            // On both sides of where the directory of pages ends.
+            // On both sides of the end of the directory of pages.
             2 => (1 << 32) - 2 + random.below(4),
             3 => random.below(64) * 256,
             _ => random.below(160),
