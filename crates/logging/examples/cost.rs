@@ -1,17 +1,17 @@
-//! What one event costs where it is logged, beside common text loggers: you will see a table of
-//! nanoseconds for each event, and of events a second with one thread and with two.
+//! Measures the cost of one event in the logging thread, for this crate and common text loggers.
+//! Prints nanoseconds per event, and events per second with one and with two threads.
 //!
 //!     cargo run --release -p nanotape-logging --example cost [FOLDER [ROUNDS]]
 //!
-//! Everything is written below FOLDER, by default that of temporary files. All loggers get the same
-//! event of three fields, in turns, in every round in another order; figures are medians of the
-//! rounds. Times are those of single events, 100,000 of them a second; rates are those of threads
-//! that do nothing else. Whether each logger wrote every event is checked. What reading costs later
-//! is not in it.
+//! All files are written below FOLDER, by default the folder of temporary files. All loggers get
+//! the same event of three fields, in a different order each round; figures are medians over the
+//! rounds. Times are those of single events at 100,000 per second; rates are those of threads that
+//! only log. The example checks that each logger wrote every event. It does not measure the cost of
+//! reading.
 //!
-//! Bias: `fmt, buffered` and nothing else keeps lines in the program's memory, and loses them with
-//! it. env_logger makes a message of the fields, because `log` has a text and no fields; so does
-//! our back end.
+//! Bias: only `fmt, buffered` keeps lines in the program's memory, and loses them with it.
+//! env_logger makes a message of the fields, because `log` has a text and no fields; our back end
+//! does the same.
 
 use std::{
     error::Error,
@@ -32,16 +32,16 @@ use nanotape_logging::{
 use tracing::{Dispatch, dispatcher, info};
 use tracing_subscriber::{fmt, layer::SubscriberExt as _, registry};
 
-/// Events of a round whose times are taken one by one.
+/// Events per round that are timed one by one.
 const TIMED: u64 = 50_000;
 
-/// From one of them to the next, in nanoseconds.
+/// Time from one of them to the next, in nanoseconds.
 const PACE_NS: u64 = 10_000;
 
-/// Events in front of them.
+/// Events before them.
 const WARM_UP: u64 = 1_000;
 
-/// Events of a thread in a round whose rate is taken.
+/// Events per thread in a round whose rate is measured.
 const COUNTED: u64 = 200_000;
 
 const KINDS: [Kind; 5] =
@@ -68,7 +68,7 @@ impl Kind {
     }
 }
 
-/// Something to log to.
+/// A logger to measure.
 enum Subject {
     Tracing(Dispatch),
     Log(Box<dyn Log>),
@@ -98,7 +98,7 @@ impl Subject {
         })
     }
 
-    /// Runs something that logs the event of a number each time that it calls.
+    /// Calls `run` with a function that logs the event of a number.
     fn with<T>(&self, run: impl FnOnce(&dyn Fn(u64)) -> T) -> T {
         match self {
             Self::Tracing(dispatch) => dispatcher::with_default(dispatch, || {
@@ -126,7 +126,7 @@ impl Subject {
     }
 }
 
-/// What a round found of one logger: quantiles in ns, and events a second.
+/// Results of one logger: quantiles in ns, and events per second.
 #[derive(Default, Clone)]
 struct Found {
     p50: Vec<f64>,
@@ -223,7 +223,7 @@ fn subject_run(subject: &Subject) {
     subject.with(|log| (0..COUNTED).for_each(log));
 }
 
-/// Closes a log, counts what is in it, and removes it.
+/// Closes a log, counts its events, and removes it.
 fn finish(subject: Subject, kind: Kind, path: &Path, expected: u64) -> Result<(), Box<dyn Error>> {
     drop(subject);
     let mut count = 0;

@@ -1,8 +1,7 @@
 //! Call sites of the process, numbered in the order in which they first log.
 //!
-//! Bounds: there are as many as the program's source has.
-//! Cost: a thread asks a table of its own; the one for all is locked once for each call site and
-//! thread.
+//! Bounds: as many as the program's source has.
+//! Cost: a thread reads its own table; it locks the shared table once per call site.
 
 use std::{
     cell::RefCell,
@@ -28,7 +27,7 @@ struct Known {
 
 type Numbers = HashMap<Identifier, u32, BuildHasherDefault<AddressHasher>>;
 
-/// The numbers that a thread has asked for before.
+/// The numbers that a thread already knows.
 #[derive(Debug, Default)]
 pub(crate) struct Cache(RefCell<Numbers>);
 
@@ -83,7 +82,7 @@ fn announcement(number: u32, metadata: &Metadata<'_>) -> Vec<u8> {
         put_name(&mut payload, name);
     }
     for (count, field) in fields.iter().take(named).enumerate() {
-        // Names that would not fit are empty: then 255 of them do, whatever they are.
+        // Names that would not fit are written as empty; 255 empty names always fit.
         let left_bytes = crate::layout::MAX_PAYLOAD_BYTES - payload.len();
         let needed_bytes = field.name().len() + 2 * (named - count);
         put_name(&mut payload, if needed_bytes <= left_bytes { field.name() } else { "" });
@@ -101,7 +100,7 @@ fn level(level: &Level) -> OurLevel {
     }
 }
 
-/// Hashes the one address that a call site is known by: no attacker chooses it.
+/// Hashes the address that identifies a call site: no attacker chooses it.
 #[derive(Debug, Default)]
 pub(crate) struct AddressHasher(u64);
 
@@ -117,7 +116,8 @@ impl Hasher for AddressHasher {
     }
 
     fn write_usize(&mut self, value: usize) {
-        // The golden ratio of 2^64, and the high bits to where the table looks.
+        // Multiplies by 2^64 divided by the golden ratio, and moves the high bits to those that the
+        // table uses.
         let mixed = (self.0 ^ value as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         self.0 = mixed ^ (mixed >> 32);
     }

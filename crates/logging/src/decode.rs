@@ -1,8 +1,8 @@
-//! Decodes the bytes of log excerpts to values, for readers that do not want lines.
+//! Decodes the bytes of log excerpts to values, for readers that need values and not lines.
 //!
 //! Layout: `docs/formats/log.md`.
-//! Failure: bytes come from a file that anybody may have written. What cannot be is a
-//! [`DecodeError`] with its offset; nothing panics, allocates or reads twice.
+//! Failure: the bytes are untrusted. An invalid payload is a [`DecodeError`] with its offset;
+//! nothing panics, allocates or reads twice.
 
 mod values;
 
@@ -14,47 +14,47 @@ use crate::layout::{self, Level, MAX_PAYLOAD_BYTES, TEXT_IS_CUT};
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecodeError {
-    /// It ends too early.
+    /// The payload ends too early.
     #[error("offset {offset}: {need} bytes needed, {have} left")]
     Truncated {
-        /// In the payload.
+        /// Offset in the payload.
         offset: usize,
-        /// Bytes of what is there.
+        /// Bytes that the value needs.
         need: usize,
-        /// Bytes that are left.
+        /// Bytes that are present.
         have: usize,
     },
-    /// It is longer than any that is written.
+    /// The payload is longer than the format allows.
     #[error("an excerpt of {length} bytes: a log has at most {MAX_PAYLOAD_BYTES}")]
     TooLong {
-        /// Bytes.
+        /// Its length in bytes.
         length: usize,
     },
-    /// No level has this number.
+    /// The number is not a level's.
     #[error("offset {offset}: {number} is not a level")]
     Level {
-        /// In the payload.
+        /// Offset in the payload.
         offset: usize,
-        /// What is there.
+        /// The number.
         number: u8,
     },
-    /// No value has this tag.
+    /// The tag is not a value's.
     #[error("offset {offset}: {tag} is not the tag of a value")]
     Tag {
-        /// In the payload.
+        /// Offset in the payload.
         offset: usize,
-        /// What is there.
+        /// The tag.
         tag: u8,
     },
 }
 
-/// An excerpt of a log. Texts are UTF-8 if nobody has damaged them.
+/// An excerpt of a log. Texts are UTF-8 unless the file is damaged.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum Record<'payload> {
-    /// A program begins to log.
+    /// A program starts to log.
     Start {
-        /// Its process.
+        /// Its process id.
         pid: u32,
         /// Its name.
         program: &'payload [u8],
@@ -72,9 +72,9 @@ pub enum Record<'payload> {
     Event {
         /// The number of its call site.
         call_site: u32,
-        /// The number of its thread; 0: not known.
+        /// The number of its thread; 0: unknown.
         thread: u32,
-        /// The number of the innermost span that it is in; 0: none.
+        /// The number of the innermost span that contains it; 0: none.
         span: u64,
         /// Values of its fields.
         values: Values<'payload>,
@@ -83,7 +83,7 @@ pub enum Record<'payload> {
     Text(Text<'payload>),
     /// A span is announced.
     Span {
-        /// Whether it begins here.
+        /// Whether the span begins here.
         is_new: bool,
         /// The number of its call site.
         call_site: u32,
@@ -91,62 +91,62 @@ pub enum Record<'payload> {
         thread: u32,
         /// Its number.
         span: u64,
-        /// The number of the span that it is in; 0: none.
+        /// The number of the span that contains it; 0: none.
         parent: u64,
         /// Values of its fields.
         values: Values<'payload>,
     },
-    /// Something happens to a span.
+    /// A thread enters or leaves a span, or the span ends.
     Step {
-        /// What.
+        /// What happens.
         step: Step,
-        /// Its number.
+        /// The number of the span.
         span: u64,
-        /// The number of the thread that does it.
+        /// The number of the thread.
         thread: u32,
     },
     /// Events could not be written.
     Lost {
-        /// How many.
+        /// Number of events.
         count: u64,
-        /// When the first of them happened, in ns since the UNIX epoch.
+        /// When the first was lost, in ns since the UNIX epoch.
         first_ns: u64,
-        /// When the last one did.
+        /// When the last was lost.
         last_ns: u64,
-        /// Why the first was not written.
+        /// Why the first was lost.
         reason: &'payload [u8],
     },
 }
 
-/// What happens to a span.
+/// A change of a span.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
-    /// A thread begins to work in it.
+    /// A thread enters it.
     Enter,
-    /// A thread ceases to work in it, for now.
+    /// A thread leaves it, and may enter it again.
     Exit,
     /// It has ended.
     Close,
 }
 
-/// A place in the source that logs.
+/// A location in the source that logs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CallSite<'payload> {
     /// Its number.
     pub call_site: u32,
     /// Its level.
     pub level: Level,
-    /// Whether it makes spans.
+    /// Whether it makes spans and not events.
     pub is_span: bool,
-    /// The line in its file; 0: not known.
+    /// The line in its file; 0: unknown.
     pub line: u32,
-    /// Its name, or the spans'.
+    /// Its name, or that of its spans.
     pub name: &'payload [u8],
     /// Its target.
     pub target: &'payload [u8],
-    /// Its module; empty: not known.
+    /// Its module; empty: unknown.
     pub module: &'payload [u8],
-    /// Its file; empty: not known.
+    /// Its file; empty: unknown.
     pub file: &'payload [u8],
     fields: &'payload [u8],
 }
@@ -155,31 +155,31 @@ impl<'payload> CallSite<'payload> {
     /// The names of its fields, in order.
     pub fn fields(&self) -> impl Iterator<Item = &'payload [u8]> + use<'payload> {
         let mut cursor = Cursor { payload: self.fields, at: 0 };
-        // All of them were found when it was decoded.
+        // Decoding has already checked all of them.
         std::iter::from_fn(move || cursor.name().ok())
     }
 }
 
-/// What a program logs as a line of its own making.
+/// A line of text that a program logs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Text<'payload> {
     /// Its level.
     pub level: Level,
-    /// The number of its thread; 0: not known.
+    /// The number of its thread; 0: unknown.
     pub thread: u32,
     /// Its target.
     pub target: &'payload [u8],
-    /// Its file; empty: not known.
+    /// Its file; empty: unknown.
     pub file: &'payload [u8],
-    /// The line in its file; 0: not known.
+    /// The line in its file; 0: unknown.
     pub line: u32,
     /// The text.
     pub text: &'payload [u8],
-    /// Whether it was longer.
+    /// Whether the text was cut.
     pub is_cut: bool,
 }
 
-/// What an excerpt of this type says; nothing if it is not one of a log.
+/// Decodes an excerpt; `None` if its type is not a log's.
 ///
 /// ```
 /// use nanotape_logging::decode::{DecodeError, decode};
@@ -261,7 +261,7 @@ fn step(mut cursor: Cursor<'_>, step: Step) -> Result<Record<'_>, DecodeError> {
     Ok(Record::Step { step, span, thread })
 }
 
-/// A place in a payload.
+/// A position in a payload.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Cursor<'payload> {
     payload: &'payload [u8],

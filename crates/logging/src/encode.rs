@@ -1,9 +1,9 @@
-//! Values to bytes, in the thread that logs, into a buffer that it keeps.
+//! Encodes values, in the thread that logs, into a buffer that the thread keeps.
 //!
 //! Layout: `docs/formats/log.md`.
-//! Bounds: whatever is given, what is written stays below the bounds of the format; what does not
-//! fit is cut and says so. Formatting stops where the room ends, so a huge value costs what is kept
-//! of it. Cost: no allocation once the buffer has its size.
+//! Bounds: output never exceeds the bounds of the format; what does not fit is cut and marked as
+//! cut. Formatting stops at the bound, so a huge value costs only the part that is kept. Cost: no
+//! allocation once the buffer has reached its size.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use crate::layout::MAX_NAME_BYTES;
 #[cfg(feature = "tracing")]
 use crate::layout::{MAX_ERRORS, MAX_VALUE_BYTES, tag};
 
-/// As much of a text as there is room for, in whole characters.
+/// As much of a text as fits, in whole characters.
 fn beginning(text: &str, room: usize) -> &str {
     &text[..text.floor_char_boundary(room)]
 }
@@ -23,12 +23,12 @@ pub(crate) fn put_name(buffer: &mut Vec<u8>, name: &str) {
     buffer.extend_from_slice(name.as_bytes());
 }
 
-/// Appends a text that ends with the payload.
+/// Appends a text that extends to the end of the payload.
 pub(crate) fn put_last_name(buffer: &mut Vec<u8>, name: &str) {
     buffer.extend_from_slice(beginning(name, MAX_NAME_BYTES).as_bytes());
 }
 
-/// Takes formatted text until the buffer has so many bytes.
+/// Accepts formatted text until the buffer has `end` bytes.
 pub(crate) struct Bounded<'buffer> {
     buffer: &'buffer mut Vec<u8>,
     end: usize,
@@ -40,13 +40,13 @@ impl fmt::Write for Bounded<'_> {
         let kept = beginning(text, self.end.saturating_sub(self.buffer.len()));
         self.buffer.extend_from_slice(kept.as_bytes());
         self.is_cut |= kept.len() < text.len();
-        // The rest need not be formatted at all.
+        // An error stops the formatting.
         if self.is_cut { Err(fmt::Error) } else { Ok(()) }
     }
 }
 
-/// Appends what is formatted, up to `end` bytes in the buffer; returns whether it was cut. A value
-/// that says that it cannot be formatted has what it wrote until then.
+/// Appends formatted text, up to `end` bytes in the buffer; returns whether it was cut. If a
+/// value's formatting fails, the text up to then is kept.
 pub(crate) fn put_formatted(
     buffer: &mut Vec<u8>,
     end: usize,
@@ -57,11 +57,11 @@ pub(crate) fn put_formatted(
     outcome.is_err() || bounded.is_cut
 }
 
-/// Bytes of the value that says how many were left out.
+/// Bytes of the value that counts the values left out.
 #[cfg(feature = "tracing")]
 pub(crate) const LEFT_OUT_BYTES: usize = 4;
 
-/// Appends how many values were left out, if any.
+/// Appends the number of values that were left out, if any.
 #[cfg(feature = "tracing")]
 pub(crate) fn put_left_out(buffer: &mut Vec<u8>, count: u16) {
     if count > 0 {
@@ -70,28 +70,28 @@ pub(crate) fn put_left_out(buffer: &mut Vec<u8>, count: u16) {
     }
 }
 
-/// Values of an event or a span, one behind the other at the end of a buffer.
+/// Appends values of an event or a span to a buffer.
 #[cfg(feature = "tracing")]
 pub(crate) struct ValueWriter<'buffer> {
     buffer: &'buffer mut Vec<u8>,
-    /// How long the buffer may become, with room for the last value kept.
+    /// Maximum length of the buffer, less the room for [`LEFT_OUT_BYTES`].
     end: usize,
     left_out: u16,
 }
 
 #[cfg(feature = "tracing")]
 impl<'buffer> ValueWriter<'buffer> {
-    /// Values from the buffer's end on, until it has `end` bytes.
+    /// Writes values at the buffer's end, until it has `end` bytes.
     pub(crate) fn new(buffer: &'buffer mut Vec<u8>, end: usize) -> Self {
         Self { buffer, end: end - LEFT_OUT_BYTES, left_out: 0 }
     }
 
-    /// Appends how many were left out, if any.
+    /// Appends the number of values that were left out, if any.
     pub(crate) fn finish(self) {
         put_left_out(self.buffer, self.left_out);
     }
 
-    /// A value of fixed size.
+    /// Appends a value of fixed size.
     pub(crate) fn fixed<const N: usize>(&mut self, field: usize, tag: u8, bytes: [u8; N]) {
         if let Some(field) = self.begin(field, 2 + N) {
             self.buffer.extend_from_slice(&[field, tag]);
@@ -143,7 +143,7 @@ impl<'buffer> ValueWriter<'buffer> {
         self.buffer[at + 2] = count as u8;
     }
 
-    /// A value with its length in front, which `put` appends, and says whether it was cut.
+    /// Appends a value after its length. `put` appends the value and returns whether it was cut.
     fn variable(&mut self, field: usize, tag: u8, put: impl FnOnce(&mut Vec<u8>, usize) -> bool) {
         let Some(field) = self.begin(field, 2 + 4) else { return };
         let at = self.buffer.len();
@@ -154,8 +154,8 @@ impl<'buffer> ValueWriter<'buffer> {
         self.buffer[at + 1] |= if is_cut { tag::CUT } else { 0 };
     }
 
-    /// The field's number, if there is room for so many bytes. Behind one that was left out all
-    /// are: so that those that are there are the first ones.
+    /// The field's number, if `bytes` bytes fit. Once a value is left out, all later ones are, so
+    /// that the values kept are the first ones.
     fn begin(&mut self, field: usize, bytes: usize) -> Option<u8> {
         let number = u8::try_from(field).ok().filter(|number| *number < u8::MAX);
         match number {
@@ -170,7 +170,7 @@ impl<'buffer> ValueWriter<'buffer> {
     }
 }
 
-/// Stores how many bytes follow the length at `at`.
+/// Stores the number of bytes after the length at `at`.
 #[cfg(feature = "tracing")]
 fn put_length(buffer: &mut [u8], at: usize) {
     let length = (buffer.len() - at - 4) as u32;

@@ -1,10 +1,9 @@
-//! Formats excerpts as lines of text: work that a text logger does in the logging thread, and that
-//! the reader does here.
+//! Formats excerpts as lines of text. A text logger does this in the logging thread; here the
+//! reader does it.
 //!
-//! Failure: every excerpt of a log is a line or says that it cannot be read; what is not known (a
-//! call site that was announced before the place where reading began) is named by its number.
-//! Bounds: what is kept of announcements is bounded by [`MAX_KEPT_BYTES`]; beyond that all of it is
-//! forgotten.
+//! Failure: every excerpt of a log becomes a line, or a line that reports that it is unreadable. An
+//! unknown call site, announced before reading began, is shown by its number.
+//! Bounds: stored announcements have at most [`MAX_KEPT_BYTES`]; beyond that, all are dropped.
 
 mod known;
 mod words;
@@ -23,13 +22,13 @@ use crate::{
     layout::{Level, MAX_SPAN_DEPTH, START},
 };
 
-/// The field whose value is the message.
+/// The field that contains the message.
 const MESSAGE: &[u8] = b"message";
 
-/// Under which what the log says about itself is shown.
+/// Target of the lines that the log writes about itself.
 const OURS: &str = "nanotape_logging";
 
-/// Makes lines of excerpts that it is shown in the order of the journal.
+/// Formats excerpts as lines. It must see them in the order of the journal.
 ///
 /// ```
 /// # fn main() -> Result<(), nanotape_journal::JournalError> {
@@ -58,40 +57,40 @@ pub struct Formatter {
     shows_spans: bool,
     shows_threads: bool,
     segment: u64,
-    /// Of the excerpt that is shown.
+    /// The payload of the current excerpt.
     payload: Vec<u8>,
 }
 
 impl Formatter {
-    /// A formatter that has seen nothing yet.
+    /// A formatter without any announcements.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Whether there are lines for the beginning and the end of spans: there are not, unless
-    /// somebody says otherwise.
+    /// Whether the beginning and the end of spans have lines; off by default.
     #[must_use]
     pub fn with_spans(mut self, shows_spans: bool) -> Self {
         self.shows_spans = shows_spans;
         self
     }
 
-    /// Whether lines have the thread's name: they have not, unless somebody says otherwise.
+    /// Whether lines have the thread's name; off by default.
     #[must_use]
     pub fn with_threads(mut self, shows_threads: bool) -> Self {
         self.shows_threads = shows_threads;
         self
     }
 
-    /// The line of an excerpt, without an end of line. Nothing if it is not one of a log, or only
-    /// announces what later ones refer to.
+    /// The line of an excerpt, without an end of line. `None` if the excerpt is not a log's, or is
+    /// only an announcement.
     pub fn line(&mut self, excerpt: &Excerpt<'_>) -> Option<String> {
         let mut line = String::new();
-        // A string takes everything.
+        // Writing to a string does not fail.
         self.write_line(excerpt, &mut line).unwrap_or(false).then_some(line)
     }
 
-    /// The same into something else, and whether there is a line. The error is that of `out`.
+    /// Writes the line of an excerpt to `out`; returns whether there is a line. Errors are those of
+    /// `out`.
     pub fn write_line(
         &mut self,
         excerpt: &Excerpt<'_>,
@@ -106,8 +105,8 @@ impl Formatter {
         outcome
     }
 
-    /// The same of an excerpt that is somewhere else than in a journal: the number of its segment,
-    /// its type, time and payload.
+    /// [`write_line`](Self::write_line) for an excerpt outside of a journal: segment number, type,
+    /// time and payload.
     pub fn write_parts(
         &mut self,
         segment: u64,
@@ -176,13 +175,13 @@ impl Formatter {
         Ok(true)
     }
 
-    /// Looks at an excerpt in front of the place where lines begin: what it announces is known
-    /// then. Who begins within a segment shows this everything from the segment's beginning on.
+    /// Stores the announcements of an excerpt before the first line to show. A reader that begins
+    /// within a segment must pass everything from the segment's beginning.
     pub fn learn(&mut self, excerpt: &Excerpt<'_>) {
         struct Nowhere;
         impl Write for Nowhere {
             fn write_str(&mut self, _: &str) -> fmt::Result {
-                // Announcements write nothing, and the rest need not be formatted.
+                // Announcements write nothing, and other excerpts need no formatting.
                 Err(fmt::Error)
             }
         }
@@ -190,7 +189,7 @@ impl Formatter {
     }
 }
 
-/// A line that is being written.
+/// A line in progress.
 struct Line<'a> {
     known: &'a Known,
     shows_threads: bool,
@@ -209,7 +208,7 @@ impl Line<'_> {
         }
     }
 
-    /// Something that the log says about itself.
+    /// Writes a line of the log about itself.
     fn ours(&mut self, level: Level, what: fmt::Arguments<'_>) -> fmt::Result {
         write!(self.out, "{} {:>5} {OURS}: {what}", UtcNanos::of_unix_ns(self.ts_ns), level.name())
     }
@@ -248,11 +247,11 @@ impl Line<'_> {
         self.out.write_str(name)
     }
 
-    /// A span and those around it, the outermost first.
+    /// Writes a span and those around it, the outermost first.
     fn spans(&mut self, innermost: u64) -> fmt::Result {
         let mut chain = [0; MAX_SPAN_DEPTH];
         let (mut depth, mut next) = (0, innermost);
-        // Parents that go in a circle end here.
+        // The bound also ends a cycle of parents.
         while next != 0 && depth < chain.len() {
             chain[depth] = next;
             depth += 1;

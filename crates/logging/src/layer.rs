@@ -1,7 +1,6 @@
-//! The layer for tracing-subscriber: what happens to spans and events, encoded and handed to the
-//! logger.
+//! The layer for tracing-subscriber: encodes spans and events and passes them to the logger.
 //!
-//! Bounds: a span has its values in memory, at most [`MAX_SPAN_VALUE_BYTES`] of them.
+//! Bounds: a span keeps its values in memory, at most [`MAX_SPAN_VALUE_BYTES`].
 //! Cost: an event allocates nothing; a new span allocates its values.
 
 mod merge;
@@ -33,25 +32,25 @@ use crate::{
     thread::{Local, with_local},
 };
 
-/// Bytes in front of the values of a span.
+/// Bytes before the values of a span.
 const SPAN_HEADER_BYTES: usize = 24;
 
-/// How often an excerpt is prepared anew because the journal has rolled meanwhile.
+/// How often an excerpt is prepared again because the journal rolled in between.
 const MOVES: usize = 4;
 
-/// What is written of spans besides what events need.
+/// What to write about spans, besides what events need.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub enum SpanDetail {
-    /// Nothing: a span without events leaves no trace.
+    /// Nothing: a span without events is not written.
     Context,
-    /// When they begin and end.
+    /// Their beginning and end.
     #[default]
     Lifetime,
-    /// And each time that a thread enters or leaves one.
+    /// Also each time that a thread enters or leaves one.
     Steps,
 }
 
-/// A layer of tracing-subscriber that logs to a journal. Which levels, a filter says:
+/// A layer of tracing-subscriber that logs to a journal. A filter chooses the levels:
 /// `layer.with_filter(LevelFilter::INFO)`.
 #[derive(Debug)]
 pub struct JournalLayer<D: Disk = Folder> {
@@ -59,7 +58,7 @@ pub struct JournalLayer<D: Disk = Folder> {
     detail: SpanDetail,
 }
 
-/// Spans of all journals that this one is logged to, by the number of the logger.
+/// A tracing span in each journal that it is logged to, by the number of the logger.
 #[derive(Debug, Default)]
 struct Spans(Vec<(u64, Arc<Span>)>);
 
@@ -77,13 +76,13 @@ impl<D: Disk> Logger<D> {
 }
 
 impl<D: Disk> JournalLayer<D> {
-    /// Says what is written of spans.
+    /// Sets what to write about spans.
     #[must_use]
     pub fn with_span_detail(self, detail: SpanDetail) -> Self {
         Self { detail, ..self }
     }
 
-    /// Calls with the innermost of this span and those around it that this layer knows.
+    /// The innermost span, from this one outwards, that this layer has recorded.
     fn nearest<'a, S>(&self, span: SpanRef<'a, S>) -> Option<(SpanRef<'a, S>, Arc<Span>)>
     where
         S: for<'lookup> LookupSpan<'lookup>,
@@ -130,7 +129,7 @@ impl<D: Disk> JournalLayer<D> {
                 outcome => return outcome,
             }
         }
-        // Segments of a few excerpts: then spans are not known there.
+        // Segments hold only a few excerpts: this one is written without its spans.
         self.logger.write(&entry)
     }
 
@@ -217,7 +216,7 @@ where
         let Some(span) = context.span(id) else { return };
         let Some(own) = self.own(&span) else { return };
         with_local(|local| {
-            // Apart from what is there: a value may log while it is formatted.
+            // Uses a separate buffer, because a value may log while it is formatted.
             local.with_buffer(|values| {
                 let mut visitor = Visitor::new(values, MAX_SPAN_VALUE_BYTES);
                 record.record(&mut visitor);

@@ -12,18 +12,18 @@ pub const EVENT: u16 = 0xFF03;
 pub const TEXT: u16 = 0xFF04;
 /// A span begins, and is announced.
 pub const SPAN_NEW: u16 = 0xFF05;
-/// A span is announced once more.
+/// A span is announced again.
 pub const SPAN_AGAIN: u16 = 0xFF06;
-/// A thread begins to work in a span.
+/// A thread enters a span.
 pub const SPAN_ENTER: u16 = 0xFF07;
-/// A thread ceases to work in a span.
+/// A thread leaves a span.
 pub const SPAN_EXIT: u16 = 0xFF08;
 /// A span has ended.
 pub const SPAN_CLOSE: u16 = 0xFF09;
 /// Events could not be written.
 pub const LOST: u16 = 0xFF0A;
 
-/// The last of the type ids that are kept for logs; [`START`] is the first.
+/// The last of the type ids that are reserved for logs; [`START`] is the first.
 pub const LAST_TYPE_ID: u16 = 0xFF0F;
 
 /// Every type id and the name of its excerpt.
@@ -46,7 +46,7 @@ pub fn is_log(type_id: u16) -> bool {
     (START..=LAST_TYPE_ID).contains(&type_id)
 }
 
-/// Whether an excerpt of this type makes a line, and does not only say what later ones need.
+/// Whether an excerpt of this type makes a line; the others are announcements.
 pub fn is_line(type_id: u16) -> bool {
     matches!(type_id, EVENT | TEXT | LOST)
 }
@@ -54,7 +54,7 @@ pub fn is_line(type_id: u16) -> bool {
 /// A field of fixed size: offset, size, name.
 pub type Field = (usize, usize, &'static str);
 
-/// What each excerpt begins with, by its heading in the document.
+/// The first fields of each excerpt, by its heading in the document.
 pub const FIELDS: [(&str, &[Field]); 8] = [
     ("START", &[(0, 4, "pid"), (4, 4, "zero")]),
     (
@@ -117,7 +117,7 @@ pub(crate) mod tag {
     pub(crate) const BYTES: u8 = 9;
     pub(crate) const ERROR: u8 = 10;
     pub(crate) const LEFT_OUT: u8 = 11;
-    /// Of a value that was cut.
+    /// Flag of a value that was cut.
     pub(crate) const CUT: u8 = 0x80;
 }
 
@@ -128,46 +128,46 @@ pub(crate) const TEXT_IS_CUT: u8 = 1;
 #[cfg(feature = "tracing")]
 pub(crate) const KIND_SPAN: u8 = 1;
 
-/// Bytes of a name at most.
+/// Maximum bytes of a name.
 pub const MAX_NAME_BYTES: usize = 512;
 
-/// Bytes of a text, bytes or an error as a value at most.
+/// Maximum bytes of a text, bytes or an error as a value.
 pub const MAX_VALUE_BYTES: usize = 16_384;
 
-/// An error and its causes at most.
+/// Maximum number of an error and its causes.
 pub const MAX_ERRORS: usize = 16;
 
-/// Bytes of a payload at most. The smallest segment of a journal holds it.
+/// Maximum bytes of a payload. The smallest segment of a journal holds it.
 pub const MAX_PAYLOAD_BYTES: usize = 32_768;
 
-/// Bytes of the values of a span at most.
+/// Maximum bytes of the values of a span.
 pub const MAX_SPAN_VALUE_BYTES: usize = 4096;
 
-/// Bytes of payload that announce the spans around an event at most. With the longest event they
+/// Maximum bytes of payload that announce the spans around an event. With the longest event they
 /// fit into the smallest segment.
 pub const MAX_SPANS_BYTES: usize = 16_384;
 
-/// Spans around an event that are announced with it, and shown, at most.
+/// Maximum number of spans around an event that are announced with it, and shown.
 pub const MAX_SPAN_DEPTH: usize = 64;
 
-/// How severe something is.
+/// Severity of an event.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
 pub enum Level {
-    /// Something is wrong.
+    /// A failure.
     Error = 1,
-    /// Something may be wrong.
+    /// A possible problem.
     Warn = 2,
-    /// What an operator wants to know.
+    /// Information for operators.
     Info = 3,
-    /// What a developer wants to know.
+    /// Information for developers.
     Debug = 4,
     /// Every step.
     Trace = 5,
 }
 
 impl Level {
-    /// All of them, the most severe first.
+    /// All levels, the most severe first.
     pub const ALL: [Self; 5] = [Self::Error, Self::Warn, Self::Info, Self::Debug, Self::Trace];
 
     /// The level with this number in the format.

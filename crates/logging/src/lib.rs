@@ -1,11 +1,11 @@
-//! Logs of programs in a journal: written as values for the price of an append, formatted when
-//! read.
+//! Logs of programs in a journal: written as values at the cost of an append, formatted when read.
 //!
-//! Where: layer 3, on JOURNAL. A program logs with `tracing` or `log` as ever; people read lines.
-//! Layout: `docs/formats/log.md`. Why so: `docs/decisions/0025-logs-in-a-journal.md`.
-//! Failure: what cannot be written is counted and told by the next event that can; no program ends
-//! because of its log, or waits for room. A killed program's log is there up to the last call that
-//! returned. Cost: an event allocates nothing and makes no system call; see `examples/cost.rs`.
+//! Where: layer 3, on JOURNAL. A program logs with `tracing` or `log`; a reader formats lines.
+//! Layout: `docs/formats/log.md`. Reasons: `docs/decisions/0025-logs-in-a-journal.md`.
+//! Failure: events that cannot be written are counted, and the next event that can be written
+//! reports the count. A program never ends because of its log. If a program is killed, its log
+//! contains every call that returned. Cost: an event allocates nothing and makes no system call;
+//! see `examples/cost.rs`.
 //!
 #![cfg_attr(feature = "tracing", doc = "```")]
 #![cfg_attr(not(feature = "tracing"), doc = "```ignore")]

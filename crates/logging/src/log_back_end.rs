@@ -1,12 +1,12 @@
-//! The back end for the crate log: a record is formatted, because its values exist only as
-//! arguments of a format, and written as a text.
+//! The back end for the crate log: formats a record, because its values exist only as arguments of
+//! a format, and writes it as a text.
 
 use log::{LevelFilter, Log, Metadata, Record, SetLoggerError};
 use nanotape_journal::{Disk, Folder};
 
 use crate::{Level, Logger, Origin};
 
-/// What the macros of the crate log write to.
+/// The destination of the macros of the crate log.
 #[derive(Debug)]
 pub struct JournalLog<D: Disk = Folder> {
     logger: Logger<D>,
@@ -21,7 +21,7 @@ impl<D: Disk> Logger<D> {
 }
 
 impl<D: Disk> JournalLog<D> {
-    /// Makes it the one that the program logs to, for as long as the program runs.
+    /// Makes it the program's logger, for as long as the program runs.
     pub fn install(self) -> Result<(), SetLoggerError> {
         let max_level = self.max_level;
         log::set_boxed_logger(Box::new(self))?;

@@ -1,12 +1,12 @@
 //! The logger: many threads, one appender.
 //!
-//! Where: the layer and the back end encode an excerpt in memory of their thread and hand it in
-//! here. Protocol: within the lock the time is taken, room is made, what was not announced in this
-//! segment is, and the excerpt is appended: usually a stamp, two comparisons and a copy.
-//! Failure: an excerpt that cannot be written is counted. The program is told nothing and goes on.
-//! So is one whose segment is not ready for too long: a slow disk costs events, and no call waits
-//! for it longer than [`Logger::with_patience`] says.
-//! Cost: no allocation and no system call, but when something is announced, and what a roll costs.
+//! Where: the layer and the back end encode an excerpt in memory of their thread and pass it to the
+//! logger. Protocol: under the lock, the logger takes the time, makes room, writes announcements
+//! that this segment lacks, and appends the excerpt: usually a stamp, two comparisons and a copy.
+//! Failure: an excerpt that cannot be written is counted, and the program continues without an
+//! error. The same holds if its segment is not ready in time: no call waits longer than
+//! [`Logger::with_patience`].
+//! Cost: no allocation and no system call, except for announcements and rolls.
 
 mod state;
 
@@ -29,7 +29,7 @@ use crate::{
     thread::with_local,
 };
 
-/// How an appender works that suits a log: segments of 8 MiB, a new one each day, nothing synced.
+/// Options of an appender for logs: segments of 8 MiB, a new one each day, no sync.
 pub fn log_options() -> AppenderOptions {
     AppenderOptions {
         segment_bytes: 8 << 20,
@@ -39,28 +39,28 @@ pub fn log_options() -> AppenderOptions {
     }
 }
 
-/// Where a line of a program's own making is logged.
+/// Where a line of text comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Origin<'a> {
-    /// What it is about: usually the module.
+    /// Its subject: usually the module.
     pub target: &'a str,
-    /// The file in the source; empty: not known.
+    /// The file in the source; empty: unknown.
     pub file: &'a str,
-    /// The line in it; 0: not known.
+    /// The line in it; 0: unknown.
     pub line: u32,
 }
 
-/// Writes what a program logs to a journal. Clones write to the same one.
+/// Writes a program's log to a journal. Clones write to the same journal.
 ///
-/// The journal is closed when the last clone is dropped. One that is never dropped, or whose
-/// program is killed, loses nothing: what a call has returned for is in the journal.
+/// Dropping the last clone closes the journal. A logger that is never dropped, or whose program is
+/// killed, loses nothing: every call that returned is in the journal.
 #[derive(Debug)]
 pub struct Logger<D: Disk = Folder>(Arc<Shared<D>>);
 
 #[derive(Debug)]
 struct Shared<D: Disk> {
     state: Mutex<State<D>>,
-    /// The segment that the last excerpt is in, for who prepares something outside of the lock.
+    /// The segment of the last excerpt, for a thread that prepares an excerpt outside of the lock.
     #[cfg(feature = "tracing")]
     segment: AtomicU64,
     #[cfg(feature = "tracing")]
@@ -68,20 +68,20 @@ struct Shared<D: Disk> {
 }
 
 impl Logger<Folder> {
-    /// Opens a journal to log to it, and makes it if it is not there, with [`log_options`].
+    /// Opens a journal to log to it, with [`log_options`]; creates it if necessary.
     pub fn open(path: &Path) -> Result<Self, JournalError> {
         Self::open_with(path, &log_options())
     }
 
-    /// The same with options of the caller's.
+    /// [`Logger::open`] with other options.
     pub fn open_with(path: &Path, options: &AppenderOptions) -> Result<Self, JournalError> {
         Ok(Self::new(Appender::open(path, options)?))
     }
 }
 
 impl<D: Disk> Logger<D> {
-    /// Logs with an appender that is open. The first logger of a process calibrates the clock,
-    /// which takes about 51 ms.
+    /// Logs with an open appender. The first logger of a process calibrates the clock, which takes
+    /// about 51 ms.
     pub fn new(appender: Appender<D>) -> Self {
         #[cfg(feature = "tracing")]
         static NUMBER: AtomicU64 = AtomicU64::new(1);
@@ -89,7 +89,7 @@ impl<D: Disk> Logger<D> {
             state: Mutex::new(State::new(appender)),
             #[cfg(feature = "tracing")]
             segment: AtomicU64::new(0),
-            // Only unique: no order is meant.
+            // Only uniqueness matters, not order.
             #[cfg(feature = "tracing")]
             number: NUMBER.fetch_add(1, Ordering::Relaxed),
         }));
@@ -97,15 +97,14 @@ impl<D: Disk> Logger<D> {
         logger
     }
 
-    /// How long a call that logs waits for the next segment at most, where the disk is too slow to
-    /// have made it in time: a second, if this is not called. After that the event is counted as
-    /// lost, as are those that follow without waiting, until the segment is there. It holds for all
-    /// clones.
+    /// Sets how long a logging call waits for the next segment if the disk is slow; one second by
+    /// default. After that, the event is counted as lost. Later events are lost without waiting
+    /// until the segment is ready. The setting holds for all clones.
     ///
-    /// The journal's helper makes segments ahead of need, so a call waits only if a segment is
-    /// filled faster than the disk makes one. Without a helper, or with a policy that syncs with
-    /// the append, a call waits for the disk however long that takes; so does one that another
-    /// thread's [`sync`](Self::sync) is in front of.
+    /// The journal's helper makes segments ahead of need, so a call waits only if a segment fills
+    /// faster than the disk makes one. Without a helper, or with a policy that syncs with the
+    /// append, a call waits for the disk without limit. It also waits while another thread is in
+    /// [`sync`](Self::sync).
     #[must_use]
     pub fn with_patience(self, patience: Duration) -> Self {
         self.lock().patience = patience;
@@ -117,7 +116,7 @@ impl<D: Disk> Logger<D> {
         self.text_from(level, &Origin { target, ..Origin::default() }, text);
     }
 
-    /// The same with where it comes from.
+    /// [`Logger::text`] with its origin.
     pub fn text_from(&self, level: Level, origin: &Origin<'_>, text: fmt::Arguments<'_>) {
         with_local(|local| {
             local.with_buffer(|payload| {
@@ -135,35 +134,33 @@ impl<D: Disk> Logger<D> {
         });
     }
 
-    /// Writes what is still to be said of lost events. There is nothing else to flush: what a call
-    /// has returned for is in the journal.
+    /// Writes the report of lost events that is still due. Nothing else needs flushing: every call
+    /// that returned is in the journal.
     pub fn flush(&self) {
         self.lock().flush();
     }
 
-    /// Waits until everything that was logged is on the disk. Calls that log wait meanwhile: a
-    /// program that cannot afford that has its journal synced by the helper, with
-    /// `SyncPolicy::Every`.
+    /// Waits until the whole log is on the disk. Calls that log wait meanwhile. To avoid that, let
+    /// the helper sync with `SyncPolicy::Every`.
     pub fn sync(&self) -> Result<(), JournalError> {
         self.lock().sync()
     }
 
-    /// How many events were lost since the logger was opened, because the journal could not be
-    /// written.
+    /// Events lost since the logger was opened, because the journal could not be written.
     pub fn lost(&self) -> u64 {
         self.lock().lost()
     }
 
-    /// Distinguishes loggers of a process.
+    /// Identifies this logger in its process.
     #[cfg(feature = "tracing")]
     pub(crate) fn number(&self) -> u64 {
         self.0.number
     }
 
-    /// The segment that the last excerpt is in, as far as is known without the lock.
+    /// The segment of the last excerpt, read without the lock.
     #[cfg(feature = "tracing")]
     pub(crate) fn segment(&self) -> u64 {
-        // A hint: within the lock it is compared with the truth.
+        // This is a hint: it is checked again under the lock.
         self.0.segment.load(Ordering::Relaxed)
     }
 
@@ -177,8 +174,8 @@ impl<D: Disk> Logger<D> {
         outcome
     }
 
-    /// A thread that panicked with the lock in its hands left a state that is as good as any:
-    /// excerpts are whole or not there.
+    /// A thread that panicked with the lock held leaves a usable state: excerpts are whole or
+    /// absent.
     fn lock(&self) -> MutexGuard<'_, State<D>> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

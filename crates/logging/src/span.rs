@@ -1,4 +1,4 @@
-//! A span as the journal knows it: its number, its values, and in which segment it was announced.
+//! A span of the journal: its number, its values, and the segment in which it was announced.
 
 use std::sync::{
     Mutex, PoisonError,
@@ -11,8 +11,8 @@ pub(crate) struct Span {
     /// From 1, never used again in this process.
     pub(crate) number: u64,
     pub(crate) call_site: u32,
-    /// The segment in which its values were announced as they are; 0: none. Stored while the
-    /// announcement is held.
+    /// The segment in which its current values were announced; 0: none. Stored while the
+    /// announcement is locked.
     announced: AtomicU64,
     /// Bytes of the announcement.
     bytes: AtomicUsize,
@@ -23,7 +23,7 @@ pub(crate) struct Span {
 impl Span {
     pub(crate) fn next_number() -> u64 {
         static NUMBER: AtomicU64 = AtomicU64::new(1);
-        // Only unique: no order is meant.
+        // Only uniqueness matters, not order.
         NUMBER.fetch_add(1, Ordering::Relaxed)
     }
 
@@ -33,37 +33,37 @@ impl Span {
         Self { number, call_site, announced: AtomicU64::new(0), bytes, announcement }
     }
 
-    /// Whether it need not be announced in this segment. What it says is acted upon with the
-    /// logger's lock held, under which it is stored, or asked once more there.
+    /// Whether this segment has its announcement. Callers use the result under the logger's lock,
+    /// under which it is stored, or check it again there.
     #[inline]
     pub(crate) fn is_announced(&self, segment: u64) -> bool {
         self.announced.load(Ordering::Relaxed) == segment
     }
 
-    /// How long what announces it is.
+    /// Length of its announcement.
     #[inline]
     pub(crate) fn bytes(&self) -> usize {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// Appends what announces it: from now on it is announced in this segment.
+    /// Appends its announcement, and marks it as made in this segment.
     pub(crate) fn announce(&self, segment: u64, payload: &mut Vec<u8>) {
         let announcement = self.announcement.lock().unwrap_or_else(PoisonError::into_inner);
         payload.extend_from_slice(&announcement);
         self.announced.store(segment, Ordering::Relaxed);
     }
 
-    /// It was announced in this segment when it began.
+    /// Marks the announcement as made in this segment, in which the span began.
     pub(crate) fn has_begun(&self, segment: u64) {
         self.announced.store(segment, Ordering::Relaxed);
     }
 
-    /// It must be announced again.
+    /// Marks the announcement as not made.
     pub(crate) fn forget(&self) {
         self.announced.store(0, Ordering::Relaxed);
     }
 
-    /// Changes its values: it must be announced again.
+    /// Changes its values, which must then be announced again.
     pub(crate) fn change(&self, change: impl FnOnce(&mut Vec<u8>)) {
         let mut announcement = self.announcement.lock().unwrap_or_else(PoisonError::into_inner);
         change(&mut announcement);

@@ -1,7 +1,7 @@
-//! What a thread that logs keeps for itself: its number, and the memory that it encodes in.
+//! The data of each thread that logs: its number, and its encoding buffers.
 //!
-//! Bounds: numbers of threads that have ended are given out again, so that there are no more than
-//! threads were alive at a time. A buffer is as large as the largest excerpt of its thread.
+//! Bounds: numbers of ended threads are used again, so there are at most as many as threads alive
+//! at a time. A buffer is as large as the largest excerpt of its thread.
 
 use std::{
     cell::Cell,
@@ -11,17 +11,17 @@ use std::{
     },
 };
 
-/// Who a thread is, for all journals of the process.
+/// Identity of a thread, for all journals of the process.
 #[derive(Debug)]
 pub(crate) struct Label {
-    /// Its number, from 1; 0 for a thread that is just ending.
+    /// Its number, from 1; 0 for a thread that is ending.
     pub(crate) number: u32,
-    /// Never given to another thread, as the number is.
+    /// Never used for another thread, unlike the number.
     pub(crate) identity: u64,
     pub(crate) name: String,
 }
 
-/// Of a thread that logs while what it keeps is being dropped.
+/// Label of a thread that logs while its data are being dropped.
 pub(crate) const ENDING: Label = Label { number: 0, identity: 0, name: String::new() };
 
 /// Numbers of threads that have ended, and the highest one given out.
@@ -43,7 +43,7 @@ impl Label {
         drop(numbers);
         let thread = std::thread::current();
         let name = thread.name().unwrap_or_default().to_owned();
-        // Only unique: no order is meant.
+        // Only uniqueness matters, not order.
         Self { number, identity: IDENTITY.fetch_add(1, Ordering::Relaxed), name }
     }
 }
@@ -56,7 +56,7 @@ impl Drop for Label {
     }
 }
 
-/// What a thread keeps.
+/// The data of a thread.
 pub(crate) struct Local {
     pub(crate) label: Label,
     buffer: Cell<Vec<u8>>,
@@ -82,8 +82,8 @@ impl Local {
         }
     }
 
-    /// Runs something with an empty buffer. Where a value logs while it is formatted the inner
-    /// event gets a buffer of its own.
+    /// Calls `run` with an empty buffer. If a value logs while it is formatted, the inner event
+    /// gets another buffer.
     pub(crate) fn with_buffer<T>(&self, run: impl FnOnce(&mut Vec<u8>) -> T) -> T {
         let mut buffer = self.buffer.take();
         buffer.clear();
@@ -92,7 +92,7 @@ impl Local {
         outcome
     }
 
-    /// The same with a list of spans.
+    /// Calls `run` with an empty list of spans.
     #[cfg(feature = "tracing")]
     pub(crate) fn with_spans<T>(
         &self,
@@ -106,7 +106,7 @@ impl Local {
     }
 }
 
-/// Runs something with what this thread keeps.
+/// Calls `run` with the data of this thread.
 pub(crate) fn with_local<T>(run: impl FnOnce(&Local) -> T) -> T {
     let mut run = Some(run);
     let outcome = LOCAL.try_with(|local| run.take().map(|run| run(local)));

@@ -1,6 +1,6 @@
 //! Logging an event allocates nothing, once a thread has logged from its call site before.
 //!
-//! Counted, not assumed: see `CountingAllocator` of the harness.
+//! Counted with the `CountingAllocator` of the harness.
 #![cfg(all(not(nanotape_loom), feature = "tracing", feature = "log"))]
 
 #[path = "suite/lines.rs"]
@@ -18,7 +18,7 @@ static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 const EVENTS: u64 = 100_000;
 
-/// Logs events in all ways that there are, and returns how often that allocated.
+/// Logs events in all possible ways, and returns the number of allocations.
 fn allocations(logger: &Logger, events: u64) -> u64 {
     let back_end = logger.log_back_end(log::LevelFilter::Info);
     let _span = info_span!("outer", day = 1).entered();
@@ -36,7 +36,7 @@ fn allocations(logger: &Logger, events: u64) -> u64 {
 #[test]
 fn an_event_allocates_nothing() {
     let place = Scratch::new("none");
-    // No roll: what that costs is the journal's.
+    // No roll, whose cost belongs to the journal.
     let options = AppenderOptions { segment_bytes: 256 << 20, ..log_options() };
     let logger = Logger::open_with(place.path(), &options).unwrap();
     let subscriber = tracing_subscriber::registry().with(logger.layer());

@@ -3,13 +3,13 @@
 use super::{Cursor, DecodeError};
 use crate::layout::tag;
 
-/// Values, each with the number of its field. The first error ends them.
+/// Values, each with the number of its field. They end at the first error.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Values<'payload> {
     cursor: Cursor<'payload>,
 }
 
-/// A value. Texts are UTF-8 if nobody has damaged them; `is_cut` says that there was more.
+/// A value. Texts are UTF-8 unless the file is damaged.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum Value<'payload> {
@@ -27,37 +27,37 @@ pub enum Value<'payload> {
     I128(i128),
     /// A text.
     Str {
-        /// It.
+        /// The text.
         text: &'payload [u8],
-        /// Whether it was longer.
+        /// Whether it was cut.
         is_cut: bool,
     },
-    /// What the value's own formatting said.
+    /// The output of the value's `Debug` or `Display`.
     Debug {
-        /// It.
+        /// The output.
         text: &'payload [u8],
-        /// Whether it was longer.
+        /// Whether it was cut.
         is_cut: bool,
     },
     /// Bytes.
     Bytes {
-        /// They.
+        /// The bytes.
         bytes: &'payload [u8],
-        /// Whether there were more.
+        /// Whether they were cut.
         is_cut: bool,
     },
-    /// An error and what caused it.
+    /// An error and its causes.
     Error {
         /// Their texts, the outermost first.
         errors: Errors<'payload>,
-        /// Whether there was more of it.
+        /// Whether it was cut.
         is_cut: bool,
     },
-    /// So many values there was no room for.
+    /// The number of values for which there was no room.
     LeftOut(u16),
 }
 
-/// An error and what caused it.
+/// An error and its causes.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Errors<'payload> {
     cursor: Cursor<'payload>,
@@ -69,13 +69,13 @@ impl<'payload> Values<'payload> {
         Self { cursor }
     }
 
-    /// Values without anything in front of them.
+    /// Values that start at the beginning of `payload`.
     #[cfg(feature = "tracing")]
     pub(crate) fn over(payload: &'payload [u8]) -> Self {
         Self { cursor: Cursor { payload, at: 0 } }
     }
 
-    /// Where the next one begins in the payload.
+    /// Where the next value begins in the payload.
     #[cfg(feature = "tracing")]
     pub(crate) fn at(&self) -> usize {
         self.cursor.at
@@ -132,7 +132,7 @@ impl<'payload> Iterator for Errors<'payload> {
 
     fn next(&mut self) -> Option<Self::Item> {
         self.left = self.left.checked_sub(1)?;
-        // All of them were found when the value was decoded.
+        // Decoding the value has already checked all of them.
         self.cursor.long().ok()
     }
 }

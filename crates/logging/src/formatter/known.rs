@@ -1,4 +1,4 @@
-//! Call sites, threads and spans that a reader has seen: stored as announced, decoded when needed.
+//! Call sites, threads and spans that a reader has seen: stored as announced, decoded on use.
 
 use std::collections::HashMap;
 
@@ -7,11 +7,11 @@ use crate::{
     layout::{CALL_SITE, SPAN_AGAIN},
 };
 
-/// Bytes of announcements that are kept at most. A program has some hundred call sites of a hundred
-/// bytes each, and as many spans as it works on at a time.
+/// Maximum bytes of stored announcements. A program has some hundred call sites of a hundred bytes
+/// each, and as many spans as are open at a time.
 pub const MAX_KEPT_BYTES: usize = 64 << 20;
 
-/// What one announcement costs beside its bytes, about.
+/// Approximate memory of an announcement besides its bytes.
 const ENTRY_BYTES: usize = 64;
 
 /// Announcements of a segment.

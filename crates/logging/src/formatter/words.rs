@@ -1,13 +1,13 @@
-//! Values as text that is safe to show: one line, and nothing that drives a terminal.
+//! Formats values as text that is safe to print: one line, without control sequences of a terminal.
 
 use std::fmt::{self, Display, Write};
 
 use crate::decode::{CallSite, DecodeError, Value, Values};
 
-/// Behind what was cut.
+/// Marks text that was cut.
 pub(super) const CUT: &str = "...(cut)";
 
-/// Text with control characters escaped, and what is not UTF-8 replaced.
+/// Text with control characters escaped and invalid UTF-8 replaced.
 pub(super) fn escaped(text: &[u8]) -> impl Display + '_ {
     fmt::from_fn(move |f| {
         for chunk in text.utf8_chunks() {
@@ -28,13 +28,13 @@ pub(super) fn escaped(text: &[u8]) -> impl Display + '_ {
     })
 }
 
-/// Control characters, ends of lines, and those that turn the direction of what is around them.
+/// Control characters, line separators, and characters that change the text direction.
 fn needs_escape(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }
 
-/// A value; a message is not put into quotes.
+/// Writes a value; a message has no quotes.
 pub(super) fn put_value(out: &mut dyn Write, value: &Value<'_>, is_message: bool) -> fmt::Result {
     let is_cut = match value {
         Value::Bool(value) => return write!(out, "{value}"),
@@ -70,7 +70,8 @@ pub(super) fn put_value(out: &mut dyn Write, value: &Value<'_>, is_message: bool
     if *is_cut { out.write_str(CUT) } else { Ok(()) }
 }
 
-/// Values with their names, but for one, with something in front of the first and between them.
+/// Writes values with their names, except that of one field, with separators before the first and
+/// between them.
 pub(super) fn put_values(
     out: &mut dyn Write,
     site: Option<&CallSite<'_>>,

@@ -6,8 +6,8 @@ use crate::{
     layout::MAX_SPAN_VALUE_BYTES,
 };
 
-/// Puts values in the place of those of the same fields, which begin at `start` in a payload. Where
-/// there is no room for all of them older ones are left out.
+/// Replaces values of the same fields, which begin at `start` in a payload. If not all fit, older
+/// ones are left out.
 pub(super) fn merge(payload: &mut Vec<u8>, start: usize, news: &[u8]) {
     let olds = payload.split_off(start);
     let is_replaced =
@@ -65,7 +65,7 @@ mod tests {
     fn old_values_give_way_where_there_is_no_room() {
         let many: Vec<_> = (0..250).map(|field| (field, 7)).collect();
         let mut old = values(&many);
-        // A long one behind them, which fits just so.
+        // A long value after them, which just fits.
         let mut writer = ValueWriter::new(&mut old, MAX_SPAN_VALUE_BYTES);
         writer.text(251, &"x".repeat(5_000));
         writer.finish();

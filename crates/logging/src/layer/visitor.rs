@@ -10,7 +10,7 @@ use crate::{encode::ValueWriter, layout::tag};
 pub(super) struct Visitor<'buffer>(ValueWriter<'buffer>);
 
 impl<'buffer> Visitor<'buffer> {
-    /// Appends to a buffer until it has `end` bytes.
+    /// Appends to `buffer` until it has `end` bytes.
     pub(super) fn new(buffer: &'buffer mut Vec<u8>, end: usize) -> Self {
         Self(ValueWriter::new(buffer, end))
     }

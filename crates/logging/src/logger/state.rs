@@ -1,7 +1,6 @@
-//! What is done with the lock in hand: to announce what is new, to append, and to count what is
-//! lost.
+//! The work under the lock: announces what is new, appends, and counts losses.
 //!
-//! Bounds: numbers of call sites and of threads alive; one excerpt and what it announces.
+//! Bounds: numbers of call sites and of live threads; one excerpt and its announcements.
 
 mod news;
 
@@ -22,14 +21,13 @@ use crate::{
     thread::Label,
 };
 
-/// Behind a failure nothing is tried for so long: a full disk must not cost the program a system
-/// call for each event.
+/// Pause after a failure: a full disk must not cost the program a system call for each event.
 const PAUSE_NS: u64 = 1_000_000;
 
-/// How long a call waits for the next segment, if the program does not say.
+/// Default time that a call waits for the next segment.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// What an excerpt says and refers to.
+/// The content and the references of an excerpt.
 #[derive(Debug)]
 pub(crate) struct Entry<'a> {
     pub(crate) type_id: u16,
@@ -37,16 +35,16 @@ pub(crate) struct Entry<'a> {
     pub(crate) thread: &'a Label,
     #[cfg(feature = "tracing")]
     pub(crate) call_site: Option<u32>,
-    /// Those that were not announced in the segment that was expected, the outermost first.
+    /// The spans without an announcement in the expected segment, the outermost first.
     #[cfg(feature = "tracing")]
     pub(crate) spans: &'a [std::sync::Arc<Span>],
-    /// The segment for which those were found; nothing if it is within no span.
+    /// The segment for which `spans` was collected; `None` if the excerpt is within no span.
     #[cfg(feature = "tracing")]
     pub(crate) expected: Option<u64>,
 }
 
 impl<'a> Entry<'a> {
-    /// One that refers to its thread only.
+    /// An entry that refers to its thread only.
     pub(crate) fn new(type_id: u16, payload: &'a [u8], thread: &'a Label) -> Self {
         Self {
             type_id,
@@ -62,15 +60,14 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// What became of an excerpt.
+/// What happened to an excerpt.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Outcome {
     /// It is in this segment.
     Written(u64),
-    /// It was not written, and was counted.
+    /// It was not written, and is counted.
     Lost,
-    /// It was not written yet: it belongs into this segment, in which other spans must be
-    /// announced.
+    /// It is not written yet: it belongs to this segment, where other spans need announcing.
     #[cfg(feature = "tracing")]
     Moved(u64),
 }
@@ -81,7 +78,7 @@ struct Loss {
     count: u64,
     first_ns: u64,
     last_ns: u64,
-    /// When the journal was tried last. Not a time: times may stand still.
+    /// Stamp of the last attempt. Not a time, since times can stand still.
     tried: Stamp,
     reason: String,
 }
@@ -95,7 +92,7 @@ struct Piece {
     what: What,
 }
 
-/// What is announced.
+/// The subject of an announcement.
 #[derive(Clone, Copy, Debug)]
 enum What {
     Program,
@@ -112,13 +109,13 @@ enum What {
 #[derive(Debug)]
 pub(super) struct State<D: Disk> {
     appender: Appender<D>,
-    /// Where the times come from: none is before that of the excerpt in front of it.
+    /// Source of times: none is earlier than that of the excerpt before it.
     timeline: Timeline,
     is_started: bool,
-    /// For each number the segment in which it was announced.
+    /// For each number, the segment in which it was announced.
     #[cfg(feature = "tracing")]
     call_sites: Vec<u64>,
-    /// The same, with the identity of the thread that had the number then.
+    /// The same for threads, with the identity of the thread that had the number then.
     threads: Vec<(u64, u64)>,
     loss: Option<Loss>,
     lost: u64,
@@ -147,7 +144,7 @@ impl<D: Disk> State<D> {
         }
     }
 
-    /// Writes an excerpt, and in front of it what it refers to.
+    /// Writes an excerpt after the announcements that it needs.
     #[inline]
     pub(super) fn write(&mut self, entry: &Entry<'_>) -> Outcome {
         // Unfenced: the processor may read the counter before it has the lock. The timeline keeps
@@ -182,7 +179,7 @@ impl<D: Disk> State<D> {
         self.announce(ts_ns, segment, entry)
     }
 
-    /// Whether an excerpt may stand in a segment as it is.
+    /// Whether a segment already has everything that an excerpt refers to.
     #[inline]
     fn is_announced(&self, segment: u64, entry: &Entry<'_>) -> bool {
         let Label { number, identity, .. } = *entry.thread;
@@ -203,7 +200,7 @@ impl<D: Disk> State<D> {
         self.call_sites.get(number as usize) == Some(&segment)
     }
 
-    /// Writes an excerpt and what it announces, together.
+    /// Writes an excerpt together with its announcements.
     #[cold]
     fn announce(
         &mut self,
@@ -217,7 +214,7 @@ impl<D: Disk> State<D> {
         let made = self.make_room(ts_ns, bytes);
         let (is_together, found) = match made {
             Ok(found) => (true, found),
-            // A segment is too small for all of it: one by one, as far as that goes.
+            // The segment is too small for all of it: write as much as possible, one by one.
             Err(error) if matches!(error.problem(), Problem::TooLong { .. }) => (false, segment),
             Err(error) => {
                 self.retract(0, entry);
@@ -230,7 +227,7 @@ impl<D: Disk> State<D> {
             if entry.expected.is_some() {
                 return Ok(Outcome::Moved(found));
             }
-            // There is room now for this and more, so it ends here.
+            // There is now room for this and more, so the recursion ends here.
             return self.announce(ts_ns, found, entry);
         }
         let written = if is_together {
@@ -257,7 +254,7 @@ impl<D: Disk> State<D> {
             batch.commit()
         })();
         match written {
-            // Committed, whatever became of the sync.
+            // Committed, even if the sync failed.
             _ if self.appender.next_sequence() > before => {}
             Ok(_) => {}
             Err(error) => {
@@ -290,7 +287,7 @@ impl<D: Disk> State<D> {
         appended
     }
 
-    /// Appends; the error means that it is not in the journal.
+    /// Appends; an error means that the excerpt is not in the journal.
     #[inline]
     fn append(&mut self, type_id: u16, ts_ns: u64, payload: &[u8]) -> Result<(), JournalError> {
         let before = self.appender.next_sequence();
@@ -304,10 +301,10 @@ impl<D: Disk> State<D> {
         }
     }
 
-    /// Makes room for so many bytes of excerpts; returns the segment that it is in.
+    /// Makes room for `bytes` bytes of excerpts; returns their segment.
     #[inline]
     fn make_room(&mut self, ts_ns: u64, bytes: usize) -> Result<u64, JournalError> {
-        // After a loss no call waits: the first one has.
+        // After a loss no call waits: the first one already did.
         let patience = if self.loss.is_some() { Duration::ZERO } else { self.patience };
         self.appender.wait_until_ready(ts_ns, bytes, patience)?;
         let mut room = self.appender.batch(ts_ns, bytes).map(drop);
@@ -319,7 +316,7 @@ impl<D: Disk> State<D> {
         room.map(|()| self.appender.segment())
     }
 
-    /// Collects what must be announced in a segment; from here on it counts as announced there.
+    /// Collects the announcements that a segment needs, and marks them as made there.
     fn gather(&mut self, segment: u64, entry: &Entry<'_>) {
         self.scratch.clear();
         self.pieces.clear();
@@ -341,7 +338,7 @@ impl<D: Disk> State<D> {
         self.gather_places(segment, entry);
     }
 
-    /// That the program began, what it lost, and that the clock was set back.
+    /// Collects reports: the program's start, losses, and a clock that was set back.
     fn gather_news(&mut self) {
         if !self.is_started {
             self.piece(START, What::Program, news::put_start);
@@ -359,7 +356,7 @@ impl<D: Disk> State<D> {
     #[cfg(feature = "tracing")]
     fn gather_places(&mut self, segment: u64, entry: &Entry<'_>) {
         for (index, span) in entry.spans.iter().enumerate() {
-            // Another thread may have done it meanwhile.
+            // Another thread may have announced it meanwhile.
             if !span.is_announced(segment) {
                 self.gather_call_site(segment, span.call_site);
                 self.piece(SPAN_AGAIN, What::Span(index), |payload| {
@@ -394,7 +391,7 @@ impl<D: Disk> State<D> {
         self.pieces.push(Piece { type_id, start, end: self.scratch.len(), what });
     }
 
-    /// These are in the journal.
+    /// Marks reports as written.
     fn told(&mut self, pieces: std::ops::Range<usize>) {
         for piece in &self.pieces[pieces] {
             match piece.what {
@@ -406,7 +403,7 @@ impl<D: Disk> State<D> {
         }
     }
 
-    /// Those from this one on are not announced after all.
+    /// Marks announcements from `from` on as not made.
     fn retract(&mut self, from: usize, entry: &Entry<'_>) {
         for piece in &self.pieces[from..] {
             match piece.what {
@@ -436,8 +433,7 @@ impl<D: Disk> State<D> {
         Outcome::Lost
     }
 
-    /// Writes that the program began, what was lost, and that the clock was set back, if that is
-    /// still to be written.
+    /// Writes the reports that are due: the program's start, losses, and a clock that was set back.
     pub(super) fn flush(&mut self) {
         if self.is_started && self.loss.is_none() && self.timeline.set_back_ns() == 0 {
             return;
@@ -447,7 +443,7 @@ impl<D: Disk> State<D> {
         self.pieces.clear();
         self.gather_news();
         for index in 0..self.pieces.len() {
-            // It is tried again with the next event.
+            // The next event tries again.
             if self.append_piece(ts_ns, index).is_err() {
                 return;
             }
@@ -465,9 +461,8 @@ impl<D: Disk> State<D> {
     }
 }
 
-/// Whether an append was refused to tell of a sync that failed before. That is told once: what is
-/// appended is as good as without it, and the journal's owner asks
-/// [`Logger::sync`](crate::Logger::sync).
+/// Whether an append was refused because an earlier sync failed. The appender reports that once,
+/// and the next append succeeds; the journal's owner checks [`Logger::sync`](crate::Logger::sync).
 fn is_of_a_sync(error: &JournalError) -> bool {
     matches!(error.problem(), Problem::NotOnDisk { .. } | Problem::System { operation: "sync", .. })
 }

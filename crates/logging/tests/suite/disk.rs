@@ -17,7 +17,7 @@ pub(crate) struct FullDisk {
     folder: Folder,
     is_full: Arc<AtomicBool>,
     is_broken: Arc<AtomicBool>,
-    /// Whether a file that is to be made waits, and for what.
+    /// Whether the creation of a file waits, and its condition.
     held: Arc<(Mutex<bool>, Condvar)>,
     refused: Arc<AtomicU64>,
 }
@@ -37,7 +37,7 @@ impl FullDisk {
         self.is_full.store(is_full, Ordering::Relaxed);
     }
 
-    /// Whether whoever makes a file waits until this says otherwise.
+    /// Sets whether the creation of files waits.
     pub(crate) fn set_held(&self, is_held: bool) {
         *self.held.0.lock().unwrap() = is_held;
         self.held.1.notify_all();
@@ -48,7 +48,7 @@ impl FullDisk {
         self.is_broken.store(is_broken, Ordering::Relaxed);
     }
 
-    /// How often it made no file, or synced none.
+    /// How often it refused to create or sync a file.
     pub(crate) fn refused(&self) -> u64 {
         self.refused.load(Ordering::Relaxed)
     }

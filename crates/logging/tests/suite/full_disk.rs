@@ -1,5 +1,5 @@
-//! A disk that is full costs events and never the program: what was lost is counted, and told when
-//! there is room again.
+//! A full disk costs events, never the program: losses are counted, and reported when there is room
+//! again.
 
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ fn events_that_a_full_disk_lost_are_counted_and_told_when_there_is_room() {
                 log();
             }
             disk.set_full(false);
-            // The journal is tried again a moment after it failed.
+            // The logger tries the journal again a moment after a failure.
             let before = logger.lost();
             let mut tries = 0_u64;
             while logger.lost() == before + tries {
@@ -82,7 +82,7 @@ fn losses_at_the_end_are_told_when_the_logger_is_flushed_or_dropped() {
         while logger.lost() < 3 {
             logger.text(Level::Info, "t", format_args!("{text}"));
         }
-        // There is room for what is short all the time.
+        // There is always room for short excerpts.
         logger.flush();
         disk.set_full(false);
         if !is_flushed {
@@ -100,13 +100,13 @@ fn a_sync_that_fails_loses_no_event() {
     let place = Scratch::new("broken");
     let disk = FullDisk::new(place.path());
     let sync = SyncPolicy::Every(Duration::from_millis(1));
-    // One segment ahead: a helper that has many to prepare comes to syncing late.
+    // One segment ahead: with many to prepare, the helper would sync late.
     let options = AppenderOptions { sync, has_helper: true, ahead_bytes: 0, ..options() };
     let logger = Logger::new(Appender::open_on(disk.clone(), &options).unwrap());
     let logger = logger.with_patience(Duration::from_secs(600));
     disk.set_broken(true);
     let mut logged = 0;
-    // Where a third one was refused the appender was told of the second.
+    // Once a third sync failed, the appender has reported the second.
     while disk.refused() < 3 {
         logger.text(Level::Info, "t", format_args!("{logged}"));
         logged += 1;

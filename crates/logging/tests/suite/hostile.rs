@@ -1,4 +1,4 @@
-//! Excerpts of any bytes are lines or none, never a panic.
+//! Excerpts of any bytes give a line or none, and never panic.
 
 use nanotape_logging::{Formatter, layout};
 use proptest::prelude::*;
@@ -11,8 +11,7 @@ fn formatted(formatter: &mut Formatter, type_id: u16, ts_ns: u64, payload: &[u8]
     line
 }
 
-/// Bytes that look a little like what is expected: small numbers, tags, and lengths that fit now
-/// and then.
+/// Bytes that resemble valid ones: small numbers, tags, and lengths that sometimes fit.
 fn payload() -> impl Strategy<Value = Vec<u8>> {
     let byte = prop_oneof![4 => Just(0_u8), 3 => 0..12_u8, 1 => any::<u8>()];
     proptest::collection::vec(byte, 0..120)
@@ -62,7 +61,7 @@ proptest! {
     }
 }
 
-/// A call site with two fields, a span around itself, and an event within it.
+/// A call site with two fields, a span that contains itself, and an event within it.
 fn good() -> Vec<(u16, Vec<u8>)> {
     let name = |text: &str| [&(text.len() as u16).to_le_bytes(), text.as_bytes()].concat();
     let names = ["s", "t", "m", "f.rs", "message", "x"].map(name).concat();

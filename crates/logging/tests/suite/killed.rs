@@ -1,4 +1,4 @@
-//! A program that is killed has logged everything that its calls returned for.
+//! The log of a killed program has every call that returned.
 
 use std::{
     io::{BufRead as _, BufReader, Write as _},
@@ -13,10 +13,10 @@ use tracing_subscriber::layer::SubscriberExt as _;
 
 use crate::lines::log_lines;
 
-/// Where the child logs; nothing in a run of the tests.
+/// Where the child logs; unset in a run of the tests.
 const JOURNAL: &str = "NANOTAPE_TEST_JOURNAL";
 
-/// How many children are killed; more on request.
+/// How many children are killed; the environment can raise it.
 fn kills() -> u64 {
     std::env::var("NANOTAPE_TEST_KILLS").map_or(5, |text| text.parse().unwrap())
 }
@@ -51,7 +51,7 @@ fn the_log_of_a_killed_program_ends_with_its_last_event() {
         }
         let told = told.expect("it logged");
         assert!(lines.len() as u64 > told, "{} lines, and {told} was logged", lines.len());
-        // The next program goes on in it.
+        // The next program continues the journal.
         Logger::open(place.path()).unwrap().text(
             nanotape_logging::Level::Info,
             "t",
@@ -61,7 +61,7 @@ fn the_log_of_a_killed_program_ends_with_its_last_event() {
     }
 }
 
-/// In a child: says what it has logged after it has.
+/// In a child: prints each number after logging it.
 fn log_until_killed(path: &Path) -> ! {
     let logger = Logger::open(path).unwrap();
     let subscriber = tracing_subscriber::registry().with(logger.layer());
@@ -69,7 +69,7 @@ fn log_until_killed(path: &Path) -> ! {
         for count in 0_u64.. {
             info!(target: "t", count, "step");
             if count % 100 == 0 && writeln!(std::io::stdout(), "logged {count}").is_err() {
-                // Whoever should have killed it is gone.
+                // The parent, which should have killed this process, has ended.
                 std::process::exit(1);
             }
         }

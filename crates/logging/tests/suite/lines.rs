@@ -22,7 +22,7 @@ pub(crate) fn log_lines(log: &Scratch, formatter: &mut Formatter) -> Vec<String>
     }
 }
 
-/// A line behind its time, which is looked at.
+/// A line without its time, which is checked.
 fn without_time(line: &str) -> String {
     let (time, rest) = line.split_once(' ').unwrap();
     assert!(time.len() == 30 && time.starts_with("20") && time.ends_with('Z'), "{line}");

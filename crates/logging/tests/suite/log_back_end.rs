@@ -1,4 +1,4 @@
-//! Records of the crate log are read back, also with where they come from.
+//! Records of the crate log are read back, with and without their origin.
 
 use log::{Level, LevelFilter, Log as _, Record};
 use nanotape_harness::Scratch;

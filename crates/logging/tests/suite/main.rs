@@ -1,6 +1,6 @@
-//! The log, one module a subject.
+//! Tests of the log, one module per subject.
 //!
-//! `no_allocation` is a program of its own: it has an allocator of its own.
+//! `no_allocation` is a separate program, because it replaces the allocator.
 
 #![cfg(not(nanotape_loom))]
 

@@ -9,7 +9,7 @@ use tracing_subscriber::layer::SubscriberExt as _;
 
 use crate::lines::log_lines;
 
-/// Logs over several segments, within spans that last, and then opens the journal once more.
+/// Logs over several segments, within long spans, and then opens the journal again.
 fn log_over_segments(place: &Scratch) {
     let options = AppenderOptions { segment_bytes: 1 << 16, ..log_options() };
     for run in 0..2 {
@@ -86,7 +86,7 @@ fn an_event_within_more_than_a_segment_holds_is_shown_within_the_innermost_spans
         for count in 0..100_u64 {
             info!(target: "t", count, "event");
         }
-        // From the innermost outwards, as they would be left.
+        // Spans end from the innermost outwards.
         spans.into_iter().rev().for_each(drop);
     });
     assert_eq!(logger.lost(), 0);

@@ -1,7 +1,7 @@
-//! A disk that is slow costs events, and no call waits longer for it than the program said.
+//! A slow disk costs events, and no call waits longer for it than the program's patience.
 //!
-//! Slow is a disk here that makes no file until the test says so: a call that waits for it never
-//! returns, and the test gives up after a minute.
+//! The disk here makes no file until the test allows it: a call that waits for it never returns,
+//! and the test gives up after a minute.
 
 use std::{sync::mpsc, time::Duration};
 
@@ -11,7 +11,7 @@ use nanotape_logging::{Formatter, Level, Logger, log_options};
 
 use crate::{disk::FullDisk, lines::log_lines};
 
-/// More than the segments hold that are there when the disk stops: three of them at most.
+/// More than the segments that exist when the disk stops can hold: at most three.
 const EVENTS: u64 = 10_000;
 
 /// Segments of 64 KiB, and one ahead of need, which a helper makes.
@@ -19,8 +19,7 @@ fn options() -> AppenderOptions {
     AppenderOptions { segment_bytes: 1 << 16, has_helper: true, ahead_bytes: 0, ..log_options() }
 }
 
-/// Runs something that must return although the disk does not; then the disk goes on, whatever came
-/// of it.
+/// Runs a function that must return while the disk is stopped; then the disk continues in any case.
 fn without_the_disk<T: Send>(disk: &FullDisk, run: impl FnOnce() -> T + Send) -> Option<T> {
     disk.set_held(true);
     std::thread::scope(|scope| {
@@ -32,8 +31,7 @@ fn without_the_disk<T: Send>(disk: &FullDisk, run: impl FnOnce() -> T + Send) ->
     })
 }
 
-/// What lines say: how many events are there, and how many were lost. Every number is there or
-/// lost, in order.
+/// The numbers of events written and lost, by the lines. Every number is written or lost, in order.
 fn accounted(lines: &[String]) -> (u64, u64) {
     let (mut events, mut lost, mut next) = (0, 0, 0_u64);
     for line in &lines[1..] {
@@ -63,7 +61,7 @@ fn a_call_does_not_wait_for_a_disk_that_makes_no_segment() {
             logged += 1;
         };
         for _ in 0..2 {
-            // More than any segment holds that is there already.
+            // More than any existing segment holds.
             let before = logger.lost();
             let returned = without_the_disk(&disk, || (0..EVENTS).for_each(|_| log()));
             assert!(returned.is_some(), "a call that logs waits for the disk");
@@ -103,7 +101,7 @@ fn a_full_disk_is_the_reason_although_a_helper_found_it() {
     (0..EVENTS).for_each(|_| logger.text(Level::Info, "t", format_args!("x")));
     assert!(logger.lost() > 0);
     disk.set_full(false);
-    // The helper tries again when it is asked to, and not only when its pause is over.
+    // The helper tries again on request, not only when its pause ends.
     let before = logger.lost();
     let mut tries = 0;
     while logger.lost() == before + tries {

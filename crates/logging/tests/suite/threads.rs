@@ -1,4 +1,5 @@
-//! Many threads log to one journal: everything is there once, and each thread's in its order.
+//! Many threads log to one journal: every event is in it once, and each thread's events are in
+//! order.
 
 use std::time::Duration;
 
@@ -18,9 +19,9 @@ const PATIENCE: Duration = Duration::from_secs(600);
 #[test]
 fn every_event_of_every_thread_is_there_once_and_in_order() {
     let place = Scratch::new("many");
-    // Small segments: announcements are made again and again while others log.
+    // Small segments: announcements repeat while other threads log.
     let options = AppenderOptions { segment_bytes: 1 << 16, ..log_options() };
-    // However long the helper waits for a processor.
+    // Patience enough for a helper that waits for a processor.
     let logger = Logger::open_with(place.path(), &options).unwrap().with_patience(PATIENCE);
     let dispatch = Dispatch::new(tracing_subscriber::registry().with(logger.layer()));
     std::thread::scope(|scope| {

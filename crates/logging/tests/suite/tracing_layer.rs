@@ -9,7 +9,7 @@ use tracing_subscriber::{Layer as _, filter::LevelFilter, layer::SubscriberExt a
 
 use crate::lines::log_lines;
 
-/// Logs with a subscriber of one layer, and returns the lines behind the first.
+/// Logs with a subscriber of one layer, and returns the lines after the first.
 fn logged(name: &str, detail: SpanDetail, log: impl FnOnce()) -> Vec<String> {
     let place = Scratch::new(name);
     let logger = Logger::open(place.path()).unwrap();
@@ -145,8 +145,7 @@ fn two_journals_of_one_subscriber_have_what_their_filters_let_through() {
     assert_eq!(lines(&some), ["INFO outer: t: seen"]);
 }
 
-/// Logs while it is formatted. Not through tracing, which lets no subscriber see what happens
-/// within it.
+/// Logs while it is formatted. It does not use tracing, which hides nested events from subscribers.
 struct Talks(Logger);
 
 impl fmt::Debug for Talks {

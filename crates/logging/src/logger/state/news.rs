@@ -1,5 +1,5 @@
-//! What the log says about itself, as payloads: that a program begins, what was lost, that the
-//! clock was set.
+//! Payloads of reports about the log itself: a program's start, lost events, a clock that was set
+//! back.
 
 use super::Loss;
 use crate::{

@@ -1,4 +1,4 @@
-//! Times in a log while the clock is calibrated again, as NTP or an operator moves it.
+//! Times in a log while the clock is recalibrated after NTP or an operator changed it.
 
 use nanotape_harness::Scratch;
 use nanotape_journal::{Folder, Start, Tail, Tailer};
@@ -8,7 +8,7 @@ use crate::{Formatter, Level, Logger, log_options};
 
 const SECOND_NS: i64 = 1_000_000_000;
 
-/// A logger, and a clock that its state is given in place of its own.
+/// A logger, and a clock that replaces that of its state.
 struct Watched {
     place: Scratch,
     logger: Logger,
@@ -26,12 +26,12 @@ impl Watched {
         self.logger.text(Level::Info, "t", format_args!("{text}"));
     }
 
-    /// As if the clock had been calibrated anew after it was set by so much.
+    /// Acts as if the clock had been recalibrated after a step of `nanos`.
     fn set_clock(&self, nanos: i64) {
         self.logger.lock().timeline.follow(self.clock.with_utc_set_by(nanos));
     }
 
-    /// Times and lines without their times.
+    /// Times, and lines without their times.
     fn lines(&self) -> Vec<(u64, String)> {
         let mut tailer = Tailer::open(self.place.path(), Start::Oldest).unwrap();
         let (mut formatter, mut lines) = (Formatter::new(), Vec::new());
@@ -49,7 +49,7 @@ fn times_do_not_go_back_when_the_clock_is_calibrated_anew() {
     let watched = Watched::new("calibrated");
     for count in 0..100 {
         watched.log("x");
-        // What a rate of 800 ppb too much, and what slewing by NTP, makes of a minute.
+        // The errors within a minute of a rate that is 800 ppb too high, and of slewing by NTP.
         watched.set_clock(if count % 2 == 0 { -48_000 } else { -30_000_000 });
     }
     watched.log("x");
@@ -94,7 +94,7 @@ fn a_journal_is_tried_again_after_a_loss_although_times_stand_still() {
         let ts_ns = state.timeline.at(tried);
         state.lose(ts_ns, tried, &"no space");
     }
-    // For most of a second all times are the same. The pause after a failure is 1 ms.
+    // All times of most of a second are the same. The pause after a failure is 1 ms.
     while watched.clock.nanos_between(tried, watched.clock.stamp()) < 2 * PAUSE_NS {}
     watched.log("after");
     let lines = watched.lines();
