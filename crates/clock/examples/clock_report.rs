@@ -1,8 +1,8 @@
 //! Prints the clock of this machine: source and reason, rate, costs, offsets between processors,
 //! and its drift over N seconds (1, or the first argument).
 //!
-//! You will see the drift once with the rate of the first 50 ms and once with the rate of the whole
-//! time, whose bound is as much smaller as the time is longer.
+//! It prints the drift with the rate of the first 50 ms and with the rate of the whole time. The
+//! bound of the second is smaller, in proportion to the time.
 
 use std::{env, thread, time::Duration};
 

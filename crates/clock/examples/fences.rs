@@ -1,15 +1,15 @@
-//! What a pair of stamps says of a load that misses the caches, without fences and with them.
+//! Measures a load that misses the caches with pairs of stamps, with and without fences.
 //!
-//! You will see three figures for the same loads. Each load's address is what the load before it
-//! brought, so no two of them overlap, and their number divided into the whole time is what one
-//! takes. Pairs with fences agree with that, plus the cost of the pair. Pairs without do not: the
-//! second stamp is read while the load is still on its way.
+//! It prints three figures for the same loads. Each load's address depends on the load before, so
+//! no two overlap, and the whole time divided by their number is the time of one. Pairs with fences
+//! agree with that, plus the cost of the pair. Pairs without fences do not: the second stamp is
+//! read while the load is still in progress.
 
 use core::hint::black_box;
 
 use nanotape_clock::{Clock, Stamp};
 
-/// Places to load from: 128 MiB, more than the caches of one core.
+/// Words to load from: 128 MiB, more than the caches of one core.
 const PLACES: usize = 1 << 25;
 
 /// Loads to time in each way.
@@ -38,7 +38,7 @@ fn main() {
     println!("median of one, start and end stamps  {fenced:>5} ns");
 }
 
-/// Each place holds the next one, and all of them are one circle in random order (Sattolo).
+/// Each word holds the index of the next one, and all form one cycle in random order (Sattolo).
 fn circle() -> Vec<u32> {
     let mut next: Vec<u32> = (0..PLACES as u32).collect();
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;

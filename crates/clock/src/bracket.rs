@@ -1,13 +1,13 @@
-//! Two clocks at one moment: a reading of one between two readings of the other.
+//! Reads two clocks at one moment: a reading of one between two readings of the other.
 //!
 //! The inner reading was made somewhere between the outer ones, so half their distance bounds the
-//! error of taking their middle. An interruption makes a bracket wide and not wrong; the tightest
-//! of many is kept.
+//! error of taking the middle. An interruption makes a bracket wide, not wrong; the tightest of
+//! many is kept.
 
 use crate::{scale::Scale, source::Source};
 
-/// Brackets from which the tightest is kept: some 10 us where the kernel's clocks are read without
-/// a system call, some 500 us where they are not.
+/// Brackets from which the tightest is kept. They take about 10 us if the kernel's clocks are read
+/// without a system call, about 500 us otherwise.
 const TRIES: u32 = 200;
 
 /// A kernel clock's nanoseconds and the source's ticks at the same moment.
@@ -22,7 +22,7 @@ pub(crate) struct Bracket {
 }
 
 impl Bracket {
-    /// The tightest of many.
+    /// Reads many brackets and keeps the tightest.
     pub(crate) fn tightest(source: Source, kernel_nanos: impl Fn(Source) -> i64) -> Self {
         let mut best = Self::read(source, &kernel_nanos);
         for _ in 1..TRIES {
@@ -39,14 +39,14 @@ impl Bracket {
         let before = source.start_ticks();
         let nanos = kernel_nanos(source);
         let after = source.end_ticks();
-        // A move between processors whose counters disagree can turn the two around; such a bracket
-        // is not the tightest.
+        // A move between processors whose counters disagree can reverse the two readings. Such a
+        // bracket is never the tightest.
         let width_ticks = after.checked_sub(before).unwrap_or(u64::MAX);
         let middle = before.checked_add(width_ticks / 2).unwrap_or(before);
         Self { ticks: middle, width_ticks, nanos }
     }
 
-    /// The most by which the two can be apart: half the width, and one for the roundings.
+    /// Maximum error of the pair: half the width, and one for rounding.
     pub(crate) fn bound_nanos(self, scale: Scale) -> u64 {
         scale.nanos(self.width_ticks).div_ceil(2).saturating_add(1)
     }
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn the_tightest_is_kept() {
-        // The first reading is made slow; it must not be the one that is kept.
+        // The first bracket is made slow, so it must not be kept.
         let calls = Cell::new(0);
         let bracket = Bracket::tightest(Source::Monotonic, |source| {
             calls.set(calls.get() + 1);

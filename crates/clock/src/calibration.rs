@@ -1,9 +1,9 @@
-//! The rate of the source: what it is, and within what bounds that is known.
+//! The rate of the source and its uncertainty.
 //!
 //! Two brackets some time apart give two counts of ticks and two of nanoseconds. Each bracket is
-//! uncertain by its bound, so the rate is uncertain by both bounds over the time between: 60 ns in
-//! 50 ms are 1,200 parts per billion, and in 10 s six. Hence [`crate::Clock::recalibrated`], which
-//! gets the longer interval for nothing.
+//! uncertain by its bound, so the rate is uncertain by both bounds divided by the time between: 60
+//! ns in 50 ms are 1,200 parts per billion, in 10 s six. [`crate::Clock::recalibrated`] uses the
+//! longer interval at no cost.
 
 use core::fmt;
 
@@ -14,14 +14,13 @@ use crate::{bracket::Bracket, scale::Scale};
 pub struct Rate {
     /// Ticks in a second of `CLOCK_MONOTONIC_RAW`.
     pub ticks_per_second: f64,
-    /// The most by which that can be wrong, in parts per billion; 0 where a tick is a nanosecond by
-    /// definition.
+    /// Maximum error of the rate, in parts per billion; 0 if a tick is a nanosecond by definition.
     pub uncertainty_ppb: f64,
-    /// The interval it was measured over, in nanoseconds; 0 where nothing was measured.
+    /// The interval it was measured over, in nanoseconds; 0 if nothing was measured.
     pub interval_nanos: u64,
 }
 
-/// The way from ticks to nanoseconds, and the two moments it was found by.
+/// The conversion from ticks to nanoseconds, and the two brackets it was measured with.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Calibration {
     pub(crate) first: Bracket,
@@ -31,7 +30,7 @@ pub(crate) struct Calibration {
 }
 
 impl Calibration {
-    /// The rate between two moments; `None` if one of the clocks did not move forward.
+    /// The rate between two brackets; `None` if one of the clocks did not move forward.
     pub(crate) fn between(first: Bracket, last: Bracket) -> Option<Self> {
         let interval_nanos = u64::try_from(last.nanos.checked_sub(first.nanos)?).ok()?;
         let ticks = last.ticks.checked_sub(first.ticks)?;
@@ -90,7 +89,7 @@ mod tests {
 
     #[test]
     fn a_true_rate_lies_within_the_uncertainty() {
-        // A counter of 2.3 GHz exactly, whose brackets are wrong by all that their width allows.
+        // A counter of exactly 2.3 GHz, whose brackets have the maximum error for their width.
         for (early, late) in [(-50, 50), (50, -50), (50, 50)] {
             let first = bracket(1_000_000, 230, early);
             let last = bracket(1_000_000 + 115_000_000, 230, 50_000_000 + late);

@@ -1,8 +1,8 @@
-//! Which source is read and why: five questions about the counter, asked before it is read.
+//! Chooses the source by five checks of the counter before the counter is used.
 //!
-//! The order matters. The processor is asked first because that costs nothing, the kernel next
-//! because a forbidden read ends the process; only then is the counter read, to see what that
-//! costs. The sixth question, whether the counter moves at all, is answered by calibration.
+//! The order matters. The processor's flags come first because they cost nothing, the kernel's
+//! permission next because a forbidden read ends the process. Only then is the counter read, to
+//! measure its cost. The sixth check, whether the counter moves at all, is part of calibration.
 
 use core::fmt;
 
@@ -12,40 +12,40 @@ use crate::{
     tsc,
 };
 
-/// A read of the counter that costs more is not the instruction but somebody behind it: natively it
-/// takes 10 to 20 ns, a trap into a hypervisor a microsecond and more.
+/// A read of the counter that costs more is not just the instruction: natively it takes 10 to 20
+/// ns, a trap into a hypervisor a microsecond and more.
 const TRAPPED_NANOS: u64 = 250;
 
-/// Reads from which the cost of one is taken, and how often; the cheapest round counts, because a
-/// trap makes every one of them dear and an interruption only one.
+/// Reads in a round, and rounds. The cheapest round counts: a trap slows every round, an
+/// interruption only one.
 const TRAP_READS: u32 = 64;
 const TRAP_ROUNDS: u32 = 8;
 
-/// Why a clock reads what it reads.
+/// Why a clock uses its source.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Reason {
     /// The counter is read; processor, kernel and measurement agree.
     KernelKeepsCounter,
-    /// The counter is read; the kernel says nothing of its quality.
+    /// The counter is read; the kernel does not report its quality.
     ProcessorVouches,
-    /// The counter is not read because the caller said so.
+    /// The counter is not read because the caller chose another source.
     AskedFor,
-    /// There is no counter that this program reads on this architecture.
+    /// This program has no counter on this architecture.
     NoCounter,
     /// The counter's rate depends on power states.
     NotInvariant,
-    /// The kernel forbids programs to read the counter. Its own finer clocks, which a program reads
-    /// without a system call, are forbidden with it.
+    /// The kernel forbids programs to read the counter. This also forbids its finer clocks, which a
+    /// program reads without a system call.
     Forbidden,
-    /// The kernel did not answer whether programs may read the counter, and a forbidden read would
+    /// The kernel did not report whether programs may read the counter, and a forbidden read would
     /// end the process.
     PermissionNotSaid,
     /// The kernel does not have the counter among its clock sources.
     ThrownOut,
-    /// A read of the counter costs more than the instruction does.
+    /// A read of the counter costs more than the instruction.
     Trapped {
-        /// What one read costs.
+        /// Cost of one read.
         read_nanos: u64,
     },
     /// The counter did not move while the kernel's clock did.
@@ -82,7 +82,7 @@ impl fmt::Display for Reason {
     }
 }
 
-/// The answers, apart from the ways to get them, so that each can be given in a test.
+/// The results of all checks, separate from the checks, so that a test can choose each.
 #[derive(Clone, Copy, Debug)]
 struct Answers {
     exists: bool,
@@ -91,7 +91,7 @@ struct Answers {
     verdict: Verdict,
 }
 
-/// Whether the counter is to be read (`Ok`) or not, and why.
+/// Whether to read the counter (`Ok`) or not, and why.
 pub(crate) fn counter() -> Result<Reason, Reason> {
     let reason = judge(Answers {
         exists: tsc::EXISTS,
@@ -103,8 +103,8 @@ pub(crate) fn counter() -> Result<Reason, Reason> {
     Ok(reason)
 }
 
-/// Why the operating system's clock is read when the caller asks for it, which a forbidden counter
-/// overrules: then only its coarse clock can be.
+/// The reason for the operating system's clock if the caller requests it. If the counter is
+/// forbidden, that is the reason, since then only the coarse clock can be read.
 pub(crate) fn without_counter() -> Reason {
     match kernel::readability() {
         Readability::Forbidden => Reason::Forbidden,
@@ -117,7 +117,7 @@ pub(crate) fn kernel_clock() -> Source {
     source_without_counter(without_counter())
 }
 
-/// What is read where the counter is not.
+/// The source to read if not the counter.
 pub(crate) fn source_without_counter(why: Reason) -> Source {
     if why == Reason::Forbidden { Source::Coarse } else { Source::Monotonic }
 }
@@ -145,7 +145,7 @@ fn untrapped(read_nanos: u64) -> Result<(), Reason> {
     if read_nanos > TRAPPED_NANOS { Err(Reason::Trapped { read_nanos }) } else { Ok(()) }
 }
 
-/// What one read of the counter costs at best, by the kernel's clock.
+/// Minimum cost of one read of the counter, by the kernel's clock.
 fn read_nanos() -> u64 {
     let round = || {
         let from = kernel::raw_nanos();

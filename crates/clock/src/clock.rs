@@ -1,4 +1,4 @@
-//! Stamps and the way from them to nanoseconds and to UTC.
+//! Stamps, and their conversion to nanoseconds and UTC.
 
 use core::time::Duration;
 
@@ -13,10 +13,10 @@ use crate::{
     utc::UtcNanos,
 };
 
-/// How long the counter is compared with the kernel's clock if the caller does not say.
+/// Default duration of the comparison between the counter and the kernel's clock.
 const CALIBRATION: Duration = Duration::from_millis(50);
 
-/// The shortest comparison that is made: below it the brackets are the whole of it.
+/// The shortest comparison: below it, the brackets would take all of the time.
 const SHORTEST_CALIBRATION: Duration = Duration::from_millis(1);
 
 /// A calibrated clock: plain values, to be copied wherever stamps are made.
@@ -35,24 +35,24 @@ pub struct Clock {
 #[repr(transparent)]
 pub struct Stamp(u64);
 
-/// A moment of the source whose UTC is known.
+/// A moment of the source with its UTC.
 #[derive(Clone, Copy, Debug)]
 struct Anchor {
     ticks: u64,
     utc: UtcNanos,
-    /// The most by which the two can be apart.
+    /// Maximum error of the pair.
     bound_nanos: u64,
 }
 
 impl Clock {
-    /// Chooses the best source here and measures its rate and costs, which takes about 51 ms.
+    /// Chooses the best source and measures its rate and costs, which takes about 51 ms.
     pub fn calibrate() -> Self {
         Self::calibrate_for(CALIBRATION)
     }
 
-    /// As [`Clock::calibrate`], comparing the counter with the kernel's clock for so long, but 1 ms
-    /// at least. The uncertainty of the rate is inversely proportional to it. Where the operating
-    /// system's clock is read there is nothing to compare, and it takes a few milliseconds.
+    /// [`Clock::calibrate`] with another duration of the comparison, at least 1 ms. The uncertainty
+    /// of the rate is inversely proportional to it. The operating system's clock needs no
+    /// comparison and takes a few milliseconds.
     pub fn calibrate_for(interval: Duration) -> Self {
         match choice::counter() {
             Ok(why) => Self::of_counter(why, interval),
@@ -60,8 +60,9 @@ impl Clock {
         }
     }
 
-    /// A clock that reads the operating system's monotonic clock, whatever the processor has: to
-    /// compare the two, and where a rate that needs no calibration is worth the dearer stamps.
+    /// A clock that reads the operating system's monotonic clock, whatever the processor has. Use
+    /// it to compare the two sources, or if a rate without calibration is worth more expensive
+    /// stamps.
     pub fn monotonic() -> Self {
         Self::of_kernel(choice::without_counter())
     }
@@ -91,36 +92,36 @@ impl Clock {
         Self { source, calibration, anchor, costs, resolution_nanos, why }
     }
 
-    /// The time now, once everything before is done: the end of a timed part, or an arrival. What
-    /// comes behind may begin before the time is read.
+    /// The time after everything before is done: the end of a timed part, or an arrival. Later work
+    /// may begin before the time is read.
     #[inline]
     pub fn stamp(&self) -> Stamp {
         Stamp(self.source.end_ticks())
     }
 
-    /// The time now, once everything before is done, and before anything behind begins: the
-    /// beginning of a timed part.
+    /// The time after everything before is done and before anything later begins: the beginning of
+    /// a timed part.
     #[inline]
     pub fn stamp_start(&self) -> Stamp {
         Stamp(self.source.start_ticks())
     }
 
-    /// The time at about now: the processor may read it before the work in front is done, and while
-    /// the work behind has begun. Cheapest, and wrong by the length of what is in flight, which
-    /// around a load that misses the caches is all of it.
+    /// The approximate time: the processor may read it before earlier work is done, and after later
+    /// work has begun. It is the cheapest stamp. Its error is the duration of the work in flight,
+    /// which around a load that misses the caches is the whole load.
     #[inline]
     pub fn stamp_unfenced(&self) -> Stamp {
         Stamp(self.source.unfenced_ticks())
     }
 
-    /// Nanoseconds from `earlier` to `later`; 0 if they are the other way round.
+    /// Nanoseconds from `earlier` to `later`; 0 if `later` is the earlier one.
     #[inline]
     pub fn nanos_between(&self, earlier: Stamp, later: Stamp) -> u64 {
         self.calibration.scale.nanos(later.0.saturating_sub(earlier.0))
     }
 
-    /// The UTC of a stamp, also of one made before this clock: as the kernel had it when this clock
-    /// was last anchored, continued at the rate of the source.
+    /// The UTC of a stamp, which may be older than this clock: the kernel's UTC when this clock was
+    /// last anchored, continued at the rate of the source.
     #[inline]
     pub fn utc(&self, stamp: Stamp) -> UtcNanos {
         self.anchor.utc.plus(self.calibration.scale.nanos_from(self.anchor.ticks, stamp.0))
@@ -132,7 +133,7 @@ impl Clock {
         self.utc(self.stamp()).unix_ns()
     }
 
-    /// How far the clock has come from the kernel's clocks. Costs some 25 us and never sleeps.
+    /// Compares the clock with the kernel's clocks. Costs about 25 us and never sleeps.
     pub fn drift(&self) -> Drift {
         let Calibration { last, scale, rate, .. } = self.calibration;
         let now = Bracket::tightest(self.source, Source::reference_nanos);
@@ -148,16 +149,16 @@ impl Clock {
         }
     }
 
-    /// This clock with its UTC taken anew from the kernel, which follows what NTP or an operator
-    /// did to it since. Its rate and costs are as before.
+    /// This clock with UTC taken from the kernel again, which includes changes by NTP or an
+    /// operator. Rate and costs stay the same.
     #[must_use]
     pub fn re_anchored(&self) -> Self {
         Self { anchor: Anchor::read(self.source, &self.calibration), ..*self }
     }
 
-    /// This clock with its rate taken from the whole time since it was first calibrated, and its
-    /// UTC taken anew. The longer that is, the smaller the uncertainty of the rate, and nothing
-    /// sleeps. Differences between old stamps change by as much as the rate does.
+    /// This clock with its rate measured over the whole time since its first calibration, and UTC
+    /// taken from the kernel again. The longer that time, the smaller the uncertainty of the rate;
+    /// nothing sleeps. Differences between old stamps change with the rate.
     #[must_use]
     pub fn recalibrated(&self) -> Self {
         let calibration = match self.source {
@@ -170,47 +171,46 @@ impl Clock {
         Self { calibration, anchor: Anchor::read(self.source, &calibration), ..*self }
     }
 
-    /// This clock as if the kernel's UTC had been set by so many nanoseconds, back if negative. It
-    /// is for tests of what a program does when NTP or an operator sets the clock; the next anchor
-    /// takes the kernel's UTC.
+    /// This clock as if the kernel's UTC had been moved by `nanos`, back if negative. It is for
+    /// tests of programs whose clock NTP or an operator sets; the next anchor takes the kernel's
+    /// UTC.
     #[must_use]
     pub fn with_utc_set_by(&self, nanos: i64) -> Self {
         let anchor = Anchor { utc: self.anchor.utc.plus(nanos), ..self.anchor };
         Self { anchor, ..*self }
     }
 
-    /// What is read.
+    /// The source of this clock.
     pub fn source(&self) -> Source {
         self.source
     }
 
-    /// Why that is read and nothing else.
+    /// The reason for this source.
     pub fn why(&self) -> Reason {
         self.why
     }
 
-    /// How fast the source ticks, and how well that is known.
+    /// The rate of the source and its uncertainty.
     pub fn rate(&self) -> Rate {
         self.calibration.rate
     }
 
-    /// What one [`Clock::stamp`] costs: the median over many runs of the time between stamps in a
-    /// row.
+    /// Cost of one [`Clock::stamp`]: the median time between consecutive stamps over many runs.
     pub fn cost_nanos(&self) -> f64 {
         self.costs.end_nanos
     }
 
-    /// What each kind of stamp costs.
+    /// Cost of each kind of stamp.
     pub fn costs(&self) -> Costs {
         self.costs
     }
 
-    /// The smallest step that is not nothing, seen between stamps in a row.
+    /// The smallest nonzero step between consecutive stamps.
     pub fn resolution_nanos(&self) -> f64 {
         self.resolution_nanos
     }
 
-    /// Everything there is to say of this clock now.
+    /// A full description of this clock.
     pub fn report(&self) -> Report {
         Report {
             source: self.source,
@@ -225,15 +225,15 @@ impl Clock {
         }
     }
 
-    /// Nanoseconds in a tick, for figures that are fractions.
+    /// Nanoseconds in a tick, as a fraction.
     pub(crate) fn nanos_per_tick(&self) -> f64 {
         self.calibration.scale.nanos_per_tick()
     }
 }
 
 impl Stamp {
-    /// The stamp of a count of ticks that came from elsewhere: a record, another thread's atomic, a
-    /// kernel trace whose clock is the same counter.
+    /// The stamp of a count of ticks from elsewhere: a record, another thread's atomic, a kernel
+    /// trace whose clock is the same counter.
     #[inline]
     pub const fn from_ticks(ticks: u64) -> Self {
         Self(ticks)

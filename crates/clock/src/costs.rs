@@ -1,17 +1,17 @@
-//! What stamps cost, measured rather than looked up: it is part of every figure they give.
+//! Costs of stamps, measured on this machine: they are part of every figure.
 
 use core::{fmt, hint::black_box};
 
 use crate::{scale::Scale, source::Source};
 
-/// Stamps in a row from which the cost of one is taken, and how often.
+/// Consecutive stamps in a run, and runs.
 const STAMPS: u32 = 256;
 const ROUNDS: usize = 31;
 
-/// Steps of the coarse clock to count readings in.
+/// Steps of the coarse clock during which readings are counted.
 const COARSE_STEPS: u32 = 3;
 
-/// What each kind of stamp costs, in nanoseconds: the median over many runs of stamps in a row.
+/// Cost of each kind of stamp, in nanoseconds: the median over many runs of consecutive stamps.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Costs {
     /// [`crate::Clock::stamp_start`].
@@ -20,8 +20,8 @@ pub struct Costs {
     pub end_nanos: f64,
     /// [`crate::Clock::stamp_unfenced`].
     pub unfenced_nanos: f64,
-    /// What a start and an end with nothing between them read: the part of every measured time that
-    /// is the clock's own. It is less than a start and an end cost together.
+    /// The difference of a start and an end with nothing between: the clock's part of every
+    /// measured time. It is less than the sum of both costs.
     pub empty_nanos: f64,
 }
 
@@ -54,14 +54,14 @@ impl Costs {
     }
 }
 
-/// The smallest step that is not nothing between stamps in a row, in nanoseconds.
+/// The smallest nonzero step between consecutive stamps, in nanoseconds.
 pub(crate) fn resolution_nanos(source: Source, scale: Scale) -> f64 {
     if source == Source::Coarse {
         return source.realtime_step_nanos() as f64;
     }
     let mut smallest = u64::MAX;
     let mut last = source.end_ticks();
-    // So many that even a clock in microseconds moves several times.
+    // Enough stamps that even a clock in microseconds moves several times.
     for _ in 0..STAMPS * ROUNDS as u32 {
         let now = source.end_ticks();
         if now > last {
@@ -72,7 +72,7 @@ pub(crate) fn resolution_nanos(source: Source, scale: Scale) -> f64 {
     smallest as f64 * scale.nanos_per_tick()
 }
 
-/// Ticks that one reading takes, readings in a row.
+/// Ticks per reading, for consecutive readings.
 fn in_a_row(read: impl Fn() -> u64) -> f64 {
     let mut rounds = [0.0; ROUNDS];
     for round in &mut rounds {
@@ -86,7 +86,7 @@ fn in_a_row(read: impl Fn() -> u64) -> f64 {
     median(&mut rounds)
 }
 
-/// Nanoseconds that one reading takes where the clock stands still for thousands of them.
+/// Nanoseconds per reading of a clock that stands still for thousands of readings.
 fn coarse(source: Source) -> f64 {
     let until_a_step = || {
         let (from, mut readings) = (source.end_ticks(), 1u64);
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn readings_in_a_row_give_the_step_of_the_reader() {
-        // A reader that takes seven ticks each time.
+        // A clock whose reading takes seven ticks each time.
         let now = core::cell::Cell::new(0);
         let read = || {
             now.set(now.get() + 7);

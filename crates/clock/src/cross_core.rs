@@ -1,6 +1,6 @@
-//! Whether a stamp made on one processor can be compared with a stamp made on another.
+//! Measures whether stamps of two processors can be compared.
 //!
-//! Two threads, each kept on its processor, exchange stamps over two cache lines:
+//! Two threads, each pinned to its processor, exchange stamps over two cache lines:
 //!
 //! ```text
 //!   reference  --t1---- ping ---------------------t4-->
@@ -8,17 +8,15 @@
 //!   other      -------------t2 --- pong --------------->
 //! ```
 //!
-//! Protocol: (1) the reference reads `t1` and stores the number of the round; (2) the other sees
-//! it, reads `t2`, stores that and the number; (3) the reference sees the number and reads `t4`. In
-//! one time `t1 <= t2 <= t4`, so the other's clock is ahead by at least `t2 - t4` and at most
-//! `t2 - t1`. Every round gives such an interval and the offset lies in all of them: what is
-//! reported is the middle of what they have in common, and half of its width as the bound. That is
-//! never wider than half of the shortest round trip. Intervals that have nothing in common show
-//! that the clocks do not differ by a constant.
+//! Protocol: (1) the reference reads `t1` and stores the number of the round; (2) the other thread
+//! sees it, reads `t2`, stores that and the number; (3) the reference sees the number and reads
+//! `t4`. In a common time `t1 <= t2 <= t4`, so the other's clock is ahead by at least `t2 - t4` and
+//! at most `t2 - t1`. The offset lies in the intervals of all rounds. The result is the middle of
+//! their intersection, with half its width as the bound, which is at most half of the shortest
+//! round trip. An empty intersection shows that the clocks do not differ by a constant.
 //!
-//! Bounds: each pair of processors gets a number of rounds and a time; whichever ends first ends
-//! it. Threads that wait give their processor away, so that a machine with other work is slow and
-//! does not hang.
+//! Bounds: each pair of processors gets a number of rounds and a time; the first to run out ends
+//! it. Waiting threads yield their processor, so that a busy machine is slow and does not hang.
 
 use core::{
     fmt,
@@ -35,7 +33,7 @@ mod estimate;
 
 use estimate::Estimate;
 
-/// How far one processor's clock is from another's.
+/// The offset between the clocks of two processors.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Offset {
     /// The processor.
@@ -44,7 +42,7 @@ pub struct Offset {
     pub reference_cpu: usize,
     /// By how much this processor's clock is ahead of the other's, in nanoseconds.
     pub offset_nanos: f64,
-    /// The most by which that can be wrong; infinite if no round was made.
+    /// Maximum error of the offset; infinite if no round was made.
     pub bound_nanos: f64,
     /// The shortest round trip; infinite if no round was made.
     pub round_trip_nanos: f64,
@@ -60,27 +58,27 @@ pub struct Offset {
 pub enum Ending {
     /// All rounds were made.
     Complete,
-    /// The time was up first; what was learned until then is reported.
+    /// The time ran out first; the result covers the rounds made.
     TimeUp,
     /// No constant offset explains all rounds: the two clocks run apart, or one was moved.
     Inconsistent,
-    /// A thread could not be kept on its processor.
+    /// A thread could not be pinned to its processor.
     NotPinned,
     /// A thread could not be started.
     NoThread,
 }
 
-/// How much to spend on each pair of processors.
+/// The effort for each pair of processors.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Effort {
-    /// Exchanges of stamps, of some hundred nanoseconds each if nothing disturbs.
+    /// Exchanges of stamps, of some hundred nanoseconds each without interruptions.
     pub rounds: u32,
-    /// The time after which a pair is given up.
+    /// Time limit of a pair.
     pub limit: Duration,
 }
 
 impl Default for Effort {
-    /// 5,000 rounds, some 2 ms; a quarter of a second where other work has the processors.
+    /// 5,000 rounds, about 2 ms; a quarter of a second if other work occupies the processors.
     fn default() -> Self {
         Self { rounds: 5_000, limit: Duration::from_millis(250) }
     }
@@ -113,8 +111,8 @@ impl fmt::Display for Ending {
     }
 }
 
-/// Compares each processor that this thread may use with the first of them, in threads of its own.
-/// Empty if there is one only, or if the kernel does not say which there are.
+/// Compares each processor that this thread may use with the first of them, in separate threads.
+/// Empty if there is only one, or if the kernel does not report them.
 pub fn measure(clock: &Clock, effort: Effort) -> Vec<Offset> {
     let allowed = allowed_cpus();
     let Some((&reference, others)) = allowed.split_first() else { return Vec::new() };
@@ -138,7 +136,7 @@ fn compare(clock: &Clock, reference: usize, cpu: usize, effort: Effort) -> Offse
         if other.is_err() {
             return (Estimate::default(), Ending::NoThread);
         }
-        // However this ends, the other thread is told to: the scope waits for it.
+        // Stops the other thread on every exit: the scope waits for it.
         let _stop = StopOnDrop(exchange);
         thread::Builder::new()
             .spawn_scoped(scope, move || exchange.ask(clock, reference, effort))
@@ -159,19 +157,19 @@ fn compare(clock: &Clock, reference: usize, cpu: usize, effort: Effort) -> Offse
     }
 }
 
-/// Keeps what is written by different threads in different cache lines, and in different pairs of
-/// them, which some processors fetch together.
+/// Keeps values of different threads in different cache lines, and in different pairs of lines,
+/// which some processors fetch together.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Apart<T>(T);
 
-/// What two threads share.
+/// The memory that both threads share.
 #[derive(Debug, Default)]
 struct Exchange {
-    /// The round that is asked for, from 1, or [`STOP`]; written by the reference.
+    /// The current round, from 1, or [`STOP`]; written by the reference.
     ping: Apart<AtomicU64>,
     pong: Apart<Pong>,
-    /// Where the other thread is; written by it.
+    /// State of the other thread, which writes it.
     state: Apart<AtomicU32>,
 }
 
@@ -185,12 +183,12 @@ struct Pong {
 
 const STOP: u64 = u64::MAX;
 
-/// States of the other thread, 0 until it has been kept on its processor.
+/// States of the other thread, 0 until it is pinned to its processor.
 const READY: u32 = 1;
 const NOT_PINNED: u32 = 2;
 
 impl Exchange {
-    /// The reference's side: asks until the effort is spent.
+    /// The reference's side: runs rounds until the effort is spent.
     fn ask(&self, clock: &Clock, cpu: usize, effort: Effort) -> (Estimate, Ending) {
         let mut estimate = Estimate::default();
         if pin(cpu).is_err() {
@@ -229,7 +227,7 @@ impl Exchange {
         (estimate, Ending::Complete)
     }
 
-    /// The other's side: answers until it is told to stop.
+    /// The other thread's side: answers until it is stopped.
     fn answer(&self, source: Source, cpu: usize) {
         if pin(cpu).is_err() {
             // SYNC(clock.state): pairs with the load in `ask`.
@@ -258,7 +256,7 @@ impl Exchange {
     }
 }
 
-/// Tells the other thread to stop, however the reference's side ends.
+/// Stops the other thread, however the reference's side ends.
 struct StopOnDrop<'a>(&'a Exchange);
 
 impl Drop for StopOnDrop<'_> {
@@ -268,11 +266,11 @@ impl Drop for StopOnDrop<'_> {
     }
 }
 
-/// Looks at a shared word before the processor is given to somebody else: some ten microseconds, in
-/// which an answer comes if the other thread runs.
+/// Polls of a shared word before the thread yields: about ten microseconds, enough for an answer if
+/// the other thread runs.
 const SPINS: u32 = 500;
 
-/// Waits a moment; true each time the processor was given away.
+/// Waits a moment; returns true each time the thread has yielded.
 fn pause(spins: &mut u32) -> bool {
     *spins += 1;
     if *spins < SPINS {
@@ -284,7 +282,7 @@ fn pause(spins: &mut u32) -> bool {
     true
 }
 
-/// Waiting that ends.
+/// A wait with a time limit.
 struct Patience<'a> {
     clock: &'a Clock,
     since: Stamp,
@@ -302,8 +300,7 @@ impl<'a> Patience<'a> {
         self.spins = 0;
     }
 
-    /// Waits a moment; whether the time is up, which is looked at where the processor is given
-    /// away.
+    /// Waits a moment; returns whether the time is up, which is checked after each yield.
     fn is_over(&mut self) -> bool {
         pause(&mut self.spins) && self.is_over_at(self.clock.stamp())
     }
@@ -313,7 +310,7 @@ impl<'a> Patience<'a> {
     }
 }
 
-/// Keeps this thread on a processor; it runs there when this returns.
+/// Pins this thread to a processor; on return, it runs there.
 fn pin(cpu: usize) -> rustix::io::Result<()> {
     if cpu >= CpuSet::MAX_CPU {
         return Err(rustix::io::Errno::INVAL);
@@ -337,7 +334,8 @@ mod tests {
             for (offset, &cpu) in offsets.iter().zip(&before[1..]) {
                 assert_eq!((offset.cpu, offset.reference_cpu), (cpu, before[0]));
                 assert!(offset.bound_nanos > 0.0, "{offset:?}");
-                // The bound is half of what all rounds have in common, so at most half of one.
+                // The bound is half of the intersection of all rounds, so at most half of one
+                // round.
                 assert!(offset.bound_nanos * 2.0 <= offset.round_trip_nanos, "{offset:?}");
                 assert_eq!(offset.rounds == 0, offset.bound_nanos.is_infinite(), "{offset:?}");
             }
@@ -347,7 +345,7 @@ mod tests {
     #[test]
     fn the_operating_systems_clock_is_one_clock() {
         for offset in measure(&Clock::monotonic(), Effort::default()) {
-            // Zero lies within the bound, or a nanosecond of rounding beside it.
+            // Zero lies within the bound, plus a nanosecond of rounding.
             assert!(offset.offset_nanos.abs() <= offset.bound_nanos + 1.0, "{offset:?}");
         }
     }
@@ -386,14 +384,14 @@ mod tests {
     fn effort_is_bounded() {
         let clock = Clock::monotonic();
         let here = allowed_cpus()[0];
-        // Both threads on one processor: every round needs a change of threads, and none is lost.
+        // Both threads on one processor: every round needs a thread switch, and none is lost.
         let some = Effort { rounds: 3, limit: Duration::from_secs(60) };
         let offset = compare(&clock, here, here, some);
         assert_eq!((offset.rounds, offset.ending), (3, Ending::Complete));
         let endless = Effort { rounds: u32::MAX, limit: Duration::from_millis(1) };
         let offset = compare(&clock, here, here, endless);
         assert_eq!(offset.ending, Ending::TimeUp);
-        // Between two processors an answer comes before anybody gives up waiting for it.
+        // Between two processors, an answer arrives before a side gives up waiting.
         for offset in measure(&clock, endless) {
             assert_eq!(offset.ending, Ending::TimeUp);
         }

@@ -1,29 +1,29 @@
-//! Whether the clock still runs as it did when it was calibrated.
+//! Measures whether the clock still runs at its calibrated rate.
 //!
-//! Two things can part. The counter and `CLOCK_MONOTONIC_RAW` part by the error of the rate, and by
-//! more where they are driven by different crystals; both are in nobody's hand, so what is more
-//! than the uncertainty of the rate allows is a reason to doubt the figures. `CLOCK_REALTIME` is
-//! moved on purpose, to follow UTC; it moves away from every clock that is anchored once.
+//! Two differences are measured. The counter and `CLOCK_MONOTONIC_RAW` drift apart by the error of
+//! the rate, and by more if different crystals drive them. Nothing adjusts either, so a difference
+//! beyond the uncertainty of the rate is a reason to doubt the figures. `CLOCK_REALTIME` is
+//! adjusted to follow UTC, so it drifts away from every clock that was anchored once.
 
 use core::fmt;
 
 use crate::{Clock, Stamp};
 
-/// How far a clock has come from the kernel's clocks.
+/// The difference between a clock and the kernel's clocks.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Drift {
     /// Nanoseconds of `CLOCK_MONOTONIC_RAW` since the clock was calibrated.
     pub elapsed_nanos: u64,
-    /// By how much the clock counted more than those; negative if less.
+    /// By how much the clock counted more than that; negative if less.
     pub counter_ahead_nanos: i64,
-    /// The most by which that difference can be wrong.
+    /// Maximum error of that difference.
     pub bound_nanos: u64,
-    /// The uncertainty of the rate that the clock counts with, in parts per billion.
+    /// The uncertainty of the clock's rate, in parts per billion.
     pub rate_uncertainty_ppb: f64,
-    /// By how much the kernel's UTC is ahead of the clock's: what was slewed and stepped since it
-    /// was anchored, and the drift.
+    /// By how much the kernel's UTC is ahead of the clock's: slews and steps since the clock was
+    /// anchored, and the drift.
     pub realtime_moved_nanos: i64,
-    /// The most by which that can be wrong.
+    /// Maximum error of that.
     pub realtime_bound_nanos: u64,
 }
 
@@ -37,16 +37,16 @@ impl Drift {
         self.counter_ahead_nanos as f64 * 1e9 / self.elapsed_nanos as f64
     }
 
-    /// Whether the counter runs within so many parts per billion of the kernel's clock, as far as
-    /// can be told: false only where the difference is beyond that and beyond its own bound.
+    /// Whether the counter is within `parts_per_billion` of the kernel's clock. False only if the
+    /// difference exceeds that by more than its own bound.
     pub fn within(&self, parts_per_billion: f64) -> bool {
         let allowed = self.elapsed_nanos as f64 * parts_per_billion / 1e9 + self.bound_nanos as f64;
         self.counter_ahead_nanos.unsigned_abs() as f64 <= allowed
     }
 
-    /// Whether the uncertainty of the rate explains the difference. Where it does not, one of the
-    /// two clocks changed its rate: the machine was suspended or moved to another host, or they are
-    /// not driven by one crystal.
+    /// Whether the uncertainty of the rate explains the difference. If not, one of the two clocks
+    /// changed its rate: the machine was suspended or moved to another host, or different crystals
+    /// drive the clocks.
     pub fn is_explained(&self) -> bool {
         self.within(self.rate_uncertainty_ppb)
     }
@@ -68,7 +68,7 @@ impl fmt::Display for Drift {
     }
 }
 
-/// Looks at a clock's drift from time to time, for a loop that has a stamp in hand anyway.
+/// Checks a clock's drift periodically, for a loop that already has a stamp.
 #[derive(Clone, Copy, Debug)]
 pub struct DriftWatch {
     clock: Clock,
@@ -78,13 +78,13 @@ pub struct DriftWatch {
 }
 
 impl DriftWatch {
-    /// Looks at this clock at most once in so many nanoseconds, first when those have passed.
+    /// Checks this clock at most once in `every_nanos`, for the first time when those have passed.
     pub fn new(clock: Clock, every_nanos: u64) -> Self {
         Self { clock, every_nanos, last: clock.stamp(), worst: None }
     }
 
-    /// The drift, if it is time to look; a comparison and nothing else if it is not. A look costs
-    /// some 25 us, which falls into whatever the caller is timing.
+    /// The drift, if a check is due; otherwise only a comparison. A check costs about 25 us, which
+    /// counts into whatever the caller is timing.
     #[inline]
     pub fn poll(&mut self, now: Stamp) -> Option<Drift> {
         if self.clock.nanos_between(self.last, now) < self.every_nanos {
@@ -104,7 +104,7 @@ impl DriftWatch {
         drift
     }
 
-    /// The largest difference seen.
+    /// The largest difference so far.
     pub fn worst(&self) -> Option<Drift> {
         self.worst
     }

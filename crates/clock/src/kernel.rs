@@ -1,17 +1,17 @@
-//! What the kernel is asked: its clocks, and what it thinks of the processor's counter.
+//! Queries of the kernel: its clocks, and its judgement of the processor's counter.
 
 use rustix::{
     process::{TimeStampCounterReadability, time_stamp_counter_readability},
     time::{ClockId, Timespec, clock_getres, clock_gettime},
 };
 
-/// The clock sources that the kernel would use, best first.
+/// The clock sources that the kernel can use, best first.
 const AVAILABLE: &str = "/sys/devices/system/clocksource/clocksource0/available_clocksource";
 
 /// The clock source that the kernel uses.
 const CURRENT: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 
-/// Nanoseconds of `CLOCK_MONOTONIC_RAW`: since boot, and neither slewed nor stepped by anybody.
+/// Nanoseconds of `CLOCK_MONOTONIC_RAW`: since boot, never slewed or stepped.
 #[inline]
 pub(crate) fn raw_nanos() -> i64 {
     nanos(clock_gettime(ClockId::MonotonicRaw))
@@ -23,14 +23,14 @@ pub(crate) fn realtime_nanos() -> i64 {
     nanos(clock_gettime(ClockId::Realtime))
 }
 
-/// As [`raw_nanos`] in steps of a timer tick, read without the processor's counter. It is slewed:
-/// the kernel has no coarse clock that is not.
+/// [`raw_nanos`] in steps of a timer tick, read without the processor's counter. It is slewed: the
+/// kernel has no coarse clock that is not.
 #[inline]
 pub(crate) fn coarse_nanos() -> i64 {
     nanos(clock_gettime(ClockId::MonotonicCoarse))
 }
 
-/// As [`realtime_nanos`] in steps of a timer tick, read without the processor's counter.
+/// [`realtime_nanos`] in steps of a timer tick, read without the processor's counter.
 #[inline]
 pub(crate) fn coarse_realtime_nanos() -> i64 {
     nanos(clock_gettime(ClockId::RealtimeCoarse))
@@ -52,11 +52,11 @@ pub(crate) enum Readability {
     Readable,
     /// A read would end the process with SIGSEGV.
     Forbidden,
-    /// The question was not answered: another architecture, or a filter of system calls.
+    /// There is no answer: another architecture, or a filter of system calls.
     NotSaid,
 }
 
-/// Asks with `PR_GET_TSC`. The answer is of this thread and of threads that it starts later.
+/// Queries `PR_GET_TSC`. The answer holds for this thread and for threads that it starts later.
 pub(crate) fn readability() -> Readability {
     match time_stamp_counter_readability() {
         Ok(TimeStampCounterReadability::Readable) => Readability::Readable,
@@ -65,17 +65,17 @@ pub(crate) fn readability() -> Readability {
     }
 }
 
-/// What the kernel thinks of the counter after it has watched it.
+/// The kernel's judgement of the counter after watching it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Verdict {
     /// It is among the sources that the kernel would use.
     Kept,
-    /// It is not among them: the kernel found it unstable, or was told to leave it alone.
+    /// It is not among them: the kernel found it unstable, or was configured to ignore it.
     ThrownOut,
     NotSaid,
 }
 
-/// Reads the list of available clock sources; none, or an empty one, says nothing.
+/// Reads the list of available clock sources. A missing or empty list gives no verdict.
 pub(crate) fn verdict(available: Option<&str>) -> Verdict {
     let mut names = available.unwrap_or_default().split_ascii_whitespace().peekable();
     if names.peek().is_none() {
@@ -87,12 +87,12 @@ pub(crate) fn verdict(available: Option<&str>) -> Verdict {
     }
 }
 
-/// The list of clock sources, or `None` where it cannot be read.
+/// The list of clock sources, or `None` if it cannot be read.
 pub(crate) fn available_sources() -> Option<String> {
     std::fs::read_to_string(AVAILABLE).ok()
 }
 
-/// The name of the clock source in use, or `None` where it cannot be read or is not a plain name.
+/// The name of the clock source in use, or `None` if it cannot be read or is not a plain name.
 pub(crate) fn current_source() -> Option<String> {
     plain_name(&std::fs::read_to_string(CURRENT).ok()?)
 }
@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn a_list_without_the_counter_throws_it_out() {
         assert_eq!(verdict(Some("hpet acpi_pm \n")), Verdict::ThrownOut);
-        // Names that contain it are other sources.
+        // Longer names that contain it are other sources.
         assert_eq!(verdict(Some("tsc-early")), Verdict::ThrownOut);
         assert_eq!(verdict(Some("hyperv_clocksource_tsc_page")), Verdict::ThrownOut);
         assert_eq!(verdict(Some("TSC")), Verdict::ThrownOut);

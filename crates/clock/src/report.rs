@@ -1,34 +1,33 @@
-//! Everything there is to say of a clock, for a page or a record that holds measurements.
+//! A full description of a clock, for a page or a record that holds measurements.
 
 use core::fmt;
 
 use crate::{Costs, Rate, Reason, Source, UtcNanos};
 
-/// What a clock reads, why, how fast, at what cost, and since when its UTC is kept.
+/// The clock's source and reason, rate, costs, and the age of its UTC.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Report {
-    /// What is read.
+    /// The source.
     pub source: Source,
-    /// Why that and nothing else.
+    /// The reason for it.
     pub why: Reason,
-    /// The clock source of the kernel, against which the rate was measured; `None` if it does not
-    /// say.
+    /// The clock source of the kernel, against which the rate was measured; `None` if unknown.
     pub kernel_source: Option<String>,
-    /// How fast the source ticks.
+    /// The rate of the source.
     pub rate: Rate,
-    /// What stamps cost.
+    /// Costs of stamps.
     pub costs: Costs,
-    /// The smallest step seen between stamps in a row.
+    /// The smallest step between consecutive stamps.
     pub resolution_nanos: f64,
-    /// The moment at which UTC was last taken from the kernel.
+    /// When UTC was last taken from the kernel.
     pub anchor_utc: UtcNanos,
-    /// The most by which it can be wrong against the kernel's.
+    /// Maximum error of that UTC against the kernel's.
     pub anchor_bound_nanos: u64,
     /// How long ago that was.
     pub anchor_age_nanos: u64,
 }
 
-/// A few lines, each a name and what is to say of it.
+/// A few lines, each a name and a value.
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kernel = self.kernel_source.as_deref().unwrap_or("unknown");

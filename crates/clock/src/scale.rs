@@ -1,13 +1,13 @@
-//! From ticks to nanoseconds with one multiplication.
+//! Converts ticks to nanoseconds with one multiplication.
 
-/// Bits behind the point of the factor. A month of ticks is below 2^54, so the last bit of the
-/// factor is worth less than a quarter of a nanosecond in it; and the factor fits in 64 bits for
-/// every counter above 4 MHz.
+/// Fraction bits of the factor. A month of ticks is below 2^54, so the last bit of the factor is
+/// less than a quarter of a nanosecond in a month; and the factor fits in 64 bits for every counter
+/// above 4 MHz.
 const FRACTION_BITS: u32 = 56;
 
-/// Nanoseconds per tick, as a 64-bit number with 56 bits behind the point.
+/// Nanoseconds per tick, as a 64-bit number with 56 fraction bits.
 ///
-/// A 64-bit float would do for short spans, but it holds 53 bits: after about a month the product
+/// A 64-bit float is enough for short spans, but has only 53 bits: after about a month the product
 /// is off by a nanosecond, and each conversion pays for two changes of representation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Scale {
@@ -18,8 +18,7 @@ impl Scale {
     /// A tick is a nanosecond.
     pub(crate) const ONE: Self = Self { factor: 1 << FRACTION_BITS };
 
-    /// As many nanoseconds as ticks, in this proportion; `None` if that is nothing, or does not
-    /// fit.
+    /// The ratio of `nanos` to `ticks`; `None` if it is zero or does not fit.
     pub(crate) fn of(nanos: u64, ticks: u64) -> Option<Self> {
         let scaled = u128::from(nanos) << FRACTION_BITS;
         let rounded = (scaled + u128::from(ticks / 2)).checked_div(u128::from(ticks))?;
@@ -27,7 +26,7 @@ impl Scale {
         Some(Self { factor })
     }
 
-    /// Whole nanoseconds in so many ticks, rounded down.
+    /// Whole nanoseconds in `ticks`, rounded down.
     #[inline]
     pub(crate) fn nanos(self, ticks: u64) -> u64 {
         let product = u128::from(ticks) * u128::from(self.factor);
@@ -41,7 +40,7 @@ impl Scale {
         if to >= from { nanos } else { -nanos }
     }
 
-    /// Nanoseconds in a tick, for figures that are fractions.
+    /// Nanoseconds in a tick, as a fraction.
     pub(crate) fn nanos_per_tick(self) -> f64 {
         self.factor as f64 / (1u64 << FRACTION_BITS) as f64
     }

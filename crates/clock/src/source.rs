@@ -1,27 +1,26 @@
-//! What a clock can read, and the three ways of reading it.
+//! The sources of a clock, and the three ways to read them.
 
 use core::fmt;
 
 use crate::{kernel, tsc};
 
-/// What a clock reads.
+/// A source of ticks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Source {
     /// The invariant time stamp counter.
     TimeStampCounter,
-    /// The operating system's monotonic clock, the one that nobody adjusts
-    /// (`CLOCK_MONOTONIC_RAW`): the nanoseconds that the counter is calibrated against, so that
-    /// figures from both sources are in one unit.
+    /// The operating system's monotonic clock that is never adjusted (`CLOCK_MONOTONIC_RAW`). The
+    /// counter is calibrated against it, so figures from both sources have the same unit.
     Monotonic,
     /// The operating system's clock in steps of a timer tick (`CLOCK_MONOTONIC_COARSE`),
-    /// milliseconds each. Only where the kernel forbids the counter: its finer clocks read the
-    /// counter too, in the program, and would end it.
+    /// milliseconds each. Used only if the kernel forbids the counter: its finer clocks read the
+    /// counter inside the program too, and would end it.
     Coarse,
 }
 
 impl Source {
-    /// The ticks now, once everything before is done.
+    /// The ticks after everything before is done.
     #[inline]
     pub(crate) fn end_ticks(self) -> u64 {
         match self {
@@ -31,8 +30,8 @@ impl Source {
         }
     }
 
-    /// As [`Source::end_ticks`], and nothing behind begins before. The operating system's clock has
-    /// the fence in front only; the work of converting its reading stands in for the one behind.
+    /// [`Source::end_ticks`], and nothing later begins before. The operating system's clock has
+    /// only the fence before; the conversion of its reading replaces the one after.
     #[inline]
     pub(crate) fn start_ticks(self) -> u64 {
         match self {
@@ -41,7 +40,7 @@ impl Source {
         }
     }
 
-    /// The ticks at about now.
+    /// The approximate ticks.
     #[inline]
     pub(crate) fn unfenced_ticks(self) -> u64 {
         match self {
@@ -50,7 +49,7 @@ impl Source {
         }
     }
 
-    /// The kernel clock that gives nanoseconds to compare with.
+    /// The kernel clock whose nanoseconds are compared.
     pub(crate) fn reference_nanos(self) -> i64 {
         match self {
             Self::Coarse => kernel::coarse_nanos(),
@@ -66,7 +65,7 @@ impl Source {
         }
     }
 
-    /// How far behind a reading of [`Source::realtime_nanos`] may be, besides being late.
+    /// How old a reading of [`Source::realtime_nanos`] can be.
     pub(crate) fn realtime_step_nanos(self) -> u64 {
         match self {
             Self::Coarse => kernel::coarse_step_nanos().unsigned_abs(),

@@ -1,13 +1,13 @@
-//! The processor's time stamp counter: the instructions, and what the processor says of it.
+//! The processor's time stamp counter: its instructions, and the processor's flags for it.
 //!
-//! Nothing here decides whether the counter may be read; `choice` does, before the first read. A
-//! kernel that forbids `rdtsc` to programs answers it with SIGSEGV.
+//! `choice` decides, before the first read, whether the counter may be read. If a kernel forbids
+//! `rdtsc` to programs, executing it raises SIGSEGV.
 
 #[cfg(target_arch = "x86_64")]
 mod x86_64 {
     use core::arch::x86_64::{__cpuid, _mm_lfence, _rdtsc};
 
-    /// Whether there is a counter that this module reads.
+    /// Whether this module has a counter to read.
     pub(crate) const EXISTS: bool = true;
 
     /// Whether the counter runs at one rate through every power state (CPUID 8000_0007h EDX bit 8).
@@ -16,7 +16,7 @@ mod x86_64 {
         highest >= 0x8000_0007 && __cpuid(0x8000_0007).edx & (1 << 8) != 0
     }
 
-    /// Reads the counter; the processor may do so earlier or later than the text says.
+    /// Reads the counter; the processor may do so before or after its position in the program.
     #[inline(always)]
     pub(crate) fn read_unfenced() -> u64 {
         // SAFETY: `rdtsc` is part of the x86-64 architecture, so the instruction exists wherever
@@ -25,16 +25,15 @@ mod x86_64 {
         unsafe { _rdtsc() }
     }
 
-    /// Reads the counter once everything before it is done, so that a load under measurement cannot
-    /// be overtaken by the stamp behind it.
+    /// Reads the counter after everything before it is done, so that the stamp does not overtake a
+    /// load under measurement.
     #[inline(always)]
     pub(crate) fn read_end() -> u64 {
         fence();
         read_unfenced()
     }
 
-    /// Reads the counter once everything before it is done, and lets nothing begin until it is
-    /// read.
+    /// Reads the counter after everything before it is done, and before anything later begins.
     #[inline(always)]
     pub(crate) fn read_start() -> u64 {
         fence();
@@ -43,8 +42,8 @@ mod x86_64 {
         ticks
     }
 
-    /// Completes every instruction before it, and starts none behind it until then. On AMD
-    /// processors that is so since Linux sets the bit that makes it so.
+    /// Completes every earlier instruction before any later one starts. On AMD processors this
+    /// holds because Linux sets the bit that makes `lfence` serializing.
     #[inline(always)]
     fn fence() {
         // SAFETY: the intrinsic needs SSE2, which is part of the x86-64 architecture and so of
@@ -56,7 +55,7 @@ mod x86_64 {
 #[cfg(target_arch = "x86_64")]
 pub(crate) use x86_64::{EXISTS, is_invariant, read_end, read_start, read_unfenced};
 
-/// Elsewhere there is none, so that `choice` takes the operating system's clock and nobody calls
+/// Other architectures have none, so `choice` takes the operating system's clock and never calls
 /// the readers.
 #[cfg(not(target_arch = "x86_64"))]
 mod elsewhere {

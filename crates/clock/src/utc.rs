@@ -1,4 +1,4 @@
-//! A point in time that means something outside this process: nanoseconds since the UNIX epoch.
+//! A point in time that is valid outside this process: nanoseconds since the UNIX epoch.
 
 use core::{fmt, str::FromStr};
 
@@ -7,20 +7,20 @@ use crate::choice;
 const NANOS_PER_SECOND: i64 = 1_000_000_000;
 const SECONDS_PER_DAY: i64 = 86_400;
 
-/// Nanoseconds since 1970-01-01T00:00:00 UTC as UNIX counts them, which is without leap seconds.
-/// The range is from the year 1677 to 2262.
+/// Nanoseconds since 1970-01-01T00:00:00 UTC as UNIX counts them, without leap seconds. The range
+/// is from the year 1677 to 2262.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(transparent)]
 pub struct UtcNanos(i64);
 
 impl UtcNanos {
-    /// The point in time so many nanoseconds after the epoch.
+    /// The point in time `nanos` nanoseconds after the epoch.
     #[inline]
     pub const fn new(nanos: i64) -> Self {
         Self(nanos)
     }
 
-    /// The point in time so many nanoseconds after the epoch, or the end of the range.
+    /// The point in time `nanos` nanoseconds after the epoch, or the end of the range.
     #[inline]
     pub const fn of_unix_ns(nanos: u64) -> Self {
         Self(if nanos > i64::MAX as u64 { i64::MAX } else { nanos as i64 })
@@ -32,8 +32,8 @@ impl UtcNanos {
         if self.0 < 0 { 0 } else { self.0 as u64 }
     }
 
-    /// What the kernel's clock says now. For a time now and then: it needs no [`crate::Clock`],
-    /// which takes half a millisecond to make.
+    /// The time of the kernel's clock, for occasional use: it needs no [`crate::Clock`], which
+    /// takes half a millisecond to make.
     pub fn now() -> Self {
         Self(choice::kernel_clock().realtime_nanos())
     }
@@ -44,13 +44,13 @@ impl UtcNanos {
         self.0
     }
 
-    /// So many nanoseconds later, or earlier if negative, within the range.
+    /// `nanos` nanoseconds later, or earlier if negative, within the range.
     #[inline]
     pub const fn plus(self, nanos: i64) -> Self {
         Self(self.0.saturating_add(nanos))
     }
 
-    /// Nanoseconds since `earlier`, negative if that is the later one, within the range.
+    /// Nanoseconds since `earlier`, negative if `earlier` is later, within the range.
     #[inline]
     pub const fn since(self, earlier: Self) -> i64 {
         self.0.saturating_sub(earlier.0)
@@ -69,7 +69,7 @@ impl fmt::Display for UtcNanos {
     }
 }
 
-/// Text that is not a time, or a time outside of the range.
+/// The text is not a time, or the time is outside of the range.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ParseUtcError;
 
@@ -82,7 +82,7 @@ impl fmt::Display for ParseUtcError {
 impl core::error::Error for ParseUtcError {}
 
 /// Parses RFC 3339: any offset, up to nine decimals, `T` or a space between date and time. The
-/// seconds may be left out. A leap second counts as the second before it.
+/// seconds are optional. A leap second counts as the second before it.
 impl FromStr for UtcNanos {
     type Err = ParseUtcError;
 
@@ -116,14 +116,14 @@ fn parse(mut text: &[u8]) -> Option<UtcNanos> {
     i64::try_from(nanos).ok().filter(|_| text.is_empty()).map(UtcNanos)
 }
 
-/// Takes one byte if it is one of these.
+/// Takes one byte if it is in `of`.
 fn take(text: &mut &[u8], of: &[u8]) -> Option<u8> {
     let (&first, rest) = text.split_first().filter(|(first, _)| of.contains(first))?;
     *text = rest;
     Some(first)
 }
 
-/// Takes exactly so many digits.
+/// Takes exactly `digits` digits.
 fn number(text: &mut &[u8], digits: usize) -> Option<i64> {
     let (taken, rest) = text.split_at_checked(digits)?;
     *text = rest;
@@ -146,7 +146,7 @@ fn decimals(text: &mut &[u8]) -> Option<i64> {
     Some(number(text, digits)? * 10_i64.pow(missing as u32))
 }
 
-/// The inverse of [`civil_from_days`]; nothing for a date that the calendar does not have.
+/// The inverse of [`civil_from_days`]; `None` for a date that the calendar does not have.
 fn days_from_civil(year: i64, month: i64, day: i64) -> Option<i64> {
     let march_year = year - i64::from(month <= 2);
     let months_since_march = (month + 9).rem_euclid(12);
@@ -160,9 +160,8 @@ fn days_from_civil(year: i64, month: i64, day: i64) -> Option<i64> {
 
 /// Year, month and day of a number of days since 1970-01-01, in the Gregorian calendar.
 ///
-/// Years begin in March here, so that the leap day is the last day of a year and every month begins
-/// at a day that a line through the month numbers gives: (153 m + 2) / 5. Four centuries have
-/// always 146,097 days.
+/// Years begin in March here, so that the leap day is the last day of a year, and the first day of
+/// each month is linear in its number: (153 m + 2) / 5. Four centuries always have 146,097 days.
 fn civil_from_days(days: i64) -> (i64, i64, i64) {
     // Days since 0000-03-01.
     let days = days + 719_468;
@@ -201,7 +200,7 @@ mod tests {
         for (time, expected) in [
             (at(0, 0), "1970-01-01T00:00:00.000000000Z"),
             (at(-1, 999_999_999), "1969-12-31T23:59:59.999999999Z"),
-            // 2000 is a leap year because 400 divides it; 2100 is none because 100 does.
+            // 2000 is a leap year because 400 divides it; 2100 is not, because 100 does.
             (at(951_782_399, 0), "2000-02-28T23:59:59.000000000Z"),
             (at(951_782_400, 1), "2000-02-29T00:00:00.000000001Z"),
             (at(951_868_800, 0), "2000-03-01T00:00:00.000000000Z"),

@@ -1,5 +1,5 @@
-//! Promises of the clock, kept by each source it can have. No upper bound of a time is asserted but
-//! one that two other readings give: machines are interrupted.
+//! Tests of the clock with each possible source. Upper bounds of a time are only asserted between
+//! readings, because machines are interrupted.
 
 use nanotape_harness::skipped;
 use rustix::process::{TimeStampCounterReadability, set_time_stamp_counter_readability};
@@ -34,7 +34,7 @@ fn stamps_do_not_go_back_and_agree_with_the_monotonic_clock() {
                 last = now;
             }
         }
-        // A lower bound only: what interrupts the test can lengthen both, never shorten them.
+        // A lower bound only: an interruption lengthens both times, and never shortens them.
         let nanos = clock.nanos_between(from, clock.stamp());
         assert!(nanos > 29_000_000, "{nanos} ns for at least 30 ms");
         assert!(clock.cost_nanos() > 0.0);
@@ -67,7 +67,7 @@ fn a_forbidden_counter_is_not_read() {
         assert!(clock.cost_nanos() > 0.0);
         assert!(clock.resolution_nanos() >= 1.0);
     }
-    // A coarse clock may be a step short.
+    // A coarse clock may be one step short.
     let step = chosen.resolution_nanos() as u64;
     assert!(nanos + step >= 29_000_000, "{nanos} ns, steps of {step} ns");
 }
@@ -78,7 +78,7 @@ fn the_rate_is_measured_over_what_was_asked_for() {
     let rate = clock.rate();
     assert!(rate.ticks_per_second > 0.0);
     if clock.source() == Source::TimeStampCounter {
-        // The sleep is of a clock that may be slewed by up to 500 parts per million.
+        // The clock of the sleep may be slewed by up to 500 parts per million.
         assert!(rate.interval_nanos > 19_900_000, "{rate}");
         assert!(rate.uncertainty_ppb > 0.0);
     }
@@ -118,7 +118,7 @@ fn utc_is_continued_in_both_directions() {
         let (early, late) = (clock.stamp(), clock.stamp());
         let apart = clock.utc(late).since(clock.utc(early));
         assert!(apart.unsigned_abs().abs_diff(clock.nanos_between(early, late)) <= 1);
-        // The beginning of the count is before the anchor.
+        // Tick 0 is before the anchor.
         assert!(clock.utc(Stamp::from_ticks(0)) < clock.utc(early));
         assert_eq!(Stamp::from_ticks(early.ticks()), early);
     }

@@ -1,13 +1,13 @@
-//! What rounds of question and answer say of the offset between two clocks: plain arithmetic.
+//! Computes the offset between two clocks from rounds of question and answer.
 
-/// The interval that all rounds so far leave to the offset, in ticks.
+/// The interval of possible offsets after all rounds so far, in ticks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Estimate {
     /// The offset is at least this.
     least: i64,
     /// The offset is at most this.
     most: i64,
-    /// The interval that the shortest round trip leaves by itself.
+    /// The interval of the shortest round trip alone.
     shortest: (i64, i64),
     rounds: u32,
 }
@@ -19,9 +19,9 @@ impl Default for Estimate {
 }
 
 impl Estimate {
-    /// A question asked and answered at these ticks of one clock, seen at those of the other.
+    /// Adds a round: `asked` and `answered` by one clock, `seen` by the other.
     pub(super) fn add(&mut self, asked: u64, seen: u64, answered: u64) {
-        // Wrapping: two counters may have any distance, and what counts is their difference.
+        // Wrapping: two counters can differ by any amount, and only their difference matters.
         let least = seen.wrapping_sub(answered) as i64;
         let most = seen.wrapping_sub(asked) as i64;
         self.least = self.least.max(least);
@@ -33,18 +33,18 @@ impl Estimate {
         self.rounds += 1;
     }
 
-    /// Whether one offset explains every round.
+    /// Whether one offset fits every round.
     pub(super) fn is_consistent(&self) -> bool {
         self.least <= self.most
     }
 
-    /// By how much the clock of the one that answers is ahead; 0 before the first round.
+    /// By how much the answering thread's clock is ahead; 0 before the first round.
     pub(super) fn offset_ticks(&self) -> f64 {
         let (least, most) = self.interval();
         if self.rounds == 0 { 0.0 } else { (least as f64 + most as f64) / 2.0 }
     }
 
-    /// The most by which that can be wrong.
+    /// Maximum error of the offset.
     pub(super) fn bound_ticks(&self) -> f64 {
         let (least, most) = self.interval();
         if self.rounds == 0 { f64::INFINITY } else { (most as f64 - least as f64) / 2.0 }
@@ -60,7 +60,7 @@ impl Estimate {
         self.rounds
     }
 
-    /// What all rounds leave, or what the best one does if they contradict one another.
+    /// The intersection of all rounds, or the interval of the best one if they contradict.
     fn interval(&self) -> (i64, i64) {
         if self.is_consistent() { (self.least, self.most) } else { self.shortest }
     }
@@ -70,7 +70,7 @@ impl Estimate {
 mod tests {
     use super::*;
 
-    /// Rounds between a clock and one that is ahead by `offset`; each way takes this long.
+    /// Rounds between a clock and one that is ahead by `offset`; `ways` has the two delays of each.
     fn rounds(offset: i64, ways: &[(u64, u64)]) -> Estimate {
         let mut estimate = Estimate::default();
         for (index, &(there, back)) in ways.iter().enumerate() {
@@ -85,14 +85,14 @@ mod tests {
     fn one_round_bounds_the_offset_by_half_its_length() {
         let estimate = rounds(500, &[(100, 100)]);
         assert_eq!((estimate.offset_ticks(), estimate.bound_ticks()), (500.0, 100.0));
-        // An answer that takes longer one way is wrong by no more than the bound.
+        // An answer with unequal delays is wrong by no more than the bound.
         let uneven = rounds(500, &[(180, 20)]);
         assert_eq!((uneven.offset_ticks(), uneven.bound_ticks()), (580.0, 100.0));
     }
 
     #[test]
     fn many_rounds_leave_what_they_have_in_common() {
-        // The fastest way there and the fastest way back come from different rounds.
+        // The shortest delays of both directions come from different rounds.
         let estimate = rounds(-7, &[(30, 400), (500, 20), (90, 90), (5_000, 5_000)]);
         assert_eq!((estimate.offset_ticks(), estimate.bound_ticks()), (-2.0, 25.0));
         assert_eq!(estimate.round_trip_ticks(), 180.0);
@@ -106,7 +106,7 @@ mod tests {
             let estimate = rounds(offset, &[(100, 100)]);
             assert_eq!(estimate.offset_ticks(), offset as f64);
         }
-        // One of them about to wrap.
+        // One of the counters is about to wrap.
         let mut estimate = Estimate::default();
         estimate.add(u64::MAX - 50, 49, 149);
         assert_eq!((estimate.offset_ticks(), estimate.bound_ticks()), (0.0, 100.0));
@@ -117,7 +117,7 @@ mod tests {
         let mut estimate = rounds(0, &[(50, 50)]);
         estimate.add(2_000_000, 2_000_000 + 45 + 1_000, 2_000_000 + 90);
         assert!(!estimate.is_consistent());
-        // The best round still bounds the offset that it saw itself.
+        // The best round still bounds its own offset.
         assert_eq!((estimate.offset_ticks(), estimate.bound_ticks()), (1_000.0, 45.0));
     }
 

@@ -1,4 +1,4 @@
-//! Times in order: over old stamps, new calibrations, a clock that is set, and a lock between
+//! Times stay in order with old stamps, new calibrations, a clock that is set, and a lock between
 //! threads.
 
 use std::sync::{Barrier, Mutex};
@@ -38,7 +38,7 @@ fn times_do_not_go_back_over_a_new_calibration() {
                 last = now;
             }
             assert_eq!(timeline.set_back_ns(), 0, "set by {set_by} ns");
-            // It catches up.
+            // The clock catches up.
             let later = clock.stamp().ticks() + 2 * clock.rate().ticks_per_second as u64;
             assert!(timeline.at(Stamp::from_ticks(later)) > last);
         }
@@ -89,7 +89,7 @@ fn the_first_reading_and_one_a_minute_calibrate() {
     assert!(timeline.set_back_ns() > 3_000 * SECOND_NS);
 }
 
-/// What is read with the lock held.
+/// What each thread reads under the lock.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Reading {
     Unfenced,
@@ -97,8 +97,8 @@ enum Reading {
     Timeline,
 }
 
-/// Two threads take a lock often and compare what they read with what its last holder read. Returns
-/// how often the holder changed, and how often what was read went back.
+/// Two threads take a lock often and compare their reading with that of its last holder. Returns
+/// how often the holder changed, and how often the reading went back.
 fn steps_back_behind_a_lock(clock: Clock, reading: Reading) -> (u64, u64) {
     const ROUNDS: u32 = 300_000;
     struct Held {
@@ -127,7 +127,8 @@ fn steps_back_behind_a_lock(clock: Clock, reading: Reading) -> (u64, u64) {
                     held.changes += u64::from(held.holder != number);
                     (held.last, held.holder) = (now, number);
                     drop(held);
-                    // Of changing length: the lock is often free and in the other core's cache.
+                    // The length varies, so that the lock is often free and in the other core's
+                    // cache.
                     (0..1 + round % 8).for_each(|_| core::hint::spin_loop());
                 }
             });
@@ -137,9 +138,9 @@ fn steps_back_behind_a_lock(clock: Clock, reading: Reading) -> (u64, u64) {
     (held.changes, held.steps_back)
 }
 
-/// Unfenced stamps go back thousands of times where the processor reads the counter before it has
-/// the lock, and two processors have the threads. How often depends on the machine, so it is
-/// printed. The other two must not go back anywhere.
+/// Unfenced stamps go back thousands of times on a processor that reads the counter before it holds
+/// the lock, if the threads have two processors. The number depends on the machine and is only
+/// printed. The other two readings must never go back.
 #[test]
 fn no_time_goes_back_behind_a_lock_and_no_fenced_stamp_does() {
     let clock = Clock::calibrate();
