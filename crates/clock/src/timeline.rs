@@ -18,7 +18,7 @@
 use crate::{Clock, Stamp};
 
 /// Steps back up to this are hidden: times stand still until the clock has caught up. Longer steps
-/// are followed. NTP slews by less than 128 ms, and steps by more.
+/// are followed. NTP slews offsets below 128 ms, and steps larger ones.
 pub const SET_BACK_NS: u64 = 1_000_000_000;
 
 /// Seconds from one calibration to the next, if the timeline calibrates.

@@ -1,4 +1,4 @@
-//! The arithmetic of a schema: every byte belongs to exactly one field, every name to one thing.
+//! Checks the arithmetic of a schema: every byte belongs to one field, every name to one thing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -83,7 +83,7 @@ fn names(source: &mut Source<'_>, protocol: &Protocol) {
         if TAKEN.contains(&name.as_str()) || FieldType::named(&name).is_some() {
             source.problem(line, format!("name '{name}' is reserved in generated code"));
         } else if let Some(first) = seen.get(&name) {
-            // Two layouts of one name have fields of one name too; saying so once will do.
+            // Two layouts of one name also have field structs of one name; one report is enough.
             let is_said =
                 name.strip_suffix("Fields").is_some_and(|base| seen.get(base) == Some(first));
             if !is_said {
@@ -114,7 +114,7 @@ fn tags(source: &mut Source<'_>, protocol: &Protocol) {
     }
 }
 
-/// Walks the fields in the order of their offsets; each must begin where the one before it ended.
+/// Checks that each field, in the order of offsets, begins where the one before it ends.
 fn bytes(source: &mut Source<'_>, layout: &Layout) {
     let subject = subject(layout);
     let mut spans: Vec<(usize, usize, Option<&Field>)> = Vec::new();
@@ -153,7 +153,7 @@ fn bytes(source: &mut Source<'_>, layout: &Layout) {
     each_field(source, &subject, layout);
 }
 
-/// The tables of messages have the head in front, so no other field may precede a field of it.
+/// The tables of messages begin with the head, so no other field may precede a field of it.
 fn head(source: &mut Source<'_>, protocol: &Protocol, layout: &Layout) {
     let is_head = |field: &Field| protocol.head.iter().any(|head| head.name == field.name);
     let last = layout.fields.iter().rposition(is_head).filter(|_| layout.is_message);

@@ -1,4 +1,4 @@
-//! The types a field can have: those of `nanotape-types`, under the same names.
+//! The types of fields: those of `nanotape-types`, under the same names.
 
 /// Type of a field.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -19,11 +19,11 @@ pub enum FieldType {
     Maybe(Box<FieldType>),
     /// One byte of an enumeration of the schema.
     Enumeration(String),
-    /// Two bytes that count the bytes after themselves. The encoder writes them.
+    /// Two bytes with the number of bytes after them. The encoder writes them.
     LengthAfter,
-    /// All bytes that are left, shown as text.
+    /// All remaining bytes, shown as text.
     Text,
-    /// All bytes that are left, shown as hexadecimal digits.
+    /// All remaining bytes, shown as hexadecimal digits.
     Bytes,
 }
 
@@ -70,7 +70,7 @@ fn find(table: &'static [Scalar], name: &str) -> Option<&'static Scalar> {
 }
 
 impl FieldType {
-    /// The type of that name, enumerations aside.
+    /// The type of that name, except enumerations.
     pub fn named(name: &str) -> Option<Self> {
         if let Some(inner) = name.strip_prefix("Maybe<").and_then(|rest| rest.strip_suffix('>')) {
             let inner = Self::named(inner)?;

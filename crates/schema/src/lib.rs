@@ -1,8 +1,8 @@
 //! Reads protocol schemas and writes the code, documents and test material derived from them.
 //!
-//! Where: a tool, run by `cargo xtask gen`; nothing that runs in the plant depends on it.
-//! A schema (`schema/*.toml`) is read into a [`Protocol`] or refused with every [`Problem`] in it,
-//! each with its line. A protocol is then turned into text by pure functions, one a target:
+//! Where: a tool, run by `cargo xtask gen`; nothing in the plant depends on it. Reading a schema
+//! (`schema/*.toml`) returns a [`Protocol`], or every [`Problem`] in it with its line. Pure
+//! functions, one per target, then turn the protocol into text:
 //!
 //! ```text
 //! TOML --> read --> check --> Protocol --+--> code          tables for the macros of nanotape-wire

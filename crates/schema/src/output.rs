@@ -1,4 +1,4 @@
-//! What is written from a protocol. Each target is a pure function to text.
+//! Output of a protocol. Each target is a pure function that returns text.
 
 mod code;
 mod document;
@@ -10,7 +10,7 @@ pub use fuzz::fuzz_target;
 
 use crate::Protocol;
 
-/// The words that say where a generated file comes from.
+/// The sentence that names the source of a generated file.
 fn origin(protocol: &Protocol) -> String {
     format!("Written by `cargo xtask gen` from `{}`: edit that, not this.", protocol.path)
 }

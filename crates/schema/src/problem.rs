@@ -1,15 +1,15 @@
-//! What is wrong with a schema, and where.
+//! Mistakes in a schema, with their positions.
 
 use core::fmt;
 
 /// One mistake in a schema.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Problem {
-    /// The file, as the caller named it.
+    /// The path of the file, as the caller gave it.
     pub path: String,
     /// Line of the mistake, from 1.
     pub line: usize,
-    /// What is wrong, in one line.
+    /// A description of one line.
     pub text: String,
 }
 

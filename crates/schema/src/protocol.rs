@@ -1,35 +1,35 @@
-//! A protocol as the schema states it, after reading. Lines are those of the schema file.
+//! A protocol after reading. Line numbers are those of the schema file.
 
 use crate::FieldType;
 
 /// One schema file.
 #[derive(Clone, Debug)]
 pub struct Protocol {
-    /// The file it came from, as the caller named it.
+    /// The path of the file, as the caller gave it.
     pub path: String,
     /// Name of the protocol, also of its document: `nasdaq-itch-5.0`.
     pub name: String,
     /// Name of the generated module: `itch50`.
     pub module: String,
-    /// Title for people.
+    /// Human-readable title.
     pub title: String,
-    /// Which version of the specification is covered.
+    /// The version of the specification.
     pub version: String,
-    /// The specification itself, by title.
+    /// The title of the specification.
     pub specification: String,
-    /// Where the type byte of a message stands.
+    /// Offset of the type byte of a message.
     pub tag_offset: usize,
     /// Fields that every message begins with, apart from the type byte.
     pub head: Vec<Field>,
-    /// Names of fields that the enum of all messages answers for, where a message has them.
+    /// Names of fields with a getter in the enum of all messages, for the messages that have them.
     pub shared: Vec<String>,
     /// Lists of one-byte codes.
     pub enumerations: Vec<Enumeration>,
     /// Lists of longer codes, for the documents only.
     pub code_lists: Vec<CodeList>,
-    /// Layouts told apart by a type byte.
+    /// Layouts that a type byte identifies.
     pub messages: Vec<Layout>,
-    /// Layouts known from their place, not from a type byte.
+    /// Layouts without a type byte, which their position identifies.
     pub structures: Vec<Layout>,
 }
 
@@ -42,15 +42,15 @@ pub struct Layout {
     pub is_message: bool,
     /// Its type byte, if it has one.
     pub tag: Option<u8>,
-    /// Where the type byte stands.
+    /// Offset of the type byte.
     pub tag_offset: usize,
     /// Type name: `AddOrder`.
     pub name: String,
     /// Name in the specification: `Add Order`.
     pub title: String,
-    /// What it says.
+    /// Description.
     pub doc: String,
-    /// Bytes in all, or before the tail if the last field is one.
+    /// Total bytes, or bytes before the tail if the last field is one.
     pub length: usize,
     /// All fields, the head's included, in the order of their offsets.
     pub fields: Vec<Field>,
@@ -67,11 +67,11 @@ pub struct Field {
     pub offset: usize,
     /// Type.
     pub kind: FieldType,
-    /// What it says.
+    /// Description.
     pub doc: String,
     /// Name of the list of its known codes, if it is text with such a list.
     pub codes: Option<String>,
-    /// Most bytes, if it is a tail with a limit.
+    /// Maximum bytes, if it is a tail with a limit.
     pub most: Option<usize>,
 }
 
@@ -82,7 +82,7 @@ pub struct Enumeration {
     pub line: usize,
     /// Type name.
     pub name: String,
-    /// What it tells apart.
+    /// Description.
     pub doc: String,
     /// The known codes.
     pub codes: Vec<Code>,
@@ -95,7 +95,7 @@ pub struct Code {
     pub byte: u8,
     /// Name of the variant.
     pub name: String,
-    /// What it means.
+    /// Meaning.
     pub doc: String,
 }
 
@@ -104,16 +104,16 @@ pub struct Code {
 pub struct CodeList {
     /// Name by which fields refer to it.
     pub name: String,
-    /// What the codes tell apart.
+    /// Description.
     pub doc: String,
-    /// Longest code, in characters.
+    /// Length of the longest code, in characters.
     pub width: usize,
     /// The known codes.
     pub codes: Vec<String>,
 }
 
 impl Field {
-    /// The byte after the field, or `None` for a tail.
+    /// The offset after the field, or `None` for a tail.
     pub fn end(&self) -> Option<usize> {
         self.kind.width().map(|width| self.offset + width)
     }
@@ -130,12 +130,12 @@ impl Layout {
         &self.fields[..self.fields.len() - usize::from(self.tail().is_some())]
     }
 
-    /// Where the count of the bytes that follow it stands, if there is one.
+    /// The field that counts the bytes after it, if there is one.
     pub fn length_field(&self) -> Option<&Field> {
         self.fields.iter().find(|field| field.kind == FieldType::LengthAfter)
     }
 
-    /// The fields a caller chooses: all but the length, which the encoder knows.
+    /// The fields that a caller sets: all but the length, which the encoder computes.
     pub fn chosen_fields(&self) -> impl Iterator<Item = &Field> {
         self.fields.iter().filter(|field| field.kind != FieldType::LengthAfter)
     }

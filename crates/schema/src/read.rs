@@ -1,4 +1,4 @@
-//! From TOML to a protocol: names, types and references. Byte arithmetic is in `check`.
+//! Reads a protocol from TOML: names, types and references. `check` does the byte arithmetic.
 
 use toml::de::DeTable;
 
@@ -7,7 +7,7 @@ use crate::{
     reader::{Source, Table},
 };
 
-/// Reads the schema `text`; `path` is what problems call the file.
+/// Reads the schema `text`; `path` is its name in problems.
 pub fn read(path: &str, text: &str) -> Result<Protocol, Problems> {
     let mut source = Source::new(path, text);
     let (root, errors) = DeTable::parse_recoverable(text);
@@ -24,7 +24,7 @@ pub fn read(path: &str, text: &str) -> Result<Protocol, Problems> {
     if let Some(protocol) = &protocol {
         check::protocol(&mut source, protocol);
     }
-    // A protocol that could not be read has left a problem behind.
+    // If there is no protocol, there is a problem.
     source.finish(()).map(|()| protocol.expect("a protocol without problems was read"))
 }
 
@@ -171,7 +171,7 @@ fn read_layout(
     }
     fields.sort_by_key(|field| field.offset);
     let length = length?;
-    // With a field missing, the arithmetic would report the same mistake a second time.
+    // With a field missing, the arithmetic would report the same mistake again.
     (all_read && (tag.is_some() || !is_message)).then_some(Layout {
         line,
         is_message,

@@ -1,6 +1,6 @@
-//! Reads one TOML table key by key, and writes down everything that is wrong with it.
+//! Reads one TOML table key by key, and records every problem in it.
 //!
-//! Deriving the reader would stop at the first mistake; somebody who edits a schema wants them all.
+//! A derived reader would stop at the first mistake; the author of a schema wants all of them.
 
 use std::ops::Range;
 
@@ -49,7 +49,7 @@ impl<'s> Source<'s> {
     }
 }
 
-/// One table, and which of its keys have been asked for.
+/// One table, with its keys that were not read yet.
 pub(crate) struct Table<'t, 'i> {
     subject: String,
     line: usize,
@@ -66,7 +66,7 @@ impl<'t, 'i> Table<'t, 'i> {
         self.line
     }
 
-    /// Replaces what problems call the table, once its name is known.
+    /// Sets the name of the table in problems, once it is known.
     pub(crate) fn call(&mut self, subject: String) {
         self.subject = subject;
     }
@@ -97,7 +97,7 @@ impl<'t, 'i> Table<'t, 'i> {
         source.problem(line, self.with_subject(&format!("'{key}' must be {wanted}, not {found}")));
     }
 
-    /// Text that may be left out.
+    /// An optional text.
     pub(crate) fn optional_text(
         &mut self,
         source: &mut Source<'_>,
@@ -111,7 +111,7 @@ impl<'t, 'i> Table<'t, 'i> {
         text
     }
 
-    /// Text that must be there.
+    /// A required text.
     pub(crate) fn text(&mut self, source: &mut Source<'_>, key: &'static str) -> String {
         if !self.entries.iter().any(|(name, _)| name.get_ref() == key) {
             self.refuse(source, format!("'{key}' is missing"));
@@ -119,7 +119,7 @@ impl<'t, 'i> Table<'t, 'i> {
         self.optional_text(source, key).unwrap_or_default()
     }
 
-    /// A count of bytes that may be left out.
+    /// An optional count of bytes.
     pub(crate) fn optional_count(
         &mut self,
         source: &mut Source<'_>,
@@ -142,7 +142,7 @@ impl<'t, 'i> Table<'t, 'i> {
         count
     }
 
-    /// A count of bytes that must be there.
+    /// A required count of bytes.
     pub(crate) fn count(&mut self, source: &mut Source<'_>, key: &'static str) -> Option<usize> {
         if !self.entries.iter().any(|(name, _)| name.get_ref() == key) {
             self.refuse(source, format!("'{key}' is missing"));
@@ -159,7 +159,7 @@ impl<'t, 'i> Table<'t, 'i> {
         array
     }
 
-    /// A list of tables; empty if left out.
+    /// A list of tables; empty if it is missing.
     pub(crate) fn tables(
         &mut self,
         source: &mut Source<'_>,
@@ -178,7 +178,7 @@ impl<'t, 'i> Table<'t, 'i> {
         tables
     }
 
-    /// A table that must be there.
+    /// A required table.
     pub(crate) fn table(
         &mut self,
         source: &mut Source<'_>,
@@ -196,7 +196,7 @@ impl<'t, 'i> Table<'t, 'i> {
         table
     }
 
-    /// A list of texts with their lines; empty if left out.
+    /// A list of texts with their lines; empty if it is missing.
     pub(crate) fn texts(
         &mut self,
         source: &mut Source<'_>,
@@ -212,7 +212,7 @@ impl<'t, 'i> Table<'t, 'i> {
         texts
     }
 
-    /// Reports every key that nobody asked for.
+    /// Reports every key that was not read.
     pub(crate) fn finish(self, source: &mut Source<'_>) {
         for (key, _) in self.entries {
             if !self.known.contains(&key.get_ref().as_ref()) {

@@ -1,4 +1,4 @@
-//! Small helpers for writing source text.
+//! Writes source text: templates, comments, rows and lists.
 
 /// Replaces each `@name@` in `template` by its value.
 pub(crate) fn fill(template: &str, values: &[(&str, &str)]) -> String {

@@ -1,7 +1,7 @@
-//! What generated tables expand to: the macros that read them, and what the expanded code calls.
+//! The macros that read generated tables, and the functions that the expanded code calls.
 //!
-//! Public because tables are generated into other crates too (a test protocol lives in `testkit`).
-//! Callers use the generated modules instead.
+//! Public because other crates have generated tables too (`testkit` has a test protocol). Callers
+//! use the generated modules instead.
 
 mod enumeration;
 mod field_value;
@@ -17,7 +17,7 @@ use crate::{DecodeError, EncodeError};
 
 /// A one-byte code that its enumeration does not list.
 ///
-/// Only decoding makes one, so that a listed code cannot be dressed up as unknown and compare
+/// Only decoding creates one, so that a listed code can never be wrapped as unknown and compare
 /// unequal to itself:
 ///
 /// ```compile_fail,E0423
@@ -34,7 +34,7 @@ impl UnknownCode {
     }
 }
 
-/// For generated enumerations, after every listed code has been tried.
+/// For generated enumerations, after all listed codes.
 #[doc(hidden)]
 #[inline]
 pub const fn unknown_code(byte: u8) -> UnknownCode {
@@ -48,36 +48,36 @@ pub const fn byte(code: char) -> u8 {
     code as u8
 }
 
-/// What a message or structure must look like, for the error that says how it does not.
+/// The shape of a message or structure, for the error of bytes that do not have it.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
     /// Name in the specification.
     pub name: &'static str,
-    /// Where the type byte stands, and what it must be.
+    /// Offset and value of the type byte.
     pub tag: Option<(usize, u8)>,
-    /// Bytes in all, or before the tail.
+    /// Total bytes, or bytes before the tail.
     pub length: usize,
-    /// Most bytes of the tail, if there is one.
+    /// Maximum bytes of the tail, if there is one.
     pub tail: Option<usize>,
-    /// Where two bytes count the bytes that follow them.
+    /// Offset of a two-byte count of the bytes after it.
     pub length_at: Option<usize>,
 }
 
 /// A view, as the enum of messages uses it.
 #[doc(hidden)]
 pub trait View {
-    /// Where its fields are.
+    /// Offsets of its fields.
     const LAYOUT: Layout;
 
-    /// Writes the bytes, made from the fields, to the front of `buffer` and returns them.
+    /// Encodes the fields at the front of `buffer` and returns the bytes.
     fn encode(self, buffer: &mut [u8]) -> Result<&[u8], EncodeError>;
 }
 
-/// A message or structure with its fields of fixed width, so that a test can draw its bytes.
+/// A message or structure with its fields of fixed width, so that a test can generate its bytes.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
-    /// What `wrap` checks.
+    /// The conditions that `wrap` checks.
     pub shape: Shape,
     /// The fields of fixed width, in the order of their offsets.
     pub fields: &'static [Slot],
@@ -96,14 +96,15 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// The field of type `T` at `offset`, if the table gives it as many bytes as the type has.
+    /// The field of type `T` at `offset`. Fails to compile if the table gives it another width than
+    /// the type has.
     pub const fn new<T: FieldValue<N>, const N: usize>(offset: usize, length: usize) -> Self {
         assert!(length == N, "the type of a field has another width than its bytes");
         Self { offset, length, codes: T::CODES }
     }
 }
 
-/// The length of each type of message that has only one; 0 for all other types.
+/// The length of each type of message that has only one length; 0 for all other types.
 #[doc(hidden)]
 pub const fn lengths(layouts: &[Layout]) -> [u16; 256] {
     let mut lengths = [0; 256];
@@ -131,7 +132,7 @@ pub const fn longest(layouts: &[Layout]) -> usize {
     longest
 }
 
-/// The `N` bytes at `OFFSET`. That they are inside is checked when the program is compiled.
+/// The `N` bytes at `OFFSET`. The compiler checks that they are inside.
 #[inline]
 pub const fn field<const OFFSET: usize, const N: usize, const LEN: usize>(
     bytes: &[u8; LEN],
@@ -144,7 +145,7 @@ pub const fn field<const OFFSET: usize, const N: usize, const LEN: usize>(
     }
 }
 
-/// Writes `value` to the bytes at `OFFSET`; inside for the same reason as in [`field`].
+/// Writes `value` to the bytes at `OFFSET`; the compiler checks that they are inside.
 #[inline]
 pub const fn put<const OFFSET: usize, const N: usize, const LEN: usize>(
     bytes: &mut [u8; LEN],
@@ -176,7 +177,7 @@ fn stated(offset: usize, bytes: &[u8]) -> Option<(u16, usize)> {
     Some((u16::from_be_bytes(*length), rest.len()))
 }
 
-/// The error for bytes that `wrap` does not accept.
+/// The error for bytes that `wrap` rejects.
 #[cold]
 #[inline(never)]
 pub fn refuse(shape: &Shape, bytes: &[u8]) -> DecodeError {
@@ -211,7 +212,7 @@ pub fn refuse(shape: &Shape, bytes: &[u8]) -> DecodeError {
     }
 }
 
-/// The error for bytes whose beginning `wrap_first` does not accept.
+/// The error for bytes whose beginning `wrap_first` rejects.
 #[cold]
 #[inline(never)]
 pub fn refuse_first(shape: &Shape, bytes: &[u8]) -> DecodeError {
@@ -239,8 +240,8 @@ pub fn no_tag(offset: usize, bytes: &[u8]) -> DecodeError {
     }
 }
 
-/// Writes `fixed`, then `tail`, to the front of `buffer`, and the count of bytes where the shape
-/// has one.
+/// Writes `fixed`, then `tail`, to the front of `buffer`, and the count of bytes if the shape has
+/// one.
 pub fn join<'b>(
     shape: &Shape,
     fixed: &[u8],

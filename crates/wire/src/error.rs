@@ -1,13 +1,13 @@
-//! Why bytes are not a message, and why a message does not become bytes.
+//! Errors of decoding and encoding a message.
 //!
-//! Both errors are small, `Copy` and allocate nothing. Neither knows where in a file the bytes
-//! stood: whoever cut the message out of its framing does, and adds it.
+//! Both errors are small, `Copy` and allocate nothing. They do not contain the offset in a file:
+//! the reader of the framing knows it and adds it.
 
-/// Bytes that are not what they were taken for.
+/// The bytes are not a valid message or structure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecodeError {
-    /// There is not a single byte.
+    /// There are no bytes.
     #[error("expected a message, not 0 bytes")]
     Empty,
     /// A message of a known type has another length than its type allows.
@@ -17,62 +17,62 @@ pub enum DecodeError {
         name: &'static str,
         /// Type byte.
         tag: u8,
-        /// The length it must have.
+        /// The length that the type has.
         expected: u16,
-        /// The length it has.
+        /// The length of the bytes.
         actual: u32,
     },
-    /// A structure without a type byte has another length than it must have.
+    /// A structure without a type byte has another length than required.
     #[error("expected {expected} bytes of {name}, not {actual}")]
     Size {
         /// Name in the specification.
         name: &'static str,
-        /// The length it must have.
+        /// The required length.
         expected: u16,
-        /// The length it has.
+        /// The length of the bytes.
         actual: u32,
     },
-    /// There are fewer bytes than anything of the kind has.
+    /// There are fewer bytes than the minimum.
     #[error("expected at least {least} bytes of {name}, not {actual}")]
     Short {
         /// Name in the specification.
         name: &'static str,
-        /// The fewest bytes it takes.
+        /// Minimum number of bytes.
         least: u16,
-        /// The bytes there are.
+        /// Number of bytes present.
         actual: u32,
     },
-    /// There are more bytes than anything of the kind has.
+    /// There are more bytes than the maximum.
     #[error("expected at most {most} bytes of {name}, not {actual}")]
     Long {
         /// Name in the specification.
         name: &'static str,
-        /// The most bytes it takes.
+        /// Maximum number of bytes.
         most: u32,
-        /// The bytes there are.
+        /// Number of bytes present.
         actual: u32,
     },
-    /// The type byte is that of something else.
+    /// The type byte has another value.
     #[error("expected type {}, not {}", expected.escape_ascii(), actual.escape_ascii())]
     Tag {
-        /// The type byte it must have.
+        /// The expected type byte.
         expected: u8,
-        /// The type byte it has.
+        /// The actual type byte.
         actual: u8,
     },
-    /// A length written in the bytes is not the number of bytes that follow it.
+    /// The stated length is not the number of bytes after it.
     #[error("expected {stated} bytes after the length in {name}, not {actual}")]
     StatedLength {
         /// Name in the specification.
         name: &'static str,
-        /// The length written in the bytes.
+        /// The stated length.
         stated: u16,
-        /// The bytes that follow.
+        /// The bytes after it.
         actual: u32,
     },
 }
 
-/// A message that cannot be written as asked.
+/// A message cannot be encoded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EncodeError {
@@ -86,12 +86,12 @@ pub enum EncodeError {
         /// Bytes in the buffer.
         available: u32,
     },
-    /// A part of variable length is longer than its place allows.
+    /// A part of variable length is too long for its field.
     #[error("at most {most} bytes fit into the last field of {name}, not {actual}")]
     TooLong {
         /// Name in the specification.
         name: &'static str,
-        /// The most bytes it takes.
+        /// Maximum bytes of the part.
         most: u32,
         /// The bytes given.
         actual: u32,

@@ -1,4 +1,4 @@
-//! How messages stand in files, packets and streams. Slices in, slices out: no file, no socket.
+//! Framing of messages in files, packets and streams. It works on slices only: no file, no socket.
 
 pub mod binary_file;
 pub mod moldudp64;

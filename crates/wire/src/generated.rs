@@ -1,4 +1,4 @@
-//! One module a protocol, written by `cargo xtask gen`.
+//! One module per protocol, written by `cargo xtask gen`.
 
 pub(crate) mod itch50;
 pub(crate) mod moldudp64;

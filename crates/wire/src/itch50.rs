@@ -1,4 +1,4 @@
-//! Nasdaq TotalView-ITCH 5.0: the generated views, and what the schema cannot say.
+//! Nasdaq TotalView-ITCH 5.0: the generated views, and additions that a schema cannot express.
 //!
 //! The offset tables are in `docs/protocols/nasdaq-itch-5.0.md`.
 
@@ -8,24 +8,24 @@ use crate::codec::field;
 
 pub use crate::generated::itch50::*;
 
-/// What a message will be about, if it is one of the seven types that change a book; of any other
-/// message of that length, whatever stands there.
+/// What a message will change, if it is one of the seven types that change a book. For any other
+/// message of that length, the result has arbitrary values.
 ///
-/// A guess with hardly a look at the type, for those who load ahead: all seven have stock locate
-/// and order reference number at the same place, which a test checks against their views.
+/// This is a guess for look-ahead, which hardly reads the type: all seven types have stock locate
+/// and order reference number at the same offset, which a test checks against their views.
 #[inline(always)]
 pub fn coming(message: &[u8]) -> Option<Coming> {
     let head = message.first_chunk::<{ OrderDelete::LEN }>()?;
     let tag = head[TAG_OFFSET];
-    // The type first: one message in twelve replaces, while lengths are as good as random.
+    // The type first: one message in twelve is a replace, while lengths are unpredictable.
     let replacement = if tag == OrderReplace::TAG {
         let replace = message.first_chunk::<{ OrderReplace::LEN }>()?;
         Some(OrderReferenceNumber::from_be_bytes(*field::<19, 8, _>(replace)))
     } else {
         None
     };
-    // Where an added order has its side. A shorter message gives its last byte instead, without a
-    // branch: whether the next message adds or deletes is anyone's guess.
+    // The side of an added order. For a shorter message this is its last byte, which avoids an
+    // unpredictable branch.
     let side_byte = message[(message.len() - 1).min(OrderDelete::LEN)];
     Some(Coming {
         stock_locate: StockLocate::from_be_bytes(*field::<1, 2, _>(head)),

@@ -1,15 +1,15 @@
 //! Generated views and encoders of exchange messages, and the framings that carry them.
 //!
-//! Where: between bytes and FEED. Bytes come in as slices that somebody else owns; what goes out
-//! are views into them, so that decoding a message copies nothing and allocates nothing.
+//! Where: between bytes and FEED. Messages are views into slices that the caller owns: decoding
+//! copies nothing and allocates nothing.
 //!
 //! ```text
 //! &[u8] --> framing --> &[u8] of one message --> itch50::Message::decode --> views, getters
 //! ```
 //!
 //! - [`itch50`], [`moldudp64`], [`soupbintcp`]: the protocols, generated from `schema/`, with a few
-//!   hand-written additions. Unknown message types and codes are passed on and never refused.
-//! - [`framing`]: how messages stand in files, packets and streams.
+//!   hand-written additions. Unknown message types and codes are preserved, not rejected.
+//! - [`framing`]: framing of messages in files, packets and streams.
 //! - [`render`]: one line of text or one JSON object for anything that decodes.
 //!
 //! ```

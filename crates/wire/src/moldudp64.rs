@@ -1,6 +1,6 @@
-//! MoldUDP64: the generated structures, and what their numbers mean.
+//! MoldUDP64: the generated structures, and the meaning of their numbers.
 //!
-//! Whole packets are read and written in [`crate::framing::moldudp64`]. The offset tables are in
+//! [`crate::framing::moldudp64`] reads and writes whole packets. The offset tables are in
 //! `docs/protocols/moldudp64.md`.
 
 pub use crate::generated::moldudp64::*;
@@ -8,19 +8,19 @@ pub use crate::generated::moldudp64::*;
 /// The message count that ends a session.
 pub const END_OF_SESSION: u16 = u16::MAX;
 
-/// What a downstream packet is, by its message count.
+/// The kind of a downstream packet, by its message count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PacketKind {
     /// No message; the sequence number is that of the next one.
     Heartbeat,
-    /// One message or more.
+    /// At least one message.
     Data,
-    /// No message and none to come.
+    /// No message, and no later one.
     EndOfSession,
 }
 
 impl DownstreamHeader<'_> {
-    /// What the packet is.
+    /// The kind of packet.
     pub fn kind(self) -> PacketKind {
         match self.message_count() {
             0 => PacketKind::Heartbeat,
@@ -29,7 +29,7 @@ impl DownstreamHeader<'_> {
         }
     }
 
-    /// Message blocks that follow: the message count, but none at the end of the session.
+    /// Message blocks in the packet: the message count, or none at the end of the session.
     pub fn block_count(self) -> u16 {
         match self.message_count() {
             END_OF_SESSION => 0,

@@ -1,17 +1,17 @@
-//! Text and JSON of anything that decodes, from one walk over its fields.
+//! Renders text and JSON of any message, from one iteration over its fields.
 //!
-//! Generated code gives name and value of every field to a [`FieldVisitor`]; the two renderers are
-//! visitors. They write into what the caller brings and allocate nothing. Bytes that came from
-//! outside are escaped, so that the output of either is printable ASCII.
+//! Generated code passes name and value of every field to a [`FieldVisitor`]; the two renderers are
+//! visitors. They write into the caller's output and allocate nothing. Untrusted bytes are escaped,
+//! so that both outputs are printable ASCII.
 
 use core::fmt;
 
 use nanotape_types::{NanosSinceMidnight, Price4, Price8, SecondsSinceMidnight};
 
-/// The value of one field, as far as a person or a table cares.
+/// The value of one field, for display.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Value<'a> {
-    /// A count, a number, a name that is a number.
+    /// A count, a number, or a numeric identifier.
     Integer(u64),
     /// A price with four decimals.
     Price4(Price4),
@@ -25,9 +25,9 @@ pub enum Value<'a> {
     Text(&'a [u8]),
     /// A one-byte code and its name.
     Code(u8, &'static str),
-    /// Bytes that are no text.
+    /// Bytes that are not text.
     Bytes(&'a [u8]),
-    /// A value that is not there.
+    /// No value.
     Absent,
 }
 
@@ -40,7 +40,7 @@ pub trait FieldVisitor<'a> {
     fn field(&mut self, name: &'static str, value: Value<'a>) -> Result<(), Self::Error>;
 }
 
-/// Something whose fields can be listed. Implemented by generated code.
+/// A value with a list of fields. Implemented by generated code.
 pub trait Describe<'a>: Copy {
     /// Its type byte, if its protocol has them.
     fn type_byte(self) -> Option<u8>;
@@ -48,7 +48,7 @@ pub trait Describe<'a>: Copy {
     /// Its name as a type: `AddOrder`.
     fn type_name(self) -> &'static str;
 
-    /// Gives name and value of every field to `visitor`.
+    /// Passes name and value of every field to `visitor`.
     fn for_each_field<V: FieldVisitor<'a>>(self, visitor: &mut V) -> Result<(), V::Error>;
 
     /// Writes one line of text, without an end of line:
@@ -128,7 +128,7 @@ impl<W: fmt::Write> FieldVisitor<'_> for JsonWriter<'_, W> {
     }
 }
 
-/// Only trailing spaces are padding.
+/// Removes padding, which is only trailing spaces.
 fn without_padding(text: &[u8]) -> &[u8] {
     let length = text.iter().rposition(|&byte| byte != b' ').map_or(0, |last| last + 1);
     &text[..length]
@@ -143,8 +143,8 @@ fn text_word(out: &mut impl fmt::Write, text: &[u8]) -> fmt::Result {
     write!(out, "\"{}\"", text.escape_ascii())
 }
 
-/// A JSON string. Bytes that are not printable ASCII become the code point of the same number, so
-/// that any bytes make valid JSON and can be told apart.
+/// Writes a JSON string. Bytes that are not printable ASCII become the code point of the same
+/// number, so that any bytes give valid and distinct JSON.
 fn json_string(out: &mut impl fmt::Write, bytes: &[u8]) -> fmt::Result {
     out.write_str("\"")?;
     for &byte in bytes {

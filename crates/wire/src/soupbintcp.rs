@@ -1,14 +1,14 @@
 //! SoupBinTCP: the generated packets, and the decimal numbers in them.
 //!
-//! A stream is cut into packets in [`crate::framing::soupbintcp`]. The offset tables are in
+//! [`crate::framing::soupbintcp`] splits a stream into packets. The offset tables are in
 //! `docs/protocols/soupbintcp.md`.
 
 use nanotape_types::Alpha;
 
 pub use crate::generated::soupbintcp::*;
 
-/// Reads a decimal number padded with spaces on either side, as servers differ. `None` if it is
-/// blank, anything but digits, or more than 64 bits.
+/// Parses a decimal number that is padded with spaces on either side, since servers differ. `None`
+/// if it is blank, contains anything but digits, or exceeds 64 bits.
 pub fn parse_number(text: &[u8]) -> Option<u64> {
     let digits = text.trim_ascii();
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {

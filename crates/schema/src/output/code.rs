@@ -1,7 +1,7 @@
 //! The Rust module of a protocol: one table for each enumeration, message and structure.
 //!
-//! The tables are written as the macros `enumeration!`, `message!`, `structure!` and `messages!` of
-//! `nanotape-wire` read them. The modules of those macros describe the tables.
+//! The tables have the syntax of the macros `enumeration!`, `message!`, `structure!` and
+//! `messages!` of `nanotape-wire`, whose modules describe it.
 
 use std::collections::BTreeSet;
 
@@ -31,8 +31,8 @@ with_head! { messages:
 }
 ";
 
-/// The Rust module. `wire` is the path to the wire crate from where the module will live: `crate`
-/// inside it, `nanotape_wire` elsewhere.
+/// The Rust module. `wire` is the path to the wire crate in that module: `crate` inside the crate,
+/// `nanotape_wire` elsewhere.
 pub fn code(protocol: &Protocol, wire: &str) -> String {
     let title = format!("{}: views, encoders and codes.", protocol.title);
     let mut out = comment("//!", &title);

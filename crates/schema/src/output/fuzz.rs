@@ -1,4 +1,5 @@
-//! The fuzz target of a protocol: any bytes either are refused or survive every way out.
+//! The fuzz target of a protocol: any bytes are either rejected or can be rendered and encoded
+//! again.
 
 use super::origin;
 use crate::{

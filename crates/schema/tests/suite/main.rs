@@ -1,4 +1,4 @@
-//! The schema compiler, one module a subject.
+//! Tests of the schema compiler, one module per subject.
 
 mod mistakes;
 mod newcomer;

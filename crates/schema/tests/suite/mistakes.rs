@@ -1,6 +1,6 @@
-//! Every mistake a schema can contain: the line it is reported on and the words.
+//! Every mistake that a schema can contain, with its reported line and text.
 
-/// The ten lines that every schema below begins with, so that what is tested begins on line 11.
+/// The ten lines at the start of every schema below, so that the tested part begins on line 11.
 const HEAD: &str = r#"[protocol]
 name = "x"
 module = "x"
@@ -36,7 +36,7 @@ fn check(text: &str, expected: &[&str]) {
     assert_eq!(found, expected);
 }
 
-/// Checks the message above with `from` replaced by `to`.
+/// Checks [`MESSAGE`] with `from` replaced by `to`.
 #[track_caller]
 fn check_message(from: &str, to: &str, expected: &[&str]) {
     assert!(MESSAGE.contains(from), "the test must change something");

@@ -1,10 +1,10 @@
-//! A newcomer adds a message by editing the schema only: everything derived from it follows.
+//! Adding a message takes only an edit of the schema: everything derived from it follows.
 
 use nanotape_schema::{Protocol, code, document, fuzz_target, read};
 
 const TOY: &str = include_str!("../../../../schema/testing/toy.toml");
 
-/// What the newcomer types at the end of the file.
+/// The edit: text at the end of the file.
 const EDIT: &str = r#"
 [[message]]
 tag = "G"

@@ -1,4 +1,4 @@
-//! The macro `enumeration!`: a one-byte code as a Rust enum that carries unlisted codes.
+//! The macro `enumeration!`: a one-byte code as a Rust enum that preserves unlisted codes.
 //!
 //! A table has a row for each code: the character on the wire, the name of its variant, and its
 //! meaning.
@@ -27,7 +27,7 @@ macro_rules! enumeration {
                 #[doc = concat!("`", $code, "`: ", $doc)]
                 $Code,
             )*
-            /// An unlisted code, passed on unchanged.
+            /// An unlisted code, preserved unchanged.
             Unknown($crate::codec::UnknownCode),
         }
 

@@ -1,4 +1,4 @@
-//! What a renderer shows for a field of fixed width, by the type of the field.
+//! Converts a field of fixed width to the value that a renderer shows, by the type of the field.
 
 use nanotape_types::{
     Alpha, MatchNumber, Maybe, NanosSinceMidnight, OrderReferenceNumber, Price4, Price8,
@@ -8,7 +8,7 @@ use nanotape_types::{
 
 use crate::render::Value;
 
-/// A type of fields that a message shows by name and value.
+/// A type of field that messages show by name and value.
 pub trait FieldValue<const N: usize>: WireValue<N> {
     /// The listed codes, if the type is an enumeration.
     const CODES: &'static [u8] = &[];
@@ -17,7 +17,7 @@ pub trait FieldValue<const N: usize>: WireValue<N> {
     fn value(bytes: &[u8; N]) -> Value<'_>;
 }
 
-/// The types that are shown as a function of their value.
+/// Types whose shown value is a function of their value.
 macro_rules! field_values {
     ($($Type:ident, $width:literal: |$value:ident| $shown:expr;)*) => {$(
         impl FieldValue<$width> for $Type {

@@ -1,9 +1,9 @@
 //! The macros `message!` and `structure!`: a view with getters, the struct of its fields, and the
 //! encoder, from one table.
 //!
-//! The table begins with the name of the view and of the struct of its fields, the size, the type
-//! byte if there is one and its offset, and the name in the specification. A row for each field
-//! follows, in the order of the offsets: its bytes, name, type and meaning.
+//! The table begins with the names of the view and of the struct of its fields, the size, the type
+//! byte and its offset if there is one, and the name in the specification. Then there is a row for
+//! each field, in the order of the offsets: its bytes, name, type and meaning.
 //!
 //! ```
 //! nanotape_wire::structure! {
@@ -17,10 +17,10 @@
 //! assert_eq!(Note::wrap(b"n\x00\x0d\x07!").map(Note::stock_locate), Ok(StockLocate::new(13)));
 //! ```
 //!
-//! A message has three more kinds of rows. It begins with the head of its protocol, `head { .. }`,
-//! the rows of the fields that every message begins with. A field of type `LengthAfter` counts the
-//! bytes after itself: it is checked and shown, and the encoder writes it. The last field may take
-//! the rest of the bytes, shown as `Text` or as `Bytes`:
+//! A message has three more kinds of rows. Its first row is `head { .. }`, the fields that every
+//! message of its protocol begins with. A field of type `LengthAfter` counts the bytes after
+//! itself: it is checked and shown, and the encoder writes it. The last field may contain the rest
+//! of the bytes, shown as `Text` or as `Bytes`:
 //!
 //! ```text
 //! [17..19] text_length: LengthAfter, "Bytes of the text.";
@@ -28,9 +28,9 @@
 //! [19.. max 12] text: Text, "The text.";           at most 12 bytes
 //! ```
 //!
-//! Both macros call `layout!`, which sorts the rows one by one (`@sort`) into all fields, those
-//! that a caller of the encoder gives, and the one that counts. It then writes what depends on a
-//! tail (`@fixed`, `@tailed`) and what does not (`@view`).
+//! Both macros call `layout!`, which sorts the rows one by one (`@sort`) into three lists: all
+//! fields, those that the encoder takes, and the one that counts. It then writes the parts that
+//! depend on a tail (`@fixed`, `@tailed`) and those that do not (`@view`).
 
 /// Defines a message: a view that `messages!` lists.
 #[doc(hidden)]
@@ -47,7 +47,7 @@ macro_rules! message {
     };
 }
 
-/// Defines a structure: a view that a reader knows from its position.
+/// Defines a structure: a view whose position identifies it.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! structure {
@@ -62,7 +62,7 @@ macro_rules! structure {
     };
 }
 
-/// What [`message!`] and [`structure!`] call.
+/// The common implementation of [`message!`] and [`structure!`].
 #[doc(hidden)]
 #[macro_export]
 macro_rules! layout {
@@ -112,7 +112,7 @@ macro_rules! layout {
         $crate::layout! { @tailed $table $all $given $count [$field: $Shown, $start, $doc, $most] }
     };
 
-    // A length that does not vary: the view is an array, and so is what the encoder returns.
+    // The length is constant: the view is an array, and the encoder returns one.
     (@fixed {
             $kind:ident $about:tt $Name:ident / $Fields:ident, $length:literal,
             [$($tag:literal, $tag_at:literal)?], $title:literal
@@ -137,7 +137,7 @@ macro_rules! layout {
 
                 $crate::layout! { @first $kind $length, [$($tag_at)?] [$($count)?] }
 
-                /// The bytes themselves.
+                /// The bytes of the view.
                 #[inline]
                 pub const fn as_bytes(self) -> &'a [u8; $length] {
                     self.0
@@ -147,7 +147,7 @@ macro_rules! layout {
         }
 
         impl $Fields {
-            /// The bytes on the wire.
+            /// The encoded bytes.
             #[inline]
             pub fn encode(&self) -> [u8; $length] {
                 let mut bytes = [0; $length];
@@ -194,7 +194,7 @@ macro_rules! layout {
                     }
                 }
 
-                /// The bytes themselves.
+                /// The bytes of the view.
                 #[inline]
                 pub const fn as_bytes(self) -> &'a [u8] {
                     self.1
@@ -204,7 +204,7 @@ macro_rules! layout {
         }
 
         impl $Fields<'_> {
-            /// Writes the bytes to the front of `buffer` and returns them.
+            /// Encodes the fields at the front of `buffer` and returns the bytes.
             pub fn encode<'b>(
                 &self,
                 buffer: &'b mut [u8],
@@ -220,8 +220,8 @@ macro_rules! layout {
         }
     };
 
-    // The parts that are equal with and without a tail. The rule above gives the rest: what the
-    // view contains, how bytes are wrapped, and how the enum of messages encodes the view.
+    // The parts that are equal with and without a tail. The rule above supplies the rest: the
+    // content of the view, how bytes are wrapped, and how the enum of messages encodes the view.
     (@view [$($about:tt)*] $Name:ident $bytes:tt,
         $length:literal $size:literal $about_length:literal,
         [$($tag:literal, $tag_at:literal)?], $title:literal,
@@ -277,7 +277,7 @@ macro_rules! layout {
                 }
             )?
 
-            /// All fields that an encoder is given, copied out.
+            /// All fields that the encoder takes, copied.
             #[inline]
             pub fn fields(self) -> $Fields$(<$borrowed>)? {
                 $Fields { $($given: self.$given()),* }

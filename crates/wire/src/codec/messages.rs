@@ -1,8 +1,8 @@
 //! The macro `messages!`: the enum of all messages of a protocol.
 //!
 //! A table has the head of the protocol, the offset of the type byte, and a row for each message:
-//! the name of its view, and the comment of its variant. Fields that several messages share follow,
-//! each with its type and the messages that have it.
+//! the name of its view, and the comment of its variant. After them, each shared field has its type
+//! and the messages that contain it.
 //!
 //! ```text
 //! messages! {
@@ -13,8 +13,8 @@
 //! }
 //! ```
 //!
-//! The views come from `message!`, in the same module. A field of the head has a getter of the
-//! enum too (`@heads`), and so has a shared field.
+//! `message!` defines the views, in the same module. The enum also has a getter for each field of
+//! the head (`@heads`) and for each shared field.
 
 /// Defines the enum `Message`, its getters, and the lists over all messages.
 #[doc(hidden)]
@@ -24,7 +24,7 @@ macro_rules! messages {
         messages { $($Name:ident, $doc:literal;)* }
         shared { $($shared:ident: $Shared:ty { $($Having:ident),* $(,)? })* }
     ) => {
-        /// Where the type byte of a message stands.
+        /// Offset of the type byte of a message.
         pub const TAG_OFFSET: usize = $tag_at;
 
         /// The type bytes of all messages, in the order of the schema.
@@ -40,8 +40,8 @@ macro_rules! messages {
 
         static LENGTHS: [u16; 256] = $crate::codec::lengths(LAYOUTS);
 
-        /// The one length that a message of type `tag` may have, or `None` if the type is unknown
-        /// or its length varies.
+        /// The only length of messages of type `tag`, or `None` if the type is unknown or its
+        /// length varies.
         #[inline]
         pub const fn length_of(tag: u8) -> Option<usize> {
             match LENGTHS[tag as usize] {
@@ -50,7 +50,7 @@ macro_rules! messages {
             }
         }
 
-        /// Any message. Unlisted types are passed on and never refused.
+        /// Any message. Unlisted types are preserved, not rejected.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         pub enum Message<'a> {
             $(
@@ -62,7 +62,7 @@ macro_rules! messages {
         }
 
         impl<'a> Message<'a> {
-            /// Looks at the type byte and checks what `wrap` of that type checks.
+            /// Reads the type byte, and checks what `wrap` of that type checks.
             #[inline(always)]
             pub fn decode(bytes: &'a [u8]) -> Result<Self, $crate::DecodeError> {
                 let Some(&tag) = bytes.get(TAG_OFFSET) else {
@@ -74,8 +74,8 @@ macro_rules! messages {
                 }
             }
 
-            /// Writes the bytes to the front of `buffer` and returns them. They are made from the
-            /// fields, except those of an unknown message, which are copied.
+            /// Encodes the message at the front of `buffer` and returns the bytes. They are made
+            /// from the fields; those of an unknown message are copied.
             pub fn encode(self, buffer: &mut [u8]) -> Result<&[u8], $crate::EncodeError> {
                 match self {
                     $(Self::$Name(message) => $crate::codec::View::encode(message, buffer),)*
@@ -100,7 +100,7 @@ macro_rules! messages {
                 }
             }
 
-            /// The bytes themselves.
+            /// The bytes of the message.
             #[inline]
             pub fn as_bytes(self) -> &'a [u8] {
                 match self {
@@ -173,7 +173,7 @@ macro_rules! messages {
                 self.0.get(TAG_OFFSET).copied().unwrap_or_default()
             }
 
-            /// The bytes themselves.
+            /// The bytes of the message.
             #[inline]
             pub const fn as_bytes(self) -> &'a [u8] {
                 self.0

@@ -1,4 +1,4 @@
-//! BinaryFILE: messages one after another, each after two big-endian bytes that count it.
+//! BinaryFILE: consecutive messages, each after its length in two big-endian bytes.
 //!
 //! Where: FEED maps or decompresses a day file and walks it with [`Records`].
 //! Layout:
@@ -10,9 +10,9 @@
 //!  2 bytes   length bytes
 //! ```
 //!
-//! Failure: there are three ways to end, and [`End`] says which: at the end of a record; at a
-//! record of length 0, which ends the session; inside a record that was cut.
-//! Cost: no allocation; two bytes are read beside the message.
+//! Failure: [`End`] has the three ways to end: after a record; at a record of length 0, which ends
+//! the session; or inside a record that is cut.
+//! Cost: no allocation; two bytes are read besides the message.
 //!
 //! ```
 //! use nanotape_wire::framing::binary_file::{End, Records};
@@ -29,7 +29,7 @@ pub const LENGTH_BYTES: usize = 2;
 /// One record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Record<'a> {
-    /// Where its length stands, in bytes from the start of the file.
+    /// Offset of its length field in the file.
     pub offset: u64,
     /// The message, without its length.
     pub bytes: &'a [u8],
@@ -38,25 +38,25 @@ pub struct Record<'a> {
 /// Why there are no more records. All offsets are from the start of the file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum End {
-    /// The last record ended where the bytes do, here.
+    /// The bytes end after the last record.
     Exact {
-        /// The byte after the last record.
+        /// The offset after the last record.
         offset: u64,
     },
     /// A record of length 0 ended the session.
     EndOfSession {
-        /// Where that record begins.
+        /// Offset of that record.
         offset: u64,
-        /// Bytes after it, which were not looked at.
+        /// Number of bytes after it, which were not read.
         following: u64,
     },
     /// The bytes end inside a record.
     Cut {
-        /// Where that record begins.
+        /// Offset of that record.
         offset: u64,
-        /// Bytes it takes, its length included; 2 if the length itself is cut.
+        /// Bytes that it needs, its length included; 2 if the length itself is cut.
         needed: u64,
-        /// Bytes of it that are there, its length included.
+        /// Bytes that are present, its length included.
         present: u64,
     },
 }
@@ -70,7 +70,7 @@ pub struct Records<'a> {
 }
 
 impl<'a> Records<'a> {
-    /// Walks `bytes`, whose first byte is at `offset` of the file and begins a record.
+    /// Iterates over `bytes`, which begin with a record at `offset` of the file.
     #[inline]
     pub const fn new(bytes: &'a [u8], offset: u64) -> Self {
         Self { rest: bytes, offset, end: None }
@@ -82,14 +82,14 @@ impl<'a> Records<'a> {
         self.end
     }
 
-    /// Where the next record begins, in bytes from the start of the file.
+    /// Offset of the next record in the file.
     #[inline]
     pub const fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// The bytes not walked yet, from the next record on. Somebody who reads a stream in pieces
-    /// moves them to the front of the next piece.
+    /// The bytes from the next record on. A reader of a stream in pieces moves them to the front of
+    /// the next piece.
     #[inline]
     pub const fn remaining(&self) -> &'a [u8] {
         self.rest
@@ -134,8 +134,8 @@ impl<'a> Iterator for Records<'a> {
 
 impl core::iter::FusedIterator for Records<'_> {}
 
-/// The two bytes that stand before a message, or `None` if it is empty, which would end the
-/// session, or too long to be counted.
+/// The length field of a message. `None` if the message is empty, which would end the session, or
+/// too long for the field.
 #[inline]
 pub fn length_prefix(message: &[u8]) -> Option<[u8; LENGTH_BYTES]> {
     let length = u16::try_from(message.len()).ok()?;

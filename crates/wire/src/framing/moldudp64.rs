@@ -1,8 +1,7 @@
 //! MoldUDP64 packets: a header that numbers the first message, then the messages.
 //!
-//! Where: FEED gives each UDP payload to [`Packet::decode`]; what is simulated or replayed is
-//! written by [`PacketWriter`].
-//! Layout:
+//! Where: FEED passes each UDP payload to [`Packet::decode`]; [`PacketWriter`] writes packets of
+//! simulations and replays. Layout:
 //!
 //! ```text
 //! +--------------------+--------+---------+--------+---------+---
@@ -10,8 +9,8 @@
 //! +--------------------+--------+---------+--------+---------+---
 //! ```
 //!
-//! Failure: a packet is accepted whole or refused whole. The blocks are walked once in `decode`, so
-//! that the iterator over them cannot fail.
+//! Failure: a packet is accepted or rejected as a whole. `decode` checks all blocks, so the
+//! iterator over them cannot fail.
 //! Cost: no allocation; work in proportion to the number of blocks.
 
 use nanotape_types::Alpha;
@@ -29,23 +28,23 @@ pub struct Packet<'a> {
     blocks: &'a [u8],
 }
 
-/// Bytes that are no MoldUDP64 packet.
+/// Why bytes are not a MoldUDP64 packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PacketError {
-    /// There is no whole header.
+    /// The header is incomplete or invalid.
     #[error(transparent)]
     Header(#[from] DecodeError),
-    /// The packet ends before its last block does.
+    /// The packet ends before its last block.
     #[error("block {block} of {count} at byte {offset} takes {needed} bytes, {present} are left")]
     Cut {
         /// The block, from 0.
         block: u16,
-        /// Blocks that the header promises.
+        /// Blocks according to the header.
         count: u16,
-        /// Where the block begins in the packet.
+        /// Offset of the block in the packet.
         offset: u32,
-        /// Bytes it takes, its length included.
+        /// Bytes that it needs, its length included.
         needed: u32,
         /// Bytes left.
         present: u32,
@@ -53,9 +52,9 @@ pub enum PacketError {
     /// There are bytes after the last block.
     #[error("{following} bytes follow the last block, which ends at byte {offset}")]
     Trailing {
-        /// Where the last block ends in the packet.
+        /// Offset in the packet where the last block ends.
         offset: u32,
-        /// Bytes after it.
+        /// Number of bytes after it.
         following: u32,
     },
     /// The number of the last message does not fit in 64 bits.
@@ -96,12 +95,12 @@ impl<'a> Packet<'a> {
         Ok(Self { header, blocks })
     }
 
-    /// What the packet is.
+    /// The kind of packet.
     pub fn kind(self) -> PacketKind {
         self.header.kind()
     }
 
-    /// The number expected after this packet.
+    /// The sequence number of the first message after this packet.
     pub fn next_sequence_number(self) -> u64 {
         // `decode` has checked that the sum fits.
         self.header.sequence_number() + u64::from(self.header.block_count())
@@ -133,7 +132,7 @@ impl<'a> Iterator for Messages<'a> {
     }
 }
 
-/// The first message of `bytes` and what follows it, or how many bytes the block takes.
+/// The first message of `bytes` and the bytes after it, or how many bytes the block needs.
 #[inline]
 fn split_block(bytes: &[u8]) -> Result<(&[u8], &[u8]), usize> {
     let (&length, rest) = bytes.split_first_chunk::<2>().ok_or(2usize)?;
@@ -141,7 +140,7 @@ fn split_block(bytes: &[u8]) -> Result<(&[u8], &[u8]), usize> {
     rest.split_at_checked(length).ok_or(2 + length)
 }
 
-/// Fills a buffer with one packet.
+/// Writes one packet into a buffer.
 #[derive(Debug)]
 pub struct PacketWriter<'b> {
     header: DownstreamHeaderFields,
@@ -150,15 +149,15 @@ pub struct PacketWriter<'b> {
 }
 
 impl<'b> PacketWriter<'b> {
-    /// A packet whose first message will have number `sequence_number`. `buffer` is as long as a
-    /// packet may be; `None` if not even the header fits.
+    /// A packet whose first message will have number `sequence_number`. The length of `buffer` is
+    /// the maximum length of the packet; `None` if the header does not fit.
     pub fn new(session: Alpha<10>, sequence_number: u64, buffer: &'b mut [u8]) -> Option<Self> {
         let header = DownstreamHeaderFields { session, sequence_number, message_count: 0 };
         let length = DownstreamHeader::LEN;
         (buffer.len() >= length).then_some(Self { header, buffer, length })
     }
 
-    /// Appends a message, or returns `false` and changes nothing if there is no room for it.
+    /// Appends a message; returns `false` and changes nothing if it does not fit.
     #[must_use]
     pub fn push(&mut self, message: &[u8]) -> bool {
         let Ok(length) = u16::try_from(message.len()) else { return false };
@@ -184,7 +183,7 @@ impl<'b> PacketWriter<'b> {
     }
 }
 
-/// The packet that ends a session. `next` is the number the next message would have had.
+/// The packet that ends a session. `next` is the number that the next message would have had.
 pub fn end_of_session(session: Alpha<10>, next: u64) -> [u8; DownstreamHeader::LEN] {
     DownstreamHeaderFields { session, sequence_number: next, message_count: END_OF_SESSION }
         .encode()

@@ -1,30 +1,30 @@
-//! SoupBinTCP: cuts a TCP stream into packets.
+//! SoupBinTCP: splits a TCP stream into packets.
 //!
-//! Where: whoever reads the socket gives what has come so far to [`split`] and keeps what is left.
-//! Layout: two big-endian bytes that count what follows them, the type byte, the payload.
-//! Failure: a length of 0 leaves no type byte; the stream cannot be followed any further.
+//! Where: the reader of the socket passes the bytes so far to [`split`] and keeps the rest.
+//! Layout: two big-endian bytes with the number of bytes after them, the type byte, the payload.
+//! Failure: a length of 0 leaves no type byte; the rest of the stream cannot be split.
 //! Cost: no allocation, no copy.
 
-/// What stands at the beginning of the bytes.
+/// The first packet of some bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Split<'a> {
     /// A whole packet, its length included, ready for `soupbintcp::Message::decode`.
     Packet {
         /// The packet.
         packet: &'a [u8],
-        /// What follows it.
+        /// The bytes after it.
         rest: &'a [u8],
     },
-    /// The packet is not all there yet.
+    /// The packet is incomplete.
     NeedMore {
-        /// Bytes missing, at least: until the length is there, until it is.
+        /// Minimum number of missing bytes: of the length, or, once that is known, of the packet.
         bytes: usize,
     },
     /// The length is 0.
     Invalid,
 }
 
-/// Looks at the beginning of `bytes`, which must be the beginning of a packet.
+/// Splits off the first packet of `bytes`, which must begin with one.
 #[inline]
 pub fn split(bytes: &[u8]) -> Split<'_> {
     let Some((&length, _)) = bytes.split_first_chunk::<2>() else {

@@ -10,7 +10,7 @@ use nanotape_types::{
 };
 use nanotape_wire::itch50::*;
 
-/// 09:30:00, on which most of the vectors count.
+/// 09:30:00, the base of most times in the vectors.
 const OPEN: u64 = 34_200_000_000_000;
 
 fn head(
@@ -30,7 +30,7 @@ fn order(raw: u64) -> OrderReferenceNumber {
     OrderReferenceNumber::new(raw)
 }
 
-/// Builds the fields of a message, of which the first three are always the head.
+/// Builds the fields of a message; the first three are always the head.
 macro_rules! fields {
     ($Fields:ident($locate:expr, $tracking:expr, $nanos:expr) { $($field:ident: $value:expr),* $(,)? }) => {{
         let (stock_locate, tracking_number, timestamp) = head($locate, $tracking, $nanos);
@@ -262,7 +262,8 @@ fn trades_and_auctions() {
     check("24_direct_listing_price_discovery", &discovery.encode());
 }
 
-/// What no vector has: an unknown type, an unknown code, absent prices, bytes that are not text.
+/// Cases without a vector: an unknown type, an unknown code, absent prices, bytes that are not
+/// text.
 #[test]
 fn what_is_not_understood_is_shown() {
     check("26_unknown_type", b"z\x00\x01\xff");

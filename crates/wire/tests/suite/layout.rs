@@ -1,4 +1,4 @@
-//! Sizes: of messages as the specification states them, and of what decoding hands around.
+//! Sizes of messages, as the specification states them, and of the results of decoding.
 
 use core::mem::size_of;
 

@@ -1,4 +1,4 @@
-//! The wire formats, one module a subject.
+//! Tests of the wire formats, one module per subject.
 
 mod golden;
 mod layout;

@@ -1,4 +1,4 @@
-//! Whatever the bytes, decoding and encoding lose nothing, and both renderings stay readable.
+//! For any bytes, decoding and encoding lose nothing, and both renderings stay readable.
 
 use nanotape_testkit::{
     generated::toy,
@@ -132,7 +132,7 @@ fn for_each_protocol(bytes: &[u8]) {
     }
 }
 
-/// Over all 256 bytes: the byte survives, and it is unknown exactly when it is not listed.
+/// For all 256 bytes: the byte is preserved, and it is unknown exactly if it is not listed.
 macro_rules! every_code_is_carried {
     ($($Enumeration:ident),*) => {
         #[test]

@@ -1,7 +1,7 @@
-//! What a row of a generated table becomes, shown with the protocol that has every type of field.
+//! Tests the expansion of table rows, with a protocol that has every type of field.
 //!
-//! `nanotape-schema` tests that an edit of a schema becomes rows; this file tests the rest of the
-//! way: from a row to getter, encoder, variant, rendering and the lists over all messages.
+//! `nanotape-schema` tests that an edit of a schema becomes rows. This file tests the next step:
+//! from a row to getter, encoder, variant, rendering and the lists over all messages.
 
 use nanotape_testkit::generated::toy::{
     self, Colour, EveryWidth, EveryWidthFields, HeadOnly, Message, Note,

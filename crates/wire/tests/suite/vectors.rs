@@ -1,9 +1,9 @@
-//! Every vector of the shared specification decodes to the values stated there and encodes again,
-//! from those values, to the same bytes.
+//! Every vector of the shared specification decodes to its stated values, and these encode to the
+//! same bytes.
 //!
-//! The vectors were decoded by other people's programs before; a mistake that the schema and its
-//! generator share would show here. The file is outside the repository: where it is missing, these
-//! tests say so and pass, and the golden files of `testdata/` remain.
+//! Independent programs have decoded the vectors before, so a mistake shared by the schema and its
+//! generator would show here. The file is outside the repository: without it, these tests print
+//! `SKIPPED` and pass, and the golden files of `testdata/` remain.
 
 use std::{fs, io::Write as _, path::Path};
 
@@ -20,7 +20,7 @@ use nanotape_wire::{
     soupbintcp,
 };
 
-/// The text under the heading `name`, or `None` if the file is not there.
+/// The text under the heading `name`, or `None` if the file does not exist.
 fn section(name: &str) -> Option<String> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/specs/vectors.md");
     let Ok(text) = fs::read_to_string(Path::new(path)) else {
@@ -61,7 +61,7 @@ impl<'a> FieldVisitor<'a> for Collected<'a> {
     }
 }
 
-/// The names that the specification shortens.
+/// Our names of fields that the specification abbreviates.
 fn our_name(name: &str) -> &str {
     match name {
         "order_ref" => "order_reference_number",
@@ -75,7 +75,7 @@ fn our_name(name: &str) -> &str {
     }
 }
 
-/// Whether `value` is what the specification writes: numbers raw or as decimals, text in quotes.
+/// Whether `value` matches the specification: numbers raw or as decimals, text in quotes.
 fn agrees(value: Value<'_>, stated: &str) -> bool {
     let text = stated.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\''));
     match value {
@@ -230,7 +230,7 @@ fn soupbintcp_packets() {
     assert_eq!(tags, b"LASSSHRU+JOZL");
 }
 
-/// The numbers in packets, and what sequenced data carries.
+/// Checks the numbers in packets, and the content of sequenced data.
 fn check_soup_numbers(message: soupbintcp::Message<'_>) {
     use soupbintcp::{GlimpseEndOfSnapshot, Message, RejectReason, format_number, parse_number};
     match message {
