@@ -1,4 +1,4 @@
-//! The messages that are about no order: events, directory, trading states, auctions.
+//! The messages that are not about orders: events, directory, trading states, auctions.
 
 use nanotape_types::{
     Alpha, Maybe, Mpid, Price4, Price8, SecondsSinceMidnight, StockLocate, TotalShares,
@@ -20,7 +20,7 @@ use super::{
     universe::Listing,
 };
 
-/// Shares and prices of an auction that has not happened yet.
+/// Shares and prices of a coming auction.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Imbalance {
     pub(super) paired: u64,

@@ -1,9 +1,9 @@
-//! When messages arrive: the clock's seconds get their counts, then each second its bursts.
+//! Arrival times of messages: counts for each second of the day, then bursts within each second.
 //!
-//! The day is cut into seconds, and each gets a whole number of messages from the activity curve
-//! times noise. Within a second messages come in clusters, close together, with pauses between.
-//! One bin is special: the first instants after the close, where messages come at more than two
-//! million a second. A smaller day has a shorter peak, not a lower one.
+//! Each second of the day gets a whole number of messages: the activity curve times noise. Within a
+//! second, messages come in dense clusters with pauses between. One bin is special: the first
+//! instants after the close, with more than two million messages a second. A smaller day has a
+//! shorter peak, not a lower one.
 //!
 //! Bounds: one bin is in memory at a time.
 
@@ -12,14 +12,14 @@ use super::{
     rng::Rng,
 };
 
-/// Share of the day's messages that fall into the peak at the close.
+/// Share of the day's messages in the peak at the close.
 const PEAK_SHARE: f64 = 0.012;
 /// Mean distance of messages in the peak: 2.4 million a second.
 const PEAK_GAP: u64 = 416;
-/// The longest peak, whatever the size of the day.
+/// The longest peak, for any size of day.
 const PEAK_LENGTH_MAX: u64 = 60_000_000;
 
-/// Gaps below this are what a feed handler dreads; one in a hundred is.
+/// Gaps below this are hard for a feed handler; one gap in a hundred is.
 const SHORT_GAP: u64 = 300;
 /// Chance of such a gap inside a cluster.
 const SHORT_IN_CLUSTER: f64 = 0.0125;
@@ -30,7 +30,7 @@ const CLUSTER_GOES_ON: f64 = 0.7;
 /// The longest gap inside a cluster.
 const CLUSTER_GAP_MAX: u64 = 60_000;
 
-/// A stretch of the clock and how many messages arrive in it.
+/// An interval of the day and the number of messages in it.
 #[derive(Clone, Copy, Debug)]
 struct Bin {
     start: u64,
@@ -38,12 +38,12 @@ struct Bin {
     count: u64,
 }
 
-/// One message's place on the clock.
+/// The arrival time of one message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Slot {
     /// Nanoseconds since midnight.
     pub(super) time: u64,
-    /// Whether it follows the one before closely.
+    /// Whether it closely follows the message before.
     pub(super) in_cluster: bool,
 }
 
@@ -66,7 +66,7 @@ impl Arrivals {
         arrivals
     }
 
-    /// How many slots lie before `time`, which must be a whole second.
+    /// Number of slots before `time`, which must be a whole second.
     pub(super) fn count_before(&self, time: u64) -> u64 {
         self.bins.iter().take_while(|bin| bin.start < time).map(|bin| bin.count).sum()
     }
@@ -77,7 +77,7 @@ impl Arrivals {
         self.slots.last().copied()
     }
 
-    /// Passes on to the slot after the next.
+    /// Moves on to the next slot.
     #[inline]
     pub(super) fn advance(&mut self) {
         self.slots.pop();
@@ -102,7 +102,7 @@ fn lay_out(count: u64, rng: &mut Rng) -> Vec<Bin> {
     let weights: Vec<f64> = seconds
         .clone()
         .map(|second| {
-            // Noise everywhere, and one second in two hundred is several times as busy.
+            // Every second has noise, and one in two hundred is several times as busy.
             let noise = 0.5 + 0.5 * rng.exponential();
             let news = if rng.chance(0.005) { 3.0 } else { 1.0 };
             calendar::activity(second) * noise * news
@@ -113,8 +113,8 @@ fn lay_out(count: u64, rng: &mut Rng) -> Vec<Bin> {
     let (mut bins, mut so_far, mut placed) = (Vec::with_capacity(weights.len() + 1), 0.0, 0);
     for (second, weight) in seconds.zip(weights) {
         so_far += weight;
-        // Rounded to the nearest, so that the messages of a very small day do not all end up after
-        // the end of system hours, where only deletes may be.
+        // Rounded to the nearest. Otherwise the messages of a very small day would all come after
+        // the end of system hours, when only deletes are allowed.
         let until = ((rest * so_far / total + 0.5) as u64).min(count - peak_count);
         let (mut start, mut length) = (second * SECOND, SECOND);
         if start == CLOSE && peak_count > 0 {
@@ -129,8 +129,8 @@ fn lay_out(count: u64, rng: &mut Rng) -> Vec<Bin> {
     bins
 }
 
-/// Places a bin's messages: each keeps a least distance from the one before, and what is left of
-/// the bin is shared out among the pauses.
+/// Places the messages of a bin. Each keeps a minimum distance from the one before, and the rest of
+/// the bin is divided among the pauses.
 fn fill(bin: Bin, slots: &mut Vec<Slot>, rng: &mut Rng) {
     let mean = bin.length / (bin.count + 1);
     let dense = mean < 4 * SHORT_GAP;
@@ -155,12 +155,12 @@ fn fill(bin: Bin, slots: &mut Vec<Slot>, rng: &mut Rng) {
         };
         gaps.push(gap);
     }
-    // What remains of the bin after its last message.
+    // The rest of the bin after its last message.
     gaps.push((0, rng.exponential()));
     let (least, pauses) =
         gaps.iter().fold((0, 0.0), |(l, p), &(least, pause)| (l + least, p + pause));
     let stretch = bin.length.saturating_sub(least) as f64 / pauses;
-    // A bin that is too full for its least distances gets smaller ones.
+    // In a bin that is too full for its minimum distances, all shrink.
     let squeeze = if least > bin.length { bin.length as f64 / least as f64 } else { 1.0 };
     let mut since = 0.0;
     for &(least, pause) in &gaps[..bin.count as usize] {

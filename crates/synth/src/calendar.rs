@@ -1,4 +1,4 @@
-//! When the day's milestones are, how busy it is between them, and how many orders rest.
+//! The day's milestones, its activity between them, and the number of resting orders.
 //!
 //! All curves are straight lines between knots: easy to read, easy to change, exact to compute.
 
@@ -28,22 +28,22 @@ pub(super) const END_OF_SYSTEM_HOURS: u64 = at(20, 0, 0);
 /// Last message of the day.
 pub(super) const END_OF_MESSAGES: u64 = at(20, 5, 0);
 
-/// A curve: times since midnight in seconds with the value there.
+/// A curve: times since midnight in seconds, each with a value.
 type Knots = &'static [(f64, f64)];
 
 const fn clock(hour: u32, minute: u32, second: u32) -> f64 {
     (hour * 3600 + minute * 60 + second) as f64
 }
 
-/// How busy the day is: messages a second, up to a common factor. The sum over the day is a little
-/// over 3 million, so at that size these are messages a second indeed.
+/// Activity of the day: messages a second, up to a common factor. The sum over the day is a little
+/// over 3 million, so these are messages a second in a day of that size.
 const ACTIVITY: Knots = &[
     (clock(4, 0, 0), 2.0),
     (clock(7, 0, 0), 3.0),
     (clock(8, 0, 0), 8.0),
     (clock(9, 0, 0), 14.0),
     (clock(9, 25, 0), 25.0),
-    // The imbalances come on top of the orders.
+    // The imbalances are added to the orders.
     (clock(9, 25, 1), 80.0),
     (clock(9, 30, 0), 100.0),
     (clock(9, 30, 1), 700.0),
@@ -59,7 +59,7 @@ const ACTIVITY: Knots = &[
     (clock(15, 50, 1), 240.0),
     (clock(15, 59, 0), 370.0),
     (clock(16, 0, 0), 550.0),
-    // After the close nearly everything is taken down, most of it at once.
+    // After the close nearly all orders are deleted, most of them at once.
     (clock(16, 0, 1), 3200.0),
     (clock(16, 0, 30), 300.0),
     (clock(16, 2, 0), 100.0),
@@ -71,7 +71,7 @@ const ACTIVITY: Knots = &[
     (clock(20, 5, 0), 1.0),
 ];
 
-/// How many orders should rest in all books together, as a share of the day's messages.
+/// The target number of resting orders in all books, as a share of the day's messages.
 const LIVE_ORDERS: Knots = &[
     (clock(4, 0, 0), 0.0),
     (clock(8, 0, 0), 0.005),
@@ -94,7 +94,7 @@ pub(super) fn activity(second: u64) -> f64 {
     interpolate(ACTIVITY, second as f64 + 0.5)
 }
 
-/// The orders that should rest at `time`, as a share of the day's messages.
+/// The target number of resting orders at `time`, as a share of the day's messages.
 pub(super) fn live_orders(time: u64) -> f64 {
     interpolate(LIVE_ORDERS, time as f64 / SECOND as f64)
 }

@@ -1,31 +1,32 @@
-//! How many messages of each kind: a real day's census, scaled, and the feedback that meets it.
+//! The number of messages of each kind: a real day's census, scaled, and the feedback that meets
+//! it.
 //!
 //! The census is that of the Nasdaq day of 2019-12-30, 268,744,780 messages. Replaces, cancels,
-//! executions, hidden trades and imbalances have quotas. What is not possible when it is drawn is
-//! made up for later, because the chance of a kind is always what is left of its quota over what
-//! is left of its time. All other slots are adds and deletes: as the books begin and end empty,
-//! adds are exactly deletes plus completed orders.
+//! executions, hidden trades and imbalances have quotas. A kind that is impossible when drawn is
+//! made up for later, because its chance is always the rest of its quota divided by the rest of its
+//! time. All other slots are adds and deletes. Since the books begin and end empty, adds equal
+//! deletes plus completed orders.
 
 /// All messages of the census.
 const CENSUS: f64 = 268_744_780.0;
-/// What a census counts of `R S H Y L V K J Q`, which have their own rules here.
+/// The census count of `R S H Y L V K J Q`, which have separate rules here.
 const CENSUS_UNORDERED: f64 = 259_926.0;
-/// Adds with attribution among all adds.
+/// Share of adds with attribution among all adds.
 pub(super) const ATTRIBUTED: f64 = 1_485_888.0 / (117_145_568.0 + 1_485_888.0);
-/// Executions that leave nothing of their order, among all executions: adds less deletes.
+/// Share of executions that complete their order: adds less deletes.
 const COMPLETED: f64 = (117_145_568.0 + 1_485_888.0 - 114_360_997.0) / (5_722_824.0 + 99_917.0);
-/// Executions with a price that belong to a cross; the others are printed at once.
+/// Share of executions with a price that belong to a cross; the others are printed at once.
 const CROSS_EXECUTIONS: f64 = 0.6;
-/// Market participant positions among all messages, and how many a stock has at most.
+/// Share of market participant positions among all messages, and their maximum per stock.
 const PARTICIPANT_POSITIONS: f64 = 215_161.0 / CENSUS;
 const PARTICIPANT_POSITIONS_MAX: u64 = 24;
-/// Imbalances before the opening cross among all imbalances.
+/// Share of imbalances before the opening cross among all imbalances.
 const OPENING_IMBALANCES: f64 = 0.35;
 
-/// Days with fewer messages to spare than this have no halts, breaks and other rarities.
+/// Days with fewer spare messages than this have no halts, breaks and other rarities.
 const ROOM_FOR_RARITIES: u64 = 20_000;
 
-/// What a slot may become besides an add or a delete.
+/// The kind of a slot, if it is not an add or a delete.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
     Replace,
@@ -39,8 +40,8 @@ const KINDS: usize = 5;
 const ALL_KINDS: [Kind; KINDS] =
     [Kind::Replace, Kind::Cancel, Kind::Execute, Kind::ExecuteWithPrice, Kind::Trade];
 
-/// What the census counts of each kind, how likely it is before the open compared with the day's
-/// mean, and what share of it is kept for after the close.
+/// For each kind: its census count, its likelihood before the open relative to the day's mean, and
+/// the share of it that is kept for after the close.
 const KIND_CENSUS: [(f64, f64, f64); KINDS] = [
     (21_639_067.0, 0.8, 0.010),
     (2_787_676.0, 0.6, 0.005),
@@ -49,16 +50,16 @@ const KIND_CENSUS: [(f64, f64, f64); KINDS] = [
     (1_218_602.0, 0.3, 0.003),
 ];
 
-/// How many of the messages that a day can spare go where.
+/// How the spare messages of a day are divided.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Room {
     /// Messages beyond those that every day has.
     pub(super) spare: u64,
-    /// `L`, all together.
+    /// Number of `L`.
     pub(super) participant_positions: u64,
-    /// `C` in opening and closing crosses.
+    /// Number of `C` in opening and closing crosses.
     pub(super) cross_executions: u64,
-    /// Whether there are halts, breaks and the like.
+    /// Whether there are halts, breaks and similar events.
     pub(super) rarities: bool,
 }
 
@@ -120,7 +121,7 @@ impl Mix {
         }
     }
 
-    /// Works out the chances anew. `horizon` slots are left until the phase ends.
+    /// Computes the chances again. `horizon` slots are left until the phase ends.
     pub(super) fn refresh(&mut self, phase: Phase, horizon: u64) {
         let mut sum = 0.0;
         for (kind, &(_, early, late)) in KIND_CENSUS.iter().enumerate() {
@@ -138,24 +139,24 @@ impl Mix {
         }
     }
 
-    /// The kind for a uniform draw, or none: an add or a delete.
+    /// The kind for a uniform draw; `None` for an add or a delete.
     #[inline]
     pub(super) fn draw(&self, uniform: f64) -> Option<Kind> {
         let kind = self.cumulative.iter().position(|&until| uniform < until)?;
         (self.left[kind] > 0).then_some(ALL_KINDS[kind])
     }
 
-    /// Notes that a message of this kind was written.
+    /// Counts a message of this kind.
     pub(super) fn spend(&mut self, kind: Kind) {
         self.left[kind as usize] -= 1;
     }
 
-    /// The chance that an execution should leave nothing of its order.
+    /// The chance that an execution should complete its order.
     pub(super) fn completion_chance(&self) -> f64 {
         self.completions_left as f64 / self.executions_left.max(1) as f64
     }
 
-    /// Notes an execution and whether it left nothing.
+    /// Counts an execution, and whether it completed its order.
     pub(super) fn executed(&mut self, completed: bool) {
         self.executions_left = self.executions_left.saturating_sub(1);
         self.completions_left = self.completions_left.saturating_sub(u64::from(completed));

@@ -1,4 +1,4 @@
-//! What a caller asks of the market, and why it may be refused.
+//! The configuration of a market, and the reasons to reject one.
 
 use core::{fmt, str::FromStr};
 
@@ -10,26 +10,26 @@ const MESSAGES_PER_DAY: u64 = 7;
 /// Messages that every stock has: directory, trading state, short sale test, two crosses.
 const MESSAGES_PER_STOCK: u64 = 5;
 
-/// The day to make. Equal configurations make equal bytes, on every machine.
+/// The day to make. Equal configurations give equal bytes on every machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MarketConfig {
-    /// How many messages the day has, exactly. At least [`MarketConfig::minimum_messages`].
+    /// The exact number of messages. At least [`MarketConfig::minimum_messages`].
     pub messages: u64,
-    /// How many stocks, with locates `1..=symbols`. At least 1.
+    /// Number of stocks, with locates `1..=symbols`. At least 1.
     pub symbols: u16,
-    /// Chooses the stocks, and with `date` what happens to them.
+    /// Chooses the stocks, and together with `date` the events of the day.
     pub seed: u64,
-    /// Chooses another day of the same stocks. No ITCH message carries it; file names do.
+    /// Chooses another day of the same stocks. ITCH messages contain no date; file names do.
     pub date: TradeDate,
 }
 
 impl MarketConfig {
-    /// The fewest messages a valid day of `symbols` stocks can have; no orders in it yet.
+    /// The fewest messages of a valid day of `symbols` stocks, without any orders.
     pub const fn minimum_messages(symbols: u16) -> u64 {
         MESSAGES_PER_DAY + MESSAGES_PER_STOCK * symbols as u64
     }
 
-    /// Whether a day can be made of this.
+    /// Checks that a day can be made of this.
     pub(super) fn check(&self) -> Result<(), MarketError> {
         if self.symbols == 0 {
             return Err(MarketError::NoSymbols);
@@ -46,43 +46,43 @@ impl MarketConfig {
     }
 }
 
-/// Keeps every order handle within 32 bits and every clock bin within a sensible buffer: ten times
-/// the busiest day seen so far.
+/// Keeps every order handle within 32 bits and every clock bin within a reasonable buffer: ten
+/// times the busiest day so far.
 const MAX_MESSAGES: u64 = 10_000_000_000;
 
-/// Five million messages of 8,500 stocks: what the demo shows.
+/// Five million messages of 8,500 stocks, as in the demo.
 impl Default for MarketConfig {
     fn default() -> Self {
         Self { messages: 5_000_000, symbols: 8_500, seed: 1, date: TradeDate::DEFAULT }
     }
 }
 
-/// Why there is no such day.
+/// Why a day cannot be made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
 pub enum MarketError {
-    /// A market without stocks.
+    /// A market needs stocks.
     #[error("a market needs at least one symbol")]
     NoSymbols,
-    /// Not even room for the directory and the crosses.
+    /// There is not enough room for the directory and the crosses.
     #[error(
         "{messages} messages are too few for {symbols} symbols: a day of that many needs at least \
          {minimum}"
     )]
     TooFewMessages {
-        /// Messages asked for.
+        /// Messages requested.
         messages: u64,
-        /// Stocks asked for.
+        /// Stocks requested.
         symbols: u16,
         /// Messages that this many stocks need.
         minimum: u64,
     },
-    /// More than the generator is built for.
+    /// More messages than the generator supports.
     #[error("{messages} messages are too many: at most {maximum} are possible")]
     TooManyMessages {
-        /// Messages asked for.
+        /// Messages requested.
         messages: u64,
-        /// The most that can be made.
+        /// The maximum.
         maximum: u64,
     },
 }
@@ -96,10 +96,10 @@ pub struct TradeDate {
 }
 
 impl TradeDate {
-    /// The day of the census that the mix of messages is taken from.
+    /// The day of the census that supplies the mix of messages.
     const DEFAULT: Self = Self { year: 2019, month: 12, day: 30 };
 
-    /// The date, or `None` if the calendar has no such day or the year is not of four digits.
+    /// The date, or `None` if the calendar has no such day or the year does not have four digits.
     pub fn new(year: u16, month: u8, day: u8) -> Option<Self> {
         let leap =
             year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
@@ -114,7 +114,7 @@ impl TradeDate {
         valid.then_some(Self { year, month, day })
     }
 
-    /// The name that such a day has among the public files: `12302019.NASDAQ_ITCH50`.
+    /// The name of such a day among the public files: `12302019.NASDAQ_ITCH50`.
     pub fn file_name(self) -> String {
         format!("{:02}{:02}{:04}.NASDAQ_ITCH50", self.month, self.day, self.year)
     }
@@ -137,7 +137,7 @@ impl fmt::Display for TradeDate {
     }
 }
 
-/// Text that is not a date.
+/// The text is not a date.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 #[error("expected a date such as 2019-12-30")]
 pub struct ParseDateError;

@@ -1,24 +1,23 @@
 //! A synthetic market: a whole day of Nasdaq ITCH 5.0, made from a seed.
 //!
-//! Where: beside the flow. `nanotape synth` writes such days to files, `nanotape demo` reads one
-//! from memory, and tests drive every decoder and book with them.
+//! Where: outside of the flow. `nanotape synth` writes such days to files, `nanotape demo` reads
+//! one from memory, and tests feed them to every decoder and book.
 //!
 //! ```text
-//! MarketConfig -> universe        who trades, and how much
-//!              -> session_events  what is announced when
-//!              -> arrivals        when orders arrive          --> order_flow --> tape --> bytes
+//! MarketConfig -> universe        stocks, and how much each trades
+//!              -> session_events  times of announcements
+//!              -> arrivals        arrival times of orders     --> order_flow --> tape --> bytes
 //! ```
 //!
-//! A day has exactly as many messages as asked for, is valid by every rule that a feed gives, ends
-//! with all books empty, and has the statistics of a real day: its mix of messages, distances from
-//! the inside, bursts, lifetimes. [`Measurement`] reads the bytes back and checks that, from the
-//! bytes alone.
+//! A day has exactly the configured number of messages, follows every rule of a feed, and ends with
+//! all books empty. It has the statistics of a real day: mix of messages, distances from the
+//! inside, bursts, lifetimes. [`Measurement`] checks that from the bytes alone.
 //!
 //! The same configuration gives the same bytes on every machine: one generator with our own
-//! sampling, integers and IEEE arithmetic only, and no order of iteration left to chance.
+//! sampling, integers and IEEE arithmetic only, and no random order of iteration.
 //!
-//! Bounds: memory follows the live orders, about 4 % of the messages at some 50 bytes each, plus a
-//! fixed programme of some entries a stock. Time is constant a message.
+//! Bounds: memory follows the live orders, about 4 % of the messages at about 50 bytes each, plus a
+//! fixed programme of a few entries per stock. Time per message is constant.
 //!
 //! ```
 //! use nanotape_synth::{Market, MarketConfig};

@@ -1,4 +1,4 @@
-//! The day itself: plans it, then makes its messages one by one, in order of time.
+//! Plans a day, then makes its messages one by one, in order of time.
 
 use std::io::{self, Write};
 
@@ -15,10 +15,10 @@ use crate::{
     universe::Universe,
 };
 
-/// Bytes that one [`Market::fill`] adds, give or take a message.
+/// Bytes that one [`Market::fill`] appends, up to one message more or less.
 const CHUNK: usize = 256 * 1024;
 
-/// A day in the making: hands out its BinaryFILE bytes in order.
+/// A day in progress: returns its BinaryFILE bytes in order.
 #[derive(Debug)]
 pub struct Market {
     config: MarketConfig,
@@ -33,16 +33,16 @@ pub struct Market {
 }
 
 impl Market {
-    /// Prepares the day; nothing of it is made yet.
+    /// Prepares the day; no message is made yet.
     ///
     /// # Errors
     ///
-    /// If there cannot be such a day: no symbols, or too few or too many messages.
+    /// If the day is impossible: no symbols, or too few or too many messages.
     pub fn new(config: MarketConfig) -> Result<Self, MarketError> {
         config.check()?;
         let MarketConfig { messages, symbols, seed, date } = config;
         let universe = Universe::new(symbols, seed);
-        // The stocks stay from day to day; what happens to them does not.
+        // The stocks stay from day to day; their events do not.
         let day = seed ^ date.number().wrapping_mul(0xd6e8_feb8_6659_fd93);
         let room = Room::new(messages, MarketConfig::minimum_messages(symbols), symbols);
         let planned = session_events::plan(&universe, &room, Rng::new(day, 2));
@@ -58,14 +58,14 @@ impl Market {
         &self.config
     }
 
-    /// Messages handed out so far.
+    /// Messages returned so far.
     pub fn messages(&self) -> u64 {
         self.tape.written()
     }
 
-    /// Appends the next stretch of the day to `buffer`: whole messages, each behind its length as
-    /// two big-endian bytes, about 256 KiB of them. False once the day is over and nothing was
-    /// appended. There is no record of length 0 at the end, as in the public files.
+    /// Appends the next part of the day to `buffer`: about 256 KiB of whole messages, each after
+    /// its length in two big-endian bytes. Returns false, without appending, once the day is over.
+    /// As in the public files, there is no record of length 0 at the end.
     pub fn fill(&mut self, buffer: &mut Vec<u8>) -> bool {
         // The tape writes into the caller's buffer, so nothing is copied.
         core::mem::swap(&mut self.tape.bytes, buffer);
@@ -76,11 +76,11 @@ impl Market {
         buffer.len() > start
     }
 
-    /// Writes the rest of the day and gives back how many bytes that was.
+    /// Writes the rest of the day; returns its number of bytes.
     ///
     /// # Errors
     ///
-    /// Whatever `output` refuses.
+    /// Errors of `output`.
     pub fn write_to(&mut self, output: &mut impl Write) -> io::Result<u64> {
         let (mut buffer, mut bytes) = (Vec::with_capacity(CHUNK + 64), 0);
         while self.fill(&mut buffer) {
@@ -91,7 +91,7 @@ impl Market {
         Ok(bytes)
     }
 
-    /// Makes one message; false at the end of the day.
+    /// Makes one message; returns false at the end of the day.
     fn step(&mut self) -> bool {
         let slot = self.arrivals.peek();
         let planned = self.planned.get(self.next_planned).copied();

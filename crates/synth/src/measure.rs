@@ -1,8 +1,8 @@
-//! What a day looks like, measured from its bytes alone.
+//! Measures the statistics of a day from its bytes alone.
 //!
-//! Nothing here knows the generator: the bytes go through the decoder, and distances come from a
-//! plain book of maps. Real day files can be measured as well; then the table says how far the
-//! synthetic market's targets are from that day.
+//! This module is independent of the generator: the bytes go through the decoder, and distances
+//! come from a plain book of maps. It can also measure real day files; the table then shows how far
+//! the targets of the synthetic market are from that day.
 
 use core::fmt;
 
@@ -37,31 +37,31 @@ pub enum MeasureError {
         /// Number of the message, from 1.
         message: u64,
     },
-    /// A message that cannot be decoded.
+    /// A message cannot be decoded.
     #[error("message {message}: {source}")]
     Decode {
         /// Number of the message, from 1.
         message: u64,
-        /// What is wrong with it.
+        /// The error of the decoder.
         source: DecodeError,
     },
 }
 
-/// Counts and distributions of a day, or of as much of it as was added.
+/// Counts and distributions of a day, or of the part of it that was added.
 #[derive(Debug)]
 pub struct Measurement {
     messages: u64,
     by_type: [u64; 256],
     by_locate: Vec<u64>,
     book: MeasuredBook,
-    /// Ticks between a message's price and its side's best price before it.
+    /// Ticks between a message's price and its side's best price before the message.
     depth: Histogram,
     stubs: u64,
     lifetimes: Histogram,
     last_time: u64,
     short_gaps: u64,
     gaps: u64,
-    /// Messages in each half hour since midnight; what is later is in the last.
+    /// Messages in each half hour since midnight; later ones are in the last entry.
     per_half_hour: [u64; 48],
     per_millisecond: Peak,
     per_ten_milliseconds: Peak,
@@ -75,7 +75,7 @@ pub struct Measurement {
     interruptions: u64,
 }
 
-/// The most messages in one window of the clock.
+/// The maximum of messages in one time window.
 #[derive(Clone, Copy, Debug)]
 struct Peak {
     width: u64,
@@ -138,7 +138,7 @@ impl Measurement {
         Ok(measurement)
     }
 
-    /// Adds the next bytes of the day, which must be whole messages behind their lengths.
+    /// Adds the next bytes of the day, which must be whole messages after their lengths.
     ///
     /// # Errors
     ///
@@ -172,7 +172,7 @@ impl Measurement {
         self.by_type[usize::from(tag)]
     }
 
-    /// Orders that are live now; none at the end of a day.
+    /// Currently live orders; 0 at the end of a day.
     pub fn live_orders(&self) -> u64 {
         self.book.live()
     }
@@ -186,7 +186,7 @@ impl Measurement {
         if self.last_time < NOON && time >= NOON {
             self.live_at_noon = self.book.live();
         }
-        // The spin before system hours says nothing about trading.
+        // The spin before system hours has no trading.
         if self.last_time >= SYSTEM_HOURS {
             self.gaps += 1;
             self.short_gaps += u64::from(time.saturating_sub(self.last_time) < SHORT_GAP);
@@ -274,7 +274,7 @@ impl Measurement {
         self.completions += u64::from(gone);
     }
 
-    /// Takes some or all shares off an order; true if that was the end of it.
+    /// Takes some or all shares off an order; returns true if the order left.
     fn leave(&mut self, reference: u64, shares: Option<u32>) -> bool {
         let Some(order) = self.book.order(reference) else { return false };
         self.distance(order.locate, order.side, order.price);
@@ -287,14 +287,14 @@ impl Measurement {
         }
     }
 
-    /// Notes how far a price is from the best of its side, 0 where the side is empty.
+    /// Records the distance of a price from the best of its side, 0 if the side is empty.
     fn distance(&mut self, locate: usize, side: Side, price: u32) {
         let best = self.book.best(locate, side);
         self.depth.record(best.map_or(0, |best| u64::from(best.abs_diff(price) / 100)));
     }
 }
 
-/// The table of figures, targets and what was measured.
+/// The table of figures with targets and measured values.
 impl fmt::Display for Measurement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         figures::table(&self.figures(), f)

@@ -1,8 +1,8 @@
-//! What happens to orders: each slot of the clock becomes one message that is possible then.
+//! Makes a possible message about orders for each slot of the clock.
 //!
-//! Whatever is drawn, three things hold. A slot always becomes exactly one message. No book is
-//! ever crossed or locked. And the number of live orders stays within reach of what the deletes
-//! after the end of system hours can take down, so that all books end empty on the last of them.
+//! Three things always hold. A slot becomes exactly one message. No book is ever crossed or locked.
+//! And the deletes after the end of system hours can still remove all live orders, so that all
+//! books end empty on the last of them.
 
 use nanotape_types::{MatchNumber, Side, StockLocate};
 use nanotape_wire::itch50::CrossType;
@@ -23,21 +23,21 @@ use super::{
 
 /// Chance that a message of a cluster is about the same stock as the one before.
 const SAME_STOCK: f64 = 0.85;
-/// Chance that a cluster is about a stock that had one of the latest clusters: activity excites
-/// itself, and that is what lets orders live for milliseconds.
+/// Chance that a cluster is about a stock of a recent cluster: activity excites itself, so that
+/// orders can live for milliseconds only.
 const REVISIT: f64 = 0.45;
-/// How many of the latest clusters' stocks are remembered.
+/// Number of recent clusters whose stocks are kept.
 const RECENT_STOCKS: u64 = 512;
 /// After the close, chance that a message is about any stock that still has orders.
 const CLEAN_UP: f64 = 0.5;
-/// Part of the live orders that is spread evenly over the stocks, whatever their activity.
+/// Share of the live orders that is spread evenly over the stocks, independent of activity.
 const EVENLY: f64 = 0.15;
-/// Executions that a broken trade is drawn from.
+/// Number of executions from which a broken trade is drawn.
 const RECENT_MATCHES: usize = 64;
-/// Chances are worked out anew after so many slots at the latest.
+/// Maximum number of slots before chances are computed again.
 const REFRESH: u64 = 256;
 
-/// What changes about a stock during the day.
+/// The part of a stock that changes during the day.
 #[derive(Debug)]
 struct StockState {
     book: StockBook,
@@ -56,7 +56,7 @@ struct Crossing {
     shares: u64,
 }
 
-/// All books, and what is done to them.
+/// All books, and the state of the events on them.
 #[derive(Debug)]
 pub(super) struct OrderFlow {
     stocks: Vec<StockState>,
@@ -71,14 +71,14 @@ pub(super) struct OrderFlow {
     phase: Phase,
     live_target: f64,
     current: usize,
-    /// Clusters so far, and the stocks of the latest, each at its number modulo the length.
+    /// Number of clusters, and the stocks of the latest, each at its number modulo the length.
     clusters: u64,
     recent_stocks: Vec<u16>,
     crossing: Option<Crossing>,
     recent_matches: Vec<(usize, MatchNumber)>,
 }
 
-/// How many slots lie before the times at which something changes.
+/// Number of slots before each time at which something changes.
 #[derive(Clone, Copy, Debug)]
 struct SlotsBefore {
     open: u64,
@@ -163,13 +163,13 @@ impl OrderFlow {
         stock
     }
 
-    /// A message beyond the slots, for something planned that is not possible.
+    /// Makes a message besides the slots, in place of a planned one that is impossible.
     pub(super) fn another(&mut self, universe: &Universe, tape: &mut Tape) {
         let stock = universe.pick(&mut self.rng);
         self.act(stock, universe, tape);
     }
 
-    /// One message about this stock, or about another if this one has nothing to offer.
+    /// Makes one message about this stock, or about another if this one allows none.
     fn act(&mut self, stock: usize, universe: &Universe, tape: &mut Tape) {
         let listing = &universe.listings[stock];
         self.stocks[stock].fair.wander(listing, &mut self.rng);
@@ -218,7 +218,7 @@ impl OrderFlow {
     }
 
     fn imbalance_due(&mut self, time: u64) -> bool {
-        // An imbalance changes no book: not where every slot is needed for orders.
+        // An imbalance changes no book: skip it if every slot is needed for orders.
         if !self.within_reach(0) {
             return false;
         }
@@ -256,7 +256,7 @@ impl OrderFlow {
             }
             (_, _, true) if self.orders.live() > 0 => self.delete_anywhere(universe, tape),
             (_, true, _) => self.add(stock, universe, tape),
-            // Only when the books are as they should be at the end and one slot is left over.
+            // Reached only if the books are already in their final state and one slot is left.
             _ => self.print_trade(stock, universe, tape),
         }
     }
@@ -266,7 +266,7 @@ impl OrderFlow {
     }
 }
 
-/// The stock as messages name it. Locates begin at 1: 0 is no stock.
+/// The stock as it appears in messages. Locates begin at 1; 0 is not a stock.
 pub(super) fn name(stock: usize, listing: &Listing) -> Stock {
     Stock { locate: StockLocate::new(stock as u16 + 1), symbol: listing.symbol }
 }

@@ -1,10 +1,9 @@
-//! At what price and of what size an order comes: mostly near the inside, sometimes far, never
-//! across it.
+//! Chooses price and size of an order: mostly near the inside, sometimes far, never across it.
 //!
-//! Each stock has a fair price that wanders slowly around the day's base price. Orders are placed
-//! a number of ticks behind the better of two anchors: the best price of their own side, or where
-//! that should be given the fair price. So a book follows its fair price, and comes back when its
-//! best levels were taken.
+//! Each stock has a fair price that moves slowly around the day's base price. Orders are placed a
+//! number of ticks worse than the better of two anchors: the best price of their side, or its
+//! target by the fair price. So a book follows its fair price, and recovers after its best levels
+//! were taken.
 
 use nanotape_types::Side;
 
@@ -14,10 +13,10 @@ use super::{
     universe::Listing,
 };
 
-/// Ticks behind the anchor: up to this share of orders, between these distances.
+/// Ticks from the anchor: up to this share of orders, between these distances.
 ///
-/// These are the distances of orders as they are placed. With what deletes, executions and moving
-/// prices make of them, all messages together come to the figures that the measurement checks.
+/// These are the distances of orders when placed. After deletes, executions and price moves, the
+/// distances of all messages meet the figures that the measurement checks.
 const DEPTHS: &[(f64, u64, u64)] = &[
     (0.375, 0, 0),
     (0.553, 1, 1),
@@ -28,34 +27,34 @@ const DEPTHS: &[(f64, u64, u64)] = &[
     (1.000, 2_136, 20_000),
 ];
 
-/// Share of orders that are stub quotes, as far from the market as prices go.
+/// Share of orders that are stub quotes, at the extreme prices.
 const STUBS: f64 = 0.000_1;
 const STUB_BID: u32 = 1;
 const STUB_OFFER: u32 = 1_999_999_900;
 
-/// Chance that an order closes a tick of a gap between the best price and where it should be.
+/// Chance that an order closes a tick of a gap between the best price and its target.
 const IMPROVE: f64 = 0.35;
 /// A gap wider than this is closed by the next order.
 const GAP_MAX: u32 = 8 * TICK;
 /// Chance that an order betters the inside although there is no gap.
 const INSIDE_SPREAD: f64 = 0.02;
 
-/// How many ticks the fair price moves in a day, up and down together. That does not depend on the
-/// number of messages, or orders would be left behind further in larger days.
+/// Moves of the fair price in a day, up and down together. The number is independent of the number
+/// of messages; otherwise larger days would leave orders further from the price.
 const FAIR_MOVES: f64 = 1_000.0;
-/// The most likely that a move is before a message.
+/// Maximum chance of a move before a message.
 const FAIR_MOVES_MAX: f64 = 0.03;
 
 /// The fair price of one stock.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fair {
     price: u32,
-    /// Chance of a move of a tick before a message.
+    /// Chance of a move by a tick before a message.
     moves: f64,
 }
 
 impl Fair {
-    /// The price before the day, for a stock that will have about this many messages.
+    /// The price before the day, for a stock with about this many messages.
     pub(super) fn new(listing: &Listing, messages: f64) -> Self {
         let moves = (FAIR_MOVES / messages.max(1.0)).min(FAIR_MOVES_MAX);
         Self { price: listing.base_price, moves }
@@ -65,7 +64,7 @@ impl Fair {
         self.price
     }
 
-    /// Perhaps moves a tick, the more likely back to the base price the further away.
+    /// Moves a tick by chance, more likely towards the base price the further away it is.
     pub(super) fn wander(&mut self, listing: &Listing, rng: &mut Rng) {
         if !rng.chance(self.moves) {
             return;
@@ -79,7 +78,7 @@ impl Fair {
         }
     }
 
-    /// Where the best price of a side should be.
+    /// The target of the best price of a side.
     pub(super) fn nominal(self, side: Side, listing: &Listing) -> u32 {
         let bid = self.price.saturating_sub((listing.spread / 2).div_ceil(TICK) * TICK).max(TICK);
         match side {
@@ -88,7 +87,7 @@ impl Fair {
         }
     }
 
-    /// How much better the best price of a side is than it should be, or 0.
+    /// How much better the best price of a side is than its target, or 0.
     pub(super) fn excess(self, side: Side, book: &StockBook, listing: &Listing) -> u32 {
         let nominal = self.nominal(side, listing);
         match (book.best(side), side) {
@@ -137,7 +136,7 @@ pub(super) fn price(
     Some(no_better(side, anchor, limit))
 }
 
-/// How many shares an order has: round lots mostly, odd lots often.
+/// The number of shares of an order: mostly round lots, often odd lots.
 pub(super) fn shares(rng: &mut Rng) -> u32 {
     match rng.below(100) {
         0..22 => rng.between(1, 99) as u32,
@@ -157,7 +156,7 @@ fn depth(rng: &mut Rng) -> u64 {
     }
 }
 
-/// The best price that an order may have without meeting the other side.
+/// The best price that an order can have without meeting the other side.
 fn limit(side: Side, book: &StockBook) -> Option<u32> {
     match (side, book.best(side.opposite())) {
         (Side::Buy, Some(offer)) => offer.checked_sub(TICK).filter(|&price| price >= TICK),
@@ -176,7 +175,7 @@ fn no_better(side: Side, price: u32, limit: u32) -> u32 {
 
 fn better(side: Side, price: u32, by: u32) -> u32 {
     match side {
-        // A stub bid is no multiple of a tick.
+        // A stub bid is not a multiple of a tick.
         Side::Buy => price / TICK * TICK + by,
         Side::Sell => price - by.min(price - TICK),
     }

@@ -1,7 +1,7 @@
-//! Random numbers that are the same on every machine: one named generator and our own sampling.
+//! Random numbers that are equal on every machine: one named generator and our own sampling.
 //!
-//! Library distributions may change between versions and the platform's `ln` differs in the last
-//! bit. Here are only integers, IEEE arithmetic and one logarithm in pure Rust.
+//! Library distributions may change between versions, and the platform's `ln` differs in the last
+//! bit. This module uses only integers, IEEE arithmetic and one logarithm in pure Rust.
 
 use rand_xoshiro::{
     Xoshiro256PlusPlus,
@@ -13,8 +13,8 @@ use rand_xoshiro::{
 pub(super) struct Rng(Xoshiro256PlusPlus);
 
 impl Rng {
-    /// The stream numbered `stream` of `seed`: parts of the market that draw from streams of their
-    /// own do not change each other.
+    /// Stream number `stream` of `seed`. Parts of the market that draw from separate streams do not
+    /// affect each other.
     pub(super) fn new(seed: u64, stream: u64) -> Self {
         let apart = stream.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         Self(Xoshiro256PlusPlus::seed_from_u64(seed.wrapping_add(apart)))
@@ -65,8 +65,8 @@ impl Rng {
     }
 }
 
-/// The base-two logarithm with straight lines between the powers of two: exact where it matters,
-/// the same everywhere, and cheaper than a real one.
+/// The base-two logarithm, linear between the powers of two: exact at those, equal on every
+/// machine, and cheaper than a real one.
 #[inline]
 fn octaves(value: u64) -> f64 {
     let whole = value.ilog2();

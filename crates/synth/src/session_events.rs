@@ -1,7 +1,7 @@
-//! The day's programme: everything that is announced at a time, laid out before the day begins.
+//! The day's programme: all announcements with their times, planned before the day begins.
 //!
 //! Six milestones, the directory and the spin in the morning, two crosses for every stock, and a
-//! few halts, pauses, a new issue and broken trades between. What happens to orders is not here.
+//! few halts, pauses, a new issue and broken trades between. Orders are not part of it.
 
 use nanotape_types::SecondsSinceMidnight;
 use nanotape_wire::itch50::{CrossType, EventCode, HaltAction, RegShoAction, TradingState};
@@ -19,10 +19,10 @@ use super::{
 const MINUTE: u64 = 60 * SECOND;
 const HOUR: u64 = 60 * MINUTE;
 
-/// Executions that one stock has in one cross, at most.
+/// Maximum number of executions of one stock in one cross.
 const CROSS_EXECUTIONS_MAX: u64 = 10;
 
-/// Something that is announced.
+/// An announcement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Action {
     Event(EventCode),
@@ -38,7 +38,7 @@ pub(super) enum Action {
     Participant {
         index: u8,
     },
-    /// An execution in the cross that follows; so many still come, this one included.
+    /// An execution in the next cross; `remaining` of them are left, this one included.
     CrossExecution {
         remaining: u8,
     },
@@ -54,7 +54,7 @@ pub(super) enum Action {
     BreakTrade,
 }
 
-/// An action, when, and about which stock (an index, without meaning for some actions).
+/// An action with its time and its stock (an index, without meaning for some actions).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Planned {
     pub(super) time: u64,
@@ -87,7 +87,7 @@ pub(super) fn plan(universe: &Universe, room: &Room, rng: Rng) -> Vec<Planned> {
         }
         programme.rarities(room.spare);
     }
-    // Stable, so that what was planned for the same instant stays in the order given.
+    // Stable, so that actions of the same instant keep their order.
     programme.planned.sort_by_key(|planned| planned.time);
     programme.planned
 }
@@ -114,7 +114,7 @@ impl Programme<'_> {
         }
     }
 
-    /// Directory, trading state and short sale test of each stock, then who makes its market.
+    /// Directory, trading state and short sale test of each stock, then its market makers.
     fn morning(&mut self, positions: u64, ipo: Option<u16>) {
         let mut time = SPIN;
         let mut next = |rng: &mut Rng| {
@@ -146,7 +146,7 @@ impl Programme<'_> {
         let count = u64::from(self.count());
         let participants = self.universe.participants.len() as u64;
         for position in 0..positions {
-            // Each pass over the stocks is about another participant, so that no pair repeats.
+            // Each pass over the stocks has another participant, so that no pair repeats.
             let (round, stock) = (position / count, position % count);
             let index = (stock * 7 + round) % participants;
             let time = next(&mut self.rng);
@@ -156,7 +156,7 @@ impl Programme<'_> {
         self.add(time, 0, Action::CircuitBreakerLevels);
     }
 
-    /// How many executions each stock has in its opening and in its closing cross.
+    /// The number of executions of each stock in its opening and in its closing cross.
     fn cross_executions(&mut self, total: u64) -> (Vec<u8>, Vec<u8>) {
         let count = usize::from(self.count());
         let mut executions = (vec![0u8; count], vec![0u8; count]);
@@ -178,7 +178,7 @@ impl Programme<'_> {
         executions
     }
 
-    /// One cross after the other, stocks in random order, each with its executions before it.
+    /// Crosses one after the other, stocks in random order, each after its executions.
     fn crosses(&mut self, start: u64, mean_gap: u64, cross: CrossType, executions: &[u8]) {
         let mut order: Vec<u16> = (0..self.count()).collect();
         shuffle(&mut order, &mut self.rng);
@@ -194,7 +194,7 @@ impl Programme<'_> {
     }
 
     /// News halts before noon, volatility pauses after it, and an operational halt before the
-    /// close, each of a stock of its own where there are enough.
+    /// close, each for a different stock if there are enough.
     fn halts(&mut self, rare: &[u16]) {
         let count = u64::from(self.count());
         let stock = |index: u64| rare[index as usize % rare.len()];
@@ -245,7 +245,7 @@ impl Programme<'_> {
         self.add(resumes, stock, Action::State { state, reason: trade_reason });
     }
 
-    /// A new issue, halted since the morning, whose release is put off twice.
+    /// A new issue, halted since the morning, whose release is postponed twice.
     fn new_issue(&mut self, stock: u16) {
         let release = 10 * HOUR + 40 * MINUTE;
         for (announced, minutes) in
@@ -260,7 +260,7 @@ impl Programme<'_> {
         self.reopen(quoting, stock, *b"IPOQ", *b"IPOE");
     }
 
-    /// Short sale tests that fall due during the day, and trades that are broken.
+    /// Short sale tests during the day, and broken trades.
     fn rarities(&mut self, spare: u64) {
         for _ in 0..u64::from(self.count()).div_ceil(100).min(107) {
             let stock = self.universe.pick(&mut self.rng) as u16;

@@ -1,11 +1,11 @@
-//! The generator's own book of one stock: its orders, the first of each queue, and their age.
+//! The generator's book of one stock: its orders, their queues, and their ages.
 //!
-//! It exists to choose orders, not to be looked at: prices are levels with a queue each, best last,
-//! and all orders of the stock are also in one list by age, from which the next to be deleted is
-//! drawn. Orders of all stocks share one slab, so memory follows the live orders.
+//! Its purpose is to choose orders. Prices are levels with a queue each, best last. All orders of
+//! the stock are also in one list by age, from which the next to delete is drawn. Orders of all
+//! stocks share one slab, so memory follows the live orders.
 //!
-//! Cost: adding or taking down an order moves the levels better than its own, which are few,
-//! because most orders are near the inside.
+//! Cost: adding or removing an order moves the levels better than its own. These are few, because
+//! most orders are near the inside.
 
 use nanotape_types::Side;
 
@@ -14,10 +14,10 @@ use super::rng::Rng;
 /// One cent in units of a price.
 pub(super) const TICK: u32 = 100;
 
-/// Names no order.
+/// Marks the absence of an order.
 const NOBODY: u32 = u32::MAX;
 
-/// Where an order is in the slab; stays the same while the order lives.
+/// Index of an order in the slab, constant while the order lives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Handle(u32);
 
@@ -26,14 +26,14 @@ pub(super) struct Handle(u32);
 pub(super) struct Order {
     pub(super) reference: u64,
     pub(super) price: u32,
-    /// Shares left, never 0.
+    /// Remaining shares, never 0.
     pub(super) shares: u32,
     ahead: u32,
     behind: u32,
     /// Position in the list by age of its stock.
     age_position: u32,
     pub(super) side: Side,
-    /// Left alone until the market closes.
+    /// Not chosen until the market closes.
     pub(super) patient: bool,
 }
 
@@ -54,7 +54,7 @@ impl Orders {
         &self.slots[handle.0 as usize]
     }
 
-    /// Takes shares off an order, at least one of which must remain.
+    /// Takes shares off an order, which must keep at least one.
     #[inline]
     pub(super) fn reduce(&mut self, handle: Handle, shares: u32) {
         let order = &mut self.slots[handle.0 as usize];
@@ -79,7 +79,7 @@ impl Orders {
 /// A price with at least one order.
 #[derive(Clone, Copy, Debug)]
 struct Level {
-    /// Grows with how good the price is, on either side.
+    /// Greater for better prices, on either side.
     rank: u32,
     first: u32,
     last: u32,
@@ -99,7 +99,7 @@ pub(super) struct StockBook {
     /// Per side, sorted by rank: the best is the last.
     levels: [Vec<Level>; 2],
     orders: [u32; 2],
-    /// Oldest first, with holes where an order is gone.
+    /// Oldest first, with holes where an order has left.
     by_age: Vec<u32>,
 }
 
@@ -117,7 +117,7 @@ impl StockBook {
     /// The best price of a side.
     #[inline]
     pub(super) fn best(&self, side: Side) -> Option<u32> {
-        // Undoing the rank is the same operation as making it.
+        // The rank is its own inverse.
         self.levels[side as usize].last().map(|level| rank(side, level.rank))
     }
 
@@ -133,7 +133,7 @@ impl StockBook {
         self.levels[side as usize].last().map(|level| Handle(level.last))
     }
 
-    /// The price down to which `count` orders are found from the best, looking at ten levels.
+    /// The price down to which `count` orders are found from the best, within ten levels.
     pub(super) fn price_holding(&self, side: Side, count: u32) -> Option<u32> {
         let mut found = 0;
         let levels = self.levels[side as usize].iter().rev().take(10);
@@ -179,7 +179,7 @@ impl StockBook {
         }
     }
 
-    /// Takes an order out of the book.
+    /// Removes an order from the book.
     pub(super) fn remove(&mut self, orders: &mut Orders, handle: Handle) {
         let order = *orders.get(handle);
         let levels = &mut self.levels[order.side as usize];
@@ -207,18 +207,18 @@ impl StockBook {
         orders.free.push(handle.0);
     }
 
-    /// The live order that is `back` places older than the newest, or near it.
+    /// The live order that is `back` positions older than the newest, or near it.
     pub(super) fn by_age(&self, back: usize) -> Option<Handle> {
         let newest = self.by_age.len().checked_sub(1)?;
         let start = newest.saturating_sub(back);
         let older = self.by_age[..=start].iter().rev();
-        // The newest entry is never a hole, so that looking forward always finds someone.
+        // The newest entry is never a hole, so searching towards it always succeeds.
         let newer = self.by_age[start..].iter();
         older.chain(newer).find(|&&order| order != NOBODY).map(|&order| Handle(order))
     }
 
-    /// An order to take down: often one of the newest, sometimes any, so that lifetimes have a
-    /// heavy tail.
+    /// An order to delete: often one of the newest, sometimes any, so that lifetimes have a heavy
+    /// tail.
     pub(super) fn pick(&self, rng: &mut Rng, recent: f64) -> Option<Handle> {
         let span = self.by_age.len() as u64;
         if span == 0 {
@@ -236,8 +236,8 @@ impl StockBook {
         self.by_age(back as usize)
     }
 
-    /// Drops the holes from the list by age once there are more of them than orders, so that both
-    /// this and finding an order cost a constant number of steps an order.
+    /// Drops the holes from the list by age once they outnumber the orders. So this and finding an
+    /// order take a constant number of steps per order.
     fn close_holes(&mut self, orders: &mut Orders) {
         if self.by_age.len() < 2 * self.live() as usize + 16 {
             return;
@@ -249,7 +249,7 @@ impl StockBook {
     }
 }
 
-/// Where the level is, or where it would be. Most messages are about the last few levels.
+/// The index of the level, or where it would be. Most messages are about the last few levels.
 #[inline]
 fn position(levels: &[Level], rank: u32) -> Result<usize, usize> {
     let near = levels.len().saturating_sub(8);

@@ -1,7 +1,7 @@
-//! Where messages become bytes: framing, the day's numbers, and the messages about orders.
+//! Encodes messages: framing, the day's numbers, and the messages about orders.
 //!
-//! Order reference numbers come from several partitions with counters of their own, as from an
-//! exchange that runs its stocks on several machines: they grow, but only within a partition.
+//! Order reference numbers come from several partitions with separate counters, as at an exchange
+//! that runs its stocks on several machines: they grow only within a partition.
 
 use nanotape_types::{
     MatchNumber, Maybe, Mpid, NanosSinceMidnight, OrderReferenceNumber, Price4, Shares, Side,
@@ -13,7 +13,7 @@ use nanotape_wire::itch50::{
     TradeFields, YesNo,
 };
 
-/// Machines that the exchange spreads its stocks over.
+/// Number of machines over which the exchange spreads its stocks.
 const PARTITIONS: usize = 6;
 
 /// The stock that a message is about.
@@ -26,7 +26,7 @@ pub(super) struct Stock {
 /// Writes one message after another.
 #[derive(Debug)]
 pub(super) struct Tape {
-    /// Framed messages that nobody has taken yet.
+    /// Framed messages that were not taken yet.
     pub(super) bytes: Vec<u8>,
     written: u64,
     time: NanosSinceMidnight,
@@ -50,7 +50,7 @@ impl Tape {
         self.written
     }
 
-    /// The time that the next messages carry.
+    /// Sets the time of the next messages.
     pub(super) fn set_time(&mut self, nanos: u64) {
         debug_assert!(nanos >= self.time.get());
         self.time = NanosSinceMidnight::new(nanos).unwrap_or(NanosSinceMidnight::MAX);
@@ -60,7 +60,7 @@ impl Tape {
         self.time
     }
 
-    /// A number without meaning, as on the real feed: small and even.
+    /// A number without meaning, small and even as on the real feed.
     pub(super) fn tracking(&self) -> TrackingNumber {
         TrackingNumber::new((self.written.wrapping_mul(0x9e37_79b9) >> 16) as u16 & 0x1e)
     }
@@ -83,7 +83,7 @@ impl Tape {
         MatchNumber::new(self.last_match)
     }
 
-    /// `A`, or `F` where a participant signs. Gives back the order's reference number.
+    /// `A`, or `F` if a participant signs. Returns the order's reference number.
     #[inline]
     pub(super) fn add(
         &mut self,
@@ -184,7 +184,7 @@ impl Tape {
         self.put(message.encode());
     }
 
-    /// `U`. Gives back the new order's reference number.
+    /// `U`. Returns the new order's reference number.
     pub(super) fn replace(
         &mut self,
         stock: Stock,
@@ -205,7 +205,7 @@ impl Tape {
         reference
     }
 
-    /// `P`: the hidden order is not named, and the side is always buy.
+    /// `P`: the hidden order has no reference, and the side is always buy.
     pub(super) fn trade(&mut self, stock: Stock, price: u32, shares: u32) -> MatchNumber {
         let match_number = self.next_match();
         let message = TradeFields {

@@ -1,8 +1,7 @@
 //! The stocks of the market: invented symbols, prices and activity.
 //!
-//! Activity falls with rank as in Zipf's law with Mandelbrot's offset: a flat top, of which the
-//! first has a given share of everything, then a hyperbola, then a cut-off towards stocks that
-//! hardly trade.
+//! Activity falls with rank as in Zipf's law with Mandelbrot's offset: a flat top, whose first
+//! stock has a given share, then a hyperbola, then a cut-off towards stocks that hardly trade.
 
 use std::collections::BTreeSet;
 
@@ -10,34 +9,34 @@ use nanotape_types::{Mpid, Symbol};
 
 use super::{rng::Rng, stock_book::TICK};
 
-/// Share of all messages that the busiest stock should have.
+/// Target share of the busiest stock in all messages.
 const BUSIEST_SHARE: f64 = 0.013;
 
 /// Market participants that sign their orders.
 const PARTICIPANTS: usize = 48;
 
-/// What does not change about a stock during the day.
+/// The part of a stock that does not change during the day.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Listing {
     pub(super) symbol: Symbol,
     /// Share of the day's activity; the shares of all stocks add up to one.
     pub(super) activity: f64,
-    /// The price that the day's prices stay around, a multiple of a tick.
+    /// The centre of the day's prices, a multiple of a tick.
     pub(super) base_price: u32,
     /// The usual distance between best bid and best offer, a multiple of a tick.
     pub(super) spread: u32,
-    /// Listing market as the directory writes it.
+    /// Listing market, as in the directory.
     pub(super) market_category: u8,
 }
 
 impl Listing {
-    /// Whether the stock is listed on Nasdaq itself, whose codes for some events differ.
+    /// Whether the stock is listed on Nasdaq itself, which has other codes for some events.
     pub(super) fn is_nasdaq_listed(&self) -> bool {
         matches!(self.market_category, b'Q' | b'G' | b'S')
     }
 }
 
-/// All stocks of a day, in the order of their symbols, as locates are given.
+/// All stocks of a day, in the order of their symbols and locates.
 #[derive(Debug)]
 pub(super) struct Universe {
     pub(super) listings: Vec<Listing>,
@@ -64,7 +63,7 @@ impl Universe {
         Self { listings, participants: participants.into_iter().collect(), sampler }
     }
 
-    /// A stock, by activity.
+    /// A random stock, weighted by activity.
     #[inline]
     pub(super) fn pick(&self, rng: &mut Rng) -> usize {
         self.sampler.pick(rng)
@@ -74,7 +73,7 @@ impl Universe {
 fn list(symbol: Symbol, activity: f64, count: usize, rng: &mut Rng) -> Listing {
     // From one to 600 dollars.
     let cents = rng.log_uniform(100, 60_000);
-    // Busy stocks trade a cent wide, the others wider, dear ones wider still.
+    // Busy stocks have a spread of a cent, others a wider one, expensive ones wider still.
     let relative = activity * count as f64;
     let ticks = 1 + rng.below(3) + if relative < 0.5 { cents / 2_500 + rng.below(6) } else { 0 };
     let ticks = if relative > 4.0 { ticks.min(2) } else { ticks };
@@ -96,10 +95,10 @@ fn list(symbol: Symbol, activity: f64, count: usize, rng: &mut Rng) -> Listing {
     }
 }
 
-/// Shares of the activity, busiest first, adding up to one.
+/// Shares of the activity, busiest first, which add up to one.
 ///
-/// The offset that gives the first its share is found by bisection; where there are too few stocks
-/// for that share to be possible, a middling offset is kept.
+/// Bisection finds the offset that gives the first its share. With too few stocks for that share,
+/// it ends at a middle offset.
 fn activity_by_rank(count: usize) -> Vec<f64> {
     let weight = |rank: usize, offset: f64| {
         let cut_off = 1.0 - rank as f64 / count as f64;
@@ -155,7 +154,7 @@ pub(super) fn shuffle<T>(items: &mut [T], rng: &mut Rng) {
 /// Walker's table: an index drawn by weight with one random number and one look-up.
 #[derive(Debug)]
 struct AliasTable {
-    /// For each index: the chance out of 2^32 that it stands, and what is taken if it does not.
+    /// For each index: the chance out of 2^32 to keep it, and the index to take otherwise.
     columns: Vec<(u32, u32)>,
 }
 

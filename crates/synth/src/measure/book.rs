@@ -1,4 +1,4 @@
-//! The book behind the measurement: a map of orders and a map of levels, nothing clever.
+//! The book of the measurement: a map of orders and a map of levels.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -22,16 +22,16 @@ impl Resting {
     }
 }
 
-/// What became of an order.
+/// What happened to an order.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Removal {
-    /// It still has shares, or there is no such order.
+    /// It still has shares, or the order does not exist.
     Reduced,
     /// It left the book.
     Gone(Resting),
 }
 
-/// All stocks' orders, and how many stand at each price.
+/// The orders of all stocks, and how many are at each price.
 #[derive(Debug)]
 pub(super) struct MeasuredBook {
     orders: HashMap<u64, Resting>,

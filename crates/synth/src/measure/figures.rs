@@ -1,26 +1,26 @@
-//! The figures that a synthetic day is held to, and the table that shows them.
+//! The figures that a synthetic day must meet, and the table that shows them.
 
 use core::fmt;
 
 use super::Measurement;
 
-/// One property of the day: what it should be, what it is, what is accepted.
+/// One property of a day: target, measured value and tolerance.
 #[derive(Clone, Copy, Debug)]
 pub struct Figure {
-    /// What was measured, with its unit.
+    /// What is measured, with its unit.
     pub name: &'static str,
-    /// What it should be: the real market's figure, where one is published.
+    /// The target: the real market's figure, if one is published.
     pub target: f64,
     /// This day's figure.
     pub measured: f64,
-    /// Least value accepted.
+    /// Minimum accepted value.
     pub low: f64,
-    /// Greatest value accepted.
+    /// Maximum accepted value.
     pub high: f64,
 }
 
 impl Figure {
-    /// Whether the day is close enough to the market.
+    /// Whether the measured value is accepted.
     pub fn is_ok(&self) -> bool {
         (self.low..=self.high).contains(&self.measured)
     }
@@ -35,9 +35,9 @@ impl Figure {
 }
 
 impl Measurement {
-    /// All figures, with tolerances for a day of five million messages or more and 8,000 stocks or
-    /// more. A smaller day has a shorter peak and more announcements a message; with fewer stocks
-    /// the busiest is busier.
+    /// All figures, with tolerances for a day of at least five million messages and 8,000 stocks. A
+    /// smaller day has a shorter peak and more announcements per message; with fewer stocks, the
+    /// busiest one has a larger share.
     pub fn figures(&self) -> Vec<Figure> {
         let mut figures = self.mix();
         figures.extend(self.distances());

@@ -1,4 +1,4 @@
-//! One order added, deleted, replaced, cut or executed: the message, and the book after it.
+//! Adds, deletes, replaces, reduces or executes one order: writes the message and updates the book.
 
 use nanotape_types::{MatchNumber, Side};
 use nanotape_wire::itch50::YesNo;
@@ -13,9 +13,9 @@ use crate::{
     universe::{Listing, Universe},
 };
 
-/// Chance that an order to be taken down is one of the newest.
+/// Chance that an order to delete is one of the newest.
 const RECENT: f64 = 0.75;
-/// Chance that a delete takes an order that is better than the fair price warrants.
+/// Chance that a delete takes an order that is better than the fair price justifies.
 const DELETE_EXCESS: f64 = 0.4;
 /// Share of orders that stay until the close.
 const PATIENT: f64 = 0.03;
@@ -26,7 +26,7 @@ impl OrderFlow {
         let StockState { book, fair, .. } = &mut self.stocks[stock];
         let buys = f64::from(book.side_orders(Side::Buy));
         let sells = f64::from(book.side_orders(Side::Sell));
-        // Leaning against the side with more orders keeps both sides populated.
+        // Preferring the side with fewer orders keeps both sides populated.
         let lean = 0.5 + 0.4 * (sells - buys) / (buys + sells + 2.0);
         let wish = if self.rng.chance(lean) { Side::Buy } else { Side::Sell };
         let (side, price) = [wish, wish.opposite()]
@@ -60,7 +60,7 @@ impl OrderFlow {
         }
     }
 
-    /// Deletes an order of any stock that has one; there is one.
+    /// Deletes an order of any stock; there must be an order.
     pub(super) fn delete_anywhere(&mut self, universe: &Universe, tape: &mut Tape) {
         let index = self.rng.below(self.populated.len() as u64) as usize;
         self.delete(usize::from(self.populated[index]), universe, tape);
@@ -93,7 +93,7 @@ impl OrderFlow {
         true
     }
 
-    /// Executes the first order at the best price of a side, at that price or between the sides.
+    /// Executes the first order at the best price of a side, at that price or inside the spread.
     pub(super) fn execute(
         &mut self,
         stock: usize,
@@ -149,7 +149,7 @@ impl OrderFlow {
         true
     }
 
-    /// An execution of a hidden order, between the sides or at one of them.
+    /// Executes a hidden order, inside the spread or at one of the best prices.
     pub(super) fn print_trade(&mut self, stock: usize, universe: &Universe, tape: &mut Tape) {
         let listing = &universe.listings[stock];
         let StockState { book, fair, .. } = &self.stocks[stock];
@@ -165,7 +165,8 @@ impl OrderFlow {
         self.remember(stock, matched);
     }
 
-    /// An order at the best price of a side that is better than it should be, some of the time.
+    /// Sometimes an order at the best price of a side, if that is better than the fair price
+    /// justifies.
     fn excessive(&mut self, stock: usize, listing: &Listing) -> Option<Handle> {
         let StockState { book, fair, .. } = &self.stocks[stock];
         let side = Side::BOTH.into_iter().find(|&side| fair.excess(side, book, listing) > 0)?;
@@ -173,7 +174,7 @@ impl OrderFlow {
         handle.filter(|_| self.rng.chance(DELETE_EXCESS))
     }
 
-    /// An order to take down or change: before the close preferably not one that means to stay.
+    /// An order to delete or change; before the close preferably not a patient one.
     fn pick(&mut self, stock: usize) -> Option<Handle> {
         let book = &self.stocks[stock].book;
         let mut picked = book.pick(&mut self.rng, RECENT)?;
@@ -217,7 +218,7 @@ impl OrderFlow {
     }
 }
 
-/// Some of an order's shares, but not all: round lots where there are several.
+/// Some of an order's shares, but not all: round lots if there are several.
 fn part(shares: u32, rng: &mut Rng) -> u32 {
     if shares > 100 {
         rng.between(1, u64::from((shares - 1) / 100)) as u32 * 100

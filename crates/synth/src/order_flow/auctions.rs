@@ -1,5 +1,5 @@
-//! What surrounds an auction, and the breaking of trades: messages that take part of the books'
-//! state but are announced by the programme of the day.
+//! Auctions and broken trades: messages that need the state of the books, but come from the
+//! programme of the day.
 
 use nanotape_types::Side;
 use nanotape_wire::itch50::{CrossType, ImbalanceDirection, YesNo};
@@ -8,7 +8,7 @@ use super::{Crossing, OrderFlow, StockState, name};
 use crate::{announcements::Imbalance, stock_book::TICK, tape::Tape, universe::Universe};
 
 impl OrderFlow {
-    /// What an auction would give now.
+    /// Writes the imbalance of an auction at this time.
     pub(crate) fn imbalance(
         &mut self,
         stock: usize,
@@ -38,8 +38,8 @@ impl OrderFlow {
         tape.imbalance(name(stock, listing), cross, &of);
     }
 
-    /// An execution in a cross, of the first order at the best price of one side. False if there
-    /// is none that the cross reaches.
+    /// Executes, in a cross, the first order at the best price of one side. False if the cross
+    /// reaches none.
     pub(crate) fn cross_execution(
         &mut self,
         stock: usize,
@@ -79,8 +79,8 @@ impl OrderFlow {
         true
     }
 
-    /// The cross itself: what was executed for it and what was never displayed. Where a stock
-    /// hardly trades it takes place without a share.
+    /// Writes the cross: what was executed for it, and hidden shares. If a stock hardly trades, the
+    /// cross has no shares.
     pub(crate) fn cross(
         &mut self,
         stock: usize,
@@ -109,7 +109,7 @@ impl OrderFlow {
         tape.cross(name(stock, listing), price, shares, cross);
     }
 
-    /// Voids an earlier execution; false if there is none.
+    /// Breaks an earlier execution; false if there is none.
     pub(crate) fn break_trade(&mut self, universe: &Universe, tape: &mut Tape) -> bool {
         if self.recent_matches.is_empty() {
             return false;
@@ -120,7 +120,7 @@ impl OrderFlow {
         true
     }
 
-    /// The price that an auction of the stock is talked about at.
+    /// The reference price of an auction of the stock.
     pub(crate) fn reference_price(&self, stock: usize) -> u32 {
         let StockState { book, fair, .. } = &self.stocks[stock];
         match (book.best(Side::Buy), book.best(Side::Sell)) {

@@ -1,4 +1,4 @@
-//! The synthetic market, one module a subject.
+//! Tests of the synthetic market, one module per subject.
 
 mod market;
 mod market_rules;

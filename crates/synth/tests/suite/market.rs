@@ -1,8 +1,8 @@
-//! The synthetic market has the statistics of a real one, and the same bytes everywhere.
+//! The synthetic market has the statistics of a real one, and equal bytes on every machine.
 
 use nanotape_synth::{Market, MarketConfig, MeasureError, Measurement};
 
-/// FNV-1a over the whole day: enough to notice a single changed bit.
+/// FNV-1a over the whole day: a single changed bit changes it.
 fn fingerprint(config: MarketConfig) -> u64 {
     let mut bytes = Vec::new();
     Market::new(config).unwrap().write_to(&mut bytes).unwrap();
@@ -32,7 +32,7 @@ fn a_day_of_five_million_messages_looks_like_the_market() {
 }
 
 /// If this fails on one machine only, that machine computes differently. If it fails everywhere,
-/// the market has changed: see that this was meant, then write the new numbers.
+/// the market has changed: check that this was intended, then write the new numbers.
 #[test]
 fn the_bytes_are_the_same_on_every_machine() {
     assert_eq!(fingerprint(small(1)), 16_795_217_596_389_369_559);
@@ -52,7 +52,7 @@ fn another_seed_or_date_is_another_day() {
 fn a_day_taken_in_pieces_is_the_day_taken_at_once() {
     let mut whole = Vec::new();
     Market::new(small(3)).unwrap().write_to(&mut whole).unwrap();
-    // Appended to what is there already, whatever that is.
+    // Appended to the existing content.
     let mut market = Market::new(small(3)).unwrap();
     let mut pieces = b"before".to_vec();
     while market.fill(&mut pieces) {}

@@ -1,4 +1,4 @@
-//! A synthetic day keeps every rule that a feed keeps, whatever its size and seed.
+//! A synthetic day follows every rule of a feed, for any size and seed.
 //!
 //! The validator is naive: one map for each thing that must be unique, live or in order.
 
@@ -75,7 +75,7 @@ impl Validator {
 
     fn message(&mut self, body: &[u8]) {
         self.messages += 1;
-        // Rule 2 is the decoder's: a wrong length is an error, an unknown type is `Unknown`.
+        // The decoder checks rule 2: a wrong length is an error, an unknown type is `Unknown`.
         let message = match Message::decode(body) {
             Ok(Message::Unknown(_)) => return self.check(false, "2: unknown type"),
             Ok(message) => message,
@@ -205,7 +205,7 @@ impl Validator {
         let ascending = queue.back().is_none_or(|&last| last < reference);
         queue.push_back(reference);
         self.check(ascending, "9: references of a stock fall");
-        // Rule 9: small integers, though not in order.
+        // Rule 9: small integers, in any order.
         self.check(reference < 20 * self.messages + 100, "9: reference out of proportion");
         self.orders.insert(reference, order);
     }
