@@ -1,17 +1,17 @@
 //! The pages of measurements: results of benchmarks and comparisons, and their cost over time.
 //!
 //! Reads records of docs/formats/lab-record.md. A record that cannot be drawn is listed on the page
-//! with the reason, never dropped.
+//! with the reason.
 
 use serde_json::Value;
 
 use crate::page::{Page, Script};
 
-/// The format and its version that are drawn.
+/// The supported format and version.
 const FORMAT: &str = "nanotape-lab";
 const VERSION: u64 = 1;
 
-/// What both pages run before their own script, in this order.
+/// The scripts that both pages run before their own, in this order.
 const SHARED_SCRIPTS: [Script; 4] = [
     // First, because it catches the errors of the others.
     Script { name: "page.js", text: include_str!("assets/page.js") },
@@ -38,7 +38,7 @@ pub fn results(records: &[Value]) -> String {
     page("Benchmark results", records, &[FOREST, DISTRIBUTION, RESULTS])
 }
 
-/// The page of the cost of each benchmark over time, one series a machine, with the verdicts of
+/// The page of the cost of each benchmark over time, one series per machine, with the verdicts of
 /// comparisons as marks.
 #[must_use]
 pub fn trend(records: &[Value]) -> String {

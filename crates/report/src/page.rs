@@ -1,9 +1,9 @@
-//! The frame of a page, and the two ways in which text of a record may enter it.
+//! The frame of a page, and the two safe ways to insert text of a record.
 //!
-//! Names and labels come from files that anybody may have written. As text they are escaped
-//! ([`text`]); as data they stand in a script element of a type that no browser runs, with every
-//! `<` written as an escape of JSON, so that neither `</script>` nor `<!--` can end it early
-//! ([`data`]). A policy in the page forbids every request, should anything slip through.
+//! Names and labels are untrusted. Text is escaped ([`text`]). Data are in a script element of a
+//! type that no browser runs, with every `<` written as an escape of JSON, so that neither
+//! `</script>` nor `<!--` can end it early ([`data`]). As a second defence, a policy in the page
+//! forbids every request.
 
 use serde_json::Value;
 
@@ -11,20 +11,20 @@ const STYLE: &str = include_str!("assets/page.css");
 const PLOT_STYLE: &str = include_str!("assets/uplot/uPlot.min.css");
 const PLOT_LICENCE: &str = include_str!("assets/uplot/LICENSE");
 
-/// Nothing from outside; scripts and styles only where they are written into the page.
+/// No external content; scripts and styles only inside the page.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
                       base-uri 'none'; form-action 'none'";
 
 /// A script that is part of the program.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Script {
-    /// Its file name, for whoever reads the page's source.
+    /// Its file name, for readers of the page's source.
     pub(crate) name: &'static str,
     /// Its text, which must not contain `</script`.
     pub(crate) text: &'static str,
 }
 
-/// What a page is made of.
+/// The content of a page.
 #[derive(Debug)]
 pub(crate) struct Page<'a> {
     pub(crate) title: &'a str,
@@ -117,8 +117,8 @@ fn text(plain: &str) -> String {
     escaped
 }
 
-/// Records as JSON that may stand in a script element. `<`, `>` and `&` can only be inside of
-/// strings there, so writing them as escapes changes no value.
+/// Records as JSON for a script element. `<`, `>` and `&` occur only inside strings of JSON, so
+/// writing them as escapes changes no value.
 fn data(records: &[&Value]) -> String {
     let lines: Vec<String> = records.iter().map(ToString::to_string).collect();
     format!("[\n{}\n]", lines.join(",\n"))

@@ -1,4 +1,4 @@
-//! A browser without a window: opens a page, runs its scripts, gives back the document.
+//! A browser without a window: opens a page, runs its scripts, and returns the document.
 
 use std::{
     env, fs,
@@ -10,10 +10,10 @@ use std::{
 
 const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"];
 
-/// Polls of 50 ms until a browser that hangs is ended.
+/// Polls of 50 ms until a browser that hangs is killed.
 const MOST_POLLS: usize = 2_400;
 
-/// An installed browser and a folder for what it writes.
+/// An installed browser and a folder for its files.
 #[derive(Debug)]
 pub(crate) struct Browser {
     program: PathBuf,
@@ -21,8 +21,8 @@ pub(crate) struct Browser {
 }
 
 impl Browser {
-    /// The browser that `NANOTAPE_BROWSER` names, or the first on the path; `None`, said aloud, if
-    /// there is none. With `NANOTAPE_REQUIRE_BROWSER=1` that is a failure.
+    /// The browser in `NANOTAPE_BROWSER`, or the first on the path. If there is none, prints a line
+    /// and returns `None`; with `NANOTAPE_REQUIRE_BROWSER=1` it fails.
     pub(crate) fn find(test: &str) -> Option<Self> {
         let named = env::var_os("NANOTAPE_BROWSER").map(PathBuf::from);
         let Some(program) = named.or_else(on_path) else {
@@ -37,7 +37,7 @@ impl Browser {
     }
 
     /// The document after its scripts ran, without the scripts themselves. The page stays in the
-    /// test's folder as `name`, to be looked at.
+    /// test's folder as `name`, for inspection.
     pub(crate) fn document(&self, name: &str, page: &str) -> String {
         let file = self.folder.join(name);
         fs::write(&file, page).expect("the page is written");
@@ -84,7 +84,7 @@ fn wait(mut child: Child) {
     panic!("the browser did not end");
 }
 
-/// Scripts hold the words that a test looks for.
+/// The scripts contain the words that a test searches for.
 fn without_scripts(document: &str) -> String {
     let mut rest = document;
     let mut kept = String::new();
@@ -96,7 +96,7 @@ fn without_scripts(document: &str) -> String {
     kept + rest
 }
 
-/// What stands between the element `<div id="errors" ...>` and its end.
+/// The content of the element `<div id="errors" ...>`.
 pub(crate) fn errors(document: &str) -> &str {
     let at = document.find("id=\"errors\"").expect("the page has a place for errors");
     let start = at + document[at..].find('>').expect("its tag ends") + 1;

@@ -1,8 +1,8 @@
-//! The pages as files, and as a browser draws them.
+//! Tests the pages as files, and as drawn by a browser.
 //!
-//! Without a browser: nothing of a record becomes markup, nothing is fetched, nothing is dropped.
-//! With one: as many plots as there should be, and no error of a script, for ordinary records, for
-//! hostile names and with every field being null in turn.
+//! Without a browser: no part of a record becomes markup, nothing is fetched, nothing is dropped.
+//! With a browser: the expected number of plots and no script error, for ordinary records, for
+//! hostile names, and with each field null in turn.
 
 mod browser;
 mod samples;
@@ -52,7 +52,7 @@ fn two_months() -> Vec<Value> {
     records
 }
 
-/// Records that are nothing but nulls, or whose fields have other types than they should.
+/// Records that contain only nulls, or whose fields have wrong types.
 fn broken() -> Vec<Value> {
     let mut records = Vec::new();
     for (record, odd) in [(bench("null", 50.0, 1), 0), (compare("null", 1.0, "same", 2), 1)] {
@@ -126,7 +126,7 @@ fn a_page_fetches_nothing() {
         ] {
             assert!(!lower.contains(forbidden), "{name} contains {forbidden}");
         }
-        // The namespace of SVG and the comment that says where uPlot is from.
+        // The namespace of SVG, and the comment with the origin of uPlot.
         let known = ["http://www.w3.org/2000/svg", "https://github.com/leeoniya/uPlot"];
         let links = page.matches("http://").count() + page.matches("https://").count();
         let expected: usize = known.iter().map(|link| count(&page, link)).sum();
@@ -236,8 +236,8 @@ fn pages_draw_hostile_and_broken_records_in_a_browser() {
 #[test]
 fn every_switch_can_be_pressed() {
     let Some(browser) = Browser::find("every_switch_can_be_pressed") else { return };
-    // Twice, so that what was switched off comes back; then paper, another size, and the pointer
-    // over each plot until it tells something.
+    // Twice, so that everything switched off is switched on again; then paper, another size, and
+    // the pointer over each plot until it shows something.
     let press = "for (let times = 0; times < 2; times++) {
         document.querySelectorAll('button, .chip input').forEach((one) => one.click());
     }

@@ -1,8 +1,8 @@
-//! Records as a machine would have written them, made by arithmetic from a seed.
+//! Records like those of a real machine, computed from a seed.
 
 use serde_json::{Value, json};
 
-/// A generator of numbers that is the same everywhere (the constants are Knuth's).
+/// A portable generator of numbers (the constants are Knuth's).
 pub(crate) struct Numbers(u64);
 
 impl Numbers {
@@ -111,7 +111,7 @@ fn clock() -> Value {
     json!({"source": "tsc", "stamp_ns": 9.4, "resolution_ns": 0.38})
 }
 
-/// What a run of day `day` on `host` says of where it ran.
+/// The environment of a run on day `day` on `host`.
 pub(crate) fn environment(host: &str, day: u64) -> Value {
     let cpu = if host == "alder" { "Intel(R) Xeon(R) E-2388G" } else { "AMD EPYC 9354P" };
     json!({
@@ -152,7 +152,7 @@ pub(crate) fn month(name: &str, ns: f64) -> Vec<Value> {
     records
 }
 
-/// Every record that differs from `record` by one field being null, at any depth.
+/// Copies of `record`, each with one field null, at any depth.
 pub(crate) fn each_null(record: &Value) -> Vec<Value> {
     let mut pointers = Vec::new();
     collect(record, String::new(), &mut pointers);
