@@ -1,8 +1,8 @@
-//! What a disk of a test leaves to the disk that it wraps.
+//! Forwards the operations of a test's disk to the disk that it wraps.
 //!
-//! The macro names types of the crate that calls it, so that this crate depends on none of them.
+//! The macro refers to types of the calling crate, so that this crate does not depend on them.
 
-/// In `impl Disk` of a test: the operations that no test changes go to this field.
+/// In `impl Disk` of a test: forwards the operations that no test changes to this field.
 #[macro_export]
 macro_rules! forward_to {
     ($disk:ident) => {

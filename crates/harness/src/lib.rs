@@ -1,16 +1,15 @@
-//! What the tests of all crates share.
+//! Shared parts of the tests of all crates.
 //!
-//! Where: below everything, in `[dev-dependencies]` only. It knows no other crate of the workspace,
-//! so that each of them can test with it.
+//! Where: below everything, in `[dev-dependencies]` only. It depends on no other crate of the
+//! workspace, so that each of them can test with it.
 //!
-//! - [`Scratch`]: a path that no other test has, removed with the value.
-//! - [`Random`] and [`mixed`]: numbers that follow from a seed, the same on every machine.
+//! - [`Scratch`]: a unique path, removed with the value.
+//! - [`Random`] and [`mixed`]: numbers from a seed, equal on every machine.
 //! - [`Mount`]: a small file system that a test fills.
-//! - [`Task`] and [`Peer`]: this test program once more, as a process with a role.
-//! - [`CountingAllocator`] and [`check_without_system_calls`]: code that allocates nothing, and
-//!   calls the kernel for nothing.
-//! - [`skipped`] and [`eventually`]: what a test does on a machine that lacks something, or is
-//!   slow.
+//! - [`Task`] and [`Peer`]: this test program again, as a process with a role.
+//! - [`CountingAllocator`] and [`check_without_system_calls`]: checks that code allocates nothing
+//!   and makes no system calls.
+//! - [`skipped`] and [`eventually`]: for machines that lack a feature, or are slow.
 
 mod disk;
 mod machine;

@@ -4,13 +4,13 @@ use std::{path::Path, process::Command};
 
 use crate::{Scratch, skipped};
 
-/// A file system of its own. The end of the value unmounts it.
+/// A mounted file system. Dropping the value unmounts it.
 #[derive(Debug)]
 pub struct Mount(Scratch);
 
 impl Mount {
-    /// A file system of this kind, with these options of `mount`. Where this process cannot mount
-    /// it, the result is `None`, and the test says that it is skipped.
+    /// Mounts a file system of this kind, with these options of `mount`. If this process cannot
+    /// mount it, reports the test as skipped and returns `None`.
     pub fn new(kind: &str, options: &str) -> Option<Self> {
         let scratch = Scratch::folder(kind);
         let mut mount = Command::new("mount");
@@ -24,7 +24,7 @@ impl Mount {
         }
     }
 
-    /// Where it is.
+    /// The path of the mount point.
     pub fn path(&self) -> &Path {
         self.0.path()
     }

@@ -1,9 +1,9 @@
-//! This test program once more, as a process with a role that can be stopped and killed.
+//! This test program again, as a process with a role that can be stopped and killed.
 //!
 //! ```text
 //! the test                          the process
 //! Task::new(role, path) --start-->  the test named in `command` runs alone, finds its
-//!      Peer::hear  <--------------  Task::of_this_process, and does what its role says
+//!      Peer::hear  <--------------  Task::of_this_process, and runs its role
 //!      Peer::tell  -------------->  listen
 //! ```
 
@@ -23,44 +23,43 @@ const PATH: &str = "NANOTAPE_TEST_PATH";
 const NUMBER: &str = "NANOTAPE_TEST_NUMBER";
 const DETAIL: &str = "NANOTAPE_TEST_DETAIL";
 
-/// In front of what a process says. The test harness has its own lines on the same output.
+/// Prefix of a process's messages. The test harness prints other lines to the same output.
 const SAYS: &str = "child says ";
 
-/// What a process does.
+/// The task of a process.
 #[derive(Clone, Default, Debug)]
 pub struct Task {
-    /// Which of the things that its test can do.
+    /// The role, as its test names it.
     pub role: String,
-    /// With what.
+    /// The path to work on.
     pub path: PathBuf,
-    /// How often, or when.
+    /// A count or an index.
     pub number: u64,
-    /// What else it needs.
+    /// Any other argument.
     pub detail: String,
 }
 
 impl Task {
-    /// A role, and the path that it works on.
+    /// A task with a role and the path that it works on.
     pub fn new(role: &str, path: &Path) -> Self {
         Self { role: role.to_owned(), path: path.to_owned(), ..Self::default() }
     }
 
-    /// The same with a number.
+    /// Sets the number.
     #[must_use]
     pub fn number(self, number: u64) -> Self {
         Self { number, ..self }
     }
 
-    /// The same with a detail.
+    /// Sets the detail.
     #[must_use]
     pub fn detail(self, detail: &str) -> Self {
         Self { detail: detail.to_owned(), ..self }
     }
 
-    /// The task of this process. None in a run of the tests.
+    /// The task of this process; `None` in a run of the tests.
     ///
-    /// Some processes never end by themselves, so this one now ends with the process that started
-    /// it.
+    /// Some processes never end by themselves, so this call makes the process end with its parent.
     pub fn of_this_process() -> Option<Self> {
         let role = std::env::var(ROLE).ok()?;
         set_parent_process_death_signal(Some(Signal::KILL)).expect("the kernel takes the signal");
@@ -69,19 +68,19 @@ impl Task {
         Some(Self { role, path: text(PATH).into(), number, detail: text(DETAIL) })
     }
 
-    /// This program, with nothing but the test of this full name, to do the task.
+    /// A command that runs only the test of this full name in this program, with the task.
     pub fn command(&self, test: &str) -> Command {
         self.command_of(&std::env::current_exe().expect("a test program has a path"), test)
     }
 
-    /// The same for a copy of this program.
+    /// [`Task::command`] for a copy of this program.
     pub fn command_of(&self, program: &Path, test: &str) -> Command {
         let mut command = Command::new(program);
         self.add_to(&mut command, test);
         command
     }
 
-    /// Makes a command, which runs a copy of this program, do the task.
+    /// Passes the task to `command`, which runs a copy of this program.
     pub fn add_to(&self, command: &mut Command, test: &str) {
         command.args(["--exact", test, "--nocapture", "--test-threads=1"]);
         command.env(ROLE, &self.role).env(PATH, &self.path);
@@ -89,11 +88,11 @@ impl Task {
     }
 }
 
-/// A copy of a program that other users of the machine can run. Its own folder may be closed to
+/// A copy of the program that other users of the machine can run, since its folder may be closed to
 /// them.
 ///
-/// Another process makes the copy. A process that another thread of this one starts meanwhile would
-/// inherit the open file, and the kernel runs no file that is open for writing.
+/// Another process makes the copy: the kernel refuses to run a file that is open for writing, and a
+/// process that another thread starts meanwhile would inherit the open file.
 pub fn copy_for_all_users(program: &Path) -> Scratch {
     let copy = Scratch::new("program").open_to_all_users();
     let copied = Command::new("cp").arg(program).arg(copy.path()).status();
@@ -101,7 +100,7 @@ pub fn copy_for_all_users(program: &Path) -> Scratch {
     copy
 }
 
-/// Runs a process to its end. False if SIGKILL ended it; no other end is allowed.
+/// Runs a process to its end. False if SIGKILL ended it; any other failure panics.
 pub fn survives(mut command: Command) -> bool {
     let status = command.stdin(Stdio::null()).stdout(Stdio::null()).status();
     let status = status.expect("the process can be started");
@@ -112,7 +111,7 @@ pub fn survives(mut command: Command) -> bool {
     false
 }
 
-/// A process that talks with the test. It is killed at the end of the value.
+/// A process that exchanges messages with the test. Dropping the value kills it.
 #[derive(Debug)]
 pub struct Peer {
     process: Child,
@@ -121,7 +120,7 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// Starts it.
+    /// Starts the process.
     pub fn start(mut command: Command) -> Self {
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut process = command.spawn().expect("the process can be started");
@@ -130,17 +129,17 @@ impl Peer {
         Self { process, input, output }
     }
 
-    /// Its number.
+    /// Its process id.
     pub fn pid(&self) -> u32 {
         self.process.id()
     }
 
-    /// Waits for the next thing that it says.
+    /// Waits for its next message.
     pub fn hear(&mut self) -> String {
         self.hear_or_end().expect("the process goes on")
     }
 
-    /// The same. None when it ended.
+    /// Waits for its next message; `None` if it ended.
     pub fn hear_or_end(&mut self) -> Option<String> {
         loop {
             let mut line = String::new();
@@ -153,13 +152,13 @@ impl Peer {
         }
     }
 
-    /// Sends it a word; see [`listen`].
+    /// Sends it a line; see [`listen`].
     pub fn tell(&mut self, word: &str) {
         let input = self.input.as_mut().expect("it is not at its end");
         writeln!(input, "{word}").expect("it listens");
     }
 
-    /// Whether it has not ended.
+    /// Whether it is still running.
     pub fn is_alive(&mut self) -> bool {
         self.process.try_wait().expect("it is a child of this process").is_none()
     }
@@ -168,7 +167,7 @@ impl Peer {
         kill_process(Pid::from_child(&self.process), signal).expect("it has not ended");
     }
 
-    /// Stops it, and returns when it stands still.
+    /// Stops it, and returns when it has stopped.
     pub fn stop(&self) {
         self.signal(Signal::STOP);
         let stat = format!("/proc/{}/stat", self.pid());
@@ -178,7 +177,7 @@ impl Peer {
         });
     }
 
-    /// Lets it go on after [`stop`](Self::stop).
+    /// Continues it after [`stop`](Self::stop).
     pub fn resume(&self) {
         self.signal(Signal::CONT);
     }
@@ -189,7 +188,7 @@ impl Peer {
         self.process.wait().expect("it is a child of this process")
     }
 
-    /// Ends it in the middle of whatever it does.
+    /// Kills it at any point of its work.
     pub fn kill(&mut self) {
         self.signal(Signal::KILL);
         assert_eq!(self.end().signal(), Some(9), "it ended before it was killed");
@@ -203,13 +202,13 @@ impl Drop for Peer {
     }
 }
 
-/// In the process: says something to the test.
+/// In the process: sends a message to the test.
 pub fn say(what: impl std::fmt::Display) {
     println!("{SAYS}{what}");
     std::io::stdout().flush().expect("the test listens");
 }
 
-/// In the process: waits for the next word of the test. Empty when the test closed the input.
+/// In the process: waits for the next line of the test. Empty if the test closed the input.
 pub fn listen() -> String {
     let mut line = String::new();
     std::io::stdin().read_line(&mut line).expect("the words of a test are text");
@@ -240,7 +239,7 @@ mod tests {
         assert!(!survives(Task::new("die", Path::new("")).command("process::tests::child")));
     }
 
-    /// What the processes of the test above do; nothing in a run of the tests.
+    /// The processes of the test above; returns at once in a run of the tests.
     #[test]
     fn child() {
         let Some(Task { role, path, number, detail }) = Task::of_this_process() else { return };

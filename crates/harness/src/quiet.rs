@@ -1,4 +1,4 @@
-//! Whether code is quiet: allocates nothing, and calls the kernel for nothing.
+//! Checks that code allocates nothing and makes no system calls.
 
 use std::{
     alloc::{GlobalAlloc, Layout, System},
@@ -9,8 +9,7 @@ use std::{
 
 use crate::{Task, skipped};
 
-/// The system's allocator, and a counter for each thread. A test program that counts makes it its
-/// own:
+/// The system's allocator with a counter per thread. A test program that counts installs it:
 ///
 /// ```
 /// #[global_allocator]
@@ -22,7 +21,7 @@ use crate::{Task, skipped};
 pub struct CountingAllocator;
 
 thread_local! {
-    /// Of this thread: the thread that runs the tests allocates whenever it likes.
+    /// Per thread, because the thread that runs the tests also allocates.
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
 }
 
@@ -55,16 +54,16 @@ unsafe impl GlobalAlloc for CountingAllocator {
     }
 }
 
-/// Fails unless the counter counts.
+/// Fails if the counter does not count.
 pub fn check_the_counter() {
     let before = allocations();
     drop(vec![0; 4096]);
     assert_eq!(allocations(), before + 1, "the check can fail");
 }
 
-/// Runs this test of this program twice more, as a process with the role `good` and one with the
-/// role `bad`, which calls the kernel on purpose. The first must live, the second must not. The
-/// test calls [`without_system_calls`] where [`Task::of_this_process`] is one.
+/// Runs this test of this program two more times: as a process with the role `good`, and as one
+/// with the role `bad`, which makes a system call on purpose. The first must survive, the second
+/// must not. The test calls [`without_system_calls`] if [`Task::of_this_process`] returns a task.
 pub fn check_without_system_calls(test: &str, prepare: impl Fn(&mut Command)) {
     let end_of = |role: &str| -> Output {
         let mut command = Task { role: role.to_owned(), ..Task::default() }.command(test);
@@ -84,8 +83,8 @@ pub fn check_without_system_calls(test: &str, prepare: impl Fn(&mut Command)) {
     assert!(!String::from_utf8_lossy(&bad.stdout).contains("lived"));
 }
 
-/// In the process: `work` where every system call of this thread is the end. It returns what went
-/// wrong.
+/// In the process: runs `work` while any system call of this thread kills the process. `work`
+/// returns the error to report.
 pub fn without_system_calls(task: &Task, work: impl FnOnce() -> Result<(), &'static str>) -> ! {
     if !forbid_system_calls() {
         write(b"no filter\n");
@@ -102,7 +101,7 @@ pub fn without_system_calls(task: &Task, work: impl FnOnce() -> Result<(), &'sta
     exit();
 }
 
-/// `write` and nothing else: the standard library's output allocates and locks.
+/// Calls only `write`: the standard library's output allocates and locks.
 fn write(words: &[u8]) {
     // SAFETY: the pointer and the length are those of a slice.
     unsafe { libc::write(1, words.as_ptr().cast(), words.len()) };
@@ -113,8 +112,8 @@ fn exit() -> ! {
     unsafe { libc::_exit(0) }
 }
 
-/// From now on any system call of this thread but `write` and `exit_group` ends the process, with
-/// SIGSYS. The kernel's strict mode would end the thread only, and the test would wait for it.
+/// Makes any later system call of this thread except `write` and `exit_group` end the process with
+/// SIGSYS. The kernel's strict mode would only end the thread, and the test would wait for it.
 fn forbid_system_calls() -> bool {
     let instruction = |code: u32, jt, jf, k| libc::sock_filter { code: code as u16, jt, jf, k };
     let load_number = instruction(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0);

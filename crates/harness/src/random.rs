@@ -1,9 +1,9 @@
-//! Numbers that follow from a seed, the same on every machine: SplitMix64.
+//! Numbers from a seed, equal on every machine: SplitMix64.
 
-/// What SplitMix64 adds for each number: 2^64 over the golden ratio, made odd.
+/// The increment of SplitMix64: 2^64 divided by the golden ratio, made odd.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Numbers without a pattern. Good enough to choose what a test does.
+/// Pseudo-random numbers, good enough to choose the actions of a test.
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
@@ -26,7 +26,7 @@ impl Random {
         self.number() % end
     }
 
-    /// The same for an index or a length.
+    /// [`Random::below`] for an index or a length.
     pub fn index(&mut self, end: usize) -> usize {
         self.below(end as u64) as usize
     }
@@ -36,7 +36,7 @@ impl Random {
         least + self.index(most - least + 1)
     }
 
-    /// Any bytes.
+    /// Random bytes.
     pub fn bytes(&mut self, length: usize) -> Vec<u8> {
         bytes_of(self.number(), length)
     }
@@ -50,7 +50,7 @@ pub fn mixed(number: u64) -> u64 {
     mixed ^ mixed >> 31
 }
 
-/// A payload that follows from a seed. A torn one shows, since no word of it occurs twice.
+/// A payload from a seed. A torn one is detectable, since no word of it occurs twice.
 pub fn bytes_of(seed: u64, length: usize) -> Vec<u8> {
     let words = (0..length.div_ceil(8) as u64).map(|index| mixed(seed.wrapping_add(index)));
     let mut bytes: Vec<u8> = words.flat_map(u64::to_le_bytes).collect();

@@ -1,4 +1,4 @@
-//! Scratch paths: what a test writes, and what is removed at its end.
+//! Scratch paths: a test writes there, and the end of the test removes them.
 
 use std::{
     fs::Permissions,
@@ -8,16 +8,16 @@ use std::{
 
 use tempfile::{Builder, TempDir};
 
-/// A path that no other test has. The end of the value removes all that is there, and beside it.
+/// A unique path. Dropping the value removes it and everything beside it.
 #[derive(Debug)]
 pub struct Scratch {
-    /// The folder around the path: for this value alone.
+    /// The folder that contains the path, for this value alone.
     around: TempDir,
     path: PathBuf,
 }
 
 impl Scratch {
-    /// A path with this last part, at which nothing is yet: in memory if the machine has
+    /// A path with this last part, at which nothing exists: in memory if the machine has
     /// `/dev/shm`, else among temporary files.
     pub fn new(name: &str) -> Self {
         let memory = Path::new("/dev/shm");
@@ -25,7 +25,7 @@ impl Scratch {
         Self::below(if memory.is_dir() { memory } else { &temporary }, name)
     }
 
-    /// The same on the disk of the build, for what memory does not show.
+    /// [`Scratch::new`] on the disk of the build, for behaviour that memory does not have.
     pub fn on_disk(name: &str) -> Self {
         let program = std::env::current_exe().expect("a test program has a path");
         Self::below(program.parent().expect("a program is in a folder"), name)
@@ -68,7 +68,7 @@ impl Scratch {
         self.path.join(name)
     }
 
-    /// Removes what is at the path.
+    /// Removes the file or folder at the path.
     pub fn clear(&self) {
         let _ = std::fs::remove_file(&self.path);
         let _ = std::fs::remove_dir_all(&self.path);

@@ -1,4 +1,4 @@
-//! Models that are slow, obvious and never optimised: what the real structures must agree with.
+//! Models that are slow, simple and never optimised. The real structures must agree with them.
 
 mod books;
 

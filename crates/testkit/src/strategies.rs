@@ -1,7 +1,7 @@
 //! Proptest strategies: the bytes of any message or structure, from the layout of its view.
 //!
-//! Field values are any bit patterns: a codec must carry what it does not understand. The bytes are
-//! put together here, without the encoders, so that a test compares encoders with something else.
+//! Field values are any bit patterns, since a codec must preserve unknown values. The bytes are
+//! assembled here without the encoders, so that tests compare the encoders with something else.
 
 use nanotape_wire::codec::{Layout, Slot, View};
 use proptest::{collection, prelude::*, sample::select, strategy::Union};
@@ -46,8 +46,8 @@ fn any_layout(Layout { shape, fields }: Layout) -> impl Strategy<Value = Vec<u8>
     })
 }
 
-/// Any value of a field: any bit pattern, with the two extreme ones more often than by chance. Of
-/// an enumeration: mostly the listed codes, sometimes any byte at all.
+/// Any value of a field: any bit pattern, with the two extremes more often than by chance. For an
+/// enumeration, mostly listed codes, sometimes any byte.
 fn any_value(Slot { length, codes, .. }: Slot) -> BoxedStrategy<Vec<u8>> {
     let any_bits = collection::vec(any::<u8>(), length);
     if !codes.is_empty() {

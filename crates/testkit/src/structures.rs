@@ -1,8 +1,8 @@
-//! Books in every structure there is, for tests in which all of them must agree.
+//! Books in every structure, for tests in which all of them must agree.
 
 use nanotape_book::{ChosenBooks, ChosenLevels, ChosenOrders, LevelStructure, OrderStructure};
 
-/// Empty books in one combination of structures, and what to call them.
+/// Empty books in one combination of structures, with its name.
 #[derive(Debug)]
 pub struct NamedBooks {
     /// `tick-indexed, open-addressing`.
@@ -11,8 +11,8 @@ pub struct NamedBooks {
     pub books: ChosenBooks,
 }
 
-/// Every structure of price levels over one store of orders, and every other store under one
-/// structure of levels, and the default of both; with room for `orders` before a store has to grow.
+/// Every structure of price levels over one store of orders, every other store under one structure
+/// of levels, and the default of both; with room for `orders` before a store has to grow.
 pub fn every_structure(orders: usize) -> Vec<NamedBooks> {
     const LEVELS: LevelStructure = LevelStructure::BestLastNear;
     const STORE: OrderStructure = OrderStructure::OpenAddressing;

@@ -1,7 +1,7 @@
 //! The order books as the specification words them, one sentence at a time.
 //!
-//! Orders live in one sorted map; a level is a queue of references. Whatever can be derived (shares
-//! of a level, the inside, what is ahead of an order) is derived by walking, every time.
+//! Orders are in one sorted map; a level is a queue of references. All derived values (shares of a
+//! level, the inside, the orders ahead) are computed from these, every time.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ pub struct NaiveOrder {
     pub shares: u32,
 }
 
-/// All books, the slow way.
+/// All books, without optimisation.
 #[derive(Default, Debug)]
 pub struct NaiveBooks {
     orders: BTreeMap<OrderReferenceNumber, NaiveOrder>,
@@ -31,7 +31,7 @@ pub struct NaiveBooks {
 }
 
 impl NaiveBooks {
-    /// Applies one event and gives the stock it concerned.
+    /// Applies one event and returns the stock it concerns.
     pub fn apply(&mut self, event: BookEvent) -> StockLocate {
         match event {
             BookEvent::Add { stock_locate, reference, side, shares, price } => {
@@ -64,7 +64,8 @@ impl NaiveBooks {
         }
     }
 
-    /// The stock of a live order; records that it is not live, or that the message named another.
+    /// The stock of a live order. Records an anomaly if it is not live, or if the message has
+    /// another stock.
     fn locate_of(
         &mut self,
         in_message: StockLocate,
@@ -182,7 +183,7 @@ impl NaiveBooks {
         self.orders.keys().copied()
     }
 
-    /// How often a kind of anomaly was met in one stock.
+    /// How often a kind of anomaly occurred in one stock.
     pub fn anomalies(&self, locate: StockLocate, anomaly: Anomaly) -> u32 {
         self.anomalies.get(&(locate, anomaly)).copied().unwrap_or(0)
     }
