@@ -1,5 +1,5 @@
-//! Decode a day file: you will see its first messages field by field, one order as numbers of their
-//! own types, and how many messages of each type there are.
+//! Decode a day file: you will see its first messages field by field, one order with typed numbers,
+//! and the number of messages of each type.
 //!
 //!     cargo run --release -p nanotape-examples --example 01_decode_a_file [FILE]
 //!
@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// What is done with each message: anything that implements `DayHandler` can stand here.
+/// Receives each message: any type that implements `DayHandler` works here.
 #[derive(Default)]
 struct Census {
     by_type: BTreeMap<u8, (&'static str, u64)>,
@@ -37,7 +37,7 @@ struct Census {
 
 impl DayHandler for Census {
     fn message(&mut self, position: Position, message: Message<'_>) -> ControlFlow<()> {
-        // Any message can be shown without knowing what it is.
+        // Any message can be printed without matching on its type.
         if position.number <= 4 {
             let mut line = String::new();
             let _ = message.write_text(&mut line);
@@ -60,7 +60,7 @@ impl DayHandler for Census {
     }
 
     fn damage(&mut self, damage: Damage) {
-        // Bytes that do not read as the format says are reported here, and reading goes on.
+        // Bytes that do not follow the format are reported here, and reading continues.
         println!("damage: {damage}");
     }
 }

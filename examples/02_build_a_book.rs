@@ -51,7 +51,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             println!("  order {reference:>8}: {shares:>6} shares, {ahead:>6} ahead");
         }
     }
-    // A book that an event did not fit is kept, and says that it cannot be trusted.
+    // A book that an event did not fit is kept, but marked as unreliable.
     println!("\ntainted: {}", if book.is_tainted() { "yes" } else { "no" });
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! Publish on a ring: you will see where the ring is, whether it is new or taken over from a writer
-//! before, and a line for each message; meanwhile any number of readers may come and go.
+//! Publish on a ring: you will see its path, whether it is new or taken over from an earlier
+//! writer, and a line for each message. Any number of readers may attach and leave meanwhile.
 //!
 //!     cargo run --release -p nanotape-examples --example 03_publish_on_the_ring [NAME [MESSAGES]]
 //!
@@ -12,7 +12,7 @@ use nanotape_clock::Clock;
 use nanotape_ring::{Publish, stream};
 use nanotape_shm::{Origin, RegionOptions};
 
-/// What these messages are: the ring carries the number and does not look at it.
+/// The type of these messages: the ring stores the number and does not interpret it.
 const BID: u16 = 1;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let path = nanotape_shm::named(&arguments.next().unwrap_or("example".to_owned()))?;
     let messages: u64 = arguments.next().map_or(Ok(100), |text| text.parse())?;
 
-    // 64 KiB of messages. Others may read: with the default mode only this user may.
+    // 64 KiB of messages. Other users may read; with the default mode only this user may.
     let options = RegionOptions { mode: 0o644, ..RegionOptions::default() };
     let (mut writer, origin) = stream::Writer::create(&path, 64 << 10, &options)?;
     match origin {
@@ -31,13 +31,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let clock = Clock::monotonic();
     for number in 0..messages {
-        // The ring reads no clock. Whoever has read one anyway says what the time is.
+        // The ring reads no clock; a writer that has read one sets the time.
         writer.set_time(clock.utc_ns());
         let bid = format!("bid 100.{:02}", number % 100);
         let sequence = writer.publish(BID, bid.as_bytes())?;
         println!("{sequence:>6}  {bid}");
         sleep(Duration::from_millis(10));
     }
-    // Dropped, the writer says that it is done. The ring stays, and the next writer goes on in it.
+    // On drop, the writer marks the ring as closed. The ring stays, and the next writer continues
+    // it.
     Ok(())
 }

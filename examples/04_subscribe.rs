@@ -1,10 +1,10 @@
-//! Read a ring: you will see every message that is there and those that come, what was lost if the
-//! writer was too quick, and how the writer ended.
+//! Read a ring: you will see every message that is in it and each new one, what was lost if the
+//! writer was too fast, and how the writer ended.
 //!
 //!     cargo run --release -p nanotape-examples --example 04_subscribe [NAME]
 //!
-//! NAME is what 03_publish_on_the_ring was started with: start that one first, and this one as
-//! often as you like.
+//! NAME is the argument of 03_publish_on_the_ring: start that example first, and this one any
+//! number of times.
 
 use std::error::Error;
 
@@ -13,10 +13,10 @@ use nanotape_tape::{Follow, Item, Tape as _};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let name = std::env::args().nth(1).unwrap_or("example".to_owned());
-    // The ring is mapped for reading only: the writer never notices its readers.
+    // The ring is mapped read-only, so readers cannot disturb the writer.
     let source = RingSource::open(&nanotape_shm::named(&name)?, Start::Oldest)?;
     let mut follow = Follow::new(source);
-    // Ends when the writer is gone, after what it had published before.
+    // Ends when the writer has ended, after its last message.
     while let Some(item) = follow.next()? {
         match item {
             Item::Message(message) => {

@@ -1,12 +1,12 @@
-//! Read a plant: you will see the best prices of the stocks you name each time they change, and
-//! what was lost if the plant was too quick. It ends when the plant stops.
+//! Read a plant: you will see the best prices of the given stocks each time they change, and what
+//! was lost if the plant was too fast. It ends when the plant stops.
 //!
 //!     cargo run --release -p nanotape-examples --example 05_subscribe_to_best_prices [RING
 //!     [SYMBOL...]]
 //!
-//! RING is a name (`equities` is /dev/shm/nanotape-equities) or a path; without symbols it is all
-//! stocks. It waits a minute for a plant, such as `nanotape run` makes, and starts with the oldest
-//! record that is still there.
+//! RING is a name (`equities` is /dev/shm/nanotape-equities) or a path; without symbols, all stocks
+//! are printed. It waits up to a minute for a plant, such as that of `nanotape run`, and starts
+//! with the oldest record in the ring.
 
 use std::{error::Error, time::Duration};
 
@@ -36,8 +36,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                     (side(inside.bid_px, inside.bid_sz), side(inside.ask_px, inside.ask_sz));
                 println!("{symbol:<8}  {bid:>18}  {offer:>18}");
             }
-            // What the plant reports of itself: start, stop, missing input, books that are not
-            // reliable.
+            // Notices of the plant: start, stop, missing input, books that are not reliable.
             Event::Record(Delivery { record: Record::Notice(notice), .. }) => println!("{notice}"),
             Event::Record(_) => {}
             // Not an error: the plant never waits for a reader.
@@ -47,11 +46,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Shares and price of one side, or nothing if there is no order.
+/// Shares and price of one side, or `-` without orders.
 fn side(price: i64, shares: u32) -> String {
     if price == i64::MAX {
         return "-".to_owned();
     }
-    // Prices are in units of 1e-9, and the exchange's of 1e-4.
+    // Prices have units of 1e-9; those of the exchange have 1e-4.
     format!("{shares} at {}.{:04}", price / 1_000_000_000, price / 100_000 % 10_000)
 }

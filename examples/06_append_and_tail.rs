@@ -1,11 +1,10 @@
-//! Keep messages for good: you will see a journal being made or gone on with, a tailer following it
-//! live, and then the same excerpts found again by sequence number, by time, and backwards from the
-//! end.
+//! Store messages in a journal: you will see it created or continued, a tailer that follows it
+//! live, and the same excerpts found again by sequence number, by time, and backwards from the end.
 //!
 //!     cargo run --release -p nanotape-examples --example 06_append_and_tail [JOURNAL [EXCERPTS]]
 //!
-//! JOURNAL is a folder, made if it is not there. Run it twice: the numbers go on. Look at it with
-//! `nanotape journal tail JOURNAL`.
+//! JOURNAL is a folder, created if necessary. Run the example twice: the sequence numbers continue.
+//! `nanotape journal tail JOURNAL` prints the journal.
 
 use std::{error::Error, path::PathBuf, thread};
 
@@ -13,7 +12,7 @@ use nanotape_clock::Clock;
 use nanotape_journal::{Appender, AppenderOptions, JournalError, RollCycle, Start, Tail, Tailer};
 use nanotape_tape::{WaitStrategy, Waiter};
 
-/// What these excerpts are: the journal keeps the number and does not look at it.
+/// The type of these excerpts: the journal stores the number and does not interpret it.
 const BID: u16 = 1;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -31,7 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let first = appender.next_sequence();
     println!("{}: excerpt {first} is the next", path.display());
 
-    // A tailer in another thread; it might as well be another process.
+    // The tailer runs in another thread; another process works as well.
     let mut tailer = Tailer::open(&path, Start::Sequence(first))?;
     let follower = thread::spawn(move || follow(&mut tailer, count));
     let clock = Clock::calibrate();
@@ -57,13 +56,13 @@ fn main() -> Result<(), Box<dyn Error>> {
             println!("backwards: {:>6}  {text}", excerpt.sequence());
         }
     }
-    // Dropped or killed, the appender leaves everything that it committed; closed, it says if it
-    // could not do what its sync policy promises.
+    // If the appender is dropped or killed, everything committed stays. `close` also reports
+    // whether its sync policy was fulfilled.
     appender.close()?;
     Ok(())
 }
 
-/// Reads so many excerpts as they come; returns how many, and the number of the last one.
+/// Reads `count` excerpts as they arrive; returns their number and the last sequence number.
 fn follow(tailer: &mut Tailer, count: u64) -> Result<(u64, u64), JournalError> {
     let mut waiter = Waiter::new(WaitStrategy::Yield);
     let (mut seen, mut last) = (0, 0);
@@ -73,9 +72,9 @@ fn follow(tailer: &mut Tailer, count: u64) -> Result<(u64, u64), JournalError> {
                 (seen, last) = (seen + 1, excerpt.sequence());
                 waiter.reset();
             }
-            // Not an error: what is missing is told, once, with its numbers.
+            // Not an error: missing excerpts are reported once, with their numbers.
             Tail::Gap(gap) => println!("{} to {} are missing", gap.from, gap.to),
-            // Nor is this: a loss of power took what was read under these numbers.
+            // Nor is this: a power failure lost the excerpts that were read under these numbers.
             Tail::Reused(reused) => println!("{} to {} come again", reused.from, reused.to),
             Tail::Nothing => waiter.idle(),
         }

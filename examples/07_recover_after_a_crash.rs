@@ -1,9 +1,9 @@
-//! Kill an appender with SIGKILL in the middle of its work: you will see how far it said it was,
-//! what the next appender found, and that everything it had committed is there, once and in order.
+//! Kill an appender with SIGKILL while it appends: you will see the progress it reported, what the
+//! next appender found, and that everything committed is in the journal, once and in order.
 //!
 //!     cargo run --release -p nanotape-examples --example 07_recover_after_a_crash [JOURNAL]
 //!
-//! JOURNAL is a folder, made if it is not there.
+//! JOURNAL is a folder, created if necessary.
 
 use std::{
     error::Error,
@@ -14,7 +14,7 @@ use std::{
 
 use nanotape_journal::{Appender, AppenderOptions, JournalError, Start, Tail, Tailer};
 
-/// How many lines of the appender are read before it is killed.
+/// Number of lines of the appender to read before killing it.
 const LINES: usize = 5_000;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for line in BufReader::new(child.stdout.take().ok_or("no pipe")?).lines().take(LINES) {
         told = line?.parse()?;
     }
-    child.kill()?; // SIGKILL: nothing of it runs after this
+    child.kill()?; // SIGKILL: no code of the process runs after this
     println!("the appender was killed, and had said that {told} is committed: {}", child.wait()?);
 
     // Its lock ended with it: no waiting, and no file to remove by hand.
@@ -63,14 +63,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Appends as fast as it can, and says after each append that it is done.
+/// Appends as fast as possible, and prints a line after each append.
 fn append_until_killed(path: &Path) -> Result<(), JournalError> {
     let mut appender = Appender::open(path, &AppenderOptions::default())?;
     loop {
         let next = appender.next_sequence();
         let sequence = appender.append(1, next, &[next as u8; 100])?;
         if writeln!(stdout(), "{sequence}").is_err() {
-            return Ok(()); // nobody listens any more
+            return Ok(()); // the parent has closed the pipe
         }
     }
 }

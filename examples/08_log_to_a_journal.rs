@@ -1,10 +1,9 @@
-//! Log to a journal: you will see what a program has logged as lines with times, spans and values,
-//! as another process would; the program wrote values and formatted nothing.
+//! Log to a journal: you will see the log as lines with times, spans and values, as another process
+//! would read it; the logging code wrote values and formatted nothing.
 //!
 //!     cargo run --release -p nanotape-examples --example 08_log_to_a_journal [FOLDER]
 //!
-//! FOLDER is the journal, /tmp/nanotape-example-log by default. Run it again, and the log goes on
-//! behind what is there.
+//! FOLDER is the journal, /tmp/nanotape-example-log by default. Another run continues the log.
 
 use std::{error::Error, path::PathBuf};
 
@@ -19,11 +18,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let folder = std::env::args_os().nth(1).map(PathBuf::from);
     let folder = folder.unwrap_or_else(|| std::env::temp_dir().join("nanotape-example-log"));
 
-    // What is logged in a program from here on goes to the journal, from every thread.
+    // From here on, all threads of the program log to the journal.
     let logger = Logger::open(&folder)?;
     tracing_subscriber::registry().with(logger.layer().with_filter(LevelFilter::INFO)).init();
     work();
-    // It is in the journal already, killed or not. On the disk it is after this.
+    // The log is already in the journal, even if the program is killed; `sync` puts it on the disk.
     logger.sync()?;
 
     let mut formatter = Formatter::new();
@@ -44,7 +43,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// What a program does, and says of it.
+/// The work of the program, with its log events.
 fn work() {
     let _session = info_span!("session", day = "2019-12-30").entered();
     for line in ["A", "B"] {

@@ -1,4 +1,5 @@
-//! You will see what one look-up costs in a map and in a sorted list, and how runs are distributed.
+//! Measure one look-up: you will see its cost in a map and in a sorted list, and how runs are
+//! distributed.
 
 use std::{collections::BTreeMap, process::ExitCode};
 
@@ -19,7 +20,7 @@ impl<T> Fixture for LookUp<T> {
     }
 
     fn run(&mut self) -> Option<u64> {
-        // An odd factor leads through all keys, in an order that is not theirs.
+        // An odd factor visits all keys, in another order than theirs.
         (0..KEYS).map(|key| (self.look_up)(&self.table, key * 1_001 % KEYS)).sum()
     }
 

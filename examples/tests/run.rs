@@ -1,4 +1,4 @@
-//! The examples run, without arguments and on a file, and show what they promise to show.
+//! The examples run, without arguments and on a file, and print the promised output.
 
 use std::{
     fmt::Write as _,
@@ -16,14 +16,14 @@ use nanotape_plant::{BookEngine, Observer, PlantConfig, PlantRun, ShutdownFlag};
 use nanotape_synth::{Market, MarketConfig};
 use nanotape_types::Symbol;
 
-/// Where an example is.
+/// The path of an example.
 fn program(example: &str) -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let folder = test.parent().and_then(Path::parent).unwrap().join("examples");
     folder.join(format!("{example}{}", std::env::consts::EXE_SUFFIX))
 }
 
-/// What an example prints. `cargo test` builds the examples beside the tests.
+/// The output of an example. `cargo test` builds the examples beside the tests.
 fn output_of(example: &str, arguments: &[&str]) -> Result<String, String> {
     let built = "run the tests of the whole package, so that the examples are built";
     let output = Command::new(program(example)).args(arguments).output().expect(built);
@@ -127,7 +127,7 @@ fn build_a_book_takes_a_file_and_a_symbol() {
     assert!(text.contains(" at noon: "), "{text}");
 }
 
-/// Both processes at once: the reader begins when the writer has said that the ring is there.
+/// Both processes run at once: the reader starts after the writer has reported the ring.
 #[test]
 fn a_subscriber_prints_what_the_publisher_of_another_process_published() {
     let ring = std::env::temp_dir().join(format!("nanotape-examples-{}", std::process::id()));
@@ -150,13 +150,13 @@ fn a_subscriber_prints_what_the_publisher_of_another_process_published() {
     assert_eq!(text, format!("{expected}the writer is closed\n"));
     assert_eq!(rest.lines().count(), 20);
 
-    // The next writer goes on where the first one ended.
+    // The next writer continues where the first one ended.
     let text = output_of("03_publish_on_the_ring", &[name.as_str(), "1"]).unwrap();
     assert_eq!(text, format!("{name}: taken over, its writer was closed\n    21  bid 100.00\n"));
     std::fs::remove_file(ring).unwrap();
 }
 
-/// The best prices of one stock, straight from the books, as the example prints them.
+/// The best prices of one stock, directly from the books, as the example prints them.
 struct Insides {
     symbol: Symbol,
     lines: String,
