@@ -1,4 +1,4 @@
-//! Any bytes as a day, through the validator and both book structures: no panic, and they agree.
+//! Any bytes as a day, through the validator and both book structures: no panic, and equal results.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -10,7 +10,7 @@ use nanotape_types::{Side, StockLocate};
 
 fuzz_target!(|bytes: &[u8]| through_the_books(bytes));
 
-/// Both structures say the same of any stream, and what is in the levels is in the orders.
+/// Both structures give the same results for any stream, and levels agree with orders.
 fn through_the_books(bytes: &[u8]) {
     let mut source = DaySource::memory("input", bytes.to_vec());
     let mut plant = BookEngine::new(DefaultBooks::with_capacity(1));

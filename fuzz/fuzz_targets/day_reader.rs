@@ -1,4 +1,4 @@
-//! The day decoder on any bytes: no panic, every byte accounted for, and the split into blocks
+//! The day decoder on any bytes: no panic, every byte is accounted for, and the split into blocks
 //! makes no difference.
 //!
 //! The first two bytes of the input choose how the rest is cut into blocks.
@@ -35,7 +35,7 @@ fn decode(bytes: &[u8], sizes: &[usize]) -> (Seen, DayEnd) {
     unreachable!("there are sizes")
 }
 
-/// Messages stand in order and do not overlap, but where a damage says so, and reach the end.
+/// Messages are in order, do not overlap except where a damage reports it, and reach the end.
 fn accounts_for_every_byte(bytes: &[u8], (seen, end): &(Seen, DayEnd)) {
     let mut last = Position { number: 0, offset: 0 };
     let mut last_end = 0;

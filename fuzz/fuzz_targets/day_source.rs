@@ -1,5 +1,5 @@
-//! Every way into the file reader on any bytes: what is not compressed gives the same through a
-//! pipe as from memory, what claims to be compressed may only fail.
+//! Every source on any bytes: uncompressed bytes give the same result through a pipe as from
+//! memory; compressed ones may only fail.
 #![no_main]
 
 mod seen;

@@ -1,4 +1,5 @@
-//! The three framings on any bytes: nothing lost, nothing invented, and written back the same.
+//! The three framings on any bytes: nothing lost, nothing invented, and the same bytes when written
+//! again.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

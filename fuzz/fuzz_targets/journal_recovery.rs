@@ -1,5 +1,5 @@
-//! Any words where a journal should be, before or after the machine was started again: an appender
-//! goes on behind what checks, or says why it does not, and what it appends is read.
+//! Any words in place of a journal, before or after a reboot: an appender continues after the valid
+//! part or reports why not, and its excerpts can be read.
 #![no_main]
 
 mod journal;

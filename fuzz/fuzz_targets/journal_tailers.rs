@@ -1,5 +1,5 @@
-//! Any words where a journal should be, or any bytes where a compressed segment should: tailers
-//! from everywhere, in both directions, answer or fail, and come back.
+//! Any words in place of a journal, or any bytes in place of a compressed segment: tailers from all
+//! positions, in both directions, return a result or an error.
 #![no_main]
 
 mod journal;

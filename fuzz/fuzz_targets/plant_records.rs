@@ -1,7 +1,7 @@
-//! Any types and bytes where a plant's records should be: a notice reads the same with bytes after
-//! it; a subscriber answers, or names the invalid message.
+//! Any types and bytes in place of a plant's records: a notice reads the same with bytes after it;
+//! a subscriber returns an event, or an error that names the invalid message.
 //!
-//! The input is a list of messages: a byte that says which type, a byte of length, and the bytes.
+//! The input is a list of messages: a byte that chooses the type, a byte of length, and the bytes.
 #![no_main]
 
 use std::{cell::RefCell, fs, path::PathBuf, process};
@@ -16,7 +16,7 @@ use nanotape_shm::RegionOptions;
 
 const CAPACITY_BYTES: usize = 1 << 18;
 
-/// The ring of a plant that is gone, and somebody who writes to it.
+/// The ring of a plant that has ended, and a writer.
 struct Ring {
     name: String,
     writer: stream::Writer,
@@ -58,7 +58,7 @@ fn publish_and_read(ring: &mut Ring, messages: &[(u16, Vec<u8>)]) {
     assert_eq!(subscriber.next_sequence(), ring.writer.next_sequence());
 }
 
-/// Types that are known, each with the length and type that its header must say, and any others.
+/// Known types, each with the length and type that its header needs, and any others.
 fn messages(mut input: &[u8]) -> Vec<(u16, Vec<u8>)> {
     let mut messages = Vec::new();
     while let [sort, length, rest @ ..] = input {
@@ -81,7 +81,7 @@ fn messages(mut input: &[u8]) -> Vec<(u16, Vec<u8>)> {
     messages
 }
 
-/// Made once: a plant of no messages, whose board stays.
+/// Made once: a plant without messages, whose board stays.
 fn ring() -> Ring {
     let folder: PathBuf = std::env::temp_dir().join(format!("nanotape-fuzz-{}", process::id()));
     fs::create_dir_all(&folder).expect("a folder for the ring");

@@ -1,5 +1,5 @@
-//! Any bytes as the header of a region: no panic, what is taken agrees with itself, and what is
-//! refused is one sentence.
+//! Any bytes as the header of a region: no panic, an accepted header is consistent, and a rejected
+//! one gives a one-line error.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -7,7 +7,7 @@ use nanotape_shm::{BYTE_ORDER_MARK, FIELDS, FORMAT_VERSION, HEADER_BYTES, Header
 
 fuzz_target!(|bytes: &[u8]| {
     parse(bytes);
-    // Once more as a file of this version and of full length, which random bytes seldom are.
+    // Again as a file of this version and of full length, which random bytes rarely are.
     let mut header = vec![0; HEADER_BYTES];
     header[..8].copy_from_slice(&MAGIC);
     header[8..16].copy_from_slice(&BYTE_ORDER_MARK.to_ne_bytes());

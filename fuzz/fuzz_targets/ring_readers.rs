@@ -1,7 +1,7 @@
-//! Any words where a ring should be: every method of every reader, joined before and behind them,
-//! answers or fails, and comes back.
+//! Any words in place of a ring: every method of every reader, attached before and after they are
+//! written, returns a result or an error.
 //!
-//! The input is a list of places and words, laid over a ring that was in use.
+//! The input is a list of positions and words, written over a ring that was in use.
 #![no_main]
 
 mod ring;

@@ -1,5 +1,5 @@
-//! Any words where a dead writer should have left a ring: the next writer refuses them, or goes on,
-//! and then everything that it publishes is read, whole.
+//! Any words in place of a dead writer's ring: the next writer rejects them or continues, and then
+//! everything that it publishes is read, whole.
 #![no_main]
 
 mod ring;
@@ -74,7 +74,7 @@ fn goes_on<W: Publish<Reader: Clone>>(
     if let Ok(old) = old {
         read_everything(&old);
     }
-    // The ring has come round: nothing is left of what was there.
+    // The ring has wrapped: nothing of the old content is left.
     let mut whole = writer.reader(Start::Oldest).expect("there is a beginning");
     while let Read::Message(_) = whole.try_read(&mut buffer).expect("all of it is sound") {}
     assert_eq!(whole.next_sequence(), expected);

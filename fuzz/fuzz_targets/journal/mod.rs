@@ -1,4 +1,4 @@
-//! Journals in memory that hold what the fuzzer wants, and all that can be asked of them.
+//! Journals in memory with content of the fuzzer's choice, and all operations of readers on them.
 #![allow(dead_code, reason = "each target uses a part of it")]
 
 use std::{
@@ -16,7 +16,7 @@ use nanotape_journal::{
 };
 use nanotape_shm::{ReadWord, RegionError, Word, as_read_only};
 
-/// Steps of each walk: more than there are excerpts.
+/// Steps of each iteration: more than there are excerpts.
 const STEPS: usize = 3_000;
 
 pub(crate) const OPTIONS: AppenderOptions = AppenderOptions {
@@ -37,8 +37,7 @@ pub(crate) struct Memory(Arc<Mutex<BTreeMap<String, MemoryFile>>>);
 pub(crate) struct MemoryFile(Arc<[Word]>);
 
 impl Memory {
-    /// A journal of some segments, the last of which is active, with another one prepared behind
-    /// it.
+    /// A journal of some segments: the last one is active, and the next one is prepared.
     pub(crate) fn journal() -> Self {
         static USED: OnceLock<Vec<(String, Vec<u64>)>> = OnceLock::new();
         let used = USED.get_or_init(|| {
@@ -52,7 +51,7 @@ impl Memory {
                     .append(length as u16, ts_ns, &[length as u8; 600][..length])
                     .expect("room");
             }
-            // Neither closed nor dropped: as if it had been killed.
+            // Neither closed nor dropped, as if it had been killed.
             std::mem::forget(appender);
             let files = disk.0.lock().expect("no thread panicked");
             let words =
@@ -77,9 +76,9 @@ impl Memory {
         self.0.lock().expect("no thread panicked").insert(name.to_owned(), file);
     }
 
-    /// Lays the input over the journal: of every twelve bytes one chooses the segment, two are a
-    /// place, one says how, and eight are a word. Sums are made right again where the input says
-    /// so, so that what is behind them is seen too.
+    /// Writes the input over the journal. Of every twelve bytes, one chooses the segment, two the
+    /// position, one the kind of change, and eight are a word. The kind can also correct the
+    /// checksum, so that the content after it is read too.
     pub(crate) fn lay(&self, input: &[u8]) {
         let files: Vec<MemoryFile> =
             self.0.lock().expect("no thread panicked").values().cloned().collect();
@@ -107,7 +106,7 @@ impl Memory {
     }
 }
 
-/// Makes the sum of an excerpt that begins at a word right, whatever else it says.
+/// Corrects the checksum of an excerpt that begins at a word, whatever its other fields.
 fn seal(words: &[Word], at: usize) {
     let load = |at: usize| words[at].as_read_only().load();
     if at + EXCERPT_FIELDS.len() > words.len() {
@@ -123,7 +122,7 @@ fn seal(words: &[Word], at: usize) {
     words[at].store(commit | u64::from(sum) << 32);
 }
 
-/// Reads a journal in all ways from all kinds of places; whatever it holds, that comes to an end.
+/// Reads a journal in all ways from various positions; this must terminate for any content.
 pub(crate) fn read_everything(disk: &Memory, input: &[u8]) {
     let chosen = input.last_chunk().map_or(0, |eight| u64::from_le_bytes(*eight));
     let starts = [
@@ -205,7 +204,7 @@ impl Disk for Memory {
         if (file.0.len() * 8) as u64 >= bytes {
             return Ok(file);
         }
-        // Words that are mapped elsewhere cannot grow here; nobody has this one mapped.
+        // Mapped words cannot grow here, but this file is not mapped.
         let old = as_read_only(&file.0).iter().map(ReadWord::load);
         let all = old.chain(std::iter::repeat(0)).take(bytes as usize / 8);
         let longer = MemoryFile(all.map(Word::new).collect());
@@ -273,7 +272,7 @@ impl Disk for Memory {
 }
 
 thread_local! {
-    /// Which start of the machine it is.
+    /// Number of the boot of the machine.
     pub(crate) static BOOT: std::cell::Cell<u64> = const { std::cell::Cell::new(1) };
 }
 

@@ -1,23 +1,23 @@
-//! Rings on the heap that hold what the fuzzer wants, and all that can be asked of a reader.
+//! Rings on the heap with content of the fuzzer's choice, and all operations of a reader on them.
 #![allow(dead_code, reason = "each target uses a part of it")]
 
 use nanotape_ring::{Publish, Read, Rejoin, Start, Subscribe, slots, stream};
 use nanotape_shm::{OwnedRegion, Word};
 
-/// Calls of each method: what is wrong shows at the beginning, at a lap, and when it comes round.
+/// Calls of each method: errors show at the beginning, at a lap, or after the ring has wrapped.
 const CALLS: usize = 30;
 
-/// A stream ring with laps behind it, and the number of its next message.
+/// A stream ring that has lapped, and the number of its next message.
 pub(crate) fn stream_ring() -> (OwnedRegion, u64) {
     copy(stream::Writer::on_heap(4096).expect("a size that rings have"))
 }
 
-/// A slot ring with laps behind it, and the number of its next message.
+/// A slot ring that has lapped, and the number of its next message.
 pub(crate) fn slot_ring() -> (OwnedRegion, u64) {
     copy(slots::Writer::on_heap(16, 100).expect("a size that rings have"))
 }
 
-/// A region of its own that nobody writes: the words of a ring that was in use.
+/// A separate region without a writer: the words of a ring that was in use.
 fn copy(mut writer: impl Publish) -> (OwnedRegion, u64) {
     for length in [0, 8, 100, 3, 60, 17].into_iter().cycle().take(120) {
         writer.publish(length as u16, &[length as u8; 100][..length]).expect("it fits");
@@ -30,8 +30,8 @@ fn copy(mut writer: impl Publish) -> (OwnedRegion, u64) {
     (region, writer.next_sequence())
 }
 
-/// Lays the input over the ring: of every eleven bytes two are a place, one says how, and eight are
-/// a word. Half of the places are among the words in front of the messages.
+/// Writes the input over the ring. Of every eleven bytes, two choose the position, one the kind of
+/// change, and eight are a word. Half of the positions are among the words before the messages.
 pub(crate) fn lay(region: &OwnedRegion, input: &[u8]) {
     let words = region.words();
     for entry in input.chunks_exact(11) {
@@ -40,7 +40,7 @@ pub(crate) fn lay(region: &OwnedRegion, input: &[u8]) {
         let word: &Word = &words[place % end];
         let value = entry[3..].first_chunk().map_or(0, |eight| u64::from_le_bytes(*eight));
         word.store(match how >> 1 & 3 {
-            // A word of any kind, one near the one that is there, or another one of the ring.
+            // Any word, one near the current word, or another word of the ring.
             0 => value,
             1 => word.load().wrapping_add(value & 0xff).wrapping_sub(0x80),
             2 => word.load().wrapping_add(value),
@@ -49,7 +49,7 @@ pub(crate) fn lay(region: &OwnedRegion, input: &[u8]) {
     }
 }
 
-/// Where to join: the usual places, and one of the input's.
+/// Where to start: the usual positions, and one from the input.
 pub(crate) fn starts(input: &[u8]) -> [Start; 6] {
     let chosen = input.last_chunk().map_or(0, |eight| u64::from_le_bytes(*eight));
     [
@@ -62,7 +62,7 @@ pub(crate) fn starts(input: &[u8]) -> [Start; 6] {
     ]
 }
 
-/// Every method of a reader; none of them may panic or stay away.
+/// Calls every method of a reader; none may panic or hang.
 pub(crate) fn read_everything(reader: &(impl Subscribe + Clone)) {
     let mut buffer = [0; 6000];
     for (rejoin, size) in [(Rejoin::Oldest, 6000), (Rejoin::Halfway, 300), (Rejoin::Newest, 7)] {
