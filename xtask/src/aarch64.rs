@@ -1,10 +1,10 @@
-//! `cargo xtask aarch64`: what shares memory also compiles for a processor that reorders loads and
-//! stores.
+//! `cargo xtask aarch64`: compiles the crates that share memory for a processor that reorders loads
+//! and stores.
 //!
-//! Models of memory orders are of the language's memory model, and so of every processor; code that
-//! is chosen by the processor is not in them. Warnings are errors. With `run` some tests run under
-//! QEMU, which translates orders of aarch64 into those of this machine: they show that the program
-//! works there, not that its orders are enough.
+//! The loom models check memory orders of the language, for every processor, but not code that is
+//! specific to a processor. Warnings are errors. With `run`, some tests run under QEMU, which
+//! translates orders of aarch64 into those of this machine: they show that the program works there,
+//! not that its orders are sufficient.
 
 use std::{
     path::Path,
@@ -15,19 +15,19 @@ use anyhow::{Context, Result};
 
 const TARGET: &str = "aarch64-unknown-linux-gnu";
 
-/// Compiles C for that processor and links; a package of Debian has the same name with `gcc-` in
-/// front.
+/// Compiles C for that processor and links; Debian's package has the same name with the prefix
+/// `gcc-`.
 const LINKER: &str = "aarch64-linux-gnu-gcc";
 
 const EMULATOR: &str = "qemu-aarch64-static";
 
-/// Crates that need no compiler of C.
+/// Crates that need no C compiler.
 const CRATES: [&str; 3] = ["nanotape-shm", "nanotape-clock", "nanotape-ring"];
 
-/// One that does.
+/// The crate that needs one.
 const WITH_C: &str = "nanotape-journal";
 
-/// Real threads, and rings against a list of messages.
+/// Tests with real threads, and of rings against a list of messages.
 const TESTS: [&str; 7] = [
     "--package=nanotape-ring",
     "--test=suite",
@@ -38,7 +38,7 @@ const TESTS: [&str; 7] = [
     "index::",
 ];
 
-/// Exit status 1 if something does not compile or fails, 2 if it could not be told.
+/// Exit status 1 if something does not compile or fails, 2 without a result.
 pub(crate) fn run(root: &Path, runs_tests: bool) -> Result<ExitCode> {
     if !is_there("rustup", &["target", "add", TARGET]) {
         eprintln!("SKIPPED: `rustup target add {TARGET}` failed, so nothing was compiled for it");

@@ -1,10 +1,10 @@
-//! `cargo xtask fuzz`: builds one fuzz target with coverage and runs it for a while.
+//! `cargo xtask fuzz`: builds one fuzz target with coverage and runs it for a given time.
 //!
-//! The stable compiler is enough: what libFuzzer needs to see new paths is a pass of LLVM and a
-//! few of its arguments. The address sanitizer would need a nightly; there is little unsafe code
-//! for it to watch, and `cargo +nightly fuzz run` works on the same targets for who has it.
-//! It begins with the inputs in fuzz/seeds. New ones are kept in fuzz/corpus and failing ones in
-//! fuzz/artifacts, neither in git.
+//! The stable compiler is enough: libFuzzer's coverage needs one pass of LLVM and a few of its
+//! arguments. The address sanitizer would need a nightly compiler, and there is little unsafe code
+//! for it to check; `cargo +nightly fuzz run` works on the same targets. Runs start with the inputs
+//! in fuzz/seeds. New ones are kept in fuzz/corpus and failing ones in fuzz/artifacts, neither in
+//! git.
 
 use std::{
     fs,
@@ -14,7 +14,7 @@ use std::{
 
 use anyhow::{Context, Result, bail, ensure};
 
-/// What cargo-fuzz passes, less the sanitizer. Debug assertions come from the profile.
+/// The flags of cargo-fuzz, without the sanitizer. Debug assertions come from the profile.
 const FLAGS: [&str; 6] = [
     "--cfg=fuzzing",
     "-Cpasses=sancov-module",
@@ -24,7 +24,7 @@ const FLAGS: [&str; 6] = [
     "-Cllvm-args=-sanitizer-coverage-trace-compares",
 ];
 
-/// Without a number of seconds: long enough to see that it works.
+/// Default number of seconds: enough to show that it works.
 const SECONDS: &str = "60";
 
 /// Lists the targets.
@@ -35,7 +35,7 @@ pub(crate) fn list(root: &Path) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Runs one target, or all of them in turn, for so many seconds each; exit status 1 after a crash.
+/// Runs one target, or all of them in turn, for `seconds` each; exit status 1 after a crash.
 pub(crate) fn run(root: &Path, name: &str, seconds: Option<&str>) -> Result<ExitCode> {
     let seconds = seconds.unwrap_or(SECONDS);
     ensure!(seconds.parse::<u32>().is_ok(), "{seconds}: expected a number of seconds");
@@ -59,7 +59,7 @@ fn run_one(root: &Path, target: &str, seconds: &str) -> Result<bool> {
     fs::create_dir_all(&corpus).context("fuzz/corpus")?;
     fs::create_dir_all(&artifacts).context("fuzz/artifacts")?;
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    // Naming the host keeps the flags from build scripts and procedural macros.
+    // Naming the host keeps the flags out of build scripts and procedural macros.
     let host = host()?;
     let seeds = fuzz.join("seeds").join(target);
     let status = Command::new(cargo)

@@ -1,7 +1,7 @@
-//! The regression gate: is the working tree slower than main on the hot path?
+//! The regression gate: compares the hot path of the working tree with main.
 //!
-//! It only knows which benchmarks are watched and how strictly; how they are compared is
-//! `nanotape lab`'s business, built from the working tree.
+//! It only chooses the benchmarks and their limits. `nanotape lab`, built from the working tree,
+//! does the comparison.
 
 use std::{
     path::Path,
@@ -13,13 +13,13 @@ use anyhow::{Context, Result};
 /// The benchmarks that are compared, each by its full name.
 const WATCHED: [&str; 3] = ["decode/hot", "book/hot", "book/day"];
 
-/// A change below so many percent is nobody's business.
+/// A change below this percentage is ignored.
 const SMALLEST_EFFECT_PERCENT: &str = "1.5";
 
 /// The accepted instruction counts.
 const BASELINE: &str = "bench/instructions.json";
 
-/// Compares time: `base` against the working tree as it is.
+/// Compares times of `base` and the working tree.
 pub(crate) fn time(root: &Path, base: &str, more: &[&str]) -> Result<ExitCode> {
     let mut words = vec!["compare", base, "worktree", "--package", "nanotape-bench"];
     words.extend(["--bench", "hot", "--effect", SMALLEST_EFFECT_PERCENT]);
@@ -30,7 +30,7 @@ pub(crate) fn time(root: &Path, base: &str, more: &[&str]) -> Result<ExitCode> {
     lab(root, &words)
 }
 
-/// Compares instruction counts with those that were accepted.
+/// Compares instruction counts with the accepted ones.
 pub(crate) fn instructions(root: &Path, more: &[&str]) -> Result<ExitCode> {
     let mut words = vec!["count", "--baseline", BASELINE];
     words.extend(more);
@@ -45,7 +45,7 @@ fn lab(root: &Path, words: &[&str]) -> Result<ExitCode> {
         .current_dir(root)
         .status()
         .context("cargo run")?;
-    // A signal is no verdict: 2, could not tell.
+    // After a signal there is no verdict: 2.
     let code = status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(2);
     Ok(ExitCode::from(code))
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask gen`: which files are derived from which schema, and whether they are fresh.
+//! `cargo xtask gen`: the files derived from each schema, and whether they are fresh.
 
 use std::{fs, path::Path, process::ExitCode};
 
@@ -7,7 +7,7 @@ use nanotape_schema::{Protocol, code, document, fuzz_target, read};
 
 use crate::root;
 
-/// One derived file: where it belongs, from the repository root, and what must be in it.
+/// One derived file: its path from the repository root, and its content.
 struct Derived {
     path: String,
     content: String,
@@ -65,7 +65,7 @@ fn derived(root: &Path) -> Result<Vec<Derived>> {
             .map(|(path, content)| Derived { path, content }),
         );
     }
-    // A protocol that exists for tests stays out of what users link.
+    // A protocol for tests is not linked into the programs.
     for protocol in protocols(root, "schema/testing")? {
         let module = &protocol.module;
         out.extend(

@@ -1,8 +1,8 @@
-//! `cargo xtask loom`: every execution of the small models of rings and journals that two
-//! preemptions allow.
+//! `cargo xtask loom`: every execution of the small models of rings and journals with up to two
+//! preemptions.
 //!
-//! The models need a build of their own, in which shared words are loom's. Their profile keeps it
-//! apart, so that neither build throws away the other.
+//! The models need a separate build, in which shared words are loom's. Its own profile prevents
+//! that the two builds replace each other.
 
 use std::{
     path::Path,
@@ -14,8 +14,7 @@ use anyhow::{Context, Result};
 /// Makes shared words loom's, and rings and segments tiny.
 const CFG: &str = "--cfg nanotape_loom";
 
-/// Where the models are, and the profile that compiles them: it optimises what runs, and little
-/// else.
+/// The tests with models, and their profile, which optimises the code that runs, and little else.
 const TESTS: [&str; 13] = [
     "test",
     "--profile=models",
@@ -32,8 +31,8 @@ const TESTS: [&str; 13] = [
     "--quiet",
 ];
 
-/// Runs the models; `LOOM_MAX_PREEMPTIONS=3` explores more. Exit status 1 if one has an outcome
-/// that it should not have, or lacks one.
+/// Runs the models; `LOOM_MAX_PREEMPTIONS=3` explores more. Exit status 1 if a model has an
+/// unexpected outcome, or lacks an expected one.
 pub(crate) fn run(root: &Path) -> Result<ExitCode> {
     let flags = std::env::var("RUSTFLAGS").unwrap_or_default();
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());

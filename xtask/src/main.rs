@@ -61,7 +61,7 @@ fn main() -> anyhow::Result<ExitCode> {
     }
 }
 
-/// The repository root, wherever cargo was called from.
+/// The repository root, for any working directory of cargo.
 fn root() -> PathBuf {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     package.parent().unwrap_or(package).to_owned()

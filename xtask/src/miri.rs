@@ -1,8 +1,7 @@
 //! `cargo xtask miri`: tests of shared memory, rings and a journal's segments in an interpreter
-//! that knows what the language gives no meaning to: aliasing, provenance, memory that was never
-//! written.
+//! that detects undefined behaviour: aliasing, provenance, uninitialised memory.
 //!
-//! Regions are on the heap there, and tests have fewer cases; orders are loom's business.
+//! Regions are on the heap there, and tests have fewer cases; loom checks memory orders.
 
 use std::{
     path::Path,
@@ -11,20 +10,20 @@ use std::{
 
 use anyhow::{Context, Result};
 
-/// What runs there, each as cargo's arguments.
+/// The tests, each as arguments of cargo.
 const TESTS: [&[&str]; 3] = [
     &["--package=nanotape-shm", "--lib", "--", "word"],
     &["--package=nanotape-ring", "--test=suite", "--", "model::", "threads::"],
     &["--package=nanotape-journal", "--lib", "--", "segment"],
 ];
 
-/// Stacked borrows, the default, keep a record of every look at a region, for each of its words:
-/// the model of the rings then takes longer than anybody waits.
+/// Stacked borrows, the default, record every access to a region, for each of its words. The model
+/// of the rings would then take too long.
 const MODEL: &str = "-Zmiri-tree-borrows";
 
-/// Runs the tests; exit status 1 if one fails, 2 if there is no Miri.
+/// Runs the tests; exit status 1 if one fails, 2 without Miri.
 pub(crate) fn run(root: &Path) -> Result<ExitCode> {
-    // `cargo` may be the one of a toolchain; rustup's knows the others.
+    // `cargo` may belong to one toolchain; rustup's `cargo` can select others.
     let probe = Command::new("cargo").args(["+nightly", "miri", "--version"]).output();
     if !probe.is_ok_and(|output| output.status.success()) {
         eprintln!(
@@ -40,7 +39,7 @@ pub(crate) fn run(root: &Path) -> Result<ExitCode> {
             .args(words)
             .env("CARGO_TARGET_DIR", root.join("target/miri"))
             .env("MIRIFLAGS", format!("{flags} {MODEL}").trim())
-            // Set by the `cargo xtask` around this, they would name the wrong compiler.
+            // Set by the outer `cargo xtask`, these would select the wrong compiler.
             .env_remove("CARGO")
             .env_remove("RUSTUP_TOOLCHAIN")
             .current_dir(root)

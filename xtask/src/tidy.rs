@@ -1,8 +1,8 @@
-//! `cargo xtask tidy`: the habits of the repository, checked.
+//! `cargo xtask tidy`: checks the rules of the repository.
 //!
-//! Every check is a function from what is stored to a list of [`Problem`]s, and has a test that
-//! shows it fail on a bad sample. All of them together run as one test, so that `cargo test` is
-//! enough to keep them.
+//! Every check is a function from the stored files to a list of [`Problem`]s, and has a test that
+//! shows it fail on a bad sample. All of them also run as one test, so that `cargo test` enforces
+//! them.
 
 mod code;
 mod dependencies;
@@ -21,7 +21,7 @@ use std::{fmt, path::Path, process::ExitCode};
 use anyhow::Result;
 use repository::Repository;
 
-/// One broken habit, and where.
+/// A violation of a rule, with its position.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Problem {
     path: String,
@@ -30,12 +30,12 @@ pub(crate) struct Problem {
 }
 
 impl Problem {
-    /// About a file as a whole.
+    /// A problem of a whole file.
     fn of_file(path: &str, what: impl Into<String>) -> Self {
         Self { path: path.to_owned(), line: None, what: what.into() }
     }
 
-    /// About one line of it, from 1.
+    /// A problem of one line, counted from 1.
     fn at(path: &str, line: usize, what: impl Into<String>) -> Self {
         Self { path: path.to_owned(), line: Some(line), what: what.into() }
     }
@@ -50,7 +50,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Runs every check and prints what it finds; exit status 1 if that is anything.
+/// Runs every check and prints the problems; exit status 1 if there are any.
 pub(crate) fn run(root: &Path) -> Result<ExitCode> {
     let repository = Repository::read(root)?;
     for warning in source::long_files(&repository) {

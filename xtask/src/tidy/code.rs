@@ -1,9 +1,9 @@
-//! Rust source in pieces: code, comments and literals.
+//! Splits Rust source into code, comments and literals.
 //!
-//! A scanner of a page, not a parser: it handles nested block comments, raw strings, escapes, and a
-//! character literal from a lifetime, and keeps every line break where it was.
+//! This is a short scanner, not a parser. It handles nested block comments, raw strings, escapes,
+//! and the difference between a character literal and a lifetime. It preserves every line break.
 
-/// What a piece of source is.
+/// The kind of a piece of source.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     /// One character of code.
@@ -33,12 +33,12 @@ pub(crate) fn code_of(source: &str) -> String {
     code
 }
 
-/// Whether `word` stands in `line` as a word of its own.
+/// Whether `line` contains `word` as a whole word.
 pub(crate) fn has_word(line: &str, word: &str) -> bool {
     count_word(line, word) > 0
 }
 
-/// How often `word` stands in `text` as a word of its own.
+/// How often `text` contains `word` as a whole word.
 pub(crate) fn count_word(text: &str, word: &str) -> usize {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     text.match_indices(word)
@@ -85,7 +85,7 @@ impl<'a> Iterator for Pieces<'a> {
     }
 }
 
-/// How many hashes the raw string that begins here has, if one does.
+/// The number of hashes of the raw string that begins here, if there is one.
 fn raw_string(rest: &str) -> Option<usize> {
     let after = rest.strip_prefix("br").or_else(|| rest.strip_prefix('r'))?;
     let unhashed = after.trim_start_matches('#');

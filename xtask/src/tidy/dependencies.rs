@@ -1,8 +1,8 @@
 //! The allowed dependencies: the table of the architecture as data, compared with `cargo metadata`.
 //!
-//! Rows are in flow order and a row may only name rows above it, so that no cycle can be written
-//! down. An edge that is not in the table needs a decision note before it needs a line here. An
-//! edge that no manifest has fails too, so that the table permits nothing that is not used.
+//! Rows are in flow order, and a row may only name rows above it, so that the table cannot contain
+//! a cycle. A new edge needs a decision note before a row. An edge without a manifest also fails,
+//! so that the table permits nothing unused.
 
 use std::{collections::BTreeSet, process::Command};
 
@@ -11,36 +11,36 @@ use serde_json::Value;
 
 use super::{Problem, repository::Repository};
 
-/// What a package may depend on, at run time and in its build.
+/// The allowed dependencies of a package, at run time and in its build.
 struct Row {
     package: &'static str,
     /// Packages of this workspace.
     inside: &'static [&'static str],
-    /// Packages of others.
+    /// Packages from elsewhere.
     outside: &'static [&'static str],
 }
 
 const TABLE: &[Row] = &[
     Row { package: "nanotape-types", inside: &[], outside: &[] },
-    // On libc for the owner's lock and the handler of SIGBUS, which rustix does not have; on loom
-    // only where models are checked (cfg nanotape_loom).
+    // libc for the owner's lock and the handler of SIGBUS, which rustix does not have; loom only
+    // for checking models (cfg nanotape_loom).
     Row { package: "nanotape-shm", inside: &[], outside: &["libc", "loom", "rustix", "thiserror"] },
-    // On rustix since docs/decisions/0010-the-counter-where-it-can-be-trusted.md.
+    // rustix since docs/decisions/0010-the-counter-where-it-can-be-trusted.md.
     Row { package: "nanotape-clock", inside: &[], outside: &["rustix"] },
     Row { package: "nanotape-market", inside: &["nanotape-types"], outside: &[] },
-    // For tests of every crate, and so below all of them.
+    // For tests of every crate, so below all of them.
     Row { package: "nanotape-harness", inside: &[], outside: &["libc", "rustix", "tempfile"] },
     Row { package: "nanotape-schema", inside: &[], outside: &["thiserror", "toml"] },
     // docs/decisions/0029-one-numbered-stream.md.
     Row { package: "nanotape-tape", inside: &["nanotape-clock"], outside: &["thiserror"] },
     Row { package: "nanotape-wire", inside: &["nanotape-types"], outside: &["thiserror"] },
-    // On shm since docs/decisions/0003-day-files-are-mapped-window-by-window.md.
+    // shm since docs/decisions/0003-day-files-are-mapped-window-by-window.md.
     Row {
         package: "nanotape-feed",
         inside: &["nanotape-types", "nanotape-market", "nanotape-shm", "nanotape-wire"],
         outside: &["flate2", "thiserror", "zstd"],
     },
-    // On shm since docs/decisions/0015-packed-levels-and-paged-orders.md.
+    // shm since docs/decisions/0015-packed-levels-and-paged-orders.md.
     Row { package: "nanotape-book", inside: &["nanotape-types", "nanotape-shm"], outside: &[] },
     Row {
         package: "nanotape-ring",
@@ -52,7 +52,7 @@ const TABLE: &[Row] = &[
         inside: &["nanotape-shm", "nanotape-clock", "nanotape-tape"],
         outside: &["rustix", "thiserror", "zstd"],
     },
-    // docs/decisions/0025-logs-in-a-journal.md; on shm in tests only, for a disk that is full.
+    // docs/decisions/0025-logs-in-a-journal.md; shm only in tests, for a full disk.
     Row {
         package: "nanotape-logging",
         inside: &["nanotape-shm", "nanotape-clock", "nanotape-journal"],
@@ -122,7 +122,7 @@ const TABLE: &[Row] = &[
             "zstd",
         ],
     },
-    // The rules are those of one exchange, so it knows the exchange's messages.
+    // The rules are those of one exchange, so this crate uses its messages.
     Row {
         package: "nanotape-check",
         inside: &[
@@ -156,7 +156,7 @@ const TABLE: &[Row] = &[
         ],
         outside: &["anyhow", "clap", "rustix", "serde", "serde_json", "thiserror"],
     },
-    // On synth since docs/decisions/0031-the-synthetic-market-is-a-crate.md.
+    // synth since docs/decisions/0031-the-synthetic-market-is-a-crate.md.
     Row {
         package: "nanotape-cli",
         inside: &[
@@ -181,7 +181,7 @@ const TABLE: &[Row] = &[
         ],
         outside: &["anyhow", "clap", "itoa", "jiff", "serde_json", "zstd"],
     },
-    // On tracing since docs/decisions/0025-logs-in-a-journal.md: the eighth logs.
+    // tracing since docs/decisions/0025-logs-in-a-journal.md: the eighth example logs.
     Row {
         package: "nanotape-examples",
         inside: &[
@@ -211,8 +211,8 @@ const TABLE: &[Row] = &[
     Row { package: "xtask", inside: &["nanotape-schema"], outside: &["anyhow", "serde_json"] },
 ];
 
-/// What tests may use besides: the harness, the testkit, the crates whose types its functions take,
-/// and the synthetic market.
+/// Additional packages for tests: the harness, the testkit, the crates whose types its functions
+/// take, and the synthetic market.
 const INSIDE_FOR_TESTS: [&str; 6] = [
     "nanotape-harness",
     "nanotape-testkit",
@@ -268,7 +268,7 @@ fn compare(metadata: &Value, table: &[Row]) -> Vec<Problem> {
             } else {
                 (row.outside, OUTSIDE_FOR_TESTS.as_slice())
             };
-            // Tests may turn on features of their own crate that nothing else turns on.
+            // Tests may enable features of their own crate that are otherwise disabled.
             let is_itself = for_tests && target == name;
             let allowed =
                 is_itself || listed.contains(&target) || (for_tests && extra.contains(&target));
@@ -321,7 +321,7 @@ mod tests {
         assert_eq!(found(low, high), [""; 0]);
     }
 
-    /// What is found if the manifest of `low` or of `high` has one more dependency than listed.
+    /// The problems if the manifest of `low` or of `high` has one more dependency than listed.
     fn found_with(name: &str, target: &str, kind: Option<&str>) -> Vec<String> {
         let mut low = json!([{ "name": "serde", "kind": null }]);
         let mut high = json!([{ "name": "low", "kind": null }]);

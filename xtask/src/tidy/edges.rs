@@ -1,17 +1,17 @@
-//! Orderings between processes or threads: each is named, on both sides, and shared memory's are
-//! written down in the format it belongs to.
+//! Checks orderings between processes or threads: each has a name on both sides, and those of
+//! shared memory are in the document of their format.
 
 use std::collections::BTreeMap;
 
 use super::{Problem, repository::Repository};
 
-/// How a comment at a load or a store names the edge that it is one end of.
+/// A comment at a load or a store names its edge with this tag.
 const TAG: &str = "SYNC(";
 
-/// How an edge of shared memory is declared.
+/// The declaration of an edge of shared memory.
 const DECLARATION: &str = "Edge::new(\"";
 
-/// Where the formats are.
+/// The folder of the formats.
 const FORMATS: &str = "docs/formats/";
 
 pub(crate) fn check(repository: &Repository) -> Vec<Problem> {

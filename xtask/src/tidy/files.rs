@@ -5,10 +5,10 @@ use super::{
     repository::{Repository, StoredFile},
 };
 
-/// A larger file belongs into a release, not into every clone.
+/// Larger files belong into a release, not into every clone.
 const MOST_BYTES: usize = 256 << 10;
 
-/// What grows with the project: the lock file, and records of measurements.
+/// Files that grow with the project: lock files, and records of measurements.
 const GROWING: [&str; 2] = ["Cargo.lock", ".jsonl"];
 
 /// Folders that exist on one machine only. In two parts each, so that this file passes.
@@ -39,8 +39,8 @@ fn machine_paths(file: &StoredFile) -> Vec<Problem> {
     problems
 }
 
-/// Every package of the workspace says in a README what it is for. The fuzz targets are a
-/// workspace of their own and are described in docs/TESTING.md.
+/// Checks that every package of the workspace has a README. The fuzz targets are a separate
+/// workspace, described in docs/TESTING.md.
 fn readmes(repository: &Repository) -> Vec<Problem> {
     let folders = repository.texts(&["/Cargo.toml"]).filter_map(|(path, text)| {
         let folder = path.strip_suffix("/Cargo.toml")?;

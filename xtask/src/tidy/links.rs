@@ -1,4 +1,4 @@
-//! Links that lead nowhere: in Markdown, and names of documents in the comments of source.
+//! Checks links in Markdown, and names of documents in the comments of source.
 
 use super::{Problem, repository::Repository};
 
@@ -42,8 +42,8 @@ fn links(text: &str) -> Vec<(usize, &str)> {
     found
 }
 
-/// The path from the root that `target`, standing in the file `from`, means; `None` if it is not
-/// about a file of ours, and an impossible path if it leaves the repository.
+/// The path from the root that `target` in the file `from` means. `None` if it is not a file of
+/// ours; an impossible path if it leaves the repository.
 fn resolve(from: &str, target: &str) -> Option<String> {
     let (target, _) = target.split_once('#').unwrap_or((target, ""));
     if target.is_empty() || target.contains("://") || target.starts_with("mailto:") {

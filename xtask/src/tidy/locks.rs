@@ -1,4 +1,4 @@
-//! The lock files of the workspaces beside this one: each lists the dependencies of our crates, or
+//! Checks the lock files of the other workspaces: each must list the dependencies of our crates, or
 //! builds with `--locked` fail there.
 
 use super::{Problem, repository::Repository};
@@ -16,7 +16,7 @@ pub(crate) fn check(repository: &Repository) -> Vec<Problem> {
     locks.flat_map(|(path, lock)| missing(path, lock, &manifests)).collect()
 }
 
-/// What a lock file lacks of the crates that it names.
+/// The missing dependencies of the crates in a lock file.
 fn missing(path: &str, lock: &str, manifests: &[(String, Vec<&str>)]) -> Vec<Problem> {
     let mut problems = Vec::new();
     for (name, wanted) in manifests {
@@ -27,7 +27,7 @@ fn missing(path: &str, lock: &str, manifests: &[(String, Vec<&str>)]) -> Vec<Pro
             continue;
         };
         for dependency in wanted {
-            // With a version behind the name where there are several.
+            // With a version after the name if there are several.
             let is_there = package.contains(&format!("\"{dependency}\""))
                 || package.contains(&format!("\"{dependency} "));
             if !is_there {

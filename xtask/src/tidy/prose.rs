@@ -14,10 +14,10 @@ use super::{
 };
 use phrases::phrases_in;
 
-/// Columns that a line of a comment may have.
+/// Maximum columns of a line of a comment.
 const MOST_COLUMNS: usize = 100;
 
-/// Documents that are not checked: records of decisions, and what the generator writes.
+/// Documents that are not checked: records of decisions, and output of the generator.
 const UNCHECKED: [&str; 5] = [
     "docs/decisions/",
     "docs/protocols/nasdaq-itch-5.0.md",
@@ -68,7 +68,7 @@ fn wide_comments(path: &str, text: &str) -> Vec<Problem> {
         .collect()
 }
 
-/// Banned phrases in what a user of the program or a reader of a file meets first.
+/// Banned phrases in the texts that a user of the program or a reader of a file sees first.
 fn texts(path: &str, source: &str) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut report = |line: usize, text: &str| {
@@ -77,7 +77,7 @@ fn texts(path: &str, source: &str) -> Vec<Problem> {
     };
     let has_help = has_help(source);
     let (mut line, mut opening, mut is_open) = (1, String::new(), true);
-    // Consecutive lines of a comment are one text: a phrase may be cut by the end of a line.
+    // Consecutive lines of a comment are one text, since a line break may split a phrase.
     let (mut help, mut help_line) = (String::new(), 0);
     for (kind, piece) in pieces(source) {
         match kind {
@@ -154,7 +154,7 @@ fn of_document(path: &str, text: &str) -> Vec<Problem> {
     problems
 }
 
-/// Whether a line of Markdown begins a text of its own: an item, a row, a heading.
+/// Whether a line of Markdown begins a new text: an item, a row, a heading.
 fn is_block(line: &str) -> bool {
     let line = line.trim_start();
     let after_number = line.trim_start_matches(|c: char| c.is_ascii_digit());

@@ -1,14 +1,14 @@
-//! The files that know an exchange's messages: a list, so that an exchange stays behind one seam.
+//! Lists the files that may use an exchange's messages, so that all others stay independent of it.
 //!
-//! The dependency table holds crates apart. This check holds files apart, in crates where one
-//! command prints the messages of an exchange and all others work on market events.
+//! The dependency table separates crates. This check separates files, in crates where one command
+//! prints the messages of an exchange and all others use market events.
 
 use super::{Problem, code::code_of, repository::Repository};
 
 /// The crate of protocols, as code names it. In two parts, so that this file passes.
 const PROTOCOLS: &str = concat!("nanotape_", "wire");
 
-/// Where the messages of an exchange are known, by the beginning of the path.
+/// Files that may use the messages of an exchange, by the beginning of their paths.
 const KNOW_A_PROTOCOL: [&str; 9] = [
     "crates/wire/",
     "crates/feed/",

@@ -1,4 +1,4 @@
-//! The files that are kept: those that git tracks, or all of them where there is no git.
+//! The files of the repository: those that git tracks, or all files without git.
 
 use std::{
     fs,
@@ -21,7 +21,7 @@ impl StoredFile {
         std::str::from_utf8(&self.bytes).ok()
     }
 
-    /// Whether the name ends with one of these.
+    /// Whether the path ends with one of these.
     pub(crate) fn has_suffix(&self, suffixes: &[&str]) -> bool {
         suffixes.iter().any(|suffix| self.path.ends_with(suffix))
     }
@@ -35,7 +35,7 @@ pub(crate) struct Repository {
 }
 
 impl Repository {
-    /// Reads every file under `root` that is kept.
+    /// Reads every file of the repository at `root`.
     pub(crate) fn read(root: &Path) -> Result<Self> {
         let paths = match tracked(root) {
             Some(paths) => paths,
@@ -48,7 +48,7 @@ impl Repository {
         let mut files = Vec::new();
         for path in paths {
             let full = root.join(&path);
-            // Removed in the working tree, or a link: nothing to look at.
+            // Removed in the working tree, or a link: nothing to check.
             if full.symlink_metadata().is_ok_and(|metadata| metadata.is_file()) {
                 let bytes = fs::read(&full).with_context(|| path.clone())?;
                 files.push(StoredFile { path, bytes });
@@ -58,7 +58,7 @@ impl Repository {
         Ok(Self { root: root.to_owned(), files })
     }
 
-    /// Made up, for tests of checks.
+    /// An invented repository, for tests of checks.
     #[cfg(test)]
     pub(crate) fn of(files: &[(&str, &str)]) -> Self {
         let stored = |&(path, text): &(&str, &str)| StoredFile {
@@ -68,7 +68,7 @@ impl Repository {
         Self { root: PathBuf::new(), files: files.iter().map(stored).collect() }
     }
 
-    /// Where it is.
+    /// The root folder.
     pub(crate) fn root(&self) -> &Path {
         &self.root
     }
@@ -78,7 +78,7 @@ impl Repository {
         &self.files
     }
 
-    /// The files that are text and whose names end with one of these.
+    /// The text files whose paths end with one of these.
     pub(crate) fn texts(&self, suffixes: &[&str]) -> impl Iterator<Item = (&str, &str)> {
         let chosen = self.files.iter().filter(move |file| file.has_suffix(suffixes));
         chosen.filter_map(|file| Some((file.path.as_str(), file.text()?)))
@@ -98,7 +98,7 @@ impl Repository {
     }
 }
 
-/// What git tracks; `None` where this is no checkout, such as an unpacked archive.
+/// The files that git tracks; `None` if this is not a checkout, such as an unpacked archive.
 fn tracked(root: &Path) -> Option<Vec<String>> {
     let listing = Command::new("git").arg("-C").arg(root).args(["ls-files", "-z"]).output().ok()?;
     let paths = String::from_utf8(listing.stdout).ok()?;
@@ -107,7 +107,7 @@ fn tracked(root: &Path) -> Option<Vec<String>> {
     (listing.status.success() && !paths.is_empty()).then_some(paths)
 }
 
-/// Folders that hold what was made from the rest.
+/// Folders of generated files.
 const MADE: [&str; 4] = [".git", "target", "corpus", "artifacts"];
 
 fn walk(root: &Path, folder: &str, paths: &mut Vec<String>) -> Result<()> {

@@ -6,16 +6,16 @@ use super::{
     repository::Repository,
 };
 
-/// At most so many lines; a file that is written by the generator may have more.
+/// Maximum lines of a file; generated files may have more.
 const MOST_LINES: usize = 1_000;
 
-/// From here on somebody should look for a second noun.
+/// Files of this length cause a warning.
 const MANY_LINES: usize = 500;
 
-/// Macros that are for the desk, not for the shelf.
+/// Macros that mark unfinished work.
 const UNFINISHED: [&str; 3] = ["todo", "unimplemented", "dbg"];
 
-/// Words that say the same in a comment; in two parts, so that this file passes.
+/// Words that mark unfinished work in a comment; in two parts, so that this file passes.
 const UNFINISHED_WORDS: [&str; 2] = [concat!("FIX", "ME"), concat!("XX", "X")];
 
 /// Files that are source, and so ASCII.
@@ -34,7 +34,7 @@ pub(crate) fn check(repository: &Repository) -> Vec<Problem> {
     problems
 }
 
-/// Files that are long but not too long: worth a look, no reason to fail.
+/// Files that are long but not too long: a warning, not a failure.
 pub(crate) fn long_files(repository: &Repository) -> Vec<Problem> {
     let texts = repository.texts(&[".rs"]);
     texts
@@ -58,7 +58,7 @@ fn length(path: &str, text: &str) -> Option<Problem> {
         .then(|| Problem::of_file(path, format!("{lines} lines, at most {MOST_LINES}")))
 }
 
-/// The mark of a test that does not run. In two parts, so that a search finds such tests only.
+/// The attribute of a test that does not run. In two parts, so that a search finds only such tests.
 const IGNORED: &str = concat!("#[ign", "ore");
 
 fn unfinished(path: &str, text: &str) -> Vec<Problem> {

@@ -1,4 +1,4 @@
-//! Where unsafe code may be, and how much of it is there: the inventory of docs/UNSAFE.md.
+//! Checks where unsafe code is and how often, against the inventory of docs/UNSAFE.md.
 
 use super::{
     Problem,
@@ -29,7 +29,7 @@ const FORBIDDEN_IN: [&str; 19] = [
     "xtask/src/main.rs",
 ];
 
-/// Every file with unsafe code, and how often the word stands in it.
+/// Every file with unsafe code, and how often it contains the word.
 const INVENTORY: [(&str, usize); 10] = [
     ("crates/clock/src/tsc.rs", 2),
     ("crates/harness/src/quiet.rs", 11),
@@ -43,7 +43,7 @@ const INVENTORY: [(&str, usize); 10] = [
     ("crates/shm/src/word.rs", 4),
 ];
 
-/// The document that says what each of them relies on.
+/// The document that describes the assumptions of each.
 const DOCUMENT: &str = "docs/UNSAFE.md";
 
 pub(crate) fn check(repository: &Repository) -> Vec<Problem> {

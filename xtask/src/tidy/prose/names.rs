@@ -8,10 +8,10 @@ use crate::tidy::{Problem, code::code_of, repository::Repository};
 
 const GLOSSARY: &str = "docs/GLOSSARY.md";
 
-/// How the line with the words begins.
+/// The beginning of the line with the words.
 const NOT: &str = "Not: ";
 
-/// Crates whose public names are ours.
+/// The folder of the crates whose public names are checked.
 const CRATES: &str = "crates/";
 
 pub(crate) fn check(repository: &Repository) -> Vec<Problem> {
@@ -23,7 +23,7 @@ pub(crate) fn check(repository: &Repository) -> Vec<Problem> {
     sources.flat_map(|(path, text)| names(path, &code_of(text), &banned)).collect()
 }
 
-/// The words in backticks of the lines that start with `Not: `, and those that follow up to an
+/// The words in backticks of lines that start with `Not: `, and of the lines after those up to an
 /// empty one.
 fn banned_words(glossary: &str) -> BTreeSet<String> {
     let mut words = BTreeSet::new();
@@ -77,7 +77,7 @@ fn snake(name: &str) -> String {
     words
 }
 
-/// Whether the words of a name contain those of `banned`, one after the other.
+/// Whether the words of a name contain those of `banned` in sequence.
 fn has_words(name: &str, banned: &str) -> bool {
     format!("_{name}_").contains(&format!("_{banned}_"))
 }

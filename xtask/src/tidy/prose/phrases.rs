@@ -13,7 +13,7 @@ const fn ban(words: &'static str, instead: &'static str) -> Phrase {
 
 const NAME_IT: &str = "name the process, the user or the caller";
 
-/// Every phrase has an odd form of English that occurred in this repository.
+/// Each phrase is odd English that occurred in this repository.
 const BANNED: [Phrase; 43] = [
     ban("for who", NAME_IT),
     ban("by who", NAME_IT),
