@@ -1,4 +1,4 @@
-//! Checksums by which the answers of different programs can be compared.
+//! Checksums for comparing the answers of different programs.
 //!
 //! They are sums, so the order in which a program visits its levels does not matter.
 //! `itch_book_driver.cpp` computes the same sums.

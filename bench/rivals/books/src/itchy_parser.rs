@@ -1,8 +1,8 @@
-//! The crate `itchy`: a stream that reads 8 KiB at a time and gives owned messages.
+//! The crate `itchy`: a stream that reads 8 KiB at a time and returns owned messages.
 //!
-//! It panics at a type that it does not know, such as the operational halt. So it reads a copy of
-//! the day in memory, made without those messages before the clock starts. The messages that are
-//! left out are counted as its own; the kernel's part in reading a file is not in its time.
+//! It panics on a type that it does not know, such as the operational halt. So it reads a copy of
+//! the day in memory, made without those messages before the clock starts. The omitted messages are
+//! counted as its own; its time does not include the kernel's part in reading a file.
 
 use std::path::Path;
 

@@ -25,7 +25,7 @@ use serde_json::json;
 
 type Program = fn(&Path) -> Result<Outcome, Failure>;
 
-/// The programs that were compiled in, under their names in the table.
+/// The compiled programs, under their names in the table.
 const PROGRAMS: &[(&str, Program)] = &[
     ("nanotape-decode", nanotape::decode),
     ("nanotape-books", nanotape::books),

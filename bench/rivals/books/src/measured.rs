@@ -1,7 +1,7 @@
-//! What a program measured and answered, as the line of JSON that the harness reads.
+//! The measurements and answers of a program, as the line of JSON that the harness reads.
 //!
-//! Times run from before the file is opened to after the last message, so the structures that are
-//! made in between are part of them. The start of the process and the digests of the books are not.
+//! Times run from before the file is opened to after the last message, so they include making the
+//! structures. They do not include the start of the process and the digests of the books.
 
 use std::{collections::BTreeMap, fs};
 
@@ -19,7 +19,7 @@ pub(crate) struct Outcome {
     pub(crate) messages: u64,
     #[serde(flatten)]
     pub(crate) measured: Measured,
-    /// Every program that gives an answer of this name must give the same number.
+    /// Every program with an answer of this name must give the same number.
     pub(crate) answer: Numbers,
     /// Numbers that only this program has.
     pub(crate) notes: Numbers,
@@ -32,16 +32,18 @@ pub(crate) struct Measured {
     wall_seconds: f64,
     /// The most memory that was resident, including mapped pages of the file.
     peak_memory_bytes: u64,
-    /// An estimate of the same without pages of files: the kernel keeps no peak of these. The peak
-    /// less the pages of files that are resident now, or what is resident now, whichever is more.
+    /// An estimate of the same without pages of files, of which the kernel keeps no peak. It is the
+    /// peak less the currently resident pages of files, or the currently resident memory, whichever
+    /// is more.
     anonymous_bytes: u64,
-    /// Memory that is resident now and is not part of a file.
+    /// Currently resident memory that is not part of a file.
     #[serde(skip)]
     remaining_bytes: u64,
 }
 
 impl Measured {
-    /// Leaves out bytes that were prepared before `work`, because preparing may have been the peak.
+    /// Subtracts bytes that were prepared before `work`, because the preparation may have been the
+    /// peak.
     #[cfg_attr(not(feature = "itchy"), expect(dead_code, reason = "for itchy only"))]
     pub(crate) fn without(self, prepared_bytes: u64) -> Self {
         let anonymous_bytes = self.remaining_bytes.saturating_sub(prepared_bytes);

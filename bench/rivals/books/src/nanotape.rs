@@ -19,7 +19,7 @@ use crate::{
 /// Live orders to reserve memory for: a full day peaks at about two million.
 const ORDERS: usize = 1 << 21;
 
-/// Bytes to book events, and every field of the events read.
+/// Decodes bytes to book events, and reads every field of the events.
 pub(crate) fn decode(file: &Path) -> Result<Outcome, Failure> {
     let mut sum = FieldSum::default();
     let (read, measured) = measured(|| book_events(file, |event| sum.add(fields(event))))?;
@@ -32,7 +32,7 @@ pub(crate) fn decode(file: &Path) -> Result<Outcome, Failure> {
     })
 }
 
-/// Bytes to books, and which messages changed a best bid or offer.
+/// Builds books from bytes, and counts the messages that changed a best bid or offer.
 pub(crate) fn books(file: &Path) -> Result<Outcome, Failure> {
     let ((engine, insides, report), measured) = measured(|| {
         let mut engine = BookEngine::new(DefaultBooks::with_capacity(ORDERS));

@@ -1,4 +1,4 @@
-//! What the programs of all comparisons share: processors, messages, percentiles, the exit status.
+//! Shared parts of all comparisons: processors, messages, percentiles, the exit status.
 #![forbid(unsafe_code)]
 
 mod cpus;
@@ -13,7 +13,7 @@ pub use crate::{cpus::Cpus, percentiles::Percentiles};
 /// Why a run failed: printed as one line.
 pub type Failure = Box<dyn Error + Send + Sync>;
 
-/// A rival delivered or stored something that was not sent.
+/// A rival delivered or stored a message that was not sent.
 #[derive(Debug)]
 pub struct Wrong(pub String);
 

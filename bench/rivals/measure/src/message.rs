@@ -9,7 +9,7 @@
 
 const DERIVED: usize = 24;
 
-/// The derived bytes of one message in so many are checked; sequence numbers always are.
+/// The derived bytes of one in this many messages are checked; sequence numbers always are.
 pub const CHECKED_EVERY: u64 = 1_000;
 
 /// Writes everything except the times. The message has 24 bytes or more.

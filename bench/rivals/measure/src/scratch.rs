@@ -2,12 +2,12 @@
 
 use std::{fs, path::PathBuf};
 
-/// What the names of all files of this process begin with. The harness removes what is left.
+/// The common prefix of all file names of this process. The harness removes files that are left.
 pub fn prefix() -> String {
     format!("rivals-{}-", std::process::id())
 }
 
-/// Removes the files and folders of this process from these folders, together with this value.
+/// Removes the files and folders of this process from these folders on drop.
 pub struct Scratch(pub Vec<PathBuf>);
 
 impl Drop for Scratch {

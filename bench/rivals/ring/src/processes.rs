@@ -24,7 +24,7 @@ pub(crate) struct Second {
 }
 
 impl Second {
-    /// Starts it with the command line of this process and a name that both sides use.
+    /// Starts it with the command line of this process and the name of the queue.
     pub(crate) fn start(number: u64, name: &str, input: Stdio) -> Result<Self, Failure> {
         let mut child = Command::new(env::current_exe()?)
             .args(env::args_os().skip(1))
@@ -51,7 +51,7 @@ impl Second {
 
 impl Drop for Second {
     fn drop(&mut self) {
-        // Both fail if the process has already ended, which is what they are for.
+        // Both fail if the process has already ended, which is fine.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -9,7 +9,7 @@ use crate::{
     rivals::Rival,
 };
 
-/// What one reader measured. With ping-pong it is what the writer measured.
+/// Measurements of one reader. With ping-pong they are those of the writer.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Reading {
     pub(crate) received: u64,
@@ -21,7 +21,7 @@ pub(crate) struct Reading {
     pub(crate) from_intended: Percentiles,
 }
 
-/// What both sides of a run measured.
+/// Measurements of both sides of a run.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) writer_seconds: f64,
@@ -49,7 +49,7 @@ pub(crate) fn line(rival: &Rival, options: &Options, run: &Run) -> String {
                 let (received, rate) = (reading.received, rate(reading.seconds));
                 json!({ "received": received, "lost": 0, "laps": 0, "messages_per_second": rate })
             });
-            // The rate of the slowest reader: the load is done when every reader has all of it.
+            // The rate of the slowest reader: a run is complete when every reader has all messages.
             let slowest = run.readings.iter().map(|reading| reading.seconds).fold(0.0, f64::max);
             line["messages_per_second"] = rate(slowest).into();
             line["writer_messages_per_second"] = rate(run.writer_seconds).into();

@@ -1,4 +1,4 @@
-//! The rivals that were compiled in: a file for each, and a row here for the report.
+//! The compiled rivals: a file for each, and a row here for the report.
 
 #[cfg(feature = "crossbeam-channel")]
 mod crossbeam;

@@ -13,7 +13,8 @@ use crate::{
     work::{self, Reader, Writer},
 };
 
-/// Runs over one queue of the rival, or two with ping-pong. `queue` makes one with so many readers.
+/// Runs over one queue of the rival, or two with ping-pong. `queue` makes one for a number of
+/// readers.
 pub(crate) fn run<W: Writer + Send, R: Reader + Send>(
     options: &Options,
     queue: impl Fn(usize) -> (W, Vec<R>),

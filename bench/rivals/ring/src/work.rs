@@ -1,4 +1,4 @@
-//! What writers and readers do, the same for every rival.
+//! The work of writers and readers, the same for every rival.
 
 use std::hint::{black_box, spin_loop};
 
@@ -13,23 +13,23 @@ use crate::{
     report::Reading,
 };
 
-/// What is sent. Its alignment is 1, so that queues of slots can pack it.
+/// A message. Its alignment is 1, so that queues of slots can pack it.
 pub(crate) type Message = [u8; 73];
 
-/// The end of a rival's queue that messages go into.
+/// The sending end of a rival's queue.
 pub(crate) trait Writer {
-    /// Copies the message in. If the queue is full it waits, as the rival waits.
+    /// Copies the message into the queue. If the queue is full, it waits as the rival waits.
     fn send(&mut self, message: &Message) -> Result<(), Failure>;
 }
 
-/// The end that messages come out of.
+/// The receiving end.
 pub(crate) trait Reader {
-    /// Calls `see` with every message that is there, in the rival's memory if the rival allows it,
-    /// and returns how many there were. Returns 0 instead of waiting, if the rival can do that.
+    /// Calls `see` with every available message, in the rival's memory if the rival allows it, and
+    /// returns their number. Returns 0 instead of waiting, if the rival can do that.
     fn poll(&mut self, see: &mut impl FnMut(&Message)) -> Result<usize, Failure>;
 }
 
-/// Sends everything, and returns how many seconds that took.
+/// Sends all messages, and returns the seconds that took.
 pub(crate) fn write(writer: &mut impl Writer, options: &Options) -> Result<f64, Failure> {
     let clock = Clock::calibrate();
     let is_paced = options.mode == Mode::Latency;
@@ -49,7 +49,7 @@ pub(crate) fn write(writer: &mut impl Writer, options: &Options) -> Result<f64, 
     Ok(clock.nanos_between(start, clock.stamp_unfenced()) as f64 / 1e9)
 }
 
-/// Receives everything, copies it out and checks it.
+/// Receives all messages, copies them out and checks them.
 pub(crate) fn read(reader: &mut impl Reader, options: &Options) -> Result<Reading, Failure> {
     let clock = Clock::calibrate();
     match options.mode {
@@ -206,7 +206,7 @@ impl Check {
         self.wrong.get_or_insert(what);
     }
 
-    /// How many messages arrived, if all were good.
+    /// The number of messages that arrived, if all were good.
     fn finish(&self) -> Result<u64, Failure> {
         match &self.wrong {
             Some(wrong) => Err(Wrong(wrong.clone()).into()),
@@ -215,7 +215,7 @@ impl Check {
     }
 }
 
-/// What a reader does if nothing is there: it spins, and yields if it shares a processor.
+/// How a reader waits for messages: it spins, and yields if it shares a processor.
 struct Idle {
     crowded: bool,
     empty: u32,

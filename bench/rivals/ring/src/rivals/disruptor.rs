@@ -1,7 +1,7 @@
 //! The crate disruptor: a ring of slots in one process, whose writer waits for the slowest reader.
 //!
 //! Event pollers read it, so that this program can pin the threads. A poller loads the writer's
-//! cursor once for all messages that are there.
+//! cursor once for all available messages.
 
 use ::disruptor::{
     BusySpin, EventPoller, Polling, Producer, SingleConsumerBarrier, SingleProducer,

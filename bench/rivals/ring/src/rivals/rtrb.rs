@@ -1,7 +1,7 @@
 //! rtrb: a queue of slots between one writer and one reader of one process.
 //!
-//! The writer pushes one message at a time. The reader takes all messages that are there as one
-//! chunk and gives their slots back together: that is how rtrb reads in batches.
+//! The writer pushes one message at a time. The reader takes all available messages as one chunk
+//! and frees their slots together: that is how rtrb reads in batches.
 
 use std::hint::spin_loop;
 

@@ -1,4 +1,4 @@
-//! A Unix socket between two processes: what every system has.
+//! A Unix socket between two processes, which every system has.
 //!
 //! It is a stream of 73-byte frames. The writer makes a system call for each message, so that each
 //! message leaves at once. The reader sleeps in the kernel until bytes arrive and takes up to 64
