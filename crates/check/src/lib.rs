@@ -1,6 +1,6 @@
-//! The rules of the exchange for a whole day, checked while the day runs through the books.
+//! The exchange's rules for a whole day, checked while the day runs through the books.
 //!
-//! Where: layer 5, beside the benchmarks. `nanotape check` prints its findings.
+//! Where: layer 5, next to the benchmarks. `nanotape check` prints the findings.
 #![forbid(unsafe_code)]
 
 mod number_set;

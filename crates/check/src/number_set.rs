@@ -1,7 +1,7 @@
 //! The set of all reference or match numbers of a day: hundreds of millions, mostly dense.
 //!
-//! One cache line holds 512 neighbouring numbers as bits. Dense numbers cost a fifth of a byte
-//! each; scattered ones, which no exchange sends, a line each.
+//! One cache line holds 512 adjacent numbers as bits. Dense numbers cost a fifth of a byte each;
+//! scattered ones, which no exchange sends, a line each.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ pub(super) struct NumberSet {
 }
 
 impl NumberSet {
-    /// Adds a number; `false` if it was there.
+    /// Adds a number; returns `false` if it was in the set.
     pub(super) fn insert(&mut self, number: u64) -> bool {
         let (word, bit) = place(number);
         let word = &mut self.lines.entry(number >> 9).or_default()[word];
@@ -21,7 +21,7 @@ impl NumberSet {
         new
     }
 
-    /// Whether a number is there.
+    /// Whether a number is in the set.
     pub(super) fn contains(&self, number: u64) -> bool {
         let (word, bit) = place(number);
         self.lines.get(&(number >> 9)).is_some_and(|line| line[word] & bit != 0)

@@ -1,8 +1,8 @@
-//! The rules that a valid ITCH 5.0 day keeps, counted while it runs through the plant.
+//! The rules of a valid ITCH 5.0 day, checked while it runs through the plant.
 //!
 //! The rules are those of the specification and of practice, as collected in
-//! `docs/protocols/validation.md`. A broken rule of strength [`Strength::Spec`] means that bytes
-//! were lost or that somebody has a bug; the others are habits of real days.
+//! `docs/protocols/validation.md`. A violation of a rule of strength [`Strength::Spec`] indicates
+//! lost bytes or a bug; the others are habits of real days.
 
 use core::ops::ControlFlow;
 
@@ -15,12 +15,12 @@ use nanotape_wire::itch50::{EventCode, Message, TradingState};
 
 use crate::number_set::NumberSet;
 
-/// How binding a rule is.
+/// The strength of a rule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Strength {
-    /// The specification says or implies it.
+    /// The specification states or implies it.
     Spec,
-    /// Real days keep it.
+    /// Real days follow it.
     Practice,
 }
 
@@ -42,18 +42,18 @@ pub enum Rule {
     SystemEvents = 1,
     /// Every message has the length of its type, and every byte belongs to one.
     MessageLength,
-    /// A stock directory message precedes every other message about the stock.
+    /// A stock directory message precedes every other message of the stock.
     DirectoryFirst,
-    /// No order enters under a reference number that was used before.
+    /// No order reuses an earlier reference number.
     ReferenceUnique,
-    /// Every change is to a live order of that stock, takes no more than there is, and every order
-    /// that enters has a side and shares.
+    /// Every change is to a live order of that stock, removes no more than its shares, and every
+    /// new order has a side and shares.
     OrderLive,
-    /// No match number is used twice over executions, trades and crosses.
+    /// Match numbers are unique over executions, trades and crosses.
     MatchUnique,
-    /// Timestamps do not go back.
+    /// Timestamps never decrease.
     TimeOrder,
-    /// A broken trade names an execution or a trade that happened.
+    /// A broken trade names an earlier execution or trade.
     BrokenKnown,
     /// Reference numbers are small.
     ReferenceSmall,
@@ -63,7 +63,7 @@ pub enum Rule {
     NotCrossed,
     /// Every message type is known.
     TypeKnown,
-    /// A stock locate stands for one symbol all day.
+    /// A stock locate has one symbol all day.
     SymbolOfLocate,
 }
 
@@ -85,12 +85,12 @@ impl Rule {
         Self::SymbolOfLocate,
     ];
 
-    /// Its number; 1 to 9 are those of the specification notes.
+    /// The number; 1 to 9 are those of the specification notes.
     pub const fn number(self) -> u8 {
         self as u8
     }
 
-    /// How binding it is.
+    /// The strength.
     pub const fn strength(self) -> Strength {
         match self {
             Self::SystemEvents
@@ -104,7 +104,7 @@ impl Rule {
         }
     }
 
-    /// What it demands, in one line.
+    /// The requirement, in one line.
     pub const fn text(self) -> &'static str {
         match self {
             Self::SystemEvents => "six system events once each in order, O first and C last",
@@ -124,12 +124,12 @@ impl Rule {
     }
 }
 
-/// How a rule fared.
+/// The result of a rule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Finding {
-    /// How often it was broken.
+    /// Number of violations.
     pub violations: u64,
-    /// Where first: record offset, and message number where there is one.
+    /// The first violation: record offset, and message number if there is one.
     pub first: Option<(u64, Option<u64>)>,
 }
 
@@ -137,14 +137,14 @@ pub struct Finding {
 #[derive(Debug)]
 pub struct Validator {
     findings: [Finding; Rule::ALL.len()],
-    /// How many of the six events have come in order.
+    /// How many of the six events were in order so far.
     events: usize,
     last_was_end: bool,
     /// Whether a message after the end has been counted.
     end_was_followed: bool,
     last_time: NanosSinceMidnight,
     listed: LocateTable<bool>,
-    /// The symbol that each locate stood for first.
+    /// The first symbol of each locate.
     symbols: LocateTable<Maybe<Symbol>>,
     trading: LocateTable<bool>,
     references: NumberSet,
@@ -183,7 +183,7 @@ impl Default for Validator {
 }
 
 impl Validator {
-    /// Looks at what can only be judged at the end. Call once, after the run.
+    /// Checks the rules that need the whole day. Call once, after the run.
     pub fn finish<L: PriceLevels, S: OrderStore>(
         &mut self,
         engine: &BookEngine<Books<L, S>>,
@@ -193,7 +193,7 @@ impl Validator {
         if matches!(report.summary.end, DayEnd::Cut { .. }) || report.summary.fault.is_some() {
             self.broken(Rule::MessageLength, end, None);
         }
-        // A message after the last event has been counted where it stands.
+        // A message after the last event was counted at its offset.
         let has_end = self.last_was_end || self.end_was_followed;
         if self.events < EVENTS.len() || !has_end {
             self.broken(Rule::SystemEvents, end, None);
@@ -205,12 +205,12 @@ impl Validator {
         }
     }
 
-    /// How a rule fared.
+    /// The result of a rule.
     pub fn finding(&self, rule: Rule) -> Finding {
         self.findings[rule as usize - 1]
     }
 
-    /// Whether no rule of the specification was broken.
+    /// Whether all rules of the specification hold.
     pub fn is_valid(&self) -> bool {
         let spec = Rule::ALL.into_iter().filter(|rule| rule.strength() == Strength::Spec);
         spec.map(|rule| self.finding(rule)).all(|finding| finding.violations == 0)
@@ -234,14 +234,14 @@ impl Validator {
             Some(place) if place == self.events => self.events += 1,
             Some(place) => {
                 self.broken(Rule::SystemEvents, position.offset, Some(position.number));
-                // A day whose beginning is missing is in the phase that the event announces.
+                // If the beginning of a day is missing, the event determines the phase.
                 self.events = self.events.max(place + 1);
             }
             None => self.broken(Rule::SystemEvents, position.offset, Some(position.number)),
         }
     }
 
-    /// A record inside a message. The plant looks into those that do not fit their book.
+    /// A record inside a message. The plant searches messages that do not fit their book.
     fn hidden(&mut self, position: Position, message: &Message<'_>, outcome: Option<Outcome>) {
         let is_wrong = outcome.is_some_and(|outcome| outcome.anomaly.is_some());
         let found = hidden_in(message.as_bytes(), position.offset).filter(|_| !is_wrong);
@@ -252,7 +252,7 @@ impl Validator {
         }
     }
 
-    /// Reference and match numbers, and what only some types say.
+    /// Checks reference and match numbers, and fields of single types.
     fn numbers(&mut self, position: Position, message: &Message<'_>) {
         let (entered, matched, breakable) = match message {
             Message::AddOrder(m) => (Some(m.order_reference_number()), None, false),
@@ -283,7 +283,7 @@ impl Validator {
     }
 }
 
-/// Whether a message of this time may come next: within ten minutes.
+/// Whether a message of this time can be next: within ten minutes.
 fn follows(time: NanosSinceMidnight, last: NanosSinceMidnight) -> bool {
     time.get().checked_sub(last.get()).is_some_and(|later| later <= 600_000_000_000)
 }
@@ -343,7 +343,7 @@ impl Validator {
             Message::Unknown(_) => self.broken_if(true, Rule::TypeKnown, position),
             _ => self.numbers(position, message),
         }
-        // An IPO update is about a symbol whatever its locate says.
+        // An IPO update concerns a symbol, independent of its locate.
         if let Some(locate) = message.stock_locate()
             && locate.get() != 0
             && !matches!(message, Message::IpoQuotingPeriodUpdate(_))
@@ -363,7 +363,7 @@ impl Validator {
             self.last_time = time;
         }
         if let Some(outcome) = outcome {
-            // A duplicate reference is a case of another rule.
+            // A duplicate reference belongs to another rule.
             let wrong = outcome.anomaly.is_some_and(|kind| kind != Anomaly::DuplicateReference);
             self.broken_if(wrong, Rule::OrderLive, position);
             let locate = outcome.stock_locate;

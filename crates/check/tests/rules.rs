@@ -1,4 +1,4 @@
-//! Every rule of a whole day: a synthetic day keeps it, and a day that breaks it is found out.
+//! Every rule of a whole day: a synthetic day follows it, and a day that breaks it is detected.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ fn a_synthetic_day_breaks_no_rule() {
     }
 }
 
-/// Every rule can be broken, and then says where.
+/// Every rule can be broken, and the finding has the location.
 #[test]
 fn the_validator_finds_what_is_wrong() {
     let config = MarketConfig { messages: 5_000, symbols: 10, ..MarketConfig::default() };
@@ -69,7 +69,7 @@ fn the_validator_finds_what_is_wrong() {
     check([&good[..], &[0, 1, b'z']].concat(), Rule::TypeKnown);
     let short_add = [0, 9, b'A', 0, 0, 0, 0, 0, 0, 0, 0];
     check([&good[..], &short_add, of(b'S').next().unwrap()].concat(), Rule::MessageLength);
-    // A break of a match number that nothing had.
+    // A break of an unknown match number.
     let mut unknown_break = vec![0, 19, b'B'];
     unknown_break.extend_from_slice(&[0; 10]);
     unknown_break.extend_from_slice(&u64::MAX.to_be_bytes());
@@ -77,7 +77,7 @@ fn the_validator_finds_what_is_wrong() {
     let mut large = of(b'A').next().unwrap().to_vec();
     large[2 + 11] = 0xff;
     check([&good[..], &large[..]].concat(), Rule::ReferenceSmall);
-    // Every buyer would pay anything.
+    // Every buyer accepts any price.
     let eager: Vec<u8> = records
         .iter()
         .flat_map(|record| {

@@ -1,15 +1,15 @@
-//! What can be wrong with the bytes of a day, each with its offset.
+//! The kinds of damage to the bytes of a day, each with its offset.
 //!
-//! Damage is a value in the normal path, not an error: the good messages before and after it are
-//! delivered, and the consumer decides what the damage means to it.
+//! Damage is a value in the normal path, not an error. The good messages before and after it are
+//! delivered, and the consumer decides how to treat it.
 
 use core::fmt;
 
-/// A stretch of bytes that did not read as the format says.
+/// A range of bytes that does not match the format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Damage {
-    /// The record length contradicted the message type, and the next record stands where the type
-    /// says: the length was wrong, and the message was delivered.
+    /// The record length contradicts the message type, and the next record is where the type
+    /// expects it: the length was wrong, and the message was delivered.
     Length {
         /// Offset of the record.
         offset: u64,
@@ -17,11 +17,11 @@ pub enum Damage {
         tag: u8,
         /// Message length by its type.
         expected_bytes: u16,
-        /// What the record said.
+        /// The record's length field.
         actual_bytes: u16,
     },
-    /// The record length contradicted the message type, and the next record stands where the
-    /// length says: the type was wrong, and the message was skipped.
+    /// The record length contradicts the message type, and the next record is where the length
+    /// expects it: the type was wrong, and the message was skipped.
     Type {
         /// Offset of the record.
         offset: u64,
@@ -29,38 +29,38 @@ pub enum Damage {
         tag: u8,
         /// Message length by its type.
         expected_bytes: u16,
-        /// What the record said.
+        /// The record's length field.
         actual_bytes: u16,
     },
-    /// A record lacks bytes: the next one begins before the end that the length of the first
-    /// states. Both were delivered, the first with bytes of the next one in place of its own.
+    /// A record lacks bytes: the next one begins before the end that the length of the first gives.
+    /// Both were delivered; the first contains bytes of the next one instead of its own.
     Short {
         /// Offset at which the next record begins.
         offset: u64,
-        /// How many bytes the first one lacks.
+        /// Number of bytes that the first one lacks.
         bytes: u64,
     },
-    /// A record stands inside a message that was delivered, up to the end of it: the message lacks
-    /// as many bytes, and the record was not delivered. The decoder does not search for it; an
-    /// event's [`Origin`](crate::Origin) does.
+    /// A record begins inside a message that was delivered, and ends with it: the message lacks as
+    /// many bytes, and the record was not delivered. The decoder does not search for it; an event's
+    /// [`Origin`](crate::Origin) does.
     Hidden {
         /// Offset of the record that was not delivered.
         offset: u64,
         /// Its bytes.
         bytes: u64,
     },
-    /// Nothing at this place reads as records. Reading went on at the next place where several in
-    /// a row do, or at the end.
+    /// The bytes here do not parse as records. Reading continues at the next position with several
+    /// valid records in a row, or at the end.
     Lost {
         /// Offset of the first byte that was skipped.
         offset: u64,
-        /// How many bytes were skipped.
+        /// Number of skipped bytes.
         bytes: u64,
     },
 }
 
 impl Damage {
-    /// Where it begins.
+    /// The offset at which it begins.
     pub const fn offset(&self) -> u64 {
         match *self {
             Self::Length { offset, .. }

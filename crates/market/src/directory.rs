@@ -1,7 +1,7 @@
-//! Which symbol a stock locate stands for today.
+//! The symbol of each stock locate of a day.
 //!
-//! Learnt from definitions, and, for files that begin in mid-session, from any other event that
-//! carries a symbol. A definition overwrites what was learnt before it.
+//! The symbols are from definitions, and, for files that begin in mid-session, from any other event
+//! that has one. A definition overwrites an earlier symbol.
 
 use nanotape_types::{BookEvent, LocateTable, Maybe, StockLocate, Symbol};
 
@@ -20,11 +20,11 @@ impl Default for StockDirectory {
 }
 
 impl StockDirectory {
-    /// Learns the symbol of an event's instrument, if the event carries it.
+    /// Stores the symbol of an event's instrument, if the event has it.
     #[inline(always)]
     pub fn learn(&mut self, event: &MarketEvent) {
         match event.what {
-            // Most events carry no symbol.
+            // Most events have no symbol.
             What::Execution(_) => {}
             What::Order(BookEvent::Add { .. }) => self.learn_pair(event),
             What::Order(_) => {}
@@ -33,23 +33,23 @@ impl StockDirectory {
         }
     }
 
-    /// Without a call, which would make every event of a loop save the registers of the first few.
+    /// Inlined, because a call would make every event of a loop save registers.
     #[inline(always)]
     fn learn_pair(&mut self, event: &MarketEvent) {
         let known = &mut self.symbols[event.instrument];
-        // Locate 0 stands for no single stock: IPO updates carry a symbol under it.
+        // Locate 0 is not a single stock: IPO updates have it with a symbol.
         if known.is_none() && event.instrument.get() != 0 {
             *known = event.symbol;
         }
     }
 
-    /// The symbol of a locate, if any event carried it.
+    /// The symbol of a locate, if an event had it.
     #[inline]
     pub fn symbol(&self, locate: StockLocate) -> Option<Symbol> {
         self.symbols[locate].get()
     }
 
-    /// The locate of a symbol. A walk over the table: for set-up, not for every message.
+    /// The locate of a symbol. A linear search: for set-up, not for every message.
     pub fn locate(&self, symbol: Symbol) -> Option<StockLocate> {
         let mut known = self.symbols.iter();
         known.find(|(_, known)| known.get() == Some(symbol)).map(|(locate, _)| locate)

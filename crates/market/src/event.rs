@@ -1,4 +1,4 @@
-//! One event of a market: the seam between a feed and everything that follows it.
+//! One event of a market: the interface between a feed and its consumers.
 //!
 //! An event is passed by value or by reference to a local value, and is consumed through a match.
 //! After inlining, a message about an order leaves no event object.
@@ -20,10 +20,10 @@ use crate::StatusChange;
 pub struct MarketEvent {
     /// The exchange's time of day; `None` if the message carries none.
     pub time: Option<NanosSinceMidnight>,
-    /// The instrument's number of the day; 0 if the event is about no single instrument. A feed
+    /// The instrument's number of the day; 0 if the event concerns no single instrument. A feed
     /// whose exchange has no such number assigns one.
     pub instrument: StockLocate,
-    /// The instrument's symbol, if the message carries it.
+    /// The instrument's symbol, if the message has it.
     pub symbol: Maybe<Symbol>,
     /// What happened.
     pub what: What,
@@ -38,17 +38,17 @@ pub enum What {
     Execution(Execution),
     /// A trade that removes no displayed shares: hidden, or in an auction.
     Trade(Trade),
-    /// A trade or an execution that was reported before is void.
+    /// An earlier trade or execution is void.
     TradeBroken(MatchNumber),
     /// An instrument of the day.
     Definition(Definition),
     /// A trading state changed, of one instrument or of the market.
     Status(StatusChange),
-    /// What is known of an auction before it takes place.
+    /// The state of an auction before it takes place.
     AuctionImbalance(AuctionImbalance),
     /// An order message whose side is neither buy nor sell: it cannot be applied.
     UnknownSide,
-    /// An event that neither books nor records nor statistics use.
+    /// An event that books, records and statistics all ignore.
     Other,
 }
 
@@ -61,7 +61,7 @@ pub struct Execution {
     pub shares: Shares,
     /// The execution's price; `None` if it is the order's own.
     pub price: Option<Price4>,
-    /// Whether it counts as a trade; otherwise another event reports the trade.
+    /// Whether it counts as a trade; otherwise another event does.
     pub is_printed: bool,
     /// The execution's number.
     pub match_number: MatchNumber,
@@ -76,11 +76,11 @@ pub struct Trade {
     pub price: Price4,
     /// Its number.
     pub match_number: MatchNumber,
-    /// How it came about.
+    /// The origin of the trade.
     pub kind: TradeKind,
 }
 
-/// How a trade without a displayed order came about.
+/// The origin of a trade without a displayed order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TradeKind {
     /// Against an order that was not displayed.
@@ -96,7 +96,7 @@ pub struct Definition {
     pub round_lot_shares: u32,
     /// The market identifier code (ISO 10383) of the listing venue; blank if not reported.
     pub listing_venue: Alpha<4>,
-    /// What kind of issue it is.
+    /// The kind of issue.
     pub issue_class: u8,
     /// The kind in more detail.
     pub issue_sub_type: Alpha<2>,
@@ -104,7 +104,7 @@ pub struct Definition {
     pub segment: u8,
 }
 
-/// What is known of an auction before it takes place.
+/// The state of an auction before it takes place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AuctionImbalance {
     /// The side with more shares; `None` if neither or not reported.
@@ -126,13 +126,13 @@ pub struct AuctionImbalance {
 }
 
 impl MarketEvent {
-    /// An event without a time or a symbol, for tests and for sources that have neither.
+    /// An event without a time or a symbol, for tests and for sources without both.
     #[inline]
     pub const fn about(instrument: StockLocate, what: What) -> Self {
         Self { time: None, instrument, symbol: Maybe::NONE, what }
     }
 
-    /// What the event changes in the books; `None` if it changes nothing.
+    /// The change of the books; `None` if the event changes no book.
     #[inline(always)]
     pub fn book_event(&self) -> Option<BookEvent> {
         match self.what {
@@ -144,7 +144,7 @@ impl MarketEvent {
         }
     }
 
-    /// The order that the event is about; of a replace, the one that leaves.
+    /// The order of the event; for a replace, the one that is removed.
     #[inline(always)]
     pub fn reference(&self) -> Option<OrderReferenceNumber> {
         Some(match self.book_event()? {

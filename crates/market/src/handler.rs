@@ -1,4 +1,4 @@
-//! What a source of events calls, and what it tells about where an event comes from.
+//! The interface from a source of events to its consumer, with the origin of each event.
 
 use core::ops::ControlFlow;
 
@@ -18,32 +18,32 @@ pub struct Position {
 
 /// Consumes the events of a source.
 ///
-/// A source that knows coming messages announces each of them three times before it delivers it, so
-/// that a handler starts loading what the event will need. An announced event might be damaged, and
-/// might never come. A source that knows nothing in advance only calls [`event`](Self::event).
+/// A source that has coming messages announces each of them three times before it delivers it, so
+/// that a handler can prefetch data for the event. An announced event might be damaged, and might
+/// never come. A source without coming messages only calls [`event`](Self::event).
 pub trait EventHandler {
-    /// What the handler keeps for a coming event, from one announcement to the next.
+    /// The handler's state for a coming event, from one announcement to the next.
     type Hint: Copy;
 
     /// One event, in the order of the source. `Break` ends the reading.
     fn event(&mut self, at: Position, event: &MarketEvent, origin: impl Origin) -> ControlFlow<()>;
 
-    /// A part of the source could not be read.
+    /// A part of the source is unreadable.
     fn damage(&mut self, damage: Damage);
 
-    /// The source has had nothing for as long as its patience lasts. `Break` ends the reading.
+    /// The source was idle for its whole patience. `Break` ends the reading.
     fn idle(&mut self) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 
-    /// An event of this instrument follows at once, and nothing else announces it: time to load
+    /// An event of this instrument follows immediately, without another announcement: time to load
     /// the price levels of both sides.
     #[inline(always)]
     fn prefetch_instrument(&mut self, instrument: StockLocate) {
         let _ = instrument;
     }
 
-    /// First announcement: time to load the index entry of the order. A handler that needs nothing
+    /// First announcement: time to load the index entry of the order. A handler that needs no data
     /// returns `None`, and gets no further announcement.
     #[inline(always)]
     fn prefetch_index(&mut self, coming: Coming) -> Option<Self::Hint> {
@@ -57,7 +57,7 @@ pub trait EventHandler {
         let _ = hint;
     }
 
-    /// Third announcement: time to load the price levels that the order leads to.
+    /// Third announcement: time to load the price levels of the order.
     #[inline(always)]
     fn prefetch_levels(&mut self, hint: &Self::Hint) {
         let _ = hint;
@@ -101,17 +101,17 @@ impl<H: EventHandler> EventHandler for &mut H {
     }
 }
 
-/// The bytes that an event was made from, for handlers that examine an event that fits no book.
+/// The source bytes of an event, for handlers that examine an event that fits no book.
 pub trait Origin: Copy {
     /// The message as the exchange sent it; empty if the source does not have it.
     fn bytes(&self) -> &[u8];
 
-    /// The damage, if the message lacks bytes and contains a whole later record in their position.
-    /// `is_listed` answers whether a stock locate is known.
+    /// The damage, if the message lacks bytes and contains a whole later record instead.
+    /// `is_listed` returns whether a stock locate is known.
     fn hidden_record(self, is_listed: impl Fn(StockLocate) -> bool) -> Option<Damage>;
 }
 
-/// An event without bytes of its own.
+/// The origin of an event without bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct NoOrigin;
 
@@ -127,9 +127,9 @@ impl Origin for NoOrigin {
 
 /// A day of events: a file of an exchange, or a journal of records.
 pub trait EventSource {
-    /// How the reading went.
+    /// The result of the reading.
     type Summary;
-    /// Why it failed before an end.
+    /// The error that ended the reading early.
     type Error;
 
     /// Reads events into `handler` until the source ends or the handler breaks. `progress` is

@@ -1,5 +1,5 @@
-//! What happens in a market, in no exchange's words: events, the directory of instruments, and the
-//! two traits between a source of events and its consumer.
+//! Market events independent of any exchange, the directory of instruments, and the two traits
+//! between a source of events and its consumer.
 //!
 //! Where: layer 1. FEED makes events from an exchange's messages, RECORDS makes them from stored
 //! records, the plant and the commands consume them.

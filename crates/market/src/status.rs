@@ -22,7 +22,7 @@ pub struct StatusChange {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u16)]
 pub enum TradingAction {
-    /// Nothing that has a name.
+    /// Unspecified.
     None = 0,
     /// The period before the market opens began.
     PreOpen = 1,

@@ -367,7 +367,7 @@ impl<W: Publish> Publisher<W> {
         }
     }
 
-    /// Publishes a status record.
+    /// Publishes a notice.
     #[cold]
     fn notice(&mut self, notice: &Notice) {
         let mut buffer = Notice::buffer();

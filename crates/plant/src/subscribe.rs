@@ -81,7 +81,7 @@ pub struct Subscriber {
 /// An event of a subscriber.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
-    /// A wanted record, or a status record.
+    /// A wanted record, or a notice.
     Record(Delivery<'a>),
     /// Records were overwritten before they could be read. Reading continues after them.
     Lost(Gap),
@@ -164,7 +164,7 @@ impl Subscription {
         self
     }
 
-    /// Selects these kinds of records. Status records are always delivered.
+    /// Selects these kinds of records. Notices are always delivered.
     #[must_use]
     pub fn records(mut self, kinds: impl IntoIterator<Item = RecordKind>) -> Self {
         self.kinds = kinds.into_iter().collect();

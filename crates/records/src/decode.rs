@@ -1,7 +1,7 @@
 //! Records as subscribers get them: DBN's structs, checked and borrowed.
 //!
-//! Bounds: bytes come from shared memory or a file and may be anything. A record is what its type
-//! id says and has the length of that type, or it is [`BadRecord`].
+//! Bounds: bytes come from shared memory or a file and may be anything. A record must have the
+//! length of its type id; otherwise it is a [`BadRecord`].
 
 use dbn::{
     BidAskPair, FlagSet, ImbalanceMsg, InstrumentDefMsg, MboMsg, Mbp1Msg, RecordHeader, StatusMsg,
@@ -11,7 +11,7 @@ use dbn::{
 
 use crate::{FIRST_TYPE_ID, Notice, RecordKind};
 
-/// A record, borrowed from whoever read it.
+/// A record, borrowed from the reader.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Record<'a> {
@@ -25,9 +25,9 @@ pub enum Record<'a> {
     Status(&'a StatusMsg),
     /// A stock of the day.
     Definition(&'a InstrumentDefMsg),
-    /// A cross as it forms.
+    /// An auction before it takes place.
     Imbalance(&'a ImbalanceMsg),
-    /// A record of our own.
+    /// A notice.
     Notice(Notice),
 }
 
@@ -48,29 +48,29 @@ impl Record<'_> {
     }
 }
 
-/// What every record begins with, as far as it can be read without knowing the record.
+/// The header of every record, which is readable without knowing the record's type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Header {
     /// The record type.
     pub rtype: u8,
-    /// The stock locate; 0 where a record is about no stock.
+    /// The stock locate; 0 if the record has no stock.
     pub instrument_id: u32,
     /// The exchange's time, ns since the UNIX epoch.
     pub ts_event: u64,
 }
 
-/// Bytes that are not the record that they say.
+/// Bytes that are not a valid record of their type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
     "ring message {sequence}: type {type_id:#06x}, but its {length} bytes are not a valid record of \
      that type"
 )]
 pub struct BadRecord {
-    /// Its sequence number on the ring.
+    /// The sequence number on the ring.
     pub sequence: u64,
-    /// What it says that it is.
+    /// The record type.
     pub type_id: u16,
-    /// Its bytes.
+    /// The number of bytes.
     pub length: usize,
 }
 
@@ -96,7 +96,7 @@ pub struct RecordBuffer {
 }
 
 impl RecordBuffer {
-    /// Reads a record. None if its type is one that this version does not know.
+    /// Decodes a record. Returns `None` if this version does not know its type.
     #[inline]
     pub fn decode(
         &mut self,
@@ -106,7 +106,7 @@ impl RecordBuffer {
     ) -> Result<Option<Record<'_>>, BadRecord> {
         let bad = BadRecord { sequence, type_id, length: bytes.len() };
         if type_id >= FIRST_TYPE_ID {
-            // Too short for what is known of it: damaged. Of no known type: from a later version.
+            // A known type is too short, so it is damaged. An unknown type is from a later version.
             return match Notice::decode(type_id, bytes) {
                 Some(notice) => Ok(Some(Record::Notice(notice))),
                 None if type_id <= Notice::LAST_KNOWN_TYPE_ID => Err(bad),
@@ -206,7 +206,7 @@ fn header<R: dbn::HasRType>(first: u64, ts_event: u64) -> RecordHeader {
     RecordHeader::new::<R>((first >> 8) as u8, (first >> 16) as u16, (first >> 32) as u32, ts_event)
 }
 
-/// Records that are rare, and have many fields: DBN's own decoder, which takes memory for each.
+/// Decodes rare records with many fields with DBN's own decoder, which allocates for each.
 #[cold]
 fn by_dbn<R: dbn::HasRType<Header = RecordHeader> + Clone>(bytes: &[u8]) -> Option<R> {
     let policy = VersionUpgradePolicy::AsIs;

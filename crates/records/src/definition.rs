@@ -6,7 +6,7 @@ use nanotape_types::{Maybe, Sentinel as _, Symbol};
 
 use crate::{Common, PUBLISHER_ID};
 
-/// The record of a definition. Fields that no event carries stay undefined.
+/// The record of a definition. Fields without a value in the event stay undefined.
 pub fn definition(common: &Common, symbol: Maybe<Symbol>, entry: &Definition) -> InstrumentDefMsg {
     let mut record = InstrumentDefMsg {
         hd: RecordHeader::new::<InstrumentDefMsg>(
@@ -27,21 +27,21 @@ pub fn definition(common: &Common, symbol: Maybe<Symbol>, entry: &Definition) ->
     write_text(&mut record.currency, b"USD");
     write_text(&mut record.settl_currency, b"USD");
     write_text(&mut record.exchange, entry.listing_venue.trimmed());
-    // The exchange's own codes: what kind of issue it is, and where it is listed.
+    // The exchange's own codes: the kind of issue, and the listing segment.
     write_text(&mut record.security_type, &[entry.issue_class]);
     write_text(&mut record.secsubtype, entry.issue_sub_type.trimmed());
     write_text(&mut record.group, &[entry.segment]);
     record
 }
 
-/// A symbol as text of printable ASCII without padding: what is anything else becomes `?`.
+/// A symbol as printable ASCII without padding; other bytes become `?`.
 pub fn symbol_text(symbol: Symbol) -> Vec<u8> {
     let bytes = symbol.as_bytes();
     let length = bytes.iter().rposition(|&b| b != b' ').map_or(0, |last| last + 1);
     bytes[..length].iter().map(|&b| if b.is_ascii_graphic() { b } else { b'?' }).collect()
 }
 
-/// Writes text and leaves at least one zero behind it.
+/// Writes text and leaves at least one zero after it.
 fn write_text<const N: usize>(field: &mut [core::ffi::c_char; N], text: &[u8]) {
     *field = [0; N];
     for (place, &byte) in field[..N - 1].iter_mut().zip(text) {

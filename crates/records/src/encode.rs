@@ -1,8 +1,8 @@
-//! Records that are published with nearly every message, as the words they consist of.
+//! Encodes the records of nearly every message directly as words.
 //!
-//! DBN's own structs have fields of one byte, which a compiler stores one by one; to copy such a
-//! struct on in words of eight bytes right after waits until all of them have arrived. So these
-//! records are put together in registers; a test holds them against the structs.
+//! DBN's own structs have fields of one byte, which a compiler stores one by one. Copying such a
+//! struct in words of eight bytes right after that waits until all stores have finished. So these
+//! records are built in registers; a test compares them with the structs.
 
 use dbn::{Action, Side as DbnSide, UNDEF_ORDER_SIZE, UNDEF_PRICE, rtype};
 use nanotape_book::DepthLevel;
@@ -14,25 +14,25 @@ pub const PUBLISHER_ID: u16 = dbn::Publisher::XnasItchXnas as u16;
 /// DBN's price units in a unit of a `Price4`.
 pub(crate) const SCALE: i64 = dbn::FIXED_PRICE_SCALE / Price4::SCALE as i64;
 
-/// What all records of one message have in common.
+/// The common fields of the records of one message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Common {
-    /// The stock locate; 0 where a record is about no stock.
+    /// The stock locate; 0 if the record has no stock.
     pub instrument_id: u32,
     /// The exchange's time, ns since the UNIX epoch.
     pub ts_event: u64,
-    /// When we read the message, ns since the UNIX epoch.
+    /// Receive time of the message, ns since the UNIX epoch.
     pub ts_recv: u64,
     /// The number of the message in its day, modulo 2^32.
     pub sequence: u32,
-    /// Flags of every record of it, without `F_LAST`.
+    /// Flags of each of its records, without `F_LAST`.
     pub flags: u8,
 }
 
-/// What happened to an order, or was printed.
+/// A change of an order, or a print.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Change {
-    /// What happened.
+    /// The kind of change.
     pub action: Action,
     /// The order's side, or the aggressor's.
     pub side: DbnSide,
@@ -48,7 +48,7 @@ impl Change {
         Self { action: Action::None, side: DbnSide::None, price: UNDEF_PRICE, size: 0 };
 }
 
-/// The last record of its kind that a message gives.
+/// The flag of the last record of its kind for a message.
 pub const LAST: u8 = dbn::flags::LAST;
 
 /// A price in DBN's units.
@@ -76,7 +76,7 @@ pub fn opposite(side: DbnSide) -> DbnSide {
     }
 }
 
-/// Shares in DBN's width; what does not fit is "undefined".
+/// Shares in DBN's width; larger numbers become "undefined".
 #[inline(always)]
 pub fn size_of_shares(shares: u64) -> u32 {
     u32::try_from(shares).unwrap_or(UNDEF_ORDER_SIZE)
@@ -142,7 +142,7 @@ pub fn mbp1(
     ]
 }
 
-/// The six words that a trade has and an inside begins with.
+/// The six words of a trade, which an inside also begins with.
 #[inline(always)]
 fn priced(words: usize, rtype: u8, common: &Common, last: u8, change: Change) -> [u64; 6] {
     let Change { action, side, price, size } = change;
@@ -170,7 +170,7 @@ fn level(level: Option<DepthLevel>) -> (i64, u32, u32) {
     }
 }
 
-/// The words as a ring and a file have them.
+/// The words as bytes, as in a ring and a file.
 #[inline(always)]
 pub fn bytes<const N: usize>(words: [u64; N]) -> [[u8; 8]; N] {
     words.map(u64::to_le_bytes)

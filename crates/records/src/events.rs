@@ -1,12 +1,12 @@
-//! From records back to market events: the same commands read a journal and a day file.
+//! Converts records back to market events: the same commands read a journal and a day file.
 //!
 //! Protocol: the plant publishes the records of one message together, and the last record of each
-//! kind has the flag `F_LAST`. A replace is a cancel and an add, an execution is a fill and a
-//! cancel with a trade before them if it is printed; so an order record with `F_LAST` completes an
-//! event. Bounds: one event is kept back, of at most three order records.
-//! Failure: a group of order records that is no event is [`BadGroup`]. Status and imbalance records
-//! become [`What::Other`]: they change no book and print no trade. An event from records has no
-//! match number.
+//! kind has the flag `F_LAST`. A replace is a cancel and an add. An execution is a fill and a
+//! cancel, after a trade if it is printed. So an order record with `F_LAST` completes an event.
+//! Bounds: one event is buffered, with at most three order records.
+//! Failure: a group of order records that is not an event is [`BadGroup`]. Status and imbalance
+//! records become [`What::Other`]: they change no book and print no trade. An event from records
+//! has no match number.
 
 use dbn::{Action, MboMsg, Side as DbnSide};
 use nanotape_market::{Definition, Execution, MarketEvent, Trade, TradeKind, What};
@@ -17,7 +17,7 @@ use nanotape_types::{
 
 use crate::{Notice, Record, encode::SCALE};
 
-/// Order records that are no event together.
+/// Order records that do not form an event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("message {message}: its order records are not an add, cancel, replace, execution or trade")]
 pub struct BadGroup {
@@ -25,11 +25,11 @@ pub struct BadGroup {
     pub message: u32,
 }
 
-/// Turns the records of one run of a plant into events.
+/// Converts the records of one run of a plant to events.
 #[derive(Clone, Debug, Default)]
 pub struct EventReader {
     midnight_ns: u64,
-    /// Order records of the message that is not complete yet.
+    /// Order records of an incomplete message.
     trade: Option<MboMsg>,
     fill: Option<MboMsg>,
     cancel: Option<MboMsg>,
@@ -105,7 +105,7 @@ impl EventReader {
         Ok(Some(self.event(&order.hd, what)))
     }
 
-    /// An order that entered, alone or in the position of another.
+    /// An order that was entered, alone or as a replacement.
     fn added(&mut self, order: &MboMsg) -> Option<BookEvent> {
         let left = self.cancel.take();
         if self.trade.take().is_some() || self.fill.take().is_some() {
@@ -148,7 +148,7 @@ fn locate(order: &MboMsg) -> StockLocate {
     StockLocate::new(order.hd.instrument_id as u16)
 }
 
-/// A price of the books; `None` if it is not one.
+/// A price of the books; `None` if not representable.
 fn price(nanounits: i64) -> Option<Price4> {
     (nanounits % SCALE == 0).then(|| u32::try_from(nanounits / SCALE).ok().map(Price4::new))?
 }
@@ -162,7 +162,7 @@ fn print(order: &MboMsg) -> Option<Trade> {
     })
 }
 
-/// A field of text without the zeros after it.
+/// A field of text without its trailing zeros.
 fn trimmed(field: &[core::ffi::c_char]) -> impl Iterator<Item = u8> + '_ {
     field.iter().map(|&c| c as u8).take_while(|&byte| byte != 0)
 }
@@ -299,7 +299,7 @@ mod tests {
                 .collect();
             let events = read(&records);
             prop_assert_eq!(events.len(), records.len());
-            // A record that is not its message's last completes nothing.
+            // A record that is not the last one of its message does not complete an event.
             for (event, (last, ..)) in events.iter().zip(&records) {
                 prop_assert!(*last == LAST || !matches!(event, Ok(Some(_))));
             }

@@ -1,4 +1,4 @@
-//! What is known of an auction before it takes place, as DBN's imbalance record.
+//! The state of an auction before it takes place, as DBN's imbalance record.
 
 use dbn::{ImbalanceMsg, RecordHeader, Side as DbnSide, UNDEF_PRICE};
 use nanotape_market::AuctionImbalance;

@@ -1,4 +1,4 @@
-//! Which kinds of records are wanted.
+//! A selection of kinds of records.
 
 use std::{fmt, str::FromStr};
 
@@ -18,16 +18,16 @@ pub enum RecordKind {
     Status,
     /// The stocks of the day: `InstrumentDefMsg`.
     Definitions,
-    /// Crosses as they form: `ImbalanceMsg`.
+    /// Auctions before they take place: `ImbalanceMsg`.
     Imbalances,
 }
 
 impl RecordKind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 6] =
         [Self::Mbo, Self::Bbo, Self::Trades, Self::Status, Self::Definitions, Self::Imbalances];
 
-    /// As it is typed and printed.
+    /// The name for input and output.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Mbo => "mbo",
@@ -81,13 +81,13 @@ impl fmt::Display for RecordKind {
 pub struct RecordKinds(u8);
 
 impl RecordKinds {
-    /// None.
+    /// No kinds.
     pub const NONE: Self = Self(0);
 
-    /// All of them.
+    /// All kinds.
     pub const ALL: Self = Self((1 << RecordKind::ALL.len()) - 1);
 
-    /// What is published unless told otherwise: everything but imbalances.
+    /// The default of a plant: all kinds but imbalances.
     pub const USUAL: Self = Self(Self::ALL.0 & !(1 << RecordKind::Imbalances as u8));
 
     /// These kinds and one more.
@@ -102,7 +102,7 @@ impl RecordKinds {
         self.0 & 1 << kind as u8 != 0
     }
 
-    /// Whether there are none.
+    /// Whether the set is empty.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
@@ -146,7 +146,7 @@ impl fmt::Debug for RecordKinds {
     }
 }
 
-/// Text that is no set of kinds.
+/// Text that is not a set of kinds.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
     "{0:?} is not a record kind: expected mbo, bbo, trades, status, definitions, imbalances or all, \

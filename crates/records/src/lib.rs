@@ -1,11 +1,11 @@
-//! Normalised records: what the plant publishes, and what subscribers get.
+//! Normalised records, which the plant publishes and subscribers read.
 //!
-//! Where: layer 3. The plant's publisher writes them into a ring, subscribers, journals and DBN
-//! files carry them. `docs/formats/records.md` has the table of how each event is written.
+//! Where: layer 3. The plant's publisher writes them into a ring; subscribers, journals and DBN
+//! files carry them. `docs/formats/records.md` lists the records of each event.
 //! Layout: DBN version 3, which tools for Databento's data read: little-endian, a header of 16
 //! bytes, times in ns since the UNIX epoch, prices in units of 1e-9. A ring's type id is the record
-//! type of the header; what DBN has no record for is a [`Notice`] of ours, with type ids from
-//! [`FIRST_TYPE_ID`] on.
+//! type of the header. A [`Notice`] is a record type of nanotape for facts that DBN cannot express,
+//! with type ids from [`FIRST_TYPE_ID`] on.
 #![forbid(unsafe_code)]
 
 mod decode;

@@ -1,8 +1,8 @@
 //! Notices, for which DBN has no record: a loss, an unreliable book, the start or the stop of a
 //! plant.
 //!
-//! Layout: DBN's header, then words; `docs/formats/records.md` has them one by one. The record type
-//! in the header is the low byte of the ring's type id.
+//! Layout: DBN's header, then words, which `docs/formats/records.md` describes. The record type in
+//! the header is the low byte of the ring's type id.
 
 mod text;
 
@@ -11,44 +11,44 @@ use nanotape_market::Damage;
 
 use crate::{RecordKinds, encode::header};
 
-/// The first type id of our own records on a ring.
+/// The first type id of notices on a ring.
 pub const FIRST_TYPE_ID: u16 = 0xFFF0;
 
-/// The last type id that is kept for them.
+/// The last type id reserved for notices.
 pub const LAST_TYPE_ID: u16 = 0xFFFF;
 
 /// Words of the longest notice.
 const MOST_WORDS: usize = 10;
 
-/// A record of our own.
+/// A notice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Notice {
-    /// A part of the input is missing or could not be read.
+    /// A part of the input is missing or unreadable.
     Gap(Gap),
-    /// A message did not fit a book, which cannot be trusted from now on. Told once a stock.
+    /// A message did not fit a book, which is unreliable from now on. Published once per stock.
     Taint(Taint),
-    /// A plant begins: all books are empty, and nothing said before is true any more.
+    /// A plant starts: all books are empty, and earlier records are obsolete.
     Start(PlantStart),
-    /// A plant ends in good order: nothing follows.
+    /// A plant ends cleanly: this is its last record.
     Stop(PlantStop),
 }
 
-/// A part of the input that is missing or could not be read.
+/// A part of the input that is missing or unreadable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Gap {
-    /// When we noticed, ns since the UNIX epoch.
+    /// Time of the detection, ns since the UNIX epoch.
     pub ts_recv: u64,
-    /// What is wrong.
+    /// The problem.
     pub kind: GapKind,
-    /// Where: the offset in the (decompressed) input.
+    /// The offset in the (decompressed) input.
     pub offset: u64,
-    /// How many bytes were skipped.
+    /// Number of skipped bytes.
     pub lost_bytes: u64,
-    /// The number of the last message in front of it.
+    /// The number of the last message before it.
     pub after_message: u64,
 }
 
-/// What is wrong with a part of the input.
+/// The problem of a part of the input.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum GapKind {
@@ -56,11 +56,11 @@ pub enum GapKind {
     Length,
     /// The type of a message was wrong, and it was skipped.
     Type,
-    /// Bytes that do not read as records were skipped.
+    /// Unreadable bytes were skipped.
     Lost,
     /// The input ends inside a record.
     Cut,
-    /// A kind that this version does not know.
+    /// A kind of a later version.
     Unknown(u32),
 }
 
@@ -71,56 +71,56 @@ pub struct Taint {
     pub instrument_id: u32,
     /// The exchange's time of the message, ns since the UNIX epoch.
     pub ts_event: u64,
-    /// When we read it, ns since the UNIX epoch.
+    /// Receive time of the message, ns since the UNIX epoch.
     pub ts_recv: u64,
-    /// What did not fit; none for a kind that this version does not know.
+    /// The kind of anomaly; `None` for a kind of a later version.
     pub anomaly: Option<Anomaly>,
     /// The number of the message.
     pub message: u64,
 }
 
-/// A plant begins.
+/// The start of a plant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PlantStart {
-    /// When, ns since the UNIX epoch; tells one run from another.
+    /// Start time, ns since the UNIX epoch; identifies the run.
     pub started_ns: u64,
     /// The exchange's midnight of the trade date, ns since the UNIX epoch.
     pub midnight_ns: u64,
     /// The trade date as the number YYYYMMDD.
     pub date: u32,
-    /// What it publishes.
+    /// The kinds of records that it publishes.
     pub kinds: RecordKinds,
-    /// How the plant before it on this ring ended.
+    /// The end of the previous plant on this ring.
     pub predecessor: Predecessor,
-    /// Of recorded time to time; 0 is as fast as it goes.
+    /// Speed relative to recorded time, in thousandths; 0 is unlimited.
     pub pace_milli: u32,
 }
 
-/// How the plant that wrote to a ring before ended.
+/// The end of the previous plant on a ring.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Predecessor {
-    /// There was none: the ring is new.
+    /// The ring is new.
     None,
-    /// It ended in good order.
+    /// It ended cleanly.
     Closed,
     /// It was killed.
     Died,
 }
 
-/// A plant ends in good order.
+/// The end of a plant, if it ends cleanly.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PlantStop {
     /// The exchange's time of the last message, ns since the UNIX epoch.
     pub ts_event: u64,
-    /// When, ns since the UNIX epoch.
+    /// Stop time, ns since the UNIX epoch.
     pub stopped_ns: u64,
-    /// Why.
+    /// The reason.
     pub reason: StopReason,
-    /// Messages that it read.
+    /// Messages read.
     pub messages: u64,
-    /// Records that it published, this one included.
+    /// Records published, including this one.
     pub records: u64,
-    /// Damaged places in the input.
+    /// Damaged parts of the input.
     pub damaged: u64,
     /// Messages that did not fit their book.
     pub anomalies: u64,
@@ -130,31 +130,31 @@ pub struct PlantStop {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum StopReason {
-    /// The input was over.
+    /// The input ended.
     EndOfInput,
-    /// The input said that the session is over.
+    /// The input reported the end of the session.
     EndOfSession,
-    /// The input is cut off.
+    /// The input ends inside a record.
     Cut,
-    /// It was asked to.
+    /// A stop was requested.
     Asked,
-    /// The time was reached that it was to run to.
+    /// The configured end time was reached.
     Until,
-    /// The input could not be read on.
+    /// The input became unreadable.
     Fault,
-    /// Its program gave it up before its end.
+    /// The program dropped the plant before its end.
     Abandoned,
-    /// Its ring or its board was removed, replaced or cut.
+    /// Its ring or its board was removed, replaced or truncated.
     RegionLost,
-    /// A reason that this version does not know.
+    /// A reason of a later version.
     Unknown(u32),
 }
 
 impl Notice {
-    /// The highest type id that this version has a notice for.
+    /// The highest type id with a notice of this version.
     pub const LAST_KNOWN_TYPE_ID: u16 = FIRST_TYPE_ID + 3;
 
-    /// Its type id on the ring.
+    /// The type id on the ring.
     pub const fn type_id(&self) -> u16 {
         FIRST_TYPE_ID
             + match self {
@@ -165,7 +165,7 @@ impl Notice {
             }
     }
 
-    /// Puts its words into `buffer` and gives them back.
+    /// Encodes the notice into `buffer`, and returns the used bytes.
     pub fn encode<'b>(&self, buffer: &'b mut [[u8; 8]; MOST_WORDS]) -> &'b [u8] {
         let undefined = dbn::UNDEF_TIMESTAMP;
         let mut put = |instrument_id: u32, words: &[u64]| {
@@ -216,8 +216,8 @@ impl Notice {
         [[0; 8]; MOST_WORDS]
     }
 
-    /// Reads a notice; none if the bytes are too short for one of this type, or it is of no known
-    /// type. Longer ones come from a later version and are read as far as they are known.
+    /// Decodes a notice; `None` if the bytes are too short for its type, or the type is unknown.
+    /// Longer notices are from a later version, and their unknown fields are ignored.
     pub fn decode(type_id: u16, bytes: &[u8]) -> Option<Self> {
         let word = |place: usize| -> Option<u64> {
             let (words, _) = bytes.as_chunks::<8>();
@@ -286,7 +286,7 @@ impl GapKind {
         known.map_or(Self::Unknown(code), |(kind, ..)| *kind)
     }
 
-    /// As it is printed.
+    /// The name that is printed.
     pub fn name(self) -> &'static str {
         Self::KNOWN.iter().find(|(kind, ..)| *kind == self).map_or("unknown", |known| known.2)
     }
@@ -304,7 +304,7 @@ impl StopReason {
         (Self::RegionLost, 7, "ring or board lost"),
     ];
 
-    /// The code that a record carries.
+    /// The code in a record.
     pub fn code(self) -> u32 {
         match self {
             Self::Unknown(code) => code,
@@ -312,20 +312,20 @@ impl StopReason {
         }
     }
 
-    /// The reason that has this code.
+    /// The reason of a code.
     pub fn of(code: u32) -> Self {
         let known = Self::KNOWN.iter().find(|(_, known, _)| *known == code);
         known.map_or(Self::Unknown(code), |(reason, ..)| *reason)
     }
 
-    /// As it is printed.
+    /// The name that is printed.
     pub fn name(self) -> &'static str {
         Self::KNOWN.iter().find(|(reason, ..)| *reason == self).map_or("unknown", |known| known.2)
     }
 }
 
 impl Predecessor {
-    /// As it is printed.
+    /// The name that is printed.
     pub const fn name(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -336,7 +336,7 @@ impl Predecessor {
 }
 
 impl Gap {
-    /// The record of damage that was met behind the message `after_message`.
+    /// The record of damage that was detected after the message `after_message`.
     pub fn of_damage(damage: Damage, ts_recv: u64, after_message: u64) -> Self {
         let (kind, lost_bytes) = match damage {
             Damage::Length { .. } | Damage::Short { .. } => (GapKind::Length, 0),

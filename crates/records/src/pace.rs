@@ -1,14 +1,14 @@
-//! How fast a recorded day goes through a plant, as a start record states it.
+//! The speed at which a recorded day goes through a plant, as in a start record.
 
 use std::{fmt, str::FromStr};
 
-/// How fast a day is read.
+/// The speed of reading a day.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Pace {
-    /// As fast as it goes.
+    /// Unlimited.
     #[default]
     Max,
-    /// Recorded time passes so many thousandths times as fast as time: 1,000 is as it came.
+    /// Relative to recorded time, in thousandths: 1,000 is the original speed.
     Recorded {
         /// Thousandths, from 1 to 10,000,000.
         milli: u32,
@@ -18,12 +18,12 @@ pub enum Pace {
 impl Pace {
     const MOST_MILLI: u32 = 10_000_000;
 
-    /// The pace of so many thousandths; 0 is as fast as it goes.
+    /// The pace of this number of thousandths; 0 is unlimited.
     pub fn of_milli(milli: u32) -> Self {
         if milli == 0 { Self::Max } else { Self::Recorded { milli } }
     }
 
-    /// Thousandths, and 0 for as fast as it goes: as records and boards have it.
+    /// Thousandths, or 0 if unlimited, as in records and boards.
     pub fn milli(self) -> u32 {
         match self {
             Self::Max => 0,
@@ -42,7 +42,7 @@ impl fmt::Display for Pace {
     }
 }
 
-/// Text that is no pace.
+/// Text that is not a pace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("expected max, or a multiple such as 1x, 10x or 0.5x, from 0.001x to 10000x")]
 pub struct ParsePaceError;

@@ -1,18 +1,18 @@
-//! The day that a file is of: no ITCH message says it, and without it a time of day is no point in
-//! time.
+//! The trade date of a file, which no ITCH message contains; without it a time of day is not a
+//! point in time.
 
 use std::{fmt, path::Path, str::FromStr};
 
 use jiff::{civil::Date, tz::TimeZone};
 
-/// Where Nasdaq's clocks are.
+/// The time zone of Nasdaq.
 const EXCHANGE_ZONE: &str = "America/New_York";
 
 /// A trade date of the exchange.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct TradeDate(Date);
 
-/// Text that is no date, or a date that no exchange has traded on.
+/// Text that is not a date, or not a possible trade date.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("expected a date such as 2019-12-30, from 1990 to 2199")]
 pub struct ParseDateError;
@@ -25,9 +25,8 @@ impl TradeDate {
         Date::new(year as i16, month as i8, day as i8).ok().map(Self)
     }
 
-    /// The date that a file name states, as Nasdaq and others write them:
-    /// `12302019.NASDAQ_ITCH50.gz`, `S081321-v50.txt.gz`, `aapl_20190130.itch50`,
-    /// `2019-01-30.itch50`.
+    /// The date in a file name, in the usual forms: `12302019.NASDAQ_ITCH50.gz`,
+    /// `S081321-v50.txt.gz`, `aapl_20190130.itch50`, `2019-01-30.itch50`.
     pub fn of_file_name(path: &Path) -> Option<Self> {
         let name = path.file_name()?.to_str()?;
         let bytes = name.as_bytes();
@@ -37,7 +36,8 @@ impl TradeDate {
             let run = &name[first..end.unwrap_or(bytes.len())];
             let number = |from: usize, to: usize| run[from..to].parse::<u32>().ok();
             let date = match run.len() {
-                // No day is both: no month is 19 or 20, and no century begins with 0 or 1.
+                // The two forms exclude each other: no month is 19 or 20, and no century begins
+                // with 0 or 1.
                 8 => Self::of(number(0, 4)?, number(4, 6)?, number(6, 8)?).or(Self::of(
                     number(4, 8)?,
                     number(0, 2)?,
@@ -55,12 +55,12 @@ impl TradeDate {
         None
     }
 
-    /// The exchange's midnight that begins it, in ns since the UNIX epoch.
+    /// Midnight in the exchange's time zone at its start, in ns since the UNIX epoch.
     ///
-    /// Times of day are added to it as they are: on the two Sundays a year on which clocks change,
-    /// nobody trades.
+    /// Times of day are added without correction: the clock changes on two Sundays a year, without
+    /// trading.
     pub fn midnight_ns(self) -> u64 {
-        // The zone is in this program, so that it is there on every machine.
+        // The program contains the zone, so that it exists on every machine.
         let zone = TimeZone::get(EXCHANGE_ZONE).unwrap_or(TimeZone::UTC);
         let midnight = self.0.to_zoned(zone).map(|midnight| midnight.timestamp().as_nanosecond());
         midnight.ok().and_then(|nanos| u64::try_from(nanos).ok()).unwrap_or(0)
@@ -77,7 +77,7 @@ impl TradeDate {
         Self::of(number / 10_000, number / 100 % 100, number % 100)
     }
 
-    /// That number as it is printed: a date, or the number itself if the calendar does not have it.
+    /// The number as it is printed: a date, or the number itself if it is not a date.
     pub fn text_of(number: u32) -> String {
         Self::of_number(number).map_or_else(|| number.to_string(), |date| date.to_string())
     }

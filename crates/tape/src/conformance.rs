@@ -1,5 +1,5 @@
-//! The test suite that every implementation of [`Source`] and [`Sink`] passes: written once, run by
-//! the tests of each crate with [`conformance!`](crate::conformance).
+//! The test suite for every implementation of [`Source`] and [`Sink`], which the tests of each
+//! crate run with [`conformance!`](crate::conformance).
 
 use std::{fmt::Debug, ops::ControlFlow};
 
@@ -17,11 +17,11 @@ pub trait Subject {
     /// Whether its messages have times.
     const HAS_TIMES: bool;
 
-    /// An empty stream that no other test uses. It ends with the value.
+    /// An empty stream that no other test uses. It is removed with the value.
     fn new(test: &str) -> Self;
 
-    /// Becomes the writer; creates the stream if this is its first writer. A writer that is dropped
-    /// says that it is done.
+    /// Becomes the writer; creates the stream if this is its first writer. Dropping a writer closes
+    /// the stream.
     fn sink(&self) -> Self::Sink;
 
     /// A new reader.
@@ -58,7 +58,7 @@ macro_rules! conformance {
     )*};
 }
 
-/// What the message of a type holds.
+/// The payload of the message with this type.
 fn payload(type_id: u16) -> Vec<u8> {
     (0..type_id * 7 % 90).map(|at| (at * 31 + type_id) as u8).collect()
 }
@@ -99,7 +99,7 @@ fn check<S: Subject>(item: &Item<'_>, next: u64) -> u64 {
     }
 }
 
-/// Reads up to `end` without a wait; returns how many numbers are in gaps.
+/// Reads up to `end` without waiting; returns how many numbers are in gaps.
 fn read_to<S: Subject>(source: &mut S::Source, end: u64) -> u64 {
     let mut missing = 0;
     while source.next_sequence() < end {
@@ -114,7 +114,7 @@ fn read_to<S: Subject>(source: &mut S::Source, end: u64) -> u64 {
     missing
 }
 
-/// A reader gets each message once, whole and in order, and then nothing.
+/// A reader gets each message once, whole and in order, and is idle after that.
 pub fn messages_are_read_whole_and_in_order<S: Subject>() {
     let (subject, mut sink) = filled::<S>("whole", 0);
     let mut source = subject.source(Start::Oldest).unwrap();
@@ -146,8 +146,8 @@ pub fn a_break_stops_after_the_item<S: Subject>() {
     assert_eq!(source.poll_one(|_| unreachable!()).unwrap(), Progress::Nothing);
 }
 
-/// Each start is where it says, when a reader is opened and when it seeks; one that is not there is
-/// an error, which leaves the reader where it is.
+/// Each start is at its documented position, both for opening a reader and for a seek. A start that
+/// does not exist is an error, and the reader keeps its position.
 pub fn every_start_is_found<S: Subject>() {
     let (subject, _sink) = filled::<S>("start", 20);
     let mut seeker = subject.source(Start::Newest).unwrap();
@@ -179,7 +179,7 @@ pub fn every_start_is_found<S: Subject>() {
     assert_eq!(read_to::<S>(&mut source, 21), 0);
 }
 
-/// The number that one reader has next is where another continues.
+/// A reader continues at the next number of another reader.
 pub fn a_reader_continues_where_another_stopped<S: Subject>() {
     let (subject, mut sink) = filled::<S>("resume", 30);
     let mut next = 1;
@@ -197,7 +197,7 @@ pub fn a_reader_continues_where_another_stopped<S: Subject>() {
     assert_eq!(next, 50);
 }
 
-/// Numbers that a reader cannot have are told once, in order; what is there is read.
+/// Missing numbers are reported once, in order; existing messages are read.
 pub fn numbers_that_are_gone_are_gaps<S: Subject>() {
     let (subject, mut sink) = filled::<S>("gaps", 10);
     let mut early = subject.source(Start::Oldest).unwrap();
@@ -211,7 +211,7 @@ pub fn numbers_that_are_gone_are_gaps<S: Subject>() {
     }
 }
 
-/// A follower reads what a writer left, reports its end, and goes on with the next writer.
+/// A follower reads the messages of a writer, reports its end, and continues with the next writer.
 pub fn a_follower_reads_what_each_writer_left<S: Subject>() {
     let subject = S::new("follow");
     let mut sink = subject.sink();

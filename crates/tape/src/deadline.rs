@@ -18,18 +18,18 @@ pub struct Deadline {
 }
 
 impl Deadline {
-    /// So far from now.
+    /// Ends after this time.
     pub fn after(wait: Duration) -> Self {
         let clock = Clock::monotonic();
         Self { began: clock.stamp(), clock, wait }
     }
 
-    /// Whether it is over.
+    /// Whether it has passed.
     pub fn is_over(&self) -> bool {
         u128::from(self.clock.nanos_between(self.began, self.clock.stamp())) >= self.wait.as_nanos()
     }
 
-    /// How long the wait is in all.
+    /// The whole duration of the wait.
     pub fn wait(&self) -> Duration {
         self.wait
     }

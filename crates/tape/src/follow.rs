@@ -1,18 +1,16 @@
-//! Reading a stream that is still being written, to its end.
+//! Reads a stream that is still being written, to its end.
 //!
 //! Protocol, for one [`step`](Follow::step):
-//! 1. Poll. If something was read, return.
-//! 2. There was nothing: wait by the strategy, and poll again.
-//! 3. When a [check is due](Waiter::is_check_due), check the stream and ask who writes it. If the
-//!    writer is gone, or the stream was removed, take the number of the [end](Tape::end) *then*,
-//!    and poll on without a wait up to that number or until there is nothing. Only after that
-//!    report it.
+//! 1. Poll. If items were read, return.
+//! 2. If idle: wait by the strategy, and poll again.
+//! 3. When a [check is due](Waiter::is_check_due), check the stream and its writer. If the writer
+//!    exited, or the stream was removed, take the number of the [end](Tape::end) *then*, and poll
+//!    without waiting up to that number or until idle. Only after that report it.
 //!
-//! Step 3 is why nothing is lost: between the last poll and the look at the writer, the writer may
-//! have written its last messages and ended. The number bounds the drain where a successor writes
-//! on. Bounds: a step returns when something was read, for the first poll with nothing, once for
-//! each writer that is gone, or on a shutdown. It waits in between, for as long as the writer
-//! lives.
+//! Step 3 ensures that nothing is lost: between the last poll and the check, the writer may have
+//! written its last messages and ended. The number limits the drain if a successor continues.
+//! Bounds: a step returns when items were read, at the first idle poll, once for each writer that
+//! exited, or on a shutdown. Otherwise it waits, for as long as the writer is alive.
 
 #[cfg(test)]
 mod tests;
@@ -23,11 +21,11 @@ use crate::{
     Deadline, Item, Progress, ShutdownFlag, Source, Tape, WaitStrategy, Waiter, Writer, WriterState,
 };
 
-/// Polls that read something, from one check of the stream to the next. A removed file whose writer
-/// never pauses is noticed by it.
+/// Polls that read items between two checks of the stream. They detect a removed file whose writer
+/// never pauses.
 const READS_PER_CHECK: u32 = 1 << 10;
 
-/// Reads a stream while it is written, and everything that a dead writer left.
+/// Reads a stream while it is written, and all messages that a dead writer left.
 ///
 /// ```no_run
 /// # fn follow<S: nanotape_tape::Source>(source: S) -> Result<(), S::Error> {
@@ -52,10 +50,10 @@ pub struct Follow<T: Tape> {
     shutdown: ShutdownFlag,
     /// How long to wait for a first writer.
     deadline: Option<Deadline>,
-    /// The number that is not read any more.
+    /// The first number that is not read.
     until: u64,
     has_read: bool,
-    /// Whether the first poll with nothing was reported.
+    /// Whether the first idle poll was reported.
     is_idle: bool,
     reads: u32,
     end: Option<End<T::Error>>,
@@ -66,7 +64,7 @@ pub struct Follow<T: Tape> {
     skips_last_drain: bool,
 }
 
-/// An end that was noticed, and is reported after the last drain.
+/// An end that was detected, and is reported after the last drain.
 #[derive(Debug)]
 struct End<E> {
     why: Why<E>,
@@ -80,18 +78,17 @@ enum Why<E> {
     Lost(E),
 }
 
-/// What a step did.
+/// The result of a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
     /// It read items.
     Read,
     /// It read items, and the visitor stopped it.
     Stopped,
-    /// There is nothing to read for now: the moment to flush output. Reported once, until something
-    /// was read again.
+    /// There is nothing to read: the moment to flush output. Reported once, until the next read.
     Idle,
-    /// The writer is gone, and everything that it left was read. Reported once for each writer.
-    /// The next step waits for a successor.
+    /// The writer exited, and all of its messages were read. Reported once for each writer. The
+    /// next step waits for a successor.
     Gone(WriterState),
     /// Everything up to [`Follow::until`] was read.
     Complete,
@@ -100,7 +97,7 @@ pub enum Step {
 }
 
 impl<T: Tape> Follow<T> {
-    /// Follows from the position of the reader on: spins first, then sleeps.
+    /// Follows from the reader's position: spins first, then sleeps.
     pub fn new(tape: T) -> Self {
         let sleep = std::time::Duration::from_millis(1);
         Self {
@@ -120,7 +117,7 @@ impl<T: Tape> Follow<T> {
         }
     }
 
-    /// Waits in another way.
+    /// Sets the wait strategy.
     #[must_use]
     pub fn strategy(mut self, strategy: WaitStrategy) -> Self {
         self.waiter = Waiter::new(strategy);
@@ -134,8 +131,8 @@ impl<T: Tape> Follow<T> {
         self
     }
 
-    /// Waits for a writer up to the deadline: until then, and until something was read, a writer
-    /// that is gone counts as one that has not started yet.
+    /// Waits for a writer up to the deadline: until then, and until the first read, a writer that
+    /// exited counts as one that has not started yet.
     #[must_use]
     pub fn deadline(mut self, deadline: Deadline) -> Self {
         self.deadline = Some(deadline);
@@ -149,17 +146,17 @@ impl<T: Tape> Follow<T> {
         self
     }
 
-    /// What is followed.
+    /// The stream.
     pub fn tape(&self) -> &T {
         &self.tape
     }
 
-    /// What is followed.
+    /// The stream.
     pub fn tape_mut(&mut self) -> &mut T {
         &mut self.tape
     }
 
-    /// One step, with a poll of the caller's own.
+    /// One step, with the caller's own poll.
     #[inline]
     pub fn step_by<E: From<T::Error>>(
         &mut self,
@@ -231,8 +228,8 @@ impl<T: Tape> Follow<T> {
         if self.skips_last_drain {
             return self.end = Some(End { why, sequence: 0 });
         }
-        // Taken after the look at the writer. If it cannot be taken, the drain ends where a poll
-        // finds nothing.
+        // Taken after the check of the writer. If it is unavailable, the drain ends at the first
+        // idle poll.
         let sequence = self.tape.end().unwrap_or(u64::MAX);
         self.end = Some(End { why, sequence });
     }
@@ -251,7 +248,7 @@ impl<T: Tape> Follow<T> {
 }
 
 impl<S: Source> Follow<S> {
-    /// One step: reads what is there, or waits.
+    /// One step: reads available items, or waits.
     #[inline]
     pub fn step(
         &mut self,
@@ -273,8 +270,8 @@ impl<S: Source> Follow<S> {
         step.map(|step| if step == Step::Stopped && !is_stopped { Step::Read } else { step })
     }
 
-    /// Waits for the next item. `None` if the writer is gone and everything that it left was read,
-    /// or after a shutdown.
+    /// Waits for the next item. `None` if the writer exited and all of its messages were read, or
+    /// after a shutdown.
     #[expect(clippy::should_implement_trait, reason = "an item borrows the follower")]
     pub fn next(&mut self) -> Result<Option<Item<'_>>, S::Error> {
         let (mut kept, mut payload) = (None, std::mem::take(&mut self.payload));

@@ -1,4 +1,4 @@
-//! What a reader visits: messages, and the numbers of messages that it cannot have.
+//! The items that a reader visits: messages, and the numbers of messages that it cannot have.
 
 use std::fmt;
 
@@ -16,21 +16,21 @@ pub enum Item<'a> {
     Reused(Reused),
 }
 
-/// A message and what is known about it.
+/// A message with its properties.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Message<'a> {
-    /// Its number; the first message of a stream has 1.
+    /// The sequence number; the first message of a stream has 1.
     pub sequence: u64,
-    /// What the payload is, in the writer's terms.
+    /// The writer's type of the payload.
     pub type_id: u16,
-    /// The time that the writer gave it, or `None` if the stream keeps no times.
+    /// The writer's time of the message, or `None` if the stream stores no times.
     pub ts: Option<UtcNanos>,
-    /// Its bytes: a copy that nothing overwrites.
+    /// The bytes: a copy that stays unchanged.
     pub payload: &'a [u8],
 }
 
 impl Message<'_> {
-    /// The same message with its bytes somewhere else.
+    /// The same message with other bytes.
     #[inline]
     pub fn with_payload(self, payload: &[u8]) -> Message<'_> {
         let Self { sequence, type_id, ts, .. } = self;
@@ -38,8 +38,8 @@ impl Message<'_> {
     }
 }
 
-/// Messages that a reader cannot have: overwritten, removed, lost, or never written. Both ends
-/// belong to the gap, so `from == to` is one message.
+/// Messages that a reader cannot have: overwritten, removed, lost, or never written. Both ends are
+/// included, so `from == to` is one message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Gap {
     /// The first missing number.
@@ -61,8 +61,8 @@ impl fmt::Display for Gap {
     }
 }
 
-/// Numbers that this reader has passed and that the stream has since given to other messages: a
-/// loss of power, or a repair, took the messages that had them before.
+/// Numbers that this reader has passed and that the stream has since given to other messages, after
+/// a loss of power or a repair removed the earlier ones.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reused {
     /// The first reused number.

@@ -1,12 +1,12 @@
-//! The numbered stream: what a ring and a journal have in common, and how a program follows one.
+//! The numbered stream: the common interface of a ring and a journal, and a follower for both.
 //!
 //! Where: layer 1, below RING and JOURNAL, which implement [`Source`] and [`Sink`]. It stores
-//! nothing and knows no record.
+//! nothing and is independent of any record.
 //!
-//! A writer numbers its messages from 1, one after the other. A reader starts at a [`Start`],
-//! visits [`Item`]s in the order of their numbers, and learns about each number that it cannot
-//! have: a [`Gap`] is an item, not an error. Numbers identify a message in every copy of the
-//! stream, so a reader can continue in a journal where it stopped in a ring.
+//! A writer numbers its messages from 1 without gaps. A reader starts at a [`Start`], visits
+//! [`Item`]s in the order of their numbers, and gets each range of numbers that it cannot have: a
+//! [`Gap`] is an item, not an error. Numbers identify a message in every copy of the stream, so a
+//! reader can continue in a journal where it stopped in a ring.
 //!
 //! | | what it is |
 //! |---|---|
@@ -17,7 +17,7 @@
 //! | [`Deadline`] | how long to wait for a stream that does not exist yet |
 //! | [`ShutdownFlag`] | a request to end, from a signal handler or another thread |
 //!
-//! Rings and journals also have readers of their own, which show messages in place and cost less.
+//! Rings and journals also have their own readers, which show messages in place and cost less.
 //! `Source` copies each payload once: tools, recorders and subscribers use it.
 #![forbid(unsafe_code)]
 

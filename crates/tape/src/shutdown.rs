@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-/// A request to end in good order. Copies share the request.
+/// A request to end cleanly. Copies share the request.
 #[derive(Clone, Debug, Default)]
 pub struct ShutdownFlag(Arc<AtomicBool>);
 
@@ -19,7 +19,7 @@ impl ShutdownFlag {
         Self::default()
     }
 
-    /// The request that this flag carries: for handlers of signals.
+    /// A request with this flag: for signal handlers.
     pub fn by_flag(flag: Arc<AtomicBool>) -> Self {
         Self(flag)
     }

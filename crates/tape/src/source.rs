@@ -1,4 +1,4 @@
-//! Both sides of a numbered stream, whatever it is stored in.
+//! Both sides of a numbered stream, independent of its storage.
 
 use std::{fmt, ops::ControlFlow};
 
@@ -11,25 +11,25 @@ pub trait Tape {
     /// Why the stream cannot be read.
     type Error;
 
-    /// The number of the next message to be read. A reader that continues another time starts at
-    /// [`Start::Sequence`] of it.
+    /// The number of the next message. A reader that continues later starts at [`Start::Sequence`]
+    /// with this number.
     fn next_sequence(&self) -> u64;
 
-    /// The number after the newest message that exists now.
+    /// The number after the current newest message.
     fn end(&self) -> Result<u64, Self::Error>;
 
-    /// The writer. Asks the system, so call it rarely.
+    /// The writer. Makes a system call, so call it rarely.
     fn writer(&self) -> Writer;
 
-    /// Checks that what is read still exists, and makes the next poll look for what a cheap poll
-    /// does not see. Asks the system, so call it rarely.
+    /// Checks that the stream still exists, and makes the next poll check for changes that a cheap
+    /// poll skips. Makes a system call, so call it rarely.
     fn check(&mut self) -> Result<(), Self::Error>;
 }
 
 /// A reader of a stream. No method waits; [`Follow`](crate::Follow) does.
 pub trait Source: Tape {
-    /// Visits items in order, as many as one look finds; `Break` stops after the item. An item that
-    /// was visited is read, one that was not is next.
+    /// Visits items in order, as many as one poll finds; `Break` stops after the item. A visited
+    /// item is read; the first one that was not visited is next.
     fn poll(
         &mut self,
         visit: impl FnMut(Item<'_>) -> ControlFlow<()>,
@@ -47,7 +47,7 @@ pub trait Source: Tape {
         })
     }
 
-    /// Continues at another position. After an error the position is the old one.
+    /// Continues at another position. After an error the position is unchanged.
     fn seek(&mut self, start: Start) -> Result<(), Self::Error>;
 }
 
@@ -60,11 +60,11 @@ pub trait Sink {
     fn append(&mut self, type_id: u16, ts: UtcNanos, payload: &[u8]) -> Result<u64, Self::Error>;
 }
 
-/// What a poll did.
+/// The result of a poll.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use]
 pub enum Progress {
-    /// Nothing is there yet.
+    /// No item is available.
     Nothing,
     /// It visited at least one item.
     Read,
@@ -73,30 +73,30 @@ pub enum Progress {
 }
 
 impl Progress {
-    /// What a visit means for a poll that made no progress before it.
+    /// The result of a poll whose first visit returned `flow`.
     #[inline]
     pub fn of(flow: ControlFlow<()>) -> Self {
         if flow.is_break() { Self::Stopped } else { Self::Read }
     }
 }
 
-/// Who writes a stream.
+/// The writer of a stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Writer {
     /// Changes with each writer.
     pub epoch: u64,
-    /// Whether it writes.
+    /// Whether it is writing.
     pub state: WriterState,
 }
 
-/// Whether a stream is being written.
+/// The state of a stream's writer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WriterState {
-    /// Its process lives.
+    /// Its process is alive.
     Alive,
-    /// It said that it was done, or no process has written yet.
+    /// It closed the stream, or no process has written yet.
     Closed,
-    /// Its process ended and did not say so: killed, crashed, or panicked.
+    /// Its process ended without closing: killed, crashed, or panicked.
     Dead,
 }
 

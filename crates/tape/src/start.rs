@@ -1,4 +1,4 @@
-//! Where a reader starts, in the same words everywhere.
+//! Where a reader starts, in the same form for all streams and commands.
 
 use std::{fmt, str::FromStr};
 
@@ -17,16 +17,15 @@ use nanotape_clock::UtcNanos;
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Start {
-    /// At the oldest message that is still there. In words: `oldest`, also `beginning`.
+    /// At the oldest remaining message. In text: `oldest`, also `beginning`.
     Oldest,
-    /// After the newest message: the next one that is written is the first one read. In words:
-    /// `newest`, also `end`.
+    /// After the newest message, at the next one that is written. In text: `newest`, also `end`.
     Newest,
-    /// At the message with this number. If it is gone, the first item is a [`Gap`](crate::Gap). In
-    /// words: the number, from 1 on.
+    /// At the message with this number. If it no longer exists, the first item is a
+    /// [`Gap`](crate::Gap). In text: the number, from 1 on.
     Sequence(u64),
     /// At the first message of this time or a later one; if there is none, at the next one that is
-    /// written. In words: an RFC 3339 time, or `@` and nanoseconds since the UNIX epoch.
+    /// written. In text: an RFC 3339 time, or `@` and nanoseconds since the UNIX epoch.
     Time(UtcNanos),
 }
 

@@ -1,62 +1,62 @@
-//! What a reader does while there is nothing to read.
+//! Strategies for a reader that is idle.
 
 use std::{hint, thread, time::Duration};
 
-/// How to wait: a choice between a late message and a busy processor.
+/// How to wait: a trade-off between latency and processor time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum WaitStrategy {
-    /// Polls again at once, with a pause instruction: quickest, and takes a whole processor.
+    /// Polls again at once, with a pause instruction: lowest latency, uses a whole processor.
     #[default]
     Spin,
-    /// Offers the processor to others between polls: for more readers than processors.
+    /// Yields the processor between polls: for more readers than processors.
     Yield,
-    /// Sleeps between polls: takes next to no processor, and sees a message late by up to this long
-    /// and what the kernel adds.
+    /// Sleeps between polls: uses almost no processor time, and delays a message by up to this long
+    /// plus the kernel's overhead.
     Sleep(Duration),
-    /// Spins for some polls, yields for as many, then sleeps between polls until a message comes.
+    /// Spins for some polls, yields for as many, then sleeps between polls until a message arrives.
     Backoff {
-        /// Polls before it yields, and then before it sleeps.
+        /// Polls before it yields, and again before it sleeps.
         looks: u32,
-        /// How long it sleeps.
+        /// Duration of a sleep.
         sleep: Duration,
     },
 }
 
-/// Polls that do not sleep, from one check of the writer to the next.
+/// Polls without a sleep between two checks of the writer.
 const POLLS_PER_CHECK: u32 = 1 << 16;
 
-/// Time asleep, from one check of the writer to the next.
+/// Sleep time between two checks of the writer.
 const SLEEP_PER_CHECK: Duration = Duration::from_millis(20);
 
-/// Waits by a strategy: [`idle`](Self::idle) when there was nothing, [`reset`](Self::reset) when
-/// there was something.
+/// Waits by a strategy: call [`idle`](Self::idle) after an idle poll, and [`reset`](Self::reset)
+/// after any other.
 #[derive(Clone, Debug, Default)]
 pub struct Waiter {
     strategy: WaitStrategy,
     idles: u32,
-    /// Polls since the last check of the writer, of those that count.
+    /// Counted polls since the last check of the writer.
     unchecked: u32,
 }
 
 impl Waiter {
-    /// A waiter that has not waited yet.
+    /// A new waiter.
     pub fn new(strategy: WaitStrategy) -> Self {
         Self { strategy, idles: 0, unchecked: 0 }
     }
 
-    /// How often [`idle`](Self::idle) was called since there was something.
+    /// Number of calls of [`idle`](Self::idle) since the last reset.
     #[inline]
     pub fn idles(&self) -> u32 {
         self.idles
     }
 
-    /// There was something.
+    /// Reports a poll with items.
     #[inline]
     pub fn reset(&mut self) {
         (self.idles, self.unchecked) = (0, 0);
     }
 
-    /// There was nothing: waits for a moment.
+    /// Reports an idle poll: waits for a moment.
     #[inline]
     pub fn idle(&mut self) {
         self.idles = self.idles.saturating_add(1);
@@ -77,8 +77,8 @@ impl Waiter {
         }
     }
 
-    /// Whether to check now if the writer lives: about every 20 ms while the strategy sleeps, else
-    /// every 65,536 polls. A `true` is given once.
+    /// Whether a check of the writer is due: about every 20 ms while the strategy sleeps, otherwise
+    /// every 65,536 polls. Returns `true` once.
     #[inline]
     pub fn is_check_due(&mut self) -> bool {
         let polls = match self.strategy {

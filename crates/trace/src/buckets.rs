@@ -1,9 +1,9 @@
-//! Log-linear buckets: which bucket a value is in, and the largest value of a bucket.
+//! Log-linear buckets: the bucket of a value, and the largest value of a bucket.
 //!
-//! With precision P, values below 2^P have a bucket each. Above, every power of two is divided into
-//! 2^(P-1) buckets, so that a bucket is never wider than 2^(1-P) of its value. HdrHistogram has the
-//! same layout. The functions are constant, so that counts may lie in memory that this crate does
-//! not know, such as a table of shared words.
+//! With precision P, each value below 2^P has its own bucket. Above, every power of two is divided
+//! into 2^(P-1) buckets, so that a bucket is never wider than 2^(1-P) of its value. HdrHistogram
+//! has the same layout. The functions are constant, so that counts can be in memory of other
+//! crates, such as a table of shared words.
 
 /// The buckets of one precision.
 ///

@@ -1,12 +1,11 @@
-//! A histogram with fixed relative precision: record in a few instructions, ask for quantiles.
+//! A histogram with fixed relative precision: records in a few instructions, returns quantiles.
 //!
 //! A quantile is at most one bucket too high, see [`Buckets`]: with [`Histogram::fine`] that is
-//! 0.8%,
-//! with [`Histogram::coarse`] 6.25%. The smallest and the largest value are exact.
+//! 0.8%, with [`Histogram::coarse`] 6.25%. The smallest and the largest value are exact.
 //!
-//! Cost: `record` allocates nothing in a histogram made with `fine`, whose buckets exist from the
-//! start; a coarse one grows to the largest value it has seen, so that tens of thousands of them
-//! fit in memory.
+//! Cost: `record` allocates nothing in a histogram made with `fine`, which allocates all buckets at
+//! the start. A coarse one grows to its largest value, so that tens of thousands of them fit in
+//! memory.
 
 use crate::Buckets;
 
@@ -21,7 +20,7 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// Precision 0.8%, any 64-bit value, all memory (60 KB) taken now.
+    /// Precision 0.8%, any 64-bit value, all memory (60 KB) allocated now.
     pub fn fine() -> Self {
         let mut histogram = Self::with_precision(8);
         histogram.counts = vec![0; histogram.buckets.of(u64::MAX) + 1];
@@ -38,8 +37,8 @@ impl Histogram {
         Self { buckets, counts: Vec::new(), count: 0, min: u64::MAX, max: 0 }
     }
 
-    /// Of counts that were kept elsewhere, one for each bucket from the first on. The smallest and
-    /// the largest value are those of their buckets; a sum beyond 64 bits stays at the largest.
+    /// From counts of another owner, one for each bucket from the first on. The smallest and the
+    /// largest value are those of their buckets; the sum saturates at 64 bits.
     pub fn of_counts(buckets: Buckets, counts: Vec<u64>) -> Self {
         let is_filled = |&count: &u64| count > 0;
         let count = counts.iter().fold(0_u64, |sum, &count| sum.saturating_add(count));
@@ -81,7 +80,7 @@ impl Histogram {
         self.max = self.max.max(other.max);
     }
 
-    /// How many values were counted.
+    /// Number of counted values.
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -96,7 +95,7 @@ impl Histogram {
         (self.count > 0).then_some(self.min)
     }
 
-    /// The buckets that hold something, ascending: the highest value of each, and its count.
+    /// The non-empty buckets, ascending: the highest value of each, and its count.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let filled = self.counts.iter().enumerate().filter(|&(_, &count)| count > 0);
         filled.map(|(bucket, &count)| (self.buckets.highest_in(bucket), count))
@@ -179,7 +178,7 @@ mod tests {
         let mut recorded = Histogram::coarse();
         values.iter().for_each(|&value| recorded.record(value));
         assert_eq!(Histogram::of_counts(buckets, recorded.counts.clone()), recorded);
-        // Whatever another process left there.
+        // Arbitrary counts of another process.
         let full = Histogram::of_counts(buckets, vec![u64::MAX; 3]);
         assert_eq!((full.count(), full.quantile(0.5), full.max()), (u64::MAX, Some(0), Some(2)));
         assert_eq!(Histogram::of_counts(buckets, vec![0; 3]).quantile(0.5), None);

@@ -1,6 +1,6 @@
 //! Histograms of times and counts; later also spans and the flight recorder.
 //!
-//! Where: layer 3. Numbers in, quantiles out; what the numbers mean is the caller's business.
+//! Where: layer 3. It is independent of the meaning of the numbers.
 #![forbid(unsafe_code)]
 
 mod buckets;

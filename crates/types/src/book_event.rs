@@ -1,15 +1,15 @@
-//! What a feed says to a book, in no protocol's words.
+//! Changes of a book, independent of any protocol.
 //!
-//! This is the seam between FEED and BOOK: a decoder of any exchange produces these, and the book
-//! knows nothing else. Passed by value and applied through a match, so that after inlining no event
-//! object is left.
+//! This is the interface between FEED and BOOK: a decoder of any exchange produces these events,
+//! and the book consumes only these. They are passed by value and applied through a match, so that
+//! after inlining no event object is left.
 
 use crate::{OrderReferenceNumber, Price4, Shares, Side, StockLocate};
 
 /// One change to the displayed orders of one stock.
 ///
-/// `stock_locate` is the one in the message; for a change to an order that is known, the book
-/// follows the locate the order was added under.
+/// `stock_locate` is the one in the message; for a change to a known order, the book uses the
+/// locate of its add.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BookEvent {
     /// A new order at the back of its price level's queue.
@@ -34,7 +34,7 @@ pub enum BookEvent {
         /// Shares executed now.
         shares: Shares,
     },
-    /// Shares of an order were cancelled; price and queue position stay.
+    /// Shares of an order were cancelled; price and queue position are unchanged.
     Cancel {
         /// The stock.
         stock_locate: StockLocate,
@@ -43,7 +43,7 @@ pub enum BookEvent {
         /// Shares cancelled now.
         shares: Shares,
     },
-    /// An order was removed whole.
+    /// An order was removed completely.
     Delete {
         /// The stock.
         stock_locate: StockLocate,
@@ -54,11 +54,11 @@ pub enum BookEvent {
     Replace {
         /// The stock.
         stock_locate: StockLocate,
-        /// The order that leaves.
+        /// The order that is removed.
         original: OrderReferenceNumber,
-        /// The order that enters.
+        /// The order that is entered.
         replacement: OrderReferenceNumber,
-        /// Total displayed shares of the order that enters.
+        /// Total displayed shares of the new order.
         shares: Shares,
         /// Its display price.
         price: Price4,

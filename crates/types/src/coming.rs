@@ -1,22 +1,22 @@
-//! What is known of a message before its turn, for code that loads data ahead.
+//! The known part of a coming message, for code that prefetches data.
 //!
-//! The seam of [`BookEvent`](crate::BookEvent) once more, in a form that is cheap to make and needs
-//! not be right: a wrong guess loads a cache line that nobody wants.
+//! A form of [`BookEvent`](crate::BookEvent) that is cheap to make and may be wrong: a wrong guess
+//! loads an unused cache line.
 
 use crate::{OrderReferenceNumber, Side, StockLocate};
 
-/// What a message will probably be about.
+/// The probable contents of a coming message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Coming {
     /// The stock.
     pub stock_locate: StockLocate,
-    /// The order; the one that goes, if one is replaced.
+    /// The order; the removed one of a replace.
     pub reference: OrderReferenceNumber,
-    /// The order that comes, if one is replaced.
+    /// The new order of a replace.
     pub replacement: Option<OrderReferenceNumber>,
     /// Whether the order is a new one.
     pub is_new: bool,
-    /// Its side if it is; means nothing otherwise. A plain value and no option, so that choosing
-    /// between it and a known order's side needs no branch.
+    /// Its side if it is new; otherwise meaningless. Not an option, so that choosing between it and
+    /// a known order's side needs no branch.
     pub side_if_new: Side,
 }

@@ -1,18 +1,18 @@
-//! The numbers by which a feed names things. None of them is a quantity, so none has arithmetic.
+//! The identifiers of a feed. None of them is a quantity, so none has arithmetic.
 
 use core::fmt;
 
 use crate::{Sentinel, wire_value::integer_newtype};
 
 integer_newtype! {
-    /// Stock locate: the day's small integer for a stock, at the same place in every message.
+    /// Stock locate: the day's small integer for a stock, at the same offset in every message.
     ///
-    /// Assigned afresh each day by a stock directory message; 0 where a message is about no stock.
+    /// Assigned each day by a stock directory message; 0 if a message concerns no stock.
     StockLocate, u16, 2
 }
 
 integer_newtype! {
-    /// Tracking number: internal to the exchange, not unique, carried through untouched.
+    /// Tracking number: internal to the exchange, not unique, passed on unchanged.
     TrackingNumber, u16, 2
 }
 
@@ -27,10 +27,10 @@ integer_newtype! {
 }
 
 impl StockLocate {
-    /// How many locates there can be; a [`LocateTable`](crate::LocateTable) has an entry for each.
+    /// Number of possible locates; a [`LocateTable`](crate::LocateTable) has an entry for each.
     pub const COUNT: usize = 1 << 16;
 
-    /// All of them, ascending. The first is 0, which stands for no stock.
+    /// All locates, ascending. The first is 0, which means no stock.
     pub fn all() -> impl DoubleEndedIterator<Item = Self> {
         (0..=u16::MAX).map(Self)
     }

@@ -1,12 +1,12 @@
 //! The vocabulary of market data: units, identities and absence, each one machine word or less.
 //!
-//! Where: layer 0. Every other crate speaks in these types; this one knows no file, clock or
-//! thread.
+//! Where: layer 0. Every other crate uses these types; this one is independent of files, clocks and
+//! threads.
 //!
-//! Two ideas carry the crate. A number is never bare: a price, a share count, a stock locate and an
-//! order reference number are different types, so that they cannot be swapped by accident. And a
-//! value that may be absent is a [`Maybe`], which takes no more room than the value itself and
-//! cannot be read without asking whether it is there.
+//! The crate has two ideas. Each quantity has its own type: a price, a share count, a stock locate
+//! and an order reference number are different types, so that they cannot be swapped by accident.
+//! And a value that may be absent is a [`Maybe`], which has the size of the value itself and cannot
+//! be read without a check.
 #![forbid(unsafe_code)]
 
 mod book_event;

@@ -26,7 +26,7 @@ impl<T> LocateTable<T> {
         StockLocate::all().zip(self.0.iter())
     }
 
-    /// All entries to be changed, by locate.
+    /// All entries by mutable reference, by locate.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (StockLocate, &mut T)> {
         StockLocate::all().zip(self.0.iter_mut())
     }

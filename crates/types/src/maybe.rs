@@ -1,22 +1,22 @@
-//! Absence in the space of the value: one machine word, and no way to read it unasked.
+//! An optional value in the space of the value: one machine word, and no read without a check.
 //!
 //! Exchanges write "not available" as a particular value: a far price of 0, a blank symbol. Code
-//! that carries the raw number forgets the test sooner or later; an `Option` doubles the size and
-//! changes the layout. [`Maybe`] keeps the wire's own encoding and gives out an `Option`.
+//! that uses the raw number forgets the check sooner or later; an `Option` doubles the size and
+//! changes the layout. [`Maybe`] keeps the encoding of the wire and returns an `Option`.
 
 use core::fmt;
 
 use crate::WireValue;
 
-/// A type that gives up one of its values to mean "absent".
+/// A type with one value reserved for "absent".
 pub trait Sentinel: Copy + Eq {
-    /// The value that stands for absence on the wire.
+    /// The value that means absence on the wire.
     const ABSENT: Self;
 }
 
 /// A `T` or nothing, in the space of a `T`.
 ///
-/// The only ways to the value go through the question whether it is there:
+/// Every access to the value checks that it is present:
 ///
 /// ```
 /// use nanotape_types::{Maybe, Price4};
@@ -33,7 +33,7 @@ pub trait Sentinel: Copy + Eq {
 /// let raw: Price4 = Maybe::<Price4>::NONE.0;
 /// ```
 ///
-/// it does not stand in for the value:
+/// it is not a substitute for the value:
 ///
 /// ```compile_fail,E0308
 /// # use nanotape_types::{Maybe, Price4};
@@ -47,7 +47,7 @@ pub trait Sentinel: Copy + Eq {
 /// let worse = Maybe::<Price4>::NONE < Maybe::<Price4>::NONE;
 /// ```
 ///
-/// and none of the value's own methods answer on it:
+/// and it has none of the value's own methods:
 ///
 /// ```compile_fail,E0308
 /// # use nanotape_types::{Maybe, Price4};
@@ -58,28 +58,28 @@ pub trait Sentinel: Copy + Eq {
 pub struct Maybe<T: Sentinel>(T);
 
 impl<T: Sentinel> Maybe<T> {
-    /// Nothing.
+    /// Absent.
     pub const NONE: Self = Self(T::ABSENT);
 
-    /// Something, or `None` if `value` is the one that means absence and so cannot be told from it.
+    /// Present, or `None` if `value` is the one that means absence.
     #[inline]
     pub fn some(value: T) -> Option<Self> {
         if value == T::ABSENT { None } else { Some(Self(value)) }
     }
 
-    /// The value as it is: absent if it is the one that means absence.
+    /// Wraps the value unchanged: absent if it is the one that means absence.
     #[inline]
     pub const fn of(value: T) -> Self {
         Self(value)
     }
 
-    /// The value, if it is there.
+    /// The value, if present.
     #[inline]
     pub fn get(self) -> Option<T> {
         if self.0 == T::ABSENT { None } else { Some(self.0) }
     }
 
-    /// Whether the value is there.
+    /// Whether the value is present.
     #[inline]
     pub fn is_some(self) -> bool {
         self.0 != T::ABSENT
@@ -91,7 +91,7 @@ impl<T: Sentinel> Maybe<T> {
         self.0 == T::ABSENT
     }
 
-    /// Applies `f` to the value, if it is there.
+    /// Applies `f` to the value, if present.
     #[inline]
     pub fn map<U>(self, f: impl FnOnce(T) -> U) -> Option<U> {
         self.get().map(f)

@@ -18,8 +18,8 @@ impl Price4 {
     /// Units in 1.0.
     pub const SCALE: u32 = 10_000;
 
-    /// Writes the decimal into `buffer` and returns it. No formatting machinery: this is what the
-    /// commands that print a row a message call.
+    /// Writes the decimal into `buffer` and returns it, without `core::fmt`: for commands that
+    /// print a row per message.
     pub fn write_decimal(self, buffer: &mut [u8; 11]) -> &str {
         let (mut whole, mut fraction) = (self.0 / Self::SCALE, self.0 % Self::SCALE);
         for position in (7..11).rev() {
@@ -40,7 +40,7 @@ impl Price4 {
     }
 }
 
-/// Far, near and initial offering prices are 0 where there is none.
+/// Far, near and initial offering prices are 0 if absent.
 impl Sentinel for Price4 {
     const ABSENT: Self = Self(0);
 }

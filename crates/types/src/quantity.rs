@@ -1,4 +1,4 @@
-//! Share counts: 32 bits where a message speaks of one order, 64 where it speaks of many.
+//! Share counts: 32 bits for one order, 64 for sums over orders.
 
 use core::fmt;
 

@@ -25,7 +25,7 @@ impl Side {
         }
     }
 
-    /// `bid` or `ask`, the words of the tables that people export.
+    /// `bid` or `ask`, the words of exported tables.
     pub const fn quote_name(self) -> &'static str {
         match self {
             Self::Buy => "bid",

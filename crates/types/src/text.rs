@@ -1,7 +1,7 @@
 //! Fixed-width text as exchanges write it: left-justified, padded with spaces, never a `String`.
 //!
-//! The bytes come from outside and may be anything. They are kept exactly; only `Display` escapes
-//! what is not printable ASCII, so that a hostile file cannot drive somebody's terminal.
+//! The bytes are external input and may be anything. They are kept exactly; only `Display` escapes
+//! other bytes than printable ASCII, so that a hostile file cannot control a terminal.
 
 use core::{
     fmt::{self, Write as _},
@@ -19,7 +19,7 @@ pub struct Alpha<const N: usize>([u8; N]);
 pub type Mpid = Alpha<4>;
 
 impl<const N: usize> Alpha<N> {
-    /// Wraps the bytes as they are.
+    /// Wraps the bytes unchanged.
     #[inline]
     pub const fn new(bytes: [u8; N]) -> Self {
         Self(bytes)
@@ -49,7 +49,7 @@ impl<const N: usize> WireValue<N> for Alpha<N> {
     }
 }
 
-/// Blank text is no text.
+/// Blank text is absent.
 impl<const N: usize> Sentinel for Alpha<N> {
     const ABSENT: Self = Self([b' '; N]);
 }
@@ -72,7 +72,7 @@ impl<const N: usize> fmt::Debug for Alpha<N> {
 pub struct Symbol(u64);
 
 impl Symbol {
-    /// Wraps the eight bytes as they stand on the wire, padding included.
+    /// Wraps the eight bytes of the wire, padding included.
     #[inline]
     pub const fn new(bytes: [u8; 8]) -> Self {
         Self(u64::from_be_bytes(bytes))
@@ -97,7 +97,7 @@ impl WireValue<8> for Symbol {
     }
 }
 
-/// A blank symbol is no symbol.
+/// A blank symbol is absent.
 impl Sentinel for Symbol {
     const ABSENT: Self = Self(u64::from_be_bytes([b' '; 8]));
 }
@@ -145,7 +145,7 @@ impl FromStr for Symbol {
     }
 }
 
-/// Only spaces are padding: a trailing newline is part of what was sent.
+/// Only spaces are padding: a trailing newline is part of the text.
 fn without_padding(bytes: &[u8]) -> &[u8] {
     let length = bytes.iter().rposition(|&b| b != b' ').map_or(0, |last| last + 1);
     &bytes[..length]

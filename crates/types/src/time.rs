@@ -1,4 +1,4 @@
-//! Times of day as a feed states them. No clock is read here.
+//! Times of day as a feed states them. This module reads no clock.
 
 use core::{fmt, str::FromStr};
 
@@ -10,7 +10,7 @@ use crate::{Sentinel, WireValue, wire_value::integer_newtype};
 pub struct NanosSinceMidnight(u64);
 
 integer_newtype! {
-    /// Whole seconds since midnight; 0 where there is no time.
+    /// Whole seconds since midnight; 0 if absent.
     SecondsSinceMidnight, u32, 4
 }
 
@@ -59,7 +59,7 @@ impl WireValue<6> for NanosSinceMidnight {
     }
 }
 
-/// `09:30:00.000000001`; hours run past 24 rather than wrap.
+/// `09:30:00.000000001`; hours continue after 24 without wrapping.
 impl fmt::Display for NanosSinceMidnight {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (seconds, nanos) = (self.0 / Self::PER_SECOND, self.0 % Self::PER_SECOND);

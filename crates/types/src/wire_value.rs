@@ -1,12 +1,13 @@
-//! How a value stands on the wire: a fixed number of bytes, big-endian, every bit pattern legal.
+//! The encoding of a value on the wire: a fixed number of bytes, big-endian, every bit pattern
+//! valid.
 //!
-//! Generated views and encoders need exactly this and nothing else of a type, so a new field type
-//! is a new implementation of one trait.
+//! Generated views and encoders need only this trait of a type, so a new field type is one
+//! implementation.
 
 /// A value of exactly `N` bytes on the wire.
 ///
-/// Every bit pattern decodes, and encoding gives back the bytes it was decoded from. That is what
-/// lets a view have getters that cannot fail.
+/// Every bit pattern decodes, and encoding returns the original bytes. So the getters of a view
+/// cannot fail.
 pub trait WireValue<const N: usize>: Copy {
     /// Reads the value from its big-endian bytes.
     fn from_be_bytes(bytes: [u8; N]) -> Self;

@@ -45,7 +45,7 @@ pub struct PlantStat {
     pub live_orders: u64,
     /// Records published, in the order of [`RecordKind::ALL`].
     pub records: [u64; RecordKind::ALL.len()],
-    /// Status records.
+    /// Notices published.
     pub notices: u64,
     /// Damaged parts of the input: wrong lengths, wrong types, lost bytes.
     pub damages: [u64; 3],

@@ -65,7 +65,7 @@ impl fmt::Display for PlantStop {
     }
 }
 
-/// The name for people. [`StopReason::name`] is the word in JSON, which stays.
+/// Human-readable name. [`StopReason::name`] is the word in JSON, which is stable.
 impl fmt::Display for StopReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

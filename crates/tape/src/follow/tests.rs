@@ -1,21 +1,21 @@
-//! A follower against a scripted stream: what happens between a poll and the look at the writer.
+//! A follower of a scripted stream: events between a poll and the check of the writer.
 
 use std::{cell::RefCell, collections::VecDeque, rc::Rc, time::Duration};
 
 use super::*;
 use crate::{Message, Start};
 
-/// What happens at each look at the writer, one after the other.
+/// The event at each check of the writer, in order.
 enum Act {
-    /// Nothing.
+    /// No event.
     Rest,
-    /// The writer appends so many messages and goes on.
+    /// The writer appends messages and continues.
     Append(u64),
-    /// The writer appends so many messages and ends like this.
+    /// The writer appends messages and ends in this state.
     End(u64, WriterState),
-    /// A successor appends so many messages and lives.
+    /// A successor appends messages and stays alive.
     Succeed(u64),
-    /// The stream is removed while the writer goes on.
+    /// The stream is removed while the writer continues.
     Remove,
 }
 
@@ -107,7 +107,7 @@ impl Source for Scripted {
     }
 }
 
-/// Follows to the first step that is neither a read nor idle; returns it and what was read.
+/// Follows to the first step that is neither a read nor idle; returns it and the numbers read.
 fn read_on(follow: &mut Follow<Scripted>) -> (Result<Step, &'static str>, Vec<u64>) {
     let mut seen = Vec::new();
     loop {
@@ -130,7 +130,7 @@ fn what_a_writer_leaves_between_the_last_poll_and_its_end_is_read() {
         let mut follow = Scripted::new(4, acts()).follow();
         assert_eq!(read_on(&mut follow), (Ok(Step::Gone(state)), (1..=9).collect()));
 
-        // The test notices a follower without the last drain.
+        // The test detects a follower without the last drain.
         let mut hasty = Scripted::new(4, acts()).follow();
         hasty.skips_last_drain = true;
         assert_eq!(read_on(&mut hasty), (Ok(Step::Gone(state)), (1..=6).collect()));
