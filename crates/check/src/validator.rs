@@ -137,7 +137,7 @@ pub struct Finding {
 #[derive(Debug)]
 pub struct Validator {
     findings: [Finding; Rule::ALL.len()],
-    /// How many of the six events were in order so far.
+    /// Number of the six events that were in order so far.
     events: usize,
     last_was_end: bool,
     /// Whether a message after the end has been counted.

@@ -46,7 +46,7 @@ pub enum Damage {
     Hidden {
         /// Offset of the record that was not delivered.
         offset: u64,
-        /// Its bytes.
+        /// Number of its bytes.
         bytes: u64,
     },
     /// The bytes here do not parse as records. Reading continues at the next position with several

@@ -15,7 +15,7 @@ use nanotape_types::{
 
 use crate::StatusChange;
 
-/// What an exchange reported with one message.
+/// The event that an exchange reported with one message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MarketEvent {
     /// The exchange's time of day; `None` if the message carries none.
@@ -25,11 +25,11 @@ pub struct MarketEvent {
     pub instrument: StockLocate,
     /// The instrument's symbol, if the message has it.
     pub symbol: Maybe<Symbol>,
-    /// What happened.
+    /// The kind of event.
     pub what: What,
 }
 
-/// What happened.
+/// The kind of event, with its details.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum What {
     /// A displayed order entered, was cancelled, deleted or replaced.
@@ -72,9 +72,9 @@ pub struct Execution {
 pub struct Trade {
     /// Shares; an auction without any reports 0.
     pub shares: TotalShares,
-    /// Its price.
+    /// The price.
     pub price: Price4,
-    /// Its number.
+    /// The number of the trade.
     pub match_number: MatchNumber,
     /// The origin of the trade.
     pub kind: TradeKind,

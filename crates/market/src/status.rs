@@ -6,9 +6,9 @@
 /// A trading state changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StatusChange {
-    /// What changed.
+    /// The change.
     pub action: TradingAction,
-    /// Why.
+    /// The reason for the change.
     pub reason: StatusReason,
     /// Whether the instrument trades from now on; `None` if not reported.
     pub is_trading: Option<bool>,
@@ -18,7 +18,7 @@ pub struct StatusChange {
     pub is_short_sell_restricted: Option<bool>,
 }
 
-/// What changed.
+/// A kind of change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u16)]
 pub enum TradingAction {
@@ -42,7 +42,7 @@ pub enum TradingAction {
     SsrChange = 14,
 }
 
-/// Why a trading state changed.
+/// The reason for a change of a trading state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u16)]
 pub enum StatusReason {

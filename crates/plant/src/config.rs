@@ -134,7 +134,7 @@ pub enum ConfigError {
         path: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// What is wrong with it, on one line.
+        /// The problem, on one line.
         what: String,
     },
 }

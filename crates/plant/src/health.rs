@@ -49,7 +49,7 @@ pub struct PlantHealth {
     pub plant: PlantStat,
     /// The ring.
     pub ring: Stat,
-    /// When the plant read the oldest record of the ring, ns since the UNIX epoch.
+    /// Time at which the plant read the oldest record of the ring, ns since the UNIX epoch.
     pub oldest_ns: Option<u64>,
     /// Stocks whose book is unreliable, and how many of their messages could not be applied.
     pub tainted: Vec<(StockLocate, Option<Symbol>, u64)>,

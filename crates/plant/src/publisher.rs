@@ -196,7 +196,7 @@ impl<W: Publish> Publisher<W> {
         self.refused
     }
 
-    /// The ring or board that was removed, replaced or cut, which ends a run.
+    /// The ring or board that was removed, replaced or truncated, which ends a run.
     pub(crate) fn loss(&self) -> Option<&RegionError> {
         self.watch.loss()
     }

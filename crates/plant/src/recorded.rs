@@ -62,7 +62,7 @@ pub struct RecordedSummary {
     pub messages: u64,
     /// The start record, if the stream has it.
     pub start: Option<PlantStart>,
-    /// How the reading ended.
+    /// The end of the reading.
     pub end: RecordedEnd,
     /// The first losses, in order.
     pub losses: Vec<Loss>,
@@ -79,7 +79,7 @@ pub enum Loss {
     Input {
         /// The sequence number of the notice.
         sequence: u64,
-        /// What the plant reported.
+        /// The plant's report.
         gap: InputGap,
     },
     /// The stream lacks messages.

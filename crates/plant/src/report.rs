@@ -10,7 +10,7 @@ pub struct DamageLog {
 }
 
 impl DamageLog {
-    /// How many are kept; later ones are only counted.
+    /// Number of kept entries; later ones are only counted.
     pub const KEPT: usize = 64;
 
     /// Adds one.

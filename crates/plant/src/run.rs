@@ -159,7 +159,7 @@ impl PlantRun {
         let (board, watch) = match made {
             Ok(made) => made,
             Err(error) => {
-                // A newly created ring would look like a plant that never started.
+                // A newly created ring without records would look like a plant that never started.
                 drop(writer);
                 if origin == Origin::Created {
                     nanotape_shm::remove(&path)?;

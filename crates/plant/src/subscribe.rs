@@ -377,7 +377,7 @@ impl Subscriber {
     }
 }
 
-/// How many messages a poll reads.
+/// The amount that a poll reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Amount {
     One,

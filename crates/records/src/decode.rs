@@ -32,8 +32,7 @@ pub enum Record<'a> {
 }
 
 impl Record<'_> {
-    /// When the plant read the message of this record, ns since the UNIX epoch; `None` for a
-    /// notice.
+    /// Receive time of this record's message, ns since the UNIX epoch; `None` for a notice.
     #[inline]
     pub fn ts_recv(&self) -> Option<u64> {
         match self {

@@ -39,7 +39,7 @@ impl RecordKind {
         }
     }
 
-    /// Its record type: the type id on the ring, and in the record's own header.
+    /// The record type: the type id on the ring, and in the record's own header.
     pub const fn type_id(self) -> u16 {
         (match self {
             Self::Mbo => rtype::MBO,

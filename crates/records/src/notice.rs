@@ -101,9 +101,9 @@ pub struct PlantStart {
 pub enum Predecessor {
     /// The ring is new.
     None,
-    /// It ended cleanly.
+    /// The previous plant ended cleanly.
     Closed,
-    /// It was killed.
+    /// The previous plant was killed.
     Died,
 }
 

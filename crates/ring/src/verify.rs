@@ -14,7 +14,7 @@ pub struct Verified {
     pub first_sequence: u64,
     /// The message after the last one that was checked.
     pub next_sequence: u64,
-    /// How often the writer overwrote messages during their check, which is not damage.
+    /// Number of times that the writer overwrote messages during their check: not damage.
     pub overtaken: u64,
 }
 

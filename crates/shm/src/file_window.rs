@@ -50,9 +50,9 @@ pub enum MapError {
     Shrank {
         /// The file.
         path: PathBuf,
-        /// Its length when opened.
+        /// Length when opened.
         opened_bytes: u64,
-        /// Its length now.
+        /// Current length.
         now_bytes: u64,
     },
 }

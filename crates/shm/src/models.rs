@@ -39,7 +39,7 @@ pub struct Site {
     pub file: &'static str,
     /// The line of the call.
     pub line: u32,
-    /// Its column.
+    /// The column of the call.
     pub column: u32,
 }
 

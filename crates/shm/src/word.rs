@@ -112,7 +112,7 @@ impl Edge {
         Self(name)
     }
 
-    /// Its name.
+    /// The name of the edge.
     pub const fn name(self) -> &'static str {
         self.0
     }

@@ -9,9 +9,9 @@ use crate::{Follow, Gap, Item, Progress, Sink, Source, Start, Step, Tape, Writer
 
 /// A kind of stream under test.
 pub trait Subject {
-    /// Its writer.
+    /// The writer.
     type Sink: Sink<Error: Debug>;
-    /// Its reader.
+    /// The reader.
     type Source: Source<Error: Debug>;
 
     /// Whether its messages have times.

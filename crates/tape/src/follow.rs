@@ -81,9 +81,9 @@ enum Why<E> {
 /// The result of a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
-    /// It read items.
+    /// The step read items.
     Read,
-    /// It read items, and the visitor stopped it.
+    /// The step read items, and the visitor stopped it.
     Stopped,
     /// There is nothing to read: the moment to flush output. Reported once, until the next read.
     Idle,

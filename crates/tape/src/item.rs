@@ -49,7 +49,7 @@ pub struct Gap {
 }
 
 impl Gap {
-    /// How many messages are missing; at least one.
+    /// Number of missing messages; at least one.
     pub fn count(self) -> u64 {
         self.to - self.from + 1
     }

@@ -18,11 +18,11 @@ pub enum BookEvent {
         stock_locate: StockLocate,
         /// The new order; must not be live.
         reference: OrderReferenceNumber,
-        /// Its side.
+        /// The side.
         side: Side,
-        /// Its displayed shares; at least one.
+        /// The displayed shares; at least one.
         shares: Shares,
-        /// Its display price.
+        /// The display price.
         price: Price4,
     },
     /// Shares of an order were executed; it leaves the book when none remain.
@@ -60,7 +60,7 @@ pub enum BookEvent {
         replacement: OrderReferenceNumber,
         /// Total displayed shares of the new order.
         shares: Shares,
-        /// Its display price.
+        /// The display price of the new order.
         price: Price4,
     },
 }

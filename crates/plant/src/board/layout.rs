@@ -18,7 +18,7 @@ pub const LAYOUT: u64 = u64::from_be_bytes(*b"board  1");
 pub struct BoardSpec {
     /// The ring's sequence number of the run's first record: its start.
     pub first_sequence: u64,
-    /// When the run began, ns since the UNIX epoch.
+    /// Start time of the run, ns since the UNIX epoch.
     pub started_ns: u64,
     /// The exchange's midnight of the trade date, ns since the UNIX epoch.
     pub midnight_ns: u64,
@@ -91,9 +91,9 @@ pub(super) const TAINTED_STOCKS: usize = 31;
 pub(super) const ANOMALIES: usize = 32;
 /// Histograms of the times in each stage.
 pub(super) const STAGES: usize = 64;
-/// By stock locate: the eight bytes of the symbol, padded with spaces; 0 if unknown.
+/// Symbols by stock locate: eight bytes, padded with spaces; 0 if unknown.
 pub(super) const SYMBOLS: usize = 1024;
-/// By stock locate: messages that did not fit.
+/// Number of messages that did not fit, by stock locate.
 pub(super) const TAINTS: usize = SYMBOLS + StockLocate::COUNT;
 pub(super) const WORDS: usize = TAINTS + StockLocate::COUNT;
 

@@ -1,4 +1,5 @@
-//! How long messages spend in each stage of a plant, as histograms that other processes can read.
+//! Processing times of messages in each stage of a plant, as histograms that other processes can
+//! read.
 //!
 //! Each value below 16 ns has its own bucket; each power of two above has eight. So a bucket is
 //! never wider than an eighth of its value. The last bucket includes all longer times (above four
@@ -57,7 +58,7 @@ impl StageTimes {
         Self { stage, times: Histogram::of_counts(PRECISION, counts) }
     }
 
-    /// How many messages were sampled.
+    /// Number of sampled messages.
     pub fn samples(&self) -> u64 {
         self.times.count()
     }

@@ -18,7 +18,7 @@ use crate::{
 };
 
 impl<W: Publish> Publisher<W> {
-    /// Everything that is not about a displayed order.
+    /// Publishes the records of all events that are not about a displayed order.
     #[inline(never)]
     pub(super) fn about_no_order<L: PriceLevels, S: OrderStore>(
         &mut self,

@@ -121,8 +121,8 @@ impl<W: Publish> Publisher<W> {
         outbox.publish();
     }
 
-    /// A message that did not fit its book, or whose stock is not simply wanted. Returns the flags
-    /// of its records; `None` if they are not wanted.
+    /// Handles a message that did not fit its book, or whose stock is not in state `Wanted`.
+    /// Returns the flags of its records; `None` if they are not wanted.
     #[cold]
     #[inline(never)]
     fn unusual<L: PriceLevels, S: OrderStore>(

@@ -92,9 +92,9 @@ pub enum OriginMismatch {
     Created {
         /// The path of the recorded ring.
         ring: String,
-        /// When it was created.
+        /// Creation time of the recorded ring.
         then: UtcNanos,
-        /// When this ring was created.
+        /// Creation time of this ring.
         now: UtcNanos,
     },
     /// The ring has fewer messages than the journal.

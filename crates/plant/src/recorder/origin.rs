@@ -157,7 +157,7 @@ impl Mark {
 
 impl fmt::Display for Mark {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // A path with a line feed is cut there, so that it does not form another line.
+        // A path with a line feed is truncated there, so that it does not form another line.
         let ring = self.ring.lines().next().unwrap_or_default();
         writeln!(f, "{TITLE}\ncreated_ns {}\nring {ring}", self.created_ns)
     }

@@ -1,8 +1,7 @@
 //! Books that a subscriber builds from order records.
-//!
-//! They equal the plant's books at each record. They are complete if every record since the plant's
-//! start was applied. A subscriber that joined later, or was lapped, has books that lack orders,
-//! and [`is_whole`](LocalBooks::is_whole) reports that.
+//! The books equal those of the plant at each record. They are complete if every record since the
+//! plant's start was applied. A subscriber that joined later, or was lapped, has books that lack
+//! orders, and [`is_whole`](LocalBooks::is_whole) reports that.
 
 use std::fmt;
 

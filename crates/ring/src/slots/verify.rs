@@ -22,7 +22,7 @@ pub(crate) fn verify(region: &SharedRegion) -> Result<Verified, RingError> {
     }
     let mut verified = Verified::default();
     verified.begin(committed.saturating_sub(layout.slots - 1).max(1));
-    // As many messages as there are slots: each slot once, whatever it contains.
+    // One step for each slot: each slot is checked once, whatever it contains.
     for back in (0..layout.slots).rev() {
         let Some(sequence) = committed.checked_sub(back).filter(|&sequence| sequence > 0) else {
             // No message was published in this slot; an unpublished batch may have changed it.

@@ -24,7 +24,7 @@ use crate::{
     edges::{SLOT_CHANGE, SLOT_COMMIT, SLOT_PUBLISH},
 };
 
-/// How many slots ahead the writer prefetches, the first two lines of each.
+/// Number of slots that the writer prefetches ahead, the first two lines of each.
 const SLOTS_AHEAD: u64 = 2;
 
 const CACHE_LINE_WORDS: usize = 8;

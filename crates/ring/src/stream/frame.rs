@@ -23,7 +23,7 @@ const PADDING: u64 = b'P' as u64;
 /// The meaning of a commit word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Commit {
-    /// Nothing yet.
+    /// No frame yet.
     Nothing,
     /// A message begins here.
     Message { length: u32, type_id: u16 },

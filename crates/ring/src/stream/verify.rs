@@ -71,7 +71,7 @@ impl Check<'_> {
         }
         // An entry that is being replaced may have its old position with its new number; then its
         // frame is overwritten already.
-        // SYNC(ring.reserve): pairs with the writer's fence behind its store of `reserved`.
+        // SYNC(ring.reserve): pairs with the writer's fence after its store of `reserved`.
         RESERVE.acquire_fence();
         let oldest = self.words[RESERVED].load().saturating_sub(self.layout.capacity);
         entries.retain(|entry| entry.leads_to.position >= oldest);

@@ -256,9 +256,9 @@ impl Publish for Writer {
 /// Room for one message.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame {
-    /// Where readers expect the frame.
+    /// The position at which readers expect the frame.
     position: u64,
-    /// Where it begins: at `position`, or at the beginning of the next lap.
+    /// The beginning of the frame: at `position`, or at the beginning of the next lap.
     start: u64,
     /// The position after it.
     pub(super) end: u64,

@@ -53,7 +53,7 @@ pub enum Refusal {
     /// A file of another program. Never written, never removed.
     #[error("is not a region: it starts with {}, expected \"nanotape\"", quoted(&found[..usize::from(*length)]))]
     NotARegion {
-        /// Its first bytes.
+        /// The first bytes of the file.
         found: [u8; 8],
         /// Number of those bytes.
         length: u8,
@@ -116,7 +116,7 @@ pub enum Refusal {
     Contradiction {
         /// The field's name in the format document.
         field: &'static str,
-        /// Its value.
+        /// The value of the field.
         found: u64,
     },
     /// The file is shorter than its header requires.

@@ -32,7 +32,7 @@ pub enum RegionPages {
     },
     /// Requested, and in use when the region was mapped.
     Granted {
-        /// How much of the region is in huge pages.
+        /// Size of the part in huge pages.
         kib: u64,
     },
     /// Requested, but the kernel provided none.
