@@ -38,7 +38,7 @@ static BEFORE: OnceLock<sigaction> = OnceLock::new();
 /// The entry of one mapping, or a free one.
 #[derive(Debug)]
 struct Entry {
-    /// Whether a mapping uses it. Changed by `register` and `drop`.
+    /// Whether a mapping uses it. Changed by [`Registration`].
     taken: AtomicBool,
     /// Address of its first byte; 0 while `bytes` is invalid.
     start: AtomicUsize,

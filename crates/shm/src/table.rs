@@ -1,4 +1,4 @@
-//! Tables of fixed size, allocated at the start, in huge pages if available.
+//! Tables whose size is known at the start: allocated then, in huge pages if available.
 //!
 //! Where: BOOK keeps its orders and levels in them. A lookup at a random index of a table of 100 MB
 //! in pages of 4 KiB misses the processor's address cache nearly every time; in pages of 2 MiB it
