@@ -1,5 +1,5 @@
-//! Selects the stocks and kinds that a subscriber wants, and reads what the selection needs,
-//! message by message.
+//! Selects records by stock and kind, message by message, and reads the records that the selection
+//! depends on.
 
 use std::ops::ControlFlow;
 

@@ -125,8 +125,7 @@ impl Reader {
         Ok(most.take_while(is_there).last().unwrap_or(committed) + 1)
     }
 
-    /// The next message of a reader that rejoins when message `next` is being written or is the
-    /// next.
+    /// The position of a reader that rejoins; `next` is the next message or the one being written.
     fn behind(&self, next: u64, rejoin: Rejoin) -> u64 {
         let back = match rejoin {
             // The slot of the next message is being overwritten already.

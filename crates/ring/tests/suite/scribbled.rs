@@ -289,7 +289,7 @@ fn random_everything<K: Kind>(cases: u64) {
     let (spec, good) = used::<K>();
     for seed in 0..cases {
         let mut random = Random::new(!seed);
-        // Fully random words are mostly refused: some are made small, and some are kept.
+        // Fully random words are mostly refused, so some are made small, and some are kept.
         let mask = [u64::MAX, 0x3ff, 1 << 63 | 0x1fff][random.index(3)];
         let mut words = good.clone();
         let first = [0, K::CONTROL_WORDS][random.index(2)];

@@ -1,4 +1,4 @@
-//! What a subscriber reports about a run belongs to that run, even if it joined while a plant
+//! A subscriber reports the board of the run that it reads, even if it joined while a plant
 //! started.
 
 use std::{fs, path::Path};
