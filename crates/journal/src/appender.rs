@@ -30,7 +30,6 @@ use sync::SyncFailure;
 use crate::{
     AppenderOptions, JournalError, Problem, Recovery, SyncPolicy,
     disk::{Disk, FileLock, Folder, Room},
-    error::errno,
     names::{self, Files},
     recovery::{self, Recovered},
     segment::{
@@ -292,7 +291,7 @@ impl<D: Disk> Appender<D> {
                 let problem = Problem::NotOnDisk {
                     from_sequence: self.unsynced_from,
                     to_sequence: next.saturating_sub(1),
-                    errno: errno(&error),
+                    cause: (&error).into(),
                 };
                 (number, problem)
             }

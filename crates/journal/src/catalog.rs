@@ -9,7 +9,6 @@ use nanotape_shm::{ReadWord, Word, as_read_only};
 use crate::{
     Damage, JournalError, Problem,
     disk::Disk,
-    error::errno,
     names::{Files, Kept},
     segment::{
         header::{Activation, Header},
@@ -122,7 +121,7 @@ fn read_head<D: Disk>(disk: &D, kept: &Kept) -> Result<Head, Problem> {
     let bytes = disk.read(&kept.name()).map_err(|error| Problem::system("read", &error))?;
     let (words, end) = stored::unpack_up_to(&bytes, at::INDEX);
     match end {
-        Err(error) if words.len() < at::INDEX => Err(Problem::Packed { errno: errno(&error) }),
+        Err(cause) if words.len() < at::INDEX => Err(Problem::Packed { cause }),
         _ => head_of(as_read_only(&words)),
     }
 }

@@ -15,7 +15,7 @@ use std::{
 use nanotape_shm::ReadWord;
 
 use crate::{
-    Damage, JournalError, Problem,
+    Cause, Damage, JournalError, Problem,
     appender::{prepare::refused, sync},
     catalog::Catalog,
     disk::Disk,
@@ -150,7 +150,7 @@ fn compress_one<D: Disk>(disk: &D, kept: &Kept, level: i32) -> Result<Compressed
     let is_same = is_same.map_err(JournalError::system(disk.path(&part), "read"))?;
     if !is_same {
         let _ = disk.remove(&part);
-        let problem = Problem::Packed { errno: rustix::io::Errno::ILSEQ };
+        let problem = Problem::Packed { cause: Cause::Different };
         return Err(JournalError::new(disk.path(&part), problem));
     }
     let to = names::packed(number);

@@ -7,6 +7,7 @@ use std::{
 
 use nanotape_shm::{Refusal, RegionError, WORD_BYTES};
 use rustix::io::Errno;
+use zstd::zstd_safe::get_error_name;
 
 /// Something that could not be done, and with which file.
 ///
@@ -128,17 +129,17 @@ pub enum Problem {
         /// How long it was waited for.
         waited: std::time::Duration,
     },
-    /// The operating system refused.
-    #[error("cannot {operation} it: {errno}")]
+    /// An operation on the file failed.
+    #[error("cannot {operation} it: {cause}")]
     System {
         /// What was tried.
         operation: &'static str,
-        /// The reason given.
-        errno: Errno,
+        /// Why it failed.
+        cause: Cause,
     },
     /// Excerpts are committed and may not be on the disk.
     #[error(
-        "cannot sync it: {errno}; excerpts {from_sequence} to {to_sequence} are committed and readable, \
+        "cannot sync it: {cause}; excerpts {from_sequence} to {to_sequence} are committed and readable, \
          but a loss of power can lose them; the next sync retries"
     )]
     NotOnDisk {
@@ -146,8 +147,8 @@ pub enum Problem {
         from_sequence: u64,
         /// The last one.
         to_sequence: u64,
-        /// The reason given.
-        errno: Errno,
+        /// Why the sync failed.
+        cause: Cause,
     },
     /// A payload that no segment holds.
     #[error("a payload of {length} bytes is too long: a segment takes at most {max} bytes")]
@@ -196,21 +197,21 @@ pub enum Problem {
         next: u64,
     },
     /// A compressed segment cannot be unpacked.
-    #[error("cannot unpack it: {errno}")]
+    #[error("cannot unpack it: {cause}")]
     Packed {
-        /// The reason given.
-        errno: Errno,
+        /// Why unpacking failed.
+        cause: Cause,
     },
 }
 
 impl Problem {
     pub(crate) fn system(operation: &'static str, error: &io::Error) -> Self {
-        Self::System { operation, errno: errno(error) }
+        Self::System { operation, cause: error.into() }
     }
 
     /// Whether the system knows no file of that name.
     pub(crate) fn is_of_no_file(&self) -> bool {
-        matches!(self, Self::System { errno: Errno::NOENT, .. })
+        matches!(self, Self::System { cause: Cause::Errno(Errno::NOENT), .. })
     }
 
     pub(crate) fn damaged(word: usize, damage: Damage) -> Self {
@@ -218,9 +219,47 @@ impl Problem {
     }
 }
 
-/// The kernel's number of an error.
-pub(crate) fn errno(error: &io::Error) -> Errno {
-    Errno::from_io_error(error).unwrap_or(Errno::IO)
+/// Why an operation on a file failed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Cause {
+    /// The error number of the operating system.
+    #[error("{0}")]
+    Errno(Errno),
+    /// The kind of an error that has no number.
+    #[error("{0}")]
+    Kind(io::ErrorKind),
+    /// The name of an error of zstd.
+    #[error("zstd: {0}")]
+    Zstd(&'static str),
+    /// A compressed segment is longer than its own header allows.
+    #[error("more bytes than the header of the segment states")]
+    TooLong,
+    /// A compressed segment ends inside a word.
+    #[error("its length is not a multiple of {WORD_BYTES} bytes")]
+    PartOfWord,
+    /// A compressed segment does not contain the bytes that were compressed.
+    #[error("other bytes than were compressed; the disk or the memory may be faulty")]
+    Different,
+}
+
+impl Cause {
+    /// Whether a verification reports it and goes on: the contents of one file cannot be read.
+    pub(crate) fn is_of_contents(self) -> bool {
+        !matches!(self, Self::Errno(errno) if errno != Errno::IO)
+    }
+}
+
+impl From<&io::Error> for Cause {
+    fn from(error: &io::Error) -> Self {
+        if let Some(errno) = Errno::from_io_error(error) {
+            return Self::Errno(errno);
+        }
+        // The zstd crate keeps only the name. Its codes are the negated numbers up to 120.
+        let text = error.to_string();
+        let mut names = (1..=120_usize).map(|code| get_error_name(code.wrapping_neg()));
+        names.find(|name| *name == text).map_or(Self::Kind(error.kind()), Self::Zstd)
+    }
 }
 
 /// Settings that cannot be.
@@ -317,4 +356,21 @@ pub enum Damage {
     /// The file became shorter while it was read.
     #[error("the file was truncated while it was read")]
     Cut,
+}
+
+#[cfg(all(test, not(nanotape_loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_without_a_number_prints_its_kind_and_not_another_number() {
+        let print = |error: io::Error| Problem::system("open", &error).to_string();
+        let short = io::ErrorKind::UnexpectedEof.into();
+        assert_eq!(print(short), "cannot open it: unexpected end of file");
+        let numbered = Errno::NOTDIR.into();
+        assert_eq!(print(numbered), "cannot open it: Not a directory (os error 20)");
+        let of_zstd = io::Error::other("Data corruption detected");
+        assert_eq!(print(of_zstd), "cannot open it: zstd: Data corruption detected");
+        assert_eq!(print(io::Error::other("odd")), "cannot open it: other error");
+    }
 }

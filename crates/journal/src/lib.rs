@@ -59,7 +59,7 @@ pub use cut::Cut;
 #[cfg(not(nanotape_loom))]
 pub use disk::{APPENDER_KIND, APPENDER_LAYOUT, UPKEEP_KIND, UPKEEP_LAYOUT};
 pub use disk::{Disk, FileLock, Folder, Listed, ReadableFile, Room, WritableFile};
-pub use error::{Damage, JournalError, OptionsError, Problem};
+pub use error::{Cause, Damage, JournalError, OptionsError, Problem};
 pub use merge::{Merge, Merged};
 #[cfg(not(nanotape_loom))]
 pub use named::{

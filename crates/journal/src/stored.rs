@@ -3,10 +3,9 @@
 use std::{io, sync::Arc};
 
 use nanotape_shm::{ReadWord, Word, as_read_only};
-use rustix::io::Errno;
 
 use crate::{
-    Damage, JournalError, Problem,
+    Cause, Damage, JournalError, Problem,
     disk::{Disk, ReadableFile},
     names::{self, Kept},
     segment::{header::Header, layout::at, view::View},
@@ -83,35 +82,35 @@ pub(crate) fn open_kept<D: Disk>(
         return disk.view(&name).map(Stored::Mapped).map_err(refused);
     }
     let bytes = disk.read(&name).map_err(refused)?;
-    unpack(&bytes).map(Stored::Unpacked).map_err(|error| {
-        let errno = Errno::from_io_error(&error).unwrap_or(Errno::ILSEQ);
-        JournalError::new(disk.path(&name), Problem::Packed { errno })
-    })
+    let unpacked = unpack(&bytes).map(Stored::Unpacked);
+    unpacked.map_err(|cause| JournalError::new(disk.path(&name), Problem::Packed { cause }))
 }
 
 /// The words of a compressed segment: no more than its own header allows, whatever comes.
-pub(crate) fn unpack(packed: &[u8]) -> io::Result<Arc<[Word]>> {
-    let (front, _) = unpack_up_to(packed, at::INDEX);
-    // Without a header that checks it is not to be read: who looks at it says what is wrong with
-    // that.
+pub(crate) fn unpack(packed: &[u8]) -> Result<Arc<[Word]>, Cause> {
+    let (front, outcome) = unpack_up_to(packed, at::INDEX);
+    if front.len() < at::INDEX {
+        outcome?;
+    }
+    // Without a valid header the rest is not read: the caller finds what is wrong with the header.
     let most = Header::load(as_read_only(&front)).map_or(at::INDEX, |header| header.layout.words);
     let (words, end) = unpack_up_to(packed, most);
     match end {
         Err(_) if most == at::INDEX => Ok(front.into()),
-        Err(error) => Err(error),
+        Err(cause) => Err(cause),
         Ok(()) => Ok(words.into()),
     }
 }
 
 /// The first words of a compressed segment: as many as are wanted and there, and why there are no
 /// more.
-pub(crate) fn unpack_up_to(packed: &[u8], wanted: usize) -> (Vec<Word>, io::Result<()>) {
+pub(crate) fn unpack_up_to(packed: &[u8], wanted: usize) -> (Vec<Word>, Result<(), Cause>) {
     use io::Read as _;
 
     let mut words = Vec::new();
     let mut decoder = match zstd::Decoder::new(packed) {
         Ok(decoder) => decoder,
-        Err(error) => return (words, Err(error)),
+        Err(error) => return (words, Err((&error).into())),
     };
     let mut chunk = vec![0; 1 << 16];
     loop {
@@ -127,15 +126,14 @@ pub(crate) fn unpack_up_to(packed: &[u8], wanted: usize) -> (Vec<Word>, io::Resu
         let (whole, rest) = chunk[..length].as_chunks::<8>();
         words.extend(whole.iter().map(|bytes| Word::new(u64::from_ne_bytes(*bytes))));
         if let Some(error) = failed {
-            return (words, Err(error));
+            return (words, Err((&error).into()));
         }
         if words.len() > wanted {
             words.truncate(wanted);
-            return (words, Err(io::ErrorKind::InvalidData.into()));
+            return (words, Err(Cause::TooLong));
         }
         if length < chunk.len() {
-            let end = if rest.is_empty() { Ok(()) } else { Err(io::ErrorKind::InvalidData.into()) };
-            return (words, end);
+            return (words, if rest.is_empty() { Ok(()) } else { Err(Cause::PartOfWord) });
         }
     }
 }

@@ -204,10 +204,10 @@ fn open<D: Disk>(disk: &D, listed: &Listed) -> Result<Opened<D::Readable>, Journ
     match opened {
         Ok(stored) => Ok(Opened::Stored(stored)),
         Err(error) => match *error.problem() {
-            Problem::Packed { errno } => Ok(Opened::Refused(Found::Unpackable(errno))),
+            Problem::Packed { cause } => Ok(Opened::Refused(Found::Unpackable(cause))),
             Problem::Damaged { damage, .. } => Ok(Opened::Refused(Found::Damage(damage))),
-            Problem::System { errno: errno @ rustix::io::Errno::IO, .. } => {
-                Ok(Opened::Refused(Found::Unreadable(errno)))
+            Problem::System { cause, .. } if cause.is_of_contents() => {
+                Ok(Opened::Refused(Found::Unreadable(cause)))
             }
             _ => Err(error),
         },

@@ -16,7 +16,6 @@ use super::{exchange::Exchange, prepare::Plan, sync::SyncFailure};
 use crate::{
     JournalError, Problem, SyncPolicy,
     disk::{Disk, WritableFile as _},
-    error::errno,
     names,
 };
 
@@ -197,8 +196,7 @@ fn sync_active<D: Disk>(disk: &D, exchange: &Exchange<D>) {
         Ok(()) => {}
         Err(SyncFailure::System(error)) => {
             let path = disk.path(&names::segment(number));
-            let errno = errno(&error);
-            exchange.warn(JournalError::new(path, Problem::System { operation: "sync", errno }));
+            exchange.warn(JournalError::system(path, "sync")(error));
         }
         Err(SyncFailure::Lost { number, word, damage }) => {
             let path = disk.path(&names::segment(number));

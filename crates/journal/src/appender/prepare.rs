@@ -6,9 +6,8 @@ use nanotape_clock::UtcNanos;
 use rustix::io::Errno;
 
 use crate::{
-    JournalError, Problem,
+    Cause, JournalError, Problem,
     disk::{Disk, FileLock, Room, WritableFile as _},
-    error::errno,
     names,
     segment::{
         header::Header,
@@ -74,7 +73,7 @@ fn make<D: Disk>(
         }
         outcome => outcome?,
     };
-    let lock = disk.lock_file(part)?.ok_or(io::ErrorKind::WouldBlock)?;
+    let lock = disk.lock_file(part)?.ok_or(io::ErrorKind::ResourceBusy)?;
     let Plan { journal, layout, cycle_ns, .. } = *plan;
     let header = Header { journal, number, layout, cycle_ns, created_ns: now_ns() };
     header.store(file.words());
@@ -89,9 +88,11 @@ pub(crate) fn refused<D: Disk>(
     needed_bytes: u64,
     error: &io::Error,
 ) -> JournalError {
-    let problem = match errno(error) {
-        Errno::NOSPC => Problem::NoSpace { needed_bytes, free_bytes: disk.free_bytes() },
-        Errno::DQUOT => Problem::Quota { needed_bytes },
+    let problem = match Cause::from(error) {
+        Cause::Errno(Errno::NOSPC) => {
+            Problem::NoSpace { needed_bytes, free_bytes: disk.free_bytes() }
+        }
+        Cause::Errno(Errno::DQUOT) => Problem::Quota { needed_bytes },
         _ => Problem::system("make", error),
     };
     JournalError::new(disk.path(name), problem)

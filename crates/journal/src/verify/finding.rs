@@ -2,9 +2,7 @@
 
 use std::{fmt, path::PathBuf};
 
-use rustix::io::Errno;
-
-use crate::{Damage, Gap};
+use crate::{Cause, Damage, Gap};
 
 /// Something that a verification came upon.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -79,10 +77,10 @@ pub enum Found {
     },
     /// A compressed segment that cannot be unpacked.
     #[error("cannot unpack it: {0}")]
-    Unpackable(Errno),
+    Unpackable(Cause),
     /// A file that cannot be read.
     #[error("cannot read it: {0}")]
-    Unreadable(Errno),
+    Unreadable(Cause),
     /// A segment that never became active, in front of one that did.
     #[error("the segment is only prepared, but a later one is active")]
     Inactive,

@@ -5,7 +5,7 @@ use std::fs;
 use nanotape_clock::UtcNanos;
 use nanotape_harness::Scratch;
 use nanotape_journal::{
-    Appender, CompressOptions, Problem, Start, Tail, Tailer, compress, uncompress,
+    Appender, CompressOptions, Found, Problem, Start, Tail, Tailer, compress, uncompress,
 };
 use proptest::prelude::*;
 
@@ -96,7 +96,7 @@ fn a_compression_that_was_killed_is_done_by_the_next_one() {
     assert!(!place.path().join("0000000002.zst.part").exists());
     fs::write(damage::segment(place.path(), 1), &plain).unwrap();
     let verified = assert_clean(place.path());
-    assert!(damage::has(&verified, |found| *found == nanotape_journal::Found::Twice));
+    assert!(damage::has(&verified, |found| *found == Found::Twice));
     assert_eq!(read(place.path()), records);
     compress(place.path(), &CompressOptions::default(), |_, _| ()).unwrap();
     assert_eq!(segments(place.path()).len(), 1);
@@ -114,6 +114,36 @@ fn a_damaged_segment_is_not_compressed() {
     let Problem::Damaged { offset, .. } = *error.problem() else { panic!("{error}") };
     assert_eq!(offset, damaged.offset as u64);
     assert!(damage::segment(place.path(), damaged.segment).exists());
+}
+
+#[test]
+fn errors_of_compressed_segments_state_the_cause() {
+    let place = Scratch::new("causes");
+    damage::write(place.path(), &lengths(3, 1));
+    let plain = fs::read(damage::segment(place.path(), 1)).unwrap();
+    compress(place.path(), &CompressOptions::default(), |_, _| ()).unwrap();
+    let file = place.path().join("0000000001.segment.zst");
+    let packed = fs::read(&file).unwrap();
+    let (mut changed, mut odd) = (packed.clone(), plain);
+    *changed.last_mut().unwrap() ^= 1;
+    odd.push(0);
+    for (bytes, cause) in [
+        (vec![7; 100], "zstd: Unknown frame descriptor"),
+        (changed, "zstd: Restored data doesn't match checksum"),
+        (packed[..packed.len() / 2].to_vec(), "unexpected end of file"),
+        (packed.repeat(2), "more bytes than the header of the segment states"),
+        (zstd::encode_all(&odd[..], 3).unwrap(), "its length is not a multiple of 8 bytes"),
+    ] {
+        fs::write(&file, bytes).unwrap();
+        let error = Tailer::open(place.path(), Start::Oldest).unwrap_err();
+        assert!(matches!(error.problem(), Problem::Packed { .. }), "{error}");
+        let expected = format!("{}: cannot unpack it: {cause}", file.display());
+        assert_eq!(error.to_string(), expected);
+        let verified = damage::verified(place.path());
+        let unpackable = |found: &Found| matches!(found, Found::Unpackable(_));
+        let finding = verified.findings.iter().find(|finding| unpackable(&finding.found));
+        assert_eq!(finding.unwrap().found.to_string(), format!("cannot unpack it: {cause}"));
+    }
 }
 
 #[test]
