@@ -180,7 +180,7 @@ impl Journal {
             },
             large_pages: !self.small_pages,
             // The next segment would be written to the disk while syncs are timed.
-            has_helper: !is_synced,
+            has_pretoucher: !is_synced,
             ..AppenderOptions::default()
         }
     }

@@ -102,7 +102,7 @@ pub(crate) fn tell_recovery(journal: &std::path::Path, recovery: &Recovery) {
             "{journal}: the last appender did not commit its last {bytes} bytes; they were removed"
         ));
     }
-    for cut in &recovery.cut {
+    for cut in &recovery.quarantined {
         tell(format_args!(
             "{journal}: segment {}: the machine crashed before the bytes from offset {} on were on \
              disk; moved {} bytes to {}",

@@ -1,7 +1,7 @@
 //! The appender: the one process that writes a journal.
 //!
 //! Protocol: `docs/formats/journal.md`. An append goes into the active segment; where that is full,
-//! or its cycle is over, the next one is made active, which the helper has prepared.
+//! or its cycle is over, the next one is made active, which the pretoucher has prepared.
 //! Failure: where there is no room for a segment an append says so, nothing is half done, and the
 //! next append tries again. An appender that is dropped, killed or panics leaves what it committed.
 //! Cost: an append makes no system call, allocates nothing and locks nothing, if the policy is not
@@ -10,8 +10,8 @@
 mod batch;
 mod claim;
 mod exchange;
-mod helper;
 pub(crate) mod prepare;
+mod pretoucher;
 mod ready;
 mod roll;
 pub(crate) mod sync;
@@ -21,15 +21,15 @@ use std::{path::Path, sync::Arc};
 pub use batch::Batch;
 pub use claim::Claim;
 use exchange::Exchange;
-use helper::Running;
 use nanotape_clock::UtcNanos;
 use nanotape_tape::Sink;
 use prepare::{Plan, now_ns, prepare};
+use pretoucher::Running;
 use sync::SyncFailure;
 
 use crate::{
     AppenderOptions, JournalError, Problem, Recovery, SyncPolicy,
-    disk::{Disk, FileLock, Folder, Room},
+    disk::{Disk, FileLock, Folder, Preallocation},
     names::{self, Files},
     recovery::{self, Recovered},
     segment::{
@@ -116,12 +116,12 @@ impl<D: Disk> Appender<D> {
             return Err(JournalError::new(folder, Problem::NotAJournal));
         }
         let lock = disk.lock()?;
-        let room = match options.sync {
-            SyncPolicy::Never | SyncPolicy::Every(_) => Room::Promised,
-            SyncPolicy::Excerpts(_) | SyncPolicy::Batch => Room::Written,
+        let space = match options.sync {
+            SyncPolicy::Never | SyncPolicy::Every(_) => Preallocation::Reserved,
+            SyncPolicy::Excerpts(_) | SyncPolicy::Batch => Preallocation::Written,
         };
         let cycle_ns = options.roll_cycle.length_ns();
-        let plan_of = |journal| Plan { journal, layout, cycle_ns, room };
+        let plan_of = |journal| Plan { journal, layout, cycle_ns, space };
         let Recovered {
             writer,
             segment_lock,
@@ -145,9 +145,10 @@ impl<D: Disk> Appender<D> {
             exchange.set_progress(writer.place().at);
         }
         let mut running = None;
-        if options.has_helper {
+        if options.has_pretoucher {
             let started = Running::start(&disk, plan, options.sync, options.ahead_bytes, &exchange);
-            running = Some(started.map_err(JournalError::system(&folder, "start the helper of"))?);
+            running =
+                Some(started.map_err(JournalError::system(&folder, "start the pretoucher of"))?);
         }
         Ok(Self {
             writer,
@@ -254,8 +255,8 @@ impl<D: Disk> Appender<D> {
         self.plan.layout.max_length()
     }
 
-    /// Bytes in front of the next excerpt that the helper has brought into memory, when it last
-    /// looked: what can be appended without a page fault. 0 without a helper.
+    /// Bytes in front of the next excerpt that the pretoucher has brought into memory, when it last
+    /// looked: what can be appended without a page fault. 0 without a pretoucher.
     pub fn bytes_ahead(&self) -> u64 {
         self.exchange.bytes_ahead()
     }

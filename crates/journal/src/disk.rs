@@ -70,7 +70,7 @@ pub trait Disk: Clone + fmt::Debug + Send + Sync + 'static {
 
     /// A new file of so many zeros, all of whose room is reserved, mapped. It is an error if the
     /// name is there.
-    fn create(&self, name: &str, bytes: u64, room: Room) -> io::Result<Self::Writable>;
+    fn create(&self, name: &str, bytes: u64, space: Preallocation) -> io::Result<Self::Writable>;
 
     /// Maps a file that is there to be written, and gives it this length and all its room again.
     fn open(&self, name: &str, bytes: u64) -> io::Result<Self::Writable>;
@@ -118,12 +118,12 @@ pub struct Listed {
     pub bytes: u64,
 }
 
-/// How the room of a new file is reserved.
+/// How the space of a new file is allocated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Room {
-    /// It is promised. To sync what is stored there the first time the disk must note that it is
+pub enum Preallocation {
+    /// It is reserved. To sync what is stored there the first time, the disk must note that it is
     /// used.
-    Promised,
+    Reserved,
     /// It is written full of zeros and synced: more work now, and less at each sync.
     Written,
 }

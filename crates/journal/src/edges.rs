@@ -13,8 +13,8 @@ pub(crate) const COMMIT: Edge = Edge::new("journal.commit");
 /// that.
 pub(crate) const ACTIVATE: Edge = Edge::new("journal.activate");
 
-/// How far the appender is, for the helper in its own process: who sees it sees what is committed
-/// there.
+/// How far the appender is, for the pretoucher in its own process: who sees it sees what is
+/// committed there.
 pub(crate) const PROGRESS: Edge = Edge::new("journal.progress");
 
 /// All of them, for the models.

@@ -281,7 +281,7 @@ pub enum OptionsError {
     NoCycle,
     /// A sync now and then, and no thread to do it.
     #[error("`SyncPolicy::Every` needs the pretoucher thread")]
-    NoHelper,
+    NoPretoucher,
     /// A sync after nothing, or at every moment.
     #[error("invalid sync policy of 0: use a larger number")]
     SyncNothing,
@@ -355,7 +355,7 @@ pub enum Damage {
     Rest,
     /// The file became shorter while it was read.
     #[error("the file was truncated while it was read")]
-    Cut,
+    Truncated,
 }
 
 #[cfg(all(test, not(nanotape_loom)))]

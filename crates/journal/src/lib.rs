@@ -16,8 +16,6 @@ mod catalog;
 mod checksum;
 #[cfg(not(nanotape_loom))]
 mod compress;
-#[cfg(not(nanotape_loom))]
-mod cut;
 mod disk;
 mod edges;
 mod error;
@@ -32,6 +30,8 @@ mod progress;
 #[cfg(not(nanotape_loom))]
 mod prune;
 #[cfg(not(nanotape_loom))]
+mod quarantine;
+#[cfg(not(nanotape_loom))]
 mod recovery;
 #[cfg(not(nanotape_loom))]
 mod repair;
@@ -39,7 +39,7 @@ mod repair;
 mod scan;
 mod segment;
 #[cfg(not(nanotape_loom))]
-mod sole;
+mod segment_locks;
 #[cfg(not(nanotape_loom))]
 mod stat;
 mod stored;
@@ -55,21 +55,21 @@ pub use checksum::{checksum, checksum_bytes};
 #[cfg(not(nanotape_loom))]
 pub use compress::{CompressOptions, Compressed, compress, compress_on, uncompress, uncompress_on};
 #[cfg(not(nanotape_loom))]
-pub use cut::Cut;
-#[cfg(not(nanotape_loom))]
 pub use disk::{APPENDER_KIND, APPENDER_LAYOUT, UPKEEP_KIND, UPKEEP_LAYOUT};
-pub use disk::{Disk, FileLock, Folder, Listed, ReadableFile, Room, WritableFile};
+pub use disk::{Disk, FileLock, Folder, Listed, Preallocation, ReadableFile, WritableFile};
 pub use error::{Cause, Damage, JournalError, OptionsError, Problem};
 pub use merge::{Merge, Merged};
 #[cfg(not(nanotape_loom))]
 pub use named::{
     NamedTailer, TAILER_FIELDS, TAILER_KIND, TAILER_LAYOUT, TailerInfo, remove_tailer, tailers,
 };
-pub use names::{CUT, RECORDED_FROM, TAILERS};
+pub use names::{QUARANTINE, RECORDED_FROM, TAILERS};
 pub use nanotape_tape::{Gap, Reused, Start};
 pub use options::{AppenderOptions, RollCycle, SyncPolicy};
 #[cfg(not(nanotape_loom))]
 pub use prune::{PruneOptions, Pruned, PrunedSegment, prune, prune_on};
+#[cfg(not(nanotape_loom))]
+pub use quarantine::Quarantined;
 #[cfg(not(nanotape_loom))]
 pub use recovery::Recovery;
 #[cfg(not(nanotape_loom))]

@@ -218,10 +218,10 @@ const MODELS: &[Model] = &[
     },
 ];
 
-/// The helper, which loads every word before the appender's progress: a word that is not there yet
-/// it would store again as it is not.
+/// The pretoucher, which loads every word before the appender's progress: a word that is not there
+/// yet it would store again as it is not.
 const PROGRESS_SEEN: Model = Model {
-    name: "what the helper sees before the appender's progress",
+    name: "what the pretoucher sees before the appender's progress",
     allowed: &["0 of 0", "4 of 4", "8 of 8"],
     run: || {
         let mut journal = journal();

@@ -15,8 +15,8 @@ const PACKED_PART: &str = ".zst.part";
 /// The folder of the regions that named tailers have.
 pub const TAILERS: &str = "tailers";
 
-/// The folder of what recovery and repair took out.
-pub const CUT: &str = "cut";
+/// The folder of what recovery and repair moved out of segments.
+pub const QUARANTINE: &str = "cut";
 
 /// The file in which a recorder notes the ring that the journal is recorded from. The journal
 /// leaves it alone.
@@ -142,7 +142,7 @@ impl Files {
                 (_, Some(number)) => (number, true),
                 _ => {
                     let is_known =
-                        matches!(name, APPENDER | UPKEEP | TAILERS | CUT | RECORDED_FROM);
+                        matches!(name, APPENDER | UPKEEP | TAILERS | QUARANTINE | RECORDED_FROM);
                     files.is_journal |= is_known;
                     if !is_known {
                         files.foreign.push(entry.name);

@@ -31,7 +31,7 @@ pub struct AppenderOptions {
     /// Whether threads of its own prepare the next segment, and sync at intervals if that is the
     /// policy. Without them the append that finds a segment full prepares the next one, and takes
     /// as long as that takes.
-    pub has_helper: bool,
+    pub has_pretoucher: bool,
 }
 
 impl Default for AppenderOptions {
@@ -43,7 +43,7 @@ impl Default for AppenderOptions {
             ahead_bytes: 8 << 20,
             large_pages: true,
             mode: 0o600,
-            has_helper: true,
+            has_pretoucher: true,
         }
     }
 }
@@ -67,8 +67,8 @@ impl AppenderOptions {
         if self.roll_cycle == RollCycle::EveryNs(0) {
             return Err(refuse(Problem::Options(OptionsError::NoCycle)));
         }
-        if matches!(self.sync, SyncPolicy::Every(_)) && !self.has_helper {
-            return Err(refuse(Problem::Options(OptionsError::NoHelper)));
+        if matches!(self.sync, SyncPolicy::Every(_)) && !self.has_pretoucher {
+            return Err(refuse(Problem::Options(OptionsError::NoPretoucher)));
         }
         if matches!(self.sync, SyncPolicy::Excerpts(0) | SyncPolicy::Every(Duration::ZERO)) {
             return Err(refuse(Problem::Options(OptionsError::SyncNothing)));
@@ -165,8 +165,8 @@ mod tests {
         assert_eq!(refused(no_cycle), Some(OptionsError::NoCycle));
         let sync = SyncPolicy::Every(Duration::from_millis(5));
         assert_eq!(refused(AppenderOptions { sync, ..usual() }), None);
-        let alone = AppenderOptions { sync, has_helper: false, ..usual() };
-        assert_eq!(refused(alone), Some(OptionsError::NoHelper));
+        let alone = AppenderOptions { sync, has_pretoucher: false, ..usual() };
+        assert_eq!(refused(alone), Some(OptionsError::NoPretoucher));
         for sync in [SyncPolicy::Excerpts(0), SyncPolicy::Every(Duration::ZERO)] {
             let nothing = AppenderOptions { sync, ..usual() };
             assert_eq!(refused(nothing), Some(OptionsError::SyncNothing));

@@ -12,21 +12,21 @@ use std::{collections::VecDeque, sync::Arc};
 use nanotape_shm::ReadWord;
 
 use crate::{
-    Cut, Damage, JournalError, Problem,
+    Damage, JournalError, Problem, Quarantined,
     appender::{
         prepare::{Plan, Prepared},
         sync,
     },
-    cut,
     disk::{Disk, FileLock},
     names::{Files, Kept},
+    quarantine,
     segment::{
         header::{Header, Incarnation, hints},
         layout::{at, position_bytes},
         view::{Look, Place, View},
         writer::SegmentWriter,
     },
-    sole::{self, Locks},
+    segment_locks::{self, Locks},
     stored::{self, Stored},
 };
 
@@ -41,8 +41,8 @@ pub struct Recovery {
     /// Bytes behind the last excerpt that were not zero: what was being written when the appender
     /// ended.
     pub bytes_pruned: u64,
-    /// What was taken out after a loss of power, and where it is now.
-    pub cut: Vec<Cut>,
+    /// What was moved out after a loss of power, and where it is now.
+    pub quarantined: Vec<Quarantined>,
     /// Index entries that were missing.
     pub index_entries_stored: u64,
 }
@@ -76,7 +76,7 @@ pub(crate) fn recover<D: Disk>(
     disk: &D,
     plan_of: impl Fn(u64) -> Plan,
 ) -> Result<Recovered<D>, JournalError> {
-    let (mut pass, parts, last, mut locks) = sole::retry(disk, || find(disk))?;
+    let (mut pass, parts, last, mut locks) = segment_locks::retry(disk, || find(disk))?;
     for part in parts {
         disk.remove(&part).map_err(JournalError::system(disk.path(&part), "remove"))?;
     }
@@ -100,8 +100,8 @@ pub(crate) fn recover<D: Disk>(
     let Some(end) = pass.find_end(last, is_same_boot)? else {
         return Ok(pass.nothing_left(journal));
     };
-    if end.is_cut {
-        // Nothing behind the cut is where it was.
+    if end.is_quarantined {
+        // Nothing after the end is where it was.
         spares.clear();
     }
     let last_number = pass.kept[end.index].number;
@@ -149,7 +149,7 @@ fn find<D: Disk>(disk: &D) -> Result<Option<Beginning<'_, D>>, JournalError> {
         last => last?,
     };
     let first = last.map_or(0, |last| pass.kept[last.index].number);
-    let Some(locks) = sole::lock(disk, &files, first)? else { return Ok(None) };
+    let Some(locks) = segment_locks::lock(disk, &files, first)? else { return Ok(None) };
     Ok(Some((pass, std::mem::take(&mut files.parts), last, locks)))
 }
 
@@ -180,7 +180,7 @@ struct End {
     /// Whether there is an end mark.
     is_ended: bool,
     /// Whether something behind it was taken out.
-    is_cut: bool,
+    is_quarantined: bool,
 }
 
 impl<D: Disk> Pass<'_, D> {
@@ -281,7 +281,7 @@ impl<D: Disk> Pass<'_, D> {
                 let removed = self.disk.remove(&name);
                 removed.map_err(JournalError::system(self.disk.path(&name), "remove"))?;
             } else {
-                self.cut_whole(index)?;
+                self.quarantine(index)?;
             }
         }
         if first < self.kept.len() {
@@ -293,16 +293,16 @@ impl<D: Disk> Pass<'_, D> {
 
     /// Finds where what checks ends, and takes out what is behind; nothing where nothing is left.
     fn find_end(&mut self, last: Last, is_same_boot: bool) -> Result<Option<End>, JournalError> {
-        let mut index = if is_same_boot { last.index } else { self.first_in_doubt(last.index)? };
+        let mut index = if is_same_boot { last.index } else { self.first_unsure(last.index)? };
         loop {
             let is_last = index == last.index;
             let Some((place, found)) = self.end_of(index, is_same_boot)? else {
                 // Its activation was lost, so all of it was.
-                self.cut_from(index)?;
+                self.quarantine_from(index)?;
                 let Some(before) = index.checked_sub(1) else { return Ok(None) };
                 return match self.end_of(before, is_same_boot)? {
                     Some((place, Ok(Look::End(_)))) => {
-                        Ok(Some(End { index: before, place, is_ended: true, is_cut: true }))
+                        Ok(Some(End { index: before, place, is_ended: true, is_quarantined: true }))
                     }
                     Some((place, found)) => {
                         let damage = found.err().unwrap_or(Damage::Hole);
@@ -324,29 +324,29 @@ impl<D: Disk> Pass<'_, D> {
             match found {
                 Ok(Look::End(_)) if !is_last => index += 1,
                 Ok(_) if is_last => {
-                    return Ok(Some(End { index, place, is_ended, is_cut: false }));
+                    return Ok(Some(End { index, place, is_ended, is_quarantined: false }));
                 }
                 _ if is_same_boot => {
                     let damage = found.err().unwrap_or(Damage::Hole);
                     return Err(self.damaged(index, place.at, damage));
                 }
                 _ => {
-                    self.cut_from(index + 1)?;
-                    return Ok(Some(End { index, place, is_ended: false, is_cut: true }));
+                    self.quarantine_from(index + 1)?;
+                    return Ok(Some(End { index, place, is_ended: false, is_quarantined: true }));
                 }
             }
         }
     }
 
     /// The first of the segments up to the last one that the power may have taken something of.
-    fn first_in_doubt(&self, last: usize) -> Result<usize, JournalError> {
+    fn first_unsure(&self, last: usize) -> Result<usize, JournalError> {
         let mut first = last;
         while first > 0 && !self.kept[first - 1].is_packed {
             let is_next = self.kept[first - 1].number + 1 == self.kept[first].number;
             let stored = self.open(first - 1)?;
             let is_sure = match View::new(stored.words()) {
                 Ok(Some(view)) => view.is_sealed(),
-                // Not even its activation is there: found, and cut off, when its turn comes.
+                // Not even its activation is there: found, and moved out, when its turn comes.
                 _ => false,
             };
             if is_sure || !is_next {
@@ -371,7 +371,7 @@ impl<D: Disk> Pass<'_, D> {
         };
         let synced = view.synced();
         // Memory outlives processes, but not what a failed sync made of it.
-        let start = match is_same_boot && hints::doubt(stored.words()) == 0 {
+        let start = match is_same_boot && hints::sync_pending(stored.words()) == 0 {
             true => view.by_index(|_| true),
             false => view.by_index(|entry| entry.at <= synced),
         };
@@ -417,9 +417,9 @@ impl<D: Disk> Pass<'_, D> {
     }
 
     /// Moves segments from this one on out of the journal, the last one first.
-    fn cut_from(&mut self, first: usize) -> Result<(), JournalError> {
+    fn quarantine_from(&mut self, first: usize) -> Result<(), JournalError> {
         for index in (first..self.kept.len()).rev() {
-            self.cut_whole(index)?;
+            self.quarantine(index)?;
         }
         self.kept.truncate(first);
         Ok(())
@@ -441,9 +441,9 @@ impl<D: Disk> Pass<'_, D> {
     }
 
     /// Moves a whole segment out of the journal.
-    fn cut_whole(&mut self, index: usize) -> Result<(), JournalError> {
-        let taken = cut::whole(self.disk, &self.kept[index])?;
-        self.report.cut.push(taken);
+    fn quarantine(&mut self, index: usize) -> Result<(), JournalError> {
+        let taken = quarantine::whole(self.disk, &self.kept[index])?;
+        self.report.quarantined.push(taken);
         Ok(())
     }
 

@@ -5,28 +5,28 @@
 //! before it is overwritten. Failure: killed at any moment, it can be run again, and does what was
 //! left to do. What was being covered may be in `cut` twice then.
 
+mod buffer;
 mod done;
 mod header;
 mod mend;
-mod sheet;
 
 use std::{path::Path, sync::Arc};
 
+use buffer::RepairBuffer;
 pub use done::{Action, Done, Repaired};
 use nanotape_shm::{ReadWord, as_read_only};
-use sheet::Sheet;
 
 use crate::{
     Damage, JournalError, Problem,
     catalog::{Catalog, Head, Listed, salvage},
-    cut,
     disk::{Disk, Folder},
     names::{self, Kept},
+    quarantine,
     segment::{
         header::Header,
         layout::{at, position_bytes},
     },
-    sole,
+    segment_locks,
     stored::{self, Stored},
     upkeep,
     verify::{
@@ -55,7 +55,7 @@ pub fn repair_on<D: Disk>(
         return Err(JournalError::new(disk.path(""), Problem::NotFound));
     }
     let _lock = disk.lock()?;
-    sole::check(disk)?;
+    segment_locks::check(disk)?;
     let catalog = Catalog::read(disk)?;
     let total = catalog.listed.iter().map(|listed| listed.kept.bytes).sum();
     let mut repair = Repair {
@@ -187,9 +187,9 @@ impl<D: Disk> Repair<'_, D> {
             // Prepared only, and not zero as it must be.
             return self.move_out(kept);
         }
-        let sheet = self.sheet(kept, &found.header, loaded)?;
-        let end = self.mend(index, kept.number, &found, &sheet)?;
-        self.finish_sheet(index, kept.number, sheet, end)
+        let buffer = self.buffer(kept, &found.header, loaded)?;
+        let end = self.mend(index, kept.number, &found, &buffer)?;
+        self.finish_buffer(index, kept.number, buffer, end)
     }
 
     /// What is mended from a segment on may give numbers again that were read. So the next appender
@@ -248,19 +248,19 @@ impl<D: Disk> Repair<'_, D> {
 
     /// Writes everything to the disk, gives what is behind an end mark back, and goes on behind the
     /// segment.
-    fn finish_sheet(
+    fn finish_buffer(
         &mut self,
         index: usize,
         number: u64,
-        sheet: Sheet<D>,
+        buffer: RepairBuffer<D>,
         end: Option<usize>,
     ) -> Result<(), JournalError> {
         let name = names::segment(number);
-        sheet.sync().map_err(JournalError::system(self.disk.path(&name), "sync"))?;
+        buffer.sync().map_err(JournalError::system(self.disk.path(&name), "sync"))?;
         let kept = Kept { number, is_packed: false, bytes: 0 };
-        self.is_good(index, &kept, as_read_only(sheet.words()), &mut |_| ());
-        let is_file = sheet.is_file();
-        drop(sheet);
+        self.is_good(index, &kept, as_read_only(buffer.words()), &mut |_| ());
+        let is_file = buffer.is_file();
+        drop(buffer);
         if is_file && let Some(end) = end {
             let cut = self.disk.shrink(&name, position_bytes(end));
             cut.map_err(JournalError::system(self.disk.path(&name), "cut"))?;
@@ -284,7 +284,7 @@ impl<D: Disk> Repair<'_, D> {
         let name = kept.name();
         let to = match self.is_dry_run {
             true => None,
-            false => Some(cut::whole(self.disk, kept)?.path),
+            false => Some(quarantine::whole(self.disk, kept)?.path),
         };
         self.note(&name, 0, Done::Moved { bytes: kept.bytes, to });
         Ok(())

@@ -259,7 +259,7 @@ impl<D: Disk> Tailer<D> {
     fn damaged(&self, damage: Damage) -> JournalError {
         let number = self.current.as_ref().map_or(0, |current| current.number);
         let damage = match &self.current {
-            Some(current) if current.stored.is_lost() => Damage::Cut,
+            Some(current) if current.stored.is_lost() => Damage::Truncated,
             _ => damage,
         };
         let problem = Problem::damaged(self.place.at, damage);

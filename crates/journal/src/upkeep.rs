@@ -8,7 +8,7 @@ use nanotape_shm::{OwnedRegion, ReadWord};
 use crate::{
     JournalError, Problem,
     appender::prepare::refused,
-    disk::{APPENDER, Disk, Folder, Room, WritableFile as _},
+    disk::{APPENDER, Disk, Folder, Preallocation, WritableFile as _},
     names::{self, Files},
 };
 
@@ -43,7 +43,7 @@ pub(crate) fn write_plain<D: Disk>(
 ) -> Result<(), JournalError> {
     let (part, name) = (names::packed_part(number), names::segment(number));
     let write = || {
-        let file = disk.create(&part, bytes, Room::Promised)?;
+        let file = disk.create(&part, bytes, Preallocation::Reserved)?;
         for (word, from) in file.words().iter().zip(words) {
             word.store(from.load());
         }

@@ -22,7 +22,7 @@ use crate::{
     Damage, JournalError, Problem,
     catalog::{Catalog, Listed},
     disk::{Disk, Folder},
-    names::{self, CUT},
+    names::{self, QUARANTINE},
     stored::{self, Stored},
 };
 
@@ -96,7 +96,7 @@ impl Verified {
 /// of how many.
 pub fn verify(path: &Path, progress: impl FnMut(u64, u64)) -> Result<Verified, JournalError> {
     let mut verified = verify_on(&Folder::new(path, 0), progress)?;
-    let cut = path.join(CUT);
+    let cut = path.join(QUARANTINE);
     let listed = match fs::read_dir(&cut) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(verified),
         listed => listed.map_err(JournalError::system(&cut, "list"))?,
@@ -105,7 +105,7 @@ pub fn verify(path: &Path, progress: impl FnMut(u64, u64)) -> Result<Verified, J
     for entry in listed {
         let entry = entry.map_err(JournalError::system(&cut, "list"))?;
         let bytes = entry.metadata().map_or(0, |metadata| metadata.len());
-        found.push(Finding { path: entry.path(), offset: 0, found: Found::Cut { bytes } });
+        found.push(Finding { path: entry.path(), offset: 0, found: Found::Quarantined { bytes } });
     }
     found.sort_by(|one, other| one.path.cmp(&other.path));
     found.into_iter().for_each(|finding| verified.add(finding));
@@ -156,7 +156,7 @@ pub fn verify_on<D: Disk>(
                 break;
             }
             if read == READS {
-                let found = Found::Damage(Damage::Cut);
+                let found = Found::Damage(Damage::Truncated);
                 verified.add(Finding { path, offset: 0, found });
                 break;
             }

@@ -32,7 +32,7 @@ impl Everything {
         let options = AppenderOptions {
             segment_bytes: SEGMENT_BYTES,
             roll_cycle: RollCycle::Size,
-            has_helper: false,
+            has_pretoucher: false,
             ..AppenderOptions::default()
         };
         let mut appender = Appender::open(place.path(), &options).unwrap();

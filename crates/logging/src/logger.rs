@@ -101,10 +101,10 @@ impl<D: Disk> Logger<D> {
     /// default. After that, the event is counted as lost. Later events are lost without waiting
     /// until the segment is ready. The setting holds for all clones.
     ///
-    /// The journal's helper makes segments ahead of need, so a call waits only if a segment fills
-    /// faster than the disk makes one. Without a helper, or with a policy that syncs with the
-    /// append, a call waits for the disk without limit. It also waits while another thread is in
-    /// [`sync`](Self::sync).
+    /// The journal's pretoucher makes segments ahead of need, so a call waits only if a segment
+    /// fills faster than the disk makes one. Without a pretoucher, or with a policy that syncs with
+    /// the append, a call waits for the disk without limit. It also waits while another thread is
+    /// in [`sync`](Self::sync).
     #[must_use]
     pub fn with_patience(self, patience: Duration) -> Self {
         self.lock().patience = patience;
@@ -141,7 +141,7 @@ impl<D: Disk> Logger<D> {
     }
 
     /// Waits until the whole log is on the disk. Calls that log wait meanwhile. To avoid that, let
-    /// the helper sync with `SyncPolicy::Every`.
+    /// the pretoucher sync with `SyncPolicy::Every`.
     pub fn sync(&self) -> Result<(), JournalError> {
         self.lock().sync()
     }

@@ -26,7 +26,7 @@ pub(crate) const OPTIONS: AppenderOptions = AppenderOptions {
     ahead_bytes: 0,
     large_pages: false,
     mode: 0o600,
-    has_helper: false,
+    has_pretoucher: false,
 };
 
 /// A disk that keeps everything in memory.

@@ -90,7 +90,8 @@ fn appender(worker: &mut Worker<Journal>, length: impl Length) -> Result<Report,
     }
 }
 
-/// Opens the journal on a thread that keeps off the appender's processor, so that its helper does.
+/// Opens the journal on a thread that keeps off the appender's processor, so that its pretoucher
+/// does.
 fn open_off(worker: &Worker<Journal>) -> Result<Appender, Error> {
     let options = worker.job.options.appender(worker.row);
     let (cpu, path) = (worker.job.cpu, worker.job.data.join(JOURNAL));

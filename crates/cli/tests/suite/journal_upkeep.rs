@@ -31,7 +31,7 @@ impl Journal {
         let options = AppenderOptions {
             segment_bytes: 1 << 16,
             roll_cycle: RollCycle::Size,
-            has_helper: false,
+            has_pretoucher: false,
             ..AppenderOptions::default()
         };
         Appender::open(self.0.path(), &options).unwrap()

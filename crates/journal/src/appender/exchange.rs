@@ -3,7 +3,7 @@
 //! Protocol: the appender locks the state at a roll, and only then. No thread holds that lock while
 //! it waits for the disk: the thread that makes a segment sets a flag in the state. A sync holds a
 //! second lock for as long as it takes. Beside them are three words: how far the appender is, how
-//! far the helper has brought pages in, and whether a thread has an error.
+//! far the pretoucher has brought pages in, and whether a thread has an error.
 
 use std::{
     collections::VecDeque,
@@ -31,7 +31,7 @@ pub(crate) struct Exchange<D: Disk> {
     syncer: Mutex<Syncer>,
     /// The word up to which the active segment is committed. Stored by the appender.
     progress: Progress,
-    /// Words in front of that which are in memory. Stored by the helper.
+    /// Words in front of that which are in memory. Stored by the pretoucher.
     ahead: Line,
     /// Not 0: an append is to return an error of a thread. Stored with the state locked.
     alarm: Line,
@@ -54,7 +54,7 @@ pub(crate) struct State<D: Disk> {
     is_preparing: bool,
     /// Why it could not be made when it was tried last.
     refused: Option<Problem>,
-    /// Whether the helper is to try again now.
+    /// Whether the pretoucher is to try again now.
     pub(crate) is_wanted: bool,
     /// The active one.
     pub(crate) active: Option<(u64, Arc<D::Writable>)>,

@@ -7,7 +7,7 @@ use rustix::io::Errno;
 
 use crate::{
     Cause, JournalError, Problem,
-    disk::{Disk, FileLock, Room, WritableFile as _},
+    disk::{Disk, FileLock, Preallocation, WritableFile as _},
     names,
     segment::{
         header::Header,
@@ -21,7 +21,7 @@ pub(crate) struct Plan {
     pub(crate) journal: u64,
     pub(crate) layout: Layout,
     pub(crate) cycle_ns: u64,
-    pub(crate) room: Room,
+    pub(crate) space: Preallocation,
 }
 
 /// A segment that is ready to become the active one.
@@ -29,7 +29,7 @@ pub(crate) struct Plan {
 pub(crate) struct Prepared<F> {
     pub(crate) file: Arc<F>,
     pub(crate) header: Header,
-    /// Of its file: see `sole.rs`.
+    /// Of its file: see `segment_locks.rs`.
     pub(crate) lock: FileLock,
 }
 
@@ -65,11 +65,11 @@ fn make<D: Disk>(
     part: &str,
 ) -> io::Result<Prepared<D::Writable>> {
     let bytes = plan.layout.segment_bytes();
-    let file = match disk.create(part, bytes, plan.room) {
+    let file = match disk.create(part, bytes, plan.space) {
         // Of a try that failed, and could not be removed then.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             disk.remove(part)?;
-            disk.create(part, bytes, plan.room)?
+            disk.create(part, bytes, plan.space)?
         }
         outcome => outcome?,
     };

@@ -1,10 +1,9 @@
 //! For callers that must not wait for the disk: whether the next excerpt can be appended at once.
 //!
-//! Protocol: an append waits for the disk where its segment is full and the helper has no next one
-//! yet. The caller asks before it appends. What it waits for here is a condition that the helper
-//! signals, and for no longer than it says.
-//! Failure: the reason why the helper could not make a segment is returned, and the helper tries
-//! again soon.
+//! Protocol: an append waits for the disk if its segment is full and the pretoucher has no next one
+//! yet. The caller checks that before it appends, and waits for a signal of the pretoucher, with a
+//! limit.
+//! Failure: if the pretoucher could not make a segment the reason is returned, and it retries soon.
 
 use std::time::Duration;
 
@@ -17,7 +16,7 @@ impl<D: Disk> Appender<D> {
     /// says why they cannot; nothing is changed by it. An append that follows at once does not
     /// wait, if the policy is not to sync with it.
     ///
-    /// Without a helper it returns at once: the append makes the next segment itself.
+    /// Without a pretoucher it returns at once: the append makes the next segment itself.
     #[inline]
     pub fn wait_until_ready(
         &mut self,

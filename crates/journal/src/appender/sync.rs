@@ -64,7 +64,7 @@ pub(crate) struct Syncer {
     /// The word of it up to which pages were asked for.
     expected: usize,
     /// Whether its last sync failed.
-    is_in_doubt: bool,
+    has_failed: bool,
 }
 
 impl Syncer {
@@ -84,7 +84,7 @@ impl Syncer {
         self.seal_before(disk, number)?;
         let words = file.words();
         let read = as_read_only(words);
-        if self.is_in_doubt || hints::doubt(read) > 0 {
+        if self.has_failed || hints::sync_pending(read) > 0 {
             let from = hints::synced(read).min(at);
             check_up_to(read, from, at).map_err(|(word, damage)| SyncFailure::Lost {
                 number,
@@ -93,13 +93,13 @@ impl Syncer {
             })?;
             store_again(words, from..at);
         }
-        hints::store_doubt(words, at);
-        self.is_in_doubt = true;
+        hints::store_sync_pending(words, at);
+        self.has_failed = true;
         // Before the first excerpt the header counts: without it there is no segment.
         file.sync(self.at..at)?;
         hints::store_synced(words, at);
-        hints::store_doubt(words, 0);
-        self.is_in_doubt = false;
+        hints::store_sync_pending(words, 0);
+        self.has_failed = false;
         self.at = at;
         self.expect_pages(file, at);
         Ok(())
@@ -125,15 +125,15 @@ impl Syncer {
             self.number = first_unsealed(disk, number)?;
         }
         while self.number < number {
-            let was_in_doubt = std::mem::replace(&mut self.is_in_doubt, true);
-            match seal(disk, self.number, was_in_doubt) {
+            let had_failed = std::mem::replace(&mut self.has_failed, true);
+            match seal(disk, self.number, had_failed) {
                 // Compressed since, which syncs, or pruned.
                 Err(SyncFailure::System(error))
                     if error.kind() == io::ErrorKind::NotFound
                         && is_compressed_or_pruned(disk, self.number) => {}
                 outcome => outcome?,
             }
-            self.is_in_doubt = false;
+            self.has_failed = false;
             (self.number, self.at, self.expected) = (self.number + 1, 0, 0);
         }
         Ok(())
@@ -148,13 +148,13 @@ fn is_compressed_or_pruned<D: Disk>(disk: &D, number: u64) -> bool {
     })
 }
 
-/// Syncs a segment that has ended, and notes in it that this was done. With `is_in_doubt` a sync of
+/// Syncs a segment that has ended, and notes in it that this was done. With `has_failed` a sync of
 /// it failed.
-pub(crate) fn seal<D: Disk>(disk: &D, number: u64, is_in_doubt: bool) -> Result<(), SyncFailure> {
+pub(crate) fn seal<D: Disk>(disk: &D, number: u64, has_failed: bool) -> Result<(), SyncFailure> {
     let name = &names::segment(number);
     let viewed = disk.view(name)?;
     let words = viewed.words().len();
-    if words > at::DOUBT && (is_in_doubt || hints::doubt(viewed.words()) > 0) {
+    if words > at::SYNC_PENDING && (has_failed || hints::sync_pending(viewed.words()) > 0) {
         let end = check_closed(viewed.words()).map_err(|(word, damage)| SyncFailure::Lost {
             number,
             word,
@@ -163,7 +163,7 @@ pub(crate) fn seal<D: Disk>(disk: &D, number: u64, is_in_doubt: bool) -> Result<
         // Not all of it: its unused end may be given back at this moment.
         store_again(disk.open(name, position_bytes(end))?.words(), 0..end);
     }
-    disk.store(name, at::DOUBT, position_bytes(words))?;
+    disk.store(name, at::SYNC_PENDING, position_bytes(words))?;
     disk.sync(name)?;
     Ok(disk.store(name, at::SEALED, 1)?)
 }

@@ -27,8 +27,8 @@ use rustix::{
     io::{Errno, retry_on_intr},
 };
 
-use super::{APPENDER, Disk, FileLock, Listed, ReadableFile, Room, UPKEEP, WritableFile};
-use crate::{checksum::checksum_bytes, names::CUT};
+use super::{APPENDER, Disk, FileLock, Listed, Preallocation, ReadableFile, UPKEEP, WritableFile};
+use crate::{checksum::checksum_bytes, names::QUARANTINE};
 
 /// The region that says who appends.
 pub const APPENDER_KIND: [u8; 8] = *b"JOURNAL ";
@@ -226,14 +226,14 @@ impl Disk for Folder {
         FileLock::of(self.open_file(name, OFlags::RDONLY)?)
     }
 
-    fn create(&self, name: &str, bytes: u64, room: Room) -> io::Result<Self::Writable> {
+    fn create(&self, name: &str, bytes: u64, space: Preallocation) -> io::Result<Self::Writable> {
         let file = self.create_new(name)?;
         let prepare = || {
             match &self.large_pages {
                 Some(large) => reserve_in_large_pages(&file, bytes, large)?,
                 None => reserve(&file, bytes)?,
             }
-            if room == Room::Written {
+            if space == Preallocation::Written {
                 write_zeros(&file, 0..bytes)?;
                 file.sync_data()?;
                 forget(&file)?;
@@ -314,7 +314,7 @@ impl Disk for Folder {
 
     fn sync_names(&self) -> io::Result<()> {
         self.open_folder("")?.sync_all()?;
-        match self.open_folder(CUT) {
+        match self.open_folder(QUARANTINE) {
             Ok(cut) => cut.sync_all(),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             Err(error) => Err(error),

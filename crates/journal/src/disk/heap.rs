@@ -4,7 +4,7 @@ use std::{io, ops::Range, path::PathBuf, sync::Arc};
 
 use nanotape_shm::{ReadWord, RegionError, Word, as_read_only};
 
-use super::{Disk, Listed, ReadableFile, Room, WritableFile};
+use super::{Disk, Listed, Preallocation, ReadableFile, WritableFile};
 
 /// Names, and the words of each file.
 #[derive(Clone, Debug)]
@@ -51,7 +51,7 @@ impl Disk for Heap {
         Ok(())
     }
 
-    fn create(&self, _: &str, _: u64, _: Room) -> io::Result<HeapFile> {
+    fn create(&self, _: &str, _: u64, _: Preallocation) -> io::Result<HeapFile> {
         refused()
     }
 

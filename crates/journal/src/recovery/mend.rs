@@ -8,9 +8,8 @@ use super::{End, Pass};
 use crate::{
     Damage, JournalError,
     appender::sync,
-    cut,
     disk::{Disk, WritableFile as _},
-    names,
+    names, quarantine,
     scan::{clear_index_behind, end_of_excerpts, end_of_rest, first_good},
     segment::{
         header::{Incarnation, hints},
@@ -110,22 +109,22 @@ impl<D: Disk> Pass<'_, D> {
         let (words, at) = (file.words(), end.place.at);
         // A process that was in the middle of a sync, or of this, left something to be stored
         // again.
-        let doubt = hints::doubt(as_read_only(words));
-        let used = self.prune(number, &file, at, doubt, is_same_boot)?;
+        let pending = hints::sync_pending(as_read_only(words));
+        let used = self.prune(number, &file, at, pending, is_same_boot)?;
         self.index(&file, at, is_same_boot);
-        if doubt > 0 {
+        if pending > 0 {
             sync::store_again(words, hints::synced(as_read_only(words)).min(at)..at);
         }
         // Zeros are synced: else what was there may come back with the next loss of power, and then
         // fit to what was written meanwhile.
-        let is_all = doubt > 0 || !is_same_boot;
+        let is_all = pending > 0 || !is_same_boot;
         if is_all || used > at {
             let synced = file.sync(if is_all { 0 } else { at }..used);
             synced.map_err(JournalError::system(self.disk.path(&name), "sync"))?;
             if is_all {
                 hints::store_synced(words, at);
             }
-            hints::store_doubt(words, 0);
+            hints::store_sync_pending(words, 0);
         }
         // Without it the next appender too takes this for a journal that the power may have taken
         // from.
@@ -142,28 +141,28 @@ impl<D: Disk> Pass<'_, D> {
         number: u64,
         file: &D::Writable,
         end: usize,
-        doubt: usize,
+        pending: usize,
         is_same_boot: bool,
     ) -> Result<usize, JournalError> {
         let words = as_read_only(file.words());
         let used = end_of_rest(words, end).unwrap_or(end);
         let view = View::new(words).ok().flatten();
         // A failed sync may have lost what was committed in front of what is here.
-        let is_kept =
-            !is_same_boot || doubt > 0 && view.is_some_and(|view| first_good(&view, end).is_some());
+        let is_kept = !is_same_boot
+            || pending > 0 && view.is_some_and(|view| first_good(&view, end).is_some());
         if !is_kept {
             self.report.bytes_pruned += position_bytes(used - end);
         } else if used > end {
             let kept = view.map_or(used, |view| end_of_excerpts(&view, end, used));
             let bytes = words[end..kept].iter().flat_map(|word| word.load().to_ne_bytes());
             let bytes: Vec<u8> = bytes.collect();
-            let taken = cut::part(self.disk, number, end, &bytes)?;
-            self.report.cut.push(taken);
+            let taken = quarantine::part(self.disk, number, end, &bytes)?;
+            self.report.quarantined.push(taken);
         }
         // What is zero already may not be on the disk.
-        let used = used.max(doubt);
+        let used = used.max(pending);
         if used > end {
-            hints::store_doubt(file.words(), used);
+            hints::store_sync_pending(file.words(), used);
             file.words()[end..used].iter().rev().for_each(|word| word.store(0));
         }
         Ok(used)

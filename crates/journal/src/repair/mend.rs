@@ -4,16 +4,15 @@ use nanotape_shm::{ReadWord, Word, as_read_only};
 
 use super::{
     Done, Repair,
+    buffer::RepairBuffer,
     header::{FoundHeader, first_good_in},
-    sheet::Sheet,
 };
 use crate::{
     Damage, JournalError,
     checksum::checksum,
-    cut,
     disk::Disk,
     edges::COMMIT,
-    names,
+    names, quarantine,
     scan::{Event, Scan, end_of_rest, mend_index},
     segment::{
         excerpt::{self, Front, HEADER_WORDS, Kind, MAX_LENGTH, commit_word},
@@ -34,9 +33,9 @@ impl<D: Disk> Repair<'_, D> {
         index: usize,
         number: u64,
         found: &FoundHeader,
-        sheet: &Sheet<D>,
+        buffer: &RepairBuffer<D>,
     ) -> Result<Option<usize>, JournalError> {
-        let (name, words) = (names::segment(number), sheet.words());
+        let (name, words) = (names::segment(number), buffer.words());
         let is_followed = self.is_followed(index);
         if !found.is_written {
             // What it said of the disk is as doubtful as the rest.
@@ -171,7 +170,7 @@ impl<D: Disk> Repair<'_, D> {
             return Ok(None);
         }
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.load().to_ne_bytes()).collect();
-        Ok(Some(cut::part(self.disk, number, from, &bytes)?.path))
+        Ok(Some(quarantine::part(self.disk, number, from, &bytes)?.path))
     }
 }
 

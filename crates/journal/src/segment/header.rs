@@ -234,14 +234,14 @@ pub(crate) mod hints {
 
     /// Everything behind `synced` and before this word is being brought to the disk; 0: nothing is.
     #[track_caller]
-    pub(crate) fn store_doubt(words: &[Word], word: usize) {
-        words[at::DOUBT].store(super::super::layout::position_bytes(word));
+    pub(crate) fn store_sync_pending(words: &[Word], word: usize) {
+        words[at::SYNC_PENDING].store(super::super::layout::position_bytes(word));
     }
 
     /// The word before which the kernel may take something for written that is not, because a sync
     /// of it failed or was cut short; 0 where that is not so.
-    pub(crate) fn doubt(words: &[ReadWord]) -> usize {
-        usize::try_from(words[at::DOUBT].load() / 8).unwrap_or(0).min(words.len())
+    pub(crate) fn sync_pending(words: &[ReadWord]) -> usize {
+        usize::try_from(words[at::SYNC_PENDING].load() / 8).unwrap_or(0).min(words.len())
     }
 
     pub(crate) fn is_sealed(words: &[ReadWord]) -> bool {

@@ -64,7 +64,7 @@ pub(crate) mod at {
     pub(crate) const BOOT: usize = either(64, 15);
     pub(crate) const SYNCED: usize = BOOT + 1;
     pub(crate) const SEALED: usize = BOOT + 2;
-    pub(crate) const DOUBT: usize = BOOT + 3;
+    pub(crate) const SYNC_PENDING: usize = BOOT + 3;
     pub(crate) const INCARNATION: usize = BOOT + 4;
     pub(crate) const INCARNATION_FROM: usize = BOOT + 5;
     pub(crate) const INCARNATION_CHECK: usize = BOOT + 6;
@@ -91,7 +91,7 @@ pub const FIELDS: [(usize, usize, &str); 23] = [
     (at::BOOT * WORD_BYTES, 8, "boot"),
     (at::SYNCED * WORD_BYTES, 8, "synced"),
     (at::SEALED * WORD_BYTES, 8, "sealed"),
-    (at::DOUBT * WORD_BYTES, 8, "doubt"),
+    (at::SYNC_PENDING * WORD_BYTES, 8, "sync_pending"),
     (at::INCARNATION * WORD_BYTES, 8, "incarnation"),
     (at::INCARNATION_FROM * WORD_BYTES, 8, "incarnation_from"),
     (at::INCARNATION_CHECK * WORD_BYTES, 8, "incarnation_check"),

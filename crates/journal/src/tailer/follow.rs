@@ -124,7 +124,7 @@ impl<D: Disk> Tailer<D> {
     fn look_around(&mut self) -> Result<Step, JournalError> {
         let Some(current) = &self.current else { return Ok(Step::Nothing) };
         if current.stored.is_lost() {
-            return Err(self.damaged(Damage::Cut));
+            return Err(self.damaged(Damage::Truncated));
         }
         let (at, number) = (self.place.at, current.number);
         if self.touched < at + TOUCH_WORDS {
@@ -263,9 +263,10 @@ impl<D: Disk> Tailer<D> {
         let files = Files::list(&self.disk)?;
         // Another one of this number, or none from here on: this one was cut off by a recovery.
         let last = files.segments.keys().next_back();
-        let is_cut =
+        let is_replaced =
             self.current.as_ref().is_some_and(|current| !current.stored.is_current(number));
-        if is_cut && last.is_some_and(|&last| last < number || files.segments.contains_key(&number))
+        if is_replaced
+            && last.is_some_and(|&last| last < number || files.segments.contains_key(&number))
         {
             return self.find_again();
         }

@@ -124,7 +124,7 @@ pub enum Found {
     Foreign,
     /// Something that recovery or repair took out.
     #[error("{bytes} bytes that recovery or repair moved here")]
-    Cut {
+    Quarantined {
         /// How many.
         bytes: u64,
     },

@@ -2,8 +2,8 @@
 
 mod gated;
 mod given_back;
-mod helper;
 mod limits;
 mod modes;
 mod moved;
 mod one_at_a_time;
+mod pretoucher;

@@ -190,8 +190,8 @@ fn a_tailer_goes_on_when_the_segment_that_it_reads_is_compressed() {
 #[test]
 fn compression_beside_an_appender_loses_nothing() {
     let place = Scratch::new("beside");
-    let with_helper = nanotape_journal::AppenderOptions { has_helper: true, ..options() };
-    let mut appender = Appender::open(place.path(), &with_helper).unwrap();
+    let with_pretoucher = nanotape_journal::AppenderOptions { has_pretoucher: true, ..options() };
+    let mut appender = Appender::open(place.path(), &with_pretoucher).unwrap();
     let path = place.path().to_owned();
     let appending = std::thread::spawn(move || {
         for _ in 0..20_000 {

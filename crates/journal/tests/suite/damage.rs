@@ -32,7 +32,7 @@ pub(crate) fn options() -> AppenderOptions {
     AppenderOptions {
         segment_bytes: 1 << 16,
         roll_cycle: RollCycle::Size,
-        has_helper: false,
+        has_pretoucher: false,
         ..AppenderOptions::default()
     }
 }

@@ -68,7 +68,7 @@ fn a_reader_that_knows_only_the_document_reads_what_was_written() {
     let options = AppenderOptions {
         segment_bytes: 1 << 16,
         roll_cycle: RollCycle::Minute,
-        has_helper: false,
+        has_pretoucher: false,
         ..AppenderOptions::default()
     };
     let mut appender = Appender::open(place.path(), &options).unwrap();

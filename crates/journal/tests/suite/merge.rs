@@ -5,8 +5,11 @@ use nanotape_journal::{Appender, AppenderOptions, Gap, Merge, Merged, Start, Tai
 use proptest::prelude::*;
 
 fn appender(place: &Scratch) -> Appender {
-    let options =
-        AppenderOptions { segment_bytes: 1 << 16, has_helper: false, ..AppenderOptions::default() };
+    let options = AppenderOptions {
+        segment_bytes: 1 << 16,
+        has_pretoucher: false,
+        ..AppenderOptions::default()
+    };
     Appender::open(place.path(), &options).unwrap()
 }
 

@@ -41,11 +41,11 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     proptest::collection::vec(step, 0..120)
 }
 
-fn options(has_helper: bool) -> AppenderOptions {
+fn options(has_pretoucher: bool) -> AppenderOptions {
     AppenderOptions {
         segment_bytes: 1 << 16,
         roll_cycle: RollCycle::EveryNs(1000),
-        has_helper,
+        has_pretoucher,
         ..AppenderOptions::default()
     }
 }
@@ -55,8 +55,8 @@ fn bytes(length: usize, salt: u64) -> Vec<u8> {
 }
 
 /// Does the steps, to the journal and to the model.
-fn write(path: &std::path::Path, steps: &[Step], has_helper: bool) -> Vec<Record> {
-    let options = options(has_helper);
+fn write(path: &std::path::Path, steps: &[Step], has_pretoucher: bool) -> Vec<Record> {
+    let options = options(has_pretoucher);
     let mut appender = Some(Appender::open(path, &options).unwrap());
     let (mut records, mut now, mut next) = (Vec::new(), 10_000_u64, 1);
     for step in steps {
@@ -155,10 +155,10 @@ proptest! {
 
     #[test]
     fn a_journal_holds_what_the_model_holds_wherever_it_is_entered(
-        steps in steps(), has_helper: bool, seeks in proptest::collection::vec((any::<bool>(), 0..20_000_u64), 0..12)
+        steps in steps(), has_pretoucher: bool, seeks in proptest::collection::vec((any::<bool>(), 0..20_000_u64), 0..12)
     ) {
         let place = Scratch::new("model");
-        let records = write(place.path(), &steps, has_helper);
+        let records = write(place.path(), &steps, has_pretoucher);
         // Of a journal without records nothing is said: its first number may have been skipped.
         let first = records.first().map_or(u64::MAX, |first| first.sequence);
 

@@ -10,8 +10,11 @@ use nanotape_journal::{
 use nanotape_shm::{OwnedRegion, OwnerState, Refusal, RegionOptions, RegionSpec, Word};
 
 fn journal_of(place: &Scratch, count: u64) -> Appender {
-    let options =
-        AppenderOptions { segment_bytes: 1 << 16, has_helper: false, ..AppenderOptions::default() };
+    let options = AppenderOptions {
+        segment_bytes: 1 << 16,
+        has_pretoucher: false,
+        ..AppenderOptions::default()
+    };
     let mut appender = Appender::open(place.path(), &options).unwrap();
     for number in 1..=count {
         appender.append(1, number * 10, &number.to_le_bytes()).unwrap();

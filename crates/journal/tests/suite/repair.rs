@@ -176,7 +176,7 @@ proptest! {
         // And it goes on: the numbers of what was lost are not used again, but for those at the
         // end.
         let mut appender = Appender::open(place.path(), &options()).unwrap();
-        prop_assert!(appender.recovery().cut.is_empty());
+        prop_assert!(appender.recovery().quarantined.is_empty());
         let sequence = appender.append(9, damage::time(1_000_000), b"more").unwrap();
         appender.close().unwrap();
         let last = read(place.path()).pop().unwrap();

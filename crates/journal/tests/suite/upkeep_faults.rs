@@ -9,8 +9,8 @@ use std::{
 
 use nanotape_harness::Scratch;
 use nanotape_journal::{
-    CompressOptions, Disk, Folder, JournalError, Listed, PruneOptions, Room, compress_on, prune_on,
-    repair_on, uncompress_on,
+    CompressOptions, Disk, Folder, JournalError, Listed, Preallocation, PruneOptions, compress_on,
+    prune_on, repair_on, uncompress_on,
 };
 use nanotape_shm::RegionError;
 
@@ -53,8 +53,8 @@ impl Disk for Failing {
     fn lock(&self) -> Result<Self::Lock, RegionError> {
         self.folder.lock()
     }
-    fn create(&self, name: &str, bytes: u64, room: Room) -> io::Result<Self::Writable> {
-        self.then(|folder| folder.create(name, bytes, room))
+    fn create(&self, name: &str, bytes: u64, space: Preallocation) -> io::Result<Self::Writable> {
+        self.then(|folder| folder.create(name, bytes, space))
     }
     fn open(&self, name: &str, bytes: u64) -> io::Result<Self::Writable> {
         self.then(|folder| folder.open(name, bytes))

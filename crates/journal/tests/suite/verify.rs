@@ -98,7 +98,7 @@ fn what_is_only_worth_knowing_is_a_note() {
     assert!(has(&found, |it| matches!(it, Found::MissingEntries(1))));
     assert!(has(&found, |it| matches!(it, Found::Rest { .. })));
     assert!(has(&found, |it| matches!(it, Found::Foreign)));
-    assert!(has(&found, |it| matches!(it, Found::Cut { bytes: 4 })));
+    assert!(has(&found, |it| matches!(it, Found::Quarantined { bytes: 4 })));
     assert_eq!(found.findings.iter().filter(|it| it.found == Found::Part).count(), 2);
     assert_eq!(found.notes, 7);
 }
@@ -128,8 +128,8 @@ fn a_journal_that_is_appended_to_verifies_clean_all_the_time() {
     // Segments are cut to their end while they are read.
     nanotape_shm::guard_against_truncation().unwrap();
     let place = Scratch::new("live");
-    let has_helper = AppenderOptions { has_helper: true, ..options() };
-    let mut appender = Appender::open(place.path(), &has_helper).unwrap();
+    let has_pretoucher = AppenderOptions { has_pretoucher: true, ..options() };
+    let mut appender = Appender::open(place.path(), &has_pretoucher).unwrap();
     let is_over = Arc::new(Mutex::new(false));
     let appending = thread::spawn({
         let is_over = Arc::clone(&is_over);
@@ -180,7 +180,7 @@ fn an_index_does_not_lead_to_what_a_recovery_took_out() {
     overwrite(place.path(), 1, records[30].offset, &[0; 300]);
     let mut appender = Appender::open(place.path(), &options()).unwrap();
     assert_eq!(appender.next_sequence(), 31);
-    assert_eq!(appender.recovery().cut.len(), 1);
+    assert_eq!(appender.recovery().quarantined.len(), 1);
     // One that is longer than blocks, in which none begins now.
     appender.append(1, damage::time(31), &[3; 20_000]).unwrap();
     appender.append(1, damage::time(32), b"behind it").unwrap();

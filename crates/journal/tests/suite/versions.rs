@@ -30,7 +30,7 @@ fn write(place: &Scratch) {
     let options = AppenderOptions {
         segment_bytes: 1 << 16,
         roll_cycle: RollCycle::Day,
-        has_helper: false,
+        has_pretoucher: false,
         ..AppenderOptions::default()
     };
     let mut appender = Appender::open(place.path(), &options).unwrap();
@@ -78,7 +78,7 @@ fn the_segment_of_every_version_is_read() {
             assert_eq!(missing, [(101, 110)]);
         }
         // And an appender goes on behind it.
-        let options = AppenderOptions { has_helper: false, ..AppenderOptions::default() };
+        let options = AppenderOptions { has_pretoucher: false, ..AppenderOptions::default() };
         let mut appender = Appender::open(place.path(), &options).unwrap();
         assert_eq!(appender.append(1, 1_800_000_000_000_000_000, b"more").unwrap(), 211);
     }

@@ -10,7 +10,7 @@ use std::{
     },
 };
 
-use nanotape_journal::{Disk, Folder, Listed, Room};
+use nanotape_journal::{Disk, Folder, Listed, Preallocation};
 
 #[derive(Clone, Debug)]
 pub(crate) struct FullDisk {
@@ -65,13 +65,13 @@ impl Disk for FullDisk {
         self.folder.list()
     }
 
-    fn create(&self, name: &str, bytes: u64, room: Room) -> io::Result<Self::Writable> {
+    fn create(&self, name: &str, bytes: u64, space: Preallocation) -> io::Result<Self::Writable> {
         drop(self.held.1.wait_while(self.held.0.lock().unwrap(), |is_held| *is_held).unwrap());
         if self.is_full.load(Ordering::Relaxed) {
             self.refused.fetch_add(1, Ordering::Relaxed);
             return Err(rustix::io::Errno::NOSPC.into());
         }
-        self.folder.create(name, bytes, room)
+        self.folder.create(name, bytes, space)
     }
 
     fn open(&self, name: &str, bytes: u64) -> io::Result<Self::Writable> {

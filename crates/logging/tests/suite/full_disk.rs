@@ -13,7 +13,7 @@ use crate::{disk::FullDisk, lines::log_lines};
 
 /// Segments of 64 KiB, and none ahead of need.
 fn options() -> AppenderOptions {
-    AppenderOptions { segment_bytes: 1 << 16, has_helper: false, ..log_options() }
+    AppenderOptions { segment_bytes: 1 << 16, has_pretoucher: false, ..log_options() }
 }
 
 #[test]
@@ -100,8 +100,8 @@ fn a_sync_that_fails_loses_no_event() {
     let place = Scratch::new("broken");
     let disk = FullDisk::new(place.path());
     let sync = SyncPolicy::Every(Duration::from_millis(1));
-    // One segment ahead: with many to prepare, the helper would sync late.
-    let options = AppenderOptions { sync, has_helper: true, ahead_bytes: 0, ..options() };
+    // One segment ahead: with many to prepare, the pretoucher would sync late.
+    let options = AppenderOptions { sync, has_pretoucher: true, ahead_bytes: 0, ..options() };
     let logger = Logger::new(Appender::open_on(disk.clone(), &options).unwrap());
     let logger = logger.with_patience(Duration::from_secs(600));
     disk.set_broken(true);

@@ -14,9 +14,14 @@ use crate::{disk::FullDisk, lines::log_lines};
 /// More than the segments that exist when the disk stops can hold: at most three.
 const EVENTS: u64 = 10_000;
 
-/// Segments of 64 KiB, and one ahead of need, which a helper makes.
+/// Segments of 64 KiB, and one ahead of need, which a pretoucher makes.
 fn options() -> AppenderOptions {
-    AppenderOptions { segment_bytes: 1 << 16, has_helper: true, ahead_bytes: 0, ..log_options() }
+    AppenderOptions {
+        segment_bytes: 1 << 16,
+        has_pretoucher: true,
+        ahead_bytes: 0,
+        ..log_options()
+    }
 }
 
 /// Runs a function that must return while the disk is stopped; then the disk continues in any case.
@@ -93,15 +98,15 @@ fn the_last_words_of_a_loss_wait_for_no_disk_either() {
 }
 
 #[test]
-fn a_full_disk_is_the_reason_although_a_helper_found_it() {
-    let place = Scratch::new("full-helper");
+fn a_full_disk_is_the_reason_although_a_pretoucher_found_it() {
+    let place = Scratch::new("full-pretoucher");
     let disk = FullDisk::new(place.path());
     let logger = Logger::new(Appender::open_on(disk.clone(), &options()).unwrap());
     disk.set_full(true);
     (0..EVENTS).for_each(|_| logger.text(Level::Info, "t", format_args!("x")));
     assert!(logger.lost() > 0);
     disk.set_full(false);
-    // The helper tries again on request, not only when its pause ends.
+    // The pretoucher tries again on request, not only when its pause ends.
     let before = logger.lost();
     let mut tries = 0;
     while logger.lost() == before + tries {

@@ -21,7 +21,7 @@ fn every_event_of_every_thread_is_there_once_and_in_order() {
     let place = Scratch::new("many");
     // Small segments: announcements repeat while other threads log.
     let options = AppenderOptions { segment_bytes: 1 << 16, ..log_options() };
-    // Patience enough for a helper that waits for a processor.
+    // Patience enough for a pretoucher that waits for a processor.
     let logger = Logger::open_with(place.path(), &options).unwrap().with_patience(PATIENCE);
     let dispatch = Dispatch::new(tracing_subscriber::registry().with(logger.layer()));
     std::thread::scope(|scope| {

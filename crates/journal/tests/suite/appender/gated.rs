@@ -10,7 +10,7 @@ use std::{
     },
 };
 
-use nanotape_journal::{Disk, Folder, Listed, Room, WritableFile};
+use nanotape_journal::{Disk, Folder, Listed, Preallocation, WritableFile};
 use nanotape_shm::Word;
 
 type File = <Folder as Disk>::Writable;
@@ -106,14 +106,14 @@ impl Disk for GatedFolder {
         self.folder.list()
     }
 
-    fn create(&self, name: &str, bytes: u64, room: Room) -> io::Result<GatedFile> {
+    fn create(&self, name: &str, bytes: u64, space: Preallocation) -> io::Result<GatedFile> {
         let making = self.gate.making.lock().unwrap();
         self.gate.asked.fetch_add(1, Ordering::SeqCst);
         let making = self.gate.changed.wait_while(making, |making| *making == Making::Waits);
         let now = { *making.unwrap() };
         // The guard is given up by now: a panic does not poison the gate.
         assert!(now != Making::Panics, "as the test wants it");
-        Ok(self.file(self.folder.create(name, bytes, room)?))
+        Ok(self.file(self.folder.create(name, bytes, space)?))
     }
 
     fn open(&self, name: &str, bytes: u64) -> io::Result<GatedFile> {

@@ -17,7 +17,7 @@ fn open(disk: &GatedFolder) -> Appender<GatedFolder> {
         segment_bytes: SEGMENT_BYTES,
         roll_cycle: RollCycle::Size,
         sync: SyncPolicy::Never,
-        has_helper: false,
+        has_pretoucher: false,
         ..AppenderOptions::default()
     };
     Appender::open_on(disk.clone(), &options).unwrap()
@@ -54,7 +54,7 @@ fn by_an_appender_whose_journal_is_pruned() {
 }
 
 #[test]
-fn by_a_helper_while_a_segment_is_stored_again_after_a_failed_sync() {
+fn by_a_pretoucher_while_a_segment_is_stored_again_after_a_failed_sync() {
     let place = Scratch::new("given-back-sync");
     let disk = GatedFolder::new(place.path());
     let mut appender = open(&disk);

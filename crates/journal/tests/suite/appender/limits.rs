@@ -9,7 +9,7 @@ fn options(roll_cycle: RollCycle) -> AppenderOptions {
     AppenderOptions {
         segment_bytes: 1 << 16,
         roll_cycle,
-        has_helper: false,
+        has_pretoucher: false,
         ..AppenderOptions::default()
     }
 }

@@ -12,7 +12,7 @@ fn every_file_has_the_mode_that_was_asked_for_whatever_the_mask() {
     let options = AppenderOptions {
         segment_bytes: 1 << 16,
         mode: 0o664,
-        has_helper: false,
+        has_pretoucher: false,
         ..AppenderOptions::default()
     };
     // Other tests of this program make files meanwhile: they are this user's in any case.

@@ -14,12 +14,12 @@ use nanotape_harness::Scratch;
 use nanotape_journal::{Appender, AppenderOptions, RollCycle, Start, Tail, Tailer, repair};
 use nanotape_shm::{OwnedRegion, RegionOptions, RegionSpec};
 
-fn options(has_helper: bool) -> AppenderOptions {
+fn options(has_pretoucher: bool) -> AppenderOptions {
     AppenderOptions {
         segment_bytes: 1 << 16,
         roll_cycle: RollCycle::Size,
         ahead_bytes: 0,
-        has_helper,
+        has_pretoucher,
         ..AppenderOptions::default()
     }
 }
@@ -45,17 +45,17 @@ fn count(path: &Path) -> u64 {
 
 #[test]
 fn a_second_appender_is_refused_although_the_lock_was_removed() {
-    for (excerpts, has_helper) in [(0, false), (1, false), (3, false), (3, true)] {
+    for (excerpts, has_pretoucher) in [(0, false), (1, false), (3, false), (3, true)] {
         let place = Scratch::new("removed-lock");
-        let mut appender = Appender::open(place.path(), &options(has_helper)).unwrap();
+        let mut appender = Appender::open(place.path(), &options(has_pretoucher)).unwrap();
         for number in 1..=excerpts {
             appender.append(1, number, b"first").unwrap();
             if number == 2 {
                 appender.roll().unwrap();
             }
         }
-        // A helper may just be making one.
-        let before = if has_helper { Vec::new() } else { segments(place.path()) };
+        // A pretoucher may just be making one.
+        let before = if has_pretoucher { Vec::new() } else { segments(place.path()) };
         for _ in 0..2 {
             fs::remove_file(place.path().join("appender")).unwrap();
             let error = Appender::open(place.path(), &options(false)).unwrap_err();
@@ -65,7 +65,7 @@ fn a_second_appender_is_refused_although_the_lock_was_removed() {
             repair(place.path(), false, |_, _| ()).is_err(),
             "nor may a repair change anything"
         );
-        if !has_helper {
+        if !has_pretoucher {
             assert_eq!(segments(place.path()), before);
         }
         assert_eq!(appender.append(1, 9, b"more").unwrap(), excerpts + 1);

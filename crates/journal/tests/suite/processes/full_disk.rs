@@ -14,7 +14,7 @@ fn until_full(appender: &mut Appender) -> nanotape_journal::JournalError {
     }
 }
 
-fn a_full_disk(has_helper: bool) {
+fn a_full_disk(has_pretoucher: bool) {
     let Some(mounted) = Mount::new("tmpfs", "size=1m") else { return };
     let path = mounted.path().join("journal");
     let filler = mounted.path().join("filler");
@@ -23,7 +23,7 @@ fn a_full_disk(has_helper: bool) {
         segment_bytes: 1 << 16,
         roll_cycle: RollCycle::Size,
         ahead_bytes: 4096,
-        has_helper,
+        has_pretoucher,
         ..AppenderOptions::default()
     };
     let mut appender = Appender::open(&path, &options).unwrap();
@@ -60,6 +60,6 @@ fn a_full_disk_is_an_error_with_the_bytes_needed_and_appending_goes_on_when_ther
 }
 
 #[test]
-fn with_a_helper_a_full_disk_is_the_same() {
+fn with_a_pretoucher_a_full_disk_is_the_same() {
     a_full_disk(true);
 }

@@ -45,7 +45,7 @@ fn options() -> AppenderOptions {
     AppenderOptions {
         segment_bytes: 1 << 16,
         roll_cycle: RollCycle::Size,
-        has_helper: false,
+        has_pretoucher: false,
         ..AppenderOptions::default()
     }
 }
@@ -92,7 +92,7 @@ fn perform(appender: &mut Appender, operation: &str) {
             }
         }
         "roll" => appender.roll().unwrap(),
-        // What is in doubt, and what is synced, is noted in words of the segment.
+        // A sync in progress, and what is synced, is noted in words of the segment.
         "sync" => {
             append(appender, KILLED, 1);
             appender.sync().unwrap();

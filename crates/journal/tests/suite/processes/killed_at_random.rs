@@ -34,8 +34,8 @@ fn options(number: u64) -> AppenderOptions {
             2 => SyncPolicy::Excerpts(7),
             _ => SyncPolicy::Every(Duration::from_millis(1)),
         },
-        // To sync now and then takes the helper.
-        has_helper: number % 4 == 3 || !mixed(number ^ 5).is_multiple_of(3),
+        // To sync now and then takes the pretoucher.
+        has_pretoucher: number % 4 == 3 || !mixed(number ^ 5).is_multiple_of(3),
         ahead_bytes: 1 << 17,
         ..AppenderOptions::default()
     }

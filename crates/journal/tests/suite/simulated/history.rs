@@ -35,7 +35,7 @@ pub(crate) fn options(sync: SyncPolicy, roll_cycle: RollCycle) -> AppenderOption
         segment_bytes: 1 << 16,
         roll_cycle,
         sync,
-        has_helper: false,
+        has_pretoucher: false,
         ..AppenderOptions::default()
     }
 }

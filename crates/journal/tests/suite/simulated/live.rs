@@ -11,8 +11,9 @@ use std::{
 };
 
 use nanotape_journal::{
-    Appender, CompressOptions, Disk, Listed, PruneOptions, ReadableFile, RollCycle, Room, Start,
-    SyncPolicy, Tailer, Verified, WritableFile, compress_on, prune_on, uncompress_on, verify_on,
+    Appender, CompressOptions, Disk, Listed, Preallocation, PruneOptions, ReadableFile, RollCycle,
+    Start, SyncPolicy, Tailer, Verified, WritableFile, compress_on, prune_on, uncompress_on,
+    verify_on,
 };
 use nanotape_shm::{ReadWord, Word};
 
@@ -71,8 +72,8 @@ impl Disk for Busy {
         self.disk.list()
     }
 
-    fn create(&self, name: &str, bytes: u64, room: Room) -> io::Result<BusyFile> {
-        self.disk.create(name, bytes, room).map(|mapped| BusyFile { mapped, is_lost: false })
+    fn create(&self, name: &str, bytes: u64, space: Preallocation) -> io::Result<BusyFile> {
+        self.disk.create(name, bytes, space).map(|mapped| BusyFile { mapped, is_lost: false })
     }
 
     fn open(&self, name: &str, bytes: u64) -> io::Result<BusyFile> {
@@ -145,7 +146,7 @@ fn check(verified: &Verified, what: impl fmt::Debug) {
     assert!(is_good, "{what:?}: {:?}", verified.findings);
 }
 
-/// The same, with a segment behind the last one that is prepared only, as a helper makes it.
+/// The same, with a segment behind the last one that is prepared only, as a pretoucher makes it.
 fn journal_with_spare(count: u64) -> (SimulatedDisk, Appender<SimulatedDisk>) {
     let (disk, mut appender) = journal(count);
     let end = Tailer::open_on(disk.clone(), Start::Newest).unwrap().position();

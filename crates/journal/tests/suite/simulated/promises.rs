@@ -133,7 +133,7 @@ fn what_was_cut_is_there_after_the_next_loss_of_power() {
     for salt in 0..32 {
         let disk = with_a_hole(&payload(3), 2, salt);
         let appender = open(&disk, &batch()).unwrap();
-        let cut = appender.recovery().cut[0].clone();
+        let cut = appender.recovery().quarantined[0].clone();
         let lost = lose_power(&disk, salt, 3);
         disk.kill(appender);
         let name = cut.path.strip_prefix("/simulated").unwrap().to_str().unwrap().to_owned();
@@ -150,7 +150,7 @@ fn an_excerpt_that_ends_with_zeros_is_cut_with_all_of_them() {
     third[16..].fill(0);
     let disk = with_a_hole(&third, 2, 1);
     let appender = open(&disk, &batch()).unwrap();
-    let cut = &appender.recovery().cut[0];
+    let cut = &appender.recovery().quarantined[0];
     assert_eq!(cut.offset, (DATA * 8 + excerpt_bytes(LONG)) as u64);
     assert_eq!(cut.bytes, 2 * excerpt_bytes(LONG) as u64);
 }

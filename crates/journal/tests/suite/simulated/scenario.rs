@@ -292,7 +292,7 @@ impl Scenario {
         }
         self.counts.pruned_bytes += report.bytes_pruned;
         self.counts.checked_bytes += report.bytes_checked;
-        for cut in &report.cut {
+        for cut in &report.quarantined {
             self.counts.cuts += 1;
             let name = cut.path.strip_prefix("/simulated").unwrap().to_str().unwrap();
             let found = contents.iter().find(|(other, _)| other == name);

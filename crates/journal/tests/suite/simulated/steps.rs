@@ -201,7 +201,7 @@ fn with_a_hole(salt: u64) -> SimulatedDisk {
             values[DATA + WORDS..DATA + 2 * WORDS].fill(0);
         }
         // Of nothing is it known that it is on the disk.
-        for field in ["synced", "doubt", "sealed"] {
+        for field in ["synced", "sync_pending", "sealed"] {
             values[at(field)] = 0;
         }
         disk.put(&name, &values, bytes.len() as u64);

@@ -9,9 +9,9 @@ const LESS_READ: &str = "a later recovery or sync does more than it needs to, an
 /// End of the file's path, what is left out, the line, and why nothing fails without it.
 pub(crate) const SURVIVORS: &[(&str, What, &str, &str)] = &[
     (
-        "appender/helper.rs",
+        "appender/exchange.rs",
         What::Shrink,
-        "let _ = disk.shrink(&names::segment(closed.number), closed.bytes);",
+        "let _ = disk.shrink(&names::segment(number), bytes);",
         ROOM,
     ),
     (
@@ -35,7 +35,7 @@ pub(crate) const SURVIVORS: &[(&str, What, &str, &str)] = &[
     ),
     ("appender/sync.rs", What::StoreInFile, "Ok(disk.store(name, at::SEALED, 1)?)", LESS_READ),
     ("recovery/mend.rs", What::Store(0), "hints::store_synced(words, at);", LESS_READ),
-    ("recovery/mend.rs", What::Store(0), "hints::store_doubt(words, 0);", LESS_READ),
+    ("recovery/mend.rs", What::Store(0), "hints::store_sync_pending(words, 0);", LESS_READ),
     ("recovery/mend.rs", What::Store(0), "hints::store_boot(words, self.boot);", LESS_READ),
     ("segment/writer.rs", What::Store(0), "hints::store_boot(file.words(), boot);", LESS_READ),
     (

@@ -22,7 +22,7 @@ use crate::simulated::{
 
 fn with_threads() -> AppenderOptions {
     let every = SyncPolicy::Every(Duration::from_micros(60));
-    AppenderOptions { has_helper: true, ahead_bytes: 0, ..options(every, RollCycle::Size) }
+    AppenderOptions { has_pretoucher: true, ahead_bytes: 0, ..options(every, RollCycle::Size) }
 }
 
 /// How far a reader comes that takes only what is on the disk.
@@ -112,7 +112,7 @@ fn what_the_thread_that_syncs_made_durable_outlives_a_loss_of_power() {
     (0..histories).for_each(|seed| run(seed, &mut seen));
     println!("threads: {histories} histories, {seen:?}");
     assert!(seen.promised > 100 && seen.lost > 100, "{seen:?}");
-    for thread in ["journal-sync", "journal-helper"] {
+    for thread in ["journal-sync", "journal-touch"] {
         assert!(seen.crashes.contains_key(thread), "{seen:?}");
     }
 }

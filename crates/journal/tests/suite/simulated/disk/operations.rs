@@ -3,7 +3,7 @@
 
 use std::{io, ops::Range, path::PathBuf, sync::Arc};
 
-use nanotape_journal::{Disk, Listed, ReadableFile, Room, WritableFile};
+use nanotape_journal::{Disk, Listed, Preallocation, ReadableFile, WritableFile};
 use nanotape_shm::{ReadWord, RegionError, Word, as_read_only};
 
 use super::{
@@ -86,7 +86,7 @@ impl Disk for SimulatedDisk {
         Ok(Lock(self.clone()))
     }
 
-    fn create(&self, name: &str, bytes: u64, room: Room) -> io::Result<Mapped> {
+    fn create(&self, name: &str, bytes: u64, space: Preallocation) -> io::Result<Mapped> {
         let mut machine = self.machine();
         if machine.names.contains_key(name) {
             machine.begin("create")?;
@@ -101,7 +101,7 @@ impl Disk for SimulatedDisk {
             return Err(error);
         }
         let mut file = File::new(bytes);
-        if room == Room::Written {
+        if space == Preallocation::Written {
             file.sync(0..0);
         }
         machine.files.push(file);

@@ -6,20 +6,21 @@ use nanotape_shm::Word;
 
 use super::{Done, Loaded, Repair};
 use crate::{
-    JournalError, cut,
+    JournalError,
     disk::{Disk, WritableFile as _},
     names::{self, Kept},
+    quarantine,
     segment::header::Header,
     upkeep::write_plain,
 };
 
 /// The words of a segment, as many as its layout has.
-pub(super) enum Sheet<D: Disk> {
+pub(super) enum RepairBuffer<D: Disk> {
     File(D::Writable, usize),
     Copy(Arc<[Word]>),
 }
 
-impl<D: Disk> Sheet<D> {
+impl<D: Disk> RepairBuffer<D> {
     pub(super) fn words(&self) -> &[Word] {
         match self {
             Self::File(file, words) => &file.words()[..*words],
@@ -42,12 +43,12 @@ impl<D: Disk> Sheet<D> {
 impl<D: Disk> Repair<'_, D> {
     /// The words to be mended. A compressed segment is unpacked to a file of its own first, which
     /// from then on counts, and its own file is moved out of the way.
-    pub(super) fn sheet(
+    pub(super) fn buffer(
         &mut self,
         kept: &Kept,
         header: &Header,
         loaded: Loaded<D::Readable>,
-    ) -> Result<Sheet<D>, JournalError> {
+    ) -> Result<RepairBuffer<D>, JournalError> {
         let words = loaded.stored.words();
         let total = header.layout.words;
         if self.is_dry_run {
@@ -59,19 +60,19 @@ impl<D: Disk> Repair<'_, D> {
                 false => self.read_plain(&kept.name())?,
             };
             let read = read.into_iter().chain(std::iter::repeat(0));
-            return Ok(Sheet::Copy(read.take(total).map(Word::new).collect()));
+            return Ok(RepairBuffer::Copy(read.take(total).map(Word::new).collect()));
         }
         let name = names::segment(kept.number);
         if kept.is_packed {
             let words = &words[..words.len().min(total)];
             write_plain(self.disk, kept.number, words, header.layout.segment_bytes())?;
-            let to = cut::whole(self.disk, kept)?.path;
+            let to = quarantine::whole(self.disk, kept)?.path;
             self.note(&kept.name(), 0, Done::Unpacked { to: Some(to) });
         }
         drop(loaded);
         let opened = self.disk.open(&name, header.layout.segment_bytes());
         let file = opened.map_err(JournalError::system(self.disk.path(&name), "open"))?;
-        Ok(Sheet::File(file, total))
+        Ok(RepairBuffer::File(file, total))
     }
 
     /// The words of a file; one that ends in the middle of a word as if zeros came behind it.

@@ -51,7 +51,7 @@ fn a_segment_that_is_long_in_the_making_keeps_no_excerpt_from_the_disk() {
     let disk = GatedFolder::new(place.path());
     let mut appender = Appender::open_on(disk.clone(), &options()).unwrap();
     disk.set_making(Making::Waits);
-    // Into the prepared one; the helper comes to make the next.
+    // Into the prepared one; the pretoucher comes to make the next.
     let asked = disk.asked();
     appender.append(1, 1, b"first").unwrap();
     while disk.asked() == asked {
@@ -64,12 +64,12 @@ fn a_segment_that_is_long_in_the_making_keeps_no_excerpt_from_the_disk() {
 }
 
 #[test]
-fn a_helper_that_died_is_an_error_of_every_append_and_no_roll_waits_for_it() {
-    let place = Scratch::new("dead-helper");
+fn a_pretoucher_that_died_is_an_error_of_every_append_and_no_roll_waits_for_it() {
+    let place = Scratch::new("dead-pretoucher");
     let disk = GatedFolder::new(place.path());
     let mut appender = Appender::open_on(disk.clone(), &options()).unwrap();
     disk.set_making(Making::Panics);
-    // Into the prepared one; the helper comes to make the next.
+    // Into the prepared one; the pretoucher comes to make the next.
     let asked = disk.asked();
     appender.append(1, 1, b"first").unwrap();
     while disk.asked() == asked {
@@ -96,7 +96,7 @@ fn a_helper_that_died_is_an_error_of_every_append_and_no_roll_waits_for_it() {
 fn a_roll_that_panics_leaves_an_appender_that_can_roll() {
     let place = Scratch::new("roll-panics");
     let disk = GatedFolder::new(place.path());
-    let options = AppenderOptions { sync: SyncPolicy::Never, has_helper: false, ..options() };
+    let options = AppenderOptions { sync: SyncPolicy::Never, has_pretoucher: false, ..options() };
     let mut appender = Appender::open_on(disk.clone(), &options).unwrap();
     appender.append(1, 1, b"first").unwrap();
     disk.set_making(Making::Panics);
@@ -108,7 +108,7 @@ fn a_roll_that_panics_leaves_an_appender_that_can_roll() {
 }
 
 #[test]
-fn the_helper_and_a_caller_of_sync_take_turns() {
+fn the_pretoucher_and_a_caller_of_sync_take_turns() {
     let place = Scratch::new("turns");
     let disk = GatedFolder::new(place.path());
     let sync = SyncPolicy::Every(Duration::from_nanos(1));

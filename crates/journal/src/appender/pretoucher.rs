@@ -1,12 +1,12 @@
 //! The appender's threads, which keep its slow work off the path of an append.
 //!
-//! The helper prepares the next segment, brings pages in front of the appender into memory, and
+//! The pretoucher prepares the next segment, brings pages in front of the appender into memory, and
 //! gives the unused end of closed segments back to the disk. With `SyncPolicy::Every` another
 //! thread syncs, so that a disk that is slow to make a segment does not delay a sync.
 //!
 //! Failure: a thread that panics is an error of every append from then on.
-//! Cost: the helper looks every millisecond while the appender goes on, and every 20 ms while it
-//! does not.
+//! Cost: the pretoucher polls every millisecond while the appender appends, and every 20 ms while
+//! it does not.
 
 use std::{sync::Arc, thread::JoinHandle, time::Duration};
 
@@ -34,9 +34,9 @@ const PATIENCE: u32 = 100;
 /// How many long sleeps it lets pass between tries to make a segment that could not be made.
 const RETRY: u32 = 5;
 
-/// What the helper works with.
+/// What the pretoucher works with.
 #[derive(Debug)]
-struct Helper<D: Disk> {
+struct Pretoucher<D: Disk> {
     disk: D,
     plan: Plan,
     /// Words in front of the appender that are to be in memory.
@@ -70,7 +70,7 @@ impl<D: Disk> Running<D> {
             let run = move || sync_every(&disk_to_sync, period, &shared);
             running.threads.push(exchange.start("journal-sync", disk, run)?);
         }
-        let helper = Helper {
+        let pretoucher = Pretoucher {
             disk: disk.clone(),
             plan,
             ahead: usize::try_from(ahead_bytes / 8).unwrap_or(usize::MAX / 2),
@@ -78,7 +78,7 @@ impl<D: Disk> Running<D> {
             touched: (0, 0),
             pause: 0,
         };
-        running.threads.push(exchange.start("journal-helper", disk, move || helper.run())?);
+        running.threads.push(exchange.start("journal-touch", disk, move || pretoucher.run())?);
         Ok(running)
     }
 }
@@ -94,7 +94,7 @@ impl<D: Disk> Drop for Running<D> {
     }
 }
 
-impl<D: Disk> Helper<D> {
+impl<D: Disk> Pretoucher<D> {
     fn run(mut self) {
         let (mut seen, mut idle) = (usize::MAX, 0);
         while !self.exchange.is_stopped() {
