@@ -12,7 +12,6 @@ mod claim;
 mod exchange;
 pub(crate) mod prepare;
 mod pretoucher;
-mod ready;
 mod roll;
 pub(crate) mod sync;
 
@@ -20,6 +19,7 @@ use std::{path::Path, sync::Arc};
 
 pub use batch::Batch;
 pub use claim::Claim;
+use claim::writer;
 use exchange::Exchange;
 use nanotape_clock::UtcNanos;
 use nanotape_tape::Sink;
@@ -31,7 +31,7 @@ use crate::{
     AppenderOptions, JournalError, Problem, Recovery, SyncPolicy,
     disk::{Disk, FileLock, Folder, Preallocation},
     names::{self, Files},
-    recovery::{self, Recovered},
+    recovery,
     segment::{
         excerpt::{MAX_LENGTH, MAX_SEQUENCE, excerpt_words},
         header::Incarnation,
@@ -93,21 +93,19 @@ impl Appender<Folder> {
     /// not those before it. What a killed appender or a loss of power left is put in order first;
     /// see [`recovery`](Self::recovery). It is an error if another process appends.
     pub fn open(path: &Path, options: &AppenderOptions) -> Result<Self, JournalError> {
-        Self::open_on(folder(path, options), options)
+        let folder = Folder::new(path, options.mode);
+        let folder = if options.large_pages { folder.with_large_pages() } else { folder };
+        Self::open_on(folder, options)
     }
-}
-
-fn folder(path: &Path, options: &AppenderOptions) -> Folder {
-    let folder = Folder::new(path, options.mode);
-    if options.large_pages { folder.with_large_pages() } else { folder }
 }
 
 impl<D: Disk> Appender<D> {
     /// The same on another disk.
     pub fn open_on(disk: D, options: &AppenderOptions) -> Result<Self, JournalError> {
         let folder = disk.path("");
-        options.check(&folder)?;
-        let layout = options.layout().map_err(|problem| JournalError::new(&folder, problem))?;
+        let layout = options
+            .layout()
+            .map_err(|error| JournalError::new(&folder, Problem::Options(error)))?;
         disk.make().map_err(JournalError::system(&folder, "make"))?;
         // Its creator may have ended before its name was on the disk.
         disk.sync_parent().map_err(JournalError::system(&folder, "sync the name of"))?;
@@ -122,27 +120,18 @@ impl<D: Disk> Appender<D> {
         };
         let cycle_ns = options.roll_cycle.length_ns();
         let plan_of = |journal| Plan { journal, layout, cycle_ns, space };
-        let Recovered {
-            writer,
-            segment_lock,
-            sequence,
-            max_ts,
-            mut spares,
-            mut next_number,
-            incarnation,
-            journal,
-            report,
-        } = recovery::recover(&disk, plan_of)?;
-        let plan = plan_of(journal.unwrap_or_else(|| now_ns() | 1));
+        let found = recovery::recover(&disk, plan_of)?;
+        let (mut spares, mut next_number) = (found.spares, found.next_number);
+        let plan = plan_of(found.journal.unwrap_or_else(|| now_ns() | 1));
         // Where there is nowhere to write the reason is said now, and not by the first append.
-        if writer.is_none() && spares.is_empty() {
+        if found.writer.is_none() && spares.is_empty() {
             spares.push_back(prepare(&disk, &plan, next_number)?);
             next_number += 1;
         }
         let exchange = Arc::new(Exchange::new(next_number, spares));
-        if let Some(writer) = &writer {
+        if let Some(writer) = &found.writer {
             exchange.lock().active = Some((writer.number(), Arc::clone(writer.file())));
-            exchange.set_progress(writer.place().at);
+            exchange.progress.set(writer.place().at);
         }
         let mut running = None;
         if options.has_pretoucher {
@@ -151,7 +140,7 @@ impl<D: Disk> Appender<D> {
                 Some(started.map_err(JournalError::system(&folder, "start the pretoucher of"))?);
         }
         Ok(Self {
-            writer,
+            writer: found.writer,
             // How many another appender left is not known: as many as the policy allows, at the
             // most.
             unsynced: match options.sync {
@@ -160,17 +149,17 @@ impl<D: Disk> Appender<D> {
             },
             sync_after: options.sync.excerpts(),
             exchange,
-            sequence,
-            max_ts,
-            unsynced_from: sequence,
+            sequence: found.sequence,
+            max_ts: found.max_ts,
+            unsynced_from: found.sequence,
             plan,
             policy: options.sync,
             boot: disk.boot(),
-            incarnation,
-            recovery: report,
+            incarnation: found.incarnation,
+            recovery: found.report,
             disk,
             running,
-            segment_lock,
+            segment_lock: found.segment_lock,
             _lock: lock,
         })
     }
@@ -190,7 +179,7 @@ impl<D: Disk> Appender<D> {
         if !self.is_ready_for(payload.len(), ts_ns) {
             self.make_room(payload.len(), ts_ns)?;
         }
-        let Some(writer) = &mut self.writer else { unreachable!("room was made in it") };
+        let writer = writer(self);
         let sequence = writer.append(type_id, ts_ns, payload);
         let at = writer.place().at;
         self.committed(1, at)?;
@@ -227,15 +216,15 @@ impl<D: Disk> Appender<D> {
         self.writer.as_ref().map_or(self.sequence, |writer| writer.place().sequence)
     }
 
-    /// The number of the segment that was appended to last, and that the next excerpt is in if
-    /// there is room; 0 before the first one. For who must say something in each segment anew.
+    /// The number of the segment that was appended to last; 0 before the first one. For callers
+    /// that repeat something in each segment.
     #[inline]
     pub fn segment(&self) -> u64 {
         self.writer.as_ref().map_or(0, SegmentWriter::number)
     }
 
-    /// Gives the next excerpt this number instead: those between are missing, and readers are told
-    /// so. For who stores what has numbers already, like a ring's messages.
+    /// Gives the next excerpt this number; readers report those between as missing. For messages
+    /// that already have numbers, like those of a ring.
     pub fn skip_to(&mut self, sequence: u64) -> Result<(), JournalError> {
         let next = self.next_sequence();
         let max = MAX_SEQUENCE - SEQUENCES_LEFT;
@@ -283,10 +272,10 @@ impl<D: Disk> Appender<D> {
             Some(writer) => syncer.sync(&self.disk, writer.file(), number, writer.place().at),
             None => syncer.seal_before(&self.disk, number),
         };
-        let (number, problem) = match synced {
+        match synced {
             Ok(()) => {
                 (self.unsynced, self.unsynced_from) = (0, next);
-                return Ok(());
+                Ok(())
             }
             Err(SyncFailure::System(error)) => {
                 let problem = Problem::NotOnDisk {
@@ -294,18 +283,14 @@ impl<D: Disk> Appender<D> {
                     to_sequence: next.saturating_sub(1),
                     cause: (&error).into(),
                 };
-                (number, problem)
+                Err(JournalError::new(self.disk.path(&names::segment(number)), problem))
             }
-            Err(SyncFailure::Lost { number, word, damage }) => {
-                (number, Problem::damaged(word, damage))
-            }
-        };
-        Err(JournalError::new(self.disk.path(&names::segment(number)), problem))
+            Err(lost) => Err(lost.into_error(&self.disk, number)),
+        }
     }
 
-    /// Says that this appender is done: what the policy promises is on the disk, its threads have
-    /// ended, and the segment that was prepared for nothing is removed. Dropping does the same and
-    /// tells nobody what went wrong.
+    /// Closes the appender: what the policy promises is on the disk, its threads have ended, and
+    /// unused segments are removed. Dropping does the same without the error.
     pub fn close(mut self) -> Result<(), JournalError> {
         self.finish()
     }
@@ -327,7 +312,7 @@ impl<D: Disk> Appender<D> {
     /// Something was committed, and the next place is word `at`.
     #[inline(always)]
     fn committed(&mut self, count: u64, at: usize) -> Result<(), JournalError> {
-        self.exchange.set_progress(at);
+        self.exchange.progress.set(at);
         self.unsynced += count;
         if self.unsynced >= self.sync_after { self.sync() } else { Ok(()) }
     }

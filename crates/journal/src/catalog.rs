@@ -4,7 +4,7 @@
 //! Cost: a page of each segment; of a compressed one its file is read, and its first words are
 //! unpacked.
 
-use nanotape_shm::{ReadWord, Word, as_read_only};
+use nanotape_shm::{ReadWord, as_read_only};
 
 use crate::{
     Damage, JournalError, Problem,
@@ -66,17 +66,14 @@ impl Catalog {
         let mut listed = Vec::with_capacity(files.segments.len());
         for kept in files.segments.values() {
             let mut kept = *kept;
-            let mut head = read_head(disk, &kept);
-            // Compressed or unpacked since the folder was listed, perhaps again and again, or
-            // removed.
-            for _ in 0..LOOKS {
-                if head.as_ref().is_err_and(Problem::is_of_no_file) {
-                    kept.is_packed = !kept.is_packed;
-                    head = read_head(disk, &kept);
+            for _ in 0..=LOOKS {
+                let head = read_head(disk, &kept);
+                if !head.as_ref().is_err_and(Problem::is_of_no_file) {
+                    listed.push(Listed { kept, head });
+                    break;
                 }
-            }
-            if !head.as_ref().is_err_and(Problem::is_of_no_file) {
-                listed.push(Listed { kept, head });
+                // Compressed or unpacked since the folder was listed, or removed.
+                kept.is_packed = !kept.is_packed;
             }
         }
         let journal = most_common(&listed);
@@ -129,9 +126,4 @@ fn read_head<D: Disk>(disk: &D, kept: &Kept) -> Result<Head, Problem> {
 fn head_of(words: &[ReadWord]) -> Result<Head, Problem> {
     let header = Header::load(words).map_err(|damage| Problem::damaged(0, damage))?;
     Ok(Head { header, activation: Activation::load(words) })
-}
-
-/// The words of a compressed segment, as far as it can be unpacked.
-pub(crate) fn salvage(packed: &[u8]) -> Vec<Word> {
-    stored::unpack_up_to(packed, (crate::MAX_SEGMENT_BYTES / 8) as usize).0
 }

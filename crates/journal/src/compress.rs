@@ -1,11 +1,9 @@
 //! Compresses closed segments with zstd. Readers unpack them without being told.
 //!
-//! Protocol: a compressed segment is complete, on the disk, and was unpacked again and compared
-//! before it has its name; only then the one that it was made of is removed. Where both are there,
-//! the other one counts; it is on the disk too before it is removed, because a loss of power may
-//! bring it back. Bounds: one compressed segment is in memory at a time.
-//! Failure: killed at any moment, nothing is lost: what was being made is removed by the next
-//! compression.
+//! Protocol: a compressed segment is complete, on the disk, unpacked and compared before it has its
+//! name; only then the plain one is removed. If both exist the plain one counts; it is on the disk
+//! before it is removed, because a loss of power may bring it back. Bounds: one compressed segment
+//! is in memory at a time. Failure: the next compression removes what a killed one left.
 
 use std::{
     io::{self, Read as _, Write as _},
@@ -20,10 +18,7 @@ use crate::{
     catalog::Catalog,
     disk::Disk,
     names::{self, Kept},
-    segment::{
-        layout::{at, position_bytes},
-        view::{Look, View},
-    },
+    segment::layout::{at, position_bytes},
     stored, upkeep,
 };
 
@@ -74,7 +69,7 @@ pub fn compress(
 pub fn compress_on<D: Disk>(
     disk: &D,
     options: &CompressOptions,
-    mut progress: impl FnMut(u64, u64),
+    progress: impl FnMut(u64, u64),
 ) -> Result<Vec<Compressed>, JournalError> {
     let catalog = Catalog::read(disk)?;
     remove_parts(disk, &catalog)?;
@@ -83,14 +78,23 @@ pub fn compress_on<D: Disk>(
         closed.len() - usize::try_from(options.keep_plain).unwrap_or(usize::MAX).min(closed.len());
     let plain: Vec<Kept> =
         closed[..kept].iter().map(|listed| listed.kept).filter(|kept| !kept.is_packed).collect();
-    let total = plain.iter().map(|kept| kept.bytes).sum();
-    let (mut compressed, mut done) = (Vec::new(), 0);
-    for kept in plain {
-        compressed.push(compress_one(disk, &kept, options.level)?);
+    each(&plain, progress, |kept| compress_one(disk, kept, options.level))
+}
+
+/// Does something with one segment after the other.
+fn each(
+    segments: &[Kept],
+    mut progress: impl FnMut(u64, u64),
+    change: impl Fn(&Kept) -> Result<Compressed, JournalError>,
+) -> Result<Vec<Compressed>, JournalError> {
+    let (total, mut done) = (segments.iter().map(|kept| kept.bytes).sum(), 0);
+    let changed = segments.iter().map(|kept| {
+        let compressed = change(kept)?;
         done += kept.bytes;
         progress(done, total);
-    }
-    Ok(compressed)
+        Ok(compressed)
+    });
+    changed.collect()
 }
 
 /// Unpacks the compressed segments of a journal; the oldest first.
@@ -105,27 +109,22 @@ pub fn uncompress(
 /// The same on another disk. The caller sees to it that nobody prunes or repairs meanwhile.
 pub fn uncompress_on<D: Disk>(
     disk: &D,
-    mut progress: impl FnMut(u64, u64),
+    progress: impl FnMut(u64, u64),
 ) -> Result<Vec<Compressed>, JournalError> {
     let catalog = Catalog::read(disk)?;
     remove_parts(disk, &catalog)?;
     let packed: Vec<Kept> =
         catalog.listed.iter().map(|listed| listed.kept).filter(|kept| kept.is_packed).collect();
-    let total = packed.iter().map(|kept| kept.bytes).sum();
-    let (mut unpacked, mut done) = (Vec::new(), 0);
-    for kept in packed {
+    each(&packed, progress, |kept| {
         let number = kept.number;
-        let stored = stored::open_kept(disk, &kept)?;
-        let end = read_to_end(disk, &kept, stored.words())?;
+        let stored = stored::open_kept(disk, kept)?;
+        let end = read_to_end(disk, kept, stored.words())?;
         let (words, plain_bytes) = (&stored.words()[..end], position_bytes(end));
         upkeep::write_plain(disk, number, words, plain_bytes)?;
         remove(disk, &kept.name())?;
         let path = disk.path(&names::segment(number));
-        unpacked.push(Compressed { number, path, plain_bytes, packed_bytes: kept.bytes });
-        done += kept.bytes;
-        progress(done, total);
-    }
-    Ok(unpacked)
+        Ok(Compressed { number, path, plain_bytes, packed_bytes: kept.bytes })
+    })
 }
 
 /// Removes what another compression, unpacking or repair left when it was killed.
@@ -165,17 +164,11 @@ fn compress_one<D: Disk>(disk: &D, kept: &Kept, level: i32) -> Result<Compressed
 
 /// The word behind the end mark of a segment all of whose excerpts check.
 fn read_to_end<D: Disk>(disk: &D, kept: &Kept, words: &[ReadWord]) -> Result<usize, JournalError> {
-    let damaged =
-        |word, damage| JournalError::new(disk.path(&kept.name()), Problem::damaged(word, damage));
-    let view = stored::view(disk, &kept.name(), words, kept.number, None)?;
-    let Some(view): Option<View<'_>> = view else {
-        return Err(damaged(at::ACTIVATION, Damage::Activation));
-    };
-    match view.walk(view.beginning(), |_, _| true) {
-        Ok((place, Look::End(front))) => Ok(place.at + front.total_words()),
-        Ok((place, _)) => Err(damaged(place.at, Damage::Hole)),
-        Err((place, damage)) => Err(damaged(place.at, damage)),
-    }
+    let name = kept.name();
+    let damaged = |(word, damage)| JournalError::damaged(disk, &name, word, damage);
+    let view = stored::view(disk, &name, words, kept.number, None)?;
+    let view = view.ok_or_else(|| damaged((at::ACTIVATION, Damage::Activation)))?;
+    view.check_closed().map_err(damaged)
 }
 
 /// The words of a segment as they are compressed, some at a time: it is on the disk when it has its

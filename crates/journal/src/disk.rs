@@ -1,12 +1,12 @@
 //! What a journal asks of a disk: all of it goes through here.
 //!
-//! Where: [`Folder`] is the real one. Tests put a simulated disk in its place, which forgets what
-//! was not synced, tears what it writes and fails whenever it is told to: the code above it is the
-//! same.
+//! Where: [`Folder`] is the real one. Tests use a simulated disk, which forgets unsynced data,
+//! tears writes and fails on request.
 
 #[cfg(not(nanotape_loom))]
 mod folder;
 #[cfg(nanotape_loom)]
+#[path = "models/heap.rs"]
 pub(crate) mod heap;
 mod lock;
 
@@ -15,9 +15,9 @@ use std::{fmt, io, ops::Range, path::PathBuf};
 use nanotape_shm::{Owner, ReadWord, RegionError, Word};
 
 #[cfg(not(nanotape_loom))]
-pub(crate) use folder::own_region;
-#[cfg(not(nanotape_loom))]
 pub use folder::{APPENDER_KIND, APPENDER_LAYOUT, Folder, UPKEEP_KIND, UPKEEP_LAYOUT};
+#[cfg(not(nanotape_loom))]
+pub(crate) use folder::{is_of_another_version, own_region};
 #[cfg(nanotape_loom)]
 pub use heap::Heap as Folder;
 pub use lock::FileLock;

@@ -9,15 +9,22 @@ use nanotape_shm::{Refusal, RegionError, WORD_BYTES};
 use rustix::io::Errno;
 use zstd::zstd_safe::get_error_name;
 
+use crate::disk::Disk;
+
 /// Something that could not be done, and with which file.
 ///
 /// It is one pointer large, so that an append that succeeds does not carry room for it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct JournalError(Box<(PathBuf, Problem)>);
 
 impl JournalError {
     pub(crate) fn new(path: impl Into<PathBuf>, problem: Problem) -> Self {
         Self(Box::new((path.into(), problem)))
+    }
+
+    /// Something at a word of a segment that is not what it must be.
+    pub(crate) fn damaged<D: Disk>(disk: &D, name: &str, word: usize, damage: Damage) -> Self {
+        Self::new(disk.path(name), Problem::damaged(word, damage))
     }
 
     pub(crate) fn system<'a>(

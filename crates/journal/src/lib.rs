@@ -49,31 +49,13 @@ mod upkeep;
 #[cfg(not(nanotape_loom))]
 mod verify;
 
-#[cfg(not(nanotape_loom))]
-pub use appender::{Appender, Batch, Claim};
 pub use checksum::{checksum, checksum_bytes};
-#[cfg(not(nanotape_loom))]
-pub use compress::{CompressOptions, Compressed, compress, compress_on, uncompress, uncompress_on};
-#[cfg(not(nanotape_loom))]
-pub use disk::{APPENDER_KIND, APPENDER_LAYOUT, UPKEEP_KIND, UPKEEP_LAYOUT};
 pub use disk::{Disk, FileLock, Folder, Listed, Preallocation, ReadableFile, WritableFile};
 pub use error::{Cause, Damage, JournalError, OptionsError, Problem};
 pub use merge::{Merge, Merged};
-#[cfg(not(nanotape_loom))]
-pub use named::{
-    NamedTailer, TAILER_FIELDS, TAILER_KIND, TAILER_LAYOUT, TailerInfo, remove_tailer, tailers,
-};
 pub use names::{QUARANTINE, RECORDED_FROM, TAILERS};
 pub use nanotape_tape::{Gap, Reused, Start};
 pub use options::{AppenderOptions, RollCycle, SyncPolicy};
-#[cfg(not(nanotape_loom))]
-pub use prune::{PruneOptions, Pruned, PrunedSegment, prune, prune_on};
-#[cfg(not(nanotape_loom))]
-pub use quarantine::Quarantined;
-#[cfg(not(nanotape_loom))]
-pub use recovery::Recovery;
-#[cfg(not(nanotape_loom))]
-pub use repair::{Action, Done, Repaired, repair, repair_on};
 pub use segment::{
     excerpt::{MAX_LENGTH, MAX_SEQUENCE},
     layout::{
@@ -81,11 +63,22 @@ pub use segment::{
         MAX_SEGMENT_BYTES, MIN_BLOCK_BYTES, MIN_SEGMENT_BYTES,
     },
 };
-#[cfg(not(nanotape_loom))]
-pub use stat::{KeptAs, SegmentStat, Stat, stat, stat_on};
 pub use tailer::{Bookmark, Excerpt, Resumed, Tail, Tailer, TailerSource};
 #[cfg(not(nanotape_loom))]
-pub use verify::{Finding, Found, Severity, Verified, verify, verify_on};
+pub use {
+    appender::{Appender, Batch, Claim},
+    compress::{CompressOptions, Compressed, compress, compress_on, uncompress, uncompress_on},
+    disk::{APPENDER_KIND, APPENDER_LAYOUT, UPKEEP_KIND, UPKEEP_LAYOUT},
+    named::{
+        NamedTailer, TAILER_FIELDS, TAILER_KIND, TAILER_LAYOUT, TailerInfo, remove_tailer, tailers,
+    },
+    prune::{PruneOptions, Pruned, PrunedSegment, prune, prune_on},
+    quarantine::Quarantined,
+    recovery::Recovery,
+    repair::{Action, Done, Repaired, repair, repair_on},
+    stat::{KeptAs, SegmentStat, Stat, stat},
+    verify::{Finding, Found, Severity, Verified, verify, verify_on},
+};
 
 /// Bytes that an excerpt with so many bytes of payload has in the journal.
 pub const fn excerpt_bytes(length: usize) -> usize {

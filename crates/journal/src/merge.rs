@@ -1,14 +1,12 @@
-//! Several journals read as one, by time: for several writers, each of which has a journal of its
-//! own.
+//! Several journals read as one, by time.
 //!
-//! Writers that shared one journal would wait for each other. With one each nobody does, and who
-//! reads puts them together: a merge always returns the earliest of what the journals have next.
-//! Within a journal the order stays as it was written; of excerpts of the same time those of the
-//! first journal come first. Bounds: one excerpt of each journal is looked at; nothing is copied.
+//! Writers that share a journal wait for each other, so each has its own. A merge returns the
+//! earliest of the next excerpts of all journals. Within a journal the order stays as it was
+//! written; excerpts of the same time are in the order of the journals. Bounds: nothing is copied.
 
 use crate::{
     Disk, Excerpt, Folder, Gap, JournalError, Reused, Tailer,
-    tailer::{Peek, Tail},
+    tailer::{Step, Tail},
 };
 
 /// Tailers of several journals.
@@ -63,19 +61,18 @@ impl<D: Disk> Merge<D> {
     /// The earliest excerpt, once it is sure to be: when every journal has one, or its time is not
     /// behind `settled_ns`, before which nothing more is expected of the others.
     ///
-    /// For journals that nobody writes any more that is `u64::MAX`. For those that are being
-    /// written it is the time now, less what a writer may take from its clock to its commit: some
-    /// milliseconds let no idle writer hold up the others.
+    /// For journals without a writer that is `u64::MAX`. For others it is the time now, less the
+    /// time of a writer from its clock to its commit: some milliseconds.
     pub fn next(&mut self, settled_ns: u64) -> Result<Merged<'_>, JournalError> {
         let mut earliest: Option<(u64, usize)> = None;
         let mut is_complete = true;
         for (source, state) in self.sources.iter_mut().enumerate() {
             if state.next_ns.is_none() {
                 match state.tailer.peek()? {
-                    Peek::Excerpt { ts_ns } => state.next_ns = Some(ts_ns),
-                    Peek::Gap(gap) => return Ok(Merged::Gap { source, gap }),
-                    Peek::Reused(reused) => return Ok(Merged::Reused { source, reused }),
-                    Peek::Nothing => {}
+                    Step::Excerpt(front) => state.next_ns = Some(front.ts_ns),
+                    Step::Gap(gap) => return Ok(Merged::Gap { source, gap }),
+                    Step::Reused(reused) => return Ok(Merged::Reused { source, reused }),
+                    Step::Nothing | Step::Again => {}
                 }
             }
             match state.next_ns {

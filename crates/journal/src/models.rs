@@ -12,7 +12,7 @@ use std::{path::Path, sync::Arc};
 use loom::thread;
 use nanotape_shm::{
     Word, as_read_only,
-    models::{Case, Survivor, Weaken, check_every_site},
+    models::{Case, Weaken, check_every_site},
 };
 
 use crate::{
@@ -249,14 +249,6 @@ fn cases() -> Vec<Case> {
     all.map(|model| Case::new(model.name, model.allowed, model.run)).collect()
 }
 
-/// Sites that no model needs, and why.
-const SURVIVORS: &[Survivor] = &[(
-    "journal.commit",
-    "repair/mend.rs commit",
-    "a repair has no appender beside it and covers what is damaged: a tailer sees the damage or the cover, \
-     which it checks by its sum",
-)];
-
 #[test]
 fn every_model_has_all_of_its_outcomes_and_no_other() {
     cases().iter().for_each(Case::check);
@@ -276,5 +268,5 @@ fn every_edge_is_needed() {
 #[test]
 fn every_site_is_needed_or_listed_with_its_reason() {
     let source = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src"));
-    check_every_site(source, &edges::ALL, &cases(), SURVIVORS);
+    check_every_site(source, &edges::ALL, &cases(), &[]);
 }

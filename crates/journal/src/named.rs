@@ -2,14 +2,13 @@
 //!
 //! Layout: the region `tailers/NAME` of kind `TAILER  `, see `docs/formats/journal.md`. One process
 //! at a time has the name; a dead one's is taken over at once.
-//! Meaning: an excerpt counts as read when the next one is asked for, or
-//! [`done`](NamedTailer::done) is said. So a process that is killed at its work on an excerpt gets
-//! the same one again, and no other twice. Failure: the place is in memory that outlives the
-//! process; a loss of power may set it back to an earlier one, unless [`sync`](NamedTailer::sync)
-//! was called. A region that is damaged is an error, because the place in it is lost: the caller
-//! decides where to begin anew.
+//! Meaning: an excerpt counts as read at the next read, or at [`done`](NamedTailer::done). A
+//! process that is killed while it handles an excerpt gets that one again, and no other twice.
+//! Failure: the position survives the process. A loss of power can set it back, unless
+//! [`sync`](NamedTailer::sync) was called. A damaged region is an error: its position is lost.
 
 use std::{
+    ffi::OsStr,
     fs::{self, File},
     io,
     path::{Path, PathBuf},
@@ -17,11 +16,13 @@ use std::{
 
 use nanotape_shm::{
     OwnedRegion, Owner, ReadWord, Refusal, RegionError, RegionOptions, RegionSpec, SharedRegion,
-    Word, inspect,
+    Word, as_read_only, inspect,
 };
 
 use crate::{
-    Bookmark, JournalError, Problem, Resumed, Start, Tail, Tailer, appender::prepare::now_ns,
+    Bookmark, JournalError, Problem, Resumed, Start, Tail, Tailer,
+    appender::prepare::now_ns,
+    disk::{is_of_another_version, own_region},
     names::TAILERS,
 };
 
@@ -52,6 +53,9 @@ const INCARNATION: usize = 4;
 const FROM: usize = 5;
 const WORDS: usize = 6;
 
+const SPEC: RegionSpec =
+    RegionSpec { kind: TAILER_KIND, layout: TAILER_LAYOUT, parameters: [0; 4], words: WORDS };
+
 /// How many of them there were earlier.
 const EARLIER_WORDS: usize = 3;
 
@@ -81,7 +85,7 @@ impl NamedTailer {
         let mut tailer = Tailer::open(path, Start::Oldest)?;
         make_folder(&path.join(TAILERS))?;
         let region = own(&place)?;
-        let stored = bookmark(region.words());
+        let stored = bookmark(as_read_only(region.words()));
         // A place of 0 that was stored is the beginning of a journal that had no excerpt yet.
         let is_new = stored.next_sequence == 0 && value(&region, MOVED) == 0;
         let resumed = if is_new {
@@ -206,8 +210,9 @@ fn value(region: &OwnedRegion, word: usize) -> u64 {
     region.words()[word].as_read_only().load()
 }
 
-fn bookmark(words: &[Word]) -> Bookmark {
-    let value = |word: usize| words[word].as_read_only().load();
+/// The position in a region. Words that an earlier version does not have are unknown.
+fn bookmark(words: &[ReadWord]) -> Bookmark {
+    let value = |word: usize| words.get(word).map_or(0, ReadWord::load);
     Bookmark {
         journal: value(JOURNAL),
         incarnation: value(INCARNATION),
@@ -220,14 +225,10 @@ fn bookmark(words: &[Word]) -> Bookmark {
 /// version.
 fn own(path: &Path) -> Result<OwnedRegion, JournalError> {
     let options = RegionOptions::default();
-    let spec = |layout, words| RegionSpec { kind: TAILER_KIND, layout, parameters: [0; 4], words };
-    let create = || OwnedRegion::create(path, spec(TAILER_LAYOUT, WORDS), &options, |_| ());
-    let created = match create() {
+    let created = match OwnedRegion::create(path, SPEC, &options, |_| ()) {
         // Its first owner has not returned from `open`, which syncs it, so there was no place in
         // it.
-        Err(error) if is_of_zeros(&error) => {
-            crate::disk::own_region(path, spec(TAILER_LAYOUT, WORDS), &options)
-        }
+        Err(error) if is_of_zeros(&error) => own_region(path, SPEC, &options),
         Err(error) if matches!(error.refusal(), Refusal::Layout { found: EARLIER_LAYOUT, .. }) => {
             from_earlier(path, &options)
         }
@@ -250,16 +251,8 @@ fn is_of_zeros(error: &RegionError) -> bool {
 
 /// Whether a file is there that was a tailer's region, and is not any more.
 fn is_of_damage(refusal: &Refusal) -> bool {
-    use Refusal as R;
-    matches!(
-        refusal,
-        R::NotARegion { .. }
-            | R::Contradiction { .. }
-            | R::TooSmall { .. }
-            | R::Parameters { .. }
-            | R::Layout { .. }
-            | R::Kind { .. }
-    )
+    matches!(refusal, Refusal::NotARegion { .. } | Refusal::Kind { .. })
+        || is_of_another_version(refusal)
 }
 
 /// Replaces a region of an earlier version by one of this version with the same place.
@@ -269,22 +262,16 @@ fn from_earlier(path: &Path, options: &RegionOptions) -> Result<OwnedRegion, Reg
         let refusal = Refusal::Layout { found: EARLIER_LAYOUT, expected: TAILER_LAYOUT };
         return Err(RegionError::new(path, refusal));
     }
-    let values: Vec<u64> = as_values(earlier.words());
+    let values: Vec<u64> = as_read_only(earlier.words()).iter().map(ReadWord::load).collect();
     drop(earlier);
-    let spec =
-        RegionSpec { kind: TAILER_KIND, layout: TAILER_LAYOUT, parameters: [0; 4], words: WORDS };
     let initialise = |words: &[Word]| {
         words.iter().zip(&values[..EARLIER_WORDS]).for_each(|(word, value)| word.store(*value));
     };
-    OwnedRegion::replace(path, spec, options, initialise).map(|(region, _)| region)
-}
-
-fn as_values(words: &[Word]) -> Vec<u64> {
-    words.iter().map(|word| word.as_read_only().load()).collect()
+    OwnedRegion::replace(path, SPEC, options, initialise).map(|(region, _)| region)
 }
 
 /// What is known of a named tailer.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct TailerInfo {
     /// Its name.
@@ -307,51 +294,39 @@ pub struct TailerInfo {
 
 /// The named tailers of a journal, by name. One whose file is damaged is there too, and says so.
 pub fn tailers(path: &Path) -> Result<Vec<TailerInfo>, JournalError> {
-    let folder = path.join(TAILERS);
-    let entries = match fs::read_dir(&folder) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(JournalError::system(folder, "list")(error)),
-    };
     let mut tailers = Vec::new();
-    for entry in entries {
-        let entry = entry.map_err(JournalError::system(&folder, "list"))?;
-        let Ok(name) = entry.file_name().into_string() else { continue };
-        if is_name(&name) {
-            tailers.push(info(name, entry.path()));
+    for path in list_folder(&path.join(TAILERS))? {
+        let name = path.file_name().and_then(OsStr::to_str).filter(|name| is_name(name));
+        if let Some(name) = name.map(str::to_owned) {
+            tailers.push(info(name, path));
         }
     }
-    tailers.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(tailers)
 }
 
-fn info(name: String, path: PathBuf) -> TailerInfo {
-    let mut info = TailerInfo {
-        name,
-        next_sequence: 0,
-        bookmark: Bookmark::default(),
-        moved_ns: 0,
-        read: 0,
-        owner: None,
-        refusal: None,
-        path,
+/// The files in a folder of the journal, by name; none if there is no folder.
+pub(crate) fn list_folder(folder: &Path) -> Result<Vec<PathBuf>, JournalError> {
+    let listed = fs::read_dir(folder).and_then(|entries| {
+        entries.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<PathBuf>>>()
+    });
+    let mut paths = match listed {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+        listed => listed.map_err(JournalError::system(folder, "list"))?,
     };
+    paths.sort();
+    Ok(paths)
+}
+
+fn info(name: String, path: PathBuf) -> TailerInfo {
+    let mut info = TailerInfo { name, path, ..TailerInfo::default() };
     let known = inspect(&info.path).map(|region| (region.owner(), region.refusal));
     let opened = SharedRegion::open(&info.path, TAILER_KIND);
     match (known, opened) {
         (Ok((owner, _)), Ok(region)) if region.words().len() >= EARLIER_WORDS => {
             let words = region.words();
-            info.owner = owner;
-            // Words that an earlier version does not have are unknown.
-            let value = |word: usize| words.get(word).map_or(0, ReadWord::load);
-            info.bookmark = Bookmark {
-                journal: value(JOURNAL),
-                incarnation: value(INCARNATION),
-                incarnation_from: value(FROM),
-                next_sequence: value(NEXT),
-            };
-            (info.next_sequence, info.moved_ns, info.read) =
-                (words[NEXT].load(), words[MOVED].load(), words[READ].load());
+            (info.owner, info.bookmark) = (owner, bookmark(words));
+            info.next_sequence = info.bookmark.next_sequence;
+            (info.moved_ns, info.read) = (words[MOVED].load(), words[READ].load());
         }
         (Err(error), _) | (_, Err(error)) => info.refusal = Some(*error.refusal()),
         (Ok((owner, refusal)), Ok(_)) => (info.owner, info.refusal) = (owner, refusal),

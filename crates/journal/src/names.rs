@@ -99,19 +99,12 @@ impl Files {
     /// Whether no segment is there that was not seen: none between two others, and none before the
     /// oldest.
     fn is_whole<D: Disk>(&self, disk: &D) -> bool {
-        let oldest = self.segments.keys().next().copied().unwrap_or(1);
+        let mut numbers = self.segments.keys().copied();
+        let oldest = numbers.next().unwrap_or(1);
+        let newest = numbers.next_back().unwrap_or(oldest);
         let before = oldest.saturating_sub(1);
         let is_there = || disk.view(&segment(before)).is_ok() || disk.read(&packed(before)).is_ok();
-        !self.has_hole() && (before == 0 || !is_there())
-    }
-
-    /// Whether a segment between two others is not there.
-    fn has_hole(&self) -> bool {
-        let mut numbers = self.segments.keys();
-        match (numbers.next(), numbers.next_back()) {
-            (Some(first), Some(last)) => last - first >= self.segments.len() as u64,
-            _ => false,
-        }
+        newest - oldest < self.segments.len().max(1) as u64 && (before == 0 || !is_there())
     }
 
     fn list_once<D: Disk>(disk: &D) -> Result<Self, JournalError> {
@@ -125,16 +118,11 @@ impl Files {
         let mut files = Self { is_empty: listed.is_empty(), ..Self::default() };
         for entry in listed {
             let name = entry.name.as_str();
-            if let Some(number) = number_of(name, PART) {
+            let is_packed_part = number_of(name, PACKED_PART).is_some();
+            if is_packed_part || number_of(name, PART).is_some() {
                 files.is_journal = true;
-                debug_assert_eq!(part(number), name);
-                files.parts.push(entry.name);
-                continue;
-            }
-            if let Some(number) = number_of(name, PACKED_PART) {
-                files.is_journal = true;
-                debug_assert_eq!(packed_part(number), name);
-                files.packed_parts.push(entry.name);
+                let parts = if is_packed_part { &mut files.packed_parts } else { &mut files.parts };
+                parts.push(entry.name);
                 continue;
             }
             let (number, is_packed) = match (number_of(name, SEGMENT), number_of(name, PACKED)) {
@@ -193,5 +181,6 @@ mod tests {
         assert_eq!(number_of("0000000007.segment.zst", PACKED), Some(7));
         assert_eq!(number_of("0000000007.zst.part", PART), None);
         assert_eq!(number_of(&packed_part(7), PACKED_PART), Some(7));
+        assert_eq!(number_of(&part(7), PART), Some(7));
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::{
-    JournalError, OptionsError, Problem,
+    OptionsError,
     segment::layout::{Layout, MAX_SEGMENT_BYTES, MIN_SEGMENT_BYTES},
 };
 
@@ -49,31 +49,22 @@ impl Default for AppenderOptions {
 }
 
 impl AppenderOptions {
-    /// The layout of new segments.
-    pub(crate) fn layout(&self) -> Result<Layout, Problem> {
-        let block_bytes = Layout::usual_block_bytes(self.segment_bytes);
-        let refused = OptionsError::SegmentBytes {
-            bytes: self.segment_bytes,
-            min: MIN_SEGMENT_BYTES,
-            max: MAX_SEGMENT_BYTES,
-        };
-        Layout::new(self.segment_bytes, block_bytes).ok_or(Problem::Options(refused))
-    }
-
-    /// Refuses what cannot be.
-    pub(crate) fn check(&self, path: &std::path::Path) -> Result<(), JournalError> {
-        let refuse = |problem| JournalError::new(path, problem);
-        self.layout().map_err(refuse)?;
+    /// The layout of new segments, if all options are valid.
+    pub(crate) fn layout(&self) -> Result<Layout, OptionsError> {
+        let bytes = self.segment_bytes;
+        let (min, max) = (MIN_SEGMENT_BYTES, MAX_SEGMENT_BYTES);
+        let layout = Layout::new(bytes, Layout::usual_block_bytes(bytes))
+            .ok_or(OptionsError::SegmentBytes { bytes, min, max })?;
         if self.roll_cycle == RollCycle::EveryNs(0) {
-            return Err(refuse(Problem::Options(OptionsError::NoCycle)));
+            return Err(OptionsError::NoCycle);
         }
         if matches!(self.sync, SyncPolicy::Every(_)) && !self.has_pretoucher {
-            return Err(refuse(Problem::Options(OptionsError::NoPretoucher)));
+            return Err(OptionsError::NoPretoucher);
         }
         if matches!(self.sync, SyncPolicy::Excerpts(0) | SyncPolicy::Every(Duration::ZERO)) {
-            return Err(refuse(Problem::Options(OptionsError::SyncNothing)));
+            return Err(OptionsError::SyncNothing);
         }
-        Ok(())
+        Ok(layout)
     }
 }
 
@@ -148,13 +139,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_is_refused_and_said_why() {
-        let refused = |options: AppenderOptions| match options.check("j".as_ref()) {
-            Ok(()) => None,
-            Err(error) => match error.problem() {
-                Problem::Options(refused) => Some(*refused),
-                other => panic!("{other:?}"),
-            },
-        };
+        let refused = |options: AppenderOptions| options.layout().err();
         let usual = AppenderOptions::default;
         assert_eq!(refused(usual()), None);
         let bytes = 4096 + 1;

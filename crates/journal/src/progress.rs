@@ -1,8 +1,8 @@
 //! How far the appender is, for the pretoucher in its own process.
 //!
-//! Protocol: the appender stores the word up to which the active segment is committed, and the
-//! pretoucher syncs up to there. Before a sync it may store words again as they are: what it loads
-//! must be what the appender stored, or it would undo that (SYNC(journal.progress)).
+//! Protocol: the appender stores the word up to which the active segment is committed, and a thread
+//! syncs up to there. Before a sync it may store words again as they are. So it must load what the
+//! appender stored (SYNC(journal.progress)).
 
 use nanotape_shm::Word;
 

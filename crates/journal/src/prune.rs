@@ -1,11 +1,10 @@
 //! Removes the oldest segments that no reader needs.
 //!
-//! Protocol: only whole segments that are closed, the oldest first; the last active one always
-//! stays. What a named tailer has not read stays, unless it is forced. Readers that have a removed
-//! segment open keep it. Before a segment is removed the activation of the one behind it is on the
-//! disk: else a loss of power would leave a journal that knows of no excerpt, and gives sequence
-//! numbers again. Cost: headers are read, and no excerpts: the largest time of a segment is in the
-//! header of the next one.
+//! Protocol: only closed segments, the oldest first; the last active one stays. What a named tailer
+//! has not read stays, unless it is forced. Readers that have a removed segment open keep it. The
+//! activation of the next segment is on the disk before: otherwise a loss of power could leave a
+//! journal without excerpts, which assigns sequence numbers again.
+//! Cost: headers are read. The largest time of a segment is in the header of the next one.
 
 use std::{
     io,
@@ -18,7 +17,7 @@ use crate::{
     JournalError, Start, Tailer,
     catalog::Catalog,
     disk::{Disk, Folder, WritableFile as _},
-    named::{self, TAILER_KIND, TailerInfo},
+    named::{self, TAILER_KIND},
     names::{self, Kept},
     segment::layout::{at, position_bytes},
     upkeep,
@@ -78,11 +77,11 @@ pub fn prune(path: &Path, options: &PruneOptions) -> Result<Pruned, JournalError
         SharedRegion::open(&unknown.path, TAILER_KIND)?;
     }
     let reader = Tailer::open_on(folder.clone(), Start::Oldest)?;
-    let needed = |tailer: &TailerInfo| reader.first_needed(&tailer.bookmark);
-    let needs = tailers.into_iter().map(|tailer| Ok((needed(&tailer)?, tailer.name)));
-    let needs: Result<Vec<(u64, String)>, JournalError> = needs.collect();
-    let needs = needs?.into_iter().map(|(next, name)| (name, next)).collect();
-    prune_on(&folder, options, needs)
+    let needs: Result<_, JournalError> = tailers
+        .into_iter()
+        .map(|tailer| Ok((tailer.name, reader.first_needed(&tailer.bookmark)?)))
+        .collect();
+    prune_on(&folder, options, needs?)
 }
 
 /// The same on another disk, with the names and next sequence numbers of those who read it. The

@@ -4,6 +4,8 @@
 
 use std::path::PathBuf;
 
+use nanotape_shm::ReadWord;
+
 use crate::{
     JournalError,
     appender::prepare::now_ns,
@@ -12,11 +14,11 @@ use crate::{
     segment::layout::position_bytes,
 };
 
-/// Something that was taken out of a segment, or a segment.
+/// A part of a segment, or a whole one, that was moved out of the journal.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Quarantined {
-    /// The segment.
+    /// The number of the segment.
     pub segment: u64,
     /// Where in it, in bytes from the beginning of its file; 0 for all of it.
     pub offset: u64,
@@ -27,7 +29,7 @@ pub struct Quarantined {
 }
 
 /// The name of what is taken out now.
-pub(crate) fn name(number: u64, offset: u64) -> String {
+fn name(number: u64, offset: u64) -> String {
     format!("{QUARANTINE}/{number:010}-{offset}-{}", now_ns())
 }
 
@@ -40,16 +42,17 @@ pub(crate) fn whole<D: Disk>(disk: &D, kept: &Kept) -> Result<Quarantined, Journ
     Ok(Quarantined { segment: number, offset: 0, bytes, path: disk.path(&to) })
 }
 
-/// Writes what is taken out of a segment, from a word on, to a file of its own.
+/// Writes words of a segment, the first of which is `word`, to a file of the quarantine.
 pub(crate) fn part<D: Disk>(
     disk: &D,
     number: u64,
     word: usize,
-    bytes: &[u8],
+    words: &[ReadWord],
 ) -> Result<Quarantined, JournalError> {
     let offset = position_bytes(word);
     let to = name(number, offset);
-    let kept = disk.write(&to, bytes).and_then(|()| disk.sync_names());
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.load().to_ne_bytes()).collect();
+    let kept = disk.write(&to, &bytes).and_then(|()| disk.sync_names());
     kept.map_err(JournalError::system(disk.path(&to), "write"))?;
     Ok(Quarantined { segment: number, offset, bytes: bytes.len() as u64, path: disk.path(&to) })
 }

@@ -1,9 +1,8 @@
 //! What an appender finds: where the journal ends, what of it is whole, and what has to go.
 //!
-//! Protocol: `docs/formats/journal.md`, Recovery. Only what checks is believed. A segment of this
-//! start of the kernel lost nothing, because the memory that processes share outlives them; of one
-//! of an earlier start only what was synced is sure, and the rest is read.
-//! Failure: what no crash can have done is an error, and is left as it is for `journal repair`.
+//! Protocol: `docs/formats/journal.md`, Recovery. A segment of this boot lost nothing, because
+//! shared memory outlives processes. In one of an earlier boot only synced excerpts are sure; the
+//! rest is checked. Failure: damage that no crash explains is an error, left for `journal repair`.
 
 mod mend;
 
@@ -12,7 +11,7 @@ use std::{collections::VecDeque, sync::Arc};
 use nanotape_shm::ReadWord;
 
 use crate::{
-    Damage, JournalError, Problem, Quarantined,
+    Damage, JournalError, Quarantined,
     appender::{
         prepare::{Plan, Prepared},
         sync,
@@ -90,7 +89,7 @@ pub(crate) fn recover<D: Disk>(
     let journal = last.journal;
     let mut spares = VecDeque::new();
     if is_same_boot {
-        spares = pass.reuse(last.index, &plan_of(journal), &mut locks)?;
+        spares = pass.reuse(last.index, &plan_of(journal), &mut locks);
         if !spares.is_empty() {
             // Who made them may have ended before their names were on the disk.
             pass.sync_names()?;
@@ -107,9 +106,8 @@ pub(crate) fn recover<D: Disk>(
     let last_number = pass.kept[end.index].number;
     let next_number = last_number + 1 + spares.len() as u64;
     let (sequence, max_ts) = (end.place.sequence, end.place.max_ts);
-    // A tailer may have read what the power took, and be behind the end in this segment. So nothing
-    // is ever appended to it: such a tailer finds nothing, and then the next segment, which says
-    // why.
+    // A tailer may have read what the power took. So nothing is appended to this segment: the
+    // tailer finds nothing, and then the next segment, which has another incarnation.
     let writer = match end.is_ended {
         true => None,
         false if is_same_boot => Some(pass.reopen(&end, is_same_boot)?),
@@ -119,7 +117,7 @@ pub(crate) fn recover<D: Disk>(
         }
     };
     let incarnation = if is_same_boot { last.incarnation } else { Incarnation::begin(sequence) };
-    let segment_lock = locks.take(&pass.kept[end.index].name());
+    let segment_lock = locks.remove(&pass.kept[end.index].name()).unwrap_or_default();
     Ok(Recovered {
         writer,
         segment_lock,
@@ -189,8 +187,7 @@ impl<D: Disk> Pass<'_, D> {
     }
 
     fn damaged(&self, index: usize, word: usize, damage: Damage) -> JournalError {
-        let path = self.disk.path(&self.kept[index].name());
-        JournalError::new(path, Problem::damaged(word, damage))
+        JournalError::damaged(self.disk, &self.kept[index].name(), word, damage)
     }
 
     /// Looks for it from the end. What is behind it never became active, or lost that with the
@@ -239,7 +236,7 @@ impl<D: Disk> Pass<'_, D> {
         last: usize,
         plan: &Plan,
         locks: &mut Locks,
-    ) -> Result<VecDeque<Prepared<D::Writable>>, JournalError> {
+    ) -> VecDeque<Prepared<D::Writable>> {
         let mut spares = VecDeque::new();
         for index in last + 1..self.kept.len() {
             let kept = self.kept[index];
@@ -260,10 +257,10 @@ impl<D: Disk> Pass<'_, D> {
             let opened = self.disk.open(&name, plan.layout.segment_bytes());
             // Without room for all of it this one is no spare.
             let Ok(file) = opened else { break };
-            let lock = locks.take(&name);
+            let lock = locks.remove(&name).unwrap_or_default();
             spares.push_back(Prepared { file: Arc::new(file), header, lock });
         }
-        Ok(spares)
+        spares
     }
 
     /// Takes the segments from this one on out of the way: those that never had anything are
@@ -375,15 +372,11 @@ impl<D: Disk> Pass<'_, D> {
             true => view.by_index(|_| true),
             false => view.by_index(|entry| entry.at <= synced),
         };
-        let walked = view.walk(start, |_, _| true);
-        let (place, found) = match walked {
-            // The mark knows what was skipped behind the last excerpt.
-            Ok((place, Look::End(front))) => {
-                (Place { sequence: front.sequence, ..place }, Ok(Look::End(front)))
-            }
-            Ok((place, look)) => (place, Ok(look)),
-            Err((place, damage)) => (place, Err(damage)),
-        };
+        let (mut place, found) = view.walk(start, |_, _| true);
+        if let Ok(Look::End(front)) = found {
+            // The mark has the number after those that were skipped.
+            place.sequence = front.sequence;
+        }
         self.report.segments_checked += u64::from(!is_same_boot);
         self.report.bytes_checked += position_bytes(place.at - start.at);
         if place.at < synced && !matches!(found, Ok(Look::End(_))) {

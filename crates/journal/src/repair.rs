@@ -18,13 +18,13 @@ use nanotape_shm::{ReadWord, as_read_only};
 
 use crate::{
     Damage, JournalError, Problem,
-    catalog::{Catalog, Head, Listed, salvage},
+    catalog::{Catalog, Head, Listed},
     disk::{Disk, Folder},
     names::{self, Kept},
     quarantine,
     segment::{
         header::Header,
-        layout::{at, position_bytes},
+        layout::{MAX_SEGMENT_BYTES, at, position_bytes},
     },
     segment_locks,
     stored::{self, Stored},
@@ -147,7 +147,10 @@ impl<D: Disk> Repair<'_, D> {
             let packed = packed.map_err(JournalError::system(self.disk.path(&name), "read"))?;
             let unpacked = stored::unpack(&packed);
             let is_whole = unpacked.is_ok();
-            let words = unpacked.unwrap_or_else(|_| Arc::from(salvage(&packed)));
+            // As far as it can be unpacked.
+            let words = unpacked.unwrap_or_else(|_| {
+                stored::unpack_up_to(&packed, (MAX_SEGMENT_BYTES / 8) as usize).0.into()
+            });
             return Ok(Loaded { stored: Stored::Unpacked(words), is_whole });
         }
         match stored::open_kept(self.disk, kept) {
@@ -178,8 +181,12 @@ impl<D: Disk> Repair<'_, D> {
         self.checker = before;
         let words = loaded.stored.words();
         let found = self.find_header(kept.number, words);
-        if found.is_none() {
-            self.refuse(kept, words)?;
+        // A segment without anything valid is moved out, but not one of another version, whose
+        // excerpts another program may read.
+        if found.is_none()
+            && let Err(damage @ (Damage::Version { .. } | Damage::ByteOrder)) = Header::load(words)
+        {
+            return Err(JournalError::damaged(self.disk, &kept.name(), 0, damage));
         }
         self.begin_incarnation(catalog, index)?;
         let Some(found) = found else { return self.move_out(kept) };
@@ -192,9 +199,8 @@ impl<D: Disk> Repair<'_, D> {
         self.finish_buffer(index, kept.number, buffer, end)
     }
 
-    /// What is mended from a segment on may give numbers again that were read. So the next appender
-    /// takes the journal for one of another boot, and begins another incarnation. Stored before
-    /// anything else is changed: a repair that is killed, and run again, need not do it.
+    /// A repair may assign numbers again that were read. So the next appender must take the journal
+    /// for one of another boot, and begin another incarnation. This is stored before other changes.
     fn begin_incarnation(&self, catalog: &Catalog, index: usize) -> Result<(), JournalError> {
         if self.is_dry_run {
             return Ok(());
@@ -266,18 +272,6 @@ impl<D: Disk> Repair<'_, D> {
             cut.map_err(JournalError::system(self.disk.path(&name), "cut"))?;
         }
         Ok(())
-    }
-
-    /// A segment without anything that checks is moved out of the way, but for one of another
-    /// version, whose excerpts another program may read.
-    fn refuse(&self, kept: &Kept, words: &[ReadWord]) -> Result<(), JournalError> {
-        match Header::load(words) {
-            Err(damage @ (Damage::Version { .. } | Damage::ByteOrder)) => {
-                let path = self.disk.path(&kept.name());
-                Err(JournalError::new(path, Problem::damaged(0, damage)))
-            }
-            _ => Ok(()),
-        }
     }
 
     fn move_out(&mut self, kept: &Kept) -> Result<(), JournalError> {

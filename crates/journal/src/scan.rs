@@ -1,10 +1,10 @@
 //! A segment read as far as it can be: over damage, to whatever good excerpts are behind it.
 //!
-//! Where: `verify` tells what a scan comes upon, `repair` mends it. Tailers stop at damage instead.
-//! Protocol: behind damage the next excerpt is looked for at every word: one that checks with the
-//! sums of this segment, and whose sequence number is not below the one expected.
-//! Bounds: the search sums every candidate. Those that say to be long are summed up to a budget of
-//! some segments' words, those that say to be short always: so that no file makes it quadratic.
+//! Where: `verify` reports what a scan finds, `repair` mends it. Tailers stop at damage.
+//! Protocol: after damage every word is tried as the begin of an excerpt: with a valid sum, and a
+//! sequence number not below the expected one.
+//! Bounds: the search sums every candidate. Long ones are summed up to a budget of some segments'
+//! words, short ones always, so that no file makes it quadratic.
 
 use nanotape_shm::{ReadWord, Word};
 
@@ -12,7 +12,7 @@ use crate::{
     Damage,
     segment::{
         excerpt::{Front, HEADER_WORDS, MAX_LENGTH, MAX_SEQUENCE, excerpt_words},
-        index::Entry,
+        index,
         layout::{ENTRY_WORDS, Layout},
         view::{Look, Place, View},
     },
@@ -42,14 +42,15 @@ pub(crate) enum Event {
 /// A scan of one segment.
 #[derive(Debug)]
 pub(crate) struct Scan<'words> {
-    view: View<'words>,
-    place: Place,
+    pub(crate) view: View<'words>,
+    /// What is to be read next. Damage that was covered is read again from where it begins.
+    pub(crate) place: Place,
     /// Words of long candidates that may still be summed.
     budget: usize,
     /// From here on an excerpt is the first of its block.
     next_block: usize,
-    /// The entries that the index must have so far.
-    entries: Vec<Entry>,
+    /// The entries that the index must have, of the blocks that were passed.
+    pub(crate) entries: Vec<Place>,
 }
 
 impl<'words> Scan<'words> {
@@ -64,15 +65,6 @@ impl<'words> Scan<'words> {
             entries: Vec::new(),
             view,
         }
-    }
-
-    pub(crate) fn view(&self) -> &View<'words> {
-        &self.view
-    }
-
-    /// The entries that the index must have, of the blocks that were passed.
-    pub(crate) fn entries(&self) -> &[Entry] {
-        &self.entries
     }
 
     /// What is at the place; goes on behind it, if there is anything. `is_followed` says whether
@@ -97,7 +89,7 @@ impl<'words> Scan<'words> {
             }
             Ok(Look::End(front)) => Event::Ended(place, front),
             Ok(Look::Nothing) => Event::Open(place),
-            Err(damage) => match self.find_good() {
+            Err(damage) => match find_good(&self.view, &place, &mut self.budget) {
                 Some(to) => {
                     self.place.at = to;
                     Event::Damaged(place, damage, to)
@@ -105,11 +97,6 @@ impl<'words> Scan<'words> {
                 None => Event::Broken(place, damage),
             },
         }
-    }
-
-    /// Looks at this place again: what was damaged there is covered.
-    pub(crate) fn go_back(&mut self, place: Place) {
-        self.place = place;
     }
 
     /// What is at the place. An excerpt behind which no end mark fits was not written by an
@@ -129,10 +116,9 @@ impl<'words> Scan<'words> {
     }
 
     fn pass(&mut self, front: &Front) {
-        let Place { at, max_ts, .. } = self.place;
-        if at >= self.next_block {
-            self.next_block = self.layout().next_block(at);
-            self.entries.push(Entry { at, sequence: front.sequence, max_ts });
+        if self.place.at >= self.next_block {
+            self.next_block = self.layout().next_block(self.place.at);
+            self.entries.push(Place { sequence: front.sequence, ..self.place });
         }
         self.place = self.place.behind(front);
     }
@@ -147,17 +133,11 @@ impl<'words> Scan<'words> {
         }
         let layout = self.layout();
         (layout.block(self.place.at)..blocks(layout)).any(|block| {
-            let Some(entry) = Entry::load(layout, seed, words, block) else { return false };
-            let leads = |look| matches!(look, Look::Excerpt(f) if f.sequence == entry.sequence);
+            let Some(entry) = index::load(layout, seed, words, block) else { return false };
             entry.at > self.place.at
                 && entry.sequence >= self.place.sequence
-                && self.view.look(entry.at).is_ok_and(leads)
+                && self.view.has_excerpt(&entry)
         })
-    }
-
-    /// The next word behind damage at the place where something good begins.
-    fn find_good(&mut self) -> Option<usize> {
-        find_good(&self.view, &self.place, &mut self.budget)
     }
 }
 
@@ -230,7 +210,7 @@ pub(crate) struct WrongEntry {
     /// Its first word.
     pub(crate) at: usize,
     /// What it must be; nothing for a block where no excerpt begins.
-    pub(crate) entry: Option<Entry>,
+    pub(crate) entry: Option<Place>,
     /// Whether there is none, and not a wrong one.
     pub(crate) is_missing: bool,
 }
@@ -239,7 +219,7 @@ pub(crate) struct WrongEntry {
 /// that this word is in and of those behind it, to which an appender may be writing.
 pub(crate) fn wrong_entries(
     view: &View<'_>,
-    entries: &[Entry],
+    entries: &[Place],
     end: Option<usize>,
 ) -> Vec<WrongEntry> {
     let layout = view.layout();
@@ -251,7 +231,7 @@ pub(crate) fn wrong_entries(
         let at = layout.entry(block);
         let Some(check) = view.words.get(at + ENTRY_WORDS - 1) else { break };
         let is_there = check.load() != 0;
-        let known = Entry::load(layout, view.seed, view.words, block);
+        let known = index::load(layout, view.seed, view.words, block);
         if known != entry || entry.is_none() && is_there {
             let is_missing = entry.is_some() && !is_there;
             wrong.push(WrongEntry { at, entry, is_missing });
@@ -261,11 +241,11 @@ pub(crate) fn wrong_entries(
 }
 
 /// Makes an index what it must be; returns how many entries were not.
-pub(crate) fn mend_index(view: &View<'_>, words: &[Word], entries: &[Entry]) -> u64 {
+pub(crate) fn mend_index(view: &View<'_>, words: &[Word], entries: &[Place]) -> u64 {
     let wrong = wrong_entries(view, entries, None);
     for WrongEntry { at, entry, .. } in &wrong {
         match entry {
-            Some(entry) => entry.store(view.layout(), view.seed, words),
+            Some(entry) => index::store(entry, view.layout(), view.seed, words),
             None => words[*at..][..ENTRY_WORDS].iter().rev().for_each(|word| word.store(0)),
         }
     }
@@ -276,7 +256,7 @@ pub(crate) fn mend_index(view: &View<'_>, words: &[Word], entries: &[Entry]) -> 
 pub(crate) fn clear_index_behind(view: &View<'_>, words: &[Word], from: usize) {
     let layout = view.layout();
     for block in layout.block(from)..blocks(layout) {
-        let known = Entry::load(layout, view.seed, view.words, block);
+        let known = index::load(layout, view.seed, view.words, block);
         if known.is_none_or(|entry| entry.at >= from) {
             let entry = &words[layout.entry(block)..][..ENTRY_WORDS];
             entry.iter().rev().for_each(|word| word.store(0));

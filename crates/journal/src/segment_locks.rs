@@ -1,10 +1,9 @@
 //! Locks on the segments themselves keep a second appender out.
 //!
-//! The region `appender` says who appends. It is a separate file: if it is removed another process
-//! can make a new one, and would own that. But an appender also has a lock on each segment that it
-//! writes or has prepared, from before it has its name until the next one is active. So a second
-//! one, which locks all segments from the last active one on before it changes anything, always
-//! finds one that is locked.
+//! The region `appender` has the owner. If that file is removed another process can make and own a
+//! new one. But an appender also locks each segment that it writes or has prepared, from before it
+//! has its name until the next one is active. A second appender locks all segments from the last
+//! active one on before it changes anything, so it finds one that is locked.
 
 use std::{collections::BTreeMap, io, time::Duration};
 
@@ -14,8 +13,7 @@ use crate::{
     names::Files,
 };
 
-/// How often the folder may have changed while its files were locked, or a file may have been
-/// locked.
+/// Attempts while the folder changes, or a file is locked.
 const ATTEMPTS: usize = 16;
 
 /// How long to wait for a lock: a process that is killed gives up its locks one after the other,
@@ -23,15 +21,7 @@ const ATTEMPTS: usize = 16;
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// Locks, by the names of files.
-#[derive(Debug, Default)]
-pub(crate) struct Locks(BTreeMap<String, FileLock>);
-
-impl Locks {
-    /// Takes the lock of a file. On a disk without locks the result excludes no other process.
-    pub(crate) fn take(&mut self, name: &str) -> FileLock {
-        self.0.remove(name).unwrap_or_default()
-    }
-}
+pub(crate) type Locks = BTreeMap<String, FileLock>;
 
 /// The names of the segments from a number on, and of those that are being made.
 fn names(files: &Files, first: u64) -> Vec<String> {
@@ -50,11 +40,11 @@ pub(crate) fn lock<D: Disk>(
     let mut locks = Locks::default();
     for name in &names_before {
         let Some(lock) = try_lock(disk, name)? else { return Ok(None) };
-        locks.0.insert(name.clone(), lock);
+        locks.insert(name.clone(), lock);
     }
     // A segment that another appender made since is the one that it goes on in.
-    let is_sure = !locks.0.values().any(FileLock::is_held)
-        || names(&Files::list(disk)?, first) == names_before;
+    let is_sure =
+        !locks.values().any(FileLock::is_held) || names(&Files::list(disk)?, first) == names_before;
     Ok(is_sure.then_some(locks))
 }
 

@@ -15,6 +15,7 @@ use crate::{
     names::Kept,
     segment::{
         excerpt::excerpt_words,
+        header::{Activation, Header},
         layout::{at, position_bytes},
         view::{Look, View},
     },
@@ -72,7 +73,7 @@ impl Stat {
 }
 
 /// What is known of a segment.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct SegmentStat {
     /// Its number.
@@ -104,9 +105,10 @@ pub struct SegmentStat {
 }
 
 /// As what a segment is kept.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum KeptAs {
     /// As it was written.
+    #[default]
     Plain,
     /// Compressed.
     Packed,
@@ -116,47 +118,33 @@ pub enum KeptAs {
 
 /// Looks at a journal.
 pub fn stat(path: &Path) -> Result<Stat, JournalError> {
-    let mut stat = stat_on(&Folder::new(path, 0))?;
-    stat.appender = match nanotape_shm::inspect(&path.join(APPENDER)) {
+    let disk = &Folder::new(path, 0);
+    let catalog = Catalog::read(disk)?;
+    let newest = catalog.listed.iter().rev().find_map(|listed| listed.head.as_ref().ok());
+    let segments = (0..catalog.listed.len()).map(|index| of_segment(disk, &catalog, index));
+    let appender = match nanotape_shm::inspect(&path.join(APPENDER)) {
         Ok(info) => info.owner(),
         Err(error) if matches!(error.refusal(), Refusal::NotFound) => None,
         Err(error) => return Err(error.into()),
     };
-    stat.tailers = named::tailers(path)?;
-    Ok(stat)
-}
-
-/// The same on another disk, without who appends and who reads.
-pub fn stat_on<D: Disk>(disk: &D) -> Result<Stat, JournalError> {
-    let catalog = Catalog::read(disk)?;
-    let newest = catalog.listed.iter().rev().find_map(|listed| listed.head.as_ref().ok());
-    let segments = (0..catalog.listed.len()).map(|index| of_segment(disk, &catalog, index));
     Ok(Stat {
         journal: catalog.journal,
         segment_bytes: newest.map(|head| head.header.layout.segment_bytes()),
         cycle_ns: newest.map(|head| head.header.cycle_ns),
         segments: segments.collect(),
-        appender: None,
-        tailers: Vec::new(),
+        appender,
+        tailers: named::tailers(path)?,
     })
 }
 
-fn of_segment<D: Disk>(disk: &D, catalog: &Catalog, index: usize) -> SegmentStat {
+fn of_segment(disk: &Folder, catalog: &Catalog, index: usize) -> SegmentStat {
     let Listed { kept, head } = &catalog.listed[index];
     let mut stat = SegmentStat {
         number: kept.number,
         path: disk.path(&kept.name()),
         kept_as: if kept.is_packed { KeptAs::Packed } else { KeptAs::Plain },
         file_bytes: kept.bytes,
-        data_bytes: None,
-        first_sequence: None,
-        next_sequence: None,
-        first_ts_ns: None,
-        max_ts_ns: None,
-        cycle: None,
-        is_sealed: false,
-        synced_bytes: 0,
-        problem: None,
+        ..SegmentStat::default()
     };
     let (header, activation) = match head {
         Ok(Head { header, activation: Ok(Some(activation)) }) => (header, activation),
@@ -172,24 +160,23 @@ fn of_segment<D: Disk>(disk: &D, catalog: &Catalog, index: usize) -> SegmentStat
     stat.first_sequence = Some(activation.first_sequence);
     stat.cycle = (header.cycle_ns > 0).then_some((activation.cycle, header.cycle_ns));
     let looked = match kept.is_packed {
-        true => look_into_packed(disk, kept, catalog, index, &mut stat),
+        true => {
+            let next = catalog.next_active(index).map(|(_, next)| next);
+            look_into_packed(disk, kept, header, next, &mut stat)
+        }
         false => look_into_plain(disk, kept, &mut stat),
     };
     stat.problem = looked.err();
     stat
 }
 
-fn look_into_plain<D: Disk>(disk: &D, kept: &Kept, stat: &mut SegmentStat) -> Result<(), Problem> {
+fn look_into_plain(disk: &Folder, kept: &Kept, stat: &mut SegmentStat) -> Result<(), Problem> {
     let stored = stored::open_kept(disk, kept).map_err(|error| error.problem().clone())?;
     let view = View::new(stored.words()).map_err(|damage| Problem::damaged(0, damage))?;
     let Some(view) = view else { return Ok(()) };
     (stat.is_sealed, stat.synced_bytes) = (view.is_sealed(), position_bytes(view.synced()));
     stat.first_ts_ns = first_ts(&view);
-    let walked = view.walk(view.by_index(|_| true), |_, _| true);
-    let (place, found) = match walked {
-        Ok((place, look)) => (place, Ok(look)),
-        Err((place, damage)) => (place, Err(damage)),
-    };
+    let (place, found) = view.walk(view.by_index(|_| true), |_, _| true);
     let (mut end, mut next) = (place.at, place.sequence);
     if let Ok(Look::End(front)) = found {
         (end, next) = (end + front.total_words(), front.sequence);
@@ -200,20 +187,17 @@ fn look_into_plain<D: Disk>(disk: &D, kept: &Kept, stat: &mut SegmentStat) -> Re
 }
 
 /// Only the beginning is unpacked: how it ended is in the header of the next segment.
-fn look_into_packed<D: Disk>(
-    disk: &D,
+fn look_into_packed(
+    disk: &Folder,
     kept: &Kept,
-    catalog: &Catalog,
-    index: usize,
+    header: &Header,
+    next: Option<&Activation>,
     stat: &mut SegmentStat,
 ) -> Result<(), Problem> {
     let bytes = disk.read(&kept.name()).map_err(|error| Problem::system("read", &error))?;
     stat.data_bytes = zstd::zstd_safe::get_frame_content_size(&bytes).ok().flatten();
     let head = |wanted| stored::unpack_up_to(&bytes, wanted).0;
-    let data = match &catalog.listed[index].head {
-        Ok(head) => head.header.layout.data,
-        Err(problem) => return Err(problem.clone()),
-    };
+    let data = header.layout.data;
     let front = head(data + excerpt_words(0));
     let length = front.get(data).map_or(0, |word| word.load() as u32 & crate::MAX_LENGTH);
     let words = head(data + excerpt_words(length as usize));
@@ -222,7 +206,7 @@ fn look_into_packed<D: Disk>(
         (stat.is_sealed, stat.synced_bytes) = (view.is_sealed(), stat.data_bytes.unwrap_or(0));
         stat.first_ts_ns = first_ts(&view);
     }
-    if let Some((_, next)) = catalog.next_active(index) {
+    if let Some(next) = next {
         stat.next_sequence = Some(next.first_sequence);
         stat.max_ts_ns = stat.first_ts_ns.map(|_| next.max_ts_before);
     }

@@ -146,7 +146,7 @@ pub(crate) fn view<'words, D: Disk>(
     number: u64,
     journal: Option<u64>,
 ) -> Result<Option<View<'words>>, JournalError> {
-    let damaged = |damage| JournalError::new(disk.path(name), Problem::damaged(0, damage));
+    let damaged = |damage| JournalError::damaged(disk, name, 0, damage);
     let view = View::new(words).map_err(damaged)?;
     if let Some(view) = &view {
         let header = &view.header;

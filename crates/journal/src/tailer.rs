@@ -1,13 +1,12 @@
 //! The tailer: reads a journal, from anywhere in it, forwards and backwards, while it is written.
 //!
-//! Protocol: `docs/formats/journal.md`, To read. A tailer writes nothing, and the appender never
-//! notices it. Bounds: one segment is mapped, and the next one when it is there; a compressed one
-//! is in memory whole. Failure: damage is an error with its place, missing numbers are a [`Gap`]. A
-//! tailer never waits for a dead appender: what is not committed is [nothing](Tail::Nothing), and
-//! the next appender goes on there. Cost: to read an excerpt is no allocation, and no system call,
-//! but at the end of a segment and for each half megabyte, whose pages are brought in together.
-//! Behind the last excerpt some looks ask the system whether the segment is still there, more and
-//! more seldom, none of the first sixteen thousand.
+//! Protocol: `docs/formats/journal.md`, To read. A tailer writes nothing.
+//! Bounds: one segment is mapped, and the next one when it is there; a compressed one is in memory
+//! whole.
+//! Failure: damage is an error with its position, missing numbers are a [`Gap`]. A tailer never
+//! waits for a dead appender: what is not committed is [nothing](Tail::Nothing).
+//! Cost: a read allocates nothing and makes no system call, except at the end of a segment and for
+//! the pages of each half megabyte. After the last excerpt rare polls check the file system.
 
 mod back;
 mod bookmark;
@@ -92,21 +91,13 @@ struct Current<F> {
     boot: u64,
 }
 
-/// What comes next.
-pub(crate) enum Peek {
-    Excerpt { ts_ns: u64 },
-    Gap(Gap),
-    Reused(Reused),
-    Nothing,
-}
-
 /// What one step forwards came to.
-enum Step {
+pub(crate) enum Step {
     Excerpt(Front),
     Gap(Gap),
     Reused(Reused),
     Nothing,
-    /// Not to be returned: look again.
+    /// Not for callers: look again.
     Again,
 }
 
@@ -174,18 +165,16 @@ impl<D: Disk> Tailer<D> {
         }
     }
 
-    /// What comes next, without going there; what is missing is said once, and gone by.
-    pub(crate) fn peek(&mut self) -> Result<Peek, JournalError> {
+    /// What comes next, without going there; a gap is returned once.
+    pub(crate) fn peek(&mut self) -> Result<Step, JournalError> {
         loop {
             match self.step()? {
-                Step::Excerpt(Front { ts_ns, .. }) => return Ok(Peek::Excerpt { ts_ns }),
+                Step::Again => {}
                 Step::Gap(gap) => {
                     self.place.sequence = gap.to + 1;
-                    return Ok(Peek::Gap(gap));
+                    return Ok(Step::Gap(gap));
                 }
-                Step::Reused(reused) => return Ok(Peek::Reused(reused)),
-                Step::Nothing => return Ok(Peek::Nothing),
-                Step::Again => {}
+                step => return Ok(step),
             }
         }
     }
@@ -203,9 +192,9 @@ impl<D: Disk> Tailer<D> {
         (number, crate::segment::layout::position_bytes(self.place.at))
     }
 
-    /// Makes the next look at nothing ask the system whether the segment is still there, and
-    /// whether an appender had to put something in order. Looks do so by themselves, more and more
-    /// seldom: who sleeps between looks says this now and then.
+    /// Makes the next read without an excerpt check whether the segment was removed, or recovered
+    /// by an appender. Reads check that themselves, but rarely: a caller that sleeps between reads
+    /// calls this now and then.
     pub fn ask(&mut self) {
         self.idles = 0;
     }
@@ -257,13 +246,12 @@ impl<D: Disk> Tailer<D> {
 
     #[cold]
     fn damaged(&self, damage: Damage) -> JournalError {
-        let number = self.current.as_ref().map_or(0, |current| current.number);
-        let damage = match &self.current {
-            Some(current) if current.stored.is_lost() => Damage::Truncated,
-            _ => damage,
-        };
-        let problem = Problem::damaged(self.place.at, damage);
-        JournalError::new(self.disk.path(&names::segment(number)), problem)
+        let (number, is_lost) = self
+            .current
+            .as_ref()
+            .map_or((0, false), |current| (current.number, current.stored.is_lost()));
+        let damage = if is_lost { Damage::Truncated } else { damage };
+        JournalError::damaged(&self.disk, &names::segment(number), self.place.at, damage)
     }
 
     /// Reads this segment from now on; nothing while it is prepared only, or not there.
@@ -291,9 +279,8 @@ impl<D: Disk> Tailer<D> {
 
 impl<F: crate::disk::ReadableFile> Current<F> {
     fn view(&self, is_checked: bool) -> View<'_> {
-        let words = self.stored.words();
-        let words = &words[..words.len().min(self.header.layout.words)];
         let Self { header, activation, seed, .. } = *self;
+        let words = header.layout.used(self.stored.words());
         View { words, header, activation, seed, is_checked }
     }
 

@@ -12,9 +12,9 @@ use crate::{
     names::{self, Files},
 };
 
-/// The folder of a journal that is there; what is made in it has the permission bits of what is
-/// there.
-pub(crate) fn folder(path: &Path) -> Result<Folder, JournalError> {
+/// The folder of a journal that is there, locked so that no other process compresses, prunes or
+/// repairs it. What is made in it has the permission bits of what is there.
+pub(crate) fn locked(path: &Path) -> Result<(Folder, OwnedRegion), JournalError> {
     let folder = Folder::new(path, 0);
     let files = Files::list(&folder)?;
     if !files.is_journal {
@@ -23,12 +23,7 @@ pub(crate) fn folder(path: &Path) -> Result<Folder, JournalError> {
     let first = files.segments.values().next().map(|kept| kept.name());
     let names = first.as_deref().into_iter().chain([APPENDER]);
     let mode = |name| Some(fs::metadata(path.join(name)).ok()?.permissions().mode());
-    Ok(Folder::new(path, names.filter_map(mode).next().unwrap_or(0o600)))
-}
-
-/// The same, and nobody else compresses, prunes or repairs it meanwhile.
-pub(crate) fn locked(path: &Path) -> Result<(Folder, OwnedRegion), JournalError> {
-    let folder = folder(path)?;
+    let folder = Folder::new(path, names.filter_map(mode).next().unwrap_or(0o600));
     let lock = folder.lock_upkeep()?;
     Ok((folder, lock))
 }

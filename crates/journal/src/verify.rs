@@ -1,19 +1,18 @@
 //! Reads a whole journal and reports every invalid part.
 //!
-//! Protocol: nothing is written and nothing is locked. Meanwhile an appender may append and roll,
-//! and segments may be compressed, unpacked and pruned. The segments that were there at the
-//! beginning are read, up to the first one that has not ended when it is read: what comes behind
-//! that was appended since. What was pruned since is not missing, and a file whose unused end was
-//! cut off since is read again. Bounds: all of the journal is read once, and behind damage a part
-//! of it once more. So many findings are kept, and the others are counted.
-//! Failure: what a journal holds is never an error, only a finding. A file that the appender cuts
-//! to its end while its rest is looked at is a signal, if the process has no guard against that:
-//! [`nanotape_shm::guard_against_truncation`].
+//! Protocol: nothing is written or locked. Meanwhile an appender may append and roll, and segments
+//! may be compressed, unpacked and pruned. The segments listed at the beginning are read, up to the
+//! first one that has not ended. What was pruned since is not missing, and a file whose unused end
+//! was freed since is read again.
+//! Bounds: all of the journal is read once, and after damage a part of it once more. A limited
+//! number of findings is kept, and the others are counted.
+//! Failure: what a journal holds is a finding and never an error. A file that is truncated while it
+//! is read raises a signal without [`nanotape_shm::guard_against_truncation`].
 
 pub(crate) mod check;
 mod finding;
 
-use std::{fs, io, path::Path};
+use std::{fs, path::Path};
 
 use check::{Checker, Context};
 pub use finding::{Finding, Found, Severity};
@@ -22,6 +21,7 @@ use crate::{
     Damage, JournalError, Problem,
     catalog::{Catalog, Listed},
     disk::{Disk, Folder},
+    named::list_folder,
     names::{self, QUARANTINE},
     stored::{self, Stored},
 };
@@ -96,19 +96,10 @@ impl Verified {
 /// of how many.
 pub fn verify(path: &Path, progress: impl FnMut(u64, u64)) -> Result<Verified, JournalError> {
     let mut verified = verify_on(&Folder::new(path, 0), progress)?;
-    let cut = path.join(QUARANTINE);
-    let listed = match fs::read_dir(&cut) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(verified),
-        listed => listed.map_err(JournalError::system(&cut, "list"))?,
-    };
-    let mut found = Vec::new();
-    for entry in listed {
-        let entry = entry.map_err(JournalError::system(&cut, "list"))?;
-        let bytes = entry.metadata().map_or(0, |metadata| metadata.len());
-        found.push(Finding { path: entry.path(), offset: 0, found: Found::Quarantined { bytes } });
+    for path in list_folder(&path.join(QUARANTINE))? {
+        let bytes = fs::symlink_metadata(&path).map_or(0, |metadata| metadata.len());
+        verified.add(Finding { path, offset: 0, found: Found::Quarantined { bytes } });
     }
-    found.sort_by(|one, other| one.path.cmp(&other.path));
-    found.into_iter().for_each(|finding| verified.add(finding));
     Ok(verified)
 }
 
@@ -129,13 +120,14 @@ pub fn verify_on<D: Disk>(
         let (before, kept, checked) = (verified.counts(), verified.findings.len(), checker);
         for read in 1..=READS {
             let stored = match open(disk, listed)? {
-                Opened::Stored(stored) => stored,
-                Opened::Refused(found) => {
+                Ok(Some(stored)) => stored,
+                Err(found) => {
                     verified.add(Finding { path, offset: 0, found });
                     break;
                 }
-                Opened::Gone => {
-                    checker.removed();
+                // Pruned since the journal was listed, like everything before it.
+                Ok(None) => {
+                    checker.is_removed = true;
                     break;
                 }
             };
@@ -166,7 +158,7 @@ pub fn verify_on<D: Disk>(
         done += listed.kept.bytes;
         progress(done, total);
     }
-    checker.finish(&mut verified);
+    verified.next_sequence = checker.least.max(checker.next.unwrap_or(0));
     note_files(disk, &catalog, &mut verified);
     Ok(verified)
 }
@@ -182,32 +174,22 @@ fn note_files<D: Disk>(disk: &D, catalog: &Catalog, verified: &mut Verified) {
     files.foreign.iter().for_each(|name| note(name, Found::Foreign));
 }
 
-/// A segment, or why there is none to be read.
-enum Opened<F> {
-    Stored(Stored<F>),
-    Refused(Found),
-    Gone,
-}
+/// A segment, or what is wrong with its file; nothing if it is gone.
+type Opened<F> = Result<Option<Stored<F>>, Found>;
 
 fn open<D: Disk>(disk: &D, listed: &Listed) -> Result<Opened<D::Readable>, JournalError> {
     let opened = match stored::open_kept(disk, &listed.kept) {
         // Compressed meanwhile, or removed.
-        Err(error) if error.problem().is_of_no_file() => {
-            match stored::open(disk, listed.kept.number) {
-                Ok(None) => return Ok(Opened::Gone),
-                Ok(Some(stored)) => Ok(stored),
-                Err(error) => Err(error),
-            }
-        }
-        opened => opened,
+        Err(error) if error.problem().is_of_no_file() => stored::open(disk, listed.kept.number),
+        opened => opened.map(Some),
     };
     match opened {
-        Ok(stored) => Ok(Opened::Stored(stored)),
+        Ok(stored) => Ok(Ok(stored)),
         Err(error) => match *error.problem() {
-            Problem::Packed { cause } => Ok(Opened::Refused(Found::Unpackable(cause))),
-            Problem::Damaged { damage, .. } => Ok(Opened::Refused(Found::Damage(damage))),
+            Problem::Packed { cause } => Ok(Err(Found::Unpackable(cause))),
+            Problem::Damaged { damage, .. } => Ok(Err(Found::Damage(damage))),
             Problem::System { cause, .. } if cause.is_of_contents() => {
-                Ok(Opened::Refused(Found::Unreadable(cause)))
+                Ok(Err(Found::Unreadable(cause)))
             }
             _ => Err(error),
         },

@@ -11,8 +11,8 @@ use std::{
 
 use nanotape_clock::UtcNanos;
 use nanotape_journal::{
-    Appender, AppenderOptions, Disk, EXCERPT_FIELDS, Listed, ReadableFile, RollCycle, Room, Start,
-    Tail, Tailer, WritableFile, checksum, checksum_bytes,
+    Appender, AppenderOptions, Disk, EXCERPT_FIELDS, Listed, Preallocation, ReadableFile,
+    RollCycle, Start, Tail, Tailer, WritableFile, checksum, checksum_bytes,
 };
 use nanotape_shm::{ReadWord, RegionError, Word, as_read_only};
 
@@ -193,7 +193,7 @@ impl Disk for Memory {
         Ok(())
     }
 
-    fn create(&self, name: &str, bytes: u64, _: Room) -> io::Result<MemoryFile> {
+    fn create(&self, name: &str, bytes: u64, _: Preallocation) -> io::Result<MemoryFile> {
         let file = MemoryFile((0..bytes / 8).map(|_| Word::new(0)).collect());
         self.0.lock().expect("no thread panicked").insert(name.to_owned(), file.clone());
         Ok(file)

@@ -1,9 +1,9 @@
 //! What the appender and its threads share.
 //!
-//! Protocol: the appender locks the state at a roll, and only then. No thread holds that lock while
-//! it waits for the disk: the thread that makes a segment sets a flag in the state. A sync holds a
-//! second lock for as long as it takes. Beside them are three words: how far the appender is, how
-//! far the pretoucher has brought pages in, and whether a thread has an error.
+//! Protocol: the appender locks the state only at a roll. No thread holds that lock while it waits
+//! for the disk: the thread that makes a segment sets a flag. A sync holds a second lock. Three
+//! more words: how far the appender is, how far pages are in memory, and whether a thread has an
+//! error.
 
 use std::{
     collections::VecDeque,
@@ -30,7 +30,7 @@ pub(crate) struct Exchange<D: Disk> {
     /// How far the disk has it. Locked during a sync.
     syncer: Mutex<Syncer>,
     /// The word up to which the active segment is committed. Stored by the appender.
-    progress: Progress,
+    pub(crate) progress: Progress,
     /// Words in front of that which are in memory. Stored by the pretoucher.
     ahead: Line,
     /// Not 0: an append is to return an error of a thread. Stored with the state locked.
@@ -60,17 +60,10 @@ pub(crate) struct State<D: Disk> {
     pub(crate) active: Option<(u64, Arc<D::Writable>)>,
     /// Closed, and not yet looked after.
     pub(crate) retired: VecDeque<Retired<D>>,
-    trouble: Trouble,
-}
-
-/// Errors of threads that no append has returned yet.
-#[derive(Debug, Default)]
-struct Trouble {
-    /// For good: a thread is not there any more, or what it works on is damaged. Each append
-    /// returns it.
-    lasting: Option<(PathBuf, Problem)>,
-    /// The next append returns it.
-    once: VecDeque<JournalError>,
+    /// A thread ended, or what it works on is damaged. Each append returns it.
+    failure: Option<JournalError>,
+    /// Errors of threads, each of which the next append returns.
+    warnings: VecDeque<JournalError>,
 }
 
 /// A segment that has just been closed.
@@ -100,7 +93,8 @@ impl<D: Disk> Exchange<D> {
             is_wanted: false,
             active: None,
             retired: VecDeque::with_capacity(64),
-            trouble: Trouble::default(),
+            failure: None,
+            warnings: VecDeque::new(),
         };
         let line = || Line(Word::new(0));
         Self {
@@ -146,8 +140,8 @@ impl<D: Disk> Exchange<D> {
             let is_to_wait = |state: &mut State<D>| state.prepared.is_empty() && state.is_preparing;
             let waited = self.made.wait_while(self.lock(), is_to_wait);
             let mut state = waited.unwrap_or_else(|poisoned| poisoned.into_inner());
-            if let Some((path, problem)) = &state.trouble.lasting {
-                return Err(JournalError::new(path, problem.clone()));
+            if let Some(error) = &state.failure {
+                return Err(error.clone());
             }
             if let Some(prepared) = state.prepared.pop_front() {
                 return Ok(prepared);
@@ -167,8 +161,7 @@ impl<D: Disk> Exchange<D> {
     /// Waits until a segment is prepared, or a thread has ended, but no longer than `patience`. The
     /// error has the number of the segment that is not there.
     pub(crate) fn wait_until_prepared(&self, patience: Duration) -> Result<(), (u64, Problem)> {
-        let is_there =
-            |state: &State<D>| !state.prepared.is_empty() || state.trouble.lasting.is_some();
+        let is_there = |state: &State<D>| !state.prepared.is_empty() || state.failure.is_some();
         let is_to_wait = |state: &mut State<D>| !is_there(state) && state.refused.is_none();
         let waited = self.made.wait_timeout_while(self.lock(), patience, is_to_wait);
         let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
@@ -210,15 +203,6 @@ impl<D: Disk> Exchange<D> {
         Ok(is_more)
     }
 
-    #[inline(always)]
-    pub(crate) fn set_progress(&self, at: usize) {
-        self.progress.set(at);
-    }
-
-    pub(crate) fn progress(&self) -> usize {
-        self.progress.get()
-    }
-
     pub(crate) fn bytes_ahead(&self) -> u64 {
         self.ahead.0.as_read_only().load() * 8
     }
@@ -235,11 +219,11 @@ impl<D: Disk> Exchange<D> {
     /// What the alarm is about. It is over with this, unless it lasts.
     pub(crate) fn take_alarm(&self) -> Option<JournalError> {
         let mut state = self.lock();
-        if let Some((path, problem)) = &state.trouble.lasting {
-            return Some(JournalError::new(path, problem.clone()));
+        if state.failure.is_some() {
+            return state.failure.clone();
         }
-        let error = state.trouble.once.pop_front();
-        if state.trouble.once.is_empty() {
+        let error = state.warnings.pop_front();
+        if state.warnings.is_empty() {
             self.alarm.0.store(0);
         }
         error
@@ -251,16 +235,16 @@ impl<D: Disk> Exchange<D> {
         let is_same = |other: &JournalError| {
             std::mem::discriminant(other.problem()) == std::mem::discriminant(error.problem())
         };
-        if !state.trouble.once.iter().any(is_same) {
-            state.trouble.once.push_back(error);
+        if !state.warnings.iter().any(is_same) {
+            state.warnings.push_back(error);
         }
         self.alarm.0.store(1);
     }
 
     /// From now on each append returns this.
-    pub(crate) fn fail(&self, path: PathBuf, problem: Problem) {
+    pub(crate) fn fail(&self, error: JournalError) {
         let mut state = self.lock();
-        state.trouble.lasting.get_or_insert((path, problem));
+        state.failure.get_or_insert(error);
         self.alarm.0.store(1);
     }
 
@@ -273,9 +257,7 @@ impl<D: Disk> Exchange<D> {
 
     /// Whether each append fails.
     pub(crate) fn failure(&self) -> Option<JournalError> {
-        let state = self.lock();
-        let (path, problem) = state.trouble.lasting.as_ref()?;
-        Some(JournalError::new(path, problem.clone()))
+        self.lock().failure.clone()
     }
 
     pub(crate) fn stop(&self) {
@@ -327,7 +309,7 @@ impl<D: Disk> Drop for Watch<D> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             let problem = Problem::ThreadEnded { name: self.name };
-            self.exchange.fail(std::mem::take(&mut self.folder), problem);
+            self.exchange.fail(JournalError::new(&self.folder, problem));
             // If the appender waits for a segment of this thread, it finds that.
             self.exchange.end_making(self.exchange.lock());
         }

@@ -40,14 +40,10 @@ pub(crate) fn prepare<D: Disk>(
     number: u64,
 ) -> Result<Prepared<D::Writable>, JournalError> {
     let (part, name) = (names::part(number), names::segment(number));
-    let made = make(disk, plan, number, &part);
-    let prepared = match made {
-        Ok(prepared) => prepared,
-        Err(error) => {
-            let _ = disk.remove(&part);
-            return Err(refused(disk, &name, plan.layout.segment_bytes(), &error));
-        }
-    };
+    let prepared = make(disk, plan, number, &part).map_err(|error| {
+        let _ = disk.remove(&part);
+        refused(disk, &name, plan.layout.segment_bytes(), &error)
+    })?;
     let named = disk.rename(&part, &name).and_then(|()| disk.sync_names());
     if named.is_err() {
         // It has the one name or the other; under the second the next try puts another in its

@@ -14,9 +14,8 @@ use nanotape_clock::Clock;
 
 use super::{exchange::Exchange, prepare::Plan, sync::SyncFailure};
 use crate::{
-    JournalError, Problem, SyncPolicy,
+    SyncPolicy,
     disk::{Disk, WritableFile as _},
-    names,
 };
 
 /// How long it sleeps while the appender goes on.
@@ -25,7 +24,7 @@ const SHORT: Duration = Duration::from_millis(1);
 /// How long while it does not.
 const LONG: Duration = Duration::from_millis(20);
 
-/// The least that the thread that syncs sleeps, however soon the next sync is due.
+/// The shortest sleep of the thread that syncs.
 const LEAST: Duration = Duration::from_micros(50);
 
 /// How many short sleeps without anything new make it sleep long.
@@ -101,7 +100,7 @@ impl<D: Disk> Pretoucher<D> {
             let is_behind = self.keep_prepared();
             self.touch_ahead();
             self.exchange.give_back_ends(&self.disk);
-            let now = self.exchange.progress();
+            let now = self.exchange.progress.get();
             idle = if now == seen { idle + 1 } else { 0 };
             seen = now;
             if !is_behind {
@@ -111,9 +110,8 @@ impl<D: Disk> Pretoucher<D> {
         self.exchange.give_back_ends(&self.disk);
     }
 
-    /// Sees to it that what is in front of the appender, in bytes, is prepared: one segment at
-    /// least. Makes one at a time, because other work waits, and says whether there is more to
-    /// make.
+    /// Prepares one segment if fewer than the bytes ahead need are prepared, or none; whether there
+    /// are more to make.
     fn keep_prepared(&mut self) -> bool {
         if self.pause > 0 {
             self.pause -= 1;
@@ -136,7 +134,7 @@ impl<D: Disk> Pretoucher<D> {
             let Some(active) = &state.active else { return };
             let mut files = vec![(active.0, Arc::clone(&active.1))];
             files.extend(state.prepared.iter().map(|p| (p.header.number, Arc::clone(&p.file))));
-            (files.into_iter(), self.exchange.progress())
+            (files.into_iter(), self.exchange.progress.get())
         };
         let mut left = self.ahead;
         while let Some((number, file)) = files.next()
@@ -186,7 +184,7 @@ fn sync_every<D: Disk>(disk: &D, period: Duration, exchange: &Exchange<D>) {
 fn sync_active<D: Disk>(disk: &D, exchange: &Exchange<D>) {
     let mut syncer = exchange.lock_syncer();
     let Some((number, file)) = exchange.lock().active.clone() else { return };
-    let at = exchange.progress();
+    let at = exchange.progress.get();
     // What it said may be of the segment behind this one by now.
     let is_still = exchange.lock().active.as_ref().is_some_and(|now| now.0 == number);
     if !is_still || syncer.is_done(number, at) {
@@ -194,13 +192,7 @@ fn sync_active<D: Disk>(disk: &D, exchange: &Exchange<D>) {
     }
     match syncer.sync(disk, &file, number, at) {
         Ok(()) => {}
-        Err(SyncFailure::System(error)) => {
-            let path = disk.path(&names::segment(number));
-            exchange.warn(JournalError::system(path, "sync")(error));
-        }
-        Err(SyncFailure::Lost { number, word, damage }) => {
-            let path = disk.path(&names::segment(number));
-            exchange.fail(path, Problem::damaged(word, damage));
-        }
+        Err(failure @ SyncFailure::System(_)) => exchange.warn(failure.into_error(disk, number)),
+        Err(lost) => exchange.fail(lost.into_error(disk, number)),
     }
 }

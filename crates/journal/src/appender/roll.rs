@@ -1,6 +1,11 @@
 //! Going over from one segment to the next, and everything else that an append seldom does.
+//!
+//! Protocol: an append waits for the disk if its segment is full and the pretoucher has no next one
+//! yet. A caller that must not wait for the disk calls `wait_until_ready` before it appends: it
+//! waits for a signal of the pretoucher, with a limit.
+//! Failure: if the pretoucher could not make a segment the reason is returned, and it retries soon.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use nanotape_shm::WORD_BYTES;
 
@@ -8,6 +13,7 @@ use super::{Appender, SEQUENCES_LEFT, exchange::Retired, prepare::Prepared};
 use crate::{
     JournalError, Problem,
     disk::{Disk, WritableFile as _},
+    names,
     segment::{
         excerpt::{MAX_LENGTH, MAX_SEQUENCE, excerpt_words},
         header::Activation,
@@ -27,21 +33,40 @@ impl<D: Disk> Appender<D> {
         }
     }
 
+    /// Waits until so many bytes of excerpts, as [`excerpt_bytes`](crate::excerpt_bytes) counts
+    /// them, can be appended without waiting for the disk, but no longer than `patience`. The error
+    /// says why they cannot; nothing is changed by it. An append that follows at once does not
+    /// wait, if the policy is not to sync with it.
+    ///
+    /// Without a pretoucher it returns at once: the append makes the next segment itself.
+    #[inline]
+    pub fn wait_until_ready(
+        &mut self,
+        ts_ns: u64,
+        bytes: usize,
+        patience: Duration,
+    ) -> Result<(), JournalError> {
+        let words = bytes.div_ceil(8);
+        // Where a thread has an error the append returns it.
+        if self.is_ready(words, ts_ns) || self.running.is_none() || self.exchange.has_alarm() {
+            return Ok(());
+        }
+        self.wait_for_segment(patience)
+    }
+
+    #[cold]
+    fn wait_for_segment(&self, patience: Duration) -> Result<(), JournalError> {
+        self.exchange.wait_until_prepared(patience).map_err(|(number, problem)| {
+            JournalError::new(self.disk.path(&names::segment(number)), problem)
+        })
+    }
+
     /// Makes room for an excerpt with a payload of so many bytes, or says why there is none.
     #[cold]
     pub(super) fn make_room(&mut self, length: usize, ts_ns: u64) -> Result<(), JournalError> {
-        self.check_alarm()?;
-        let words = excerpt_words(length);
         // In a segment that is there a payload may be longer than in new ones.
-        if length <= MAX_LENGTH as usize && self.has_room(words, ts_ns) {
-            return self.check_sequence();
-        }
-        let max = self.plan.layout.max_length();
-        if length > max {
-            return Err(JournalError::new(self.disk.path(""), Problem::TooLong { length, max }));
-        }
-        self.check_sequence()?;
-        self.enter_next(ts_ns)
+        let has_room = length <= MAX_LENGTH as usize && self.has_room(excerpt_words(length), ts_ns);
+        self.make_room_if(!has_room, length, self.plan.layout.max_length(), ts_ns)
     }
 
     /// The same for excerpts that have so many bytes together.
@@ -51,18 +76,28 @@ impl<D: Disk> Appender<D> {
         bytes: usize,
         ts_ns: u64,
     ) -> Result<(), JournalError> {
-        self.check_alarm()?;
         let layout = self.plan.layout;
-        let max = (layout.limit() - layout.data) * WORD_BYTES;
-        if !self.has_room(bytes.div_ceil(WORD_BYTES), ts_ns) && bytes > max {
-            let problem = Problem::TooLong { length: bytes, max };
+        let has_room = self.has_room(bytes.div_ceil(WORD_BYTES), ts_ns);
+        self.make_room_if(!has_room, bytes, (layout.limit() - layout.data) * WORD_BYTES, ts_ns)
+    }
+
+    fn make_room_if(
+        &mut self,
+        is_full: bool,
+        length: usize,
+        max: usize,
+        ts_ns: u64,
+    ) -> Result<(), JournalError> {
+        self.check_alarm()?;
+        if is_full && length > max {
+            return Err(JournalError::new(self.disk.path(""), Problem::TooLong { length, max }));
+        }
+        let next = self.next_sequence();
+        if next > MAX_SEQUENCE - SEQUENCES_LEFT {
+            let problem = Problem::Sequence { sequence: next, next, max: MAX_SEQUENCE };
             return Err(JournalError::new(self.disk.path(""), problem));
         }
-        self.check_sequence()?;
-        match self.has_room(bytes.div_ceil(WORD_BYTES), ts_ns) {
-            true => Ok(()),
-            false => self.enter_next(ts_ns),
-        }
+        if is_full { self.enter_next(ts_ns) } else { Ok(()) }
     }
 
     fn has_room(&self, words: usize, ts_ns: u64) -> bool {
@@ -75,15 +110,6 @@ impl<D: Disk> Appender<D> {
             true => self.exchange.take_alarm().map_or(Ok(()), Err),
             false => Ok(()),
         }
-    }
-
-    fn check_sequence(&self) -> Result<(), JournalError> {
-        let next = self.next_sequence();
-        if next > MAX_SEQUENCE - SEQUENCES_LEFT {
-            let problem = Problem::Sequence { sequence: next, next, max: MAX_SEQUENCE };
-            return Err(JournalError::new(self.disk.path(""), problem));
-        }
-        Ok(())
     }
 
     /// Ends the active segment and makes the next one active, for an excerpt of this time.
@@ -109,7 +135,7 @@ impl<D: Disk> Appender<D> {
         {
             let mut state = self.exchange.lock();
             state.active = Some((writer.number(), Arc::clone(writer.file())));
-            self.exchange.set_progress(writer.place().at);
+            self.exchange.progress.set(writer.place().at);
             if let Some(old) = old {
                 state.retired.push_back(old);
             }

@@ -1,18 +1,17 @@
 //! To the disk, in order: no segment is said to be there before those in front of it are.
 //!
-//! Failure: after a sync that failed the kernel takes pages for written that are not. So they are
-//! stored once more, as they are, before the next one: what is committed never changes. It may have
-//! dropped such a page from memory too, and then has what was in it before; so everything is
-//! checked first, and what does not check is lost, and is not said to be on the disk. That a sync
-//! is under way is noted in the segment itself, so that whoever comes next knows when this process
-//! ends with it; and here, because that note may be lost in the same way.
+//! Failure: after a failed sync the kernel counts pages as written that are not. So the same words
+//! are stored once more before the next sync. The kernel may also have dropped such a page and have
+//! its old contents; so everything is checked first, and what is invalid is reported as lost. The
+//! segment notes that a sync is in progress, for the next appender; [`Syncer`] does too, because
+//! that note can be lost in the same way.
 
 use std::{io, ops::Range, sync::Arc};
 
 use nanotape_shm::{ReadWord, Word, as_read_only};
 
 use crate::{
-    Damage, JournalError, Problem,
+    Damage, JournalError,
     disk::{Disk, ReadableFile as _, WritableFile},
     names::{self, Files},
     segment::{
@@ -41,13 +40,18 @@ impl From<io::Error> for SyncFailure {
 }
 
 impl SyncFailure {
-    /// The error that says so of a segment that was being sealed.
+    fn lost(number: u64) -> impl Fn((usize, Damage)) -> Self {
+        move |(word, damage)| Self::Lost { number, word, damage }
+    }
+
+    /// The error of a sync of segment `number`, and of those before it.
     pub(crate) fn into_error<D: Disk>(self, disk: &D, number: u64) -> JournalError {
-        let path = disk.path(&names::segment(number));
         match self {
-            Self::System(error) => JournalError::system(path, "sync")(error),
-            Self::Lost { word, damage, .. } => {
-                JournalError::new(path, Problem::damaged(word, damage))
+            Self::System(error) => {
+                JournalError::system(disk.path(&names::segment(number)), "sync")(error)
+            }
+            Self::Lost { number, word, damage } => {
+                JournalError::damaged(disk, &names::segment(number), word, damage)
             }
         }
     }
@@ -86,11 +90,7 @@ impl Syncer {
         let read = as_read_only(words);
         if self.has_failed || hints::sync_pending(read) > 0 {
             let from = hints::synced(read).min(at);
-            check_up_to(read, from, at).map_err(|(word, damage)| SyncFailure::Lost {
-                number,
-                word,
-                damage,
-            })?;
+            check_up_to(read, from, at).map_err(SyncFailure::lost(number))?;
             store_again(words, from..at);
         }
         hints::store_sync_pending(words, at);
@@ -155,11 +155,8 @@ pub(crate) fn seal<D: Disk>(disk: &D, number: u64, has_failed: bool) -> Result<(
     let viewed = disk.view(name)?;
     let words = viewed.words().len();
     if words > at::SYNC_PENDING && (has_failed || hints::sync_pending(viewed.words()) > 0) {
-        let end = check_closed(viewed.words()).map_err(|(word, damage)| SyncFailure::Lost {
-            number,
-            word,
-            damage,
-        })?;
+        let view = active(viewed.words()).map_err(SyncFailure::lost(number))?;
+        let end = view.check_closed().map_err(SyncFailure::lost(number))?;
         // Not all of it: its unused end may be given back at this moment.
         store_again(disk.open(name, position_bytes(end))?.words(), 0..end);
     }
@@ -170,12 +167,8 @@ pub(crate) fn seal<D: Disk>(disk: &D, number: u64, has_failed: bool) -> Result<(
 
 /// Checks all excerpts from one before `from` on up to word `at`, where one ends; where something
 /// is wrong, and what.
-pub(crate) fn check_up_to(
-    words: &[ReadWord],
-    from: usize,
-    at: usize,
-) -> Result<(), (usize, Damage)> {
-    let view = View::new(words).ok().flatten().ok_or((at::ACTIVATION, Damage::Activation))?;
+fn check_up_to(words: &[ReadWord], from: usize, at: usize) -> Result<(), (usize, Damage)> {
+    let view = active(words)?;
     let mut place = view.by_index(|entry| entry.at <= from);
     while place.at < at {
         // The excerpt at `at` is not part of it: it may be half written.
@@ -190,14 +183,8 @@ pub(crate) fn check_up_to(
     Ok(())
 }
 
-/// The same of a whole segment that has ended; returns the word behind its end mark.
-fn check_closed(words: &[ReadWord]) -> Result<usize, (usize, Damage)> {
-    let view = View::new(words).ok().flatten().ok_or((at::ACTIVATION, Damage::Activation))?;
-    match view.walk(view.beginning(), |_, _| true) {
-        Ok((place, Look::End(mark))) => Ok(place.at + mark.total_words()),
-        Ok((place, _)) => Err((place.at, Damage::Hole)),
-        Err((place, damage)) => Err((place.at, damage)),
-    }
+fn active(words: &[ReadWord]) -> Result<View<'_>, (usize, Damage)> {
+    View::new(words).ok().flatten().ok_or((at::ACTIVATION, Damage::Activation))
 }
 
 /// Makes the kernel write words again. Not the index, which is only a hint, and to which the

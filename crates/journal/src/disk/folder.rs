@@ -304,8 +304,7 @@ impl Disk for Folder {
     }
 
     fn store(&self, name: &str, word: usize, value: u64) -> io::Result<()> {
-        let file = self.open_file(name, OFlags::WRONLY)?;
-        store_in_file(&file, word, value)
+        store_in_file(&self.open_file(name, OFlags::WRONLY)?, word, value)
     }
 
     fn sync(&self, name: &str) -> io::Result<()> {
@@ -343,7 +342,7 @@ pub(crate) fn own_region(
 ) -> Result<OwnedRegion, RegionError> {
     let region = match OwnedRegion::create(path, spec, options, |_| ()) {
         Err(error) if is_zeros(&error) => OwnedRegion::replace_zeros(path, spec, options, |_| ()),
-        Err(error) if is_of_another_kind(&error) => {
+        Err(error) if is_of_another_version(error.refusal()) => {
             OwnedRegion::replace(path, spec, options, |_| ()).map_err(|_| error)
         }
         outcome => outcome,
@@ -355,11 +354,11 @@ fn is_zeros(error: &RegionError) -> bool {
     matches!(error.refusal(), Refusal::NotARegion { found: [0, 0, 0, 0, 0, 0, 0, 0], .. })
 }
 
-/// A region that nobody owns, of another version or damaged: nothing of value is in it.
-fn is_of_another_kind(error: &RegionError) -> bool {
+/// A region that no process owns, of another version or damaged.
+pub(crate) fn is_of_another_version(refusal: &Refusal) -> bool {
     use Refusal as R;
     matches!(
-        error.refusal(),
+        refusal,
         R::Contradiction { .. } | R::TooSmall { .. } | R::Parameters { .. } | R::Layout { .. }
     )
 }

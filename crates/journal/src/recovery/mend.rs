@@ -13,11 +13,12 @@ use crate::{
     scan::{clear_index_behind, end_of_excerpts, end_of_rest, first_good},
     segment::{
         header::{Incarnation, hints},
-        index::Entry,
+        index,
         layout::{at, position_bytes},
         view::{Look, Place, View},
         writer::SegmentWriter,
     },
+    stored,
 };
 
 impl<D: Disk> Pass<'_, D> {
@@ -28,10 +29,9 @@ impl<D: Disk> Pass<'_, D> {
         self.seal(end.index)
     }
 
-    /// Gives a segment an incarnation again if the power took the words that say which one it is
-    /// of: that of a later segment which began before this one did, or one of its own. The first
-    /// segment there is gets none of its own, for in a journal of an earlier version no segment has
-    /// one.
+    /// Restores the incarnation of a segment if the power took its words: that of a later segment
+    /// which began before this one, or one of its own. The first segment gets none of its own,
+    /// because in a journal of an earlier version no segment has one.
     pub(super) fn mend_incarnation(&self, index: usize) -> Result<(), JournalError> {
         let stored = self.open(index)?;
         let Ok(Some(view)) = View::new(stored.words()) else { return Ok(()) };
@@ -81,8 +81,8 @@ impl<D: Disk> Pass<'_, D> {
         let view = View::new(stored.words()).ok().flatten();
         let known = view.filter(|view| Incarnation::load(view.words).is_some());
         Ok(known.map(|view| match view.walk(view.by_index(|_| true), |_, _| true) {
-            Ok((_, Look::End(front))) => front.sequence,
-            Ok((place, _)) | Err((place, _)) => place.sequence,
+            (_, Ok(Look::End(front))) => front.sequence,
+            (place, _) => place.sequence,
         }))
     }
 
@@ -96,13 +96,10 @@ impl<D: Disk> Pass<'_, D> {
         let name = names::segment(number);
         let (header, activation) = {
             let stored = self.open(end.index)?;
-            match View::new(stored.words()) {
-                Ok(Some(view)) => (view.header, view.activation),
-                Ok(None) => {
-                    return Err(self.damaged(end.index, at::ACTIVATION, Damage::Activation));
-                }
-                Err(damage) => return Err(self.damaged(end.index, 0, damage)),
-            }
+            let view = stored::view(self.disk, &name, stored.words(), number, None)?;
+            let view =
+                view.ok_or_else(|| self.damaged(end.index, at::ACTIVATION, Damage::Activation))?;
+            (view.header, view.activation)
         };
         let opened = self.disk.open(&name, header.layout.segment_bytes());
         let file = opened.map_err(JournalError::system(self.disk.path(&name), "open"))?;
@@ -154,9 +151,7 @@ impl<D: Disk> Pass<'_, D> {
             self.report.bytes_pruned += position_bytes(used - end);
         } else if used > end {
             let kept = view.map_or(used, |view| end_of_excerpts(&view, end, used));
-            let bytes = words[end..kept].iter().flat_map(|word| word.load().to_ne_bytes());
-            let bytes: Vec<u8> = bytes.collect();
-            let taken = quarantine::part(self.disk, number, end, &bytes)?;
+            let taken = quarantine::part(self.disk, number, end, &words[end..kept])?;
             self.report.quarantined.push(taken);
         }
         // What is zero already may not be on the disk.
@@ -183,18 +178,16 @@ impl<D: Disk> Pass<'_, D> {
 
 /// Stores the entries of a segment's index that are missing or wrong, from a place on up to an end;
 /// returns how many.
-pub(crate) fn rebuild_index(view: &View<'_>, words: &[Word], start: Place, end: usize) -> u64 {
+fn rebuild_index(view: &View<'_>, words: &[Word], start: Place, end: usize) -> u64 {
     let layout = view.layout();
     let (mut stored, mut next_block) = (0, 0);
     let _ = view.walk(start, |place, front| {
         if place.at < end && place.at >= next_block {
             next_block = layout.next_block(place.at);
-            let Place { at, max_ts, .. } = *place;
-            let sequence = front.sequence;
-            let entry = Entry { at, sequence, max_ts };
-            let known = Entry::load(layout, view.seed, view.words, layout.block(at));
+            let entry = Place { sequence: front.sequence, ..*place };
+            let known = index::load(layout, view.seed, view.words, layout.block(place.at));
             if known != Some(entry) {
-                entry.store(layout, view.seed, words);
+                index::store(&entry, layout, view.seed, words);
                 stored += 1;
             }
         }

@@ -1,6 +1,6 @@
 //! What a repair did, line by line.
 
-use std::{fmt, path::PathBuf};
+use std::path::PathBuf;
 
 use crate::Damage;
 
@@ -13,7 +13,8 @@ pub struct Repaired {
 }
 
 /// One thing that was done.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{}: offset {offset}: {done}", .path.display())]
 #[non_exhaustive]
 pub struct Action {
     /// The file.
@@ -24,26 +25,22 @@ pub struct Action {
     pub done: Done,
 }
 
-impl fmt::Display for Action {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { path, offset, done } = self;
-        write!(f, "{}: offset {offset}: {done}", path.display())
-    }
-}
-
 /// What was done. Paths are where bytes were put that were taken out; there is none in a dry run,
 /// nor for bytes that were all zero.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Done {
     /// A header was written again.
+    #[error("rewrote the header")]
     Header,
     /// A segment was made active again.
+    #[error("reactivated the segment from sequence number {first_sequence} on")]
     Activated {
         /// The sequence number that it begins with.
         first_sequence: u64,
     },
     /// Damage was covered.
+    #[error("covered {bytes} damaged bytes ({damage}){}", are_in(.to))]
     Covered {
         /// What was there.
         damage: Damage,
@@ -53,6 +50,11 @@ pub enum Done {
         to: Option<PathBuf>,
     },
     /// Damage with nothing good behind it was taken out.
+    #[error(
+        "ended the excerpts here{}, moved out {bytes} bytes ({damage}){}",
+        if *.has_mark { " with an end mark" } else { "" },
+        are_in(.to)
+    )]
     Ended {
         /// What was there.
         damage: Damage,
@@ -64,11 +66,13 @@ pub enum Done {
         has_mark: bool,
     },
     /// Entries of the index were stored or removed.
+    #[error("corrected {entries} index entries")]
     Index {
         /// How many.
         entries: u64,
     },
     /// A whole file was moved out of the way.
+    #[error("moved out all {bytes} bytes{}", are_in(.to))]
     Moved {
         /// Its length.
         bytes: u64,
@@ -76,45 +80,14 @@ pub enum Done {
         to: Option<PathBuf>,
     },
     /// A compressed segment was unpacked, and its file was moved out of the way.
+    #[error("unpacked the segment{}", are_in(.to))]
     Unpacked {
         /// Where it is now.
         to: Option<PathBuf>,
     },
 }
 
-impl fmt::Display for Done {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Header => f.write_str("rewrote the header"),
-            Self::Activated { first_sequence } => {
-                write!(f, "reactivated the segment from sequence number {first_sequence} on")
-            }
-            Self::Covered { damage, bytes, to } => {
-                write!(f, "covered {bytes} damaged bytes ({damage}){}", Place(to))
-            }
-            Self::Ended { damage, bytes, to, has_mark } => {
-                let mark = if *has_mark { " with an end mark" } else { "" };
-                write!(
-                    f,
-                    "ended the excerpts here{mark}, moved out {bytes} bytes ({damage}){}",
-                    Place(to)
-                )
-            }
-            Self::Index { entries } => write!(f, "corrected {entries} index entries"),
-            Self::Moved { bytes, to } => write!(f, "moved out all {bytes} bytes{}", Place(to)),
-            Self::Unpacked { to } => write!(f, "unpacked the segment{}", Place(to)),
-        }
-    }
-}
-
-/// Where bytes are, as the end of a sentence.
-struct Place<'a>(&'a Option<PathBuf>);
-
-impl fmt::Display for Place<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Some(path) => write!(f, "; they are in {}", path.display()),
-            None => Ok(()),
-        }
-    }
+/// The path of bytes as the end of a sentence.
+fn are_in(path: &Option<PathBuf>) -> String {
+    path.as_ref().map_or_else(String::new, |path| format!("; they are in {}", path.display()))
 }

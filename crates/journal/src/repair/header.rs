@@ -41,14 +41,14 @@ impl<D: Disk> Repair<'_, D> {
             let is_entered = is_own && is_entered(&header, words);
             return is_own.then_some(FoundHeader { header, is_written: true, is_entered });
         }
-        let header = self.candidates(number, words).into_iter().find(|header| {
-            // What it says of itself, or what its excerpts say.
+        let candidates = self.candidates(number, words);
+        // What it says of itself, or what its excerpts say.
+        let is_first = |header: &&Header| {
             header.check() == words[at::CHECK].load() || has_excerpt_first(header, words)
-        });
-        let header = header.or_else(|| {
-            let later = self.candidates(number, words);
-            later.into_iter().find(|header| first_good_in(header, words).is_some())
-        })?;
+        };
+        let is_later = |header: &&Header| first_good_in(header, words).is_some();
+        let found = candidates.iter().find(is_first);
+        let header = *found.or_else(|| candidates.iter().find(is_later))?;
         let is_entered = is_entered(&header, words);
         Some(FoundHeader { header, is_written: false, is_entered })
     }
@@ -94,7 +94,7 @@ impl<D: Disk> Repair<'_, D> {
 
 /// The segment as it would be seen with this header.
 fn view<'words>(header: &Header, words: &'words [ReadWord]) -> View<'words> {
-    let words = &words[..words.len().min(header.layout.words)];
+    let words = header.layout.used(words);
     let seed = excerpt::seed(header.journal, header.number);
     let activation = Activation { first_sequence: 0, max_ts_before: 0, cycle: 0 };
     View { words, header: *header, activation, seed, is_checked: true }

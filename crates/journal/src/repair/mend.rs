@@ -9,15 +9,13 @@ use super::{
 };
 use crate::{
     Damage, JournalError,
-    checksum::checksum,
     disk::Disk,
-    edges::COMMIT,
     names, quarantine,
     scan::{Event, Scan, end_of_rest, mend_index},
     segment::{
-        excerpt::{self, Front, HEADER_WORDS, Kind, MAX_LENGTH, commit_word},
+        excerpt::{self, Front, HEADER_WORDS, Kind, MAX_LENGTH},
         header::{Activation, Header, hints},
-        index::Entry,
+        index,
         layout::{at, position_bytes},
         view::{Look, Place, View, look},
     },
@@ -47,10 +45,8 @@ impl<D: Disk> Repair<'_, D> {
         }
         self.activate(&name, &found.header, words);
         let read = as_read_only(words);
-        let view = View::new(read).map_err(|damage| {
-            let problem = crate::Problem::damaged(0, damage);
-            JournalError::new(self.disk.path(&name), problem)
-        })?;
+        let view =
+            View::new(read).map_err(|damage| JournalError::damaged(self.disk, &name, 0, damage))?;
         let Some(view) = view else { return Ok(None) };
         let least = self.checker.next.map(|next| next.max(view.activation.first_sequence));
         let mut scan = Scan::new(view, least);
@@ -59,7 +55,7 @@ impl<D: Disk> Repair<'_, D> {
                 Event::Excerpt(..) => {}
                 Event::Damaged(place, damage, to) => {
                     self.cover(number, &view, words, &place, damage, to)?;
-                    scan.go_back(place);
+                    scan.place = place;
                 }
                 Event::Broken(place, damage) => {
                     self.end(number, &view, words, &place, damage, is_followed)?;
@@ -69,7 +65,7 @@ impl<D: Disk> Repair<'_, D> {
                 Event::Open(_) => break None,
             }
         };
-        let entries = mend_index(&view, words, scan.entries());
+        let entries = mend_index(&view, words, &scan.entries);
         if entries > 0 {
             self.note(&name, position_bytes(at::INDEX), Done::Index { entries });
         }
@@ -93,7 +89,7 @@ impl<D: Disk> Repair<'_, D> {
         // The first entry of the index says it too.
         let seed = excerpt::seed(header.journal, header.number);
         let block = header.layout.block(header.layout.data);
-        let entry = Entry::load(header.layout, seed, read, block);
+        let entry = index::load(header.layout, seed, read, block);
         let stated = known.map(|known| known.max_ts_before).or(entry.map(|entry| entry.max_ts));
         let max_ts_before = stated.unwrap_or(0).max(max_ts);
         let first_ts = first.map_or(0, |first| first.ts_ns);
@@ -123,7 +119,7 @@ impl<D: Disk> Repair<'_, D> {
                 ts_ns: place.max_ts,
             };
             words[at + HEADER_WORDS..at + length].iter().for_each(|word| word.store(0));
-            commit(words, at, view.seed, &front);
+            front.commit(&words[at..], view.seed);
         }
         let bytes = position_bytes(to - place.at);
         let offset = position_bytes(place.at);
@@ -145,9 +141,7 @@ impl<D: Disk> Repair<'_, D> {
         let kept = self.keep(number, view.words, place.at, end)?;
         words[place.at..end].iter().rev().for_each(|word| word.store(0));
         if has_mark {
-            let (sequence, ts_ns) = (place.sequence, place.max_ts);
-            let front = Front { kind: Kind::End, length: 0, type_id: 0, sequence, ts_ns };
-            commit(words, place.at, view.seed, &front);
+            place.end_mark().commit(&words[place.at..], view.seed);
         } else if view.synced() > place.at {
             hints::store_synced(words, place.at);
         }
@@ -169,27 +163,15 @@ impl<D: Disk> Repair<'_, D> {
         if self.is_dry_run || words.iter().all(|word| word.load() == 0) {
             return Ok(None);
         }
-        let bytes: Vec<u8> = words.iter().flat_map(|word| word.load().to_ne_bytes()).collect();
-        Ok(Some(quarantine::part(self.disk, number, from, &bytes)?.path))
+        Ok(Some(quarantine::part(self.disk, number, from, words)?.path))
     }
-}
-
-/// Stores what is in front of an excerpt whose payload is there.
-fn commit(words: &[Word], at: usize, seed: u32, front: &Front) {
-    let said = front.words();
-    let payload = &words[at + HEADER_WORDS..at + front.total_words()];
-    let sum = checksum(seed, said, as_read_only(payload));
-    words[at + 2].store(said[2]);
-    words[at + 1].store(said[1]);
-    // SYNC(journal.commit): pairs with a reader's look at a commit word.
-    words[at].publish(commit_word(said[0], sum), COMMIT);
 }
 
 /// What the first good excerpt of a segment says.
 fn first_front(header: &Header, words: &[ReadWord]) -> Option<Front> {
     let first = first_good_in(header, words)?;
-    let words = &words[..words.len().min(header.layout.words)];
-    match look(words, first, excerpt::seed(header.journal, header.number), true) {
+    match look(header.layout.used(words), first, excerpt::seed(header.journal, header.number), true)
+    {
         Ok(Look::Excerpt(front) | Look::End(front)) => Some(front),
         _ => None,
     }

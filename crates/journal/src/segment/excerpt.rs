@@ -9,11 +9,12 @@
 //!
 //! The commit word is written last. While it is zero nothing is committed here.
 
-use nanotape_shm::{ReadWord, WORD_BYTES};
+use nanotape_shm::{ReadWord, WORD_BYTES, Word, as_read_only};
 
 use crate::{
     Damage,
     checksum::{checksum, checksum_bytes},
+    edges::COMMIT,
 };
 
 /// Words in front of the payload.
@@ -66,6 +67,18 @@ impl Front {
     pub(crate) fn words(&self) -> [u64; HEADER_WORDS] {
         let commit = u64::from(self.length) | (self.kind as u64) << 28;
         [commit, self.sequence | u64::from(self.type_id) << 48, self.ts_ns]
+    }
+
+    /// Stores the words in front of a payload that is there; the excerpt begins with `words`.
+    #[inline(always)]
+    pub(crate) fn commit(&self, words: &[Word], seed: u32) {
+        let said = self.words();
+        let payload = &words[HEADER_WORDS..self.total_words()];
+        let sum = checksum(seed, said, as_read_only(payload));
+        words[2].store(said[2]);
+        words[1].store(said[1]);
+        // SYNC(journal.commit): pairs with a reader's look at a commit word.
+        words[0].publish(commit_word(said[0], sum), COMMIT);
     }
 
     /// Words of the whole excerpt.
@@ -126,7 +139,7 @@ pub(crate) fn read(
 #[cfg(all(test, not(nanotape_loom)))]
 mod tests {
     use crate::checksum::checksum_filled;
-    use nanotape_shm::{Word, as_read_only, copy_into};
+    use nanotape_shm::copy_into;
 
     use super::*;
 

@@ -103,16 +103,13 @@ impl Header {
         }
         let expected = HEAD << 32 | u64::from(sum(0, (0..at::CHECK).map(value)));
         let layout = Layout::new(value(at::SEGMENT_BYTES), value(at::BLOCK_BYTES));
-        match layout {
-            Some(layout) if value(at::CHECK) == expected => Ok(Self {
-                journal: value(at::JOURNAL),
-                number: value(at::NUMBER),
-                layout,
-                cycle_ns: value(at::CYCLE),
-                created_ns: value(at::CREATED),
-            }),
-            _ => Err(Damage::Header),
-        }
+        Ok(Self {
+            journal: value(at::JOURNAL),
+            number: value(at::NUMBER),
+            layout: layout.filter(|_| value(at::CHECK) == expected).ok_or(Damage::Header)?,
+            cycle_ns: value(at::CYCLE),
+            created_ns: value(at::CREATED),
+        })
     }
 
     /// The last time of the cycle that begins with this activation.
@@ -235,7 +232,7 @@ pub(crate) mod hints {
     /// Everything behind `synced` and before this word is being brought to the disk; 0: nothing is.
     #[track_caller]
     pub(crate) fn store_sync_pending(words: &[Word], word: usize) {
-        words[at::SYNC_PENDING].store(super::super::layout::position_bytes(word));
+        words[at::SYNC_PENDING].store(position_bytes(word));
     }
 
     /// The word before which the kernel may take something for written that is not, because a sync

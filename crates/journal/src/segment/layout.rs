@@ -3,7 +3,7 @@
 //! Layout: `docs/formats/journal.md`, byte by byte; a test compares its tables with [`FIELDS`],
 //! [`EXCERPT_FIELDS`] and [`ENTRY_FIELDS`]. In memory a segment is a slice of words.
 
-use nanotape_shm::WORD_BYTES;
+use nanotape_shm::{ReadWord, WORD_BYTES};
 
 use super::excerpt::{END_WORDS, HEADER_WORDS, MAX_LENGTH};
 
@@ -148,6 +148,11 @@ impl Layout {
 
     pub(crate) fn block_bytes(self) -> u64 {
         (WORD_BYTES as u64) << self.block_shift
+    }
+
+    /// The words of a file that the segment has: a closed one may be shorter than it was.
+    pub(crate) fn used(self, words: &[ReadWord]) -> &[ReadWord] {
+        &words[..words.len().min(self.words)]
     }
 
     /// Where excerpts must end, so that an end mark fits behind them.

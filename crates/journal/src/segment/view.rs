@@ -10,7 +10,7 @@ use nanotape_shm::ReadWord;
 use super::{
     excerpt::{self, Front, Kind},
     header::{Activation, Header, hints},
-    index::Entry,
+    index,
     layout::Layout,
 };
 use crate::{Damage, edges::COMMIT};
@@ -57,8 +57,7 @@ impl<'words> View<'words> {
             return Err(Damage::Short);
         }
         let seed = excerpt::seed(header.journal, header.number);
-        // A closed segment may be shorter than it was, never longer.
-        let words = &words[..words.len().min(header.layout.words)];
+        let words = header.layout.used(words);
         Ok(Some(Self { words, header, activation, seed, is_checked: true }))
     }
 
@@ -90,11 +89,17 @@ impl<'words> View<'words> {
         }
     }
 
+    /// Whether the excerpt that an entry of the index leads to is there.
+    pub(crate) fn has_excerpt(&self, entry: &Place) -> bool {
+        let leads = |look| matches!(look, Look::Excerpt(front) if front.sequence == entry.sequence);
+        self.look(entry.at).is_ok_and(leads)
+    }
+
     /// The last place of which the index knows that what is asked for is not before it: `is_before`
     /// says whether an entry is early enough. The beginning where no entry is.
-    pub(crate) fn by_index(&self, is_before: impl Fn(&Entry) -> bool) -> Place {
+    pub(crate) fn by_index(&self, is_before: impl Fn(&Place) -> bool) -> Place {
         let layout = self.layout();
-        let entry = |block| Entry::load(layout, self.seed, self.words, block);
+        let entry = |block| index::load(layout, self.seed, self.words, block);
         let (mut low, mut high) =
             (layout.block(layout.data), layout.block(self.words.len() - 1) + 1);
         let first = low;
@@ -112,29 +117,33 @@ impl<'words> View<'words> {
         while block > first {
             block -= 1;
             let Some(found) = entry(block).filter(&is_before) else { continue };
-            let place = Place { at: found.at, sequence: found.sequence, max_ts: found.max_ts };
-            let leads =
-                |look| matches!(look, Look::Excerpt(front) if front.sequence == found.sequence);
-            if self.look(found.at).is_ok_and(leads) {
-                return place;
+            if self.has_excerpt(&found) {
+                return found;
             }
         }
         self.beginning()
     }
 
     /// Goes on from a place, as long as `goes_on` says so of the excerpt there, to the first that
-    /// is not passed: an excerpt, an end mark, or nothing.
+    /// is not passed: an excerpt, an end mark, nothing, or damage.
     pub(crate) fn walk(
         &self,
         mut place: Place,
         mut goes_on: impl FnMut(&Place, &Front) -> bool,
-    ) -> Result<(Place, Look), (Place, Damage)> {
+    ) -> (Place, Result<Look, Damage>) {
         loop {
             match self.look_from(&place) {
-                Err(damage) => return Err((place, damage)),
                 Ok(Look::Excerpt(front)) if goes_on(&place, &front) => place = place.behind(&front),
-                Ok(look) => return Ok((place, look)),
+                found => return (place, found),
             }
+        }
+    }
+
+    /// The word after the end mark, if all excerpts are valid.
+    pub(crate) fn check_closed(&self) -> Result<usize, (usize, Damage)> {
+        match self.walk(self.beginning(), |_, _| true) {
+            (place, Ok(Look::End(mark))) => Ok(place.at + mark.total_words()),
+            (place, found) => Err((place.at, found.err().unwrap_or(Damage::Hole))),
         }
     }
 
@@ -149,6 +158,12 @@ impl<'words> View<'words> {
 }
 
 impl Place {
+    /// The end mark of a segment that ends here.
+    pub(crate) fn end_mark(&self) -> Front {
+        let Self { sequence, max_ts: ts_ns, .. } = *self;
+        Front { kind: Kind::End, length: 0, type_id: 0, sequence, ts_ns }
+    }
+
     /// The place behind an excerpt that is here.
     #[inline(always)]
     pub(crate) fn behind(&self, front: &Front) -> Self {

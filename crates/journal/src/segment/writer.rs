@@ -13,15 +13,11 @@ use nanotape_shm::{Word, as_read_only, copy_into, prefetch_for_writing};
 use super::{
     excerpt::{Front, HEADER_WORDS, Kind, MAX_LENGTH, commit_word, excerpt_words, seed},
     header::{Activation, Header, hints},
-    index::Entry,
+    index,
     layout::{CACHE_LINE_WORDS, Layout},
     view::Place,
 };
-use crate::{
-    checksum::{checksum, checksum_filled},
-    disk::WritableFile,
-    edges::COMMIT,
-};
+use crate::{checksum::checksum_filled, disk::WritableFile, edges::COMMIT};
 
 /// How far in front of its place the writer brings lines into its core.
 const AHEAD_WORDS: usize = 96;
@@ -75,7 +71,7 @@ impl<F: WritableFile> SegmentWriter<F> {
         // Whether the block it is in has its entry already; if it has, there was an excerpt in it
         // before.
         let block = layout.block(place.at);
-        let has_entry = Entry::load(layout, seed, as_read_only(file.words()), block).is_some();
+        let has_entry = index::load(layout, seed, as_read_only(file.words()), block).is_some();
         let next_block = if has_entry { layout.next_block(place.at) } else { place.at };
         Self {
             last_ns: header.last_ns(activation),
@@ -173,13 +169,7 @@ impl<F: WritableFile> SegmentWriter<F> {
             let kept = last.as_read_only().load().to_le() & ((1 << (rest * 8)) - 1);
             last.store(u64::from_le(kept));
         }
-        let said = front.words();
-        let sum = checksum(self.seed, said, as_read_only(payload));
-        let words = &self.file.words()[self.place.at..];
-        words[2].store(said[2]);
-        words[1].store(said[1]);
-        // SYNC(journal.commit): pairs with a reader's look at a commit word.
-        words[0].publish(commit_word(said[0], sum), COMMIT);
+        front.commit(&self.file.words()[self.place.at..], self.seed);
         self.pass(front);
     }
 
@@ -198,13 +188,6 @@ impl<F: WritableFile> SegmentWriter<F> {
         gate
     }
 
-    /// Commits a batch that ends at a place.
-    #[inline(always)]
-    pub(crate) fn commit_staged(&mut self, gate: u64, end: &Place) {
-        self.turn_back(gate, end.at);
-        self.open(gate, end);
-    }
-
     /// Stores the commit words of excerpts that lie one behind the other from the place on, which
     /// are there inverted, but for that of the first one.
     fn turn_back(&self, gate: u64, end: usize) {
@@ -219,9 +202,9 @@ impl<F: WritableFile> SegmentWriter<F> {
         }
     }
 
-    /// Commits excerpts that lie one behind the other from the place on, all of whose commit words
-    /// are there but the first.
-    fn open(&mut self, gate: u64, end: &Place) {
+    /// Commits a batch that ends at a place.
+    pub(crate) fn commit_staged(&mut self, gate: u64, end: &Place) {
+        self.turn_back(gate, end.at);
         // SYNC(journal.commit): pairs with a reader's look at a commit word.
         self.file.words()[self.place.at].publish(gate, COMMIT);
         if end.at <= self.next_block {
@@ -249,8 +232,7 @@ impl<F: WritableFile> SegmentWriter<F> {
 
     /// Ends the segment; returns the position behind the end mark.
     pub(crate) fn end(&mut self) -> usize {
-        let (sequence, ts_ns) = (self.place.sequence, self.place.max_ts);
-        let front = Front { kind: Kind::End, length: 0, type_id: 0, sequence, ts_ns };
+        let front = self.place.end_mark();
         let commit = self.write(self.place.at, &front, &[]);
         // SYNC(journal.commit): pairs with a reader's look at a commit word.
         self.file.words()[self.place.at].publish(commit, COMMIT);
@@ -267,9 +249,8 @@ impl<F: WritableFile> SegmentWriter<F> {
 
     #[cold]
     fn enter_block(&mut self) {
-        let Place { at, sequence, max_ts } = self.place;
         let layout = self.header.layout;
-        Entry { at, sequence, max_ts }.store(layout, self.seed, self.file.words());
-        self.next_block = layout.next_block(at);
+        index::store(&self.place, layout, self.seed, self.file.words());
+        self.next_block = layout.next_block(self.place.at);
     }
 }

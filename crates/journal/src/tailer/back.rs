@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use super::{Gap, Step, Tail, Tailer};
 use crate::{
-    Damage, JournalError, Problem,
+    Damage, JournalError,
     disk::Disk,
     names::{self, Files},
     segment::{
@@ -102,7 +102,7 @@ impl<D: Disk> Tailer<D> {
         // A block may hold nothing but what covers damage: then an earlier one is asked.
         while self.back.places.is_empty() && before > current.header.layout.data {
             let start = view.by_index(|entry| entry.at < before);
-            let walked = view.walk(start, |place, front| {
+            let (place, found) = view.walk(start, |place, front| {
                 if place.at < end && front.kind == Kind::Message {
                     if self.back.places.len() == KEPT {
                         self.back.places.pop_front();
@@ -111,12 +111,12 @@ impl<D: Disk> Tailer<D> {
                 }
                 place.at < end
             });
-            if let Err((place, damage)) = walked
+            if let Err(damage) = found
                 && place.at < end
             {
-                let path = self.disk.path(&names::segment(current.number));
                 self.back.forget();
-                return Err(JournalError::new(path, Problem::damaged(place.at, damage)));
+                let name = names::segment(current.number);
+                return Err(JournalError::damaged(&self.disk, &name, place.at, damage));
             }
             before = start.at;
         }
@@ -132,24 +132,20 @@ impl<D: Disk> Tailer<D> {
         for before in files.segments.range(..number).rev() {
             let Some(entered) = self.open_segment(*before.0)? else { continue };
             let view = entered.view(self.is_checked);
-            let walked = view.walk(view.by_index(|_| true), |_, _| true);
-            let damage = match walked {
-                Ok((place, Look::End(front))) => {
-                    // Numbers that were skipped between the two segments are neither's.
-                    let sequence = front.sequence.min(self.place.sequence);
-                    self.place = Place { sequence, ..place };
-                    self.known = entered.incarnation.unwrap_or(self.known);
-                    (self.current, self.ahead) = (Some(entered), None);
-                    self.arrive();
-                    self.back.forget();
-                    return Ok(true);
-                }
-                Ok((place, _)) => (place, Damage::Hole),
-                Err(found) => found,
+            let (place, found) = view.walk(view.by_index(|_| true), |_, _| true);
+            let Ok(Look::End(front)) = found else {
+                let (name, damage) = (names::segment(*before.0), found.err());
+                let damage = damage.unwrap_or(Damage::Hole);
+                return Err(JournalError::damaged(&self.disk, &name, place.at, damage));
             };
-            let (place, damage) = damage;
-            let path = self.disk.path(&names::segment(*before.0));
-            return Err(JournalError::new(path, Problem::damaged(place.at, damage)));
+            // Numbers that were skipped between the two segments are neither's.
+            let sequence = front.sequence.min(self.place.sequence);
+            self.place = Place { sequence, ..place };
+            self.known = entered.incarnation.unwrap_or(self.known);
+            (self.current, self.ahead) = (Some(entered), None);
+            self.arrive();
+            self.back.forget();
+            return Ok(true);
         }
         Ok(false)
     }

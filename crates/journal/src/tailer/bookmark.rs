@@ -6,11 +6,8 @@
 //! which numbers those are. Cost: to compare takes the headers of as many segments as the logarithm
 //! of their number says, and only where the incarnation of the journal is another one.
 
-use super::{Current, Reused, Start, Step, Tailer};
+use super::{Current, Reused, Start, Step, Tailer, seek::listing_again};
 use crate::{JournalError, Problem, disk::Disk, names::Files, segment::header::Incarnation};
-
-/// How often the folder is listed again because a segment is gone.
-const LISTS: usize = 16;
 
 /// A place in a journal that outlives its reader: see [`Tailer::bookmark`] and [`Tailer::resume`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -139,14 +136,7 @@ impl<D: Disk> Tailer<D> {
         known: Incarnation,
         next: u64,
     ) -> Result<Option<u64>, JournalError> {
-        for _ in 1..LISTS {
-            match self.try_first_reused(known, next) {
-                // Removed since the folder was listed.
-                Err(error) if *error.problem() == Problem::NotFound => {}
-                outcome => return outcome,
-            }
-        }
-        self.try_first_reused(known, next)
+        listing_again(|| self.try_first_reused(known, next))
     }
 
     fn try_first_reused(&self, known: Incarnation, next: u64) -> Result<Option<u64>, JournalError> {

@@ -15,10 +15,8 @@ use crate::{
     stored,
 };
 
-/// How many looks at nothing behind an excerpt there are for the first at the file system, which
-/// takes some microseconds: an excerpt that comes meanwhile waits. To look so often takes longer
-/// than it is from one excerpt to the next at any rate that matters. Later there are twice as many
-/// each time. Models ask each time.
+/// Polls without an excerpt before the first check of the file system, which takes some
+/// microseconds. The number doubles with each check. Models check at each poll.
 const QUIET_LOOKS: u32 = if cfg!(nanotape_loom) { 1 } else { 1 << 14 };
 
 /// The most of them.
@@ -27,15 +25,13 @@ const MOST_LOOKS: u32 = if cfg!(nanotape_loom) { 1 } else { 1 << 17 };
 /// The same behind an end mark, where the next segment may be replaced before it becomes active.
 const LOOKS_AT_END: u32 = if cfg!(nanotape_loom) { 1 } else { 32 };
 
-/// So many looks at nothing there were, it is said, where there was something just now: who has
-/// never looked at the file system does so at once, and who reads along does not.
+/// Idle count after a successful read: a new tailer, at 0, checks the file system at once.
 pub(super) const LOOKED: u32 = 1;
 
-/// The most words behind the commit word whose lines are asked for together with it: more come soon
-/// enough when there is something to read.
+/// The most words after the commit word whose cache lines are prefetched with it.
 const MOST_EXPECTED: usize = 64;
 
-/// Words that are brought in at a time in front of where the next excerpt will be.
+/// Words whose pages are mapped at a time, ahead of the next excerpt.
 const TOUCH_WORDS: usize = 1 << 15;
 
 impl<D: Disk> Tailer<D> {
@@ -69,9 +65,9 @@ impl<D: Disk> Tailer<D> {
         Ok(Step::Nothing)
     }
 
-    /// Asks the cache for the lines that the next excerpt will be on, if it is as long as the last
-    /// one. They come from the appender's cache together with the one that tells of it, not after
-    /// it: that is a quarter of the time from write to read (bench: journal/tail).
+    /// Prefetches the cache lines of the next excerpt, if it is as long as the last one. They come
+    /// from the appender's cache together with the line of the commit word and not after it, which
+    /// saves a quarter of the time from write to read (bench: journal/tail).
     #[inline(always)]
     fn expect_lines(&self) {
         let Some(current) = &self.current else { return };

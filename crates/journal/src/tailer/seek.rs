@@ -9,8 +9,8 @@ use crate::{
     disk::Disk,
     names::{self, Files},
     segment::{
+        excerpt::Front,
         header::{Activation, Incarnation},
-        index::Entry,
         view::{Look, Place},
     },
     stored,
@@ -22,29 +22,27 @@ const LISTS: usize = 16;
 impl<D: Disk> Tailer<D> {
     /// Goes on elsewhere. Where that cannot be found the tailer stays where it is.
     pub fn seek(&mut self, start: Start) -> Result<(), JournalError> {
-        // Segments may be removed between the list and a look: then the list is another one.
-        for _ in 0..LISTS {
-            match self.try_seek(start) {
-                Err(error) if *error.problem() == Problem::NotFound => {}
-                outcome => return outcome,
-            }
-        }
-        self.try_seek(start)
+        listing_again(|| self.try_seek(start))
     }
 
     fn try_seek(&mut self, start: Start) -> Result<(), JournalError> {
         let files = Files::list(&self.disk)?;
         let numbers: Vec<u64> = files.segments.into_keys().collect();
         let found = match start {
-            Start::Oldest => self.find(&numbers, |_| false, |_| false, |_, _| false)?,
-            Start::Newest => self.find(&numbers, |_| true, |_| true, |_, _| true)?,
+            Start::Oldest => self.find(&numbers, |_| false, |_| false, |_| false)?,
+            Start::Newest => self.find(&numbers, |_| true, |_| true, |_| true)?,
             Start::Sequence(sequence) => self.find(
                 &numbers,
                 |segment| segment.first_sequence <= sequence,
                 |entry| entry.sequence <= sequence,
-                |_, front_sequence| front_sequence < sequence,
+                |front| front.sequence < sequence,
             )?,
-            Start::Time(time) => self.find_time(&numbers, time.unix_ns())?,
+            Start::Time(time) => self.find(
+                &numbers,
+                |segment| segment.max_ts_before < time.unix_ns(),
+                |entry| entry.max_ts < time.unix_ns(),
+                |front| front.ts_ns < time.unix_ns(),
+            )?,
         };
         let Some((current, mut place, is_there)) = found else {
             let wanted = if let Start::Sequence(sequence) = start { sequence } else { 0 };
@@ -95,47 +93,22 @@ impl<D: Disk> Tailer<D> {
         JournalError::new(path, Problem::NotYet { sequence, next })
     }
 
-    fn find_time(
-        &self,
-        numbers: &[u64],
-        ts_ns: u64,
-    ) -> Result<Option<Found<D::Readable>>, JournalError> {
-        self.find_by(
-            numbers,
-            |segment| segment.max_ts_before < ts_ns,
-            |entry| entry.max_ts < ts_ns,
-            |_, _, front_ts| front_ts < ts_ns,
-        )
-    }
-
+    /// The first place with an excerpt that is not before what is wanted, and whether there is one.
+    /// In the last active segment that begins early enough, or the first of all.
     fn find(
         &self,
         numbers: &[u64],
         is_segment_before: impl Fn(&Activation) -> bool,
-        is_entry_before: impl Fn(&Entry) -> bool,
-        is_before: impl Fn(&Place, u64) -> bool,
-    ) -> Result<Option<Found<D::Readable>>, JournalError> {
-        let is_before = |place: &Place, sequence, _| is_before(place, sequence);
-        self.find_by(numbers, is_segment_before, is_entry_before, is_before)
-    }
-
-    /// The first place with an excerpt that is not before what is wanted, and whether there is one.
-    /// In the last active segment that begins early enough, or the first of all.
-    fn find_by(
-        &self,
-        numbers: &[u64],
-        is_segment_before: impl Fn(&Activation) -> bool,
-        is_entry_before: impl Fn(&Entry) -> bool,
-        is_before: impl Fn(&Place, u64, u64) -> bool,
+        is_entry_before: impl Fn(&Place) -> bool,
+        is_before: impl Fn(&Front) -> bool,
     ) -> Result<Option<Found<D::Readable>>, JournalError> {
         let Some(current) = self.find_segment(numbers, is_segment_before)? else { return Ok(None) };
         let view = current.view(self.is_checked);
         let start = view.by_index(is_entry_before);
-        let walked = view.walk(start, |place, front| is_before(place, front.sequence, front.ts_ns));
-        let (place, look) = walked.map_err(|(place, damage)| {
-            let path = self.disk.path(&names::segment(current.number));
-            JournalError::new(path, Problem::damaged(place.at, damage))
-        })?;
+        let (place, look) = view.walk(start, |_, front| is_before(front));
+        let name = names::segment(current.number);
+        let look =
+            look.map_err(|damage| JournalError::damaged(&self.disk, &name, place.at, damage))?;
         let (place, is_there) = match look {
             Look::Excerpt(front) => (Place { sequence: front.sequence, ..place }, true),
             // What comes next is in the next segment, if that is active.
@@ -181,3 +154,16 @@ impl<D: Disk> Tailer<D> {
 
 /// A segment, a place in it, and whether there is an excerpt.
 type Found<F> = (Current<F>, Place, bool);
+
+/// Lists the folder again if a segment was removed between the list and the read of it.
+pub(super) fn listing_again<T>(
+    mut attempt: impl FnMut() -> Result<T, JournalError>,
+) -> Result<T, JournalError> {
+    for _ in 0..LISTS {
+        match attempt() {
+            Err(error) if *error.problem() == Problem::NotFound => {}
+            outcome => return outcome,
+        }
+    }
+    attempt()
+}

@@ -46,7 +46,7 @@ pub(crate) struct Checker {
     /// follow on what was read.
     is_over: bool,
     /// Whether segments were removed since the journal was listed: what they held is not missing.
-    is_removed: bool,
+    pub(super) is_removed: bool,
 }
 
 /// The check of one segment.
@@ -149,7 +149,7 @@ impl Checker {
                 Event::Ended(place, front) => {
                     self.least = front.sequence;
                     let behind = place.at + front.total_words();
-                    self.rest(pass, scan.view(), behind);
+                    self.rest(pass, &scan.view, behind);
                     break None;
                 }
                 Event::Open(place) => {
@@ -159,15 +159,15 @@ impl Checker {
                         pass.find(place.at, Found::Damage(Damage::Unended));
                     }
                     // An appender may have gone on since.
-                    if scan.view().look(place.at) == Ok(Look::Nothing) {
-                        self.rest(pass, scan.view(), place.at);
+                    if scan.view.look(place.at) == Ok(Look::Nothing) {
+                        self.rest(pass, &scan.view, place.at);
                     }
                     // The entry of the block of the last excerpt may just be being stored.
                     break Some(last);
                 }
             }
         };
-        self.index(pass, wrong_entries(scan.view(), scan.entries(), end));
+        self.index(pass, wrong_entries(&scan.view, &scan.entries, end));
     }
 
     fn excerpt(&mut self, pass: &mut Pass<'_>, place: &Place, front: &Front) {
@@ -213,15 +213,5 @@ impl Checker {
         if missing > 0 {
             pass.find(first, Found::MissingEntries(missing));
         }
-    }
-
-    /// The next segment was pruned since the journal was listed, and so was everything before it.
-    pub(crate) fn removed(&mut self) {
-        self.is_removed = true;
-    }
-
-    /// Everything was checked.
-    pub(crate) fn finish(&self, verified: &mut Verified) {
-        verified.next_sequence = self.least.max(self.next.unwrap_or(0));
     }
 }

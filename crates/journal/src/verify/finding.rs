@@ -1,11 +1,12 @@
 //! What a verification finds: where, how bad, and what was expected.
 
-use std::{fmt, path::PathBuf};
+use std::path::PathBuf;
 
 use crate::{Cause, Damage, Gap};
 
 /// Something that a verification came upon.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{}: offset {offset}: {found}", .path.display())]
 #[non_exhaustive]
 pub struct Finding {
     /// The file, or the folder.
@@ -32,32 +33,18 @@ impl Finding {
     }
 }
 
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { path, offset, found } = self;
-        write!(f, "{}: offset {offset}: {found}", path.display())
-    }
-}
-
 /// How bad something is.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, thiserror::Error)]
 pub enum Severity {
     /// It is as it may be, and worth knowing.
+    #[error("note")]
     Note,
     /// It is wrong, and readers do without it.
+    #[error("hint")]
     Hint,
     /// It is wrong, and readers stop there or miss what is behind it.
+    #[error("fault")]
     Fault,
-}
-
-impl fmt::Display for Severity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Note => "note",
-            Self::Hint => "hint",
-            Self::Fault => "fault",
-        })
-    }
 }
 
 /// What was found.
