@@ -12,15 +12,14 @@ use nanotape_wire::itch50::Message;
 
 use crate::day::Day;
 
-/// What a day did to the books.
+/// What is counted on the way: two increments a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct DaySummary {
-    messages: u64,
-    inside_changes: u64,
-    orders_left: usize,
+pub(crate) struct Changes {
+    pub(crate) messages: u64,
+    pub(crate) inside_changes: u64,
 }
 
-impl<B> Observer<B> for DaySummary {
+impl<B> Observer<B> for Changes {
     #[inline]
     fn after(
         &mut self,
@@ -42,17 +41,16 @@ pub(crate) struct BookDay {
     expected: DaySummary,
 }
 
+/// What a day did to the books, and how many orders it left.
+type DaySummary = (Changes, usize);
+
 impl BookDay {
     pub(crate) fn new(day: &Day) -> Self {
         let orders = (day.messages / 8) as usize;
         let mut plain = BookEngine::new(PlainBooks::with_capacity(orders));
-        let mut expected = run(&mut plain, day);
-        expected.orders_left = plain.books().orders().len();
-        Self {
-            day: day.clone(),
-            engine: BookEngine::new(DefaultBooks::with_capacity(orders)),
-            expected,
-        }
+        let expected = run(&mut plain, day);
+        let engine = BookEngine::new(DefaultBooks::with_capacity(orders));
+        Self { day: day.clone(), engine, expected }
     }
 }
 
@@ -64,9 +62,7 @@ impl Fixture for BookDay {
     }
 
     fn run(&mut self) -> DaySummary {
-        let mut summary = run(&mut self.engine, &self.day);
-        summary.orders_left = self.engine.books().orders().len();
-        summary
+        run(&mut self.engine, &self.day)
     }
 
     fn expected(&self) -> DaySummary {
@@ -78,11 +74,11 @@ fn run<L: PriceLevels, S: OrderStore>(
     engine: &mut BookEngine<Books<L, S>>,
     day: &Day,
 ) -> DaySummary {
-    let mut summary = DaySummary::default();
+    let mut changes = Changes::default();
     let mut source = DaySource::memory("the benchmark's day", Arc::clone(&day.bytes));
-    let report = engine.run(&mut source, &mut summary, |_| ());
+    let report = engine.run(&mut source, &mut changes, |_| ());
     assert!(report.is_ok_and(|report| report.is_good()), "a synthetic day in memory is good");
-    summary
+    (changes, engine.books().orders().len())
 }
 
 /// The same day, message by message: a run is one message.

@@ -107,8 +107,13 @@ impl Day {
                  use a file"
             );
         }
-        let stored = std::fs::metadata(self.path()).ok().map(|metadata| metadata.len());
-        let progress = Progress::with_total(stored);
+        // Before it is opened: opening a pipe waits for a writer.
+        let found = std::fs::metadata(self.path()).ok();
+        if found.as_ref().is_some_and(|found| !found.is_file() && !found.is_dir()) {
+            let path = self.path().display();
+            bail!("{path}: not a regular file, which every reading could read again");
+        }
+        let progress = Progress::with_total(found.map(|found| found.len()));
         let survey = Survey::of(self.path(), |source| progress.update(source));
         let survey = survey.map_err(Error::judged)?;
         self.orders.get_or_insert(survey.orders());
@@ -142,10 +147,4 @@ impl Day {
         }
         Ok(())
     }
-}
-
-#[cfg(test)]
-fn all_names() -> impl Iterator<Item = &'static str> {
-    let books = variants::ROWS.iter().map(|row| row.name);
-    books.chain(plant_variants::ROWS.iter().map(|row| row.name))
 }

@@ -50,7 +50,7 @@ pub(crate) use self::{
     pace::Amount,
     process::{End, Launch, Program, WORKER, Workers},
     report::{Reading, Report, Taken, Times, Written},
-    rng::Rng,
+    rng::{Rng, mix},
     row::{Base, Row, Section},
     spread::Spread,
     table::Column,

@@ -1,6 +1,6 @@
 //! Why a benchmark has no result.
 
-use std::{io, path::PathBuf};
+use std::io;
 
 use nanotape_console::status::BadData;
 use nanotape_feed::SourceError;
@@ -39,44 +39,14 @@ pub(crate) enum Error {
     /// Messages were lost although at most one at a time is under way.
     #[error("{count} messages were lost on a round trip")]
     Lost { count: u64 },
-    /// The processes of a row do not account for every message.
-    #[error("{row}: {complaint}")]
-    Unaccounted { row: &'static str, complaint: String },
-    /// A process found a wrong answer.
-    #[error("{row}: {output}")]
-    Found { row: &'static str, output: String },
-    /// Rows gave different answers: at least one of them is wrong.
-    #[error("the answers differ: {difference}")]
-    Differ { difference: String },
-    /// The file is damaged or empty.
-    #[error("{}: {reason}", path.display())]
-    Bad { path: PathBuf, reason: String },
-    /// Every reading reads the file again, which a pipe does not allow.
-    #[error("{}: not a regular file, which every reading could read again", path.display())]
-    NotAFile { path: PathBuf },
-    #[error("processor {cpu} is not among those allowed ({allowed})")]
-    NotAllowed { cpu: u32, allowed: String },
-    #[error("no {noun} is named {name}{hint}; use one of {known}")]
-    Unknown { noun: &'static str, name: String, hint: &'static str, known: String },
-    #[error(
-        "a ring of {capacity_bytes} bytes holds {messages} messages of {length} bytes; a \
-         measurement needs at least {fewest}"
-    )]
-    TooSmall { capacity_bytes: usize, length: usize, messages: u64, fewest: u64 },
-    #[error(
-        "{} has {free_bytes} bytes free, but a reading takes {needed_bytes}: use fewer --messages \
-         or another folder",
-        folder.display()
-    )]
-    NoRoom { folder: PathBuf, free_bytes: u64, needed_bytes: u64 },
+    /// A row does not account for every message or has a wrong answer, or a file is bad.
+    #[error("{subject}: {finding}")]
+    Found { subject: String, finding: String },
     #[error("cannot {what}")]
     System { what: &'static str, source: io::Error },
     /// A process ended badly, or its answer cannot be read.
     #[error("a process of {row} ended with {status}: {output}")]
     Worker { row: &'static str, status: String, output: String },
-    /// Stamps of the processes of a row would be of different clocks.
-    #[error("this process uses another clock than the process that started it")]
-    OtherClock,
     #[error("ended before everything was measured")]
     Interrupted,
 }
@@ -86,16 +56,14 @@ impl Error {
         move |source| Self::System { what, source }
     }
 
+    pub(crate) fn found(subject: impl ToString, finding: impl ToString) -> Self {
+        Self::Found { subject: subject.to_string(), finding: finding.to_string() }
+    }
+
     /// Whether what is measured gave a wrong answer: everything else is an obstacle.
     pub(crate) fn is_finding(&self) -> bool {
         match self {
-            Self::Wrong { .. }
-            | Self::Lost { .. }
-            | Self::Unaccounted { .. }
-            | Self::Found { .. }
-            | Self::Differ { .. }
-            | Self::Bad { .. }
-            | Self::Read(_) => true,
+            Self::Wrong { .. } | Self::Lost { .. } | Self::Found { .. } | Self::Read(_) => true,
             Self::Ring(error) => match error {
                 RingError::Read(_) | RingError::Words { .. } => true,
                 RingError::Start(error) => matches!(error, StartError::Damaged(_)),

@@ -37,8 +37,8 @@ use serde_json::{Value, json};
 use self::rows::{FDATASYNC, FDATASYNC_32, LINE, ROWS, What, Work};
 use crate::{
     engine::{
-        Asked, AskedCpus, Base, Benchmark, Goal, Measured, Reading, Report, Row, Run, Taken,
-        Worker, command::slowest, message::USUAL_BYTES, pair, table,
+        Asked, AskedCpus, Base, Benchmark, Goal, Measured, Reading, Report, Row, Run, Worker,
+        command::slowest, message::USUAL_BYTES, pair, table,
     },
     error::Error,
 };
@@ -228,8 +228,11 @@ impl Benchmark for Journal {
             let file = File::open(folder).map_err(Error::system("open the folder"))?;
             let free_bytes = free_bytes(&file);
             if needed_bytes > free_bytes {
-                let folder = folder.to_owned();
-                return Err(Error::NoRoom { folder, free_bytes, needed_bytes }.into());
+                bail!(
+                    "{} has {free_bytes} bytes free, but a reading takes {needed_bytes}: use fewer \
+                     --messages or another folder",
+                    folder.display()
+                );
             }
         }
         if run.rows.iter().any(|row| row.work.is_on_disk()) && is_memory(options.disk()) {
@@ -317,8 +320,6 @@ impl Benchmark for Journal {
         let of_journal = |bytes: u64| row.work.is_of_journal().then_some(bytes);
         let goals = Self::goals(measured, run);
         let readings = &measured.readings;
-        let taken = || readings.iter().flat_map(|reading| &reading.taken);
-        let read = |taken: &Taken| taken.messages;
         json!({
             "amount": options.amount(row),
             "rate_per_second": row.work.rate_per_second(),
@@ -333,7 +334,7 @@ impl Benchmark for Journal {
             },
             "answer": {
                 "written": readings.iter().map(|reading| reading.written.messages).sum::<u64>(),
-                "read": row.work.is_read().then(|| taken().map(read).sum::<u64>()),
+                "read": row.work.is_read().then(|| measured.taken(|taken| taken.messages)),
             },
             "latency": table::latency(measured, |reading| reading.times.as_ref()),
             "calls": table::latency(measured, |reading| reading.calls.as_ref()),

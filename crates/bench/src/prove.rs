@@ -13,6 +13,7 @@ mod watch;
 
 use std::{
     io::{self, BufRead as _, Write as _},
+    path::PathBuf,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -26,15 +27,15 @@ use nanotape_clock::{Clock, Stamp};
 use nanotape_console::{
     output::{Format, Output},
     rows::{Column, Rows},
+    status::Status,
 };
 use rustix::process::Signal;
 use serde::Serialize;
 use serde_json::Value;
 
-use self::contents::mix;
 pub use self::{journal::JournalProveCommand, ring::RingProveCommand};
 pub(crate) use self::{journal_worker::JournalJob, ring_worker::RingJob};
-use crate::engine::{End, Launch, Program, Workers, end_with_parent};
+use crate::engine::{End, Launch, Program, Rng, Workers, end_with_parent, table::extend};
 
 /// Ends the first worker.
 const STOP: &str = "stop";
@@ -58,18 +59,22 @@ struct Member {
 }
 
 impl Crew {
-    /// Nothing is started yet; `work` is what the workers do.
-    fn new(work: &'static str) -> anyhow::Result<Self> {
+    /// Starts them, by name; `work` is what they do. The others start when the first one is ready.
+    fn start<J: Serialize>(
+        work: &'static str,
+        jobs: impl Iterator<Item = (String, J)>,
+    ) -> anyhow::Result<Self> {
         let program = Program::this(work)?;
-        Ok(Self { program, workers: Workers::new(), members: Vec::new() })
-    }
-
-    /// Starts one more.
-    fn start(&mut self, name: String, job: &impl Serialize) -> anyhow::Result<()> {
-        let job = serde_json::to_value(job)?;
-        let number = self.launch(&job)?;
-        self.members.push(Member { name, job, number, kills: 0 });
-        Ok(())
+        let mut crew = Self { program, workers: Workers::new(), members: Vec::new() };
+        for (name, job) in jobs {
+            let job = serde_json::to_value(job)?;
+            let number = crew.launch(&job)?;
+            crew.members.push(Member { name, job, number, kills: 0 });
+            if crew.members.len() == 1 {
+                crew.wait_until_ready(0)?;
+            }
+        }
+        Ok(crew)
     }
 
     fn launch(&mut self, job: &Value) -> anyhow::Result<usize> {
@@ -124,9 +129,42 @@ impl Crew {
         }
     }
 
-    /// What a worker counted, if it has ended well.
-    fn counted(&mut self, member: usize) -> anyhow::Result<Option<Value>> {
-        Ok(self.end(member)?.and_then(End::answer))
+    /// What the first worker counted.
+    fn first_counted(&mut self) -> anyhow::Result<Value> {
+        match self.end(0)?.and_then(End::answer) {
+            Some(counted) => Ok(counted),
+            None => bail!("the {} failed at its end", self.members[0].name),
+        }
+    }
+
+    /// The row of a worker: what it counted, or the given numbers if it has not ended well.
+    fn row(&mut self, member: usize, mut row: Value) -> anyhow::Result<Value> {
+        let counted = self.end(member)?.and_then(End::answer);
+        row["ended"] = counted.is_some().into();
+        extend(&mut row, counted.unwrap_or_default());
+        Ok(row)
+    }
+}
+
+/// Where the workers of a proof meet: a region or a folder, removed when dropped unless it is kept.
+/// The workers must be gone before.
+struct Site {
+    path: PathBuf,
+    is_kept: bool,
+}
+
+impl Site {
+    fn name() -> String {
+        format!("nanotape-prove-{}", std::process::id())
+    }
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        if !self.is_kept && std::fs::remove_dir_all(&self.path).is_err() {
+            // If no writer came so far as to make the region, nothing is there.
+            let _ = nanotape_shm::remove(&self.path);
+        }
     }
 }
 
@@ -150,62 +188,74 @@ fn listen() -> anyhow::Result<Arc<AtomicBool>> {
 struct Timetable {
     clock: Clock,
     began: Stamp,
-    seed: u64,
-    /// Random numbers drawn so far.
-    drawn: u64,
+    rng: Rng,
 }
 
 impl Timetable {
     /// Begins now.
     fn new(seed: u64) -> Self {
         let clock = Clock::monotonic();
-        Self { began: clock.stamp(), clock, seed, drawn: 0 }
+        Self { began: clock.stamp(), clock, rng: Rng(!seed) }
     }
 
     fn elapsed(&self) -> Duration {
         Duration::from_nanos(self.clock.nanos_between(self.began, self.clock.stamp()))
     }
 
-    fn draw(&mut self) -> u64 {
-        self.drawn += 1;
-        mix(!self.seed, self.drawn)
-    }
-
-    /// One of so many, at random.
-    fn pick(&mut self, count: usize) -> usize {
-        (self.draw() % count as u64) as usize
-    }
-
     /// When a periodic event is due next: between half and one and a half of its period from now.
     fn due(&mut self, every: Option<Duration>) -> Duration {
-        let share = (self.draw() % 1_000) as f64 / 1_000.0;
+        let share = self.rng.below(1_000) as f64 / 1_000.0;
         every.map_or(Duration::MAX, |every| self.elapsed() + every.mul_f64(0.5 + share))
     }
 }
 
-/// What a proof found: the lines of the text in front of its table, the table, and all of it as
-/// JSON.
+/// What a proof found: the lines of the text in front of its table, and all of it as JSON, of which
+/// the table shows a part.
 struct Proof {
     text: String,
-    columns: Vec<Column>,
-    rows: Vec<Vec<String>>,
     record: Value,
+    /// The member of the record that has the rows.
+    rows: &'static str,
+    /// The columns, and the members of a row that they show.
+    columns: Vec<(Column, &'static str)>,
+}
+
+/// A column of numbers, named like the member of a row that it shows.
+fn number(name: &'static str, width: usize) -> (Column, &'static str) {
+    (Column::number(name, width), name)
 }
 
 impl Proof {
-    fn print(self, mut output: Output, format: Format) -> anyhow::Result<()> {
+    fn print(self, mut output: Output, format: Format) -> anyhow::Result<Status> {
+        let status = if self.record["good"] == true { Status::Good } else { Status::Bad };
         if format == Format::Json {
             writeln!(output, "{}", self.record)?;
-            return Ok(output.finish()?);
+            output.finish()?;
+            return Ok(status);
         }
         if format == Format::Text {
             writeln!(output, "{}", self.text)?;
         }
-        let mut rows = Rows::new(output, format, self.columns);
-        for row in &self.rows {
-            row.iter().for_each(|cell| rows.text(cell));
+        let (columns, members): (_, Vec<_>) = self.columns.into_iter().unzip();
+        let mut rows = Rows::new(output, format, columns);
+        for row in self.record[self.rows].as_array().into_iter().flatten() {
+            members.iter().for_each(|member| rows.text(cell(member, &row[*member])));
             rows.end_row()?;
         }
-        Ok(rows.finish()?)
+        rows.finish()?;
+        Ok(status)
+    }
+}
+
+/// A member of a row as it stands in a table.
+fn cell(member: &str, value: &Value) -> String {
+    match (member, value) {
+        ("ended", Value::Bool(true)) => "good".to_owned(),
+        ("ended", _) => "failed".to_owned(),
+        ("checksum_is_right", Value::Bool(true)) => "right".to_owned(),
+        ("checksum_is_right", Value::Bool(false)) => "WRONG".to_owned(),
+        (_, Value::Null) => String::new(),
+        (_, Value::String(text)) => text.clone(),
+        _ => value.to_string(),
     }
 }

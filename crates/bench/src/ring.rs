@@ -17,6 +17,7 @@ mod write;
 
 use std::time::Duration;
 
+use anyhow::ensure;
 use clap::Args;
 use nanotape_console::{records::Columns, values::grouped};
 use nanotape_plant::config::parse_bytes;
@@ -113,13 +114,15 @@ impl Ring {
     }
 
     /// Whether the rings hold enough messages.
-    fn check(&self) -> Result<(), Error> {
-        let (capacity_bytes, length) = (self.capacity, self.bytes());
-        let (messages, fewest) = (fewest_messages(capacity_bytes, length), Self::FEWEST_MESSAGES);
-        match messages < fewest {
-            true => Err(Error::TooSmall { capacity_bytes, length, messages, fewest }),
-            false => Ok(()),
-        }
+    fn check(&self) -> anyhow::Result<()> {
+        let (capacity, length) = (self.capacity, self.bytes());
+        let (messages, fewest) = (fewest_messages(capacity, length), Self::FEWEST_MESSAGES);
+        ensure!(
+            messages >= fewest,
+            "a ring of {capacity} bytes holds {messages} messages of {length} bytes; a measurement \
+             needs at least {fewest}"
+        );
+        Ok(())
     }
 }
 
@@ -155,7 +158,7 @@ impl Benchmark for Ring {
     }
 
     fn prepare(run: &mut Run<Self>) -> anyhow::Result<()> {
-        Ok(run.options.check()?)
+        run.options.check()
     }
 
     fn readers(row: &Row<Self>) -> usize {
@@ -264,10 +267,7 @@ impl Benchmark for Ring {
 fn answer(measured: &Measured<Ring>) -> Value {
     let readings = &measured.readings;
     let has_readers = Ring::readers(measured.row) > 0;
-    let sum = |number: fn(&Taken) -> u64| {
-        let taken = readings.iter().flat_map(|reading| &reading.taken);
-        has_readers.then(|| taken.map(number).sum::<u64>())
-    };
+    let sum = |number| has_readers.then(|| measured.taken(number));
     json!({
         "published": readings.iter().map(|reading| reading.written.messages).sum::<u64>(),
         "read": sum(|taken| taken.messages),

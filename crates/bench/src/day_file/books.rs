@@ -1,42 +1,17 @@
 //! A day through books of any structures: as fast as it goes, and message by message.
 
-use core::ops::ControlFlow;
-
-use nanotape_book::{Books, OrderStore, Outcome, PriceLevels};
+use nanotape_book::{Books, OrderStore, PriceLevels};
 use nanotape_clock::Clock;
-use nanotape_market::{MarketEvent, Position};
-use nanotape_plant::{BookEngine, Observer};
+use nanotape_plant::BookEngine;
 use nanotape_trace::Histogram;
 
 use super::{
     Day, one_by_one,
     reading::{Answer, DayReading},
     survey::refuse_damage,
-    usage::{Memory, Peak, Stopwatch},
+    usage::{Peak, Stopwatch},
 };
-use crate::{engine::Report, error::Error};
-
-/// What is counted on the way: two increments a message.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Changes {
-    pub(super) messages: u64,
-    pub(super) inside_changes: u64,
-}
-
-impl<B> Observer<B> for Changes {
-    #[inline]
-    fn after(
-        &mut self,
-        _: &BookEngine<B>,
-        _: Position,
-        _: &MarketEvent,
-        outcome: Option<Outcome>,
-    ) -> ControlFlow<()> {
-        self.messages += 1;
-        self.inside_changes += u64::from(outcome.is_some_and(|outcome| outcome.inside_changed));
-        ControlFlow::Continue(())
-    }
-}
+use crate::{book::Changes, engine::Report, error::Error};
 
 /// The time and the memory that the whole file takes.
 pub(super) fn measure<L: PriceLevels, S: OrderStore>(
@@ -58,18 +33,8 @@ pub(super) fn measure<L: PriceLevels, S: OrderStore>(
             source = day.open()?;
         }
     }
-    let (wall_nanos, processor_nanos) = watch.stop();
-    let memory = Memory::now();
-    let reading = DayReading {
-        startup_nanos,
-        wall_nanos,
-        processor_nanos,
-        operations: day.operations(),
-        answer: answer(&plant, changes),
-        peak_memory_bytes: memory.peak,
-        peak_anonymous_bytes: peak.and(memory),
-    };
-    Ok(reading.into())
+    let reading = watch.reading(startup_nanos, day.operations(), peak);
+    Ok(DayReading { answer: answer(&plant, changes), ..reading }.into())
 }
 
 /// The time of single messages.

@@ -14,7 +14,7 @@ use nanotape_wire::{
 use super::{
     Day,
     reading::{Answer, DayReading},
-    usage::{Memory, Stopwatch},
+    usage::{Peak, Stopwatch},
 };
 use crate::{decode::sum_of_event, engine::Report, error::Error};
 
@@ -38,20 +38,11 @@ pub(super) fn measure(day: &Day, clock: Clock, add: AddDay) -> Result<Report, Er
         add(&mut tally, &mut day.open()?)?;
     }
     black_box(tally.sum);
-    let (wall_nanos, processor_nanos) = watch.stop();
-    let memory = Memory::now();
+    let reading = watch.reading(0, day.operations(), Peak::default());
     // None where messages are not separated.
     let messages = (tally.messages > 0).then_some(tally.messages);
-    let reading = DayReading {
-        startup_nanos: 0,
-        wall_nanos,
-        processor_nanos,
-        operations: day.operations(),
-        answer: Answer { messages, ..Answer::default() },
-        peak_memory_bytes: memory.peak,
-        peak_anonymous_bytes: memory.anonymous,
-    };
-    Ok(reading.into())
+    let answer = Answer { messages, ..Answer::default() };
+    Ok(DayReading { answer, ..reading }.into())
 }
 
 impl Tally {
@@ -60,15 +51,11 @@ impl Tally {
         let mut used_bytes = 0;
         loop {
             let block = source.next_block(used_bytes)?;
-            let mut words = block.bytes.chunks_exact(size_of::<u64>());
-            for word in words.by_ref() {
-                // Never anything else: the chunks are exact.
-                if let Ok(word) = word.try_into() {
-                    self.sum = self.sum.wrapping_add(u64::from_le_bytes(word));
-                }
+            let (words, rest) = block.bytes.as_chunks();
+            for word in words {
+                self.sum = self.sum.wrapping_add(u64::from_le_bytes(*word));
             }
-            let rest = words.remainder().iter();
-            self.sum = rest.fold(self.sum, |sum, &byte| sum.wrapping_add(byte.into()));
+            self.sum = rest.iter().fold(self.sum, |sum, &byte| sum.wrapping_add(byte.into()));
             used_bytes = block.bytes.len();
             if block.is_last {
                 return Ok(());

@@ -13,8 +13,7 @@ use nanotape_shm::Table;
 
 use super::{
     Day,
-    reading::DayReading,
-    usage::{Memory, Stopwatch},
+    usage::{Peak, Stopwatch},
 };
 use crate::engine::{Report, Rng};
 
@@ -46,18 +45,7 @@ pub(super) fn measure<const CHAINS: usize>(day: &Day, clock: Clock) -> Report {
     let steps = ACCESSES / CHAINS;
     let watch = Stopwatch::start(clock);
     black_box(follow(&lines, starts, steps));
-    let (wall_nanos, processor_nanos) = watch.stop();
-    let memory = Memory::now();
-    let reading = DayReading {
-        startup_nanos,
-        wall_nanos,
-        processor_nanos,
-        operations: (steps * CHAINS) as u64,
-        peak_memory_bytes: memory.peak,
-        peak_anonymous_bytes: memory.anonymous,
-        ..DayReading::default()
-    };
-    reading.into()
+    watch.reading(startup_nanos, (steps * CHAINS) as u64, Peak::default()).into()
 }
 
 /// One cycle through all lines, and starts that are equally far apart on it.

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     engine::{
-        Asked, AskedCpus, Base, Benchmark, Bound, Goal, Measured, Reading, Report, Row, Run, Taken,
+        Asked, AskedCpus, Base, Benchmark, Bound, Goal, Measured, Reading, Report, Row, Run,
         Worker, command::slowest, pair, table,
     },
     error::Error,
@@ -243,16 +243,13 @@ impl Benchmark for Plant {
 
 /// Of all rounds together; null where nothing is published.
 fn published(measured: &Measured<Plant>) -> Value {
-    let readings = || measured.readings.iter();
-    let sum = |number: fn(&Taken) -> u64| {
-        readings().flat_map(|reading| &reading.taken).map(number).sum::<u64>()
-    };
+    let readings = measured.readings.iter();
     measured.row.work.map_or(Value::Null, |_| {
         json!({
-            "records": readings().map(|reading| reading.written.messages).sum::<u64>(),
-            "read": sum(|tap| tap.messages),
-            "lost": sum(|tap| tap.lost),
-            "wanted": sum(|tap| tap.wanted),
+            "records": readings.map(|reading| reading.written.messages).sum::<u64>(),
+            "read": measured.taken(|tap| tap.messages),
+            "lost": measured.taken(|tap| tap.lost),
+            "wanted": measured.taken(|tap| tap.wanted),
         })
     })
 }

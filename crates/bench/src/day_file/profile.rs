@@ -2,7 +2,7 @@
 //! counters. Each in a process of its own, once: shares of one run, not comparisons.
 
 use core::fmt::Write as _;
-use std::{fs::File, path::Path};
+use std::path::Path;
 
 use nanotape_book::{OrderStore, PriceLevels};
 use nanotape_clock::Clock;
@@ -20,11 +20,12 @@ use serde_json::{Value, json};
 
 use super::{
     Book, Day, Pass,
-    books::{Changes, plant},
+    books::plant,
     one_by_one,
     variants::{ROWS, count_default},
 };
 use crate::{
+    book::Changes,
     engine::{Program, Report, Run, WORKER},
     error::Error,
 };
@@ -55,7 +56,7 @@ impl Profile {
         let share = |part: u64, of: u64| part as f64 / of.max(1) as f64;
         let types = self.types.iter().map(|one| {
             json!({
-                "type": one.name(),
+                "type": one.tag.escape_ascii().to_string(),
                 "count": one.count,
                 "share_of_messages": share(one.count, messages),
                 "p50_ns": one.p50_ns,
@@ -97,7 +98,7 @@ impl Profile {
             let _ = writeln!(
                 text,
                 "  {:<6} {:>14} {:>8.2}% {:>9} {:>9} {:>8.2}%",
-                one.name(),
+                one.tag.escape_ascii().to_string(),
                 grouped(one.count),
                 percent(one.count, messages),
                 grouped(one.p50_ns),
@@ -144,13 +145,6 @@ pub(super) struct TypeTime {
     pub(super) p99_ns: u64,
     /// All of them together.
     pub(super) total_ns: u64,
-}
-
-impl TypeTime {
-    /// The type as it is written: a letter, or what there is in its place.
-    pub(super) fn name(&self) -> String {
-        self.tag.escape_ascii().to_string()
-    }
 }
 
 /// Profiles the default.
@@ -284,12 +278,7 @@ pub(super) fn count_messages<L: PriceLevels, S: OrderStore>(
 /// reads the program's own headers through its auxiliary vector, which valgrind does not have
 /// right.
 fn first_bytes(path: &Path, messages: u64) -> Result<Vec<u8>, SourceError> {
-    let name = path.display().to_string();
-    let file = match File::open(path) {
-        Ok(file) => file,
-        Err(source) => return Err(SourceError::System { operation: "open", name, source }),
-    };
-    let mut source = DaySource::stream(name, file, None)?;
+    let mut source = DaySource::open_unmapped(path)?;
     let (mut bytes, mut left, mut used_bytes) = (Vec::new(), messages, 0);
     loop {
         let block = source.next_block(used_bytes)?;

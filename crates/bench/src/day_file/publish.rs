@@ -19,7 +19,7 @@ use super::{
     plant_variants::Shape,
     reading::{Answer, DayReading},
     survey::refuse_damage,
-    usage::{Memory, Peak, Stopwatch},
+    usage::{Peak, Stopwatch},
 };
 use crate::{
     engine::{Report, Taken, Wait, Worker, Written},
@@ -59,18 +59,8 @@ pub(super) fn publish(worker: &mut Worker<Plant>, shape: Shape) -> Result<Report
         let mut peak = Peak::default();
         let watch = Stopwatch::start(clock);
         let ended = run.run(|_| peak.pass())?;
-        let (wall_nanos, processor_nanos) = watch.stop();
-        let memory = Memory::now();
+        reading = watch.reading(startup_nanos, day.operations(), peak);
         refuse_damage(day.path(), ended.report)?;
-        reading = DayReading {
-            startup_nanos,
-            wall_nanos,
-            processor_nanos,
-            operations: day.operations(),
-            answer: Answer::default(),
-            peak_memory_bytes: memory.peak,
-            peak_anonymous_bytes: peak.and(memory),
-        };
         ended.stop.messages
     };
 

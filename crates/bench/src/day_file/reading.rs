@@ -182,7 +182,8 @@ pub(super) fn compare<B: Benchmark>(run: &Run<B>, messages: u64) -> Result<(), E
         let readings = row.readings.iter().chain(&row.others);
         answers.extend(readings.map(|reading| (row.row.name, reading.day.answer)));
     }
-    disagreement(answers).map_or(Ok(()), |difference| Err(Error::Differ { difference }))
+    let found = |difference| Err(Error::found("the answers differ", difference));
+    disagreement(answers).map_or(Ok(()), found)
 }
 
 #[cfg(test)]

@@ -44,22 +44,21 @@ const MOST_ORDERS: u64 = 1 << 21;
 impl Survey {
     /// Reads the whole file. `progress` is called some times a second.
     pub(super) fn of(path: &Path, progress: impl FnMut(&DaySource)) -> Result<Self, Error> {
-        // Before it is opened: opening a pipe waits for a writer.
-        if std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
-            return Err(Error::NotAFile { path: path.to_owned() });
-        }
         let mut source = DaySource::open(path)?;
-        let system = |operation| {
-            let name = path.display().to_string();
-            move |source| Error::Source(SourceError::System { operation, name, source })
-        };
-        let mut file = File::open(path).map_err(system("open"))?;
-        let stored_bytes = file.metadata().map_err(system("inspect"))?.len();
+        let stored_bytes = source.progress().total_bytes.unwrap_or(0);
         let mut first = Vec::new();
         let first_bytes = Compression::MAGIC_BYTES as u64;
-        (&mut file).take(first_bytes).read_to_end(&mut first).map_err(system("read"))?;
+        let opened = File::open(path);
+        let read = opened.and_then(|file| file.take(first_bytes).read_to_end(&mut first));
+        let name = path.display().to_string();
+        read.map_err(|source| SourceError::System { operation: "read", name, source })?;
 
-        let mut count = Count::default();
+        let mut count = Count {
+            messages: 0,
+            of_stock: LocateTable::filled(0),
+            stocks: StockDirectory::default(),
+            damage: DamageLog::default(),
+        };
         let summary = read_day(&mut source, &mut count, progress)?;
         let busiest = count.busiest();
         let summary = refuse_damage(path, DayReport { summary, damage: count.damage })?;
@@ -86,7 +85,7 @@ impl Survey {
 
 /// The summary of a good day; for any other day an error with the reason.
 pub(super) fn refuse_damage(path: &Path, report: DayReport) -> Result<DaySummary, Error> {
-    let bad = |reason: String| Err(Error::Bad { path: path.to_owned(), reason });
+    let bad = |reason: String| Err(Error::found(path.display(), reason));
     let DayReport { summary, damage } = report;
     if let Some(fault) = summary.fault {
         return Err(fault.into());
@@ -109,17 +108,6 @@ struct Count {
     of_stock: LocateTable<u64>,
     stocks: StockDirectory,
     damage: DamageLog,
-}
-
-impl Default for Count {
-    fn default() -> Self {
-        Self {
-            messages: 0,
-            of_stock: LocateTable::filled(0),
-            stocks: StockDirectory::default(),
-            damage: DamageLog::default(),
-        }
-    }
 }
 
 impl Count {

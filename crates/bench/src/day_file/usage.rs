@@ -3,6 +3,8 @@
 use nanotape_clock::{Clock, Stamp};
 use rustix::time::{ClockId, clock_gettime};
 
+use super::reading::{Answer, DayReading};
+
 /// Wall time and processor time since it was started.
 pub(super) struct Stopwatch {
     clock: Clock,
@@ -21,6 +23,21 @@ impl Stopwatch {
         let wall = self.clock.nanos_between(self.wall, self.clock.stamp());
         (wall, processor_nanos().saturating_sub(self.processor_nanos))
     }
+
+    /// What so many operations took, and the memory at their end.
+    pub(super) fn reading(&self, startup_nanos: u64, operations: u64, peak: Peak) -> DayReading {
+        let (wall_nanos, processor_nanos) = self.stop();
+        let memory = Memory::now();
+        DayReading {
+            startup_nanos,
+            wall_nanos,
+            processor_nanos,
+            operations,
+            answer: Answer::default(),
+            peak_memory_bytes: memory.peak,
+            peak_anonymous_bytes: peak.anonymous.max(memory.anonymous),
+        }
+    }
 }
 
 /// Of all threads of this process, in user mode and in the kernel.
@@ -31,11 +48,11 @@ fn processor_nanos() -> u64 {
 
 /// What the kernel reports of this process's memory, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Memory {
+struct Memory {
     /// `VmHWM`: the most it ever had, files mapped into it included.
-    pub(super) peak: Option<u64>,
+    peak: Option<u64>,
     /// `RssAnon`, now: what is of no file, such as the heap.
-    pub(super) anonymous: Option<u64>,
+    anonymous: Option<u64>,
 }
 
 /// Blocks of the file, of some megabytes each, between two readings of the memory. A reading takes
@@ -57,15 +74,10 @@ impl Peak {
             self.anonymous = self.anonymous.max(Memory::now().anonymous);
         }
     }
-
-    /// With what there is at the end.
-    pub(super) fn and(self, end: Memory) -> Option<u64> {
-        self.anonymous.max(end.anonymous)
-    }
 }
 
 impl Memory {
-    pub(super) fn now() -> Self {
+    fn now() -> Self {
         std::fs::read_to_string("/proc/self/status").map_or(Self::default(), |text| Self::of(&text))
     }
 

@@ -26,7 +26,7 @@ pub(super) const DEFAULT: &str = "default";
 
 /// Every row.
 pub(super) const ROWS: &[Row<Book>] = &[
-    the_default::<DefaultLevels, DefaultOrders>(DEFAULT),
+    row(DEFAULT, &BOOKS, take_default),
     levels::<PackedLevels>("levels/packed"),
     levels::<EachSide<SortedMap>>("levels/sorted-map"),
     levels::<EachSide<BestFirst>>("levels/best-first"),
@@ -40,10 +40,10 @@ pub(super) const ROWS: &[Row<Book>] = &[
     orders::<CompactOrders>("orders/open-addressing"),
     orders::<BucketOrders>("orders/buckets"),
     orders::<PooledOrders>("orders/pool"),
-    limit("bytes", |day, clock, _| measure(day, clock, Tally::bytes)),
-    limit("framing", |day, clock, _| measure(day, clock, Tally::framing)),
-    limit("touch", |day, clock, _| measure(day, clock, Tally::touch)),
-    limit("decode", |day, clock, _| measure(day, clock, Tally::decode)),
+    row("bytes", &LIMIT, |day, clock, _| measure(day, clock, Tally::bytes)),
+    row("framing", &LIMIT, |day, clock, _| measure(day, clock, Tally::framing)),
+    row("touch", &LIMIT, |day, clock, _| measure(day, clock, Tally::touch)),
+    row("decode", &LIMIT, |day, clock, _| measure(day, clock, Tally::decode)),
     load::<1>("load/dependent"),
     load::<8>("load/8"),
     load::<16>("load/16"),
@@ -123,15 +123,6 @@ const fn orders<S: OrderStore>(name: &'static str) -> Row<Book> {
     row(name, &BOOKS, take_books::<DefaultLevels, S>)
 }
 
-/// The one that is profiled as well.
-const fn the_default<L: PriceLevels, S: OrderStore>(name: &'static str) -> Row<Book> {
-    row(name, &BOOKS, take_default::<L, S>)
-}
-
-const fn limit(name: &'static str, work: Take) -> Row<Book> {
-    row(name, &LIMIT, work)
-}
-
 const fn load<const CHAINS: usize>(name: &'static str) -> Row<Book> {
     row(name, &LOADS, |day, clock, _| Ok(loads::measure::<CHAINS>(day, clock)))
 }
@@ -161,15 +152,12 @@ pub(super) fn take_default_books(day: &Day, clock: Clock, pass: Pass) -> Result<
     take_books::<DefaultLevels, DefaultOrders>(day, clock, pass)
 }
 
-fn take_default<L: PriceLevels, S: OrderStore>(
-    day: &Day,
-    clock: Clock,
-    pass: Pass,
-) -> Result<Report, Error> {
+/// The one that is profiled as well.
+fn take_default(day: &Day, clock: Clock, pass: Pass) -> Result<Report, Error> {
     match pass {
-        Pass::Measure | Pass::Single => take_books::<L, S>(day, clock, pass),
-        Pass::Types => profile::types::<L, S>(day, clock),
-        Pass::Counters => profile::counters::<L, S>(day),
+        Pass::Measure | Pass::Single => take_default_books(day, clock, pass),
+        Pass::Types => profile::types::<DefaultLevels, DefaultOrders>(day, clock),
+        Pass::Counters => profile::counters::<DefaultLevels, DefaultOrders>(day),
     }
 }
 

@@ -183,9 +183,8 @@ impl<B: Benchmark> Run<B> {
                 let row = self.rows[place];
                 progress.set_of(done, total, row.name);
                 let reading = self.read(row, pass, rng.below(MOST_PADDING))?;
-                let complaint = reading.complaint(B::may_lose(row));
-                if let Some(complaint) = complaint {
-                    return Err(Error::Unaccounted { row: row.name, complaint });
+                if let Some(complaint) = reading.complaint(B::may_lose(row)) {
+                    return Err(Error::found(row.name, complaint));
                 }
                 let Measured { readings, others, .. } = &mut self.measured[place];
                 if pass == B::Pass::default() { readings } else { others }.push(reading);

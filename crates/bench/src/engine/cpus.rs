@@ -1,12 +1,11 @@
 //! Which processors the two sides run on.
 
+use anyhow::bail;
 use nanotape_clock::{
     Clock,
     cross_core::{self, Effort, Offset},
 };
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
-
-use crate::error::Error;
 
 /// Where a benchmark is asked to run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,7 +36,7 @@ pub(crate) struct Cpus {
 impl Cpus {
     /// Those that were asked for, or else the last that are allowed: the first ones do most of the
     /// machine's own work. Where only one is allowed, both sides share it.
-    pub(crate) fn choose(asked: AskedCpus) -> Result<Self, Error> {
+    pub(crate) fn choose(asked: AskedCpus) -> anyhow::Result<Self> {
         let allowed = allowed();
         match asked {
             AskedCpus::Two(asked) => Self::choose_of(&allowed, asked),
@@ -48,7 +47,7 @@ impl Cpus {
         }
     }
 
-    fn choose_of(allowed: &[u32], asked: Option<(u32, u32)>) -> Result<Self, Error> {
+    fn choose_of(allowed: &[u32], asked: Option<(u32, u32)>) -> anyhow::Result<Self> {
         let (writer, reader) = match (asked, allowed) {
             (Some(asked), _) => asked,
             (None, [.., writer, reader]) => (*writer, *reader),
@@ -58,7 +57,7 @@ impl Cpus {
         for cpu in [writer, reader] {
             if asked.is_some() && !allowed.contains(&cpu) {
                 let allowed: Vec<String> = allowed.iter().map(u32::to_string).collect();
-                return Err(Error::NotAllowed { cpu, allowed: allowed.join(", ") });
+                bail!("processor {cpu} is not among those allowed ({})", allowed.join(", "));
             }
         }
         let others = allowed.iter().copied().filter(|&cpu| cpu != writer && cpu != reader);

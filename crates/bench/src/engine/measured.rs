@@ -5,7 +5,7 @@ use nanotape_lab::{
     statistics::order::median,
 };
 
-use super::{Base, Benchmark, Reading, Row, Run, Spread, Times};
+use super::{Base, Benchmark, Reading, Row, Run, Spread, Taken, Times};
 
 /// What was measured of one row.
 #[derive(Clone, Debug)]
@@ -60,6 +60,11 @@ impl<B: Benchmark> Measured<B> {
         number: impl Fn(&Times) -> u64,
     ) -> u64 {
         self.readings.iter().filter_map(which).map(number).sum()
+    }
+
+    /// The sum over all rounds and readers of a number of what they took.
+    pub(crate) fn taken(&self, number: fn(&Taken) -> u64) -> u64 {
+        self.readings.iter().flat_map(|reading| &reading.taken).map(number).sum()
     }
 
     /// The number by which the row is judged, round by round.

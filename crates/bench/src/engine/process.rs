@@ -238,7 +238,7 @@ impl End {
         let output = errors.strip_prefix("nanotape: ").unwrap_or(errors).replace('\n', " ");
         match self.status.code() {
             Some(0) => Ok(()),
-            Some(1) => Err(Error::Found { row, output }),
+            Some(1) => Err(Error::found(row, output)),
             _ => Err(Error::Worker { row, status: self.status.to_string(), output }),
         }
     }

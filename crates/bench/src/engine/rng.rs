@@ -1,16 +1,26 @@
 //! Random orders, the same for the same seed: turns of a round, and the cycle of the memory limits.
 
-/// A sequence of numbers without a pattern: splitmix64, which passes the usual tests of randomness
-/// and needs no more state than its seed.
+/// What splitmix64 adds to its state for each number.
+const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// One number of the sequence of a seed, the first one with the number 1: splitmix64, which passes
+/// the usual tests of randomness and needs no more state than its seed.
+pub(crate) fn mix(seed: u64, number: u64) -> u64 {
+    let mut mixed = seed.wrapping_add(number.wrapping_mul(STEP));
+    mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ mixed >> 31
+}
+
+/// The sequence of a seed.
+#[derive(Debug)]
 pub(crate) struct Rng(pub(crate) u64);
 
 impl Rng {
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ mixed >> 31
+        let number = mix(self.0, 1);
+        self.0 = self.0.wrapping_add(STEP);
+        number
     }
 
     /// A number below `bound`, which is not 0. A remainder of 64 bits is not quite fair, by far

@@ -1,7 +1,8 @@
 //! The rows of a table, and which of them are selected.
 
+use anyhow::bail;
+
 use super::{Benchmark, Column, Run};
-use crate::error::Error;
 
 /// What is measured beside others.
 #[derive(Debug)]
@@ -44,7 +45,7 @@ impl Base {
 }
 
 /// The rows of these names, in the order of the table; all rows if there are no names.
-pub(crate) fn select<B: Benchmark>(names: &[String]) -> Result<Vec<&'static Row<B>>, Error> {
+pub(crate) fn select<B: Benchmark>(names: &[String]) -> anyhow::Result<Vec<&'static Row<B>>> {
     let is_meant = |row: &Row<B>, name: &str| {
         row.name
             .strip_prefix(name)
@@ -53,7 +54,7 @@ pub(crate) fn select<B: Benchmark>(names: &[String]) -> Result<Vec<&'static Row<
     if let Some(name) = names.iter().find(|name| !B::ROWS.iter().any(|row| is_meant(row, name))) {
         let known = B::ROWS.iter().map(|row| row.name).collect::<Vec<_>>().join(", ");
         let hint = if B::SELECTS_BELOW { " or starts with it" } else { "" };
-        return Err(Error::Unknown { noun: B::NOUN, name: name.clone(), hint, known });
+        bail!("no {} is named {name}{hint}; use one of {known}", B::NOUN);
     }
     let is_wanted =
         |row: &&Row<B>| names.is_empty() || names.iter().any(|name| is_meant(row, name));

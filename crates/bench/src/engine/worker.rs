@@ -7,6 +7,7 @@ use std::{
     time::Duration,
 };
 
+use anyhow::bail;
 use nanotape_clock::{Clock, Source};
 use nanotape_lab::{NoiseWatch, Pin, Placement, Wish, environment::Noise};
 use nanotape_shm::SharedRegion;
@@ -92,7 +93,7 @@ impl<B: Benchmark> Worker<B> {
         });
         let clock = if job.counter { Clock::calibrate() } else { Clock::monotonic() };
         if job.counter != (clock.source() == Source::TimeStampCounter) {
-            return Err(Error::OtherClock.into());
+            bail!("this process uses another clock than the process that started it");
         }
         Ok(Self { job, row, clock, watch: None, _placement: placement })
     }

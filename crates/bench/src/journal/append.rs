@@ -27,8 +27,7 @@ pub(super) fn flat_out(
     clock: Clock,
     amount: u64,
 ) -> Result<Report, Error> {
-    let mut buffer = vec![0; length.bytes()];
-    let message = &mut buffer[..length.bytes()];
+    let message = &mut vec![0; length.bytes()][..length.bytes()];
     let until = Until::new(clock, Amount::Messages(amount));
     let first = appender.next_sequence();
     for sequence in first..first + amount {
@@ -64,8 +63,7 @@ pub(super) fn timed(
     clock: Clock,
     amount: u64,
 ) -> Result<Report, Error> {
-    let mut buffer = vec![0; length.bytes()];
-    let message = &mut buffer[..length.bytes()];
+    let message = &mut vec![0; length.bytes()][..length.bytes()];
     let until = Until::new(clock, Amount::Messages(amount));
     let first = appender.next_sequence();
     let mut calls = Calls::of(amount);
@@ -90,8 +88,7 @@ pub(super) fn paced(
     progress: &ReadWord,
     timeout: &mut Timeout,
 ) -> Result<Report, Error> {
-    let mut buffer = vec![0; length.bytes()];
-    let message = &mut buffer[..length.bytes()];
+    let message = &mut vec![0; length.bytes()][..length.bytes()];
     let first = appender.next_sequence();
     let schedule = agree(&clock, rate, progress, timeout, |type_id, value| {
         let sequence = appender.next_sequence();
@@ -125,8 +122,7 @@ pub(super) fn batches(
     batches: u64,
     size: u32,
 ) -> Result<Report, Error> {
-    let mut buffer = vec![0; length.bytes()];
-    let message = &mut buffer[..length.bytes()];
+    let message = &mut vec![0; length.bytes()][..length.bytes()];
     let until = Until::new(clock, Amount::Messages(batches));
     let mut rounds = Rounds::new(&until);
     let bytes = size as usize * excerpt_bytes(length.bytes());

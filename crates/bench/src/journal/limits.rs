@@ -70,8 +70,7 @@ pub(super) fn memory(messages: u64, length: impl Length) -> Vec<u8> {
 /// Fills and copies one after the other.
 #[inline(never)]
 pub(super) fn copy(words: &[Word], length: impl Length, clock: Clock, amount: u64) -> Report {
-    let mut buffer = vec![0; length.bytes()];
-    let message = &mut buffer[..length.bytes()];
+    let message = &mut vec![0; length.bytes()][..length.bytes()];
     let until = Until::new(clock, Amount::Messages(amount));
     for (sequence, place) in (0..amount).zip(words.chunks_exact(stride(length))) {
         fill(message, sequence);
@@ -83,8 +82,7 @@ pub(super) fn copy(words: &[Word], length: impl Length, clock: Clock, amount: u6
 /// The same, each copy timed.
 #[inline(never)]
 pub(super) fn copy_timed(words: &[Word], length: impl Length, clock: Clock, amount: u64) -> Report {
-    let mut buffer = vec![0; length.bytes()];
-    let message = &mut buffer[..length.bytes()];
+    let message = &mut vec![0; length.bytes()][..length.bytes()];
     let until = Until::new(clock, Amount::Messages(amount));
     let mut rounds = Rounds::new(&until);
     for (sequence, place) in (0..amount).zip(words.chunks_exact(stride(length))) {
@@ -100,8 +98,7 @@ pub(super) fn copy_timed(words: &[Word], length: impl Length, clock: Clock, amou
 /// As the compiler copies, into memory of this process.
 #[inline(never)]
 pub(super) fn copy_to_memory(memory: &mut [u8], length: impl Length, clock: Clock) -> Report {
-    let mut buffer = vec![0; length.bytes()];
-    let message = &mut buffer[..length.bytes()];
+    let message = &mut vec![0; length.bytes()][..length.bytes()];
     let stride = excerpt_bytes(length.bytes());
     let amount = (memory.len() / stride) as u64;
     let until = Until::new(clock, Amount::Messages(amount));

@@ -21,8 +21,7 @@ pub(super) fn flat_out(
     clock: Clock,
     timeout: &mut Timeout,
 ) -> Result<Report, Error> {
-    let mut buffer = vec![0; length.bytes()];
-    let message = &mut buffer[..length.bytes()];
+    let message = &mut vec![0; length.bytes()][..length.bytes()];
     let mut first: Option<Stamp> = None;
     let mut taken = Taken::default();
     loop {
@@ -56,8 +55,7 @@ pub(super) fn timed(
     progress: &Word,
     timeout: &mut Timeout,
 ) -> Result<Report, Error> {
-    let mut buffer = vec![0; length.bytes()];
-    let message = &mut buffer[..length.bytes()];
+    let message = &mut vec![0; length.bytes()][..length.bytes()];
     let mut arrivals = Arrivals::of(messages);
     let mut taken = Taken::default();
     loop {

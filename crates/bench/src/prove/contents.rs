@@ -5,6 +5,8 @@
 
 use nanotape_ring::{Message, Received};
 
+use crate::engine::mix;
+
 /// The type of the last message of all; no other has it.
 pub(crate) const END_TYPE: u16 = u16::MAX;
 
@@ -16,14 +18,6 @@ const SHORT: u64 = 96;
 
 /// One message in so many may be long.
 const LONG_IN: u64 = 16;
-
-/// Numbers that look random and follow from what is given: SplitMix64, one step.
-pub(crate) fn mix(seed: u64, number: u64) -> u64 {
-    let mut z = seed.wrapping_add(number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
 
 /// What the messages of one writer hold.
 #[derive(Clone, Copy, Debug)]
@@ -78,6 +72,27 @@ impl Contents {
                 word(base, number as u64).to_ne_bytes()[..bytes]
                     == message.word(number).to_ne_bytes()[..bytes]
             })
+    }
+}
+
+/// Makes the messages of a type, one at a time.
+#[derive(Debug)]
+pub(crate) struct Scribe {
+    contents: Contents,
+    pub(crate) type_id: u16,
+    buffer: Vec<u8>,
+}
+
+impl Scribe {
+    pub(crate) fn new(seed: u64, type_id: u16) -> Self {
+        Self { contents: Contents { seed }, type_id, buffer: vec![0; MAX_LENGTH] }
+    }
+
+    pub(crate) fn payload(&mut self, sequence: u64) -> &[u8] {
+        let length = self.contents.length(sequence, self.type_id);
+        let payload = &mut self.buffer[..length];
+        self.contents.fill(sequence, self.type_id, payload);
+        payload
     }
 }
 

@@ -1,6 +1,6 @@
 //! `nanotape journal prove`: one appender and many tailers, and every excerpt accounted for.
 
-use std::{path::PathBuf, thread, time::Duration};
+use std::{iter::once, path::PathBuf, thread, time::Duration};
 
 use anyhow::{Context as _, bail};
 use clap::Args;
@@ -16,7 +16,7 @@ use nanotape_tape::ShutdownFlag;
 use serde_json::{Value, json};
 
 use super::{
-    Crew, JournalJob, Proof, TICK, Timetable,
+    Crew, JournalJob, Proof, Site, TICK, Timetable, number,
     watch::{LEAST_SEGMENTS, Watch},
 };
 
@@ -119,35 +119,12 @@ impl JournalProveCommand {
         }
         let interrupt = interrupt::install()?;
         let output = self.output.open()?;
-        let folder = Folder::make(self)?;
-        let outcome = Run::start(self, &folder)?.go(&interrupt)?;
-        let journal = self.keep.then(|| folder.path.join("journal"));
-        drop(folder);
-        let is_good = outcome.is_good();
-        outcome.proof(self, journal).print(output, format)?;
-        Ok(if is_good { Status::Good } else { Status::Bad })
-    }
-}
-
-/// A folder of its own; removed when dropped, unless it is to be kept.
-struct Folder {
-    path: PathBuf,
-    is_kept: bool,
-}
-
-impl Folder {
-    fn make(command: &JournalProveCommand) -> anyhow::Result<Self> {
-        let path = command.folder.join(format!("nanotape-prove-{}", std::process::id()));
+        let path = self.folder.join(Site::name());
         std::fs::create_dir(&path).with_context(|| format!("cannot make {}", path.display()))?;
-        Ok(Self { path, is_kept: command.keep })
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        if !self.is_kept {
-            let _ = std::fs::remove_dir_all(&self.path);
-        }
+        let folder = Site { path, is_kept: self.keep };
+        let proof = Run::start(self, &folder)?.go(&interrupt)?;
+        drop(folder);
+        proof.print(output, format)
     }
 }
 
@@ -157,12 +134,13 @@ struct Run<'a> {
     crew: Crew,
     watch: Watch,
     times: Timetable,
+    journal: PathBuf,
 }
 
 const APPENDER: usize = 0;
 
 impl<'a> Run<'a> {
-    fn start(command: &'a JournalProveCommand, folder: &Folder) -> anyhow::Result<Self> {
+    fn start(command: &'a JournalProveCommand, folder: &Site) -> anyhow::Result<Self> {
         let job = |tailer| JournalJob {
             path: folder.path.clone(),
             seed: command.seed,
@@ -173,22 +151,20 @@ impl<'a> Run<'a> {
             rest: command.slow_tailer.filter(|_| tailer == Some(0)).unwrap_or_default(),
             tailer,
         };
-        let mut crew = Crew::new(JournalJob::WORK)?;
-        crew.start("appender".to_owned(), &job(None))?;
         // Tailers begin with a journal that is there.
-        crew.wait_until_ready(APPENDER)?;
-        for number in 0..command.tailers {
-            crew.start(format!("tailer {number}"), &job(Some(number)))?;
-        }
+        let appender = once(("appender".to_owned(), job(None)));
+        let tailer = |number| (format!("tailer {number}"), job(Some(number)));
+        let crew = Crew::start(JournalJob::WORK, appender.chain((0..command.tailers).map(tailer)))?;
         let watch = Watch::new(&job(None), command.tailers, command.patience);
-        Ok(Self { command, crew, watch, times: Timetable::new(command.seed) })
+        let (times, journal) = (Timetable::new(command.seed), job(None).journal());
+        Ok(Self { command, crew, watch, times, journal })
     }
 
     fn tailers(&self) -> usize {
         self.crew.members.len() - 1
     }
 
-    fn go(mut self, interrupt: &ShutdownFlag) -> anyhow::Result<Outcome> {
+    fn go(mut self, interrupt: &ShutdownFlag) -> anyhow::Result<Proof> {
         let is_counted = self.command.excerpts.is_some();
         let steps = if is_counted { 0 } else { self.command.seconds.as_secs() };
         let progress = Progress::with_steps("seconds", steps);
@@ -217,7 +193,7 @@ impl<'a> Run<'a> {
                 kill_due = self.times.due(kill);
             }
             if now >= tailer_due {
-                let tailer = self.times.pick(self.tailers());
+                let tailer = self.times.rng.below(self.tailers());
                 self.crew.replace(1 + tailer)?;
                 tailer_due = self.times.due(kill_tailer);
             }
@@ -245,7 +221,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    fn conclude(mut self, seconds: f64) -> anyhow::Result<Outcome> {
+    fn conclude(mut self, seconds: f64) -> anyhow::Result<Proof> {
         // It adds up what tailers should have found.
         self.wait(|run| run.crew.has_ended(APPENDER))?;
         // The last excerpt stays: every tailer comes to it, or is stuck.
@@ -256,168 +232,94 @@ impl<'a> Run<'a> {
             }
             Ok(is_over)
         })?;
-        let Some(counted) = self.crew.counted(APPENDER)? else {
-            bail!("the appender failed at its end")
-        };
-        let mut tailers = Vec::new();
-        for number in 0..self.tailers() {
-            tailers.push(TailerResult {
-                is_stuck: !self.crew.has_ended(1 + number)?,
-                counted: self.crew.counted(1 + number)?,
-                read: self.watch.next_sequence(number).saturating_sub(1),
-                kills: self.crew.members[1 + number].kills,
-            });
-        }
-        Ok(Outcome {
-            seconds,
-            appended: counted["appended"].as_u64().unwrap_or(0),
-            checksum: counted["checksum"].as_u64().unwrap_or(0),
-            appender_kills: self.crew.members[APPENDER].kills,
-            tailer_kills: tailers.iter().map(|tailer| tailer.kills).sum(),
-            peak_bytes: self.watch.peak_bytes(),
-            tailers,
-        })
-    }
-}
-
-/// How it went.
-struct Outcome {
-    seconds: f64,
-    appended: u64,
-    checksum: u64,
-    appender_kills: u64,
-    tailer_kills: u64,
-    /// Bytes that the journal was seen to take at most.
-    peak_bytes: u64,
-    tailers: Vec<TailerResult>,
-}
-
-/// What became of a tailer.
-struct TailerResult {
-    /// What it counted; nothing of one that failed or is stuck.
-    counted: Option<Value>,
-    /// Whether it had something to read and did not move for too long.
-    is_stuck: bool,
-    /// How many excerpts it had read when it was looked at last.
-    read: u64,
-    kills: u64,
-}
-
-/// What each tailer counts, as it is called in its answer and in tables.
-const COUNTS: [&str; 2] = ["read", "missing"];
-
-impl TailerResult {
-    fn count(&self, name: &str) -> u64 {
-        match &self.counted {
-            Some(counted) => counted[name].as_u64().unwrap_or(0),
-            None if name == "read" => self.read,
-            None => 0,
-        }
+        let counted = self.crew.first_counted()?;
+        let tailers = (0..self.tailers()).map(|number| self.row(number, &counted["checksum"]));
+        let tailers = tailers.collect::<anyhow::Result<Vec<Value>>>()?;
+        Ok(self.proof(seconds, &counted, tailers))
     }
 
-    /// How it ended, in a word.
-    fn end(&self) -> &'static str {
-        match self.counted {
-            Some(_) => "good",
-            None if self.is_stuck => "stuck",
-            None => "failed",
-        }
-    }
-
-    /// Whether its checksum is that of all excerpts; nothing where it was killed and has none.
-    fn has_checksum(&self, checksum: u64) -> Option<bool> {
-        let own = self.counted.as_ref()?["checksum"].as_u64()?;
-        Some(own == checksum)
-    }
-
-    fn is_good(&self, outcome: &Outcome) -> bool {
-        self.counted.is_some()
-            && self.count("read") == outcome.appended
-            && self.count("missing") == 0
-            && self.has_checksum(outcome.checksum) != Some(false)
-            && (self.kills > 0 || self.has_checksum(outcome.checksum).is_some())
-    }
-}
-
-impl Outcome {
-    fn verdict(&self, command: &JournalProveCommand) -> String {
-        if self.is_good() {
-            return "every tailer read every excerpt once, whole and in order".to_owned();
-        }
-        let is_only_stuck = |tailer: &TailerResult| tailer.is_stuck || tailer.is_good(self);
-        if !self.tailers.iter().all(is_only_stuck) {
-            return "NOT every excerpt is accounted for".to_owned();
-        }
-        let patience = command.patience.as_secs_f64();
-        format!(
-            "NOT every tailer reached the end: a stuck tailer made no progress for {patience} s. No \
-             excerpt is known to be lost"
-        )
-    }
-
-    fn is_good(&self) -> bool {
-        self.tailers.iter().all(|tailer| tailer.is_good(self))
-    }
-
-    fn proof(&self, command: &JournalProveCommand, journal: Option<PathBuf>) -> Proof {
-        let journal = journal.map(|path| path.display().to_string());
-        let tailers = self.tailers.iter().enumerate();
-        let records = tailers.clone().map(|(number, tailer)| {
-            let mut row = json!({
-                "tailer": number,
-                "kills": tailer.kills,
-                "checksum_is_right": tailer.has_checksum(self.checksum),
-                "ended": tailer.counted.is_some(),
-                "end": tailer.end(),
-            });
-            for name in COUNTS {
-                row[name] = tailer.count(name).into();
-            }
-            row
+    /// What became of a tailer.
+    fn row(&mut self, number: usize, checksum: &Value) -> anyhow::Result<Value> {
+        let member = 1 + number;
+        let is_stuck = !self.crew.has_ended(member)?;
+        let row = json!({
+            "tailer": number,
+            "kills": self.crew.members[member].kills,
+            // Of one that has not ended well: what it had read when it was watched last.
+            "read": self.watch.next_sequence(number).saturating_sub(1),
+            "missing": 0,
         });
+        let mut row = self.crew.row(member, row)?;
+        let own = row.as_object_mut().and_then(|row| row.remove("checksum"));
+        // Nothing if it was killed and has none.
+        let own = own.filter(|own| !own.is_null());
+        row["checksum_is_right"] = own.map(|own| own == *checksum).into();
+        row["end"] = match row["ended"] == true {
+            true => "good",
+            false if is_stuck => "stuck",
+            false => "failed",
+        }
+        .into();
+        Ok(row)
+    }
+
+    fn proof(&self, seconds: f64, counted: &Value, tailers: Vec<Value>) -> Proof {
+        let (command, appended) = (self.command, &counted["appended"]);
+        let is_good = |tailer: &Value| {
+            let is_right = &tailer["checksum_is_right"];
+            tailer["end"] == "good"
+                && tailer["read"] == *appended
+                && tailer["missing"] == 0
+                && (*is_right == true || (is_right.is_null() && tailer["kills"] != 0))
+        };
+        let are_good = tailers.iter().all(is_good);
+        let verdict = if are_good {
+            "every tailer read every excerpt once, whole and in order".to_owned()
+        } else if tailers.iter().all(|tailer| tailer["end"] == "stuck" || is_good(tailer)) {
+            let patience = command.patience.as_secs_f64();
+            format!(
+                "NOT every tailer reached the end: a stuck tailer made no progress for {patience} \
+                 s. No excerpt is known to be lost"
+            )
+        } else {
+            "NOT every excerpt is accounted for".to_owned()
+        };
+        let kills = self.crew.members.iter().map(|member| member.kills);
+        let (appender_kills, tailer_kills) =
+            (self.crew.members[APPENDER].kills, kills.skip(1).sum::<u64>());
+        let checksum = format!("{:016x}", counted["checksum"].as_u64().unwrap_or(0));
+        let peak_bytes = self.watch.peak_bytes();
+        let journal = command.keep.then(|| self.journal.display().to_string());
+        let kept = journal.as_ref().map(|journal| format!("the journal is {journal}\n"));
+        let text = format!(
+            "{appended} excerpts in {seconds:.1} s, checksum {checksum}; the appender was killed \
+             {appender_kills} times, tailers {tailer_kills} times\n{verdict}\nthe journal took up \
+             to {} MiB\n{}",
+            peak_bytes.div_ceil(1 << 20),
+            kept.unwrap_or_default(),
+        );
         let record = json!({
             "seed": command.seed,
             "segment_bytes": command.segment,
             "sync_every": command.sync,
-            "duration_s": self.seconds,
-            "appended": self.appended,
-            "checksum": format!("{:016x}", self.checksum),
-            "appender_kills": self.appender_kills,
-            "tailer_kills": self.tailer_kills,
-            "peak_bytes": self.peak_bytes,
+            "duration_s": seconds,
+            "appended": appended,
+            "checksum": checksum,
+            "appender_kills": appender_kills,
+            "tailer_kills": tailer_kills,
+            "peak_bytes": peak_bytes,
             "journal": journal,
-            "good": self.is_good(),
-            "tailers": records.collect::<Vec<_>>(),
+            "good": are_good,
+            "tailers": tailers,
         });
-        let text = format!(
-            "{} excerpts in {:.1} s, checksum {:016x}; the appender was killed {} times, tailers {} \
-             times\n{}\nthe journal took up to {} MiB\n{}",
-            self.appended,
-            self.seconds,
-            self.checksum,
-            self.appender_kills,
-            self.tailer_kills,
-            self.verdict(command),
-            self.peak_bytes.div_ceil(1 << 20),
-            journal.map_or(String::new(), |journal| format!("the journal is {journal}\n")),
-        );
-        let mut columns = vec![Column::number("tailer", 6)];
-        columns.extend(COUNTS.map(|name| Column::number(name, 12)));
-        columns.push(Column::number("kills", 6));
-        columns.push(Column::word("checksum", 8));
-        columns.push(Column::word("end", 0));
-        let rows = tailers.map(|(number, tailer)| {
-            let mut row = vec![number.to_string()];
-            row.extend(COUNTS.map(|name| tailer.count(name).to_string()));
-            row.push(tailer.kills.to_string());
-            let checksum = match tailer.has_checksum(self.checksum) {
-                Some(true) => "right",
-                Some(false) => "WRONG",
-                None => "",
-            };
-            row.extend([checksum, tailer.end()].map(str::to_owned));
-            row
-        });
-        Proof { text, columns, rows: rows.collect(), record }
+        let columns = vec![
+            number("tailer", 6),
+            number("read", 12),
+            number("missing", 12),
+            number("kills", 6),
+            (Column::word("checksum", 8), "checksum_is_right"),
+            (Column::word("end", 0), "end"),
+        ];
+        Proof { text, record, rows: "tailers", columns }
     }
 }

@@ -24,11 +24,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
-    contents::{Contents, END_TYPE, MAX_LENGTH, mix},
+    contents::{Contents, END_TYPE, MAX_LENGTH, Scribe},
     listen,
     watch::has_space,
 };
-use crate::{engine::report_ready, error::failed};
+use crate::{
+    engine::{mix, report_ready},
+    error::failed,
+};
 
 /// The region in which an appender notes what it has committed, beside the journal.
 const NOTE: &str = "committed";
@@ -98,8 +101,7 @@ impl JournalJob {
         }
         report_ready()?;
         let clock = Clock::calibrate();
-        let mut scribe =
-            Scribe { contents: Contents { seed: self.seed }, buffer: vec![0; MAX_LENGTH] };
+        let mut scribe = Scribe::new(self.seed, TYPE);
         let last = if self.excerpts == 0 { u64::MAX } else { self.excerpts };
         let (mut steps, mut segment) = (0, 0);
         while appender.next_sequence() <= last && !stop.load(Ordering::Relaxed) {
@@ -109,7 +111,8 @@ impl JournalJob {
             }
             let left = last - appender.next_sequence() + 1;
             steps += 1;
-            scribe.step(&mut appender, mix(self.seed, steps), left, clock.utc_ns())?;
+            let drawn = mix(self.seed, steps);
+            append(&mut appender, &mut scribe, drawn, left, clock.utc_ns())?;
             noted.store(appender.next_sequence() - 1);
         }
         // An appender that was killed after this has appended it for the next one.
@@ -132,8 +135,7 @@ impl JournalJob {
 
     /// The sum of sums of all excerpts, which does not depend on where reading was interrupted.
     fn checksum(&self, appended: u64) -> u64 {
-        let mut scribe =
-            Scribe { contents: Contents { seed: self.seed }, buffer: vec![0; MAX_LENGTH] };
+        let mut scribe = Scribe::new(self.seed, TYPE);
         let sum = |sequence: u64| sum_of(sequence, scribe.payload(sequence));
         (1..appended).map(sum).fold(sum_of(appended, &[]), u64::wrapping_add)
     }
@@ -206,67 +208,47 @@ fn sum_of(sequence: u64, payload: &[u8]) -> u64 {
     mix(u64::from(sum), sequence)
 }
 
-/// Appends in every way there is.
-struct Scribe {
-    contents: Contents,
-    buffer: Vec<u8>,
-}
-
-impl Scribe {
-    fn payload(&mut self, sequence: u64) -> &[u8] {
-        let length = self.contents.length(sequence, TYPE);
-        let payload = &mut self.buffer[..length];
-        self.contents.fill(sequence, TYPE, payload);
-        payload
-    }
-
-    /// Appends one excerpt, or some together but not more than `left`.
-    fn step(
-        &mut self,
-        appender: &mut Appender,
-        drawn: u64,
-        left: u64,
-        ts_ns: u64,
-    ) -> anyhow::Result<()> {
-        let next = appender.next_sequence();
-        match drawn % 32 {
-            0..=3 => {
-                let room = 8 * excerpt_bytes(MAX_LENGTH);
-                let mut batch = appender.batch(ts_ns, room).map_err(failed)?;
-                for _ in 0..((drawn >> 8) % 8).min(left) {
-                    let sequence = next + batch.len();
-                    batch.append(TYPE, ts_ns, self.payload(sequence)).map_err(failed)?;
-                }
-                batch.commit().map_err(failed)?;
+/// Appends in one of the ways there are: one excerpt, or some together but not more than `left`.
+fn append(
+    appender: &mut Appender,
+    scribe: &mut Scribe,
+    drawn: u64,
+    left: u64,
+    ts_ns: u64,
+) -> anyhow::Result<()> {
+    let next = appender.next_sequence();
+    match drawn % 32 {
+        0..=3 => {
+            let room = 8 * excerpt_bytes(MAX_LENGTH);
+            let mut batch = appender.batch(ts_ns, room).map_err(failed)?;
+            for _ in 0..((drawn >> 8) % 8).min(left) {
+                let sequence = next + batch.len();
+                batch.append(TYPE, ts_ns, scribe.payload(sequence)).map_err(failed)?;
             }
-            // In place; one in three is given up.
-            kind @ 4..=6 => {
-                let payload = self.payload(next);
-                let mut claim = appender.claim(TYPE, ts_ns, payload.len()).map_err(failed)?;
-                claim.copy_from(payload);
-                if kind != 6 {
-                    claim.commit().map_err(failed)?;
-                } else {
-                    drop(claim);
-                    self.append(appender, next, ts_ns)?;
-                }
-            }
-            _ => self.append(appender, next, ts_ns)?,
+            batch.commit().map_err(failed)?;
+            return Ok(());
         }
-        Ok(())
-    }
-
-    /// Where the disk is full the test goes on when there is room again.
-    fn append(&mut self, appender: &mut Appender, next: u64, ts_ns: u64) -> anyhow::Result<()> {
-        loop {
-            match appender.append(TYPE, ts_ns, self.payload(next)) {
-                Ok(_) => return Ok(()),
-                Err(error) if matches!(error.problem(), Problem::NoSpace { .. }) => {
-                    tell(&error);
-                    std::thread::sleep(Duration::from_millis(500));
-                }
-                Err(error) => return Err(failed(error)),
+        // In place; one in three is given up.
+        kind @ 4..=6 => {
+            let payload = scribe.payload(next);
+            let mut claim = appender.claim(TYPE, ts_ns, payload.len()).map_err(failed)?;
+            claim.copy_from(payload);
+            if kind != 6 {
+                claim.commit().map_err(failed)?;
+                return Ok(());
             }
+        }
+        _ => {}
+    }
+    // Where the disk is full the test goes on when there is room again.
+    loop {
+        match appender.append(TYPE, ts_ns, scribe.payload(next)) {
+            Ok(_) => return Ok(()),
+            Err(error) if matches!(error.problem(), Problem::NoSpace { .. }) => {
+                tell(&error);
+                std::thread::sleep(Duration::from_millis(500));
+            }
+            Err(error) => return Err(failed(error)),
         }
     }
 }

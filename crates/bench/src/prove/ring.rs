@@ -1,10 +1,6 @@
 //! `nanotape ring prove`: one writer and many readers, and every message accounted for.
 
-use std::{
-    path::{Path, PathBuf},
-    thread,
-    time::Duration,
-};
+use std::{iter::once, path::Path, thread, time::Duration};
 
 use anyhow::bail;
 use clap::{Args, ValueEnum};
@@ -22,8 +18,9 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::{
-    Crew, Proof, RingJob, TICK, Timetable,
+    Crew, Proof, RingJob, Site, TICK, Timetable,
     contents::MAX_LENGTH,
+    number,
     ring_worker::{Part, WAYS},
 };
 use crate::error::Error;
@@ -97,12 +94,10 @@ impl RingProveCommand {
         let output = self.output.open()?;
         let memory = Path::new("/dev/shm");
         let folder = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
-        let ring = Region(folder.join(format!("nanotape-prove-{}", std::process::id())));
-        let outcome = Run::start(self, &ring.0)?.go(&interrupt)?;
+        let ring = Site { path: folder.join(Site::name()), is_kept: false };
+        let proof = Run::start(self, &ring.path)?.go(&interrupt)?;
         drop(ring);
-        let is_good = outcome.is_good();
-        outcome.proof(self).print(output, format)?;
-        Ok(if is_good { Status::Good } else { Status::Bad })
+        proof.print(output, format)
     }
 }
 
@@ -120,13 +115,11 @@ const WRITER: usize = 0;
 impl<'a> Run<'a> {
     fn start(command: &'a RingProveCommand, path: &'a Path) -> anyhow::Result<Self> {
         let job = |part| RingJob { path: path.to_owned(), seed: command.seed, part };
-        let mut crew = Crew::new(RingJob::WORK)?;
-        crew.start("writer".to_owned(), &job(writer_part(command)?))?;
         // Readers begin with the first message of a ring that is there.
-        crew.wait_until_ready(WRITER)?;
-        for number in 0..usize::from(command.readers) {
-            crew.start(format!("reader {number}"), &job(Part::Reader { number }))?;
-        }
+        let writer = once(("writer".to_owned(), job(writer_part(command)?)));
+        let reader = |number| (format!("reader {number}"), job(Part::Reader { number }));
+        let readers = (0..usize::from(command.readers)).map(reader);
+        let crew = Crew::start(RingJob::WORK, writer.chain(readers))?;
         Ok(Self { command, path, crew, times: Timetable::new(command.seed), freezes: 0 })
     }
 
@@ -134,7 +127,7 @@ impl<'a> Run<'a> {
         1..self.crew.members.len()
     }
 
-    fn go(mut self, interrupt: &ShutdownFlag) -> anyhow::Result<Outcome> {
+    fn go(mut self, interrupt: &ShutdownFlag) -> anyhow::Result<Proof> {
         let progress = Progress::with_steps("seconds", self.command.seconds.as_secs());
         let (kill, freeze) = (self.command.kill_writer_every, self.command.freeze_reader_every);
         let (mut kill_due, mut freeze_due) = (self.times.due(kill), self.times.due(freeze));
@@ -155,7 +148,7 @@ impl<'a> Run<'a> {
                 (frozen, freeze_due) = (None, self.times.due(freeze));
             }
             if frozen.is_none() && now >= freeze_due {
-                let reader = 1 + self.times.pick(self.readers().len());
+                let reader = 1 + self.times.rng.below(self.readers().len());
                 self.crew.signal(reader, Signal::STOP)?;
                 self.freezes += 1;
                 frozen = Some((reader, now + freeze.unwrap_or_default() / 2));
@@ -170,28 +163,20 @@ impl<'a> Run<'a> {
         self.conclude(seconds)
     }
 
-    /// Whether these have all ended, after as long as they may take.
+    /// Waits until these have ended, but not longer than they may take.
     fn wait(&mut self, members: std::ops::Range<usize>) -> anyhow::Result<()> {
-        let began = self.times.elapsed();
-        while self.times.elapsed() - began < LONGEST_END {
-            let mut all = true;
-            for member in members.clone() {
-                all &= self.crew.has_ended(member)?;
+        let latest = self.times.elapsed() + LONGEST_END;
+        for member in members {
+            while !self.crew.has_ended(member)? && self.times.elapsed() < latest {
+                thread::sleep(TICK);
             }
-            if all {
-                break;
-            }
-            thread::sleep(TICK);
         }
         Ok(())
     }
 
-    fn conclude(mut self, seconds: f64) -> anyhow::Result<Outcome> {
+    fn conclude(mut self, seconds: f64) -> anyhow::Result<Proof> {
         self.wait(WRITER..WRITER + 1)?;
-        let Some(counted) = self.crew.counted(WRITER)? else {
-            bail!("the writer failed at its end")
-        };
-        let published = counted["published"].as_u64().unwrap_or(0);
+        let published = self.crew.first_counted()?["published"].as_u64().unwrap_or(0);
         let seen = RingMonitor::open(self.path).and_then(|monitor| monitor.look());
         let seen = seen.map_err(|error| Error::from(error).judged())?;
         if seen.next_sequence != published + 1 {
@@ -202,23 +187,55 @@ impl<'a> Run<'a> {
         }
         // The last message stays: every reader comes to it, or is stuck.
         self.wait(self.readers())?;
-        let readers = self.readers().map(|reader| self.crew.counted(reader));
-        let readers = readers.collect::<anyhow::Result<_>>()?;
+        let mut readers = Vec::new();
+        for (number, member) in self.readers().enumerate() {
+            let mut row = json!({ "reader": number, "way": WAYS[number % WAYS.len()] });
+            COUNTS.iter().for_each(|&name| row[name] = 0.into());
+            let mut row = self.crew.row(member, row)?;
+            let accounted = ["read", "lost"].iter().filter_map(|&name| row[name].as_u64());
+            row["unaccounted"] = published.abs_diff(accounted.sum()).into();
+            readers.push(row);
+        }
+        Ok(self.proof(seconds, published, readers))
+    }
+
+    fn proof(&self, seconds: f64, published: u64, readers: Vec<Value>) -> Proof {
+        let (command, freezes) = (self.command, self.freezes);
         let kills = self.crew.members[WRITER].kills;
-        Ok(Outcome { seconds, published, kills, freezes: self.freezes, readers })
+        let rate = published as f64 / seconds.max(1e-9);
+        let is_good = readers.iter().all(|reader| {
+            let wrong = ["torn", "repeated", "unaccounted"];
+            reader["ended"] == true && wrong.iter().all(|&name| reader[name] == 0)
+        });
+        let verdict = match is_good {
+            true => "every reader accounted for every message",
+            false => "NOT every message is accounted for",
+        };
+        let text = format!(
+            "{published} messages in {seconds:.1} s, {rate:.0} a second; the writer was killed \
+             {kills} times, a reader frozen {freezes} times\n{verdict}\n"
+        );
+        let record = json!({
+            "kind": if command.kind == Kind::Stream { "stream" } else { "slots" },
+            "seed": command.seed,
+            "capacity_bytes": command.capacity,
+            "duration_s": seconds,
+            "published": published,
+            "rate_per_second": rate.round(),
+            "kills": kills,
+            "freezes": freezes,
+            "good": is_good,
+            "readers": readers,
+        });
+        let mut columns = vec![number("reader", 6), (Column::word("way", 8), "way")];
+        columns.extend(COUNTS.map(|name| number(name, 12)));
+        columns.extend([number("unaccounted", 11), (Column::word("end", 0), "ended")]);
+        Proof { text, record, rows: "readers", columns }
     }
 }
 
-/// The region that the workers share, gone with this value. The workers must be gone before.
-#[derive(Debug)]
-struct Region(PathBuf);
-
-impl Drop for Region {
-    fn drop(&mut self) {
-        // Where no writer came so far as to make it there is none.
-        let _ = nanotape_shm::remove(&self.0);
-    }
-}
+/// What each reader counts, as it is called in its answer and in tables.
+const COUNTS: [&str; 5] = ["read", "lost", "laps", "torn", "repeated"];
 
 /// The writer's job: a slot ring has as many slots as fit into the size, and a power of two.
 fn writer_part(command: &RingProveCommand) -> anyhow::Result<Part> {
@@ -243,93 +260,5 @@ fn writer_part(command: &RingProveCommand) -> anyhow::Result<Part> {
             }
             Ok(Part::SlotsWriter { slots: 1 << fit.ilog2() })
         }
-    }
-}
-
-/// How it went.
-struct Outcome {
-    seconds: f64,
-    published: u64,
-    kills: u64,
-    freezes: u64,
-    /// What each reader counted; nothing of one that failed or never came to the end.
-    readers: Vec<Option<Value>>,
-}
-
-/// What each reader counts, as it is called in its answer and in tables.
-const COUNTS: [&str; 5] = ["read", "lost", "laps", "torn", "repeated"];
-
-impl Outcome {
-    fn count(reader: &Option<Value>, name: &str) -> u64 {
-        reader.as_ref().and_then(|reader| reader[name].as_u64()).unwrap_or(0)
-    }
-
-    fn unaccounted(&self, reader: &Option<Value>) -> u64 {
-        let accounted = Self::count(reader, "read") + Self::count(reader, "lost");
-        self.published.abs_diff(accounted)
-    }
-
-    fn is_good(&self) -> bool {
-        self.readers.iter().all(|reader| {
-            let wrong = Self::count(reader, "torn") + Self::count(reader, "repeated");
-            reader.is_some() && wrong == 0 && self.unaccounted(reader) == 0
-        })
-    }
-
-    fn rate(&self) -> f64 {
-        self.published as f64 / self.seconds.max(1e-9)
-    }
-
-    fn proof(&self, command: &RingProveCommand) -> Proof {
-        let readers = self.readers.iter().enumerate();
-        let records = readers.clone().map(|(number, reader)| {
-            let mut row = json!({
-                "reader": number,
-                "way": WAYS[number % WAYS.len()],
-                "unaccounted": self.unaccounted(reader),
-                "ended": reader.is_some(),
-            });
-            for name in COUNTS {
-                row[name] = Self::count(reader, name).into();
-            }
-            row
-        });
-        let record = json!({
-            "kind": if command.kind == Kind::Stream { "stream" } else { "slots" },
-            "seed": command.seed,
-            "capacity_bytes": command.capacity,
-            "duration_s": self.seconds,
-            "published": self.published,
-            "rate_per_second": self.rate().round(),
-            "kills": self.kills,
-            "freezes": self.freezes,
-            "good": self.is_good(),
-            "readers": records.collect::<Vec<_>>(),
-        });
-        let verdict = match self.is_good() {
-            true => "every reader accounted for every message",
-            false => "NOT every message is accounted for",
-        };
-        let text = format!(
-            "{} messages in {:.1} s, {:.0} a second; the writer was killed {} times, a reader \
-             frozen {} times\n{verdict}\n",
-            self.published,
-            self.seconds,
-            self.rate(),
-            self.kills,
-            self.freezes
-        );
-        let mut columns = vec![Column::number("reader", 6), Column::word("way", 8)];
-        columns.extend(COUNTS.map(|name| Column::number(name, 12)));
-        columns.push(Column::number("unaccounted", 11));
-        columns.push(Column::word("end", 0));
-        let rows = readers.map(|(number, reader)| {
-            let mut row = vec![number.to_string(), WAYS[number % WAYS.len()].to_owned()];
-            row.extend(COUNTS.map(|name| Self::count(reader, name).to_string()));
-            row.push(self.unaccounted(reader).to_string());
-            row.push(if reader.is_some() { "good" } else { "failed" }.to_owned());
-            row
-        });
-        Proof { text, columns, rows: rows.collect(), record }
     }
 }

@@ -22,10 +22,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
-    contents::{Contents, END_TYPE, MAX_LENGTH, mix},
+    contents::{Contents, END_TYPE, MAX_LENGTH, Scribe},
     listen,
 };
-use crate::{engine::report_ready, error::Error};
+use crate::{
+    engine::{mix, report_ready},
+    error::Error,
+};
 
 /// What a worker does.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -73,9 +76,7 @@ impl RingJob {
     fn write(&self, mut writer: impl Publish, stop: &AtomicBool) -> anyhow::Result<Value> {
         report_ready()?;
         let clock = Clock::monotonic();
-        let type_id = Contents::type_id(writer.region().epoch());
-        let mut scribe =
-            Scribe { contents: Contents { seed: self.seed }, type_id, buffer: vec![0; MAX_LENGTH] };
+        let mut scribe = Scribe::new(self.seed, Contents::type_id(writer.region().epoch()));
         // Steps between two checks of the parent's order and the clock.
         const STEPS: u64 = 256;
         for step in 0_u64.. {
@@ -85,7 +86,7 @@ impl RingJob {
                 }
                 writer.heartbeat(clock.utc_ns());
             }
-            scribe.step(&mut writer, mix(self.seed, step))?;
+            publish(&mut writer, &mut scribe, mix(self.seed, step))?;
         }
         writer.publish(END_TYPE, &[])?;
         Ok(json!({ "published": writer.next_sequence() - 1 }))
@@ -104,6 +105,9 @@ impl RingJob {
         reader.set_rejoin(rejoins[number % rejoins.len()]);
         let mut tally = Tally { next: 1, ..Tally::default() };
         let contents = Contents { seed: self.seed };
+        let is_whole = |received: Received, payload: &[u8]| {
+            contents.is_whole(received.sequence, received.type_id, payload)
+        };
         let sleep = Duration::from_micros(50);
         let mut follow = Follow::new(RingSource::new(reader))
             .strategy(WaitStrategy::Backoff { looks: 50, sleep });
@@ -115,12 +119,12 @@ impl RingJob {
                     "copied" => reader.try_read(&mut buffer).map(|read| {
                         map(read, |received| {
                             let payload = &buffer[..received.length as usize];
-                            tally.message(received, is_whole(contents, received, payload));
+                            tally.message(received, is_whole(received, payload));
                         })
                     }),
                     "batches" => reader
                         .read_batch(&mut buffer, |received, payload| {
-                            tally.message(received, is_whole(contents, received, payload));
+                            tally.message(received, is_whole(received, payload));
                         })
                         .map(|read| map(read, |_| ())),
                     _ => reader
@@ -146,7 +150,7 @@ impl RingJob {
                 Err(error) => bail!("{}: reader {number}: {error}", self.path.display()),
             }
         }
-        Ok(tally.to_json())
+        Ok(serde_json::to_value(&tally)?)
     }
 }
 
@@ -161,69 +165,52 @@ fn map<T>(read: Read<T>, with: impl FnOnce(T)) -> Read<()> {
     }
 }
 
-fn is_whole(contents: Contents, received: Received, payload: &[u8]) -> bool {
-    contents.is_whole(received.sequence, received.type_id, payload)
-}
-
-/// Publishes in every way there is.
-struct Scribe {
-    contents: Contents,
-    type_id: u16,
-    buffer: Vec<u8>,
-}
-
-impl Scribe {
-    fn payload(&mut self, sequence: u64) -> &[u8] {
-        let length = self.contents.length(sequence, self.type_id);
-        let payload = &mut self.buffer[..length];
-        self.contents.fill(sequence, self.type_id, payload);
-        payload
-    }
-
-    fn step(&mut self, writer: &mut impl Publish, drawn: u64) -> Result<(), PublishError> {
-        let (next, type_id) = (writer.next_sequence(), self.type_id);
-        match drawn % 32 {
-            // Up to seven together, fewer where the ring is small.
-            0..=3 => {
-                let mut batch = writer.batch();
-                for _ in 0..(drawn >> 8) % 8 {
-                    let sequence = next + batch.len();
-                    match batch.push(type_id, self.payload(sequence)) {
-                        Err(PublishError::BatchFull { .. }) => break,
-                        outcome => outcome?,
-                    }
-                }
-                batch.publish();
-            }
-            // In place; one in three is given up.
-            kind @ 4..=6 => {
-                let payload = self.payload(next);
-                let mut claim = writer.claim(type_id, payload.len())?;
-                claim.write(0, payload);
-                if kind == 6 {
-                    claim.abandon();
-                } else {
-                    claim.publish();
+/// Publishes in one of the ways there are.
+fn publish(writer: &mut impl Publish, scribe: &mut Scribe, drawn: u64) -> Result<(), PublishError> {
+    let (next, type_id) = (writer.next_sequence(), scribe.type_id);
+    match drawn % 32 {
+        // Up to seven together, fewer where the ring is small.
+        0..=3 => {
+            let mut batch = writer.batch();
+            for _ in 0..(drawn >> 8) % 8 {
+                let sequence = next + batch.len();
+                match batch.push(type_id, scribe.payload(sequence)) {
+                    Err(PublishError::BatchFull { .. }) => break,
+                    outcome => outcome?,
                 }
             }
-            _ => {
-                writer.publish(type_id, self.payload(next))?;
+            batch.publish();
+        }
+        // In place; one in three is given up.
+        kind @ 4..=6 => {
+            let payload = scribe.payload(next);
+            let mut claim = writer.claim(type_id, payload.len())?;
+            claim.write(0, payload);
+            if kind == 6 {
+                claim.abandon();
+            } else {
+                claim.publish();
             }
         }
-        Ok(())
+        _ => {
+            writer.publish(type_id, scribe.payload(next))?;
+        }
     }
+    Ok(())
 }
 
 /// What a reader counts.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Debug, Default, Serialize)]
 struct Tally {
     /// The sequence number that must come next.
+    #[serde(skip)]
     next: u64,
     read: u64,
     lost: u64,
     laps: u64,
     torn: u64,
     repeated: u64,
+    #[serde(skip)]
     is_over: bool,
 }
 
@@ -245,15 +232,5 @@ impl Tally {
         self.repeated += self.next.saturating_sub(lapped.from);
         self.lost += lapped.count();
         self.next = lapped.to + 1;
-    }
-
-    fn to_json(self) -> Value {
-        json!({
-            "read": self.read,
-            "lost": self.lost,
-            "laps": self.laps,
-            "torn": self.torn,
-            "repeated": self.repeated,
-        })
     }
 }

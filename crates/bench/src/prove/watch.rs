@@ -43,10 +43,8 @@ pub(super) struct Watch {
 /// Where a tailer is.
 #[derive(Clone, Copy)]
 struct Place {
-    /// The next excerpt that it reads; 0: it has read none.
-    next_sequence: u64,
-    /// Whether the journal knows its name.
-    is_known: bool,
+    /// The next excerpt that it reads; None until the journal knows its name.
+    next_sequence: Option<u64>,
     /// Since when it is there and has something to read.
     since: Stamp,
 }
@@ -56,7 +54,7 @@ impl Watch {
     pub(super) fn new(job: &JournalJob, tailers: u64, patience: Duration) -> Self {
         let clock = Clock::monotonic();
         let looked = clock.stamp();
-        let place = Place { next_sequence: 0, is_known: false, since: looked };
+        let place = Place { next_sequence: None, since: looked };
         Self {
             journal: job.journal(),
             note: job.note(),
@@ -86,16 +84,15 @@ impl Watch {
             let name = tailer_name(number as u64);
             let found = known.iter().find(|tailer| tailer.name == name);
             let Some(found) = found else { continue };
-            let next_sequence = found.next_sequence;
-            let has_moved = !place.is_known || next_sequence != place.next_sequence;
-            if has_moved || next_sequence > committed {
-                *place = Place { next_sequence, is_known: true, since: now };
+            let next_sequence = Some(found.next_sequence);
+            if next_sequence != place.next_sequence || next_sequence > Some(committed) {
+                *place = Place { next_sequence, since: now };
             }
         }
         let bytes = folder_bytes(&self.journal)?;
         self.peak_bytes = self.peak_bytes.max(bytes);
         // What a named tailer has not read is not removed, once the journal knows the name.
-        let all_known = self.places.iter().all(|place| place.is_known);
+        let all_known = self.places.iter().all(|place| place.next_sequence.is_some());
         if self.space > 0 && bytes > self.space / 2 && all_known {
             let options = PruneOptions { keep_bytes: Some(0), ..PruneOptions::default() };
             prune(&self.journal, &options).map_err(failed).context("cannot prune")?;
@@ -105,14 +102,14 @@ impl Watch {
 
     /// The next excerpt that a tailer read when this looked last; 0: it had read none.
     pub(super) fn next_sequence(&self, number: usize) -> u64 {
-        self.places[number].next_sequence
+        self.places[number].next_sequence.unwrap_or(0)
     }
 
     /// Whether a tailer has something to read, and has not moved for as long as this is patient.
     pub(super) fn is_stuck(&self, number: usize) -> bool {
-        let Place { is_known, since, .. } = self.places[number];
+        let Place { next_sequence, since } = self.places[number];
         // A process has to start first, which takes long on a loaded machine.
-        let patience = self.patience * if is_known { 1 } else { 10 };
+        let patience = self.patience * if next_sequence.is_some() { 1 } else { 10 };
         Duration::from_nanos(self.clock.nanos_between(since, self.looked)) >= patience
     }
 

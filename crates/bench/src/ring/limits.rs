@@ -13,8 +13,7 @@ use crate::engine::{
 pub(super) fn copy(length: impl Length, capacity_bytes: usize, until: &Until) -> Written {
     let stride = length.bytes().next_multiple_of(8);
     let mut ring = vec![1_u8; capacity_bytes];
-    let mut buffer = vec![0; length.bytes()];
-    let message = &mut buffer[..length.bytes()];
+    let message = &mut vec![0; length.bytes()][..length.bytes()];
     fill(message, 1);
     let mut done = 0;
     while until.next_block(done) > 0 {

@@ -39,24 +39,6 @@ impl Progress<'_> {
     }
 }
 
-/// The time from the first message to the last.
-#[derive(Debug)]
-struct Span {
-    clock: Clock,
-    first: Option<Stamp>,
-}
-
-impl Span {
-    #[cold]
-    fn begin(&mut self) {
-        self.first = Some(self.clock.stamp_start());
-    }
-
-    fn nanos(&self) -> u64 {
-        self.first.map_or(0, |first| self.clock.nanos_between(first, self.clock.stamp()))
-    }
-}
-
 /// One by one.
 #[inline(never)]
 pub(super) fn single<R: Subscribe>(
@@ -66,10 +48,8 @@ pub(super) fn single<R: Subscribe>(
     progress: &Progress<'_>,
     timeout: &mut Timeout,
 ) -> Result<Taken, Error> {
-    let mut buffer = vec![0; length.bytes()];
-    let buffer = &mut buffer[..length.bytes()];
-    let mut span = Span { clock, first: None };
-    let (mut messages, mut lost) = (0, 0);
+    let buffer = &mut vec![0; length.bytes()][..length.bytes()];
+    let (mut messages, mut lost, mut first) = (0, 0, None);
     let mut due = progress.begin(reader.next_sequence());
     loop {
         match reader.try_read(buffer)? {
@@ -79,7 +59,7 @@ pub(super) fn single<R: Subscribe>(
                     break;
                 }
                 if messages == 0 {
-                    span.begin();
+                    first = Some(clock.stamp_start());
                 }
                 messages += 1;
                 if received.sequence >= due {
@@ -90,7 +70,7 @@ pub(super) fn single<R: Subscribe>(
             Read::Lapped(lapped) => lost += lapped.count(),
         }
     }
-    Ok(Taken { messages, lost, nanos: span.nanos(), ..Taken::default() })
+    Ok(Taken { messages, lost, nanos: since(clock, first), ..Taken::default() })
 }
 
 /// As many at once as there are.
@@ -104,8 +84,7 @@ pub(super) fn batches<R: Subscribe>(
 ) -> Result<Taken, Error> {
     let mut buffer = vec![0; BATCH_BYTES.max(2 * length.bytes() + 64)];
     let mut sizes = Sizes::of_buffer(buffer.len());
-    let mut span = Span { clock, first: None };
-    let (mut messages, mut lost, mut is_over) = (0, 0, false);
+    let (mut messages, mut lost, mut first, mut is_over) = (0, 0, None, false);
     let mut due = progress.begin(reader.next_sequence());
     while !is_over {
         let mut bad = None;
@@ -123,7 +102,7 @@ pub(super) fn batches<R: Subscribe>(
                     return Err(wrong(received));
                 }
                 if messages == 0 {
-                    span.begin();
+                    first = Some(clock.stamp_start());
                 }
                 messages += count - u64::from(is_over);
                 sizes.count(count);
@@ -135,7 +114,13 @@ pub(super) fn batches<R: Subscribe>(
             Read::Lapped(lapped) => lost += lapped.count(),
         }
     }
-    Ok(Taken { messages, lost, nanos: span.nanos(), batch_p50: sizes.p50(), ..Taken::default() })
+    let nanos = since(clock, first);
+    Ok(Taken { messages, lost, nanos, batch_p50: sizes.p50(), ..Taken::default() })
+}
+
+/// The time since the first message, if there was one.
+fn since(clock: Clock, first: Option<Stamp>) -> u64 {
+    first.map_or(0, |first| clock.nanos_between(first, clock.stamp()))
 }
 
 /// How many messages batches had: one addition a batch.

@@ -28,8 +28,7 @@ pub(super) fn send<W: Publish>(
     progress: &ReadWord,
     timeout: &mut Timeout,
 ) -> Result<Written, Error> {
-    let mut buffer = vec![0; length.bytes()];
-    let message = &mut buffer[..length.bytes()];
+    let message = &mut vec![0; length.bytes()][..length.bytes()];
     let first = writer.next_sequence();
     let schedule = agree(&clock, rate, progress, timeout, |type_id, value| {
         fill(message, writer.next_sequence());
@@ -48,7 +47,7 @@ pub(super) fn send<W: Publish>(
     }
     let nanos = clock.nanos_between(schedule.due(0), clock.stamp());
     let next = start + messages;
-    finish(writer, &mut buffer, next, Written { messages: next - first, nanos })
+    finish(writer, message, next, Written { messages: next - first, nanos })
 }
 
 /// Takes what [`send`] sends. A message has arrived when its payload is copied out and its sequence
@@ -61,8 +60,7 @@ pub(super) fn receive<R: Subscribe>(
     progress: &Word,
     timeout: &mut Timeout,
 ) -> Result<(Taken, Times), Error> {
-    let mut buffer = vec![0; length.bytes()];
-    let buffer = &mut buffer[..length.bytes()];
+    let buffer = &mut vec![0; length.bytes()][..length.bytes()];
     let mut arrivals = Arrivals::of(messages);
     let mut taken = Taken::default();
     progress.store(reader.next_sequence());
@@ -96,10 +94,8 @@ pub(super) fn ping<W: Publish, R: Subscribe>(
     until: &Until,
     timeout: &mut Timeout,
 ) -> Result<(Written, Times), Error> {
-    let mut buffer = vec![0; length.bytes()];
-    let message = &mut buffer[..length.bytes()];
-    let mut answer = vec![0; length.bytes()];
-    let answer = &mut answer[..length.bytes()];
+    let message = &mut vec![0; length.bytes()][..length.bytes()];
+    let answer = &mut vec![0; length.bytes()][..length.bytes()];
     let mut rounds = Rounds::new(until);
     let first = writer.next_sequence();
     let mut next = first;
@@ -114,7 +110,7 @@ pub(super) fn ping<W: Publish, R: Subscribe>(
         next += 1;
     }
     let written = Written { messages: next - first, nanos: until.nanos() };
-    let written = finish(writer, &mut buffer, next, written)?;
+    let written = finish(writer, message, next, written)?;
     Ok((written, rounds.sample.times(clock)))
 }
 
@@ -126,8 +122,7 @@ pub(super) fn pong<W: Publish, R: Subscribe>(
     ready: &Word,
     timeout: &mut Timeout,
 ) -> Result<Taken, Error> {
-    let mut buffer = vec![0; length.bytes()];
-    let buffer = &mut buffer[..length.bytes()];
+    let buffer = &mut vec![0; length.bytes()][..length.bytes()];
     let mut taken = Taken::default();
     ready.store(reader.next_sequence());
     loop {

@@ -39,8 +39,7 @@ pub(super) fn batches<W: Publish>(
     length: impl Length,
     until: &Until,
 ) -> Result<Written, Error> {
-    let mut buffer = vec![0; length.bytes()];
-    let message = &mut buffer[..length.bytes()];
+    let message = &mut vec![0; length.bytes()][..length.bytes()];
     let first = writer.next_sequence();
     let mut next = first;
     while let block @ 1.. = until.next_block(next - first) {
@@ -55,7 +54,7 @@ pub(super) fn batches<W: Publish>(
             batch.publish();
         }
     }
-    finish(writer, &mut buffer, next, Written { messages: next - first, nanos: until.nanos() })
+    finish(writer, message, next, Written { messages: next - first, nanos: until.nanos() })
 }
 
 /// One by one, and never further ahead of the reader than the window is.
