@@ -41,6 +41,8 @@ pub struct Rows {
     format: Format,
     columns: Vec<Column>,
     next: usize,
+    /// Whether the row has a cell that was not skipped.
+    is_begun: bool,
     buffer: Vec<u8>,
     /// The word of one cell, kept for its memory.
     word: String,
@@ -55,17 +57,17 @@ impl fmt::Debug for Rows {
 }
 
 impl Rows {
-    /// Begins a table: CSV and text have a header line.
+    /// Begins a table: CSV and text have a header line, unless there are no columns.
     pub fn new(output: Output, format: Format, columns: Vec<Column>) -> Self {
         let buffer = Vec::with_capacity(BUFFER_BYTES + 4096);
-        let mut rows =
-            Self { output, format, columns, next: 0, buffer, word: String::new(), error: None };
+        let (next, is_begun, word, error) = (0, false, String::new(), None);
+        let mut rows = Self { output, format, columns, next, is_begun, buffer, word, error };
         rows.header();
         rows
     }
 
     fn header(&mut self) {
-        if self.format == Format::Json {
+        if self.format == Format::Json || self.columns.is_empty() {
             return;
         }
         for index in 0..self.columns.len() {
@@ -74,7 +76,7 @@ impl Rows {
             self.columns[index].name = name;
         }
         self.buffer.push(b'\n');
-        self.next = 0;
+        (self.next, self.is_begun) = (0, false);
     }
 
     /// A whole number.
@@ -107,6 +109,43 @@ impl Rows {
         self.word = word;
     }
 
+    /// A word that is there already.
+    pub fn word(&mut self, word: &[u8]) {
+        self.cell(word, true);
+    }
+
+    /// The digits of a number that are there already.
+    pub fn digits(&mut self, digits: &[u8]) {
+        self.cell(digits, false);
+    }
+
+    /// A price and a size, or twice nothing.
+    pub fn level(&mut self, level: Option<(Price4, u64)>) {
+        match level {
+            Some((price, shares)) => {
+                self.price(price);
+                self.integer(shares);
+            }
+            None => {
+                self.absent();
+                self.absent();
+            }
+        }
+    }
+
+    /// A column that this row does not have: an empty cell, no member in JSON.
+    pub fn skip(&mut self) {
+        match self.format {
+            Format::Json => self.next += 1,
+            _ => self.cell(b"", false),
+        }
+    }
+
+    /// What follows the cells of the row so far: for rows of text without columns.
+    pub fn buffer(&mut self) -> &mut Vec<u8> {
+        &mut self.buffer
+    }
+
     /// Nothing: an empty cell, `null` in JSON.
     pub fn absent(&mut self) {
         let nothing: &[u8] = if self.format == Format::Json { b"null" } else { b"" };
@@ -124,13 +163,21 @@ impl Rows {
     /// Ends the row.
     pub fn end_row(&mut self) -> io::Result<()> {
         debug_assert_eq!(self.next, self.columns.len(), "a cell for every column");
-        self.next = 0;
+        (self.next, self.is_begun) = (0, false);
         self.buffer.extend_from_slice(if self.format == Format::Json { b"}\n" } else { b"\n" });
-        if self.buffer.len() >= BUFFER_BYTES {
-            self.output.write_all(&self.buffer)?;
-            self.buffer.clear();
-        }
+        if self.buffer.len() >= BUFFER_BYTES { self.write() } else { Ok(()) }
+    }
+
+    fn write(&mut self) -> io::Result<()> {
+        self.output.write_all(&self.buffer)?;
+        self.buffer.clear();
         Ok(())
+    }
+
+    /// Lets others see the rows so far.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.write()?;
+        self.output.flush()
     }
 
     /// Ends the row where an error can only stop the caller: [`Rows::finish`] then returns the
@@ -150,12 +197,12 @@ impl Rows {
         if let Some(error) = self.error {
             return Err(error);
         }
-        self.output.write_all(&self.buffer)?;
+        self.write()?;
         self.output.finish()
     }
 
     fn cell(&mut self, value: &[u8], is_text: bool) {
-        let first = self.next == 0;
+        let first = !std::mem::replace(&mut self.is_begun, true);
         let column = &self.columns[self.next];
         let last = self.next + 1 == self.columns.len();
         self.next += 1;
@@ -198,7 +245,7 @@ impl Rows {
 }
 
 /// Appends a cell of CSV in quotes.
-pub fn quote_csv(buffer: &mut Vec<u8>, value: &[u8]) {
+fn quote_csv(buffer: &mut Vec<u8>, value: &[u8]) {
     buffer.push(b'"');
     for &byte in value {
         if byte == b'"' {
@@ -210,7 +257,7 @@ pub fn quote_csv(buffer: &mut Vec<u8>, value: &[u8]) {
 }
 
 /// Appends a JSON string. The text is printable ASCII: only quotes and backslashes are escaped.
-pub fn quote_json(buffer: &mut Vec<u8>, value: &[u8]) {
+fn quote_json(buffer: &mut Vec<u8>, value: &[u8]) {
     buffer.push(b'"');
     for &byte in value {
         if matches!(byte, b'"' | b'\\') {

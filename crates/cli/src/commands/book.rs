@@ -100,11 +100,7 @@ fn run_with<L: PriceLevels, S: OrderStore>(
     let columns = if arguments.orders { order_columns() } else { level_columns() };
     let mut rows = Rows::new(output, format, columns);
     for side in Side::BOTH {
-        if arguments.orders {
-            write_orders(&mut rows, engine.books(), locate, side, levels)?;
-        } else {
-            write_levels(&mut rows, engine.books(), locate, side, levels)?;
-        }
+        write_side(&mut rows, engine.books(), locate, side, (levels, arguments.orders))?;
     }
     rows.finish()?;
     session.warn_of_taint_in(locate);
@@ -144,23 +140,6 @@ fn level_columns() -> Vec<Column> {
     ]
 }
 
-fn write_levels<L: PriceLevels, S: OrderStore>(
-    rows: &mut Rows,
-    books: &Books<L, S>,
-    locate: StockLocate,
-    side: Side,
-    levels: usize,
-) -> anyhow::Result<()> {
-    for level in books.book(locate).depth(side).take(levels) {
-        rows.text(side.quote_name());
-        rows.price(level.price);
-        rows.integer(level.shares.get());
-        rows.integer(u64::from(level.orders.get()));
-        rows.end_row()?;
-    }
-    Ok(())
-}
-
 fn order_columns() -> Vec<Column> {
     vec![
         Column::word("side", 4),
@@ -172,14 +151,23 @@ fn order_columns() -> Vec<Column> {
     ]
 }
 
-fn write_orders<L: PriceLevels, S: OrderStore>(
+/// The levels of a side, or with `orders` the orders of each in its queue.
+fn write_side<L: PriceLevels, S: OrderStore>(
     rows: &mut Rows,
     books: &Books<L, S>,
     locate: StockLocate,
     side: Side,
-    levels: usize,
+    (levels, orders): (usize, bool),
 ) -> anyhow::Result<()> {
     for level in books.book(locate).depth(side).take(levels) {
+        if !orders {
+            rows.text(side.quote_name());
+            rows.price(level.price);
+            rows.integer(level.shares.get());
+            rows.integer(u64::from(level.orders.get()));
+            rows.end_row()?;
+            continue;
+        }
         let mut shares_ahead = 0;
         for (ahead, order) in books.queue(locate, side, level.price).iter().enumerate() {
             rows.text(side.quote_name());

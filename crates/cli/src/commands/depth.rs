@@ -130,16 +130,7 @@ impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Depth {
         let [mut bids, mut asks] = [book.depth(Side::Buy), book.depth(Side::Sell)];
         for _ in 0..self.levels {
             for level in [asks.next(), bids.next()] {
-                match level {
-                    Some(level) => {
-                        self.rows.price(level.price);
-                        self.rows.integer(level.shares.get());
-                    }
-                    None => {
-                        self.rows.absent();
-                        self.rows.absent();
-                    }
-                }
+                self.rows.level(level.map(|level| (level.price, level.shares.get())));
             }
         }
         self.rows.end_row_or_stop()

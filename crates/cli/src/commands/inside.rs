@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use clap::Args;
-use nanotape_book::{Books, DefaultBooks, Inside, OrderStore, Outcome, PriceLevels, Quote};
+use nanotape_book::{Books, DefaultBooks, OrderStore, Outcome, PriceLevels};
 use nanotape_market::{MarketEvent, Position};
 use nanotape_plant::{BookEngine, Observer};
 use nanotape_types::{Side, Symbol};
@@ -97,24 +97,10 @@ impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Insides {
         }
         self.rows.integer_or_absent(event.time.map(|time| time.get()));
         self.rows.text(symbol_or_locate(engine.directory(), locate));
-        self.write(engine.books().book(locate).inside());
-        self.rows.end_row_or_stop()
-    }
-}
-
-impl Insides {
-    fn write(&mut self, inside: Inside) {
+        let inside = engine.books().book(locate).inside();
         for side in Side::BOTH {
-            match inside.side(side) {
-                Some(Quote { price, shares }) => {
-                    self.rows.price(price);
-                    self.rows.integer(shares.get());
-                }
-                None => {
-                    self.rows.absent();
-                    self.rows.absent();
-                }
-            }
+            self.rows.level(inside.side(side).map(|quote| (quote.price, quote.shares.get())));
         }
+        self.rows.end_row_or_stop()
     }
 }

@@ -14,8 +14,9 @@ mod verify;
 
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
+use nanotape_journal::JournalError;
 
-use crate::status::Status;
+use crate::{input::Progress, journals::of_journal, status::Status};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -61,6 +62,14 @@ enum JournalCommand {
     Tailers(tailers::TailersCommand),
     /// Check the whole contents of a journal
     Verify(verify::VerifyCommand),
+}
+
+/// Does something to a journal that takes a while, with a progress bar.
+fn with_bar<T>(
+    work: impl FnOnce(&dyn Fn(u64, u64)) -> Result<T, JournalError>,
+) -> anyhow::Result<T> {
+    let bar = Progress::with_total(Some(0));
+    work(&|done, total| bar.set_of(done, total, "")).map_err(of_journal)
 }
 
 pub(crate) fn run(arguments: &JournalArguments) -> anyhow::Result<Status> {

@@ -5,10 +5,8 @@ use std::{io::Write as _, path::PathBuf};
 use clap::Args;
 use nanotape_journal::{CompressOptions, Compressed};
 
-use super::text::size_text;
+use super::{text::size_text, with_bar};
 use crate::{
-    input::Progress,
-    journals::of_journal,
     output::{Format, OutputArguments},
     record::Record,
     status::Status,
@@ -51,15 +49,11 @@ pub(super) struct CompressCommand {
 pub(super) fn run(command: &CompressCommand) -> anyhow::Result<Status> {
     let format = command.output.format_or(Format::Text)?;
     let mut output = command.output.open()?;
-    let bar = Progress::with_total(Some(0));
-    let progress = |done, total| bar.set_of(done, total, "");
     let options = CompressOptions { level: command.level, keep_plain: command.keep_plain };
-    let done = match command.undo {
+    let done = with_bar(|progress| match command.undo {
         true => nanotape_journal::uncompress(&command.path, progress),
         false => nanotape_journal::compress(&command.path, &options, progress),
-    };
-    drop(bar);
-    let done = done.map_err(of_journal)?;
+    })?;
     for (number, compressed) in done.iter().enumerate() {
         let Compressed { plain_bytes, packed_bytes, .. } = *compressed;
         let record = Record::default()

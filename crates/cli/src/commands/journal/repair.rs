@@ -5,9 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 use nanotape_journal::{Action, Done};
 
+use super::with_bar;
 use crate::{
-    input::Progress,
-    journals::of_journal,
     output::{Format, OutputArguments},
     record::Record,
     status::Status,
@@ -42,18 +41,14 @@ pub(super) struct RepairCommand {
 pub(super) fn run(command: &RepairCommand) -> anyhow::Result<Status> {
     let format = command.output.format_or(Format::Text)?;
     let mut output = command.output.open()?;
-    let bar = Progress::with_total(Some(0));
-    let repaired = nanotape_journal::repair(&command.path, command.dry_run, |done, total| {
-        bar.set_of(done, total, "");
-    });
-    drop(bar);
-    let repaired = repaired.map_err(of_journal)?;
+    let (path, dry_run) = (&command.path, command.dry_run);
+    let repaired = with_bar(|progress| nanotape_journal::repair(path, dry_run, progress))?;
     for (number, action) in repaired.actions.iter().enumerate() {
         record(action).write(&mut output, format, number == 0, || format!("{action}\n"))?;
     }
     if format == Format::Text {
         use std::io::Write as _;
-        let path = command.path.display();
+        let path = path.display();
         match (repaired.actions.len(), command.dry_run) {
             (0, _) => writeln!(output, "{path}: nothing to repair")?,
             (n, true) => writeln!(output, "{path}: {} needed; nothing was changed", changes(n))?,

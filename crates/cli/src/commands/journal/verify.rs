@@ -5,10 +5,8 @@ use std::{fmt::Write as _, path::PathBuf};
 use clap::Args;
 use nanotape_journal::{Severity, Verified};
 
-use super::text::size_text;
+use super::{text::size_text, with_bar};
 use crate::{
-    input::Progress,
-    journals::of_journal,
     output::{Format, OutputArguments},
     record::Record,
     status::Status,
@@ -38,12 +36,7 @@ pub(super) struct VerifyCommand {
 pub(super) fn run(command: &VerifyCommand) -> anyhow::Result<Status> {
     let format = command.output.format_or(Format::Text)?;
     let mut output = command.output.open()?;
-    let bar = Progress::with_total(Some(0));
-    let verified = nanotape_journal::verify(&command.path, |done, total| {
-        bar.set_of(done, total, "");
-    });
-    drop(bar);
-    let verified = verified.map_err(of_journal)?;
+    let verified = with_bar(|progress| nanotape_journal::verify(&command.path, progress))?;
     for (number, finding) in verified.findings.iter().enumerate() {
         let record = Record::default()
             .with("severity", finding.severity().to_string())

@@ -4,71 +4,64 @@ use std::io;
 
 use nanotape_plant::{Event, Subscriber};
 
-use super::{
-    TapArguments, TapFormat,
-    dbn_files::DbnFiles,
-    row::Row,
-    rows::{Rows, Style},
-};
-use crate::output::Output;
+use super::{TapArguments, TapFormat, dbn_files::DbnFiles, rows::Table};
+use crate::output::{Format, Output};
 
-pub(super) enum Printer {
-    Rows { rows: Rows, detail: String },
-    Dbn { files: DbnFiles, is_flushed: bool },
+pub(super) struct Printer {
+    target: Target,
+    is_flushed: bool,
+}
+
+enum Target {
+    Rows(Table),
+    Dbn(DbnFiles),
 }
 
 impl Printer {
     pub(super) fn new(output: Output, format: TapFormat, command: &TapArguments) -> Self {
-        let style = match format {
-            TapFormat::Text => Style::Text,
-            TapFormat::Csv => Style::Csv,
-            TapFormat::Json => Style::Json,
-            TapFormat::Dbn => {
-                let files = DbnFiles::new(output, command);
-                return Self::Dbn { files, is_flushed: true };
-            }
+        let target = match format {
+            TapFormat::Text => Target::Rows(Table::new(output, Format::Text)),
+            TapFormat::Csv => Target::Rows(Table::new(output, Format::Csv)),
+            TapFormat::Json => Target::Rows(Table::new(output, Format::Json)),
+            TapFormat::Dbn => Target::Dbn(DbnFiles::new(output, command)),
         };
-        Self::Rows { rows: Rows::new(output, style), detail: String::new() }
+        // The header line is not.
+        Self { is_flushed: matches!(target, Target::Dbn(_)), target }
     }
 
     /// Prints a record, or a loss.
     #[inline]
     pub(super) fn print(&mut self, event: &Event<'_>, midnight_ns: Option<u64>) -> io::Result<()> {
-        match self {
-            Self::Rows { rows, detail } => rows.print(&Row::of(event, midnight_ns, detail)),
-            Self::Dbn { files, is_flushed } => {
-                *is_flushed = false;
-                files.add(event)
-            }
+        self.is_flushed = false;
+        match &mut self.target {
+            Target::Rows(table) => table.print(event, midnight_ns),
+            Target::Dbn(files) => files.add(event),
         }
     }
 
     /// Writes what needs the subscriber's names: to be called between polls.
     #[inline]
     pub(super) fn write(&mut self, subscriber: &Subscriber) -> io::Result<()> {
-        match self {
-            Self::Rows { .. } => Ok(()),
-            Self::Dbn { files, .. } => files.write(subscriber),
+        match &mut self.target {
+            Target::Rows(_) => Ok(()),
+            Target::Dbn(files) => files.write(subscriber),
         }
     }
 
     /// Lets others see what is written so far.
     pub(super) fn flush(&mut self) -> io::Result<()> {
-        match self {
-            Self::Rows { rows, .. } => rows.flush(),
-            Self::Dbn { is_flushed: true, .. } => Ok(()),
-            Self::Dbn { files, is_flushed } => {
-                *is_flushed = true;
-                files.flush()
-            }
+        match &mut self.target {
+            _ if std::mem::replace(&mut self.is_flushed, true) => Ok(()),
+            Target::Rows(table) => table.rows.flush(),
+            Target::Dbn(files) => files.flush(),
         }
     }
 
     /// Completes the output.
     pub(super) fn finish(self, subscriber: &Subscriber) -> io::Result<()> {
-        match self {
-            Self::Rows { rows, .. } => rows.finish(),
-            Self::Dbn { files, .. } => files.finish(subscriber),
+        match self.target {
+            Target::Rows(table) => table.rows.finish(),
+            Target::Dbn(files) => files.finish(subscriber),
         }
     }
 }

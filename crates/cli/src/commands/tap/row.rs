@@ -105,8 +105,8 @@ impl<'a> Row<'a> {
         self.0[column as usize]
     }
 
-    pub(super) fn cells(&self) -> impl Iterator<Item = (&'static str, Cell<'a>)> + '_ {
-        Column::NAMES.into_iter().zip(self.0)
+    pub(super) fn cells(&self) -> impl Iterator<Item = Cell<'a>> + '_ {
+        self.0.iter().copied()
     }
 
     #[inline]

@@ -1,158 +1,93 @@
-//! Rows as bytes: CSV, JSON or text. Built for a row a record, so a cell is a few bytes appended to
-//! one buffer, and a row takes no memory.
+//! The rows of a tap: CSV and JSON have a cell for each column, text has its own layout. A row a
+//! record: printing one allocates nothing.
 
 use std::io::{self, Write as _};
 
-use nanotape_plant::dbn;
+use nanotape_plant::{Event, dbn};
 use nanotape_types::{NanosSinceMidnight, Price4};
 
 use super::row::{Cell, Column, Row};
 use crate::{
-    output::Output,
-    rows::{quote_csv, quote_json},
+    output::{Format, Output},
+    rows::{self, Rows},
     symbols::StockName,
 };
-
-/// Bytes that are gathered before they are written.
-const BUFFER_BYTES: usize = 64 << 10;
 
 /// DBN's price units in one of a `Price4`.
 const UNITS_OF_PRICE4: i64 = dbn::FIXED_PRICE_SCALE / Price4::SCALE as i64;
 
-/// How a row looks.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Style {
-    Text,
-    Csv,
-    Json,
-}
-
 /// Writes rows.
-pub(super) struct Rows {
-    output: Output,
-    style: Style,
-    buffer: Vec<u8>,
-    /// One word, kept for its memory.
-    word: Vec<u8>,
-    is_flushed: bool,
+pub(super) struct Table {
+    pub(super) rows: Rows,
+    format: Format,
+    /// One price and the words of one record, kept for their memory.
+    price: Vec<u8>,
+    detail: String,
 }
 
-impl Rows {
-    pub(super) fn new(output: Output, style: Style) -> Self {
-        let mut buffer = Vec::with_capacity(BUFFER_BYTES + 4096);
-        if style == Style::Csv {
-            buffer.extend_from_slice(Column::NAMES.join(",").as_bytes());
-            buffer.push(b'\n');
-        }
-        Self { output, style, buffer, word: Vec::new(), is_flushed: false }
+impl Table {
+    pub(super) fn new(output: Output, format: Format) -> Self {
+        let names = if format == Format::Text { &[][..] } else { &Column::NAMES };
+        let columns = names.iter().map(|name| rows::Column::number(*name, 0)).collect();
+        let rows = Rows::new(output, format, columns);
+        Self { rows, format, price: Vec::new(), detail: String::new() }
     }
 
+    /// Prints a record, or a loss.
     #[inline]
-    pub(super) fn print(&mut self, row: &Row<'_>) -> io::Result<()> {
-        match self.style {
-            Style::Csv => self.csv(row),
-            Style::Json => self.json(row),
-            Style::Text => self.text(row),
+    pub(super) fn print(&mut self, event: &Event<'_>, midnight_ns: Option<u64>) -> io::Result<()> {
+        let Self { rows, format, price, detail } = self;
+        let row = Row::of(event, midnight_ns, detail);
+        if *format == Format::Text {
+            write_text(rows.buffer(), &row);
+            return rows.end_row();
         }
-        self.buffer.push(b'\n');
-        self.is_flushed = false;
-        if self.buffer.len() >= BUFFER_BYTES { self.write() } else { Ok(()) }
-    }
-
-    /// Lets others see the rows so far.
-    pub(super) fn flush(&mut self) -> io::Result<()> {
-        if self.is_flushed {
-            return Ok(());
-        }
-        self.is_flushed = true;
-        self.write()?;
-        self.output.flush()
-    }
-
-    pub(super) fn finish(mut self) -> io::Result<()> {
-        self.write()?;
-        self.output.finish()
-    }
-
-    fn write(&mut self) -> io::Result<()> {
-        self.output.write_all(&self.buffer)?;
-        self.buffer.clear();
-        Ok(())
-    }
-
-    fn csv(&mut self, row: &Row<'_>) {
-        let Self { buffer, word, .. } = self;
-        for (place, (_, cell)) in row.cells().enumerate() {
-            if place > 0 {
-                buffer.push(b',');
-            }
-            if is_word(cell) {
-                word.clear();
-                append(word, cell);
-                if word.iter().any(|byte| matches!(byte, b',' | b'"' | b'\n' | b'\r')) {
-                    quote_csv(buffer, word);
-                } else {
-                    buffer.extend_from_slice(word);
+        for cell in row.cells() {
+            match cell {
+                Cell::Absent => rows.skip(),
+                Cell::Nothing => rows.absent(),
+                Cell::Number(number) => rows.integer(number),
+                Cell::Price(units) => {
+                    price.clear();
+                    write_price(price, units);
+                    rows.digits(price);
                 }
-            } else {
-                append(buffer, cell);
+                Cell::Letter(letter) => rows.word(&[printable(letter)]),
+                Cell::Text(text) => rows.word(text.as_bytes()),
+                Cell::Stock(symbol, locate) => rows.text(StockName::new(symbol, locate)),
             }
         }
+        rows.end_row()
     }
+}
 
-    fn json(&mut self, row: &Row<'_>) {
-        let Self { buffer, word, .. } = self;
-        let mut open = b'{';
-        for (name, cell) in row.cells() {
-            if matches!(cell, Cell::Absent) {
-                continue;
-            }
-            buffer.push(core::mem::replace(&mut open, b','));
-            buffer.push(b'"');
-            buffer.extend_from_slice(name.as_bytes());
-            buffer.extend_from_slice(b"\":");
-            if matches!(cell, Cell::Nothing) {
-                buffer.extend_from_slice(b"null");
-            } else if is_word(cell) {
-                word.clear();
-                append(word, cell);
-                quote_json(buffer, word);
-            } else {
-                append(buffer, cell);
-            }
+/// Sequence number, time of day, stock, kind, and what that kind has.
+fn write_text(buffer: &mut Vec<u8>, row: &Row<'_>) {
+    right(buffer, 10, row.cell(Column::Sequence));
+    buffer.extend_from_slice(b"  ");
+    padded(buffer, 18, |buffer| {
+        if let Cell::Number(nanos) = row.cell(Column::TsNs) {
+            let time = NanosSinceMidnight::new(nanos).unwrap_or(NanosSinceMidnight::MAX);
+            // Writing to memory cannot fail.
+            let _ = write!(buffer, "{time}");
         }
-        buffer.push(b'}');
-    }
-
-    /// Sequence number, time of day, stock, kind, and what that kind has.
-    fn text(&mut self, row: &Row<'_>) {
-        let buffer = &mut self.buffer;
-        right(buffer, 10, row.cell(Column::Sequence));
+    });
+    for (column, width) in [(Column::Symbol, 8), (Column::Record, 10)] {
         buffer.extend_from_slice(b"  ");
-        padded(buffer, 18, |buffer| {
-            if let Cell::Number(nanos) = row.cell(Column::TsNs) {
-                let time = NanosSinceMidnight::new(nanos).unwrap_or(NanosSinceMidnight::MAX);
-                // Writing to memory cannot fail.
-                let _ = write!(buffer, "{time}");
-            }
-        });
-        for (column, width) in [(Column::Symbol, 8), (Column::Record, 10)] {
-            buffer.extend_from_slice(b"  ");
-            padded(buffer, width, |buffer| append(buffer, row.cell(column)));
-        }
-        if let (Cell::Number(from), Cell::Number(to)) =
-            (row.cell(Column::LostFrom), row.cell(Column::LostTo))
-        {
-            let _ = write!(buffer, "  {} records lost, {from} to {to}", to - from + 1);
-            return;
-        }
-        if let Cell::Letter(_) = row.cell(Column::Side) {
-            text_of_change(buffer, row);
-        }
-        if let Cell::Text(detail) = row.cell(Column::Detail) {
-            buffer.extend_from_slice(b"  ");
-            buffer.extend_from_slice(detail.as_bytes());
-        }
+        padded(buffer, width, |buffer| append(buffer, row.cell(column)));
+    }
+    if let (Cell::Number(from), Cell::Number(to)) =
+        (row.cell(Column::LostFrom), row.cell(Column::LostTo))
+    {
+        let _ = write!(buffer, "  {} records lost, {from} to {to}", to - from + 1);
+        return;
+    }
+    if let Cell::Letter(_) = row.cell(Column::Side) {
+        text_of_change(buffer, row);
+    }
+    if let Cell::Text(detail) = row.cell(Column::Detail) {
+        buffer.extend_from_slice(b"  ");
+        buffer.extend_from_slice(detail.as_bytes());
     }
 }
 
@@ -177,10 +112,9 @@ fn text_of_change(buffer: &mut Vec<u8>, row: &Row<'_>) {
     }
 }
 
-/// Whether a cell is text, which may have to be quoted.
-#[inline]
-fn is_word(cell: Cell<'_>) -> bool {
-    matches!(cell, Cell::Text(_) | Cell::Stock(..) | Cell::Letter(_))
+/// Bytes come from shared memory: what could drive a terminal becomes a question mark.
+fn printable(letter: u8) -> u8 {
+    if letter.is_ascii_graphic() { letter } else { b'?' }
 }
 
 /// Appends a cell as it is.
@@ -192,9 +126,7 @@ fn append(buffer: &mut Vec<u8>, cell: Cell<'_>) {
             buffer.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
         }
         Cell::Price(price) => write_price(buffer, price),
-        Cell::Letter(letter) => {
-            buffer.push(if letter.is_ascii_graphic() { letter } else { b'?' });
-        }
+        Cell::Letter(letter) => buffer.push(printable(letter)),
         Cell::Text(text) => buffer.extend_from_slice(text.as_bytes()),
         Cell::Stock(symbol, locate) => {
             let _ = write!(buffer, "{}", StockName::new(symbol, locate));
