@@ -22,7 +22,7 @@ use std::{
     time::Duration,
 };
 
-use anyhow::bail;
+use anyhow::{Context as _, bail};
 use nanotape_clock::{Clock, Stamp};
 use nanotape_console::{
     output::{Format, Output},
@@ -131,10 +131,8 @@ impl Crew {
 
     /// What the first worker counted.
     fn first_counted(&mut self) -> anyhow::Result<Value> {
-        match self.end(0)?.and_then(End::answer) {
-            Some(counted) => Ok(counted),
-            None => bail!("the {} failed at its end", self.members[0].name),
-        }
+        let counted = self.end(0)?.and_then(End::answer);
+        counted.with_context(|| format!("the {} failed at its end", self.members[0].name))
     }
 
     /// The row of a worker: what it counted, or the given numbers if it has not ended well.

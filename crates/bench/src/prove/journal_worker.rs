@@ -187,10 +187,11 @@ impl JournalJob {
                 Tail::Nothing => waiter.idle(),
             }
         }
-        tailer.done();
+        // Its position stays at the last excerpt. If it is killed now, the next tailer of this name
+        // reads that excerpt again, and ends too.
         Ok(json!({
             // Each of them once: its position is after an excerpt only when that was checked.
-            "read": tailer.next_sequence() - 1,
+            "read": expected - 1,
             "missing": missing,
             // Of all excerpts only if the name is new.
             "checksum": matches!(resumed, Resumed::New).then_some(checksum),
@@ -250,5 +251,35 @@ fn append(
             }
             Err(error) => return Err(failed(error)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{sync::mpsc, thread};
+
+    use super::*;
+    use crate::engine::Folder;
+
+    #[test]
+    fn a_tailer_that_replaces_one_killed_at_the_end_ends_too() {
+        let folder = Folder::new("end").unwrap();
+        let job = JournalJob {
+            path: folder.path().to_owned(),
+            seed: 1,
+            segment_bytes: 1 << 16,
+            sync: 0,
+            excerpts: 100,
+            space: 0,
+            rest: Duration::ZERO,
+            tailer: None,
+        };
+        job.append(&AtomicBool::new(false)).unwrap();
+        let first = job.tail(0).unwrap();
+        assert_eq!((&first["read"], &first["missing"]), (&json!(101), &json!(0)));
+        let (ended, ends) = mpsc::channel();
+        thread::spawn(move || ended.send(job.tail(0).unwrap()));
+        let second = ends.recv_timeout(Duration::from_secs(60)).expect("it waits for another end");
+        assert_eq!((&second["read"], &second["checksum"]), (&json!(101), &Value::Null));
     }
 }
