@@ -1,11 +1,12 @@
 //! The appender: the one process that writes a journal.
 //!
-//! Protocol: `docs/formats/journal.md`. An append goes into the active segment; where that is full,
-//! or its cycle is over, the next one is made active, which the pretoucher has prepared.
-//! Failure: where there is no room for a segment an append says so, nothing is half done, and the
-//! next append tries again. An appender that is dropped, killed or panics leaves what it committed.
-//! Cost: an append makes no system call, allocates nothing and locks nothing, if the policy is not
-//! to sync with it; a roll takes one lock that is hardly ever held.
+//! Protocol: `docs/formats/journal.md`. An append goes into the active segment. When that segment
+//! is full or its cycle is over, the next segment, which the pretoucher has prepared, becomes
+//! active.
+//! Failure: if there is no room for a segment, the append returns an error and changes nothing, and
+//! the next append retries. An appender that is dropped, killed or panics keeps what it committed.
+//! Cost: an append makes no system call, allocates nothing and locks nothing, unless the policy
+//! syncs with it; a roll takes one lock that is rarely contended.
 
 mod batch;
 mod claim;
@@ -39,7 +40,7 @@ use crate::{
     },
 };
 
-/// The largest step of excerpts between two looks at whether numbers run out.
+/// The largest step of excerpts between two checks whether sequence numbers run out.
 const SEQUENCES_LEFT: u64 = 1 << 32;
 
 /// The one appender of a journal.
@@ -63,17 +64,17 @@ const SEQUENCES_LEFT: u64 = 1 << 32;
 /// ```
 #[derive(Debug)]
 pub struct Appender<D: Disk = Folder> {
-    /// Nothing before the first excerpt, and behind an end mark that a killed appender left.
+    /// `None` before the first excerpt, and after an end mark that a killed appender left.
     writer: Option<SegmentWriter<D::Writable>>,
-    /// Committed and not synced.
+    /// Committed excerpts that are not synced yet.
     unsynced: u64,
-    /// After how many an append syncs.
+    /// The number of excerpts after which an append syncs.
     sync_after: u64,
     exchange: Arc<Exchange<D>>,
-    /// The next sequence number, and the largest time: as in the writer, if there is one.
+    /// The next sequence number, and the largest time. Equal to the writer's, if there is one.
     sequence: u64,
     max_ts: u64,
-    /// The first sequence number that may not be on the disk.
+    /// The first sequence number that might not be on disk yet.
     unsynced_from: u64,
     plan: Plan,
     policy: SyncPolicy,
@@ -81,17 +82,18 @@ pub struct Appender<D: Disk = Folder> {
     incarnation: Incarnation,
     recovery: Recovery,
     disk: D,
-    /// Given up before the lock is, so that it never works for a journal that somebody else has.
+    /// Dropped before the lock, so that the threads never work on a journal that another appender
+    /// owns.
     running: Option<Running<D>>,
-    /// Of the active segment.
+    /// The lock of the active segment.
     segment_lock: FileLock,
     _lock: D::Lock,
 }
 
 impl Appender<Folder> {
-    /// Opens a journal to append to it, and makes it if it is not there: the last part of the path,
-    /// not those before it. What a killed appender or a loss of power left is put in order first;
-    /// see [`recovery`](Self::recovery). It is an error if another process appends.
+    /// Opens a journal to append to it. Creates its folder if it does not exist, but not the parent
+    /// folders. Recovers what a killed appender or a loss of power left; see
+    /// [`recovery`](Self::recovery). It is an error if another process appends.
     pub fn open(path: &Path, options: &AppenderOptions) -> Result<Self, JournalError> {
         let folder = Folder::new(path, options.mode);
         let folder = if options.large_pages { folder.with_large_pages() } else { folder };
@@ -100,14 +102,14 @@ impl Appender<Folder> {
 }
 
 impl<D: Disk> Appender<D> {
-    /// The same on another disk.
+    /// As [`open`](Self::open), on the given disk.
     pub fn open_on(disk: D, options: &AppenderOptions) -> Result<Self, JournalError> {
         let folder = disk.path("");
         let layout = options
             .layout()
             .map_err(|error| JournalError::new(&folder, Problem::Options(error)))?;
         disk.make().map_err(JournalError::system(&folder, "make"))?;
-        // Its creator may have ended before its name was on the disk.
+        // Its creator might have ended before its name was on disk.
         disk.sync_parent().map_err(JournalError::system(&folder, "sync the name of"))?;
         let files = Files::list(&disk)?;
         if !files.is_empty && !files.is_journal {
@@ -123,7 +125,7 @@ impl<D: Disk> Appender<D> {
         let found = recovery::recover(&disk, plan_of)?;
         let (mut spares, mut next_number) = (found.spares, found.next_number);
         let plan = plan_of(found.journal.unwrap_or_else(|| now_ns() | 1));
-        // Where there is nowhere to write the reason is said now, and not by the first append.
+        // If there is no writable segment, the reason is returned now, and not by the first append.
         if found.writer.is_none() && spares.is_empty() {
             spares.push_back(prepare(&disk, &plan, next_number)?);
             next_number += 1;
@@ -141,8 +143,8 @@ impl<D: Disk> Appender<D> {
         }
         Ok(Self {
             writer: found.writer,
-            // How many another appender left is not known: as many as the policy allows, at the
-            // most.
+            // The count of an earlier appender is not known: assume the most that the policy
+            // allows.
             unsynced: match options.sync {
                 SyncPolicy::Excerpts(count) => count - 1,
                 _ => 0,
@@ -164,11 +166,11 @@ impl<D: Disk> Appender<D> {
         })
     }
 
-    /// Appends an excerpt; returns its sequence number. The type is the user's own. The time, in
-    /// nanoseconds since the UNIX epoch, is what seeks by time go by, and should not be before
-    /// those of earlier excerpts.
+    /// Appends an excerpt; returns its sequence number. The type is defined by the user. The time
+    /// is in nanoseconds since the UNIX epoch. Seeks by time use it, so it should not be before the
+    /// times of earlier excerpts.
     ///
-    /// An error means that nothing was appended, but for [`Problem::NotOnDisk`].
+    /// An error means that nothing was appended, except for [`Problem::NotOnDisk`].
     #[inline]
     pub fn append(
         &mut self,
@@ -186,7 +188,8 @@ impl<D: Disk> Appender<D> {
         Ok(sequence)
     }
 
-    /// Room for an excerpt of so many bytes of payload, to be written in place and committed.
+    /// Reserves room for an excerpt with `length` bytes of payload, to be written in place and
+    /// committed.
     #[inline]
     pub fn claim(
         &mut self,
@@ -200,8 +203,8 @@ impl<D: Disk> Appender<D> {
         Ok(Claim::new(self, type_id, ts_ns, length))
     }
 
-    /// A batch: excerpts that readers see together or not at all. There is room for at least so
-    /// many bytes of excerpts, as [`excerpt_bytes`](crate::excerpt_bytes) counts them.
+    /// A batch: excerpts that readers see together or not at all. It has room for at least `bytes`
+    /// bytes of excerpts, as [`excerpt_bytes`](crate::excerpt_bytes) counts them.
     pub fn batch(&mut self, ts_ns: u64, bytes: usize) -> Result<Batch<'_, D>, JournalError> {
         let words = bytes.div_ceil(8);
         if !self.is_ready(words, ts_ns) {
@@ -216,15 +219,15 @@ impl<D: Disk> Appender<D> {
         self.writer.as_ref().map_or(self.sequence, |writer| writer.place().sequence)
     }
 
-    /// The number of the segment that was appended to last; 0 before the first one. For callers
-    /// that repeat something in each segment.
+    /// The number of the last segment that was appended to; 0 before the first one. For callers
+    /// that repeat data in each segment.
     #[inline]
     pub fn segment(&self) -> u64 {
         self.writer.as_ref().map_or(0, SegmentWriter::number)
     }
 
-    /// Gives the next excerpt this number; readers report those between as missing. For messages
-    /// that already have numbers, like those of a ring.
+    /// Gives the next excerpt this number; readers report the skipped numbers as missing. For
+    /// messages that already have numbers, such as those of a ring.
     pub fn skip_to(&mut self, sequence: u64) -> Result<(), JournalError> {
         let next = self.next_sequence();
         let max = MAX_SEQUENCE - SEQUENCES_LEFT;
@@ -244,27 +247,27 @@ impl<D: Disk> Appender<D> {
         self.plan.layout.max_length()
     }
 
-    /// Bytes in front of the next excerpt that the pretoucher has brought into memory, when it last
-    /// looked: what can be appended without a page fault. 0 without a pretoucher.
+    /// Bytes after the last excerpt that the pretoucher had in memory at its last check. These can
+    /// be appended without a page fault. 0 without a pretoucher.
     pub fn bytes_ahead(&self) -> u64 {
         self.exchange.bytes_ahead()
     }
 
-    /// What was found when the journal was opened.
+    /// The report of the recovery at opening.
     pub fn recovery(&self) -> &Recovery {
         &self.recovery
     }
 
-    /// The folder.
+    /// The folder of the journal.
     pub fn path(&self) -> std::path::PathBuf {
         self.disk.path("")
     }
 
-    /// Waits until everything that was committed is on the disk.
+    /// Waits until every committed excerpt is on disk.
     pub fn sync(&mut self) -> Result<(), JournalError> {
         let (number, next) = match &self.writer {
             Some(writer) => (writer.number(), writer.place().sequence),
-            // The last segment has ended, and the one behind it is not begun.
+            // The last segment has ended, and the next one is not active yet.
             None => (self.exchange.lock().next_to_enter(), self.sequence),
         };
         let mut syncer = self.exchange.lock_syncer();
@@ -289,27 +292,27 @@ impl<D: Disk> Appender<D> {
         }
     }
 
-    /// Closes the appender: what the policy promises is on the disk, its threads have ended, and
-    /// unused segments are removed. Dropping does the same without the error.
+    /// Closes the appender: syncs as the policy requires, ends its threads and removes unused
+    /// segments. Dropping does the same, without the error.
     pub fn close(mut self) -> Result<(), JournalError> {
         self.finish()
     }
 
-    /// Whether an excerpt with a payload of so many bytes can be written now.
+    /// Whether an excerpt with `length` bytes of payload can be written now.
     #[inline(always)]
     fn is_ready_for(&self, length: usize, ts_ns: u64) -> bool {
         // Segments have room for more than the commit word can state.
         length <= MAX_LENGTH as usize && self.is_ready(excerpt_words(length), ts_ns)
     }
 
-    /// Whether excerpts of so many words can be written now.
+    /// Whether excerpts of `words` words can be written now.
     #[inline(always)]
     fn is_ready(&self, words: usize, ts_ns: u64) -> bool {
         matches!(&self.writer, Some(writer) if writer.has_room(words, ts_ns))
             && !self.exchange.has_alarm()
     }
 
-    /// Something was committed, and the next place is word `at`.
+    /// Updates the counts after a commit; the next excerpt begins at word `at`.
     #[inline(always)]
     fn committed(&mut self, count: u64, at: usize) -> Result<(), JournalError> {
         self.exchange.progress.set(at);
@@ -319,7 +322,7 @@ impl<D: Disk> Appender<D> {
 
     fn finish(&mut self) -> Result<(), JournalError> {
         self.running = None;
-        // What another appender left counts too: this one may have appended nothing.
+        // The excerpts of an earlier appender count too: this one might have appended nothing.
         let is_done = |writer: &SegmentWriter<_>| {
             self.exchange.lock_syncer().is_done(writer.number(), writer.place().at)
                 && !self.exchange.has_alarm()
@@ -331,7 +334,7 @@ impl<D: Disk> Appender<D> {
         };
         let spares = std::mem::take(&mut self.exchange.lock().prepared);
         for spare in spares.into_iter().rev() {
-            // The next appender finds it if it cannot be removed, and uses it.
+            // If it cannot be removed, the next appender finds and uses it.
             let _ = self.disk.remove(&names::segment(spare.header.number));
         }
         outcome.and_then(|()| self.exchange.failure().map_or(Ok(()), Err))

@@ -1,8 +1,7 @@
-//! The segments of a journal by what their headers say: enough to prune, to compress and to tell
-//! about them.
+//! The segments of a journal, with their headers: enough to prune, compress and report them.
 //!
-//! Cost: a page of each segment; of a compressed one its file is read, and its first words are
-//! unpacked.
+//! Cost: one page of each segment. For a compressed segment, its file is read and its first words
+//! are unpacked.
 
 use nanotape_shm::{ReadWord, as_read_only};
 
@@ -17,31 +16,31 @@ use crate::{
     stored,
 };
 
-/// How often a segment is looked for under its two names.
+/// Attempts to open a segment under its two names.
 const LOOKS: usize = 16;
 
-/// A segment and what its header says.
+/// A segment and its header.
 #[derive(Debug)]
 pub(crate) struct Listed {
     pub(crate) kept: Kept,
     pub(crate) head: Result<Head, Problem>,
 }
 
-/// What the header of a segment says.
+/// The contents of a segment's header.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Head {
     pub(crate) header: Header,
-    /// Nothing while it is prepared only.
+    /// `None` while the segment is only prepared.
     pub(crate) activation: Result<Option<Activation>, Damage>,
 }
 
 impl Listed {
-    /// What became known when it became active.
+    /// The activation, if it is valid.
     pub(crate) fn active(&self) -> Option<&Activation> {
         self.head.as_ref().ok()?.activation.as_ref().ok()?.as_ref()
     }
 
-    /// Whether excerpts may be in it: it is active, or was before it was damaged.
+    /// Whether it might have excerpts: it is active, or was before it was damaged.
     pub(crate) fn is_entered(&self) -> bool {
         matches!(&self.head, Ok(Head { activation: Ok(Some(_)) | Err(_), .. }))
     }
@@ -51,13 +50,13 @@ impl Listed {
 #[derive(Debug)]
 pub(crate) struct Catalog {
     pub(crate) listed: Vec<Listed>,
-    /// The number that most of them share; nothing where no header can be read.
+    /// The journal number that most segments share; `None` if no header is valid.
     pub(crate) journal: Option<u64>,
     pub(crate) files: Files,
 }
 
 impl Catalog {
-    /// Reads all headers. Segments that are removed meanwhile are left out.
+    /// Reads all headers. Skips segments that are removed meanwhile.
     pub(crate) fn read<D: Disk>(disk: &D) -> Result<Self, JournalError> {
         let files = Files::list(disk)?;
         if !files.is_journal {
@@ -72,7 +71,7 @@ impl Catalog {
                     listed.push(Listed { kept, head });
                     break;
                 }
-                // Compressed or unpacked since the folder was listed, or removed.
+                // Compressed, unpacked or removed since the folder was listed.
                 kept.is_packed = !kept.is_packed;
             }
         }
@@ -80,20 +79,19 @@ impl Catalog {
         Ok(Self { listed, journal, files })
     }
 
-    /// Which of the segments is the last active one.
+    /// The index of the last active segment.
     pub(crate) fn last_active(&self) -> Option<usize> {
         self.listed.iter().rposition(Listed::is_entered)
     }
 
-    /// What became known when the first active segment behind this one became active.
+    /// The first active segment after this one, and its activation.
     pub(crate) fn next_active(&self, index: usize) -> Option<(&Kept, &Activation)> {
         let behind = self.listed[index + 1..].iter();
         behind.filter_map(|next| Some((&next.kept, next.active()?))).next()
     }
 }
 
-/// The number of the journal that most segments have, and the first of those where several are as
-/// common.
+/// The journal number of most segments; the first one if several are equally common.
 fn most_common(listed: &[Listed]) -> Option<u64> {
     let mut counts: Vec<(u64, usize)> = Vec::new();
     for Listed { kept, head } in listed {

@@ -1,27 +1,27 @@
 //! CRC-32C of words, computed in the memory that stores them.
 //!
-//! Where: the checksum of every excerpt, header and index entry. Libraries take bytes, and shared
+//! Where: the checksum of every excerpt, header and index entry. Libraries take bytes, but shared
 //! memory has no plain bytes.
-//! Meaning: the sum of the words' bytes, low byte first, with the polynomial of Castagnoli (RFC
-//! 3720 appendix B.4), begun with the sum of what comes before. So a sum may be continued, and one
-//! that begins with the name of a file does not check in another.
-//! Cost: three cycles a word where the processor has the instruction (SSE 4.2), which is asked for
-//! at run time; elsewhere eight table lookups a word. One sum waits for itself from word to word,
-//! so many words are summed in three lanes side by side, a little more than one cycle a word, and
-//! the lanes are put together with a multiplication without carry (PCLMULQDQ).
+//! Meaning: the sum of the words' bytes, low byte first, with the Castagnoli polynomial (RFC 3720
+//! appendix B.4), starting from the sum of the preceding data. So a sum can be continued, and a sum
+//! that starts from the name of a file is not valid in another file.
+//! Cost: three cycles a word if the processor has the instruction (SSE 4.2), which is detected at
+//! run time; otherwise eight table lookups a word. Each step of one sum depends on the step before.
+//! Long runs of words are summed in three parallel lanes, at a little more than one cycle a word. A
+//! carry-less multiplication (PCLMULQDQ) combines the lanes.
 
 use nanotape_shm::{ReadWord, WORD_BYTES, last_word};
 
 /// The polynomial, lowest power in the highest bit.
 const POLYNOMIAL: u32 = 0x82f6_3b78;
 
-/// The sum of three words in front and of `words`, continuing the sum `before`.
+/// The sum of the three words of `front` and of `words`, continuing the sum `before`.
 #[inline]
 pub fn checksum(before: u32, front: [u64; 3], words: &[ReadWord]) -> u32 {
     !run(!before, front, words, ReadWord::load, None)
 }
 
-/// The same of bytes that are yet to be copied into words: the last word is filled up with zeros.
+/// The same for bytes that will be copied into words: the last word is padded with zeros.
 #[inline]
 pub(crate) fn checksum_filled(before: u32, front: [u64; 3], bytes: &[u8]) -> u32 {
     let (whole, rest) = bytes.as_chunks::<WORD_BYTES>();
@@ -36,7 +36,7 @@ pub fn checksum_bytes(before: u32, bytes: &[u8]) -> u32 {
     !rest.iter().fold(state, |state, &byte| step_byte(state, byte))
 }
 
-/// All words go through the state: those in front, the others, and the last.
+/// Feeds all words into the state: `front`, then `words`, then `last`.
 #[inline(always)]
 fn run<T, const N: usize>(
     state: u32,
@@ -48,10 +48,10 @@ fn run<T, const N: usize>(
     #[cfg(all(target_arch = "x86_64", not(any(miri, nanotape_loom))))]
     if is_x86_feature_detected!("sse4.2") {
         if words.len() >= LANES_FROM && is_x86_feature_detected!("pclmulqdq") {
-            // SAFETY: the processor has both instructions, as was just asked.
+            // SAFETY: the processor has both instructions, as was just checked.
             return unsafe { run_in_lanes(state, front, words, load, last) };
         }
-        // SAFETY: the processor has the instruction, as was just asked.
+        // SAFETY: the processor has the instruction, as was just checked.
         return unsafe { run_by_instruction(state, front, words, load, last) };
     }
     let state = front.into_iter().chain(words.iter().map(load)).fold(state, step);
@@ -82,16 +82,16 @@ fn run_by_instruction<T, const N: usize>(
     state as u32
 }
 
-/// From so many words on lanes are quicker than one sum.
+/// The number of words from which lanes are faster than one sum.
 #[cfg(all(target_arch = "x86_64", not(any(miri, nanotape_loom))))]
 const LANES_FROM: usize = 18;
 
-/// The most words of a lane before lanes are put together.
+/// The most words of a lane before the lanes are combined.
 #[cfg(all(target_arch = "x86_64", not(any(miri, nanotape_loom))))]
 const LANE_WORDS: usize = 128;
 
-/// All words: those between the front and the last in three lanes, as long as there are three for
-/// them.
+/// All words: those between `front` and `last` in three lanes, as long as there are enough for
+/// three.
 #[cfg(all(target_arch = "x86_64", not(any(miri, nanotape_loom))))]
 #[target_feature(enable = "sse4.2,pclmulqdq")]
 fn run_in_lanes<T, const N: usize>(
@@ -105,7 +105,7 @@ fn run_in_lanes<T, const N: usize>(
         _mm_clmulepi64_si128, _mm_crc32_u64, _mm_cvtsi64_si128, _mm_cvtsi128_si64,
     };
 
-    // What a state becomes by so many words of zero: the product, and its remainder.
+    // Advances a state over `words` words of zero: the product, and its remainder.
     let pass = |state: u64, words: usize| {
         let (state, power) =
             (_mm_cvtsi64_si128(state as i64), _mm_cvtsi64_si128(i64::from(POWERS[words])));
@@ -132,9 +132,8 @@ fn run_in_lanes<T, const N: usize>(
     run_by_instruction(state as u32, [], words, load, last)
 }
 
-/// `POWERS[n]`: what a state is multiplied by for `n` words of zero, x to the power 64n - 33; the
-/// product with a state is one bit short of 64, and to bring a word into a state multiplies it by x
-/// to the 32.
+/// `POWERS[n]`: the factor that advances a state over `n` words of zero, x to the power 64n - 33.
+/// The product with a state has 63 bits, and adding a word to a state multiplies it by x to the 32.
 #[cfg(all(target_arch = "x86_64", not(any(miri, nanotape_loom))))]
 static POWERS: [u32; 2 * LANE_WORDS + 1] = powers();
 
@@ -167,7 +166,7 @@ fn step_byte(state: u32, byte: u8) -> u32 {
     state >> 8 ^ TABLES[0][usize::from(state as u8 ^ byte)]
 }
 
-/// `TABLES[n][b]`: what byte `b` makes of the state, with `n` zero bytes behind it.
+/// `TABLES[n][b]`: the effect of byte `b` on the state, followed by `n` zero bytes.
 static TABLES: [[u32; 256]; 8] = tables();
 
 const fn tables() -> [[u32; 256]; 8] {
@@ -217,7 +216,7 @@ mod tests {
 
     #[test]
     fn the_check_values_that_are_published() {
-        // RFC 3720 appendix B.4, and the usual check value of this sum.
+        // RFC 3720 appendix B.4, and the usual check value of CRC-32C.
         let descending: Vec<u8> = (0..32).rev().collect();
         let ascending: Vec<u8> = (0..32).collect();
         for (bytes, expected) in [

@@ -1,9 +1,10 @@
-//! Compresses closed segments with zstd. Readers unpack them without being told.
+//! Compresses closed segments with zstd. Readers unpack them without any setting.
 //!
-//! Protocol: a compressed segment is complete, on the disk, unpacked and compared before it has its
-//! name; only then the plain one is removed. If both exist the plain one counts; it is on the disk
-//! before it is removed, because a loss of power may bring it back. Bounds: one compressed segment
-//! is in memory at a time. Failure: the next compression removes what a killed one left.
+//! Protocol: a compressed segment is complete, on disk, unpacked and compared before it has its
+//! name; only then is the plain file removed. If both exist, the plain file counts. It is on disk
+//! before it is removed, because a loss of power can restore it.
+//! Bounds: one compressed segment is in memory at a time.
+//! Failure: the next compression removes the files of a killed one.
 
 use std::{
     io::{self, Read as _, Write as _},
@@ -22,15 +23,15 @@ use crate::{
     stored, upkeep,
 };
 
-/// Bytes that are compressed or compared at a time.
+/// Words that are compressed or compared at a time.
 const CHUNK_WORDS: usize = 1 << 13;
 
 /// How segments are compressed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CompressOptions {
-    /// The level of zstd: 1 is fast, 19 is small.
+    /// The zstd level: 1 is fast, 19 is small.
     pub level: i32,
-    /// How many of the newest closed segments stay as they are.
+    /// How many of the newest closed segments stay uncompressed.
     pub keep_plain: u64,
 }
 
@@ -46,16 +47,16 @@ impl Default for CompressOptions {
 pub struct Compressed {
     /// Its number.
     pub number: u64,
-    /// Its file now.
+    /// Its current file.
     pub path: PathBuf,
-    /// Bytes up to and with the end mark.
+    /// Bytes up to and including the end mark.
     pub plain_bytes: u64,
     /// Bytes of the compressed file.
     pub packed_bytes: u64,
 }
 
-/// Compresses the closed segments of a journal, which may be in use; the oldest first. `progress`
-/// is told bytes that are done, of how many.
+/// Compresses the closed segments of a journal, which can be in use; the oldest first. `progress`
+/// receives the completed and the total bytes.
 pub fn compress(
     path: &Path,
     options: &CompressOptions,
@@ -65,7 +66,7 @@ pub fn compress(
     compress_on(&folder, options, progress)
 }
 
-/// The same on another disk. The caller sees to it that nobody prunes or repairs meanwhile.
+/// The same on another disk. The caller ensures that no process prunes or repairs meanwhile.
 pub fn compress_on<D: Disk>(
     disk: &D,
     options: &CompressOptions,
@@ -81,7 +82,7 @@ pub fn compress_on<D: Disk>(
     each(&plain, progress, |kept| compress_one(disk, kept, options.level))
 }
 
-/// Does something with one segment after the other.
+/// Applies an operation to each segment in turn.
 fn each(
     segments: &[Kept],
     mut progress: impl FnMut(u64, u64),
@@ -106,7 +107,7 @@ pub fn uncompress(
     uncompress_on(&folder, progress)
 }
 
-/// The same on another disk. The caller sees to it that nobody prunes or repairs meanwhile.
+/// The same on another disk. The caller ensures that no process prunes or repairs meanwhile.
 pub fn uncompress_on<D: Disk>(
     disk: &D,
     progress: impl FnMut(u64, u64),
@@ -127,7 +128,7 @@ pub fn uncompress_on<D: Disk>(
     })
 }
 
-/// Removes what another compression, unpacking or repair left when it was killed.
+/// Removes the files of a killed compression, unpacking or repair.
 fn remove_parts<D: Disk>(disk: &D, catalog: &Catalog) -> Result<(), JournalError> {
     catalog.files.packed_parts.iter().try_for_each(|part| remove(disk, part))
 }
@@ -155,14 +156,14 @@ fn compress_one<D: Disk>(disk: &D, kept: &Kept, level: i32) -> Result<Compressed
     let to = names::packed(number);
     let named = disk.rename(&part, &to).and_then(|()| disk.sync_names());
     named.map_err(JournalError::system(disk.path(&to), "name"))?;
-    // Whoever reads the compressed one takes its excerpts for durable.
+    // Readers treat excerpts of a compressed segment as durable.
     sync::seal(disk, number, false).map_err(|failure| failure.into_error(disk, number))?;
     remove(disk, &name)?;
     let plain_bytes = position_bytes(end);
     Ok(Compressed { number, path: disk.path(&to), plain_bytes, packed_bytes })
 }
 
-/// The word behind the end mark of a segment all of whose excerpts check.
+/// The word after the end mark of a segment whose excerpts are all valid.
 fn read_to_end<D: Disk>(disk: &D, kept: &Kept, words: &[ReadWord]) -> Result<usize, JournalError> {
     let name = kept.name();
     let damaged = |(word, damage)| JournalError::damaged(disk, &name, word, damage);
@@ -171,8 +172,8 @@ fn read_to_end<D: Disk>(disk: &D, kept: &Kept, words: &[ReadWord]) -> Result<usi
     view.check_closed().map_err(damaged)
 }
 
-/// The words of a segment as they are compressed, some at a time: it is on the disk when it has its
-/// name, and so it says that.
+/// The words of a segment for compression, in chunks. The file is on disk before it has its name,
+/// so its words state that it is synced.
 fn chunks(words: &[ReadWord]) -> impl Iterator<Item = Vec<u8>> + '_ {
     words.chunks(CHUNK_WORDS).enumerate().map(|(number, chunk)| {
         let values = chunk.iter().enumerate().map(|(word, value)| {
@@ -192,7 +193,7 @@ fn pack(words: &[ReadWord], level: i32) -> io::Result<Vec<u8>> {
     encoder.finish()
 }
 
-/// Whether this unpacks to these words and nothing more.
+/// Whether `packed` unpacks to exactly these words.
 fn is_same(packed: &[u8], words: &[ReadWord]) -> io::Result<bool> {
     let mut decoder = zstd::Decoder::new(packed)?;
     for expected in chunks(words) {

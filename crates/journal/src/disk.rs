@@ -1,4 +1,4 @@
-//! What a journal asks of a disk: all of it goes through here.
+//! The interface of a journal to its disk: every access goes through it.
 //!
 //! Where: [`Folder`] is the real one. Tests use a simulated disk, which forgets unsynced data,
 //! tears writes and fails on request.
@@ -22,94 +22,95 @@ pub(crate) use folder::{is_of_another_version, own_region};
 pub use heap::Heap as Folder;
 pub use lock::FileLock;
 
-/// The name of the file that says who appends.
+/// The name of the file that states which process appends.
 pub(crate) const APPENDER: &str = "appender";
 
-/// The name of the file that says who compresses, prunes or repairs.
+/// The name of the file that states which process compresses, prunes or repairs.
 pub(crate) const UPKEEP: &str = "upkeep";
 
-/// A folder of files on some disk. Names have no slash, but for those in folders that the journal
-/// has: `cut/NAME`, which is made when it is needed.
+/// A folder of files on a disk. Names have no slash, except in folders of the journal: `cut/NAME`,
+/// whose folder is created when needed.
 pub trait Disk: Clone + fmt::Debug + Send + Sync + 'static {
-    /// A file mapped to be written.
+    /// A file mapped for writing.
     type Writable: WritableFile;
-    /// A file mapped to be read.
+    /// A file mapped for reading.
     type Readable: ReadableFile;
-    /// Held by the one who may append, as long as the value lives.
+    /// Held by the appender as long as the value lives.
     type Lock: fmt::Debug + Send;
 
-    /// What a name is called in messages.
+    /// The path of a name, for messages.
     fn path(&self, name: &str) -> PathBuf;
 
-    /// Makes the folder if it is not there. From now on names are names in this folder, wherever it
-    /// is moved to.
+    /// Creates the folder if it does not exist. Later names are in this folder, even if it is
+    /// moved.
     fn make(&self) -> io::Result<()>;
 
-    /// Waits until the folder's own name is on the disk.
+    /// Waits until the folder's own name is on disk.
     fn sync_parent(&self) -> io::Result<()> {
         Ok(())
     }
 
-    /// Everything in the folder itself.
+    /// All entries of the folder itself.
     fn list(&self) -> io::Result<Vec<Listed>>;
 
-    /// The process that may append, or that could last. `None` where no process ever could, and on
-    /// a disk with one process.
+    /// The process that appends, or that appended last. `None` if there was none, and on a disk
+    /// with one process.
     fn appender(&self) -> Option<Owner> {
         None
     }
 
-    /// Becomes the one who may append.
+    /// Takes the lock of the appender.
     fn lock(&self) -> Result<Self::Lock, RegionError>;
 
-    /// Locks a file for the one who writes it, whatever becomes of its name; nothing where another
-    /// one has it locked. A disk with one process needs no locks.
+    /// Locks a file for its writer, independent of its name; `None` if another process has it
+    /// locked. A disk with one process needs no locks.
     fn lock_file(&self, _name: &str) -> io::Result<Option<FileLock>> {
         Ok(Some(FileLock::default()))
     }
 
-    /// A new file of so many zeros, all of whose room is reserved, mapped. It is an error if the
-    /// name is there.
+    /// Creates and maps a file of `bytes` zeros, with its space reserved. It is an error if the
+    /// name exists.
     fn create(&self, name: &str, bytes: u64, space: Preallocation) -> io::Result<Self::Writable>;
 
-    /// Maps a file that is there to be written, and gives it this length and all its room again.
+    /// Maps an existing file for writing; sets its length and reserves its space again.
     fn open(&self, name: &str, bytes: u64) -> io::Result<Self::Writable>;
 
-    /// Maps a file that is there to be read.
+    /// Maps an existing file for reading.
     fn view(&self, name: &str) -> io::Result<Self::Readable>;
 
     /// Reads a file.
     fn read(&self, name: &str) -> io::Result<Vec<u8>>;
 
-    /// A new file of these bytes, on the disk when this returns but for its name.
+    /// Creates a file of these bytes. The bytes are on disk when this returns, but the name might
+    /// not be.
     fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()>;
 
-    /// Gives a file another name.
+    /// Renames a file.
     fn rename(&self, from: &str, to: &str) -> io::Result<()>;
 
     /// Removes a file.
     fn remove(&self, name: &str) -> io::Result<()>;
 
-    /// Cuts a file to this length.
+    /// Truncates a file to this length.
     fn shrink(&self, name: &str, bytes: u64) -> io::Result<()>;
 
-    /// Stores one word of a file, beside whoever has it mapped.
+    /// Stores one word of a file, which other processes can have mapped.
     fn store(&self, name: &str, word: usize, value: u64) -> io::Result<()>;
 
-    /// Waits until a file is on the disk.
+    /// Waits until a file is on disk.
     fn sync(&self, name: &str) -> io::Result<()>;
 
-    /// Waits until all names in the folder are on the disk.
+    /// Waits until all names in the folder are on disk.
     fn sync_names(&self) -> io::Result<()>;
 
-    /// What there is room for.
+    /// Bytes of free space.
     fn free_bytes(&self) -> u64;
 
-    /// A number that another start of the kernel does not have.
+    /// A number that is different after each start of the kernel.
     fn boot(&self) -> u64;
 }
 
-/// A file in a list.
+/// An entry of the folder.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Listed {
     /// Its name.
@@ -121,39 +122,38 @@ pub struct Listed {
 /// How the space of a new file is allocated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Preallocation {
-    /// It is reserved. To sync what is stored there the first time, the disk must note that it is
-    /// used.
+    /// The space is reserved. The first sync of each part also writes metadata.
     Reserved,
-    /// It is written full of zeros and synced: more work now, and less at each sync.
+    /// The file is written with zeros and synced: more work now, less at each sync.
     Written,
 }
 
-/// A file mapped to be written.
+/// A file mapped for writing.
 pub trait WritableFile: fmt::Debug + Send + Sync + 'static {
-    /// All of it.
+    /// All words of the file.
     fn words(&self) -> &[Word];
 
-    /// Brings pages in, so that storing to them takes no page fault. Only a hint.
+    /// Brings pages into memory, so that stores to them take no page fault. Only a hint.
     fn touch(&self, _words: Range<usize>) {}
 
-    /// Begins to bring pages in, and does not wait for them. Only a hint.
+    /// Begins to bring pages into memory, without waiting. Only a hint.
     fn expect(&self, _words: Range<usize>) {}
 
-    /// Waits until words are on the disk.
+    /// Waits until words are on disk.
     fn sync(&self, words: Range<usize>) -> io::Result<()>;
 }
 
-/// A file mapped to be read.
+/// A file mapped for reading.
 pub trait ReadableFile: fmt::Debug + Send + Sync + 'static {
-    /// All of it: whole words only.
+    /// All whole words of the file.
     fn words(&self) -> &[ReadWord];
 
-    /// Brings pages in. Only a hint.
+    /// Brings pages into memory. Only a hint.
     fn touch(&self, _words: Range<usize>) {}
 
-    /// Whether the file was cut below what is mapped, as far as that is known.
+    /// Whether the file is known to be truncated below the mapped length.
     fn is_lost(&self) -> bool;
 
-    /// Whether this is still the file that has the name.
+    /// Whether the name still belongs to this file.
     fn is_at(&self, name: &str) -> bool;
 }

@@ -1,22 +1,21 @@
-//! The promises of order between an appender and its tailers: all there are.
+//! All memory orderings between an appender and its tailers.
 //!
-//! `docs/formats/journal.md` says what each one is for; `models.rs` weakens each in turn and must
-//! then see an outcome that is not allowed. Everything else is checked by its sum, and needs no
-//! order.
+//! `docs/formats/journal.md` explains each one. `models.rs` weakens each in turn and must then
+//! observe a forbidden outcome. All other data is checked by its checksum and needs no ordering.
 
 use nanotape_shm::Edge;
 
-/// An excerpt's commit word, stored last: who sees it sees the excerpt.
+/// The commit word of an excerpt, stored last: a tailer that sees it sees the whole excerpt.
 pub(crate) const COMMIT: Edge = Edge::new("journal.commit");
 
-/// The activation of a segment, stored behind the end mark of the one before: who sees it sees
-/// that.
+/// The activation of a segment, stored after the end mark of the previous one: a tailer that sees
+/// it also sees that mark.
 pub(crate) const ACTIVATE: Edge = Edge::new("journal.activate");
 
-/// How far the appender is, for the pretoucher in its own process: who sees it sees what is
-/// committed there.
+/// The appender's progress, for the pretoucher in its process: a thread that sees it sees the
+/// committed words before it.
 pub(crate) const PROGRESS: Edge = Edge::new("journal.progress");
 
-/// All of them, for the models.
+/// All edges, for the models.
 #[cfg(all(test, nanotape_loom))]
 pub(crate) const ALL: [Edge; 3] = [COMMIT, ACTIVATE, PROGRESS];

@@ -1,4 +1,4 @@
-//! What can go wrong with a journal: one sentence with the path, and a kind to match on.
+//! The errors of a journal: one sentence with the path, and a kind to match on.
 
 use std::{
     fmt, io,
@@ -11,9 +11,9 @@ use zstd::zstd_safe::get_error_name;
 
 use crate::disk::Disk;
 
-/// Something that could not be done, and with which file.
+/// A failed operation, and its file.
 ///
-/// It is one pointer large, so that an append that succeeds does not carry room for it.
+/// One pointer in size, so that an append that succeeds does not reserve room for it.
 #[derive(Clone, Debug)]
 pub struct JournalError(Box<(PathBuf, Problem)>);
 
@@ -22,7 +22,7 @@ impl JournalError {
         Self(Box::new((path.into(), problem)))
     }
 
-    /// Something at a word of a segment that is not what it must be.
+    /// The error of an invalid word of a segment.
     pub(crate) fn damaged<D: Disk>(disk: &D, name: &str, word: usize, damage: Damage) -> Self {
         Self::new(disk.path(name), Problem::damaged(word, damage))
     }
@@ -39,12 +39,12 @@ impl JournalError {
         &self.0.0
     }
 
-    /// Whether there is no room: an append may succeed later.
+    /// Whether there is no space: a later append might succeed.
     pub fn is_full(&self) -> bool {
         matches!(self.problem(), Problem::NoSpace { .. } | Problem::Quota { .. })
     }
 
-    /// What is wrong with it.
+    /// The kind of problem.
     pub fn problem(&self) -> &Problem {
         &self.0.1
     }
@@ -53,7 +53,7 @@ impl JournalError {
 impl fmt::Display for JournalError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.problem() {
-            // It names its path.
+            // The message already has the path.
             Problem::Region(error) => error.fmt(f),
             problem => write!(f, "{}: {problem}", self.path().display()),
         }
@@ -75,14 +75,14 @@ impl From<RegionError> for JournalError {
     }
 }
 
-/// What is wrong.
+/// The kinds of problems of a journal.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
-    /// There is nothing.
+    /// There is no file or folder.
     #[error("no journal; create one with `nanotape journal append` or the library's Appender")]
     NotFound,
-    /// A folder with other things in it.
+    /// A folder with other contents.
     #[error("the folder has files but no journal; use an empty or a new folder")]
     NotAJournal,
     /// The region of a named tailer is damaged.
@@ -109,7 +109,7 @@ pub enum Problem {
         /// The name of the thread.
         name: &'static str,
     },
-    /// There is no room for a segment.
+    /// There is no space for a segment.
     #[error(
         "no space: the next segment needs {needed_bytes} bytes, but {free_bytes} are free; existing \
          excerpts stay readable, and appending continues when there is space"
@@ -117,90 +117,90 @@ pub enum Problem {
     NoSpace {
         /// Bytes that must be free.
         needed_bytes: u64,
-        /// Bytes that are.
+        /// Bytes that are free.
         free_bytes: u64,
     },
-    /// The user may write no more here.
+    /// The user's quota is used up.
     #[error("disk quota exceeded: the next segment needs {needed_bytes} bytes")]
     Quota {
         /// Bytes that must be free.
         needed_bytes: u64,
     },
-    /// There is no next segment yet.
+    /// The next segment is not ready.
     #[error(
         "the next segment is not ready after {} ms, because the disk is slower than the appender; \
          appending continues when it is ready",
         waited.as_millis()
     )]
     NotReady {
-        /// How long it was waited for.
+        /// The time waited.
         waited: std::time::Duration,
     },
     /// An operation on the file failed.
     #[error("cannot {operation} it: {cause}")]
     System {
-        /// What was tried.
+        /// The operation.
         operation: &'static str,
         /// Why it failed.
         cause: Cause,
     },
-    /// Excerpts are committed and may not be on the disk.
+    /// Committed excerpts might not be on disk.
     #[error(
         "cannot sync it: {cause}; excerpts {from_sequence} to {to_sequence} are committed and readable, \
          but a loss of power can lose them; the next sync retries"
     )]
     NotOnDisk {
-        /// The first that may be lost.
+        /// The first excerpt that might be lost.
         from_sequence: u64,
         /// The last one.
         to_sequence: u64,
         /// Why the sync failed.
         cause: Cause,
     },
-    /// A payload that no segment holds.
+    /// A payload that is too long for any segment.
     #[error("a payload of {length} bytes is too long: a segment takes at most {max} bytes")]
     TooLong {
-        /// Bytes that were to be written.
+        /// Bytes of the payload.
         length: usize,
-        /// Bytes that can be.
+        /// The maximum.
         max: usize,
     },
-    /// A batch for which its room is not enough.
+    /// An excerpt that does not fit into its batch.
     #[error("the batch has no space for {length} more bytes; commit it and start another")]
     BatchFull {
-        /// Bytes that were to be written.
+        /// Bytes of the excerpt.
         length: usize,
     },
-    /// A sequence number that is gone by, or beyond the last.
+    /// A sequence number that is already used, or is larger than the maximum.
     #[error("sequence number {sequence} is not possible here: expected {next} to {max}")]
     Sequence {
-        /// What was asked for.
+        /// The requested number.
         sequence: u64,
-        /// What would come next.
+        /// The next number.
         next: u64,
-        /// The largest there is.
+        /// The maximum.
         max: u64,
     },
-    /// Settings that cannot be.
+    /// Invalid options.
     #[error("{0}")]
     Options(OptionsError),
-    /// Something in a segment is not what it must be.
+    /// Part of a segment is invalid.
     #[error("damaged at offset {offset}: {damage}; run `nanotape journal verify` for details")]
     Damaged {
-        /// Where, in bytes from the beginning of the file.
+        /// The position, in bytes from the beginning of the file.
         offset: u64,
-        /// What is there.
+        /// The damage.
         damage: Damage,
     },
-    /// A name that a tailer cannot have.
+    /// An invalid name of a tailer.
     #[error("invalid tailer name: use 1 to 100 letters, digits, dots, dashes or underscores")]
     Name,
-    /// The excerpt that a tailer wants to begin with is not there yet.
+    /// The excerpt at which a tailer is to start does not exist yet.
     #[error("excerpt {sequence} does not exist yet: the next one is {next}")]
     NotYet {
-        /// What was asked for.
+        /// The requested number.
         sequence: u64,
-        /// The next one to be written.
+        /// The next number to be written.
         next: u64,
     },
     /// A compressed segment cannot be unpacked.
@@ -216,7 +216,7 @@ impl Problem {
         Self::System { operation, cause: error.into() }
     }
 
-    /// Whether the system knows no file of that name.
+    /// Whether the file does not exist.
     pub(crate) fn is_of_no_file(&self) -> bool {
         matches!(self, Self::System { cause: Cause::Errno(Errno::NOENT), .. })
     }
@@ -251,7 +251,7 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// Whether a verification reports it and goes on: the contents of one file cannot be read.
+    /// Whether a verification reports it and continues: the contents of one file cannot be read.
     pub(crate) fn is_of_contents(self) -> bool {
         !matches!(self, Self::Errno(errno) if errno != Errno::IO)
     }
@@ -269,42 +269,42 @@ impl From<&io::Error> for Cause {
     }
 }
 
-/// Settings that cannot be.
+/// Invalid options.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OptionsError {
-    /// A size of segments.
+    /// An invalid size of segments.
     #[error("invalid segment size {bytes}: use a multiple of 4096 from {min} to {max}")]
     SegmentBytes {
-        /// What was asked for.
+        /// The requested size.
         bytes: u64,
-        /// The smallest.
+        /// The minimum.
         min: u64,
-        /// The largest.
+        /// The maximum.
         max: u64,
     },
-    /// A cycle of no length.
+    /// A cycle with length 0.
     #[error("invalid roll cycle of 0 ns: use a longer one")]
     NoCycle,
-    /// A sync now and then, and no thread to do it.
+    /// Periodic syncs without a thread for them.
     #[error("`SyncPolicy::Every` needs the pretoucher thread")]
     NoPretoucher,
-    /// A sync after nothing, or at every moment.
+    /// A sync after 0 excerpts, or with period 0.
     #[error("invalid sync policy of 0: use a larger number")]
     SyncNothing,
 }
 
-/// What was found where something else must be.
+/// The kinds of damage.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Damage {
     /// The file is too short to be a segment.
     #[error("the file is too short for the header of a segment")]
     Short,
-    /// Another file.
+    /// Not a segment: the first word is another one.
     #[error("expected a segment, which starts with \"nanojrnl\", but found \"{}\"", .0.to_ne_bytes().escape_ascii())]
     Magic(u64),
-    /// Of a machine with the other byte order.
+    /// Written by a machine with the other byte order.
     #[error("the segment was written on a machine with another byte order")]
     ByteOrder,
     /// Of another version.
@@ -315,13 +315,13 @@ pub enum Damage {
         /// The layout it states.
         layout: u64,
     },
-    /// A header that contradicts itself.
+    /// A header that is inconsistent.
     #[error("the header is invalid")]
     Header,
-    /// The words that make a segment active.
+    /// Invalid words of the activation.
     #[error("the activation is invalid")]
     Activation,
-    /// Another number than the name says, or another journal.
+    /// A number that differs from the name's, or another journal.
     #[error("segment {number} of journal {journal:#018x} does not belong here")]
     Stranger {
         /// The number it states.
@@ -329,35 +329,35 @@ pub enum Damage {
         /// The journal it states.
         journal: u64,
     },
-    /// A commit word of no known kind.
+    /// A commit word of an unknown kind.
     #[error("the commit word {0:#018x} has an unknown kind")]
     Commit(u64),
-    /// A length that does not fit there, in bytes.
+    /// An excerpt length that does not fit there, in bytes.
     #[error("an excerpt of {0} bytes does not fit here")]
     Length(u32),
-    /// Bytes that changed.
+    /// Bytes that do not match their checksum.
     #[error("the excerpt's bytes have CRC-32C {found:#010x}, expected {expected:#010x}")]
     Checksum {
-        /// What was written.
+        /// The stored checksum.
         expected: u32,
-        /// What its bytes have now.
+        /// The computed checksum.
         found: u32,
     },
-    /// A sequence number that was there before.
+    /// A sequence number that is already used.
     #[error("sequence number {found}, expected at least {least}")]
     Sequence {
-        /// What is there.
+        /// The number found.
         found: u64,
-        /// The least that may be there.
+        /// The smallest valid number.
         least: u64,
     },
-    /// Nothing, in front of what is there.
+    /// No excerpt, although later ones exist.
     #[error("no excerpt is committed here, but excerpts follow")]
     Hole,
-    /// No end mark where there is no room for more.
+    /// No end mark, although there is no room for another excerpt.
     #[error("the segment ends here without an end mark")]
     Unended,
-    /// Something that is not zero behind the last excerpt.
+    /// Words after the last excerpt that are not zero.
     #[error("bytes after the last excerpt are not zero")]
     Rest,
     /// The file became shorter while it was read.

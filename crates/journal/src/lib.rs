@@ -1,10 +1,10 @@
-//! An unbounded log on disk: one process appends, any number of processes read while it does.
+//! An unbounded log on disk: one process appends, and any number of processes read concurrently.
 //!
-//! Where: layer 2, beside RING. It knows bytes, sequence numbers and times, and nothing of what is
-//! stored. RING hands messages over in memory and forgets them; a journal keeps them.
+//! Where: layer 2, beside RING. It handles bytes, sequence numbers and times, and does not
+//! interpret payloads. RING passes messages in memory and drops them; a journal stores them.
 //! Layout: `docs/formats/journal.md`.
 //! Failure: see [`Problem`]. A killed appender loses nothing that it committed, a loss of power
-//! nothing that was synced, and a full disk is an error of the append that finds it.
+//! nothing that was synced, and a full disk makes the append fail.
 #![deny(unsafe_code)]
 #![cfg_attr(nanotape_loom, allow(dead_code, reason = "models are of a part"))]
 
@@ -80,7 +80,7 @@ pub use {
     verify::{Finding, Found, Severity, Verified, verify, verify_on},
 };
 
-/// Bytes that an excerpt with so many bytes of payload has in the journal.
+/// Bytes that an excerpt with `length` bytes of payload takes in the journal.
 pub const fn excerpt_bytes(length: usize) -> usize {
     segment::excerpt::excerpt_words(length) * 8
 }

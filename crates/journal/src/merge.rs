@@ -1,8 +1,9 @@
 //! Several journals read as one, by time.
 //!
 //! Writers that share a journal wait for each other, so each has its own. A merge returns the
-//! earliest of the next excerpts of all journals. Within a journal the order stays as it was
-//! written; excerpts of the same time are in the order of the journals. Bounds: nothing is copied.
+//! earliest of the next excerpts of all journals. Within a journal the order of writing is kept;
+//! excerpts of the same time follow the order of the journals.
+//! Bounds: nothing is copied.
 
 use crate::{
     Disk, Excerpt, Folder, Gap, JournalError, Reused, Tailer,
@@ -18,51 +19,50 @@ pub struct Merge<D: Disk = Folder> {
 #[derive(Debug)]
 struct Source<D: Disk> {
     tailer: Tailer<D>,
-    /// The time of its next excerpt, if that was looked at.
+    /// The time of its next excerpt, if it was polled.
     next_ns: Option<u64>,
 }
 
-/// What a read of several journals returns. Journals have the numbers that their tailers were given
-/// in.
+/// The result of a read of several journals. Journals are numbered in the order of their tailers.
 #[derive(Debug)]
 pub enum Merged<'merge> {
     /// The earliest excerpt.
     Excerpt {
-        /// The journal it is from.
+        /// Its journal.
         source: usize,
         /// The excerpt.
         excerpt: Excerpt<'merge>,
     },
-    /// Excerpts that are missing in one journal.
+    /// Missing excerpts of one journal.
     Gap {
         /// The journal.
         source: usize,
-        /// Which ones.
+        /// The missing numbers.
         gap: Gap,
     },
-    /// Sequence numbers that one journal has given again: it is read from the first of them on.
+    /// Sequence numbers that one journal used again: reading continues at the first of them.
     Reused {
         /// The journal.
         source: usize,
-        /// Which ones.
+        /// The reused numbers.
         reused: Reused,
     },
-    /// Nothing that can be returned yet.
+    /// Nothing can be returned yet.
     Nothing,
 }
 
 impl<D: Disk> Merge<D> {
-    /// Goes on where the tailers are.
+    /// Continues at the positions of the tailers.
     pub fn new(tailers: impl IntoIterator<Item = Tailer<D>>) -> Self {
         let source = |tailer| Source { tailer, next_ns: None };
         Self { sources: tailers.into_iter().map(source).collect() }
     }
 
-    /// The earliest excerpt, once it is sure to be: when every journal has one, or its time is not
-    /// behind `settled_ns`, before which nothing more is expected of the others.
+    /// The earliest excerpt, once its order is certain: every journal has one, or its time is at
+    /// most `settled_ns`. The other journals must not get more excerpts before `settled_ns`.
     ///
-    /// For journals without a writer that is `u64::MAX`. For others it is the time now, less the
-    /// time of a writer from its clock to its commit: some milliseconds.
+    /// For journals without a writer, pass `u64::MAX`. For others, pass the current time minus the
+    /// writer's delay from its clock to its commit, some milliseconds.
     pub fn next(&mut self, settled_ns: u64) -> Result<Merged<'_>, JournalError> {
         let mut earliest: Option<(u64, usize)> = None;
         let mut is_complete = true;
@@ -97,7 +97,7 @@ impl<D: Disk> Merge<D> {
         })
     }
 
-    /// As [`Tailer::ask`], of each.
+    /// Calls [`Tailer::ask`] on each tailer.
     pub fn ask(&mut self) {
         self.sources.iter_mut().for_each(|source| source.tailer.ask());
     }

@@ -1,9 +1,9 @@
-//! Loom models: whatever the processor may reorder, a tailer sees every excerpt once, in order and
-//! whole, and never takes a roll for damage.
+//! Loom models: however the processor reorders memory accesses, a tailer sees every excerpt once,
+//! in order and whole, and never mistakes a roll for damage.
 //!
-//! Each model states the whole set of its outcomes, because loom is green too when it has not
-//! explored the case that matters. And each promise of order is taken away in turn: some model must
-//! then see what it does not allow. `cargo xtask loom` runs them.
+//! Each model states the exact set of its outcomes, because loom also passes if it has not explored
+//! the relevant case. Also, each ordering is weakened in turn: some model must then observe a
+//! forbidden outcome. `cargo xtask loom` runs them.
 //!
 //! A segment has 64 words here, and its excerpts begin at word 34: six with a word of payload.
 
@@ -30,7 +30,7 @@ use crate::{
 const SEGMENT_BYTES: u64 = 512;
 const BLOCK_BYTES: u64 = 128;
 
-/// A program of an appender and a tailer, and what may come of it: `1` excerpt 1, whole; `-`
+/// A program of an appender and a tailer, and its outcomes: `1` is excerpt 1, whole; `-` is
 /// nothing.
 struct Model {
     name: &'static str,
@@ -69,14 +69,13 @@ impl Journal {
     }
 }
 
-/// Appends an excerpt with so many words, all of them its sequence number.
+/// Appends an excerpt of `words` words, each equal to its sequence number.
 fn append(writer: &mut SegmentWriter<HeapFile>, words: usize) {
     let sequence = writer.place().sequence;
     writer.append(7, sequence, &sequence.to_ne_bytes().repeat(words));
 }
 
-/// Appends so many excerpts at once, as a batch of an appender does, and commits them or gives them
-/// up.
+/// Appends `count` excerpts together, as a batch of an appender does, and commits or discards them.
 fn batch(writer: &mut SegmentWriter<HeapFile>, count: u64, is_committed: bool) {
     let mut end = *writer.place();
     let mut gate = 0;
@@ -125,7 +124,7 @@ fn two(tailer: &mut Tailer<Heap>) -> String {
     format!("{first}, {}", read(tailer))
 }
 
-/// What the tailer sees in this thread while the appender works in another.
+/// The tailer's result in this thread while the appender runs in another one.
 fn race(write: fn(Journal), look: fn(&mut Tailer<Heap>) -> String) -> String {
     let journal = journal();
     let mut tailer = journal.tailer();
@@ -218,8 +217,8 @@ const MODELS: &[Model] = &[
     },
 ];
 
-/// The pretoucher, which loads every word before the appender's progress: a word that is not there
-/// yet it would store again as it is not.
+/// The pretoucher loads every word before the appender's progress. A word that is not visible yet
+/// would be stored again with its old value.
 const PROGRESS_SEEN: Model = Model {
     name: "what the pretoucher sees before the appender's progress",
     allowed: &["0 of 0", "4 of 4", "8 of 8"],

@@ -1,10 +1,11 @@
 //! Named tailers: the journal stores their positions, and every process can list them.
 //!
-//! Layout: the region `tailers/NAME` of kind `TAILER  `, see `docs/formats/journal.md`. One process
-//! at a time has the name; a dead one's is taken over at once.
-//! Meaning: an excerpt counts as read at the next read, or at [`done`](NamedTailer::done). A
-//! process that is killed while it handles an excerpt gets that one again, and no other twice.
-//! Failure: the position survives the process. A loss of power can set it back, unless
+//! Layout: the region `tailers/NAME` of kind `TAILER `, see `docs/formats/journal.md`. One process
+//! at a time owns the name; the name of a dead process can be taken over at once.
+//! Meaning: an excerpt counts as read at the next read, or at [`done`](NamedTailer::done). If a
+//! process is killed while it handles an excerpt, its successor reads that excerpt again, but no
+//! other one.
+//! Failure: the position survives the process. A loss of power can move it back, unless
 //! [`sync`](NamedTailer::sync) was called. A damaged region is an error: its position is lost.
 
 use std::{
@@ -26,16 +27,16 @@ use crate::{
     names::TAILERS,
 };
 
-/// The region of a named tailer.
+/// The kind of a named tailer's region.
 pub const TAILER_KIND: [u8; 8] = *b"TAILER  ";
 
-/// Changes whenever the meaning of any of its words does.
+/// Changes whenever the meaning of any of its words changes.
 pub const TAILER_LAYOUT: u64 = u64::from_be_bytes(*b"tailer 2");
 
-/// The layout of earlier versions of this crate: the first three words only.
+/// The layout in earlier versions of this crate: only the first three words.
 const EARLIER_LAYOUT: u64 = u64::from_be_bytes(*b"tailer 1");
 
-/// Offset behind the region's header, size and name of each of its words.
+/// Offset after the region's header, size and name of each of its words.
 pub const TAILER_FIELDS: [(usize, usize, &str); 6] = [
     (NEXT * 8, 8, "next_sequence"),
     (MOVED * 8, 8, "moved_ns"),
@@ -56,37 +57,36 @@ const WORDS: usize = 6;
 const SPEC: RegionSpec =
     RegionSpec { kind: TAILER_KIND, layout: TAILER_LAYOUT, parameters: [0; 4], words: WORDS };
 
-/// How many of them there were earlier.
+/// The number of words in the earlier layout.
 const EARLIER_WORDS: usize = 3;
 
-/// How many excerpts are read between two looks at the clock.
+/// Excerpts between two reads of the clock.
 const READS_PER_LOOK: u64 = 256;
 
-/// A tailer whose place survives it.
+/// A tailer whose position is stored in the journal.
 #[derive(Debug)]
 pub struct NamedTailer {
     tailer: Tailer,
     region: OwnedRegion,
-    /// How many were read, by all who had the name.
+    /// Excerpts read under this name, by all of its processes.
     read: u64,
-    /// How many excerpts the last read returned that are not counted yet, if the place of it is not
-    /// stored yet.
+    /// Excerpts of the last read that are not counted yet, if its position is not stored yet.
     pending: Option<u64>,
-    /// What is stored of the place, but for the sequence number.
+    /// The stored position, except for its sequence number.
     stored: Bookmark,
 }
 
 impl NamedTailer {
-    /// Opens a journal to read it under a name, from where the last reader of this name was; from
-    /// `start` if there was none. It is an error if another process has the name.
+    /// Opens a journal to read it under a name. Reading continues at the stored position of the
+    /// name, or begins at `start` if there is none. It is an error if another process has the name.
     pub fn open(path: &Path, name: &str, start: Start) -> Result<(Self, Resumed), JournalError> {
         let place = place_of(path, name)?;
-        // Before anything is made in a folder that is no journal.
+        // Before anything is created in a folder that is not a journal.
         let mut tailer = Tailer::open(path, Start::Oldest)?;
         make_folder(&path.join(TAILERS))?;
         let region = own(&place)?;
         let stored = bookmark(as_read_only(region.words()));
-        // A place of 0 that was stored is the beginning of a journal that had no excerpt yet.
+        // A stored position of 0 is the beginning of a journal that had no excerpt yet.
         let is_new = stored.next_sequence == 0 && value(&region, MOVED) == 0;
         let resumed = if is_new {
             tailer.seek(start)?;
@@ -104,7 +104,7 @@ impl NamedTailer {
         Ok((named, resumed))
     }
 
-    /// As [`Tailer::next`]; what was returned before it is read with this.
+    /// As [`Tailer::next`]; also marks the previous result as read.
     #[expect(clippy::should_implement_trait, reason = "an excerpt borrows its tailer")]
     #[inline]
     pub fn next(&mut self) -> Result<Tail<'_>, JournalError> {
@@ -118,7 +118,7 @@ impl NamedTailer {
         Ok(tail)
     }
 
-    /// Says that what was returned last is done with, without asking for more.
+    /// Marks the last result as read, without reading more.
     #[inline]
     pub fn done(&mut self) {
         if let Some(read) = self.pending.take() {
@@ -130,7 +130,7 @@ impl NamedTailer {
         }
     }
 
-    /// Goes on elsewhere, under the same name.
+    /// Moves to another position, under the same name.
     pub fn seek(&mut self, start: Start) -> Result<(), JournalError> {
         self.pending = None;
         self.tailer.seek(start)?;
@@ -139,13 +139,12 @@ impl NamedTailer {
         Ok(())
     }
 
-    /// The sequence number of the next excerpt that is not read: where who has the name after this
-    /// begins.
+    /// The sequence number of the next unread excerpt: the next reader of this name begins there.
     pub fn next_sequence(&self) -> u64 {
         value(&self.region, NEXT)
     }
 
-    /// How many excerpts were read under this name.
+    /// The number of excerpts that were read under this name.
     pub fn read(&self) -> u64 {
         self.read
     }
@@ -160,7 +159,7 @@ impl NamedTailer {
         self.tailer.set_durable(is_durable);
     }
 
-    /// Waits until the place is on the disk.
+    /// Waits until the position is on disk.
     pub fn sync(&self) -> Result<(), JournalError> {
         let Some(path) = self.region.path() else { return Ok(()) };
         let folder = path.parent().unwrap_or(path);
@@ -182,8 +181,8 @@ impl NamedTailer {
         }
     }
 
-    /// Stores a place in another incarnation. A process that is killed between two of these stores
-    /// leaves a place from which too much may be read again, and never too little.
+    /// Stores a position in another incarnation. If the process is killed between two of these
+    /// stores, the next reader might read too much again, but never too little.
     #[cold]
     fn save_all(&mut self, place: Bookmark) {
         let words = self.region.words();
@@ -210,7 +209,7 @@ fn value(region: &OwnedRegion, word: usize) -> u64 {
     region.words()[word].as_read_only().load()
 }
 
-/// The position in a region. Words that an earlier version does not have are unknown.
+/// The position in a region. Words that an earlier layout does not have are unknown.
 fn bookmark(words: &[ReadWord]) -> Bookmark {
     let value = |word: usize| words.get(word).map_or(0, ReadWord::load);
     Bookmark {
@@ -221,13 +220,12 @@ fn bookmark(words: &[ReadWord]) -> Bookmark {
     }
 }
 
-/// Becomes the owner of a tailer's region: a new one, one that was left, or one of an earlier
+/// Takes ownership of a tailer's region: a new one, one without an owner, or one of an earlier
 /// version.
 fn own(path: &Path) -> Result<OwnedRegion, JournalError> {
     let options = RegionOptions::default();
     let created = match OwnedRegion::create(path, SPEC, &options, |_| ()) {
-        // Its first owner has not returned from `open`, which syncs it, so there was no place in
-        // it.
+        // Its first owner did not return from `open`, which syncs it, so it had no position.
         Err(error) if is_of_zeros(&error) => own_region(path, SPEC, &options),
         Err(error) if matches!(error.refusal(), Refusal::Layout { found: EARLIER_LAYOUT, .. }) => {
             from_earlier(path, &options)
@@ -243,19 +241,19 @@ fn own(path: &Path) -> Result<OwnedRegion, JournalError> {
     })
 }
 
-/// Whether a file has nothing but zeros: a loss of power leaves it so, before it was first synced.
+/// Whether a file contains only zeros, as after a loss of power before its first sync.
 fn is_of_zeros(error: &RegionError) -> bool {
     matches!(error.refusal(), Refusal::NotARegion { .. })
         && fs::read(error.path()).is_ok_and(|bytes| bytes.iter().all(|byte| *byte == 0))
 }
 
-/// Whether a file is there that was a tailer's region, and is not any more.
+/// Whether the file exists but is no longer a valid region of a tailer.
 fn is_of_damage(refusal: &Refusal) -> bool {
     matches!(refusal, Refusal::NotARegion { .. } | Refusal::Kind { .. })
         || is_of_another_version(refusal)
 }
 
-/// Replaces a region of an earlier version by one of this version with the same place.
+/// Replaces a region of an earlier version by one of this version with the same position.
 fn from_earlier(path: &Path, options: &RegionOptions) -> Result<OwnedRegion, RegionError> {
     let (earlier, _) = OwnedRegion::take_over(path, TAILER_KIND, EARLIER_LAYOUT, options)?;
     if earlier.words().len() < EARLIER_WORDS {
@@ -270,7 +268,7 @@ fn from_earlier(path: &Path, options: &RegionOptions) -> Result<OwnedRegion, Reg
     OwnedRegion::replace(path, SPEC, options, initialise).map(|(region, _)| region)
 }
 
-/// What is known of a named tailer.
+/// The state of a named tailer.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct TailerInfo {
@@ -278,21 +276,21 @@ pub struct TailerInfo {
     pub name: String,
     /// Its file.
     pub path: PathBuf,
-    /// The next excerpt that it has not read; 0: it has found none yet.
+    /// The next excerpt to read; 0 if it has found none yet.
     pub next_sequence: u64,
-    /// Its whole place, for [`Tailer::resume`].
+    /// Its complete position, for [`Tailer::resume`].
     pub bookmark: Bookmark,
-    /// When it was last seen to move, in nanoseconds since the UNIX epoch.
+    /// The last time at which its position changed, in nanoseconds since the UNIX epoch.
     pub moved_ns: u64,
-    /// How many excerpts were read under this name.
+    /// The number of excerpts that were read under this name.
     pub read: u64,
-    /// Who has the name, or had it last; nothing where the file cannot be read.
+    /// The process that has the name, or had it last; `None` if the file cannot be read.
     pub owner: Option<Owner>,
     /// Why the file cannot be read.
     pub refusal: Option<Refusal>,
 }
 
-/// The named tailers of a journal, by name. One whose file is damaged is there too, and says so.
+/// The named tailers of a journal, sorted by name. One with a damaged file has a `refusal`.
 pub fn tailers(path: &Path) -> Result<Vec<TailerInfo>, JournalError> {
     let mut tailers = Vec::new();
     for path in list_folder(&path.join(TAILERS))? {
@@ -304,7 +302,7 @@ pub fn tailers(path: &Path) -> Result<Vec<TailerInfo>, JournalError> {
     Ok(tailers)
 }
 
-/// The files in a folder of the journal, by name; none if there is no folder.
+/// The files in a folder of the journal, sorted by name; empty if the folder does not exist.
 pub(crate) fn list_folder(folder: &Path) -> Result<Vec<PathBuf>, JournalError> {
     let listed = fs::read_dir(folder).and_then(|entries| {
         entries.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<PathBuf>>>()
@@ -334,7 +332,7 @@ fn info(name: String, path: PathBuf) -> TailerInfo {
     info
 }
 
-/// Forgets a named tailer, so that nothing is kept for it any more. It is an error while a process
+/// Removes a named tailer, so that the journal keeps nothing for it. It is an error while a process
 /// has the name.
 pub fn remove_tailer(path: &Path, name: &str) -> Result<(), JournalError> {
     nanotape_shm::remove(&place_of(path, name)?)?;
@@ -348,7 +346,7 @@ fn place_of(path: &Path, name: &str) -> Result<PathBuf, JournalError> {
     Err(JournalError::new(name, Problem::Name))
 }
 
-/// Nothing that leads out of the folder, and nothing that a shell takes for something else.
+/// Whether a name stays inside the folder and has no special meaning in a shell.
 fn is_name(name: &str) -> bool {
     let is_good = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
     (1..=100).contains(&name.len()) && name.bytes().all(is_good) && !name.starts_with(['.', '-'])

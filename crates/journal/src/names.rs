@@ -1,4 +1,4 @@
-//! Which files of a folder are the journal's, and in which order.
+//! The files of a journal in its folder, and their order.
 
 use std::collections::BTreeMap;
 
@@ -12,14 +12,13 @@ const PACKED: &str = ".segment.zst";
 const PART: &str = ".part";
 const PACKED_PART: &str = ".zst.part";
 
-/// The folder of the regions that named tailers have.
+/// The folder of the regions of named tailers.
 pub const TAILERS: &str = "tailers";
 
-/// The folder of what recovery and repair moved out of segments.
+/// The folder for data that recovery and repair moved out of segments.
 pub const QUARANTINE: &str = "cut";
 
-/// The file in which a recorder notes the ring that the journal is recorded from. The journal
-/// leaves it alone.
+/// The file in which a recorder notes the ring that is recorded. The journal ignores it.
 pub const RECORDED_FROM: &str = "recorded-from";
 
 /// The name of a segment.
@@ -27,12 +26,11 @@ pub(crate) fn segment(number: u64) -> String {
     format!("{number:010}{SEGMENT}")
 }
 
-/// The name of a compressed segment.
 pub(crate) fn packed(number: u64) -> String {
     format!("{number:010}{PACKED}")
 }
 
-/// The name of a segment that is being made.
+/// The name of a segment that is being created.
 pub(crate) fn part(number: u64) -> String {
     format!("{number:010}{PART}")
 }
@@ -42,11 +40,11 @@ pub(crate) fn packed_part(number: u64) -> String {
     format!("{number:010}{PACKED_PART}")
 }
 
-/// What a segment is kept as.
+/// A segment file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Kept {
     pub(crate) number: u64,
-    /// Compressed, and not also as it was.
+    /// Whether only the compressed file exists.
     pub(crate) is_packed: bool,
     /// Length of the file.
     pub(crate) bytes: u64,
@@ -63,29 +61,29 @@ impl Kept {
 pub(crate) struct Files {
     /// By number.
     pub(crate) segments: BTreeMap<u64, Kept>,
-    /// Names of those that are being made, or were left by who was killed then.
+    /// Names of segments that are being created, or that a killed process left.
     pub(crate) parts: Vec<String>,
-    /// The same of those that are being compressed: they are for the next compression to remove,
-    /// since an appender may open the journal while one is at work.
+    /// Names of segments that are being compressed, or that a killed process left. Only the next
+    /// compression removes them, since an appender might open the journal while one is running.
     pub(crate) packed_parts: Vec<String>,
-    /// Numbers of those that are there both compressed and as they were.
+    /// Numbers of the segments that exist both compressed and plain.
     pub(crate) twice: Vec<u64>,
-    /// Other names: nobody's business here.
+    /// Other names, which the journal ignores.
     pub(crate) foreign: Vec<String>,
-    /// Whether there is anything else that a journal has.
+    /// Whether there is any other file of a journal.
     pub(crate) is_journal: bool,
-    /// Whether there is anything at all.
+    /// Whether the folder is empty.
     pub(crate) is_empty: bool,
 }
 
 impl Files {
-    /// Everything in the folder of a journal.
+    /// All files in the folder of a journal.
     pub(crate) fn list<D: Disk>(disk: &D) -> Result<Self, JournalError> {
         let first = Self::list_once(disk)?;
         if first.is_whole(disk) {
             return Ok(first);
         }
-        // A file that gets its name while a folder is read may be seen under neither name.
+        // A file that is renamed while the folder is listed might appear under neither name.
         let mut files = Self::list_once(disk)?;
         let oldest = files.segments.keys().next().copied().unwrap_or(u64::MAX);
         for (number, kept) in first.segments {
@@ -96,8 +94,7 @@ impl Files {
         Ok(files)
     }
 
-    /// Whether no segment is there that was not seen: none between two others, and none before the
-    /// oldest.
+    /// Whether no segment was missed: none between two others, and none before the oldest.
     fn is_whole<D: Disk>(&self, disk: &D) -> bool {
         let mut numbers = self.segments.keys().copied();
         let oldest = numbers.next().unwrap_or(1);
@@ -156,7 +153,7 @@ impl Files {
     }
 }
 
-/// The number in a name that is exactly as this program writes it.
+/// The number in a name that is spelled exactly as this program writes it.
 fn number_of(name: &str, suffix: &str) -> Option<u64> {
     let digits = name.strip_suffix(suffix)?;
     let number: u64 = digits.parse().ok()?;

@@ -7,30 +7,30 @@ use crate::{
     segment::layout::{Layout, MAX_SEGMENT_BYTES, MIN_SEGMENT_BYTES},
 };
 
-/// How an appender works. A journal that is there keeps the segments it has; these are for new
-/// ones.
+/// The settings of an appender. Existing segments of a journal stay unchanged; new ones get these
+/// settings.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AppenderOptions {
     /// Length of a segment's file, a multiple of 4096. A segment that is full is followed by the
     /// next, whatever the cycle. The longest payload is a little less.
     pub segment_bytes: u64,
-    /// When a new segment begins although the last one is not full.
+    /// When a new segment begins before the last one is full.
     pub roll_cycle: RollCycle,
     /// When excerpts are forced to the disk.
     pub sync: SyncPolicy,
-    /// How far in front of the appender pages are brought in, by a thread of its own, so that
-    /// appending takes no page faults: what is written in some milliseconds at the highest rate.
+    /// Bytes ahead of the appender that a thread brings into memory, so that appends take no page
+    /// faults. Should cover what is written in some milliseconds at the highest rate.
     pub ahead_bytes: u64,
-    /// Whether new segments on tmpfs are asked for in large pages, which come in half the time and
-    /// whatever the system's setting for shared memory is. Where they would take longer they are
-    /// left alone.
+    /// Whether to request large pages for new segments on tmpfs. These are allocated in half the
+    /// time, whatever the system's setting for shared memory. Not used where they would take
+    /// longer.
     pub large_pages: bool,
-    /// Permission bits of the files, exactly these whatever the umask says. 0600 by default: who
-    /// may read is for the operator to say.
+    /// Permission bits of the files, exactly these whatever the umask. 0600 by default: the
+    /// operator decides which users can read.
     pub mode: u32,
-    /// Whether threads of its own prepare the next segment, and sync at intervals if that is the
-    /// policy. Without them the append that finds a segment full prepares the next one, and takes
-    /// as long as that takes.
+    /// Whether threads prepare the next segment, and sync at intervals if that is the policy.
+    /// Without them, an append that finds its segment full also creates the next one, and waits for
+    /// that.
     pub has_pretoucher: bool,
 }
 
@@ -68,26 +68,26 @@ impl AppenderOptions {
     }
 }
 
-/// When a new segment begins although the last one is not full. Cycles begin at multiples of their
-/// length since the UNIX epoch, in UTC, of the times that excerpts are given.
+/// When a new segment begins before the last one is full. Cycles use the times of excerpts. They
+/// begin at multiples of their length since the UNIX epoch, in UTC.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum RollCycle {
     /// Never: by size only.
     Size,
-    /// Every minute in which there is an excerpt.
+    /// Every minute that has an excerpt.
     Minute,
     /// Every hour.
     Hour,
     /// Every day.
     #[default]
     Day,
-    /// Every so many nanoseconds, not 0.
+    /// Every given number of nanoseconds, not 0.
     EveryNs(u64),
 }
 
 impl RollCycle {
-    /// Its length; 0 for none.
+    /// The length of the cycle; 0 without cycles.
     pub fn length_ns(self) -> u64 {
         const SECOND_NS: u64 = 1_000_000_000;
         match self {
@@ -100,30 +100,28 @@ impl RollCycle {
     }
 }
 
-/// When excerpts are forced to the disk. What is lost when the appender is killed is the same for
-/// all: nothing that was committed. What can be lost with the machine's power is what they differ
-/// in.
+/// When excerpts are forced to the disk. If the appender is killed, no policy loses anything that
+/// was committed. The policies differ in what a loss of power can lose.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum SyncPolicy {
-    /// Never, but for calls of `sync`: what the kernel has not written by itself can be lost, by
-    /// default about half a minute of it.
+    /// Never, except for calls of `sync`. Data that the kernel has not written by itself can be
+    /// lost, by default about half a minute of it.
     #[default]
     Never,
-    /// So often, by a thread of its own, while there is something new: what was committed since can
-    /// be lost. An append never waits. The next append returns the error of a sync that failed;
-    /// every append returns an error if the thread ended, or if excerpts were lost from memory
-    /// after a sync that failed.
+    /// At this interval, by a thread, while there is something new. Excerpts committed since the
+    /// last sync can be lost. An append never waits. The next append returns the error of a failed
+    /// sync. Every append returns an error if the thread ended, or if excerpts were lost from
+    /// memory after a failed sync.
     Every(Duration),
-    /// When so many were committed, before the append of the last one returns: fewer can be lost.
+    /// After this many excerpts, before the append of the last one returns: fewer can be lost.
     Excerpts(u64),
-    /// Before an append, or the commit of a batch, returns: nothing that was returned for can be
-    /// lost.
+    /// Before an append, or the commit of a batch, returns: nothing can be lost after that.
     Batch,
 }
 
 impl SyncPolicy {
-    /// After how many excerpts an append syncs.
+    /// The number of excerpts after which an append syncs.
     pub(crate) fn excerpts(self) -> u64 {
         match self {
             Self::Never | Self::Every(_) => u64::MAX,

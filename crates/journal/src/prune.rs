@@ -1,10 +1,10 @@
 //! Removes the oldest segments that no reader needs.
 //!
-//! Protocol: only closed segments, the oldest first; the last active one stays. What a named tailer
-//! has not read stays, unless it is forced. Readers that have a removed segment open keep it. The
-//! activation of the next segment is on the disk before: otherwise a loss of power could leave a
-//! journal without excerpts, which assigns sequence numbers again.
-//! Cost: headers are read. The largest time of a segment is in the header of the next one.
+//! Protocol: removes only closed segments, the oldest first; the last active one stays. Excerpts
+//! that a named tailer has not read stay, unless pruning is forced. Readers keep removed segments
+//! that they have open. The activation of the next segment is synced before: otherwise a loss of
+//! power could leave a journal without excerpts, which assigns sequence numbers again.
+//! Cost: reads only headers. The largest time of a segment is in the header of the next one.
 
 use std::{
     io,
@@ -23,32 +23,32 @@ use crate::{
     upkeep,
 };
 
-/// What is to be removed. A segment goes if any of these says so; with none of them nothing does.
+/// What to remove. A segment is removed if any of these options selects it; without any, none is.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct PruneOptions {
-    /// Segments all of whose excerpts, and all before them, have earlier times than this, in ns
-    /// since the UNIX epoch.
+    /// Segments if the times of all their and all earlier excerpts are before this, in ns since the
+    /// UNIX epoch.
     pub before_ns: Option<u64>,
-    /// So many of the oldest that files of segments have at most this many bytes together.
+    /// The oldest segments, until the files have at most this many bytes in total.
     pub keep_bytes: Option<u64>,
-    /// Segments all of whose excerpts have smaller sequence numbers.
+    /// Segments whose excerpts all have smaller sequence numbers.
     pub before_sequence: Option<u64>,
-    /// Whether also what named tailers have not read is removed.
+    /// Whether to remove excerpts that named tailers have not read.
     pub is_forced: bool,
-    /// Whether nothing is removed, only said.
+    /// Whether to report only, without removing anything.
     pub is_dry_run: bool,
 }
 
-/// What was removed, or would be.
+/// The segments that were removed, or would be.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Pruned {
     /// The oldest first.
     pub segments: Vec<PrunedSegment>,
-    /// Bytes of the files of segments that stay.
+    /// Bytes of the remaining segment files.
     pub bytes_left: u64,
-    /// The named tailer that keeps the oldest segment that stays, and its next sequence number,
-    /// where the options would have it removed.
+    /// The named tailer that keeps the oldest remaining segment, and its next sequence number, if
+    /// the options select that segment.
     pub held_by: Option<(String, u64)>,
 }
 
@@ -60,20 +60,20 @@ pub struct PrunedSegment {
     pub number: u64,
     /// Its file.
     pub path: PathBuf,
-    /// Bytes of that.
+    /// Bytes of the file.
     pub bytes: u64,
-    /// The first sequence number that is left behind it.
+    /// The first remaining sequence number after it.
     pub next_sequence: u64,
-    /// The largest time of its excerpts and those before, in ns since the UNIX epoch.
+    /// The largest time of its and all earlier excerpts, in ns since the UNIX epoch.
     pub max_ts_ns: u64,
 }
 
-/// Removes the oldest segments of a journal, which may be in use.
+/// Removes the oldest segments of a journal, which can be in use.
 pub fn prune(path: &Path, options: &PruneOptions) -> Result<Pruned, JournalError> {
     let (folder, _upkeep): (Folder, _) = upkeep::locked(path)?;
     let tailers = if options.is_forced { Vec::new() } else { named::tailers(path)? };
     if let Some(unknown) = tailers.iter().find(|tailer| tailer.refusal.is_some()) {
-        // What it still needs is not known, so nothing is removed.
+        // Its position is not known, so nothing is removed.
         SharedRegion::open(&unknown.path, TAILER_KIND)?;
     }
     let reader = Tailer::open_on(folder.clone(), Start::Oldest)?;
@@ -84,8 +84,8 @@ pub fn prune(path: &Path, options: &PruneOptions) -> Result<Pruned, JournalError
     prune_on(&folder, options, needs?)
 }
 
-/// The same on another disk, with the names and next sequence numbers of those who read it. The
-/// caller sees to it that nobody compresses or repairs meanwhile.
+/// The same on another disk, with the names and next sequence numbers of its readers. The caller
+/// ensures that no process compresses or repairs meanwhile.
 pub fn prune_on<D: Disk>(
     disk: &D,
     options: &PruneOptions,
@@ -98,7 +98,7 @@ pub fn prune_on<D: Disk>(
         ..Pruned::default()
     };
     for (index, listed) in catalog.listed.iter().enumerate() {
-        // The last active one, and what is behind it.
+        // The last active segment, and those after it.
         let Some((kept, next)) = catalog.next_active(index) else { break };
         let is_over = options.before_ns.is_some_and(|time| next.max_ts_before < time)
             || options.keep_bytes.is_some_and(|bytes| pruned.bytes_left > bytes)
@@ -116,7 +116,7 @@ pub fn prune_on<D: Disk>(
         if !options.is_dry_run {
             sync_activation(disk, kept)?;
             remove(disk, number)?;
-            // Else a loss of power may bring an old segment back and leave a hole behind it.
+            // Otherwise a loss of power could restore an old segment and leave a hole after it.
             disk.sync_names().map_err(JournalError::system(disk.path(""), "sync"))?;
         }
         pruned.bytes_left -= listed.kept.bytes;
@@ -131,17 +131,17 @@ pub fn prune_on<D: Disk>(
     Ok(pruned)
 }
 
-/// Waits until the header of an active segment is on the disk.
+/// Waits until the header of an active segment is on disk.
 fn sync_activation<D: Disk>(disk: &D, kept: &Kept) -> Result<(), JournalError> {
-    // A compressed one is on the disk.
+    // A compressed segment is on disk.
     if kept.is_packed {
         return Ok(());
     }
     let name = kept.name();
     let sync = || {
-        // Not all of it: an appender may give its unused end back at this moment.
+        // Not all of it: an appender might be freeing its unused end.
         let file = disk.open(&name, position_bytes(at::INDEX))?;
-        // Stored again, because the page counts as written where an earlier sync of it failed.
+        // Stored again, because the page counts as written if an earlier sync of it failed.
         for word in &file.words()[at::FIRST_SEQUENCE..=at::ACTIVATION] {
             word.store(word.as_read_only().load());
         }
@@ -154,7 +154,7 @@ fn sync_activation<D: Disk>(disk: &D, kept: &Kept) -> Result<(), JournalError> {
     }
 }
 
-/// Removes a segment, compressed or not, or both.
+/// Removes the plain and the compressed file of a segment.
 fn remove<D: Disk>(disk: &D, number: u64) -> Result<(), JournalError> {
     for name in [names::packed(number), names::segment(number)] {
         match disk.remove(&name) {

@@ -1,6 +1,6 @@
 //! The quarantine: recovery and repair move bytes to the folder `cut` and never delete them.
 //!
-//! A name there states the segment, the position in it, and the time of the move.
+//! The name of a moved file states the segment, the position in it, and the time of the move.
 
 use std::path::PathBuf;
 
@@ -14,26 +14,26 @@ use crate::{
     segment::layout::position_bytes,
 };
 
-/// A part of a segment, or a whole one, that was moved out of the journal.
+/// A segment, or part of one, that was moved out of the journal.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Quarantined {
     /// The number of the segment.
     pub segment: u64,
-    /// Where in it, in bytes from the beginning of its file; 0 for all of it.
+    /// The position in its file, in bytes; 0 for a whole segment.
     pub offset: u64,
     /// Bytes.
     pub bytes: u64,
-    /// The file that they are in now.
+    /// The file that now contains the bytes.
     pub path: PathBuf,
 }
 
-/// The name of what is taken out now.
+/// The name for a part that is moved now.
 fn name(number: u64, offset: u64) -> String {
     format!("{QUARANTINE}/{number:010}-{offset}-{}", now_ns())
 }
 
-/// Moves a whole file of a segment out of the journal.
+/// Moves a whole segment file out of the journal.
 pub(crate) fn whole<D: Disk>(disk: &D, kept: &Kept) -> Result<Quarantined, JournalError> {
     let Kept { number, bytes, .. } = *kept;
     let (from, to) = (kept.name(), name(number, 0));
@@ -42,7 +42,7 @@ pub(crate) fn whole<D: Disk>(disk: &D, kept: &Kept) -> Result<Quarantined, Journ
     Ok(Quarantined { segment: number, offset: 0, bytes, path: disk.path(&to) })
 }
 
-/// Writes words of a segment, the first of which is `word`, to a file of the quarantine.
+/// Writes words of a segment to a file in the quarantine; `word` is the index of the first one.
 pub(crate) fn part<D: Disk>(
     disk: &D,
     number: u64,

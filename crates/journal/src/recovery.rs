@@ -1,8 +1,9 @@
-//! What an appender finds: where the journal ends, what of it is whole, and what has to go.
+//! The recovery at opening: finds the end of the journal, and removes what is not valid.
 //!
 //! Protocol: `docs/formats/journal.md`, Recovery. A segment of this boot lost nothing, because
-//! shared memory outlives processes. In one of an earlier boot only synced excerpts are sure; the
-//! rest is checked. Failure: damage that no crash explains is an error, left for `journal repair`.
+//! shared memory outlives processes. In one of an earlier boot only synced excerpts are certain;
+//! the rest is checked.
+//! Failure: damage that no crash explains is an error, left for `journal repair`.
 
 mod mend;
 
@@ -29,45 +30,44 @@ use crate::{
     stored::{self, Stored},
 };
 
-/// What an appender found when it opened the journal.
+/// The report of an appender's recovery.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Recovery {
-    /// Segments that were read because the machine had been started again since they were written.
+    /// Segments that were read because the machine was restarted after they were written.
     pub segments_checked: u64,
-    /// Bytes of excerpts that were read, of those and of the last segment.
+    /// Bytes of excerpts that were read in those and in the last segment.
     pub bytes_checked: u64,
-    /// Bytes behind the last excerpt that were not zero: what was being written when the appender
-    /// ended.
+    /// Nonzero bytes after the last excerpt: unfinished writes of the last appender.
     pub bytes_pruned: u64,
-    /// What was moved out after a loss of power, and where it is now.
+    /// Data that was moved out after a loss of power, and its new files.
     pub quarantined: Vec<Quarantined>,
     /// Index entries that were missing.
     pub index_entries_stored: u64,
 }
 
-/// Where an appender goes on.
+/// The state from which an appender continues.
 #[derive(Debug)]
 pub(crate) struct Recovered<D: Disk> {
-    /// The active segment, if it is not at its end.
+    /// The active segment, if it has not ended.
     pub(crate) writer: Option<SegmentWriter<D::Writable>>,
-    /// The lock of that.
+    /// The lock of the active segment.
     pub(crate) segment_lock: FileLock,
-    /// The next excerpt, and what is known of those before.
+    /// The next excerpt, and the largest time before it.
     pub(crate) sequence: u64,
     pub(crate) max_ts: u64,
-    /// Prepared segments behind the last active one.
+    /// Prepared segments after the last active one.
     pub(crate) spares: VecDeque<Prepared<D::Writable>>,
-    /// The number that the next segment to be prepared has.
+    /// The number of the next segment to prepare.
     pub(crate) next_number: u64,
-    /// The one that the next segment is of.
+    /// The incarnation of the next segment.
     pub(crate) incarnation: Incarnation,
-    /// The number that all segments share; nothing in a new journal.
+    /// The number that all segments share; `None` in a new journal.
     pub(crate) journal: Option<u64>,
     pub(crate) report: Recovery,
 }
 
-/// Where a segment was read to, and what is there.
+/// The position up to which a segment was read, and what is there.
 type Found = (Place, Result<Look, Damage>);
 
 /// Recovers a journal. The caller holds the lock.
@@ -84,14 +84,14 @@ pub(crate) fn recover<D: Disk>(
         let incarnation = Incarnation::default();
         return Ok(Recovered { journal: None, incarnation, ..pass.nothing_left(0) });
     };
-    // The last one is compressed only if a repair took out what was behind it.
+    // The last segment is compressed only if a repair moved out those after it.
     let is_same_boot = last.boot == pass.boot && pass.boot != 0 && !pass.kept[last.index].is_packed;
     let journal = last.journal;
     let mut spares = VecDeque::new();
     if is_same_boot {
         spares = pass.reuse(last.index, &plan_of(journal), &mut locks);
         if !spares.is_empty() {
-            // Who made them may have ended before their names were on the disk.
+            // Their creator might have ended before their names were on disk.
             pass.sync_names()?;
         }
     }
@@ -100,14 +100,14 @@ pub(crate) fn recover<D: Disk>(
         return Ok(pass.nothing_left(journal));
     };
     if end.is_quarantined {
-        // Nothing after the end is where it was.
+        // Everything after the end was moved.
         spares.clear();
     }
     let last_number = pass.kept[end.index].number;
     let next_number = last_number + 1 + spares.len() as u64;
     let (sequence, max_ts) = (end.place.sequence, end.place.max_ts);
-    // A tailer may have read what the power took. So nothing is appended to this segment: the
-    // tailer finds nothing, and then the next segment, which has another incarnation.
+    // A tailer might have read what the power loss took. So nothing is appended to this segment:
+    // the tailer finds nothing, and then the next segment, which has another incarnation.
     let writer = match end.is_ended {
         true => None,
         false if is_same_boot => Some(pass.reopen(&end, is_same_boot)?),
@@ -131,18 +131,18 @@ pub(crate) fn recover<D: Disk>(
     })
 }
 
-/// What recovery begins with: the segments, files that are to be removed, the last active segment,
-/// and the locks of it and of what is behind it.
+/// The start of a recovery: the segments, the files to remove, the last active segment, and the
+/// locks of it and of all later segments.
 type Beginning<'disk, D> = (Pass<'disk, D>, Vec<String>, Option<Last>, Locks);
 
-/// Finds the last active segment and locks it and those behind it; nothing changes before that.
-/// Nothing if another process changes the folder meanwhile.
+/// Finds the last active segment and locks it and those after it, before any change. `None` if
+/// another process changes the folder meanwhile.
 fn find<D: Disk>(disk: &D) -> Result<Option<Beginning<'_, D>>, JournalError> {
     let mut files = Files::list(disk)?;
     let kept: Vec<Kept> = files.segments.values().copied().collect();
     let pass = Pass { disk, kept, report: Recovery::default(), boot: disk.boot() };
     let last = match pass.last_active() {
-        // Removed by a process without the right to: check again.
+        // A process without the lock removed it: check again.
         Err(error) if error.problem().is_of_no_file() => return Ok(None),
         last => last?,
     };
@@ -154,7 +154,7 @@ fn find<D: Disk>(disk: &D) -> Result<Option<Beginning<'_, D>>, JournalError> {
 /// One recovery.
 struct Pass<'disk, D: Disk> {
     disk: &'disk D,
-    /// The segments, by number.
+    /// The segments, sorted by number.
     kept: Vec<Kept>,
     report: Recovery,
     boot: u64,
@@ -163,21 +163,21 @@ struct Pass<'disk, D: Disk> {
 /// The last active segment.
 #[derive(Clone, Copy)]
 struct Last {
-    /// Which of those kept.
+    /// Its index in `kept`.
     index: usize,
     journal: u64,
     incarnation: Incarnation,
     boot: u64,
 }
 
-/// Where the journal ends.
+/// The end of the journal.
 struct End {
-    /// Which of those kept is the last one.
+    /// The index of the last segment in `kept`.
     index: usize,
     place: Place,
     /// Whether there is an end mark.
     is_ended: bool,
-    /// Whether something behind it was taken out.
+    /// Whether data after it was moved out.
     is_quarantined: bool,
 }
 
@@ -190,8 +190,7 @@ impl<D: Disk> Pass<'_, D> {
         JournalError::damaged(self.disk, &self.kept[index].name(), word, damage)
     }
 
-    /// Looks for it from the end. What is behind it never became active, or lost that with the
-    /// power.
+    /// Searches from the end. Later segments never became active, or lost that with the power.
     fn last_active(&self) -> Result<Option<Last>, JournalError> {
         for index in (0..self.kept.len()).rev() {
             let kept = self.kept[index];
@@ -213,10 +212,9 @@ impl<D: Disk> Pass<'_, D> {
                 }
                 Ok(None) if !self.was_on_disk(words) => {}
                 Ok(None) => return Err(self.damaged(index, at::ACTIVATION, Damage::Activation)),
-                // Its name came to the disk and its words did not.
+                // Its name reached the disk and its words did not.
                 Err(Damage::Magic(0)) if words.iter().all(|word| word.load() == 0) => {}
-                // A power failure tears an activation, and nothing else of a header that was
-                // synced.
+                // A loss of power tears an activation, but nothing else of a synced header.
                 Err(Damage::Activation) if boot != self.boot && !self.was_on_disk(words) => {}
                 Err(damage) => return Err(self.damaged(index, 0, damage)),
             }
@@ -224,13 +222,12 @@ impl<D: Disk> Pass<'_, D> {
         Ok(None)
     }
 
-    /// Whether a segment says that its activation was on the disk: what it says so behind a sync of
-    /// that.
+    /// Whether a segment states that its activation was on disk: it states this only after a sync.
     fn was_on_disk(&self, words: &[ReadWord]) -> bool {
         hints::synced(words) > 0 || hints::is_sealed(words)
     }
 
-    /// The prepared segments behind the last active one that are as the plan wants them.
+    /// The prepared segments after the last active one that match the plan.
     fn reuse(
         &self,
         last: usize,
@@ -244,7 +241,7 @@ impl<D: Disk> Pass<'_, D> {
             if !is_next || kept.is_packed {
                 break;
             }
-            // Empty, or of something else: no spare.
+            // Empty or invalid: not reusable.
             let Ok(stored) = self.open(index) else { break };
             let Ok(header) = Header::load(stored.words()) else { break };
             let is_as_planned = header.journal == plan.journal
@@ -255,7 +252,7 @@ impl<D: Disk> Pass<'_, D> {
             }
             let name = kept.name();
             let opened = self.disk.open(&name, plan.layout.segment_bytes());
-            // Without room for all of it this one is no spare.
+            // Without space for all of it, the segment is not reusable.
             let Ok(file) = opened else { break };
             let lock = locks.remove(&name).unwrap_or_default();
             spares.push_back(Prepared { file: Arc::new(file), header, lock });
@@ -263,8 +260,8 @@ impl<D: Disk> Pass<'_, D> {
         spares
     }
 
-    /// Takes the segments from this one on out of the way: those that never had anything are
-    /// removed, and after a loss of power those that have something are kept in `cut`.
+    /// Clears the segments from `first` on. Those that were never used are removed. After a loss of
+    /// power, those with contents are moved to `cut`.
     fn clear_behind(&mut self, first: usize, is_looked_at: bool) -> Result<(), JournalError> {
         for index in (first..self.kept.len()).rev() {
             let is_empty = !is_looked_at || self.kept[index].bytes == 0 || {
@@ -288,13 +285,13 @@ impl<D: Disk> Pass<'_, D> {
         Ok(())
     }
 
-    /// Finds where what checks ends, and takes out what is behind; nothing where nothing is left.
+    /// Finds the end of the valid excerpts, and moves out the rest; `None` if nothing is left.
     fn find_end(&mut self, last: Last, is_same_boot: bool) -> Result<Option<End>, JournalError> {
         let mut index = if is_same_boot { last.index } else { self.first_unsure(last.index)? };
         loop {
             let is_last = index == last.index;
             let Some((place, found)) = self.end_of(index, is_same_boot)? else {
-                // Its activation was lost, so all of it was.
+                // Its activation was lost, and with it the whole segment.
                 self.quarantine_from(index)?;
                 let Some(before) = index.checked_sub(1) else { return Ok(None) };
                 return match self.end_of(before, is_same_boot)? {
@@ -335,7 +332,7 @@ impl<D: Disk> Pass<'_, D> {
         }
     }
 
-    /// The first of the segments up to the last one that the power may have taken something of.
+    /// The first of the segments up to the last one that might have lost data with the power.
     fn first_unsure(&self, last: usize) -> Result<usize, JournalError> {
         let mut first = last;
         while first > 0 && !self.kept[first - 1].is_packed {
@@ -343,7 +340,7 @@ impl<D: Disk> Pass<'_, D> {
             let stored = self.open(first - 1)?;
             let is_sure = match View::new(stored.words()) {
                 Ok(Some(view)) => view.is_sealed(),
-                // Not even its activation is there: found, and moved out, when its turn comes.
+                // The activation is also missing: the segment is checked and moved out later.
                 _ => false,
             };
             if is_sure || !is_next {
@@ -354,8 +351,7 @@ impl<D: Disk> Pass<'_, D> {
         Ok(first)
     }
 
-    /// Reads a segment to its end: the place, and what is there. Nothing if its activation is not
-    /// there.
+    /// Reads a segment to its end: the position, and what is there. `None` without an activation.
     fn end_of(&mut self, index: usize, is_same_boot: bool) -> Result<Option<Found>, JournalError> {
         let stored = self.open(index)?;
         let view = match View::new(stored.words()) {
@@ -367,14 +363,14 @@ impl<D: Disk> Pass<'_, D> {
             Err(damage) => return Err(self.damaged(index, 0, damage)),
         };
         let synced = view.synced();
-        // Memory outlives processes, but not what a failed sync made of it.
+        // Memory outlives processes, but a failed sync can damage it.
         let start = match is_same_boot && hints::sync_pending(stored.words()) == 0 {
             true => view.by_index(|_| true),
             false => view.by_index(|entry| entry.at <= synced),
         };
         let (mut place, found) = view.walk(start, |_, _| true);
         if let Ok(Look::End(front)) = found {
-            // The mark has the number after those that were skipped.
+            // The end mark has the number after the skipped ones.
             place.sequence = front.sequence;
         }
         self.report.segments_checked += u64::from(!is_same_boot);
@@ -386,7 +382,7 @@ impl<D: Disk> Pass<'_, D> {
         Ok(Some((place, found)))
     }
 
-    /// Whether the next segment goes on where this one ends.
+    /// Checks that the next segment continues where this one ends.
     fn check_next(&self, index: usize, end: &Place) -> Result<(), JournalError> {
         let stored = self.open(index + 1)?;
         if let Ok(Some(view)) = View::new(stored.words()) {
@@ -399,7 +395,7 @@ impl<D: Disk> Pass<'_, D> {
         Ok(())
     }
 
-    /// Notes that a segment that was read to its end mark is on the disk.
+    /// Notes in a segment, after it was read to its end mark, that it is on disk.
     fn seal(&self, index: usize) -> Result<(), JournalError> {
         let kept = self.kept[index];
         if kept.is_packed {
@@ -409,7 +405,7 @@ impl<D: Disk> Pass<'_, D> {
         sealed.map_err(|failure| failure.into_error(self.disk, kept.number))
     }
 
-    /// Moves segments from this one on out of the journal, the last one first.
+    /// Moves the segments from `first` on out of the journal, the last one first.
     fn quarantine_from(&mut self, first: usize) -> Result<(), JournalError> {
         for index in (first..self.kept.len()).rev() {
             self.quarantine(index)?;
@@ -418,7 +414,7 @@ impl<D: Disk> Pass<'_, D> {
         Ok(())
     }
 
-    /// A journal of no segment.
+    /// The state of a journal without segments.
     fn nothing_left(self, journal: u64) -> Recovered<D> {
         Recovered {
             writer: None,

@@ -1,9 +1,10 @@
-//! Makes a damaged journal one that readers get through, and deletes nothing.
+//! Repairs a damaged journal so that readers can pass the damage, and deletes nothing.
 //!
 //! Protocol: `docs/formats/journal.md`, Repair. Segments are checked in order, as `verify` does,
-//! and those that are not as they must be are mended: what is taken out is on the disk in `cut`
-//! before it is overwritten. Failure: killed at any moment, it can be run again, and does what was
-//! left to do. What was being covered may be in `cut` twice then.
+//! and invalid parts are mended. Data that is replaced is on disk in `cut` before it is
+//! overwritten.
+//! Failure: after a kill at any moment, it can be run again and does the rest. Data that was being
+//! covered might then be in `cut` twice.
 
 mod buffer;
 mod done;
@@ -35,7 +36,7 @@ use crate::{
     },
 };
 
-/// Repairs a journal that nobody appends to. A dry run says what would be done, and does nothing.
+/// Repairs a journal that has no appender. A dry run only reports the actions.
 pub fn repair(
     path: &Path,
     is_dry_run: bool,
@@ -45,7 +46,7 @@ pub fn repair(
     repair_on(&folder, is_dry_run, progress)
 }
 
-/// The same on another disk. The caller sees to it that nobody compresses or prunes meanwhile.
+/// The same on another disk. The caller ensures that no process compresses or prunes meanwhile.
 pub fn repair_on<D: Disk>(
     disk: &D,
     is_dry_run: bool,
@@ -87,9 +88,9 @@ struct Repair<'disk, D: Disk> {
     is_dry_run: bool,
     /// The number that all segments share, if it is known.
     journal: Option<u64>,
-    /// Whether there are excerpts in a segment, or were.
+    /// Whether each segment has or had excerpts.
     entered: Vec<bool>,
-    /// Headers that check, for those that do not.
+    /// Valid headers, as a source for invalid ones.
     known: Vec<Header>,
     checker: Checker,
     report: Repaired,
@@ -98,7 +99,7 @@ struct Repair<'disk, D: Disk> {
 /// The words of a segment to be repaired.
 struct Loaded<F> {
     stored: Stored<F>,
-    /// Whether all of a compressed one could be unpacked.
+    /// Whether a compressed segment could be unpacked completely.
     is_whole: bool,
 }
 
@@ -107,8 +108,8 @@ impl<D: Disk> Repair<'_, D> {
         self.report.actions.push(Action { path: self.disk.path(name), offset, done });
     }
 
-    /// Which segments there are excerpts in, and what is known of headers. A header that does not
-    /// check is looked for in its excerpts here, so that it is known which segment is the last one.
+    /// Collects the segments with excerpts, and the known headers. An invalid header is derived
+    /// from its excerpts here, so that the last segment is known.
     fn survey(&mut self, catalog: &Catalog) -> Result<(), JournalError> {
         let most_common = self.journal;
         let is_own = |number, journal, listed: &Listed| {
@@ -147,7 +148,7 @@ impl<D: Disk> Repair<'_, D> {
             let packed = packed.map_err(JournalError::system(self.disk.path(&name), "read"))?;
             let unpacked = stored::unpack(&packed);
             let is_whole = unpacked.is_ok();
-            // As far as it can be unpacked.
+            // As much of it as can be unpacked.
             let words = unpacked.unwrap_or_else(|_| {
                 stored::unpack_up_to(&packed, (MAX_SEGMENT_BYTES / 8) as usize).0.into()
             });
@@ -165,7 +166,7 @@ impl<D: Disk> Repair<'_, D> {
         }
     }
 
-    /// Checks a segment, and mends it where it is not as it must be.
+    /// Checks a segment, and mends it if it is invalid.
     fn segment(
         &mut self,
         catalog: &Catalog,
@@ -181,8 +182,8 @@ impl<D: Disk> Repair<'_, D> {
         self.checker = before;
         let words = loaded.stored.words();
         let found = self.find_header(kept.number, words);
-        // A segment without anything valid is moved out, but not one of another version, whose
-        // excerpts another program may read.
+        // A segment without any valid part is moved out, except one of another version, whose
+        // excerpts another program might read.
         if found.is_none()
             && let Err(damage @ (Damage::Version { .. } | Damage::ByteOrder)) = Header::load(words)
         {
@@ -191,7 +192,7 @@ impl<D: Disk> Repair<'_, D> {
         self.begin_incarnation(catalog, index)?;
         let Some(found) = found else { return self.move_out(kept) };
         if !self.entered[index] {
-            // Prepared only, and not zero as it must be.
+            // Only prepared, but its words are not zero.
             return self.move_out(kept);
         }
         let buffer = self.buffer(kept, &found.header, loaded)?;
@@ -199,16 +200,16 @@ impl<D: Disk> Repair<'_, D> {
         self.finish_buffer(index, kept.number, buffer, end)
     }
 
-    /// A repair may assign numbers again that were read. So the next appender must take the journal
-    /// for one of another boot, and begin another incarnation. This is stored before other changes.
+    /// A repair might assign numbers again that were read. So the next appender must treat the
+    /// journal as one of another boot, and begin another incarnation. This is stored before other
+    /// changes.
     fn begin_incarnation(&self, catalog: &Catalog, index: usize) -> Result<(), JournalError> {
         if self.is_dry_run {
             return Ok(());
         }
         for listed in &catalog.listed[index.saturating_sub(1)..] {
             let is_own = |head: &Head| self.journal.is_none_or(|own| own == head.header.journal);
-            // A header that is made anew has no boot either, and what is not of this journal stays
-            // as it is.
+            // A restored header has no boot either, and segments of other journals stay unchanged.
             if listed.kept.is_packed
                 || !listed.is_entered()
                 || !listed.head.as_ref().is_ok_and(is_own)
@@ -222,7 +223,7 @@ impl<D: Disk> Repair<'_, D> {
         Ok(())
     }
 
-    /// Checks a segment; the checker goes on behind it.
+    /// Checks a segment; the checker then moves to the next one.
     fn is_good(
         &mut self,
         index: usize,
@@ -247,13 +248,13 @@ impl<D: Disk> Repair<'_, D> {
         })
     }
 
-    /// Whether there are excerpts in a later segment.
+    /// Whether a later segment has excerpts.
     fn is_followed(&self, index: usize) -> bool {
         self.entered[index + 1..].contains(&true)
     }
 
-    /// Writes everything to the disk, gives what is behind an end mark back, and goes on behind the
-    /// segment.
+    /// Syncs the segment, frees the space after its end mark, and moves the checker to the next
+    /// one.
     fn finish_buffer(
         &mut self,
         index: usize,
@@ -284,7 +285,7 @@ impl<D: Disk> Repair<'_, D> {
         Ok(())
     }
 
-    /// A segment that is there both compressed and not: left so by a compression that was killed.
+    /// A segment that exists both compressed and plain, left by a killed compression.
     fn settle_twice(&mut self, number: u64) -> Result<(), JournalError> {
         let name = names::packed(number);
         let packed = self.disk.read(&name);

@@ -1,10 +1,10 @@
-//! A segment read as far as it can be: over damage, to whatever good excerpts are behind it.
+//! Reads a segment as far as possible: past damage, to later valid excerpts.
 //!
 //! Where: `verify` reports what a scan finds, `repair` mends it. Tailers stop at damage.
-//! Protocol: after damage every word is tried as the begin of an excerpt: with a valid sum, and a
-//! sequence number not below the expected one.
-//! Bounds: the search sums every candidate. Long ones are summed up to a budget of some segments'
-//! words, short ones always, so that no file makes it quadratic.
+//! Protocol: after damage, each word is tried as the start of an excerpt. It is one if its checksum
+//! is valid and its sequence number is not below the expected one.
+//! Bounds: the search sums every candidate. Long ones have a budget of some segments' words in
+//! total. Short ones have no budget. So no file makes the search quadratic.
 
 use nanotape_shm::{ReadWord, Word};
 
@@ -18,24 +18,24 @@ use crate::{
     },
 };
 
-/// Words of a candidate that is always summed.
+/// The longest candidate, in words, that is summed without a budget.
 const SHORT_WORDS: usize = 512;
 
-/// How many times the words of the segment are summed for longer ones.
+/// The budget for longer candidates, in multiples of the segment's words.
 const BUDGET: usize = 32;
 
-/// What a scan comes upon.
+/// The result of one step of a scan.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Event {
-    /// An excerpt, of the user or one that covers damage.
+    /// An excerpt of the user, or one that covers damage.
     Excerpt(Place, Front),
-    /// Damage, and the word where something good is again.
+    /// Damage, and the word of the next valid excerpt.
     Damaged(Place, Damage, usize),
-    /// Damage with nothing good behind it.
+    /// Damage without a valid excerpt after it.
     Broken(Place, Damage),
     /// The end mark.
     Ended(Place, Front),
-    /// Nothing is committed here, and nothing was behind it.
+    /// Nothing is committed here or after it.
     Open(Place),
 }
 
@@ -43,18 +43,18 @@ pub(crate) enum Event {
 #[derive(Debug)]
 pub(crate) struct Scan<'words> {
     pub(crate) view: View<'words>,
-    /// What is to be read next. Damage that was covered is read again from where it begins.
+    /// The next position to read. After a repair of damage, it is set back to the damage.
     pub(crate) place: Place,
-    /// Words of long candidates that may still be summed.
+    /// The remaining budget for long candidates, in words.
     budget: usize,
-    /// From here on an excerpt is the first of its block.
+    /// The first excerpt from here on gets an entry in the index.
     next_block: usize,
-    /// The entries that the index must have, of the blocks that were passed.
+    /// The correct index entries of the blocks that were read.
     pub(crate) entries: Vec<Place>,
 }
 
 impl<'words> Scan<'words> {
-    /// From the beginning of a segment; `least` is the sequence number expected there, if any.
+    /// Starts at the beginning of a segment; `least` is the expected sequence number, if known.
     pub(crate) fn new(view: View<'words>, least: Option<u64>) -> Self {
         let beginning = view.beginning();
         let sequence = least.unwrap_or(beginning.sequence);
@@ -67,8 +67,8 @@ impl<'words> Scan<'words> {
         }
     }
 
-    /// What is at the place; goes on behind it, if there is anything. `is_followed` says whether
-    /// the next segment is active, and is asked where there is nothing.
+    /// Reads the excerpt at the position and moves past it, if there is one. `is_followed` returns
+    /// whether the next segment is active; it is called only if nothing is committed here.
     pub(crate) fn next(&mut self, is_followed: impl Fn() -> bool) -> Event {
         let place = self.place;
         let mut look = self.look();
@@ -76,7 +76,7 @@ impl<'words> Scan<'words> {
             if !is_followed() && !self.is_committed_behind() {
                 return Event::Open(place);
             }
-            // What was just seen was stored behind what is here: so it is here now, or is lost.
+            // The evidence was stored after the excerpt, which is visible now or lost.
             look = match self.look() {
                 Ok(Look::Nothing) => Err(Damage::Hole),
                 look => look,
@@ -99,8 +99,8 @@ impl<'words> Scan<'words> {
         }
     }
 
-    /// What is at the place. An excerpt behind which no end mark fits was not written by an
-    /// appender.
+    /// Reads at the position. An appender leaves room for an end mark after each excerpt, so an
+    /// excerpt without that room is damage.
     fn look(&self) -> Result<Look, Damage> {
         let look = self.view.look_from(&self.place)?;
         match look {
@@ -123,9 +123,8 @@ impl<'words> Scan<'words> {
         self.place = self.place.behind(front);
     }
 
-    /// Whether something shows that an excerpt was committed at the place, where there is nothing:
-    /// it was said to be on the disk, or a later block has an entry, which is stored behind what it
-    /// leads to.
+    /// Whether there is evidence that an excerpt was committed at this empty position: it was
+    /// marked as synced, or a later block has an entry, which is stored after its excerpt.
     fn is_committed_behind(&self) -> bool {
         let View { words, seed, .. } = self.view;
         if self.place.at < self.view.synced() {
@@ -141,14 +140,14 @@ impl<'words> Scan<'words> {
     }
 }
 
-/// The first word behind a place, with room for what covers the damage between, where something
-/// begins that checks.
+/// The first word after a position where a valid excerpt begins, with room to cover the damage
+/// between.
 fn find_good(view: &View<'_>, place: &Place, budget: &mut usize) -> Option<usize> {
     let words = view.words;
     let limit = view.layout().limit();
     (place.at + HEADER_WORDS..=words.len().saturating_sub(HEADER_WORDS)).find(|&at| {
         let commit = words[at].load();
-        // Looked at first, because they are known without the rest.
+        // Checked first, because it needs only the commit word.
         if !(1..=3).contains(&(commit >> 28 & 0xf)) {
             return false;
         }
@@ -171,15 +170,15 @@ fn find_good(view: &View<'_>, place: &Place, budget: &mut usize) -> Option<usize
     })
 }
 
-/// The first word from one on where an excerpt or end mark of a segment begins.
+/// The first word from `from` on where an excerpt or end mark of a segment begins.
 pub(crate) fn first_good(view: &View<'_>, from: usize) -> Option<usize> {
     let mut budget = view.words.len().saturating_mul(BUDGET);
     let place = Place { at: from.saturating_sub(HEADER_WORDS), sequence: 0, max_ts: 0 };
     find_good(view, &place, &mut budget)
 }
 
-/// The word behind everything that begins in a range of words, the last of which is not zero: an
-/// excerpt may end with zeros that are its own.
+/// The word after all excerpts that begin in a range whose last word is not zero. An excerpt can
+/// end with zeros of its own, so it can extend past the range.
 pub(crate) fn end_of_excerpts(view: &View<'_>, from: usize, end: usize) -> usize {
     let mut budget = view.words.len().saturating_mul(BUDGET);
     let mut at = from.saturating_sub(HEADER_WORDS);
@@ -193,30 +192,30 @@ pub(crate) fn end_of_excerpts(view: &View<'_>, from: usize, end: usize) -> usize
         if behind >= end {
             return behind;
         }
-        // The next one may begin right here.
+        // The next excerpt might begin directly here.
         at = behind - HEADER_WORDS;
     }
     end
 }
 
-/// How many entries an index has.
+/// The number of entries in an index.
 fn blocks(layout: Layout) -> usize {
     layout.block(layout.words - 1) + 1
 }
 
-/// An entry of an index that is not as it must be.
+/// An index entry that is wrong or missing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct WrongEntry {
     /// Its first word.
     pub(crate) at: usize,
-    /// What it must be; nothing for a block where no excerpt begins.
+    /// The correct entry; `None` for a block without the beginning of an excerpt.
     pub(crate) entry: Option<Place>,
-    /// Whether there is none, and not a wrong one.
+    /// Whether the entry is missing, not wrong.
     pub(crate) is_missing: bool,
 }
 
-/// Compares an index with the entries that it must have. With an `end` nothing is said of the block
-/// that this word is in and of those behind it, to which an appender may be writing.
+/// Compares an index with its correct entries. With an `end`, the block of that word and later
+/// blocks are skipped, because an appender might be writing to their entries.
 pub(crate) fn wrong_entries(
     view: &View<'_>,
     entries: &[Place],
@@ -240,7 +239,7 @@ pub(crate) fn wrong_entries(
     wrong
 }
 
-/// Makes an index what it must be; returns how many entries were not.
+/// Corrects an index; returns how many entries changed.
 pub(crate) fn mend_index(view: &View<'_>, words: &[Word], entries: &[Place]) -> u64 {
     let wrong = wrong_entries(view, entries, None);
     for WrongEntry { at, entry, .. } in &wrong {
@@ -252,7 +251,7 @@ pub(crate) fn mend_index(view: &View<'_>, words: &[Word], entries: &[Place]) -> 
     wrong.len() as u64
 }
 
-/// Removes the entries of an index that lead to a word or behind it, where nothing is any more.
+/// Removes index entries that point to `from` or later, where no excerpts are left.
 pub(crate) fn clear_index_behind(view: &View<'_>, words: &[Word], from: usize) {
     let layout = view.layout();
     for block in layout.block(from)..blocks(layout) {
@@ -264,7 +263,7 @@ pub(crate) fn clear_index_behind(view: &View<'_>, words: &[Word], from: usize) {
     }
 }
 
-/// The word behind the last one that is not zero, from a word on; nothing where all are.
+/// The word after the last nonzero word from `from` on; `None` if all are zero.
 pub(crate) fn end_of_rest(words: &[ReadWord], from: usize) -> Option<usize> {
     let rest = words.get(from..)?;
     rest.iter().rposition(|word| word.load() != 0).map(|last| from + last + 1)

@@ -1,4 +1,4 @@
-//! One segment: its layout, its header and index, its excerpts; words and nothing of files.
+//! One segment: layout, header, index and excerpts. Works on words, not on files.
 
 pub(crate) mod excerpt;
 pub(crate) mod header;

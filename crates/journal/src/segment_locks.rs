@@ -1,9 +1,9 @@
-//! Locks on the segments themselves keep a second appender out.
+//! Locks on the segments themselves exclude a second appender.
 //!
-//! The region `appender` has the owner. If that file is removed another process can make and own a
-//! new one. But an appender also locks each segment that it writes or has prepared, from before it
-//! has its name until the next one is active. A second appender locks all segments from the last
-//! active one on before it changes anything, so it finds one that is locked.
+//! The region `appender` states its owner. If that file is removed, another process can create and
+//! own a new one. So an appender also locks each segment that it writes or has prepared, from
+//! before it has its name until the next one is active. A second appender locks all segments from
+//! the last active one on before it changes anything, so it finds a locked one.
 
 use std::{collections::BTreeMap, io, time::Duration};
 
@@ -13,24 +13,24 @@ use crate::{
     names::Files,
 };
 
-/// Attempts while the folder changes, or a file is locked.
+/// Attempts while the folder changes or a file is locked.
 const ATTEMPTS: usize = 16;
 
-/// How long to wait for a lock: a process that is killed gives up its locks one after the other,
-/// and that of the region may be the first.
+/// The wait for a lock: a killed process releases its locks one by one, and the lock of the region
+/// might be the first.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Locks, by the names of files.
+/// Locks, by the names of their files.
 pub(crate) type Locks = BTreeMap<String, FileLock>;
 
-/// The names of the segments from a number on, and of those that are being made.
+/// The names of the segments from `first` on, and of those that are being created.
 fn names(files: &Files, first: u64) -> Vec<String> {
     let segments = files.segments.range(first..).filter(|(_, kept)| !kept.is_packed);
     segments.map(|(_, kept)| kept.name()).chain(files.parts.iter().cloned()).collect()
 }
 
-/// Locks the files of a journal from segment `first` on; an error if one is locked. Nothing if
-/// another process made or removed some meanwhile: then the caller lists them again.
+/// Locks the files of a journal from segment `first` on; an error if one is locked. `None` if
+/// another process created or removed some meanwhile: then the caller lists them again.
 pub(crate) fn lock<D: Disk>(
     disk: &D,
     files: &Files,
@@ -42,14 +42,14 @@ pub(crate) fn lock<D: Disk>(
         let Some(lock) = try_lock(disk, name)? else { return Ok(None) };
         locks.insert(name.clone(), lock);
     }
-    // A segment that another appender made since is the one that it goes on in.
+    // Another appender would continue in a segment that it created meanwhile.
     let is_sure =
         !locks.values().any(FileLock::is_held) || names(&Files::list(disk)?, first) == names_before;
     Ok(is_sure.then_some(locks))
 }
 
-/// Returns an error if a process has a segment of the journal locked. One at a time is locked here:
-/// there may be more than a process may open.
+/// Returns an error if a process has a segment of the journal locked. Locks one at a time, because
+/// there might be more segments than a process can open.
 pub(crate) fn check<D: Disk>(disk: &D) -> Result<(), JournalError> {
     retry(disk, || {
         let before = names(&Files::list(disk)?, 0);
@@ -62,7 +62,7 @@ pub(crate) fn check<D: Disk>(disk: &D) -> Result<(), JournalError> {
     })
 }
 
-/// Locks a file; nothing if it is not there.
+/// Locks a file; `None` if it does not exist.
 fn try_lock<D: Disk>(disk: &D, name: &str) -> Result<Option<FileLock>, JournalError> {
     match disk.lock_file(name) {
         Ok(Some(lock)) => Ok(Some(lock)),
@@ -72,7 +72,7 @@ fn try_lock<D: Disk>(disk: &D, name: &str) -> Result<Option<FileLock>, JournalEr
     }
 }
 
-/// Does something again as long as others change the folder meanwhile, or have something locked.
+/// Retries while other processes change the folder or hold a lock.
 pub(crate) fn retry<D: Disk, T>(
     disk: &D,
     mut attempt: impl FnMut() -> Result<Option<T>, JournalError>,

@@ -1,7 +1,7 @@
 //! The contents, the appender and the readers of a journal, without reading all of it.
 //!
-//! Cost: of a segment its header, and the excerpts of its last block; of a compressed one its file,
-//! and the beginning of that unpacked.
+//! Cost: for each segment its header and the excerpts of its last block; for a compressed one its
+//! file and the beginning of its unpacked contents.
 
 use std::path::{Path, PathBuf};
 
@@ -22,36 +22,36 @@ use crate::{
     stored,
 };
 
-/// What is known of a journal.
+/// The state of a journal.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Stat {
-    /// The number that its segments share; nothing where no header can be read.
+    /// The number that its segments share; `None` if no header can be read.
     pub journal: Option<u64>,
-    /// Length of new segments in bytes, as the newest one says; nothing where there is none.
+    /// Length of new segments in bytes, from the newest one; `None` if there is none.
     pub segment_bytes: Option<u64>,
-    /// Length of a cycle in ns, as the newest segment says; 0: it does not roll by time.
+    /// Length of a cycle in ns, from the newest segment; 0 if it does not roll by time.
     pub cycle_ns: Option<u64>,
-    /// Its segments, by number.
+    /// Its segments, sorted by number.
     pub segments: Vec<SegmentStat>,
-    /// Who appends, or did last; nothing where nobody ever did, or the region cannot be read.
+    /// The process that appends or appended last; `None` if none did, or the region is unreadable.
     pub appender: Option<Owner>,
-    /// Who reads it by name.
+    /// Its named tailers.
     pub tailers: Vec<TailerInfo>,
 }
 
 impl Stat {
-    /// Bytes of all files of segments.
+    /// Bytes of all segment files.
     pub fn file_bytes(&self) -> u64 {
         self.segments.iter().map(|segment| segment.file_bytes).sum()
     }
 
-    /// Bytes that segments have up to the end of their excerpts, before they are compressed.
+    /// Bytes of the segments up to the end of their excerpts, before compression.
     pub fn data_bytes(&self) -> u64 {
         self.segments.iter().filter_map(|segment| segment.data_bytes).sum()
     }
 
-    /// The first sequence number that is there, or will be.
+    /// The first sequence number, whether it exists already or not.
     pub fn first_sequence(&self) -> Option<u64> {
         self.segments.iter().find_map(|segment| segment.first_sequence)
     }
@@ -72,7 +72,7 @@ impl Stat {
     }
 }
 
-/// What is known of a segment.
+/// The state of a segment.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct SegmentStat {
@@ -80,31 +80,31 @@ pub struct SegmentStat {
     pub number: u64,
     /// Its file.
     pub path: PathBuf,
-    /// As what it is kept.
+    /// How it is stored.
     pub kept_as: KeptAs,
     /// Bytes of the file.
     pub file_bytes: u64,
-    /// Bytes up to the end of the excerpts, with an end mark that is there, before compression.
+    /// Bytes up to the end of the excerpts, including an end mark, before compression.
     pub data_bytes: Option<u64>,
-    /// The sequence number of the first excerpt that is or will be there.
+    /// The sequence number of its first excerpt, whether it exists already or not.
     pub first_sequence: Option<u64>,
-    /// The one behind the last.
+    /// The number after the last one.
     pub next_sequence: Option<u64>,
     /// The time of the first excerpt, in ns since the UNIX epoch.
     pub first_ts_ns: Option<u64>,
-    /// The largest time up to the last one.
+    /// The largest time up to the last excerpt.
     pub max_ts_ns: Option<u64>,
-    /// Which cycle it is of, since the UNIX epoch, and how long that is in ns, if it rolls by time.
+    /// Its cycle since the UNIX epoch, and the length of a cycle in ns, if it rolls by time.
     pub cycle: Option<(u64, u64)>,
-    /// Whether it is known to be on the disk, up to and with its end mark.
+    /// Whether it is known to be on disk, including its end mark.
     pub is_sealed: bool,
-    /// Up to where, in bytes from the beginning of the file, it is known to be on the disk.
+    /// The position up to which it is known to be on disk, in bytes from the beginning of the file.
     pub synced_bytes: u64,
-    /// Why no more is known.
+    /// The reason why the rest is not known.
     pub problem: Option<Problem>,
 }
 
-/// As what a segment is kept.
+/// How a segment is stored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum KeptAs {
     /// As it was written.
@@ -116,7 +116,7 @@ pub enum KeptAs {
     Prepared,
 }
 
-/// Looks at a journal.
+/// Reads the state of a journal.
 pub fn stat(path: &Path) -> Result<Stat, JournalError> {
     let disk = &Folder::new(path, 0);
     let catalog = Catalog::read(disk)?;
@@ -186,7 +186,7 @@ fn look_into_plain(disk: &Folder, kept: &Kept, stat: &mut SegmentStat) -> Result
     found.map(|_| ()).map_err(|damage| Problem::damaged(place.at, damage))
 }
 
-/// Only the beginning is unpacked: how it ended is in the header of the next segment.
+/// Only the beginning is unpacked: the header of the next segment states how it ended.
 fn look_into_packed(
     disk: &Folder,
     kept: &Kept,

@@ -1,4 +1,4 @@
-//! A segment as readers have it: mapped, or unpacked from a compressed file.
+//! A segment as readers access it: mapped, or unpacked from a compressed file.
 
 use std::{io, sync::Arc};
 
@@ -11,7 +11,7 @@ use crate::{
     segment::{header::Header, layout::at, view::View},
 };
 
-/// The words of a segment and what keeps them.
+/// The words of a segment, and their owner.
 #[derive(Debug)]
 pub(crate) enum Stored<F> {
     Mapped(F),
@@ -37,7 +37,7 @@ impl<F: ReadableFile> Stored<F> {
         matches!(self, Self::Mapped(file) if file.is_lost())
     }
 
-    /// Whether it is still what has the name of this segment, compressed or not.
+    /// Whether the name of this segment, plain or compressed, still belongs to this file.
     pub(crate) fn is_current(&self, number: u64) -> bool {
         match self {
             Self::Mapped(file) => file.is_at(&names::segment(number)),
@@ -46,12 +46,12 @@ impl<F: ReadableFile> Stored<F> {
     }
 }
 
-/// Opens a segment by its number; nothing where there is none.
+/// Opens a segment by its number; `None` if it does not exist.
 pub(crate) fn open<D: Disk>(
     disk: &D,
     number: u64,
 ) -> Result<Option<Stored<D::Readable>>, JournalError> {
-    // Compressed between the two looks: then it is there again under the first name, or gone.
+    // Compressed between the two attempts: then it exists again under the first name, or is gone.
     for _ in 0..2 {
         for is_packed in [false, true] {
             let kept = Kept { number, is_packed, bytes: 0 };
@@ -65,7 +65,7 @@ pub(crate) fn open<D: Disk>(
     Ok(None)
 }
 
-/// Opens a segment that was listed.
+/// Opens a segment from a list.
 pub(crate) fn open_kept<D: Disk>(
     disk: &D,
     kept: &Kept,
@@ -86,13 +86,13 @@ pub(crate) fn open_kept<D: Disk>(
     unpacked.map_err(|cause| JournalError::new(disk.path(&name), Problem::Packed { cause }))
 }
 
-/// The words of a compressed segment: no more than its own header allows, whatever comes.
+/// The words of a compressed segment: never more than its own header allows.
 pub(crate) fn unpack(packed: &[u8]) -> Result<Arc<[Word]>, Cause> {
     let (front, outcome) = unpack_up_to(packed, at::INDEX);
     if front.len() < at::INDEX {
         outcome?;
     }
-    // Without a valid header the rest is not read: the caller finds what is wrong with the header.
+    // Without a valid header the rest is not read: the caller finds the error of the header.
     let most = Header::load(as_read_only(&front)).map_or(at::INDEX, |header| header.layout.words);
     let (words, end) = unpack_up_to(packed, most);
     match end {
@@ -102,7 +102,7 @@ pub(crate) fn unpack(packed: &[u8]) -> Result<Arc<[Word]>, Cause> {
     }
 }
 
-/// The first words of a compressed segment: as many as are wanted and there, and why there are no
+/// The first `wanted` words of a compressed segment, or fewer, and the reason why there are no
 /// more.
 pub(crate) fn unpack_up_to(packed: &[u8], wanted: usize) -> (Vec<Word>, Result<(), Cause>) {
     use io::Read as _;
@@ -138,7 +138,7 @@ pub(crate) fn unpack_up_to(packed: &[u8], wanted: usize) -> (Vec<Word>, Result<(
     }
 }
 
-/// The view of a segment that must be this one; nothing while it is prepared only.
+/// The view of a segment that must be the expected one; `None` while it is only prepared.
 pub(crate) fn view<'words, D: Disk>(
     disk: &D,
     name: &str,

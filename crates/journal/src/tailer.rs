@@ -1,12 +1,12 @@
-//! The tailer: reads a journal, from anywhere in it, forwards and backwards, while it is written.
+//! The tailer: reads a journal from any position, forwards and backwards, while it is written.
 //!
 //! Protocol: `docs/formats/journal.md`, To read. A tailer writes nothing.
-//! Bounds: one segment is mapped, and the next one when it is there; a compressed one is in memory
-//! whole.
+//! Bounds: one segment is mapped, and also the next one if it exists; a compressed one is
+//! completely in memory.
 //! Failure: damage is an error with its position, missing numbers are a [`Gap`]. A tailer never
-//! waits for a dead appender: what is not committed is [nothing](Tail::Nothing).
+//! waits for a dead appender: if nothing is committed it returns [`Tail::Nothing`].
 //! Cost: a read allocates nothing and makes no system call, except at the end of a segment and for
-//! the pages of each half megabyte. After the last excerpt rare polls check the file system.
+//! the pages of each half megabyte. After the last excerpt, rare polls check the file system.
 
 mod back;
 mod bookmark;
@@ -36,14 +36,14 @@ use crate::{
     stored::{self, Stored},
 };
 
-/// What a read returns.
+/// The result of a read.
 #[derive(Debug)]
 pub enum Tail<'tailer> {
     /// An excerpt.
     Excerpt(Excerpt<'tailer>),
-    /// Excerpts that are missing.
+    /// Missing excerpts.
     Gap(Gap),
-    /// Sequence numbers that were given again: reading goes on at the first of them.
+    /// Sequence numbers that were used again: reading continues at the first of them.
     Reused(Reused),
     /// Nothing more, for now.
     Nothing,
@@ -53,30 +53,30 @@ pub enum Tail<'tailer> {
 #[derive(Debug)]
 pub struct Tailer<D: Disk = Folder> {
     disk: D,
-    /// Nothing while no segment is active.
+    /// `None` while no segment is active.
     current: Option<Current<D::Readable>>,
-    /// The segment behind it, which may be only prepared: opened ahead of need.
+    /// The next segment, which might be only prepared: opened before it is needed.
     ahead: Option<(u64, Stored<D::Readable>)>,
     place: Place,
-    /// The incarnation that the place is in, as far as it is known.
+    /// The incarnation of the position, as far as it is known.
     known: Incarnation,
-    /// Places of excerpts in front of this one, for going backwards.
+    /// Positions of excerpts before this one, for reading backwards.
     back: Back,
-    /// Whether sums are checked.
+    /// Whether checksums are verified.
     is_checked: bool,
-    /// Whether only what is on the disk is read.
+    /// Whether to read only what is on disk.
     is_durable: bool,
-    /// How often there was nothing since there was something.
+    /// Consecutive polls without an excerpt.
     idles: u32,
-    /// The word before which pages were brought in.
+    /// The word before which pages are in memory.
     touched: usize,
-    /// The word at which a tailer that never has nothing to read has something else to do.
+    /// The word at which the next chores are due, for a tailer that is never idle.
     next_chore: usize,
-    /// How many words the next excerpt is expected to have, one at least.
+    /// The expected length of the next excerpt in words, at least 1.
     expected: usize,
 }
 
-/// The segment that is read.
+/// The segment that is being read.
 #[derive(Debug)]
 struct Current<F> {
     stored: Stored<F>,
@@ -84,20 +84,19 @@ struct Current<F> {
     header: Header,
     activation: Activation,
     seed: u32,
-    /// Nothing where the words do not check.
+    /// `None` if its words are not valid.
     incarnation: Option<Incarnation>,
-    /// The start of the kernel in which somebody opened it to append, as it was when it was
-    /// entered.
+    /// The boot of the last appender that opened it, as it was when the tailer entered the segment.
     boot: u64,
 }
 
-/// What one step forwards came to.
+/// The result of one step forwards.
 pub(crate) enum Step {
     Excerpt(Front),
     Gap(Gap),
     Reused(Reused),
     Nothing,
-    /// Not for callers: look again.
+    /// Internal: poll again.
     Again,
 }
 
@@ -135,7 +134,7 @@ impl<D: Disk> Tailer<D> {
         Ok(tailer)
     }
 
-    /// The next excerpt, or what is there instead.
+    /// The next excerpt, or the reason why there is none.
     #[expect(clippy::should_implement_trait, reason = "an excerpt borrows its tailer")]
     #[inline]
     pub fn next(&mut self) -> Result<Tail<'_>, JournalError> {
@@ -165,7 +164,7 @@ impl<D: Disk> Tailer<D> {
         }
     }
 
-    /// What comes next, without going there; a gap is returned once.
+    /// The next step, without moving there; a gap is returned once.
     pub(crate) fn peek(&mut self) -> Result<Step, JournalError> {
         loop {
             match self.step()? {
@@ -179,33 +178,33 @@ impl<D: Disk> Tailer<D> {
         }
     }
 
-    /// The sequence number of the next excerpt to be read, as far as it is known; 0 in a journal
-    /// that has none yet. To go on there another time, keep a [`bookmark`](Self::bookmark).
+    /// The sequence number of the next excerpt to read, as far as it is known; 0 in a journal that
+    /// has none yet. To continue there another time, keep a [`bookmark`](Self::bookmark).
     #[inline]
     pub fn next_sequence(&self) -> u64 {
         self.place.sequence
     }
 
-    /// The segment that is read, and where in it, in bytes from the beginning of its file.
+    /// The number of the current segment, and the position in bytes from the beginning of its file.
     pub fn position(&self) -> (u64, u64) {
         let number = self.current.as_ref().map_or(0, |current| current.number);
         (number, crate::segment::layout::position_bytes(self.place.at))
     }
 
     /// Makes the next read without an excerpt check whether the segment was removed, or recovered
-    /// by an appender. Reads check that themselves, but rarely: a caller that sleeps between reads
-    /// calls this now and then.
+    /// by an appender. Reads check this themselves, but rarely: a caller that sleeps between reads
+    /// should call this periodically.
     pub fn ask(&mut self) {
         self.idles = 0;
     }
 
-    /// Whether the sums of excerpts are checked: they are, unless somebody says otherwise.
+    /// Sets whether the checksums of excerpts are verified. Default: true.
     pub fn set_checked(&mut self, is_checked: bool) {
         self.is_checked = is_checked;
     }
 
-    /// Whether only excerpts are read that are known to be on the disk: everything is read, unless
-    /// somebody says otherwise. With the policy to sync never there are none.
+    /// Sets whether to read only excerpts that are known to be on disk. Default: false. With
+    /// [`SyncPolicy::Never`](crate::SyncPolicy::Never) there are none.
     pub fn set_durable(&mut self, is_durable: bool) {
         self.is_durable = is_durable;
     }
@@ -230,7 +229,7 @@ impl<D: Disk> Tailer<D> {
         }
     }
 
-    /// An excerpt that is not simply the next one.
+    /// An excerpt that does not have the expected number.
     #[cold]
     fn out_of_order(&mut self, front: Front) -> Result<Step, JournalError> {
         let least = self.place.sequence;
@@ -254,7 +253,7 @@ impl<D: Disk> Tailer<D> {
         JournalError::damaged(&self.disk, &names::segment(number), self.place.at, damage)
     }
 
-    /// Reads this segment from now on; nothing while it is prepared only, or not there.
+    /// Opens a segment for reading; `None` while it is only prepared, or if it does not exist.
     fn open_segment(&self, number: u64) -> Result<Option<Current<D::Readable>>, JournalError> {
         match stored::open(&self.disk, number)? {
             Some(stored) => self.enter(number, stored),
@@ -291,7 +290,7 @@ impl<F: crate::disk::ReadableFile> Current<F> {
         Excerpt { payload, front, segment: self.number, at }
     }
 
-    /// Whether what begins at a word is known to be on the disk.
+    /// Whether the excerpt at a word is known to be on disk.
     fn is_on_disk(&self, at: usize) -> bool {
         let view = self.view(false);
         at < view.synced() || view.is_sealed()

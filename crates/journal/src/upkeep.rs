@@ -1,5 +1,5 @@
-//! What compression, pruning and repair have in common: only one of them at a time, in the folder
-//! as it is.
+//! What compression, pruning and repair share: only one of them runs at a time, in the existing
+//! folder.
 
 use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};
 
@@ -12,8 +12,8 @@ use crate::{
     names::{self, Files},
 };
 
-/// The folder of a journal that is there, locked so that no other process compresses, prunes or
-/// repairs it. What is made in it has the permission bits of what is there.
+/// The folder of an existing journal, locked so that no other process compresses, prunes or repairs
+/// it. New files get the permission bits of the existing ones.
 pub(crate) fn locked(path: &Path) -> Result<(Folder, OwnedRegion), JournalError> {
     let folder = Folder::new(path, 0);
     let files = Files::list(&folder)?;
@@ -28,8 +28,8 @@ pub(crate) fn locked(path: &Path) -> Result<(Folder, OwnedRegion), JournalError>
     Ok((folder, lock))
 }
 
-/// Writes a segment to a file of its own: on the disk and complete before it has its name. Not to
-/// one of the name that new segments are made under: an appender that opens removes those.
+/// Writes a segment to a new file that is complete and on disk before it has its name. The
+/// temporary name differs from those of new segments, because an appender that opens removes these.
 pub(crate) fn write_plain<D: Disk>(
     disk: &D,
     number: u64,

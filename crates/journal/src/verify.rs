@@ -1,13 +1,13 @@
 //! Reads a whole journal and reports every invalid part.
 //!
-//! Protocol: nothing is written or locked. Meanwhile an appender may append and roll, and segments
-//! may be compressed, unpacked and pruned. The segments listed at the beginning are read, up to the
-//! first one that has not ended. What was pruned since is not missing, and a file whose unused end
-//! was freed since is read again.
-//! Bounds: all of the journal is read once, and after damage a part of it once more. A limited
+//! Protocol: writes nothing and locks nothing. Meanwhile an appender can append and roll, and
+//! segments can be compressed, unpacked and pruned. It reads the segments listed at the beginning,
+//! up to the first one that has not ended. Segments that were pruned meanwhile do not count as
+//! missing, and a file whose unused end was freed meanwhile is read again.
+//! Bounds: the whole journal is read once, and after damage a part of it once more. A limited
 //! number of findings is kept, and the others are counted.
-//! Failure: what a journal holds is a finding and never an error. A file that is truncated while it
-//! is read raises a signal without [`nanotape_shm::guard_against_truncation`].
+//! Failure: damage of the journal is a finding and never an error. A file that is truncated while
+//! it is read raises a signal without [`nanotape_shm::guard_against_truncation`].
 
 pub(crate) mod check;
 mod finding;
@@ -26,38 +26,37 @@ use crate::{
     stored::{self, Stored},
 };
 
-/// How often a segment is read again whose file was cut while it was read. An appender does that
-/// once.
+/// Attempts to read a segment whose file is truncated meanwhile. An appender does that once.
 const READS: usize = 3;
 
-/// Findings that are kept of each severity.
+/// The most findings of each severity to keep.
 const KEPT: u64 = 10_000;
 
-/// What a journal holds, and what of it is not as it must be.
+/// The contents of a journal, and its findings.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Verified {
     /// Segments with excerpts.
     pub segments: u64,
-    /// Of those, compressed ones.
+    /// Compressed ones among those.
     pub segments_packed: u64,
-    /// Excerpts that check.
+    /// Valid excerpts.
     pub excerpts: u64,
-    /// Bytes of those in the journal, with what is in front of their payloads.
+    /// Bytes of those in the journal, including their headers.
     pub bytes: u64,
-    /// The first sequence number; 0 where there is none.
+    /// The first sequence number; 0 if there is none.
     pub first_sequence: u64,
-    /// The next one to be written, as far as is known; 0 in a journal that has none yet.
+    /// The next number to be written, as far as it is known; 0 in a journal without excerpts.
     pub next_sequence: u64,
-    /// Sequence numbers between those that no excerpt has.
+    /// Missing sequence numbers between those.
     pub missing: u64,
-    /// Things that stop readers, or hide excerpts from them.
+    /// Findings that stop readers, or hide excerpts from them.
     pub faults: u64,
-    /// Things that are wrong and that readers do without.
+    /// Errors that readers can ignore.
     pub hints: u64,
-    /// Things that are worth knowing.
+    /// Other findings.
     pub notes: u64,
-    /// In the order of the journal: ten thousand of each severity at the most.
+    /// In the order of the journal: at most ten thousand of each severity.
     pub findings: Vec<Finding>,
 }
 
@@ -67,12 +66,12 @@ impl Verified {
         self.faults == 0 && self.hints == 0
     }
 
-    /// All of it but the findings.
+    /// Everything except the findings.
     fn counts(&self) -> Self {
         Self { findings: Vec::new(), ..*self }
     }
 
-    /// Takes back what came after this was counted, and so many findings were kept.
+    /// Restores earlier counts, and drops the findings after the first `findings`.
     fn take_back(&mut self, counts: &Self, findings: usize) {
         let mut kept = std::mem::take(&mut self.findings);
         kept.truncate(findings);
@@ -92,8 +91,8 @@ impl Verified {
     }
 }
 
-/// Verifies a journal, also while somebody appends to it. `progress` is told bytes that are done,
-/// of how many.
+/// Verifies a journal, which can have an appender. `progress` receives the completed and the total
+/// bytes.
 pub fn verify(path: &Path, progress: impl FnMut(u64, u64)) -> Result<Verified, JournalError> {
     let mut verified = verify_on(&Folder::new(path, 0), progress)?;
     for path in list_folder(&path.join(QUARANTINE))? {
@@ -103,7 +102,7 @@ pub fn verify(path: &Path, progress: impl FnMut(u64, u64)) -> Result<Verified, J
     Ok(verified)
 }
 
-/// The same on another disk, but for what is in the folder of what was taken out.
+/// The same on another disk, without the files of the quarantine.
 pub fn verify_on<D: Disk>(
     disk: &D,
     mut progress: impl FnMut(u64, u64),
@@ -125,7 +124,7 @@ pub fn verify_on<D: Disk>(
                     verified.add(Finding { path, offset: 0, found });
                     break;
                 }
-                // Pruned since the journal was listed, like everything before it.
+                // Pruned since the journal was listed, with everything before it.
                 Ok(None) => {
                     checker.is_removed = true;
                     break;
@@ -163,7 +162,7 @@ pub fn verify_on<D: Disk>(
     Ok(verified)
 }
 
-/// What is in the folder beside the segments.
+/// Reports the files of the folder that are not segments.
 fn note_files<D: Disk>(disk: &D, catalog: &Catalog, verified: &mut Verified) {
     let files = &catalog.files;
     let mut note = |name: &str, found| {
@@ -174,12 +173,12 @@ fn note_files<D: Disk>(disk: &D, catalog: &Catalog, verified: &mut Verified) {
     files.foreign.iter().for_each(|name| note(name, Found::Foreign));
 }
 
-/// A segment, or what is wrong with its file; nothing if it is gone.
+/// A segment, or the error of its file; `None` if it is gone.
 type Opened<F> = Result<Option<Stored<F>>, Found>;
 
 fn open<D: Disk>(disk: &D, listed: &Listed) -> Result<Opened<D::Readable>, JournalError> {
     let opened = match stored::open_kept(disk, &listed.kept) {
-        // Compressed meanwhile, or removed.
+        // Compressed or removed meanwhile.
         Err(error) if error.problem().is_of_no_file() => stored::open(disk, listed.kept.number),
         opened => opened.map(Some),
     };
@@ -196,7 +195,7 @@ fn open<D: Disk>(disk: &D, listed: &Listed) -> Result<Opened<D::Readable>, Journ
     }
 }
 
-/// Whether a segment is active by now.
+/// Whether a segment is active now.
 fn is_active<D: Disk>(disk: &D, number: u64) -> bool {
     use crate::{disk::ReadableFile as _, segment::view::View};
 

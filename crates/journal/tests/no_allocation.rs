@@ -1,7 +1,7 @@
-//! Appending and tailing allocate nothing, and appending makes no system call, a million times of
-//! every sort, within a segment.
+//! Appending and tailing allocate nothing, and appending makes no system call. Each is checked a
+//! million times within a segment.
 //!
-//! Counted, not assumed: see `CountingAllocator` of the harness.
+//! The harness counts them: see `CountingAllocator`.
 #![cfg(not(nanotape_loom))]
 
 use nanotape_harness::{
@@ -69,8 +69,7 @@ impl Everything {
         }
     }
 
-    /// Appends so many, and reads them; returns how many excerpts, gaps and looks at nothing there
-    /// were.
+    /// Appends and reads `excerpts` excerpts; returns the number of excerpts, gaps and idle polls.
     fn run(&mut self, excerpts: u64) -> [u64; 3] {
         let mut seen = [0; 3];
         let end = self.appender.next_sequence() + excerpts;
@@ -101,12 +100,13 @@ impl Everything {
 fn a_million_excerpts_allocate_nothing_and_call_no_kernel() {
     if let Some(task) = Task::of_this_process() {
         let place = Scratch::new("quiet-child");
-        // Tailers bring pages in, half a megabyte with a system call, and are not part of this.
+        // Tailers bring pages into memory, half a megabyte with a system call, and are not part of
+        // this.
         let mut everything = Everything::new(&place);
         for _ in 0..5_000 {
             everything.append();
         }
-        // It ends in a way that drops nothing; what is mapped stays.
+        // The process ends without dropping anything; mappings stay.
         drop(place);
         without_system_calls(&task, || {
             for _ in 0..EXCERPTS / 2 {
@@ -119,8 +119,7 @@ fn a_million_excerpts_allocate_nothing_and_call_no_kernel() {
     let mut everything = Everything::new(&place);
     everything.run(1_000);
     let before = allocations();
-    // Not so many that a tailer looks for the next segment, which is at every thousandth look at
-    // nothing.
+    // Few enough that the tailer does not poll for the next segment, at every thousandth idle poll.
     let [read, gaps, nothing] = everything.run(EXCERPTS);
     let found = allocations() - before;
     println!("{found} allocations, {read} read, {gaps} gaps, {nothing} times nothing");

@@ -10,14 +10,14 @@ use crate::{
     },
 };
 
-/// Excerpts that readers see together or not at all. Given up when dropped without
+/// Excerpts that readers see together or not at all. Discarded when dropped without
 /// [`commit`](Self::commit).
 #[derive(Debug)]
 pub struct Batch<'appender, D: Disk> {
-    /// The place behind the last one.
+    /// The position after the last excerpt.
     end: Place,
     count: u64,
-    /// The commit word of the first one.
+    /// The commit word of the first excerpt.
     gate: u64,
     appender: &'appender mut Appender<D>,
 }
@@ -52,17 +52,17 @@ impl<'appender, D: Disk> Batch<'appender, D> {
         Ok(front.sequence)
     }
 
-    /// How many it has.
+    /// The number of excerpts.
     pub fn len(&self) -> u64 {
         self.count
     }
 
-    /// Whether it has none.
+    /// Whether there are no excerpts.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// Commits all of them; returns the sequence number behind the last one. The error is
+    /// Commits all excerpts; returns the sequence number after the last one. The error is
     /// [`NotOnDisk`](Problem::NotOnDisk).
     #[inline]
     pub fn commit(mut self) -> Result<u64, JournalError> {

@@ -9,7 +9,7 @@ use crate::{
     segment::{excerpt::Front, excerpt::excerpt_words, writer::SegmentWriter},
 };
 
-/// Room for one excerpt in the journal itself. Given up when dropped without
+/// Room for one excerpt in the journal itself. Discarded when dropped without
 /// [`commit`](Self::commit).
 #[derive(Debug)]
 pub struct Claim<'appender, D: Disk> {
@@ -19,7 +19,7 @@ pub struct Claim<'appender, D: Disk> {
 }
 
 impl<'appender, D: Disk> Claim<'appender, D> {
-    /// There is room.
+    /// The caller has checked that there is room.
     pub(super) fn new(
         appender: &'appender mut Appender<D>,
         type_id: u16,
@@ -30,8 +30,8 @@ impl<'appender, D: Disk> Claim<'appender, D> {
         Self { appender, front, is_committed: false }
     }
 
-    /// The words to be written: zero before. Bytes of the last one that are behind the length will
-    /// be zero.
+    /// The words to write, all zero before. Bytes of the last word after the length are set to
+    /// zero.
     #[inline]
     pub fn words(&self) -> &[Word] {
         match &self.appender.writer {
@@ -40,18 +40,18 @@ impl<'appender, D: Disk> Claim<'appender, D> {
         }
     }
 
-    /// Writes bytes to the beginning.
+    /// Copies bytes to the beginning of the payload.
     ///
     /// # Panics
     ///
-    /// If they are more than were claimed.
+    /// If there are more bytes than were claimed.
     #[inline]
     pub fn copy_from(&mut self, bytes: &[u8]) {
         assert!(bytes.len() <= self.front.length as usize, "more bytes than were claimed");
         copy_into(self.words(), bytes);
     }
 
-    /// Commits it; returns its sequence number. The error is
+    /// Commits the excerpt; returns its sequence number. The error is
     /// [`NotOnDisk`](crate::Problem::NotOnDisk).
     #[inline]
     pub fn commit(mut self) -> Result<u64, JournalError> {
@@ -75,7 +75,7 @@ impl<D: Disk> Drop for Claim<'_, D> {
     }
 }
 
-/// The writer, in which room was made.
+/// The writer, in which there is room.
 #[inline(always)]
 pub(super) fn writer<D: Disk>(appender: &mut Appender<D>) -> &mut SegmentWriter<D::Writable> {
     let Some(writer) = &mut appender.writer else { unreachable!("room was made in it") };

@@ -1,9 +1,9 @@
-//! What the appender and its threads share.
+//! The state that the appender shares with its threads.
 //!
 //! Protocol: the appender locks the state only at a roll. No thread holds that lock while it waits
-//! for the disk: the thread that makes a segment sets a flag. A sync holds a second lock. Three
-//! more words: how far the appender is, how far pages are in memory, and whether a thread has an
-//! error.
+//! for the disk: the thread that creates a segment sets a flag instead. A sync holds a second lock.
+//! Three words need no lock: the appender's progress, the words in memory ahead of it, and the
+//! alarm of a thread.
 
 use std::{
     collections::VecDeque,
@@ -21,48 +21,48 @@ use super::{
 };
 use crate::{JournalError, Problem, disk::Disk, names, progress::Progress};
 
-/// What the appender and its threads share.
+/// The state that the appender shares with its threads.
 #[derive(Debug)]
 pub(crate) struct Exchange<D: Disk> {
     state: Mutex<State<D>>,
-    /// Told when a segment was made, or could not be.
+    /// Signaled when a segment was created or its creation failed.
     made: Condvar,
-    /// How far the disk has it. Locked during a sync.
+    /// The progress of syncs. Locked during a sync.
     syncer: Mutex<Syncer>,
     /// The word up to which the active segment is committed. Stored by the appender.
     pub(crate) progress: Progress,
-    /// Words in front of that which are in memory. Stored by the pretoucher.
+    /// Words after `progress` that are in memory. Stored by the pretoucher.
     ahead: Line,
-    /// Not 0: an append is to return an error of a thread. Stored with the state locked.
+    /// Not 0: the next append returns an error of a thread. Stored with the state locked.
     alarm: Line,
-    /// Not 0: the threads are to end.
+    /// Not 0: the threads must end.
     stop: Word,
 }
 
-/// A word on a line of its own.
+/// A word on its own cache line.
 #[derive(Debug)]
 #[repr(align(128))]
 struct Line(Word);
 
 #[derive(Debug)]
 pub(crate) struct State<D: Disk> {
-    /// Ready to become active, in order.
+    /// Segments that are ready to become active, in order.
     pub(crate) prepared: VecDeque<Prepared<D::Writable>>,
-    /// The number that the next one to be prepared has.
+    /// The number of the next segment to prepare.
     pub(crate) next_number: u64,
-    /// Whether that one is just being made.
+    /// Whether a thread is creating that segment now.
     is_preparing: bool,
-    /// Why it could not be made when it was tried last.
+    /// The error of the last attempt to create a segment.
     refused: Option<Problem>,
-    /// Whether the pretoucher is to try again now.
+    /// Whether the pretoucher must retry now.
     pub(crate) is_wanted: bool,
-    /// The active one.
+    /// The active segment: its number and file.
     pub(crate) active: Option<(u64, Arc<D::Writable>)>,
-    /// Closed, and not yet looked after.
+    /// Closed segments that still need work.
     pub(crate) retired: VecDeque<Retired<D>>,
-    /// A thread ended, or what it works on is damaged. Each append returns it.
+    /// A thread ended, or its data is damaged. Each append returns this error.
     failure: Option<JournalError>,
-    /// Errors of threads, each of which the next append returns.
+    /// Errors of threads; each is returned by one append.
     warnings: VecDeque<JournalError>,
 }
 
@@ -72,7 +72,7 @@ pub(crate) struct Retired<D: Disk> {
     pub(crate) number: u64,
     /// Bytes up to and including the end mark.
     pub(crate) bytes: u64,
-    /// Its mapping, which another thread than the appender's ends.
+    /// Its mapping, which a thread other than the appender's unmaps.
     pub(crate) file: Arc<D::Writable>,
 }
 
@@ -112,7 +112,7 @@ impl<D: Disk> Exchange<D> {
         self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// Held during a sync: one thread syncs at a time.
+    /// The syncer, locked: one thread syncs at a time.
     pub(crate) fn lock_syncer(&self) -> MutexGuard<'_, Syncer> {
         self.syncer.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
@@ -129,8 +129,7 @@ impl<D: Disk> Exchange<D> {
         }
     }
 
-    /// The next segment: one that is prepared, or is just being prepared by another thread, or is
-    /// made now.
+    /// The next segment: already prepared, being prepared by another thread, or created now.
     pub(crate) fn take_prepared(
         &self,
         disk: &D,
@@ -158,25 +157,25 @@ impl<D: Disk> Exchange<D> {
         Ok(prepared)
     }
 
-    /// Waits until a segment is prepared, or a thread has ended, but no longer than `patience`. The
-    /// error has the number of the segment that is not there.
+    /// Waits until a segment is prepared or a thread has ended, for at most `patience`. The error
+    /// has the number of the missing segment.
     pub(crate) fn wait_until_prepared(&self, patience: Duration) -> Result<(), (u64, Problem)> {
         let is_there = |state: &State<D>| !state.prepared.is_empty() || state.failure.is_some();
         let is_to_wait = |state: &mut State<D>| !is_there(state) && state.refused.is_none();
         let waited = self.made.wait_timeout_while(self.lock(), patience, is_to_wait);
         let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        // If a thread has ended the append returns that.
+        // If a thread has ended, the append returns its error.
         if is_there(&state) {
             return Ok(());
         }
-        // A segment that could not be made is tried again soon, and its reason is known until then.
+        // The segment is retried soon; until then `refused` keeps the reason.
         state.is_wanted = true;
         let problem = state.refused.clone().unwrap_or(Problem::NotReady { waited: patience });
         Err((state.next_number, problem))
     }
 
-    /// Makes a segment if fewer than so many are prepared and no other thread makes one; whether
-    /// there are more to make. For threads that this has started.
+    /// Creates a segment if fewer than `wanted` are prepared and no other thread creates one;
+    /// returns whether more are needed. For threads that this has started.
     pub(crate) fn prepare_ahead(
         &self,
         disk: &D,
@@ -216,7 +215,7 @@ impl<D: Disk> Exchange<D> {
         self.alarm.0.as_read_only().load() != 0
     }
 
-    /// What the alarm is about. It is over with this, unless it lasts.
+    /// Returns the error of the alarm, and clears the alarm unless the error is permanent.
     pub(crate) fn take_alarm(&self) -> Option<JournalError> {
         let mut state = self.lock();
         if state.failure.is_some() {
@@ -229,7 +228,7 @@ impl<D: Disk> Exchange<D> {
         error
     }
 
-    /// The next append returns this, unless one of the same kind waits already.
+    /// Makes the next append return this error, unless one of the same kind is pending.
     pub(crate) fn warn(&self, error: JournalError) {
         let mut state = self.lock();
         let is_same = |other: &JournalError| {
@@ -241,21 +240,21 @@ impl<D: Disk> Exchange<D> {
         self.alarm.0.store(1);
     }
 
-    /// From now on each append returns this.
+    /// Makes each later append return this error.
     pub(crate) fn fail(&self, error: JournalError) {
         let mut state = self.lock();
         state.failure.get_or_insert(error);
         self.alarm.0.store(1);
     }
 
-    /// The segment that was being made is made, or is not going to be.
+    /// Ends the creation of a segment, whether it succeeded or failed.
     fn end_making(&self, mut state: MutexGuard<'_, State<D>>) {
         state.is_preparing = false;
         drop(state);
         self.made.notify_one();
     }
 
-    /// Whether each append fails.
+    /// The error that each append returns, if there is one.
     pub(crate) fn failure(&self) -> Option<JournalError> {
         self.lock().failure.clone()
     }
@@ -268,7 +267,7 @@ impl<D: Disk> Exchange<D> {
         self.stop.as_read_only().load() != 0
     }
 
-    /// Starts a thread of the appender. If it panics each append returns an error from then on.
+    /// Starts a thread of the appender. If it panics, each later append returns an error.
     pub(crate) fn start(
         self: &Arc<Self>,
         name: &'static str,
@@ -283,10 +282,11 @@ impl<D: Disk> Exchange<D> {
     }
 }
 
-/// Held while the next segment is made. Other threads may try once it is dropped.
+/// Held while the next segment is created. Other threads can try once it is dropped.
 struct Making<'a, D: Disk> {
     exchange: &'a Exchange<D>,
-    /// Whether its thread has a watch, which does this if the thread panics: behind saying so.
+    /// Whether its thread has a [`Watch`], which ends the creation if the thread panics, after it
+    /// reported the panic.
     is_watched: bool,
 }
 
@@ -310,7 +310,7 @@ impl<D: Disk> Drop for Watch<D> {
         if std::thread::panicking() {
             let problem = Problem::ThreadEnded { name: self.name };
             self.exchange.fail(JournalError::new(&self.folder, problem));
-            // If the appender waits for a segment of this thread, it finds that.
+            // If the appender waits for a segment of this thread, it finds the failure.
             self.exchange.end_making(self.exchange.lock());
         }
     }

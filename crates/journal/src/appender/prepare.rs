@@ -1,4 +1,4 @@
-//! How a segment comes to be: complete and on the disk before it has its name.
+//! Creates a segment: complete and on disk before it has its name.
 
 use std::{io, sync::Arc};
 
@@ -15,7 +15,7 @@ use crate::{
     },
 };
 
-/// What all new segments of an appender have in common.
+/// The settings that all new segments of an appender share.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Plan {
     pub(crate) journal: u64,
@@ -29,11 +29,11 @@ pub(crate) struct Plan {
 pub(crate) struct Prepared<F> {
     pub(crate) file: Arc<F>,
     pub(crate) header: Header,
-    /// Of its file: see `segment_locks.rs`.
+    /// The lock of its file: see `segment_locks.rs`.
     pub(crate) lock: FileLock,
 }
 
-/// Makes a segment.
+/// Creates a segment.
 pub(crate) fn prepare<D: Disk>(
     disk: &D,
     plan: &Plan,
@@ -46,8 +46,8 @@ pub(crate) fn prepare<D: Disk>(
     })?;
     let named = disk.rename(&part, &name).and_then(|()| disk.sync_names());
     if named.is_err() {
-        // It has the one name or the other; under the second the next try puts another in its
-        // place.
+        // The file has one of the two names. If it has its final name, the next attempt replaces
+        // it.
         let _ = disk.remove(&part);
     }
     named.map_err(JournalError::system(disk.path(&name), "name"))?;
@@ -62,7 +62,7 @@ fn make<D: Disk>(
 ) -> io::Result<Prepared<D::Writable>> {
     let bytes = plan.layout.segment_bytes();
     let file = match disk.create(part, bytes, plan.space) {
-        // Of a try that failed, and could not be removed then.
+        // A failed attempt left this file and could not remove it.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             disk.remove(part)?;
             disk.create(part, bytes, plan.space)?
@@ -77,7 +77,7 @@ fn make<D: Disk>(
     Ok(Prepared { file: Arc::new(file), header, lock })
 }
 
-/// The error of a segment that could not be made.
+/// The error of a segment that could not be created.
 pub(crate) fn refused<D: Disk>(
     disk: &D,
     name: &str,

@@ -1,10 +1,10 @@
 //! The appender's threads, which keep its slow work off the path of an append.
 //!
-//! The pretoucher prepares the next segment, brings pages in front of the appender into memory, and
-//! gives the unused end of closed segments back to the disk. With `SyncPolicy::Every` another
-//! thread syncs, so that a disk that is slow to make a segment does not delay a sync.
+//! The pretoucher prepares the next segment, brings pages ahead of the appender into memory, and
+//! frees the unused end of closed segments. With `SyncPolicy::Every` another thread syncs, so that
+//! a disk that is slow to create a segment does not delay a sync.
 //!
-//! Failure: a thread that panics is an error of every append from then on.
+//! Failure: if a thread panics, every later append returns an error.
 //! Cost: the pretoucher polls every millisecond while the appender appends, and every 20 ms while
 //! it does not.
 
@@ -18,36 +18,36 @@ use crate::{
     disk::{Disk, WritableFile as _},
 };
 
-/// How long it sleeps while the appender goes on.
+/// Sleep of the pretoucher while the appender appends.
 const SHORT: Duration = Duration::from_millis(1);
 
-/// How long while it does not.
+/// Sleep of the pretoucher while the appender is idle.
 const LONG: Duration = Duration::from_millis(20);
 
-/// The shortest sleep of the thread that syncs.
+/// The shortest sleep of the syncing thread.
 const LEAST: Duration = Duration::from_micros(50);
 
-/// How many short sleeps without anything new make it sleep long.
+/// Short sleeps without progress after which the pretoucher sleeps long.
 const PATIENCE: u32 = 100;
 
-/// How many long sleeps it lets pass between tries to make a segment that could not be made.
+/// Long sleeps between two attempts to create a segment after a failure.
 const RETRY: u32 = 5;
 
-/// What the pretoucher works with.
+/// The state of the pretoucher.
 #[derive(Debug)]
 struct Pretoucher<D: Disk> {
     disk: D,
     plan: Plan,
-    /// Words in front of the appender that are to be in memory.
+    /// Words ahead of the appender to keep in memory.
     ahead: usize,
     exchange: Arc<Exchange<D>>,
-    /// The segment and the word before which pages were brought in.
+    /// The segment and the word before which pages are in memory.
     touched: (u64, usize),
-    /// Rounds until the next try to prepare.
+    /// Rounds until the next attempt to prepare a segment.
     pause: u32,
 }
 
-/// The threads at work; dropping this ends them and waits for that.
+/// The running threads; dropping this ends and joins them.
 #[derive(Debug)]
 pub(crate) struct Running<D: Disk> {
     exchange: Arc<Exchange<D>>,
@@ -87,7 +87,7 @@ impl<D: Disk> Drop for Running<D> {
         self.exchange.stop();
         for thread in self.threads.drain(..) {
             thread.thread().unpark();
-            // That it panicked was said by its watch.
+            // Its watch has already reported a panic.
             let _ = thread.join();
         }
     }
@@ -110,8 +110,8 @@ impl<D: Disk> Pretoucher<D> {
         self.exchange.give_back_ends(&self.disk);
     }
 
-    /// Prepares one segment if fewer than the bytes ahead need are prepared, or none; whether there
-    /// are more to make.
+    /// Prepares one segment if fewer are prepared than the bytes ahead need; returns whether more
+    /// are needed.
     fn keep_prepared(&mut self) -> bool {
         if self.pause > 0 {
             self.pause -= 1;
@@ -121,13 +121,13 @@ impl<D: Disk> Pretoucher<D> {
         }
         let wanted = 1 + self.ahead / self.plan.layout.words;
         self.exchange.prepare_ahead(&self.disk, &self.plan, wanted).unwrap_or_else(|_| {
-            // The appender says why, if it comes to need it.
+            // The appender returns the reason if it needs the segment.
             self.pause = RETRY * (LONG.as_millis() / SHORT.as_millis()) as u32;
             false
         })
     }
 
-    /// Brings in the pages in front of the appender, also those of the next segments.
+    /// Brings the pages ahead of the appender into memory, including those of the next segments.
     fn touch_ahead(&mut self) {
         let (mut files, mut at) = {
             let state = self.exchange.lock();
@@ -163,7 +163,7 @@ impl<D: Disk> Pretoucher<D> {
     }
 }
 
-/// Syncs so often, while there is something new.
+/// Syncs once per `period` while there are new excerpts.
 fn sync_every<D: Disk>(disk: &D, period: Duration, exchange: &Exchange<D>) {
     let clock = Clock::monotonic();
     let mut synced = clock.stamp();
@@ -185,7 +185,7 @@ fn sync_active<D: Disk>(disk: &D, exchange: &Exchange<D>) {
     let mut syncer = exchange.lock_syncer();
     let Some((number, file)) = exchange.lock().active.clone() else { return };
     let at = exchange.progress.get();
-    // What it said may be of the segment behind this one by now.
+    // The progress might already be that of the next segment.
     let is_still = exchange.lock().active.as_ref().is_some_and(|now| now.0 == number);
     if !is_still || syncer.is_done(number, at) {
         return;

@@ -1,9 +1,10 @@
-//! Going over from one segment to the next, and everything else that an append seldom does.
+//! The roll from one segment to the next, and other rare work of an append.
 //!
-//! Protocol: an append waits for the disk if its segment is full and the pretoucher has no next one
-//! yet. A caller that must not wait for the disk calls `wait_until_ready` before it appends: it
-//! waits for a signal of the pretoucher, with a limit.
-//! Failure: if the pretoucher could not make a segment the reason is returned, and it retries soon.
+//! Protocol: an append waits for the disk if its segment is full and the pretoucher has not
+//! prepared the next one yet. A caller that must not wait for the disk calls `wait_until_ready`
+//! before it appends: it waits for a signal of the pretoucher, with a limit.
+//! Failure: if the pretoucher could not create a segment, the reason is returned, and it retries
+//! soon.
 
 use std::{sync::Arc, time::Duration};
 
@@ -23,22 +24,22 @@ use crate::{
 };
 
 impl<D: Disk> Appender<D> {
-    /// Goes over to the next segment now. What is appended next is in a file of its own.
+    /// Rolls to the next segment now. Later excerpts are in a new file.
     pub fn roll(&mut self) -> Result<(), JournalError> {
         self.check_alarm()?;
         match &self.writer {
             Some(writer) => self.enter_next(writer.place().max_ts),
-            // The next append begins one anyhow.
+            // The next append begins a segment in any case.
             None => Ok(()),
         }
     }
 
-    /// Waits until so many bytes of excerpts, as [`excerpt_bytes`](crate::excerpt_bytes) counts
-    /// them, can be appended without waiting for the disk, but no longer than `patience`. The error
-    /// says why they cannot; nothing is changed by it. An append that follows at once does not
-    /// wait, if the policy is not to sync with it.
+    /// Waits until `bytes` bytes of excerpts, as [`excerpt_bytes`](crate::excerpt_bytes) counts
+    /// them, can be appended without waiting for the disk, for at most `patience`. The error states
+    /// the reason and changes nothing. An append that follows at once does not wait, unless the
+    /// policy syncs with it.
     ///
-    /// Without a pretoucher it returns at once: the append makes the next segment itself.
+    /// Without a pretoucher it returns at once: the append creates the next segment itself.
     #[inline]
     pub fn wait_until_ready(
         &mut self,
@@ -47,7 +48,7 @@ impl<D: Disk> Appender<D> {
         patience: Duration,
     ) -> Result<(), JournalError> {
         let words = bytes.div_ceil(8);
-        // Where a thread has an error the append returns it.
+        // If a thread has an error, the append returns it.
         if self.is_ready(words, ts_ns) || self.running.is_none() || self.exchange.has_alarm() {
             return Ok(());
         }
@@ -61,15 +62,16 @@ impl<D: Disk> Appender<D> {
         })
     }
 
-    /// Makes room for an excerpt with a payload of so many bytes, or says why there is none.
+    /// Makes room for an excerpt with `length` bytes of payload, or returns the reason why it
+    /// cannot.
     #[cold]
     pub(super) fn make_room(&mut self, length: usize, ts_ns: u64) -> Result<(), JournalError> {
-        // In a segment that is there a payload may be longer than in new ones.
+        // An existing segment might allow a longer payload than new segments.
         let has_room = length <= MAX_LENGTH as usize && self.has_room(excerpt_words(length), ts_ns);
         self.make_room_if(!has_room, length, self.plan.layout.max_length(), ts_ns)
     }
 
-    /// The same for excerpts that have so many bytes together.
+    /// The same for excerpts of `bytes` bytes in total.
     #[cold]
     pub(super) fn make_room_for_batch(
         &mut self,
@@ -104,7 +106,7 @@ impl<D: Disk> Appender<D> {
         matches!(&self.writer, Some(writer) if writer.has_room(words, ts_ns))
     }
 
-    /// The error that a thread of the appender has, if one has.
+    /// Returns the error of a thread of the appender, if there is one.
     fn check_alarm(&self) -> Result<(), JournalError> {
         match self.exchange.has_alarm() {
             true => self.exchange.take_alarm().map_or(Ok(()), Err),
@@ -112,9 +114,9 @@ impl<D: Disk> Appender<D> {
         }
     }
 
-    /// Ends the active segment and makes the next one active, for an excerpt of this time.
+    /// Ends the active segment and activates the next one, for an excerpt of this time.
     fn enter_next(&mut self, ts_ns: u64) -> Result<(), JournalError> {
-        // Before anything is changed: without a next segment this one is not ended.
+        // Before any change: without a next segment, this one does not end.
         let Prepared { file, header, lock } =
             self.exchange.take_prepared(&self.disk, &self.plan)?;
         let (mut sequence, mut max_ts) = (self.sequence, self.max_ts);
@@ -141,7 +143,7 @@ impl<D: Disk> Appender<D> {
             }
         }
         self.writer = Some(writer);
-        // That of the segment before is given up only now.
+        // The lock of the previous segment is released only now.
         self.segment_lock = lock;
         if unattended {
             self.exchange.give_back_ends(&self.disk);

@@ -1,10 +1,10 @@
-//! To the disk, in order: no segment is said to be there before those in front of it are.
+//! Syncs in order: a segment is recorded as on disk only after those before it.
 //!
 //! Failure: after a failed sync the kernel counts pages as written that are not. So the same words
-//! are stored once more before the next sync. The kernel may also have dropped such a page and have
-//! its old contents; so everything is checked first, and what is invalid is reported as lost. The
-//! segment notes that a sync is in progress, for the next appender; [`Syncer`] does too, because
-//! that note can be lost in the same way.
+//! are stored again before the next sync. The kernel might also have dropped such a page and
+//! restored its old contents. So everything is checked first, and invalid excerpts are reported as
+//! lost. The segment notes that a sync is in progress, for the next appender; [`Syncer`] does too,
+//! because that note can be lost in the same way.
 
 use std::{io, ops::Range, sync::Arc};
 
@@ -21,15 +21,15 @@ use crate::{
     },
 };
 
-/// Words that are asked for at a time: as many as one read of the disk brings in.
+/// Words to prefetch at a time: as many as one read of the disk brings in.
 const EXPECTED_WORDS: usize = 1 << 14;
 
-/// Why something is not on the disk.
+/// Why something is not on disk.
 #[derive(Debug)]
 pub(crate) enum SyncFailure {
-    /// The next try may succeed.
+    /// A retry might succeed.
     System(io::Error),
-    /// It is not in memory any more, since an earlier sync failed.
+    /// The data is no longer in memory, because an earlier sync failed.
     Lost { number: u64, word: usize, damage: Damage },
 }
 
@@ -44,7 +44,7 @@ impl SyncFailure {
         move |(word, damage)| Self::Lost { number, word, damage }
     }
 
-    /// The error of a sync of segment `number`, and of those before it.
+    /// The error of a sync of segment `number` and of those before it.
     pub(crate) fn into_error<D: Disk>(self, disk: &D, number: u64) -> JournalError {
         match self {
             Self::System(error) => {
@@ -57,27 +57,26 @@ impl SyncFailure {
     }
 }
 
-/// How far the disk has it.
+/// The progress of syncs.
 #[derive(Debug, Default)]
 pub(crate) struct Syncer {
-    /// The first segment that may have something that is not on the disk; 0 while nobody has
-    /// looked.
+    /// The first segment that might not be entirely on disk; 0 if not known yet.
     number: u64,
-    /// Everything before this word of it is.
+    /// Everything before this word of the segment is on disk.
     at: usize,
-    /// The word of it up to which pages were asked for.
+    /// The word of the segment before which pages were prefetched.
     expected: usize,
-    /// Whether its last sync failed.
+    /// Whether the last sync of the segment failed.
     has_failed: bool,
 }
 
 impl Syncer {
-    /// Whether everything before this place is on the disk.
+    /// Whether everything before this position is on disk.
     pub(crate) fn is_done(&self, number: u64, at: usize) -> bool {
         (self.number, self.at) >= (number, at)
     }
 
-    /// Syncs everything before word `at` of segment `number`, whose file it is.
+    /// Syncs everything before word `at` of segment `number`, which is stored in `file`.
     pub(crate) fn sync<D: Disk>(
         &mut self,
         disk: &D,
@@ -95,7 +94,7 @@ impl Syncer {
         }
         hints::store_sync_pending(words, at);
         self.has_failed = true;
-        // Before the first excerpt the header counts: without it there is no segment.
+        // Before the first excerpt, the header counts: without it there is no segment.
         file.sync(self.at..at)?;
         hints::store_synced(words, at);
         hints::store_sync_pending(words, 0);
@@ -105,8 +104,8 @@ impl Syncer {
         Ok(())
     }
 
-    /// Asks for pages in front of the appender: each would be a read of the disk when it is first
-    /// stored to, a third of what a batch of 32 took (bench: journal/sync).
+    /// Prefetches pages ahead of the appender. Otherwise the first store to each one would read the
+    /// disk, a third of what a batch of 32 took (bench: journal/sync).
     fn expect_pages(&mut self, file: &Arc<impl WritableFile>, at: usize) {
         if at + EXPECTED_WORDS / 2 > self.expected {
             let from = self.expected.max(at);
@@ -115,7 +114,7 @@ impl Syncer {
         }
     }
 
-    /// Syncs all segments before this number that may not be on the disk.
+    /// Syncs all segments before this number that might not be on disk.
     pub(crate) fn seal_before<D: Disk>(
         &mut self,
         disk: &D,
@@ -140,7 +139,7 @@ impl Syncer {
     }
 }
 
-/// Whether a segment whose file is not there is somewhere else, or was removed with all before it.
+/// Whether a segment without a file was compressed, or was pruned with all segments before it.
 fn is_compressed_or_pruned<D: Disk>(disk: &D, number: u64) -> bool {
     Files::list(disk).is_ok_and(|files| {
         let oldest = files.segments.keys().next();
@@ -148,8 +147,8 @@ fn is_compressed_or_pruned<D: Disk>(disk: &D, number: u64) -> bool {
     })
 }
 
-/// Syncs a segment that has ended, and notes in it that this was done. With `has_failed` a sync of
-/// it failed.
+/// Syncs a segment that has ended, and notes this in it. `has_failed`: an earlier sync of it
+/// failed.
 pub(crate) fn seal<D: Disk>(disk: &D, number: u64, has_failed: bool) -> Result<(), SyncFailure> {
     let name = &names::segment(number);
     let viewed = disk.view(name)?;
@@ -157,7 +156,7 @@ pub(crate) fn seal<D: Disk>(disk: &D, number: u64, has_failed: bool) -> Result<(
     if words > at::SYNC_PENDING && (has_failed || hints::sync_pending(viewed.words()) > 0) {
         let view = active(viewed.words()).map_err(SyncFailure::lost(number))?;
         let end = view.check_closed().map_err(SyncFailure::lost(number))?;
-        // Not all of it: its unused end may be given back at this moment.
+        // Not all of it: its unused end might be freed concurrently.
         store_again(disk.open(name, position_bytes(end))?.words(), 0..end);
     }
     disk.store(name, at::SYNC_PENDING, position_bytes(words))?;
@@ -165,16 +164,16 @@ pub(crate) fn seal<D: Disk>(disk: &D, number: u64, has_failed: bool) -> Result<(
     Ok(disk.store(name, at::SEALED, 1)?)
 }
 
-/// Checks all excerpts from one before `from` on up to word `at`, where one ends; where something
-/// is wrong, and what.
+/// Checks all excerpts from one before `from` up to word `at`, where one ends. The error has the
+/// position and the damage.
 fn check_up_to(words: &[ReadWord], from: usize, at: usize) -> Result<(), (usize, Damage)> {
     let view = active(words)?;
     let mut place = view.by_index(|entry| entry.at <= from);
     while place.at < at {
-        // The excerpt at `at` is not part of it: it may be half written.
+        // The excerpt at `at` is excluded: it might be half written.
         match view.look_from(&place) {
             Ok(Look::Excerpt(front)) => place = place.behind(&front),
-            // Behind an end mark nothing more is to be checked.
+            // After an end mark there is nothing to check.
             Ok(Look::End(_)) => return Ok(()),
             Ok(Look::Nothing) => return Err((place.at, Damage::Hole)),
             Err(damage) => return Err((place.at, damage)),
@@ -187,8 +186,8 @@ fn active(words: &[ReadWord]) -> Result<View<'_>, (usize, Damage)> {
     View::new(words).ok().flatten().ok_or((at::ACTIVATION, Damage::Activation))
 }
 
-/// Makes the kernel write words again. Not the index, which is only a hint, and to which the
-/// appender may write at this moment.
+/// Makes the kernel write words again. Excludes the index, which is only a hint, and to which the
+/// appender might be writing.
 pub(crate) fn store_again(words: &[Word], range: Range<usize>) {
     let data = View::new(as_read_only(words)).ok().flatten().map_or(0, |view| view.layout().data);
     let header = range.start..range.end.min(at::INDEX);
@@ -202,7 +201,7 @@ pub(crate) fn store_again(words: &[Word], range: Range<usize>) {
     }
 }
 
-/// The first of the segments up to this one that may not be on the disk.
+/// The first of the segments up to this one that might not be on disk.
 fn first_unsealed<D: Disk>(disk: &D, number: u64) -> io::Result<u64> {
     let mut first = number;
     while first > 1 {

@@ -1,4 +1,4 @@
-//! The disk that journals are on: a folder of files, mapped.
+//! The disk of real journals: a folder of mapped files.
 
 use std::{
     borrow::Cow,
@@ -30,70 +30,69 @@ use rustix::{
 use super::{APPENDER, Disk, FileLock, Listed, Preallocation, ReadableFile, UPKEEP, WritableFile};
 use crate::{checksum::checksum_bytes, names::QUARANTINE};
 
-/// The region that says who appends.
+/// The kind of the region that states which process appends.
 pub const APPENDER_KIND: [u8; 8] = *b"JOURNAL ";
 
-/// Changes whenever the meaning of the region `appender` does.
+/// Changes whenever the meaning of the region `appender` changes.
 pub const APPENDER_LAYOUT: u64 = u64::from_be_bytes(*b"appender");
 
-/// The region that says who compresses, prunes or repairs.
+/// The kind of the region that states which process compresses, prunes or repairs.
 pub const UPKEEP_KIND: [u8; 8] = *b"UPKEEP  ";
 
-/// Changes whenever the meaning of the region `upkeep` does.
+/// Changes whenever the meaning of the region `upkeep` changes.
 pub const UPKEEP_LAYOUT: u64 = u64::from_be_bytes(*b"upkeep 1");
 
-/// Of nobody else, until the file has the mode that it is to have.
+/// Only for the owner, until the file has its final mode.
 const FIRST_MODE: Mode = Mode::from_raw_mode(0o600);
 const FIRST_FOLDER_MODE: Mode = Mode::from_raw_mode(0o700);
 
 /// A folder of the file system.
 ///
-/// Names are looked up from its absolute path, so that it stays the same when the process changes
-/// its directory. After [`make`](Disk::make) they are looked up in the open folder itself, so that
-/// it also stays the same when the folder gets another name: a file that is not found there is not
-/// there.
+/// Names are resolved from its absolute path, which does not change when the process changes its
+/// directory. After [`make`](Disk::make) they are resolved in the open folder, which stays the same
+/// even if it is renamed: a file that is not found there does not exist.
 #[derive(Clone, Debug)]
 pub struct Folder {
-    /// As it was given: for messages.
+    /// The path as given, for messages.
     path: PathBuf,
     absolute: PathBuf,
-    /// The folder itself, since it was made or found.
+    /// The open folder, once it was created or found.
     opened: Arc<OnceLock<File>>,
-    /// Permission bits of new files; a folder can be searched by whom its files can be read by.
+    /// Permission bits of new files; a folder is searchable for users that can read its files.
     mode: u32,
-    /// Whether new segments are asked for in large pages, and what is known of that.
+    /// Whether to request large pages for new segments, and what is known about them.
     large_pages: Option<Arc<LargePages>>,
 }
 
 impl Folder {
-    /// A folder, there or not; what is made in it has these permission bits.
+    /// A folder, existing or not; new files get these permission bits.
     pub fn new(path: &Path, mode: u32) -> Self {
-        // Fails for an empty path, and where there is no current directory: then each operation
-        // says so.
+        // Fails for an empty path and without a current directory: then each operation returns the
+        // error.
         let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let opened = Arc::default();
         Self { path: path.to_owned(), absolute, opened, mode: mode & 0o777, large_pages: None }
     }
 
-    /// The same, where new segments are asked for in large pages.
+    /// The same, with large pages requested for new segments.
     #[must_use]
     pub fn with_large_pages(self) -> Self {
         Self { large_pages: Some(Arc::default()), ..self }
     }
 
-    /// Becomes the one who may compress, prune or repair.
+    /// Locks the journal for compression, pruning or repair.
     pub(crate) fn lock_upkeep(&self) -> Result<OwnedRegion, RegionError> {
         self.own(UPKEEP, UPKEEP_KIND, UPKEEP_LAYOUT)
     }
 
-    /// Becomes the owner of a region that says who does something, and holds nothing of value.
+    /// Takes ownership of a region that only states an owner and stores no data.
     fn own(&self, name: &str, kind: [u8; 8], layout: u64) -> Result<OwnedRegion, RegionError> {
         let spec = RegionSpec { kind, layout, parameters: [0; 4], words: 1 };
         let options = RegionOptions { mode: self.mode, ..RegionOptions::default() };
         own_region(&self.absolute.join(name), spec, &options)
     }
 
-    /// Does something with a name: in the open folder, or from the absolute path.
+    /// Runs an operation on a name: in the open folder, or from the absolute path.
     fn at<T>(
         &self,
         name: &str,
@@ -122,7 +121,7 @@ impl Folder {
         self.at(name, |folder, path| statat(folder, path, flags))
     }
 
-    /// Makes a folder, with its mode whatever the mask of the process, or finds it.
+    /// Creates a folder with its exact mode, whatever the umask, or finds it.
     fn make_folder(&self, name: &str) -> io::Result<()> {
         match self.at(name, |folder, path| mkdirat(folder, path, FIRST_FOLDER_MODE)) {
             Ok(()) => {}
@@ -133,13 +132,13 @@ impl Folder {
             Err(error) => return Err(error),
         }
         let search = self.mode & 0o444;
-        // What it has of its parent stays: its group may be that one's.
+        // Keep the bits that are inherited from its parent, such as set-group-ID.
         let of_parent = self.stat(name, AtFlags::empty())?.st_mode & 0o7000;
         let mode = Mode::from_raw_mode(of_parent | self.mode | search >> 2 | 0o100);
         self.at(name, |folder, path| chmodat(folder, path, mode, AtFlags::empty()))
     }
 
-    /// Makes the folder that a name is in.
+    /// Creates the folder that contains a name.
     fn make_folder_of(&self, name: &str) -> io::Result<()> {
         match name.split_once('/') {
             Some((folder, _)) => self.make_folder(folder),
@@ -205,7 +204,7 @@ impl Disk for Folder {
             };
             let bytes = match self.stat(name, AtFlags::SYMLINK_NOFOLLOW) {
                 Ok(found) => u64::try_from(found.st_size).unwrap_or(0),
-                // Removed since the folder was read.
+                // Removed since the folder was listed.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => return Err(error),
             };
@@ -241,7 +240,7 @@ impl Disk for Folder {
             Ok(())
         };
         if let Err(error) = prepare() {
-            // The room it took is needed, now more than ever.
+            // Free its space: the disk is full.
             let _ = self.remove(name);
             return Err(error);
         }
@@ -250,7 +249,7 @@ impl Disk for Folder {
 
     fn open(&self, name: &str, bytes: u64) -> io::Result<Self::Writable> {
         let file = self.open_file(name, OFlags::RDWR)?;
-        // A file that was copied may have holes where there were zeros.
+        // A copied file can have holes instead of zeros.
         reserve(&file, bytes)?;
         self.writable(file, bytes)
     }
@@ -262,7 +261,7 @@ impl Disk for Folder {
             let words = usize::try_from(bytes / 8).map_err(|_| io::ErrorKind::OutOfMemory)?;
             match ReadableWords::map(&file, words) {
                 Ok(mapped) => return Ok(MappedFile { mapped, file, folder: self.clone() }),
-                // Its unused end was given back between the two looks at its length.
+                // Its unused end was freed between the two reads of its length.
                 Err(error)
                     if error.kind() == io::ErrorKind::UnexpectedEof
                         && file.metadata()?.len() != bytes => {}
@@ -325,16 +324,15 @@ impl Disk for Folder {
     }
 
     fn boot(&self) -> u64 {
-        // Where the kernel does not say it, every appender takes the machine for one that just
-        // started.
+        // If the kernel does not provide it, every appender assumes that the machine was restarted.
         let id = std::fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default();
         let half = |seed| u64::from(checksum_bytes(seed, &id));
         if id.is_empty() { 0 } else { (half(0) << 32 | half(1)).max(1) }
     }
 }
 
-/// Becomes the owner of a region in which nothing is that may not be lost with the power: what that
-/// made of it is replaced, and so is one of another version.
+/// Takes ownership of a region without data that must survive a loss of power: a region damaged by
+/// one is replaced, and so is one of another version.
 pub(crate) fn own_region(
     path: &Path,
     spec: RegionSpec,
@@ -354,7 +352,7 @@ fn is_zeros(error: &RegionError) -> bool {
     matches!(error.refusal(), Refusal::NotARegion { found: [0, 0, 0, 0, 0, 0, 0, 0], .. })
 }
 
-/// A region that no process owns, of another version or damaged.
+/// A region without an owner that has another version or is damaged.
 pub(crate) fn is_of_another_version(refusal: &Refusal) -> bool {
     use Refusal as R;
     matches!(
@@ -363,7 +361,7 @@ pub(crate) fn is_of_another_version(refusal: &Refusal) -> bool {
     )
 }
 
-/// A mapping, and the file under it.
+/// A mapping and its file.
 #[derive(Debug)]
 pub struct MappedFile<M> {
     mapped: M,

@@ -1,10 +1,11 @@
-//! A lock on a file, which goes with the file and not with a name.
+//! A lock on a file, independent of its name.
 //!
-//! Where: an appender has one on each segment that it writes or will write. The region `appender`
-//! says who appends, but it is a file of its own: if it is removed, another process can make and
-//! lock a new one. Protocol: `flock` on an open file of its own. The kernel drops it when that is
-//! closed, however the process ends. A child of `fork` that does not call `exec` keeps it, as it
-//! keeps the region's lock.
+//! Where: an appender locks each segment that it writes or will write. The region `appender` states
+//! which process appends, but it is a separate file: if it is removed, another process can create
+//! and lock a new one.
+//! Protocol: `flock` on a separate open file. The kernel releases it when that is closed, however
+//! the process ends. A child of `fork` that does not call `exec` keeps it, as it keeps the region's
+//! lock.
 
 use std::{
     fs::{File, TryLockError},
@@ -16,8 +17,8 @@ use std::{
 pub struct FileLock(Option<File>);
 
 impl FileLock {
-    /// Locks a file; nothing if another open file has it locked. A file system without locks is
-    /// taken for one on which nothing is locked.
+    /// Locks a file; `None` if another open file has it locked. On a file system without locks, no
+    /// file counts as locked.
     pub fn of(file: File) -> io::Result<Option<Self>> {
         match file.try_lock() {
             Ok(()) => Ok(Some(Self(Some(file)))),
@@ -29,7 +30,7 @@ impl FileLock {
         }
     }
 
-    /// Whether it keeps anybody out: not on a disk without locks.
+    /// Whether it excludes other processes: false on a disk without locks.
     pub(crate) fn is_held(&self) -> bool {
         self.0.is_some()
     }
@@ -38,7 +39,8 @@ impl FileLock {
 impl Drop for FileLock {
     fn drop(&mut self) {
         if let Some(file) = &self.0 {
-            // A child that another thread just starts has the open file too, until it calls `exec`.
+            // A child that another thread is starting also has the open file, until it calls
+            // `exec`.
             let _ = file.unlock();
         }
     }

@@ -1,4 +1,4 @@
-//! A disk of words on the heap, for models: every file is what it was made as.
+//! A disk of words on the heap, for models: files never change their length or name.
 
 use std::{io, ops::Range, path::PathBuf, sync::Arc};
 
@@ -10,7 +10,7 @@ use super::{Disk, Listed, Preallocation, ReadableFile, WritableFile};
 #[derive(Clone, Debug)]
 pub struct Heap(pub(crate) Arc<Vec<(String, HeapFile)>>);
 
-/// The words of a file, as everybody has them.
+/// The words of a file, shared by all its mappings.
 #[derive(Clone, Debug)]
 pub struct HeapFile(pub(crate) Arc<[Word]>);
 
@@ -21,7 +21,7 @@ impl Heap {
     }
 }
 
-/// What models do not do.
+/// The error of operations that models do not support.
 fn refused<T>() -> io::Result<T> {
     Err(io::ErrorKind::Unsupported.into())
 }

@@ -1,4 +1,4 @@
-//! What a recovery writes to the segments that stay: the last one ends, or is appended to again.
+//! The writes of a recovery to the remaining segments: the last one ends, or is reopened.
 
 use std::sync::Arc;
 
@@ -22,16 +22,16 @@ use crate::{
 };
 
 impl<D: Disk> Pass<'_, D> {
-    /// Makes the last segment one that has ended, on the disk.
+    /// Ends the last segment, on disk.
     pub(super) fn end_segment(&mut self, end: &End) -> Result<(), JournalError> {
         self.reopen(end, false)?.end();
-        // Its unused end stays: a tailer may be there.
+        // Its unused end stays: a tailer might be there.
         self.seal(end.index)
     }
 
     /// Restores the incarnation of a segment if the power took its words: that of a later segment
-    /// which began before this one, or one of its own. The first segment gets none of its own,
-    /// because in a journal of an earlier version no segment has one.
+    /// which began before this one, or a new one. The first segment does not get a new one, because
+    /// in a journal of an earlier version no segment has an incarnation.
     pub(super) fn mend_incarnation(&self, index: usize) -> Result<(), JournalError> {
         let stored = self.open(index)?;
         let Ok(Some(view)) = View::new(stored.words()) else { return Ok(()) };
@@ -43,7 +43,7 @@ impl<D: Disk> Pass<'_, D> {
             None => None,
             Some(before) => match self.end_if_known(before)? {
                 Some(end) => Some(Incarnation::begin(end.min(first))),
-                // The segment before it has an earlier version, so this one has as well.
+                // The previous segment has an earlier version, so this one has it too.
                 None => return Ok(()),
             },
         };
@@ -58,7 +58,7 @@ impl<D: Disk> Pass<'_, D> {
         Ok(())
     }
 
-    /// The incarnation of the first later segment that has intact words of one which began at
+    /// The incarnation of the first later segment with valid incarnation words that began at
     /// `first` or before.
     fn later_incarnation(
         &self,
@@ -75,7 +75,7 @@ impl<D: Disk> Pass<'_, D> {
         Ok(None)
     }
 
-    /// The number behind the last excerpt of a segment that says which incarnation it is of.
+    /// The number after the last excerpt of a segment that states its incarnation.
     fn end_if_known(&self, index: usize) -> Result<Option<u64>, JournalError> {
         let stored = self.open(index)?;
         let view = View::new(stored.words()).ok().flatten();
@@ -86,7 +86,7 @@ impl<D: Disk> Pass<'_, D> {
         }))
     }
 
-    /// Opens the last segment to be written, with nothing behind its last excerpt.
+    /// Opens the last segment for writing, with zeros after its last excerpt.
     pub(super) fn reopen(
         &mut self,
         end: &End,
@@ -104,16 +104,15 @@ impl<D: Disk> Pass<'_, D> {
         let opened = self.disk.open(&name, header.layout.segment_bytes());
         let file = opened.map_err(JournalError::system(self.disk.path(&name), "open"))?;
         let (words, at) = (file.words(), end.place.at);
-        // A process that was in the middle of a sync, or of this, left something to be stored
-        // again.
+        // A sync or recovery that was interrupted left words to store again.
         let pending = hints::sync_pending(as_read_only(words));
         let used = self.prune(number, &file, at, pending, is_same_boot)?;
         self.index(&file, at, is_same_boot);
         if pending > 0 {
             sync::store_again(words, hints::synced(as_read_only(words)).min(at)..at);
         }
-        // Zeros are synced: else what was there may come back with the next loss of power, and then
-        // fit to what was written meanwhile.
+        // Zeros are synced: otherwise the next loss of power could restore the old words, and these
+        // could match what was written meanwhile.
         let is_all = pending > 0 || !is_same_boot;
         if is_all || used > at {
             let synced = file.sync(if is_all { 0 } else { at }..used);
@@ -123,16 +122,15 @@ impl<D: Disk> Pass<'_, D> {
             }
             hints::store_sync_pending(words, 0);
         }
-        // Without it the next appender too takes this for a journal that the power may have taken
-        // from.
+        // Otherwise the next appender would also assume that this journal lost data with the power.
         if is_same_boot {
             hints::store_boot(words, self.boot);
         }
         Ok(SegmentWriter::resume(Arc::new(file), header, &activation, end.place))
     }
 
-    /// Makes what is behind the end zero, and keeps it elsewhere if it may have been committed.
-    /// Returns the word behind the last one that was stored.
+    /// Clears the words after the end, and keeps a copy if they might have been committed. Returns
+    /// the word after the last one that was stored.
     fn prune(
         &mut self,
         number: u64,
@@ -144,7 +142,7 @@ impl<D: Disk> Pass<'_, D> {
         let words = as_read_only(file.words());
         let used = end_of_rest(words, end).unwrap_or(end);
         let view = View::new(words).ok().flatten();
-        // A failed sync may have lost what was committed in front of what is here.
+        // A failed sync might have lost committed excerpts before these.
         let is_kept = !is_same_boot
             || pending > 0 && view.is_some_and(|view| first_good(&view, end).is_some());
         if !is_kept {
@@ -154,7 +152,7 @@ impl<D: Disk> Pass<'_, D> {
             let taken = quarantine::part(self.disk, number, end, &words[end..kept])?;
             self.report.quarantined.push(taken);
         }
-        // What is zero already may not be on the disk.
+        // Words that are already zero might not be on disk.
         let used = used.max(pending);
         if used > end {
             hints::store_sync_pending(file.words(), used);
@@ -163,9 +161,9 @@ impl<D: Disk> Pass<'_, D> {
         Ok(used)
     }
 
-    /// Stores entries of the index that are missing or wrong: after a loss of power all of them,
-    /// else those behind the last good one. Those behind the end become nothing: else they might
-    /// lead to what will be there, with times of what was.
+    /// Stores missing or wrong index entries: after a loss of power all of them, otherwise those
+    /// after the last good one. Entries after the end are cleared: otherwise they might lead to
+    /// later excerpts, with outdated times.
     fn index(&mut self, file: &D::Writable, end: usize, is_same_boot: bool) {
         let words = as_read_only(file.words());
         let Ok(Some(view)) = View::new(words) else { return };
@@ -176,8 +174,8 @@ impl<D: Disk> Pass<'_, D> {
     }
 }
 
-/// Stores the entries of a segment's index that are missing or wrong, from a place on up to an end;
-/// returns how many.
+/// Stores missing or wrong entries of a segment's index between two positions; returns their
+/// number.
 fn rebuild_index(view: &View<'_>, words: &[Word], start: Place, end: usize) -> u64 {
     let layout = view.layout();
     let (mut stored, mut next_block) = (0, 0);

@@ -1,4 +1,4 @@
-//! The words that a repair writes to: those of the file, or in a dry run of a copy.
+//! The words that a repair writes to: those of the file, or of a copy in a dry run.
 
 use std::{io, sync::Arc};
 
@@ -41,8 +41,8 @@ impl<D: Disk> RepairBuffer<D> {
 }
 
 impl<D: Disk> Repair<'_, D> {
-    /// The words to be mended. A compressed segment is unpacked to a file of its own first, which
-    /// from then on counts, and its own file is moved out of the way.
+    /// The words to mend. A compressed segment is first unpacked to a new file, which then counts,
+    /// and its compressed file is moved out.
     pub(super) fn buffer(
         &mut self,
         kept: &Kept,
@@ -75,7 +75,7 @@ impl<D: Disk> Repair<'_, D> {
         Ok(RepairBuffer::File(file, total))
     }
 
-    /// The words of a file; one that ends in the middle of a word as if zeros came behind it.
+    /// The words of a file; a partial last word is padded with zeros.
     fn read_plain(&self, name: &str) -> Result<Vec<u64>, JournalError> {
         let bytes = self.disk.read(name);
         let bytes = bytes.map_err(JournalError::system(self.disk.path(name), "read"))?;

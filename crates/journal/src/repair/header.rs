@@ -1,5 +1,5 @@
-//! Restores the invalid header of a segment: from its own words, from the headers of other
-//! segments, and from the excerpts, whose checksums match only the right journal and number.
+//! Restores the invalid header of a segment from its own words, from the headers of other segments,
+//! and from its excerpts. The checksums of excerpts match only the right journal and number.
 
 use nanotape_shm::ReadWord;
 
@@ -15,22 +15,22 @@ use crate::{
     },
 };
 
-/// Cycles that journals have most.
+/// The most common cycles of journals.
 const USUAL_CYCLES_NS: [u64; 4] = [0, 60_000_000_000, 3_600_000_000_000, 86_400_000_000_000];
 
-/// A header that is believed.
+/// A header that is accepted as correct.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FoundHeader {
     pub(super) header: Header,
-    /// Whether it is there as it must be.
+    /// Whether the segment already contains this header.
     pub(super) is_written: bool,
-    /// Whether there are excerpts in the segment, or were.
+    /// Whether the segment has or had excerpts.
     pub(super) is_entered: bool,
 }
 
 impl<D: Disk> Repair<'_, D> {
-    /// The header of the segment of this number, from its own words if it checks; nothing where it
-    /// is of another journal, or nothing in it checks.
+    /// The header of segment `number`: its own if that is valid. `None` if it belongs to another
+    /// journal or no candidate is valid.
     pub(super) fn find_header(&self, number: u64, words: &[ReadWord]) -> Option<FoundHeader> {
         if words.len() < at::INDEX {
             return None;
@@ -42,7 +42,7 @@ impl<D: Disk> Repair<'_, D> {
             return is_own.then_some(FoundHeader { header, is_written: true, is_entered });
         }
         let candidates = self.candidates(number, words);
-        // What it says of itself, or what its excerpts say.
+        // Its own checksum matches, or its first excerpt is valid.
         let is_first = |header: &&Header| {
             header.check() == words[at::CHECK].load() || has_excerpt_first(header, words)
         };
@@ -53,7 +53,7 @@ impl<D: Disk> Repair<'_, D> {
         Some(FoundHeader { header, is_written: false, is_entered })
     }
 
-    /// The headers that it may have had: first those that its own sum is of.
+    /// The possible headers: first those that match its own checksum.
     fn candidates(&self, number: u64, words: &[ReadWord]) -> Vec<Header> {
         let own = |at: usize| words[at].load();
         let all = |from: fn(&Header) -> u64, others: &[u64]| {
@@ -82,7 +82,7 @@ impl<D: Disk> Repair<'_, D> {
                 }
             }
         }
-        // A stable order: those of its own sum, then those that other segments have too.
+        // A stable order: first those that match its own checksum, then those of other segments.
         found.sort_by_key(|header| {
             let is_known =
                 |known: &Header| (known.layout, known.cycle_ns) == (header.layout, header.cycle_ns);
@@ -92,7 +92,7 @@ impl<D: Disk> Repair<'_, D> {
     }
 }
 
-/// The segment as it would be seen with this header.
+/// The view of the segment with this header.
 fn view<'words>(header: &Header, words: &'words [ReadWord]) -> View<'words> {
     let words = header.layout.used(words);
     let seed = excerpt::seed(header.journal, header.number);
@@ -100,7 +100,7 @@ fn view<'words>(header: &Header, words: &'words [ReadWord]) -> View<'words> {
     View { words, header: *header, activation, seed, is_checked: true }
 }
 
-/// Where the first excerpt is that checks with this header.
+/// The position of the first excerpt that is valid with this header.
 pub(super) fn first_good_in(header: &Header, words: &[ReadWord]) -> Option<usize> {
     first_good(&view(header, words), header.layout.data)
 }
@@ -110,7 +110,7 @@ fn has_excerpt_first(header: &Header, words: &[ReadWord]) -> bool {
     matches!(found, Ok(Look::Excerpt(_) | Look::End(_)))
 }
 
-/// Whether there are excerpts in a segment, or were.
+/// Whether a segment has or had excerpts.
 fn is_entered(header: &Header, words: &[ReadWord]) -> bool {
     words[at::ACTIVATION].load() != 0 || first_good_in(header, words).is_some()
 }

@@ -25,7 +25,7 @@ use crate::{
 const MOST_WORDS: usize = HEADER_WORDS + (MAX_LENGTH as usize) / 8;
 
 impl<D: Disk> Repair<'_, D> {
-    /// Mends a segment; returns the word behind its end mark, if it has one.
+    /// Mends a segment; returns the word after its end mark, if it has one.
     pub(super) fn mend(
         &mut self,
         index: usize,
@@ -36,7 +36,7 @@ impl<D: Disk> Repair<'_, D> {
         let (name, words) = (names::segment(number), buffer.words());
         let is_followed = self.is_followed(index);
         if !found.is_written {
-            // What it said of the disk is as doubtful as the rest.
+            // Its record of syncs is as doubtful as the rest.
             for at in (0..=at::CHECK).chain(at::BOOT..=at::SEALED) {
                 words[at].store(0);
             }
@@ -72,7 +72,7 @@ impl<D: Disk> Repair<'_, D> {
         Ok(end)
     }
 
-    /// Makes a segment active that was before, if that cannot be read or says what cannot be.
+    /// Activates a segment again if its activation is invalid or contradicts earlier segments.
     fn activate(&mut self, name: &str, header: &Header, words: &[Word]) {
         let read = as_read_only(words);
         let known = Activation::load(read).ok().flatten();
@@ -86,7 +86,7 @@ impl<D: Disk> Repair<'_, D> {
             (None, Some(first)) => first.sequence.max(least),
             (None, None) => least,
         };
-        // The first entry of the index says it too.
+        // The first entry of the index also has it.
         let seed = excerpt::seed(header.journal, header.number);
         let block = header.layout.block(header.layout.data);
         let entry = index::load(header.layout, seed, read, block);
@@ -98,7 +98,7 @@ impl<D: Disk> Repair<'_, D> {
         self.note(name, position_bytes(at::FIRST_SEQUENCE), Done::Activated { first_sequence });
     }
 
-    /// Covers damage up to a word with excerpts that say that it was lost.
+    /// Covers damage up to a word with excerpts that mark it as lost.
     fn cover(
         &mut self,
         number: u64,
@@ -109,7 +109,7 @@ impl<D: Disk> Repair<'_, D> {
         to: usize,
     ) -> Result<(), JournalError> {
         let kept = self.keep(number, view.words, place.at, to)?;
-        // The first one last: until it is there, damage is there.
+        // The first one is stored last: until then the damage remains visible.
         for (at, length) in pieces(place.at, to).into_iter().rev() {
             let front = Front {
                 kind: Kind::Lost,
@@ -127,7 +127,7 @@ impl<D: Disk> Repair<'_, D> {
         Ok(())
     }
 
-    /// Ends the excerpts at a place behind which nothing is good.
+    /// Ends the excerpts at a position without valid excerpts after it.
     fn end(
         &mut self,
         number: u64,
@@ -151,7 +151,7 @@ impl<D: Disk> Repair<'_, D> {
         Ok(())
     }
 
-    /// Keeps words that are taken out, if they say anything; returns where.
+    /// Copies removed words to the quarantine unless all are zero; returns the path.
     fn keep(
         &mut self,
         number: u64,
@@ -167,7 +167,7 @@ impl<D: Disk> Repair<'_, D> {
     }
 }
 
-/// What the first good excerpt of a segment says.
+/// The header words of a segment's first valid excerpt.
 fn first_front(header: &Header, words: &[ReadWord]) -> Option<Front> {
     let first = first_good_in(header, words)?;
     match look(header.layout.used(words), first, excerpt::seed(header.journal, header.number), true)
@@ -177,14 +177,14 @@ fn first_front(header: &Header, words: &[ReadWord]) -> Option<Front> {
     }
 }
 
-/// The excerpts that cover a range together: where they begin, and words of each.
+/// The excerpts that together cover a range: the first word and the length in words of each.
 fn pieces(mut from: usize, to: usize) -> Vec<(usize, usize)> {
     let mut pieces = Vec::new();
     while from < to {
         let left = to - from;
         let length = match left {
             0..=MOST_WORDS => left,
-            // What is left must have room for an excerpt of its own.
+            // The remainder must have room for one more excerpt.
             _ => MOST_WORDS.min(left - HEADER_WORDS),
         };
         pieces.push((from, length));

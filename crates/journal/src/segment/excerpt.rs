@@ -1,4 +1,4 @@
-//! The excerpt: the layout of a record in a segment, and the first word that commits it as a whole.
+//! The excerpt: the layout of a record in a segment, and the first word that commits it.
 //!
 //! ```text
 //!  word 0   length in bytes (28 bits) | kind (4) | CRC-32C (32)     the commit word
@@ -7,7 +7,7 @@
 //!  word 3.. payload, the last word filled up with zeros
 //! ```
 //!
-//! The commit word is written last. While it is zero nothing is committed here.
+//! The commit word is written last. While it is zero, nothing is committed here.
 
 use nanotape_shm::{ReadWord, WORD_BYTES, Word, as_read_only};
 
@@ -17,26 +17,26 @@ use crate::{
     edges::COMMIT,
 };
 
-/// Words in front of the payload.
+/// Words before the payload.
 pub(crate) const HEADER_WORDS: usize = 3;
 
 /// Words of an end mark.
 pub(crate) const END_WORDS: usize = HEADER_WORDS;
 
-/// The longest payload that an excerpt can state, in bytes.
+/// The longest payload of an excerpt, in bytes.
 pub const MAX_LENGTH: u32 = (1 << 28) - 1;
 
 /// The largest sequence number.
 pub const MAX_SEQUENCE: u64 = (1 << 48) - 1;
 
-/// What an excerpt is.
+/// The kind of an excerpt.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
-    /// A user's.
+    /// An excerpt of the user.
     Message = 1,
     /// The end of the segment.
     End = 2,
-    /// It covers what was damaged.
+    /// An excerpt that covers damage.
     Lost = 3,
 }
 
@@ -51,7 +51,7 @@ impl Kind {
     }
 }
 
-/// What the three words in front of a payload say.
+/// The contents of the three words before a payload.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Front {
     pub(crate) kind: Kind,
@@ -62,14 +62,14 @@ pub(crate) struct Front {
 }
 
 impl Front {
-    /// The words as they go into the sum: the first one without it.
+    /// The words as input to the checksum: the first one without the checksum.
     #[inline(always)]
     pub(crate) fn words(&self) -> [u64; HEADER_WORDS] {
         let commit = u64::from(self.length) | (self.kind as u64) << 28;
         [commit, self.sequence | u64::from(self.type_id) << 48, self.ts_ns]
     }
 
-    /// Stores the words in front of a payload that is there; the excerpt begins with `words`.
+    /// Stores the words before a payload that is already written; the excerpt begins with `words`.
     #[inline(always)]
     pub(crate) fn commit(&self, words: &[Word], seed: u32) {
         let said = self.words();
@@ -77,7 +77,7 @@ impl Front {
         let sum = checksum(seed, said, as_read_only(payload));
         words[2].store(said[2]);
         words[1].store(said[1]);
-        // SYNC(journal.commit): pairs with a reader's look at a commit word.
+        // SYNC(journal.commit): pairs with a reader's load of a commit word.
         words[0].publish(commit_word(said[0], sum), COMMIT);
     }
 
@@ -88,26 +88,26 @@ impl Front {
     }
 }
 
-/// The commit word: the first of the words in front, with the sum.
+/// The commit word: the first word with the checksum.
 #[inline(always)]
 pub(crate) fn commit_word(front: u64, sum: u32) -> u64 {
     front | u64::from(sum) << 32
 }
 
-/// What the sums of a segment's excerpts begin with.
+/// The start value of all excerpt checksums of a segment.
 pub(crate) fn seed(journal: u64, number: u64) -> u32 {
     let both = [journal.to_le_bytes(), number.to_le_bytes()];
     checksum_bytes(0, both.as_flattened())
 }
 
-/// Words of a whole excerpt with so many bytes of payload.
+/// Words of an excerpt with `length` bytes of payload.
 #[inline(always)]
 pub(crate) const fn excerpt_words(length: usize) -> usize {
     HEADER_WORDS + length.div_ceil(WORD_BYTES)
 }
 
-/// Reads the excerpt whose commit word, which is not zero, was just observed at `at`; everything
-/// about it is checked but its place in the order.
+/// Reads the excerpt whose nonzero commit word was just observed at `at`. Checks everything except
+/// its order.
 #[inline(always)]
 pub(crate) fn read(
     words: &[ReadWord],

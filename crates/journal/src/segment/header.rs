@@ -1,22 +1,22 @@
-//! The header of a segment: which one it is, how large, and what came before it.
+//! The header of a segment: its identity, its size, and its predecessors' numbers and times.
 //!
-//! Protocol: the constant part is stored when the segment is made, before it has its name. The
-//! activation is stored at the roll, behind the end mark of the segment before; until then the
-//! segment is only prepared. Words behind it are hints.
-//! Failure: words are hostile. [`Header::load`] believes nothing that does not check.
+//! Protocol: the constant part is stored when the segment is created, before it has its name. The
+//! activation is stored at the roll, after the end mark of the previous segment; until then the
+//! segment is only prepared. Words after it are hints.
+//! Failure: words are hostile. [`Header::load`] rejects every value that is not valid.
 
 use nanotape_shm::{BYTE_ORDER_MARK, ReadWord, Word};
 
 use super::layout::{FORMAT_VERSION, LAYOUT, Layout, MAGIC, at, position_bytes};
 use crate::{Damage, checksum::checksum_bytes, edges::ACTIVATE};
 
-/// In the upper half of `check`.
+/// The upper half of `check`.
 const HEAD: u64 = u32::from_be_bytes(*b"HEAD") as u64;
 
-/// In the upper half of `activation`.
+/// The upper half of `activation`.
 const LIVE: u64 = u32::from_be_bytes(*b"LIVE") as u64;
 
-/// The constant part.
+/// The constant part of a header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Header {
     /// The number that all segments of a journal share.
@@ -28,7 +28,7 @@ pub(crate) struct Header {
     pub(crate) created_ns: u64,
 }
 
-/// What is known once the first excerpt comes.
+/// Values that are known once the first excerpt comes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Activation {
     pub(crate) first_sequence: u64,
@@ -36,12 +36,12 @@ pub(crate) struct Activation {
     pub(crate) cycle: u64,
 }
 
-/// In the upper half of `incarnation_check`.
+/// The upper half of `incarnation_check`.
 const INCARNATION: u64 = u32::from_be_bytes(*b"INCA") as u64;
 
-/// Which run of the journal a segment belongs to. A recovery in another boot cannot know which
-/// excerpts the power took, so it begins a new incarnation: sequence numbers from `from` on may
-/// have been given before. Within an incarnation no number is given twice.
+/// A run of the journal that a segment belongs to. A recovery in another boot cannot know which
+/// excerpts the power took. So it begins a new incarnation: sequence numbers from `from` on might
+/// have been used before. Within an incarnation each number is used once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Incarnation {
     /// Unique within the journal; 0 for the first one.
@@ -50,13 +50,13 @@ pub(crate) struct Incarnation {
     pub(crate) from: u64,
 }
 
-/// Words of the header as bytes, low byte first: their sum is that of the words.
+/// The checksum of header words as bytes, low byte first. It equals the checksum of the words.
 fn sum(before: u32, words: impl Iterator<Item = u64>) -> u32 {
     words.fold(before, |sum, word| checksum_bytes(sum, &word.to_le_bytes()))
 }
 
 impl Header {
-    /// Everything in front of `check`.
+    /// All words before `check`.
     fn values(&self) -> [u64; at::CHECK] {
         [
             u64::from_ne_bytes(MAGIC),
@@ -72,12 +72,12 @@ impl Header {
         ]
     }
 
-    /// The word that says that the others are right.
+    /// The word that makes the others valid.
     pub(crate) fn check(&self) -> u64 {
         HEAD << 32 | u64::from(sum(0, self.values().into_iter()))
     }
 
-    /// Stores it into words that are zero.
+    /// Stores the header into words that are zero.
     pub(crate) fn store(&self, words: &[Word]) {
         for (word, value) in words.iter().zip(self.values()) {
             word.store(value);
@@ -85,7 +85,7 @@ impl Header {
         words[at::CHECK].store(self.check());
     }
 
-    /// What it is, if everything about it is right.
+    /// Loads the header, if all of it is valid.
     pub(crate) fn load(words: &[ReadWord]) -> Result<Self, Damage> {
         if words.len() < at::INDEX {
             return Err(Damage::Short);
@@ -116,7 +116,7 @@ impl Header {
     pub(crate) fn last_ns(&self, activation: &Activation) -> u64 {
         match self.cycle_ns {
             0 => u64::MAX,
-            // A cycle that the largest time is in has no end.
+            // A cycle that contains the largest time has no end.
             length => {
                 let next =
                     activation.cycle.checked_add(1).and_then(|next| next.checked_mul(length));
@@ -125,7 +125,7 @@ impl Header {
         }
     }
 
-    /// Which cycle a time is in.
+    /// The cycle of a time.
     pub(crate) fn cycle_of(&self, ts_ns: u64) -> u64 {
         ts_ns.checked_div(self.cycle_ns).unwrap_or(0)
     }
@@ -140,11 +140,11 @@ impl Activation {
         }
         let check = words[at::CHECK].as_read_only().load() as u32;
         let value = LIVE << 32 | u64::from(sum(check, values.into_iter()));
-        // SYNC(journal.activate): pairs with the look in `load`.
+        // SYNC(journal.activate): pairs with the load in `load`.
         words[at::ACTIVATION].publish(value, ACTIVATE);
     }
 
-    /// What it is; nothing while the segment is prepared only.
+    /// Loads the activation; `None` while the segment is only prepared.
     #[inline]
     pub(crate) fn load(words: &[ReadWord]) -> Result<Option<Self>, Damage> {
         // SYNC(journal.activate): pairs with the store in `store`.
@@ -167,18 +167,18 @@ impl Activation {
 }
 
 impl Incarnation {
-    /// One that begins now, with this sequence number.
+    /// An incarnation that begins now, with this sequence number.
     #[cfg(not(nanotape_loom))]
     pub(crate) fn begin(from: u64) -> Self {
         Self { id: crate::appender::prepare::now_ns().max(1), from }
     }
 
-    /// Stores it in a prepared segment, in front of the activation.
+    /// Stores it in a prepared segment, before the activation.
     pub(crate) fn store(&self, header: &Header, words: &[Word]) {
         self.stored(header).iter().for_each(|(at, value)| words[*at].store(*value));
     }
 
-    /// The words that it has in the segment with this header, and what they hold.
+    /// Its words in the segment with this header, and their values.
     pub(crate) fn stored(&self, header: &Header) -> [(usize, u64); 3] {
         [
             (at::INCARNATION, self.id),
@@ -187,7 +187,7 @@ impl Incarnation {
         ]
     }
 
-    /// The incarnation of an active segment; nothing if the words do not check. That is so in
+    /// The incarnation of an active segment; `None` if its words are not valid. This is so in
     /// segments of earlier versions of this crate, and after a loss of power until the next
     /// recovery.
     pub(crate) fn load(words: &[ReadWord]) -> Option<Self> {
@@ -202,9 +202,9 @@ impl Incarnation {
     }
 }
 
-/// The words behind the activation: what an appender knows of the disk.
+/// The words after the activation: what an appender knows about syncs.
 ///
-/// Stores are `track_caller`, so that tests can leave out one of them by its caller's line.
+/// Stores are `track_caller`, so that tests can leave out one of them by the line of its caller.
 pub(crate) mod hints {
     use super::*;
 
@@ -217,26 +217,26 @@ pub(crate) mod hints {
         words[at::BOOT].load()
     }
 
-    /// Everything before this word is on the disk.
+    /// Stores that everything before this word is on disk.
     #[track_caller]
     pub(crate) fn store_synced(words: &[Word], word: usize) {
         words[at::SYNCED].store(position_bytes(word));
     }
 
-    /// The word before which everything is on the disk; 0 where nothing is known.
+    /// The word before which everything is on disk; 0 if nothing is known.
     pub(crate) fn synced(words: &[ReadWord]) -> usize {
         let bytes = words[at::SYNCED].load();
         usize::try_from(bytes / 8).unwrap_or(0).min(words.len())
     }
 
-    /// Everything behind `synced` and before this word is being brought to the disk; 0: nothing is.
+    /// Stores that a sync of everything from `synced` to this word is in progress; 0: none is.
     #[track_caller]
     pub(crate) fn store_sync_pending(words: &[Word], word: usize) {
         words[at::SYNC_PENDING].store(position_bytes(word));
     }
 
-    /// The word before which the kernel may take something for written that is not, because a sync
-    /// of it failed or was cut short; 0 where that is not so.
+    /// The word before which the kernel might count words as written that are not, because a sync
+    /// failed or was interrupted; 0 if there are none.
     pub(crate) fn sync_pending(words: &[ReadWord]) -> usize {
         usize::try_from(words[at::SYNC_PENDING].load() / 8).unwrap_or(0).min(words.len())
     }

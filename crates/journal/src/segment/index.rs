@@ -1,7 +1,7 @@
-//! The index of a segment: for each block, where its first excerpt begins. Only a hint.
+//! The index of a segment: the position of the first excerpt of each block. Only a hint.
 //!
-//! Who follows an entry checks the excerpt that it leads to. The largest time in it cannot be
-//! checked there, so an entry has a sum of its own.
+//! A reader that follows an entry checks its excerpt. The largest time cannot be checked there, so
+//! an entry has its own checksum.
 
 use nanotape_shm::{ReadWord, Word};
 
@@ -11,24 +11,24 @@ use super::{
 };
 use crate::checksum::checksum;
 
-/// In the upper half of an entry's last word.
+/// The upper half of an entry's last word.
 const MARK: u64 = u32::from_be_bytes(*b"INDX") as u64;
 
-/// Stores the place of the first excerpt of a block as the entry of the block.
+/// Stores the position of the first excerpt of a block as the entry of the block.
 pub(crate) fn store(first: &Place, layout: Layout, seed: u32, words: &[Word]) {
     let entry = &words[layout.entry(layout.block(first.at))..][..ENTRY_WORDS];
     let values = [position_bytes(first.at), first.sequence, first.max_ts];
-    // The old check must not be taken for that of the new values, or of some of each.
+    // The old checksum must not match the new values, or a mix of both.
     entry[3].store(0);
     for (word, value) in entry.iter().zip(values) {
         word.store(value);
     }
-    // No order is promised: an entry of which only a part is seen does not check, and the excerpt
-    // that it leads to is checked on its own.
+    // No ordering is needed: an entry of which only a part is visible is not valid, and its excerpt
+    // is checked separately.
     entry[3].store(check(seed, values));
 }
 
-/// The entry of a block, if it is there and checks and is about this block.
+/// The entry of a block, if it exists, is valid, and is about this block.
 pub(crate) fn load(layout: Layout, seed: u32, words: &[ReadWord], block: usize) -> Option<Place> {
     let entry = words.get(layout.entry(block)..)?.get(..ENTRY_WORDS)?;
     let stored = entry[3].load();
@@ -69,7 +69,7 @@ mod tests {
             assert_eq!(load(1, 2), None);
             word.store(word.as_read_only().load() ^ 8);
         }
-        // A sum that is right over a place that is not in this block.
+        // A valid checksum over a position that is not in this block.
         store(&Place { at: 1600, ..entry }, layout, 1, &words);
         for word in 0..4 {
             words[layout.entry(2) + word]

@@ -1,4 +1,4 @@
-//! Where things are in a segment, and how much fits.
+//! The positions of all parts of a segment, and their capacities.
 //!
 //! Layout: `docs/formats/journal.md`, byte by byte; a test compares its tables with [`FIELDS`],
 //! [`EXCERPT_FIELDS`] and [`ENTRY_FIELDS`]. In memory a segment is a slice of words.
@@ -13,7 +13,7 @@ pub const MAGIC: [u8; 8] = *b"nanojrnl";
 /// The version of the header that this crate writes and reads.
 pub const FORMAT_VERSION: u64 = 1;
 
-/// Changes whenever the meaning of any word does.
+/// Changes whenever the meaning of any word changes.
 pub const LAYOUT: u64 = u64::from_be_bytes(*b"excerpt1");
 
 /// The smallest segment; models are smaller.
@@ -28,19 +28,19 @@ pub const MIN_BLOCK_BYTES: u64 = if cfg!(nanotape_loom) { 128 } else { 4096 };
 /// The largest block.
 pub const MAX_BLOCK_BYTES: u64 = 1 << 30;
 
-/// The block of a journal whose segments are large.
+/// The block size of journals with large segments.
 const USUAL_BLOCK_BYTES: u64 = 1 << 16;
 
-/// Segments, and what is in front of their excerpts, have whole pages of this size.
+/// The page size: segments, and the part before their excerpts, are multiples of it.
 pub(crate) const PAGE_BYTES: u64 = if cfg!(nanotape_loom) { 8 } else { 4096 };
 
-/// Words of what processors move between their caches.
+/// Words of a cache line.
 pub(crate) const CACHE_LINE_WORDS: usize = 8;
 
 /// Words of an index entry.
 pub(crate) const ENTRY_WORDS: usize = 4;
 
-/// Numbers of words in the header; models have no gaps.
+/// Word numbers of the header; models have no gaps.
 pub(crate) mod at {
     const fn either(usual: usize, model: usize) -> usize {
         if cfg!(nanotape_loom) { model } else { usual }
@@ -98,27 +98,27 @@ pub const FIELDS: [(usize, usize, &str); 23] = [
     (at::INDEX * WORD_BYTES, ENTRY_WORDS * WORD_BYTES, "index"),
 ];
 
-/// The same of an excerpt; how many bytes the payload has its first word says.
+/// The same for an excerpt. Its first word states the length of the payload.
 pub const EXCERPT_FIELDS: [(usize, usize, &str); 3] =
     [(0, 8, "commit"), (8, 8, "sequence"), (16, 8, "ts_ns")];
 
-/// The same of an index entry.
+/// The same for an index entry.
 pub const ENTRY_FIELDS: [(usize, usize, &str); 4] =
     [(0, 8, "position"), (8, 8, "sequence"), (16, 8, "max_ts"), (24, 8, "check")];
 
 /// The sizes of a segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Layout {
-    /// Words of the segment, as it is written.
+    /// Words of the segment as written.
     pub(crate) words: usize,
-    /// A block is two to this many words.
+    /// The binary logarithm of a block's words.
     block_shift: u32,
     /// The first word of the first excerpt.
     pub(crate) data: usize,
 }
 
 impl Layout {
-    /// The layout of segments of so many bytes in blocks of so many; nothing where there is none.
+    /// The layout for these sizes of segments and blocks; `None` if they are invalid.
     pub(crate) fn new(segment_bytes: u64, block_bytes: u64) -> Option<Self> {
         let is_good = (MIN_SEGMENT_BYTES..=MAX_SEGMENT_BYTES).contains(&segment_bytes)
             && segment_bytes.is_multiple_of(PAGE_BYTES)
@@ -136,7 +136,7 @@ impl Layout {
         (data + HEADER_WORDS + END_WORDS < words).then_some(layout)
     }
 
-    /// The size of blocks that suits segments of this size.
+    /// The size of blocks for segments of this size.
     pub(crate) fn usual_block_bytes(segment_bytes: u64) -> u64 {
         let sixteenth = (segment_bytes / 16).checked_next_power_of_two().unwrap_or(MAX_BLOCK_BYTES);
         sixteenth.clamp(MIN_BLOCK_BYTES, USUAL_BLOCK_BYTES)
@@ -150,12 +150,12 @@ impl Layout {
         (WORD_BYTES as u64) << self.block_shift
     }
 
-    /// The words of a file that the segment has: a closed one may be shorter than it was.
+    /// The words of a file that belong to the segment: a closed segment can be shorter than before.
     pub(crate) fn used(self, words: &[ReadWord]) -> &[ReadWord] {
         &words[..words.len().min(self.words)]
     }
 
-    /// Where excerpts must end, so that an end mark fits behind them.
+    /// The word before which excerpts must end, so that an end mark fits after them.
     pub(crate) fn limit(self) -> usize {
         self.words - END_WORDS
     }
@@ -166,26 +166,26 @@ impl Layout {
         room.min(MAX_LENGTH as usize)
     }
 
-    /// Which block a word is in.
+    /// The block of a word.
     #[inline]
     pub(crate) fn block(self, word: usize) -> usize {
         word >> self.block_shift
     }
 
-    /// The first word of the block behind the one that `word` is in.
+    /// The first word of the block after the one that contains `word`.
     #[inline]
     pub(crate) fn next_block(self, word: usize) -> usize {
         (self.block(word) + 1) << self.block_shift
     }
 
-    /// Where the entry of a block is.
+    /// The first word of a block's entry.
     #[inline]
     pub(crate) fn entry(self, block: usize) -> usize {
         at::INDEX + block * ENTRY_WORDS
     }
 }
 
-/// A place in a segment as people are told: bytes from the beginning of the file.
+/// A position in a segment as it is reported: bytes from the beginning of the file.
 pub(crate) fn position_bytes(word: usize) -> u64 {
     (word * WORD_BYTES) as u64
 }

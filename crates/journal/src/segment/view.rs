@@ -1,9 +1,9 @@
-//! What a reader finds in a segment: the words of one, and where it is in them.
+//! Reads the words of a segment, and searches positions in it.
 //!
-//! Bounds: a look at one place loads one excerpt. To find a sequence number or a time takes the
-//! number of blocks' logarithm, and then the excerpts of one block.
-//! Failure: the words are hostile. Every place that is followed is inside of the words; going
-//! forward always goes forward, so that no walk is longer than the segment.
+//! Bounds: reading one position loads one excerpt. The search for a sequence number or a time takes
+//! the logarithm of the number of blocks, and then the excerpts of one block.
+//! Failure: the words are hostile. Every position that is followed is inside the words. Each step
+//! moves forward, so that no walk is longer than the segment.
 
 use nanotape_shm::ReadWord;
 
@@ -15,41 +15,41 @@ use super::{
 };
 use crate::{Damage, edges::COMMIT};
 
-/// The words of one active segment and what its header says.
+/// The words of one active segment, and its header.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct View<'words> {
     pub(crate) words: &'words [ReadWord],
     pub(crate) header: Header,
     pub(crate) activation: Activation,
     pub(crate) seed: u32,
-    /// Whether sums are checked.
+    /// Whether checksums are verified.
     pub(crate) is_checked: bool,
 }
 
-/// What is at a place.
+/// The contents of a position.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Look {
     /// Nothing is committed here.
     Nothing,
-    /// An excerpt, of the user or one that covers damage.
+    /// An excerpt of the user, or one that covers damage.
     Excerpt(Front),
     /// The segment ends here; the sequence number of the next excerpt.
     End(Front),
 }
 
-/// A place between two excerpts, and what is known of those before it.
+/// A position between two excerpts, and the totals of those before it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Place {
-    /// The word where the next excerpt begins, or will.
+    /// The word of the next excerpt, whether it is written or not.
     pub(crate) at: usize,
-    /// Its sequence number, or a smaller one that nothing has.
+    /// Its sequence number, or a smaller one that no excerpt has.
     pub(crate) sequence: u64,
     /// The largest time before it.
     pub(crate) max_ts: u64,
 }
 
 impl<'words> View<'words> {
-    /// The words of a segment; nothing while it is prepared only.
+    /// A view of a segment; `None` while it is only prepared.
     pub(crate) fn new(words: &'words [ReadWord]) -> Result<Option<Self>, Damage> {
         let header = Header::load(words)?;
         let Some(activation) = Activation::load(words)? else { return Ok(None) };
@@ -65,19 +65,19 @@ impl<'words> View<'words> {
         self.header.layout
     }
 
-    /// The place of the first excerpt.
+    /// The position of the first excerpt.
     pub(crate) fn beginning(&self) -> Place {
         let Activation { first_sequence, max_ts_before, .. } = self.activation;
         Place { at: self.header.layout.data, sequence: first_sequence, max_ts: max_ts_before }
     }
 
-    /// What is at a word where an excerpt may begin.
+    /// Reads the word `at`, where an excerpt might begin.
     #[inline(always)]
     pub(crate) fn look(&self, at: usize) -> Result<Look, Damage> {
         look(self.words, at, self.seed, self.is_checked)
     }
 
-    /// The same, where the sequence number must not be below that of the place.
+    /// The same, but a sequence number below that of the position is damage.
     #[inline(always)]
     pub(crate) fn look_from(&self, place: &Place) -> Result<Look, Damage> {
         let look = self.look(place.at)?;
@@ -89,22 +89,22 @@ impl<'words> View<'words> {
         }
     }
 
-    /// Whether the excerpt that an entry of the index leads to is there.
+    /// Whether the excerpt of an index entry exists.
     pub(crate) fn has_excerpt(&self, entry: &Place) -> bool {
         let leads = |look| matches!(look, Look::Excerpt(front) if front.sequence == entry.sequence);
         self.look(entry.at).is_ok_and(leads)
     }
 
-    /// The last place of which the index knows that what is asked for is not before it: `is_before`
-    /// says whether an entry is early enough. The beginning where no entry is.
+    /// The position of the last index entry that is before the target: `is_before` returns whether
+    /// an entry is early enough. The beginning if there is no such entry.
     pub(crate) fn by_index(&self, is_before: impl Fn(&Place) -> bool) -> Place {
         let layout = self.layout();
         let entry = |block| index::load(layout, self.seed, self.words, block);
         let (mut low, mut high) =
             (layout.block(layout.data), layout.block(self.words.len() - 1) + 1);
         let first = low;
-        // Entries that are not there are behind those that are, but for a block that one excerpt
-        // covers: then an earlier one is asked, which is never wrong.
+        // Missing entries are after the existing ones, except for a block without the start of an
+        // excerpt. Then an earlier entry is used, which is always correct.
         while high - low > 1 {
             let middle = low + (high - low) / 2;
             let known = (low..=middle).rev().take(64).find_map(&entry);
@@ -124,8 +124,8 @@ impl<'words> View<'words> {
         self.beginning()
     }
 
-    /// Goes on from a place, as long as `goes_on` says so of the excerpt there, to the first that
-    /// is not passed: an excerpt, an end mark, nothing, or damage.
+    /// Walks forward from a position while `goes_on` accepts the excerpts. Stops at the first
+    /// excerpt that it does not accept, an end mark, nothing, or damage.
     pub(crate) fn walk(
         &self,
         mut place: Place,
@@ -147,7 +147,7 @@ impl<'words> View<'words> {
         }
     }
 
-    /// The word before which everything is on the disk.
+    /// The word before which everything is on disk.
     pub(crate) fn synced(&self) -> usize {
         hints::synced(self.words)
     }
@@ -158,25 +158,25 @@ impl<'words> View<'words> {
 }
 
 impl Place {
-    /// The end mark of a segment that ends here.
+    /// The end mark for a segment that ends here.
     pub(crate) fn end_mark(&self) -> Front {
         let Self { sequence, max_ts: ts_ns, .. } = *self;
         Front { kind: Kind::End, length: 0, type_id: 0, sequence, ts_ns }
     }
 
-    /// The place behind an excerpt that is here.
+    /// The position after this excerpt.
     #[inline(always)]
     pub(crate) fn behind(&self, front: &Front) -> Self {
         Self {
             at: self.at + front.total_words(),
-            // What covers damage has the number of the next excerpt at the least.
+            // An excerpt that covers damage has at least the number of the next excerpt.
             sequence: front.sequence + u64::from(front.kind == Kind::Message),
             max_ts: self.max_ts.max(front.ts_ns),
         }
     }
 }
 
-/// What is at a word of a segment.
+/// Reads at a word of a segment.
 #[inline(always)]
 pub(crate) fn look(
     words: &[ReadWord],
@@ -184,7 +184,7 @@ pub(crate) fn look(
     seed: u32,
     is_checked: bool,
 ) -> Result<Look, Damage> {
-    // Not even an end mark fits any more: one should have been before.
+    // There is no room for an end mark, so one should have been before.
     if at + excerpt::END_WORDS > words.len() {
         return Err(Damage::Unended);
     }

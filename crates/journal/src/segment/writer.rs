@@ -1,10 +1,10 @@
 //! The writer of one segment: consecutive excerpts, and an entry of the index for some of them.
 //!
-//! Protocol: `docs/formats/journal.md`. What is behind the writer's place is zero, always: an
-//! excerpt that is given up is made zero again, because the next one may be shorter.
-//! Cost: no system call, no allocation, no lock. An excerpt touches its own lines and nothing else.
-//! It is stored from its end to its beginning, so that the line that tailers look at is written
-//! last, at once.
+//! Protocol: `docs/formats/journal.md`. All words after the writer's position are zero, always: an
+//! excerpt that is discarded is cleared again, because the next one might be shorter.
+//! Cost: no system call, no allocation, no lock. An excerpt touches only its own cache lines. It is
+//! stored from its end to its beginning, so that the line that tailers poll is written last, at
+//! once.
 
 use std::sync::Arc;
 
@@ -19,10 +19,10 @@ use super::{
 };
 use crate::{checksum::checksum_filled, disk::WritableFile, edges::COMMIT};
 
-/// How far in front of its place the writer brings lines into its core.
+/// How far ahead of its position the writer prefetches cache lines.
 const AHEAD_WORDS: usize = 96;
 
-/// How much of that is brought in with an excerpt at the most: the processor follows longer ones by
+/// The most words of that to prefetch with one excerpt: the processor prefetches longer ones
 /// itself.
 const MOST_AHEAD_WORDS: usize = 64;
 
@@ -33,11 +33,11 @@ pub(crate) struct SegmentWriter<F> {
     header: Header,
     seed: u32,
     place: Place,
-    /// Where excerpts must end.
+    /// The word before which excerpts must end.
     limit: usize,
     /// The last time of the cycle.
     last_ns: u64,
-    /// From here on an entry of the index is due.
+    /// The first excerpt from here on gets an entry in the index.
     next_block: usize,
 }
 
@@ -59,7 +59,7 @@ impl<F: WritableFile> SegmentWriter<F> {
         Self::resume(file, header, &activation, place)
     }
 
-    /// Goes on at a place in an active segment, behind which everything is zero.
+    /// Continues at a position in an active segment, with only zeros after it.
     pub(crate) fn resume(
         file: Arc<F>,
         header: Header,
@@ -68,8 +68,8 @@ impl<F: WritableFile> SegmentWriter<F> {
     ) -> Self {
         let layout = header.layout;
         let seed = seed(header.journal, header.number);
-        // Whether the block it is in has its entry already; if it has, there was an excerpt in it
-        // before.
+        // If the block of the position already has its entry, an excerpt before the position begins
+        // in it.
         let block = layout.block(place.at);
         let has_entry = index::load(layout, seed, as_read_only(file.words()), block).is_some();
         let next_block = if has_entry { layout.next_block(place.at) } else { place.at };
@@ -101,37 +101,37 @@ impl<F: WritableFile> SegmentWriter<F> {
         &self.place
     }
 
-    /// Whether an excerpt of so many words, or several that have so many together, may be here.
+    /// Whether excerpts of `words` words in total fit here, and the time is in this cycle.
     #[inline(always)]
     pub(crate) fn has_room(&self, words: usize, ts_ns: u64) -> bool {
         self.place.at + words <= self.limit && ts_ns <= self.last_ns
     }
 
-    /// The next sequence number will be this one, which is not below what it would have been.
+    /// Sets the next sequence number, which is not below the current one.
     pub(crate) fn skip_to(&mut self, sequence: u64) {
         debug_assert!(sequence >= self.place.sequence, "numbers only grow");
         self.place.sequence = sequence;
     }
 
-    /// Writes and commits an excerpt that there is room for; returns its sequence number.
+    /// Writes and commits an excerpt that fits; returns its sequence number.
     #[inline(always)]
     pub(crate) fn append(&mut self, type_id: u16, ts_ns: u64, payload: &[u8]) -> u64 {
         let front = self.front(type_id, ts_ns, payload.len());
         let commit = self.write(self.place.at, &front, payload);
-        // SYNC(journal.commit): pairs with a reader's look at a commit word.
+        // SYNC(journal.commit): pairs with a reader's load of a commit word.
         self.file.words()[self.place.at].publish(commit, COMMIT);
         self.pass(&front);
         front.sequence
     }
 
-    /// What the next excerpt has in front. There is room for it.
+    /// The header words of the next excerpt, which fits.
     #[inline(always)]
     pub(crate) fn front(&self, type_id: u16, ts_ns: u64, length: usize) -> Front {
         let sequence = self.place.sequence;
         Front { kind: Kind::Message, length: length as u32, type_id, sequence, ts_ns }
     }
 
-    /// Writes all of an excerpt but its commit word, which is returned.
+    /// Writes all of an excerpt except its commit word, which is returned.
     #[inline(always)]
     pub(crate) fn write(&self, at: usize, front: &Front, payload: &[u8]) -> u64 {
         let said = front.words();
@@ -141,7 +141,7 @@ impl<F: WritableFile> SegmentWriter<F> {
         for ahead in [AHEAD_WORDS, AHEAD_WORDS + CACHE_LINE_WORDS] {
             prefetch_for_writing(words, end + ahead);
         }
-        // Of a longer one as many as it has itself.
+        // For a longer excerpt, prefetch as many words as it has.
         for ahead in (2 * CACHE_LINE_WORDS..front.total_words().min(MOST_AHEAD_WORDS))
             .step_by(CACHE_LINE_WORDS)
         {
@@ -154,18 +154,18 @@ impl<F: WritableFile> SegmentWriter<F> {
         commit_word(said[0], sum)
     }
 
-    /// The payload of an excerpt that begins at the place, to be written by somebody else.
+    /// The payload of the next excerpt, for the caller to write.
     pub(crate) fn payload(&self, length: usize) -> &[Word] {
         let at = self.place.at;
         &self.file.words()[at + HEADER_WORDS..at + excerpt_words(length)]
     }
 
-    /// Commits an excerpt whose payload somebody has written.
+    /// Commits an excerpt whose payload the caller has written.
     #[inline]
     pub(crate) fn commit(&mut self, front: &Front) {
         let payload = self.payload(front.length as usize);
         if let (Some(last), rest @ 1..) = (payload.last(), front.length % 8) {
-            // In whatever order of bytes: those behind the length.
+            // The bytes after the length, in either byte order.
             let kept = last.as_read_only().load().to_le() & ((1 << (rest * 8)) - 1);
             last.store(u64::from_le(kept));
         }
@@ -174,22 +174,21 @@ impl<F: WritableFile> SegmentWriter<F> {
     }
 
     /// Writes an excerpt of a batch; returns the gate of the batch: the commit word of its first
-    /// excerpt, which is stored last. 0 is no gate, and this is the first.
+    /// excerpt, which is stored last. A `gate` of 0 means that this is the first.
     #[inline(always)]
     pub(crate) fn stage(&self, at: usize, gate: u64, front: &Front, payload: &[u8]) -> u64 {
         let commit = self.write(at, front, payload);
         if gate == 0 {
             return commit;
         }
-        // Inverted it is of no kind: should the batch be given up, and the power fail before the
-        // disk has the zeros that then are stored here, no reader takes this for an excerpt after
-        // another.
+        // An inverted commit word has no valid kind. If the batch is discarded and the power fails
+        // before the disk has the zeros that replace it, no reader takes this for a later excerpt.
         self.file.words()[at].store(!commit);
         gate
     }
 
-    /// Stores the commit words of excerpts that lie one behind the other from the place on, which
-    /// are there inverted, but for that of the first one.
+    /// Inverts the stored commit words of the consecutive excerpts from the position on, except for
+    /// the first one.
     fn turn_back(&self, gate: u64, end: usize) {
         let words = self.file.words();
         let behind =
@@ -202,16 +201,16 @@ impl<F: WritableFile> SegmentWriter<F> {
         }
     }
 
-    /// Commits a batch that ends at a place.
+    /// Commits a batch that ends at `end`.
     pub(crate) fn commit_staged(&mut self, gate: u64, end: &Place) {
         self.turn_back(gate, end.at);
-        // SYNC(journal.commit): pairs with a reader's look at a commit word.
+        // SYNC(journal.commit): pairs with a reader's load of a commit word.
         self.file.words()[self.place.at].publish(gate, COMMIT);
         if end.at <= self.next_block {
             self.place = *end;
             return;
         }
-        // Entries are due for excerpts that begin in the blocks between: seen behind the gate only.
+        // The blocks between get entries for their excerpts: visible only after the gate.
         let file = Arc::clone(&self.file);
         let words = as_read_only(file.words());
         while self.place.at < end.at {
@@ -223,18 +222,18 @@ impl<F: WritableFile> SegmentWriter<F> {
         self.place = *end;
     }
 
-    /// Makes words from the place on zero again: of an excerpt that is given up.
+    /// Clears words from the position on, of an excerpt that is discarded.
     pub(crate) fn clear(&self, end: usize) {
         for word in self.file.words()[self.place.at..end].iter().rev() {
             word.store(0);
         }
     }
 
-    /// Ends the segment; returns the position behind the end mark.
+    /// Ends the segment; returns the position after the end mark.
     pub(crate) fn end(&mut self) -> usize {
         let front = self.place.end_mark();
         let commit = self.write(self.place.at, &front, &[]);
-        // SYNC(journal.commit): pairs with a reader's look at a commit word.
+        // SYNC(journal.commit): pairs with a reader's load of a commit word.
         self.file.words()[self.place.at].publish(commit, COMMIT);
         self.place.at + front.total_words()
     }

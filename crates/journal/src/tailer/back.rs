@@ -1,5 +1,5 @@
-//! Going backwards: excerpts say how long they are, so the places of those in front are found by
-//! going forwards from an entry of the index, and kept.
+//! Reading backwards. Excerpts state only their own length. So the positions of earlier ones are
+//! found by reading forwards from an entry of the index, and kept.
 
 use std::collections::VecDeque;
 
@@ -14,17 +14,17 @@ use crate::{
     },
 };
 
-/// Places that are kept: more than there are in most blocks.
+/// The most positions to keep: more than most blocks have.
 const KEPT: usize = 4096;
 
-/// Places of excerpts, one behind the other, and where the last of them ends.
+/// Positions of consecutive excerpts, and the end of the last one.
 #[derive(Debug, Default)]
 pub(super) struct Back {
     places: VecDeque<(Place, Front)>,
     end: usize,
 }
 
-/// What is before a place.
+/// What precedes a position.
 enum Before {
     Excerpt(Place, Front),
     Gap(Gap),
@@ -38,8 +38,8 @@ impl Back {
 }
 
 impl<D: Disk> Tailer<D> {
-    /// The excerpt before the place, and goes there: the next one forwards is the same again.
-    /// Nothing at the beginning of the journal.
+    /// Moves to the excerpt before the position and returns it: the next read forwards returns it
+    /// again. [`Tail::Nothing`] at the beginning of the journal.
     pub fn previous(&mut self) -> Result<Tail<'_>, JournalError> {
         if self.is_recovered()
             && let Step::Reused(reused) = self.find_again()?
@@ -66,7 +66,7 @@ impl<D: Disk> Tailer<D> {
         })
     }
 
-    /// What is before the place; an excerpt is the last of those kept then.
+    /// Finds what precedes the position; if it is an excerpt, it is then the last kept one.
     fn find_previous(&mut self) -> Result<Before, JournalError> {
         loop {
             let Some(current) = &self.current else { return Ok(Before::Nothing) };
@@ -93,13 +93,13 @@ impl<D: Disk> Tailer<D> {
         }
     }
 
-    /// Keeps the places in front of the current one, from an entry of the index on.
+    /// Keeps the positions of excerpts before the current one, from an index entry on.
     fn collect(&mut self) -> Result<(), JournalError> {
         let Some(current) = &self.current else { return Ok(()) };
         let end = self.place.at;
         let view = current.view(self.is_checked);
         let mut before = end;
-        // A block may hold nothing but what covers damage: then an earlier one is asked.
+        // A block might contain only excerpts that cover damage: then an earlier entry is used.
         while self.back.places.is_empty() && before > current.header.layout.data {
             let start = view.by_index(|entry| entry.at < before);
             let (place, found) = view.walk(start, |place, front| {
@@ -124,7 +124,7 @@ impl<D: Disk> Tailer<D> {
         Ok(())
     }
 
-    /// Goes to the end of the segment before this one; false if there is none.
+    /// Moves to the end of the previous segment; false if there is none.
     fn enter_previous(&mut self) -> Result<bool, JournalError> {
         let Some(current) = &self.current else { return Ok(false) };
         let number = current.number;
@@ -138,7 +138,7 @@ impl<D: Disk> Tailer<D> {
                 let damage = damage.unwrap_or(Damage::Hole);
                 return Err(JournalError::damaged(&self.disk, &name, place.at, damage));
             };
-            // Numbers that were skipped between the two segments are neither's.
+            // Numbers that were skipped between the two segments belong to neither.
             let sequence = front.sequence.min(self.place.sequence);
             self.place = Place { sequence, ..place };
             self.known = entered.incarnation.unwrap_or(self.known);

@@ -1,55 +1,57 @@
-//! Where a reader is, so that another one can go on there: a sequence number alone does not say it.
+//! The position of a reader, for another reader to continue there. A sequence number is not enough.
 //!
-//! After a loss of power the journal may give numbers again, to other excerpts than those that were
-//! read. A bookmark has the [incarnation](crate::segment::header::Incarnation) of the journal
-//! beside the number, so a reader that goes on, and a tailer that lives through a recovery, learn
-//! which numbers those are. Cost: to compare takes the headers of as many segments as the logarithm
-//! of their number says, and only where the incarnation of the journal is another one.
+//! After a loss of power the journal might assign numbers again, to other excerpts than those that
+//! were read. A bookmark has the [incarnation](crate::segment::header::Incarnation) of the journal
+//! in addition to the number. So a reader that continues, and a tailer that is open during a
+//! recovery, can find those numbers.
+//! Cost: a comparison reads the headers of as many segments as the logarithm of their number, and
+//! only if the incarnation of the journal is different.
 
 use super::{Current, Reused, Start, Step, Tailer, seek::listing_again};
 use crate::{JournalError, Problem, disk::Disk, names::Files, segment::header::Incarnation};
 
-/// A place in a journal that outlives its reader: see [`Tailer::bookmark`] and [`Tailer::resume`].
+/// A position that outlives its reader: see [`Tailer::bookmark`] and [`Tailer::resume`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Bookmark {
     /// The number of the journal; 0 if it had no excerpt yet, or if it is not known.
     pub journal: u64,
-    /// The incarnation of the journal in which the reader was; 0 is the first one.
+    /// The incarnation of the journal at the reader's position; 0 is the first one.
     pub incarnation: u64,
     /// The first sequence number of that incarnation; 0 for the first one.
     pub incarnation_from: u64,
-    /// The sequence number of the next excerpt to be read; 0 if the journal had no excerpt yet.
+    /// The sequence number of the next excerpt to read; 0 if the journal had no excerpt yet.
     pub next_sequence: u64,
 }
 
-/// Where a reader goes on.
+/// Where a reader continues.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Resumed {
-    /// At the place that the caller named: there was no earlier reader.
+    /// At the requested position: there was no earlier reader.
     New,
     /// At the next excerpt that was not read.
     At(u64),
-    /// At the end, because the place is behind it: a loss of power took what was not synced.
-    /// Numbers from `next` on will be given again, to other excerpts than those that were read.
+    /// At the end, because the position is after it: a loss of power took excerpts that were not
+    /// synced. Numbers from `next` on will be used again, for other excerpts than those that were
+    /// read.
     Beyond {
-        /// What would have been read next.
+        /// The number that would have been read next.
         sequence: u64,
         /// The next excerpt to be written.
         next: u64,
     },
-    /// At `from`, because numbers from there on were given again after a loss of power or a repair,
-    /// to other excerpts than those that were read. A journal that was removed and made again
-    /// returns this with 1, and goes on at its beginning.
+    /// At `from`, because numbers from there on were used again after a loss of power or a repair,
+    /// for other excerpts than those that were read. A journal that was removed and created again
+    /// returns this with 1, and reading continues at its beginning.
     Reused {
-        /// The first number that was given again.
+        /// The first number that was used again.
         from: u64,
-        /// What would have been read next.
+        /// The number that would have been read next.
         sequence: u64,
     },
 }
 
 impl<D: Disk> Tailer<D> {
-    /// Where this tailer is. What it returned last counts as read.
+    /// The position of this tailer. The last result counts as read.
     pub fn bookmark(&self) -> Bookmark {
         let Incarnation { id, from } = self.known;
         Bookmark {
@@ -60,7 +62,7 @@ impl<D: Disk> Tailer<D> {
         }
     }
 
-    /// Goes on at a bookmark, or where the journal has something else since.
+    /// Continues at a bookmark, or earlier if the journal has other excerpts since.
     pub fn resume(&mut self, bookmark: &Bookmark) -> Result<Resumed, JournalError> {
         let Bookmark { journal, incarnation, incarnation_from, next_sequence: sequence } =
             *bookmark;
@@ -69,16 +71,16 @@ impl<D: Disk> Tailer<D> {
             return Ok(Resumed::At(self.place.sequence));
         }
         let found = self.current.as_ref().map(|current| current.header.journal);
-        // Of another journal nothing was read, wherever it begins.
+        // Another journal: none of its excerpts was read, wherever it begins.
         if journal > 0 && sequence > 1 && found.is_some_and(|found| found != journal) {
             return Ok(Resumed::Reused { from: 1, sequence });
         }
         let known = Incarnation { id: incarnation, from: incarnation_from };
-        // Bookmarks without a journal are of an earlier version, and have no incarnation.
+        // Bookmarks without a journal come from an earlier version and have no incarnation.
         if journal > 0
             && let Some(from) = self.first_reused(known, sequence)?
         {
-            // The end is before it where numbers were skipped when that incarnation began.
+            // The end is before `from` if numbers were skipped when that incarnation began.
             let from = self.seek_up_to(from)?.unwrap_or(from);
             return Ok(Resumed::Reused { from, sequence });
         }
@@ -88,8 +90,8 @@ impl<D: Disk> Tailer<D> {
         }
     }
 
-    /// The first excerpt that a reader with this bookmark comes to, be it one that was given a
-    /// number again.
+    /// The first excerpt that a reader with this bookmark reads, including those with a reused
+    /// number.
     pub(crate) fn first_needed(&self, bookmark: &Bookmark) -> Result<u64, JournalError> {
         let current = self.current.as_ref().map(|current| current.header.journal);
         let next = bookmark.next_sequence;
@@ -103,7 +105,7 @@ impl<D: Disk> Tailer<D> {
         Ok(self.first_reused(known, next)?.unwrap_or(next))
     }
 
-    /// Looks for what comes next as if it had just been opened.
+    /// Searches the next position again, as after opening.
     pub(super) fn find_again(&mut self) -> Result<Step, JournalError> {
         let next = self.place.sequence;
         let from = match self.first_reused(self.known, next)? {
@@ -116,21 +118,21 @@ impl<D: Disk> Tailer<D> {
         })
     }
 
-    /// Goes to this sequence number, or to the end if that is before it; returns the end then.
+    /// Moves to this sequence number, or to the end if that is before it; then returns the end.
     fn seek_up_to(&mut self, sequence: u64) -> Result<Option<u64>, JournalError> {
         match self.seek(Start::Sequence(sequence)) {
             Ok(()) => Ok(None),
             Err(error) => {
                 let Problem::NotYet { next, .. } = *error.problem() else { return Err(error) };
-                // Not the end as it is by now: what was appended since is to be read.
+                // Not the current end: excerpts that were appended meanwhile must be read.
                 self.seek(Start::Sequence(next))?;
                 Ok(Some(next))
             }
         }
     }
 
-    /// The first of the numbers below `next` that the journal has given again since a reader was in
-    /// this incarnation; nothing if it has not.
+    /// The first number below `next` that the journal has used again after this incarnation; `None`
+    /// if there is none.
     pub(super) fn first_reused(
         &self,
         known: Incarnation,
@@ -150,8 +152,8 @@ impl<D: Disk> Tailer<D> {
             Some(found.from.max(1)).filter(|from| *from < next)
         };
         if last.activation.first_sequence >= next {
-            // Nothing that was read is there any more. But what is there is of an earlier
-            // incarnation if it has nothing in front of where this one began; ids are times.
+            // No excerpt that was read still exists. But the found segment is of an earlier
+            // incarnation if it has nothing before the start of the known one; ids are times.
             let is_there = last.activation.first_sequence == next && next == known.from;
             let is_earlier = last.incarnation.is_some_and(|found| found.id < known.id);
             return Ok(reused(last).filter(|_| !(is_there && is_earlier)));
@@ -163,20 +165,20 @@ impl<D: Disk> Tailer<D> {
             return Ok(None);
         };
         let oldest = begin.activation.first_sequence;
-        // Where numbers were skipped at its beginning, it begins in the segment behind that one.
+        // If numbers were skipped at its beginning, it begins in the next segment.
         let begin = match is_known(&begin) {
             true => Some(begin),
             false => self.next_active(&numbers, begin.number)?,
         };
         let first = match begin.filter(is_known) {
             Some(begin) => self.end_of_incarnation(&numbers, begin.number, known.id)?,
-            // All of that incarnation is gone, or was pruned.
+            // All segments of that incarnation are gone or pruned.
             None => Some(known.from.max(oldest.min(next)).max(1)),
         };
         Ok(first.filter(|first| *first < next))
     }
 
-    /// The first active segment behind this one.
+    /// The first active segment after this one.
     pub(super) fn next_active(
         &self,
         numbers: &[u64],
@@ -190,7 +192,7 @@ impl<D: Disk> Tailer<D> {
         Ok(None)
     }
 
-    /// The first sequence number of the incarnation that follows the one of this segment.
+    /// The first sequence number of the incarnation after the one of this segment.
     fn end_of_incarnation(
         &self,
         numbers: &[u64],

@@ -1,12 +1,11 @@
-//! An excerpt in place: nothing has been copied, and nothing will change.
+//! An excerpt in place: nothing is copied, and its contents do not change.
 
 use nanotape_shm::{ReadWord, copy_out};
 
 use crate::segment::{excerpt::Front, layout::position_bytes};
 
-/// A record of a journal, seen in the journal's own memory. It was checked, and excerpts never
-/// change; a program that writes into the file by other means than an appender can of course change
-/// it.
+/// A record of a journal, in the journal's own memory. It was checked, and excerpts never change,
+/// unless a program other than an appender writes to the file.
 #[derive(Clone, Copy, Debug)]
 pub struct Excerpt<'tailer> {
     pub(crate) payload: &'tailer [ReadWord],
@@ -22,13 +21,13 @@ impl<'tailer> Excerpt<'tailer> {
         self.front.sequence
     }
 
-    /// Its type, which is the user's own.
+    /// Its type, which is defined by the user.
     #[inline]
     pub fn type_id(&self) -> u16 {
         self.front.type_id
     }
 
-    /// Its time as the appender was told, in nanoseconds since the UNIX epoch.
+    /// Its time as given to the appender, in nanoseconds since the UNIX epoch.
     #[inline]
     pub fn ts_ns(&self) -> u64 {
         self.front.ts_ns
@@ -41,13 +40,13 @@ impl<'tailer> Excerpt<'tailer> {
         self.front.length as usize
     }
 
-    /// Its payload as words; bytes of the last one behind the length are zero.
+    /// Its payload as words; bytes of the last one after the length are zero.
     #[inline]
     pub fn words(&self) -> &'tailer [ReadWord] {
         self.payload
     }
 
-    /// Copies the beginning of its payload, as much as fits; returns how many bytes.
+    /// Copies as much of its payload as fits; returns the number of bytes.
     #[inline]
     pub fn copy_to(&self, buffer: &mut [u8]) -> usize {
         let length = self.len().min(buffer.len());
@@ -62,12 +61,12 @@ impl<'tailer> Excerpt<'tailer> {
         bytes
     }
 
-    /// The number of the segment that it is in.
+    /// The number of its segment.
     pub fn segment(&self) -> u64 {
         self.segment
     }
 
-    /// Where it begins in that, in bytes from the beginning of the file.
+    /// Its position in the segment, in bytes from the beginning of the file.
     pub fn offset(&self) -> u64 {
         position_bytes(self.at)
     }

@@ -1,4 +1,4 @@
-//! What a tailer does where there is nothing to read: the end of a segment, the end of the journal.
+//! A tailer without a next excerpt: at the end of a segment, or at the end of the journal.
 
 use nanotape_shm::prefetch;
 
@@ -19,10 +19,11 @@ use crate::{
 /// microseconds. The number doubles with each check. Models check at each poll.
 const QUIET_LOOKS: u32 = if cfg!(nanotape_loom) { 1 } else { 1 << 14 };
 
-/// The most of them.
+/// The most polls between two checks.
 const MOST_LOOKS: u32 = if cfg!(nanotape_loom) { 1 } else { 1 << 17 };
 
-/// The same behind an end mark, where the next segment may be replaced before it becomes active.
+/// Polls between two checks after an end mark, where the next segment might be replaced before it
+/// becomes active.
 const LOOKS_AT_END: u32 = if cfg!(nanotape_loom) { 1 } else { 32 };
 
 /// Idle count after a successful read: a new tailer, at 0, checks the file system at once.
@@ -35,7 +36,7 @@ const MOST_EXPECTED: usize = 64;
 const TOUCH_WORDS: usize = 1 << 15;
 
 impl<D: Disk> Tailer<D> {
-    /// No segment was active when it was last looked.
+    /// Checks again whether a segment is active.
     #[cold]
     pub(super) fn begin(&mut self) -> Result<Step, JournalError> {
         let wanted = self.place.sequence;
@@ -44,14 +45,14 @@ impl<D: Disk> Tailer<D> {
             return Ok(Step::Nothing);
         }
         self.idles = 0;
-        // A reader that asked for number 1 is told which numbers the journal does not have.
+        // A reader that asked for number 1 gets a gap for numbers that the journal does not have.
         if wanted > 0 {
             self.place.sequence = wanted;
         }
         Ok(Step::Again)
     }
 
-    /// Nothing is committed at the place.
+    /// Nothing is committed at the position.
     #[inline]
     pub(super) fn idle(&mut self) -> Result<Step, JournalError> {
         self.idles = self.idles.wrapping_add(1);
@@ -78,34 +79,34 @@ impl<D: Disk> Tailer<D> {
         prefetch(words, last);
     }
 
-    /// The next excerpt is expected to be as long as this one was.
+    /// Expects the next excerpt to be as long as this one.
     #[inline(always)]
     pub(super) fn expect(&mut self, words: usize) {
         self.expected = words.min(MOST_EXPECTED);
     }
 
-    /// The same behind an end mark: at once, for what is not there may have been removed long ago.
+    /// Whether a check is due after an end mark: at once, since the next segment might be removed.
     fn is_due_at_end(&mut self) -> bool {
         self.idles = self.idles.wrapping_add(1);
         self.idles <= LOOKED + 1 || self.idles.is_multiple_of(LOOKS_AT_END)
     }
 
-    /// At a place: from here on pages are to be brought in, and towards the end of the segment the
-    /// next one.
+    /// Starts at a position: pages are brought in from here on, and towards the end also the next
+    /// segment.
     pub(super) fn arrive(&mut self) {
         self.touched = self.place.at;
         self.next_chore = self.place.at;
     }
 
-    /// Brings in pages in front of the place, and towards the end of the segment opens the next
-    /// one, although there is enough to read: so that the roll does not take as long as that takes.
+    /// Brings in pages ahead of the position, and towards the end of the segment opens the next
+    /// one, even while there are excerpts to read: so the roll does not have to wait for this.
     #[cold]
     pub(super) fn do_chores(&mut self) {
         self.touch_ahead();
         let Some(current) = &self.current else { return };
         let words = current.stored.words().len();
         self.next_chore = self.touched.max(self.place.at + TOUCH_WORDS / 8);
-        // What is wrong with it is said when its turn comes.
+        // An error of the next segment is returned when the tailer enters it.
         if self.place.at >= words - words / 8
             && self.ahead.is_none()
             && self.look_ahead(current.number).is_ok()
@@ -115,7 +116,7 @@ impl<D: Disk> Tailer<D> {
         }
     }
 
-    /// Brings in what comes next, and asks whether anything comes at all.
+    /// Brings in what comes next, and checks whether the journal continues elsewhere.
     #[cold]
     fn look_around(&mut self) -> Result<Step, JournalError> {
         let Some(current) = &self.current else { return Ok(Step::Nothing) };
@@ -138,7 +139,7 @@ impl<D: Disk> Tailer<D> {
         if !matches!(Activation::load(next.words()), Ok(Some(_))) {
             return Ok(Step::Nothing);
         }
-        // The end mark comes before the activation that was just seen.
+        // The end mark comes before the activation that was just observed.
         let Some(current) = &self.current else { return Ok(Step::Nothing) };
         let next = Incarnation::load(next.words());
         let is_other = next.is_some_and(|next| next.id != self.known.id);
@@ -152,7 +153,7 @@ impl<D: Disk> Tailer<D> {
         }
     }
 
-    /// Brings in pages in front of the place.
+    /// Brings in pages ahead of the position.
     #[cold]
     pub(super) fn touch_ahead(&mut self) {
         let Some(current) = &self.current else { return };
@@ -162,7 +163,7 @@ impl<D: Disk> Tailer<D> {
         self.touched = wanted;
     }
 
-    /// Opens the next segment ahead of need, or again if it is another file by now.
+    /// Opens the next segment before it is needed, or opens it again if its file was replaced.
     fn look_ahead(&mut self, number: u64) -> Result<(), JournalError> {
         let is_good = matches!(
             &self.ahead,
@@ -170,15 +171,15 @@ impl<D: Disk> Tailer<D> {
         );
         if !is_good {
             let next = stored::open(&self.disk, number + 1)?;
-            // Too short to be anything: it is just being replaced.
+            // Too short for a header: it is being replaced.
             let next = next.filter(|stored| stored.words().len() > at::ACTIVATION);
             self.ahead = next.map(|stored| (number + 1, stored));
         }
         Ok(())
     }
 
-    /// The segment ends here. The number of its end mark is not looked at: who comes from behind,
-    /// or asked for a number that was skipped, may expect a larger one.
+    /// The segment ends here. The number of its end mark is not checked: a reader that came
+    /// backwards, or that asked for a skipped number, might expect a larger one.
     #[cold]
     pub(super) fn end(&mut self) -> Result<Step, JournalError> {
         let Some(current) = &self.current else { return Ok(Step::Nothing) };
@@ -190,7 +191,7 @@ impl<D: Disk> Tailer<D> {
         if let Some((_, stored)) = &self.ahead
             && is_prepared(stored.words())
         {
-            // Prepared only; or the file of a name that another one has by now.
+            // Only prepared; or its name belongs to another file by now.
             return self.wait_for(number);
         }
         match self.ahead.take() {
@@ -199,7 +200,7 @@ impl<D: Disk> Tailer<D> {
                 match self.enter(next, stored) {
                     Ok(Some(entered)) => self.cross(entered),
                     Ok(None) => Ok(Step::Nothing),
-                    // It was damaged, and a recovery has moved it out of the way.
+                    // It was damaged, and a recovery has moved it out.
                     Err(_) if !is_current => Ok(Step::Again),
                     Err(error) => Err(error),
                 }
@@ -218,11 +219,10 @@ impl<D: Disk> Tailer<D> {
         Ok(Step::Nothing)
     }
 
-    /// Damage, unless the journal was recovered since: then what is here may be something else by
-    /// now.
+    /// Damage, unless the journal was recovered since: then the contents here might have changed.
     #[cold]
     pub(super) fn damaged_or_recovered(&mut self, damage: Damage) -> Result<Step, JournalError> {
-        // Only the damage here is to be reported, not what is wrong elsewhere.
+        // Only the damage here is reported, not errors elsewhere.
         let reused = self.first_reused(self.known, self.place.sequence);
         if self.is_recovered() || matches!(reused, Ok(Some(_))) {
             return self.find_again();
@@ -235,29 +235,29 @@ impl<D: Disk> Tailer<D> {
         }
     }
 
-    /// Whether an appender has put in order, after a loss of power, what this tailer found before:
-    /// from somewhere on it may be gone, and its numbers given to something else.
+    /// Whether an appender has recovered this segment after a loss of power, since the tailer
+    /// entered it: its excerpts might be gone from somewhere on, and their numbers used again.
     pub(super) fn is_recovered(&self) -> bool {
         let Some(current) = &self.current else { return false };
         hints::boot(current.stored.words()) != current.boot
     }
 
-    /// The file of the segment is not the one that is read: it was compressed, removed or replaced.
+    /// Opens the segment again: its file was compressed, removed or replaced.
     fn enter_again(&mut self, number: u64) -> Result<Step, JournalError> {
         let Some(entered) = self.open_segment(number)? else { return self.skip_removed(number) };
         let is_same = self.current.as_ref().is_some_and(|current| current.header == entered.header);
         if is_same {
-            // What was appended since it was last looked at is there too, and on the disk.
+            // Excerpts that were appended since the last poll are there too, and on disk.
             self.current = Some(entered);
             return Ok(Step::Again);
         }
         self.find_again()
     }
 
-    /// Goes on in the first segment that is there behind one that is not.
+    /// Continues in the first existing segment after one that is missing.
     fn skip_removed(&mut self, number: u64) -> Result<Step, JournalError> {
         let files = Files::list(&self.disk)?;
-        // Another one of this number, or none from here on: this one was cut off by a recovery.
+        // Another file with this number, or no segment from here on: a recovery removed this one.
         let last = files.segments.keys().next_back();
         let is_replaced =
             self.current.as_ref().is_some_and(|current| !current.stored.is_current(number));
@@ -274,7 +274,7 @@ impl<D: Disk> Tailer<D> {
         Ok(Step::Nothing)
     }
 
-    /// Goes on in a later segment, unless that gives numbers again that were read.
+    /// Continues in a later segment, unless that uses numbers again that were read.
     fn cross(&mut self, entered: super::Current<D::Readable>) -> Result<Step, JournalError> {
         if entered.incarnation.is_some_and(|entered| entered.id != self.known.id)
             && self.first_reused(self.known, self.place.sequence)?.is_some()
@@ -285,8 +285,8 @@ impl<D: Disk> Tailer<D> {
         Ok(Step::Again)
     }
 
-    /// Goes on at the beginning of a segment. What is missing before it the next excerpt shows;
-    /// with none yet, its first sequence number does.
+    /// Continues at the beginning of a segment. The next excerpt shows what is missing before it;
+    /// without an excerpt, the segment's first sequence number does.
     fn go_to(&mut self, entered: super::Current<D::Readable>) {
         let place = entered.view(self.is_checked).beginning();
         self.place = Place { sequence: self.place.sequence, ..place };

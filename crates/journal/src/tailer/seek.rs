@@ -1,7 +1,7 @@
-//! How a tailer finds its place: by sequence number, by time, at the beginning or the end.
+//! Seeks: by sequence number, by time, to the beginning or the end.
 //!
-//! Cost: the headers of as many segments as the logarithm of their number says, the index of one,
-//! and the excerpts of one block.
+//! Cost: the headers of as many segments as the logarithm of their number, the index of one
+//! segment, and the excerpts of one block.
 
 use super::{Back, Current, Start, Tailer};
 use crate::{
@@ -16,11 +16,11 @@ use crate::{
     stored,
 };
 
-/// How often the folder is listed again because a segment is gone.
+/// Attempts to list the folder if a segment is gone.
 const LISTS: usize = 16;
 
 impl<D: Disk> Tailer<D> {
-    /// Goes on elsewhere. Where that cannot be found the tailer stays where it is.
+    /// Moves to another position. On an error the tailer stays where it is.
     pub fn seek(&mut self, start: Start) -> Result<(), JournalError> {
         listing_again(|| self.try_seek(start))
     }
@@ -56,7 +56,7 @@ impl<D: Disk> Tailer<D> {
             if !is_there && sequence > place.sequence {
                 return Err(self.not_yet(sequence, place.sequence, current.number));
             }
-            // What was there once, and what never was, is told by the first read.
+            // The first read reports numbers that were removed or never existed.
             place.sequence = sequence.max(1);
         }
         self.known = self.incarnation_of(&current, &numbers).unwrap_or(self.known);
@@ -66,8 +66,8 @@ impl<D: Disk> Tailer<D> {
         Ok(())
     }
 
-    /// The incarnation of a segment. If the power took the words that say it, and nobody has
-    /// appended since, it is that of a later one which began before this segment did.
+    /// The incarnation of a segment. If the power took the words that state it, and no appender has
+    /// opened the journal since, it is that of a later segment which began before this one.
     fn incarnation_of(
         &self,
         current: &Current<D::Readable>,
@@ -76,7 +76,7 @@ impl<D: Disk> Tailer<D> {
         let mut known = current.incarnation;
         let mut number = current.number;
         while known.is_none() {
-            // What is wrong with it is said when its turn comes.
+            // An error of that segment is returned when the tailer enters it.
             let later = self.next_active(numbers, number).ok().flatten()?;
             known = later.incarnation;
             number = later.number;
@@ -93,8 +93,8 @@ impl<D: Disk> Tailer<D> {
         JournalError::new(path, Problem::NotYet { sequence, next })
     }
 
-    /// The first place with an excerpt that is not before what is wanted, and whether there is one.
-    /// In the last active segment that begins early enough, or the first of all.
+    /// The first position with an excerpt that is not before the target, and whether there is one.
+    /// Searches the last active segment that begins early enough, or the first one.
     fn find(
         &self,
         numbers: &[u64],
@@ -111,7 +111,7 @@ impl<D: Disk> Tailer<D> {
             look.map_err(|damage| JournalError::damaged(&self.disk, &name, place.at, damage))?;
         let (place, is_there) = match look {
             Look::Excerpt(front) => (Place { sequence: front.sequence, ..place }, true),
-            // What comes next is in the next segment, if that is active.
+            // The next excerpt is in the next segment, if that is active.
             Look::End(front) => {
                 let is_there = self.open_segment(current.number + 1)?.is_some();
                 (Place { sequence: front.sequence, ..place }, is_there)
@@ -121,7 +121,7 @@ impl<D: Disk> Tailer<D> {
         Ok(Some((current, place, is_there)))
     }
 
-    /// The last active segment of which this is so, else the first active one.
+    /// The last active segment that matches, otherwise the first active one.
     pub(super) fn find_segment(
         &self,
         numbers: &[u64],
@@ -129,7 +129,7 @@ impl<D: Disk> Tailer<D> {
     ) -> Result<Option<Current<D::Readable>>, JournalError> {
         let (mut low, mut high) = (0, numbers.len());
         let (mut best, mut first) = (None, None);
-        // Segments that are prepared only are behind all others, so they count as too late.
+        // Segments that are only prepared come after all others, so they count as too late.
         while low < high {
             let middle = low + (high - low) / 2;
             let number = numbers[middle];
@@ -152,10 +152,10 @@ impl<D: Disk> Tailer<D> {
     }
 }
 
-/// A segment, a place in it, and whether there is an excerpt.
+/// A segment, a position in it, and whether an excerpt is there.
 type Found<F> = (Current<F>, Place, bool);
 
-/// Lists the folder again if a segment was removed between the list and the read of it.
+/// Lists the folder again if a segment was removed between the listing and its read.
 pub(super) fn listing_again<T>(
     mut attempt: impl FnMut() -> Result<T, JournalError>,
 ) -> Result<T, JournalError> {

@@ -1,7 +1,7 @@
-//! Journals as numbered streams: what tools and followers read and write.
+//! Journals as numbered streams, which tools and followers read and write.
 //!
-//! Cost: a payload is copied once. A program that needs the last nanosecond uses the tailer itself,
-//! and sees excerpts in place.
+//! Cost: a payload is copied once. A program that needs the lowest latency uses the tailer itself,
+//! and reads excerpts in place.
 
 use std::ops::ControlFlow;
 
@@ -15,8 +15,8 @@ use crate::{Disk, Folder, JournalError};
 /// The most items that one poll visits.
 const ITEMS_PER_POLL: usize = 256;
 
-/// A journal as a [`Source`]: a tailer with a buffer. Times of excerpts after the year 2262 are cut
-/// to the end of the range.
+/// A journal as a [`Source`]: a tailer with a buffer. Times of excerpts after the year 2262 are
+/// clamped to the end of the range.
 #[derive(Debug)]
 pub struct TailerSource<D: Disk = Folder> {
     tailer: Tailer<D>,
@@ -24,7 +24,7 @@ pub struct TailerSource<D: Disk = Folder> {
 }
 
 impl<D: Disk> TailerSource<D> {
-    /// Reads on where a tailer is.
+    /// Continues at the position of a tailer.
     pub fn new(tailer: Tailer<D>) -> Self {
         Self { tailer, buffer: Vec::new() }
     }
@@ -58,7 +58,7 @@ impl<D: Disk> Tape for TailerSource<D> {
         Writer { epoch: owner.map_or(0, |owner| owner.epoch), state }
     }
 
-    /// Never fails. The next poll looks at the folder.
+    /// Never fails. The next poll checks the folder.
     fn check(&mut self) -> Result<(), JournalError> {
         self.tailer.ask();
         Ok(())

@@ -1,4 +1,4 @@
-//! One segment after the other, checked: what `verify` tells, and what `repair` goes by.
+//! Checks one segment after the other, for the findings of `verify` and for `repair`.
 
 use std::path::Path;
 
@@ -16,36 +16,36 @@ use crate::{
     },
 };
 
-/// How many words there are between two calls of who is told of progress.
+/// Words between two calls of the progress callback.
 const STEP_WORDS: usize = 1 << 17;
 
-/// What is known of a segment from outside.
+/// What the caller knows about a segment.
 pub(crate) struct Context<'a> {
     pub(crate) path: &'a Path,
     pub(crate) number: u64,
-    /// The journal that it must be of, if that is known.
+    /// The expected number of the journal, if it is known.
     pub(crate) journal: Option<u64>,
     /// Whether a later segment is active.
     pub(crate) is_followed: &'a dyn Fn() -> bool,
-    /// Whether it was the last active one, or behind that, when the folder was listed.
+    /// Whether it was the last active one, or after that, when the folder was listed.
     pub(crate) is_last: bool,
-    /// Whether it is compressed: then it has ended.
+    /// Whether it is compressed: then it must have ended.
     pub(crate) is_packed: bool,
 }
 
-/// What is known of everything before the next segment.
+/// The totals of everything before the next segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Checker {
-    /// The sequence number that comes next; nothing before the first segment.
+    /// The next sequence number; `None` before the first segment.
     pub(crate) next: Option<u64>,
-    /// The least that the next segment may begin with: as the end mark says.
+    /// The smallest number that the next segment can begin with, from the end mark.
     pub(crate) least: u64,
     /// The largest time so far.
     pub(crate) max_ts: u64,
-    /// Whether a segment was prepared only, or had not ended: what became active since does not
-    /// follow on what was read.
+    /// Whether a segment was only prepared, or had not ended: segments that became active since do
+    /// not continue what was read.
     is_over: bool,
-    /// Whether segments were removed since the journal was listed: what they held is not missing.
+    /// Whether segments were removed after the listing: their numbers do not count as missing.
     pub(super) is_removed: bool,
 }
 
@@ -63,7 +63,7 @@ impl Pass<'_> {
 }
 
 impl Checker {
-    /// Checks the words of the next segment; `progress` is told bytes.
+    /// Checks the words of the next segment; `progress` receives byte counts.
     pub(crate) fn segment(
         &mut self,
         context: &Context<'_>,
@@ -95,7 +95,7 @@ impl Checker {
         self.excerpts(&mut pass, Scan::new(view, least), progress);
     }
 
-    /// What the header says; nothing where there are no excerpts.
+    /// The view of a segment; `None` if it has no excerpts.
     fn view<'words>(
         &self,
         pass: &mut Pass<'_>,
@@ -158,11 +158,11 @@ impl Checker {
                     if pass.context.is_packed {
                         pass.find(place.at, Found::Damage(Damage::Unended));
                     }
-                    // An appender may have gone on since.
+                    // An appender might have continued since.
                     if scan.view.look(place.at) == Ok(Look::Nothing) {
                         self.rest(pass, &scan.view, place.at);
                     }
-                    // The entry of the block of the last excerpt may just be being stored.
+                    // The entry of the last excerpt's block might not be stored yet.
                     break Some(last);
                 }
             }
@@ -191,7 +191,7 @@ impl Checker {
         (self.next, self.is_removed) = (Some(front.sequence + 1), false);
     }
 
-    /// What is behind the last excerpt, or the end mark.
+    /// Checks the words after the last excerpt, or after the end mark.
     fn rest(&self, pass: &mut Pass<'_>, view: &View<'_>, from: usize) {
         if let Some(end) = end_of_rest(view.words, from) {
             pass.find(from, Found::Rest { bytes: position_bytes(end - from) });

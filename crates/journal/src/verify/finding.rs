@@ -1,24 +1,24 @@
-//! What a verification finds: where, how bad, and what was expected.
+//! The findings of a verification: position, severity, and expectation.
 
 use std::path::PathBuf;
 
 use crate::{Cause, Damage, Gap};
 
-/// Something that a verification came upon.
+/// One finding of a verification.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{}: offset {offset}: {found}", .path.display())]
 #[non_exhaustive]
 pub struct Finding {
     /// The file, or the folder.
     pub path: PathBuf,
-    /// Where in it, in bytes from the beginning; of a compressed segment as it was before.
+    /// The position in bytes from the beginning; of a compressed segment, in its unpacked words.
     pub offset: u64,
-    /// What it is.
+    /// The kind of finding.
     pub found: Found,
 }
 
 impl Finding {
-    /// How bad it is.
+    /// The severity of the finding.
     pub fn severity(&self) -> Severity {
         use Found as F;
         match &self.found {
@@ -33,33 +33,33 @@ impl Finding {
     }
 }
 
-/// How bad something is.
+/// The severity of a finding.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, thiserror::Error)]
 pub enum Severity {
-    /// It is as it may be, and worth knowing.
+    /// It is valid, and worth reporting.
     #[error("note")]
     Note,
-    /// It is wrong, and readers do without it.
+    /// It is wrong, but readers can ignore it.
     #[error("hint")]
     Hint,
-    /// It is wrong, and readers stop there or miss what is behind it.
+    /// It is wrong, and readers stop there or miss later excerpts.
     #[error("fault")]
     Fault,
 }
 
-/// What was found.
+/// The kind of a finding.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Found {
-    /// Something that is not what it must be.
+    /// A part that is invalid.
     #[error("{0}")]
     Damage(Damage),
-    /// The same, with good excerpts behind it.
+    /// The same, with valid excerpts after it.
     #[error("{damage}; valid excerpts continue at offset {to}")]
     Skipped {
-        /// What is there.
+        /// The damage.
         damage: Damage,
-        /// Where excerpts check again, in bytes from the beginning of the file.
+        /// The next valid excerpt, in bytes from the beginning of the file.
         to: u64,
     },
     /// A compressed segment that cannot be unpacked.
@@ -68,21 +68,21 @@ pub enum Found {
     /// A file that cannot be read.
     #[error("cannot read it: {0}")]
     Unreadable(Cause),
-    /// A segment that never became active, in front of one that did.
+    /// A segment that never became active, before one that did.
     #[error("the segment is only prepared, but a later one is active")]
     Inactive,
-    /// An entry of the index that is wrong.
+    /// A wrong entry of the index.
     #[error("the index entry here does not match the excerpts")]
     WrongEntry,
-    /// A segment that does not know of times before it.
+    /// A segment whose largest earlier time is too small.
     #[error("the largest time before this segment is {found}, expected at least {least}")]
     Time {
-        /// What the segment states, in ns since the UNIX epoch.
+        /// The time that the segment states, in ns since the UNIX epoch.
         found: u64,
-        /// What excerpts before it have.
+        /// The largest time of the excerpts before it.
         least: u64,
     },
-    /// Entries of the index that are missing.
+    /// Missing entries of the index.
     #[error("the index lacks {0} entries, starting here")]
     MissingEntries(u64),
     /// Sequence numbers that no excerpt has.
@@ -91,25 +91,25 @@ pub enum Found {
     /// Damage that was covered by a repair.
     #[error("{bytes} damaged bytes were covered by a repair; they are in the folder cut")]
     Lost {
-        /// How many, with what covers them.
+        /// The bytes, including the excerpts that cover them.
         bytes: u64,
     },
-    /// Something behind the last excerpt.
+    /// Nonzero bytes after the last excerpt.
     #[error("{bytes} bytes after the end are not zero: an excerpt in progress or not committed")]
     Rest {
         /// How many.
         bytes: u64,
     },
-    /// A file that is being made, or was left by who was killed then.
+    /// A segment that is being created, or that a killed process left.
     #[error("an incomplete segment: in progress, or left by a killed process")]
     Part,
-    /// A segment that is there twice.
+    /// A segment that exists both plain and compressed.
     #[error("the segment also exists uncompressed, which is the copy in use")]
     Twice,
     /// A file that is not the journal's.
     #[error("not a file of a journal; ignored")]
     Foreign,
-    /// Something that recovery or repair took out.
+    /// Data that recovery or repair moved out.
     #[error("{bytes} bytes that recovery or repair moved here")]
     Quarantined {
         /// How many.

@@ -1,4 +1,4 @@
-//! Compressed journals read as they did before, from anywhere and in both directions.
+//! Compressed journals have the same excerpts as before, from any position and in both directions.
 
 use std::fs;
 
@@ -71,7 +71,8 @@ proptest! {
             prop_assert_eq!(back(&mut tailer).len() as u64, record.sequence);
         }
 
-        // Once more there is nothing to do; it is appended to; and it can be undone.
+        // A second run does nothing; the journal can be appended to; and the compression can be
+        // undone.
         prop_assert_eq!(compress(place.path(), &options, |_, _| ()).unwrap(), []);
         let mut appender = Appender::open(place.path(), &damage::options()).unwrap();
         let sequence = appender.append(1, damage::time(1_000_000), b"more").unwrap();
@@ -90,7 +91,7 @@ fn a_compression_that_was_killed_is_done_by_the_next_one() {
     let place = Scratch::new("killed");
     let records = damage::write(place.path(), &lengths(3, 1));
     let plain = fs::read(damage::segment(place.path(), 1)).unwrap();
-    // Killed while it wrote, and killed before it removed what it compressed.
+    // Killed while it wrote, and killed before it removed the plain file.
     fs::write(place.path().join("0000000002.zst.part"), "half").unwrap();
     compress(place.path(), &CompressOptions { keep_plain: 1, level: 3 }, |_, _| ()).unwrap();
     assert!(!place.path().join("0000000002.zst.part").exists());
@@ -168,11 +169,11 @@ fn a_tailer_goes_on_when_the_segment_that_it_reads_is_compressed() {
             assert_eq!(first(&mut tailer).map(|(sequence, _)| sequence), Some(expected));
         }
         assert_eq!(first(&mut tailer), None);
-        // What is compressed is on the disk, whether anybody synced it before or not.
+        // Compressed segments are on disk, whether they were synced before or not.
         let next = append(3000, false);
         let compressed = compress(place.path(), &CompressOptions::default(), |_, _| ()).unwrap();
         assert!(compressed.len() > 2);
-        // It may have to look some times before it asks for the file.
+        // The tailer might poll several times before it checks the file.
         let mut expected = 11;
         for _ in 0..100_000 {
             if let Some((sequence, _)) = first(&mut tailer) {

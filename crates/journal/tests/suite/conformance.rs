@@ -24,7 +24,7 @@ impl Subject for Journal {
         Tailer::open(self.0.path(), start).map(TailerSource::new)
     }
 
-    /// Skips numbers, and fills the segment: what follows is in the next one.
+    /// Skips numbers and fills the segment: the next excerpt is in the next one.
     fn lose(&self, sink: &mut Appender) {
         sink.skip_to(sink.next_sequence() + 7).unwrap();
         append(sink, (0..1_000).map(|count| 1_000 + count % 500));

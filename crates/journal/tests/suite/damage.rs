@@ -1,4 +1,4 @@
-//! Journals with known content, ways to damage them, and what is left of them.
+//! Journals with known contents, ways to damage them, and readers of the result.
 
 use std::{
     fs,
@@ -11,7 +11,7 @@ use nanotape_journal::{
     verify,
 };
 
-/// Where the payload of a record is, and what.
+/// A record, and the position of its payload.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Record {
     pub(crate) sequence: u64,
@@ -22,7 +22,7 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// The bytes of the segment that it has.
+    /// Its bytes in the segment.
     pub(crate) fn range(&self) -> std::ops::Range<usize> {
         self.offset..self.offset + excerpt_bytes(self.payload.len())
     }
@@ -41,12 +41,12 @@ pub(crate) fn payload(sequence: u64, length: usize) -> Vec<u8> {
     (0..length).map(|at| (at as u64 * 131 + sequence * 7 + 1) as u8).collect()
 }
 
-/// A time that is later for later excerpts.
+/// A time that increases with the sequence number.
 pub(crate) fn time(sequence: u64) -> u64 {
     1_700_000_000_000_000_000 + sequence * 1_000_000
 }
 
-/// Makes a journal with excerpts of these lengths.
+/// Creates a journal with excerpts of these lengths.
 pub(crate) fn write(path: &Path, lengths: &[usize]) -> Vec<Record> {
     let mut appender = Appender::open(path, &options()).unwrap();
     for &length in lengths {
@@ -57,7 +57,7 @@ pub(crate) fn write(path: &Path, lengths: &[usize]) -> Vec<Record> {
     read(path)
 }
 
-/// As many lengths as fill so many segments of the least size, about.
+/// As many lengths as about fill `segments` segments of the minimum size.
 pub(crate) fn lengths(segments: usize, salt: usize) -> Vec<usize> {
     let (mut lengths, mut bytes) = (Vec::new(), 0);
     while bytes < segments * 57_344 - 20_000 {
@@ -95,7 +95,7 @@ pub(crate) fn segment(path: &Path, number: u64) -> PathBuf {
     path.join(format!("{number:010}.segment"))
 }
 
-/// The numbers of the segments that are there as they were written.
+/// The numbers of the uncompressed segments.
 pub(crate) fn segments(path: &Path) -> Vec<u64> {
     let names = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().file_name());
     let names = names.map(|name| name.into_string().unwrap());
@@ -118,7 +118,7 @@ pub(crate) fn overwrite(path: &Path, number: u64, offset: usize, bytes: &[u8]) {
     file.write_all_at(bytes, offset as u64).unwrap();
 }
 
-/// All bytes that were taken out, file by file.
+/// All bytes that were moved out, file by file.
 pub(crate) fn cut(path: &Path) -> Vec<Vec<u8>> {
     match fs::read_dir(path.join("cut")) {
         Ok(entries) => entries.map(|entry| fs::read(entry.unwrap().path()).unwrap()).collect(),
@@ -135,7 +135,7 @@ pub(crate) fn verified(path: &Path) -> Verified {
     verify(path, |_, _| ()).unwrap()
 }
 
-/// Verifies a journal that must have nothing wrong.
+/// Verifies a journal and expects no finding.
 pub(crate) fn assert_clean(path: &Path) -> Verified {
     let verified = verified(path);
     let wrong: Vec<_> = verified.findings.iter().map(ToString::to_string).collect();
@@ -143,7 +143,7 @@ pub(crate) fn assert_clean(path: &Path) -> Verified {
     verified
 }
 
-/// Whether something like this was found.
+/// Whether a matching finding exists.
 pub(crate) fn has(verified: &Verified, is_it: impl Fn(&Found) -> bool) -> bool {
     verified.findings.iter().any(|finding| is_it(&finding.found))
 }

@@ -11,13 +11,13 @@ use nanotape_journal::{
 
 const DOCUMENT: &str = include_str!("../../../../docs/formats/journal.md");
 
-/// The part of the document that begins with this heading, up to the next heading.
+/// The part of the document from this heading up to the next heading.
 fn part(heading: &str) -> &'static str {
     let (_, rest) = DOCUMENT.split_once(heading).unwrap_or_else(|| panic!("{heading}?"));
     rest.split("\n##").next().unwrap_or(rest)
 }
 
-/// Rows of tables that begin with an offset and a size; `mark` is in front of the offset.
+/// Rows of tables that begin with an offset and a size; `mark` precedes the offset.
 fn rows(text: &str, mark: &str) -> Vec<(usize, usize, String)> {
     let rows = text.lines().filter_map(|line| {
         let mut cells = line.strip_prefix('|')?.split('|').map(str::trim);
@@ -47,7 +47,7 @@ fn the_tables_of_the_document_are_the_constants_of_the_code() {
     assert_eq!((MIN_SEGMENT_BYTES, MAX_SEGMENT_BYTES), (65_536, 1 << 36));
 }
 
-/// A reader that knows nothing but the document.
+/// A reader that is written only from the document.
 struct File(Vec<u8>);
 
 impl File {
@@ -60,7 +60,7 @@ impl File {
     }
 }
 
-/// For one byte order only: the document gives values, and this reads bytes.
+/// For one byte order only: the document states values, and this reads bytes.
 #[cfg(target_endian = "little")]
 #[test]
 fn a_reader_that_knows_only_the_document_reads_what_was_written() {

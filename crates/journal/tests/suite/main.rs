@@ -1,7 +1,7 @@
-//! The tests of the journal's public interface, one module a subject.
+//! The tests of the journal's public interface, one module for each subject.
 //!
-//! One program, so that they are linked once. `no_allocation` is another: it has an allocator of
-//! its own.
+//! One program, so that it is linked once. `no_allocation` is separate because it has its own
+//! allocator.
 
 #![cfg(not(nanotape_loom))]
 

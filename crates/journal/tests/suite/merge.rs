@@ -60,7 +60,7 @@ fn what_may_still_be_overtaken_waits_until_it_is_settled() {
     let mut merge = merge(&places);
     busy.append(0, 100, b"").unwrap();
     assert_eq!(read(&mut merge, 99), []);
-    // The other one is late, and still comes first.
+    // The other journal is late, and its excerpt still comes first.
     idle.append(0, 90, b"").unwrap();
     assert_eq!(read(&mut merge, 99), [(0, 1, 90)]);
     assert_eq!(read(&mut merge, 100), [(1, 1, 100)]);

@@ -1,11 +1,11 @@
-//! A journal against the plainest model of one: a vector of records.
+//! Compares a journal with a naive model: a vector of records.
 
 use nanotape_clock::UtcNanos;
 use nanotape_harness::Scratch;
 use nanotape_journal::{Appender, AppenderOptions, Gap, Problem, RollCycle, Start, Tail, Tailer};
 use proptest::prelude::*;
 
-/// What was written.
+/// A written record.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Record {
     sequence: u64,
@@ -14,7 +14,7 @@ struct Record {
     payload: Vec<u8>,
 }
 
-/// What a test does to a journal.
+/// A step of a test.
 #[derive(Clone, Debug)]
 enum Step {
     Append { type_id: u16, later_ns: i64, length: usize },
@@ -54,7 +54,7 @@ fn bytes(length: usize, salt: u64) -> Vec<u8> {
     (0..length).map(|at| (at as u64 * 31 + salt) as u8).collect()
 }
 
-/// Does the steps, to the journal and to the model.
+/// Applies the steps to the journal and to the model.
 fn write(path: &std::path::Path, steps: &[Step], has_pretoucher: bool) -> Vec<Record> {
     let options = options(has_pretoucher);
     let mut appender = Some(Appender::open(path, &options).unwrap());
@@ -110,7 +110,7 @@ fn write(path: &std::path::Path, steps: &[Step], has_pretoucher: bool) -> Vec<Re
                 }
                 let open = Appender::open(path, &options).unwrap();
                 assert_eq!(open.recovery().bytes_pruned, 0);
-                // What was skipped and never written is not known to who comes later.
+                // The next appender does not know numbers that were skipped and never written.
                 next = open.next_sequence();
                 assert!(next > records.last().map_or(0, |last: &Record| last.sequence));
                 appender = Some(open);
@@ -120,7 +120,7 @@ fn write(path: &std::path::Path, steps: &[Step], has_pretoucher: bool) -> Vec<Re
     records
 }
 
-/// Reads on from where a tailer is; checks that what is missing is said.
+/// Reads from the position of a tailer; checks that missing numbers are reported.
 fn read_on(tailer: &mut Tailer, mut expected: u64) -> Vec<Record> {
     let mut records = Vec::new();
     loop {
@@ -159,7 +159,8 @@ proptest! {
     ) {
         let place = Scratch::new("model");
         let records = write(place.path(), &steps, has_pretoucher);
-        // Of a journal without records nothing is said: its first number may have been skipped.
+        // In a journal without records nothing is reported: its first number might have been
+        // skipped.
         let first = records.first().map_or(u64::MAX, |first| first.sequence);
 
         let mut tailer = Tailer::open(place.path(), Start::Oldest).unwrap();
@@ -194,7 +195,7 @@ proptest! {
                 let from = records.iter().position(|record| record.ts_ns >= wanted);
                 let expected = &records[from.unwrap_or(records.len())..];
                 let begins_at = expected.first().map_or(tailer.next_sequence(), |r| r.sequence);
-                // Nothing is missing in front of what was asked for by its time.
+                // After a seek by time, nothing is missing before the target.
                 let read = read_on(&mut tailer, begins_at);
                 prop_assert_eq!(&read, expected);
             } else {

@@ -1,4 +1,4 @@
-//! Named tailers: their place survives them, and they are seen.
+//! Named tailers: their positions outlive them, and other processes can list them.
 
 use std::path::Path;
 
@@ -114,7 +114,7 @@ fn a_damaged_file_of_a_tailer_is_listed_and_zeros_are_replaced() {
     assert_eq!(resumed, Resumed::New);
 }
 
-/// Puts a journal's last segment back as it was, in another boot: as a loss of power may leave it.
+/// Restores a journal's last segment to earlier contents, in another boot, as a loss of power can.
 fn put_back(file: &Path, bytes: &[u8]) {
     let mut bytes = bytes.to_vec();
     let boot = FIELDS.iter().find(|field| field.2 == "boot").unwrap().0;
@@ -197,7 +197,7 @@ fn a_name_at_the_end_of_an_empty_journal_is_not_new_again() {
     for number in 1..=3_u64 {
         appender.append(1, number, &number.to_le_bytes()).unwrap();
     }
-    // From the end as it was then: nothing is skipped.
+    // From the end at that time: nothing is skipped.
     let (mut tailer, resumed) = NamedTailer::open(place.path(), "books", Start::Newest).unwrap();
     assert_eq!(resumed, Resumed::At(1));
     assert_eq!(std::iter::from_fn(|| next(&mut tailer)).count(), 3);
@@ -212,7 +212,7 @@ fn a_damaged_place_is_an_error_that_names_the_file() {
     drop(tailer);
     let file = place.path().join("tailers/books");
     let good = std::fs::read(&file).unwrap();
-    // Too short, another kind, another size, another layout, and no region at all.
+    // Too short, another kind, another size, another layout, and not a region.
     let damages: [fn(&mut Vec<u8>); 5] = [
         |bytes| bytes.truncate(2000),
         |bytes| bytes[32] ^= 1,

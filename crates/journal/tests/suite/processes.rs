@@ -1,8 +1,7 @@
-//! Journals between processes that are killed: at random, and before every store; and on a disk
-//! that is full.
+//! Journals with processes that are killed at random and before every store, and on a full disk.
 //!
-//! A child is this program once more, with the test `child` chosen and a role in its environment.
-//! `NANOTAPE_CAMPAIGN=20` makes twenty times as many kills.
+//! A child is this program again, with the test `child` selected and a role in its environment.
+//! `NANOTAPE_CAMPAIGN=20` runs twenty times as many kills.
 
 mod children;
 mod full_disk;
@@ -11,7 +10,7 @@ mod killed_at_random;
 mod records;
 mod recovery_time;
 
-/// How many times as many as usual.
+/// The factor for the number of kills.
 fn campaign() -> Option<u64> {
     std::env::var("NANOTAPE_CAMPAIGN").ok().map(|times| times.parse().unwrap())
 }

@@ -1,4 +1,4 @@
-//! Pruning removes the oldest segments, and none that a reader needs.
+//! Pruning removes the oldest segments, but none that a reader needs.
 
 use nanotape_harness::Scratch;
 use nanotape_journal::{
@@ -8,7 +8,7 @@ use nanotape_shm::{OwnedRegion, RegionOptions, RegionSpec};
 
 use crate::damage::{self, assert_clean, lengths, options, read, segments};
 
-/// Where a named tailer is.
+/// Sets the position of a named tailer.
 fn set_tailer(place: &Scratch, name: &str, next_sequence: u64) {
     let folder = place.path().join("tailers");
     std::fs::create_dir_all(&folder).unwrap();
@@ -40,7 +40,7 @@ fn what_is_older_goes_and_what_is_left_is_read_on() {
     assert_eq!(read(place.path()), left);
     assert_eq!(assert_clean(place.path()).first_sequence, left[0].sequence);
 
-    // Who wants what is gone is told.
+    // A reader of removed excerpts gets a gap.
     let mut tailer = Tailer::open(place.path(), Start::Sequence(5)).unwrap();
     let Tail::Gap(gap) = tailer.next().unwrap() else { panic!("it is gone") };
     assert_eq!((gap.from, gap.to), (5, left[0].sequence - 1));
@@ -94,10 +94,10 @@ fn what_a_named_tailer_has_not_read_stays_unless_it_is_forced() {
     let pruned = prune(place.path(), &options).unwrap();
     assert_eq!(pruned.segments.iter().map(|it| it.number).collect::<Vec<_>>(), [1]);
     assert_eq!(pruned.held_by, Some(("slow".to_owned(), first_of(2) + 3)));
-    // At the beginning of a segment it needs nothing before.
+    // A tailer at the beginning of a segment needs nothing before it.
     set_tailer(&place, "slow", first_of(3));
     assert_eq!(prune(place.path(), &options).unwrap().segments.len(), 1);
-    // One that has read nothing yet needs everything.
+    // A tailer that has read nothing yet needs everything.
     set_tailer(&place, "new", 0);
     let held = prune(place.path(), &options).unwrap();
     assert_eq!((held.segments.len(), held.held_by), (0, Some(("new".to_owned(), 0))));

@@ -1,4 +1,4 @@
-//! Damaged journals, repaired: what still checks is still there, and what does not is in `cut`.
+//! Repairs of damaged journals: valid records stay, and damaged bytes are in `cut`.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -13,7 +13,7 @@ use crate::damage::{
     self, Record, assert_clean, cut, flip, is_in, lengths, options, overwrite, read, segment,
 };
 
-/// Repairs and checks what must be so after every repair.
+/// Repairs a journal, and checks what must be true after every repair.
 fn repaired(path: &Path) -> Vec<Done> {
     let would = repair(path, true, |_, _| ()).unwrap();
     let repaired = repair(path, false, |_, _| ()).unwrap();
@@ -28,8 +28,7 @@ fn repaired(path: &Path) -> Vec<Done> {
     repaired.actions.into_iter().map(|action| action.done).collect()
 }
 
-/// The records of which no byte was changed must be there, and no others; the changed bytes are in
-/// `cut`.
+/// Exactly the records without a changed byte must exist; the changed bytes are in `cut`.
 fn check(path: &Path, records: &[Record], damaged: &BTreeMap<u64, Vec<u8>>, before: &Files) {
     let found = read(path);
     let by_sequence: BTreeMap<u64, &Record> =
@@ -48,10 +47,10 @@ fn check(path: &Path, records: &[Record], damaged: &BTreeMap<u64, Vec<u8>>, befo
         if bytes == &was[range.clone()] {
             assert!(is_there, "{} is gone", record.sequence);
         } else if is_there {
-            // Only zeros behind its payload were cut off.
+            // Only zeros after its payload were cut off.
             assert!(was[range.start..].starts_with(bytes));
         } else if let Some(last) = bytes.iter().rposition(|byte| *byte != 0) {
-            // Zeros at the end are not kept, and the last word is whole only if all of it is there.
+            // Zeros at the end are not kept, and the last word is whole only if all of it exists.
             let end = (last + 1).min((bytes.len() / 8) * 8);
             assert!(is_in(&bytes[..end], &files), "the bytes of {} are nowhere", record.sequence);
         }
@@ -65,20 +64,20 @@ fn files(path: &Path) -> Files {
     numbers.into_iter().map(|n| (n, fs::read(segment(path, n)).unwrap())).collect()
 }
 
-/// One kind of damage; places are parts of 65,536 of what they are in.
+/// One kind of damage; positions are in units of 1/65,536 of the segment or the part of it.
 #[derive(Clone, Debug)]
 enum Harm {
-    /// Bytes of excerpts, anywhere.
+    /// Bytes of excerpts, at any position.
     Data { segment: u16, at: u16, mask: u8 },
     /// Bytes of the index.
     Index { segment: u16, at: u16, mask: u8 },
-    /// One byte of the header of the one segment that this happens to.
+    /// One byte of the header of the second segment, the only one with this kind of damage.
     Header { at: u16, mask: u8 },
     /// A run of zeros in a closed segment.
     Zeros { segment: u16, at: u16, length: u16 },
     /// The end of a closed segment's file.
     Short { segment: u16, at: u16 },
-    /// A run of something else, in any segment.
+    /// A run of random bytes, in any segment.
     Noise { segment: u16, at: u16, length: u16, salt: u8 },
 }
 
@@ -98,7 +97,7 @@ fn harm() -> impl Strategy<Value = Harm> {
     ]
 }
 
-/// Where the excerpts of segments of this size begin.
+/// The position of the first excerpt in segments of this size.
 const DATA: usize = 8192;
 
 impl Harm {
@@ -122,7 +121,7 @@ impl Harm {
             Self::Index { segment, at, mask } => {
                 flip(path, any(segment), 4096 + scaled(at, 4096), mask);
             }
-            // Always the same segment, so that the others say what it was.
+            // Always the same segment, so that the other headers can restore it.
             Self::Header { at, mask } => flip(path, numbers[1], scaled(at, 544), mask),
             Self::Zeros { segment, at, length } => {
                 let number = closed[scaled(segment, closed.len())];
@@ -173,7 +172,7 @@ proptest! {
         repaired(place.path());
         check(place.path(), &records, &damaged, &before);
 
-        // And it goes on: the numbers of what was lost are not used again, but for those at the
+        // An appender continues: numbers of lost records are not used again, except those at the
         // end.
         let mut appender = Appender::open(place.path(), &options()).unwrap();
         prop_assert!(appender.recovery().quarantined.is_empty());
@@ -193,7 +192,7 @@ fn a_repair_that_is_killed_before_any_of_its_stores_is_done_by_the_next_one() {
         let records = damage::write(place.path(), &lengths(2, 3));
         let before = files(place.path());
         let second = records.iter().position(|record| record.segment == 2).unwrap();
-        // A run of small ones, an index entry, a header and the end mark.
+        // A run of small records, an index entry, a header and the end mark.
         overwrite(place.path(), 1, records[4].offset + 8, &[0x55; 200]);
         flip(place.path(), 1, 4096 + 3 * 32, 1);
         flip(place.path(), 2, 264, 4);
@@ -212,7 +211,7 @@ fn a_repair_that_is_killed_before_any_of_its_stores_is_done_by_the_next_one() {
     assert!(stores > 50, "{stores}");
 }
 
-/// Not a test by itself: the child of the one above.
+/// Not a test by itself: the child of the test above.
 #[test]
 fn child_that_repairs() {
     let Some(task) = Task::of_this_process() else { return };
@@ -232,7 +231,7 @@ fn a_header_is_found_again_by_what_other_segments_and_its_excerpts_say() {
         assert!(matches!(done[0], Done::Header), "word {word}: {done:?}");
         assert_eq!(read(place.path()), records, "word {word}");
         let again = fs::read(segment(place.path(), 2)).unwrap()[..88].to_vec();
-        // When it was made nothing but itself says.
+        // No other header states its time of creation.
         if word != 9 {
             assert_eq!(again, header, "word {word}");
         }
@@ -281,7 +280,7 @@ fn a_segment_of_another_journal_is_moved_away_and_its_numbers_are_told_missing()
 fn a_segment_of_another_version_is_left_to_who_can_read_it() {
     let place = Scratch::new("version");
     damage::write(place.path(), &lengths(2, 2));
-    // Another format: nothing in it checks as one of this.
+    // Another format: no part of it is valid in this one.
     overwrite(place.path(), 2, 16, &2_u64.to_ne_bytes());
     overwrite(place.path(), 2, 80, &[0x77; 8]);
     overwrite(place.path(), 2, DATA, &[0x77; 40_000]);
@@ -302,7 +301,7 @@ fn a_batch_that_was_never_committed_does_not_become_so() {
     }
     batch.commit().unwrap();
     drop(appender);
-    // As a killed appender leaves it: all of it but the gate.
+    // As a killed appender leaves it: complete except for the gate.
     let gate = read(place.path())[1].clone();
     overwrite(place.path(), 1, gate.offset, &[0; 8]);
     let verified = assert_clean(place.path());
@@ -316,7 +315,7 @@ fn a_batch_that_was_never_committed_does_not_become_so() {
 #[test]
 fn a_damaged_compressed_segment_is_unpacked_and_its_file_is_kept() {
     let place = Scratch::new("packed");
-    // Of several blocks of zstd, so that one of them is damaged.
+    // Several blocks of zstd, so that one of them can be damaged.
     let large = AppenderOptions { segment_bytes: 1 << 20, ..options() };
     let mut appender = Appender::open(place.path(), &large).unwrap();
     for sequence in 1..=12_000 {

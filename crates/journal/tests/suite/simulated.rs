@@ -1,8 +1,8 @@
-//! The journal on a simulated disk: power lost, processes killed, operations that fail, at every
+//! The journal on a simulated disk: lost power, killed processes and failed operations, at every
 //! moment.
 //!
-//! A seed makes everything that happens. A seed that fails is printed; once it is in `seeds.txt`,
-//! with the name of its campaign, it runs first for ever. `NANOTAPE_CAMPAIGN=100` makes a hundred
+//! A seed determines everything that happens. A failed seed is printed. Once it is in `seeds.txt`,
+//! with the name of its campaign, it always runs first. `NANOTAPE_CAMPAIGN=100` runs a hundred
 //! times as many.
 
 mod dice;
@@ -28,12 +28,12 @@ mod upkeep;
 use faults::FAULTS;
 use scenario::{Counts, End, Scenario};
 
-/// How many times as many as usual.
+/// The factor for the number of runs.
 pub(crate) fn campaign() -> u64 {
     std::env::var("NANOTAPE_CAMPAIGN").map_or(1, |times| times.parse().unwrap())
 }
 
-/// Seeds that failed once, then as many as this campaign has.
+/// Seeds that failed once, then the seeds of this campaign.
 fn seeds(name: &str, usual: u64) -> impl Iterator<Item = u64> {
     let known = include_str!("simulated/seeds.txt").lines().filter_map(move |line| {
         let (campaign, seed) = line.split_once(' ')?;
@@ -44,7 +44,7 @@ fn seeds(name: &str, usual: u64) -> impl Iterator<Item = u64> {
     known.into_iter().chain(first..first + usual * campaign())
 }
 
-/// Says which seed failed.
+/// Prints the seed that failed.
 #[derive(Debug)]
 struct Saying(&'static str, u64);
 
@@ -126,7 +126,7 @@ fn operations_that_fail_take_nothing_that_was_promised_wherever_they_are() {
     assert!(places > 300, "{places}");
 }
 
-/// Returns how many places there were.
+/// Returns how many operations there were.
 fn fail_everywhere(histories: u64) -> (u64, Counts) {
     let mut places = 0;
     let counts = run("faults", histories, |seed| {
@@ -141,7 +141,7 @@ fn fail_everywhere(histories: u64) -> (u64, Counts) {
     (places, counts)
 }
 
-/// What must notice that a call has no effect, the quickest first.
+/// Tests that must notice that a call has no effect, the fastest first.
 const NOTICES: [Notice; 10] = [
     ("lost pages", lost_pages::all),
     ("given again", given_again::all),
@@ -155,5 +155,5 @@ const NOTICES: [Notice; 10] = [
     ("faults", || _ = fail_everywhere(1)),
 ];
 
-/// A name, and tests that panic.
+/// A name, and tests that panic on failure.
 type Notice = (&'static str, fn());

@@ -1,4 +1,4 @@
-//! Upkeep on a disk whose n-th operation fails, and all behind it: as if the process were killed
+//! Upkeep on a disk where the n-th operation and all later ones fail, as if the process were killed
 //! there.
 
 use std::{
@@ -16,7 +16,7 @@ use nanotape_shm::RegionError;
 
 use crate::damage::{self, Record, assert_clean, lengths, read};
 
-/// A folder of which operations that change something fail from one on.
+/// A folder in which changing operations fail, from a given one on.
 #[derive(Clone, Debug)]
 struct Failing {
     folder: Folder,
@@ -94,8 +94,8 @@ impl Disk for Failing {
     }
 }
 
-/// Does something with one operation more each time, until all of it is done; then says how many it
-/// took.
+/// Repeats an operation with one more successful disk operation each time, until it passes; then
+/// returns the number.
 fn until_it_passes<T: fmt::Debug>(
     prepare: impl Fn(&Path) -> Vec<Record>,
     work: impl Fn(&Failing) -> Result<T, JournalError>,
@@ -109,7 +109,7 @@ fn until_it_passes<T: fmt::Debug>(
             assert_eq!(error.to_string().lines().count(), 1);
         }
         check(place.path(), &records, outcome.is_ok());
-        // The next one does what was left to do, and then it is as if it had passed at once.
+        // The next run does the rest, with the same result as an uninterrupted one.
         work(&Failing::new(place.path(), u64::MAX)).unwrap();
         check(place.path(), &records, true);
         if outcome.is_ok() {

@@ -1,4 +1,4 @@
-//! What `verify` says of journals: whole, damaged, and while they are written.
+//! The findings of `verify` in journals: whole, damaged, and while they are written.
 
 use std::{
     fs,
@@ -85,7 +85,7 @@ fn what_is_only_worth_knowing_is_a_note() {
     appender.append(1, damage::time(400), b"behind a gap").unwrap();
     appender.close().unwrap();
     let last = damage::read(place.path()).pop().unwrap();
-    // An entry of the index that was never stored, an uncommitted excerpt, and files of others.
+    // An index entry that was never stored, an uncommitted excerpt, and foreign files.
     overwrite(place.path(), 1, 4096 + 3 * 32, &[0; 32]);
     overwrite(place.path(), last.segment, last.range().end + 16, b"payload");
     fs::write(place.path().join("notes.txt"), "mine").unwrap();
@@ -115,7 +115,7 @@ fn a_segment_that_is_missing_is_told_by_its_numbers_and_one_that_is_not_ours_by_
     let found = verified(place.path());
     let is_stranger = |it: &Found| matches!(it, Found::Damage(Damage::Stranger { number: 2, .. }));
     assert!(has(&found, is_stranger));
-    // The same segment once more, under a later number.
+    // The same segment again, under a later number.
     fs::remove_file(segment(place.path(), 2)).unwrap();
     fs::copy(segment(place.path(), 1), segment(place.path(), 2)).unwrap();
     let found = verified(place.path());
@@ -125,7 +125,7 @@ fn a_segment_that_is_missing_is_told_by_its_numbers_and_one_that_is_not_ours_by_
 
 #[test]
 fn a_journal_that_is_appended_to_verifies_clean_all_the_time() {
-    // Segments are cut to their end while they are read.
+    // Segments are truncated to their end while they are read.
     nanotape_shm::guard_against_truncation().unwrap();
     let place = Scratch::new("live");
     let has_pretoucher = AppenderOptions { has_pretoucher: true, ..options() };
@@ -161,7 +161,7 @@ fn a_journal_that_is_appended_to_verifies_clean_all_the_time() {
         assert!(verified.next_sequence >= most, "it only grows");
         assert_eq!(verified.missing, 0, "{:#?}", verified.findings);
         most = verified.next_sequence;
-        // Others look while it goes on, too.
+        // `stat` runs concurrently too.
         let stat = stat(place.path()).unwrap();
         assert!(stat.next_sequence().unwrap_or(0) >= most, "{most}, and {stat:?}");
     }
@@ -174,14 +174,14 @@ fn a_journal_that_is_appended_to_verifies_clean_all_the_time() {
 fn an_index_does_not_lead_to_what_a_recovery_took_out() {
     let place = Scratch::new("stale");
     let records = damage::write(place.path(), &[200; 200]);
-    // Lost with the power: the machine was started again since, and nothing of this was synced.
+    // As after a loss of power: the machine was restarted, and nothing of this was synced.
     overwrite(place.path(), 1, 512, &[1; 8]);
     overwrite(place.path(), 1, 520, &[0; 8]);
     overwrite(place.path(), 1, records[30].offset, &[0; 300]);
     let mut appender = Appender::open(place.path(), &options()).unwrap();
     assert_eq!(appender.next_sequence(), 31);
     assert_eq!(appender.recovery().quarantined.len(), 1);
-    // One that is longer than blocks, in which none begins now.
+    // An excerpt that is longer than a block, so that a block has no entry.
     appender.append(1, damage::time(31), &[3; 20_000]).unwrap();
     appender.append(1, damage::time(32), b"behind it").unwrap();
     assert_clean(place.path());

@@ -1,7 +1,7 @@
-//! A segment of every released version is kept, and is read for ever.
+//! A segment of every released version is kept and must stay readable.
 //!
-//! Whoever makes a new version runs this with `NANOTAPE_KEEP_SEGMENT=1`, which writes the segment
-//! of that version if it is not there yet.
+//! For a new version, run this with `NANOTAPE_KEEP_SEGMENT=1`. It writes the segment of that
+//! version if it does not exist yet.
 
 use std::{fs, path::PathBuf};
 
@@ -13,7 +13,7 @@ fn kept(version: u64) -> PathBuf {
     PathBuf::from(folder).join(format!("version-{version}.segment.zst"))
 }
 
-/// What every kept segment holds: number, type, time and payload of each excerpt.
+/// The contents of every kept segment: number, type, time and payload of each excerpt.
 fn expected() -> Vec<(u64, u16, u64, Vec<u8>)> {
     let mut excerpts = Vec::new();
     for number in 0..200_u64 {
@@ -58,7 +58,7 @@ fn the_segment_of_every_version_is_read() {
             panic!("{}: {error}; every version keeps one", kept(version).display())
         });
         let segment = zstd::decode_all(&packed[..]).unwrap();
-        // Compressed, and as it was.
+        // Compressed and plain.
         for (name, bytes) in [("0000000001.segment.zst", &packed), ("0000000001.segment", &segment)]
         {
             fs::write(place.path().join(name), bytes).unwrap();
@@ -77,7 +77,7 @@ fn the_segment_of_every_version_is_read() {
             assert_eq!(found, expected(), "{name}");
             assert_eq!(missing, [(101, 110)]);
         }
-        // And an appender goes on behind it.
+        // An appender continues after it.
         let options = AppenderOptions { has_pretoucher: false, ..AppenderOptions::default() };
         let mut appender = Appender::open(place.path(), &options).unwrap();
         assert_eq!(appender.append(1, 1_800_000_000_000_000_000, b"more").unwrap(), 211);

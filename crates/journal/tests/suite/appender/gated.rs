@@ -15,7 +15,7 @@ use nanotape_shm::Word;
 
 type File = <Folder as Disk>::Writable;
 
-/// What happens to a file that is to be made.
+/// The behavior when a file is created.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Making {
     #[default]
@@ -28,13 +28,13 @@ pub(crate) enum Making {
 struct Gate {
     making: Mutex<Making>,
     changed: Condvar,
-    /// Files that were asked for.
+    /// The number of files requested.
     asked: AtomicU64,
     /// How often two threads synced a file at the same time.
     overlaps: AtomicU64,
     /// Length to which each file is cut before it is opened.
     shrunk_bytes: Mutex<Option<u64>>,
-    /// How often that was done.
+    /// The number of files that were cut.
     shrunk: AtomicU64,
     /// Whether syncs of mapped files fail.
     is_failing: AtomicBool,
@@ -50,7 +50,7 @@ pub(crate) struct GatedFolder {
 #[derive(Debug)]
 pub(crate) struct GatedFile {
     file: File,
-    /// Threads that sync it at this moment.
+    /// Threads that are syncing it now.
     syncing: AtomicU64,
     gate: Arc<Gate>,
 }
@@ -65,7 +65,7 @@ impl GatedFolder {
         self.gate.changed.notify_all();
     }
 
-    /// How many files were asked for.
+    /// The number of files requested.
     pub(crate) fn asked(&self) -> u64 {
         self.gate.asked.load(Ordering::SeqCst)
     }
@@ -75,17 +75,17 @@ impl GatedFolder {
         self.gate.overlaps.load(Ordering::SeqCst)
     }
 
-    /// Cuts each file to this length before it is opened for writing, as another process might.
+    /// Cuts each file to this length before it is opened for writing, as another process could.
     pub(crate) fn shrink_to(&self, bytes: u64) {
         *self.gate.shrunk_bytes.lock().unwrap() = Some(bytes);
     }
 
-    /// How often a file was cut.
+    /// The number of files that were cut.
     pub(crate) fn shrunk(&self) -> u64 {
         self.gate.shrunk.load(Ordering::SeqCst)
     }
 
-    /// Whether syncs of mapped files fail from now on.
+    /// Sets whether later syncs of mapped files fail.
     pub(crate) fn set_failing(&self, is_failing: bool) {
         self.gate.is_failing.store(is_failing, Ordering::SeqCst);
     }
@@ -111,7 +111,7 @@ impl Disk for GatedFolder {
         self.gate.asked.fetch_add(1, Ordering::SeqCst);
         let making = self.gate.changed.wait_while(making, |making| *making == Making::Waits);
         let now = { *making.unwrap() };
-        // The guard is given up by now: a panic does not poison the gate.
+        // The guard is already released: a panic does not poison the gate.
         assert!(now != Making::Panics, "as the test wants it");
         Ok(self.file(self.folder.create(name, bytes, space)?))
     }
@@ -157,7 +157,7 @@ impl WritableFile for GatedFile {
         if self.syncing.fetch_add(1, Ordering::SeqCst) > 0 {
             self.gate.overlaps.fetch_add(1, Ordering::SeqCst);
         }
-        // As a disk does: others come to run meanwhile.
+        // As on a disk: other threads run meanwhile.
         (0..20).for_each(|_| std::thread::yield_now());
         let synced = self.file.sync(words);
         self.syncing.fetch_sub(1, Ordering::SeqCst);

@@ -1,5 +1,5 @@
-//! The unused end of a closed segment is given back while readers open the segment: it stays given
-//! back, and no reader fails.
+//! The unused end of a closed segment is freed while readers open the segment: it stays freed, and
+//! no reader fails.
 
 use std::fs::{self, File};
 
@@ -23,8 +23,8 @@ fn open(disk: &GatedFolder) -> Appender<GatedFolder> {
     Appender::open_on(disk.clone(), &options).unwrap()
 }
 
-/// A closed segment as it is before its unused end is given back, which happens the next time it is
-/// opened to be written; returns its length then.
+/// Restores a closed segment to its state before its unused end is freed, which happens the next
+/// time it is opened for writing; returns its length then.
 fn lengthen(place: &Scratch, disk: &GatedFolder, name: &str) -> u64 {
     let path = place.path().join(name);
     let bytes = fs::metadata(&path).unwrap().len();

@@ -39,7 +39,7 @@ fn payloads_of_2_to_the_28_bytes_are_refused_although_there_is_room() {
     let error = appender.append(1, 1, &payload).unwrap_err();
     assert!(is_too_long(error.problem()), "{error}");
     assert!(appender.batch(1, usize::MAX).is_err());
-    // The longest one.
+    // The longest payload.
     assert_eq!(appender.claim(1, 2, long - 1).unwrap().commit().unwrap(), 3);
     assert_eq!(appender.append(1, 3, b"last").unwrap(), 4);
     drop(appender);
@@ -68,11 +68,11 @@ fn the_cycle_of_a_segment_is_that_of_the_largest_time_so_far() {
     let place = Scratch::new("cycles");
     let mut appender = Appender::open(place.path(), &options(RollCycle::EveryNs(1000))).unwrap();
     appender.append(1, 5_500, b"in cycle 5").unwrap();
-    // Full, and the excerpt behind it is of an earlier time.
+    // The segment is full, and the next excerpt has an earlier time.
     appender.append(1, 5_600, &[1; 40_000]).unwrap();
     appender.append(1, 2_000, &[1; 40_000]).unwrap();
     assert_eq!(appender.segment(), 2);
-    // Cycle 5 goes on.
+    // Cycle 5 continues.
     appender.append(1, 5_700, b"in cycle 5").unwrap();
     assert_eq!(appender.segment(), 2);
     appender.append(1, 6_000, b"in cycle 6").unwrap();

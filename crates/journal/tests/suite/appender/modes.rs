@@ -1,4 +1,4 @@
-//! Files have the mode that the options say, whatever the process's mask.
+//! Files have the mode of the options, whatever the umask.
 
 use std::{fs, os::unix::fs::PermissionsExt as _};
 
@@ -15,7 +15,7 @@ fn every_file_has_the_mode_that_was_asked_for_whatever_the_mask() {
         has_pretoucher: false,
         ..AppenderOptions::default()
     };
-    // Other tests of this program make files meanwhile: they are this user's in any case.
+    // Other tests of this program create files meanwhile: these belong to this user in any case.
     let before = umask(Mode::from_raw_mode(0o077));
     let mut appender = Appender::open(place.path(), &options).unwrap();
     for number in 0..3 {

@@ -1,5 +1,4 @@
-//! A journal whose folder gets another name, or whose appender goes to another folder, is the same
-//! one.
+//! A journal stays the same if its folder is renamed or its appender changes its working directory.
 
 use std::{fs, os::unix::fs::FileExt as _, path::Path};
 
@@ -16,7 +15,7 @@ fn options() -> AppenderOptions {
     }
 }
 
-/// Whether a closed segment is known to be on the disk.
+/// Whether a closed segment is marked as synced.
 fn is_sealed(path: &Path, number: u64) -> bool {
     let offset = FIELDS.iter().find(|field| field.2 == "sealed").unwrap().0 as u64;
     let file = fs::File::open(path.join(format!("{number:010}.segment"))).unwrap();
@@ -25,7 +24,7 @@ fn is_sealed(path: &Path, number: u64) -> bool {
     u64::from_ne_bytes(word) == 1
 }
 
-/// Appends across some rolls; each append returns when its excerpt is on the disk.
+/// Appends across some rolls; each append returns when its excerpt is on disk.
 fn check(mut appender: Appender, go_away: impl FnOnce(), now_at: &Path, was_at: &Path) {
     appender.append(1, 1, b"first").unwrap();
     while !was_at.join("0000000002.segment").exists() {

@@ -24,7 +24,7 @@ fn options(has_pretoucher: bool) -> AppenderOptions {
     }
 }
 
-/// Names of files, but for those that say who does what.
+/// Names of files, without the regions that state owners.
 fn segments(path: &Path) -> Vec<String> {
     let entries = fs::read_dir(path).unwrap();
     let mut names: Vec<String> =
@@ -54,7 +54,7 @@ fn a_second_appender_is_refused_although_the_lock_was_removed() {
                 appender.roll().unwrap();
             }
         }
-        // A pretoucher may just be making one.
+        // A pretoucher might be creating one.
         let before = if has_pretoucher { Vec::new() } else { segments(place.path()) };
         for _ in 0..2 {
             fs::remove_file(place.path().join("appender")).unwrap();
@@ -83,7 +83,7 @@ fn a_lock_that_another_process_makes_of_zeros_is_not_removed() {
     let place = Scratch::new("zeros");
     fs::create_dir(place.path()).unwrap();
     let path = place.path().join("appender");
-    // As the appender has it that is about to put another in its place: locked, and full of zeros.
+    // The state while an appender replaces the file: locked, and full of zeros.
     let spec = RegionSpec { kind: *b"ANOTHER ", layout: 1, parameters: [0; 4], words: 1 };
     let (other, _) = OwnedRegion::create(&path, spec, &RegionOptions::default(), |_| ()).unwrap();
     fs::File::options().write(true).open(&path).unwrap().write_all_at(&[0; 4096], 0).unwrap();

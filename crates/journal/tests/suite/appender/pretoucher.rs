@@ -1,4 +1,4 @@
-//! The appender's threads: none of them keeps another from its work, and none ends unnoticed.
+//! The appender's threads: none of them blocks another, and none ends without an error.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ fn options() -> AppenderOptions {
     }
 }
 
-/// Waits until the excerpt with this number is on the disk: does not return if nothing is synced.
+/// Waits until the excerpt with this number is on disk: does not return if nothing is synced.
 fn wait_until_on_disk(place: &Scratch, sequence: u64) {
     let mut tailer = Tailer::open(place.path(), Start::Oldest).unwrap();
     tailer.set_durable(true);
@@ -36,7 +36,7 @@ fn wait_until_on_disk(place: &Scratch, sequence: u64) {
     }
 }
 
-/// Appends until that fails.
+/// Appends until an error.
 fn append_until_refused<D: Disk>(appender: &mut Appender<D>) -> JournalError {
     loop {
         if let Err(error) = appender.append(1, 1, &[7; 4000]) {
@@ -51,7 +51,7 @@ fn a_segment_that_is_long_in_the_making_keeps_no_excerpt_from_the_disk() {
     let disk = GatedFolder::new(place.path());
     let mut appender = Appender::open_on(disk.clone(), &options()).unwrap();
     disk.set_making(Making::Waits);
-    // Into the prepared one; the pretoucher comes to make the next.
+    // Into the prepared segment; the pretoucher creates the next one.
     let asked = disk.asked();
     appender.append(1, 1, b"first").unwrap();
     while disk.asked() == asked {
@@ -69,7 +69,7 @@ fn a_pretoucher_that_died_is_an_error_of_every_append_and_no_roll_waits_for_it()
     let disk = GatedFolder::new(place.path());
     let mut appender = Appender::open_on(disk.clone(), &options()).unwrap();
     disk.set_making(Making::Panics);
-    // Into the prepared one; the pretoucher comes to make the next.
+    // Into the prepared segment; the pretoucher creates the next one.
     let asked = disk.asked();
     appender.append(1, 1, b"first").unwrap();
     while disk.asked() == asked {
@@ -83,7 +83,7 @@ fn a_pretoucher_that_died_is_an_error_of_every_append_and_no_roll_waits_for_it()
         assert!(appender.claim(1, 1, 8).is_err() && appender.batch(1, 8).is_err());
         assert!(appender.roll().is_err());
     }
-    // What was committed can be synced, and the next appender goes on.
+    // Committed excerpts can be synced, and the next appender continues.
     appender.sync().unwrap();
     let next = appender.next_sequence();
     assert_eq!(appender.close().unwrap_err().to_string(), error.to_string());

@@ -1,4 +1,4 @@
-//! What the processes of these tests do.
+//! The roles of the child processes of these tests.
 
 use std::{path::Path, process::Command};
 
@@ -7,12 +7,12 @@ use nanotape_shm::{ReadableWords, WritableWords};
 
 use crate::processes::{killed_at_every_store, killed_at_random};
 
-/// This program, to be started as a process that does one thing to a journal.
+/// This program as a child process with one role.
 pub(crate) fn command(role: &str, path: &Path, number: u64, detail: &str) -> Command {
     Task::new(role, path).number(number).detail(detail).command("processes::children::child")
 }
 
-/// One number that a child stores and that outlives it.
+/// Creates one number that a child stores and that outlives it.
 pub(crate) fn make_word(path: &Path) {
     std::fs::write(path, [0; 8]).unwrap();
 }
@@ -27,7 +27,7 @@ pub(crate) fn read_word(path: &Path) -> u64 {
     ReadableWords::map(&file, 1).unwrap().words()[0].load()
 }
 
-/// What a process does; nothing in a run of the tests.
+/// Runs the role of a child; does nothing in a normal run of the tests.
 #[test]
 fn child() {
     let Some(Task { role, path, number, detail }) = Task::of_this_process() else { return };

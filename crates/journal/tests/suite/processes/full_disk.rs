@@ -1,4 +1,4 @@
-//! A disk that is full: a small one in memory, mounted for the test, where that is permitted.
+//! A full disk: a small one in memory, mounted for the test, if that is permitted.
 
 use nanotape_harness::Mount;
 use nanotape_journal::{Appender, AppenderOptions, Problem, RollCycle};
@@ -37,10 +37,11 @@ fn a_full_disk(has_pretoucher: bool) {
     let count = appender.next_sequence() - 1;
     assert!(count > 100);
     assert_eq!(read_all(&path).len() as u64, count, "all of it can be read");
-    // It is no better the second time, and nothing is half done.
+    // A second attempt fails in the same way, and nothing is half done.
     assert!(matches!(until_full(&mut appender).problem(), Problem::NoSpace { .. }));
     assert_eq!(read_all(&path).len() as u64, appender.next_sequence() - 1);
-    // Nor for who comes later: it is killed or ends, and another one opens a full disk.
+    // The same for the next appender: this one is killed or ends, and another one opens a full
+    // disk.
     drop(appender);
     let mut appender = Appender::open(&path, &options).unwrap();
     until_full(&mut appender);

@@ -1,6 +1,6 @@
-//! An appender killed before each of its stores in turn: tailers never see part of anything, and
-//! the next appender goes on as if nothing had happened, also when it is killed at every store of
-//! its take-over.
+//! An appender is killed before each of its stores in turn. Tailers never see part of an operation,
+//! and the next appender continues as if nothing had happened, even if it is also killed at each
+//! store of its take-over.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::processes::{
     records::{check, payload, read_all},
 };
 
-/// What the child that is killed does.
+/// The operations of the child that is killed.
 const OPERATIONS: [&str; 11] = [
     "append",
     "claim",
@@ -28,15 +28,15 @@ const OPERATIONS: [&str; 11] = [
     "open",
 ];
 
-/// Records of a large batch: more than any part of the journal looks at together.
+/// Records of a large batch: more than any part of the journal reads together.
 const MANY: u64 = 40;
 
-/// How many stores lie between two kills: in a large batch each of them takes too long.
+/// Stores between two kills: a large batch has too many stores to test each.
 fn stride(operation: &str) -> usize {
     if operation == "large batch" { 17 } else { 1 }
 }
 
-/// Numbers of the writers, which are the types of their records.
+/// Numbers of the writers. Each writer uses its number as the type of its records.
 const HISTORY: u16 = 10;
 const KILLED: u16 = 11;
 const NEXT: u16 = 12;
@@ -57,7 +57,7 @@ fn append(appender: &mut Appender, writer: u16, count: u64) {
     }
 }
 
-/// How many records an operation commits, together.
+/// Records that an operation commits together.
 fn commits(operation: &str) -> usize {
     match operation {
         "batch" => 4,
@@ -92,7 +92,7 @@ fn perform(appender: &mut Appender, operation: &str) {
             }
         }
         "roll" => appender.roll().unwrap(),
-        // A sync in progress, and what is synced, is noted in words of the segment.
+        // Words of the segment note a sync in progress and the synced position.
         "sync" => {
             append(appender, KILLED, 1);
             appender.sync().unwrap();
@@ -103,7 +103,7 @@ fn perform(appender: &mut Appender, operation: &str) {
             appender.sync().unwrap();
         }
         "full" => {
-            // What does not fit any more begins the next segment.
+            // A record that does not fit begins the next segment.
             let left =
                 (1 << 16) - Tailer::open(&appender.path(), Start::Newest).unwrap().position().1;
             drop(appender.batch(next, usize::try_from(left).unwrap()).unwrap());
@@ -113,7 +113,7 @@ fn perform(appender: &mut Appender, operation: &str) {
     }
 }
 
-/// In a child: is killed in the operation, if it has so many stores.
+/// In a child: is killed at a store of the operation, if it has that many stores.
 pub(crate) fn operate_and_die(path: &Path, fatal: u64, operation: &str) {
     if operation == "open" {
         kill_points::arm(fatal);
@@ -127,15 +127,15 @@ pub(crate) fn operate_and_die(path: &Path, fatal: u64, operation: &str) {
     drop(appender);
 }
 
-/// In a child: takes over, and is killed meanwhile if there are so many stores.
+/// In a child: takes over, and is killed meanwhile if there are that many stores.
 pub(crate) fn take_over(path: &Path, fatal: u64) {
     kill_points::arm(fatal);
     drop(Appender::open(path, &options()).unwrap());
     kill_points::disarm();
 }
 
-/// A journal with some records, for `open` with what a killed process left in the middle of a
-/// batch.
+/// A journal with some records. For `open` it also has the remains of a process that was killed
+/// within a batch.
 fn prepare(path: &Path, operation: &str) -> usize {
     let _ = std::fs::remove_dir_all(path);
     let mut appender = Appender::open(path, &options()).unwrap();
@@ -150,7 +150,7 @@ fn prepare(path: &Path, operation: &str) -> usize {
     30
 }
 
-/// What is there behind the history: all that the operation commits, or nothing.
+/// Checks that all records of the operation exist after the history, or none.
 fn check_whole(path: &Path, before: usize, operation: &str) -> usize {
     let writers = read_all(path);
     let more = writers.len() - before;
@@ -158,7 +158,7 @@ fn check_whole(path: &Path, before: usize, operation: &str) -> usize {
     more
 }
 
-/// Reads on with a tailer from before.
+/// Reads on with a tailer that was opened before.
 fn read_on(tailer: &mut Tailer) -> usize {
     let (mut count, mut idle) = (0, 0);
     while idle < 2100 {
@@ -175,7 +175,7 @@ fn read_on(tailer: &mut Tailer) -> usize {
     count
 }
 
-/// Kills at every store of an operation, and at every store of the take-over behind some of them.
+/// Kills at every store of an operation, and at every store of the take-over after some of them.
 fn at_every_store(place: &Path, operation: &str) -> (u64, u64) {
     let mut take_overs = 0;
     for fatal in (1..).step_by(stride(operation)) {
@@ -186,7 +186,7 @@ fn at_every_store(place: &Path, operation: &str) -> (u64, u64) {
             return (fatal - 1, take_overs);
         }
         let more = check_whole(place, before, operation);
-        // A take-over killed at one of its stores: each time another one.
+        // A take-over is killed at one of its stores, each time at another one.
         if !survives(command("take over", place, 1 + fatal % 16, "")) {
             take_overs += 1;
             assert_eq!(check_whole(place, before, operation), more);
@@ -202,7 +202,7 @@ fn at_every_store(place: &Path, operation: &str) -> (u64, u64) {
 
 #[test]
 fn an_appender_killed_at_any_store_leaves_whole_records_and_a_journal_to_take_over() {
-    // On a disk, where a sync does something.
+    // On a real disk, where a sync has an effect.
     let place = Scratch::on_disk("every-store");
     let (mut points, mut take_overs) = (0, 0);
     for operation in OPERATIONS {

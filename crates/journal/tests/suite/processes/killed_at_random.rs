@@ -1,7 +1,7 @@
-//! Appenders and tailers that are killed at any moment, again and again, on one journal.
+//! Appenders and tailers that are killed at any moment, repeatedly, on one journal.
 //!
-//! Each appender notes in a word that outlives it how far it came. The next one must find all of
-//! that; and tailers, of which some are killed too and go on where they were, must read every
+//! Each appender stores its progress in a word that outlives it. The next one must find all of
+//! that. Tailers, of which some are also killed and continue at their position, must read every
 //! record once, in order.
 
 use std::{path::Path, time::Duration};
@@ -17,12 +17,12 @@ use crate::processes::{
     records::{check, payload},
 };
 
-/// The type of the record behind which nothing comes.
+/// The type of the last record.
 const END: u16 = u16::MAX;
 
 const KILLS: u64 = 150;
 
-/// Where an appender notes which number comes next.
+/// The file in which an appender stores the next number.
 const COMMITTED: &str = "committed";
 
 fn options(number: u64) -> AppenderOptions {
@@ -34,14 +34,14 @@ fn options(number: u64) -> AppenderOptions {
             2 => SyncPolicy::Excerpts(7),
             _ => SyncPolicy::Every(Duration::from_millis(1)),
         },
-        // To sync now and then takes the pretoucher.
+        // Periodic syncs need the pretoucher.
         has_pretoucher: number % 4 == 3 || !mixed(number ^ 5).is_multiple_of(3),
         ahead_bytes: 1 << 17,
         ..AppenderOptions::default()
     }
 }
 
-/// In a child: appends for ever, in every way.
+/// In a child: appends without end, in every way.
 pub(crate) fn append(path: &Path, number: u64) {
     let committed = word_to_write(&path.join(COMMITTED));
     let committed = &committed.words()[0];
@@ -62,7 +62,7 @@ pub(crate) fn append(path: &Path, number: u64) {
                 for record in &records {
                     batch.append(writer, next, record).unwrap();
                 }
-                // Now and then it is given up.
+                // Sometimes it is discarded.
                 if chance >> 8 & 3 > 0 {
                     batch.commit().unwrap();
                 }
@@ -84,7 +84,7 @@ pub(crate) fn append(path: &Path, number: u64) {
     }
 }
 
-/// In a child: reads on from the number in a word, to the end of everything.
+/// In a child: reads from the number in a word up to the last record.
 pub(crate) fn follow(path: &Path, word: &str) {
     let position = word_to_write(&path.join(word));
     let position = &position.words()[0];
@@ -133,7 +133,7 @@ fn appenders_and_tailers_killed_at_random_lose_nothing_and_read_nothing_twice() 
     let (mut tailers_killed, mut in_open) = (0, 0);
     for kill in 1..=kills {
         let chance = mixed(seed ^ kill << 8);
-        // So far at least, on a machine that has other work too; then any moment.
+        // Wait for this much progress, even on a busy machine; then kill at any moment.
         while let Some(from) = opened
             && read_word(&path.join(COMMITTED)) < from + chance % 300
         {
@@ -144,7 +144,7 @@ fn appenders_and_tailers_killed_at_random_lose_nothing_and_read_nothing_twice() 
         appender.kill();
         let reported = read_word(&path.join(COMMITTED));
         appender = Peer::start(command("append", path, kill + 1, ""));
-        // Some are killed while they take over, or before.
+        // Some are killed during or before their take-over.
         if chance >> 20 & 3 > 0 {
             let found: u64 = appender.hear().parse().unwrap();
             assert!(found >= reported, "{reported} were committed, and {found} are there");
@@ -154,7 +154,7 @@ fn appenders_and_tailers_killed_at_random_lose_nothing_and_read_nothing_twice() 
             in_open += 1;
         }
         if kill.is_multiple_of(5) {
-            // The first one lives to see it all.
+            // The first tailer is never killed.
             let which = 1 + (chance >> 40) as usize % 2;
             tailers[which].kill();
             tailers[which] = follow(words[which]);

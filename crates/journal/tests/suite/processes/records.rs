@@ -6,8 +6,8 @@ use nanotape_journal::{Excerpt, Start, Tail, Tailer};
 /// Writers from this number on write longer records too.
 const SHORT: u16 = 13;
 
-/// What the record of this number holds that a writer made: all of it follows from the two. Those
-/// of the first writers are short, for tests that count stores.
+/// The payload of a record, which follows from its number and its writer. The first writers have
+/// short records, for tests that count stores.
 pub(crate) fn payload(sequence: u64, writer: u16) -> Vec<u8> {
     let seed = mixed(mixed(sequence) ^ u64::from(writer));
     let most = match seed {
@@ -19,14 +19,13 @@ pub(crate) fn payload(sequence: u64, writer: u16) -> Vec<u8> {
     bytes_of(seed, length)
 }
 
-/// Its type is the writer's number, and it is whole.
+/// Checks that the excerpt has the type and payload of its writer.
 pub(crate) fn check(excerpt: &Excerpt<'_>) {
     let expected = payload(excerpt.sequence(), excerpt.type_id());
     assert!(excerpt.to_vec() == expected, "{} is torn: {excerpt:?}", excerpt.sequence());
 }
 
-/// Reads everything from the beginning: the writer of each record, which are numbered from 1
-/// without a gap.
+/// Reads all records; returns their writers. The records must be numbered from 1 without a gap.
 pub(crate) fn read_all(path: &std::path::Path) -> Vec<u16> {
     let mut tailer = Tailer::open(path, Start::Oldest).unwrap();
     let (mut writers, mut idle) = (Vec::new(), 0);

@@ -1,5 +1,5 @@
-//! How long recovery takes, for each gigabyte: printed by campaigns, and a small one is checked
-//! always.
+//! Measures the recovery time per gigabyte: campaigns print it, and a small journal is always
+//! checked.
 
 use std::{fs::File, os::unix::fs::FileExt as _};
 
@@ -9,7 +9,7 @@ use nanotape_journal::{Appender, AppenderOptions, FIELDS, RollCycle};
 
 use crate::processes::campaign;
 
-/// Where a segment notes something.
+/// The offset of a header field.
 fn offset_of(name: &str) -> u64 {
     FIELDS.iter().find(|field| field.2 == name).unwrap().0 as u64
 }

@@ -1,11 +1,11 @@
-//! Chance that is the same again for the same seed.
+//! Random numbers that are the same for the same seed.
 
 use rand_xoshiro::{
     Xoshiro256PlusPlus,
     rand_core::{Rng as _, SeedableRng as _},
 };
 
-/// Dice with a seed.
+/// A random number generator with a seed.
 #[derive(Clone, Debug)]
 pub(crate) struct Dice(Xoshiro256PlusPlus);
 
@@ -24,7 +24,7 @@ impl Dice {
         self.below(end as u64) as usize
     }
 
-    /// True in one of so many cases.
+    /// True once in `cases` calls on average.
     pub(crate) fn one_in(&mut self, cases: u64) -> bool {
         self.below(cases) == 0
     }

@@ -1,21 +1,20 @@
-//! A disk that remembers what was synced, and forgets any part of the rest when the power fails.
+//! A disk that keeps synced data, and loses any part of the rest when the power fails.
 //!
-//! A file has what processes see (words in memory that all its mappings share) and what is on the
-//! disk. `sync` makes the second like the first; at any other moment pages may be written back,
-//! between two stores of an append too. Names are like that as well: what was done to them since
-//! `sync_names` is on the disk in part.
+//! A file has the contents that processes see (words in memory that all its mappings share) and the
+//! contents on disk. `sync` copies the first to the second. Pages can also be written back at any
+//! other moment, even between two stores of an append. Names work in the same way: changes since
+//! `sync_names` are partly on disk.
 //!
-//! After a sync that failed, pages are taken as clean that are not on the disk, as Linux does. Only
-//! a store makes such a page dirty again, whatever the value: the watcher of `kill_points` sees
-//! every store of the test's thread, and of those that an appender starts, with its address, so
-//! that this is exact.
+//! After a failed sync, pages count as clean that are not on disk, as in Linux. Only a store makes
+//! such a page dirty again, whatever the value. The watcher of `kill_points` sees every store of
+//! the test's thread and of the appender's threads, with its address, so this is exact.
 //!
-//! A page that is evicted after a failed sync, and read back as it was before, is modelled only
-//! where a test says so: see `evict`.
+//! The eviction of a page after a failed sync, which restores its old contents, is modelled only if
+//! a test requests it: see `evict`.
 //!
-//! Not modelled: the SIGBUS behind the end of a file that was cut (a mapping keeps its words); a
-//! folder whose sync failed and whose names are then taken as written; that `sync` of a file makes
-//! its name durable too, which some file systems do.
+//! Not modelled: the SIGBUS after the end of a truncated file (a mapping keeps its words); a folder
+//! whose sync failed and whose names then count as written; file systems where `sync` of a file
+//! makes its name durable too.
 
 mod file;
 mod image;
@@ -54,44 +53,44 @@ struct Machine {
     dice: Dice,
     boot: u64,
     files: Vec<File>,
-    /// Which file has which name, as processes see it and as the disk has it.
+    /// The file of each name, as processes see it and as the disk has it.
     names: BTreeMap<String, usize>,
     durable_names: BTreeMap<String, usize>,
     pending: Vec<Renaming>,
-    /// Whether the folder's own name is on the disk.
+    /// Whether the folder's own name is on disk.
     is_folder_durable: bool,
     is_locked: bool,
-    /// What the appender does has no effect any more.
+    /// Whether actions of the appender no longer have an effect.
     is_dead: bool,
     faults: Faults,
-    /// Which call of the journal has no effect.
+    /// The call of the journal that has no effect.
     sites: SharedSites,
     crash: Option<Crash>,
     image: Option<Image>,
-    /// Stores until the next page is written back for no reason.
+    /// Stores until the next page is written back spontaneously.
     until_write_back: u64,
-    /// Nothing is written back until it is synced.
+    /// Whether nothing is written back before it is synced.
     is_lazy: bool,
-    /// What the one who drives it knows now.
+    /// The progress that the test knows.
     progress: Progress,
 }
 
-/// How much was committed, by number of records.
+/// Counts of committed records.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Progress {
     pub(crate) committed: usize,
     /// Of those, how many must outlive a loss of power.
     pub(crate) promised: usize,
-    /// Behind them: may be committed by now.
+    /// Records after them that might be committed already.
     pub(crate) in_flight: usize,
 }
 
-/// When everything stops.
+/// The moment at which everything stops.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Crash {
-    /// Before this store from now on.
+    /// Before this store, counted from now.
     AtStore(u64),
-    /// Before this operation of the disk from now on.
+    /// Before this operation of the disk, counted from now.
     AtOperation(u64),
 }
 
@@ -104,7 +103,7 @@ impl Machine {
         self.names.get(name).copied().ok_or_else(not_found)
     }
 
-    /// Every operation begins here: it may fail, the machine may crash, pages may be written back.
+    /// Every operation begins here: it can fail, the machine can crash, pages can be written back.
     fn begin(&mut self, what: &'static str) -> io::Result<()> {
         if self.is_dead {
             return Err(Fault::Io.error());
@@ -125,7 +124,7 @@ impl Machine {
         }
     }
 
-    /// Whether the caller's call has no effect in this run.
+    /// Whether the caller's call is left out in this run.
     #[track_caller]
     fn leaves_out(&self, what: What) -> bool {
         sites::is_left_out(&self.sites, what, Location::caller())
@@ -147,7 +146,7 @@ impl Machine {
         });
     }
 
-    /// Returns whether the store is made.
+    /// Returns whether the store takes effect.
     fn before_store(&mut self, store: Store) -> bool {
         if self.is_dead {
             return true;
@@ -175,7 +174,7 @@ impl Machine {
         self.until_write_back = self.until_write_back.saturating_sub(1);
         if self.until_write_back == 0 && !self.is_lazy {
             self.until_write_back = 1 + self.dice.below(400);
-            // The file that is written to; which one that is makes no difference for others.
+            // Only the file of this store is written back.
             let is_in = |file: &&mut File| {
                 let begin = file.words.as_ptr().addr();
                 (begin..begin + file.words.len() * 8).contains(&address)
@@ -236,17 +235,17 @@ impl SimulatedDisk {
         Locked::lock(&self.0)
     }
 
-    /// From now on this one hears of the stores of this thread, and no other.
+    /// Makes this disk the only one that observes the stores of this thread.
     pub(crate) fn watch(&self) {
         let machine = Arc::downgrade(&self.0);
         kill_points::watch(Some(Box::new(move |store| {
             let Some(machine) = machine.upgrade() else { return true };
-            // Locked by this thread: a store of the machine itself, not one of a process.
+            // Locked by this thread: a store of the disk itself, not one of a process.
             HAS_LOCKED.get() || Locked::lock(&machine).before_store(store)
         })));
     }
 
-    /// From now on nothing is written back until it is synced.
+    /// Stops writing pages back before they are synced.
     pub(crate) fn be_lazy(&self) {
         self.machine().is_lazy = true;
     }
@@ -255,24 +254,24 @@ impl SimulatedDisk {
         self.machine().crash = Some(crash);
     }
 
-    /// The image of the crash; of this moment if it did not come to one.
+    /// The image of the crash, or of this moment if no crash happened.
     pub(crate) fn image(&self) -> Image {
         let mut machine = self.machine();
         machine.take_image();
         machine.image.take().unwrap()
     }
 
-    /// Whether a crash came.
+    /// Whether a crash happened.
     pub(crate) fn has_crashed(&self) -> bool {
         self.machine().image.is_some()
     }
 
-    /// Other faults from now on; returns those that there were.
+    /// Replaces the faults; returns the earlier ones.
     pub(crate) fn set_faults(&self, faults: Faults) -> Faults {
         std::mem::replace(&mut self.machine().faults, faults)
     }
 
-    /// Whether an operation failed that was told to.
+    /// Whether a fault has occurred.
     pub(crate) fn has_failed(&self) -> bool {
         self.machine().faults.have_come()
     }
@@ -281,7 +280,7 @@ impl SimulatedDisk {
         self.machine().progress = progress;
     }
 
-    /// Lets an appender end as the kernel ends it: nothing that it does any more has an effect.
+    /// Ends an appender as the kernel does: nothing that it does afterwards has an effect.
     pub(crate) fn kill<T>(&self, appender: T) {
         self.machine().is_dead = true;
         drop(appender);
@@ -289,7 +288,8 @@ impl SimulatedDisk {
         (machine.is_dead, machine.is_locked) = (false, false);
     }
 
-    /// Drops the pages that a failed sync left clean from memory: processes find what the disk has.
+    /// Drops the pages that a failed sync left clean from memory: processes then see the disk's
+    /// contents.
     pub(crate) fn evict(&self) {
         for file in &mut self.machine().files {
             for page in std::mem::take(&mut file.taken_clean) {
@@ -300,14 +300,14 @@ impl SimulatedDisk {
         }
     }
 
-    /// The words of a file, to be changed by hand.
+    /// The words of a file, for changes by a test.
     pub(crate) fn words(&self, name: &str) -> Arc<[Word]> {
         let mut machine = self.machine();
         let file = machine.file(name).unwrap();
         Arc::clone(&machine.files[file].words)
     }
 
-    /// Puts a file there by hand.
+    /// Creates a file with these words.
     pub(crate) fn put(&self, name: &str, values: &[u64], bytes: u64) {
         let mut machine = self.machine();
         let mut file = File::new(bytes);
@@ -321,7 +321,7 @@ impl SimulatedDisk {
         machine.durable_names.insert(name.to_owned(), file);
     }
 
-    /// Every file: its name and its bytes.
+    /// The name and the bytes of every file.
     pub(crate) fn contents(&self) -> Vec<(String, Vec<u8>)> {
         let machine = self.machine();
         let bytes = |file: &File| {
@@ -337,11 +337,11 @@ impl SimulatedDisk {
 }
 
 thread_local! {
-    /// Whether this thread was looked at: those of an appender are watched from their first
-    /// operation on.
+    /// Whether this thread was registered: an appender's threads are watched from their first
+    /// operation.
     static IS_KNOWN: Cell<bool> = const { Cell::new(false) };
 
-    /// Whether this thread has a machine locked.
+    /// Whether this thread has locked a disk.
     static HAS_LOCKED: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -349,7 +349,7 @@ fn is_of_an_appender(thread: &std::thread::Thread) -> bool {
     thread.name().is_some_and(|name| name.starts_with("journal-"))
 }
 
-/// A machine that is locked by this thread. No thread stores meanwhile, if it is watched.
+/// A disk that is locked by this thread. Watched threads do not store meanwhile.
 struct Locked<'a>(MutexGuard<'a, Machine>);
 
 impl<'a> Locked<'a> {

@@ -1,8 +1,7 @@
-//! One operation of the disk fails, or three in a row, at every place of a history in turn.
+//! One operation of the disk fails, or three in a row, at every operation of a history in turn.
 //!
-//! An append that fails says where and leaves nothing; what was committed can be read all the time;
-//! once the fault is over everything goes on; and a crash behind it takes nothing that was
-//! promised.
+//! A failed append names the file and leaves nothing. Committed records stay readable. After the
+//! fault everything works again, and a later crash takes nothing that was promised.
 
 use nanotape_journal::{Appender, JournalError};
 
@@ -16,8 +15,8 @@ use crate::simulated::{
 
 const STEPS: u64 = 24;
 
-/// The same history with a fault at every operation in turn, until none comes any more; returns how
-/// many places there were.
+/// Runs the same history with a fault at every operation in turn, until none is left; returns the
+/// number of operations.
 pub(crate) fn at_every_operation(seed: u64, fault: Fault, count: u64, counts: &mut Counts) -> u64 {
     for first in 1.. {
         let scenario = Scenario::new(seed);
@@ -41,15 +40,15 @@ impl Scenario {
         for _ in 0..STEPS {
             if let Err(error) = self.step(&mut appender) {
                 self.check_error(&error);
-                // The fault is only one history's: what comes behind it is not the same for all of
-                // them.
+                // Only some histories do this, so that not all continue in the same way after the
+                // fault.
                 if Dice::new(salt).one_in(3) {
                     self.disk.kill(appender.take());
                 }
             }
         }
         let came = self.disk.has_failed();
-        // It goes on now.
+        // Faults end here.
         self.disk.set_faults(Faults::default());
         for _ in 0..3 {
             self.step(&mut appender)?;
@@ -76,7 +75,7 @@ impl Scenario {
         }
     }
 
-    /// It says which file, and all that is committed can be read.
+    /// Checks that an error names the file, and that all committed records can be read.
     fn check_error(&self, error: &JournalError) {
         assert!(error.path().starts_with("/simulated"), "{error}");
         let said = error.to_string();

@@ -9,7 +9,7 @@ use rustix::io::Errno;
 pub(crate) enum Fault {
     NoSpace,
     Io,
-    /// What was to be written is there in part.
+    /// Only a part of the data is written.
     Short,
 }
 
@@ -24,29 +24,29 @@ impl Fault {
     }
 }
 
-/// Which operations fail.
+/// The operations that fail.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Faults {
-    /// The first one, from 1; 0 for none.
+    /// The first failing operation, from 1; 0 for none.
     first: u64,
-    /// How many.
+    /// The number of failing operations.
     count: u64,
     fault: Option<Fault>,
     /// Operations so far.
     seen: u64,
     /// Whether the last operation failed.
     is_failing: bool,
-    /// What failed, for messages.
+    /// The operations that failed, for messages.
     failed: Vec<&'static str>,
 }
 
 impl Faults {
-    /// So many operations from this number on fail.
+    /// Fails `count` operations from operation `first` on.
     pub(crate) fn at(first: u64, count: u64, fault: Fault) -> Self {
         Self { first, count, fault: Some(fault), ..Self::default() }
     }
 
-    /// Whether the operation that comes now fails.
+    /// Whether the next operation fails.
     pub(crate) fn next(&mut self, what: &'static str) -> Option<Fault> {
         self.seen += 1;
         self.is_failing =
@@ -60,7 +60,7 @@ impl Faults {
         self.fault
     }
 
-    /// Whether the operation that just failed leaves a part of what was to be there.
+    /// Whether the operation that failed leaves a part of its data.
     pub(crate) fn leaves_a_part(&self) -> bool {
         self.is_failing && self.fault == Some(Fault::Short)
     }

@@ -1,4 +1,5 @@
-//! Numbers that were given again after a loss of power: every reader that passed them learns which.
+//! Numbers that were used again after a loss of power: every reader that passed them gets their
+//! range.
 
 use nanotape_journal::{
     Appender, Bookmark, Resumed, RollCycle, Start, SyncPolicy, Tail, Tailer, excerpt_bytes,
@@ -17,7 +18,7 @@ fn open(disk: &SimulatedDisk) -> Appender<SimulatedDisk> {
     Appender::open_on(disk.clone(), &options(SyncPolicy::Never, RollCycle::Size)).unwrap()
 }
 
-/// Two segments of three records, in another boot: the power took the second record.
+/// Two segments of three records, in another boot: the power loss took the second record.
 fn with_a_hole() -> SimulatedDisk {
     let disk = SimulatedDisk::new(7);
     disk.watch();
@@ -41,7 +42,7 @@ fn restarted(disk: &SimulatedDisk, boot: u64) -> SimulatedDisk {
     disk
 }
 
-/// What a tailer returns until there is nothing for long, as text.
+/// The results of a tailer as text, until it is idle for long.
 fn told(tailer: &mut Tailer<SimulatedDisk>) -> Vec<String> {
     let (mut told, mut idle) = (Vec::new(), 0);
     while idle < LOOKS {
@@ -64,7 +65,7 @@ fn a_tailer_from_before_a_recovery_is_told_which_numbers_come_again() {
     assert_eq!(tailer.next_sequence(), 7);
     let mut appender = open(&disk);
     assert_eq!(appender.next_sequence(), 2);
-    // As many and as long as before: they would be where the tailer is.
+    // As many records of the same length as before: they end at the tailer's position.
     for sequence in 2..=8 {
         appender.append(1, sequence, &[9; 100]).unwrap();
     }
@@ -97,7 +98,7 @@ fn a_bookmark_behind_numbers_that_come_again_is_told_even_when_the_journal_is_lo
     let again = Resumed::Reused { from: 2, sequence: 7 };
     assert_eq!(resumed(&mut tailer), again);
     assert_eq!(told(&mut tailer).len(), 19);
-    // Neither a roll, nor another start, nor another recovery makes it forget.
+    // A roll, another start or another recovery does not make the tailer miss the range.
     appender.roll().unwrap();
     appender.append(1, 21, &[9; 100]).unwrap();
     disk.kill(appender);
@@ -107,7 +108,7 @@ fn a_bookmark_behind_numbers_that_come_again_is_told_even_when_the_journal_is_lo
         appender.append(1, 22, &[9; 100]).unwrap();
         let mut tailer = Tailer::open_on(disk.clone(), Start::Oldest).unwrap();
         assert_eq!(tailer.resume(&bookmark).unwrap(), again, "boot {boot}");
-        // One that has read what is there now is not told.
+        // A reader of the current records gets no range.
         let now = Bookmark { next_sequence: 22, ..there(&disk, 21) };
         assert_eq!(tailer.resume(&now).unwrap(), Resumed::At(22), "boot {boot}");
         assert_eq!(numbers(&read_all(&disk).unwrap()), (1..=22).collect::<Vec<_>>());
@@ -162,7 +163,7 @@ fn a_reader_from_before_a_repair_in_the_same_boot_is_told_which_numbers_come_aga
     disk.kill(appender);
 }
 
-/// The bookmark of a reader of this excerpt.
+/// The bookmark of a reader at this excerpt.
 fn there(disk: &SimulatedDisk, sequence: u64) -> Bookmark {
     let mut tailer = Tailer::open_on(disk.clone(), Start::Sequence(sequence)).unwrap();
     assert!(matches!(tailer.next().unwrap(), Tail::Excerpt(_)));

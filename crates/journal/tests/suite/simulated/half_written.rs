@@ -1,5 +1,5 @@
-//! Every half-written state that the format allows, built by hand, opened by a tailer and by an
-//! appender, in the same boot and in another one.
+//! Every half-written state that the format allows: built by hand, then opened by a tailer and by
+//! an appender, in the same boot and in another one.
 
 use nanotape_journal::{
     Appender, ENTRY_FIELDS, FIELDS, Problem, RollCycle, Start, SyncPolicy, Tailer, excerpt_bytes,
@@ -23,7 +23,7 @@ fn at(name: &str) -> usize {
     FIELDS.iter().find(|field| field.2 == name).unwrap().0 / 8
 }
 
-/// Two segments of three records of 100 bytes each, the second one active, and in which word it
+/// Two segments of three records of 100 bytes each, the second one active, and the word at which it
 /// ends.
 fn journal() -> (SimulatedDisk, usize) {
     let disk = SimulatedDisk::new(7);
@@ -43,15 +43,15 @@ fn open(disk: &SimulatedDisk) -> Result<Appender<SimulatedDisk>, nanotape_journa
     Appender::open_on(disk.clone(), &options(SyncPolicy::Never, RollCycle::Size))
 }
 
-/// The disk as it is, in the same boot or in another.
+/// A copy of the disk, in the same boot or in another.
 fn again(disk: &SimulatedDisk, is_same_boot: bool) -> SimulatedDisk {
     let disk = disk.image().after_death(&mut Dice::new(3), if is_same_boot { 1 } else { 2 });
     disk.watch();
     disk
 }
 
-/// Builds a state, and checks that a journal of so many records is found, in both boots, and goes
-/// on.
+/// Builds a state, and checks that a journal with `expected` records is found, in both boots, and
+/// can be appended to.
 fn check(what: &str, expected: u64, build: impl Fn(&SimulatedDisk, usize)) {
     for is_same_boot in [true, false] {
         check_in(what, expected, is_same_boot, &build);
@@ -63,7 +63,7 @@ fn check_in(what: &str, expected: u64, is_same_boot: bool, build: impl Fn(&Simul
     build(&disk, end);
     let disk = again(&disk, is_same_boot);
     let said = format!("{what}, same boot: {is_same_boot}");
-    // Before the recovery a tailer reads what checks, and neither waits for ever nor panics.
+    // Before the recovery a tailer reads the valid part; it neither waits forever nor panics.
     let tailer = Tailer::open_on(disk.clone(), Start::Oldest);
     drop(tailer.and_then(|mut tailer| crate::simulated::reading::read_on(&mut tailer)));
     let mut appender = open(&disk).unwrap_or_else(|error| panic!("{said}: {error}"));
@@ -79,7 +79,7 @@ fn check_in(what: &str, expected: u64, is_same_boot: bool, build: impl Fn(&Simul
     assert_eq!(numbers(&read_back(&disk).unwrap()), all, "{said}");
 }
 
-/// Builds a state of this boot that no crash leaves: the appender says what is damaged.
+/// Builds a state of this boot that no crash leaves: the appender reports the damage.
 fn check_refused(what: &str, build: impl Fn(&SimulatedDisk, usize)) {
     let (disk, end) = journal();
     build(&disk, end);
@@ -98,10 +98,9 @@ fn copied(words: &[Word]) -> Vec<u64> {
     (0..words.len()).map(|at| value(words, at)).collect()
 }
 
-/// A segment behind the last one, with the words of its header, those of the last one kept that are
-/// asked for.
+/// Adds a segment after the last one. It has those words of a valid header that `keeps` selects.
 fn put_next(disk: &SimulatedDisk, keeps: impl Fn(usize) -> bool) {
-    // Made by an appender, so that its header is right.
+    // Created by an appender, so that its header is right.
     let mut appender = open(disk).unwrap();
     appender.roll().unwrap();
     disk.kill(appender);
@@ -113,7 +112,7 @@ fn put_next(disk: &SimulatedDisk, keeps: impl Fn(usize) -> bool) {
     }
 }
 
-/// Takes the end mark of the second segment away, of which these words stay.
+/// Clears the end mark of the second segment, except for the words in `kept`.
 fn take_end_mark(disk: &SimulatedDisk, end: usize, kept: usize) {
     let words = disk.words(LAST);
     for at in 0..3 {
@@ -126,14 +125,14 @@ fn take_end_mark(disk: &SimulatedDisk, end: usize, kept: usize) {
 #[test]
 fn a_segment_is_prepared_or_active_by_its_last_word_alone() {
     let activation = at("first_sequence")..at("activation") + 1;
-    // Any of the words in front of the activation, which is not there.
+    // Any of the words before the activation word, which is missing.
     for kept in 0..8_usize {
         check(&format!("prepared with {kept:03b}"), 6, |disk, _| {
             put_next(disk, |at| activation.contains(&at) && at < 35 && kept >> (at - 32) & 1 > 0);
         });
     }
     check("active and empty", 6, |disk, _| put_next(disk, |at| activation.contains(&at)));
-    // An activation whose words were lost, in part: only the power does that.
+    // An activation that lost some of its words: only a loss of power does that.
     for kept in 0..7_usize {
         check_in(&format!("activation with {kept:03b}"), 6, false, |disk, _| {
             put_next(disk, |at| at == 35 || activation.contains(&at) && kept >> (at - 32) & 1 > 0);
@@ -177,7 +176,7 @@ fn an_end_mark_comes_before_the_next_segment_or_the_next_segment_goes() {
             take_end_mark(disk, end, kept);
         };
         check_in(&format!("words {kept:03b} of an end mark"), 6, false, build);
-        // No crash does that in one boot, and the appender does not look so far back; readers do.
+        // No crash does that in one boot, and the appender does not read so far back; readers do.
         if kept == 0 {
             let (disk, end) = journal();
             build(&disk, end);

@@ -1,4 +1,4 @@
-//! Random histories of an appender, and the naive model of what it wrote: a vector of records.
+//! Random histories of an appender, and the naive model of its journal: a vector of records.
 
 use nanotape_journal::{
     Appender, AppenderOptions, Excerpt, JournalError, Problem, RollCycle, SyncPolicy, excerpt_bytes,
@@ -9,7 +9,7 @@ use crate::simulated::{
     disk::{Progress, SimulatedDisk},
 };
 
-/// What was written.
+/// A written record.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Record {
     pub(crate) sequence: u64,
@@ -29,7 +29,7 @@ impl Record {
     }
 }
 
-/// Smallest segments, so that rolls are frequent, and no thread beside this one.
+/// The smallest segments, so that rolls are frequent, and no other thread.
 pub(crate) fn options(sync: SyncPolicy, roll_cycle: RollCycle) -> AppenderOptions {
     AppenderOptions {
         segment_bytes: 1 << 16,
@@ -40,7 +40,7 @@ pub(crate) fn options(sync: SyncPolicy, roll_cycle: RollCycle) -> AppenderOption
     }
 }
 
-/// Settings by chance.
+/// Random settings.
 pub(crate) fn any_options(dice: &mut Dice) -> AppenderOptions {
     let sync = match dice.below(6) {
         0 | 1 => SyncPolicy::Never,
@@ -51,8 +51,7 @@ pub(crate) fn any_options(dice: &mut Dice) -> AppenderOptions {
     options(sync, cycle)
 }
 
-/// What is written and what is known of it. The disk is told before each step what may happen in
-/// it.
+/// The written records and their state. Before each step the disk gets the possible outcomes.
 #[derive(Clone, Debug)]
 pub(crate) struct History {
     pub(crate) records: Vec<Record>,
@@ -60,7 +59,7 @@ pub(crate) struct History {
     pub(crate) promised: usize,
     pub(crate) options: AppenderOptions,
     now: u64,
-    /// The same length again and again: what is stale then fits to what is new.
+    /// Always the same length: stale data then matches new data.
     uniform: Option<usize>,
     salt: u64,
 }
@@ -71,7 +70,7 @@ impl History {
         Self { records: Vec::new(), promised: 0, options, now: 10_000, uniform, salt }
     }
 
-    /// From now on all records have this length, those of batches too if it is below 3000.
+    /// Gives all later records this length, in batches only if it is below 3000.
     pub(crate) fn make_uniform(&mut self, length: usize) {
         self.uniform = Some(length);
     }
@@ -83,18 +82,18 @@ impl History {
         Appender::open_on(disk.clone(), &self.options)
     }
 
-    /// What the disk is to know in front of a step that may commit so many.
+    /// Updates the disk's progress before a step that might commit `in_flight` records.
     fn tell(&self, disk: &SimulatedDisk, in_flight: usize) {
         let committed = self.records.len() - in_flight;
         disk.set_progress(Progress { committed, promised: self.promised, in_flight });
     }
 
-    /// What it is to know where nothing is under way.
+    /// Updates the disk's progress while no step is running.
     pub(crate) fn rest(&self, disk: &SimulatedDisk) {
         self.tell(disk, 0);
     }
 
-    /// What a crash left: so many records are there, and on the disk.
+    /// Cuts the model after a crash: `count` records exist, and might be on disk.
     pub(crate) fn cut_to(&mut self, count: usize, is_on_disk: bool) {
         self.records.truncate(count);
         self.promised = if is_on_disk { count } else { self.promised.min(count) };
@@ -114,14 +113,15 @@ impl History {
     }
 
     fn next(&mut self, sequence: u64, type_id: u16, length: usize) -> Record {
-        // No two records have the same bytes, so that lost ones can be looked for.
+        // No two records have the same bytes, so that lost ones can be searched for.
         let mut dice = Dice::new(self.salt ^ sequence ^ (self.records.len() as u64) << 32);
         self.salt = self.salt.wrapping_add(1);
         let payload = dice.bytes(length);
         Record { sequence, type_id, ts_ns: self.now, payload }
     }
 
-    /// One step by chance. An error is one of an append; what was not committed is taken back.
+    /// One random step. The error is one of an append; uncommitted records are removed from the
+    /// model.
     pub(crate) fn step(
         &mut self,
         appender: &mut Appender<SimulatedDisk>,
@@ -210,7 +210,7 @@ impl History {
         write(&records, false)
     }
 
-    /// Writes records, and notes what became of them.
+    /// Writes records, and notes the result.
     fn commits(
         &mut self,
         disk: &SimulatedDisk,

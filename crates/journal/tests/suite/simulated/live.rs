@@ -1,4 +1,4 @@
-//! Readers of a journal while other actors work on it: at every operation of the disk another actor
+//! Readers of a journal while other actors change it: at every operation of the disk another actor
 //! takes a step.
 
 use std::{
@@ -27,12 +27,12 @@ use crate::simulated::{
 
 type Step = Arc<Mutex<dyn FnMut(&str) + Send>>;
 
-/// A disk on which others work: in front of each operation that reads they take a step.
+/// A disk with other actors: before each reading operation they take a step.
 #[derive(Clone)]
 struct Busy {
     disk: SimulatedDisk,
     step: Step,
-    /// Whether the next mapping is of a file that is cut while it is read.
+    /// Whether the next mapped file is cut while it is read.
     is_cut_next: Arc<AtomicBool>,
 }
 
@@ -42,7 +42,7 @@ impl fmt::Debug for Busy {
     }
 }
 
-/// A mapping of it.
+/// A mapping of this disk.
 #[derive(Debug)]
 struct BusyFile {
     mapped: Mapped,
@@ -146,7 +146,7 @@ fn check(verified: &Verified, what: impl fmt::Debug) {
     assert!(is_good, "{what:?}: {:?}", verified.findings);
 }
 
-/// The same, with a segment behind the last one that is prepared only, as a pretoucher makes it.
+/// The same, with a prepared segment after the last one, as a pretoucher creates it.
 fn journal_with_spare(count: u64) -> (SimulatedDisk, Appender<SimulatedDisk>) {
     let (disk, mut appender) = journal(count);
     let end = Tailer::open_on(disk.clone(), Start::Newest).unwrap().position();
@@ -235,7 +235,7 @@ fn an_appender_that_opens_meanwhile_does_not_stop_an_unpacking() {
     assert_eq!(read_all(&disk).unwrap().len(), 60);
 }
 
-/// What happens in front of a look, by chance.
+/// Random steps of other actors before a read.
 fn disturb(disk: &SimulatedDisk, appender: &mut Appender<SimulatedDisk>, dice: &mut Dice) {
     match dice.below(12) {
         0..5 => append(appender, dice.below(30)),

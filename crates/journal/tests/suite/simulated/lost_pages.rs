@@ -1,5 +1,5 @@
-//! Pages that a failed sync left clean, and that memory then dropped: what was in them is lost, and
-//! is not said to be on the disk.
+//! Pages that a failed sync left clean, and that memory then dropped: their contents are lost, and
+//! must not count as on disk.
 
 use nanotape_journal::{Appender, RollCycle, Start, SyncPolicy, Tail, Tailer};
 
@@ -26,21 +26,21 @@ fn append(appender: &mut Appender<SimulatedDisk>, count: u64) {
     }
 }
 
-/// Fails to sync, and the kernel takes for written what is not.
+/// Makes a sync fail: the kernel counts pages as written that are not.
 fn fail(appender: &mut Appender<SimulatedDisk>, disk: &SimulatedDisk, is_closed: bool) {
-    // To sync a closed segment takes a look at it and a store before.
+    // A sync of a closed segment opens it and stores to it before.
     disk.set_faults(Faults::at(if is_closed { 3 } else { 1 }, 1, Fault::Io));
     appender.sync().unwrap_err();
     disk.set_faults(Faults::default());
 }
 
-/// The same, and memory then drops it.
+/// The same; then memory drops the pages.
 fn fail_and_evict(appender: &mut Appender<SimulatedDisk>, disk: &SimulatedDisk, is_closed: bool) {
     fail(appender, disk, is_closed);
     disk.evict();
 }
 
-/// How many excerpts a tailer reads that only takes what is on the disk.
+/// The number of excerpts that a tailer reads with the durable setting.
 pub(crate) fn durable(disk: &SimulatedDisk) -> u64 {
     let Ok(mut tailer) = Tailer::open_on(disk.clone(), Start::Oldest) else { return 0 };
     tailer.set_durable(true);
@@ -51,7 +51,7 @@ pub(crate) fn durable(disk: &SimulatedDisk) -> u64 {
     count
 }
 
-/// Runs one case for many seeds: `synced` excerpts are on the disk, and then some are not.
+/// Runs one case for many seeds: `synced` excerpts are on disk, and later ones are not.
 fn check(synced: u64, rolls: bool) {
     let (mut lost, mut kept) = (0, 0);
     for seed in 0..40 {
@@ -82,7 +82,7 @@ fn check(synced: u64, rolls: bool) {
         } else {
             lost += 1;
             assert!(durable(&disk) <= synced, "{said}");
-            // It does not come right by itself.
+            // The error persists.
             assert!(appender.sync().is_err(), "{said}");
         }
         disk.kill(appender);
@@ -120,7 +120,7 @@ fn an_appender_that_opens_finds_what_a_failed_sync_lost() {
         let options = options(SyncPolicy::Never, RollCycle::Size);
         let opened = Appender::open_on(disk.clone(), &options);
         if let Ok(appender) = &opened {
-            // A prefix, as after a loss of power; never a hole that counts as on the disk.
+            // A prefix, as after a loss of power; never a hole that counts as on disk.
             let count = read_all(&disk).unwrap().len() as u64;
             assert_eq!(appender.next_sequence(), count + 1, "{seed}");
             assert!(durable(&disk) <= count, "{seed}");

@@ -1,8 +1,7 @@
-//! What must be on the disk before something else is done: each test fails if one sync, or one
-//! zeroing, is left out.
+//! The required order of syncs: each test fails if one sync, or one zeroing, is left out.
 //!
-//! The campaigns come upon these states by chance and rarely. Here each is built, and then the
-//! power is lost in many ways.
+//! The campaigns reach these states rarely. Here each state is built, and then the power is lost in
+//! many ways.
 
 use nanotape_journal::{
     Appender, AppenderOptions, FIELDS, JournalError, Problem, PruneOptions, RollCycle, SyncPolicy,
@@ -22,10 +21,10 @@ const FIRST: &str = "0000000001.segment";
 /// The first word of the first excerpt of a segment of 64 KiB.
 pub(crate) const DATA: usize = 1024;
 
-/// So long that each excerpt begins with a page, and no other one is in its pages.
+/// Each excerpt of this length begins with a page and shares its pages with no other one.
 pub(crate) const LONG: usize = 4096 - 24;
 
-/// The word of a segment's header with this name.
+/// The word with this name in a segment's header.
 pub(crate) fn at(name: &str) -> usize {
     FIELDS.iter().find(|field| field.2 == name).unwrap().0 / 8
 }
@@ -41,20 +40,20 @@ fn open(
     Appender::open_on(disk.clone(), options)
 }
 
-/// The machine without power now, and started again.
+/// The machine after a loss of power and a restart.
 pub(crate) fn lose_power(disk: &SimulatedDisk, salt: u64, boot: u64) -> SimulatedDisk {
     let disk = disk.image().after_power_loss(&mut Dice::new(salt), boot);
     disk.watch();
     disk
 }
 
-/// A payload of which no part is zero, and that no other number has.
+/// A payload without zero bytes that is unique to its number.
 pub(crate) fn payload(number: u64) -> Vec<u8> {
     Dice::new(number).bytes(LONG).into_iter().map(|byte| byte | 1).collect()
 }
 
-/// A disk on which the second of three excerpts is not there and the third one is: in another boot
-/// the power took it, in the same one its batch was never committed.
+/// A disk where the second of three excerpts is missing. In another boot the power took it; in the
+/// same boot its batch was never committed.
 fn with_a_hole(third: &[u8], boot: u64, salt: u64) -> SimulatedDisk {
     let disk = SimulatedDisk::new(1);
     disk.watch();
@@ -68,7 +67,7 @@ fn with_a_hole(third: &[u8], boot: u64, salt: u64) -> SimulatedDisk {
     let long = excerpt_bytes(LONG) / 8;
     let mut values: Vec<u64> = words.iter().map(|word| word.as_read_only().load()).collect();
     values[DATA + long..DATA + 2 * long].fill(0);
-    // Entries of the index are stored behind the last commit of a batch.
+    // Entries of the index are stored after the last commit of a batch.
     values[at("index")..DATA].fill(0);
     disk.put(FIRST, &values, 1 << 16);
     let disk = disk.image().after_death(&mut Dice::new(salt), boot);
@@ -84,7 +83,7 @@ fn a_prepared_segment_that_is_used_again_has_its_name_on_the_disk() {
         disk.watch();
         let mut appender = open(&disk, &batch()).unwrap();
         appender.append(1, 1, b"first").unwrap();
-        // Killed somewhere on the way to the next segment, whose name may not be on the disk yet.
+        // Killed during a roll; the name of the next segment might not be on disk yet.
         disk.crash(Crash::AtOperation(operation));
         appender.roll().unwrap();
         let image = disk.image();
@@ -115,7 +114,7 @@ fn what_is_zero_in_memory_and_not_on_the_disk_is_made_zero_again() {
         failed += u64::from(opened.is_err());
         disk.kill(opened);
         let mut appender = open(&disk, &batch()).unwrap();
-        // As long as the one that was lost: what was behind that fits behind this one.
+        // As long as the lost one: data after the lost one would match after this one.
         assert_eq!(appender.append(1, 2, &payload(9)).unwrap(), 2);
         let lost = lose_power(&disk, salt, 3);
         disk.kill(appender);
@@ -186,7 +185,7 @@ fn after_a_prune_and_a_loss_of_power_the_journal_goes_on_behind_what_was_pruned(
             appender.append(1, 4, &payload(4)).unwrap();
         }
         if salt % 3 == 0 {
-            // The header of the second segment is taken for written: five operations are of the
+            // The header of the second segment counts as written: five operations belong to the
             // first one.
             disk.set_faults(Faults::at(6, 1, Fault::Io));
             appender.sync().unwrap_err();
@@ -217,9 +216,9 @@ fn a_segment_whose_activation_is_damaged_is_not_cut_where_it_was_on_the_disk() {
         disk.kill(appender);
         let words = disk.words(&format!("{segment:010}.segment"));
         let activation = &words[at("activation")];
-        // Nothing there, or a flipped bit.
+        // Zero, or a flipped bit.
         activation.store(if change == 0 { 0 } else { activation.as_read_only().load() ^ 4 });
-        // All of them are read, because none is known to be whole.
+        // All of them are read, because none is marked as whole.
         (1..3).for_each(|it| disk.words(&format!("{it:010}.segment"))[at("sealed")].store(0));
         let disk = disk.image().after_death(&mut Dice::new(2), 2);
         disk.watch();

@@ -1,9 +1,8 @@
-//! Readers that live through a crash, and what they believe the journal to hold.
+//! Readers that are open during a crash, and their view of the journal.
 //!
-//! A reader that is told that numbers are missing, or that they were given again, ends with exactly
-//! what the journal holds from where it began; one that is not told does not. Some read along
-//! before the next appender opens, some come late, and one keeps a bookmark over every crash, as a
-//! named tailer does.
+//! A reader that gets every missing or reused range ends with exactly the contents of the journal
+//! from its start; a reader that misses one does not. Some read before the next appender opens,
+//! some come late, and one keeps a bookmark over every crash, as a named tailer does.
 
 use nanotape_journal::{Bookmark, JournalError, Resumed, Start, Tail, Tailer};
 
@@ -14,18 +13,18 @@ use crate::simulated::{
     reading::{LOOKS, numbers},
 };
 
-/// What a reader has read, and has not been told to forget.
+/// The records that a reader has read, without those that were reported as reused.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct View {
     records: Vec<Record>,
-    /// The first number that it is to read.
+    /// The first number to read.
     from: u64,
-    /// How many of the numbers that it had read were given again.
+    /// How many of the numbers that it had read were used again.
     pub(crate) reused: u64,
 }
 
 impl View {
-    /// Forgets what is not in the journal any more.
+    /// Removes records that are no longer in the journal.
     fn forget(&mut self, from: u64) {
         let before = self.records.len();
         self.records.retain(|record| record.sequence < from);
@@ -33,7 +32,7 @@ impl View {
         self.from = self.from.min(from);
     }
 
-    /// Reads until there was nothing for long.
+    /// Reads until it is idle for long.
     pub(crate) fn read_on(
         &mut self,
         tailer: &mut Tailer<SimulatedDisk>,
@@ -41,7 +40,7 @@ impl View {
         self.read(tailer, usize::MAX)
     }
 
-    /// The same, and so many excerpts at the most.
+    /// The same, with at most `most` excerpts.
     fn read(
         &mut self,
         tailer: &mut Tailer<SimulatedDisk>,
@@ -53,7 +52,7 @@ impl View {
             match tailer.next()? {
                 Tail::Excerpt(excerpt) => {
                     let record = Record::of(&excerpt);
-                    // Before the first segment is active a tailer does not know what comes.
+                    // Before the first segment is active, a tailer does not know the next number.
                     let is_next = expected == 0 || record.sequence == expected;
                     assert!(is_next, "{} where {expected} is next", record.sequence);
                     self.records.push(record);
@@ -78,7 +77,7 @@ impl View {
         Ok(())
     }
 
-    /// It must have read what there is, from where it began.
+    /// Checks that it has read all records from its start.
     fn check(&self, what: &str, records: &[Record]) {
         let begin = records.partition_point(|record| record.sequence < self.from);
         let there = &records[begin..];
@@ -99,13 +98,13 @@ struct Early {
     view: View,
 }
 
-/// All of those.
+/// All tailers of that kind.
 #[derive(Debug, Default)]
 pub(crate) struct Readers(Vec<Early>);
 
 impl Readers {
-    /// Opens them where they can be opened, and lets each read what there is. Damage is allowed: no
-    /// appender has put anything in order yet.
+    /// Opens tailers where this is possible, and lets some read. Damage is allowed: no appender has
+    /// recovered the journal yet.
     pub(crate) fn open(disk: &SimulatedDisk, records: &[Record], dice: &mut Dice) -> Self {
         let some = records.get(dice.index(records.len())).map_or(1, |record| record.sequence);
         let mut early = Vec::new();
@@ -116,7 +115,7 @@ impl Readers {
                 let mut view = View { from, ..View::default() };
                 let most = if dice.one_in(3) { dice.index(20) } else { usize::MAX };
                 if is_reader && view.read(&mut tailer, most).is_err() {
-                    // It stopped at damage, and may try again.
+                    // It stopped at damage, and might retry.
                     continue;
                 }
                 let what = format!("a tailer from before, {start:?}, {is_reader}");
@@ -126,7 +125,7 @@ impl Readers {
         Self(early)
     }
 
-    /// Some look while nothing new is there, and the others do not.
+    /// Lets some of them poll while there is nothing new.
     pub(crate) fn look(&mut self, dice: &mut Dice) {
         for early in &mut self.0 {
             if dice.one_in(2) {
@@ -135,8 +134,8 @@ impl Readers {
         }
     }
 
-    /// All of them come through, and believe what is true; returns how many numbers were given
-    /// again.
+    /// Checks that each reads to the end and has the right view; returns how many numbers were
+    /// reused.
     pub(crate) fn check(&mut self, records: &[Record]) -> u64 {
         let mut reused = 0;
         for early in &mut self.0 {
@@ -158,31 +157,31 @@ impl Early {
 /// A reader whose bookmark outlives every crash.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Named {
-    /// What was kept last, and before that.
+    /// The last bookmark, and the one before.
     kept: [(Bookmark, View); 2],
     pub(crate) resumed: u64,
 }
 
 impl Named {
-    /// Reads some of what is there, as a process that then ends or is killed.
+    /// Reads some records, as a process that then ends or is killed.
     pub(crate) fn read_some(&mut self, disk: &SimulatedDisk, dice: &mut Dice) {
         let most = 1 + dice.index(40);
         let Ok((tailer, view)) = self.go_on(disk, most) else { return };
-        // The machine stopped meanwhile: it did not come to that.
+        // If the machine stopped meanwhile, nothing is kept.
         if !disk.has_crashed() {
             self.kept.swap(0, 1);
             self.kept[0] = (tailer.bookmark(), view);
         }
     }
 
-    /// A loss of power may set its place back.
+    /// A loss of power can restore its earlier bookmark.
     pub(crate) fn lose_power(&mut self, dice: &mut Dice) {
         if dice.one_in(3) {
             self.kept[0] = self.kept[1].clone();
         }
     }
 
-    /// Reads everything, and checks what it believes.
+    /// Reads everything, and checks its view.
     pub(crate) fn check(&mut self, disk: &SimulatedDisk, records: &[Record]) {
         let read = self.go_on(disk, usize::MAX);
         let (tailer, view) = read.unwrap_or_else(|error| panic!("a bookmark: {error}"));

@@ -1,13 +1,13 @@
-//! Everything that a journal holds, read forwards and backwards.
+//! Reads the whole journal forwards and backwards.
 
 use nanotape_journal::{JournalError, Start, Tail, Tailer};
 
 use crate::simulated::{disk::SimulatedDisk, history::Record};
 
-/// Looks at nothing, at each of which the tailer asks the disk, until that is taken for the end.
+/// Idle polls, each with a check of the disk, after which a test assumes the end.
 pub(crate) const LOOKS: usize = 4;
 
-/// Reads until there was nothing for long. Numbers that are missing must be told.
+/// Reads until the tailer is idle for long. Missing numbers must be reported.
 pub(crate) fn read_on(tailer: &mut Tailer<SimulatedDisk>) -> Result<Vec<Record>, JournalError> {
     let mut records: Vec<Record> = Vec::new();
     let (mut idle, mut gaps) = (0, 0);
@@ -15,7 +15,7 @@ pub(crate) fn read_on(tailer: &mut Tailer<SimulatedDisk>) -> Result<Vec<Record>,
         let expected = tailer.next_sequence();
         match tailer.next()? {
             Tail::Excerpt(excerpt) => {
-                // Before the first segment is active a tailer does not know what comes.
+                // Before the first segment is active, a tailer does not know the next number.
                 assert!(expected == 0 || excerpt.sequence() == expected, "numbers are consecutive");
                 records.push(Record::of(&excerpt));
                 (idle, gaps) = (0, 0);
@@ -40,7 +40,7 @@ pub(crate) fn read_all(disk: &SimulatedDisk) -> Result<Vec<Record>, JournalError
     read_on(&mut Tailer::open_on(disk.clone(), Start::Oldest)?)
 }
 
-/// Everything from the end backwards, in the order in which it was written.
+/// All records from the end backwards, returned in the order of writing.
 pub(crate) fn read_back(disk: &SimulatedDisk) -> Result<Vec<Record>, JournalError> {
     let mut tailer = Tailer::open_on(disk.clone(), Start::Newest)?;
     let mut records = Vec::new();

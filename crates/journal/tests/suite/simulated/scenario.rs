@@ -1,5 +1,4 @@
-//! A history that is cut by a crash, and what must be there behind it; again and again on one
-//! journal.
+//! A history that a crash interrupts, and the checks after it; repeatedly on one journal.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -23,7 +22,7 @@ pub(crate) enum End {
     Death,
 }
 
-/// What a campaign came to.
+/// Totals of a campaign.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) crashes: u64,
@@ -33,9 +32,9 @@ pub(crate) struct Counts {
     pub(crate) cuts: u64,
     pub(crate) pruned_bytes: u64,
     pub(crate) checked_bytes: u64,
-    /// Numbers that readers had read, and were told to forget.
+    /// Numbers that readers had read and that were reported as reused.
     pub(crate) reused: u64,
-    /// Bookmarks behind which numbers were given again.
+    /// Bookmarks whose numbers were used again.
     pub(crate) resumed: u64,
 }
 
@@ -53,7 +52,7 @@ impl Counts {
     }
 }
 
-/// One journal through some crashes.
+/// One journal through several crashes.
 #[derive(Debug)]
 pub(crate) struct Scenario {
     pub(crate) dice: Dice,
@@ -61,19 +60,18 @@ pub(crate) struct Scenario {
     pub(crate) disk: SimulatedDisk,
     boot: u64,
     pub(crate) named: Named,
-    /// Whether a process may be killed between losses of power.
+    /// Whether a process can be killed between losses of power.
     pub(crate) is_mixed: bool,
-    /// How many records at least are written after a recovery, for readers from before it.
+    /// The least number of records after a recovery, for readers from before it.
     pub(crate) least_after: usize,
-    /// How power losses tear, if always in the same way; then nothing is written back before a
-    /// sync.
+    /// The tear of every loss of power, if it is fixed; then nothing is written back before a sync.
     pub(crate) tear: Option<Tear>,
-    /// What recoveries took out and reported: names and lengths. It stays, whatever comes.
+    /// Data that recoveries moved out and reported: names and lengths. It must stay.
     kept: Vec<(String, u64)>,
     pub(crate) counts: Counts,
 }
 
-/// Which of these records have all their bytes somewhere in files. Payloads begin at whole words.
+/// The records whose complete payload is in some file. Payloads begin at whole words.
 fn which_are_in(contents: &[(String, Vec<u8>)], records: &[&Record]) -> BTreeSet<u64> {
     let first = |bytes: &[u8]| u64::from_ne_bytes(*bytes.first_chunk().unwrap());
     let wanted: HashMap<u64, &Record> =
@@ -111,7 +109,7 @@ impl Scenario {
         }
     }
 
-    /// Some rounds; how a machine stops may be said, else it is chance.
+    /// Runs some rounds. `end` is how the machine stops; `None`: random.
     pub(crate) fn run(mut self, end: Option<End>) -> Counts {
         self.is_mixed = end != Some(End::Death);
         for _ in 0..1 + self.dice.below(4) {
@@ -122,7 +120,7 @@ impl Scenario {
         self.counts
     }
 
-    /// Arms a crash somewhere near.
+    /// Arms a crash that comes soon.
     pub(crate) fn arm(&mut self) {
         let crash = if self.dice.one_in(2) {
             let most = [8, 60, 1000][self.dice.index(3)];
@@ -165,7 +163,7 @@ impl Scenario {
         image
     }
 
-    /// Ends an appender in some way and opens another.
+    /// Ends an appender in some way and opens another one.
     fn reopen(&mut self, appender: Appender<SimulatedDisk>) -> Appender<SimulatedDisk> {
         let promises = !matches!(self.history.options.sync, nanotape_journal::SyncPolicy::Never);
         match self.dice.below(3) {
@@ -205,7 +203,7 @@ impl Scenario {
         self.disk.watch();
     }
 
-    /// Opens what is left of a crash, and checks everything that was promised.
+    /// Opens the remains of a crash, and checks everything that was promised.
     pub(crate) fn recover(&mut self, image: Image, end: End) {
         let progress = image.progress;
         self.history.records.truncate(progress.committed + progress.in_flight);
@@ -213,7 +211,7 @@ impl Scenario {
         self.restart(image, end);
         self.counts.crashes += 1;
         let mut worst = end;
-        // The recovery may be stopped too.
+        // The recovery can be stopped too.
         while self.dice.one_in(3) {
             self.disk.set_progress(progress);
             self.arm();
@@ -245,7 +243,7 @@ impl Scenario {
         readers.look(&mut self.dice);
         self.history.cut_to(count, end == End::PowerLoss);
 
-        // It goes on, for old readers and new ones.
+        // Continues, for old and new readers.
         let old = self.history.records.len();
         while self.history.records.len() < old + self.least_after {
             self.history.step(&mut appender, &self.disk, &mut self.dice).unwrap();
@@ -258,7 +256,7 @@ impl Scenario {
         self.disk.kill(appender);
     }
 
-    /// How many of the records are there: a prefix, with all that must be there.
+    /// The number of existing records: a prefix that includes all that must exist.
     fn check_what_is_there(&self, least: usize, end: End, in_flight: usize) -> usize {
         let records = &self.history.records;
         let read = read_all(&self.disk).unwrap();
@@ -282,7 +280,7 @@ impl Scenario {
         read.len()
     }
 
-    /// What was taken out is where the report says, and nothing that was there is gone.
+    /// Moved data is at the reported path, and no existing data is lost.
     fn check_cuts(&mut self, report: Recovery, before: &[(String, Vec<u8>)], lost: Range<usize>) {
         let contents = self.disk.contents();
         for (name, bytes) in &self.kept {

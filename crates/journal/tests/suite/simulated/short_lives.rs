@@ -1,8 +1,8 @@
-//! Many losses of power, a few excerpts apart: what one recovery takes out must not come back at
+//! Many losses of power, a few excerpts apart: data that one recovery removed must not come back at
 //! the next.
 //!
-//! All excerpts have one length, so that one of an earlier life would fit behind one of this life.
-//! Nothing is synced but what recovery syncs.
+//! All excerpts have one length, so an old excerpt would match after a new one. Only recovery
+//! syncs.
 
 use nanotape_journal::{RollCycle, SyncPolicy};
 
@@ -14,11 +14,11 @@ use crate::simulated::{
 
 const LIVES: u64 = 12;
 
-/// Payloads of these lengths are excerpts of a page, and of a twentieth of one.
+/// Payloads of these lengths make excerpts of a page, and of a twentieth of a page.
 const LENGTHS: [usize; 2] = [4096 - 24, 200];
 
 impl Scenario {
-    /// Some excerpts, and the power is gone; again and again.
+    /// Appends some excerpts and loses the power, repeatedly.
     pub(crate) fn run_short_lives(mut self) -> Counts {
         self.history.options = options(SyncPolicy::Never, RollCycle::Size);
         self.history.make_uniform(LENGTHS[self.dice.index(2)]);

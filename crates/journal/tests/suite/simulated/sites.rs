@@ -1,16 +1,17 @@
-//! Every sync, name and zero that the journal pays for is needed: each is left out in turn, and a
-//! test fails.
+//! Every sync, rename and zeroing of the journal is needed: each is left out in turn, and a test
+//! fails.
 //!
-//! The simulated disk is told which line of the journal calls it, and does nothing for one line at
-//! a time: the call succeeds and has no effect. The lines are found by running the tests, so a new
-//! call is tried without being listed here. What nothing notices is in `SURVIVORS`, each with its
+//! The simulated disk gets the line of the journal that calls it. It ignores one line at a time:
+//! the call succeeds and has no effect. The lines are found by running the tests, so a new call is
+//! tried without being listed here. Calls that no test notices are in `SURVIVORS`, each with its
 //! reason.
 //!
-//! By default syncs are tried, but for survivors. `NANOTAPE_SITES=all` tries everything, survivors
-//! too, and fails where a survivor is noticed; that takes a quarter of an hour. Another value tries
-//! what contains it: `NANOTAPE_SITES=recovery/mend.rs`, `NANOTAPE_SITES=Rename`.
+//! By default syncs are tried, except survivors. `NANOTAPE_SITES=all` tries everything, including
+//! survivors, and fails if a test notices a survivor; that takes a quarter of an hour. Another
+//! value tries the sites that contain it: `NANOTAPE_SITES=recovery/mend.rs`,
+//! `NANOTAPE_SITES=Rename`.
 //!
-//! Not tried: what `Folder` itself syncs when it makes a file. No simulation is below it.
+//! Not tried: the syncs of `Folder` itself when it creates a file. No simulation covers these.
 
 use std::{
     cell::{Cell, RefCell},
@@ -27,10 +28,10 @@ use std::{
 
 use crate::simulated::survivors::SURVIVORS;
 
-/// How many of the tests are enough to find all syncs.
+/// The number of tests that is enough to find all syncs.
 const QUICK: usize = 8;
 
-/// What a call would have done.
+/// The action that is left out.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum What {
     Sync,
@@ -38,14 +39,14 @@ pub(crate) enum What {
     Rename,
     Remove,
     Shrink,
-    /// Bring the bytes of a new file to the disk.
+    /// Writes the bytes of a new file to the disk.
     Write,
     StoreInFile,
-    /// A store of this value to a mapped file.
+    /// Stores this value to a mapped file.
     Store(u64),
 }
 
-/// A line of the journal that changes what is on the disk.
+/// A line of the journal that changes the contents of the disk.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Site {
     file: &'static str,
@@ -62,8 +63,8 @@ impl fmt::Display for Site {
 }
 
 impl Site {
-    /// The line as it stands in the source: what a site is known by in the list of survivors,
-    /// because line numbers change.
+    /// The source text of the line, which identifies a site in the list of survivors, because line
+    /// numbers change.
     fn text(&self) -> String {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let source = std::fs::read_to_string(root.join(self.file)).unwrap();
@@ -75,12 +76,12 @@ impl Site {
     }
 }
 
-/// What was called in a run, and what is left out of it.
+/// The calls of a run, and the call that is left out.
 #[derive(Debug, Default)]
 pub(crate) struct Sites {
     left_out: Option<Site>,
     calls: BTreeMap<Site, u64>,
-    /// Lines that store other values than zero too.
+    /// Lines that also store values other than zero.
     others: BTreeMap<Site, u64>,
 }
 
@@ -90,7 +91,7 @@ impl fmt::Debug for Site {
     }
 }
 
-/// Of all disks that one test makes.
+/// Shared by all disks of one test.
 pub(crate) type SharedSites = Arc<Mutex<Sites>>;
 
 thread_local! {
@@ -98,12 +99,12 @@ thread_local! {
     static IS_QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// For a disk that is made now.
+/// The sites for a new disk.
 pub(crate) fn current() -> SharedSites {
     CURRENT.with_borrow(Arc::clone)
 }
 
-/// Notes a call, and returns whether it is the one that has no effect.
+/// Notes a call, and returns whether it is the one that is left out.
 pub(crate) fn is_left_out(sites: &SharedSites, what: What, at: &'static Location<'static>) -> bool {
     if !at.file().contains("crates/journal/src/") {
         return false;
@@ -117,7 +118,7 @@ pub(crate) fn is_left_out(sites: &SharedSites, what: What, at: &'static Location
     sites.left_out == Some(site)
 }
 
-/// Runs tests with one call left out; returns what they called, or how one of them failed.
+/// Runs tests with one call left out; returns their calls, or the message of a failed test.
 fn run_without(
     left_out: Option<Site>,
     tests: &[crate::simulated::Notice],
@@ -141,8 +142,8 @@ fn run_without(
     outcome.map(|()| std::mem::take(&mut *sites.lock().unwrap_or_else(PoisonError::into_inner)))
 }
 
-/// Leaves out each of these in a run of its own, and returns how a test failed. Each processor has
-/// its runs.
+/// Leaves out each of these in its own run, and returns how a test failed. Runs are spread over all
+/// processors.
 fn each_left_out(sites: &[&Site], tests: &[crate::simulated::Notice]) -> Vec<Option<String>> {
     let caught = Mutex::new(vec![None; sites.len()]);
     let next = AtomicUsize::new(0);
@@ -163,7 +164,7 @@ fn each_left_out(sites: &[&Site], tests: &[crate::simulated::Notice]) -> Vec<Opt
     caught.into_inner().unwrap()
 }
 
-/// Failures that are wanted are not printed.
+/// Silences the output of expected failures.
 fn hush() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -176,13 +177,12 @@ fn hush() {
     });
 }
 
-/// Whether this thread expects a failure, and what would be printed of it is not wanted.
+/// Whether this thread expects a failure, so that its output is not needed.
 pub(crate) fn is_quiet() -> bool {
     IS_QUIET.get()
 }
 
-/// All that the tests call: stores of zero where nothing else is stored, and everything else there
-/// is.
+/// All calls of the tests: stores of zero by lines that store nothing else, and all other actions.
 fn all_sites(tests: &[crate::simulated::Notice]) -> Vec<Site> {
     let seen = run_without(None, tests).unwrap_or_else(|failure| panic!("{failure}"));
     let is_tried = |site: &&Site| !seen.others.contains_key(site);
@@ -194,7 +194,7 @@ fn all_sites(tests: &[crate::simulated::Notice]) -> Vec<Site> {
     sites
 }
 
-/// Which of them are tried now. To show that nothing notices one takes all the tests.
+/// Whether a site is tried now. To prove that no test notices a site takes all the tests.
 fn is_chosen(site: &Site, wanted: Option<&str>) -> bool {
     let is_survivor = || SURVIVORS.iter().any(|survivor| site.is_survivor(survivor));
     match wanted {

@@ -1,8 +1,9 @@
-//! Upkeep, recovery and repair stopped between any two of their steps, and then a loss of power.
+//! Upkeep, recovery and repair are stopped between any two of their steps, followed by a loss of
+//! power.
 //!
-//! The campaigns come between two given steps rarely. Here each of these is stopped in front of
-//! every operation of the disk, and what was done to names since they were last synced is kept in
-//! part, in several ways.
+//! The campaigns rarely stop between two given steps. Here each operation is stopped before every
+//! operation of the disk. The changes of names since their last sync are partly kept, in several
+//! ways.
 
 use nanotape_journal::{
     Appender, AppenderOptions, CompressOptions, Disk as _, PruneOptions, RollCycle, Severity,
@@ -19,13 +20,13 @@ use crate::simulated::{
     reading::{numbers, read_all},
 };
 
-/// Ways to lose the power in each place.
+/// Variants of a loss of power at each step.
 const SALTS: u64 = 16;
 
-/// What a file compressed with zstd begins with.
+/// The first bytes of a file compressed with zstd.
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
-/// How many words an excerpt has.
+/// Words of an excerpt.
 const WORDS: usize = 512;
 
 fn never() -> AppenderOptions {
@@ -36,7 +37,7 @@ fn open(disk: &SimulatedDisk) -> Appender<SimulatedDisk> {
     Appender::open_on(disk.clone(), &never()).unwrap()
 }
 
-/// Appends these, and begins a segment in front of each of `rolls`.
+/// Appends these numbers, and begins a segment before each of `rolls`.
 fn append(appender: &mut Appender<SimulatedDisk>, numbers: std::ops::Range<u64>, rolls: &[u64]) {
     for number in numbers {
         if rolls.contains(&number) {
@@ -46,7 +47,7 @@ fn append(appender: &mut Appender<SimulatedDisk>, numbers: std::ops::Range<u64>,
     }
 }
 
-/// Four segments, of excerpts 1 and 2, 3 to 5, 6, and 7, all of them on the disk.
+/// Four segments, of excerpts 1 and 2, 3 to 5, 6, and 7, all of them on disk.
 fn four_segments(salt: u64) -> SimulatedDisk {
     let disk = SimulatedDisk::new(salt);
     disk.watch();
@@ -57,9 +58,8 @@ fn four_segments(salt: u64) -> SimulatedDisk {
     disk
 }
 
-/// Stops `work` in front of each of its operations and loses the power. `check` gets what the next
-/// start of the machine finds, and whether the work was done. Returns how many operations there
-/// are.
+/// Stops `work` before each of its operations and loses the power. `check` gets the disk after the
+/// restart, and whether the work was done. Returns the number of operations.
 fn at_every_operation(
     prepare: impl Fn(u64) -> SimulatedDisk,
     work: impl Fn(&SimulatedDisk),
@@ -68,8 +68,7 @@ fn at_every_operation(
     stopped(&mut (0..).map(Crash::AtOperation), prepare, work, check)
 }
 
-/// The same in front of these steps, until the work is done before one of them; returns how many
-/// there were.
+/// The same before these steps, until the work ends earlier; returns the number of steps.
 fn stopped(
     steps: &mut dyn Iterator<Item = Crash>,
     prepare: impl Fn(u64) -> SimulatedDisk,
@@ -103,7 +102,7 @@ fn reads(disk: &SimulatedDisk, expected: &[u64], said: &str) {
     disk.kill(appender);
 }
 
-/// Whether these payloads are somewhere, in a segment or in `cut`.
+/// Checks that these payloads exist in a segment or in `cut`.
 fn are_kept(disk: &SimulatedDisk, kept: &[u64], said: &str) {
     let contents = disk.contents();
     for &number in kept {
@@ -150,7 +149,7 @@ fn what_is_read_as_on_the_disk_from_a_compressed_segment_stays() {
         disk.watch();
         let mut appender = open(&disk);
         append(&mut appender, 1..5, &[4]);
-        // Nothing was synced. The compression ends in front of one of its steps.
+        // Nothing was synced. The compression fails at one of its steps.
         disk.set_faults(Faults::at(operation, 1, Fault::Io));
         let _ = compress_on(&disk, &CompressOptions::default(), |_, _| ());
         disk.set_faults(Faults::default());
@@ -191,7 +190,7 @@ fn what_pruning_keeps_is_there_wherever_it_is_stopped() {
     assert!(operations > 4, "{operations}");
 }
 
-/// Those segments, in another boot, and the power took excerpt 4 in the middle of the second one.
+/// The four segments, in another boot; the power took excerpt 4 in the middle of the second one.
 fn with_a_hole(salt: u64) -> SimulatedDisk {
     let disk = four_segments(salt);
     for (name, bytes) in disk.contents() {
@@ -200,7 +199,7 @@ fn with_a_hole(salt: u64) -> SimulatedDisk {
         if name == "0000000002.segment" {
             values[DATA + WORDS..DATA + 2 * WORDS].fill(0);
         }
-        // Of nothing is it known that it is on the disk.
+        // Clear all marks of synced data.
         for field in ["synced", "sync_pending", "sealed"] {
             values[at(field)] = 0;
         }
@@ -221,7 +220,7 @@ fn what_a_recovery_takes_out_is_kept_wherever_it_is_stopped() {
     assert!(operations > 20, "{operations}");
 }
 
-/// Those segments, and the first word of two payloads is damaged: one in the middle, and the last
+/// The four segments; the first word of two payloads is damaged: one in the middle, and the last
 /// one.
 fn damaged(salt: u64) -> SimulatedDisk {
     let disk = four_segments(salt);
@@ -237,7 +236,7 @@ fn damaged(salt: u64) -> SimulatedDisk {
     disk
 }
 
-/// The same, and the first two segments are compressed; so the second one was damaged before.
+/// The same with the first two segments compressed; the second one was damaged before.
 fn damaged_and_compressed(salt: u64) -> SimulatedDisk {
     let disk = four_segments(salt);
     compress_two(&disk);
@@ -256,7 +255,7 @@ fn repair_all(disk: &SimulatedDisk) {
     assert!(!repair_on(disk, false, |_, _| ()).unwrap().actions.is_empty());
 }
 
-/// What a repair that was stopped left is repaired again; one that was done has nothing left to do.
+/// Repairs again after a stopped repair; after a complete one nothing is left to do.
 fn mended(disk: SimulatedDisk, is_done: bool, expected: &[u64], said: &str) -> SimulatedDisk {
     if !is_done {
         repair_on(&disk, false, |_, _| ()).unwrap();

@@ -1,4 +1,4 @@
-//! Calls that can be left out without a test that fails, each with the reason.
+//! Calls whose omission no test notices, each with the reason.
 
 use crate::simulated::sites::What;
 
@@ -6,7 +6,7 @@ const ROOM: &str = "gives room back; readers stop at the end mark";
 const PART: &str = "a part that stays is removed by the next try under its name, or by recovery";
 const LESS_READ: &str = "a later recovery or sync does more than it needs to, and finds the same";
 
-/// End of the file's path, what is left out, the line, and why nothing fails without it.
+/// End of the file's path, the action, the line, and the reason why nothing fails without it.
 pub(crate) const SURVIVORS: &[(&str, What, &str, &str)] = &[
     (
         "appender/exchange.rs",

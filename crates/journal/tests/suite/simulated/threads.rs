@@ -1,8 +1,7 @@
-//! An appender with its threads: one prepares segments, one syncs every now and then.
+//! An appender with its threads: one prepares segments, one syncs periodically.
 //!
-//! The threads run as they do for users, so what a seed makes is not the same each time. Wherever
-//! one of them is when everything stops, what a reader has taken for durable is there after a loss
-//! of power.
+//! The threads run as they do for users, so the same seed gives different runs. Wherever a thread
+//! is when everything stops, all that a reader treated as durable exists after a loss of power.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -25,7 +24,7 @@ fn with_threads() -> AppenderOptions {
     AppenderOptions { has_pretoucher: true, ahead_bytes: 0, ..options(every, RollCycle::Size) }
 }
 
-/// How far a reader comes that takes only what is on the disk.
+/// The end of the excerpts that a tailer reads with the durable setting.
 fn read_durable(tailer: &mut Tailer<SimulatedDisk>) -> u64 {
     loop {
         match tailer.next() {
@@ -38,18 +37,18 @@ fn read_durable(tailer: &mut Tailer<SimulatedDisk>) -> u64 {
     }
 }
 
-/// What happened in all of them.
+/// Counts of all runs.
 #[derive(Debug, Default)]
 struct Seen {
-    /// Crashes, by the name of the thread that was about to do something.
+    /// Crashes, by the name of the thread whose next step was stopped.
     crashes: BTreeMap<String, u64>,
-    /// Appends that said what went wrong in a thread.
+    /// Appends that returned the error of a thread.
     errors: u64,
     promised: u64,
     lost: u64,
 }
 
-/// Appends until everything stops, loses the power, and looks at what is there.
+/// Appends until everything stops, loses the power, and checks the result.
 fn run(seed: u64, seen: &mut Seen) {
     let dice = &mut Dice::new(seed);
     let disk = SimulatedDisk::new(seed);
@@ -75,7 +74,7 @@ fn run(seed: u64, seen: &mut Seen) {
                 committed += 1;
                 assert_eq!(sequence, committed);
             }
-            // It says so, and the next one goes on.
+            // The append returns the error, and the next one works.
             Err(_) => seen.errors += 1,
         }
         if dice.one_in(3) {

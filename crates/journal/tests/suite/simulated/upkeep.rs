@@ -1,9 +1,9 @@
 //! Compression, unpacking, pruning and repair between the steps of an appender, and crashes in
 //! them.
 //!
-//! What must be there: a stretch of what was written, from before the first excerpt that pruning
-//! had to keep up to the last one that was promised. Readers with a bookmark come through, and a
-//! repair finds nothing to do.
+//! What must exist: a range of the written records. It begins at or before the first excerpt that
+//! pruning had to keep, and ends at or after the last promised one. Readers with a bookmark come
+//! through, and a repair finds nothing to do.
 
 use nanotape_journal::{
     Action, Appender, CompressOptions, Done, PruneOptions, compress_on, prune_on, repair_on,
@@ -18,7 +18,7 @@ use crate::simulated::{
 };
 
 impl Scenario {
-    /// Some rounds of an appender with upkeep beside it.
+    /// Runs some rounds of an appender with concurrent upkeep.
     pub(crate) fn run_with_upkeep(mut self) -> Counts {
         let mut pruned = 0;
         for _ in 0..1 + self.dice.below(4) {
@@ -56,7 +56,7 @@ impl Scenario {
         image
     }
 
-    /// One piece of upkeep. None of it changes what readers find, but for what is pruned.
+    /// One operation of upkeep. Only pruning changes what readers find.
     fn keep_up(&mut self, appender: &mut Appender<SimulatedDisk>, pruned: &mut u64) {
         self.history.rest(&self.disk);
         let keep_plain = self.dice.below(3);
@@ -84,7 +84,7 @@ impl Scenario {
         self.restart(image, end);
         self.counts.crashes += 1;
         while self.dice.one_in(3) {
-            // A recovery, or the upkeep in front of it, that is stopped too.
+            // A recovery, or upkeep before it, that is also stopped.
             self.disk.set_progress(progress);
             self.arm();
             if self.dice.one_in(2) {
@@ -115,11 +115,12 @@ impl Scenario {
         self.check_healthy(pruned);
     }
 
-    /// How many of the records end what is there; all that is missing before was pruned.
+    /// How many of the records exist at the end of the journal; all earlier missing ones were
+    /// pruned.
     fn check_stretch(&self, least: usize, pruned: u64, next: u64) -> usize {
         let records = &self.history.records;
         let read = read_all(&self.disk).unwrap();
-        // Where nothing is left, the appender knows how far it was.
+        // If no record is left, the appender's next number counts.
         let first = read.first().map_or(next, |record| record.sequence);
         let begin = records.partition_point(|record: &Record| record.sequence < first);
         let said = || format!("read {:?} of {:?}", numbers(&read), numbers(records));
@@ -132,13 +133,14 @@ impl Scenario {
         end
     }
 
-    /// Nothing is wrong with it, and a repair changes nothing.
+    /// Checks that the journal is valid, and that a repair changes nothing.
     fn check_healthy(&self, pruned: u64) {
         let verified = verify_on(&self.disk, |_, _| ()).unwrap();
         assert!(verified.is_clean(), "{:?}", verified.findings);
         let before = read_all(&self.disk).unwrap();
         let repaired = repair_on(&self.disk, false, |_, _| ()).unwrap();
-        // A killed compression leaves a segment twice, and the power may take hints of closed ones.
+        // A killed compression leaves a segment twice, and a loss of power can take hints of closed
+        // ones.
         let is_left = |action: &Action| {
             action.path.extension().is_some_and(|suffix| suffix == "zst")
                 || matches!(action.done, Done::Index { .. })

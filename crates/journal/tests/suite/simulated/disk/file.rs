@@ -1,4 +1,5 @@
-//! A file of the simulated disk: what processes see, and what of it outlives a loss of power.
+//! A file of the simulated disk: the contents that processes see, and the part that outlives a loss
+//! of power.
 
 use std::{collections::BTreeSet, ops::Range, sync::Arc};
 
@@ -8,7 +9,7 @@ use crate::simulated::dice::Dice;
 
 pub(super) const PAGE_WORDS: usize = 512;
 
-/// How much of a file is written at once: the rest of it may be lost.
+/// Units of an atomic write: the words outside of a unit can be lost separately.
 pub(super) const UNIT_WORDS: [usize; 3] = [PAGE_WORDS, 64, 1];
 
 #[derive(Debug)]
@@ -17,11 +18,11 @@ pub(super) struct File {
     pub(super) bytes: u64,
     pub(super) durable: Vec<u64>,
     pub(super) durable_bytes: u64,
-    /// Pages that a failed sync did not write, and that the kernel takes for written.
+    /// Pages that a failed sync did not write, but that the kernel counts as written.
     pub(super) taken_clean: BTreeSet<usize>,
 }
 
-/// What one file has as words.
+/// The words of one file.
 pub(super) type Words = Arc<[Word]>;
 
 pub(super) fn words_of(values: &[u64]) -> Words {
@@ -51,7 +52,7 @@ impl File {
         self.words[at].as_read_only().load()
     }
 
-    /// Makes room for so many bytes; words that were cut off are zero.
+    /// Resizes the file to `bytes` bytes; words that were cut off are zero.
     pub(super) fn resize(&mut self, bytes: u64) {
         let words = usize::try_from(bytes.div_ceil(8)).unwrap();
         if words > self.words.len() {
@@ -66,7 +67,7 @@ impl File {
         self.bytes = bytes;
     }
 
-    /// Writes a page, or as much of it as there is.
+    /// Writes a page, or the part of it that exists.
     pub(super) fn write_back(&mut self, page: usize) {
         if self.taken_clean.contains(&page) {
             return;
@@ -83,7 +84,7 @@ impl File {
         self.durable_bytes = self.bytes;
     }
 
-    /// Writes some pages, and forgets of the others that they are to be written.
+    /// Writes some pages, and marks the others as clean without writing them.
     pub(super) fn fail_to_sync(&mut self, words: Range<usize>, dice: &mut Dice) {
         for page in words.start / PAGE_WORDS..words.end.div_ceil(PAGE_WORDS) {
             if dice.one_in(2) {
@@ -94,7 +95,7 @@ impl File {
         }
     }
 
-    /// Writes some part of what was stored.
+    /// Writes a random part of the stored words.
     pub(super) fn write_back_some(&mut self, dice: &mut Dice) {
         let unit = UNIT_WORDS[dice.index(3)];
         let end = self.words.len();

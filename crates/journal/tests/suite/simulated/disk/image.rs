@@ -1,4 +1,4 @@
-//! What there is at the moment of a crash, and what the machine finds when it goes on.
+//! The state at the moment of a crash, and the disk that the machine finds afterwards.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,21 +8,21 @@ use super::{
 };
 use crate::simulated::dice::Dice;
 
-/// How a loss of power tears what was not synced.
+/// How a loss of power tears data that was not synced.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tear {
-    /// How much is kept or lost together.
+    /// Words that are kept or lost together.
     pub(crate) unit_words: usize,
-    /// How many of sixteen are kept.
+    /// How many of sixteen units are kept.
     pub(crate) kept: u64,
 }
 
 impl Tear {
-    /// One page of two is kept, which is how most disks lose them.
+    /// Half of the pages are kept, which is how most disks lose them.
     pub(crate) const HALF_OF_THE_PAGES: Self = Self { unit_words: PAGE_WORDS, kept: 8 };
 }
 
-/// What there is after a crash; what goes on in the machine that crashed is of no interest.
+/// The state after a crash. Later actions of the crashed machine do not change it.
 #[derive(Debug)]
 pub(crate) struct Image {
     pub(super) files: Vec<File>,
@@ -31,7 +31,7 @@ pub(crate) struct Image {
     pub(super) pending: Vec<Renaming>,
     pub(super) is_folder_durable: bool,
     pub(crate) progress: Progress,
-    /// The name of the thread that was about to take the step before which this is.
+    /// The name of the thread whose next step was stopped.
     pub(crate) thread: String,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Renaming {
 }
 
 impl Renaming {
-    /// To names of which any other change may have been lost.
+    /// Applies it to names of which any other change might have been lost.
     pub(super) fn apply(&self, names: &mut BTreeMap<String, usize>) {
         if let Some(from) = &self.from
             && names.get(from) == Some(&self.file)
@@ -57,14 +57,14 @@ impl Renaming {
 }
 
 impl Image {
-    /// What the machine finds when it has power again, in another boot.
+    /// The disk when the machine has power again, in another boot.
     pub(crate) fn after_power_loss(self, dice: &mut Dice, boot: u64) -> SimulatedDisk {
         let tear =
             Tear { unit_words: UNIT_WORDS[dice.index(3)], kept: [0, 1, 8, 15, 16][dice.index(5)] };
         self.torn(tear, dice, boot)
     }
 
-    /// The same, torn in this way.
+    /// The same, with a given tear.
     pub(crate) fn torn(self, tear: Tear, dice: &mut Dice, boot: u64) -> SimulatedDisk {
         let mut names = self.durable_names;
         let (is_prefix, end) = (dice.one_in(2), dice.index(self.pending.len() + 1));
@@ -90,7 +90,7 @@ impl Image {
                     }
                 }
             }
-            // Its length is as it was or as it became; of one that was never synced anything
+            // The length is the old or the new one. If the file was never synced, it is any length
             // between.
             let bytes = match dice.below(3) {
                 0 => bytes,
@@ -103,14 +103,14 @@ impl Image {
             files.push(File { words, bytes, durable, durable_bytes: bytes, taken_clean });
         }
         let durable_names = names.clone();
-        // If the name is there, the disk has it; if not, the folder is made again.
+        // If the name exists, it is on disk; otherwise the folder is created again.
         let is_folder_durable = !names.is_empty();
         let disk = SimulatedDisk::of(dice.number(), boot, files, names, durable_names, Vec::new());
         disk.machine().is_folder_durable = is_folder_durable;
         disk
     }
 
-    /// The same machine after its processes were killed; those that map its files are not in it.
+    /// The same machine after its processes were killed, without their mappings.
     pub(crate) fn after_death(self, dice: &mut Dice, boot: u64) -> SimulatedDisk {
         let Self { files, names, durable_names, pending, is_folder_durable, .. } = self;
         let disk = SimulatedDisk::of(dice.number(), boot, files, names, durable_names, pending);

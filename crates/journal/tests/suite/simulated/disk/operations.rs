@@ -1,5 +1,4 @@
-//! What a journal asks of the simulated disk. Each operation may fail, or be the one at which
-//! everything stops.
+//! The operations of the simulated disk. Each can fail, or be the one at which everything stops.
 
 use std::{io, ops::Range, path::PathBuf, sync::Arc};
 
@@ -13,7 +12,7 @@ use super::{
 };
 use crate::simulated::{faults::Fault, sites::What};
 
-/// Held while an appender lives.
+/// Held by an appender as long as it lives.
 #[derive(Debug)]
 pub(crate) struct Lock(SimulatedDisk);
 
@@ -29,7 +28,7 @@ pub(crate) struct Mapped {
     disk: SimulatedDisk,
     file: usize,
     words: Words,
-    /// How many of them there were when it was mapped.
+    /// The number of words when it was mapped.
     count: usize,
 }
 
@@ -60,7 +59,7 @@ impl Disk for SimulatedDisk {
     #[track_caller]
     fn sync_parent(&self) -> io::Result<()> {
         let mut machine = self.machine();
-        // Nothing is written where it is there already.
+        // Nothing to write if the folder exists already.
         if !machine.is_folder_durable {
             machine.begin("sync_parent")?;
             machine.is_folder_durable = !machine.leaves_out(What::SyncNames);
