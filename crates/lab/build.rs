@@ -1,8 +1,8 @@
-//! Records what builds this crate, so that a benchmark can say which compiler made it.
+//! Records the build settings of this crate, so that a benchmark can report its compiler.
 //!
-//! Cargo tells a build script the profile, the optimisation and the target features; link-time
-//! optimisation it does not tell, so that is not recorded. Everything is passed on as text through
-//! variables of the compilation; an empty one means that it was not known.
+//! Cargo passes the profile, the optimisation and the target features to a build script. It does
+//! not pass link-time optimisation, so that is not recorded. All values go through variables of the
+//! compilation as text; an empty one means unknown.
 
 use std::{env, ffi::OsString, process::Command};
 
@@ -17,7 +17,7 @@ fn main() {
     pass_on("NANOTAPE_LAB_DEBUG", &variable("DEBUG"));
 }
 
-/// A value with a line break would end the instruction to cargo early.
+/// A line break in the value would end the instruction to cargo early.
 fn pass_on(name: &str, value: &str) {
     let line: String = value.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     println!("cargo::rustc-env={name}={}", line.trim());
@@ -34,7 +34,7 @@ fn compiler() -> Option<String> {
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-/// Cargo separates the flags by the unit separator, because a flag may hold spaces.
+/// Cargo separates the flags by the unit separator, because a flag can contain spaces.
 fn rustflags() -> String {
     variable("CARGO_ENCODED_RUSTFLAGS").replace('\u{1f}', " ")
 }

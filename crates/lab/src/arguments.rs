@@ -69,7 +69,7 @@ pub struct PlaceArguments {
 }
 
 impl PlaceArguments {
-    /// What to ask the system for.
+    /// The placement to request from the system.
     pub fn wish(&self) -> Wish {
         Wish {
             pin: self.cpu.map_or(Pin::Last, Pin::To),
@@ -78,7 +78,7 @@ impl PlaceArguments {
         }
     }
 
-    /// The design of comparisons whose processes run there: on the processor that was `given`.
+    /// The design of comparisons whose processes run on the `given` processor.
     pub fn design(&self, given: Option<u32>) -> Design {
         Design {
             cpu: given,
@@ -106,12 +106,12 @@ fn rate(text: &str) -> Result<f64, String> {
 }
 
 impl BenchArguments {
-    /// The selected benchmarks, in the suite's order; an error if a filter meets none.
+    /// The selected benchmarks, in the suite's order; an error if a filter matches none.
     pub fn select<'a>(&self, suite: &'a Suite) -> Result<Vec<&'a str>, BenchError> {
         select(suite, &self.names)
     }
 
-    /// What is asked of the measurement of `name`.
+    /// The options of the measurement of `name`.
     pub fn options(&self, name: &str) -> Options {
         let perf = self.perf.map(|mode| match mode {
             PerfMode::Stat => perf_program::Mode::Stat,
@@ -129,7 +129,7 @@ impl BenchArguments {
         }
     }
 
-    /// The reason to refuse a result, if noise is to be refused and there was some.
+    /// The reason to reject a result, if noise must be rejected and there was some.
     pub fn admit(&self, measured: &Measured) -> Result<(), String> {
         let sentences = &measured.circumstances.noise.sentences;
         if self.refuse_noise && !sentences.is_empty() { Err(sentences.join("; ")) } else { Ok(()) }

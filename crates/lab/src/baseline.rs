@@ -1,7 +1,7 @@
-//! Instruction counts that were accepted, and how the present ones differ.
+//! Accepted instruction counts, and their differences from the current ones.
 //!
-//! Instructions are not time, but they are the same on a busy machine as on a quiet one, so that a
-//! shared runner can watch them. A change that moves them is looked at, and accepted on purpose.
+//! Instructions are not time. But they are the same on a busy and on a quiet machine, so a shared
+//! runner can check them. A change that moves them is reviewed, and accepted explicitly.
 
 use std::{collections::BTreeMap, fs, io, path::Path};
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 /// A file of accepted counts.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Baseline {
-    /// What compiled the programs that were counted: another compiler makes other instructions.
+    /// The compiler of the counted programs: another compiler produces other instructions.
     pub compiler: String,
     /// Instructions of one operation, by benchmark.
     pub instructions: BTreeMap<String, f64>,
@@ -21,32 +21,32 @@ pub struct Baseline {
 pub struct Deviation {
     /// The benchmark.
     pub name: String,
-    /// Its accepted count; none if it is new.
+    /// Its accepted count; `None` if the benchmark is new.
     pub accepted: Option<f64>,
-    /// Its present count; none if it is gone.
+    /// Its current count; `None` if the benchmark no longer exists.
     pub present: Option<f64>,
 }
 
-/// Why there is no baseline.
+/// The reason why there is no baseline.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BaselineError {
     /// The file cannot be read or written.
     #[error("cannot {what} {path}")]
     File {
-        /// What was attempted.
+        /// The operation.
         what: &'static str,
-        /// Which.
+        /// The path.
         path: String,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// The file is something else.
+    /// The file is not a baseline.
     #[error("{path}: {reason}")]
     Content {
-        /// Which.
+        /// The path.
         path: String,
-        /// What is wrong with it.
+        /// The error in its contents.
         reason: String,
     },
 }
@@ -66,7 +66,7 @@ impl Baseline {
         Self::parse(&text).map_err(|reason| BaselineError::Content { path: name, reason })
     }
 
-    /// Writes this one in its place.
+    /// Replaces the file with this baseline.
     pub fn write(&self, path: &Path) -> Result<(), BaselineError> {
         let rounded = |(name, &count): (&String, &f64)| (name.clone(), json!(round(count)));
         let counts: serde_json::Map<String, Value> =
@@ -105,7 +105,7 @@ impl Baseline {
         Ok(Self { compiler, instructions })
     }
 
-    /// Every benchmark of either, by name.
+    /// Every benchmark of either baseline, sorted by name.
     pub fn against(&self, present: &Self) -> Vec<Deviation> {
         let mut names: Vec<&String> =
             self.instructions.keys().chain(present.instructions.keys()).collect();
@@ -121,19 +121,19 @@ impl Baseline {
 }
 
 impl Deviation {
-    /// present / accepted; none if either is missing.
+    /// present / accepted; `None` if either is missing.
     pub fn ratio(&self) -> Option<f64> {
         Some(self.present? / self.accepted?)
     }
 
-    /// Whether it differs by more than `tolerance` (0.01 is 1%), in either direction: fewer
-    /// instructions are good news that should be kept, and the file says what is kept.
+    /// Whether it differs by more than `tolerance` (0.01 is 1%), in either direction: an
+    /// improvement must also be written to the file, so that it is kept.
     pub fn exceeds(&self, tolerance: f64) -> bool {
         self.ratio().is_none_or(|ratio| (ratio - 1.0).abs() > tolerance)
     }
 }
 
-/// Hundredths are enough for a count of one operation, and keep the file readable.
+/// Two decimal places are enough for a count of one operation, and keep the file readable.
 fn round(count: f64) -> f64 {
     (count * 100.0).round() / 100.0
 }

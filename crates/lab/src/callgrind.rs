@@ -1,16 +1,16 @@
-//! Instructions counted by valgrind: a second opinion that no neighbour can disturb.
+//! Instructions counted by valgrind: a second measure that other processes cannot disturb.
 //!
-//! Where: [`counted_region`] around the measured part of a program, and [`count_instructions`] in
-//! another process, which runs that program under valgrind's simulated processor and reads what
-//! was counted between the region's start and end.
-//! Bounds: valgrind is some fifty times slower than the processor; a run is ended after its limit.
-//! Failure: [`CallgrindError`], with what valgrind itself said.
+//! Where: [`counted_region`] encloses the measured part of a program. [`count_instructions`] runs
+//! in another process. It runs that program under valgrind's simulated processor and reads the
+//! count between the region's start and end.
+//! Bounds: valgrind is about fifty times slower than the processor; a run is ended after its limit.
+//! Failure: [`CallgrindError`], with the message of valgrind.
 //!
-//! What the number is: instructions of the calling thread, outside of the kernel, on a processor
-//! that valgrind makes up. Libraries that choose their code by processor may choose differently
-//! there. The same program with the same arguments gives the same number, except where it depends
-//! on something that differs between runs: hash maps with random keys, addresses, time, threads.
-//! The region itself costs a few instructions, which a count of an empty region shows.
+//! Meaning: instructions of the calling thread, outside of the kernel, on valgrind's simulated
+//! processor. Libraries that select code by processor might select differently there. The same
+//! program with the same arguments gives the same number, except where it depends on something that
+//! differs between runs: hash maps with random keys, addresses, time, threads. The region itself
+//! costs a few instructions, which a count of an empty region shows.
 
 mod error;
 mod region;
@@ -32,35 +32,35 @@ pub use self::{
 };
 use crate::{perf_program::private_directory::PrivateDirectory, placement::unplaced};
 
-/// How long a program may run under valgrind, about, if nothing else is asked for.
+/// The approximate time limit of a program under valgrind, by default.
 pub const DEFAULT_LIMIT: Duration = Duration::from_secs(600);
 
-/// Between two looks at whether it has ended.
+/// Time between two checks whether it has ended.
 const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(10);
 
-/// How much of what valgrind says is kept, from its end.
+/// The most bytes of valgrind's message to keep, from its end.
 const MOST_OF_A_MESSAGE: usize = 4_000;
 
-/// What shall be counted.
+/// What to count.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Request {
-    /// The program that has the region.
+    /// The program that contains the region.
     pub program: PathBuf,
-    /// What it is started with.
+    /// Its arguments.
     pub arguments: Vec<OsString>,
-    /// Variables of its environment, besides those of this process.
+    /// Additional variables of its environment.
     pub variables: Vec<(OsString, OsString)>,
-    /// The function inside of which is counted, as valgrind writes names, with `*` and `?`. It must
-    /// not call itself, or another one that matches: every entry turns counting on or off.
+    /// The function whose instructions are counted, as valgrind writes names, with `*` and `?`. It
+    /// must not call itself, or another one that matches: every entry turns counting on or off.
     pub region: String,
-    /// When it is ended.
+    /// The time after which it is ended.
     pub limit: Duration,
 }
 
-/// What was counted.
+/// The result of a count.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Instructions {
-    /// Instructions inside the region, all of its calls together.
+    /// Instructions inside the region, in all of its calls.
     pub count: u64,
     /// `valgrind-3.19.0`.
     pub valgrind: String,
@@ -69,7 +69,7 @@ pub struct Instructions {
 }
 
 impl Request {
-    /// Counts in [`counted_region`].
+    /// A request to count in [`counted_region`].
     pub fn new(program: impl Into<PathBuf>) -> Self {
         Self {
             program: program.into(),
@@ -122,7 +122,7 @@ pub fn count_instructions(request: &Request) -> Result<Instructions, CallgrindEr
                 .map_err(|source| CallgrindError::Directory { path: messages.clone(), source })?,
         );
     let line = line_of(&command);
-    // Not in the place of a measuring thread: a long run with real-time priority would stop others.
+    // Not with a measuring thread's placement: a long real-time run would block others.
     let child = unplaced(|| command.spawn())
         .unwrap_or_else(|| Err(std::io::Error::other("cannot start a thread")))
         .map_err(|source| start_error(&line, source))?;
@@ -177,7 +177,7 @@ fn line_of(command: &Command) -> String {
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
 
-/// The end of a message, where the reason is.
+/// The end of a message, which contains the reason.
 fn said(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let text = text.trim();

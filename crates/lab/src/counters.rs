@@ -1,18 +1,18 @@
 //! The processor's own counters: how many cycles, instructions and misses one operation takes.
 //!
-//! Where: around the measured part of a run, on the measuring thread; the kernel counts for the
-//! thread that opened them, in user mode. `start` and `stop` are system calls and belong outside of
-//! what is timed.
-//! Bounds: a processor has few counters, so events are opened in groups of at most four, which it
-//! may serve in turns. Counts are then scaled to the whole time, and [`Rates::counted_share`] says
-//! for how much of it they were really counted.
-//! Failure: an event that is not there is absent, with the reason in [`Rates::absent`]. Only if no
-//! event at all can be opened there are no [`Counters`].
+//! Where: around the measured part of a run, on the measuring thread. The kernel counts in user
+//! mode, for the thread that opened the counters. `start` and `stop` are system calls and belong
+//! outside of the timed part.
+//! Bounds: a processor has few counters, so events are opened in groups of at most four, which the
+//! kernel can serve in turns. Counts are then scaled to the whole time, and
+//! [`Rates::counted_share`] states the share of time with real counts.
+//! Failure: an unavailable event is absent, with the reason in [`Rates::absent`]. Opening
+//! [`Counters`] fails only if no event at all can be opened.
 //!
-//! Virtual machines often hide the hardware counters. Then the events of the kernel (page faults,
-//! switches) are counted alone, and [`Counters::hardware`] says why. The code for hardware events
-//! is tested on made-up readings and with the kernel's events in their place; this crate's tests
-//! use real ones only where the machine has them, and say so where it has not.
+//! Virtual machines often hide the hardware counters. Then only the kernel's events (page faults,
+//! switches) are counted, and [`Counters::hardware`] returns the reason. The code for hardware
+//! events is tested with synthetic readings and with the kernel's events instead. This crate's
+//! tests use real ones only on machines that have them, and report if there are none.
 
 mod bundle;
 mod event;
@@ -27,26 +27,26 @@ pub use self::{
     unavailable::CountersUnavailable,
 };
 
-/// Events that are served together, so that their ratios are of the same time.
+/// Events that are counted together, so that their ratios are of the same time.
 const GROUPS: [&[Event]; 2] = [
     &[Event::Cycles, Event::Instructions, Event::Branches, Event::BranchMisses],
     &[Event::CacheReferences, Event::CacheMisses, Event::L1dReadMisses, Event::DtlbReadMisses],
 ];
 
-/// Counted by the kernel, so they need no room in the processor.
+/// Counted by the kernel, so they need no counter of the processor.
 const OF_THE_KERNEL: &[Event] = &[Event::PageFaults, Event::ContextSwitches, Event::CpuMigrations];
 
-/// The counters of the thread that opened them. They stand still until they are started.
+/// The counters of the thread that opened them. They do not count before they are started.
 #[derive(Debug)]
 pub struct Counters {
     bundles: Vec<Bundle>,
     absent: Vec<(Event, CountersUnavailable)>,
-    /// What was counted before the last reset.
+    /// The counts before the last reset.
     before: Vec<Reading>,
 }
 
 impl Counters {
-    /// Opens whatever this machine has, for the calling thread.
+    /// Opens all counters that this machine has, for the calling thread.
     pub fn open() -> Result<Self, CountersUnavailable> {
         let mut counters = Self { bundles: Vec::new(), absent: Vec::new(), before: Vec::new() };
         for group in GROUPS {
@@ -60,7 +60,7 @@ impl Counters {
         }
     }
 
-    /// Whether the processor's own counters are there, and if not, why.
+    /// Whether the processor's own counters are available; the error is the reason.
     pub fn hardware(&self) -> Result<(), &CountersUnavailable> {
         let opened = |event: Event| self.absent.iter().all(|(absent, _)| *absent != event);
         if GROUPS.concat().into_iter().any(opened) {
@@ -72,23 +72,23 @@ impl Counters {
             .map_or(Ok(()), |(_, why)| Err(why))
     }
 
-    /// Begins or goes on counting.
+    /// Starts or continues counting.
     pub fn start(&mut self) -> Result<(), CountersUnavailable> {
         self.bundles.iter_mut().try_for_each(Bundle::start)
     }
 
-    /// Stops counting; what was counted is kept, and further windows add to it.
+    /// Stops counting. The counts are kept, and further windows add to them.
     pub fn stop(&mut self) -> Result<(), CountersUnavailable> {
         self.bundles.iter_mut().try_for_each(Bundle::stop)
     }
 
-    /// Forgets what was counted so far.
+    /// Resets the counts.
     pub fn reset(&mut self) -> Result<(), CountersUnavailable> {
         self.before = self.read()?;
         Ok(())
     }
 
-    /// What was counted since the last reset, for one of `operations`.
+    /// The counts since the last reset, divided by `operations`.
     pub fn per_operation(&mut self, operations: u64) -> Result<Rates, CountersUnavailable> {
         let readings: Vec<Reading> =
             self.read()?.iter().map(|now| now.since(&self.before)).collect();
@@ -104,7 +104,7 @@ impl Counters {
         Ok(readings)
     }
 
-    /// An event that does not fit in with the others gets a group of its own.
+    /// An event that does not fit into the group gets its own group.
     fn add(&mut self, events: &[Event]) {
         let mut together = match Bundle::new() {
             Ok(bundle) => bundle,

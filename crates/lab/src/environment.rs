@@ -1,10 +1,10 @@
-//! On what a measurement was made, and whether that was quiet enough to be believed.
+//! The machine and settings of a measurement, and whether the machine was quiet enough.
 //!
 //! Where: the harness captures an [`Environment`] before a run, keeps a [`NoiseWatch`] during it,
 //! and writes both into the record with [`to_json`]. `docs/formats/lab-record.md` lists the fields.
-//! Bounds: small files under `/proc` and `/sys`, the executable once, and two short runs of `git`.
-//! Failure: there is none. What cannot be read is `None`, which the record shows as `null`; nothing
-//! is guessed.
+//! Bounds: reads small files under `/proc` and `/sys` and the executable, and runs `git` twice.
+//! Failure: none. Values that cannot be read are `None`, which is `null` in the record; nothing is
+//! guessed.
 
 mod binary;
 mod build;
@@ -28,52 +28,52 @@ pub use self::{
 };
 use crate::placement::Placement;
 
-/// What is known before a run of the machine, the program and its source.
+/// The machine, the program and its source, as known before a run.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Environment {
-    /// The machine's own name.
+    /// The machine's host name.
     pub host: Option<String>,
     /// The operating system and its release.
     pub kernel: Option<String>,
     /// The processor's model.
     pub cpu: Option<String>,
-    /// What the machine runs in; `none` where the processor says that it runs in nothing.
+    /// The hypervisor of the machine; `none` if the processor reports none.
     pub hypervisor: Option<String>,
     /// Processors that are online.
     pub cpus: Option<u32>,
-    /// The only processor the measuring thread may run on.
+    /// The only processor that the measuring thread can run on.
     pub cpu_pinned: Option<u32>,
-    /// Who chooses the frequency of that processor, in the kernel's word.
+    /// The frequency governor of that processor, in the kernel's word.
     pub governor: Option<String>,
     /// `on` or `off`: frequencies above the nominal one.
     pub turbo: Option<String>,
-    /// Whether cores are shared by hardware threads, in the kernel's word.
+    /// Whether hardware threads share cores, in the kernel's word.
     pub smt: Option<String>,
-    /// Transparent huge pages and how many are reserved.
+    /// The setting of transparent huge pages, and the number of reserved pages.
     pub huge_pages: Option<String>,
-    /// What the kernel's clock reads.
+    /// The source of the kernel's clock.
     pub clocksource: Option<String>,
     /// Whether addresses differ from run to run.
     pub aslr: Option<String>,
-    /// What scheduling was asked for and given.
+    /// The requested and the actual scheduling.
     pub scheduling: String,
-    /// What locking of memory was asked for and given.
+    /// The requested and the actual locking of memory.
     pub memory_locked: String,
-    /// Over one minute, before the run.
+    /// The load average over one minute, before the run.
     pub load_average: Option<f64>,
     /// The commit of the source tree.
     pub revision: Option<String>,
     /// Whether a tracked file differs from that commit.
     pub dirty: Option<bool>,
-    /// What built the benchmark.
+    /// The build settings of the benchmark.
     pub build: BuildInfo,
-    /// A hash of the executable's bytes: tells builds apart, and is not cryptographic.
+    /// A hash of the executable's bytes: distinguishes builds, and is not cryptographic.
     pub binary: Option<String>,
 }
 
 impl Environment {
-    /// Reads everything. `source` is a directory of the source tree: the one that the benchmark
-    /// was started in, usually `.`.
+    /// Reads everything. `source` is a directory of the source tree, usually `.`, the directory in
+    /// which the benchmark was started.
     pub fn capture(placement: &Placement, build: BuildInfo, source: &Path) -> Self {
         let name = rustix::system::uname();
         let cpu_pinned = placement.cpu();
@@ -107,8 +107,8 @@ impl Environment {
     }
 }
 
-/// The record's `environment` object, complete: every documented field, `null` where not known.
-/// The record's `noise` list is [`Noise::sentences`].
+/// The record's `environment` object, complete: every documented field, `null` if not known. The
+/// record's `noise` list is [`Noise::sentences`].
 pub fn to_json(environment: &Environment, noise: &Noise) -> Value {
     let e = environment;
     json!({
@@ -148,7 +148,7 @@ fn read(path: impl Into<PathBuf>) -> Option<String> {
     fs::read_to_string(path.into()).ok()
 }
 
-/// A word or line with its surrounding space gone; nothing and `(none)` are not known.
+/// A word or line without surrounding space; `None` if it is empty or `(none)`.
 fn known(text: &str) -> Option<String> {
     let text = text.trim();
     (!text.is_empty() && text != "(none)").then(|| text.to_owned())
@@ -158,7 +158,7 @@ fn known(text: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// The fields of the table under `## environment` in the format's document.
+    /// The fields of the table under `## environment` in the format document.
     fn documented() -> Vec<String> {
         let text = include_str!("../../../docs/formats/lab-record.md");
         let table = text.split("## `environment`").nth(1).expect("the section is there");

@@ -1,8 +1,8 @@
-//! What a benchmark is: something made beforehand, run many times, whose answer is known.
+//! A benchmark: a value made beforehand, run many times, with a known answer.
 
 use core::fmt::Debug;
 
-/// A benchmark. Its constructor is whatever makes the value, and is not timed.
+/// A benchmark. Its constructor is any function that creates the value, and is not timed.
 ///
 /// ```
 /// use nanotape_lab::{Fixture, Suite};
@@ -29,47 +29,46 @@ use core::fmt::Debug;
 /// suite.smoke().unwrap(); // runs each once and checks its answer
 /// ```
 pub trait Fixture {
-    /// What a run gives. A benchmark whose answer nobody looks at measures what the optimiser left.
+    /// The result of a run. If the answer is not used, the optimiser can remove the measured work.
     type Answer: PartialEq + Debug;
 
-    /// How many operations one run does; costs are stated for one of them. At least 1.
+    /// The number of operations of one run, at least 1; costs are stated per operation.
     fn operations(&self) -> u64 {
         1
     }
 
-    /// Called before runs and not timed. A fixture whose every run needs it returns
-    /// [`Prepared::ForOneRun`]; each run is then timed by itself, and the cost of the clock weighs
-    /// more.
+    /// Called before runs and not timed. If every run needs it, return [`Prepared::ForOneRun`].
+    /// Each run is then timed separately, and the cost of the clock has more weight.
     fn prepare(&mut self) -> Prepared {
         Prepared::ForAllRuns
     }
 
-    /// The timed part. It is called thousands of times; what it returns is kept from the optimiser,
-    /// and so is `self`. If every call sees the same few inputs, caches and branch predictors learn
-    /// them by heart, and the result is about nothing else: have more inputs than those can hold,
-    /// or go on to others from run to run.
+    /// The timed part, called thousands of times. Its result and `self` are hidden from the
+    /// optimiser. If every call sees the same few inputs, caches and branch predictors learn them,
+    /// and the result measures only that. Use more inputs than they can hold, or change inputs
+    /// between runs.
     fn run(&mut self) -> Self::Answer;
 
-    /// What the last run must have given: found in another way than `run`, if it can be. Not timed.
+    /// The expected result of the last run, if possible computed in another way. Not timed.
     fn expected(&self) -> Self::Answer;
 }
 
-/// For how long a call of [`Fixture::prepare`] is good.
+/// How long the effect of [`Fixture::prepare`] lasts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Prepared {
-    /// A run leaves things as it found them, or finds its own way on.
+    /// A run leaves the state as it was, or works from any state.
     ForAllRuns,
-    /// Every run needs a preparation of its own.
+    /// Every run needs its own preparation.
     ForOneRun,
 }
 
-/// A run gave something else than expected: its time means nothing.
+/// A run returned an unexpected answer: its time is invalid.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("a run answered {answer}, expected {expected}")]
 pub struct WrongAnswer {
-    /// What the run gave, as `Debug` writes it, shortened.
+    /// The answer of the run in `Debug` format, shortened.
     pub answer: String,
-    /// What the fixture expected, likewise.
+    /// The expected answer, in the same format.
     pub expected: String,
 }
 
@@ -86,7 +85,7 @@ impl WrongAnswer {
     }
 }
 
-/// Answers can be books of thousands of lines.
+/// Answers can be order books with thousands of lines.
 fn shortened(value: &impl Debug) -> String {
     const LONGEST: usize = 200;
     let mut text = format!("{value:?}");

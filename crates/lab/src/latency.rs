@@ -1,11 +1,11 @@
-//! The distribution of single runs, with intervals where there is enough in the tail for one.
+//! The distribution of single runs, with intervals if the tail has enough values.
 
 use nanotape_trace::Histogram;
 use serde_json::{Value, json};
 
 use crate::statistics::{Interval, bootstrap, order::quantile_sorted};
 
-/// Quantiles of every distribution, by the names they have in records.
+/// Quantiles of every distribution, with their names in records.
 pub(crate) const QUANTILES: [(&str, f64); 9] = [
     ("p0", 0.0),
     ("p25", 0.25),
@@ -18,17 +18,17 @@ pub(crate) const QUANTILES: [(&str, f64); 9] = [
     ("p100", 1.0),
 ];
 
-/// Those that may have an interval: the extremes of a sample say nothing about the next sample's.
+/// Those that can have an interval: the extremes of a sample predict nothing about the next one.
 const WITH_INTERVAL: core::ops::Range<usize> = 1..8;
 
-/// Single runs, each between two stamps whose cost is in it.
+/// Single runs, each between two stamps; the cost of a stamp is included.
 #[derive(Clone, Debug)]
 pub struct Latency {
-    /// The rate of the absolute schedule; none for one run after the other.
+    /// The rate of the absolute schedule; `None` if each run starts after the previous one.
     pub arrivals_per_second: Option<f64>,
-    /// All of them, to 0.8%.
+    /// All runs, with a resolution of 0.8%.
     pub histogram: Histogram,
-    /// The quantiles of [`Latency::record`] in ns, each with its interval where it has one.
+    /// The quantiles of [`Latency::record`] in ns, each with its interval if it has one.
     quantiles: Vec<(&'static str, f64, Option<Interval>)>,
 }
 
@@ -37,7 +37,7 @@ impl Latency {
     pub(crate) fn of(nanos: &[u64], arrivals_per_second: Option<f64>, seed: u64) -> Self {
         let mut histogram = Histogram::fine();
         nanos.iter().for_each(|&nanos| histogram.record(nanos));
-        // Of the values themselves: the histogram is for drawing.
+        // From the values themselves: the histogram is only for plots.
         let mut sorted: Vec<f64> = nanos.iter().map(|&nanos| nanos as f64).collect();
         sorted.sort_unstable_by(f64::total_cmp);
         let at = |quantile: f64| quantile_sorted(&sorted, quantile).unwrap_or(f64::NAN);
@@ -76,8 +76,8 @@ impl Latency {
     }
 }
 
-/// One entry for each of [`QUANTILES`]. Neighbouring runs resemble each other, so that whole blocks
-/// of them are resampled.
+/// One entry for each of [`QUANTILES`]. Neighbouring runs are correlated, so whole blocks are
+/// resampled.
 fn intervals(nanos: &[u64], seed: u64) -> [Option<Interval>; QUANTILES.len()] {
     const BLOCKS: usize = 100;
     const REPETITIONS: usize = 500;
@@ -112,7 +112,7 @@ mod tests {
         assert_eq!(record["count"], 20_000);
         let interval = &record["intervals"]["p50"];
         assert!(interval[0].as_f64() <= Some(10_000.0) && interval[1].as_f64() >= Some(10_000.0));
-        // 20 values lie beyond p99.9: not enough to say how far it might move.
+        // 20 values lie beyond p99.9: too few for an interval.
         assert!(record["intervals"]["p99"].is_array());
         assert!(record["intervals"]["p99.9"].is_null());
         let counted: u64 = record["distribution"]

@@ -1,8 +1,8 @@
-//! Benchmarks one can believe: a harness, real statistics, and comparisons that know their power.
+//! Benchmarks: a harness, statistics, and comparisons with a known power.
 //!
-//! Where: layer 3. It works on numbers and closures and knows nothing of what is measured.
+//! Where: layer 3. It works on numbers and closures and does not depend on the measured code.
 //!
-//! A benchmark is a [`Fixture`]; a [`Suite`] gives it a name and makes a program of it:
+//! A benchmark is a [`Fixture`]; a [`Suite`] gives it a name and builds a program from it:
 //!
 //! ```no_run
 //! // benches/sums.rs, with `harness = false` for it in Cargo.toml
@@ -25,9 +25,9 @@
 //! }
 //! ```
 //!
-//! The flow: [`sampler`](Cut) cuts time into samples and epochs; [`measure()`] states a cost and a
-//! distribution; [`compare`] runs two programs in turns and judges; [`record`] keeps the lines and
-//! [`pages`] draws them. [`statistics`] is underneath, and [`prove`] puts it all to the test.
+//! Flow: [`sampler`](Cut) cuts time into samples and epochs; [`measure()`] returns a cost and a
+//! distribution; [`compare`] runs two programs in turns and judges them; [`record`] stores lines
+//! and [`pages`] draws them. All use [`statistics`], and [`prove`] tests the whole.
 #![forbid(unsafe_code)]
 
 mod arguments;

@@ -1,4 +1,4 @@
-//! One benchmark by itself: what an operation costs, and how single runs are distributed.
+//! Measures one benchmark: the cost of an operation, and the distribution of single runs.
 
 use std::{error::Error, path::Path};
 
@@ -21,22 +21,22 @@ use crate::{
     worker::{COUNT, ROLE},
 };
 
-/// What is asked of a measurement.
+/// The settings of a measurement.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Epochs whose medians give the cost.
     pub epochs: usize,
-    /// How long a fixture runs before it is measured.
+    /// Time that a fixture runs before it is measured.
     pub warm_up_nanos: u64,
-    /// How long single runs are timed.
+    /// Time during which single runs are timed.
     pub latency_nanos: u64,
-    /// How many single runs at most.
+    /// The most single runs.
     pub most_latencies: usize,
     /// Runs a second on an absolute schedule, instead of one after the other.
     pub arrivals_per_second: Option<f64>,
-    /// Whether instructions are counted in a second process, under valgrind.
+    /// Whether to count instructions in a second process, under valgrind.
     pub instructions: bool,
-    /// Whether, and how, the `perf` program looks on.
+    /// The mode of the `perf` program, if it is to be attached.
     pub perf: Option<perf_program::Mode>,
 }
 
@@ -54,20 +54,20 @@ impl Default for Options {
     }
 }
 
-/// What was measured of one benchmark.
+/// The measurement of one benchmark.
 #[derive(Clone, Debug)]
 pub struct Measured {
     /// The benchmark.
     pub name: String,
     /// Operations of one run.
     pub operations_per_run: u64,
-    /// How time was cut.
+    /// The cut of time into samples.
     pub cut: Cut,
     /// The median sample of each epoch, in ns for one operation.
     pub epoch_ns: Vec<f64>,
     /// The median epoch and its interval.
     pub cost_ns: Option<Estimate>,
-    /// Single runs; none where one is too short for the clock.
+    /// Single runs; `None` if one is too short for the clock.
     pub latency: Option<Latency>,
     /// Counters for one operation, as in the record.
     pub counters: Option<Value>,
@@ -75,13 +75,13 @@ pub struct Measured {
     pub instructions: Option<f64>,
     /// What `perf stat` printed, or where `perf record` wrote.
     pub perf: Option<String>,
-    /// What was asked for and not to be had.
+    /// Requested values that were not available.
     pub notes: Vec<String>,
-    /// On what, and how quietly.
+    /// The machine, its noise and the clock.
     pub circumstances: Circumstances,
 }
 
-/// Measures the benchmark `name` of `suite` on this thread, which should have its place already.
+/// Measures the benchmark `name` of `suite` on this thread, which should already be placed.
 pub fn measure(
     suite: &Suite,
     name: &str,
@@ -164,7 +164,7 @@ fn epochs(
     cut: Cut,
     count: usize,
 ) -> Result<Vec<f64>, WrongAnswer> {
-    // All memory for samples is taken, and touched, before the first of them.
+    // Allocates and touches all memory for samples before the first one.
     let per_epoch = cut.samples_per_epoch as usize;
     let mut samples = vec![0; per_epoch];
     let mut medians = Vec::with_capacity(count);
@@ -179,7 +179,7 @@ fn epochs(
     Ok(medians)
 }
 
-/// The median epoch; its interval resamples blocks of neighbours, which resemble each other.
+/// The median epoch. Its interval resamples blocks of neighbours, which are correlated.
 fn cost(epoch_ns: &[f64]) -> Option<Estimate> {
     const EPOCHS_PER_BLOCK: usize = 4;
     const REPETITIONS: usize = 1_000;
@@ -198,7 +198,7 @@ fn latency(
     notes: &mut Vec<String>,
 ) -> Result<Option<Latency>, WrongAnswer> {
     const SEED: u64 = 2;
-    // Touched before use: a page fault in the middle would be somebody's latency.
+    // Touched before use: a page fault in the middle would count as latency.
     let mut nanos = vec![u64::MAX; options.most_latencies];
     nanos.clear();
     let mut extent = Extent { runs: options.most_latencies, nanos: options.latency_nanos };
@@ -207,7 +207,7 @@ fn latency(
         Some(rate) => {
             let due = (rate * options.latency_nanos as f64 / 1e9).ceil() as usize;
             extent.runs = due.clamp(1, options.most_latencies);
-            // A fixture that cannot keep up is let run late for a while, and not for ever.
+            // A fixture that cannot keep up with the schedule can run late, but not without end.
             extent.nanos = extent.nanos.saturating_mul(2);
             running.scheduled_runs(clock, 1e9 / rate, extent, &mut nanos)?;
             if nanos.len() < extent.runs {
@@ -228,16 +228,16 @@ fn latency(
     Ok(Some(latency))
 }
 
-/// Counts instructions in a second process of this program, which makes the fixture again.
+/// Counts instructions in a second process of this program, which creates the fixture again.
 fn instructions(suite: &Suite, name: &str) -> Result<f64, String> {
     let program = std::env::current_exe().map_err(|error| format!("this program: {error}"))?;
     count_instructions(&program, suite, name).map_err(|error| in_full(&error))
 }
 
-/// The instructions of one operation of the benchmark `name` of `suite`, which `program` serves:
-/// counted by valgrind over two runs, and over more where runs are short.
+/// The instructions of one operation of the benchmark `name` of `suite` in `program`: counted by
+/// valgrind over two runs, and over more if runs are short.
 pub fn count_instructions(program: &Path, suite: &Suite, name: &str) -> Result<f64, CountError> {
-    /// So that a fixture whose runs differ is counted over all kinds of them.
+    /// Enough to count all kinds of runs of a fixture whose runs differ.
     const OPERATIONS: u64 = 40_000;
     let operations = suite.open(name)?.operations();
     let runs = OPERATIONS.div_ceil(operations).max(2);
@@ -248,7 +248,7 @@ pub fn count_instructions(program: &Path, suite: &Suite, name: &str) -> Result<f
     Ok(instructions.count as f64 / (runs * operations) as f64)
 }
 
-/// Why instructions could not be counted.
+/// The reason why instructions could not be counted.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CountError {
@@ -260,14 +260,14 @@ pub enum CountError {
     Callgrind(#[from] CallgrindError),
 }
 
-/// Opens the counters that there are. That the hardware's are not among them is said once, with the
+/// Opens the available counters. Missing hardware counters are reported once, with the
 /// circumstances.
 fn count(notes: &mut Vec<String>) -> Option<Counters> {
     noted(Counters::open(), notes)
 }
 
-/// Tells the counters or the perf program that the timed part begins or ends. One that cannot do it
-/// is given up, and the reason noted.
+/// Signals the start or end of the timed part to the counters or the perf program. If this fails,
+/// the companion is dropped and the reason noted.
 fn tell<T, E: Error>(
     companion: &mut Option<T>,
     notes: &mut Vec<String>,
@@ -279,22 +279,22 @@ fn tell<T, E: Error>(
     }
 }
 
-/// What there is, or nothing and a note of the reason.
+/// The value, or `None` with a note of the reason.
 fn noted<T, E: Error>(result: Result<T, E>, notes: &mut Vec<String>) -> Option<T> {
     result.map_err(|reason| notes.push(in_full(&reason))).ok()
 }
 
-/// What was counted, for one operation.
+/// The counts of one operation.
 fn rates(counters: Option<Counters>, operations: u64, notes: &mut Vec<String>) -> Option<Value> {
     noted(counters?.per_operation(operations), notes).map(|rates| rates.to_json())
 }
 
-/// Attaches the perf program, if it was asked for.
+/// Attaches the perf program, if requested.
 fn attach(options: &Options, notes: &mut Vec<String>) -> Option<PerfProgram> {
     noted(PerfProgram::attach(options.perf.clone()?, &[]), notes)
 }
 
-/// What the perf program has to say in the end.
+/// The findings of the perf program.
 fn finish(perf: Option<PerfProgram>, notes: &mut Vec<String>) -> Option<String> {
     Some(match noted(perf?.finish(), notes)? {
         Findings::Counts(text) => text,

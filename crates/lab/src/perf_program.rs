@@ -1,12 +1,12 @@
-//! The `perf` program, attached to this process for exactly the part that is measured.
+//! The `perf` program, attached to this process for exactly the measured part.
 //!
-//! Where: around a run, for whoever wants perf's own events or a profile. Attach before the thread
-//! gets its place; `enable` and `disable` belong around the measured part, outside of what is
-//! timed. Protocol: perf starts with its events disabled and listens on one fifo; each command
-//! (`enable`, `disable`) is answered by `ack` on another one. Both lie in a private directory,
-//! which is removed in the end. An interrupt ends perf, as a key press would.
-//! Bounds: perf is waited for [`ANSWER_WITHIN`] at every step.
-//! Failure: [`PerfUnavailable`], with what perf itself said where it said something.
+//! Where: around a run, for perf's own events or a profile. Attach before the thread's placement is
+//! applied; `enable` and `disable` belong around the measured part, outside of the timed part.
+//! Protocol: perf starts with its events disabled and reads commands from one fifo. It answers each
+//! command (`enable`, `disable`) with `ack` on another one. Both are in a private directory, which
+//! is removed at the end. An interrupt ends perf, as a key press would.
+//! Bounds: every step waits at most [`ANSWER_WITHIN`] for perf.
+//! Failure: [`PerfUnavailable`], with the message of perf if there is one.
 
 mod error;
 mod fifos;
@@ -27,28 +27,28 @@ pub use self::error::PerfUnavailable;
 use self::{fifos::Fifos, private_directory::PrivateDirectory};
 use crate::placement::unplaced;
 
-/// How long perf is waited for, about: it answers in milliseconds, but may have to share.
+/// Approximate limit for perf's answers, which take milliseconds on a free processor.
 pub const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 
-/// Between two looks at whether perf has answered.
+/// Time between two checks for an answer of perf.
 const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(1);
 
-/// How much of what perf says is kept.
+/// The most bytes of perf's message to keep.
 const MOST_OF_A_MESSAGE: usize = 4_000;
 
-/// What perf shall do.
+/// The mode of perf.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Mode {
     /// Count events: `perf stat`.
     Stat,
-    /// Sample where time goes: `perf record`.
+    /// Take samples of the running code: `perf record`.
     Record {
-        /// Where the samples go, usually `perf.data`.
+        /// The file for the samples, usually `perf.data`.
         output: PathBuf,
     },
 }
 
-/// What perf found.
+/// The findings of perf.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Findings {
     /// The text of `perf stat`.
@@ -57,21 +57,21 @@ pub enum Findings {
     Samples(PathBuf),
 }
 
-/// perf, attached to this process and all of its threads, those to come as well.
+/// perf, attached to this process and all of its current and future threads.
 #[derive(Debug)]
 pub struct PerfProgram {
     mode: Mode,
     command: String,
-    /// None once it was waited for.
+    /// None after it was waited for.
     child: Option<Child>,
     fifos: Fifos,
     directory: PrivateDirectory,
 }
 
 impl PerfProgram {
-    /// Starts perf and waits until it listens. With no `events`, perf chooses them itself; on a
-    /// machine without hardware counters that may be too many for `perf record`, which then needs
-    /// `cpu-clock`.
+    /// Starts perf and waits until it reads commands. Without `events`, perf selects them itself.
+    /// On a machine without hardware counters these can be too many for `perf record`, which then
+    /// needs `cpu-clock`.
     pub fn attach(mode: Mode, events: &[&str]) -> Result<Self, PerfUnavailable> {
         Self::attach_by("perf", mode, events)
     }
@@ -94,22 +94,22 @@ impl PerfProgram {
                 _ => PerfUnavailable::Start { command: line.clone(), source },
             })?;
         let mut perf = Self { mode, command: line, child: Some(child), fifos, directory };
-        // The events are disabled already; that this is answered shows that perf is attached.
+        // The events are disabled already; the answer shows that perf is attached.
         perf.command("disable")?;
         Ok(perf)
     }
 
-    /// From here on perf counts or samples.
+    /// Starts counting or sampling.
     pub fn enable(&mut self) -> Result<(), PerfUnavailable> {
         self.command("enable")
     }
 
-    /// Until here; it may be enabled again.
+    /// Stops counting or sampling; it can be enabled again.
     pub fn disable(&mut self) -> Result<(), PerfUnavailable> {
         self.command("disable")
     }
 
-    /// Ends perf and takes what it found.
+    /// Ends perf and returns its findings.
     pub fn finish(mut self) -> Result<Findings, PerfUnavailable> {
         let status = self.interrupt()?;
         match &self.mode {
@@ -143,7 +143,7 @@ impl PerfProgram {
 
     fn interrupt(&mut self) -> Result<ExitStatus, PerfUnavailable> {
         if let Some(child) = &self.child {
-            // It may have ended by itself, which the wait below tells.
+            // It might have ended by itself, which the wait below reports.
             let _ = kill_process(Pid::from_child(child), Signal::INT);
         }
         for _ in looks() {
@@ -178,7 +178,7 @@ impl PerfProgram {
 }
 
 impl Drop for PerfProgram {
-    /// Whoever does not finish gets nothing, and leaves nothing behind.
+    /// Without `finish` there are no findings, and no files are left.
     fn drop(&mut self) {
         if let Some(child) = &mut self.child {
             let _ = child.kill();

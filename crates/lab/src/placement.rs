@@ -1,13 +1,13 @@
-//! The place of the measuring thread: its processor, its class of scheduling, its memory.
+//! The placement of the measuring thread: its processor, its scheduling class, its memory.
 //!
-//! Where: applied once before a run, on the thread that measures. The record's `scheduling` and
+//! Where: applied once before a run, on the measuring thread. The record's `scheduling` and
 //! `memory_locked` are the texts here.
-//! Failure: nothing fails. What the system refuses is a sentence in [`Placement::refused`] and in
-//! the texts; the run goes on with what was given.
+//! Failure: none. Refusals of the system are sentences in [`Placement::refused`] and in the texts;
+//! the run continues with what was granted.
 //!
-//! Threads and programs that are started from a placed thread inherit its place. That is wanted for
-//! threads of the thing that is measured, and wrong for helpers, which would run in front of it:
-//! this crate starts its own from threads without a place.
+//! Threads and programs that a placed thread starts inherit its placement. That is right for
+//! threads of the measured code. It is wrong for helpers, which would compete with it: this crate
+//! starts its helpers from threads without a placement.
 
 mod burst;
 mod memory;
@@ -20,27 +20,27 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 pub use self::burst::Burst;
 use self::scheduling::Class;
 
-/// What is asked for.
+/// The requested placement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Wish {
-    /// Where the thread shall run.
+    /// The processor of the thread.
     pub pin: Pin,
     /// Real-time scheduling, first in first out, with this priority: 1 to 49, below the kernel's
-    /// own threads at 50. None leaves the class as it is.
+    /// own threads at 50. None leaves the class unchanged.
     ///
-    /// Such a thread is never interrupted by a normal one, but if normal ones wait, the kernel
-    /// gives them 50 ms of every second. Measure in a [`Burst`].
+    /// Normal threads never interrupt such a thread, but if they wait, the kernel gives them 50 ms
+    /// of every second. Measure in a [`Burst`].
     pub real_time_priority: Option<u8>,
-    /// Keep every page in memory, those to come as well.
+    /// Whether to lock all current and future pages in memory.
     pub lock_memory: bool,
 }
 
-/// Which processor.
+/// The processor to run on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pin {
-    /// Any that is allowed.
+    /// Any allowed one.
     Free,
-    /// The last that is allowed: the first ones do most of the machine's own work.
+    /// The last allowed one: the first ones do most of the machine's own work.
     Last,
     /// This one, if it is allowed.
     To(u32),
@@ -52,15 +52,15 @@ impl Default for Wish {
     }
 }
 
-/// The place that a thread was given. Dropped or released it goes back to where it was; it stays on
-/// its thread, because affinity and class belong to that.
+/// The placement of a thread. When it is dropped or released, it restores the earlier one. It stays
+/// on its thread, because affinity and class belong to that thread.
 #[derive(Debug)]
 pub struct Placement {
     cpu: Option<u32>,
     scheduling: String,
     memory_locked: String,
     refused: Vec<String>,
-    /// To go back to; None where nothing was changed.
+    /// The affinity to restore; None if it is unchanged.
     affinity_before: Option<CpuSet>,
     class_before: Option<Class>,
     /// Neither `Send` nor `Sync`.
@@ -68,7 +68,7 @@ pub struct Placement {
 }
 
 impl Placement {
-    /// Gives the calling thread what it wishes, as far as the system lets it.
+    /// Applies the requested placement to the calling thread, as far as the system allows.
     pub fn apply(wish: &Wish) -> Self {
         let mut placement = Self {
             cpu: None,
@@ -87,28 +87,28 @@ impl Placement {
         placement
     }
 
-    /// The only processor this thread may run on.
+    /// The only processor that this thread can run on.
     pub fn cpu(&self) -> Option<u32> {
         self.cpu
     }
 
-    /// Where and how the thread runs, and what was refused of it.
+    /// The processor and class of the thread, and refusals.
     pub fn scheduling(&self) -> &str {
         &self.scheduling
     }
 
-    /// Whether memory is locked, and if not, why.
+    /// Whether memory is locked, and the reason if it is not.
     pub fn memory_locked(&self) -> &str {
         &self.memory_locked
     }
 
-    /// One sentence for each wish that was refused.
+    /// One sentence for each refused request.
     pub fn refused(&self) -> &[String] {
         &self.refused
     }
 
-    /// Goes back to the processors and the class from before, and says what could not be undone.
-    /// Memory stays locked: that is of the whole process, and others may count on it.
+    /// Restores the earlier processors and class; returns what could not be restored.
+    /// Memory stays locked: this applies to the whole process, and other code might rely on it.
     pub fn release(mut self) -> Vec<String> {
         self.undo()
     }
@@ -124,7 +124,7 @@ impl Placement {
         let cpu = match choose(pin, &allowed) {
             Ok(Some(cpu)) => cpu,
             Ok(None) => {
-                // One allowed processor is a place of its own, whoever chose it.
+                // A single allowed processor counts as pinned, even if it was set from outside.
                 self.cpu = only(&allowed);
                 return match self.cpu {
                     Some(cpu) => format!("not pinned, processor {cpu} is the only one allowed"),
@@ -194,18 +194,18 @@ impl Placement {
 
 impl Drop for Placement {
     fn drop(&mut self) {
-        // Whoever wants to hear of failures calls `release`.
+        // Use `release` to get the failures.
         let _ = self.undo();
     }
 }
 
-/// Runs `work` on a thread of its own with normal scheduling and every processor, whatever the
-/// place of the caller, and waits for it. None if there is no thread to be had, or `work` panics.
+/// Runs `work` on a new thread with normal scheduling and every processor, whatever the caller's
+/// placement, and waits for it. None if no thread can be started, or if `work` panics.
 pub(crate) fn unplaced<R: Send>(work: impl FnOnce() -> R + Send) -> Option<R> {
     std::thread::scope(|scope| {
         let body = || {
-            // The kernel takes away what this process is not allowed to use. A refusal leaves the
-            // helper where the caller is, which is slower, not wrong.
+            // The kernel removes processors that this process must not use. If it refuses, the
+            // helper stays on the caller's processors, which is slower, but correct.
             let _ = sched_setaffinity(None, &every_processor());
             if let Some(Class::RealTime { .. }) = Class::of_this_thread() {
                 let _ = Class::normal().restore();

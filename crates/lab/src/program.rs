@@ -59,7 +59,7 @@ enum Format {
     Json,
 }
 
-/// What kept a measurement from a result.
+/// The reason why a measurement has no result.
 #[derive(Debug, thiserror::Error)]
 enum ProgramError {
     #[error(transparent)]
@@ -73,7 +73,7 @@ enum ProgramError {
 }
 
 impl Suite {
-    /// Does what the command line, or the environment, asks of a benchmark program.
+    /// Runs a benchmark program as the command line or the environment requests.
     ///
     /// Exit status: 0 good, 1 a benchmark gave a wrong answer, 2 it could not be measured.
     pub fn main(&self) -> ExitCode {
@@ -89,8 +89,8 @@ impl Suite {
         }
     }
 
-    /// Plays the role that the environment gives to this process, if it gives one. Programs that
-    /// have a command line of their own call this before they look at it.
+    /// Runs the role that the environment gives to this process, if there is one. Programs with
+    /// their own command line call this before they parse it.
     pub fn role(&self) -> Option<ExitCode> {
         let role = std::env::var(ROLE).ok()?;
         let words: Vec<&str> = role.split(' ').collect();
@@ -112,7 +112,7 @@ impl Suite {
     fn counted(&self, runs: &str, name: &str) -> Result<(), String> {
         let runs = runs.parse().map_err(|_| format!("{runs:?} is not a number"))?;
         let mut running = self.open(name).map_err(|error| error.to_string())?;
-        // Once before: tables grow and buffers are made in the first run only.
+        // Run once before: the first run grows tables and allocates buffers.
         running.warm_runs(1).map_err(|error| error.to_string())?;
         running.counted_runs(runs).map_err(|error| error.to_string())
     }
@@ -161,7 +161,7 @@ fn status_of(error: &ProgramError) -> u8 {
 
 fn print(out: &mut impl io::Write, text: &str) -> Result<(), ProgramError> {
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        // Whoever reads has seen enough.
+        // The reader has closed the pipe.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         result => result.map_err(|error| ProgramError::Write("standard output".to_owned(), error)),
     }

@@ -1,8 +1,8 @@
-//! Whether comparisons on this machine keep their promises: many of them, with the truth known.
+//! Tests the error rates of comparisons on this machine: many of them, with known true effects.
 //!
-//! Every experiment is a complete comparison with processes of its own, against arms that are
-//! slower by 0% (the same program again), 2% and 5%, see [`crate::truth`]. Counted is how often the
-//! tests reject, how often the intervals hold the truth, and what the verdicts would have been.
+//! Every experiment is a complete comparison with its own processes, against arms that are slower
+//! by 0% (the same program again), 2% and 5%, see [`crate::truth`]. The counts are: rejections of
+//! the tests, intervals that contain the truth, and verdicts.
 
 use std::path::Path;
 
@@ -17,17 +17,17 @@ use crate::{
     statistics::{hodges_lehmann, normal, order, power, sign, signed_rank},
 };
 
-/// The arms beside the base, and by how much each is slower.
+/// The arms besides the base, and by how much each is slower.
 pub const TRUTHS: [(&str, f64); 3] =
     [("truth/base", 0.0), ("truth/plus-2", 0.02), ("truth/plus-5", 0.05)];
 
-/// Nominal rates at which everything is counted.
+/// Nominal rates of the counts.
 pub const LEVELS: [f64; 2] = [0.05, 0.01];
 
-/// What is tried.
+/// The plan of the experiments.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
-    /// How many experiments.
+    /// The number of experiments.
     pub experiments: usize,
     /// Replicates in each.
     pub replicates: usize,
@@ -35,18 +35,18 @@ pub struct Plan {
     pub smallest_effect: f64,
     /// How a replicate is measured.
     pub design: Design,
-    /// Chooses the orders of turns.
+    /// Determines the orders of turns.
     pub seed: u64,
 }
 
-/// What was counted for one truth.
+/// The counts for one true effect.
 #[derive(Clone, Debug)]
 pub struct Tally {
     /// The true change: 0.02 is 2% slower.
     pub truth: f64,
-    /// For each of [`LEVELS`].
+    /// Counts for each of [`LEVELS`].
     pub levels: [LevelTally; 2],
-    /// How often each verdict came up, at a single look: faster, slower, same, not enough power.
+    /// The number of each verdict, at a single look: faster, slower, same, not enough power.
     pub verdicts: [u64; 4],
     /// The estimates, as ratios.
     pub estimates: Vec<f64>,
@@ -57,11 +57,11 @@ pub struct Tally {
 /// Counts at one nominal rate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LevelTally {
-    /// Wilcoxon's test rejected that there is no difference.
+    /// Wilcoxon's test rejected "no difference".
     pub wilcoxon: u64,
-    /// The sign test did.
+    /// The sign test rejected it.
     pub sign: u64,
-    /// The interval held the truth.
+    /// The interval contained the truth.
     pub covered: u64,
     /// Experiments large enough for this level.
     pub experiments: u64,
@@ -142,9 +142,9 @@ impl Tally {
         }] += 1;
     }
 
-    /// The share of experiments whose tests should have rejected: the nominal rate where there is
-    /// no difference, else the mean over experiments of the power that each one's own spread gives.
-    /// Spreads differ from experiment to experiment, because noise comes and goes.
+    /// The share of experiments whose tests should reject. Without a difference it is the nominal
+    /// rate. Otherwise it is the mean over experiments of the power that follows from each one's
+    /// own spread. Spreads differ between experiments, because noise varies.
     pub fn expected_rejections(&self, level: f64, replicates: usize) -> f64 {
         if self.truth == 0.0 || self.spreads.is_empty() {
             return level;
@@ -190,15 +190,14 @@ impl Tally {
     }
 }
 
-/// Whether `count` of `experiments` is no more than chance makes of the share `nominal`: within
-/// three standard deviations above it.
+/// Whether `count` of `experiments` is within three standard deviations above the share `nominal`.
 pub fn within_chance(count: u64, experiments: u64, nominal: f64) -> bool {
     let expected = nominal * experiments as f64;
     let deviation = (expected * (1.0 - nominal)).sqrt();
     count as f64 <= expected + 3.0 * deviation
 }
 
-/// The 95% interval of a share of which `count` of `experiments` were seen.
+/// The 95% interval of a share, observed as `count` of `experiments`.
 ///
 /// Source: Wilson (1927), the score interval.
 pub fn share_interval(count: u64, experiments: u64) -> (f64, f64) {

@@ -1,4 +1,4 @@
-//! Lines of the record: what all of them say, how they are kept, how they are read again.
+//! Lines of the record: their common fields, and how they are written and read.
 
 use std::{
     fs::{self, File},
@@ -18,26 +18,26 @@ use crate::{
 pub(crate) const FORMAT: &str = "nanotape-lab";
 pub(crate) const VERSION: u64 = 1;
 
-/// On what, how quietly and by which clock something was measured.
+/// The machine, its noise and the clock of a measurement.
 #[derive(Clone, Debug)]
 pub struct Circumstances {
-    /// The machine and what it is set to.
+    /// The machine and its settings.
     pub environment: Environment,
-    /// What else went on there.
+    /// Other activity on the machine.
     pub noise: Noise,
-    /// What read the time.
+    /// The clock.
     pub clock: Clock,
 }
 
 impl Circumstances {
-    /// The machine as it is now, for a run on a thread that has this place, and a clock for it.
+    /// The current machine, for a run on a thread with this placement, and a clock for it.
     pub fn capture(placement: &Placement) -> Self {
         let environment =
             Environment::capture(placement, BuildInfo::from_env_of_build(), Path::new("."));
         Self { environment, noise: Noise::default(), clock: Clock::calibrate() }
     }
 
-    /// A line: the fields that every one has, and `fields`.
+    /// A line: the common fields, and `fields`.
     pub(crate) fn line(&self, kind: &str, name: &str, fields: Value) -> Value {
         let mut line = json!({
             "format": FORMAT,
@@ -69,33 +69,33 @@ fn seconds_only(time: &str) -> String {
     }
 }
 
-/// Why records could not be kept or read.
+/// The reason why records could not be written or read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecordError {
-    /// The file or folder refused.
+    /// An operation on a file or folder failed.
     #[error("cannot {what} {path}")]
     File {
-        /// What was attempted.
+        /// The operation.
         what: &'static str,
-        /// Which.
+        /// The path.
         path: String,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// A line is something else than a record.
+    /// A line is not a record.
     #[error("{path}, line {line}: {reason}")]
     Line {
         /// The file.
         path: String,
         /// The line, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The error in the line.
         reason: String,
     },
 }
 
-/// Fields that only a page of one run needs, and that would fill a repository.
+/// Fields that only a page of one run needs, and that would be too large for a repository.
 const NOT_KEPT: [&str; 5] = [
     "/epoch_ns",
     "/counters/absent",
@@ -104,9 +104,9 @@ const NOT_KEPT: [&str; 5] = [
     "/candidate/replicate_ns",
 ];
 
-/// Appends `lines` to the file of this host in `folder`, which is made if it is missing; gives the
-/// file. Each line is written whole, so that two processes can append at once. What is long and of
-/// no use over time is `null` in what is kept.
+/// Appends `lines` to the file of this host in `folder`, which is created if it is missing; returns
+/// the file. Each line is written whole, so that two processes can append concurrently. Long fields
+/// without use over time are written as `null`.
 pub fn append(folder: &Path, host: &str, lines: &[Value]) -> Result<PathBuf, RecordError> {
     let safe = |character: char| {
         if character.is_ascii_alphanumeric() || "-_".contains(character) { character } else { '_' }
@@ -134,7 +134,7 @@ pub fn append(folder: &Path, host: &str, lines: &[Value]) -> Result<PathBuf, Rec
     Ok(path)
 }
 
-/// Reads the records of a file, or of all `.jsonl` files of a folder by name.
+/// Reads the records of a file, or of all `.jsonl` files of a folder, sorted by name.
 pub fn read(path: &Path) -> Result<Vec<Value>, RecordError> {
     let failed =
         |source| RecordError::File { what: "read", path: path.display().to_string(), source };

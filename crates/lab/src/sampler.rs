@@ -1,10 +1,10 @@
 //! Cuts time into samples and epochs around the runs of one fixture.
 //!
 //! A sample is a batch of runs between two stamps, long enough that the clock's own cost is below a
-//! thousandth of it. An epoch is a group of samples of about a millisecond in all, and its value is
-//! the median of its samples: an interruption hits a sample or two and leaves the median alone.
-//! Means are not taken: on a shared machine a single interruption of some milliseconds outweighs
-//! everything else in one (measured: epochs' means spread by 90%, their medians by 0.9%).
+//! thousandth of it. An epoch is a group of samples of about a millisecond in total, and its value
+//! is the median of its samples: an interruption of a sample or two does not move it.
+//! Means are not used: on a shared machine a single interruption of some milliseconds outweighs all
+//! other values of an epoch (measured: epochs' means spread by 90%, their medians by 0.9%).
 
 use core::hint::black_box;
 
@@ -15,16 +15,16 @@ use crate::{
     fixture::{Fixture, Prepared, WrongAnswer},
 };
 
-/// How long an epoch is to be, if a single run is not longer.
+/// The length of an epoch, unless a single run is longer.
 const EPOCH_NANOS: u64 = 1_000_000;
 
-/// A sample takes at least so many times the cost of a stamp.
+/// A sample takes at least this many times the cost of a stamp.
 const SAMPLE_STAMPS: f64 = 1_000.0;
 
-/// Samples in an epoch, unless runs are too long for as many.
+/// Samples in an epoch, unless runs are too long for that many.
 const SAMPLES_PER_EPOCH: u64 = 50;
 
-/// How time is cut for one benchmark.
+/// The cut of time for one benchmark.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cut {
     /// Runs between two stamps.
@@ -34,7 +34,7 @@ pub struct Cut {
 }
 
 impl Cut {
-    /// The cut for runs of `run_nanos`. `single` asks for one run a sample.
+    /// The cut for runs of `run_nanos`. With `single`, a sample has one run.
     pub(crate) fn for_runs_of(run_nanos: f64, stamp_nanos: f64, single: bool) -> Self {
         let run_nanos = run_nanos.max(0.1);
         let sample_nanos = (EPOCH_NANOS / SAMPLES_PER_EPOCH) as f64;
@@ -47,8 +47,8 @@ impl Cut {
         }
     }
 
-    /// The longer epoch of two cuts of the same thing: that of the slower arm, so that neither arm
-    /// exceeds what was planned.
+    /// The longer epoch of two cuts of the same benchmark: that of the slower arm, so that neither
+    /// arm exceeds the plan.
     pub(crate) fn of_the_slower(self, other: Self) -> Self {
         if other.runs_per_epoch() < self.runs_per_epoch() { other } else { self }
     }
@@ -58,19 +58,19 @@ impl Cut {
     }
 }
 
-/// How far single runs go: whichever ends first ends them. The vector that takes their times must
-/// have the capacity.
+/// Limits of single runs: the first limit reached ends them. The vector for their times must have
+/// the capacity.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Extent {
     pub(crate) runs: usize,
     pub(crate) nanos: u64,
 }
 
-/// A fixture that was made and can be run, whatever its type.
+/// A fixture that is ready to run, of any type.
 pub(crate) trait Running {
     fn operations(&self) -> u64;
 
-    /// Runs for about `warm_up_nanos` and finds how to cut time.
+    /// Runs for about `warm_up_nanos` and returns how to cut time.
     fn calibrate(&mut self, clock: &Clock, warm_up_nanos: u64) -> Result<Cut, WrongAnswer>;
 
     /// Runs one epoch and appends the nanoseconds of each sample. `samples` must have the capacity.
@@ -85,8 +85,8 @@ pub(crate) trait Running {
         nanos: &mut Vec<u64>,
     ) -> Result<(), WrongAnswer>;
 
-    /// Times single runs against an absolute schedule of one every `period_nanos`. A run that could
-    /// not start in time counts from when it should have.
+    /// Times single runs against an absolute schedule of one every `period_nanos`. A run that
+    /// starts late is timed from its scheduled start.
     fn scheduled_runs(
         &mut self,
         clock: &Clock,
@@ -95,7 +95,7 @@ pub(crate) trait Running {
         nanos: &mut Vec<u64>,
     ) -> Result<(), WrongAnswer>;
 
-    /// Runs `runs` times and looks at the answers only.
+    /// Runs `runs` times and only checks the answers.
     fn warm_runs(&mut self, runs: u64) -> Result<(), WrongAnswer>;
 
     /// Runs `runs` times inside the region whose instructions are counted.
@@ -113,7 +113,7 @@ impl<F: Fixture> Running for F {
         let mut batch = 1u64;
         loop {
             let mut run_nanos = f64::INFINITY;
-            // The least of a few: what a run costs when nothing comes between.
+            // The minimum of a few: the cost of a run without interruptions.
             for _ in 0..3 {
                 let before = clock.stamp_start();
                 let answer = timed_batch(self, batch);
@@ -217,7 +217,7 @@ impl<F: Fixture> Running for F {
     }
 }
 
-/// `runs` runs, and the answer of the last.
+/// `runs` runs; returns the answer of the last one.
 #[inline]
 fn timed_batch<F: Fixture>(fixture: &mut F, runs: u64) -> F::Answer {
     for _ in 1..runs {
@@ -302,7 +302,7 @@ mod tests {
         assert!(counter.counted_runs(1).is_err());
     }
 
-    /// One run that takes long makes those behind it late: that is counted.
+    /// A long run delays the runs after it: the delay counts.
     #[test]
     fn a_late_start_counts_as_latency() {
         struct Stall {
@@ -323,11 +323,11 @@ mod tests {
         let clock = Clock::calibrate();
         let mut nanos = Vec::with_capacity(20);
         let mut stall = Stall { clock, runs: 0 };
-        // Every 100 us: the nine runs after the stall were due while it lasted.
+        // One run every 100 us: nine runs were due during the stall.
         let extent = Extent { runs: 20, nanos: u64::MAX };
         stall.scheduled_runs(&clock, 100_000.0, extent, &mut nanos).unwrap();
         assert_eq!(nanos.len(), 20);
-        // One that ends with the first run that is done after 1 ms: the stall.
+        // The limit is reached by the first run that ends after 1 ms: the stall.
         let (mut cut, extent) = (Vec::new(), Extent { nanos: 1_000_000, ..extent });
         Stall { clock, runs: 0 }.scheduled_runs(&clock, 100.0, extent, &mut cut).unwrap();
         assert!(cut.len() <= 11, "{}", cut.len());

@@ -2,11 +2,11 @@
 //! scipy.
 //!
 //! Where: called by the harness and by comparisons. Nothing here reads a clock, a file or the
-//! environment; randomness comes from a seed that the caller states and records.
-//! Failure: too few values give `None`, since a number without support must not be printed. A NaN
-//! in the input is a programmer's error and panics; every finite input gives an answer.
+//! environment; random numbers come from a seed that the caller passes and records.
+//! Failure: too few values give `None`, because an unsupported number must not be printed. A NaN in
+//! the input is a programming error and panics; every finite input gives an answer.
 //! Checks: `tests/suite/statistics_scipy.rs` compares with scipy,
-//! `tests/suite/statistics_coverage.rs` with simulated experiments whose true effect is known.
+//! `tests/suite/statistics_coverage.rs` with simulated experiments with a known true effect.
 
 pub mod bootstrap;
 mod estimate;

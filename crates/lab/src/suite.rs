@@ -1,4 +1,4 @@
-//! A named collection of benchmarks: what a benchmark program and `nanotape lab` run.
+//! A named collection of benchmarks, which a benchmark program and `nanotape lab` run.
 
 use core::fmt;
 
@@ -7,7 +7,7 @@ use crate::{
     sampler::Running,
 };
 
-/// Benchmarks by name, each with the way to make its fixture.
+/// Benchmarks by name, each with the constructor of its fixture.
 #[derive(Default)]
 pub struct Suite {
     name: String,
@@ -21,27 +21,27 @@ struct Entry {
     constructor: Constructor,
 }
 
-/// Why a benchmark could not be run.
+/// The reason why a benchmark could not be run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BenchError {
     /// No benchmark of that name.
     #[error("unknown benchmark {name}: use one of {known}")]
     Unknown {
-        /// The name asked for.
+        /// The requested name.
         name: String,
-        /// Those there are.
+        /// The existing names.
         known: String,
     },
-    /// Its fixture could not be made.
+    /// Its fixture could not be created.
     #[error("{name}: {reason}")]
     Setup {
         /// The benchmark.
         name: String,
-        /// What its constructor said.
+        /// The error of its constructor.
         reason: String,
     },
-    /// It does not do what it should.
+    /// Its answer is wrong.
     #[error("{name}")]
     Answer {
         /// The benchmark.
@@ -57,12 +57,12 @@ impl Suite {
         Self { name: name.into(), entries: Vec::new() }
     }
 
-    /// Adds a benchmark. `constructor` makes the fixture, in the process that measures, and is not
-    /// timed. By convention a name is `what/variant`.
+    /// Adds a benchmark. `constructor` creates the fixture, in the measuring process, and is not
+    /// timed. By convention a name is `subject/variant`.
     ///
     /// # Panics
     ///
-    /// If the name is empty, has a space in it, or is taken.
+    /// If the name is empty, contains a space, or exists already.
     #[must_use]
     pub fn add<F: Fixture + 'static>(
         self,
@@ -72,7 +72,7 @@ impl Suite {
         self.try_add(name, move || Ok::<_, String>(constructor()))
     }
 
-    /// Adds a benchmark whose fixture may be impossible to make here: a file it needs is missing.
+    /// Adds a benchmark whose fixture might be impossible here, for example without a file.
     ///
     /// # Panics
     ///
@@ -95,7 +95,7 @@ impl Suite {
         self
     }
 
-    /// The benchmarks of both suites, under this one's name.
+    /// The benchmarks of both suites, under the name of this one.
     ///
     /// # Panics
     ///
@@ -115,13 +115,13 @@ impl Suite {
         &self.name
     }
 
-    /// The benchmarks' names, in the order they were added.
+    /// The benchmarks' names, in the order in which they were added.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.entries.iter().map(|entry| entry.name.as_str())
     }
 
-    /// Makes each fixture and runs it twice, checking the answers: what a test calls, so that a
-    /// benchmark that no longer works is found before somebody needs it.
+    /// Creates each fixture, runs it twice and checks the answers. Tests call this to find a
+    /// benchmark that no longer works.
     pub fn smoke(&self) -> Result<(), BenchError> {
         for name in self.names() {
             let mut running = self.open(name)?;

@@ -13,7 +13,7 @@ use crate::{
     record::Circumstances,
 };
 
-/// The lines before the results: the machine, the clock, and what is wrong with either.
+/// The lines before the results: the machine, the clock, and their problems.
 pub fn circumstances(circumstances: &Circumstances) -> String {
     let mut text = String::new();
     let environment = &circumstances.environment;
@@ -47,7 +47,7 @@ pub fn circumstances(circumstances: &Circumstances) -> String {
     text
 }
 
-/// Whether this machine has counters of its hardware, and if not, why.
+/// Whether this machine has hardware counters; the error is the reason.
 fn hardware_counters() -> Result<(), String> {
     let counters = Counters::open().map_err(|reason| in_full(&reason))?;
     counters.hardware().map_err(|reason| in_full(reason))
@@ -110,7 +110,7 @@ pub fn measured(measured: &Measured) -> String {
     if let Some(counters) = measured.counters.as_ref().and_then(|counters| counters.as_object()) {
         let counted = counters.iter().filter_map(|(name, value)| {
             let value = value.as_f64().filter(|&value| value >= 0.0005)?;
-            // How much of the time was counted is of interest where it was not all of it.
+            // The counted share is only printed if it is not the whole time.
             let whole = name == "counted_share" && value > 0.999;
             (!whole).then(|| format!("{} {value:.3}", name.replace('_', " ")))
         });
@@ -216,7 +216,7 @@ fn plural(count: u64, noun: &str) -> String {
     if count == 1 { noun.to_owned() } else { format!("{noun}s") }
 }
 
-/// An error with everything behind it, in one line.
+/// An error with all its sources, in one line.
 pub fn in_full(error: &dyn core::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
@@ -227,7 +227,7 @@ pub fn in_full(error: &dyn core::error::Error) -> String {
     text
 }
 
-/// A time with a unit that fits it and three significant digits.
+/// A time with a suitable unit and three significant digits.
 pub(crate) fn nanos(nanos: f64) -> Nanos {
     Nanos(nanos)
 }

@@ -1,15 +1,15 @@
-//! Benchmarks whose true differences are known: what a comparison is tried on.
+//! Benchmarks with known true differences, to test comparisons.
 //!
-//! A run walks through a megabyte in an order that no prefetcher guesses, with a branch that no
+//! A run walks through a megabyte in an order that no prefetcher predicts, with a branch that no
 //! predictor learns and a store at every step. Its time is proportional to its number of steps, so
-//! that 408 steps against 400 are 2% more work on any machine.
+//! 408 steps are 2% more work than 400 on any machine.
 
 use crate::{fixture::Fixture, suite::Suite};
 
 /// Words in the megabyte that is walked through.
 const WORDS: usize = 1 << 17;
 
-/// Steps of the base, and of those that are slower by a known share.
+/// Steps of the base, and of the benchmarks that are slower by a known share.
 const STEPS: [(&str, u32); 4] =
     [("truth/base", 400), ("truth/plus-2", 408), ("truth/plus-3", 412), ("truth/plus-5", 420)];
 
@@ -56,7 +56,7 @@ impl Fixture for Walk {
     }
 
     fn expected(&self) -> u64 {
-        // Whole runs only, and a state that a walk never leaves.
+        // Only whole runs, and a state that a walk never leaves.
         if self.state != 0 && self.walked.is_multiple_of(self.steps.into()) {
             self.walked
         } else {

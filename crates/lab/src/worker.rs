@@ -1,7 +1,8 @@
-//! The process that measures one arm of a comparison, on the word of the process that compares.
+//! The process that measures one arm of a comparison, controlled by the comparing process.
 //!
-//! A benchmark program becomes a worker when the environment variable [`ROLE`] says so. It then
-//! reads one command a line from standard input and answers with one line on standard output:
+//! A benchmark program becomes a worker if the environment variable [`ROLE`] requests it. It then
+//! reads one command per line from standard input and writes one line per answer to standard
+//! output:
 //!
 //! | command | answer |
 //! |---|---|
@@ -11,9 +12,9 @@
 //! | `calibrate WARM_UP_NANOS` | `cut RUNS_PER_SAMPLE SAMPLES_PER_EPOCH` |
 //! | `turn EPOCHS RUNS_PER_SAMPLE SAMPLES_PER_EPOCH` | `samples NANOS...`, epoch after epoch |
 //!
-//! What cannot be done is answered with `refused REASON`. The end of standard input ends the
-//! worker: none outlives the process that started it, however that one ends. A turn begins with an
-//! epoch that is not reported, because the other arm has had the caches since the last turn.
+//! A command that fails is answered with `refused REASON`. The worker ends with its standard input,
+//! so it never outlives the process that started it. A turn begins with an epoch that is not
+//! reported, because the other arm has used the caches since the last turn.
 
 use std::{
     io::{self, BufRead, Write},
@@ -39,10 +40,10 @@ pub(crate) const WORKER: &str = "worker";
 /// the benchmark follow.
 pub(crate) const COUNT: &str = "count";
 
-/// What a worker says first.
+/// The first line of a worker.
 pub(crate) const GREETING: &str = "nanotape-lab worker 1";
 
-/// Bounds on what a turn may ask for, so that a mistyped command cannot fill memory.
+/// Limits of a turn, so that a mistyped command cannot fill memory.
 const MOST_SAMPLES: u64 = 10_000_000;
 
 /// Serves commands until standard input ends.
@@ -53,13 +54,13 @@ pub(crate) fn serve(
 ) -> io::Result<()> {
     writeln!(answers, "{GREETING}")?;
     answers.flush()?;
-    // A rate good to some millionths is enough for ratios of a thousandth, and a worker lives
-    // shortly.
+    // A rate that is accurate to some millionths is enough for ratios of a thousandth, and a worker
+    // lives only briefly.
     let clock = Clock::calibrate_for(Duration::from_millis(2));
     let mut worker = Worker { suite, clock, running: None, samples: vec![], placement: None };
     for command in commands.lines() {
         let answer = worker.answer(&command?).unwrap_or_else(|reason| {
-            // One line, whatever the reason has in it.
+            // One line, whatever characters the reason contains.
             format!("refused {}", reason.replace(['\n', '\r'], " "))
         });
         writeln!(answers, "{answer}")?;
@@ -104,7 +105,7 @@ impl Worker<'_> {
     }
 
     fn open(&mut self, wish: &Wish, name: &str) -> Result<String, String> {
-        // What is refused is told by the process that compares, which asked the same for itself.
+        // Refusals are reported by the comparing process, which requested the same for itself.
         self.placement = None;
         self.placement = Some(Placement::apply(wish));
         let running = self.suite.open(name).map_err(|error| in_full(&error))?;

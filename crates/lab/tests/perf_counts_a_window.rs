@@ -1,6 +1,6 @@
-//! perf, attached to this test, counts only what happens between `enable` and `disable`.
+//! perf, attached to this test, counts only between `enable` and `disable`.
 //!
-//! In a file of its own: page faults of other tests would be counted too.
+//! In a separate file: page faults of other tests would count too.
 
 use std::{fs, hint::black_box};
 
@@ -9,8 +9,8 @@ use nanotape_lab::perf_program::{Findings, Mode, PerfProgram, PerfUnavailable};
 
 const PAGE: usize = 4096;
 
-/// Touches so many pages for the first time. Whoever keeps the bytes keeps the pages from being
-/// given out again, so that each touch is a page fault.
+/// Touches this many pages for the first time. As long as the caller keeps the bytes, the pages are
+/// not reused, so that each touch is a page fault.
 #[must_use]
 fn touch(pages: usize) -> Vec<u8> {
     let mut bytes = vec![0_u8; pages * PAGE];
@@ -20,13 +20,13 @@ fn touch(pages: usize) -> Vec<u8> {
     black_box(bytes)
 }
 
-/// With huge pages everywhere one fault brings many pages, and only the upper bound holds.
+/// With huge pages one fault brings in many pages, so only the upper bound holds.
 fn pages_are_small() -> bool {
     fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled")
         .map_or(true, |text| !text.contains("[always]"))
 }
 
-/// The number in front of an event's name.
+/// The number before an event's name.
 fn count_of(text: &str, event: &str) -> Option<f64> {
     let line = text.lines().find(|line| line.contains(event))?;
     line.split_whitespace().next()?.replace(',', "").parse().ok()

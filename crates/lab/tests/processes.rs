@@ -1,6 +1,6 @@
-//! Comparisons of real processes with a known truth, and programs that are no workers.
+//! Comparisons of real processes with a known true effect, and programs that are not workers.
 //!
-//! Without the usual harness: this program starts itself as the worker that measures.
+//! Without the usual harness: this program starts itself as the measuring worker.
 
 use std::{
     io::Write as _,
@@ -81,8 +81,8 @@ fn pair(base: &str, candidate: &str) -> Pair {
     Pair { name: candidate.to_owned(), base: subject(base), candidate: subject(candidate) }
 }
 
-/// The smallest effect is large, so that the verdict does not depend on how busy this machine is;
-/// whether rates are as promised is for `nanotape lab prove`.
+/// The smallest effect is large, so that the verdict does not depend on the load of this machine;
+/// `nanotape lab prove` tests the error rates.
 fn compared(pairs: Vec<Pair>) -> Result<Vec<Compared>, ArmError> {
     let rules = Rules { smallest_effect: 0.015, cap: 96, ..Rules::default() };
     let mut steps = 0;
@@ -91,8 +91,8 @@ fn compared(pairs: Vec<Pair>) -> Result<Vec<Compared>, ArmError> {
     Ok(results)
 }
 
-/// Whether the interval, which is wide on a busy machine, is where the truth is, give or take half
-/// a percent: it may miss the truth itself once in four hundred times.
+/// Whether the interval, which is wide on a busy machine, contains the truth, with a tolerance of
+/// half a percent: without it, one interval in four hundred would miss the truth.
 fn holds(one: &Compared, ln_truth: f64) -> bool {
     let interval = one.contrast.unwrap().ln_ratio.interval;
     interval.low - 0.005 <= ln_truth && ln_truth <= interval.high + 0.005
@@ -102,11 +102,11 @@ fn equal_work_is_the_same() {
     let [one] =
         <[Compared; 1]>::try_from(compared(vec![pair("truth/base", "truth/base")]).unwrap())
             .unwrap();
-    // Never a claim of a difference, however busy the machine; on most, `same`.
+    // Never a claim of a difference, even on a busy machine; usually `same`.
     assert!(matches!(one.verdict, Verdict::Same | Verdict::NotEnoughPower), "{one:?}");
     assert!(holds(&one, 0.0), "{:?}", one.contrast);
     assert!(one.base_ns.len() >= 12 && one.looks >= 1);
-    // A busy machine leaves too few samples for the higher ones.
+    // On a busy machine there are too few samples for the higher ones.
     assert!(one.quantiles.iter().any(|ratio| ratio.name == "p50"), "{:?}", one.quantiles);
 }
 
@@ -144,7 +144,7 @@ fn a_worker_that_is_killed_is_an_error() {
     assert!(matches!(error, ArmError::Process { .. }), "{error}");
 }
 
-/// However that one ends, the kernel closes its end of the pipe.
+/// However that process ends, the kernel closes its end of the pipe.
 fn no_worker_outlives_whoever_started_it() {
     let mut worker = Command::new(own_program())
         .env("NANOTAPE_LAB_ROLE", "worker")
@@ -160,8 +160,8 @@ fn no_worker_outlives_whoever_started_it() {
     assert_eq!(String::from_utf8(output.stdout).unwrap().lines().count(), 4);
 }
 
-/// A small repository of its own: two revisions and a working tree with a file that git does not
-/// know, which must be as they were afterwards.
+/// A small separate repository: two revisions and a working tree with an untracked file, which must
+/// be unchanged afterwards.
 fn revisions_are_built() {
     let scratch = Scratch::folder("repository");
     let folder = scratch.path();
@@ -205,7 +205,7 @@ fn revisions_are_built() {
     assert_eq!(said(&head), "one\n");
     assert_eq!(said(&tree), "two\n");
     assert_eq!(said(&head), "one\n", "and back");
-    // What a process that was killed in the middle of a switch leaves behind.
+    // The remains of a process that was killed during a switch.
     std::fs::write(folder.join(".git/worktrees/source/index.lock"), "").unwrap();
     assert_eq!(said(&tree), "two\n", "after a lock without a holder");
     assert_eq!(git(&["status", "--porcelain"]), before);

@@ -1,64 +1,64 @@
-//! Why instructions could not be counted.
+//! The reasons why instructions could not be counted.
 
 use std::{io, path::PathBuf, time::Duration};
 
-/// Why there is no number from valgrind.
+/// The reason why valgrind gave no count.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CallgrindError {
-    /// There is no such program on the path, or none that this user may run: with a folder on the
-    /// path that may not be searched, the system does not tell these apart.
+    /// The path has no such program, or none that this user can run. If a folder on the path must
+    /// not be searched, the system reports both in the same way.
     #[error("valgrind is not installed, or this user cannot run it")]
     Missing,
-    /// There is one, but it does not start.
+    /// It exists, but it does not start.
     #[error("cannot start {command:?}")]
     Start {
         /// The whole command.
         command: String,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// Valgrind, or the program in it, ended badly.
+    /// Valgrind, or the program in it, failed.
     #[error("{command:?} ended with {status}: {said}")]
     Failed {
         /// The whole command.
         command: String,
-        /// How it ended.
+        /// Its exit status.
         status: String,
-        /// The end of what was written to its standard error.
+        /// The end of its standard error.
         said: String,
     },
-    /// It was ended.
+    /// It exceeded its time limit.
     #[error("{command:?} ran for more than {} s", limit.as_secs())]
     TooLong {
         /// The whole command.
         command: String,
-        /// What it was given.
+        /// The limit.
         limit: Duration,
     },
-    /// It cannot be waited for.
+    /// Waiting for it failed.
     #[error("cannot wait for valgrind")]
     Wait {
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// A file or directory for its work cannot be made.
+    /// A file or directory for its work cannot be created.
     #[error("cannot use {} as a private folder for valgrind", path.display())]
     Directory {
-        /// Which one.
+        /// The path.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// What it wrote cannot be read.
+    /// Its output cannot be read.
     #[error("cannot read valgrind's counts from {}", path.display())]
     Read {
-        /// Which file.
+        /// The path.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// What it wrote is not what it usually writes.
+    /// Its output does not have the expected format.
     #[error(
         "{command:?} wrote no total of instructions (expected lines `events: Ir` and `totals:`)"
     )]
@@ -69,7 +69,7 @@ pub enum CallgrindError {
     /// The region was never entered, or its name is not in the program.
     #[error("no instructions counted: {command:?} never called the function {region:?}")]
     NothingCounted {
-        /// The pattern that was looked for.
+        /// The pattern of the region.
         region: String,
         /// The whole command.
         command: String,

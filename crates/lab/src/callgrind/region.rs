@@ -1,14 +1,14 @@
-//! The function between whose entry and exit valgrind counts.
+//! The function whose entry and exit start and stop counting in valgrind.
 //!
 //! Valgrind turns counting on or off at every entry and exit of a function of a given name, so a
-//! region inside a region would turn it off. Hence two functions: the outer one knows whether it is
-//! inside already, and only the outermost call goes through the one with the name.
+//! nested region would turn it off. Hence two functions: the outer one checks whether the thread is
+//! already in a region, and only the outermost call enters the function with the name.
 
 use std::{cell::Cell, hint::black_box};
 
-/// The name of [`counted_region`]'s inner function, for every type it is made for, in both ways the
-/// compiler writes names. It begins with the crate, so that a function of the program that is
-/// called similarly does not match.
+/// The name of [`counted_region`]'s inner function, for all its types, in both forms in which the
+/// compiler writes names. It begins with the crate, so that a similar function of the program does
+/// not match.
 pub const COUNTED_REGION: &str = "nanotape_lab::callgrind::region::turns_counting_on_and_off*";
 
 thread_local! {
@@ -16,8 +16,8 @@ thread_local! {
     static INSIDE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs `work`; under [`count_instructions`](super::count_instructions) its instructions count,
-/// those of the calling thread. Outside of valgrind it costs two calls, so it may stay where it is.
+/// Runs `work`; under [`count_instructions`](super::count_instructions) the instructions of the
+/// calling thread in it count. Outside of valgrind it costs two calls, so it can stay in the code.
 pub fn counted_region<R>(work: impl FnOnce() -> R) -> R {
     if INSIDE.replace(true) {
         return work();
@@ -26,7 +26,7 @@ pub fn counted_region<R>(work: impl FnOnce() -> R) -> R {
     turns_counting_on_and_off(work)
 }
 
-/// On unwinding too.
+/// Clears `INSIDE` on return and on unwinding.
 struct Leave;
 
 impl Drop for Leave {
@@ -35,8 +35,8 @@ impl Drop for Leave {
     }
 }
 
-/// The result passes a place that the optimiser cannot see into: work whose result nobody looks at
-/// would be left out, and a call in last position would become a jump, which has no exit.
+/// The result passes through `black_box`. Otherwise the optimiser could remove work with an unused
+/// result, or turn the last call into a jump, which has no exit.
 #[inline(never)]
 fn turns_counting_on_and_off<R>(work: impl FnOnce() -> R) -> R {
     black_box(work())

@@ -1,7 +1,7 @@
-//! The total of instructions in what callgrind writes.
+//! Reads the total of instructions from callgrind's output.
 //!
-//! The format is documented with valgrind: `events:` names the columns, `totals:` (in older
-//! versions `summary:`) holds the sum of each. A file may hold several parts, one for each dump.
+//! The format is documented with valgrind: `events:` names the columns, and `totals:` (in older
+//! versions `summary:`) has the sum of each. A file can have several parts, one for each dump.
 
 /// The instructions of all parts, or None if the text is not of this format.
 pub(super) fn instructions(text: &str) -> Option<u64> {
@@ -19,7 +19,7 @@ pub(super) fn instructions(text: &str) -> Option<u64> {
     totals.or(summaries)
 }
 
-/// A missing column is zero: trailing zeros are left out.
+/// A missing column is zero: callgrind leaves out trailing zeros.
 fn add(sum: Option<u64>, numbers: &str, column: usize) -> Option<u64> {
     let number = match numbers.split_whitespace().nth(column) {
         Some(number) => number.parse().ok()?,

@@ -1,4 +1,4 @@
-//! One arm of a comparison: a program, a benchmark in it, and a process of it that is running.
+//! One arm of a comparison: a program, a benchmark in it, and a running process of it.
 
 use std::{
     io::{self, BufRead as _, BufReader, Read as _, Write as _},
@@ -12,39 +12,39 @@ use crate::{
     worker::{GREETING, ROLE, WORKER},
 };
 
-/// What is compared: a benchmark of a program.
+/// A benchmark of a program, to be compared.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Subject {
-    /// How people call it: a path, a revision, a benchmark.
+    /// The name for users: a path, a revision, a benchmark.
     pub label: String,
-    /// The revision it was built from, where that is known.
+    /// The revision it was built from, if it is known.
     pub revision: Option<String>,
     /// The program: one made with [`crate::Suite`].
     pub program: PathBuf,
-    /// Arguments that the program needs before it knows its benchmarks; mostly none.
+    /// Arguments that the program needs before it lists its benchmarks; usually empty.
     pub arguments: Vec<String>,
     /// The name of the benchmark in it.
     pub benchmark: String,
 }
 
-/// More than the samples of any turn, less than what a program that only writes would fill.
+/// More than the samples of any turn, less than the output of a program that writes without end.
 const LONGEST_ANSWER: u64 = 256 << 20;
 
-/// Why a process of an arm could not measure.
+/// The reason why a process of an arm could not measure.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ArmError {
-    /// The operating system refused to start it, or to pass words.
+    /// The operating system could not start it, or not transfer a message.
     #[error("cannot {what} {program}")]
     Process {
-        /// What was attempted.
+        /// The operation.
         what: &'static str,
         /// The program.
         program: String,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// It speaks, but not as a worker does.
+    /// Its answers are not those of a worker.
     #[error(
         "{program} is not a benchmark program of this version: answered {said:?}, expected \
          {expected:?}"
@@ -52,17 +52,17 @@ pub enum ArmError {
     Protocol {
         /// The program.
         program: String,
-        /// What it said, shortened.
+        /// Its answer, shortened.
         said: String,
-        /// What a worker would have said.
+        /// The expected answer.
         expected: String,
     },
-    /// It said why it cannot.
+    /// It refused a command.
     #[error("{program}: {reason}")]
     Refused {
         /// The program.
         program: String,
-        /// Its own words.
+        /// Its reason.
         reason: String,
     },
 }
@@ -79,7 +79,7 @@ pub(crate) struct Arm {
 
 impl Arm {
     /// Starts `program` as a worker. `padding` bytes in its environment move its stack, so that no
-    /// comparison rests on one lucky layout.
+    /// comparison depends on one lucky layout.
     pub(crate) fn start(
         program: &Path,
         arguments: &[String],
@@ -101,25 +101,25 @@ impl Arm {
         };
         let answers = BufReader::new(stdout);
         let mut arm = Self { program: name, child, commands, answers, names: Vec::new() };
-        // Asked before it greets: a program that only repeats what it reads is found out, too.
+        // Sent before the greeting, to detect a program that only repeats its input.
         let told = arm.tell("names");
         let greeting = arm.line()?;
         if greeting != GREETING {
             return Err(arm.not(&greeting, GREETING));
         }
-        // Not before: a program that has ended already is better known by what it said.
+        // Checked only now: if a program has ended already, its answer explains more.
         told?;
         let names = arm.answer("names")?;
         arm.names = names.split_whitespace().map(str::to_owned).collect();
         Ok(arm)
     }
 
-    /// The benchmarks that the program has.
+    /// The benchmarks of the program.
     pub(crate) fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// Makes the fixture; the number of operations of one run.
+    /// Creates the fixture; returns the number of operations of one run.
     pub(crate) fn open(&mut self, design: &Design, benchmark: &str) -> Result<u64, ArmError> {
         let cpu = design.cpu.map_or("-".to_owned(), |cpu| cpu.to_string());
         let priority = design.real_time_priority.map_or("-".to_owned(), |level| level.to_string());
@@ -132,7 +132,7 @@ impl Arm {
             .ok_or_else(|| self.not(&words, "a number of operations"))
     }
 
-    /// Warms up and proposes a cut.
+    /// Warms up and returns a proposed cut.
     pub(crate) fn calibrate(&mut self, warm_up_nanos: u64) -> Result<Cut, ArmError> {
         let words = self.ask(&format!("calibrate {warm_up_nanos}"), "cut")?;
         let numbers: Vec<u32> = words.split(' ').flat_map(str::parse).collect();
@@ -144,7 +144,7 @@ impl Arm {
         }
     }
 
-    /// Measures `epochs` epochs: the nanoseconds of their samples.
+    /// Measures `epochs` epochs; returns the nanoseconds of their samples.
     pub(crate) fn turn(&mut self, epochs: usize, cut: Cut) -> Result<Vec<u64>, ArmError> {
         let Cut { runs_per_sample, samples_per_epoch } = cut;
         let command = format!("turn {epochs} {runs_per_sample} {samples_per_epoch}");
@@ -158,7 +158,7 @@ impl Arm {
         }
     }
 
-    /// Sends a command and gives what follows `expected` in the answer.
+    /// Sends a command; returns the answer after `expected`.
     fn ask(&mut self, command: &str, expected: &str) -> Result<String, ArmError> {
         self.tell(command)?;
         self.answer(expected)
@@ -211,7 +211,7 @@ impl Arm {
 
 impl Drop for Arm {
     fn drop(&mut self) {
-        // A worker ends when its standard input does; one that is no worker is not waited for.
+        // A worker ends when its standard input ends; other programs are not waited for.
         self.commands = None;
         let _ = self.child.kill();
         let _ = self.child.wait();

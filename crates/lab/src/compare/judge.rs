@@ -1,12 +1,12 @@
-//! From replicates to a verdict, with the chance of being wrong that was agreed on beforehand.
+//! Derives a verdict from replicates, with an error rate that was fixed beforehand.
 //!
 //! All arithmetic is on logarithms of ratios, where twice as slow and twice as fast are equally far
 //! from no change. With the smallest effect of interest m:
 //!
 //! - `slower`: the interval lies beyond +m, and the test of "not beyond +m" rejects, corrected for
 //!   the number of benchmarks; `faster` likewise beyond -m.
-//! - `same`: the interval lies within -m and +m. That no difference was found is not enough.
-//! - `not enough power`: neither can be said from what was measured.
+//! - `same`: the interval lies within -m and +m. A difference that was not found is not enough.
+//! - `not enough power`: the measurements support none of these.
 //!
 //! Source: the two one-sided tests of Schuirmann (1987) for `same`; intervals and tests are those
 //! of [`crate::statistics`].
@@ -17,20 +17,20 @@ use crate::statistics::{
     Estimate, Interval, bootstrap, hodges_lehmann, holm, order, power, sign, signed_rank,
 };
 
-/// What is asked of a comparison before it begins.
+/// The requirements of a comparison, fixed before it begins.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Rules {
-    /// The chance of a wrong claim that is accepted, over all looks together.
+    /// The accepted chance of a wrong claim, over all looks together.
     pub alpha: f64,
-    /// The chance that the planned sample is to have of finding what it should.
+    /// The required chance that the planned sample finds a true effect.
     pub power: f64,
     /// The smallest change that matters: 0.01 is 1%.
     pub smallest_effect: f64,
-    /// How often the result may be looked at before it is final.
+    /// The number of times that the result can be checked before it is final.
     pub looks: u32,
-    /// Replicates before anything is planned.
+    /// Replicates before the sample is planned.
     pub pilot: usize,
-    /// Replicates at most.
+    /// The most replicates.
     pub cap: usize,
 }
 
@@ -41,7 +41,7 @@ impl Default for Rules {
 }
 
 impl Rules {
-    /// The share of alpha that one look may spend (Bonferroni).
+    /// The share of alpha that one look can spend (Bonferroni).
     pub(crate) fn alpha_of_a_look(&self) -> f64 {
         self.alpha / f64::from(self.looks)
     }
@@ -52,16 +52,16 @@ impl Rules {
     }
 }
 
-/// What a comparison says.
+/// The result of a comparison.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// The candidate takes less time, by more than the smallest effect of interest.
     Faster,
     /// The candidate takes more time, by more than the smallest effect of interest.
     Slower,
-    /// Whatever the difference, it is below the smallest effect of interest.
+    /// The difference is below the smallest effect of interest.
     Same,
-    /// None of these can be said.
+    /// The measurements support none of these.
     NotEnoughPower,
 }
 
@@ -76,7 +76,7 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// What the statistics say about one arm against the base.
+/// The statistics of one arm against the base.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Contrast {
     /// ln(arm / base): the Hodges-Lehmann estimate and its interval.
@@ -92,10 +92,10 @@ pub struct Contrast {
     pub detectable: f64,
 }
 
-/// Differences further from symmetric than this are judged by the more careful of two methods.
+/// For differences that are less symmetric than this, the more careful of two methods decides.
 const SKEWED: f64 = 1.0;
 
-/// Judges the logarithms of ratios, one a replicate; none if there are too few for the confidence.
+/// Judges the logarithms of ratios, one per replicate; `None` with too few for the confidence.
 pub(crate) fn contrast(ln_ratios: &[f64], rules: &Rules) -> Option<Contrast> {
     let alpha = rules.alpha_of_a_look();
     let margin = rules.margin();
@@ -135,8 +135,8 @@ fn wider(one: Interval, other: Interval) -> Interval {
     }
 }
 
-/// The p-values of a family of benchmarks, corrected so that one wrong claim in the whole family is
-/// as rare as it was agreed to be for a single one. Those that could not be judged count as 1.
+/// The p-values of a family of benchmarks, corrected so that a wrong claim in the whole family has
+/// the error rate of a single one. Benchmarks without a contrast count as 1.
 pub(crate) fn corrected(contrasts: &[Option<Contrast>]) -> Vec<f64> {
     let p_values: Vec<f64> = contrasts
         .iter()
@@ -145,7 +145,7 @@ pub(crate) fn corrected(contrasts: &[Option<Contrast>]) -> Vec<f64> {
     holm::adjust(&p_values)
 }
 
-/// The verdict and, where it needs one, its reason.
+/// The verdict and its reason, if it needs one.
 pub(crate) fn verdict(
     contrast: Option<&Contrast>,
     control: Option<&Contrast>,
@@ -187,14 +187,14 @@ pub(crate) fn decide(contrast: &Contrast, p_holm: f64, rules: &Rules) -> (Verdic
     }
 }
 
-/// Whether the control shows a difference where there is none.
+/// Whether the control shows a difference, although there is none.
 pub(crate) fn rejects(control: &Contrast, rules: &Rules) -> bool {
     control.p_wilcoxon.max(control.p_sign) <= rules.alpha_of_a_look()
 }
 
-/// How many replicates are needed to tell no change from the smallest effect of interest, judged by
-/// a pilot. The spread is taken at the upper end of what the pilot allows: noise comes and goes,
-/// and a pilot in a quiet moment would plan a run that is too short.
+/// The number of replicates that can distinguish no change from the smallest effect of interest,
+/// estimated from a pilot. Uses the upper end of the pilot's spread: noise varies, and a pilot in a
+/// quiet moment would plan a run that is too short.
 pub(crate) fn replicates_needed(ln_ratios: &[f64], rules: &Rules, seed: u64) -> usize {
     const WINSORISED_SHARE: f64 = 0.1;
     const CONFIDENCE: f64 = 0.95;
@@ -216,7 +216,7 @@ pub(crate) fn percent(ratio: f64) -> String {
 mod tests {
     use super::*;
 
-    /// `count` values around `centre` with a spread that no two share.
+    /// `count` different values around `centre`, with this spread.
     fn around(centre: f64, spread: f64, count: usize) -> Vec<f64> {
         let middle = (count as f64 - 1.0) / 2.0;
         (0..count).map(|index| centre + spread * (index as f64 - middle) / middle).collect()
@@ -225,7 +225,7 @@ mod tests {
     fn verdict_of(ln_ratios: &[f64], family: usize) -> (Verdict, Option<String>) {
         let rules = Rules::default();
         let one = contrast(ln_ratios, &rules);
-        // The other benchmarks of the family show nothing at all.
+        // The other benchmarks of the family show no difference.
         let nothing = contrast(&around(0.0, 0.001, 20), &rules);
         let mut all = vec![nothing; family];
         all[0] = one;

@@ -1,11 +1,10 @@
 //! One replicate: a fresh process of every arm on one processor, measured in turns.
 //!
-//! The replicate is the unit of all statistics. Two processes of one program differ in where their
-//! memory lies, and stay different as long as they live; turns of one pair of processes therefore
-//! share an offset, and however many of them are taken they say nothing about the next pair.
-//! Within a replicate the arms take turns of some milliseconds in blocks, each block in a random
-//! order and then in reverse (A B B A for two), so that whatever changes slowly meets all arms
-//! alike.
+//! The replicate is the unit of all statistics. Two processes of one program differ in their memory
+//! layout, and stay different as long as they live. So turns of one pair of processes share an
+//! offset, and any number of them gives no information about the next pair. Within a replicate the
+//! arms take turns of some milliseconds in blocks. Each block has a random order and then its
+//! reverse (A B B A for two), so that slow changes affect all arms alike.
 
 use rand_xoshiro::{
     Xoshiro256PlusPlus,
@@ -21,17 +20,17 @@ use crate::{
 /// How a replicate is measured.
 #[derive(Clone, Copy, Debug)]
 pub struct Design {
-    /// The processor that all arms run on, one at a time; any if none is named.
+    /// The processor that all arms run on, one at a time; any if `None`.
     pub cpu: Option<u32>,
-    /// The priority of their real-time class, if they are to ask for it.
+    /// The priority of their real-time class, if it is requested.
     pub real_time_priority: Option<u8>,
-    /// Whether they are to keep all their memory locked.
+    /// Whether they lock all their memory.
     pub lock_memory: bool,
     /// Blocks of turns in a replicate.
     pub blocks: usize,
     /// Epochs in a turn.
     pub epochs_per_turn: usize,
-    /// How long a new process runs before it is measured.
+    /// Time that a new process runs before it is measured.
     pub warm_up_nanos: u64,
 }
 
@@ -48,7 +47,7 @@ impl Default for Design {
     }
 }
 
-/// What one replicate saw of one arm.
+/// The measurements of one arm in one replicate.
 #[derive(Clone, Debug)]
 pub(crate) struct ArmReplicate {
     /// For each block, the mean of the logarithms of its two turns, in ns for one operation.
@@ -94,8 +93,8 @@ impl Dice {
     }
 }
 
-/// Measures one replicate of `subjects`. `cut` is found in the first replicate of a benchmark and
-/// kept for all that follow, so that every arm does the same number of runs.
+/// Measures one replicate of `subjects`. `cut` is determined in the first replicate of a benchmark
+/// and kept for all later ones, so that every arm does the same number of runs.
 pub(crate) fn measure(
     subjects: &[&Subject],
     design: &Design,
@@ -104,7 +103,7 @@ pub(crate) fn measure(
 ) -> Result<Vec<ArmReplicate>, ArmError> {
     const MOST_PADDING: usize = 4096;
     let mut arms: Vec<(Arm, f64)> = Vec::with_capacity(subjects.len());
-    // Whichever starts first gets the memory it likes: that, too, is for chance to decide.
+    // The first process to start gets its preferred memory, so the order of starts is random too.
     let starts = dice.order(subjects.len());
     let mut slots: Vec<Option<(Arm, f64)>> = subjects.iter().map(|_| None).collect();
     for &index in &starts {
@@ -186,7 +185,7 @@ mod tests {
             block_ln_ns: values.iter().map(|value| value.ln()).collect(),
             samples_ns: Vec::new(),
         };
-        // The machine got twice as slow between blocks; the candidate is 10% slower in each.
+        // The machine became twice as slow between blocks; the candidate is 10% slower in each.
         let (base, candidate) = (arm(&[10.0, 20.0, 40.0]), arm(&[11.0, 22.0, 44.0]));
         assert!((candidate.ln_ratio_to(&base) - 1.1f64.ln()).abs() < 1e-12);
         assert!((candidate.median_ns() - 22.0).abs() < 1e-9);

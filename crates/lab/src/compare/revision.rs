@@ -1,10 +1,10 @@
 //! Benchmark programs built from revisions of a git repository, for comparison.
 //!
 //! All revisions are built one after the other in one checkout under `target/lab/source`, so that
-//! every path that ends up in a program is the same: two revisions with the same code give the same
-//! bytes, and a difference in time is then not one in layout. The checkout is a git worktree of its
-//! own; the user's files are never touched. The state of the working tree, with changes that were
-//! not committed and files that git does not know yet, is written as a commit that no branch names.
+//! all paths in a program are the same. So two revisions with the same code give the same bytes,
+//! without a difference in layout. The checkout is a separate git worktree; the user's files are
+//! never touched. The state of the working tree, including uncommitted and untracked files, is
+//! written as a commit without a branch.
 
 use std::{
     ffi::OsString,
@@ -16,10 +16,10 @@ use std::{
 
 use serde_json::Value;
 
-/// The word that stands for the working tree as it is.
+/// The word for the current working tree.
 pub const WORKTREE: &str = "worktree";
 
-/// A git repository and the benchmark target in it.
+/// A git repository and its benchmark target.
 #[derive(Clone, Debug)]
 pub struct Repository {
     root: PathBuf,
@@ -36,34 +36,34 @@ pub struct Built {
     pub program: PathBuf,
 }
 
-/// Why there is no program for a revision.
+/// The reason why there is no program for a revision.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// git could not be started or refused.
+    /// git could not be started, or it failed.
     #[error("git {arguments}: {reason}")]
     Git {
-        /// What git was asked.
+        /// The arguments of git.
         arguments: String,
-        /// What it answered, or why it could not be asked.
+        /// The message of git, or the reason why it could not be started.
         reason: String,
     },
-    /// cargo could not build it.
+    /// cargo could not build the program.
     #[error("cannot build {target} of {revision}: {reason}")]
     Cargo {
         /// The benchmark target.
         target: String,
         /// The revision.
         revision: String,
-        /// The last lines of what cargo said.
+        /// The last lines of cargo's message.
         reason: String,
     },
-    /// A file or folder under `target/lab` refused.
+    /// An operation on a file or folder under `target/lab` failed.
     #[error("cannot write {path}")]
     File {
-        /// Which.
+        /// The path.
         path: String,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
 }
@@ -79,7 +79,7 @@ impl Repository {
         })
     }
 
-    /// The full name of the commit that `revision` stands for; none if it stands for nothing.
+    /// The full name of the commit of `revision`; `None` if there is no such commit.
     pub fn resolve(&self, revision: &str) -> Option<String> {
         if revision == WORKTREE {
             return self.snapshot().ok();
@@ -89,14 +89,14 @@ impl Repository {
             .ok()
     }
 
-    /// Builds the benchmark program of `commit`. `progress` is told what is going on.
+    /// Builds the benchmark program of `commit`. `progress` receives status messages.
     pub fn build(&self, commit: &str, progress: &mut dyn FnMut(&str)) -> Result<Built, BuildError> {
         let lab = self.root.join("target").join("lab");
         let (source, programs) = (lab.join("source"), lab.join("programs"));
         for folder in [&lab, &programs] {
             fs::create_dir_all(folder).map_err(|error| cannot_write(folder, error))?;
         }
-        // One at a time: there is one checkout. The kernel drops the lock of a process that dies.
+        // One build at a time: there is one checkout. The kernel drops the lock of a dead process.
         let _lock = locked(&lab.join("lock"), progress)?;
         self.check_out(&source, commit)?;
         progress(&format!("building {} of {}", self.target, short(commit)));
@@ -119,7 +119,7 @@ impl Repository {
         let tree = git(&self.root, &["read-tree", "HEAD"], &with_index)
             .and_then(|_| git(&self.root, &["add", "--all"], &with_index))
             .and_then(|_| git(&self.root, &["write-tree"], &with_index));
-        // Its work is done, or git said why not; either way nobody needs the index.
+        // git no longer needs the index, whether it succeeded or failed.
         let _ = fs::remove_file(&index);
         let tree = tree?;
         if tree == git(&self.root, &["rev-parse", "HEAD^{tree}"], &[])? {
@@ -145,7 +145,7 @@ impl Repository {
         if source.join(".git").exists() && switch().is_ok() {
             return Ok(());
         }
-        // None yet, or one that was left in the middle of a switch: a new one.
+        // There is none, or a switch of it was interrupted: create a new one.
         if source.exists() {
             fs::remove_dir_all(source).map_err(|error| cannot_write(source, error))?;
         }
@@ -155,8 +155,8 @@ impl Repository {
         Ok(())
     }
 
-    /// The package that has the benchmark target. Named to cargo, so that no other package of the
-    /// workspace has a say in what is compiled into it.
+    /// The package with the benchmark target. It is passed to cargo, so that no other package of
+    /// the workspace affects the compilation.
     fn package_in(&self, source: &Path) -> Result<String, String> {
         let output = Command::new(cargo_program())
             .args(["metadata", "--no-deps", "--format-version", "1"])
@@ -233,7 +233,7 @@ fn executable(messages: &str, target: &str) -> Option<PathBuf> {
     programs.next()
 }
 
-/// Waits until nobody else builds here.
+/// Waits until no other process builds here.
 fn locked(path: &Path, progress: &mut dyn FnMut(&str)) -> Result<File, BuildError> {
     let file = File::options().write(true).create(true).truncate(false).open(path);
     let file = file.map_err(|error| cannot_write(path, error))?;
@@ -244,7 +244,7 @@ fn locked(path: &Path, progress: &mut dyn FnMut(&str)) -> Result<File, BuildErro
     Ok(file)
 }
 
-/// Asks git, with no hooks: nothing of the repository's is to be run but the build.
+/// Runs git without hooks: the build is the only code of the repository that is run.
 fn git(
     folder: &Path,
     arguments: &[&str],
@@ -271,7 +271,7 @@ fn cargo_program() -> OsString {
     std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
-/// The end of what a program said about its failure.
+/// The end of a failed program's message.
 fn last_lines(output: &Output) -> String {
     const LINES: usize = 12;
     let said = String::from_utf8_lossy(&output.stderr);
@@ -283,7 +283,7 @@ fn cannot_write(path: &Path, source: io::Error) -> BuildError {
     BuildError::File { path: path.display().to_string(), source }
 }
 
-/// As much of a commit's name as people read.
+/// A commit's name, shortened for display.
 pub fn short(commit: &str) -> &str {
     commit.get(..10).unwrap_or(commit)
 }

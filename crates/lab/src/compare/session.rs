@@ -1,4 +1,4 @@
-//! A whole comparison: pilot, planned sample, looks, and the verdicts of all benchmarks together.
+//! A complete comparison: pilot, planned sample, looks, and the joint verdicts of all benchmarks.
 
 use crate::{
     compare::{
@@ -10,18 +10,18 @@ use crate::{
     statistics::{Estimate, bootstrap, order},
 };
 
-/// Two subjects that should be compared, under one name.
+/// Two subjects to compare, under one name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Pair {
     /// The benchmark's name in the results.
     pub name: String,
-    /// What is compared with.
+    /// The reference.
     pub base: Subject,
-    /// What is judged.
+    /// The subject to judge.
     pub candidate: Subject,
 }
 
-/// How far a comparison has come.
+/// The progress of a comparison.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress<'a> {
     /// The benchmark whose replicate was just measured.
@@ -35,29 +35,29 @@ pub struct Progress<'a> {
 /// The outcome for one pair.
 #[derive(Clone, Debug)]
 pub struct Compared {
-    /// What was compared.
+    /// The compared pair.
     pub pair: Pair,
-    /// What was asked.
+    /// The rules of the comparison.
     pub rules: Rules,
-    /// What is said.
+    /// The verdict.
     pub verdict: Verdict,
-    /// Why, where that needs a sentence.
+    /// The reason, if the verdict needs one.
     pub reason: Option<String>,
-    /// The candidate against the base; none if there were too few replicates.
+    /// The candidate against the base; `None` if there were too few replicates.
     pub contrast: Option<Contrast>,
     /// The base against itself.
     pub control: Option<Contrast>,
     /// `p_verdict` of the contrast, corrected for the number of benchmarks.
     pub p_holm: f64,
-    /// How often the result was looked at.
+    /// The number of looks at the result.
     pub looks: u32,
-    /// How time was cut.
+    /// The cut of time into samples.
     pub cut: Option<Cut>,
     /// The base's median in each replicate, in ns for one operation.
     pub base_ns: Vec<f64>,
-    /// The candidate's.
+    /// The same of the candidate.
     pub candidate_ns: Vec<f64>,
-    /// The tails, side by side: reported, and never judged.
+    /// The tails of both arms: reported, and never judged.
     pub quantiles: Vec<QuantileRatio>,
 }
 
@@ -68,13 +68,13 @@ pub struct QuantileRatio {
     pub name: &'static str,
     /// Of the base's samples, in ns for one operation.
     pub base_ns: f64,
-    /// Of the candidate's.
+    /// Of the candidate's samples.
     pub candidate_ns: f64,
     /// candidate / base, with its interval.
     pub ratio: Estimate,
 }
 
-/// Compares all `pairs`, in rounds, so that what happens to the machine meanwhile meets all alike.
+/// Compares all `pairs`, in rounds, so that changes of the machine affect all of them alike.
 pub fn compare(
     pairs: Vec<Pair>,
     rules: &Rules,
@@ -92,7 +92,7 @@ pub fn compare(
 /// Measures a replicate of a pair: base, control, candidate.
 type Measure<'a> = dyn FnMut(&Pair, &mut Option<Cut>) -> Result<Vec<ArmReplicate>, ArmError> + 'a;
 
-/// The procedure, whatever the replicates come from.
+/// The procedure, for any source of replicates.
 fn compare_by(
     pairs: Vec<Pair>,
     rules: &Rules,
@@ -113,7 +113,7 @@ fn compare_by(
             if !one.decided && one.base.len() < rules.cap {
                 let twice = one.base.len() * 2;
                 one.target = match look {
-                    // What the pilot could not decide at once, it plans.
+                    // The pilot plans the sample if it could not decide.
                     1 => judge::replicates_needed(&one.ln_ratios(), rules, seed).max(twice),
                     _ => twice,
                 }
@@ -128,7 +128,7 @@ fn compare_by(
     }
 }
 
-/// What was measured of one pair so far.
+/// The measurements of one pair so far.
 struct Gathered {
     pair: Pair,
     cut: Option<Cut>,
@@ -182,7 +182,7 @@ fn ln_ratios(arm: &[ArmReplicate], base: &[ArmReplicate]) -> Vec<f64> {
     arm.iter().zip(base).map(|(arm, base)| arm.ln_ratio_to(base)).collect()
 }
 
-/// Measures until no pair wants more, a replicate of each in turn.
+/// Measures until every pair has reached its target, one replicate of each in turn.
 fn gather(
     all: &mut [Gathered],
     measure: &mut Measure<'_>,
@@ -202,7 +202,7 @@ fn gather(
     Ok(())
 }
 
-/// What is said of one pair after a look.
+/// The judgement of one pair after a look.
 struct Judged {
     contrast: Option<Contrast>,
     control: Option<Contrast>,
@@ -211,7 +211,7 @@ struct Judged {
     reason: Option<String>,
 }
 
-/// Judges all pairs together, because each one's p-value is corrected for the others.
+/// Judges all pairs together, because the correction of each p-value depends on the others.
 fn judge_all(all: &[Gathered], rules: &Rules) -> Vec<Judged> {
     let contrasts: Vec<_> = all.iter().map(|one| one.contrasts(rules)).collect();
     let candidates: Vec<_> = contrasts.iter().map(|(candidate, _)| *candidate).collect();
@@ -240,7 +240,7 @@ fn conclude(one: Gathered, judged: Judged, rules: &Rules, seed: u64) -> Compared
     }
 }
 
-/// Quantiles that are reported where enough samples lie beyond them.
+/// Quantiles to report if enough samples lie beyond them.
 const QUANTILES: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)];
 
 /// The quantiles of all samples of both arms, with intervals by a bootstrap over replicates.

@@ -1,20 +1,20 @@
-//! Events that the kernel counts together, or not at all.
+//! Events that the kernel counts together or not at all.
 
 use perf_event::{Builder, Counter, ReadFormat, events::Software};
 
 use super::{CountersUnavailable, Event, Reading};
 
-/// A leader and the events that are counted whenever it is.
+/// A leader, and events that are counted whenever the leader is.
 #[derive(Debug)]
 pub(super) struct Bundle {
     leader: Counter,
-    /// What the leader counts itself, if that is anything.
+    /// The event that the leader counts, if it counts any.
     leader_event: Option<Event>,
     members: Vec<(Event, Counter)>,
 }
 
 impl Bundle {
-    /// Its leader counts nothing, so that any event may be missing.
+    /// Its leader counts nothing, so that any event can be missing.
     pub(super) fn new() -> Result<Self, CountersUnavailable> {
         Self::led_by(Builder::new(Software::DUMMY), None)
     }
@@ -33,7 +33,7 @@ impl Bundle {
         Ok(Self { leader, leader_event, members: Vec::new() })
     }
 
-    /// One that has no builder is not on this machine.
+    /// An event without a builder does not exist on this machine.
     pub(super) fn add(&mut self, event: Event) -> Result<(), CountersUnavailable> {
         let builder = event.builder().ok_or(CountersUnavailable::NoTopdown)?;
         self.add_by(event, &builder)

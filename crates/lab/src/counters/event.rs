@@ -1,49 +1,49 @@
-//! The events that are counted, and what the kernel calls them.
+//! The events that are counted, and their names in the kernel.
 
 use perf_event::{
     Builder,
     events::{Cache, CacheId, CacheOp, CacheResult, Hardware, Software},
 };
 
-/// One thing that can be counted.
+/// An event that can be counted.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Event {
-    /// Of the processor, at the speed it ran.
+    /// Cycles of the processor, at its actual frequency.
     Cycles,
-    /// That were completed.
+    /// Completed instructions.
     Instructions,
-    /// Of them, those that may jump.
+    /// Completed branch instructions.
     Branches,
-    /// That went where the processor did not expect.
+    /// Branches that the processor predicted wrongly.
     BranchMisses,
-    /// To the last level.
+    /// References to the last-level cache.
     CacheReferences,
-    /// Of the last level.
+    /// Misses of the last-level cache.
     CacheMisses,
-    /// Reads that the first level did not have.
+    /// Reads that missed the first-level cache.
     L1dReadMisses,
-    /// Reads whose address translation was not at hand.
+    /// Reads that missed the cache of address translations.
     DtlbReadMisses,
-    /// Places for micro-operations, several in each cycle.
+    /// Positions for micro-operations, several in each cycle.
     Slots,
     /// Slots that did useful work.
     Retiring,
-    /// Slots that did work which was thrown away.
+    /// Slots whose work was thrown away.
     BadSpeculation,
     /// Slots that waited for instructions.
     FrontEndBound,
     /// Slots that waited for data or for a unit.
     BackEndBound,
-    /// Pages that had to be brought in or set up.
+    /// Pages that had to be read or set up.
     PageFaults,
-    /// Times the thread left its processor.
+    /// The number of times that the thread left its processor.
     ContextSwitches,
-    /// Times it came to another one.
+    /// The number of times that it moved to another processor.
     CpuMigrations,
 }
 
 impl Event {
-    /// All, in the order of the record.
+    /// All events, in the order of the record.
     pub const ALL: [Self; 16] = [
         Self::Cycles,
         Self::Instructions,
@@ -90,8 +90,8 @@ impl Event {
         !matches!(self, Self::PageFaults | Self::ContextSwitches | Self::CpuMigrations)
     }
 
-    /// How the kernel is asked for it; None for slots, which differ from processor to processor and
-    /// are asked for in [`super::topdown`].
+    /// The kernel's description of the event; None for slots, which differ between processors and
+    /// are opened in [`super::topdown`].
     pub(super) fn builder(self) -> Option<Builder<'static>> {
         let read_misses =
             |which| Cache { which, operation: CacheOp::READ, result: CacheResult::MISS };
@@ -113,7 +113,7 @@ impl Event {
             | Self::FrontEndBound
             | Self::BackEndBound => return None,
         };
-        // These happen inside the kernel only: counted in user mode they would always be 0.
+        // These happen only inside the kernel: counted in user mode they would always be 0.
         if matches!(self, Self::ContextSwitches | Self::CpuMigrations) {
             builder.include_kernel();
         }

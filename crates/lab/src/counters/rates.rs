@@ -1,35 +1,34 @@
-//! From counts to numbers for one operation. Pure, so that it is tested where nothing can be
-//! counted.
+//! Converts counts to numbers per operation. Pure, so that it can be tested without counters.
 
 use serde_json::{Map, Value, json};
 
 use super::Event;
 
-/// One event as the kernel gives it.
+/// The kernel's reading of one event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reading {
-    /// What was counted.
+    /// The event.
     pub event: Event,
     /// How often it happened while it was counted.
     pub count: u64,
-    /// How long it should have been counted: while started, and on a processor.
+    /// The time during which it was started and on a processor.
     pub enabled_ns: u64,
-    /// How long it was: less where the processor's counters are shared in turns.
+    /// The time during which it was counted: less if the processor's counters are shared in turns.
     pub running_ns: u64,
 }
 
-/// What one operation takes. What was not counted is None.
+/// Counts of one operation. Values that were not counted are None.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Rates {
-    /// For one operation, scaled to the whole time; in the order of [`Event::ALL`].
+    /// Counts per operation, scaled to the whole time, in the order of [`Event::ALL`].
     pub events: Vec<(Event, Option<f64>)>,
     /// Instructions completed in one cycle.
     pub instructions_per_cycle: Option<f64>,
-    /// Share of the branches that went where they were not expected.
+    /// Share of the branches that were predicted wrongly.
     pub branch_miss_share: Option<f64>,
     /// Share of the references to the last level that missed.
     pub cache_miss_share: Option<f64>,
-    /// Cycles in user mode for one nanosecond on the processor: time in the kernel lowers it.
+    /// Cycles in user mode per nanosecond on the processor: time in the kernel lowers it.
     pub ghz: Option<f64>,
     /// Share of the slots that did useful work.
     pub retiring: Option<f64>,
@@ -39,15 +38,15 @@ pub struct Rates {
     pub front_end_bound: Option<f64>,
     /// Share of the slots that waited for data or for a unit.
     pub back_end_bound: Option<f64>,
-    /// For how much of the time the event was counted that was counted least: below 1 the counters
-    /// were shared in turns, and the numbers are scaled estimates.
+    /// The smallest share of time during which an event was counted. Below 1 the counters were
+    /// shared in turns, and the numbers are scaled estimates.
     pub counted_share: Option<f64>,
-    /// Why events have no number.
+    /// The reasons for events without a number.
     pub absent: Vec<(Event, String)>,
 }
 
 impl Reading {
-    /// What came since an earlier reading of the same event.
+    /// The difference to an earlier reading of the same event.
     pub(super) fn since(&self, before: &[Self]) -> Self {
         match before.iter().find(|earlier| earlier.event == self.event) {
             None => *self,
@@ -112,13 +111,13 @@ impl Rates {
         }
     }
 
-    /// What one operation takes of this.
+    /// The count of this event per operation.
     pub fn get(&self, event: Event) -> Option<f64> {
         self.events.iter().find(|(other, _)| *other == event)?.1
     }
 
-    /// The record's `counters` object: events by name, `null` where not counted, derived rates, and
-    /// under `absent` the reasons by name.
+    /// The record's `counters` object: events by name, `null` if not counted, derived rates, and
+    /// the reasons by name under `absent`.
     pub fn to_json(&self) -> Value {
         let mut object = Map::new();
         for (event, rate) in &self.events {

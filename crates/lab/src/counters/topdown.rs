@@ -1,8 +1,8 @@
-//! Where a processor's slots went: the first level of the top-down method.
+//! The use of a processor's slots: the first level of the top-down method.
 //!
-//! Intel's processors since Ice Lake count slots and divide them into four kinds. The kernel shows
-//! that by files in the folder of the processor's counters; the numbers in them differ from model
-//! to model, so they are read, not known. The kernel wants `slots` to lead the group.
+//! Intel's processors since Ice Lake count slots and divide them into four kinds. The kernel
+//! describes these in files in the folder of the processor's counters. Their numbers differ between
+//! models, so they are read at run time. The kernel requires `slots` to lead the group.
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,7 @@ pub(super) const EVENTS: [(Event, &str); 5] = [
     (Event::BackEndBound, "topdown-be-bound"),
 ];
 
-/// Where processors with two kinds of cores have them for the bigger kind.
+/// Processors with two kinds of cores have the files of the bigger kind in the second folder.
 const FOLDERS: [&str; 2] =
     ["/sys/bus/event_source/devices/cpu", "/sys/bus/event_source/devices/cpu_core"];
 
@@ -42,7 +42,7 @@ fn has_events(folder: &Path) -> bool {
     EVENTS.iter().all(|(_, name)| folder.join("events").join(name).exists())
 }
 
-/// What the kernel's file says, with every field that it does not name at zero.
+/// The event of the kernel's file; fields that it does not name are zero.
 fn event(folder: &Path, name: &str) -> Result<Dynamic, CountersUnavailable> {
     let mut builder = Dynamic::builder(folder).map_err(|_| CountersUnavailable::NoTopdown)?;
     builder.event(name).map_err(|_| CountersUnavailable::NoTopdown)?;
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
     use crate::perf_program::private_directory::PrivateDirectory;
 
-    /// What a processor of the Sapphire Rapids kind shows, in part.
+    /// A part of the files of a Sapphire Rapids processor.
     const FILES: [(&str, &str); 11] = [
         ("type", "4\n"),
         ("format/event", "config:0-7\n"),

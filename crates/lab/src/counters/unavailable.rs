@@ -1,46 +1,46 @@
-//! Why an event cannot be counted.
+//! The reasons why an event cannot be counted.
 
 use std::{fs, io};
 
 use rustix::io::Errno;
 
-/// The reason, in the terms of whoever can do something about it.
+/// The reason, in terms that help to remove it.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CountersUnavailable {
-    /// The kernel knows the event, but nothing here counts it.
+    /// The kernel supports the event, but no counter here does.
     #[error(
         "this machine gives no such hardware counter (without any it has no PMU, as many virtual \
          machines)"
     )]
     NoHardware,
-    /// The kernel could, and may not.
+    /// Not permitted by the kernel's setting.
     #[error("not permitted: kernel.perf_event_paranoid is {level} (or needs CAP_PERFMON)")]
     NotPermitted {
         /// The setting.
         level: i32,
     },
-    /// The kernel could, and may not; the setting cannot be read.
+    /// Not permitted; the setting cannot be read.
     #[error(
         "not permitted, and kernel.perf_event_paranoid cannot be read (a container may forbid it)"
     )]
     Forbidden,
-    /// The kernel was built without.
+    /// The kernel was built without support.
     #[error("this kernel does not support performance events")]
     NotInKernel,
-    /// The kernel does not take the event as it was asked for: not at all, or not in this group.
+    /// The kernel rejects the event: in general, or in this group.
     #[error("the kernel rejects the event: {0}", source)]
     NotAccepted {
-        /// What it said.
+        /// Its error.
         source: Errno,
     },
     /// The processor does not describe its slots.
     #[error("this machine does not count pipeline slots")]
     NoTopdown,
-    /// Anything else.
+    /// Any other error.
     #[error("cannot use the counters: {source}")]
     System {
-        /// What the system said.
+        /// The error of the operating system.
         source: Errno,
     },
 }
@@ -51,7 +51,7 @@ impl CountersUnavailable {
     }
 
     fn of_errno(error: &io::Error, paranoid: Option<String>) -> Self {
-        // The library turns one error into its own: the kernel is older than the request.
+        // The library maps one error to its own: the kernel is older than the request.
         let source = Errno::from_io_error(error).unwrap_or(Errno::TOOBIG);
         match source {
             Errno::NOENT | Errno::NODEV | Errno::NXIO | Errno::OPNOTSUPP => Self::NoHardware,

@@ -1,7 +1,7 @@
-//! A hash of the executable, so that two records can be seen to be of one build.
+//! A hash of the executable, which shows whether two records are of one build.
 //!
-//! FNV-1a with 64 bits: a few lines, the same on every machine, and enough to tell builds apart. It
-//! is not cryptographic; whoever wants to can make two files with one hash.
+//! FNV-1a with 64 bits: a few lines, the same on every machine, and enough to distinguish builds.
+//! It is not cryptographic: two files with the same hash can be constructed.
 
 use std::{fs::File, io::Read, path::Path};
 

@@ -1,20 +1,20 @@
-//! What built this crate, as its build script wrote it down.
+//! The build settings of this crate, from its build script.
 
-/// The compiler, its flags and the profile. They are those of this crate, and of the benchmark only
-/// if both were built by one run of cargo, which is how a workspace builds them.
+/// The compiler, its flags and the profile. They are those of this crate. They are also those of
+/// the benchmark only if one run of cargo built both, as in a workspace.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct BuildInfo {
-    /// What `rustc -V` said.
+    /// The output of `rustc -V`.
     pub compiler: Option<String>,
-    /// Flags given from outside, the target, and the processor features it was built for.
+    /// External flags, the target, and the enabled processor features.
     pub flags: Option<String>,
-    /// The profile, its optimisation, debug information and assertions. A profile with a name of
-    /// its own is named after the one it inherits from; link-time optimisation is not told.
+    /// The profile, its optimisation, debug information and assertions. A custom profile has the
+    /// name of the one it inherits from; link-time optimisation is not known.
     pub profile: Option<String>,
 }
 
 impl BuildInfo {
-    /// What the build script recorded.
+    /// The settings that the build script recorded.
     pub fn from_env_of_build() -> Self {
         Self {
             compiler: super::known(env!("NANOTAPE_LAB_COMPILER")),

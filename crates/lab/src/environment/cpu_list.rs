@@ -5,7 +5,7 @@
 pub(super) struct CpuList(Vec<(u32, u32)>);
 
 impl CpuList {
-    /// None for anything that is not such a list; an empty one is not either.
+    /// None for anything that is not such a list, and for an empty one.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let ranges = text.trim().split(',').map(range).collect::<Option<Vec<_>>>()?;
         Some(Self(ranges))
@@ -27,7 +27,7 @@ impl CpuList {
 fn range(text: &str) -> Option<(u32, u32)> {
     let (low, high) = text.split_once('-').unwrap_or((text, text));
     let (low, high) = (low.parse().ok()?, high.parse().ok()?);
-    // The bound keeps a count of any list from overflowing; no kernel has as many processors.
+    // The bound prevents an overflow of counts; no kernel has as many processors.
     (low <= high && high < 1 << 20).then_some((low, high))
 }
 

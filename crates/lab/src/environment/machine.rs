@@ -1,9 +1,9 @@
-//! What the machine is: its processor, what it runs in, how busy it was.
+//! The machine: its processor, its hypervisor, its load.
 
 use super::{known, read};
 
 /// The model from the text of `/proc/cpuinfo`. Arm processors have no name there, only numbers of
-/// their maker and part, which say as much.
+/// their maker and part, which identify them too.
 pub(super) fn cpu_model(text: &str) -> Option<String> {
     if let Some(name) = value(text, "model name").and_then(known) {
         return Some(name);
@@ -12,8 +12,8 @@ pub(super) fn cpu_model(text: &str) -> Option<String> {
     Some(format!("implementer {}, part {}", known(maker)?, known(part)?))
 }
 
-/// What the machine runs in, from what the processor says, what the kernel says, and the name of
-/// the board; `none` only where an x86 processor says that there is nothing.
+/// The hypervisor, from the processor, the kernel, and the name of the board; `none` only if an x86
+/// processor reports that there is none.
 pub(super) fn hypervisor(cpu_info: Option<&str>) -> Option<String> {
     let flagged = cpu_info.and_then(has_hypervisor_flag);
     if flagged == Some(false) {
@@ -28,7 +28,7 @@ pub(super) fn hypervisor(cpu_info: Option<&str>) -> Option<String> {
     describe(flagged, name, board)
 }
 
-/// Without the processor's flag (not x86) a board's name proves nothing, so it is not used alone.
+/// Without the processor's flag (not x86) a board's name is no proof, so it is not used alone.
 fn describe(flagged: Option<bool>, name: Option<String>, board: Option<String>) -> Option<String> {
     match (name, board) {
         (Some(name), Some(board)) => Some(format!("{name} ({board})")),
@@ -46,13 +46,13 @@ fn board(vendor: Option<&str>, product: Option<&str>) -> Option<String> {
     }
 }
 
-/// Whether the processor reports a hypervisor; None where it reports no flags, as on Arm.
+/// Whether the processor reports a hypervisor; None if it reports no flags, as on Arm.
 fn has_hypervisor_flag(cpu_info: &str) -> Option<bool> {
     let flags = value(cpu_info, "flags")?;
     Some(flags.split_whitespace().any(|flag| flag == "hypervisor"))
 }
 
-/// The leaf is defined only where the flag is set: elsewhere it answers with something else.
+/// The leaf is defined only if the flag is set: otherwise it returns other data.
 #[cfg(target_arch = "x86_64")]
 fn vendor_from_processor(flagged: Option<bool>) -> Option<String> {
     if flagged != Some(true) {
@@ -71,7 +71,7 @@ fn vendor_from_processor(_flagged: Option<bool>) -> Option<String> {
     None
 }
 
-/// The usual name of a hypervisor for the twelve letters it answers with.
+/// The usual name of a hypervisor, from the twelve letters of its leaf.
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "asked of x86 only"))]
 fn vendor(letters: &[u8; 12]) -> Option<String> {
     let name = match letters {
@@ -91,7 +91,7 @@ fn vendor(letters: &[u8; 12]) -> Option<String> {
     Some(name.to_owned())
 }
 
-/// Over one minute, from the text of `/proc/loadavg`.
+/// The load over one minute, from the text of `/proc/loadavg`.
 pub(super) fn load_average(text: &str) -> Option<f64> {
     let load: f64 = text.split_whitespace().next()?.parse().ok()?;
     (load.is_finite() && load >= 0.0).then_some(load)

@@ -1,8 +1,8 @@
-//! Whether a run was left alone: what others took from its processor while it lasted.
+//! Noise of a run: the processor time that others used meanwhile.
 //!
-//! The limits are those at which measurements on shared machines were seen to turn: above them,
-//! a run is marked and should not become a baseline. The kernel counts in ticks of 10 ms, so a
-//! short run cannot always be judged; then the share is None and [`Noise::unknown`] says why.
+//! The limits come from shared machines: above them, measurements changed. Such a run is marked and
+//! should not become a baseline. The kernel counts in ticks of 10 ms, so a short run cannot always
+//! be judged; then the share is None and [`Noise::unknown`] has the reason.
 
 use std::collections::BTreeMap;
 
@@ -10,23 +10,23 @@ use nanotape_clock::{Clock, Stamp};
 
 use super::processor_time::{Accounts, Thread, Ticks};
 
-/// Share of the processor that other processes may use.
+/// Share of the processor that other processes can use.
 pub const FOREIGN_LIMIT: f64 = 0.05;
 
-/// Share of the processor that the hypervisor may take.
+/// Share of the processor that the hypervisor can take.
 pub const STOLEN_LIMIT: f64 = 0.005;
 
-/// Share of the run during which some task of the machine may wait for a processor. A hint only:
-/// it is about the whole machine, and neighbours share caches and memory.
+/// Share of the run during which some task of the machine can wait for a processor. A hint only: it
+/// is about the whole machine, and neighbours share caches and memory.
 pub const PRESSURE_LIMIT: f64 = 0.05;
 
-/// How far a difference of two counts of ticks can be off: one tick at either end.
+/// The largest error of a difference of two tick counts: one tick at either end.
 const TICKS_OF_ERROR: f64 = 2.0;
 
-/// Looks at the accounts when it starts and when it stops.
+/// Reads the kernel's accounts when it starts and when it stops.
 ///
-/// Both belong on the measuring thread, after it has its place and before the place is released:
-/// where the threads of this process may run decides what counts as its own time.
+/// Both belong on the measuring thread, after its placement is applied and before it is released:
+/// the processors that the threads of this process can run on determine its own time.
 #[derive(Debug)]
 pub struct NoiseWatch {
     clock: Clock,
@@ -36,37 +36,37 @@ pub struct NoiseWatch {
     whose: Whose,
 }
 
-/// Whose work on the processor is not noise.
+/// The processes whose work on the processor is not noise.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Whose {
-    /// That of this process's threads.
+    /// The threads of this process.
     Own,
-    /// That of the processes it starts, and its own besides.
+    /// The processes that it starts, and itself.
     Children,
 }
 
-/// What happened during a run.
+/// The noise of a run.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Noise {
     /// Share of the pinned processor's time that the hypervisor gave to others.
     pub stolen: Option<f64>,
-    /// Share of the pinned processor's time that other processes used, interrupts not counted.
+    /// Share of the pinned processor's time that other processes used, without interrupts.
     pub foreign: Option<f64>,
-    /// How often a thread of this process was made to leave its processor.
+    /// How often a thread of this process was preempted.
     pub involuntary_switches: Option<u64>,
-    /// Page faults of this process that needed no disk.
+    /// Page faults of this process without disk access.
     pub minor_faults: Option<u64>,
-    /// Page faults of this process that needed the disk.
+    /// Page faults of this process with disk access.
     pub major_faults: Option<u64>,
     /// Share of the run during which some task of the machine waited for a processor.
     pub pressure: Option<f64>,
-    /// The record's `noise` list: what was not quiet.
+    /// The record's `noise` list: one sentence per kind of noise.
     pub sentences: Vec<String>,
-    /// What could not be told, and why. Not noise, and not silence either.
+    /// Values that are not known, and the reasons. They do not count as noise.
     pub unknown: Vec<String>,
 }
 
-/// What a run's accounts are judged by.
+/// The figures of a run for its judgement.
 struct Run {
     cpu: u32,
     nanos: f64,
@@ -74,13 +74,13 @@ struct Run {
 }
 
 impl NoiseWatch {
-    /// Begins to watch this processor; without one, shares of a processor are not known.
+    /// Starts to watch this processor; without one, shares of a processor are not known.
     pub fn start(clock: Clock, cpu: Option<u32>) -> Self {
         Self::start_for(Whose::Own, clock, cpu)
     }
 
-    /// The same for a run in processes that this one starts, and waits for before it stops to
-    /// watch: what they use of the processor is their due.
+    /// The same for a run in processes that this one starts and waits for before `stop`: their use
+    /// of the processor does not count as noise.
     pub fn start_for_children(clock: Clock, cpu: Option<u32>) -> Self {
         Self::start_for(Whose::Children, clock, cpu)
     }
@@ -90,7 +90,7 @@ impl NoiseWatch {
         Self { clock, cpu, before, start: clock.stamp(), whose }
     }
 
-    /// What happened since.
+    /// The noise since the start.
     pub fn stop(self) -> Noise {
         let nanos = self.clock.nanos_between(self.start, self.clock.stamp());
         let after = Accounts::read(self.cpu);
@@ -187,8 +187,8 @@ fn told(share: Result<f64, String>, noise: &mut Noise) -> Option<f64> {
 }
 
 impl Run {
-    /// `nanos` as a share of the run, if the error cannot hide the limit, or is not what is over
-    /// it.
+    /// `nanos` as a share of the run. The share is known if `error` is below the limit, or if
+    /// `nanos` exceeds the limit by more than `error`.
     fn share(&self, what: &str, nanos: f64, error: f64, limit: f64) -> Result<f64, String> {
         if error <= limit * self.nanos || nanos - error > limit * self.nanos {
             return Ok((nanos / self.nanos).min(1.0));
@@ -210,7 +210,7 @@ struct Own {
     at_most_ns: u64,
 }
 
-/// Threads that may run only there were there; threads that may not were not; the rest is between.
+/// Threads that can run only there count fully, and threads that cannot run there do not count.
 fn own_time(cpu: u32, before: &Accounts, after: &Accounts) -> Result<Own, &'static str> {
     let (Some(threads_before), Some(threads)) = (&before.threads, &after.threads) else {
         return Err("cannot list the threads of this process");
@@ -226,15 +226,15 @@ fn own_time(cpu: u32, before: &Accounts, after: &Accounts) -> Result<Own, &'stat
         }
     }
     let at_most_ns = total.saturating_sub(elsewhere);
-    // With one thread that is pinned here the kernel's two clocks mean the same time; the clock of
-    // the process is the later one.
+    // If all threads are pinned here, the kernel's two clocks measure the same time; the clock of
+    // the process is more recent.
     let all_here = threads.values().all(|thread| thread.allowed.is_only(cpu));
     let at_least_ns = if all_here { at_most_ns } else { here.min(at_most_ns) };
     Ok(Own { at_least_ns, at_most_ns })
 }
 
-/// What the processes that were waited for used, wherever they ran; they are placed on the watched
-/// processor, all but their first moments.
+/// The time of the processes that were waited for, on any processor; they run on the watched one
+/// except for their first moments.
 fn time_of_children(
     ticks_per_second: u64,
     before: &Accounts,
@@ -256,7 +256,7 @@ fn run_since(before: Option<&Thread>, after: &Thread) -> Option<u64> {
     Some(after.run_ns?.saturating_sub(earlier))
 }
 
-/// Of the threads that are alive at the end; what ended took its count along.
+/// Of the threads that are alive at the end; counts of ended threads are lost.
 fn switches(before: &Accounts, after: &Accounts) -> Option<u64> {
     let (before, after): (&BTreeMap<_, _>, &BTreeMap<_, _>) =
         (before.threads.as_ref()?, after.threads.as_ref()?);
@@ -267,7 +267,7 @@ fn switches(before: &Accounts, after: &Accounts) -> Option<u64> {
     Some(since.fold(0, u64::saturating_add))
 }
 
-/// `12%`, and `0.5%` where whole numbers would say nothing.
+/// `12%`, and `0.5%` for shares that whole numbers cannot show.
 fn percent(share: f64) -> String {
     let percent = share * 100.0;
     if percent < 2.0 && percent.fract() > 0.05 {

@@ -9,30 +9,30 @@ use super::{cpu_list::CpuList, read};
 /// The accounts at one moment.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Accounts {
-    /// Of the watched processor.
+    /// Ticks of the watched processor.
     pub(super) ticks: Option<Ticks>,
-    /// Processor time of this process, all threads, those that ended too, in nanoseconds.
+    /// Processor time of all threads of this process, including ended ones, in nanoseconds.
     pub(super) process_ns: u64,
-    /// Of processes that this one started, and that ended and were waited for, in ticks.
+    /// Ticks of processes that this one started and waited for.
     pub(super) children_ticks: Option<u64>,
-    /// Of every thread alive, by its number; None if they could not be listed.
+    /// Every live thread, by its number; None if threads could not be listed.
     pub(super) threads: Option<BTreeMap<u32, Thread>>,
     /// Minor and major page faults of this process.
     pub(super) faults: Option<(u64, u64)>,
-    /// How long at least one task of the machine waited for a processor, in microseconds.
+    /// Time with at least one task of the machine waiting for a processor, in microseconds.
     pub(super) waiting_us: Option<u64>,
 }
 
 /// Time of one processor in the kernel's ticks, usually of 10 ms.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Ticks {
-    /// Used by processes: user, nice and system. Interrupts are not among them.
+    /// Used by processes: user, nice and system, without interrupts.
     pub(super) busy: u64,
-    /// Wanted, but given to another guest by the hypervisor.
+    /// Requested, but given to another guest by the hypervisor.
     pub(super) stolen: u64,
 }
 
-/// What one thread of this process did and where it may run.
+/// The time and placement of one thread of this process.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Thread {
     /// None on kernels that do not count it.
@@ -57,7 +57,7 @@ impl Accounts {
     }
 }
 
-/// A thread that ends while it is looked at is left out.
+/// A thread that ends meanwhile is left out.
 fn threads() -> Option<BTreeMap<u32, Thread>> {
     let mut threads = BTreeMap::new();
     for entry in fs::read_dir("/proc/self/task").ok()? {
@@ -102,8 +102,8 @@ fn thread_in(status: &str, schedule: Option<&str>) -> Option<Thread> {
     })
 }
 
-/// Fields 10 and 12 of `/proc/self/stat`. The second field is a name that may hold anything, so
-/// counting starts behind its last bracket.
+/// Fields 10 and 12 of `/proc/self/stat`. The second field is a name with any characters, so
+/// counting starts after its last bracket.
 fn faults_in(stat: &str) -> Option<(u64, u64)> {
     let (_, rest) = stat.rsplit_once(')')?;
     let mut fields = rest.split_whitespace().skip(7);

@@ -1,17 +1,17 @@
-//! How the machine is set: frequency, huge pages, random addresses.
+//! The settings of the machine: frequency, huge pages, random addresses.
 
 use super::{known, read};
 
 /// The bit of a process's personality that turns random addresses off.
 const ADDR_NO_RANDOMIZE: u32 = 0x0004_0000;
 
-/// Who chooses the frequency of a processor.
+/// The frequency governor of a processor.
 pub(super) fn governor(cpu: u32) -> Option<String> {
     let path = format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor");
     read(path).as_deref().and_then(known)
 }
 
-/// Intel's driver says whether turbo is off, the others whether it is on.
+/// Intel's driver reports whether turbo is off, the others whether it is on.
 pub(super) fn turbo() -> Option<String> {
     let off = read("/sys/devices/system/cpu/intel_pstate/no_turbo");
     let on = read("/sys/devices/system/cpu/cpufreq/boost");
@@ -43,7 +43,7 @@ fn huge_pages_text(transparent: Option<&str>, reserved: Option<&str>) -> Option<
 }
 
 /// Whether addresses differ from run to run: the kernel's setting, unless this process was started
-/// without, as `setarch -R` and debuggers do.
+/// without them, as `setarch -R` and debuggers do.
 pub(super) fn aslr() -> Option<String> {
     let kernel = read("/proc/sys/kernel/randomize_va_space");
     let personality = read("/proc/self/personality");

@@ -1,7 +1,7 @@
-//! The state of the source tree, asked of the `git` program.
+//! The state of the source tree, from the `git` program.
 //!
-//! Files that git does not track do not make a tree dirty, as with `git describe --dirty`: records
-//! of earlier runs lie there, and a new source file does nothing until a tracked one names it.
+//! Untracked files do not make a tree dirty, as with `git describe --dirty`. Records of earlier
+//! runs are untracked, and a new source file has no effect until a tracked one names it.
 
 use std::{
     path::Path,
@@ -11,7 +11,7 @@ use std::{
 use super::known;
 use crate::placement::unplaced;
 
-/// What git says of a directory.
+/// The state of a directory in git.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Tree {
     pub(super) revision: Option<String>,
@@ -19,9 +19,9 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    /// Nothing is known outside a repository, or without git.
+    /// All values are None outside a repository, or without git.
     pub(super) fn of(directory: &Path) -> Self {
-        // The files git looks at are many; it must not run in the place kept for the measurement.
+        // git reads many files; it must not run on the processor reserved for the measurement.
         unplaced(|| {
             let revision = git(directory, &["rev-parse", "HEAD"]);
             let status = git(directory, &["status", "--porcelain", "--untracked-files=no"]);
@@ -34,7 +34,7 @@ impl Tree {
     }
 }
 
-/// The output of git. It takes no locks and starts no helper programs that the repository names.
+/// The output of git. It takes no locks and starts no helper programs of the repository.
 fn git(directory: &Path, arguments: &[&str]) -> Option<String> {
     let output = Command::new("git")
         .arg("--no-optional-locks")

@@ -1,7 +1,7 @@
-//! The two fifos of perf: commands go through one, answers come through the other.
+//! The two fifos of perf: one for commands, one for answers.
 //!
-//! Both are opened for reading and writing, so that opening never waits for the other side and a
-//! command that is sent before perf listens is kept for it. Reading does not wait either.
+//! Both are opened for reading and writing. So opening never waits for perf, and a command that is
+//! sent before perf reads is kept. Reading does not wait either.
 
 use std::{
     ffi::OsString,
@@ -15,17 +15,17 @@ use rustix::fs::{CWD, Mode, OFlags, mkfifoat};
 
 use super::PerfUnavailable;
 
-/// An answer of perf; it also sends the zero byte that ends the word in its memory.
+/// An answer of perf, which also sends the zero byte that ends its string.
 const ANSWER: &[u8] = b"ack\n";
 
-/// The ends that are ours.
+/// The ends of this process.
 #[derive(Debug)]
 pub(super) struct Fifos {
     control_path: PathBuf,
     answer_path: PathBuf,
     control: File,
     answer: File,
-    /// Of an answer, so far.
+    /// The received part of an answer.
     received: Vec<u8>,
 }
 
@@ -41,7 +41,7 @@ impl Fifos {
         })
     }
 
-    /// For perf's command line.
+    /// The argument for perf's command line.
     pub(super) fn control_argument(&self) -> OsString {
         let mut argument = OsString::from("--control=fifo:");
         argument.push(&self.control_path);
@@ -56,7 +56,7 @@ impl Fifos {
             .map_err(|source| PerfUnavailable::Fifo { path: self.control_path.clone(), source })
     }
 
-    /// Whether an answer has come; it is taken away.
+    /// Whether an answer has arrived; removes it.
     pub(super) fn take_answer(&mut self) -> Result<bool, PerfUnavailable> {
         let mut buffer = [0; 64];
         match self.answer.read(&mut buffer) {

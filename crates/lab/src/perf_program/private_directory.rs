@@ -1,4 +1,4 @@
-//! A directory of our own in the place for temporary files, gone when it is dropped.
+//! A private directory among the temporary files, removed when it is dropped.
 
 use std::{
     env, fs, io,
@@ -7,16 +7,16 @@ use std::{
     process,
 };
 
-/// How many names are tried: each belongs to a directory of this process, or one of a process of
-/// the same number that did not clean up.
+/// The most names to try. Each name that exists belongs to this process, or to an earlier process
+/// with the same number that did not clean up.
 const MOST_NAMES: u32 = 1_000;
 
-/// Only this user may look into it.
+/// Only this user can access it.
 #[derive(Debug)]
 pub(crate) struct PrivateDirectory(PathBuf);
 
 impl PrivateDirectory {
-    /// The path that was tried last goes with an error.
+    /// An error includes the path that was tried last.
     pub(crate) fn create() -> Result<Self, (PathBuf, io::Error)> {
         let mut last = (env::temp_dir(), io::Error::from(io::ErrorKind::AlreadyExists));
         for number in 0..MOST_NAMES {
@@ -56,7 +56,7 @@ mod tests {
         let mode = fs::metadata(one.path()).expect("it is there").permissions().mode();
         assert_eq!(mode & 0o777, 0o700);
         fs::write(one.path().join("file"), "text").expect("a file in it");
-        // The name may be taken again at once by another test, the file in it not.
+        // Another test might take the name again at once, but without the file in it.
         let file = one.path().join("file");
         drop(one);
         assert!(!file.exists());

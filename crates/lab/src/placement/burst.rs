@@ -1,14 +1,14 @@
-//! Pauses that keep a real-time thread clear of the kernel's fairness.
+//! Pauses that keep a real-time thread from being throttled by the kernel.
 //!
 //! Since Linux 6.12 a server for normal tasks takes 50 ms of every second from a real-time thread
-//! that starves them, whatever the limit on real-time running says. A thread that sleeps in time
-//! gives them more than that by itself, at moments when nothing is measured.
+//! that starves them, whatever the limit on real-time running. A thread that sleeps in time gives
+//! them more than that, at moments when nothing is measured.
 
 use std::{thread, time::Duration};
 
 use nanotape_clock::{Clock, Stamp};
 
-/// Tells when to rest: measure for less than 0.9 s, then sleep 100 ms.
+/// Schedules rests: measure for less than 0.9 s, then sleep 100 ms.
 #[derive(Clone, Copy, Debug)]
 pub struct Burst {
     since: Stamp,
@@ -16,13 +16,13 @@ pub struct Burst {
 }
 
 impl Burst {
-    /// The longest time between two rests; the step that was begun before it must end before 0.9 s.
+    /// The longest time between two rests; a step that began earlier must end before 0.9 s.
     pub const LONGEST: Duration = Duration::from_millis(850);
 
-    /// How long a rest is.
+    /// The length of a rest.
     pub const REST: Duration = Duration::from_millis(100);
 
-    /// A burst begins.
+    /// Begins a burst.
     pub fn start(clock: &Clock) -> Self {
         Self { since: clock.stamp(), rested_ns: 0 }
     }
@@ -34,8 +34,8 @@ impl Burst {
         is_due_after(busy, step)
     }
 
-    /// Sleeps if it is time to, and says whether it did. Call it between steps that are measured,
-    /// never inside one; steps of more than 50 ms ask [`is_due`](Self::is_due) with their length
+    /// Sleeps if a rest is due; returns whether it did. Call it between measured steps, never
+    /// inside one. For steps of more than 50 ms, call [`is_due`](Self::is_due) with their length
     /// and then [`rest`](Self::rest).
     pub fn rest_if_due(&mut self, clock: &Clock) -> bool {
         let due = self.is_due(clock, Duration::ZERO);
@@ -59,7 +59,7 @@ impl Burst {
     }
 }
 
-/// A step that is longer than a burst can never be in time; it gets a fresh burst of its own.
+/// A step that is longer than a burst can never end in time; it gets a fresh burst.
 fn is_due_after(busy_ns: u64, step_ns: u64) -> bool {
     const LONGEST_NS: u64 = Burst::LONGEST.as_nanos() as u64;
     busy_ns > 0 && busy_ns.saturating_add(step_ns) >= LONGEST_NS.max(step_ns.saturating_add(1))

@@ -1,8 +1,8 @@
-//! Memory that stays: pages are locked, and the stack is touched before it is timed.
+//! Resident memory: pages are locked, and the stack is touched before it is timed.
 //!
-//! Locking what is still to come has a trap: where the limit on locked memory is small, the lock
-//! itself may succeed and a later allocation fail, which ends the program. So it is asked for only
-//! where there is no limit, or none for this process.
+//! Locking future pages has a risk: if the limit on locked memory is small, the lock itself might
+//! succeed and a later allocation fail, which ends the program. So it is requested only if there is
+//! no limit, or none for this process.
 
 use std::fs;
 
@@ -15,10 +15,10 @@ use rustix::{
 /// The bit of CAP_IPC_LOCK, which lifts the limit.
 const CAP_IPC_LOCK: u32 = 14;
 
-/// How much of the stack is touched; small against the 2 MiB that a thread has by default.
+/// Bytes of the stack to touch; small compared to a thread's default of 2 MiB.
 const STACK_BYTES: usize = 256 * 1024;
 
-/// Why memory was not locked.
+/// The reason why memory was not locked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub(super) enum Refusal {
     #[error(
@@ -46,7 +46,7 @@ fn check(limit_bytes: Option<u64>, status: &str) -> Result<(), Refusal> {
     }
 }
 
-/// From the line of effective capabilities in `/proc/self/status`.
+/// Reads the line of effective capabilities in `/proc/self/status`.
 fn has_capability(status: &str, bit: u32) -> bool {
     status
         .lines()
@@ -55,7 +55,7 @@ fn has_capability(status: &str, bit: u32) -> bool {
         .is_some_and(|mask| mask & (1 << bit) != 0)
 }
 
-/// Has the pages of the stack below here in memory before anything is timed.
+/// Brings the pages of the stack below this frame into memory before anything is timed.
 #[inline(never)]
 pub(super) fn touch_stack() {
     let mut bytes = [0_u8; STACK_BYTES];

@@ -1,4 +1,4 @@
-//! The class of scheduling of a thread: real-time and back.
+//! The scheduling class of a thread: real-time and back.
 
 use std::fmt;
 
@@ -12,20 +12,20 @@ use thread_priority::{
     unix::{set_thread_priority_and_policy, thread_native_id, thread_schedule_policy_param},
 };
 
-/// The kernel's own threads have 50: above it a thread could starve what it needs itself.
+/// The kernel's own threads have 50: above it a thread could starve threads that it needs.
 pub(super) const HIGHEST_PRIORITY: u8 = 49;
 
 /// The value that the library turns into niceness 0 when it sets a normal class.
 const VALUE_OF_NICENESS_ZERO: u8 = 47;
 
-/// How a thread is scheduled.
+/// The scheduling of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Class {
     Normal { policy: NormalThreadSchedulePolicy, niceness: i32 },
     RealTime { policy: RealtimeThreadSchedulePolicy, priority: i32 },
 }
 
-/// Why a class was not given.
+/// The reason why a class was refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub(super) enum Refusal {
     #[error("priority {priority} is not between 1 and {HIGHEST_PRIORITY}")]
@@ -63,8 +63,8 @@ impl Class {
                 set(ThreadSchedulePolicy::Realtime(policy), priority)
             }
             Self::Normal { policy, niceness } => {
-                // The library sets a niceness after the class, which may be refused although the
-                // class was taken and the niceness is right: what counts is how it ends.
+                // The library sets a niceness after the class. This can be refused although the
+                // class was set and the niceness is already right, so only the final state counts.
                 let result = set(ThreadSchedulePolicy::Normal(policy), VALUE_OF_NICENESS_ZERO);
                 if getpriority_process(None).is_ok_and(|now| now != niceness) {
                     setpriority_process(None, niceness).map_err(Refusal::of)?;
@@ -78,7 +78,7 @@ impl Class {
     }
 }
 
-/// First in, first out, with this priority, for the calling thread.
+/// Sets real-time scheduling, first in first out, with this priority, for the calling thread.
 pub(super) fn set_real_time(priority: u8) -> Result<(), Refusal> {
     if !(1..=HIGHEST_PRIORITY).contains(&priority) {
         return Err(Refusal::Priority { priority });

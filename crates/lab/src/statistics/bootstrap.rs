@@ -1,12 +1,12 @@
-//! Bootstrap intervals of quantiles, where samples come in clusters that are not independent.
+//! Bootstrap intervals of quantiles, for samples in clusters that are not independent.
 //!
-//! Samples of one epoch or block share its weather, so whole clusters are drawn, never single
-//! samples (A. C. Davison and D. V. Hinkley, "Bootstrap Methods and their Application", 1997, 3.8);
-//! drawing samples one by one gives intervals several times too narrow, see
+//! Samples of one epoch or block share its noise, so whole clusters are drawn, never single samples
+//! (A. C. Davison and D. V. Hinkley, "Bootstrap Methods and their Application", 1997, 3.8). Drawing
+//! samples one by one gives intervals that are several times too narrow, see
 //! `tests/suite/statistics_coverage.rs`. Intervals are percentile intervals (B. Efron, Annals of
-//! Statistics 7, 1979). Every draw follows from the seed.
+//! Statistics 7, 1979). The seed determines every draw.
 //!
-//! Cost: samples are sorted once; a repetition draws how often each cluster counts and walks the
+//! Cost: samples are sorted once. A repetition draws the weight of each cluster and walks the
 //! sorted samples by weight: 60,000 samples 1,000 times in about 0.1 s.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -15,20 +15,20 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use super::order::{nearest_rank, refuse_nan, sort};
 use super::{Estimate, Interval};
 
-/// Samples that must lie beyond a quantile before it is worth reporting.
+/// Samples that must lie beyond a quantile to report it.
 const SAMPLES_BEYOND: f64 = 100.0;
 
-/// Whether `count` samples support the quantile: at least 100 lie beyond it. The median always is
+/// Whether `count` samples support the quantile: at least 100 lie beyond it. The median is always
 /// supported.
 pub fn enough_beyond(count: usize, quantile: f64) -> bool {
     let beyond = quantile.min(1.0 - quantile) * count as f64;
-    // 1 - 0.9 is a little less than 0.1 and must not cost a sample.
+    // 1 - 0.9 is a little less than 0.1; this must not require one more sample.
     quantile == 0.5 || beyond >= SAMPLES_BEYOND * (1.0 - 1e-9)
 }
 
 /// Quantiles (nearest rank) of all samples with intervals that draw whole clusters, in the order of
-/// `quantiles`. `None` with fewer than two clusters that hold samples, from which no interval can
-/// come, and without repetitions.
+/// `quantiles`. `None` without repetitions, and with fewer than two clusters that have samples,
+/// because these give no interval.
 pub fn block_quantile_intervals(
     clusters: &[&[f64]],
     quantiles: &[f64],
@@ -44,7 +44,7 @@ pub fn block_quantile_intervals(
 }
 
 /// Quantiles of the candidate over those of the base, with intervals. Cluster i of both was
-/// measured at the same time, so both are drawn together and what they share cancels. Clusters
+/// measured at the same time, so both are drawn together and their common noise cancels. Clusters
 /// without samples on either side are left out; `None` as in [`block_quantile_intervals`].
 ///
 /// Panics if the arms differ in their number of clusters.
@@ -71,11 +71,11 @@ pub fn paired_quantile_ratios(
     Some(intervals(values, draws.map(ratios), confidence))
 }
 
-/// A one-sided upper bound of any statistic of independent values: the share `confidence` of what
-/// it gives on values drawn with replacement. Used for the spread from which power is planned,
-/// where a lucky small one would promise too much. With 40 values a bound of 95% of a winsorised
-/// deviation held in 93% of the simulations of `tests/suite/statistics_coverage.rs`. `None` for
-/// fewer than two values and without repetitions.
+/// A one-sided upper bound of any statistic of independent values: the `confidence` quantile of the
+/// statistic over values drawn with replacement. Used for the spread from which power is planned,
+/// where a spread that is too small by chance would promise too much. With 40 values a bound of 95%
+/// of a winsorised deviation held in 93% of the simulations of
+/// `tests/suite/statistics_coverage.rs`. `None` for fewer than two values and without repetitions.
 ///
 /// Panics if `statistic` returns NaN.
 pub fn upper_bound(
@@ -106,7 +106,7 @@ fn below(random: &mut Xoshiro256PlusPlus, bound: usize) -> usize {
     ((u128::from(random.next_u64()) * bound as u128) >> 64) as usize
 }
 
-/// How often each cluster counts, drawn anew for every repetition.
+/// The weight of each cluster, drawn again for every repetition.
 struct Draws {
     random: Xoshiro256PlusPlus,
     clusters: usize,
@@ -139,7 +139,7 @@ struct Pooled {
     clusters: Vec<u32>,
     sizes: Vec<u64>,
     quantiles: Vec<f64>,
-    /// Places in `quantiles`, from the lowest quantile to the highest: the order of a walk.
+    /// Indices of `quantiles`, from the lowest quantile to the highest: the order of a walk.
     ascending: Vec<usize>,
 }
 
@@ -159,8 +159,8 @@ impl Pooled {
         Self { values, clusters: of, sizes, quantiles: quantiles.to_vec(), ascending }
     }
 
-    /// The quantiles if every sample counts as often as its cluster does. At least one cluster
-    /// must count; without samples there is nothing to return.
+    /// The quantiles if every sample has the weight of its cluster. At least one weight must not be
+    /// zero; without samples the result is empty.
     fn quantiles(&self, weights: &[u32]) -> Vec<f64> {
         let sizes = self.sizes.iter().zip(weights);
         let count: u64 = sizes.map(|(&size, &weight)| size * u64::from(weight)).sum();
@@ -178,8 +178,8 @@ impl Pooled {
     }
 }
 
-/// Percentile intervals, one for each column of `drawn`: with B repetitions the ends are numbers
-/// (B + 1) alpha / 2 from either side.
+/// Percentile intervals, one for each column of `drawn`: with B repetitions the ends are numbers (B
+/// + 1) alpha / 2 from either side.
 fn intervals(values: Vec<f64>, drawn: Vec<Vec<f64>>, confidence: f64) -> Vec<Estimate> {
     let repetitions = drawn.len();
     let tail = (1.0 - confidence) / 2.0;

@@ -1,14 +1,14 @@
-//! A number with its uncertainty: what every estimator here returns.
+//! A number with its uncertainty, the result of every estimator here.
 
-/// A closed interval that is meant to hold the true value.
+/// A closed interval that should contain the true value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
-    /// The lower end, itself inside.
+    /// The lower end, included.
     pub low: f64,
-    /// The upper end, itself inside.
+    /// The upper end, included.
     pub high: f64,
-    /// The confidence reached, from 0 to 1. Intervals made of ranks cannot reach every confidence;
-    /// they take the next higher one, and this says which.
+    /// The actual confidence, from 0 to 1. Intervals from ranks cannot have every confidence; they
+    /// use the next higher possible one, which is stated here.
     pub confidence: f64,
 }
 
@@ -24,7 +24,7 @@ impl Interval {
 pub struct Estimate {
     /// The best single value.
     pub value: f64,
-    /// Where the true value is to be expected.
+    /// The interval for the true value.
     pub interval: Interval,
 }
 

@@ -1,6 +1,6 @@
 //! The Hodges-Lehmann estimate: the centre of paired differences, with the interval of a rank test.
 //!
-//! Bounds: n values have n (n + 1) / 2 Walsh averages, all held at once: 16 MB for 2,000 values.
+//! Bounds: n values have n (n + 1) / 2 Walsh averages, all in memory: 16 MB for 2,000 values.
 
 use super::order::{median_in_place, nth, refuse_nan};
 use super::{Estimate, Interval, signed_rank};
@@ -11,13 +11,13 @@ use super::{Estimate, Interval, signed_rank};
 /// Statistical Methods", 3.3).
 ///
 /// The interval is the inversion of [`signed_rank::test`]: a shift lies outside it if and only if
-/// that test rejects the shift at 1 - `confidence` (with ties it may keep slightly more). Its ends
-/// are Walsh averages, numbers k + 1 from below and from above, where k is the critical value of
-/// the test: counted out up to 50 differences, and floor(n (n + 1) / 4 - 1/2 - z sqrt(n (n + 1)
-/// (2 n + 1) / 24)) beyond, with the continuity correction that the test has too.
+/// that test rejects the shift at 1 - `confidence` (with ties it might keep slightly more). Its
+/// ends are Walsh averages, numbers k + 1 from below and from above, where k is the critical value
+/// of the test. Up to 50 differences k is counted exactly. Beyond, it is floor(n (n + 1) / 4 - 1/2
+/// - z sqrt(n (n + 1) (2 n + 1) / 24)), with the continuity correction of the test.
 ///
-/// `None` if so few differences cannot reach the confidence: 95% takes 6, 99% takes 8, and nothing
-/// reaches 100%.
+/// `None` if there are too few differences for the confidence: 95% takes 6, 99% takes 8, and 100%
+/// is impossible.
 pub fn one_sample(differences: &[f64], confidence: f64) -> Option<Estimate> {
     if !(0.0..1.0).contains(&confidence) {
         return None;

@@ -1,10 +1,10 @@
-//! Several comparisons at once: p-values adjusted so that the chance of any false alarm stays.
+//! Several comparisons at once: p-values adjusted to keep the chance of any false alarm.
 
 use super::order::refuse_nan;
 
 /// P-values adjusted by the step-down method of S. Holm ("A simple sequentially rejective multiple
-/// test procedure", Scandinavian Journal of Statistics 6, 1979), in the order given. Rejecting
-/// where the adjusted value is at most alpha errs anywhere with a probability of at most alpha,
+/// test procedure", Scandinavian Journal of Statistics 6, 1979), in the given order. If every test
+/// with an adjusted value of at most alpha rejects, the probability of any error is at most alpha,
 /// whatever the dependence of the tests.
 pub fn adjust(p_values: &[f64]) -> Vec<f64> {
     refuse_nan(p_values);

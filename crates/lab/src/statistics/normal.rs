@@ -1,8 +1,8 @@
-//! The standard normal distribution, accurate far into its tails, where small p-values live.
+//! The standard normal distribution, accurate far into its tails, as small p-values require.
 
 use std::f64::consts::{FRAC_1_SQRT_2, SQRT_2};
 
-/// What `FRAC_1_SQRT_2` lacks of the true square root of one half.
+/// The difference of `FRAC_1_SQRT_2` to the exact square root of one half.
 const FRAC_1_SQRT_2_REST: f64 = -4.833646656726457e-17;
 
 /// One over the square root of pi.
@@ -15,12 +15,12 @@ pub fn cumulative(z: f64) -> f64 {
 
 /// The probability of a value above `z`, with full relative precision however small it is.
 ///
-/// This is erfc(z / sqrt 2) / 2. Rounding z / sqrt 2 alone would cost z^2 roundings, so what it
-/// loses is put back with the derivative of erfc.
+/// This is erfc(z / sqrt 2) / 2. Rounding z / sqrt 2 alone would cost z^2 roundings, so the lost
+/// part is added with the derivative of erfc.
 pub fn survival(z: f64) -> f64 {
     let scaled = z * FRAC_1_SQRT_2;
     let tail = 0.5 * libm::erfc(scaled);
-    // Beyond 38 the tail is below the smallest number, and at infinity the rest is not a number.
+    // Beyond 38 the tail is below the smallest number, and at infinity the rest is NaN.
     if z.abs() > 38.0 {
         return tail;
     }
@@ -36,9 +36,9 @@ fn density(z: f64) -> f64 {
 /// The `z` that a share `p` of all values does not exceed: minus infinity for 0, infinity for 1,
 /// NaN outside.
 ///
-/// Formula 26.2.23 of Abramowitz and Stegun, "Handbook of Mathematical Functions" (1964), is right
-/// to 4.5e-4; each step of Halley's method (as P. J. Acklam proposes for his own approximation)
-/// triples the digits.
+/// Formula 26.2.23 of Abramowitz and Stegun, "Handbook of Mathematical Functions" (1964), is
+/// accurate to 4.5e-4; each step of Halley's method (as P. J. Acklam proposes for his own
+/// approximation) triples the digits.
 pub fn quantile(p: f64) -> f64 {
     if !(0.0..=1.0).contains(&p) {
         return f64::NAN;
@@ -56,7 +56,7 @@ fn upper_quantile(p: f64) -> f64 {
     let below = 1.0 + t * (1.432788 + t * (0.189269 + t * 0.001308));
     let mut z = t - above / below;
     for _ in 0..3 {
-        // Near the centre the tail is a difference from one half, which erf knows precisely.
+        // Near the centre the tail is a difference from one half, which erf computes precisely.
         let excess =
             if p > 0.25 { (0.5 - p) - 0.5 * libm::erf(z * FRAC_1_SQRT_2) } else { survival(z) - p };
         let step = excess / density(z);

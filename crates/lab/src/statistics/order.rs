@@ -1,7 +1,7 @@
-//! Statistics of location, spread and shape that rest on sorted values.
+//! Statistics of location, spread and shape from sorted values.
 //!
-//! Quantiles are nearest-rank everywhere: a latency that is reported is one that was measured, and
-//! it agrees with the histograms of `nanotape-trace`.
+//! Quantiles are nearest-rank everywhere: every reported latency is one that was measured, and
+//! agrees with the histograms of `nanotape-trace`.
 
 /// The middle value, or the mean of the two middle ones.
 pub fn median(values: &[f64]) -> Option<f64> {
@@ -16,14 +16,14 @@ pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
     Some(nth(&mut scratch, rank as usize - 1))
 }
 
-/// As [`quantile`], of values that are sorted already.
+/// As [`quantile`], of sorted values.
 pub fn quantile_sorted(sorted: &[f64], q: f64) -> Option<f64> {
     debug_assert!(sorted.is_sorted(), "quantile_sorted takes sorted values");
     nearest_rank(sorted.len() as u64, q).map(|rank| sorted[rank as usize - 1])
 }
 
-/// The third standardised moment, m3 / m2^1.5, without a correction for bias; `None` where all
-/// values are equal but for roundings.
+/// The third standardised moment, m3 / m2^1.5, without a correction for bias; `None` if all values
+/// are equal except for roundings.
 pub fn skewness(values: &[f64]) -> Option<f64> {
     let mean = mean(values)?;
     let moment = |power| values.iter().map(|value| (value - mean).powi(power)).sum::<f64>();
@@ -54,15 +54,15 @@ pub fn winsorised_standard_deviation(values: &[f64], share: f64) -> Option<f64> 
 
 /// The rank, from 1, of the quantile `q` of `count` values; `None` without values.
 ///
-/// A product such as 0.07 * 100 lands just above 7 and must not become 8: a few roundings are
-/// forgiven.
+/// A product such as 0.07 * 100 is slightly above 7 and must not become 8: a few roundings are
+/// tolerated.
 pub(super) fn nearest_rank(count: u64, q: f64) -> Option<u64> {
     assert!(!q.is_nan(), "a quantile is not NaN");
     let rank = (q * count as f64 * (1.0 - 4.0 * f64::EPSILON)).ceil() as u64;
     (count > 0).then(|| rank.clamp(1, count))
 }
 
-/// Sorts ascending; NaN has no place in an order.
+/// Sorts ascending; panics if a value is NaN, which has no order.
 pub(super) fn sort(values: &mut [f64]) {
     refuse_nan(values);
     values.sort_unstable_by(f64::total_cmp);

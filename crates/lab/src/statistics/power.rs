@@ -1,4 +1,4 @@
-//! How many pairs a comparison needs, and what it could have seen: power, before and after.
+//! The pairs that a comparison needs, and the effects that it can detect: power, before and after.
 //!
 //! Effects are ratios minus one (0.02 is 2% slower); spreads are standard deviations of
 //! differences of logarithms, one difference per pair or replicate. With z_q the normal quantile:
@@ -6,24 +6,24 @@
 //! - to reject "no effect": n = 1.15 (z_{1-alpha/2} + z_power)^2 sd^2 / ln(1 + effect)^2, the
 //!   sample size of a paired z-test times 1.15. A rank test needs at most 1/0.864 = 1.157 times the
 //!   sample of a t-test (J. L. Hodges and E. L. Lehmann, Annals of Mathematical Statistics 27,
-//!   1956), and 15% is the customary allowance (E. L. Lehmann, "Nonparametrics", 1975).
-//!   Below some 30 pairs intervals are wider than a normal formula knows, and power stays a few
-//!   percent short (`tests/suite/statistics_coverage.rs`: 88% of 90% with 17).
-//! - to see "beyond m", where the interval must lie entirely beyond the smallest effect of
+//!   1956), and 15% is the customary allowance (E. L. Lehmann, "Nonparametrics", 1975). Below about
+//!   30 pairs intervals are wider than the normal formula assumes, and power is a few percent too
+//!   low (`tests/suite/statistics_coverage.rs`: 88% of 90% with 17).
+//! - to detect "beyond m", where the interval must lie entirely beyond the smallest effect of
 //!   interest: the true effect must exceed m by (z_{1-alpha/2} + z_power) standard errors.
 
 use super::Interval;
 use super::normal;
 
-/// What a rank test may need more than a test of means.
+/// The factor of pairs for a rank test compared to a test of means.
 const RANK_TEST_ALLOWANCE: f64 = 1.15;
 
 /// The pairs needed to detect `effect` with probability `power` at two-sided level `alpha`.
-/// `usize::MAX` where no number suffices: no effect, or one that is no ratio.
+/// `usize::MAX` if no number suffices: without an effect, or for an effect that is not a ratio.
 pub fn pairs_needed(sd: f64, effect: f64, alpha: f64, power: f64) -> usize {
     let log_effect = effect.ln_1p();
     let pairs = RANK_TEST_ALLOWANCE * (deviates(alpha, power) * sd / log_effect).powi(2);
-    // The conversion saturates; NaN, from an impossible question, is no small number either.
+    // The conversion saturates; NaN, from invalid parameters, must not become a small number.
     if pairs.is_nan() { usize::MAX } else { (pairs.ceil() as usize).max(1) }
 }
 
@@ -40,7 +40,7 @@ pub fn detectable_beyond(standard_error: f64, m: f64, alpha: f64, power: f64) ->
     (m.ln_1p() + deviates(alpha, power) * standard_error).exp_m1()
 }
 
-/// The standard error behind an interval of a log ratio, as if its estimate were normal.
+/// The standard error of an interval of a log ratio, as if its estimate were normal.
 pub fn standard_error_of(interval: &Interval) -> f64 {
     let deviate = normal::quantile(0.5 + interval.confidence / 2.0);
     (interval.high - interval.low) / (2.0 * deviate)

@@ -5,9 +5,9 @@ use super::order::refuse_nan;
 /// The ranks of some values, from 1; equal values share the mean of their ranks.
 #[derive(Debug)]
 pub(super) struct Ranks {
-    /// Twice each rank, in the order of the values: whole numbers even with ties.
+    /// Twice each rank, in the order of the values: integers even with ties.
     pub(super) doubled: Vec<u64>,
-    /// The sum of t^3 - t over groups of t equal values, by which ties shrink a variance.
+    /// The sum of t^3 - t over groups of t equal values, by which ties reduce a variance.
     pub(super) tie_term: f64,
 }
 
@@ -15,7 +15,7 @@ impl Ranks {
     pub(super) fn of(values: &[f64]) -> Self {
         refuse_nan(values);
         let mut order: Vec<usize> = (0..values.len()).collect();
-        // Not total_cmp alone: 0 and -0 are equal here.
+        // Not total_cmp alone: 0 and -0 must be equal here.
         order.sort_unstable_by(|&a, &b| (values[a] + 0.0).total_cmp(&(values[b] + 0.0)));
         let mut ranks = Self { doubled: vec![0; values.len()], tie_term: 0.0 };
         let mut before = 0;

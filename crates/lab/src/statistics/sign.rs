@@ -1,6 +1,6 @@
-//! The sign test and the interval of a median that belongs to it: no assumption but independence.
+//! The sign test and its interval of a median: they assume only independence.
 //!
-//! Bounds: time linear in the number of values, and exact at every number.
+//! Bounds: linear time in the number of values, and exact for every number.
 
 use super::Interval;
 use super::order::{refuse_nan, sort};
@@ -10,7 +10,7 @@ use super::order::{refuse_nan, sort};
 pub struct Test {
     /// Differences above the shift.
     pub above: usize,
-    /// Differences below the shift. Those equal to it are dropped.
+    /// Differences below the shift. Differences equal to it are dropped.
     pub below: usize,
     /// For "the median is not the shift".
     pub p_two_sided: f64,
@@ -21,7 +21,7 @@ pub struct Test {
 }
 
 /// Tests whether the median of the differences is `shift`, by counting (J. Arbuthnott, 1710): an
-/// exact binomial test of one half, two-sided as twice the smaller tail. Without a difference all
+/// exact binomial test of one half, two-sided as twice the smaller tail. Without differences all
 /// p-values are 1.
 pub fn test(differences: &[f64], shift: f64) -> Test {
     refuse_nan(differences);
@@ -33,15 +33,15 @@ pub fn test(differences: &[f64], shift: f64) -> Test {
 }
 
 /// The interval of the median between two order statistics (W. R. Thompson, Annals of Mathematical
-/// Statistics 7, 1936): exactly the shifts that the sign test does not reject. It reaches at least
-/// the `confidence` asked for; `None` if even the whole range of the values does not.
+/// Statistics 7, 1936): exactly the shifts that the sign test does not reject. Its confidence is at
+/// least `confidence`; `None` if the whole range of the values does not reach it.
 pub fn median_interval(values: &[f64], confidence: f64) -> Option<Interval> {
     if !(0.0..1.0).contains(&confidence) {
         return None;
     }
     let alpha = 1.0 - confidence;
     let outside = |below: usize| 2.0 * at_most(values.len(), below);
-    // The tail grows with the count, so that halving finds where it passes alpha.
+    // The tail grows with the count, so a binary search finds where it exceeds alpha.
     let (mut rejected, mut kept) = (None, values.len().div_ceil(2));
     while rejected.map_or(0, |below| below + 1) < kept {
         let middle = rejected.map_or(0usize, |below| below + 1).midpoint(kept - 1);
@@ -65,7 +65,7 @@ fn at_most(tosses: usize, most: usize) -> f64 {
     if 2 * most >= tosses {
         return 1.0 - at_most(tosses, tosses - most - 1);
     }
-    // Terms relative to the last one, downwards, while they count.
+    // Terms relative to the last one, downwards, until they are negligible.
     let (mut term, mut sum) = (1.0, 1.0);
     for heads in (1..=most).rev() {
         term *= heads as f64 / (tosses - heads + 1) as f64;
@@ -77,8 +77,8 @@ fn at_most(tosses: usize, most: usize) -> f64 {
     exactly(tosses, most) * sum
 }
 
-/// The probability of exactly `heads` heads: a product whose factors 1/2 are spread over the
-/// factors of the binomial coefficient, so that nothing overflows on the way.
+/// The probability of exactly `heads` heads: a product that alternates factors 1/2 with those of
+/// the binomial coefficient, so that no intermediate value overflows.
 fn exactly(tosses: usize, heads: usize) -> f64 {
     let mut halves = tosses;
     let mut product = 1.0;
@@ -89,7 +89,7 @@ fn exactly(tosses: usize, heads: usize) -> f64 {
             halves -= 1;
         }
     }
-    // In two steps, since 2^-halves may be too small where the product with it is not.
+    // In two steps, because 2^-halves can underflow where its product does not.
     let first = halves.min(1000);
     product * libm::ldexp(1.0, -(first as i32)) * 0.5f64.powi((halves - first).min(2000) as i32)
 }

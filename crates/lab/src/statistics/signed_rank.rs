@@ -7,7 +7,7 @@
 use super::normal;
 use super::ranks::Ranks;
 
-/// Up to this many pairs the null distribution is counted out.
+/// Up to this many pairs the null distribution is counted exactly.
 const EXACT_PAIRS: usize = 50;
 
 /// The outcome of a signed-rank test.
@@ -17,7 +17,7 @@ pub struct Test {
     pub statistic: f64,
     /// Differences that count: those equal to the shift are dropped.
     pub pairs: usize,
-    /// Whether the null distribution was counted out, not approximated.
+    /// Whether the null distribution was counted exactly, not approximated.
     pub exact: bool,
     /// For "the differences are not centred on the shift".
     pub p_two_sided: f64,
@@ -28,12 +28,12 @@ pub struct Test {
 }
 
 /// Tests whether the differences are symmetric around `shift` (F. Wilcoxon, Biometrics Bulletin 1,
-/// 1945): exactly up to 50 pairs, else by the normal approximation with corrections for ties and
-/// continuity. Two-sided is twice the smaller tail. Without a difference all p-values are 1.
+/// 1945): exactly up to 50 pairs, otherwise by the normal approximation with corrections for ties
+/// and continuity. Two-sided is twice the smaller tail. Without differences all p-values are 1.
 ///
-/// Equal to `scipy.stats.wilcoxon` with its defaults, except where more than 13 values hold ties or
-/// zeros and at most 50 of them are not zero: scipy approximates there, while this counts the
-/// distribution given the ties, as scipy does for up to 13.
+/// Equal to `scipy.stats.wilcoxon` with its defaults, with one exception: more than 13 values with
+/// ties or zeros, of which at most 50 are not zero. There scipy approximates, and this test counts
+/// the distribution given the ties, as scipy does for up to 13.
 pub fn test(differences: &[f64], shift: f64) -> Test {
     let ranked = Ranked::of(differences, shift);
     if ranked.pairs() > EXACT_PAIRS { ranked.approximate() } else { ranked.exact() }
@@ -92,7 +92,7 @@ impl Ranked {
     }
 }
 
-/// Mean and standard deviation of the statistic if there is no effect.
+/// Mean and standard deviation of the statistic without an effect.
 struct Moments {
     mean: f64,
     deviation: f64,
@@ -105,8 +105,8 @@ impl Moments {
         Self { mean: n * (n + 1.0) / 4.0, deviation: variance.sqrt() }
     }
 
-    /// The probability of a statistic of at most `statistic`, which counts up to the middle of the
-    /// step to the next: the continuity correction.
+    /// The probability of a statistic of at most `statistic`, including half the step to the next
+    /// value: the continuity correction.
     fn at_most(&self, statistic: f64) -> f64 {
         if self.deviation == 0.0 {
             return 1.0;
@@ -115,8 +115,8 @@ impl Moments {
     }
 }
 
-/// The probability of every sum of a random subset of `ranks`, each rank taken or not with
-/// probability one half: the null distribution, by adding one rank after the other.
+/// The probability of every sum of a random subset of `ranks`, each rank included with probability
+/// one half: the null distribution, computed by adding one rank after the other.
 fn distribution(ranks: &[u64]) -> Vec<f64> {
     let mut probabilities = vec![0.0; ranks.iter().sum::<u64>() as usize + 1];
     probabilities[0] = 1.0;
@@ -139,7 +139,7 @@ pub(super) fn critical(pairs: usize, alpha: f64) -> Option<(u64, f64)> {
         let moments = Moments::of(pairs, 0.0);
         let deviate = normal::quantile(alpha / 2.0);
         let guess = (moments.mean - 0.5 + deviate * moments.deviation).floor().max(-1.0) as i64;
-        // The guess may be one off where its roundings differ from those of the test.
+        // The guess can be off by one if its roundings differ from those of the test.
         return (guess - 1..=guess + 1).rev().find_map(|statistic| {
             let p = 2.0 * moments.at_most(statistic as f64);
             (statistic >= 0 && p <= alpha).then_some((statistic as u64, p))
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn ties_are_counted_exactly() {
-        // Signs of three equal sizes: as a fair coin.
+        // Signs of three equal sizes: like a fair coin.
         let test = test(&[1.0, 1.0, 1.0], 0.0);
         assert_eq!((test.statistic, test.p_greater), (6.0, 0.125));
     }

@@ -1,7 +1,7 @@
-//! Counts under valgrind: the same each time, and of the region only.
+//! Counts under valgrind: always the same, and only of the region.
 //!
-//! The program that is counted is this test itself, started again with a variable that says which
-//! work its test `subject` shall do. `--nocapture` shows the counts.
+//! The counted program is this test itself, started again with a variable that selects the work of
+//! its test `subject`. `--nocapture` shows the counts.
 
 use std::{env, hint::black_box, process, time::Duration};
 
@@ -9,10 +9,10 @@ use nanotape_lab::callgrind::{
     CallgrindError, Request, count_instructions, counted_region, valgrind_version,
 };
 
-/// Which work, and how much of it: `once 1000`.
+/// The kind and the amount of work: `once 1000`.
 const SUBJECT: &str = "NANOTAPE_LAB_CALLGRIND_SUBJECT";
 
-/// A chain of operations that cannot be shortened.
+/// A chain of operations that the optimiser cannot shorten.
 #[inline(never)]
 fn mix(steps: u64) -> u64 {
     let mut state = black_box(1_u64);
@@ -22,7 +22,7 @@ fn mix(steps: u64) -> u64 {
     state
 }
 
-/// A region inside a region, as deep as `depth`.
+/// Nested regions, `depth` levels deep.
 fn nested(depth: u64, steps: u64) -> u64 {
     counted_region(|| match depth {
         0 => mix(steps),
@@ -36,7 +36,7 @@ fn subject() {
     let Ok(text) = env::var(SUBJECT) else { return };
     let (kind, steps) = text.split_once(' ').expect("a kind and a size");
     let steps: u64 = steps.parse().expect("a size");
-    // Outside of a region on both sides: it must not count.
+    // Outside of a region on both sides: this must not count.
     black_box(mix(50_000));
     black_box(match kind {
         "never" => mix(steps),
@@ -70,7 +70,7 @@ fn count(kind: &str, size: u64) -> u64 {
     counted.count
 }
 
-/// Loud, because a green test that counted nothing would mislead.
+/// Prints a warning, because a passed test that counted nothing would mislead.
 fn is_missing() -> bool {
     let missing = matches!(valgrind_version(), Err(CallgrindError::Missing));
     if missing {

@@ -9,7 +9,7 @@ use nanotape_lab::{
 };
 use serde_json::json;
 
-/// Spins for this long, so that there is something to watch.
+/// Spins for this long, so that there is activity to observe.
 fn work(clock: &Clock, nanos: u64) {
     let start = clock.stamp();
     while clock.nanos_between(start, clock.stamp()) < nanos {
@@ -51,7 +51,7 @@ fn another_program_on_the_same_processor_is_foreign() {
             eprintln!("SKIPPED: {:?}", placement.refused());
             return;
         }
-        // It inherits the place of this thread.
+        // It inherits the placement of this thread.
         let mut rival =
             match std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn() {
                 Ok(rival) => rival,
@@ -62,7 +62,7 @@ fn another_program_on_the_same_processor_is_foreign() {
         let noise = watch.stop();
         rival.kill().and_then(|()| rival.wait()).expect("the rival ends");
         println!("{noise:#?}");
-        // Another thread of this test may run where it likes, so the share can be hidden.
+        // Another thread of this test can run on any processor, so the share might be unknown.
         match noise.foreign {
             Some(share) => {
                 assert!(share > 0.05, "{share}");

@@ -1,7 +1,7 @@
-//! The laboratory, one module a subject.
+//! The tests of the laboratory, one module for each subject.
 //!
-//! Two are programs of their own: `perf_counts_a_window`, because page faults of other tests would
-//! be counted too, and `processes`, which is its own worker.
+//! Two tests are separate programs: `perf_counts_a_window`, because page faults of other tests
+//! would count too, and `processes`, which is its own worker.
 
 mod callgrind_counts_instructions;
 mod environment_of_this_machine;

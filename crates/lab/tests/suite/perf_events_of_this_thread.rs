@@ -1,4 +1,4 @@
-//! Counters of this machine, whichever it has. `--nocapture` shows what they say.
+//! The counters of this machine, if it has any. `--nocapture` shows their values.
 
 use std::hint::black_box;
 

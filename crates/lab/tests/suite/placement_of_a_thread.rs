@@ -1,4 +1,4 @@
-//! Places as the kernel sees them, and what a refusal looks like.
+//! Placements as the kernel reports them, and the texts of refusals.
 
 use std::{fs, thread};
 
@@ -7,7 +7,7 @@ use nanotape_lab::placement::{Burst, Pin, Placement, Wish};
 
 const NOTHING: Wish = Wish { pin: Pin::Free, real_time_priority: None, lock_memory: false };
 
-/// A value of the calling thread's status.
+/// A value in the calling thread's status.
 fn status(key: &str) -> String {
     let text = fs::read_to_string("/proc/thread-self/status").expect("a thread has a status");
     let line = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'));

@@ -1,21 +1,20 @@
-//! Simulated experiments whose true effect is known: do tests err, and intervals hold the truth, as
-//! often as they say? `cargo test -p nanotape-lab --test suite statistics_coverage:: --
-//! --nocapture`.
+//! Simulated experiments with a known true effect: checks the error rates of tests and the coverage
+//! of intervals. `cargo test -p nanotape-lab --test suite statistics_coverage:: -- --nocapture`.
 //!
 //! The noise is modelled on recordings of a busy virtual machine. The logarithm of an epoch's time
-//! adds up
-//! - the drift of the machine, an AR(1) process that both arms share: what is measured next to
-//!   each other is alike;
+//! is the sum of
+//! - the drift of the machine, an AR(1) process that both arms share: neighbouring measurements are
+//!   similar;
 //! - its regime: at times it runs 4% slower for about a hundred epochs;
 //! - noise of the epoch: mostly 0.4%, and in one epoch of twenty up to several percent longer,
-//!   never shorter, since other work can only take time;
-//! - the layout of the process: every fresh process is faster or slower by some 0.4%, for good.
+//!   never shorter, because other work only takes time;
+//! - the layout of the process: every fresh process is permanently faster or slower by some 0.4%.
 //!
 //! So the unit of analysis is the replicate: a fresh pair of processes, whose value is the median
-//! over its interleaved pairs of ln(candidate / base). Contrasts show what happens otherwise.
+//! over its interleaved pairs of ln(candidate / base). Contrasts show the results of other units.
 //!
-//! What is known and allowed for: percentile intervals of a bootstrap hold the truth a few percent
-//! less often than they say, since they ignore that the spread itself is estimated.
+//! Known and allowed for: percentile intervals of a bootstrap contain the truth a few percent less
+//! often than stated, because they ignore that the spread itself is estimated.
 
 use nanotape_lab::statistics::{
     Interval, bootstrap, hodges_lehmann, normal, order, power, sign, signed_rank,
@@ -26,7 +25,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 const LAYOUT: f64 = 0.004;
 const PAIRS: usize = 24;
 
-/// A simulated machine: what drifts, and the randomness.
+/// A simulated machine: its drift, and its random numbers.
 struct Machine {
     random: Xoshiro256PlusPlus,
     drift: f64,
@@ -80,7 +79,7 @@ impl Machine {
     }
 }
 
-/// How often something happened, against how often it should.
+/// The observed and the expected frequency of an event.
 struct Rate {
     happened: usize,
     of: usize,
@@ -98,7 +97,7 @@ impl Rate {
         self.of += 1;
     }
 
-    /// Prints the line and returns the rate with the one expected.
+    /// Prints the line; returns the rate and the expected one.
     fn print(&self, name: &str) -> (f64, f64) {
         let (rate, expected) =
             (self.happened as f64 / self.of as f64, self.expected / self.of as f64);
@@ -106,7 +105,7 @@ impl Rate {
         (rate, expected)
     }
 
-    /// Demands the expected rate within four standard deviations and `slack`.
+    /// Requires the expected rate within four standard deviations and `slack`.
     fn demand(&self, name: &str, slack: f64) {
         let (rate, expected) = self.print(name);
         let deviation = (expected * (1.0 - expected) / self.of as f64).sqrt();
@@ -144,7 +143,7 @@ fn tests_over_replicates_err_as_often_as_they_say_and_intervals_hold_the_truth()
                 let middle = sign::median_interval(&slower, confidence).unwrap();
                 centre.note(lehmann.contains(effect), lehmann.confidence);
                 median.note(middle.contains(effect), middle.confidence);
-                // Ranks reach only some levels: expected is the one that the interval reached.
+                // Ranks can reach only some levels: the expected one is the level of the interval.
                 let rejects = signed_rank::test(&values, 0.0).p_two_sided <= alpha;
                 ranks.note(rejects, 1.0 - lehmann.confidence);
                 signs.note(sign::test(&values, 0.0).p_two_sided <= alpha, 1.0 - middle.confidence);
@@ -176,7 +175,7 @@ fn pairs_of_one_process_pair_are_no_replicates() {
 }
 
 /// The two-sided p-value of a Mann-Whitney test by its normal approximation, for values without
-/// ties: what others apply to two runs.
+/// ties: the common method for two runs.
 fn mann_whitney(first: &[f64], second: &[f64]) -> f64 {
     let (n, m) = (first.len() as f64, second.len() as f64);
     let below = |one: &f64| second.iter().filter(|other| *other < one).count();
@@ -200,7 +199,7 @@ fn sequential_designs_and_raw_samples_reject_far_too_often() {
         let rejects = |a: &[f64], b: &[f64]| mann_whitney(a, b) <= 0.05;
         sequential.note(rejects(&first, &second), 0.05);
         later.note(rejects(&first, &third), 0.05);
-        // Thirty operations of an epoch share all that befalls it.
+        // Thirty operations of an epoch share its noise.
         let mut arms = [Vec::new(), Vec::new()];
         for epoch in 0..30 {
             let shared = machine.epoch(0.0);
@@ -253,8 +252,8 @@ fn planned_power_is_reached() {
             slower.note(interval.low + beyond > bar, wanted);
             on_the_bar.note(interval.low > 0.0, alpha / 2.0);
         }
-        // Known: with some 20 replicates the interval is wider than the normal formula expects,
-        // which takes the allowance of 15% and a few percent of power more; with 70 it is not.
+        // Known: with about 20 replicates the interval is wider than the normal formula expects,
+        // which costs the allowance of 15% and a few percent of power; with 70 it is not.
         let at = |what: &str| format!("{what}, {count} replicates");
         detected.demand(&at(&format!("{}% detected", 100.0 * target)), 0.02);
         slower.demand(&at("beyond 1%: effect of detectable_beyond"), 0.02);
@@ -273,12 +272,12 @@ fn the_upper_bound_of_the_spread_is_seldom_passed() {
         let bound = bootstrap::upper_bound(&machine.replicates(40), spread, 0.95, 300, seed);
         above.note(bound.unwrap() >= truth, 0.95);
     }
-    // Known: the percentile bound of a spread is a little low when values are few.
+    // Known: the percentile bound of a spread is a little too low for few values.
     above.demand("40 replicates", 0.02);
 }
 
 /// Samples of one block: a shared offset, and a share of slow operations that varies by block,
-/// since preemption and interrupts come in bursts.
+/// because preemption and interrupts come in bursts.
 fn block(machine: &mut Machine, offset: f64, slowness: f64, size: usize) -> Vec<f64> {
     let share = 0.02 * (0.8 * slowness).exp();
     let mut sample = || {

@@ -1,9 +1,9 @@
 //! Compares every statistic with scipy's answer on the same numbers, and prints how far they are
 //! apart: `cargo test -p nanotape-lab --test suite statistics_scipy:: -- --nocapture`.
 //!
-//! The answers are in `scipy/golden.json`, which `scipy/make_golden.py` writes. Tolerances are
-//! those of the worse side: scipy's normal tail loses z^2 roundings, its exact tests some by
-//! subtraction.
+//! The answers are in `scipy/golden.json`, which `scipy/make_golden.py` writes. Tolerances follow
+//! the less accurate side: scipy's normal tail loses z^2 roundings, and some of its exact tests
+//! lose digits by subtraction.
 
 use nanotape_lab::statistics::{
     bootstrap, hodges_lehmann, holm, normal, order, power, sign, signed_rank,
@@ -24,7 +24,7 @@ impl Line {
         Self { name, cases: 0, absolute: 0.0, relative: 0.0, tolerance }
     }
 
-    /// Notes a pair of numbers. A true 0 has no relative difference; it allows 1e-12.
+    /// Compares a pair of numbers. A true 0 has no relative difference; it allows 1e-12.
     fn compare(&mut self, ours: f64, theirs: f64) {
         let absolute = (ours - theirs).abs();
         self.cases += 1;
@@ -175,8 +175,8 @@ fn planning_lines(golden: &Value) -> Vec<Line> {
     vec![adjusted, planned]
 }
 
-/// Both sides draw at random, each its own numbers: the ends may differ by a part of the standard
-/// error of the median itself.
+/// Both sides draw different random numbers: the ends can differ by a part of the standard error of
+/// the median.
 fn bootstrap_line(golden: &Value) -> Line {
     let mut line = Line::new("bootstrap (in standard errors)", f64::INFINITY);
     for case in cases(golden, "bootstrap") {

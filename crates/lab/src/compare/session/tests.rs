@@ -1,4 +1,4 @@
-//! The whole procedure, pilot, plan and looks included, on noise whose truth is known.
+//! The whole procedure with pilot, plan and looks, on noise with a known true effect.
 
 use rand_xoshiro::{
     Xoshiro256PlusPlus,
@@ -7,12 +7,12 @@ use rand_xoshiro::{
 
 use super::*;
 
-/// Noise of a comparison: what processes and blocks of one program differ by.
+/// The noise of a comparison: differences between processes and between blocks of one program.
 struct Noise {
     random: Xoshiro256PlusPlus,
-    /// Standard deviation of a process's offset, which it keeps as long as it lives.
+    /// Standard deviation of a process's offset, which is constant for its life.
     layout: f64,
-    /// Standard deviation of a block, in most of them; now and then it is eight times that.
+    /// Standard deviation of a block, in most of them; sometimes eight times that.
     block: f64,
 }
 
@@ -25,9 +25,9 @@ impl Noise {
         crate::statistics::normal::quantile(self.uniform().clamp(1e-12, 1.0 - 1e-12))
     }
 
-    /// A replicate of arms whose logarithms are truly `ln_truths` apart.
+    /// A replicate of arms whose logarithms have the true distances `ln_truths`.
     fn replicate(&mut self, ln_truths: [f64; 3]) -> Vec<ArmReplicate> {
-        // Shared by all arms: what the neighbours do at the time.
+        // Shared by all arms: the load of other processes.
         let weather = 0.05 * self.normal();
         let arm = |noise: &mut Self, ln_truth: f64| {
             let offset = noise.layout * noise.normal();
@@ -97,7 +97,7 @@ fn sessions(truth: f64, layout: f64, sessions: u32) -> Shares {
     shares
 }
 
-/// At most `nominal`, with what chance may add in so many sessions: three standard deviations.
+/// At most `nominal`, plus three standard deviations for this many sessions.
 fn within(share: f64, nominal: f64, sessions: u32) -> bool {
     share <= nominal + 3.0 * (nominal * (1.0 - nominal) / f64::from(sessions)).sqrt()
 }
@@ -127,7 +127,7 @@ fn changes_beyond_the_smallest_effect_are_found() {
     assert!(shares.faster >= Rules::default().power && shares.slower == 0.0, "{}", shares.faster);
 }
 
-/// Where both verdicts are wrong by a hair: a claim either way is an error.
+/// The true change is exactly the limit between both verdicts: either claim is an error.
 #[test]
 fn a_change_of_exactly_the_smallest_effect_is_not_decided() {
     for layout in [0.0, 0.004] {

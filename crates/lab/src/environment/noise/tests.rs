@@ -1,11 +1,11 @@
-//! Made-up accounts, because a quiet or a noisy machine cannot be ordered.
+//! Synthetic accounts, because tests cannot rely on a quiet or a noisy machine.
 
 use super::*;
 use crate::environment::cpu_list::CpuList;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// One thread that may run on `allowed` and has used `run_ns`.
+/// Accounts of one thread that can run on `allowed` and has used `run_ns`.
 fn accounts(busy: u64, stolen: u64, run_ns: u64, allowed: &str) -> Accounts {
     let thread = Thread {
         run_ns: Some(run_ns),
@@ -40,7 +40,7 @@ fn what_children_use_is_not_foreign() {
         accounts.children_ticks = Some(ticks);
         accounts
     };
-    // Ten seconds: children used nine of them on the processor, others half a second, then two.
+    // Ten seconds: children used nine on the processor; others used half a second, then two.
     let before = with_children(0, 0);
     for (busy, noisy) in [(950, false), (1_000, true)] {
         let after = with_children(busy, 900 - u64::from(noisy) * 150);
@@ -108,7 +108,7 @@ fn a_thread_that_may_run_anywhere_hides_who_used_the_processor() {
     let noise = judged(10 * SECOND, 100, Some(1), &before, &after);
     assert_eq!(noise.foreign, None);
     assert!(noise.unknown[0].starts_with("the share of other processes is not known"));
-    // Unless it cannot have been this process, wherever it ran.
+    // Unless this process cannot have used the time, on any processor.
     let noise = judged(10 * SECOND, 100, Some(1), &before, &accounts(995, 0, SECOND / 2, "0-1"));
     assert!(noise.foreign.is_some_and(|share| share > 0.9));
 }
