@@ -1,4 +1,4 @@
-//! From bytes to books: a whole day at once, and message by message.
+//! The paths from bytes to books: a whole day at once, and one message at a time.
 
 use core::ops::ControlFlow;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use nanotape_wire::itch50::Message;
 
 use crate::day::Day;
 
-/// What is counted on the way: two increments a message.
+/// Counters of a run: two increments per message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Changes {
     pub(crate) messages: u64,
@@ -34,14 +34,14 @@ impl<B> Observer<B> for Changes {
     }
 }
 
-/// A day into the books of all stocks, inside changes counted.
+/// Applies a day to the books of all stocks and counts inside changes.
 pub(crate) struct BookDay {
     day: Day,
     engine: BookEngine<DefaultBooks>,
     expected: DaySummary,
 }
 
-/// What a day did to the books, and how many orders it left.
+/// The counters of a day, and the number of orders left.
 type DaySummary = (Changes, usize);
 
 impl BookDay {
@@ -81,7 +81,7 @@ fn run<L: PriceLevels, S: OrderStore>(
     (changes, engine.books().orders().len())
 }
 
-/// The same day, message by message: a run is one message.
+/// The same day, one message at a time: a run is one message.
 pub(crate) struct BookOneByOne {
     messages: Vec<Box<[u8]>>,
     next: usize,
@@ -106,7 +106,7 @@ impl Fixture for BookOneByOne {
 
     fn run(&mut self) -> bool {
         let message = &self.messages[self.next];
-        // The day ends with empty books, so that it can begin again.
+        // The day ends with empty books, so it can be repeated.
         self.next = if self.next + 1 == self.messages.len() { 0 } else { self.next + 1 };
         apply(&mut self.engine, message)
     }

@@ -1,4 +1,4 @@
-//! `nanotape lab bench`: what an operation costs, how single runs are distributed, and the tables.
+//! `nanotape lab bench`: the cost of an operation, the distribution of single runs, and the tables.
 
 use std::process::ExitCode;
 
@@ -114,8 +114,8 @@ impl Hook {
     }
 }
 
-/// Does the work that the environment gives to this process, if it gives one. A program with
-/// [`BenchCommand`] calls this before it reads its command line.
+/// Does the job in the environment of this process, if there is one. A program with
+/// [`BenchCommand`] calls this before it parses its command line.
 pub fn worker() -> Option<ExitCode> {
     if let Some(code) = suite().role() {
         return Some(code);
@@ -134,7 +134,7 @@ pub fn worker() -> Option<ExitCode> {
     })
 }
 
-/// Measures, and prints the results.
+/// Measures and prints the results.
 pub fn run(command: &BenchCommand) -> anyhow::Result<Status> {
     match &command.table {
         Some(Table::Book(arguments)) => return table(arguments),
@@ -172,7 +172,7 @@ pub fn run(command: &BenchCommand) -> anyhow::Result<Status> {
     Ok(Status::Good)
 }
 
-/// A wrong answer is a finding; everything else is an obstacle.
+/// A wrong answer is a finding; any other error is an obstacle.
 fn judged(error: BenchError) -> anyhow::Error {
     match error {
         BenchError::Answer { .. } => BadData(error.to_string()).into(),

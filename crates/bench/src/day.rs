@@ -1,11 +1,11 @@
-//! The synthetic days that the benchmarks read, made in memory from a fixed seed.
+//! The synthetic days of the benchmarks, made in memory from a fixed seed.
 
 use std::sync::Arc;
 
 use nanotape_synth::{Market, MarketConfig};
 use nanotape_wire::framing::binary_file::Records;
 
-/// A whole valid day: it begins and ends with empty books, so that it can be run again and again.
+/// A whole valid day. It begins and ends with empty books, so it can be repeated.
 #[derive(Clone, Debug)]
 pub(crate) struct Day {
     pub(crate) bytes: Arc<Vec<u8>>,
@@ -13,13 +13,12 @@ pub(crate) struct Day {
 }
 
 impl Day {
-    /// Bytes and books together stay within a second-level cache, and a run takes about a
-    /// millisecond.
+    /// Bytes and books together fit in a second-level cache. A run takes about a millisecond.
     pub(crate) fn small() -> Self {
         Self::of(20_000, 200)
     }
 
-    /// As many stocks as Nasdaq has, in random order: what the books touch does not stay in a
+    /// As many stocks as Nasdaq has, in random order: the memory of the books does not fit in a
     /// second-level cache.
     pub(crate) fn wide() -> Self {
         Self::of(200_000, 8_500)
@@ -33,7 +32,7 @@ impl Day {
         Self { bytes: Arc::new(bytes), messages }
     }
 
-    /// The messages' bytes, one by one.
+    /// The bytes of each message.
     pub(crate) fn records(&self) -> impl Iterator<Item = &[u8]> {
         Records::new(&self.bytes, 0).map(|record| record.bytes)
     }

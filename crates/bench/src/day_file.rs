@@ -1,9 +1,9 @@
-//! A day file through every structure of the books, beside the limits of the machine; and through
-//! plants that publish what comes of it.
+//! A day file through every structure of the books, compared with the limits of the machine, and
+//! through plants that publish its records.
 //!
 //! Where: `nanotape lab bench book` and `nanotape lab bench plant`. Every reading is a process of
-//! its own, so that heaps are fresh and the peak of memory is that of one variant. Damage in the
-//! file is found by [`Survey`], before anything is measured.
+//! its own, so that heaps are fresh and the peak of memory is that of one variant. [`Survey`] finds
+//! damage in the file before anything is measured.
 //!
 //! To add a structure, add a line to `variants.rs`; to add a plant, one to `plant_variants.rs`.
 
@@ -66,17 +66,17 @@ pub(crate) struct Day {
     busiest: Option<String>,
 }
 
-/// What one reading finds out.
+/// What one reading measures.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub(crate) enum Pass {
-    /// Time and memory for the whole file.
+    /// Time and memory of the whole file.
     #[default]
     Measure,
-    /// Time of single messages.
+    /// Times of single messages.
     Single,
-    /// Time of single messages, by their type.
+    /// Times of single messages, by message type.
     Types,
-    /// The processor's counters for a message.
+    /// The processor's counters, per message.
     Counters,
 }
 
@@ -85,7 +85,7 @@ impl Day {
         self.file.as_deref().unwrap_or(Path::new(""))
     }
 
-    /// Opens it once more.
+    /// Opens the file again.
     fn open(&self) -> Result<DaySource, SourceError> {
         DaySource::open(self.path())
     }
@@ -94,12 +94,12 @@ impl Day {
         self.orders.unwrap_or(0) as usize
     }
 
-    /// Messages, all repetitions together.
+    /// Messages of all repetitions together.
     fn operations(&self) -> u64 {
         self.messages * u64::from(self.repeat)
     }
 
-    /// Reads the whole file once, and notes what there is to say of it.
+    /// Reads the whole file once and adds notes about it.
     fn survey(&mut self, cpu: Option<u32>, notes: &mut Vec<String>) -> anyhow::Result<()> {
         if self.path() == Path::new("-") {
             bail!(
@@ -107,7 +107,7 @@ impl Day {
                  use a file"
             );
         }
-        // Before it is opened: opening a pipe waits for a writer.
+        // Checked before opening: opening a pipe waits for a writer.
         let found = std::fs::metadata(self.path()).ok();
         if found.as_ref().is_some_and(|found| !found.is_file() && !found.is_dir()) {
             let path = self.path().display();
@@ -121,7 +121,7 @@ impl Day {
         self.busiest = survey.busiest.map(|symbol| symbol.to_string());
 
         notes.push("the file was read once before anything was measured".to_owned());
-        // As large as one huge page: the kernel answers alike for larger ones.
+        // The size of one huge page: the kernel gives the same answer for larger tables.
         let pages = nanotape_shm::Table::new(2 << 20, 0_u8).huge_pages();
         notes.push(format!("tables of packed, pages and buckets are in {pages}"));
         if !survey.stays_in_memory() {

@@ -1,4 +1,4 @@
-//! From bytes to book events, without books.
+//! The path from bytes to book events, without books.
 
 use core::ops::ControlFlow;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use nanotape_wire::itch50::Message;
 
 use crate::day::Day;
 
-/// Decodes a day and adds up what a book would be told, so that no field is left unread.
+/// Decodes a day and sums the fields that a book would receive, so that every field is read.
 pub(crate) struct Decode {
     bytes: Arc<Vec<u8>>,
     messages: u64,
@@ -83,7 +83,7 @@ pub(crate) fn sum_of_event(event: BookEvent) -> u64 {
     }
 }
 
-/// The same sum from the offsets in the specification, without the decoder.
+/// The same sum, from the offsets of the specification and without the decoder.
 fn sum_of_bytes(message: &[u8]) -> u64 {
     let number = |from: usize, to: usize| {
         message[from..to].iter().fold(0u64, |number, &byte| number << 8 | u64::from(byte))

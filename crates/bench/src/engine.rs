@@ -1,9 +1,9 @@
 //! The engine of the benchmark tables: `nanotape lab bench NAME`.
 //!
 //! A benchmark is a type: its fields are the options of the command line, its rows are a constant
-//! table, and [`Benchmark::work`] is what one process of a row does. The engine does everything
-//! else: it selects rows, starts processes, takes turns over rounds, collects what the processes
-//! report, and prints text, CSV and JSON.
+//! table, and [`Benchmark::work`] is the work of one process of a row. The engine does the rest: it
+//! selects rows, starts processes, runs the rounds, collects the reports, and prints text, CSV and
+//! JSON.
 //!
 //! ```text
 //! command line:  rounds: each row once, in a random order, then the table
@@ -59,10 +59,10 @@ pub(crate) use self::{
 };
 use crate::error::Error;
 
-/// A latency above this counts as one during which a processor was taken away.
+/// A longer latency counts as one during which the process was preempted.
 pub(crate) const PREEMPTED_NANOS: u64 = 100_000;
 
-/// A table of rows that are measured beside each other. Its fields are its options.
+/// A table of rows that are compared with each other. Its fields are its options.
 pub(crate) trait Benchmark:
     Args + Clone + Debug + Serialize + DeserializeOwned + 'static
 {
@@ -72,16 +72,16 @@ pub(crate) trait Benchmark:
     /// All rows, in the order of the table.
     const ROWS: &'static [Row<Self>];
 
-    /// What a row is called in messages.
+    /// The word for a row in messages.
     const NOUN: &'static str = "row";
 
     /// Whether `--only NAME` also selects the rows below NAME.
     const SELECTS_BELOW: bool = true;
 
-    /// Whether the processes of a row compare their clocks, and each row has a noise of its own.
+    /// Whether the processes of a row compare their clocks, and each row has its own noise.
     const IS_PAIR: bool = true;
 
-    /// Whether the folder in which processes meet goes as soon as they have opened everything.
+    /// Whether the folder of a reading is removed as soon as all processes have opened their files.
     const LEAVES_FOLDER: bool = true;
 
     /// The columns of CSV.
@@ -90,13 +90,13 @@ pub(crate) trait Benchmark:
     /// The width of names in the text.
     const NAME_WIDTH: usize;
 
-    /// The difference between rows.
+    /// The property that differs between rows.
     type Work: Copy + Debug + 'static;
 
-    /// What one reading of a row finds out, where there is more than one thing.
+    /// What one reading of a row measures, if there are several kinds.
     type Pass: Copy + Debug + Default + PartialEq + Serialize + DeserializeOwned;
 
-    /// Where it is to run.
+    /// The requested processors and priority.
     fn asked(&self) -> Asked;
 
     /// Checks and completes the options before anything is measured.
@@ -104,25 +104,25 @@ pub(crate) trait Benchmark:
         Ok(())
     }
 
-    /// How many processes read in this row.
+    /// Number of reader processes of this row.
     fn readers(_: &Row<Self>) -> usize {
         0
     }
 
-    /// What a reading of a row finds out: the first pass is what the table is about.
+    /// The readings of a row in each round. The first pass gives the numbers of the table.
     fn passes(&self, _: &Row<Self>) -> Vec<Self::Pass> {
         vec![Self::Pass::default()]
     }
 
-    /// Where the processes of this row get a folder for their data.
+    /// Where the processes of this row create a folder for their data.
     fn data_folder(&self, _: &Row<Self>) -> Option<&Path> {
         None
     }
 
-    /// How long a reading of this row may take, beside the start of its processes.
+    /// Longest time of a reading of this row, without the start of its processes.
     fn longest(&self, row: &Row<Self>) -> Duration;
 
-    /// What a process of a row does.
+    /// The work of one process of a row.
     fn work(worker: &mut Worker<Self>) -> Result<Report, Error>;
 
     /// Whether readers may lose messages of this row.
@@ -133,15 +133,15 @@ pub(crate) trait Benchmark:
     /// The number by which a row is judged.
     fn number(row: &Row<Self>, reading: &Reading) -> Option<f64>;
 
-    /// The row that this row is held against.
+    /// The row that this row is compared with.
     fn base(row: &Row<Self>) -> Option<Base>;
 
-    /// The goals of a row, as far as they were measured.
+    /// The goals of a row that were measured.
     fn goals(_: &Measured<Self>, _: &Run<Self>) -> Vec<Goal> {
         Vec::new()
     }
 
-    /// Compares the answers, and finds out what is not of a single row.
+    /// Compares the answers, and computes results that belong to no single row.
     fn conclude(_: &mut Run<Self>, _: &Progress) -> Result<(), Error> {
         Ok(())
     }
@@ -151,13 +151,13 @@ pub(crate) trait Benchmark:
         json!({ "name": row.name, "section": row.section.name })
     }
 
-    /// The lines before the table.
+    /// The text before the table.
     fn heading(run: &Run<Self>) -> String;
 
-    /// What is known of one row beside what every benchmark knows: members of a JSON object.
+    /// Members of a row's JSON object that only this benchmark has.
     fn record(measured: &Measured<Self>, run: &Run<Self>) -> Value;
 
-    /// The lines after the table.
+    /// The text after the table.
     fn footing(_: &Run<Self>) -> String {
         String::new()
     }
@@ -171,7 +171,7 @@ pub(crate) mod test {
 
     use super::{command::TableArguments, *};
 
-    /// A run with default options in which this was measured.
+    /// A run with default options and these measurements.
     pub(crate) fn run<B: Benchmark>(measured: Vec<Measured<B>>) -> Run<B> {
         let command = TableArguments::<B>::augment_args(Command::new("bench"));
         let matches = command.try_get_matches_from(["bench", "--list"]).unwrap();
@@ -179,7 +179,7 @@ pub(crate) mod test {
         Run { measured, ..Run::new(&arguments, B::ROWS.iter().collect()).unwrap() }
     }
 
-    /// A row that was measured.
+    /// A measured row.
     pub(crate) fn measured<B: Benchmark>(
         name: &str,
         readings: impl IntoIterator<Item = Reading>,

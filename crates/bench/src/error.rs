@@ -1,4 +1,4 @@
-//! Why a benchmark has no result.
+//! Reasons for a benchmark without a result.
 
 use std::io;
 
@@ -12,7 +12,7 @@ use nanotape_shm::{Refusal, RegionError};
 
 use crate::engine::TimedOut;
 
-/// Why there is no reading.
+/// Why a reading failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
     #[error(transparent)]
@@ -33,18 +33,18 @@ pub(crate) enum Error {
     Subscribe(#[from] SubscribeError),
     #[error(transparent)]
     TimedOut(#[from] TimedOut),
-    /// A reader got other bytes than the writer wrote.
+    /// A reader received other bytes than the writer wrote.
     #[error("message {sequence}: its {length} bytes differ from what was written")]
     Wrong { sequence: u64, length: usize },
-    /// Messages were lost although at most one at a time is under way.
+    /// Messages were lost although at most one is in progress.
     #[error("{count} messages were lost on a round trip")]
     Lost { count: u64 },
-    /// A row does not account for every message or has a wrong answer, or a file is bad.
+    /// A row does not account for every message or has a wrong answer, or a file is damaged.
     #[error("{subject}: {finding}")]
     Found { subject: String, finding: String },
     #[error("cannot {what}")]
     System { what: &'static str, source: io::Error },
-    /// A process ended badly, or its answer cannot be read.
+    /// A process failed, or its answer cannot be read.
     #[error("a process of {row} ended with {status}: {output}")]
     Worker { row: &'static str, status: String, output: String },
     #[error("ended before everything was measured")]
@@ -60,7 +60,7 @@ impl Error {
         Self::Found { subject: subject.to_string(), finding: finding.to_string() }
     }
 
-    /// Whether what is measured gave a wrong answer: everything else is an obstacle.
+    /// Whether the error is a wrong answer; all others are obstacles.
     pub(crate) fn is_finding(&self) -> bool {
         match self {
             Self::Wrong { .. } | Self::Lost { .. } | Self::Found { .. } | Self::Read(_) => true,
@@ -79,7 +79,7 @@ impl Error {
         }
     }
 
-    /// With the exit status that it means.
+    /// Attaches the exit status of this error.
     pub(crate) fn judged(self) -> anyhow::Error {
         match self {
             Self::Source(error) => error.into(),
@@ -96,7 +96,7 @@ fn is_damaged(error: &RegionError) -> bool {
     )
 }
 
-/// What an error of a journal, or of something else, means for the exit status.
+/// An error with the exit status that it implies.
 pub(crate) fn failed(error: impl Into<Error>) -> anyhow::Error {
     error.into().judged()
 }

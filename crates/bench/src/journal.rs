@@ -1,5 +1,5 @@
-//! `nanotape lab bench journal`: the journal, from one process to another, beside the limits of the
-//! machine and of the disk.
+//! `nanotape lab bench journal`: the journal between two processes, compared with the limits of the
+//! machine and the disk.
 //!
 //! ```text
 //! appender, on one processor == journal in a folder ==> tailer, on another
@@ -7,7 +7,7 @@
 //! or a writer of plain words, or of synced bytes: the limits
 //! ```
 //!
-//! An excerpt with a wrong payload, or one that is missing, is a finding and ends the run.
+//! A missing excerpt, or one with a wrong payload, is a finding and ends the run.
 //! To add a row, add a line to [`ROWS`]; to add a goal, a line to `goals.rs`.
 
 mod append;
@@ -109,7 +109,7 @@ pub(crate) struct Journal {
     cpus: Option<(u32, u32)>,
 }
 
-/// A multiple of a page.
+/// Parses a length in bytes that is a multiple of a page.
 fn segment_bytes(text: &str) -> Result<u64, String> {
     let range = MIN_SEGMENT_BYTES..=MAX_SEGMENT_BYTES;
     let bytes = parse_bytes(text).ok().map(|bytes| bytes as u64);
@@ -119,7 +119,7 @@ fn segment_bytes(text: &str) -> Result<u64, String> {
 }
 
 impl Journal {
-    /// Messages, or syncs, of a reading of this row.
+    /// Number of messages or syncs in a reading of this row.
     fn amount(&self, row: &Row<Self>) -> u64 {
         match row.work.what {
             What::Tail { rate } => self.messages.min(u64::from(self.seconds) * u64::from(rate)),
@@ -129,12 +129,12 @@ impl Journal {
         }
     }
 
-    /// Where journals are made that wait for the disk.
+    /// Folder of the journals that wait for the disk.
     fn disk(&self) -> &Path {
         self.disk.as_deref().unwrap_or(Path::new("/tmp"))
     }
 
-    /// Where a reading of this row writes.
+    /// Folder in which a reading of this row writes.
     fn folder_of(&self, row: &Row<Self>) -> &Path {
         if row.work.is_on_disk() { self.disk() } else { &self.folder }
     }
@@ -143,7 +143,7 @@ impl Journal {
         self.ahead_bytes.map_or(AppenderOptions::default().ahead_bytes, |bytes| bytes as u64)
     }
 
-    /// Bytes that a reading of this row takes there at most.
+    /// Most bytes that a reading of this row occupies there.
     fn needed_bytes(&self, row: &Row<Self>) -> u64 {
         let segment = self.segment_bytes.max(1);
         let excerpts = match row.work.what {
@@ -155,23 +155,23 @@ impl Journal {
         if !row.work.is_of_journal() {
             return bytes;
         }
-        // The last segment, one that is ready, and what goes to headers and indexes.
+        // Adds the last segment, a prepared one, and room for headers and indexes.
         let ahead = self.ahead_bytes().max(if row.work.what == What::Burst { bytes } else { 0 });
         bytes + bytes / 16 + (2 + ahead / segment) * segment
     }
 
-    /// Bytes that are to be in memory in front of the appender before a burst begins.
+    /// Bytes that must be in memory in front of the appender before a burst begins.
     fn burst_bytes(&self, row: &Row<Self>) -> u64 {
         let bytes = (self.amount(row) + 16) * excerpt_bytes(row.work.length) as u64;
         bytes + bytes / 16
     }
 
-    /// How to append.
+    /// Options of the appender.
     fn appender(&self, row: &Row<Self>) -> AppenderOptions {
         let is_synced = matches!(row.work.what, What::Sync { .. });
         AppenderOptions {
             segment_bytes: self.segment_bytes,
-            // Times of messages are their numbers here.
+            // In this benchmark the time of a message is its number.
             roll_cycle: RollCycle::Size,
             sync: if is_synced { SyncPolicy::Batch } else { SyncPolicy::Never },
             ahead_bytes: match row.work.what {
@@ -179,7 +179,7 @@ impl Journal {
                 _ => self.ahead_bytes(),
             },
             large_pages: !self.small_pages,
-            // The next segment would be written to the disk while syncs are timed.
+            // It would write the next segment to the disk while syncs are timed.
             has_pretoucher: !is_synced,
             ..AppenderOptions::default()
         }
@@ -255,7 +255,7 @@ impl Benchmark for Journal {
 
     fn longest(&self, row: &Row<Self>) -> Duration {
         match row.work.is_on_disk() {
-            // At the slowest pace there is of a disk.
+            // The slowest expected pace of a disk.
             true => Duration::from_millis(100 * self.amount(row)),
             false => slowest(self.amount(row)),
         }
@@ -265,7 +265,7 @@ impl Benchmark for Journal {
         work::work(worker)
     }
 
-    /// p50 where something is timed, and else what is written in a second.
+    /// The median time if calls or messages are timed, else the rate of the writer.
     fn number(row: &Row<Self>, reading: &Reading) -> Option<f64> {
         if row.section.is_timed { reading.p50_ns() } else { reading.written_per_second() }
     }
@@ -314,7 +314,7 @@ impl Benchmark for Journal {
         )
     }
 
-    /// docs/formats/lab-bench-journal.md.
+    /// Format: docs/formats/lab-bench-journal.md.
     fn record(measured: &Measured<Self>, run: &Run<Self>) -> Value {
         let (options, row) = (&run.options, measured.row);
         let of_journal = |bytes: u64| row.work.is_of_journal().then_some(bytes);
@@ -348,7 +348,7 @@ impl Benchmark for Journal {
     }
 }
 
-/// The full path of a folder, for other processes.
+/// The full path of a folder, to pass to other processes.
 fn real(folder: &Path) -> anyhow::Result<PathBuf> {
     let real = folder.canonicalize().with_context(|| format!("{}", folder.display()))?;
     if !real.is_dir() {
@@ -357,7 +357,7 @@ fn real(folder: &Path) -> anyhow::Result<PathBuf> {
     Ok(real)
 }
 
-/// Whether a folder is on a file system without a disk, as far as the kernel reports it.
+/// Whether the kernel reports a file system without a disk for a folder.
 fn is_memory(folder: &Path) -> bool {
     const TMPFS: i64 = 0x0102_1994;
     const RAMFS: i64 = 0x8584_58f6;

@@ -1,9 +1,8 @@
-//! nanotape's own benchmarks: the hot path, stage by stage, and tables of what is measured beside
-//! each other.
+//! nanotape's own benchmarks: the hot path, stage by stage, and tables that compare variants.
 //!
-//! Where: layer 5, above PLANT, below the command line. [`hot`] has fixtures only; how their time
-//! is measured is `nanotape-lab`'s business. [`run`] is `nanotape lab bench`: whole days from
-//! files, the rings between processes and the journal, each reading in processes of its own.
+//! Where: layer 5, above PLANT, below the command line. [`hot`] has fixtures only; `nanotape-lab`
+//! measures their time. [`run`] is `nanotape lab bench`: whole days from files, the rings between
+//! processes and the journal, each reading in processes of its own.
 #![forbid(unsafe_code)]
 
 mod book;
@@ -29,7 +28,7 @@ pub use crate::{
     prove::{JournalProveCommand, RingProveCommand},
 };
 
-/// The hot path: what `cargo xtask gate` watches.
+/// The hot path, which `cargo xtask gate` compares.
 pub fn hot() -> Suite {
     Suite::new("hot")
         .add("decode/hot", || Decode::new(&Day::small()))
@@ -38,7 +37,7 @@ pub fn hot() -> Suite {
         .add("book/one", || BookOneByOne::new(&Day::small()))
 }
 
-/// Every benchmark that a process of this program may be asked to run.
+/// Every benchmark that a process of this program can run.
 pub fn suite() -> Suite {
     hot().and(truth::suite())
 }

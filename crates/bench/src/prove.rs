@@ -1,8 +1,8 @@
-//! `nanotape ring prove` and `nanotape journal prove`: processes against each other while some of
-//! them are killed or frozen, and everything that was written accounted for.
+//! `nanotape ring prove` and `nanotape journal prove`: writers and readers in processes, some of
+//! which are killed or frozen; every message is accounted for.
 //!
 //! Protocol: workers are started as for a benchmark, and report that they are ready. The first one
-//! writes until it is told [`STOP`]; then all of them end, and answer with what they counted.
+//! writes until it receives [`STOP`]. Then all of them end, and answer with their counts.
 
 mod contents;
 mod journal;
@@ -37,13 +37,13 @@ pub use self::{journal::JournalProveCommand, ring::RingProveCommand};
 pub(crate) use self::{journal_worker::JournalJob, ring_worker::RingJob};
 use crate::engine::{End, Launch, Program, Rng, Workers, end_with_parent, table::extend};
 
-/// Ends the first worker.
+/// The line that ends the first worker.
 const STOP: &str = "stop";
 
-/// Between two checks of what is due, or has ended.
+/// Time between two checks of due events and ended workers.
 const TICK: Duration = Duration::from_millis(5);
 
-/// The workers of a proof. A worker that is killed is replaced by another with the same job.
+/// The workers of a proof. A killed worker is replaced by another one with the same job.
 struct Crew {
     program: Program,
     workers: Workers,
@@ -53,13 +53,13 @@ struct Crew {
 struct Member {
     name: String,
     job: Value,
-    /// Its number among all workers that were ever started.
+    /// Its number among all workers started so far.
     number: usize,
     kills: u64,
 }
 
 impl Crew {
-    /// Starts them, by name; `work` is what they do. The others start when the first one is ready.
+    /// Starts named workers with the work `work`. The others start when the first one is ready.
     fn start<J: Serialize>(
         work: &'static str,
         jobs: impl Iterator<Item = (String, J)>,
@@ -78,7 +78,7 @@ impl Crew {
     }
 
     fn launch(&mut self, job: &Value) -> anyhow::Result<usize> {
-        // Ctrl-C is for this process only: workers end in good order.
+        // Ctrl-C must reach this process only, so that workers end in order.
         let launch = Launch { program: &self.program, job, padding: 0, is_detached: true };
         Ok(self.workers.start(&launch)?)
     }
@@ -91,9 +91,9 @@ impl Crew {
         }
     }
 
-    /// Kills a worker wherever it is, and starts the next one.
+    /// Kills a worker at any point of its work, and starts the next one.
     fn replace(&mut self, member: usize) -> anyhow::Result<()> {
-        // Its locks are gone when nothing is left of it: the next one must not come too early.
+        // The locks of a worker exist until it is gone; the next one must start after that.
         self.workers.kill(self.members[member].number)?;
         let job = self.members[member].job.clone();
         self.members[member].number = self.launch(&job)?;
@@ -105,12 +105,12 @@ impl Crew {
         Ok(self.workers.signal(self.members[member].number, signal)?)
     }
 
-    /// Asks the first worker to end.
+    /// Requests the end of the first worker.
     fn stop(&mut self) {
         self.workers.tell(self.members[0].number, STOP);
     }
 
-    /// How a worker ended, if it has.
+    /// How a worker ended; None while it runs.
     fn end(&mut self, member: usize) -> anyhow::Result<Option<&End>> {
         self.workers.update()?;
         Ok(self.workers.end(self.members[member].number))
@@ -120,7 +120,7 @@ impl Crew {
         Ok(self.end(member)?.is_some())
     }
 
-    /// An error if a worker has ended, or, where it `may_end`, if it has failed.
+    /// Returns an error if a worker has failed, or has ended although `may_end` is false.
     fn must_run(&mut self, member: usize, may_end: bool) -> anyhow::Result<()> {
         let status = self.end(member)?.map(|end| end.status);
         match status.filter(|status| !may_end || !status.success()) {
@@ -129,13 +129,13 @@ impl Crew {
         }
     }
 
-    /// What the first worker counted.
+    /// The counts of the first worker.
     fn first_counted(&mut self) -> anyhow::Result<Value> {
         let counted = self.end(0)?.and_then(End::answer);
         counted.with_context(|| format!("the {} failed at its end", self.members[0].name))
     }
 
-    /// The row of a worker: what it counted, or the given numbers if it has not ended well.
+    /// The row of a worker: its counts, or the given numbers if it failed.
     fn row(&mut self, member: usize, mut row: Value) -> anyhow::Result<Value> {
         let counted = self.end(member)?.and_then(End::answer);
         row["ended"] = counted.is_some().into();
@@ -144,8 +144,8 @@ impl Crew {
     }
 }
 
-/// Where the workers of a proof meet: a region or a folder, removed when dropped unless it is kept.
-/// The workers must be gone before.
+/// The meeting point of the workers: a region or a folder, removed on drop unless it is kept. The
+/// workers must have ended before that.
 struct Site {
     path: PathBuf,
     is_kept: bool,
@@ -160,13 +160,13 @@ impl Site {
 impl Drop for Site {
     fn drop(&mut self) {
         if !self.is_kept && std::fs::remove_dir_all(&self.path).is_err() {
-            // If no writer came so far as to make the region, nothing is there.
+            // The region does not exist if no writer reached its creation.
             let _ = nanotape_shm::remove(&self.path);
         }
     }
 }
 
-/// In a worker: whether it was told to end.
+/// In a worker: a flag that is set when the parent requests the end.
 fn listen() -> anyhow::Result<Arc<AtomicBool>> {
     end_with_parent()?;
     let stop = Arc::new(AtomicBool::new(false));
@@ -181,7 +181,7 @@ fn listen() -> anyhow::Result<Arc<AtomicBool>> {
     Ok(stop)
 }
 
-/// When periodic events are due: a little sooner or later each time, by a seed.
+/// Due times of periodic events, varied at random by a seed.
 #[derive(Debug)]
 struct Timetable {
     clock: Clock,
@@ -190,7 +190,7 @@ struct Timetable {
 }
 
 impl Timetable {
-    /// Begins now.
+    /// Starts now.
     fn new(seed: u64) -> Self {
         let clock = Clock::monotonic();
         Self { began: clock.stamp(), clock, rng: Rng(!seed) }
@@ -200,25 +200,25 @@ impl Timetable {
         Duration::from_nanos(self.clock.nanos_between(self.began, self.clock.stamp()))
     }
 
-    /// When a periodic event is due next: between half and one and a half of its period from now.
+    /// Next due time of a periodic event: between half and one and a half periods from now.
     fn due(&mut self, every: Option<Duration>) -> Duration {
         let share = self.rng.below(1_000) as f64 / 1_000.0;
         every.map_or(Duration::MAX, |every| self.elapsed() + every.mul_f64(0.5 + share))
     }
 }
 
-/// What a proof found: the lines of the text in front of its table, and all of it as JSON, of which
-/// the table shows a part.
+/// The result of a proof: the text in front of its table, and the whole as JSON. The table shows a
+/// part of the JSON.
 struct Proof {
     text: String,
     record: Value,
-    /// The member of the record that has the rows.
+    /// The member of the record that contains the rows.
     rows: &'static str,
-    /// The columns, and the members of a row that they show.
+    /// The columns, and the member of a row that each shows.
     columns: Vec<(Column, &'static str)>,
 }
 
-/// A column of numbers, named like the member of a row that it shows.
+/// A column of numbers, named after the member of a row that it shows.
 fn number(name: &'static str, width: usize) -> (Column, &'static str) {
     (Column::number(name, width), name)
 }
@@ -245,7 +245,7 @@ impl Proof {
     }
 }
 
-/// A member of a row as it stands in a table.
+/// A member of a row as text of a table.
 fn cell(member: &str, value: &Value) -> String {
     match (member, value) {
         ("ended", Value::Bool(true)) => "good".to_owned(),

@@ -1,8 +1,8 @@
-//! `nanotape lab bench ring`: the rings between processes, beside the limits of the machine.
+//! `nanotape lab bench ring`: the rings between processes, compared with the limits of the machine.
 //!
-//! Every end of every ring is a process of its own, so that there is nothing but the ring between
-//! them. A message with a wrong payload, or one that is neither read nor reported as lost, is a
-//! finding and ends the run.
+//! Every end of a ring is a process of its own, so that only the ring connects them. A message with
+//! a wrong payload, or one that is neither read nor reported as lost, is a finding and ends the
+//! run.
 //!
 //! To add a row, add a line to [`ROWS`].
 
@@ -93,7 +93,7 @@ pub(crate) struct Ring {
     realtime: Option<u8>,
 }
 
-/// A power of two.
+/// Parses a size that is a power of two.
 fn capacity(text: &str) -> Result<usize, String> {
     parse_bytes(text)
         .ok()
@@ -102,7 +102,7 @@ fn capacity(text: &str) -> Result<usize, String> {
 }
 
 impl Ring {
-    /// Messages that the smaller ring must hold.
+    /// Fewest messages that the smaller ring must hold.
     const FEWEST_MESSAGES: u64 = 256;
 
     fn amount(&self) -> Amount {
@@ -188,8 +188,8 @@ impl Benchmark for Ring {
         }
     }
 
-    /// p50 where messages are timed, what a reader takes where readers read as fast as they can,
-    /// and else what the writer publishes.
+    /// The median time if messages are timed; the rate of the slowest reader if readers run at full
+    /// speed; else the rate of the writer.
     fn number(row: &Row<Self>, reading: &Reading) -> Option<f64> {
         match row.work.what {
             What::OneWay | What::RoundTrip | What::Line { .. } => reading.p50_ns(),
@@ -225,7 +225,7 @@ impl Benchmark for Ring {
         )
     }
 
-    /// docs/formats/lab-bench-ring.md.
+    /// Format: docs/formats/lab-bench-ring.md.
     fn record(measured: &Measured<Self>, run: &Run<Self>) -> Value {
         let (options, row) = (&run.options, measured.row);
         let (seconds, messages) = match options.amount() {
@@ -263,7 +263,7 @@ impl Benchmark for Ring {
     }
 }
 
-/// Of all rounds and readers together: what became of the messages.
+/// Counts of messages over all rounds and readers.
 fn answer(measured: &Measured<Ring>) -> Value {
     let readings = &measured.readings;
     let has_readers = Ring::readers(measured.row) > 0;

@@ -1,4 +1,4 @@
-//! `nanotape lab bench book`: every structure of the books on one day file, beside the limits.
+//! `nanotape lab bench book`: every structure of the books on one day file, with the limits.
 
 use std::time::Duration;
 
@@ -78,11 +78,11 @@ pub(crate) struct Book {
     #[arg(long, value_name = "PRIORITY", value_parser = clap::value_parser!(u8).range(1..=49))]
     realtime: Option<u8>,
 
-    /// Whether no rows were named.
+    /// Whether all rows are selected.
     #[arg(skip)]
     is_all: bool,
 
-    /// What the profile found.
+    /// The result of the profile.
     #[arg(skip)]
     #[serde(skip)]
     profiled: Option<Profile>,
@@ -179,7 +179,7 @@ impl Benchmark for Book {
         heading(run, &run.options.day)
     }
 
-    /// docs/formats/lab-bench-book.md.
+    /// Format: docs/formats/lab-bench-book.md.
     fn record(measured: &Measured<Self>, run: &Run<Self>) -> Value {
         let (row, day) = (measured.row, &run.options.day);
         let profile = run.options.profiled.as_ref().filter(|_| row.name == DEFAULT);
@@ -196,7 +196,7 @@ impl Benchmark for Book {
             "profile": profile.map(Profile::to_json),
         });
         if is_load(row) {
-            // The median stays: what a message would take that made one load and nothing else.
+            // The median stays: the time of a message that makes one load and nothing else.
             for name in ["ns_per_message_low", "ns_per_message_high", "wall_ns_per_message"] {
                 own[name] = Value::Null;
             }

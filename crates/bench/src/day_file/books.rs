@@ -1,4 +1,4 @@
-//! A day through books of any structures: as fast as it goes, and message by message.
+//! A day through books of any structures: at full speed, and one message at a time.
 
 use nanotape_book::{Books, OrderStore, PriceLevels};
 use nanotape_clock::Clock;
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{book::Changes, engine::Report, error::Error};
 
-/// The time and the memory that the whole file takes.
+/// Time and memory of the whole file.
 pub(super) fn measure<L: PriceLevels, S: OrderStore>(
     day: &Day,
     clock: Clock,
@@ -37,7 +37,7 @@ pub(super) fn measure<L: PriceLevels, S: OrderStore>(
     Ok(DayReading { answer: answer(&plant, changes), ..reading }.into())
 }
 
-/// The time of single messages.
+/// Times of single messages.
 pub(super) fn single<L: PriceLevels, S: OrderStore>(
     day: &Day,
     clock: Clock,

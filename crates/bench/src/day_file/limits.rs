@@ -1,5 +1,5 @@
-//! What a day costs without books: the limits that no book can go below, through the same blocks of
-//! the same file.
+//! The cost of a day without books, over the same blocks of the same file: the lower limits of
+//! every book.
 
 use core::{hint::black_box, ops::ControlFlow};
 
@@ -18,17 +18,17 @@ use super::{
 };
 use crate::{decode::sum_of_event, engine::Report, error::Error};
 
-/// How far ahead of the walk the file is loaded.
+/// Distance in front of the walk at which the file is prefetched.
 const FILE_AHEAD_BYTES: usize = 1024;
 
-/// What is added up over a day, so that nothing is left unread.
+/// Sums over a day, so that the compiler cannot remove a read.
 #[derive(Default)]
 pub(super) struct Tally {
     sum: u64,
     messages: u64,
 }
 
-/// Adds a whole day.
+/// A function that sums a whole day.
 pub(super) type AddDay = fn(&mut Tally, &mut DaySource) -> Result<(), SourceError>;
 
 pub(super) fn measure(day: &Day, clock: Clock, add: AddDay) -> Result<Report, Error> {
@@ -39,14 +39,14 @@ pub(super) fn measure(day: &Day, clock: Clock, add: AddDay) -> Result<Report, Er
     }
     black_box(tally.sum);
     let reading = watch.reading(0, day.operations(), Peak::default());
-    // None where messages are not separated.
+    // None if messages are not separated.
     let messages = (tally.messages > 0).then_some(tally.messages);
     let answer = Answer { messages, ..Answer::default() };
     Ok(DayReading { answer, ..reading }.into())
 }
 
 impl Tally {
-    /// All bytes, eight at a time: the file by itself.
+    /// All bytes, eight at a time: the file alone.
     pub(super) fn bytes(&mut self, source: &mut DaySource) -> Result<(), SourceError> {
         let mut used_bytes = 0;
         loop {
@@ -63,7 +63,7 @@ impl Tally {
         }
     }
 
-    /// The length in front of every message, each of which leads to the next.
+    /// The length in front of every message, which leads to the next one.
     pub(super) fn framing(&mut self, source: &mut DaySource) -> Result<(), SourceError> {
         for_each_record(source, |record| {
             self.messages += 1;
@@ -71,7 +71,7 @@ impl Tally {
         })
     }
 
-    /// The type and the stock locate of every message besides.
+    /// Also the type and the stock locate of every message.
     pub(super) fn touch(&mut self, source: &mut DaySource) -> Result<(), SourceError> {
         for_each_record(source, |record| {
             self.messages += 1;
@@ -81,9 +81,9 @@ impl Tally {
         })
     }
 
-    /// Every field that a book would get.
+    /// Every field that a book would receive.
     pub(super) fn decode(&mut self, source: &mut DaySource) -> Result<(), SourceError> {
-        // Damage was refused before anything was measured.
+        // Damage was refused before the measurement.
         read_day(source, self, |_| ()).map(|_| ())
     }
 }
@@ -101,7 +101,7 @@ impl DayHandler for Tally {
     fn damage(&mut self, _: Damage) {}
 }
 
-/// The messages of a good day, one by one and nothing more.
+/// Iterates over the messages of a valid day and does nothing else.
 #[inline]
 pub(super) fn for_each_record(
     source: &mut DaySource,
@@ -112,7 +112,7 @@ pub(super) fn for_each_record(
         let block = source.next_block(used_bytes)?;
         let mut records = Records::new(block.bytes, block.offset);
         records.by_ref().for_each(|record| {
-            // As the decoder does: without it the walk waits for the file, not for its own work.
+            // The decoder prefetches too: without it the walk would measure waiting for the file.
             prefetch(record.bytes, FILE_AHEAD_BYTES);
             take(record);
         });

@@ -1,10 +1,10 @@
-//! What a load from memory costs by itself: one that waits for the one before, and several at once.
+//! The cost of a load from memory: one that waits for the previous one, and several at once.
 //!
-//! A book that finds an order and its level for each message makes such loads; nothing that it does
-//! makes a single one of them faster, only more of them wait at the same time.
+//! A book makes such loads to find the order and the level of each message. It cannot make one load
+//! faster; it can only have several in progress at a time.
 //!
-//! Layout: lines of 64 bytes, each naming the next on one cycle through all of them in an order
-//! drawn at random, so that nothing can be loaded ahead by guessing.
+//! Layout: lines of 64 bytes. Each holds the number of the next line. All lines are on one cycle in
+//! random order, so that a prefetcher cannot predict the next load.
 
 use core::hint::black_box;
 
@@ -17,27 +17,27 @@ use super::{
 };
 use crate::engine::{Report, Rng};
 
-/// Loads of one reading, all chains together: half a second where each waits for memory.
+/// Loads of one reading, all chains together: half a second if each waits for memory.
 const ACCESSES: usize = 1 << 21;
 
-/// What an order takes, about, in a table that is at most half full.
+/// Approximate bytes per order in a table that is at most half full.
 const BYTES_PER_SLOT: usize = 32;
 
 const SEED: u64 = 1;
 
-/// A cache line that holds the number of the next.
+/// A cache line that holds the number of the next line.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 struct Line(u32);
 
 const _: () = assert!(size_of::<Line>() == 64);
 
-/// The table: about as large as one of so many orders.
+/// Size of a table that holds `orders` orders, approximately.
 pub(super) fn table_bytes(orders: usize) -> usize {
     (2 * orders).next_power_of_two() * BYTES_PER_SLOT
 }
 
-/// Follows so many chains at once.
+/// Follows `CHAINS` chains at the same time.
 pub(super) fn measure<const CHAINS: usize>(day: &Day, clock: Clock) -> Report {
     let startup = Stopwatch::start(clock);
     let (lines, starts) = cycle::<CHAINS>(table_bytes(day.orders()) / size_of::<Line>());
@@ -48,7 +48,7 @@ pub(super) fn measure<const CHAINS: usize>(day: &Day, clock: Clock) -> Report {
     watch.reading(startup_nanos, (steps * CHAINS) as u64, Peak::default()).into()
 }
 
-/// One cycle through all lines, and starts that are equally far apart on it.
+/// One cycle through all lines, and starts at equal distances on it.
 fn cycle<const CHAINS: usize>(count: usize) -> (Table<Line>, [u32; CHAINS]) {
     let mut order: Vec<u32> = (0..count as u32).collect();
     Rng(SEED).shuffle(&mut order);

@@ -1,8 +1,8 @@
-//! A day message by message, as a live feed gives it: nothing is loaded ahead, because nothing is
-//! known of the messages that come next.
+//! A day one message at a time, as a live feed delivers it: nothing is prefetched, since the next
+//! messages are unknown.
 //!
-//! Cost: two stamps a message, both fenced, so that a message begins when the one before is done;
-//! what an empty pair reads is in every time, and is stated beside the times, never subtracted.
+//! Cost: two stamps a message, both fenced, so that a message begins when the previous one is done.
+//! Every sample contains the time of an empty pair. It is reported too, and never subtracted.
 
 use core::fmt::Write as _;
 
@@ -36,14 +36,14 @@ pub(super) fn run(
         let applied = Message::decode(record.bytes)
             .map(|message| handle_message(position, &message, &mut *handler));
         let ended = clock.stamp();
-        // In a good day every message decodes; one that does not would be missed in the answer.
+        // Every message of a valid day decodes. If one does not, the answer lacks it.
         if let (Ok(_), Some(&tag)) = (applied, record.bytes.first()) {
             tell(tag, clock.nanos_between(began, ended));
         }
     })
 }
 
-/// A quantile of times, by name.
+/// A named quantile.
 type Quantile = (&'static str, fn(&Times) -> u64);
 
 const QUANTILES: [Quantile; 5] = [
@@ -54,7 +54,7 @@ const QUANTILES: [Quantile; 5] = [
     ("p99.99", |times| times.p9999_ns),
 ];
 
-/// What a process reports of its run.
+/// The report of a process.
 pub(super) fn report(histogram: &Histogram, clock: &Clock, answer: Answer) -> Report {
     let day = Some(DayReading { answer, ..DayReading::default() });
     Report { times: Some(Times::of(histogram, clock)), day, ..Report::default() }
@@ -65,7 +65,7 @@ fn times<B: Benchmark>(row: &Measured<B>) -> Vec<Times> {
     row.others.iter().filter_map(|reading| reading.times).collect()
 }
 
-/// A quantile of single messages: the median over runs.
+/// A quantile of single messages: the median over rounds.
 pub(super) fn quantile_ns<B: Benchmark>(row: &Measured<B>, name: &str) -> Option<f64> {
     let (_, quantile) = QUANTILES.iter().find(|(known, _)| *known == name)?;
     let times = times(row);
@@ -76,7 +76,7 @@ fn clock_ns(times: &[Times]) -> Option<f64> {
     median(&times.iter().map(|times| times.clock_ns).collect::<Vec<_>>())
 }
 
-/// As it stands in results; null where single messages were not timed.
+/// The JSON of single messages; null if they were not timed.
 pub(super) fn to_json<B: Benchmark>(row: &Measured<B>, run: &Run<B>) -> Value {
     let times = times(row);
     let Some(first) = times.first() else { return Value::Null };
@@ -92,7 +92,7 @@ pub(super) fn to_json<B: Benchmark>(row: &Measured<B>, run: &Run<B>) -> Value {
     object
 }
 
-/// The table of single messages; nothing where none were timed.
+/// The table of single messages; empty if none were timed.
 pub(super) fn table<B: Benchmark>(run: &Run<B>) -> String {
     let mut text = String::new();
     for row in &run.measured {

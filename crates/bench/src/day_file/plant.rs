@@ -1,4 +1,4 @@
-//! `nanotape lab bench plant`: what the ring and the records add to the way of a message.
+//! `nanotape lab bench plant`: the time that the ring and the records add to a message.
 
 use core::fmt::Write as _;
 use std::time::Duration;
@@ -68,10 +68,10 @@ pub(crate) struct Plant {
 /// Rows whose messages are also timed one by one.
 const ONE_BY_ONE: [&str; 3] = [BACKBONE, PLANT, "plant/1-tap"];
 
-/// What records and ring may add to a message's time.
+/// Limit of the time that records and ring add to a message.
 const MOST_ADDED_NS: f64 = 40.0;
 
-/// Limits of the time of single messages: a quantile, and nanoseconds.
+/// Limits of the times of single messages: a quantile, and nanoseconds.
 const MOST_OF_QUANTILES: [(&str, f64); 2] = [("p99", 650.0), ("p99.9", 1_000.0)];
 
 impl Benchmark for Plant {
@@ -103,7 +103,7 @@ impl Benchmark for Plant {
         ("latency_max_ns", "/latency/max_ns"),
     ];
 
-    /// What a plant publishes; none where there are only books.
+    /// What a plant publishes; None for a row of books only.
     type Work = Option<Shape>;
     type Pass = Pass;
 
@@ -155,7 +155,7 @@ impl Benchmark for Plant {
         Some(Base::whole(BACKBONE))
     }
 
-    /// Of the usual plant.
+    /// The goals apply to the usual plant.
     fn goals(plant: &Measured<Self>, run: &Run<Self>) -> Vec<Goal> {
         if plant.row.name != PLANT {
             return Vec::new();
@@ -183,7 +183,7 @@ impl Benchmark for Plant {
         format!("{heading}; plant on processor {plant}, first tap on processor {tap}")
     }
 
-    /// docs/formats/lab-bench-plant.md.
+    /// Format: docs/formats/lab-bench-plant.md.
     fn record(measured: &Measured<Self>, run: &Run<Self>) -> Value {
         let (row, day) = (measured.row, &run.options.day);
         let adds = run.find(BACKBONE).and_then(|backbone| measured.added(backbone));
@@ -241,7 +241,7 @@ impl Benchmark for Plant {
     }
 }
 
-/// Of all rounds together; null where nothing is published.
+/// The records of all rounds together; null if the row publishes none.
 fn published(measured: &Measured<Plant>) -> Value {
     let readings = measured.readings.iter();
     measured.row.work.map_or(Value::Null, |_| {

@@ -1,5 +1,5 @@
-//! Plants that are measured beside each other, and the books that they are held against: one line
-//! for each, in the order of the table.
+//! The rows of `nanotape lab bench plant`, one line each, in the order of the table: plants, and
+//! the books that they are compared with.
 
 use nanotape_plant::{
     config::DEFAULT_CAPACITY_BYTES,
@@ -9,16 +9,16 @@ use nanotape_plant::{
 use super::Plant;
 use crate::engine::{Column, Measured, Row, Run, Section, Spread, Taken, table};
 
-/// The books without records and without a ring, which others are held against.
+/// The books without records and without a ring: the base of the comparison.
 pub(super) const BACKBONE: &str = "backbone";
 
-/// The plant that goals are for.
+/// The plant that the goals apply to.
 pub(super) const PLANT: &str = "plant";
 
-/// Every row. Taps stand last, fewest first.
+/// Every row. Rows with taps are last, fewest taps first.
 pub(super) const ROWS: &[Row<Plant>] = &[
     books(BACKBONE),
-    // Differs in nothing: it shows how far apart equal programs are here.
+    // Identical to the backbone: shows the difference between equal programs on this machine.
     books("backbone/again"),
     plant(PLANT, USUAL),
     plant("plant/all", Shape { kinds: RecordKinds::USUAL, ..USUAL }),
@@ -33,7 +33,7 @@ pub(super) const ROWS: &[Row<Plant>] = &[
     taps_row("plant/8-taps", 8),
 ];
 
-/// What stays in a second-level cache: records by themselves, without the way to memory.
+/// A ring that fits in a second-level cache: the cost of records without that of memory.
 const SMALL_RING_BYTES: usize = 256 << 10;
 
 const USUAL: Shape = Shape {
@@ -42,18 +42,18 @@ const USUAL: Shape = Shape {
     taps: 0,
 };
 
-/// What a plant publishes, where to, and to whom.
+/// What a plant publishes, to which ring, and for how many taps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Shape {
-    /// Which records.
+    /// The kinds of records.
     pub(super) kinds: RecordKinds,
-    /// Size of its ring.
+    /// Size of the ring.
     pub(super) capacity_bytes: usize,
-    /// Processes that read it.
+    /// Processes that read the ring.
     pub(super) taps: usize,
 }
 
-/// All rows.
+/// The section of all rows.
 const PLANTS: Section<Plant> = Section {
     name: "plant",
     is_timed: true,
@@ -89,7 +89,7 @@ const RATES: [Column<Plant>; 3] = [
     }),
 ];
 
-/// Whether a tap shares its processor.
+/// Column for taps that share their processor.
 const SHARED: Column<Plant> = Column::new("", 0, |row, run| {
     let taps = taps(row.row);
     let processors = run.cpus.readers.len().min(taps);
@@ -107,24 +107,24 @@ fn adds(row: &Measured<Plant>, run: &Run<Plant>) -> Option<Spread> {
     row.added(run.find(BACKBONE)?).filter(|_| row.row.name != BACKBONE)
 }
 
-/// Processes that read the plant of a row.
+/// Number of processes that read the plant of a row.
 pub(super) fn taps(row: &Row<Plant>) -> usize {
     row.work.map_or(0, |shape| shape.taps)
 }
 
-/// Records in a second that passed; None if it publishes none.
+/// Records per second of wall time; None if the row publishes none.
 pub(super) fn records_per_second(row: &Measured<Plant>) -> Option<Spread> {
     row.spread(|reading| Some(reading.day.per_second(reading.written.messages)))
         .filter(|_| row.row.work.is_some())
 }
 
-/// What taps lost of what was published to them, from 0 to 1; None without taps.
+/// Share of the published records that taps lost, from 0 to 1; None without taps.
 pub(super) fn lost_share(row: &Measured<Plant>) -> Option<f64> {
     let share = row.taken(|tap| tap.lost) as f64 / row.taken(Taken::accounted).max(1) as f64;
     (taps(row.row) > 0).then_some(share)
 }
 
-/// Of all rows only those that so many processors beside the plant's can do, and one tap more.
+/// Keeps the rows with at most one tap more than `processors`, the processors beside the plant's.
 pub(super) fn limit_taps(rows: &mut Vec<&'static Row<Plant>>, processors: usize) {
     rows.retain(|row| taps(row) <= processors + 1);
 }

@@ -1,5 +1,5 @@
-//! Where the default's time goes: by message type, in instructions, and by the processor's own
-//! counters. Each in a process of its own, once: shares of one run, not comparisons.
+//! The time of the default variant: by message type, in instructions, and by the processor's
+//! counters. Each is measured once in a process of its own: shares of one run, not comparisons.
 
 use core::fmt::Write as _;
 use std::path::Path;
@@ -30,26 +30,26 @@ use crate::{
     error::Error,
 };
 
-/// Messages that are run under valgrind at most, which takes some fifty times as long.
+/// Most messages to run under valgrind, which is about fifty times slower.
 const MOST_COUNTED: u64 = 1_000_000;
 
-/// Where the time of the default goes. What could not be found out is the reason.
+/// The profile of the default. A part that could not be measured has the reason instead.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Profile {
-    /// By message type, the one that takes most of the time first.
+    /// By message type, largest total time first.
     pub(super) types: Vec<TypeTime>,
-    /// The part of each time in it that is the clock's own.
+    /// The part of each time that is the clock's own.
     pub(super) clock_ns: f64,
-    /// Instructions for a message, by valgrind, over the first messages of the day.
+    /// Instructions per message, by valgrind, over the first messages of the day.
     pub(super) instructions: Result<f64, String>,
-    /// How many messages those were.
+    /// Number of those messages.
     pub(super) instructions_messages: u64,
-    /// What the processor counts for a message, as in the record.
+    /// The processor's counters per message, as in the record.
     pub(super) counters: Result<Value, String>,
 }
 
 impl Profile {
-    /// As it stands in results.
+    /// The profile as JSON.
     pub(super) fn to_json(&self) -> Value {
         let all: u64 = self.types.iter().map(|one| one.total_ns).sum();
         let messages: u64 = self.types.iter().map(|one| one.count).sum();
@@ -77,7 +77,7 @@ impl Profile {
         })
     }
 
-    /// The lines for people.
+    /// The profile as text.
     pub(super) fn text(&self) -> String {
         let mut text = String::new();
         let _ = writeln!(
@@ -132,22 +132,22 @@ impl Profile {
     }
 }
 
-/// The times of the messages of one type, one at a time.
+/// The times of the messages of one type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(super) struct TypeTime {
     /// The type byte.
     pub(super) tag: u8,
-    /// Messages of it.
+    /// Messages of this type.
     pub(super) count: u64,
-    /// The median of their times.
+    /// Median of their times.
     pub(super) p50_ns: u64,
-    /// 99 of 100 took no longer.
+    /// 99th percentile of their times.
     pub(super) p99_ns: u64,
-    /// All of them together.
+    /// Sum of their times.
     pub(super) total_ns: u64,
 }
 
-/// Profiles the default.
+/// Profiles the default variant.
 pub(super) fn profile(run: &Run<Book>, progress: &Progress) -> Result<Profile, Error> {
     let read = |what: &str, pass| {
         progress.set_of(run.readings(), run.readings(), what);
@@ -181,14 +181,13 @@ fn instructions(run: &Run<Book>, messages: u64) -> Result<Result<u64, String>, E
     request.variables.push((WORKER.into(), program.variable(&job).into()));
     Ok(match callgrind::count_instructions(&request) {
         Ok(counted) => Ok(counted.count),
-        // The message of valgrind has many lines; the first has the reason.
+        // The message of valgrind has many lines; the first one has the reason.
         Err(error) => Err(in_full(&error).lines().next().unwrap_or_default().to_owned()),
     })
 }
 
-/// The work of a process that runs under valgrind. It reads no clock: to find that of the kernel
-/// the program's own headers are read through its auxiliary vector, which valgrind does not have
-/// right.
+/// The work of a process under valgrind. It reads no clock: the search for the kernel's clock reads
+/// the program's headers through the auxiliary vector, which is wrong under valgrind.
 pub(crate) const COUNT: &str = "instructions of books";
 
 #[derive(Deserialize)]
@@ -211,7 +210,7 @@ pub(super) fn types<L: PriceLevels, S: OrderStore>(
 ) -> Result<Report, Error> {
     let mut plant = plant::<L, S>(day);
     let mut types: Vec<(u64, Histogram)> = vec![(0, Histogram::coarse()); 256];
-    // Those of printable types exist from the start; a coarse one for the rest grows on the way.
+    // Histograms of printable types exist from the start; others start coarse and grow.
     types[usize::from(b'A')..=usize::from(b'Z')].fill((0, Histogram::fine()));
     for _ in 0..day.repeat {
         one_by_one::run(&mut day.open()?, &clock, &mut plant.live(&mut ()), |tag, nanos| {
@@ -236,7 +235,7 @@ fn detail(detail: Value) -> Report {
     Report { detail, ..Report::default() }
 }
 
-/// The processor's counters over the whole day, as fast as it goes.
+/// The processor's counters over the whole day, at full speed.
 pub(super) fn counters<L: PriceLevels, S: OrderStore>(day: &Day) -> Result<Report, Error> {
     let mut plant = plant::<L, S>(day);
     let mut changes = Changes::default();
@@ -262,7 +261,7 @@ fn unavailable(reason: &CountersUnavailable) -> Report {
     detail(json!({ "unavailable": in_full(reason) }))
 }
 
-/// Runs the first messages of the day, while valgrind counts.
+/// Runs the first messages of the day while valgrind counts.
 pub(super) fn count_messages<L: PriceLevels, S: OrderStore>(
     day: &Day,
     messages: u64,
@@ -274,9 +273,8 @@ pub(super) fn count_messages<L: PriceLevels, S: OrderStore>(
     Ok(changes.messages)
 }
 
-/// The records of the first messages. Not through a mapped file: asking for the size of a page
-/// reads the program's own headers through its auxiliary vector, which valgrind does not have
-/// right.
+/// The records of the first messages, without a mapped file: a query of the page size reads the
+/// program's headers through the auxiliary vector, which is wrong under valgrind.
 fn first_bytes(path: &Path, messages: u64) -> Result<Vec<u8>, SourceError> {
     let mut source = DaySource::open_unmapped(path)?;
     let (mut bytes, mut left, mut used_bytes) = (Vec::new(), messages, 0);

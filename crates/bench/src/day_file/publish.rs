@@ -1,6 +1,6 @@
-//! A day through a plant that publishes, on a ring that other processes may read: as fast as it
-//! goes, and message by message. Everything is as `nanotape run` has it: a ring and a board in
-//! shared memory, and the same loop.
+//! A day through a plant that publishes on a ring that other processes may read: at full speed, and
+//! one message at a time. It uses the parts of `nanotape run`: a ring and a board in shared memory,
+//! and the same loop.
 
 use core::hint::black_box;
 use std::time::Duration;
@@ -26,12 +26,12 @@ use crate::{
     error::Error,
 };
 
-/// The trade date, where the file's name states none: no time depends on it.
+/// The trade date if the file's name has none: no time depends on it.
 const DATE: &str = "2019-12-30";
 
 const RING: &str = "ring";
 
-/// How long a tap waits for the ring: the plant makes its tables meanwhile.
+/// Limit of the time that a tap waits for the ring: the plant makes its tables first.
 const LONGEST_START: Duration = Duration::from_secs(60);
 
 /// Runs a plant.
@@ -68,7 +68,7 @@ pub(super) fn publish(worker: &mut Worker<Plant>, shape: Shape) -> Result<Report
     let books = run.engine().books();
     let answer = Answer {
         messages: Some(messages),
-        // One record for each change.
+        // One record per change.
         inside_changes: Some(counted[RecordKind::Bbo as usize]),
         orders_left: Some(books.orders().len() as u64),
         anomalies: Some(books.anomalies().total()),

@@ -1,4 +1,4 @@
-//! What the process of one variant gives back, and whether all variants agree.
+//! The reading of one variant's process, and the check that all variants agree.
 
 use nanotape_console::values::grouped;
 use serde::{Deserialize, Serialize};
@@ -10,53 +10,52 @@ use crate::{
     error::Error,
 };
 
-/// What the file did to the books: the same for all of them, or one is wrong. What a variant does
-/// not find out is None.
+/// What the file did to the books. All variants must agree. None: the variant does not count it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Answer {
-    /// Messages, all repetitions together.
+    /// Messages of all repetitions together.
     pub(super) messages: Option<u64>,
-    /// Of those, the ones that changed a best price or its size.
+    /// Messages that changed a best price or its size.
     pub(super) inside_changes: Option<u64>,
     /// Live orders at the end.
     pub(super) orders_left: Option<u64>,
-    /// Messages that did not fit their book.
+    /// Messages that could not be applied to the book.
     pub(super) anomalies: Option<u64>,
-    /// Order records that were published.
+    /// Order records published.
     pub(super) order_records: Option<u64>,
 }
 
 /// One run of a day.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct DayReading {
-    /// Making the tables, before the first byte.
+    /// Time to make the tables, before the first byte.
     pub(super) startup_nanos: u64,
-    /// From the first byte to the last message.
+    /// Wall time from the first byte to the last message.
     pub(super) wall_nanos: u64,
-    /// The same, on processors.
+    /// The same, in processor time.
     pub(super) processor_nanos: u64,
-    /// Messages, or loads where loads are what is measured.
+    /// Messages, or loads if loads are measured.
     pub(super) operations: u64,
-    /// What was found out about the day.
+    /// The answer about the day.
     pub(super) answer: Answer,
-    /// The most memory the process ever had.
+    /// Peak memory of the process.
     pub(super) peak_memory_bytes: Option<u64>,
-    /// The most of it that was seen to be of no file.
+    /// Highest observed part of it that belongs to no file.
     pub(super) peak_anonymous_bytes: Option<u64>,
 }
 
 impl DayReading {
-    /// Processor time for one operation, in ns.
+    /// Processor time per operation, in ns.
     pub(super) fn processor_ns(&self) -> f64 {
         self.processor_nanos as f64 / self.operations as f64
     }
 
-    /// Time that passed for one operation, in ns.
+    /// Wall time per operation, in ns.
     pub(super) fn wall_ns(&self) -> f64 {
         self.wall_nanos as f64 / self.operations as f64
     }
 
-    /// So many things a second that passed.
+    /// `things` per second of wall time.
     pub(super) fn per_second(&self, things: u64) -> f64 {
         things as f64 * 1e9 / self.wall_nanos as f64
     }
@@ -71,7 +70,7 @@ impl Answer {
         [messages, inside_changes, orders_left, anomalies, order_records]
     }
 
-    /// As it stands in results of books, which publish nothing.
+    /// JSON for the table of books, which publish nothing.
     pub(super) fn to_json(self) -> Value {
         json!({
             "messages": self.messages,
@@ -82,7 +81,7 @@ impl Answer {
     }
 }
 
-/// Which rows differ from the first that has a number; None if all agree.
+/// The rows that differ from the first row with a number; None if all agree.
 pub(super) fn disagreement<'a>(
     answers: impl IntoIterator<Item = (&'a str, Answer)> + Clone,
 ) -> Option<String> {
@@ -93,7 +92,7 @@ pub(super) fn disagreement<'a>(
         let Some((first, expected)) = known.next() else { continue };
         for (name, number) in known.filter(|&(_, number)| number != expected) {
             let difference = format!("{name} has {number} {noun}, but {first} has {expected}");
-            // The same variant differs in the same way in every round.
+            // A variant differs in the same way in every round.
             if !differences.contains(&difference) {
                 differences.push(difference);
             }
@@ -103,7 +102,7 @@ pub(super) fn disagreement<'a>(
 }
 
 impl<B: Benchmark> Measured<B> {
-    /// Time that passed for one operation, in ns: the median over rounds.
+    /// Wall time per operation, in ns: the median over rounds.
     pub(super) fn wall_ns(&self) -> Option<f64> {
         table::median(self.spread(|reading| Some(reading.day.wall_ns())))
     }
@@ -113,23 +112,23 @@ impl<B: Benchmark> Measured<B> {
         table::median(self.spread(|reading| Some(reading.day.startup_nanos as f64 / 1e6)))
     }
 
-    /// Messages in a second that passed.
+    /// Messages per second of wall time.
     pub(super) fn messages_per_second(&self) -> Option<Spread> {
         self.spread(|reading| Some(reading.day.per_second(reading.day.operations)))
     }
 
-    /// The most of something in any round.
+    /// The maximum of a number over rounds.
     pub(super) fn most(&self, of: impl Fn(&DayReading) -> Option<u64>) -> Option<u64> {
         self.readings.iter().filter_map(|reading| of(&reading.day)).max()
     }
 
-    /// What it found out about the day.
+    /// The answer about the day.
     pub(super) fn answer(&self) -> Answer {
         self.readings.first().map_or(Answer::default(), |reading| reading.day.answer)
     }
 }
 
-/// What both tables of days know of a row, and what only one knows.
+/// Members of a row that both tables of days have, and `own` members of one table.
 pub(super) fn record<B: Benchmark>(
     measured: &Measured<B>,
     run: &Run<B>,
@@ -174,7 +173,7 @@ pub(super) fn heading<B: Benchmark>(run: &Run<B>, day: &Day) -> String {
     )
 }
 
-/// Compares the answers of all readings, and the number of messages in the file.
+/// Compares the answers of all readings, also with the number of messages in the file.
 pub(super) fn compare<B: Benchmark>(run: &Run<B>, messages: u64) -> Result<(), Error> {
     let counted = Answer { messages: Some(messages), ..Answer::default() };
     let mut answers = vec![("the file", counted)];

@@ -1,6 +1,6 @@
-//! The file, read once before anything is measured: whether it can be, and how much there is of it.
+//! Reads the file once before anything is measured: whether it is valid, and its sizes.
 //!
-//! It also brings the file into memory, so that the first reading is not of the disk.
+//! This also brings the file into memory, so that the first reading does not measure the disk.
 
 use core::ops::ControlFlow;
 use std::{fs::File, io::Read as _, path::Path};
@@ -17,32 +17,32 @@ use nanotape_wire::itch50::Message;
 use super::usage::available_memory_bytes;
 use crate::error::Error;
 
-/// What is known of a day that can be measured.
+/// Properties of a valid day.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Survey {
-    /// Its bytes, as it is stored.
+    /// Size of the file as stored.
     pub(super) stored_bytes: u64,
-    /// The bytes of its messages and their lengths.
+    /// Bytes of its messages and their lengths.
     pub(super) bytes: u64,
-    /// Its messages.
+    /// Number of messages.
     pub(super) messages: u64,
-    /// How it is compressed.
+    /// Compression of the file.
     pub(super) compression: Compression,
     /// The stock with the most messages, if the file names its stocks.
     pub(super) busiest: Option<Symbol>,
-    /// What programs may take of the memory, if that is known.
+    /// Memory available to programs, if known.
     pub(super) available_memory_bytes: Option<u64>,
 }
 
-/// A synthetic day has at most about one live order for so many of its messages.
+/// A synthetic day has about one live order per this many messages at most.
 const MESSAGES_PER_LIVE_ORDER: u64 = 20;
 
-/// Live orders to make room for. A full day of Nasdaq peaks at about two million, however long.
+/// Bounds of the live orders to make room for. A day of Nasdaq peaks at about two million.
 const FEWEST_ORDERS: u64 = 1 << 16;
 const MOST_ORDERS: u64 = 1 << 21;
 
 impl Survey {
-    /// Reads the whole file. `progress` is called some times a second.
+    /// Reads the whole file. `progress` is called a few times per second.
     pub(super) fn of(path: &Path, progress: impl FnMut(&DaySource)) -> Result<Self, Error> {
         let mut source = DaySource::open(path)?;
         let stored_bytes = source.progress().total_bytes.unwrap_or(0);
@@ -72,18 +72,18 @@ impl Survey {
         })
     }
 
-    /// Live orders to make room for, unless something else is asked for.
+    /// Default number of live orders to make room for.
     pub(super) fn orders(&self) -> u32 {
         (self.messages / MESSAGES_PER_LIVE_ORDER).clamp(FEWEST_ORDERS, MOST_ORDERS) as u32
     }
 
-    /// Whether the file stays in memory from one reading to the next, as far as that is known.
+    /// Whether the file stays in memory between readings, as far as that is known.
     pub(super) fn stays_in_memory(&self) -> bool {
         self.available_memory_bytes.is_none_or(|available| self.stored_bytes < available)
     }
 }
 
-/// The summary of a good day; for any other day an error with the reason.
+/// The summary of a valid day; an error with the reason for any other day.
 pub(super) fn refuse_damage(path: &Path, report: DayReport) -> Result<DaySummary, Error> {
     let bad = |reason: String| Err(Error::found(path.display(), reason));
     let DayReport { summary, damage } = report;
@@ -111,7 +111,7 @@ struct Count {
 }
 
 impl Count {
-    /// Among those with a name that is one word.
+    /// The stock with the most messages among those whose name is one word.
     fn busiest(&self) -> Option<Symbol> {
         let is_word = |symbol: &Symbol| symbol.to_string().parse().ok() == Some(*symbol);
         let locates = StockLocate::all().skip(1);

@@ -1,11 +1,11 @@
-//! What a process has used so far: its time on processors, and the memory it ever had.
+//! Resources that a process has used so far: processor time and peak memory.
 
 use nanotape_clock::{Clock, Stamp};
 use rustix::time::{ClockId, clock_gettime};
 
 use super::reading::{Answer, DayReading};
 
-/// Wall time and processor time since it was started.
+/// Wall time and processor time since the start.
 pub(super) struct Stopwatch {
     clock: Clock,
     wall: Stamp,
@@ -18,13 +18,13 @@ impl Stopwatch {
         Self { clock, wall: clock.stamp_start(), processor_nanos }
     }
 
-    /// Wall time and processor time, in ns.
+    /// Elapsed wall time and processor time, in ns.
     pub(super) fn stop(&self) -> (u64, u64) {
         let wall = self.clock.nanos_between(self.wall, self.clock.stamp());
         (wall, processor_nanos().saturating_sub(self.processor_nanos))
     }
 
-    /// What so many operations took, and the memory at their end.
+    /// The reading of `operations` operations, with the memory at their end.
     pub(super) fn reading(&self, startup_nanos: u64, operations: u64, peak: Peak) -> DayReading {
         let (wall_nanos, processor_nanos) = self.stop();
         let memory = Memory::now();
@@ -40,26 +40,26 @@ impl Stopwatch {
     }
 }
 
-/// Of all threads of this process, in user mode and in the kernel.
+/// Processor time of all threads of this process, in user mode and in the kernel.
 fn processor_nanos() -> u64 {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// What the kernel reports of this process's memory, in bytes.
+/// Memory of this process as reported by the kernel, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Memory {
-    /// `VmHWM`: the most it ever had, files mapped into it included.
+    /// `VmHWM`: peak, including mapped files.
     peak: Option<u64>,
-    /// `RssAnon`, now: what is of no file, such as the heap.
+    /// `RssAnon`: current memory that belongs to no file, such as the heap.
     anonymous: Option<u64>,
 }
 
-/// Blocks of the file, of some megabytes each, between two readings of the memory. A reading takes
-/// as long as some hundred messages.
+/// Blocks of the file (a few megabytes each) per reading of the memory. A reading takes as long as
+/// a few hundred messages.
 const BLOCKS_PER_READING: u32 = 4;
 
-/// The most memory of no file that was seen while a file was read.
+/// Highest memory that belongs to no file, observed while a file is read.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Peak {
     blocks: u32,
@@ -67,7 +67,7 @@ pub(super) struct Peak {
 }
 
 impl Peak {
-    /// A block was read.
+    /// Counts a block that was read.
     pub(super) fn pass(&mut self) {
         self.blocks += 1;
         if self.blocks.is_multiple_of(BLOCKS_PER_READING) {
@@ -86,7 +86,7 @@ impl Memory {
     }
 }
 
-/// Bytes that programs may take before the machine has to swap or to forget files.
+/// Bytes available to programs before the machine swaps or drops cached files.
 pub(super) fn available_memory_bytes() -> Option<u64> {
     kilobytes(&std::fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:")
 }

@@ -1,8 +1,8 @@
-//! What is measured beside each other: one line for each, in the order of the table.
+//! The rows of `nanotape lab bench book`, one line each, in the order of the table.
 //!
 //! Every structure of levels runs with the default's store of orders, and every store with the
-//! default's levels, so that a row differs from `default` in one thing. The row of what the default
-//! itself is made of differs in nothing: it shows how far apart equal programs are here.
+//! default's levels, so that a row differs from `default` in one thing. The row with the default's
+//! own parts is identical to it: it shows the difference between equal programs on this machine.
 
 use nanotape_book::{
     BestFirst, BestLast, BinarySearch, Books, BranchFreeSearch, BucketOrders, CompactOrders,
@@ -49,10 +49,10 @@ pub(super) const ROWS: &[Row<Book>] = &[
     load::<16>("load/16"),
 ];
 
-/// Takes a reading of a day, in a process of its own.
+/// Takes a reading of a day in a process of its own.
 pub(super) type Take = fn(&Day, Clock, Pass) -> Result<Report, Error>;
 
-/// Books of some structures.
+/// Rows with books.
 pub(super) const BOOKS: Section<Book> = Section {
     name: "books",
     is_timed: true,
@@ -60,7 +60,7 @@ pub(super) const BOOKS: Section<Book> = Section {
     columns: &[&Column::NANOS, &AGAINST_DEFAULT, &MEMORY],
 };
 
-/// Less than books: what reading and decoding cost by themselves.
+/// Rows without books: the cost of reading and decoding.
 const LIMIT: Section<Book> = Section {
     name: "limit",
     is_timed: true,
@@ -68,7 +68,7 @@ const LIMIT: Section<Book> = Section {
     columns: &[&Column::NANOS, &AGAINST_DEFAULT],
 };
 
-/// Memory without any file: its readings are for one access.
+/// Rows without a file: a reading is per access.
 const LOADS: Section<Book> = Section {
     name: "memory",
     is_timed: true,
@@ -99,7 +99,7 @@ fn megabytes(bytes: Option<u64>) -> String {
     bytes.map_or("-".to_owned(), |bytes| format!("{:.1} MB", bytes as f64 / 1e6))
 }
 
-/// What books are made of, so that the default is named in one place only: in the book crate.
+/// The parts of a type of books. With it only the book crate names the default.
 trait Parts {
     type Levels: PriceLevels;
     type Orders: OrderStore;
@@ -113,12 +113,12 @@ impl<L: PriceLevels, S: OrderStore> Parts for Books<L, S> {
 type DefaultLevels = <DefaultBooks as Parts>::Levels;
 type DefaultOrders = <DefaultBooks as Parts>::Orders;
 
-/// These levels, with the default's store.
+/// A row with these levels and the default's store.
 const fn levels<L: PriceLevels>(name: &'static str) -> Row<Book> {
     row(name, &BOOKS, take_books::<L, DefaultOrders>)
 }
 
-/// This store, with the default's levels.
+/// A row with this store and the default's levels.
 const fn orders<S: OrderStore>(name: &'static str) -> Row<Book> {
     row(name, &BOOKS, take_books::<DefaultLevels, S>)
 }
@@ -142,17 +142,17 @@ fn take_books<L: PriceLevels, S: OrderStore>(
     }
 }
 
-/// What the default takes for its first messages.
+/// Counts the instructions of the default for its first messages.
 pub(super) fn count_default(day: &Day, messages: u64) -> Result<u64, Error> {
     profile::count_messages::<DefaultLevels, DefaultOrders>(day, messages)
 }
 
-/// The default's books.
+/// Takes a reading of the default's books.
 pub(super) fn take_default_books(day: &Day, clock: Clock, pass: Pass) -> Result<Report, Error> {
     take_books::<DefaultLevels, DefaultOrders>(day, clock, pass)
 }
 
-/// The one that is profiled as well.
+/// The variant that is also profiled.
 fn take_default(day: &Day, clock: Clock, pass: Pass) -> Result<Report, Error> {
     match pass {
         Pass::Measure | Pass::Single => take_default_books(day, clock, pass),
@@ -174,7 +174,7 @@ mod tests {
         assert_eq!(names.len(), ROWS.len());
         assert!(names.iter().all(|name| !name.contains([' ', ',']) && !name.is_empty()));
         assert!(names.contains("decode"));
-        // The profile takes the first.
+        // The profile uses the first row.
         assert_eq!(ROWS[0].name, DEFAULT);
     }
 

@@ -36,22 +36,22 @@ pub(crate) struct TableArguments<B: Benchmark> {
     output: RecordArguments,
 }
 
-/// One run: what is measured where, and what was found out.
+/// One run: its options and its results.
 #[derive(Debug)]
 pub(crate) struct Run<B: Benchmark> {
     pub(crate) options: B,
     pub(crate) rows: Vec<&'static Row<B>>,
-    /// Whether no rows were named.
+    /// Whether all rows are selected.
     pub(crate) is_all: bool,
     pub(crate) rounds: u32,
     pub(crate) cpus: Cpus,
-    /// The writer's processor; none where pinning was refused.
+    /// The writer's processor; None if pinning was refused.
     pub(crate) cpu: Option<u32>,
     pub(crate) real_time_priority: Option<u8>,
     pub(crate) context: Circumstances,
-    /// Of the clocks of the two processors.
+    /// Offset between the clocks of the two processors.
     pub(crate) offset: Option<Offset>,
-    /// What a reader of the results should know.
+    /// Notes for readers of the results.
     pub(crate) notes: Vec<String>,
     pub(crate) program: Program,
     pub(crate) measured: Vec<Measured<B>>,
@@ -75,7 +75,7 @@ pub(crate) fn run<B: Benchmark>(arguments: &TableArguments<B>) -> anyhow::Result
         run.offset = offset_between(&run.context.clock, &run.cpus);
         run.note_clocks();
     }
-    // Without it, folders would not be removed.
+    // Without a handler, Ctrl-C would leave folders.
     let interrupt = interrupt::install()?;
     let watch = NoiseWatch::start_for_children(run.context.clock, run.cpu);
     let progress = Progress::with_steps("measurements", run.readings());
@@ -125,12 +125,12 @@ impl<B: Benchmark> Run<B> {
         })
     }
 
-    /// What was measured of a row, if it was.
+    /// The measurements of a row, if there are any.
     pub(crate) fn find(&self, row: &str) -> Option<&Measured<B>> {
         self.measured.iter().find(|measured| measured.row.name == row)
     }
 
-    /// Whether stamps are of the time stamp counter.
+    /// Whether stamps are from the time stamp counter.
     fn has_counter(&self) -> bool {
         self.context.clock.source() == Source::TimeStampCounter
     }
@@ -153,14 +153,14 @@ impl<B: Benchmark> Run<B> {
         });
     }
 
-    /// Readings that will be taken.
+    /// Number of readings to take.
     pub(crate) fn readings(&self) -> u64 {
         let passes = self.rows.iter().map(|row| self.options.passes(row).len() as u64);
         u64::from(self.rounds) * passes.sum::<u64>()
     }
 
-    /// Takes all readings. In each round every pass of every row has one turn, in a random order,
-    /// so that what the machine does meanwhile meets all of them alike.
+    /// Takes all readings. In each round every pass of every row runs once, in random order, so
+    /// that disturbances of the machine affect all of them alike.
     fn measure(&mut self, progress: &Progress, is_ended: &dyn Fn() -> bool) -> Result<(), Error> {
         let measured =
             |&row: &&'static Row<B>| Measured { row, readings: Vec::new(), others: Vec::new() };
@@ -169,7 +169,7 @@ impl<B: Benchmark> Run<B> {
         for (place, row) in self.rows.iter().enumerate() {
             turns.extend(self.options.passes(row).into_iter().map(|pass| (place, pass)));
         }
-        // The first passes of all rows first: the order of turns is that of earlier versions.
+        // First passes first: this keeps the order of turns of earlier versions.
         turns.sort_by_key(|(_, pass)| *pass != B::Pass::default());
         let total = self.readings();
         let mut done = 0;
@@ -217,7 +217,7 @@ impl<B: Benchmark> Run<B> {
         let jobs = jobs.collect::<Result<Vec<Value>, Error>>()?;
         let launch = |job| Launch { program: &self.program, job, padding, is_detached: false };
         let launches: Vec<_> = jobs.iter().map(launch).collect();
-        // Once they have it all open no file is left, whatever becomes of this process.
+        // Removed as soon as all files are open: nothing is left if this process dies.
         let on_open = || {
             if B::LEAVES_FOLDER {
                 folder.remove();
@@ -249,7 +249,7 @@ impl<B: Benchmark> Run<B> {
     }
 }
 
-/// At the slowest pace there is of messages.
+/// Limit of the time for `messages`, at the slowest expected pace.
 pub(crate) fn slowest(messages: u64) -> Duration {
     Duration::from_micros(100 * messages.min(1 << 40))
 }

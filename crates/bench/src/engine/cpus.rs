@@ -1,4 +1,4 @@
-//! Which processors the two sides run on.
+//! The processors of the two sides.
 
 use anyhow::bail;
 use nanotape_clock::{
@@ -7,35 +7,35 @@ use nanotape_clock::{
 };
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// Where a benchmark is asked to run.
+/// The requested processors and priority.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Asked {
     pub(crate) cpus: AskedCpus,
     pub(crate) real_time_priority: Option<u8>,
 }
 
-/// Which processors were asked for.
+/// The requested processors.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum AskedCpus {
-    /// One, for a benchmark without readers.
+    /// One processor, for a benchmark without readers.
     One(Option<u32>),
-    /// The writer's and the first reader's.
+    /// The processors of the writer and the first reader.
     Two(Option<(u32, u32)>),
 }
 
-/// The writer's processor, and those of readers.
+/// The processors of the writer and of the readers.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Cpus {
-    /// Where the writer runs.
+    /// Processor of the writer.
     pub(crate) writer: u32,
-    /// Where readers run: the first one on the first. Never empty; the writer's own only where
-    /// there is no other.
+    /// Processors of the readers, starting with the first one. Never empty; contains the writer's
+    /// processor only if there is no other.
     pub(crate) readers: Vec<u32>,
 }
 
 impl Cpus {
-    /// Those that were asked for, or else the last that are allowed: the first ones do most of the
-    /// machine's own work. Where only one is allowed, both sides share it.
+    /// The requested processors, or else the last allowed ones: the first ones do most of the
+    /// machine's own work. If only one is allowed, both sides share it.
     pub(crate) fn choose(asked: AskedCpus) -> anyhow::Result<Self> {
         let allowed = allowed();
         match asked {
@@ -64,7 +64,7 @@ impl Cpus {
         Ok(Self { writer, readers: std::iter::once(reader).chain(others).collect() })
     }
 
-    /// Where the reader `index` of so many runs, and whether it shares its processor.
+    /// The processor of the reader `index` of `readers`, and whether it is shared.
     pub(crate) fn reader(&self, index: usize, readers: usize) -> (u32, bool) {
         let place = index % self.readers.len();
         let same = (0..readers).filter(|other| other % self.readers.len() == place).count();
@@ -72,18 +72,18 @@ impl Cpus {
         (cpu, same > 1 || cpu == self.writer)
     }
 
-    /// Whether so many readers have fewer processors than they are.
+    /// Whether any of `readers` shares its processor.
     pub(crate) fn are_short_for(&self, readers: usize) -> bool {
         (0..readers).any(|index| self.reader(index, readers).1)
     }
 
-    /// Whether the writer has a processor of its own beside the first reader.
+    /// Whether the writer and the first reader have different processors.
     pub(crate) fn are_two(&self) -> bool {
         self.writer != self.readers[0]
     }
 }
 
-/// Two processors, like `2,3`.
+/// Parses two processors, like `2,3`.
 pub(crate) fn pair(text: &str) -> Result<(u32, u32), String> {
     let numbers = text.split_once(',').and_then(|(writer, reader)| {
         Some((writer.trim().parse().ok()?, reader.trim().parse().ok()?))
@@ -91,14 +91,13 @@ pub(crate) fn pair(text: &str) -> Result<(u32, u32), String> {
     numbers.ok_or_else(|| "expected two processors, like 2,3".to_owned())
 }
 
-/// Lets this thread, and threads that it starts, run anywhere but on this processor; anywhere at
-/// all where there is no other.
+/// Keeps this thread, and threads that it starts, off this processor, if there is another one.
 pub(crate) fn keep_off(cpu: u32) {
     let mut set = CpuSet::new();
     let others: Vec<u32> = allowed().into_iter().filter(|&other| other != cpu).collect();
     others.iter().for_each(|&other| set.set(other as usize));
     if !others.is_empty() {
-        // Where it is refused the thread runs where it did.
+        // If the kernel refuses, the thread keeps its processors.
         let _ = sched_setaffinity(None, &set);
     }
 }
@@ -111,10 +110,10 @@ fn allowed() -> Vec<u32> {
         .collect()
 }
 
-/// How far the clocks of two processors are apart; None if they are one, or cannot be compared.
+/// Offset between the clocks of two processors; None for the same one, or if it is unknown.
 pub(crate) fn offset_between(clock: &Clock, cpus: &Cpus) -> Option<Offset> {
     let (first, second) = (cpus.writer as usize, cpus.readers[0] as usize);
-    // On a thread of its own, which may run on these two only.
+    // Runs on a thread of its own, which is limited to these two processors.
     let compare = || {
         let mut set = CpuSet::new();
         set.set(first);

@@ -1,4 +1,4 @@
-//! A folder for the processes of one reading to meet in.
+//! The folder in which the processes of one reading meet.
 
 use std::{
     fs, io,
@@ -6,11 +6,11 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-/// A folder of its own for each reading, removed as soon as possible, and at the end in any case.
+/// The folder of one reading, removed as early as possible and at the latest on drop.
 pub(crate) struct Folder(PathBuf);
 
 impl Folder {
-    /// In /dev/shm, where there is one; `purpose` is a part of its name.
+    /// Creates a folder in /dev/shm if that exists; `purpose` is part of its name.
     pub(crate) fn new(purpose: &str) -> io::Result<Self> {
         let memory = Path::new("/dev/shm");
         match memory.is_dir() {
@@ -19,7 +19,7 @@ impl Folder {
         }
     }
 
-    /// In this one.
+    /// Creates a folder in `parent`.
     pub(crate) fn new_in(parent: &Path, purpose: &str) -> io::Result<Self> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -33,7 +33,7 @@ impl Folder {
     }
 
     pub(crate) fn remove(&self) {
-        // It is removed twice, and the second time it is not there.
+        // The second removal finds no folder.
         let _ = fs::remove_dir_all(&self.0);
     }
 }

@@ -1,18 +1,18 @@
-//! What a row is to reach, beside what it reached.
+//! The goals of a row, with the numbers it reached.
 
 use serde_json::{Value, json};
 
-/// A number that is to be reached, or not to be exceeded.
+/// A number with its goal: a minimum or a maximum.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Goal {
-    /// Which number, as it stands in results.
+    /// Name of the number, as in results.
     pub(crate) of: &'static str,
     pub(crate) bound: Bound,
-    /// What it is.
+    /// The measured value.
     pub(crate) value: f64,
 }
 
-/// What is wanted of a number.
+/// The goal of a number.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Bound {
     AtLeast(f64),
@@ -27,12 +27,12 @@ impl Goal {
         }
     }
 
-    /// How far the number is from it, on either side.
+    /// Absolute distance between the number and the goal.
     pub(crate) fn distance(&self) -> f64 {
         (self.value - self.bound.number()).abs()
     }
 
-    /// The same as a share of it.
+    /// The same distance, relative to the goal.
     pub(crate) fn share(&self) -> f64 {
         (self.value / self.bound.number() - 1.0).abs()
     }

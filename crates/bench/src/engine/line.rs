@@ -1,5 +1,5 @@
-//! One cache line that two processors write in turns: what nothing between them can be quicker
-//! than.
+//! One cache line that two processors write in turns: the lower limit of any communication between
+//! them.
 
 use std::{fs::File, path::Path};
 
@@ -13,15 +13,15 @@ use super::{
 };
 use crate::error::Error;
 
-/// Ends the other side.
+/// Value that ends the other side.
 const STOP: u64 = u64::MAX;
 
 const FILE: &str = "line";
 
-/// Two cache lines, which processors fetch together, so that nothing else is beside the word.
+/// Two cache lines, since processors fetch them in pairs: nothing else shares the pair.
 const WORDS: usize = 16;
 
-/// Maps the line for writing. Both sides call it, and the first one makes the file.
+/// Maps the line for writing. Both sides call it; the first one makes the file.
 fn map(path: &Path) -> Result<WritableWords, Error> {
     let map = || {
         let mut options = File::options();
@@ -33,7 +33,7 @@ fn map(path: &Path) -> Result<WritableWords, Error> {
 }
 
 impl<B: Benchmark> Worker<B> {
-    /// The side that counts.
+    /// Runs the counting side.
     pub(crate) fn bounce(&mut self, amount: Amount, wait: Wait) -> Result<Report, Error> {
         let line = map(&self.path(FILE))?;
         let progress = self.join_readers(1)?;
@@ -43,7 +43,7 @@ impl<B: Benchmark> Worker<B> {
         Ok(Report { times: Some(times), ..written.into() })
     }
 
-    /// The side that answers.
+    /// Runs the answering side.
     pub(crate) fn bounce_back(&mut self, wait: Wait) -> Result<Report, Error> {
         let progress = self.own_progress(0)?;
         let line = map(&self.path(FILE))?;
@@ -77,7 +77,7 @@ fn bounce(
     Ok((Written { messages: done, nanos: until.nanos() }, rounds.sample.times(clock)))
 }
 
-/// Makes the word even as soon as it is odd.
+/// Makes the word even each time it is odd.
 fn bounce_back(word: &Word, ready: &Word, timeout: &mut Timeout) -> Result<Taken, Error> {
     ready.store(1);
     let mut taken = Taken::default();

@@ -1,4 +1,4 @@
-//! What was measured of one row, and what it amounts to. Ratios are of readings of the same round.
+//! The measurements of one row and their summary. Ratios compare readings of the same round.
 
 use nanotape_lab::{
     environment::{FOREIGN_LIMIT, Noise, STOLEN_LIMIT},
@@ -7,17 +7,17 @@ use nanotape_lab::{
 
 use super::{Base, Benchmark, Reading, Row, Run, Spread, Taken, Times};
 
-/// What was measured of one row.
+/// The measurements of one row.
 #[derive(Clone, Debug)]
 pub(crate) struct Measured<B: Benchmark> {
     pub(crate) row: &'static Row<B>,
-    /// One of each round.
+    /// One reading per round.
     pub(crate) readings: Vec<Reading>,
-    /// The same of other passes than the first.
+    /// Readings of the other passes.
     pub(crate) others: Vec<Reading>,
 }
 
-/// How many times another row.
+/// The quotient of a row and its base.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Ratio {
     /// The median over rounds of the quotient of two readings of the same round.
@@ -26,22 +26,22 @@ pub(crate) struct Ratio {
 }
 
 impl<B: Benchmark> Measured<B> {
-    /// Messages written in a second; of those that are timed, none.
+    /// Messages written per second; None if messages are timed one by one.
     pub(crate) fn written_per_second(&self) -> Option<Spread> {
         self.spread(Reading::written_per_second).filter(|_| !self.row.section.is_timed)
     }
 
-    /// Messages that the slowest reader read in a second.
+    /// Messages that the slowest reader read per second.
     pub(crate) fn read_per_second(&self) -> Option<Spread> {
         self.spread(Reading::read_per_second)
     }
 
-    /// A time of single messages. A round whose reader lost all of them has none.
+    /// A time of single messages. A round whose reader lost all messages has none.
     pub(crate) fn time_ns(&self, time: impl Fn(&Times) -> Option<u64>) -> Option<Spread> {
         self.time_ns_of(|reading| reading.times.as_ref(), time)
     }
 
-    /// The same of other times of a reading.
+    /// The same for other times of a reading.
     pub(crate) fn time_ns_of(
         &self,
         which: impl Fn(&Reading) -> Option<&Times>,
@@ -53,7 +53,7 @@ impl<B: Benchmark> Measured<B> {
         })
     }
 
-    /// The sum over all rounds of a number of some times.
+    /// The sum of a number over all rounds.
     pub(crate) fn sum(
         &self,
         which: impl Fn(&Reading) -> Option<&Times>,
@@ -62,17 +62,17 @@ impl<B: Benchmark> Measured<B> {
         self.readings.iter().filter_map(which).map(number).sum()
     }
 
-    /// The sum over all rounds and readers of a number of what they took.
+    /// The sum of a number over all rounds and readers.
     pub(crate) fn taken(&self, number: fn(&Taken) -> u64) -> u64 {
         self.readings.iter().flat_map(|reading| &reading.taken).map(number).sum()
     }
 
-    /// The number by which the row is judged, round by round.
+    /// The number by which the row is judged, for each round.
     pub(crate) fn by_round(&self) -> Vec<f64> {
         self.numbers(|reading| B::number(self.row, reading))
     }
 
-    /// How the row stands to its limit, if that was measured too.
+    /// The ratio of the row to its base, if that was measured too.
     pub(crate) fn ratio(&self, run: &Run<B>) -> Option<Ratio> {
         let to = B::base(self.row)?;
         let base = run.find(to.row)?;
@@ -84,14 +84,14 @@ impl<B: Benchmark> Measured<B> {
         Some(Ratio { value: if to.is_half { 2.0 * quotient } else { quotient }, to })
     }
 
-    /// How much more the row takes than `base`, round by round.
+    /// The difference between the row and `base`, round by round.
     pub(crate) fn added(&self, base: &Self) -> Option<Spread> {
         let pairs = self.by_round().into_iter().zip(base.by_round());
         Spread::of(&pairs.map(|(own, base)| own - base).collect::<Vec<_>>())
     }
 
-    /// What disturbed its processes: shares are medians over rounds, of the worst process of each.
-    /// Several readers may share processors, and are foreign to each other.
+    /// Disturbances of its processes: shares are medians over rounds, of the most disturbed process
+    /// in each. Several readers may share processors and then count as foreign to each other.
     pub(crate) fn noise(&self) -> Noise {
         let switches = self.readings.iter().map(|reading| reading.noise.involuntary_switches);
         let mut noise = Noise {
@@ -120,7 +120,7 @@ impl<B: Benchmark> Measured<B> {
         self.readings.iter().filter_map(number).collect()
     }
 
-    /// The same, with its limits.
+    /// The same as a spread.
     pub(crate) fn spread(&self, number: impl Fn(&Reading) -> Option<f64>) -> Option<Spread> {
         Spread::of(&self.numbers(number))
     }

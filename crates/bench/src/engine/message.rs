@@ -1,42 +1,42 @@
-//! The message: sequence number, send stamp, and filler that follows from the sequence number.
+//! The message: sequence number, send stamp, and filler derived from the sequence number.
 //!
-//! The reader checks all of it but the stamp, so that a torn, old or misplaced message cannot
+//! The reader checks everything except the stamp, so that a torn, old or misplaced message does not
 //! count.
 
-/// Types of messages.
+/// Type of a message.
 pub(crate) const MESSAGE: u16 = 1;
-/// The last one, which does not count.
+/// Type of the last message, which does not count.
 pub(crate) const END: u16 = 2;
-/// Says in its stamp when the schedule begins.
+/// The stamp of this message is the begin of the schedule.
 pub(crate) const BEGIN: u16 = 3;
-/// Says in its stamp how many ticks there are from message to message.
+/// The stamp of this message is the number of ticks between messages.
 pub(crate) const PERIOD: u16 = 4;
 
-/// The shortest message: the two words that every one has.
+/// The shortest message: the two words of every message.
 pub(crate) const SHORTEST: usize = 16;
 
-/// How long messages are. The usual length is a type of its own, so that copies of it are made by
-/// instructions and not by loops, as in a program that publishes records.
+/// The length of messages. The usual lengths are types of their own, so that the compiler copies
+/// them with instructions and not with loops, as in a program that publishes records.
 pub(crate) trait Length: Copy {
     fn bytes(self) -> usize;
 }
 
-/// 73 bytes.
+/// The usual length, 73 bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Usual;
 
-/// 256 bytes.
+/// The larger length, 256 bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Larger;
 
-/// As many as were asked for.
+/// The requested length.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Any(pub(crate) usize);
 
-/// What records of a quote with its sizes take.
+/// Length of a record of a quote with its sizes.
 pub(crate) const USUAL_BYTES: usize = 73;
 
-/// What wider records take.
+/// Length of wider records.
 pub(crate) const LARGER_BYTES: usize = 256;
 
 impl Length for Usual {
@@ -60,13 +60,13 @@ impl Length for Any {
     }
 }
 
-/// Different in about half of its bits from message to message.
+/// Differs in about half of its bits between messages.
 #[inline(always)]
 fn filler(sequence: u64) -> u64 {
     sequence.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-/// Writes all of a message but its stamp.
+/// Writes all of a message except its stamp.
 #[inline(always)]
 pub(crate) fn fill(message: &mut [u8], sequence: u64) {
     let (head, rest) = message.split_at_mut(SHORTEST);
@@ -85,13 +85,13 @@ pub(crate) fn set_stamp(message: &mut [u8], ticks: u64) {
     message[8..SHORTEST].copy_from_slice(&ticks.to_ne_bytes());
 }
 
-/// The stamp.
+/// Reads the stamp.
 #[inline(always)]
 pub(crate) fn stamp(message: &[u8]) -> u64 {
     word(message, 8)
 }
 
-/// The sequence number that the writer put into the payload.
+/// Reads the sequence number that the writer stored in the payload.
 #[inline(always)]
 pub(crate) fn sequence(message: &[u8]) -> u64 {
     word(message, 0)
@@ -102,8 +102,8 @@ fn word(message: &[u8], at: usize) -> u64 {
     message[at..].first_chunk().map_or(0, |bytes| u64::from_ne_bytes(*bytes))
 }
 
-/// Whether all of a message but its stamp is what was written under this number. Compares
-/// everything and decides once: there is no branch for each word.
+/// Whether everything except the stamp is what was written under this number. Compares all words
+/// and then decides once, without a branch per word.
 #[inline(always)]
 pub(crate) fn is_sound(message: &[u8], expected: u64) -> bool {
     let filler = filler(expected);

@@ -1,4 +1,4 @@
-//! When to write: for how long, at which rate, how far ahead of the reader.
+//! The pace of a writer: duration, rate, and distance in front of the reader.
 
 use nanotape_clock::{Clock, Stamp};
 use nanotape_shm::ReadWord;
@@ -8,21 +8,21 @@ use super::{
     message::{BEGIN, PERIOD},
 };
 
-/// Messages between two readings of the clock, where a number of seconds was asked for: half a
-/// millisecond, of which a look is a ten-thousandth.
+/// Messages between two clock readings if a duration was requested: half a millisecond, of which a
+/// clock reading takes a ten-thousandth.
 const BLOCK: u64 = 1 << 14;
 
-/// How much is written in one reading.
+/// The amount to write in one reading.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Amount {
-    /// As much as goes into so many seconds.
+    /// As many messages as fit into this many seconds.
     Seconds(u32),
-    /// So many messages.
+    /// This many messages.
     Messages(u64),
 }
 
 impl Amount {
-    /// Messages at so many a second.
+    /// Number of messages at `rate` per second.
     pub(crate) fn messages_at(self, rate: u32) -> u64 {
         match self {
             Self::Seconds(seconds) => u64::from(seconds) * u64::from(rate),
@@ -31,7 +31,7 @@ impl Amount {
     }
 }
 
-/// When a loop that writes ends.
+/// The end of a loop that writes.
 #[derive(Debug)]
 pub(crate) struct Until {
     clock: Clock,
@@ -40,12 +40,12 @@ pub(crate) struct Until {
 }
 
 impl Until {
-    /// Begins now.
+    /// Starts now.
     pub(crate) fn new(clock: Clock, amount: Amount) -> Self {
         Self { clock, begin: clock.stamp_start(), amount }
     }
 
-    /// How many more to publish before asking again; 0 at the end.
+    /// Number of messages to publish before the next call; 0 at the end.
     pub(crate) fn next_block(&self, done: u64) -> u64 {
         match self.amount {
             Amount::Messages(messages) => messages.saturating_sub(done).min(BLOCK),
@@ -54,7 +54,7 @@ impl Until {
         }
     }
 
-    /// How much of it is over, as a share of all.
+    /// The elapsed share of the whole, from 0 to 1.
     #[inline]
     pub(crate) fn share(&self, done: u64) -> f64 {
         match self.amount {
@@ -63,13 +63,13 @@ impl Until {
         }
     }
 
-    /// Since it began.
+    /// Time since the start.
     pub(crate) fn nanos(&self) -> u64 {
         self.clock.nanos_between(self.begin, self.clock.stamp())
     }
 }
 
-/// An open loop: message `n` is due at a time that does not depend on the messages before it.
+/// An open loop: the due time of message `n` does not depend on earlier messages.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Schedule {
     pub(crate) begin_ticks: u64,
@@ -77,7 +77,7 @@ pub(crate) struct Schedule {
 }
 
 impl Schedule {
-    /// So many messages a second, the first of them in 10 ms.
+    /// `rate` messages per second; the first one is due in 10 ms.
     pub(crate) fn of_rate(clock: &Clock, rate: u32) -> Self {
         let ticks_per_second = clock.rate().ticks_per_second;
         Self {
@@ -86,16 +86,16 @@ impl Schedule {
         }
     }
 
-    /// When message `index`, from 0, is due.
+    /// When message `index` is due; the first is 0.
     #[inline(always)]
     pub(crate) fn due(&self, index: u64) -> Stamp {
         Stamp::from_ticks(self.begin_ticks + (index as f64 * self.ticks_per_message) as u64)
     }
 }
 
-/// Tells the reader when messages will be due, in two messages of its own, until it has heard of it
-/// in time: a reader that just lost its processor would lose the schedule too. `say` writes a
-/// message of this type with this stamp, and returns the next sequence number.
+/// Sends the schedule to the reader in two messages. Repeats that until the reader has received it
+/// before the schedule begins: a reader that just lost its processor would lose the schedule too.
+/// `say` writes a message with this type and stamp, and returns the next sequence number.
 pub(crate) fn agree<E: From<TimedOut>>(
     clock: &Clock,
     rate: u32,
@@ -116,18 +116,18 @@ pub(crate) fn agree<E: From<TimedOut>>(
     }
 }
 
-/// How far a writer may go so that its reader loses nothing. The ring has no such thing: its writer
-/// never waits. This is what a benchmark needs to know what a reader can take.
+/// Limits the distance between a writer and its reader, so that the reader loses nothing. Only the
+/// benchmark has such a limit, to measure the rate of a reader: the writer of a ring never waits.
 #[derive(Debug)]
 pub(crate) struct Window<'region> {
-    /// The next sequence number that the reader wants, as it stores it now and then.
+    /// Next sequence number of the reader, which stores it periodically.
     pub(crate) progress: &'region ReadWord,
-    /// Messages that the writer may be ahead of it.
+    /// Most messages between reader and writer.
     pub(crate) messages: u64,
 }
 
 impl Window<'_> {
-    /// How many messages may be published now, at least one; waits until there is one.
+    /// Number of messages that may be published now; waits until it is at least one.
     #[inline]
     pub(crate) fn wait(&self, next: u64, timeout: &mut Timeout) -> Result<u64, TimedOut> {
         loop {
@@ -140,8 +140,8 @@ impl Window<'_> {
     }
 }
 
-/// Messages from one word of progress to the next: seldom enough to cost nothing, often enough that
-/// the writer never stands still while there is room.
+/// Messages between two stores of the progress: rare enough to cost nothing, frequent enough that
+/// the writer never waits while there is room.
 pub(crate) fn progress_interval(ring_messages: u64) -> u64 {
     (ring_messages / 8).clamp(1, 1_024)
 }

@@ -1,10 +1,10 @@
-//! Processes that work for this one: this program, started once more for each.
+//! Worker processes: this program, started again once per worker.
 //!
 //! Protocol: the environment variable [`WORKER`] holds the name of the work and its job, as JSON. A
 //! worker writes the line [`READY`] when it has opened everything, and may then wait for a line on
 //! its standard input. Its answer is one line of JSON and exit status 0. Otherwise the reason is on
-//! standard error, and the exit status is 1 after a wrong answer, and else 2.
-//! Bounds: a worker ends when the process that started it does.
+//! standard error, and the exit status is 1 after a wrong answer, else 2.
+//! Bounds: a worker ends when its parent process ends.
 
 use std::{
     io::{self, BufRead as _, BufReader, Read as _, Write as _},
@@ -25,52 +25,52 @@ use crate::error::Error;
 /// The environment variable that makes a process a worker.
 pub(crate) const WORKER: &str = "NANOTAPE_WORKER";
 
-/// What a worker writes when it has opened everything.
+/// The line that a worker writes when it has opened everything.
 pub(crate) const READY: &str = "ready";
 
-/// Lets the first worker of a row begin, when all of them are ready.
+/// The line that starts the first worker of a row, when all workers are ready.
 pub(super) const GO: &str = "go";
 
-/// The most bytes that move a worker's stack: jobs alone would move it by different amounts, and no
-/// row shall have a favourable position in every round.
+/// Most bytes of padding on a worker's stack. Jobs alone would move stacks by different amounts;
+/// with random padding no row has a favourable position in every round.
 pub(super) const MOST_PADDING: usize = 4096;
 
-/// Longer than any worker waits for another.
+/// Longer than a worker waits for another one.
 const GRACE: Duration = Duration::from_secs(90);
 
-/// The program, and which of its works to do.
+/// The program, and the name of the work.
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
     pub(crate) path: PathBuf,
     pub(crate) work: &'static str,
 }
 
-/// One worker to start.
+/// The start of one worker.
 #[derive(Debug)]
 pub(crate) struct Launch<'a> {
     pub(crate) program: &'a Program,
     pub(crate) job: &'a Value,
-    /// Bytes that move its stack.
+    /// Bytes of padding on its stack.
     pub(crate) padding: usize,
-    /// Whether it is in a process group of its own, which Ctrl-C does not reach, and writes to the
-    /// same standard error.
+    /// Whether it is in a process group of its own, which Ctrl-C does not reach. It then also
+    /// inherits standard error.
     pub(crate) is_detached: bool,
 }
 
 impl Program {
-    /// This program.
+    /// This program, for the given work.
     pub(crate) fn this(work: &'static str) -> Result<Self, Error> {
         let path = std::env::current_exe().map_err(Error::system("find this program"))?;
         Ok(Self { path, work })
     }
 
-    /// What a worker has in its environment.
+    /// The value of [`WORKER`] for a job.
     pub(crate) fn variable(&self, job: &Value) -> String {
         json!({ "work": self.work, "job": job }).to_string()
     }
 }
 
-/// Started workers, in the order of their start. Those that run are killed when this is dropped.
+/// Started workers, in the order of their start. Workers still running are killed on drop.
 #[derive(Debug)]
 pub(crate) struct Workers {
     processes: Vec<Process>,
@@ -106,7 +106,7 @@ impl Workers {
         Self { processes: Vec::new(), sender, events }
     }
 
-    /// Starts one more; returns its number, from 0.
+    /// Starts a worker; returns its number, from 0.
     pub(crate) fn start(&mut self, launch: &Launch<'_>) -> Result<usize, Error> {
         let failed = || Error::system("start a process");
         let mut command = Command::new(&launch.program.path);
@@ -128,11 +128,11 @@ impl Workers {
         let number = self.processes.len();
         self.processes.push(Process { child, input, is_ready: false, end: None });
         let sender = self.sender.clone();
-        // Blocked in a read, it takes no processor from what is measured.
+        // The thread is blocked in a read, so it takes no processor from the measurement.
         let listen = move || {
             let mut stdout = BufReader::new(stdout);
             let (mut output, mut errors) = (String::new(), String::new());
-            // Bytes that cannot be read are no answer. Nothing listens after another worker failed.
+            // Unreadable bytes are no answer. After another worker failed there is no receiver.
             let _ = stdout.read_line(&mut output);
             if output.trim() == READY {
                 output.clear();
@@ -146,8 +146,7 @@ impl Workers {
         Ok(number)
     }
 
-    /// Waits until a worker is ready or ends, and returns its number; None if none does in this
-    /// time.
+    /// Waits until a worker is ready or ends, and returns its number; None after `limit`.
     pub(crate) fn next(&mut self, limit: Duration) -> Result<Option<usize>, Error> {
         let Ok((number, event)) = self.events.recv_timeout(limit) else { return Ok(None) };
         let process = &mut self.processes[number];
@@ -161,7 +160,7 @@ impl Workers {
         Ok(Some(number))
     }
 
-    /// Takes note of everything that has happened so far.
+    /// Records all events so far.
     pub(crate) fn update(&mut self) -> Result<(), Error> {
         while self.next(Duration::ZERO)?.is_some() {}
         Ok(())
@@ -175,12 +174,12 @@ impl Workers {
         Ok(self.processes[number].is_ready)
     }
 
-    /// How a worker ended, if it is known that it has.
+    /// How a worker ended, if it has ended.
     pub(crate) fn end(&self, number: usize) -> Option<&End> {
         self.processes[number].end.as_ref()
     }
 
-    /// Writes a line to a worker. One that has ended does not read it.
+    /// Sends a line to a worker. A worker that has ended does not read it.
     pub(crate) fn tell(&mut self, number: usize, line: &str) {
         let _ = writeln!(self.processes[number].input, "{line}");
     }
@@ -190,7 +189,7 @@ impl Workers {
         sent.map_err(|errno| Error::system("send a signal to a process")(errno.into()))
     }
 
-    /// SIGKILL, and waits until nothing is left of it.
+    /// Sends SIGKILL and waits until the process is gone.
     pub(crate) fn kill(&mut self, number: usize) -> Result<(), Error> {
         let child = &mut self.processes[number].child;
         let killed = child.kill().and_then(|()| child.wait());
@@ -198,7 +197,7 @@ impl Workers {
     }
 
     /// Takes a reading of a row: starts its processes, waits until all are ready, calls `on_open`,
-    /// lets the first one begin, and waits for all reports.
+    /// starts the first one, and waits for all reports.
     pub(super) fn reports(
         row: &'static str,
         launches: &[Launch<'_>],
@@ -251,7 +250,7 @@ impl End {
         })
     }
 
-    /// The answer of a worker that ended well.
+    /// The answer of a worker that succeeded.
     pub(crate) fn answer(&self) -> Option<Value> {
         let line = self.output.lines().last().filter(|_| self.status.success());
         line.and_then(|line| serde_json::from_str(line).ok())
@@ -261,7 +260,7 @@ impl End {
 impl Drop for Workers {
     fn drop(&mut self) {
         for process in &mut self.processes {
-            // A process that has ended refuses, which is what is wanted.
+            // A process that has already ended refuses the signal, which is fine.
             let _ = process.child.kill();
             let _ = process.child.wait();
         }

@@ -1,4 +1,4 @@
-//! How far a reader is: the next sequence number that it wants, 0 before it reads.
+//! The position of a reader: its next sequence number, 0 before it reads.
 
 use nanotape_shm::{OwnedRegion, RegionOptions, RegionSpec, SharedRegion};
 
@@ -13,13 +13,13 @@ fn name(index: usize) -> String {
 }
 
 impl<B: Benchmark> Worker<B> {
-    /// The region of a reader, in its own process.
+    /// Creates the region of a reader, in the reader's process.
     pub(crate) fn own_progress(&self, index: usize) -> Result<OwnedRegion, Error> {
         let path = self.path(&name(index));
         Ok(OwnedRegion::create(&path, PROGRESS, &RegionOptions::default(), |_| ())?.0)
     }
 
-    /// The regions of all readers, in the writer's process.
+    /// Opens the regions of all readers, in the writer's process.
     pub(crate) fn join_readers(&self, readers: usize) -> Result<Vec<SharedRegion>, Error> {
         let join = |index| {
             let name = name(index);

@@ -1,4 +1,4 @@
-//! What the processes of a row report, and one reading that comes of it.
+//! The reports of the processes of a row, and the reading made from them.
 
 use nanotape_lab::environment::Noise;
 use serde::{Deserialize, Serialize};
@@ -6,27 +6,27 @@ use serde_json::Value;
 
 use crate::day_file::DayReading;
 
-/// What a writer did.
+/// Counts of a writer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Written {
     /// Messages, without the one that ends readers.
     pub(crate) messages: u64,
-    /// From before the first to after the last.
+    /// Time from before the first message to after the last.
     pub(crate) nanos: u64,
 }
 
-/// What a reader got.
+/// Counts of a reader.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Taken {
-    /// Messages read, and found to be right.
+    /// Messages read and verified.
     pub(crate) messages: u64,
-    /// Messages that were reported as lost.
+    /// Messages reported as lost.
     pub(crate) lost: u64,
-    /// From the first message to the last; 0 where messages are timed one by one.
+    /// Time from the first message to the last; 0 if messages are timed one by one.
     pub(crate) nanos: u64,
-    /// The median of the batches, where messages are read in batches.
+    /// Median size of the batches, if messages are read in batches.
     pub(crate) batch_p50: Option<u64>,
-    /// Messages that passed the reader's filter, where it has one.
+    /// Messages that passed the reader's filter, if it has one.
     pub(crate) wanted: u64,
 }
 
@@ -40,18 +40,18 @@ pub(crate) struct Times {
     pub(crate) p999_ns: u64,
     pub(crate) p9999_ns: u64,
     pub(crate) max_ns: u64,
-    /// Samples over [`PREEMPTED_NANOS`](super::PREEMPTED_NANOS).
+    /// Samples above [`PREEMPTED_NANOS`](super::PREEMPTED_NANOS).
     pub(crate) over_100us: u64,
-    /// Samples that ended before they began, by the clocks of their processors.
+    /// Samples with an end before their begin, by the clocks of their processors.
     pub(crate) reversed: u64,
-    /// From the time at which a message was due.
+    /// Measured from the time at which a message was due.
     pub(crate) due_p50_ns: Option<u64>,
     pub(crate) due_p99_ns: Option<u64>,
-    /// What the clock reads of nothing: it is in every sample.
+    /// Time of an empty pair of stamps: it is in every sample.
     pub(crate) clock_ns: f64,
 }
 
-/// What disturbed a process.
+/// Disturbances of a process.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Disturbance {
     stolen: Option<f64>,
@@ -66,7 +66,7 @@ impl From<Noise> for Disturbance {
     }
 }
 
-/// What one process reports: it fills in what it measures.
+/// The report of one process: it fills in what it measures.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Report {
     pub(crate) written: Option<Written>,
@@ -75,7 +75,7 @@ pub(crate) struct Report {
     pub(crate) calls: Option<Times>,
     pub(crate) rolls: Option<Times>,
     pub(crate) day: Option<DayReading>,
-    /// What only one benchmark reports.
+    /// Members that only one benchmark has.
     pub(crate) detail: Value,
     pub(crate) noise: Disturbance,
 }
@@ -98,23 +98,23 @@ impl From<DayReading> for Report {
     }
 }
 
-/// One row in one round.
+/// The reading of a row in one round.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct Reading {
-    /// By the writer.
+    /// Counts of the writer.
     pub(crate) written: Written,
-    /// By each reader; empty if there is none.
+    /// Counts of each reader; empty if there is none.
     pub(crate) taken: Vec<Taken>,
-    /// Where messages are timed one by one.
+    /// Times, if messages are timed one by one.
     pub(crate) times: Option<Times>,
-    /// Of the writer's calls, where those are timed too.
+    /// Times of the writer's calls, if they are timed.
     pub(crate) calls: Option<Times>,
-    /// Of the calls that went over to a new file.
+    /// Times of the calls that rolled to a new file.
     pub(crate) rolls: Option<Times>,
-    /// A whole day, where that is what is run.
+    /// The reading of a whole day, for benchmarks that run days.
     pub(crate) day: DayReading,
     pub(crate) detail: Value,
-    /// What disturbed any of its processes.
+    /// Disturbances of all processes.
     pub(crate) noise: Noise,
 }
 
@@ -131,7 +131,7 @@ impl FromIterator<Report> for Reading {
             if !report.detail.is_null() {
                 reading.detail = report.detail;
             }
-            // The worst of all processes, and all their switches.
+            // The worst share of all processes, and the sum of their switches.
             let worse = |one: Option<f64>, other| one.into_iter().chain(other).reduce(f64::max);
             reading.noise.stolen = worse(reading.noise.stolen, report.noise.stolen);
             reading.noise.foreign = worse(reading.noise.foreign, report.noise.foreign);
@@ -144,12 +144,12 @@ impl FromIterator<Report> for Reading {
 }
 
 impl Reading {
-    /// Messages that the writer wrote in a second.
+    /// Messages that the writer wrote per second.
     pub(crate) fn written_per_second(&self) -> Option<f64> {
         per_second_of(self.written.messages, self.written.nanos)
     }
 
-    /// Messages that the slowest reader read in a second.
+    /// Messages that the slowest reader read per second.
     pub(crate) fn read_per_second(&self) -> Option<f64> {
         let rates = self.taken.iter();
         let rates = rates.filter_map(|taken| per_second_of(taken.messages, taken.nanos));
@@ -163,13 +163,13 @@ impl Reading {
         (accounted > 0).then(|| lost as f64 / accounted as f64)
     }
 
-    /// The median of its times.
+    /// Median of its times.
     pub(crate) fn p50_ns(&self) -> Option<f64> {
         self.times.map(|times| times.p50_ns as f64).filter(|&nanos| nanos > 0.0)
     }
 
-    /// What is wrong with the count of messages, if something is: each must be read, or reported as
-    /// lost, and nothing may be lost where the writer waits.
+    /// An error in the count of messages: each must be read or reported as lost, and none may be
+    /// lost if the writer waits.
     pub(crate) fn complaint(&self, may_lose: bool) -> Option<String> {
         let published = self.written.messages;
         self.taken.iter().find_map(|taken| match taken.accounted() {
@@ -184,13 +184,13 @@ impl Reading {
     }
 }
 
-/// So many in so many ns, for a second.
+/// The rate per second of `messages` in `nanos`.
 fn per_second_of(messages: u64, nanos: u64) -> Option<f64> {
     (nanos > 0).then(|| messages as f64 * 1e9 / nanos as f64)
 }
 
 impl Taken {
-    /// Messages that were read or are known to be lost.
+    /// Messages read, or known to be lost.
     pub(crate) fn accounted(&self) -> u64 {
         self.messages + self.lost
     }

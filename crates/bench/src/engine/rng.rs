@@ -1,10 +1,10 @@
-//! Random orders, the same for the same seed: turns of a round, and the cycle of the memory limits.
+//! Random orders, reproducible by seed: turns of a round, and the cycle of the memory limits.
 
-/// What splitmix64 adds to its state for each number.
+/// The increment of splitmix64.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// One number of the sequence of a seed, the first one with the number 1: splitmix64, which passes
-/// the usual tests of randomness and needs no more state than its seed.
+/// Number `number` (from 1) of the sequence of a seed: splitmix64, which passes the usual tests of
+/// randomness and has no state besides its seed.
 pub(crate) fn mix(seed: u64, number: u64) -> u64 {
     let mut mixed = seed.wrapping_add(number.wrapping_mul(STEP));
     mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -23,13 +23,12 @@ impl Rng {
         number
     }
 
-    /// A number below `bound`, which is not 0. A remainder of 64 bits is not quite fair, by far
-    /// less than matters here.
+    /// A number below `bound`, which is not 0. The bias of the 64-bit remainder is negligible here.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         (self.next() % bound as u64) as usize
     }
 
-    /// Every order about equally likely.
+    /// Shuffles; every order is about equally likely.
     pub(crate) fn shuffle<T>(&mut self, values: &mut [T]) {
         for last in (1..values.len()).rev() {
             values.swap(last, self.below(last + 1));

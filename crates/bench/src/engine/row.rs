@@ -1,36 +1,36 @@
-//! The rows of a table, and which of them are selected.
+//! The rows of a table, and their selection.
 
 use anyhow::bail;
 
 use super::{Benchmark, Column, Run};
 
-/// What is measured beside others.
+/// One thing that is measured.
 #[derive(Debug)]
 pub(crate) struct Row<B: Benchmark> {
-    /// What it is called, everywhere.
+    /// Its name, in options, tables and results.
     pub(crate) name: &'static str,
     pub(crate) section: &'static Section<B>,
-    /// What its processes do.
+    /// The work of its processes.
     pub(crate) work: B::Work,
 }
 
 /// A part of a table: rows with the same columns.
 #[derive(Debug)]
 pub(crate) struct Section<B: Benchmark> {
-    /// As it stands in results.
+    /// Name of the section in results.
     pub(crate) name: &'static str,
-    /// Whether times are measured, and not rates.
+    /// Whether the section measures times and not rates.
     pub(crate) is_timed: bool,
     /// The line above its rows.
     pub(crate) title: fn(&Run<B>) -> String,
     pub(crate) columns: &'static [&'static [Column<B>]],
 }
 
-/// The row that another row is held against.
+/// The row that another row is compared with.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Base {
     pub(crate) row: &'static str,
-    /// Whether half of that row's time is meant: one way, not a round trip.
+    /// Whether to compare with half of that row's time: one way instead of a round trip.
     pub(crate) is_half: bool,
 }
 
@@ -44,7 +44,7 @@ impl Base {
     }
 }
 
-/// The rows of these names, in the order of the table; all rows if there are no names.
+/// The rows with these names, in the order of the table; all rows if there are no names.
 pub(crate) fn select<B: Benchmark>(names: &[String]) -> anyhow::Result<Vec<&'static Row<B>>> {
     let is_meant = |row: &Row<B>, name: &str| {
         row.name
@@ -61,7 +61,7 @@ pub(crate) fn select<B: Benchmark>(names: &[String]) -> anyhow::Result<Vec<&'sta
     Ok(B::ROWS.iter().filter(is_wanted).collect())
 }
 
-/// The row of this name.
+/// The row with this name.
 pub(crate) fn find<B: Benchmark>(name: &str) -> Option<&'static Row<B>> {
     B::ROWS.iter().find(|row| row.name == name)
 }

@@ -1,6 +1,6 @@
 //! Times of single messages.
 //!
-//! Every sample is kept: the histogram is of all of them, and its quantiles are right to 0.8%.
+//! The histogram contains every sample; its quantiles are accurate to 0.8%.
 
 use nanotape_clock::{Clock, Stamp};
 use nanotape_trace::Histogram;
@@ -11,10 +11,10 @@ use super::{
     pace::{Schedule, Until},
 };
 
-/// The first share of every timed run, which is not counted.
+/// The share at the start of every timed run that does not count.
 pub(crate) const WARM_UP: f64 = 0.1;
 
-/// A closed loop: one thing after the other, the first tenth of them not counted.
+/// A closed loop: one operation after the other; the first tenth does not count.
 pub(crate) struct Rounds<'until> {
     until: &'until Until,
     is_warm: bool,
@@ -26,7 +26,7 @@ impl<'until> Rounds<'until> {
         Self { until, is_warm: false, sample: Sample::new() }
     }
 
-    /// Whether there is another one after so many.
+    /// Whether to continue after `done` operations.
     #[inline]
     pub(crate) fn goes_on(&mut self, done: u64) -> bool {
         let share = self.until.share(done);
@@ -65,7 +65,7 @@ impl Sample {
 }
 
 impl Times {
-    /// Of all samples in a histogram.
+    /// Times of all samples in a histogram.
     pub(crate) fn of(nanos: &Histogram, clock: &Clock) -> Self {
         let at = |quantile| nanos.quantile(quantile).unwrap_or(0);
         Self {
@@ -82,19 +82,19 @@ impl Times {
     }
 }
 
-/// Times of messages that a reader took, from when they were sent and from when they were due.
+/// Times of received messages, since they were sent and since they were due.
 pub(crate) struct Arrivals {
     from_send: Sample,
     from_due: Sample,
     schedule: Schedule,
     /// The first message of the schedule.
     start: u64,
-    /// The first of them that counts.
+    /// The first message that counts.
     warm_up: u64,
 }
 
 impl Arrivals {
-    /// Of so many messages.
+    /// For a run of `messages`.
     pub(crate) fn of(messages: u64) -> Self {
         Self {
             from_send: Sample::new(),
@@ -105,8 +105,8 @@ impl Arrivals {
         }
     }
 
-    /// A message has arrived. Returns the number of the first message of the schedule, once it is
-    /// known.
+    /// Records a message that has arrived. Returns the number of the first message of the schedule
+    /// when it is known.
     #[inline(always)]
     pub(crate) fn add(
         &mut self,

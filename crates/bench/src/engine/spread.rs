@@ -1,11 +1,11 @@
-//! A number over rounds: where it was, and between what.
+//! A number over rounds: its median and its range.
 
 use nanotape_lab::statistics::order::median;
 
 /// A number over rounds.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Spread {
-    /// In the middle.
+    /// Median over rounds.
     pub(crate) median: f64,
     /// The smallest.
     pub(crate) lowest: f64,
@@ -14,7 +14,7 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    /// Of the numbers of all rounds; None if there are none.
+    /// Spread of the numbers of all rounds; None if there are none.
     pub(crate) fn of(numbers: &[f64]) -> Option<Self> {
         Some(Self {
             median: median(numbers)?,

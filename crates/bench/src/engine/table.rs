@@ -1,4 +1,4 @@
-//! A run as a table in text, and as a record for each row.
+//! A run as a table in text, and as one record per row.
 
 use core::fmt::Write as _;
 
@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::{Benchmark, Measured, Reading, Run, Spread, Times, measured::Ratio};
 
-/// A column: the name above it, its width, and the cell of a row. A last column without a width is
-/// printed only where there is something in it.
+/// A column: its name, its width, and the cell of a row. A last column without a width is printed
+/// only if it has content.
 pub(crate) struct Column<B: Benchmark> {
     name: &'static str,
     width: usize,
@@ -31,7 +31,7 @@ impl<B: Benchmark> Column<B> {
         Self { name, width, cell }
     }
 
-    /// Times of single messages: a median over rounds of each quantile.
+    /// Quantiles of single messages: each is a median over rounds.
     pub(crate) const QUANTILES: [Self; 4] = [
         Self::new("p50", 9, |row, _| time(row, |times| Some(times.p50_ns))),
         Self::new("p90", 9, |row, _| time(row, |times| Some(times.p90_ns))),
@@ -39,7 +39,7 @@ impl<B: Benchmark> Column<B> {
         Self::new("p99.9", 9, |row, _| time(row, |times| Some(times.p999_ns))),
     ];
 
-    /// The longest of all rounds, and how often a processor was taken away.
+    /// The longest time over rounds, and the number of preempted samples.
     pub(crate) const LONGEST: [Self; 2] = [
         Self::new("max", 9, |row, _| {
             whole(row.time_ns(|times| Some(times.max_ns)).map(|one| one.highest))
@@ -49,20 +49,20 @@ impl<B: Benchmark> Column<B> {
         }),
     ];
 
-    /// From when a message was due.
+    /// Times since a message was due.
     pub(crate) const DUE: [Self; 2] = [
         Self::new("due p50", 9, |row, _| time(row, |times| times.due_p50_ns)),
         Self::new("due p99", 9, |row, _| time(row, |times| times.due_p99_ns)),
     ];
 
-    /// Millions a second by the writer.
+    /// Millions per second of the writer.
     pub(crate) const WRITER: [Self; 3] = [
         Self::new("writer", 8, |row, _| millions(row.written_per_second(), |rate| rate.median)),
         Self::new("lowest", 8, |row, _| millions(row.written_per_second(), |rate| rate.lowest)),
         Self::new("highest", 8, |row, _| millions(row.written_per_second(), |rate| rate.highest)),
     ];
 
-    /// Millions a second by the slowest reader.
+    /// Millions per second of the slowest reader.
     pub(crate) const READER: [Self; 3] = [
         Self::new("reader", 8, |row, _| millions(row.read_per_second(), |rate| rate.median)),
         Self::new("lowest", 8, |row, _| millions(row.read_per_second(), |rate| rate.lowest)),
@@ -76,23 +76,23 @@ impl<B: Benchmark> Column<B> {
         Self::new("highest", 8, |row, _| nanos(number(row).map(|one| one.highest))),
     ];
 
-    /// What other processes took of its processors.
+    /// Share of its processors that other processes took.
     pub(crate) const OTHERS: Self = Self::new("others", 7, |row, _| {
         let share = row.noise().foreign.filter(|_| B::readers(row.row) < 2);
         share.map_or("-".to_owned(), |share| format!("{:.0}%", 100.0 * share))
     });
 
-    /// How many times its limit a row takes.
+    /// The ratio of a row to its base.
     pub(crate) const RATIO: Self =
         Self::new(" ratio", 0, |row, run| format!(" {}", ratio_text(row.ratio(run))));
 }
 
-/// The number by which a row is judged, over rounds.
+/// The spread of the number by which a row is judged.
 pub(crate) fn number<B: Benchmark>(row: &Measured<B>) -> Option<Spread> {
     Spread::of(&row.by_round())
 }
 
-/// The median over rounds of a time.
+/// A time: the median over rounds.
 pub(crate) fn time<B: Benchmark>(
     row: &Measured<B>,
     time: impl Fn(&Times) -> Option<u64>,
@@ -100,14 +100,14 @@ pub(crate) fn time<B: Benchmark>(
     whole(row.time_ns(time).map(|one| one.median))
 }
 
-/// `1.31 x line`.
+/// A ratio as text: `1.31 x line`.
 pub(crate) fn ratio_text(ratio: Option<Ratio>) -> String {
     ratio.map_or("-".to_owned(), |Ratio { value, to }| {
         format!("{value:.2} x {}", to.row.rsplit('/').next().unwrap_or(to.row))
     })
 }
 
-/// A time in whole ns.
+/// A time in ns without decimals.
 pub(crate) fn whole(nanos: Option<f64>) -> String {
     nanos.map_or("-".to_owned(), |nanos| grouped(nanos.round() as u64))
 }
@@ -117,17 +117,17 @@ pub(crate) fn nanos(number: Option<f64>) -> String {
     number.map_or("-".to_owned(), |number| format!("{number:.2}"))
 }
 
-/// One of the numbers of a rate, in millions.
+/// One number of a rate, in millions.
 pub(crate) fn millions(rate: Option<Spread>, of: fn(Spread) -> f64) -> String {
     nanos(rate.map(|rate| of(rate) / 1e6))
 }
 
-/// `3 rounds`.
+/// The number of rounds as text: `3 rounds`.
 pub(crate) fn rounds<B: Benchmark>(run: &Run<B>) -> String {
     format!("{} {}", run.rounds, if run.rounds == 1 { "round" } else { "rounds" })
 }
 
-/// Writes everything.
+/// Writes the whole run in the selected format.
 pub(super) fn write<B: Benchmark>(run: &Run<B>, output: &mut Records) -> anyhow::Result<()> {
     output.heading(&format!("\n{}\n", B::heading(run)))?;
     let of_all = run.context.noise.sentences.iter().filter(|_| !B::IS_PAIR);
@@ -164,7 +164,7 @@ fn line<B: Benchmark>(name: &str, cells: impl Iterator<Item = (String, usize)>) 
     text
 }
 
-/// What disturbed the run: after the rows that it is about.
+/// Disturbances of the run, printed after the rows.
 fn noise<B: Benchmark>(run: &Run<B>) -> String {
     let mut text = String::new();
     let noises: Vec<_> = run.measured.iter().map(|row| (row.noise(), row.row.name)).collect();
@@ -194,7 +194,7 @@ fn noise<B: Benchmark>(run: &Run<B>) -> String {
     text
 }
 
-/// Everything that is known of one row.
+/// All members of a row.
 fn record<B: Benchmark>(measured: &Measured<B>, run: &Run<B>) -> Value {
     let own_noise = B::IS_PAIR.then(|| measured.noise());
     let noise = own_noise.as_ref().unwrap_or(&run.context.noise);
@@ -212,7 +212,7 @@ fn record<B: Benchmark>(measured: &Measured<B>, run: &Run<B>) -> Value {
     record
 }
 
-/// What is known of a row whose processes write and read.
+/// Members of a row with writers and readers.
 fn pair_record<B: Benchmark>(measured: &Measured<B>, run: &Run<B>) -> Value {
     let section = measured.row.section;
     let ratio = measured.ratio(run);
@@ -233,7 +233,7 @@ fn pair_record<B: Benchmark>(measured: &Measured<B>, run: &Run<B>) -> Value {
         "clock": {
             "source": run.context.clock.source().to_string(),
             "offset_ns": run.offset.map(|offset| {
-                // Measured against the processor with the smaller number.
+                // The offset is relative to the processor with the smaller number.
                 let is_of_reader = offset.cpu == run.cpus.readers[0] as usize;
                 if is_of_reader { offset.offset_nanos } else { -offset.offset_nanos }
             }),
@@ -249,12 +249,12 @@ pub(crate) fn extend(record: &mut Value, more: Value) {
     }
 }
 
-/// The number in the middle, if there are any.
+/// The median of a spread, if there is one.
 pub(crate) fn median(spread: Option<Spread>) -> Option<f64> {
     spread.map(|spread| spread.median)
 }
 
-/// Times of a row as JSON; null where there are none.
+/// Times of a row as JSON; null if there are none.
 pub(crate) fn latency<B: Benchmark>(
     measured: &Measured<B>,
     which: impl Fn(&Reading) -> Option<&Times> + Copy,

@@ -1,42 +1,42 @@
-//! Waiting for another process: how, and for how long at most.
+//! How to wait for another process, and for how long at most.
 
 use core::hint;
 use std::thread;
 
 use nanotape_clock::{Clock, Stamp};
 
-/// What to do while there is nothing.
+/// What to do between two polls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Wait {
-    /// Poll again at once, for what is timed message by message.
+    /// Poll again at once, for messages that are timed one by one.
     Busy,
-    /// The same with a pause instruction.
+    /// Poll again after a pause instruction.
     Pause,
-    /// Offer the processor to others: for processes that share one.
+    /// Yield the processor, for processes that share one.
     Yield,
 }
 
-/// A process that saw nothing of the other for so long gives up.
+/// A process gives up after no progress of the other one for this long.
 const LIMIT_NANOS: u64 = 30_000_000_000;
 
 /// Polls between two readings of the clock.
 const POLLS: u64 = 1 << 16;
 
-/// The other process did nothing for too long.
+/// The other process made no progress for too long.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("no message from the other process for 30 s, after {so_far} messages")]
 pub(crate) struct TimedOut {
-    /// How far it was.
+    /// Position of the caller.
     pub(crate) so_far: u64,
 }
 
-/// Waits, and gives up when nothing happened for too long, so that no process polls for ever.
+/// Waits, and gives up after no progress for too long, so that no process polls forever.
 #[derive(Debug)]
 pub(crate) struct Timeout {
     clock: Clock,
     wait: Wait,
     idles: u64,
-    /// How far the caller was, and when that was first seen.
+    /// Position of the caller, and when it was first observed.
     last: Option<(u64, Stamp)>,
 }
 
@@ -45,7 +45,7 @@ impl Timeout {
         Self { clock, wait, idles: 0, last: None }
     }
 
-    /// There was nothing; the caller has come so far.
+    /// Records a poll without result, at this position of the caller.
     #[inline(always)]
     pub(crate) fn idle(&mut self, so_far: u64) -> Result<(), TimedOut> {
         self.idles += 1;

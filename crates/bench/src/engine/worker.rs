@@ -1,4 +1,4 @@
-//! A process of a row, from the inside.
+//! The process side of a row: the job, placement, and meeting the other processes.
 
 use std::{
     io::{self, Write as _},
@@ -23,33 +23,33 @@ use super::{
 };
 use crate::error::Error;
 
-/// How often, and with how many milliseconds between, to try to open what another process makes.
+/// Attempts to open a file of another process, and milliseconds between two of them.
 const TRIES: u32 = 20_000;
 
-/// What one process is to do.
+/// The job of one process.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(bound = "")]
 pub(crate) struct Job<B: Benchmark> {
     pub(crate) row: String,
-    /// 0 is the writer, the others are readers.
+    /// 0 for the writer, otherwise the number of a reader.
     pub(crate) process: usize,
     pub(crate) pass: B::Pass,
-    /// The processor to run on; any, if there is none.
+    /// The processor to run on; None: any.
     pub(crate) cpu: Option<u32>,
     /// Whether it shares that processor with another process of the row.
     pub(crate) shares: bool,
-    /// Priority of the real-time class.
+    /// Priority in the real-time class; None: the normal class.
     pub(crate) real_time_priority: Option<u8>,
-    /// Whether stamps are of the time stamp counter; else of the kernel's monotonic clock.
+    /// Whether stamps are from the time stamp counter; else from the kernel's monotonic clock.
     pub(crate) counter: bool,
-    /// The folder to meet in.
+    /// The folder in which the processes meet.
     pub(crate) folder: PathBuf,
     /// The folder for data.
     pub(crate) data: PathBuf,
     pub(crate) options: B,
 }
 
-/// A process of a row, placed where it should run.
+/// A process of a row, placed on its processor.
 #[derive(Debug)]
 pub(crate) struct Worker<B: Benchmark> {
     pub(crate) job: Job<B>,
@@ -59,7 +59,7 @@ pub(crate) struct Worker<B: Benchmark> {
     _placement: Placement,
 }
 
-/// Does a job, and reports.
+/// Does a job and returns its report.
 pub(crate) fn work<B: Benchmark>(job: Value) -> anyhow::Result<Value> {
     let mut worker = Worker::<B>::new(serde_json::from_value(job)?)?;
     let mut report = B::work(&mut worker).map_err(Error::judged)?;
@@ -67,7 +67,7 @@ pub(crate) fn work<B: Benchmark>(job: Value) -> anyhow::Result<Value> {
     Ok(serde_json::to_value(report)?)
 }
 
-/// Has this process killed when the process that started it ends.
+/// Makes the kernel kill this process when its parent ends.
 pub(crate) fn end_with_parent() -> Result<(), Error> {
     set_parent_process_death_signal(Some(Signal::KILL))
         .map_err(|errno| Error::system("ask for a signal")(errno.into()))
@@ -84,8 +84,8 @@ impl<B: Benchmark> Worker<B> {
     fn new(job: Job<B>) -> anyhow::Result<Self> {
         end_with_parent()?;
         let row = find(&job.row).ok_or_else(|| anyhow::anyhow!("unknown row {}", job.row))?;
-        // Memory is not locked: then tables would be in memory from the moment they are reserved,
-        // and the peak would be of what is reserved and not of what is used.
+        // Memory is not locked: locked tables would be in memory from their reservation, and the
+        // peak would show reserved memory and not used memory.
         let placement = Placement::apply(&Wish {
             pin: job.cpu.map_or(Pin::Free, Pin::To),
             real_time_priority: job.real_time_priority,
@@ -103,12 +103,12 @@ impl<B: Benchmark> Worker<B> {
         self.job.process.checked_sub(1)
     }
 
-    /// A file beside what is measured.
+    /// A file in the folder of the reading.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.job.folder.join(name)
     }
 
-    /// Opens what another process makes, as soon as it is there.
+    /// Opens what another process makes; retries until it exists.
     pub(crate) fn meet<T, E>(&self, open: impl Fn(&Self) -> Result<T, E>) -> Result<T, E> {
         for _ in 1..TRIES {
             if let Ok(opened) = open(self) {
@@ -119,14 +119,14 @@ impl<B: Benchmark> Worker<B> {
         open(self)
     }
 
-    /// Everything is open, and a reader reads from now on.
+    /// Reports that everything is open and that a reader reads from now on.
     pub(crate) fn ready(&mut self) -> Result<(), Error> {
         report_ready()?;
         self.watch = Some(NoiseWatch::start(self.clock, self.job.cpu));
         Ok(())
     }
 
-    /// Everything is open here; waits until that is so everywhere, and all readers read.
+    /// Reports that everything is open; waits until all processes are ready and readers read.
     pub(crate) fn begin(&mut self, progress: &[SharedRegion]) -> Result<(), Error> {
         report_ready()?;
         let mut line = String::new();
@@ -141,17 +141,17 @@ impl<B: Benchmark> Worker<B> {
                 timeout.idle(0)?;
             }
         }
-        // What others did on this processor while it waited is not noise.
+        // The work of others on this processor during the wait is not noise.
         self.watch = Some(NoiseWatch::start(self.clock, self.job.cpu));
         Ok(())
     }
 
-    /// Begins now to write so much.
+    /// The end of a loop that writes `amount`, starting now.
     pub(crate) fn until(&self, amount: Amount) -> Until {
         Until::new(self.clock, amount)
     }
 
-    /// Waits so, or yields where the processor is shared.
+    /// Waits in this way, or yields if the processor is shared.
     pub(crate) fn timeout(&self, alone: Wait) -> Timeout {
         Timeout::new(self.clock, if self.job.shares { Wait::Yield } else { alone })
     }

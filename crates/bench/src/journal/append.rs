@@ -1,7 +1,7 @@
-//! The appender's loops: as fast as it can, with every call timed or none, or at a steady rate.
+//! The loops of the appender: at full speed with timed or untimed calls, or at a steady rate.
 //!
-//! The time of an excerpt, which a program has from its clock or from the message, is the message's
-//! number.
+//! The time of an excerpt is the number of its message here; a real program takes it from its clock
+//! or from the message.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use crate::{
     error::Error,
 };
 
-/// One by one. Nothing is timed but the whole.
+/// One message per call; only the whole run is timed.
 #[inline(never)]
 pub(super) fn flat_out(
     appender: &mut Appender,
@@ -38,8 +38,8 @@ pub(super) fn flat_out(
     finish(appender, message, written, Report::default())
 }
 
-/// Waits until so many bytes in front of the appender are in memory. That takes an excerpt: before
-/// it there is no segment to be in front of.
+/// Waits until `bytes` in front of the appender are in memory. Appends one excerpt first, since
+/// there is no segment before it.
 pub(super) fn wait_until_prepared(
     appender: &mut Appender,
     length: impl Length,
@@ -55,7 +55,7 @@ pub(super) fn wait_until_prepared(
     Ok(())
 }
 
-/// One by one, each call timed, and those that went over to a new segment once more apart.
+/// One message per call. Each call is timed; calls that rolled also count separately.
 #[inline(never)]
 pub(super) fn timed(
     appender: &mut Appender,
@@ -78,8 +78,8 @@ pub(super) fn timed(
     finish(appender, message, written, Report { times, rolls, ..Report::default() })
 }
 
-/// At a steady rate: spins until a message is due, stamps it, appends it. A message that is late
-/// goes at once, and those after it are due when they were.
+/// At a steady rate: spins until a message is due, stamps it, appends it. A late message is
+/// appended at once; the schedule of the following ones does not change.
 pub(super) fn paced(
     appender: &mut Appender,
     length: impl Length,
@@ -114,7 +114,7 @@ pub(super) fn paced(
     finish(appender, message, written, Report { calls, rolls, ..Report::default() })
 }
 
-/// In batches of so many, the time of each from its beginning to when it is on the disk.
+/// In batches of `size`. The time of a batch lasts until it is on the disk.
 pub(super) fn batches(
     appender: &mut Appender,
     length: impl Length,
@@ -144,7 +144,7 @@ pub(super) fn batches(
     finish(appender, message, written, Report { times, ..Report::default() })
 }
 
-/// Ends a tailer, and closes.
+/// Appends the message that ends a tailer, and makes the report.
 fn finish(
     appender: &mut Appender,
     message: &mut [u8],
@@ -157,10 +157,10 @@ fn finish(
     Ok(Report { written: Some(written), ..report })
 }
 
-/// Times of calls, after the first tenth of them.
+/// Times of calls, without the first tenth of them.
 struct Calls {
     calls: Sample,
-    /// Of those that went over to a new segment.
+    /// Times of the calls that rolled to a new segment.
     rolls: Sample,
     warm_up: u64,
     segment: u64,

@@ -1,11 +1,11 @@
-//! What a journal is to reach, beside what it reached.
+//! The goals of the journal, and the numbers it reached.
 
 use core::fmt::Write as _;
 
 use super::Journal;
 use crate::engine::{Bound, Goal, Measured, Run, table};
 
-/// What is wanted of the rows of a section.
+/// The goal of a number in the rows of a section.
 const WANTED: [(&str, &str, Bound); 5] = [
     ("append", PER_SECOND, Bound::AtLeast(20e6)),
     ("append call", "p50_ns", Bound::AtMost(40.0)),
@@ -16,7 +16,7 @@ const WANTED: [(&str, &str, Bound); 5] = [
 
 const PER_SECOND: &str = "messages/s";
 
-/// The goals of a row, as far as they were measured.
+/// The goals of a row that were measured.
 pub(super) fn goals(measured: &Measured<Journal>, run: &Run<Journal>) -> Vec<Goal> {
     let number = |of| match of {
         PER_SECOND => table::median(measured.written_per_second()),
@@ -29,7 +29,7 @@ pub(super) fn goals(measured: &Measured<Journal>, run: &Run<Journal>) -> Vec<Goa
     wanted.filter_map(|&(_, of, bound)| Some(Goal { of, bound, value: number(of)? })).collect()
 }
 
-/// Which goals were reached, and how far it is to the others.
+/// The goals that were reached, and the distance to the others.
 pub(super) fn text(run: &Run<Journal>) -> String {
     let of_row = |row| goals(row, run).into_iter().map(|goal| (row.row.name, goal));
     let all: Vec<(&str, Goal)> = run.measured.iter().flat_map(of_row).collect();

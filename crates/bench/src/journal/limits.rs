@@ -1,5 +1,5 @@
-//! What the machine and the disk can do at best: copy messages into as many bytes as a journal
-//! takes for them, and write them to a disk.
+//! The limits of the machine and the disk: copies of messages into as many bytes as a journal uses
+//! for them, and writes of those bytes to a disk.
 
 use core::hint::black_box;
 use std::{fs::File, os::unix::fs::FileExt as _, path::Path};
@@ -20,13 +20,13 @@ use crate::{
 
 const FILE: &str = "limit";
 
-/// Words from one message to the next: as many as an excerpt takes.
+/// Words between the starts of two messages: the length of an excerpt.
 fn stride(length: impl Length) -> usize {
     excerpt_bytes(length.bytes()) / WORD_BYTES
 }
 
-/// A file for so many messages, mapped, with all of its room reserved; `touched`: and all of its
-/// pages in memory.
+/// A mapped file with room for `messages`, all of it reserved. With `touched`, all of its pages are
+/// in memory.
 pub(super) fn mapping(
     folder: &Path,
     messages: u64,
@@ -43,7 +43,7 @@ pub(super) fn mapping(
     Ok(words)
 }
 
-/// A file for so many messages that was written and is on the disk.
+/// A file with room for `messages`, written and synced to the disk.
 pub(super) fn written_file(
     folder: &Path,
     messages: u64,
@@ -62,12 +62,12 @@ fn create(folder: &Path, messages: u64, length: impl Length) -> Result<(File, u6
     Ok((file, messages.max(1) * excerpt_bytes(length.bytes()) as u64))
 }
 
-/// Memory of this process for so many messages, all of it there.
+/// Memory of this process with room for `messages`, with all pages present.
 pub(super) fn memory(messages: u64, length: impl Length) -> Vec<u8> {
     vec![1; messages as usize * excerpt_bytes(length.bytes())]
 }
 
-/// Fills and copies one after the other.
+/// Fills and copies messages, one after the other.
 #[inline(never)]
 pub(super) fn copy(words: &[Word], length: impl Length, clock: Clock, amount: u64) -> Report {
     let message = &mut vec![0; length.bytes()][..length.bytes()];
@@ -79,7 +79,7 @@ pub(super) fn copy(words: &[Word], length: impl Length, clock: Clock, amount: u6
     written(&until, amount)
 }
 
-/// The same, each copy timed.
+/// The same, with each copy timed.
 #[inline(never)]
 pub(super) fn copy_timed(words: &[Word], length: impl Length, clock: Clock, amount: u64) -> Report {
     let message = &mut vec![0; length.bytes()][..length.bytes()];
@@ -95,7 +95,7 @@ pub(super) fn copy_timed(words: &[Word], length: impl Length, clock: Clock, amou
     Report { times: Some(rounds.sample.times(clock)), ..written(&until, amount) }
 }
 
-/// As the compiler copies, into memory of this process.
+/// Copies messages as the compiler does, into memory of this process.
 #[inline(never)]
 pub(super) fn copy_to_memory(memory: &mut [u8], length: impl Length, clock: Clock) -> Report {
     let message = &mut vec![0; length.bytes()][..length.bytes()];
@@ -110,8 +110,8 @@ pub(super) fn copy_to_memory(memory: &mut [u8], length: impl Length, clock: Cloc
     written(&until, amount)
 }
 
-/// Writes messages one after the other into a file that has its room, each batch of them to the
-/// disk: as many bytes as a journal takes for it, in one write.
+/// Writes messages into a file with reserved room and syncs each batch: one write, with as many
+/// bytes as a journal uses for the batch.
 pub(super) fn fdatasync(
     file: &File,
     length: impl Length,

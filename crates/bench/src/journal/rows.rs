@@ -1,4 +1,4 @@
-//! What is measured beside each other: one line for each, in the order of the table.
+//! The rows of `nanotape lab bench journal`, one line each, in the order of the table.
 
 use nanotape_console::values::grouped;
 
@@ -42,13 +42,13 @@ pub(super) const ROWS: &[Row<Journal>] = &[
     usual(FDATASYNC_32, &LIMIT_TIMES, What::Fdatasync { batch: 32 }),
 ];
 
-/// The row of the line that is bounced: half of it is one way.
+/// The row of the bounced line: half of its time is one way.
 pub(super) const LINE: &str = "limit/line";
 
-/// The row of bare writes that are synced.
+/// The row of plain writes that are synced.
 pub(super) const FDATASYNC: &str = "limit/fdatasync";
 
-/// The same with as many bytes as a batch takes.
+/// The same, with the bytes of a batch.
 pub(super) const FDATASYNC_32: &str = "limit/fdatasync-32";
 
 const FLAT_OUT: What = What::Append { timed: false, tailed: false };
@@ -56,22 +56,22 @@ const FLAT_OUT_TAILED: What = What::Append { timed: false, tailed: true };
 const TIMED: What = What::Append { timed: true, tailed: false };
 const TIMED_TAILED: What = What::Append { timed: true, tailed: true };
 
-/// The difference between rows.
+/// The property that differs between rows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Work {
-    /// Bytes of a message.
+    /// Length of a message in bytes.
     pub(super) length: usize,
     pub(super) what: What,
 }
 
-/// What the processes of a row do.
+/// The work of the processes of a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum What {
     Append {
         timed: bool,
         tailed: bool,
     },
-    /// Into segments that are there, with all of their pages in memory before it begins.
+    /// Appends into existing segments, with all of their pages in memory before the start.
     Burst,
     Tail {
         rate: u32,
@@ -89,19 +89,19 @@ pub(crate) enum What {
     },
 }
 
-/// Where a limit copies to.
+/// The target of a copy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Target {
-    /// A file, word by word as the journal does it, all of whose pages are in memory.
+    /// A file with all pages in memory, copied word by word as in the journal.
     Mapped,
-    /// The same, but each page is brought in by the first store to it.
+    /// The same, but the first store to each page brings it into memory.
     Untouched,
-    /// Memory of the process, as the compiler copies.
+    /// Memory of the process, copied as the compiler does.
     Memory,
 }
 
 impl Work {
-    /// Bytes of a message; None where there are no messages.
+    /// Length of a message in bytes; None if the row has no messages.
     pub(super) fn message_bytes(self) -> Option<usize> {
         (self.what != What::Line).then_some(self.length)
     }
@@ -111,7 +111,7 @@ impl Work {
         matches!(self.what, What::Append { tailed: true, .. } | What::Tail { .. } | What::Line)
     }
 
-    /// Whether it is a journal that is measured.
+    /// Whether the row measures a journal.
     pub(super) fn is_of_journal(self) -> bool {
         matches!(
             self.what,
@@ -119,7 +119,7 @@ impl Work {
         )
     }
 
-    /// Messages a second that are due, where there is a schedule.
+    /// Messages per second of the schedule, if there is one.
     pub(super) fn rate_per_second(self) -> Option<u32> {
         match self.what {
             What::Tail { rate } => Some(rate),
@@ -127,13 +127,13 @@ impl Work {
         }
     }
 
-    /// Whether what it writes must reach the disk.
+    /// Whether its writes must reach the disk.
     pub(super) fn is_on_disk(self) -> bool {
         matches!(self.what, What::Sync { .. } | What::Fdatasync { .. })
     }
 }
 
-/// As many as can be.
+/// Rows at full speed.
 const APPEND: Section<Journal> = Section {
     name: "append",
     is_timed: false,
@@ -141,7 +141,7 @@ const APPEND: Section<Journal> = Section {
     columns: &[&Column::WRITER, &Column::READER, END],
 };
 
-/// Each call timed.
+/// Rows with each call timed.
 const CALL: Section<Journal> = Section {
     name: "append call",
     is_timed: true,
@@ -149,7 +149,7 @@ const CALL: Section<Journal> = Section {
     columns: &[&Column::QUANTILES, &[P9999], &Column::LONGEST, &ROLLS, END],
 };
 
-/// From the appender to a tailer in another process.
+/// Rows from the appender to a tailer in another process.
 const WRITE_TO_READ: Section<Journal> = Section {
     name: "write to read",
     is_timed: true,
@@ -162,7 +162,7 @@ const WRITE_TO_READ: Section<Journal> = Section {
     columns: &[&Column::QUANTILES, &[P9999], &Column::LONGEST, &Column::DUE, &CALLS, &ROLLS, END],
 };
 
-/// To the disk before a call returns.
+/// Rows in which a call returns after the data is on the disk.
 const SYNC: Section<Journal> = Section {
     name: "sync",
     is_timed: true,
@@ -173,7 +173,7 @@ const SYNC: Section<Journal> = Section {
     columns: &[&Column::QUANTILES, &[P9999], &Column::LONGEST, END],
 };
 
-/// What the machine can do, as many as can be.
+/// Limits of the machine at full speed.
 const LIMITS: Section<Journal> = Section {
     name: "limits",
     is_timed: false,
@@ -187,7 +187,7 @@ const LIMITS: Section<Journal> = Section {
     columns: &[&Column::WRITER, END],
 };
 
-/// What the machine can do, each timed.
+/// Limits of the machine, with each operation timed.
 const LIMIT_TIMES: Section<Journal> = Section {
     name: "limits, timed",
     is_timed: true,

@@ -1,4 +1,4 @@
-//! The tailer's loops: everything that is there, each excerpt copied out and checked.
+//! The loops of the tailer: each reads everything available, and copies and checks each excerpt.
 
 use nanotape_clock::{Clock, Stamp};
 use nanotape_journal::{Excerpt, Tail, Tailer};
@@ -13,7 +13,7 @@ use crate::{
     error::Error,
 };
 
-/// As fast as it can. Nothing is timed but the whole.
+/// At full speed; only the whole run is timed.
 #[inline(never)]
 pub(super) fn flat_out(
     tailer: &mut Tailer,
@@ -37,7 +37,7 @@ pub(super) fn flat_out(
             }
             Tail::Nothing => timeout.idle(taken.messages)?,
             Tail::Gap(gap) => taken.lost += gap.count(),
-            // Only a recovery does that.
+            // Only a recovery causes this.
             Tail::Reused(reused) => taken.lost += reused.to - reused.from + 1,
         }
     }
@@ -45,8 +45,8 @@ pub(super) fn flat_out(
     Ok(taken.into())
 }
 
-/// Takes what comes at a steady rate. A message has arrived when its payload is copied out and its
-/// sequence number is right; the rest of it is checked after the stamp.
+/// Reads messages that arrive at a steady rate. A message has arrived when its payload is copied
+/// and its sequence number is right; the rest is checked after the stamp.
 pub(super) fn timed(
     tailer: &mut Tailer,
     length: impl Length,
@@ -77,14 +77,14 @@ pub(super) fn timed(
             }
             Tail::Nothing => timeout.idle(taken.messages)?,
             Tail::Gap(gap) => taken.lost += gap.count(),
-            // Only a recovery does that.
+            // Only a recovery causes this.
             Tail::Reused(reused) => taken.lost += reused.to - reused.from + 1,
         }
     }
     Ok(Report { times: Some(arrivals.times(clock)), ..taken.into() })
 }
 
-/// Checks what was read: its length, and all of its payload but the stamp.
+/// Checks the length of an excerpt, and all of its payload except the stamp.
 #[inline(always)]
 fn check(message: &[u8], length: impl Length, excerpt: &Excerpt<'_>) -> Result<(), Error> {
     if excerpt.len() == length.bytes() && is_sound(message, excerpt.sequence()) {
@@ -110,7 +110,7 @@ mod tests {
         message::{USUAL_BYTES, Usual, fill},
     };
 
-    /// What both loops make of twenty excerpts after `spoil` had each of them.
+    /// The results of both loops for twenty excerpts, each changed by `spoil`.
     fn read(path: &Path, spoil: impl Fn(u64, &mut Vec<u8>)) -> [Result<Report, Error>; 2] {
         let mut appender = Appender::open(path, &AppenderOptions::default()).unwrap();
         for sequence in 1..=20 {

@@ -1,4 +1,4 @@
-//! What the processes of a row open, and which loop they run.
+//! The files that the processes of a row open, and the loop that each runs.
 
 use std::thread;
 
@@ -17,10 +17,10 @@ use crate::{
     error::Error,
 };
 
-/// The journal, in the folder to write in.
+/// Name of the journal in its folder.
 const JOURNAL: &str = "journal";
 
-/// What a process of a row does.
+/// Runs the work of a process of a row.
 pub(super) fn work(worker: &mut Worker<Journal>) -> Result<Report, Error> {
     match worker.row.work.length {
         LARGER_BYTES => of_length(worker, Larger),
@@ -90,8 +90,8 @@ fn appender(worker: &mut Worker<Journal>, length: impl Length) -> Result<Report,
     }
 }
 
-/// Opens the journal on a thread that keeps off the appender's processor, so that its pretoucher
-/// does.
+/// Opens the journal on a thread that avoids the appender's processor, so that its pretoucher
+/// avoids it too.
 fn open_off(worker: &Worker<Journal>) -> Result<Appender, Error> {
     let options = worker.job.options.appender(worker.row);
     let (cpu, path) = (worker.job.cpu, worker.job.data.join(JOURNAL));
@@ -113,7 +113,7 @@ fn tailer(worker: &mut Worker<Journal>, length: impl Length) -> Result<Report, E
     let path = worker.job.data.join(JOURNAL);
     let tailer = &mut worker.meet(|_| Tailer::open(&path, Start::Oldest))?;
     worker.ready()?;
-    // Nothing was appended yet: the number may not be known, and means that it reads.
+    // Before the first excerpt the number can be unknown; 1 reports that the tailer reads.
     word.store(tailer.next_sequence().max(1));
     match worker.row.work.what {
         What::Tail { .. } => {

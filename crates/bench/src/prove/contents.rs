@@ -1,25 +1,25 @@
-//! Messages that say themselves whether they are whole.
+//! Messages whose contents can be verified without the original.
 //!
-//! Length and bytes follow from a seed, the sequence number and the type, and the type from the
-//! writer's epoch: a message of which a part is another's, or an older writer's, does not fit.
+//! Length and bytes are derived from a seed, the sequence number and the type, and the type from
+//! the writer's epoch. A message that is partly another one, or an older writer's, does not match.
 
 use nanotape_ring::{Message, Received};
 
 use crate::engine::mix;
 
-/// The type of the last message of all; no other has it.
+/// Type of the last message; no other message has it.
 pub(crate) const END_TYPE: u16 = u16::MAX;
 
-/// Bytes of the longest message.
+/// Length of the longest message, in bytes.
 pub(crate) const MAX_LENGTH: usize = 1024;
 
-/// Bytes of the messages that most are not longer than.
+/// Most messages are at most this long, in bytes.
 const SHORT: u64 = 96;
 
-/// One message in so many may be long.
+/// One message in this many may be longer.
 const LONG_IN: u64 = 16;
 
-/// What the messages of one writer hold.
+/// Derives the messages of one writer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Contents {
     pub(crate) seed: u64,
@@ -28,7 +28,7 @@ pub(crate) struct Contents {
 impl Contents {
     /// The type of the messages of a writer.
     pub(crate) fn type_id(epoch: u64) -> u16 {
-        // Of what fits below the type of the end.
+        // A type below `END_TYPE`.
         1 + (epoch % 60_000) as u16
     }
 
@@ -53,7 +53,7 @@ impl Contents {
         }
     }
 
-    /// Whether the bytes are those of the message.
+    /// Whether the bytes match the message.
     pub(crate) fn is_whole(self, sequence: u64, type_id: u16, payload: &[u8]) -> bool {
         let base = self.base(sequence, type_id);
         let words = payload.chunks(8).zip(0..);
@@ -61,11 +61,11 @@ impl Contents {
             && words.into_iter().all(|(b, n)| word(base, n).to_ne_bytes()[..b.len()] == *b)
     }
 
-    /// The same for a message that is still in the ring, and may be overwritten meanwhile.
+    /// The same for a message that is still in the ring and may be overwritten during the check.
     pub(crate) fn is_whole_in_place(self, message: &Message<'_>) -> bool {
         let Received { sequence, type_id, .. } = message.received();
         let (length, base) = (message.len(), self.base(sequence, type_id));
-        // What is torn may claim any length: nothing longer than a message is looked at.
+        // A torn message can have any length; the check reads no bytes after the expected length.
         length == self.length(sequence, type_id)
             && (0..length.div_ceil(8)).all(|number| {
                 let bytes = (length - number * 8).min(8);
@@ -75,7 +75,7 @@ impl Contents {
     }
 }
 
-/// Makes the messages of a type, one at a time.
+/// Makes messages of one type, one at a time.
 #[derive(Debug)]
 pub(crate) struct Scribe {
     contents: Contents,

@@ -1,4 +1,4 @@
-//! `nanotape journal prove`: one appender and many tailers, and every excerpt accounted for.
+//! `nanotape journal prove`: one appender and many tailers; every excerpt is accounted for.
 
 use std::{iter::once, path::PathBuf, thread, time::Duration};
 
@@ -105,7 +105,7 @@ pub struct JournalProveCommand {
 }
 
 impl JournalProveCommand {
-    /// Lets processes loose, and prints what became of their excerpts.
+    /// Runs the proof and prints its result.
     pub fn run(&self) -> anyhow::Result<Status> {
         let format = self.output.format_or(Format::Text)?;
         let least = LEAST_SEGMENTS * self.segment as u64;
@@ -128,7 +128,7 @@ impl JournalProveCommand {
     }
 }
 
-/// Workers at work: the appender first, then the tailers.
+/// The running workers: the appender first, then the tailers.
 struct Run<'a> {
     command: &'a JournalProveCommand,
     crew: Crew,
@@ -151,7 +151,7 @@ impl<'a> Run<'a> {
             rest: command.slow_tailer.filter(|_| tailer == Some(0)).unwrap_or_default(),
             tailer,
         };
-        // Tailers begin with a journal that is there.
+        // Tailers need an existing journal, so the appender starts first.
         let appender = once(("appender".to_owned(), job(None)));
         let tailer = |number| (format!("tailer {number}"), job(Some(number)));
         let crew = Crew::start(JournalJob::WORK, appender.chain((0..command.tailers).map(tailer)))?;
@@ -183,7 +183,7 @@ impl<'a> Run<'a> {
             if is_done {
                 break;
             }
-            // Tailers may be at the end while the appender adds up what they should have found.
+            // Tailers may end while the appender computes the expected checksum.
             for member in 0..self.crew.members.len() {
                 self.crew.must_run(member, is_counted || member != APPENDER)?;
             }
@@ -204,7 +204,7 @@ impl<'a> Run<'a> {
         self.conclude(seconds)
     }
 
-    /// Whether a tailer has something to read and does not move.
+    /// Whether any tailer has excerpts to read and makes no progress.
     fn has_stuck_tailer(&self) -> bool {
         (0..self.tailers()).any(|number| self.watch.is_stuck(number))
     }
@@ -222,9 +222,9 @@ impl<'a> Run<'a> {
     }
 
     fn conclude(mut self, seconds: f64) -> anyhow::Result<Proof> {
-        // It adds up what tailers should have found.
+        // The appender computes the expected checksum.
         self.wait(|run| run.crew.has_ended(APPENDER))?;
-        // The last excerpt stays: every tailer comes to it, or is stuck.
+        // The last excerpt is not removed: every tailer reaches it or is stuck.
         self.wait(|run| {
             let mut is_over = true;
             for number in 0..run.tailers() {
@@ -238,20 +238,20 @@ impl<'a> Run<'a> {
         Ok(self.proof(seconds, &counted, tailers))
     }
 
-    /// What became of a tailer.
+    /// The row of a tailer.
     fn row(&mut self, number: usize, checksum: &Value) -> anyhow::Result<Value> {
         let member = 1 + number;
         let is_stuck = !self.crew.has_ended(member)?;
         let row = json!({
             "tailer": number,
             "kills": self.crew.members[member].kills,
-            // Of one that has not ended well: what it had read when it was watched last.
+            // For a tailer that failed: the excerpts it had read at the last check.
             "read": self.watch.next_sequence(number).saturating_sub(1),
             "missing": 0,
         });
         let mut row = self.crew.row(member, row)?;
         let own = row.as_object_mut().and_then(|row| row.remove("checksum"));
-        // Nothing if it was killed and has none.
+        // None if the tailer was killed.
         let own = own.filter(|own| !own.is_null());
         row["checksum_is_right"] = own.map(|own| own == *checksum).into();
         row["end"] = match row["ended"] == true {

@@ -1,4 +1,4 @@
-//! `nanotape ring prove`: one writer and many readers, and every message accounted for.
+//! `nanotape ring prove`: one writer and many readers; every message is accounted for.
 
 use std::{iter::once, path::Path, thread, time::Duration};
 
@@ -83,11 +83,11 @@ enum Kind {
     Slots,
 }
 
-/// How long readers may take for what is in the ring when the writer is done.
+/// Limit of the time that readers take for the rest of the ring after the writer is done.
 const LONGEST_END: Duration = Duration::from_secs(60);
 
 impl RingProveCommand {
-    /// Lets processes loose, and prints what became of their messages.
+    /// Runs the proof and prints its result.
     pub fn run(&self) -> anyhow::Result<Status> {
         let format = self.output.format_or(Format::Text)?;
         let interrupt = interrupt::install()?;
@@ -101,7 +101,7 @@ impl RingProveCommand {
     }
 }
 
-/// Workers at work: the writer first, then the readers.
+/// The running workers: the writer first, then the readers.
 struct Run<'a> {
     command: &'a RingProveCommand,
     path: &'a Path,
@@ -115,7 +115,7 @@ const WRITER: usize = 0;
 impl<'a> Run<'a> {
     fn start(command: &'a RingProveCommand, path: &'a Path) -> anyhow::Result<Self> {
         let job = |part| RingJob { path: path.to_owned(), seed: command.seed, part };
-        // Readers begin with the first message of a ring that is there.
+        // Readers need an existing ring, from its first message on.
         let writer = once(("writer".to_owned(), job(writer_part(command)?)));
         let reader = |number| (format!("reader {number}"), job(Part::Reader { number }));
         let readers = (0..usize::from(command.readers)).map(reader);
@@ -163,7 +163,7 @@ impl<'a> Run<'a> {
         self.conclude(seconds)
     }
 
-    /// Waits until these have ended, but not longer than they may take.
+    /// Waits until these workers have ended, with a time limit.
     fn wait(&mut self, members: std::ops::Range<usize>) -> anyhow::Result<()> {
         let latest = self.times.elapsed() + LONGEST_END;
         for member in members {
@@ -185,7 +185,7 @@ impl<'a> Run<'a> {
                 seen.next_sequence - 1
             );
         }
-        // The last message stays: every reader comes to it, or is stuck.
+        // The last message is not overwritten: every reader reaches it or is stuck.
         self.wait(self.readers())?;
         let mut readers = Vec::new();
         for (number, member) in self.readers().enumerate() {
@@ -234,10 +234,10 @@ impl<'a> Run<'a> {
     }
 }
 
-/// What each reader counts, as it is called in its answer and in tables.
+/// The counts of each reader, as named in its answer and in tables.
 const COUNTS: [&str; 5] = ["read", "lost", "laps", "torn", "repeated"];
 
-/// The writer's job: a slot ring has as many slots as fit into the size, and a power of two.
+/// The writer's job. A slot ring has the largest power of two of slots that fits into the size.
 fn writer_part(command: &RingProveCommand) -> anyhow::Result<Part> {
     const SLOT_BYTES: usize = slots::slot_bytes(MAX_LENGTH);
     let capacity_bytes = command.capacity;

@@ -1,8 +1,8 @@
 //! The workers of `nanotape ring prove`.
 //!
-//! Protocol: a writer is ready when the ring is there, and publishes until it is told to stop. Then
-//! a last message of the type [`END_TYPE`] ends the readers, or that the ring is closed, if they
-//! lost it.
+//! Protocol: a writer is ready when the ring exists, and publishes until its parent requests the
+//! end. Then a last message of the type [`END_TYPE`] ends the readers. Readers that lost it end
+//! when the ring is closed.
 
 use std::{
     path::PathBuf,
@@ -30,7 +30,7 @@ use crate::{
     error::Error,
 };
 
-/// What a worker does.
+/// The job of a worker.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct RingJob {
     pub(super) path: PathBuf,
@@ -38,18 +38,18 @@ pub(crate) struct RingJob {
     pub(super) part: Part,
 }
 
-/// Which side of the ring.
+/// The side of the ring, and its kind.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) enum Part {
-    /// Of a stream ring of so many bytes.
+    /// The writer of a stream ring of this size.
     StreamWriter { capacity_bytes: usize },
-    /// Of a ring of so many slots.
+    /// The writer of a ring with this many slots.
     SlotsWriter { slots: usize },
     /// The reader with this number.
     Reader { number: usize },
 }
 
-/// How a reader reads, by its number: all three ways there are.
+/// How a reader reads, by its number: one of the three ways.
 pub(super) const WAYS: [&str; 3] = ["copied", "batches", "in place"];
 
 impl RingJob {
@@ -77,7 +77,7 @@ impl RingJob {
         report_ready()?;
         let clock = Clock::monotonic();
         let mut scribe = Scribe::new(self.seed, Contents::type_id(writer.region().epoch()));
-        // Steps between two checks of the parent's order and the clock.
+        // Steps between two checks for a request to end, and of the clock.
         const STEPS: u64 = 256;
         for step in 0_u64.. {
             if step.is_multiple_of(STEPS) {
@@ -95,7 +95,7 @@ impl RingJob {
     fn read(&self, number: usize) -> anyhow::Result<Value> {
         let failed = |error: RingError| Error::from(error).judged();
         let mut reader = loop {
-            // From the first message on, so that what is read and what is lost is all there was.
+            // Reading starts at the first message, so that read and lost messages add up to all.
             match AnyReader::open(&self.path, Start::Sequence(1)) {
                 Err(RingError::Start(StartError::Overtaken { .. })) => {}
                 outcome => break outcome.map_err(failed)?,
@@ -143,7 +143,7 @@ impl RingJob {
                 Ok(Progress::Read)
             });
             match step {
-                // A reader that continues after the last message when it is lapped may lose the one
+                // A reader that is lapped and continues after the last message can lose the message
                 // that ends it.
                 Ok(Step::Gone(WriterState::Closed)) => tally.is_over = true,
                 Ok(_) => {}
@@ -165,11 +165,11 @@ fn map<T>(read: Read<T>, with: impl FnOnce(T)) -> Read<()> {
     }
 }
 
-/// Publishes in one of the ways there are.
+/// Publishes in one of several ways, drawn at random.
 fn publish(writer: &mut impl Publish, scribe: &mut Scribe, drawn: u64) -> Result<(), PublishError> {
     let (next, type_id) = (writer.next_sequence(), scribe.type_id);
     match drawn % 32 {
-        // Up to seven together, fewer where the ring is small.
+        // Up to seven messages together, fewer if the ring is small.
         0..=3 => {
             let mut batch = writer.batch();
             for _ in 0..(drawn >> 8) % 8 {
@@ -181,7 +181,7 @@ fn publish(writer: &mut impl Publish, scribe: &mut Scribe, drawn: u64) -> Result
             }
             batch.publish();
         }
-        // In place; one in three is given up.
+        // In place; one in three is abandoned.
         kind @ 4..=6 => {
             let payload = scribe.payload(next);
             let mut claim = writer.claim(type_id, payload.len())?;
@@ -199,10 +199,10 @@ fn publish(writer: &mut impl Publish, scribe: &mut Scribe, drawn: u64) -> Result
     Ok(())
 }
 
-/// What a reader counts.
+/// The counts of a reader.
 #[derive(Debug, Default, Serialize)]
 struct Tally {
-    /// The sequence number that must come next.
+    /// The next expected sequence number.
     #[serde(skip)]
     next: u64,
     read: u64,
@@ -223,7 +223,7 @@ impl Tally {
         }
         self.read += 1;
         self.torn += u64::from(!is_whole);
-        // A number that was left out is missing in the sum at the end.
+        // A skipped number shows as a difference in the sum at the end.
         self.next = received.sequence + 1;
     }
 

@@ -1,10 +1,9 @@
-//! What `journal prove` watches while its workers work: how far each tailer is, and how much space
-//! the journal takes. Segments that every tailer has read are removed, so that the appender can go
-//! on.
+//! Watches the tailers of `journal prove` and the space of the journal. It removes segments that
+//! every tailer has read, so that the appender can continue.
 //!
-//! Protocol: tailers are watched from outside, by the places that the journal keeps for their
-//! names. A tailer is stuck if it has something to read and its place does not change for as long
-//! as the caller is patient; one that is slow moves.
+//! Protocol: the watch reads the positions that the journal stores for named tailers. A tailer is
+//! stuck if it has excerpts to read and its position does not change during the patience of the
+//! caller. A slow tailer moves, so it is not stuck.
 
 use std::{io, path::Path, path::PathBuf, time::Duration};
 
@@ -16,22 +15,22 @@ use nanotape_shm::SharedRegion;
 use super::journal_worker::{JournalJob, NOTE_KIND, tailer_name};
 use crate::error::failed;
 
-/// Between two looks: often enough for an appender that waits for space, and nothing beside its
-/// work.
+/// Time between two checks: short enough for an appender that waits for space, and negligible
+/// beside its work.
 const PERIOD: Duration = Duration::from_millis(20);
 
-/// How many segments the space of a journal must have room for: the active one, the next one, one
-/// that is being made, and some to be read.
+/// Segments that the space of a journal must hold at least: the active one, the next one, one in
+/// preparation, and some to read.
 pub(super) const LEAST_SEGMENTS: u64 = 8;
 
-/// Segments that may be made after an appender has found that there is space.
+/// Segments that may be made after an appender has found space.
 const SEGMENTS_TO_COME: u64 = 2;
 
-/// Looks at tailers and space.
+/// Checks tailers and space.
 pub(super) struct Watch {
     journal: PathBuf,
     note: PathBuf,
-    /// Bytes that the journal may take; 0: any number, and nothing is removed.
+    /// Bytes that the journal may occupy; 0: no limit, and nothing is removed.
     space: u64,
     patience: Duration,
     clock: Clock,
@@ -40,17 +39,17 @@ pub(super) struct Watch {
     peak_bytes: u64,
 }
 
-/// Where a tailer is.
+/// Position of a tailer.
 #[derive(Clone, Copy)]
 struct Place {
-    /// The next excerpt that it reads; None until the journal knows its name.
+    /// The next excerpt to read; None until the journal has its name.
     next_sequence: Option<u64>,
-    /// Since when it is there and has something to read.
+    /// The tailer has been there, with excerpts to read, since this stamp.
     since: Stamp,
 }
 
 impl Watch {
-    /// Watches so many tailers of the job's journal.
+    /// Watches `tailers` tailers of the job's journal.
     pub(super) fn new(job: &JournalJob, tailers: u64, patience: Duration) -> Self {
         let clock = Clock::monotonic();
         let looked = clock.stamp();
@@ -67,7 +66,7 @@ impl Watch {
         }
     }
 
-    /// Looks at everything, if it is time to.
+    /// Checks everything if the period is over.
     pub(super) fn look(&mut self) -> anyhow::Result<()> {
         let now = self.clock.stamp();
         if Duration::from_nanos(self.clock.nanos_between(self.looked, now)) < PERIOD {
@@ -76,7 +75,7 @@ impl Watch {
         self.looked = now;
         let committed = match SharedRegion::open(&self.note, NOTE_KIND) {
             Ok(note) => note.words()[0].load(),
-            // The next appender has not made it yet.
+            // The next appender has not created it yet.
             Err(_) => 0,
         };
         let known = tailers(&self.journal).map_err(failed)?;
@@ -91,7 +90,7 @@ impl Watch {
         }
         let bytes = folder_bytes(&self.journal)?;
         self.peak_bytes = self.peak_bytes.max(bytes);
-        // What a named tailer has not read is not removed, once the journal knows the name.
+        // Nothing that a named tailer has not read is removed, after the journal has its name.
         let all_known = self.places.iter().all(|place| place.next_sequence.is_some());
         if self.space > 0 && bytes > self.space / 2 && all_known {
             let options = PruneOptions { keep_bytes: Some(0), ..PruneOptions::default() };
@@ -100,20 +99,20 @@ impl Watch {
         Ok(())
     }
 
-    /// The next excerpt that a tailer read when this looked last; 0: it had read none.
+    /// The next excerpt of a tailer at the last check; 0: it had not started.
     pub(super) fn next_sequence(&self, number: usize) -> u64 {
         self.places[number].next_sequence.unwrap_or(0)
     }
 
-    /// Whether a tailer has something to read, and has not moved for as long as this is patient.
+    /// Whether a tailer has excerpts to read and has not moved during the patience.
     pub(super) fn is_stuck(&self, number: usize) -> bool {
         let Place { next_sequence, since } = self.places[number];
-        // A process has to start first, which takes long on a loaded machine.
+        // A process must start first, which takes long on a loaded machine.
         let patience = self.patience * if next_sequence.is_some() { 1 } else { 10 };
         Duration::from_nanos(self.clock.nanos_between(since, self.looked)) >= patience
     }
 
-    /// The largest number of bytes that the journal was seen to take.
+    /// Highest observed number of bytes of the journal.
     pub(super) fn peak_bytes(&self) -> u64 {
         self.peak_bytes
     }
@@ -125,11 +124,11 @@ pub(super) fn has_space(job: &JournalJob) -> io::Result<bool> {
     Ok(job.space == 0 || folder_bytes(&job.journal())? + to_come <= job.space)
 }
 
-/// Bytes of all files in a folder, not of those in folders in it.
+/// Bytes of all files in a folder, without its subfolders.
 fn folder_bytes(folder: &Path) -> io::Result<u64> {
     let mut bytes = 0;
     for entry in folder.read_dir()? {
-        // One that is removed meanwhile takes nothing.
+        // A file that is removed meanwhile counts as empty.
         if let Ok(metadata) = entry?.metadata()
             && metadata.is_file()
         {

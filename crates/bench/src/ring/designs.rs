@@ -1,33 +1,31 @@
-//! The two rings, by one name for each thing that a benchmark does with them.
+//! The two rings behind one interface for the benchmark.
 
 use std::path::Path;
 
 use nanotape_ring::{Publish, RingError, Start, Subscribe, slots, stream};
 
-/// What is in front of a payload, in both rings.
+/// Bytes in front of a payload, in both rings.
 const HEADER_BYTES: usize = 16;
 
-/// A ring that is measured.
+/// One of the measured rings.
 pub(super) trait Design {
     type Writer: Publish;
     type Reader: Subscribe;
 
-    /// Makes one for messages of so many bytes.
+    /// Creates a ring for messages of `length` bytes.
     fn create(path: &Path, capacity_bytes: usize, length: usize)
     -> Result<Self::Writer, RingError>;
 
-    /// Joins it where it begins.
+    /// Opens a reader at the beginning of the ring.
     fn open(path: &Path) -> Result<Self::Reader, RingError>;
 
-    /// Messages that it holds.
+    /// Number of messages that the ring holds.
     fn messages(capacity_bytes: usize, length: usize) -> u64;
 }
 
-/// The stream ring.
 #[derive(Debug)]
 pub(super) enum Stream {}
 
-/// The slot ring.
 #[derive(Debug)]
 pub(super) enum Slots {}
 
@@ -65,7 +63,7 @@ impl Design for Slots {
         slots::Reader::open(path, Start::Oldest)
     }
 
-    /// As many slots as fit into so many bytes, a power of two.
+    /// The largest power of two of slots that fits into the size.
     fn messages(capacity_bytes: usize, length: usize) -> u64 {
         let slot_bytes = (HEADER_BYTES + length.next_multiple_of(8)).next_multiple_of(64);
         let slots = (capacity_bytes / slot_bytes) as u64;
@@ -73,7 +71,7 @@ impl Design for Slots {
     }
 }
 
-/// Messages that the smaller of the two rings holds.
+/// Number of messages that the smaller of the two rings holds.
 pub(super) fn fewest_messages(capacity_bytes: usize, length: usize) -> u64 {
     Slots::messages(capacity_bytes, length).min(Stream::messages(capacity_bytes, length))
 }

@@ -1,4 +1,4 @@
-//! What the machine can do at best: copy messages.
+//! The limit of the machine: copies of messages.
 
 use core::hint::black_box;
 
@@ -8,7 +8,7 @@ use crate::engine::{
     pace::Until,
 };
 
-/// Copies messages into as many bytes as the ring has, one after the other, and then out again, on
+/// Copies messages into a buffer of the ring's size, one after the other, and then out again, on
 /// one processor. A message counts when it was copied in and out.
 pub(super) fn copy(length: impl Length, capacity_bytes: usize, until: &Until) -> Written {
     let stride = length.bytes().next_multiple_of(8);

@@ -1,4 +1,4 @@
-//! Whether a message of a ring is what was published.
+//! The check that a message of a ring is the one that was published.
 
 use nanotape_ring::Received;
 
@@ -7,7 +7,7 @@ use crate::{
     error::Error,
 };
 
-/// Checks what was read: its length, and all of its payload but the stamp.
+/// Checks the length of a message, and all of its payload except the stamp.
 #[inline(always)]
 pub(super) fn check(message: &[u8], length: impl Length, received: Received) -> Result<(), Error> {
     if received.length as usize == length.bytes() && is_sound(message, received.sequence) {

@@ -1,4 +1,4 @@
-//! The reader's loops: everything that is there, each message checked, what was lost counted.
+//! The loops of the reader: read everything available, check each message, count losses.
 
 use nanotape_clock::{Clock, Stamp};
 use nanotape_ring::{Read, Subscribe};
@@ -13,25 +13,25 @@ use crate::{
     error::Error,
 };
 
-/// Bytes that a reader of batches copies at most at a time: they stay in the first cache.
+/// Most bytes that a reader copies per batch: they fit in the first-level cache.
 const BATCH_BYTES: usize = 16 << 10;
 
-/// Where a reader stores how far it is, and how often.
+/// Where and how often a reader stores its position.
 #[derive(Debug)]
 pub(super) struct Progress<'region> {
     pub(super) word: &'region Word,
-    /// Messages from one time to the next; none where no writer waits for it.
+    /// Messages between two stores; None if no writer waits for the reader.
     pub(super) interval: Option<u64>,
 }
 
 impl Progress<'_> {
-    /// Says that the reader is there; returns the sequence number at which to say something again.
+    /// Reports that the reader has started; returns the sequence number of the next report.
     fn begin(&self, next: u64) -> u64 {
         self.word.store(next);
         self.interval.map_or(u64::MAX, |interval| next + interval)
     }
 
-    /// Says that everything before `next` was read.
+    /// Reports that everything before `next` was read; returns the number of the next report.
     #[inline(always)]
     fn tell(&self, next: u64) -> u64 {
         self.word.store(next);
@@ -39,7 +39,7 @@ impl Progress<'_> {
     }
 }
 
-/// One by one.
+/// One message per call.
 #[inline(never)]
 pub(super) fn single<R: Subscribe>(
     reader: &mut R,
@@ -73,7 +73,7 @@ pub(super) fn single<R: Subscribe>(
     Ok(Taken { messages, lost, nanos: since(clock, first), ..Taken::default() })
 }
 
-/// As many at once as there are.
+/// As many messages per call as are available.
 #[inline(never)]
 pub(super) fn batches<R: Subscribe>(
     reader: &mut R,
@@ -118,17 +118,17 @@ pub(super) fn batches<R: Subscribe>(
     Ok(Taken { messages, lost, nanos, batch_p50: sizes.p50(), ..Taken::default() })
 }
 
-/// The time since the first message, if there was one.
+/// The time since the first message; 0 if there was none.
 fn since(clock: Clock, first: Option<Stamp>) -> u64 {
     first.map_or(0, |first| clock.nanos_between(first, clock.stamp()))
 }
 
-/// How many messages batches had: one addition a batch.
+/// Histogram of the sizes of batches: one addition per batch.
 #[derive(Debug)]
 struct Sizes(Vec<u64>);
 
 impl Sizes {
-    /// A message takes 32 bytes of a buffer at least.
+    /// For a buffer of `bytes`: a message takes at least 32 of them.
     fn of_buffer(bytes: usize) -> Self {
         Self(vec![0; bytes / 32 + 2])
     }
@@ -139,7 +139,7 @@ impl Sizes {
         self.0[(messages as usize).min(last)] += 1;
     }
 
-    /// The size that half of the batches do not exceed.
+    /// The median size.
     fn p50(&self) -> Option<u64> {
         let half = self.0.iter().sum::<u64>().div_ceil(2);
         let mut seen = 0;
@@ -172,7 +172,7 @@ mod tests {
         Timeout::new(Clock::monotonic(), Wait::Yield)
     }
 
-    /// What a reader makes of twenty messages, of which one had a bit changed.
+    /// The error of a reader for twenty messages, one of them with a flipped bit.
     fn with_a_flipped_bit<W: Publish>(mut writer: W, read: Loop<W::Reader>) -> Error {
         let mut reader = writer.reader(Start::Oldest).unwrap();
         let mut message = [0; USUAL_BYTES];
@@ -201,7 +201,7 @@ mod tests {
         }
     }
 
-    /// Far more messages than the ring holds, and none may be lost.
+    /// Publishes far more messages than the ring holds; none may be lost.
     fn nothing_is_lost<W: Publish + Send>(mut writer: W, ring: u64, read: Loop<W::Reader>) {
         let mut reader = writer.reader(Start::Oldest).unwrap();
         let (word, clock) = (Word::new(1), Clock::monotonic());

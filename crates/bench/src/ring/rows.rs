@@ -1,4 +1,4 @@
-//! What is measured beside each other: one line for each, in the order of the table.
+//! The rows of `nanotape lab bench ring`, one line each, in the order of the table.
 
 use nanotape_console::values::grouped;
 
@@ -36,10 +36,10 @@ pub(super) const ROWS: &[Row<Ring>] = &[
     row("limit/store-slots", &LIMITS, Some("slots"), What::Store),
 ];
 
-/// The row of the line that is bounced: others are held against it.
+/// The row of the bounced line, a base for others.
 pub(super) const LINE: &str = "limit/line";
 
-/// The row of the copies: others are held against it.
+/// The row of the copies, a base for others.
 pub(super) const MEMCPY: &str = "limit/memcpy";
 
 const SINGLE: What = What::Flow { paced: false, write_batches: false, read_batches: false };
@@ -49,15 +49,15 @@ const LOSSLESS_SINGLE: What = What::Flow { paced: true, write_batches: false, re
 const LOSSLESS_BATCH_READ: What =
     What::Flow { paced: true, write_batches: false, read_batches: true };
 
-/// The difference between rows.
+/// The property that differs between rows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Work {
-    /// Which ring, if it has one: `stream` or `slots`.
+    /// The ring, if the row has one: `stream` or `slots`.
     pub(super) design: Option<&'static str>,
     pub(super) what: What,
 }
 
-/// What the processes of a row do.
+/// The work of the processes of a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum What {
     OneWay,
@@ -69,7 +69,7 @@ pub(crate) enum What {
     Store,
 }
 
-/// From one process to another, message by message.
+/// Rows from one process to another, one message at a time.
 const ONE_WAY: Section<Ring> = Section {
     name: "one way",
     is_timed: true,
@@ -83,7 +83,7 @@ const ONE_WAY: Section<Ring> = Section {
     columns: &[&Column::QUANTILES, &Column::LONGEST, &Column::DUE, &[LOST_OF_TIMED], END],
 };
 
-/// There and back.
+/// Rows with round trips.
 const ROUND_TRIP: Section<Ring> = Section {
     name: "round trip",
     is_timed: true,
@@ -91,7 +91,7 @@ const ROUND_TRIP: Section<Ring> = Section {
     columns: &[&Column::QUANTILES, &Column::LONGEST, &[HALF], END],
 };
 
-/// As many as can be.
+/// Rows at full speed.
 const THROUGHPUT: Section<Ring> = Section {
     name: "throughput",
     is_timed: false,
@@ -99,7 +99,7 @@ const THROUGHPUT: Section<Ring> = Section {
     columns: &[&Column::WRITER, &Column::READER, &[LOST, BATCH_SIZE], END],
 };
 
-/// The same with more readers.
+/// Rows at full speed with several readers.
 const READERS: Section<Ring> = Section {
     name: "readers",
     is_timed: false,
@@ -110,7 +110,7 @@ const READERS: Section<Ring> = Section {
     columns: THROUGHPUT.columns,
 };
 
-/// What the machine can do, timed.
+/// Limits of the machine, timed.
 const LINES: Section<Ring> = Section {
     name: "limits",
     is_timed: true,
@@ -120,7 +120,7 @@ const LINES: Section<Ring> = Section {
     columns: ROUND_TRIP.columns,
 };
 
-/// What the machine can do, as many as can be.
+/// Limits of the machine at full speed.
 const LIMITS: Section<Ring> = Section {
     name: "limits",
     is_timed: false,
@@ -142,7 +142,7 @@ const BATCH_SIZE: Column<Ring> = Column::new("batch", 8, |row, _| {
 });
 const END: &[Column<Ring>] = &[Column::OTHERS, Column::new(" ratio", 0, ratio)];
 
-/// The ratio, and whether readers share processors.
+/// The ratio to the base, and whether readers share processors.
 fn ratio(row: &Measured<Ring>, run: &Run<Ring>) -> String {
     let mut text = format!(" {}", table::ratio_text(row.ratio(run)));
     let readers = Ring::readers(row.row);
@@ -154,13 +154,13 @@ fn ratio(row: &Measured<Ring>, run: &Run<Ring>) -> String {
     text
 }
 
-/// The share of messages that readers lost.
+/// Share of the messages that readers lost.
 pub(super) fn lost_share(row: &Measured<Ring>) -> Option<Spread> {
     let may_be_of_interest = Ring::may_lose(row.row) || !row.row.section.is_timed;
     row.spread(|reading| reading.lost_share()).filter(|_| may_be_of_interest)
 }
 
-/// Messages in the median batch.
+/// Size of the median batch.
 pub(super) fn batch_p50(row: &Measured<Ring>) -> Option<f64> {
     let size = row.spread(|reading| Some(reading.taken.first()?.batch_p50? as f64));
     table::median(size)

@@ -1,4 +1,4 @@
-//! Messages that are timed one by one: one way at a given rate, and there and back.
+//! Messages that are timed one by one: one way at a given rate, and round trips.
 
 use nanotape_clock::Clock;
 use nanotape_ring::{Publish, Read, Received, Subscribe};
@@ -18,8 +18,8 @@ use crate::{
     error::Error,
 };
 
-/// Publishes at a steady rate: spins until a message is due, stamps it, publishes it. A message
-/// that is late goes at once, and those after it are due when they were.
+/// Publishes at a steady rate: spins until a message is due, stamps it, publishes it. A late
+/// message is published at once; the schedule of the following ones does not change.
 pub(super) fn send<W: Publish>(
     writer: &mut W,
     length: impl Length,
@@ -50,8 +50,8 @@ pub(super) fn send<W: Publish>(
     finish(writer, message, next, Written { messages: next - first, nanos })
 }
 
-/// Takes what [`send`] sends. A message has arrived when its payload is copied out and its sequence
-/// number is right; the rest of it is checked after the stamp.
+/// Receives the messages of [`send`]. A message has arrived when its payload is copied and its
+/// sequence number is right; the rest is checked after the stamp.
 pub(super) fn receive<R: Subscribe>(
     reader: &mut R,
     length: impl Length,
@@ -85,7 +85,7 @@ pub(super) fn receive<R: Subscribe>(
     Ok((taken, arrivals.times(clock)))
 }
 
-/// Sends a message when the one before has come back.
+/// Sends a message when the previous one has come back.
 pub(super) fn ping<W: Publish, R: Subscribe>(
     writer: &mut W,
     reader: &mut R,
@@ -114,7 +114,7 @@ pub(super) fn ping<W: Publish, R: Subscribe>(
     Ok((written, rounds.sample.times(clock)))
 }
 
-/// Sends every message back, the last one too.
+/// Sends every message back, including the last one.
 pub(super) fn pong<W: Publish, R: Subscribe>(
     writer: &mut W,
     reader: &mut R,
@@ -136,7 +136,7 @@ pub(super) fn pong<W: Publish, R: Subscribe>(
     }
 }
 
-/// The next message, whose number must be this.
+/// Waits for the next message and checks its number.
 #[inline(always)]
 fn wait<R: Subscribe>(
     reader: &mut R,
@@ -151,7 +151,7 @@ fn wait<R: Subscribe>(
                 return Ok(received);
             }
             Read::Empty => timeout.idle(expected)?,
-            // There is one message at a time, in a ring for thousands.
+            // Only one message is in the ring, which has room for thousands.
             Read::Lapped(lapped) => return Err(Error::Lost { count: lapped.count() }),
         }
     }

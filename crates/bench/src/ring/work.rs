@@ -1,4 +1,4 @@
-//! What the processes of a row open, and which loop they run.
+//! The files that the processes of a row open, and the loop that each runs.
 
 use super::{
     Ring,
@@ -17,7 +17,7 @@ use crate::{
     error::Error,
 };
 
-/// What a process of a row does.
+/// Runs the work of a process of a row.
 pub(super) fn work(worker: &mut Worker<Ring>) -> Result<Report, Error> {
     match worker.job.options.bytes() {
         USUAL_BYTES => of_design(worker, Usual),

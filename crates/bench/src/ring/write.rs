@@ -1,6 +1,6 @@
-//! The writer's loops: as fast as it can, or as fast as its reader can.
+//! The loops of the writer: at full speed, or at the speed of its reader.
 //!
-//! The time is read once in some ten thousand messages, and nothing is stamped.
+//! The clock is read once in about ten thousand messages, and no message is stamped.
 
 use nanotape_ring::{Batched as _, Publish};
 
@@ -13,10 +13,10 @@ use crate::{
     error::Error,
 };
 
-/// Messages that are published together.
+/// Messages per batch.
 pub(super) const BATCH: u64 = 32;
 
-/// One by one, however far the reader is behind.
+/// One message per call, without regard to the reader.
 #[inline(never)]
 pub(super) fn single<W: Publish>(
     writer: &mut W,
@@ -32,7 +32,7 @@ pub(super) fn single<W: Publish>(
     finish(writer, &mut buffer, next, Written { messages: next - first, nanos: until.nanos() })
 }
 
-/// In batches, however far the reader is behind.
+/// In batches, without regard to the reader.
 #[inline(never)]
 pub(super) fn batches<W: Publish>(
     writer: &mut W,
@@ -57,7 +57,7 @@ pub(super) fn batches<W: Publish>(
     finish(writer, message, next, Written { messages: next - first, nanos: until.nanos() })
 }
 
-/// One by one, and never further ahead of the reader than the window is.
+/// One message per call, within the window of the reader.
 #[inline(never)]
 pub(super) fn lossless<W: Publish>(
     writer: &mut W,
@@ -77,12 +77,12 @@ pub(super) fn lossless<W: Publish>(
         }
     }
     let written = Written { messages: next - first, nanos: until.nanos() };
-    // The last message needs its place as well.
+    // The last message needs room too.
     window.wait(next, timeout)?;
     finish(writer, &mut buffer, next, written)
 }
 
-/// Publishes so many, the first with this sequence number; returns the number after the last.
+/// Publishes a number of messages starting at a sequence number; returns the number after the last.
 #[inline(always)]
 fn publish<W: Publish>(
     writer: &mut W,
@@ -97,7 +97,7 @@ fn publish<W: Publish>(
     Ok(first + count)
 }
 
-/// The message that ends readers. It is the last: no reader can lose it.
+/// Publishes the message that ends readers. It is the last one, so no reader can lose it.
 pub(super) fn finish<W: Publish>(
     writer: &mut W,
     message: &mut [u8],
