@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-/// Bytes in a line of text.
+/// Bytes per line of text.
 const BYTES_IN_A_LINE: usize = 16;
 
-/// Appends lines of bytes to a text.
+/// Appends the lines of a hex dump to a text.
 pub fn hexdump(text: &mut String, payload: &[u8]) {
     for (number, bytes) in payload.chunks(BYTES_IN_A_LINE).enumerate() {
         let _ = write!(text, "  {:08x} ", number * BYTES_IN_A_LINE);

@@ -9,7 +9,7 @@ use signal_hook::{
     flag,
 };
 
-/// From now on SIGINT and SIGTERM set the flag; the second one ends the process.
+/// Installs handlers: the first SIGINT or SIGTERM sets the flag, the second one ends the process.
 pub fn install() -> anyhow::Result<ShutdownFlag> {
     let interrupt = ShutdownFlag::new();
     for signal in [SIGINT, SIGTERM] {

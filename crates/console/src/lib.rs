@@ -1,15 +1,14 @@
-//! What the commands share: where results go, how they look, what a typed value means, how a
-//! command ends.
+//! The parts that commands share: outputs, formats, typed values, and exit statuses.
 //!
-//! Where: layer 5, below `bench` and `cli`. It knows no command.
+//! Where: layer 5, below `bench` and `cli`. It must not know any command.
 //!
-//! - [`output`]: `--format`, `-o FILE` and `--force`; a file has its name only when it is complete.
-//! - [`rows`]: tables of named cells in text, CSV and JSON, fast enough for a row a message.
+//! - [`output`]: `--format`, `-o FILE` and `--force`; a file gets its name when it is complete.
+//! - [`rows`]: tables of named cells in text, CSV and JSON, fast enough for a row per message.
 //! - [`record`]: one object with named values, in the same formats.
 //! - [`records`]: results of measurements, each as text and as a JSON record; CSV and pages from
-//!   those.
+//!   the records.
 //! - [`progress`], [`interrupt`], [`status`]: the bar, Ctrl-C and the exit status.
-//! - [`values`], [`hexdump`]: sizes, times and bytes, as they are typed and printed.
+//! - [`values`], [`hexdump`]: sizes, times and bytes, as typed and printed.
 #![forbid(unsafe_code)]
 
 pub mod hexdump;

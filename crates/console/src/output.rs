@@ -1,5 +1,5 @@
-//! Where results go and in which format: standard output or a file. A file is overwritten only with
-//! `--force`, and has its own name only when it is complete.
+//! The output of a command: standard output or a file, and its format. A file is overwritten only
+//! with `--force`, and gets its name when it is complete.
 
 use std::{
     ffi::OsStr,
@@ -37,10 +37,10 @@ impl<F: FileFormat> Default for OutputArguments<F> {
 
 /// The formats of one command.
 pub trait FileFormat: ValueEnum + Copy + Send + Sync + 'static {
-    /// The suffixes that choose one, for messages.
+    /// The suffixes that choose a format, for messages.
     const SUFFIXES: &str;
 
-    /// The format that a suffix, without its dot, chooses.
+    /// The format for a suffix without its dot.
     fn of_suffix(suffix: &str) -> Option<Self>;
 }
 
@@ -104,17 +104,16 @@ impl<F: FileFormat> OutputArguments<F> {
 }
 
 impl OutputArguments {
-    /// For commands that print rows: text on a terminal, CSV into a file or a pipe.
+    /// The format of a command that prints rows: text on a terminal, CSV in a file or a pipe.
     pub fn row_format(&self) -> anyhow::Result<Format> {
         let terminal = io::stdout().is_terminal();
         self.format_or(if terminal { Format::Text } else { Format::Csv })
     }
 }
 
-/// An open output. [`Output::finish`] completes it; without that, a file is removed when it is
-/// dropped.
+/// An open output. [`Output::finish`] completes it. A file that is dropped without it is removed.
 pub struct Output {
-    /// What it is called in messages.
+    /// Its name in messages.
     name: String,
     sink: Sink,
     partial: Option<Partial>,
@@ -132,7 +131,7 @@ enum Sink {
     Zstd(zstd::stream::write::Encoder<'static, BufWriter<File>>),
 }
 
-/// A file under a temporary name, in the folder where it will stand.
+/// A file under a temporary name, in the folder of its final name.
 struct Partial {
     temporary: PathBuf,
     path: PathBuf,
@@ -140,12 +139,12 @@ struct Partial {
 }
 
 impl Output {
-    /// Creates `path`, compressed if its suffix is that of a compression.
+    /// Creates `path`, compressed if it has the suffix of a compression.
     pub fn create(path: &Path, force: bool) -> anyhow::Result<Self> {
         let name = path.display().to_string();
         let cannot = || format!("cannot write {name}");
         if path.exists() && !is_regular(path) {
-            // A device or a pipe: written to as it is.
+            // A device or a pipe is written directly.
             let file = File::options().write(true).open(path).with_context(cannot)?;
             let sink = Sink::Plain(Box::new(BufWriter::new(file)));
             return Ok(Self { name, sink, partial: None });
@@ -170,7 +169,7 @@ impl Output {
         Ok(Self { name, sink, partial })
     }
 
-    /// Writes out everything and gives the file its name.
+    /// Writes the buffered data and renames the file to its final name.
     pub fn finish(self) -> io::Result<()> {
         let Self { name, sink, mut partial } = self;
         let complete = || -> io::Result<()> {
@@ -209,7 +208,7 @@ impl Write for Output {
     }
 }
 
-/// The same error, of the same kind, with the name of what could not be written.
+/// The same kind of error, with the name of the output.
 fn named(name: &str, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("cannot write {name}: {error}"))
 }
@@ -217,7 +216,7 @@ fn named(name: &str, error: &io::Error) -> io::Error {
 impl Drop for Partial {
     fn drop(&mut self) {
         if !self.finished {
-            // Nothing more can be done about a leftover than to leave it.
+            // An error is ignored: nothing else can be done about the leftover file.
             let _ = fs::remove_file(&self.temporary);
         }
     }

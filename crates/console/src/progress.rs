@@ -5,19 +5,19 @@ use std::{io::IsTerminal as _, time::Duration};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use nanotape_feed::DaySource;
 
-/// A bar on standard error, if that is a terminal; nothing otherwise.
+/// A bar on standard error if that is a terminal; otherwise it does nothing.
 #[derive(Debug)]
 pub struct Progress {
     bar: ProgressBar,
 }
 
 impl Progress {
-    /// Of reading a day.
+    /// A bar for reading a day.
     pub fn of(source: &DaySource) -> Self {
         Self::with_total(source.progress().total_bytes)
     }
 
-    /// Of so many bytes, if the number is known.
+    /// A bar for this number of bytes; without a total if it is unknown.
     pub fn with_total(total_bytes: Option<u64>) -> Self {
         if !std::io::stderr().is_terminal() {
             return Self { bar: ProgressBar::hidden() };
@@ -50,19 +50,19 @@ impl Progress {
         self
     }
 
-    /// For totals that become known on the way.
+    /// For totals that become known during the work.
     pub fn set_of(&self, done: u64, total: u64, what: &str) {
         self.bar.set_length(total);
         self.bar.set_message(what.to_owned());
         self.bar.set_position(done);
     }
 
-    /// How far the source is.
+    /// Shows the position of the source.
     pub fn update(&self, source: &DaySource) {
         self.bar.set_position(source.progress().done_bytes);
     }
 
-    /// So many bytes or steps are done.
+    /// Shows this number of bytes or steps as done.
     pub fn set(&self, done: u64) {
         self.bar.set_position(done);
     }

@@ -1,4 +1,4 @@
-//! One thing with named values, in the three formats.
+//! One object with named values, in the three formats.
 
 use std::{
     borrow::Cow,
@@ -9,24 +9,24 @@ use serde_json::Value;
 
 use crate::output::Format;
 
-/// Names and values in the order in which they are written.
+/// Names and values, in output order.
 #[derive(Debug, Default)]
 pub struct Record(Vec<(Cow<'static, str>, Value)>);
 
 impl Record {
-    /// Adds a value; nothing is `null` in JSON and an empty cell in CSV.
+    /// Adds a value; None is `null` in JSON and an empty cell in CSV.
     pub fn with(mut self, name: impl Into<Cow<'static, str>>, value: impl Into<Value>) -> Self {
         self.0.push((name.into(), value.into()));
         self
     }
 
-    /// The values of both, in one.
+    /// Appends the values of another record.
     pub fn joined(mut self, other: Self) -> Self {
         self.0.extend(other.0);
         self
     }
 
-    /// Writes it; the text is only made if it is wanted. `first`: CSV begins with the names.
+    /// Writes the record; calls `text` only for text. `first`: CSV begins with the names.
     pub fn write(
         &self,
         output: &mut impl Write,

@@ -1,5 +1,5 @@
-//! Results of measurements: each has a text and a JSON record. CSV is taken from the records, and
-//! so is a page of plots.
+//! Results of measurements: each has a text and a JSON record. CSV and a page of plots are made
+//! from the records.
 
 use std::{fmt, io::Write as _};
 
@@ -78,7 +78,7 @@ impl Records {
         self
     }
 
-    /// Lines of text that belong to no result.
+    /// Writes lines of text that belong to no result.
     pub fn heading(&mut self, text: &str) -> anyhow::Result<()> {
         if self.format == RecordFormat::Text {
             self.output.write_all(text.as_bytes())?;
@@ -87,7 +87,7 @@ impl Records {
         Ok(())
     }
 
-    /// One result, in both its forms.
+    /// Writes one result in the selected form.
     pub fn result(&mut self, text: &str, record: Value) -> anyhow::Result<()> {
         match self.format {
             RecordFormat::Text => self.output.write_all(text.as_bytes())?,

@@ -1,5 +1,5 @@
-//! Rows of named cells in the three formats. Built for one row a message: a cell is a few bytes
-//! appended to one buffer, which is written out when it is full.
+//! Rows of named cells in the three formats. Built for one row per message: a cell is a few bytes
+//! appended to one buffer, which is written when it is full.
 
 use std::{
     fmt::{self, Write as _},
@@ -11,10 +11,10 @@ use nanotape_types::Price4;
 
 use crate::output::{Format, Output};
 
-/// Bytes that are gathered before they are written.
+/// Bytes to collect before a write.
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// A column and how wide its cells are in text.
+/// A column and the width of its cells in text.
 #[derive(Clone, Debug)]
 pub struct Column {
     name: String,
@@ -23,13 +23,13 @@ pub struct Column {
 }
 
 impl Column {
-    /// Numbers, flush right.
+    /// A column of numbers, aligned right.
     pub fn number(name: impl Into<String>, width: usize) -> Self {
         let name = name.into();
         Self { width: width.max(name.len()), name, align_left: false }
     }
 
-    /// Words, flush left.
+    /// A column of words, aligned left.
     pub fn word(name: impl Into<String>, width: usize) -> Self {
         Self { align_left: true, ..Self::number(name, width) }
     }
@@ -44,9 +44,9 @@ pub struct Rows {
     /// Whether the row has a cell that was not skipped.
     is_begun: bool,
     buffer: Vec<u8>,
-    /// The word of one cell, kept for its memory.
+    /// The text of one cell; it is a member to reuse its memory.
     word: String,
-    /// What stopped [`Rows::end_row_or_stop`].
+    /// The error that stopped [`Rows::end_row_or_stop`].
     error: Option<io::Error>,
 }
 
@@ -79,27 +79,27 @@ impl Rows {
         (self.next, self.is_begun) = (0, false);
     }
 
-    /// A whole number.
+    /// Appends a whole number.
     pub fn integer(&mut self, value: u64) {
         self.cell(itoa::Buffer::new().format(value).as_bytes(), false);
     }
 
-    /// A whole number that may be negative.
+    /// Appends a whole number that can be negative.
     pub fn signed(&mut self, value: i64) {
         self.cell(itoa::Buffer::new().format(value).as_bytes(), false);
     }
 
-    /// A number with two decimals.
+    /// Appends a number with two decimals.
     pub fn decimal(&mut self, value: f64) {
         self.cell(format!("{value:.2}").as_bytes(), false);
     }
 
-    /// A price with four decimals.
+    /// Appends a price with four decimals.
     pub fn price(&mut self, price: Price4) {
         self.cell(price.write_decimal(&mut [0; 11]).as_bytes(), false);
     }
 
-    /// Words.
+    /// Appends a text.
     pub fn text(&mut self, text: impl fmt::Display) {
         let mut word = std::mem::take(&mut self.word);
         word.clear();
@@ -109,17 +109,17 @@ impl Rows {
         self.word = word;
     }
 
-    /// A word that is there already.
+    /// Appends a word that is already bytes.
     pub fn word(&mut self, word: &[u8]) {
         self.cell(word, true);
     }
 
-    /// The digits of a number that are there already.
+    /// Appends a number that is already digits.
     pub fn digits(&mut self, digits: &[u8]) {
         self.cell(digits, false);
     }
 
-    /// A price and a size, or twice nothing.
+    /// Appends a price and a size; two absent cells for None.
     pub fn level(&mut self, level: Option<(Price4, u64)>) {
         match level {
             Some((price, shares)) => {
@@ -133,7 +133,7 @@ impl Rows {
         }
     }
 
-    /// A column that this row does not have: an empty cell, no member in JSON.
+    /// Skips a column that the row lacks: no member in JSON, else an empty cell.
     pub fn skip(&mut self) {
         match self.format {
             Format::Json => self.next += 1,
@@ -141,18 +141,18 @@ impl Rows {
         }
     }
 
-    /// What follows the cells of the row so far: for rows of text without columns.
+    /// The buffer after the cells of the row so far, for rows of text without columns.
     pub fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.buffer
     }
 
-    /// Nothing: an empty cell, `null` in JSON.
+    /// Appends an absent cell: `null` in JSON, else empty.
     pub fn absent(&mut self) {
         let nothing: &[u8] = if self.format == Format::Json { b"null" } else { b"" };
         self.cell(nothing, false);
     }
 
-    /// A whole number, or nothing.
+    /// Appends a whole number, or an absent cell for None.
     pub fn integer_or_absent(&mut self, value: Option<u64>) {
         match value {
             Some(value) => self.integer(value),
@@ -174,13 +174,13 @@ impl Rows {
         Ok(())
     }
 
-    /// Lets others see the rows so far.
+    /// Makes all rows so far visible to readers of the output.
     pub fn flush(&mut self) -> io::Result<()> {
         self.write()?;
         self.output.flush()
     }
 
-    /// Ends the row where an error can only stop the caller: [`Rows::finish`] then returns the
+    /// Ends the row in a caller that an error can only stop. [`Rows::finish`] then returns the
     /// error.
     pub fn end_row_or_stop(&mut self) -> ControlFlow<()> {
         match self.end_row() {
@@ -192,7 +192,7 @@ impl Rows {
         }
     }
 
-    /// Writes out everything.
+    /// Writes the buffered rows and completes the output.
     pub fn finish(mut self) -> io::Result<()> {
         if let Some(error) = self.error {
             return Err(error);

@@ -1,4 +1,4 @@
-//! Exit statuses, and which error means which.
+//! Exit statuses, and the status of an error.
 
 use std::{
     fmt,
@@ -8,14 +8,14 @@ use std::{
 
 use nanotape_feed::SourceError;
 
-/// How a command ended, for its caller.
+/// The exit status of a command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Status {
-    /// 0: everything asked for was done and nothing was wrong.
+    /// 0: the command succeeded and found nothing wrong.
     Good,
-    /// 1: the data, or what was checked, is bad.
+    /// 1: the data, or the subject of a check, is bad.
     Bad,
-    /// 2: wrong usage, or something that cannot be opened or written.
+    /// 2: wrong usage, or an input or output that cannot be opened or written.
     Usage,
 }
 
@@ -29,7 +29,7 @@ impl From<Status> for ExitCode {
     }
 }
 
-/// The data is bad in a way that leaves a command nothing to print.
+/// The data is bad, and the command has nothing to print.
 #[derive(Debug)]
 pub struct BadData(pub String);
 
@@ -42,7 +42,7 @@ impl fmt::Display for BadData {
 impl std::error::Error for BadData {}
 
 impl Status {
-    /// What an error means: bad data, or the environment.
+    /// The status of an error: bad data, or the environment.
     pub fn of_error(error: &anyhow::Error) -> Self {
         if error.is::<BadData>() {
             return Self::Bad;
@@ -58,14 +58,14 @@ impl Status {
     }
 }
 
-/// Prints a line on standard error, in one write, because several programs may write there. Errors
-/// are ignored: the reader may be gone.
+/// Prints a line on standard error with one write, since several programs may write there. Errors
+/// are ignored: the reader may have exited.
 pub fn tell(line: impl fmt::Display) {
     let line = format!("nanotape: {line}\n");
     let _ = io::stderr().write_all(line.as_bytes());
 }
 
-/// Whether the reader of the output is gone.
+/// Whether the reader of the output has exited.
 pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         cause

@@ -1,11 +1,11 @@
-//! Sizes, durations and modes as they are typed and printed.
+//! Sizes, durations and modes, as typed and printed.
 
 use std::time::Duration;
 
-/// Bytes: `8MiB`, `64k`, `4096`. Permission bits in octal: `0644`.
+/// Parsers of bytes (`8MiB`, `64k`, `4096`) and of permission bits in octal (`0644`).
 pub use nanotape_plant::config::{parse_bytes as bytes, parse_mode as mode};
 
-/// A time with its unit: `250us`, `10ms`, `1.5s`, `2m`.
+/// Parses a time with its unit: `250us`, `10ms`, `1.5s`, `2m`.
 pub fn duration(text: &str) -> Result<Duration, String> {
     let expected = || format!("expected a duration such as 250us, 10ms, 1.5s or 2m, not {text:?}");
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
@@ -21,7 +21,7 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(number * unit).map_err(|_| expected())
 }
 
-/// Seconds without a unit, not below zero and at most a day.
+/// Parses seconds without a unit, from zero to one day.
 pub fn seconds(text: &str) -> Result<Duration, String> {
     match text.parse::<f64>() {
         Ok(seconds) if (0.0..=86_400.0).contains(&seconds) => Ok(Duration::from_secs_f64(seconds)),
@@ -29,7 +29,7 @@ pub fn seconds(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// The time between two events that a test makes happen: long enough for a process to start.
+/// The period of an event that a test causes: long enough for a process to start.
 pub fn period(text: &str) -> Result<Duration, String> {
     seconds(text).and_then(|time| {
         let is_long_enough = time >= Duration::from_millis(50);
@@ -37,7 +37,7 @@ pub fn period(text: &str) -> Result<Duration, String> {
     })
 }
 
-/// Bytes for people: the largest unit that is a whole number of them.
+/// Human-readable size, in the largest unit that gives a whole number.
 pub fn bytes_text(bytes: u64) -> String {
     let units = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")];
     let whole = units.iter().find(|(shift, _)| bytes > 0 && bytes.trailing_zeros() >= *shift);
@@ -47,7 +47,7 @@ pub fn bytes_text(bytes: u64) -> String {
     }
 }
 
-/// A time span for people, in a unit that leaves few digits.
+/// Human-readable time span, in a unit that needs few digits.
 pub fn nanos_text(nanos: u64) -> String {
     let value = nanos as f64;
     match nanos {
@@ -58,12 +58,12 @@ pub fn nanos_text(nanos: u64) -> String {
     }
 }
 
-/// A number of things: `1 message`, `2 messages`.
+/// A number with its noun: `1 message`, `2 messages`.
 pub fn counted(number: u64, thing: &str) -> String {
     format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
 
-/// `12,345,678`.
+/// A number with separators: `12,345,678`.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() * 4 / 3);
