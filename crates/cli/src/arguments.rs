@@ -1,4 +1,4 @@
-//! What can be typed: the sub-commands. Each command keeps its own arguments beside its code.
+//! The sub-commands of the command line. Each command keeps its own arguments beside its code.
 
 use clap::{Parser, Subcommand};
 

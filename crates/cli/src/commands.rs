@@ -1,4 +1,4 @@
-//! One file a sub-command: its arguments, and what it does.
+//! The sub-commands, one file each: the arguments of the command, and its work.
 
 pub(crate) mod book;
 pub(crate) mod check;

@@ -1,5 +1,4 @@
-//! Opens a day file or a journal, shows the progress of reading, and prints afterwards what was
-//! wrong with it.
+//! Opens a day file or a journal, shows the progress of reading, and reports its damage afterwards.
 
 use std::path::Path;
 
@@ -32,7 +31,7 @@ pub(crate) struct InputArguments {
 }
 
 impl InputArguments {
-    /// Live orders that books make room for at the start.
+    /// Live orders that books have room for at the start.
     pub(crate) fn orders(&self) -> usize {
         orders_of(Path::new(&self.file))
     }
@@ -48,14 +47,14 @@ impl InputArguments {
     }
 }
 
-/// A source of events that was run through the books, and how that went.
+/// A source of events after its run through the books, with the report.
 pub(crate) struct Session<L, S> {
     name: String,
     pub(crate) engine: BookEngine<Books<L, S>>,
     pub(crate) report: Report,
 }
 
-/// How the run went, by the kind of its source.
+/// The report of a run, by the kind of its source.
 pub(crate) enum Report {
     Day(DayReport),
     Journal(RunReport<RecordedSummary>),
@@ -101,7 +100,7 @@ impl<L: PriceLevels, S: OrderStore> Session<L, S> {
         Ok(Self { name, engine, report: Report::Day(report) })
     }
 
-    /// Messages of the day that were read, or records of the journal.
+    /// Messages read from the day, or records of the journal.
     pub(crate) fn messages(&self) -> u64 {
         match &self.report {
             Report::Day(report) => report.summary.records,
@@ -109,7 +108,7 @@ impl<L: PriceLevels, S: OrderStore> Session<L, S> {
         }
     }
 
-    /// Prints what was wrong with the input, and returns the exit status that follows.
+    /// Reports the damage of the input, and returns the exit status.
     pub(crate) fn conclude(&self) -> Status {
         match &self.report {
             Report::Day(report) => conclude(&self.name, report),
@@ -144,13 +143,13 @@ impl<L: PriceLevels, S: OrderStore> Session<L, S> {
         warn_of_taint(&self.name, anomalies, usize::from(anomalies.any()));
     }
 
-    /// An error if a requested symbol is not in the day.
+    /// Returns an error if a requested symbol is not in the day.
     pub(crate) fn require_symbols(&self, filter: &SymbolFilter) -> anyhow::Result<()> {
         require_symbols(&self.name, filter, self.engine.directory())
     }
 }
 
-/// Prints what a journal lacks, and returns the exit status that follows.
+/// Reports what a journal lacks, and returns the exit status.
 fn conclude_recorded(name: &str, summary: &RecordedSummary) -> Status {
     for loss in summary.losses.iter().take(DAMAGE_LINES) {
         tell(format_args!("{name}: {loss}"));
@@ -171,10 +170,10 @@ fn conclude_recorded(name: &str, summary: &RecordedSummary) -> Status {
     if summary.is_good() { Status::Good } else { Status::Bad }
 }
 
-/// Lines of damage that are printed one by one.
+/// Damaged ranges that get a line each.
 const DAMAGE_LINES: usize = 10;
 
-/// Prints what was wrong with the bytes, and returns the exit status that follows.
+/// Reports the damage of a day, and returns the exit status.
 pub(crate) fn conclude(name: &str, report: &DayReport) -> Status {
     for damage in report.damage.first().iter().take(DAMAGE_LINES) {
         tell(format_args!("{name}: {damage}"));
@@ -194,7 +193,7 @@ pub(crate) fn conclude(name: &str, report: &DayReport) -> Status {
     if report.is_good() { Status::Good } else { Status::Bad }
 }
 
-/// Prints the number of unreliable books. This is no error of the command: a file joined in
+/// Prints the number of unreliable books. The command still succeeds: a file that begins in
 /// mid-session is legal.
 pub(crate) fn warn_of_taint(name: &str, totals: AnomalyCounts, tainted_stocks: usize) {
     if !totals.any() {
@@ -209,7 +208,7 @@ pub(crate) fn warn_of_taint(name: &str, totals: AnomalyCounts, tainted_stocks: u
     ));
 }
 
-/// An error if a requested symbol is not in the day.
+/// Returns an error if a requested symbol is not in the day.
 pub(crate) fn require_symbols(
     name: &str,
     filter: &SymbolFilter,

@@ -1,4 +1,4 @@
-//! What the commands about journals share: options of an appender, and errors.
+//! Shared parts of the commands about journals: options of an appender, and errors.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -11,7 +11,7 @@ use crate::{
     values::{bytes, duration, mode},
 };
 
-/// Damage of what is in the files is bad data; everything else is the environment.
+/// Damage in the files is bad data; other errors belong to the environment.
 pub(crate) fn of_journal(error: JournalError) -> anyhow::Error {
     match error.problem() {
         Problem::Region(error) => of_region(error),
@@ -93,7 +93,7 @@ fn sync_policy(text: &str) -> Result<SyncPolicy, String> {
     }
 }
 
-/// Says on standard error what an appender found, if that was not simply the end.
+/// Reports what an appender recovered, unless the journal ended normally.
 pub(crate) fn tell_recovery(journal: &std::path::Path, recovery: &Recovery) {
     let journal = journal.display();
     if recovery.bytes_pruned > 0 {

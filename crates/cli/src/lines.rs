@@ -1,5 +1,5 @@
-//! Lines of a file or of standard input, read by a thread of its own, so that a caller with a
-//! timeout does not block while no line comes.
+//! Lines of a file or of standard input. A thread reads them, so that a caller with a timeout does
+//! not block while no line arrives.
 
 use std::{
     fs::File,
@@ -12,17 +12,17 @@ use std::{
 
 use anyhow::Context as _;
 
-/// Lines that are read ahead.
+/// Most lines to read ahead.
 const LINES_AHEAD: usize = 1024;
 
-/// Lines, without their ends.
+/// Lines without their line ends.
 pub(crate) struct Lines {
     name: String,
     receiver: Receiver<io::Result<Vec<u8>>>,
     number: u64,
 }
 
-/// What comes next.
+/// The result of waiting for a line.
 pub(crate) enum Line {
     Some(io::Result<Vec<u8>>),
     NotYet,
@@ -30,7 +30,7 @@ pub(crate) enum Line {
 }
 
 impl Lines {
-    /// Begins to read; - is standard input.
+    /// Starts to read; - is standard input.
     pub(crate) fn read(path: &Path) -> anyhow::Result<Self> {
         let is_stdin = path.as_os_str() == "-";
         let input: Box<dyn io::Read + Send> = match is_stdin {
@@ -42,7 +42,7 @@ impl Lines {
         let (sender, receiver) = sync_channel(LINES_AHEAD);
         thread::spawn(move || {
             for line in BufReader::new(input).split(b'\n') {
-                // Nobody listens any more: the command has ended.
+                // The receiver is gone: the command has ended.
                 if sender.send(line).is_err() {
                     return;
                 }
@@ -52,7 +52,7 @@ impl Lines {
         Ok(Self { name, receiver, number: 0 })
     }
 
-    /// The next line, if it comes in this time.
+    /// The next line, if it arrives within `patience`.
     pub(crate) fn next(&mut self, patience: Duration) -> Line {
         match self.receiver.recv_timeout(patience) {
             Ok(line) => {
@@ -64,12 +64,12 @@ impl Lines {
         }
     }
 
-    /// The number of the line that was returned last, from 1.
+    /// The number of the last returned line, from 1.
     pub(crate) fn number(&self) -> u64 {
         self.number
     }
 
-    /// What the input is called in messages.
+    /// The name of the input in messages.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }

@@ -1,4 +1,4 @@
-//! The `nanotape` command: arguments in, one sub-command run, one exit status out.
+//! The `nanotape` command: parses the arguments, runs one sub-command, returns its exit status.
 #![forbid(unsafe_code)]
 
 mod arguments;
@@ -22,14 +22,14 @@ use crate::{
 };
 
 fn main() -> ExitCode {
-    // A process that this program started to measure, to publish or to read.
+    // Worker processes of measurements and proofs run the same program.
     if let Some(code) = nanotape_bench::worker() {
         return code;
     }
     let arguments = Arguments::parse();
     match run(arguments) {
         Ok(status) => status.into(),
-        // Whoever reads our output has seen enough: `nanotape inspect day | head`.
+        // The reader of the output has exited, as in `nanotape inspect day | head`.
         Err(error) if is_broken_pipe(&error) => Status::Good.into(),
         Err(error) => {
             tell(format_args!("{}", line_of(&error)));
@@ -38,7 +38,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// An error and its causes. A cause that an error has told already is not told again.
+/// An error and its causes. A cause that is part of the previous text is not repeated.
 fn line_of(error: &anyhow::Error) -> String {
     error.chain().map(ToString::to_string).fold(String::new(), |line, cause| match line.as_str() {
         "" => cause,

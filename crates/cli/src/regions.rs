@@ -1,4 +1,4 @@
-//! What an error of a ring means for the command: bad data, or a problem of the environment.
+//! The meaning of a ring error for a command: bad data, or a problem of the environment.
 
 use std::{
     fmt,
@@ -12,12 +12,12 @@ use nanotape_tape::WriterState;
 
 use crate::status::{BadData, tell};
 
-/// The path of a ring: a name, or a path.
+/// The path of a ring from its name or path.
 pub(crate) fn place(name: &str) -> anyhow::Result<PathBuf> {
     nanotape_shm::named(name).map_err(|error| anyhow::anyhow!("{error}"))
 }
 
-/// Damage of what is in the file is bad data; everything else is the environment.
+/// Damage in the file is bad data; other errors belong to the environment.
 pub(crate) fn of_ring(path: &Path, error: &RingError) -> anyhow::Error {
     match error {
         RingError::Region(error) => of_region(error),
@@ -46,7 +46,7 @@ fn bad(path: &Path, error: impl fmt::Display) -> anyhow::Error {
     BadData(format!("{}: {error}", path.display())).into()
 }
 
-/// The kind of a region as text: eight letters, or whatever is there.
+/// The kind of a region as text: eight letters, or its bytes.
 pub(crate) fn kind_name(kind: [u8; 8]) -> String {
     match kind {
         nanotape_ring::stream::KIND => "stream".to_owned(),
@@ -55,7 +55,7 @@ pub(crate) fn kind_name(kind: [u8; 8]) -> String {
     }
 }
 
-/// The state of a writer as it stands in JSON and tables.
+/// The state of a writer, for JSON and tables.
 pub(crate) fn state_name(state: OwnerState) -> &'static str {
     match state {
         OwnerState::Alive => "alive",
@@ -64,7 +64,7 @@ pub(crate) fn state_name(state: OwnerState) -> &'static str {
     }
 }
 
-/// The end of a sentence that begins with a writer that was there before.
+/// The end of a sentence about a previous writer.
 pub(crate) fn ended(state: OwnerState) -> &'static str {
     match state {
         OwnerState::Alive => "is alive",
@@ -73,7 +73,7 @@ pub(crate) fn ended(state: OwnerState) -> &'static str {
     }
 }
 
-/// Where a ring came from, in a sentence.
+/// The origin of a ring, as part of a sentence.
 pub(crate) fn came(origin: Origin) -> String {
     match origin {
         Origin::Created => "created".to_owned(),
@@ -83,7 +83,7 @@ pub(crate) fn came(origin: Origin) -> String {
     }
 }
 
-/// Says on standard error what was wished for and not to be had.
+/// Reports memory options that were requested and refused.
 pub(crate) fn complain(path: &Path, residency: &Residency) {
     let is_refused =
         matches!(residency.huge_pages, RegionPages::NoneGiven { .. } | RegionPages::Refused(_));
@@ -95,7 +95,7 @@ pub(crate) fn complain(path: &Path, residency: &Residency) {
     }
 }
 
-/// The state of a writer in a sentence.
+/// The state of a writer as a sentence.
 pub(crate) fn state_sentence(state: WriterState) -> &'static str {
     match state {
         WriterState::Alive => "writer is alive",
@@ -104,7 +104,7 @@ pub(crate) fn state_sentence(state: WriterState) -> &'static str {
     }
 }
 
-/// ` within 10 s`, and nothing where there was no wait.
+/// ` within 10 s`; empty if there was no wait.
 pub(crate) fn within(wait: Duration) -> String {
     if wait.is_zero() { String::new() } else { format!(" within {} s", wait.as_secs_f64()) }
 }

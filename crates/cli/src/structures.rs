@@ -1,8 +1,8 @@
-//! Which structures the books of a command are kept in.
+//! The options for the structures of the books.
 //!
-//! `--levels NAME` and `--orders NAME`, wherever books are built. In `book` and `depth`, `--levels`
-//! is also how many levels are shown: a number is that, a name is a structure, and one of each may
-//! be given. In `book`, `--orders` lists orders, and `--order-structure NAME` chooses.
+//! Every command that builds books has `--levels NAME` and `--orders NAME`. In `book` and `depth`,
+//! `--levels` takes a number of levels to show, the name of a structure, or one of each. In `book`,
+//! `--orders` lists orders, and `--order-structure NAME` selects the structure.
 
 use std::ffi::OsStr;
 
@@ -13,7 +13,7 @@ use clap::{
 };
 use nanotape_book::{ChosenBooks, ChosenLevels, ChosenOrders, LevelStructure, OrderStructure};
 
-/// What is said of them in every command.
+/// Heading of the options in the help of every command.
 pub(crate) const HEADING: &str = "Structures (they affect time and memory, not results)";
 
 /// Names of structures. Without any, a command uses `DefaultBooks`, whose types are known when it
@@ -41,14 +41,14 @@ pub(crate) struct StructureArguments {
 }
 
 impl StructureArguments {
-    /// Empty books with memory for `orders` in the chosen structures; none if no structure was
+    /// Empty books with memory for `orders` in the chosen structures; None if no structure was
     /// chosen.
     pub(crate) fn chosen(self, orders: usize) -> Option<ChosenBooks> {
         chosen(self.levels, self.orders, orders)
     }
 }
 
-/// Empty books with room for `room` orders in these structures, if any was named.
+/// Empty books with room for `room` orders in these structures; None if none was named.
 pub(crate) fn chosen(
     levels: Option<LevelStructure>,
     orders: Option<OrderStructure>,
@@ -62,16 +62,16 @@ pub(crate) fn chosen(
     Some(ChosenBooks::new(levels, orders))
 }
 
-/// What `--levels` may be where levels are shown.
+/// A value of `--levels` in commands that show levels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Levels {
-    /// This number on each side.
+    /// Show this number on each side.
     Shown(u32),
-    /// All of them are kept in this structure.
+    /// Keep all levels in this structure.
     KeptIn(LevelStructure),
 }
 
-/// How many levels to show, and the structure to keep them in, from all that was said of them.
+/// The number of levels to show and the structure to keep them in, from all values of the option.
 pub(crate) fn shown_and_kept(
     levels: &[Levels],
     level_structure: Option<LevelStructure>,
@@ -94,14 +94,14 @@ pub(crate) fn shown_and_kept(
     Ok((shown, kept_in))
 }
 
-/// A number of levels, or the name of a structure.
+/// Parses a number of levels, or the name of a structure.
 #[derive(Clone, Debug)]
 pub(crate) struct LevelsParser {
     numbers: RangedI64ValueParser<u32>,
 }
 
 impl LevelsParser {
-    /// Numbers from 1 to `most`.
+    /// Accepts numbers from 1 to `most`.
     pub(crate) fn up_to(most: u32) -> Self {
         Self { numbers: RangedI64ValueParser::new().range(1..=i64::from(most)) }
     }
@@ -116,7 +116,7 @@ impl TypedValueParser for LevelsParser {
         argument: Option<&Arg>,
         value: &OsStr,
     ) -> Result<Levels, clap::Error> {
-        // No structure's name begins with a letter that a number begins with.
+        // No name of a structure begins like a number.
         let is_number = value
             .as_encoded_bytes()
             .first()
@@ -141,7 +141,7 @@ pub(crate) fn order_help() -> String {
     format!("Structure that stores live orders [default: {}]", OrderStructure::default())
 }
 
-/// For commands in which `--levels` has two meanings.
+/// The help of `--level-structure` in commands in which `--levels` has two meanings.
 pub(crate) fn level_help() -> String {
     format!("The same as --levels NAME [default: {}]", LevelStructure::default())
 }

@@ -1,4 +1,4 @@
-//! Which stocks a command is asked about.
+//! The stocks that a command selects.
 
 use std::fmt;
 
@@ -9,12 +9,12 @@ use nanotape_types::{StockLocate, Symbol};
 #[derive(Debug)]
 pub(crate) struct SymbolFilter {
     wanted: Vec<Symbol>,
-    /// By locate, once it is decided. Undecided while the symbol is not known.
+    /// By locate: whether it is selected; None while its symbol is unknown.
     decided: Vec<Option<bool>>,
 }
 
 impl SymbolFilter {
-    /// `wanted` empty: every stock.
+    /// An empty `wanted` selects every stock.
     pub(crate) fn new(wanted: &[Symbol]) -> Self {
         let decided = if wanted.is_empty() { Vec::new() } else { vec![None; StockLocate::COUNT] };
         Self { wanted: wanted.to_vec(), decided }
@@ -34,20 +34,20 @@ impl SymbolFilter {
         wanted
     }
 
-    /// Symbols that were asked for and that no message named.
+    /// Requested symbols that no message named.
     pub(crate) fn missing(&self, directory: &StockDirectory) -> Vec<Symbol> {
         let absent = |symbol: &&Symbol| directory.locate(**symbol).is_none();
         self.wanted.iter().filter(absent).copied().collect()
     }
 }
 
-/// The symbol of a locate, or `#13` where no message told. Prints without allocating, for those who
-/// print one a row.
+/// The symbol of a locate, or `#13` if no message named it. Printing it does not allocate, so that
+/// it can be printed per row.
 pub(crate) fn symbol_or_locate(directory: &StockDirectory, locate: StockLocate) -> StockName {
     StockName::new(directory.symbol(locate), locate.get().into())
 }
 
-/// What a stock is called in output.
+/// The name of a stock in output.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StockName {
     symbol: Option<Symbol>,
@@ -55,7 +55,7 @@ pub(crate) struct StockName {
 }
 
 impl StockName {
-    /// Of the number that a record has.
+    /// The name for the instrument number of a record.
     pub(crate) fn new(symbol: Option<Symbol>, instrument_id: u32) -> Self {
         Self { symbol, instrument_id }
     }

@@ -1,4 +1,4 @@
-//! Values as they are typed and printed.
+//! Values as typed and printed.
 
 pub(crate) use nanotape_console::values::{
     bytes, bytes_text, counted, duration, grouped, mode, nanos_text, seconds,

@@ -107,7 +107,7 @@ fn run_with<L: PriceLevels, S: OrderStore>(
     Ok(status)
 }
 
-/// Ends the run before the first message that is later.
+/// Ends the run before the first message with a later time.
 struct Until(NanosSinceMidnight);
 
 impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Until {
@@ -151,7 +151,7 @@ fn order_columns() -> Vec<Column> {
     ]
 }
 
-/// The levels of a side, or with `orders` the orders of each in its queue.
+/// Writes the levels of a side, or with `orders` the orders of each level in queue order.
 fn write_side<L: PriceLevels, S: OrderStore>(
     rows: &mut Rows,
     books: &Books<L, S>,

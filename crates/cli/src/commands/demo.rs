@@ -1,4 +1,4 @@
-//! `nanotape demo`, and `nanotape` alone: a synthetic day into books, in front of the user.
+//! `nanotape demo`, and `nanotape` alone: generates a synthetic day and builds its books.
 
 use std::{
     io::{self, Write},
@@ -48,10 +48,10 @@ pub(crate) struct DemoArguments {
     structures: StructureArguments,
 }
 
-/// Messages of a synthetic day per live order, at least.
+/// Fewest messages of a synthetic day per live order.
 const MESSAGES_PER_LIVE_ORDER: u64 = 20;
 
-/// Stocks in the table of the busiest.
+/// Stocks in the table of the busiest stocks.
 const BUSIEST: usize = 10;
 
 pub(crate) fn run(arguments: &DemoArguments) -> anyhow::Result<Status> {
@@ -69,7 +69,7 @@ pub(crate) fn run(arguments: &DemoArguments) -> anyhow::Result<Status> {
     }
 }
 
-/// A day, and where to say how it went.
+/// A day, and the output for its results.
 struct Made {
     format: Format,
     output: Output,
@@ -90,7 +90,7 @@ fn demonstrate<L: PriceLevels, S: OrderStore>(
     let report = report?;
     let books_left = left_in_books(&plant);
 
-    // Again, through the same books: they are empty, and their tables have the day's size.
+    // A second run uses the same books: they are empty, and their tables have the size of the day.
     let mut source = DaySource::memory("the synthetic day", Arc::clone(&day));
     let mut latency = Latency { clock, last: clock.stamp_start(), nanos: Histogram::fine() };
     plant.run(&mut source, &mut latency, |_| ())?;
@@ -138,7 +138,7 @@ fn left_in_books<L: PriceLevels, S: OrderStore>(plant: &BookEngine<Books<L, S>>)
     StockLocate::all().filter(|&locate| !plant.books().book(locate).is_empty()).count()
 }
 
-/// What is counted in the untouched run: a few increments a message.
+/// Counters of the untimed run: a few increments per message.
 #[derive(Debug)]
 struct Tally {
     by_stock: LocateTable<StockTally>,
@@ -174,8 +174,8 @@ impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Tally {
     }
 }
 
-/// Stamps after every message: the time from one stamp to the next is all that one message takes,
-/// and what an empty timed part reads.
+/// Stamps after every message. The time between two stamps is the time of one message plus that of
+/// an empty pair.
 #[derive(Debug)]
 struct Latency {
     clock: Clock,
@@ -194,7 +194,7 @@ impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Latency {
     ) -> ControlFlow<()> {
         let now = self.clock.stamp();
         self.nanos.record(self.clock.nanos_between(self.last, now));
-        // What recording took is nobody's.
+        // The time of the recording belongs to no message.
         self.last = self.clock.stamp_start();
         ControlFlow::Continue(())
     }

@@ -66,7 +66,7 @@ pub(crate) struct DepthArguments {
     output: OutputArguments,
 }
 
-/// Levels shown on each side unless told otherwise.
+/// Default number of levels on each side.
 const SHOWN: u32 = 10;
 
 pub(crate) fn run(arguments: &DepthArguments) -> anyhow::Result<Status> {

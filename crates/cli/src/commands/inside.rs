@@ -1,4 +1,4 @@
-//! `nanotape inside`: one row for each message after which a stock's best bid or offer differs.
+//! `nanotape inside`: one row for each message that changed a stock's best bid or offer.
 
 use std::ops::ControlFlow;
 

@@ -105,7 +105,7 @@ pub(crate) fn run(arguments: &InspectArguments) -> anyhow::Result<Status> {
     Ok(status)
 }
 
-/// A table of the selected types; without a selection, all of them.
+/// A table of the selected types; all types if none are selected.
 fn wanted_types(types: &[char]) -> anyhow::Result<[bool; 256]> {
     let mut wanted = [types.is_empty(); 256];
     for &letter in types {
@@ -145,13 +145,13 @@ struct Inspection<'a> {
     line: String,
     printed: u64,
     damage: DamageLog,
-    /// Of the message before.
+    /// Time of the previous message.
     last_time: NanosSinceMidnight,
     error: Option<io::Error>,
 }
 
 impl Inspection<'_> {
-    /// A message that lacks bytes may have a whole record in their place.
+    /// Records the damage if a message with missing bytes hides a whole record in its body.
     fn look_inside(&mut self, position: Position, message: &Message<'_>) {
         const TEN_MINUTES_NS: u64 = 600_000_000_000;
         let last = self.last_time;
@@ -236,7 +236,7 @@ impl Inspection<'_> {
             }
             Printer::Lines { output, format: Format::Json } => {
                 let _ = message.write_json(line);
-                // The number and the place become the object's first members.
+                // The number and the offset become the first members of the object.
                 let members = line.strip_prefix('{').unwrap_or(line);
                 writeln_to(
                     output,

@@ -1,4 +1,4 @@
-//! `nanotape journal`: journals on disk, written, read and looked after.
+//! `nanotape journal`: journals on disk: write, read, and maintain them.
 
 mod append;
 mod compress;
@@ -64,7 +64,7 @@ enum JournalCommand {
     Verify(verify::VerifyCommand),
 }
 
-/// Does something to a journal that takes a while, with a progress bar.
+/// Runs a slow operation on a journal with a progress bar.
 fn with_bar<T>(
     work: impl FnOnce(&dyn Fn(u64, u64)) -> Result<T, JournalError>,
 ) -> anyhow::Result<T> {
@@ -73,7 +73,7 @@ fn with_bar<T>(
 }
 
 pub(crate) fn run(arguments: &JournalArguments) -> anyhow::Result<Status> {
-    // A segment that is cut while it is mapped is an error line then, and not the end by a signal.
+    // The handler turns access to a truncated segment into an error.
     nanotape_shm::guard_against_truncation().context("cannot install a handler for SIGBUS")?;
     match &arguments.command {
         JournalCommand::Append(command) => append::run(command),

@@ -1,4 +1,4 @@
-//! `nanotape lab`: measuring, and whether a measurement can be believed.
+//! `nanotape lab`: measurements, and checks of their reliability.
 
 mod clock;
 mod compare;

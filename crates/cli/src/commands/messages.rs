@@ -1,4 +1,4 @@
-//! Messages of rings and journals as text, CSV or JSON: what `dump` and `tail` print.
+//! Messages of rings and journals as text, CSV or JSON, for `dump` and `tail`.
 
 use std::{
     fmt::Write as _,
@@ -14,14 +14,14 @@ use crate::{
     output::{Format, Output, OutputArguments},
 };
 
-/// What is printed, and how payloads are shown in text.
+/// The kind of the messages, and the form of their payloads in text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Shown {
-    /// Messages of a ring, which have no times: every byte.
+    /// Messages of a ring, which have no times: all bytes.
     Ring,
-    /// Excerpts: every byte.
+    /// Excerpts: all bytes.
     Bytes,
-    /// Excerpts: as text where it is text.
+    /// Excerpts: text if the payload is text.
     Line,
 }
 
@@ -29,7 +29,7 @@ pub(super) struct Printer {
     output: BufWriter<Output>,
     format: Format,
     shown: Shown,
-    /// Names of the journals, where there are several.
+    /// Names of the journals, if there are several.
     names: Vec<String>,
     line: String,
     bytes: Vec<u8>,
@@ -70,7 +70,7 @@ impl Printer {
         printed
     }
 
-    /// Prints a message; one of a ring has no time.
+    /// Prints a message; messages of a ring have no time.
     pub(super) fn message(
         &mut self,
         source: usize,
@@ -118,7 +118,7 @@ impl Printer {
         self.output.write_all(self.line.as_bytes())
     }
 
-    /// A line that a formatter has made of an excerpt.
+    /// Prints a line that a formatter made from an excerpt.
     pub(super) fn line(&mut self, source: usize, text: &str) -> io::Result<()> {
         if let Some(name) = self.names.get(source) {
             write!(self.output, "{name}  ")?;
@@ -159,7 +159,7 @@ impl Printer {
         self.output.write_all(self.line.as_bytes())
     }
 
-    /// What was printed so far can be seen.
+    /// Makes the output so far visible to its readers.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         self.output.flush()
     }
@@ -170,7 +170,7 @@ impl Printer {
         Ok(())
     }
 
-    /// The beginning of a row: which journal.
+    /// Begins a row with the name of its journal.
     fn begin(&mut self, source: usize) {
         self.line.clear();
         let line = &mut self.line;
@@ -187,7 +187,7 @@ impl Printer {
     }
 }
 
-/// Text as it is, with control characters escaped, and anything else as bytes.
+/// Appends text with control characters escaped; other payloads as bytes.
 fn text_or_bytes(line: &mut String, bytes: &[u8]) {
     match std::str::from_utf8(bytes) {
         Ok(text) => {

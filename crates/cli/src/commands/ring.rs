@@ -1,4 +1,4 @@
-//! `nanotape ring`: broadcast rings in shared memory, seen and tried from outside.
+//! `nanotape ring`: inspects and tests broadcast rings in shared memory.
 
 mod dump;
 mod list;
@@ -46,7 +46,7 @@ enum RingCommand {
 }
 
 pub(crate) fn run(arguments: &RingArguments) -> anyhow::Result<Status> {
-    // A region that is cut while it is mapped is an error line then, and not the end by a signal.
+    // The handler turns access to a truncated region into an error.
     nanotape_shm::guard_against_truncation().context("cannot install a handler for SIGBUS")?;
     match &arguments.command {
         RingCommand::Stat(command) => stat::run(command),

@@ -1,5 +1,5 @@
-//! `nanotape run`: a plant. A day in, normalised records on a ring, until the day or the patience
-//! ends.
+//! `nanotape run`: a plant. It reads a day and publishes normalised records on a ring, until the
+//! day ends or the run is stopped.
 
 mod outcome;
 
@@ -128,7 +128,7 @@ pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<Status> {
     }
     let config = arguments.config()?;
     let format = arguments.output.format_or(Format::Text)?;
-    // A region that is cut while it is mapped is an error line then, and not the end by a signal.
+    // The handler turns access to a truncated region into an error.
     nanotape_shm::guard_against_truncation().context("cannot install a handler for SIGBUS")?;
     let interrupt = interrupt::install()?;
     let mut output = arguments.output.open()?;
@@ -139,8 +139,8 @@ pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<Status> {
 
     let ended = {
         let progress = Progress::of(plant.source());
-        // Threads inherit the processors of the one that starts them: those that read, and the one
-        // that draws, are there by now, and are not to be in the way.
+        // New threads inherit the processors of their parent. The threads of the reader and the bar
+        // exist already, so they do not compete with the plant.
         let _placement = config.machine.cpu.map(pin);
         let clock = Clock::monotonic();
         let began = clock.stamp();
@@ -161,7 +161,7 @@ fn conclude_run(
     let ended = &outcome.ended;
     let status = conclude(plant.source().name(), &ended.report);
     warn_of_taint(plant.source().name(), ended.anomalies, ended.tainted_stocks);
-    // A day that was left early may have named them later.
+    // If the run ended early, a later message could still name them.
     if ended.stop.reason != StopReason::Asked {
         let filter = SymbolFilter::new(&config.publish.symbols);
         require_symbols(plant.source().name(), &filter, plant.engine().directory())?;
@@ -169,7 +169,7 @@ fn conclude_run(
     Ok(status)
 }
 
-/// Keeps this thread on one processor, as long as the value lives; says once if it cannot be.
+/// Keeps this thread on one processor while the value lives; reports a failure once.
 fn pin(cpu: u32) -> Placement {
     let wish = Wish { pin: Pin::To(cpu), real_time_priority: None, lock_memory: false };
     let placement = Placement::apply(&wish);
@@ -190,7 +190,7 @@ fn of_run(error: RunError) -> anyhow::Error {
 }
 
 impl RunArguments {
-    /// The configuration file, if there is one, and what the options say on top of it.
+    /// The configuration: the file, if there is one, overridden by the options.
     fn config(&self) -> anyhow::Result<PlantConfig> {
         let mut config = match &self.config {
             Some(path) => PlantConfig::read(path)?,
@@ -214,7 +214,7 @@ impl RunArguments {
         let input = &mut config.input;
         if let Some(file) = &self.input {
             input.file.clone_from(file);
-            // The date of the configuration is that of its own file, which this one may not be.
+            // The date in the configuration belongs to its own file, which can be another one.
             input.date = TradeDate::of_file_name(file).or(input.date);
         }
         input.date = self.date.or(input.date);

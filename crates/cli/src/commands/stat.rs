@@ -1,4 +1,4 @@
-//! `nanotape stat`: what a plant does, from its board and its ring, seen from outside.
+//! `nanotape stat`: the activity of a plant, read from its board and its ring.
 
 mod json;
 mod text;
@@ -89,7 +89,7 @@ impl FileFormat for StatFormat {
 }
 
 pub(crate) fn run(arguments: &StatArguments) -> anyhow::Result<Status> {
-    // A region that is cut while it is mapped is an error line then, and not the end by a signal.
+    // The handler turns access to a truncated region into an error.
     nanotape_shm::guard_against_truncation().context("cannot install a handler for SIGBUS")?;
     let path = place(&arguments.name)?;
     let format = arguments.output.format_or(StatFormat::Text)?;
@@ -108,7 +108,7 @@ pub(crate) fn run(arguments: &StatArguments) -> anyhow::Result<Status> {
         if !interval.is_zero() {
             interrupt.sleep(interval);
         }
-        // Without an interval the first look is the report.
+        // Without an interval the first reading is the report.
         let now = match interval.is_zero() && report == 0 {
             true => before.clone(),
             false => monitor.look(&clock).map_err(of_health)?,
@@ -126,7 +126,7 @@ pub(crate) fn run(arguments: &StatArguments) -> anyhow::Result<Status> {
 
 impl StatArguments {
     fn interval(&self, format: StatFormat) -> Duration {
-        // Who collects metrics makes rates of them himself.
+        // A metrics collector computes rates itself.
         let is_scraped = format == StatFormat::OpenMetrics && !self.watch && self.count.is_none();
         let usual = if is_scraped { Duration::ZERO } else { Duration::from_secs(1) };
         self.interval.unwrap_or(usual)
@@ -143,18 +143,18 @@ struct Report<'a> {
 }
 
 impl Report<'_> {
-    /// A rate of a number that grows.
+    /// The rate of a counter between the two readings.
     fn rate(&self, number: impl Fn(&PlantHealth) -> u64) -> Option<f64> {
         self.now.rate(self.before, self.clock, number)
     }
 
-    /// How long ago something was that the plant states a time of.
+    /// The age of a time that the plant stored.
     fn age_ns(&self, utc_ns: u64) -> Option<i64> {
         self.now.age_ns(self.clock, utc_ns)
     }
 }
 
-/// Damage is bad data; everything else is the environment.
+/// Damage is bad data; other errors belong to the environment.
 fn of_health(error: HealthError) -> anyhow::Error {
     match error {
         HealthError::Region(error) => of_region(&error),
@@ -163,11 +163,11 @@ fn of_health(error: HealthError) -> anyhow::Error {
     }
 }
 
-/// Where reports go.
+/// The output of reports.
 struct Reports<'a> {
     arguments: &'a StatArguments,
     format: StatFormat,
-    /// None where each report is a file of its own.
+    /// None if each report is a file of its own.
     output: Option<Output>,
     has_written: bool,
 }
@@ -193,7 +193,7 @@ impl<'a> Reports<'a> {
         Ok(())
     }
 
-    /// One whole exposition, in place of the last one.
+    /// Replaces the last exposition by a complete new one.
     fn replace(&mut self, report: &Report<'_>) -> anyhow::Result<()> {
         let OutputArguments { output, force, format } = &self.arguments.output;
         let force = *force || self.has_written;

@@ -1,4 +1,4 @@
-//! `nanotape stats`: rates, volumes, event depth and processing time, per stock and in all.
+//! `nanotape stats`: rates, volumes, event depth and processing time, per stock and in total.
 
 use clap::Args;
 use nanotape_book::{Anomaly, AnomalyCounts, Books, DefaultBooks, OrderStore, PriceLevels};
@@ -49,7 +49,7 @@ pub(crate) struct StatsArguments {
     structures: StructureArguments,
 }
 
-/// Stocks that the text format shows unless told otherwise.
+/// Default number of stocks in the text format.
 const TOP_IN_TEXT: usize = 20;
 
 pub(crate) fn run(arguments: &StatsArguments) -> anyhow::Result<Status> {
@@ -163,11 +163,11 @@ fn write_row(
     rows.end_row()
 }
 
-/// One column of the table.
+/// A column of the table.
 struct Figure {
     name: &'static str,
     width: usize,
-    /// Shown in text, where there is room for a dozen.
+    /// Whether the text format shows it; it has room for about a dozen columns.
     in_text: bool,
     value: fn(&StockStatistics) -> Option<i64>,
 }

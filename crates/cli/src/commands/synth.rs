@@ -73,7 +73,7 @@ impl MarketArguments {
     }
 }
 
-/// Bytes of a message with its length, on average over a day: for the progress bar.
+/// Average bytes of a message with its length over a day, for the progress bar.
 pub(crate) const BYTES_PER_MESSAGE: u64 = 31;
 
 pub(crate) fn run(arguments: &SynthArguments) -> anyhow::Result<Status> {

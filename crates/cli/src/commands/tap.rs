@@ -1,4 +1,4 @@
-//! `nanotape tap`: the records of a plant that runs in another process, and what was lost.
+//! `nanotape tap`: the records of a plant in another process, and their losses.
 
 mod dbn_files;
 mod details;
@@ -154,12 +154,12 @@ impl From<WhereToRejoin> for Rejoin {
 }
 
 pub(crate) fn run(command: &TapArguments) -> anyhow::Result<Status> {
-    // A ring that is cut while it is read is an error line then, and not the end by a signal.
+    // The handler turns access to a truncated ring into an error.
     nanotape_shm::guard_against_truncation().context("cannot install a handler for SIGBUS")?;
     let path = place(&command.name)?;
     let format = command.format()?;
     let interrupt = interrupt::install()?;
-    // What cannot be written is told at once, not after a wait.
+    // An output that cannot be opened is reported before the wait for the plant.
     let output = command.output.open()?;
     let Some(subscriber) = join::join(command, &path, &interrupt)? else {
         tell(format_args!("{}: interrupted before a plant started", path.display()));

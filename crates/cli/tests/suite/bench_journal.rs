@@ -1,4 +1,4 @@
-//! `nanotape lab bench journal` as a user runs it: what it promises, whatever the times are.
+//! `nanotape lab bench journal` as a user runs it: output and answers, independent of the times.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ fn bench_journal(arguments: &[&str]) -> Ran {
     nanotape([&["lab", "bench", "journal"], arguments].concat())
 }
 
-/// A few thousand messages, in segments that hold some hundred.
+/// A few thousand messages, in segments that hold a few hundred.
 const TINY: [&str; 10] = [
     "--rounds",
     "1",
@@ -83,7 +83,7 @@ fn check_times(record: &Value) {
     let times = ["p50_ns", "p90_ns", "p99_ns", "p99.9_ns", "p99.99_ns", "max_ns"].map(time);
     assert!(times.is_sorted() && times[0] > 0.0, "{record}");
     let section = record["section"].as_str().unwrap();
-    // 5,000 excerpts of 104 or 280 bytes do not fit into 64 KiB.
+    // The 5,000 excerpts of 104 or 280 bytes need more than one segment of 64 KiB.
     let rolls = matches!(section, "append call" | "write to read");
     assert_eq!(positive(record, "/rolls/count"), rolls, "{record}");
     let is_read = section == "write to read";

@@ -1,4 +1,4 @@
-//! `nanotape lab bench plant` as a user runs it: what it promises, whatever the times are.
+//! `nanotape lab bench plant` as a user runs it: output and answers, independent of the times.
 
 use std::fs;
 
@@ -37,7 +37,7 @@ fn every_row_is_in_one_list_and_taps_account_for_every_record() {
     for name in ["backbone", "backbone/again", "plant", "plant/all", "plant/small-ring"] {
         assert!(names(&list).contains(&name), "{name}");
     }
-    // One tap more than there are processors beside the plant's, and at most eight.
+    // At most one tap more than processors beside the plant's, and at most eight.
     assert_eq!(list.last().unwrap()["taps_share_processors"], list.last().unwrap()["taps"] != 8);
     let format = include_str!("../../../../docs/formats/lab-bench-plant.md");
     for field in list[0].as_object().unwrap().keys() {
@@ -67,13 +67,13 @@ fn every_row_is_in_one_list_and_taps_account_for_every_record() {
     }
 }
 
-/// Of two rounds.
+/// Checks the counts of two rounds.
 fn check_published(record: &Value) {
     let published = |name: &str| record["published"][name].as_u64().unwrap();
     let (answer, taps) = (&record["answer"], record["taps"].as_u64().unwrap());
     let (orders, insides) = (&answer["order_records"], &answer["inside_changes"]);
     let told = orders.as_u64().unwrap() + insides.as_u64().unwrap();
-    // And a start and a stop.
+    // Each round also has a start and a stop.
     let usual = 2 * (told + 2);
     match record["name"].as_str().unwrap() {
         "plant/all" => assert!(published("records") > usual, "{record}"),
@@ -83,7 +83,7 @@ fn check_published(record: &Value) {
     assert_eq!(record["lost_share"].is_null(), taps == 0, "{record}");
     assert_eq!(record["cpus"]["taps"].as_array().unwrap().len() as u64, taps);
     assert_eq!(record["tap_symbol"].is_null(), taps == 0, "{record}");
-    // A ring of 32 MiB holds all of them, so that nothing is lost.
+    // A ring of 32 MiB holds all records, so none is lost.
     assert_eq!(published("lost"), 0, "{record}");
     let of_one_stock = published("wanted");
     assert_eq!(of_one_stock > 0, taps > 0, "{record}");
@@ -135,7 +135,7 @@ fn tables_have_a_row_for_everything_and_the_goals_beside_it() {
     assert_eq!(written[1]["latency"]["count"], 20_000);
 }
 
-/// Where plants that are measured have their rings, each until everybody has it open.
+/// Folders with the rings of measured plants. Each exists until all processes have opened it.
 fn folders() -> Vec<String> {
     let Ok(entries) = fs::read_dir("/dev/shm") else {
         skipped("there is no /dev/shm here, so that nothing is looked for in it");
@@ -155,7 +155,7 @@ fn nothing_is_left_in_memory() {
     let lines: Vec<&str> = ran.stdout.lines().collect();
     assert_eq!((lines.len(), lines[0].split(',').next()), (2, Some("name")));
     assert!(lines[1].starts_with("plant/1-tap,1,"), "{}", lines[1]);
-    // Others may measure at the same time, and have theirs.
+    // Other benchmarks may run at the same time and have folders of their own.
     let is_gone = |folder: &String| {
         let process = folder.rsplit('-').nth(1).unwrap_or_default();
         !fs::exists(format!("/proc/{process}")).unwrap_or(true)

@@ -1,4 +1,4 @@
-//! `nanotape lab bench ring` as a user runs it: what it promises, whatever the times are.
+//! `nanotape lab bench ring` as a user runs it: output and answers, independent of the times.
 
 use std::fs;
 
@@ -74,7 +74,7 @@ fn check_times(record: &Value) {
     let time = |name: &str| record["latency"][name].as_f64().unwrap();
     let times = ["p50_ns", "p90_ns", "p99_ns", "p99.9_ns", "max_ns"].map(time);
     assert!(times.is_sorted() && times[0] > 0.0, "{record}");
-    // The first tenth is not counted; of a one-way row a reader may lose some.
+    // The first tenth is not counted; a one-way reader may lose some messages.
     let count = record["latency"]["count"].as_u64().unwrap();
     assert!((1..=2_700).contains(&count), "{record}");
     assert!(record["written_per_second"].is_null(), "{record}");

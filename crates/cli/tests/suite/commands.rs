@@ -39,7 +39,7 @@ fn a_synthetic_day_is_reproducible_and_valid() {
     for line in checked.stdout.lines().skip(1) {
         assert_eq!(line.split_whitespace().nth(2), Some("0"), "{line}");
     }
-    // Another seed, another day.
+    // Another seed gives another day.
     let other = folder.path("other");
     nanotape(["synth", "-o", &other, "--messages", "60000", "--symbols", "200", "--seed", "2"]);
     assert_ne!(fs::read(&day).unwrap(), fs::read(other).unwrap());
@@ -88,7 +88,7 @@ fn the_suffix_chooses_the_format_and_nothing_is_overwritten_unasked() {
     let unclear = nanotape(["inside", &day, "-o", &folder.path("rows.parquet")]);
     assert_eq!(unclear.status, 2);
     assert!(unclear.stderr.contains("unknown suffix; use "), "{}", unclear.stderr);
-    // No temporary file is left behind by any of it.
+    // No command left a temporary file.
     let names: Vec<_> = fs::read_dir(folder.path(""))
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -150,7 +150,7 @@ fn book_depth_and_orders_agree_at_every_moment() {
     assert!(depth.starts_with(header), "{:?}", depth.lines().next());
     let rows: Vec<Vec<&str>> = depth.lines().skip(1).map(|row| row.split(',').collect()).collect();
     for pick in [rows.len() / 5, rows.len() / 2, rows.len() * 4 / 5] {
-        // The last row of its nanosecond.
+        // The last row with this timestamp.
         let time = rows[pick][1];
         let row = rows.iter().rfind(|row| row[1] == time).unwrap();
         let nanos: u64 = time.parse().unwrap();
@@ -171,7 +171,7 @@ fn book_depth_and_orders_agree_at_every_moment() {
         let got: Vec<_> = lines.map(|line| line.rsplit_once(',').unwrap().0.to_owned()).collect();
         assert_eq!(got, expected, "at {at}");
 
-        // The orders of the levels add up to the levels.
+        // The orders of a level add up to the level.
         let orders =
             nanotape(["book", &day, "--symbol", &symbol, "--at", &at, "--levels", "5", "--orders"])
                 .stdout;
@@ -215,7 +215,7 @@ fn stats_add_up() {
         let sum: i64 = rows[1..].iter().map(|row| row[figure].as_i64().unwrap()).sum();
         assert_eq!(rows[0][figure], sum, "{figure}");
     }
-    // The volume rule, from the messages themselves.
+    // The volume rule, computed from the messages.
     let messages = nanotape(["inspect", &day, "--type", "E,C,P,Q,B", "--format", "json"]).stdout;
     let (mut volume, mut counted) = (0, BTreeMap::new());
     for line in messages.lines() {

@@ -1,10 +1,10 @@
-//! What a user sees of a damaged day: everything that was good, one line on the rest, status 1.
+//! Output for a damaged day: all valid messages, one line per damage, status 1.
 
 use std::{fs, process::Command};
 
 use crate::support::{Folder, nanotape, nanotape_fed};
 
-/// Offset of the record with this number, from the program itself.
+/// Offset of the record with this number, as printed by the program.
 fn offset_of(day: &str, number: usize) -> usize {
     let listed = nanotape(["inspect", day, "--format", "csv"]).stdout;
     let row = listed.lines().nth(number).unwrap();
@@ -31,14 +31,14 @@ fn a_cut_day_gives_everything_before_the_cut() {
     let ran = nanotape(["inside", &cut]);
     assert_eq!((ran.status, &ran.stderr), (1, &expected));
     assert!(whole.starts_with(&ran.stdout) && ran.stdout.lines().count() > 100);
-    // The result is there although the status says that the day was not whole.
+    // The result is written although the status reports damage.
     let rows = folder.path("rows.csv");
     assert_eq!(nanotape(["inside", &cut, "-o", &rows]).status, 1);
     assert_eq!(fs::read_to_string(rows).unwrap(), ran.stdout);
     let ran = nanotape_fed(["check", "-"], &bytes[..offset + 5]);
     assert_eq!(ran.status, 1);
     assert!(ran.stderr.starts_with("nanotape: standard input: cut off in the record at offset"));
-    // The record that was cut has not the length of its type.
+    // The truncated record does not have the length of its type.
     let row = ran.stdout.lines().nth(2).unwrap();
     let words: Vec<_> = row.split_whitespace().take(4).collect();
     assert_eq!(words, ["2", "spec", "1", &offset.to_string()], "{row}");
@@ -92,7 +92,7 @@ fn a_flipped_length_costs_nothing_and_a_flipped_type_one_message() {
         "offset {offset}: record length 36, type 'I' needs 50: \
                                           "
     )));
-    // The order is missed by those that refer to it: counted, and the day goes on.
+    // Later messages refer to the missing order: they are counted, and reading continues.
     let checked = nanotape(["check", &flipped, "--format", "csv"]);
     assert_eq!(checked.status, 1);
     assert!(checked.stdout.contains(&format!("\n2,spec,1,{offset},,")), "{}", checked.stdout);
@@ -131,7 +131,7 @@ fn a_record_of_length_zero_ends_the_session() {
     let terminated = folder.write("terminated.itch50", &[&bytes[..], &[0, 0]].concat());
     let ran = nanotape(["check", &terminated]);
     assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
-    // Padding, as from a block device: a day that ended before it is whole.
+    // Padding, as from a block device: a day that ends before it is complete.
     let padded = folder.write("padded.itch50", &[&bytes[..], &[0; 4_096]].concat());
     let ran = nanotape(["check", &padded]);
     let expected = format!(
@@ -148,14 +148,14 @@ fn a_record_of_length_zero_ends_the_session() {
     assert_eq!(ran.stderr, expected);
 }
 
-/// The day that the next tests damage, and what `inspect` prints of it.
+/// The day that later tests damage, and the output of `inspect` for it.
 fn day_of_20_000(folder: &Folder) -> (Vec<u8>, String) {
     let day = folder.path("day.itch50");
     nanotape(["synth", "-o", &day, "--messages", "20000", "--symbols", "20"]);
     (fs::read(&day).unwrap(), nanotape(["inspect", &day, "--format", "csv"]).stdout)
 }
 
-/// The rows of all messages but those whose record begins at one of these offsets, without numbers.
+/// The rows, without numbers, of all messages whose record begins at none of these offsets.
 fn rows_without(listed: &str, offsets: &[usize]) -> Vec<String> {
     let row = |row: &str| row.split_once(',').map(|(_, rest)| rest.to_owned());
     let is_kept =
@@ -206,7 +206,7 @@ fn a_bit_of_a_length_that_leads_to_a_later_record_costs_nothing() {
     let mut chosen: Vec<_> = misleading.filter(is_later).collect();
     assert!(chosen.len() > 100, "{} bits lead to later records", chosen.len());
     chosen.sort_unstable_by_key(|(start, _, end)| end - start);
-    // The one that leads furthest, and the one that leads least far.
+    // The records with the longest and the shortest wrong length.
     for (start, bit, _) in [chosen[0], chosen[chosen.len() - 1]] {
         let mut bytes = good.clone();
         bytes[start + 1 - bit as usize / 8] ^= 1 << (bit % 8);
@@ -246,7 +246,7 @@ fn a_damaged_compressed_day_gives_what_its_own_program_gets() {
             let whole = nanotape_fed(["inspect", "-", "--format", "csv"], &good[..same]).stdout;
             let expected = whole.lines().filter_map(offset).filter(|start| start + 52 <= same);
             assert_eq!(delivered, expected.count(), "{program}, damaged at {at}");
-            // Whole blocks are good up to there, even where the program itself gives fewer.
+            // Whole blocks before the damage are valid, even if `program` prints fewer bytes.
             let printed = ran.stdout.lines().count();
             assert!(printed > 1_000 * (part - 1), "{program} {at}: {printed} messages");
             assert_eq!(ran.status, 1);
@@ -281,7 +281,7 @@ fn a_checksum_is_checked_behind_an_end_of_session() {
 fn check_says_where_a_message_stands_after_the_last_event() {
     let folder = Folder::new("after-the-end");
     let (good, listed) = day_of_20_000(&folder);
-    // A message from the middle once more, behind event C; then a lot that is not there.
+    // Appends three copies of a trading action message after the end of the day.
     let rows: Vec<_> = listed.lines().skip(1).collect();
     let offset = |row: &str| row.split(',').nth(1).unwrap().parse::<usize>().unwrap();
     let halt = rows.iter().rposition(|row| row.split(',').nth(2) == Some("H")).unwrap();
@@ -310,13 +310,13 @@ fn check_finds_a_locate_with_two_symbols() {
     };
     let clean = "13,spec,0,,,a stock locate stands for one symbol all day".to_owned();
     assert_eq!(finding(&good), (0, clean));
-    // An add with another symbol.
+    // Changes the symbol of an add.
     let mut bytes = good.clone();
     let add = of("A", 700);
     bytes[add + 2 + 24] ^= 1;
     let (status, row) = finding(&bytes);
     assert!(status == 1 && row.starts_with(&format!("13,spec,1,{add},")), "{row}");
-    // A directory message that gives the locate of the one before it to another stock.
+    // A directory message that gives the previous locate to another stock.
     let mut bytes = good.clone();
     let (first, second) = (of("R", 3), of("R", 4));
     bytes.copy_within(first + 3..first + 5, second + 3);

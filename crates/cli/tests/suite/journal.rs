@@ -1,4 +1,4 @@
-//! `nanotape journal`: appended, tailed, dumped, recorded from a ring, and proven.
+//! `nanotape journal`: append, tail, dump, record from a ring, and prove.
 
 use std::{thread, time::Duration};
 
@@ -14,7 +14,7 @@ fn lines(range: std::ops::RangeInclusive<u64>) -> Vec<u8> {
     range.flat_map(|number| format!("line {number}\n").into_bytes()).collect()
 }
 
-/// A journal with so many lines in small segments.
+/// A journal with `count` lines in small segments.
 fn journal(folder: &Folder, count: u64) -> String {
     let path = folder.path("journal");
     let ran = nanotape_fed(["journal", "append", &path, "--segment", "64KiB"], &lines(1..=count));
@@ -38,7 +38,7 @@ fn what_is_appended_is_tailed_and_dumped_from_everywhere() {
     assert_eq!(rows.len(), 2);
     assert_eq!(rows[1]["sequence"], 5_000);
     assert_eq!(rows[1]["payload"], "6c696e652035303030");
-    // By the time of one it is found again.
+    // The time of an excerpt finds it again.
     let time = format!("@{}", rows[0]["ts_ns"]);
     let by_time = nanotape(["journal", "dump", &path, "--from", &time, "--format", "json"]);
     assert_eq!(objects(&by_time.stdout).last(), rows.last());
@@ -101,7 +101,7 @@ fn a_named_tail_goes_on_where_it_stopped_and_is_listed() {
         "{text}"
     );
 
-    // One that is alive has its name for itself, and is not removed.
+    // The name of a running tailer is in use, and cannot be removed.
     let mut following = Running::start(&[
         "journal", "tail", &path, "--name", "audit", "--follow", "--format", "json",
     ]);
@@ -230,7 +230,7 @@ fn a_ring_is_recorded_under_its_own_numbers_and_goes_on_after_a_kill() {
         let payload: String = text.bytes().map(|byte| format!("{byte:02x}")).collect();
         assert_eq!((&row["sequence"], &row["payload"]), (&number.into(), &payload.into()));
     }
-    // Another ring of this name is not the ring that.
+    // The new ring with this name is not the recorded ring.
     let replaced = nanotape_fed(["ring", "publish", &ring, "--replace"], b"other\n");
     assert_eq!(replaced.status, 0, "{}", replaced.stderr);
     let refused = nanotape(["journal", "record", &ring, &path]);
@@ -288,8 +288,8 @@ fn processes_that_are_killed_lose_nothing() {
     }
 }
 
-/// The first tailer takes 4 ms an excerpt, six seconds in all, and the parent waits three seconds
-/// for one that does not move.
+/// The first tailer takes 4 ms per excerpt, six seconds in total. The parent's patience with a
+/// tailer that does not move is three seconds.
 #[test]
 fn a_tailer_that_is_slow_is_waited_for_as_long_as_it_moves() {
     let arguments = "journal prove --excerpts 1500 --tailers 2 --segment 64KiB --space 512KiB \
@@ -316,7 +316,7 @@ fn a_tailer_that_does_not_move_is_stuck_and_nothing_is_said_to_be_lost() {
     assert_eq!(proved["tailers"][1]["end"], "good");
 }
 
-/// Twelve times as much is appended as the journal may take.
+/// Appends twelve times the space of the journal.
 #[test]
 fn prove_takes_no_more_space_than_it_was_given() {
     const SPACE: u64 = 512 << 10;

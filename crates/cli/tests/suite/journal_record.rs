@@ -1,5 +1,5 @@
-//! `nanotape journal record` between real processes: rings that are replaced, that come later, and
-//! that have wrapped.
+//! `nanotape journal record` with real processes: rings that are replaced, that are created later,
+//! and that have wrapped.
 
 use std::fs;
 
@@ -25,7 +25,7 @@ impl Recording {
         Self { _folder: folder, ring, journal }
     }
 
-    /// A ring that a process writes, and so many messages in it.
+    /// A running writer of the ring, with `messages` messages published.
     fn writer(&self, text: &str, messages: u64) -> Running {
         let mut writer = Running::start_fed(&["ring", "publish", &self.ring, "--format", "json"]);
         writer.hear_json();
@@ -35,7 +35,7 @@ impl Recording {
         writer
     }
 
-    /// Publishes so many messages and closes the ring.
+    /// Publishes `messages` messages and closes the ring.
     fn publish(&self, text: &str, messages: u64, options: &[&str]) {
         let lines: String = (1..=messages).map(|number| format!("{text} {number}\n")).collect();
         let ran =
@@ -48,7 +48,7 @@ impl Recording {
         [&command, options].concat()
     }
 
-    /// A recorder that runs on.
+    /// A recorder that keeps running.
     fn recorder(&self, options: &[&str]) -> Running {
         Running::start(&self.arguments(options))
     }
@@ -58,7 +58,7 @@ impl Recording {
         nanotape(self.arguments(options))
     }
 
-    /// What the journal holds: sequence numbers and texts.
+    /// The sequence numbers and texts in the journal.
     fn excerpts(&self) -> Vec<(u64, String)> {
         let ran = nanotape(["journal", "dump", &self.journal, "--format", "json"]);
         assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
@@ -103,7 +103,7 @@ fn a_ring_that_is_removed_or_replaced_ends_its_recording_and_is_not_mixed_with_t
         assert_eq!(status, Some(1), "{complained}");
         let counted = json(&said);
         assert_eq!((&counted["recorded"], &counted["lost"]), (&3.into(), &0.into()));
-        // A look between the removal and the next ring finds no ring.
+        // A check between the removal and the next ring finds no ring.
         assert!(complained.contains("was re") && complained.contains(&recording.ring));
         assert!(complained.contains("the last recorded message is 3"), "{complained}");
         assert_eq!(recording.excerpts(), texts("first", 1..=3));
@@ -116,7 +116,7 @@ fn a_journal_is_not_continued_from_another_ring_of_the_same_name() {
     recording.publish("first", 5, &[]);
     assert_eq!(recording.record(&[]).status, 0);
     fs::remove_file(&recording.ring).unwrap();
-    // Made at the same path, with more messages than the journal has.
+    // A new ring at the same path, with more messages than the journal.
     recording.publish("second", 9, &[]);
     let refused = recording.record(&[]);
     assert_eq!((refused.status, refused.stdout.as_str()), (2, ""), "{}", refused.stderr);
@@ -140,7 +140,7 @@ fn a_journal_goes_on_with_a_ring_that_another_writer_has_taken_over() {
     let mut expected = texts("message", 1..=5);
     expected.extend([(6, "later 1".to_owned()), (7, "later 2".to_owned())]);
     assert_eq!(recording.excerpts(), expected);
-    // What the recorder noted is known to be a file of the journal.
+    // `verify` accepts the recorder's mark as a file of the journal.
     let verified = nanotape(["journal", "verify", &recording.journal, "--format", "json"]);
     assert_eq!((verified.status, verified.stdout.contains("recorded-from")), (0, false));
 }
@@ -151,7 +151,7 @@ fn a_journal_that_does_not_say_its_ring_goes_on_only_if_its_last_excerpt_is_in_t
     let mark = format!("{}/recorded-from", recording.journal);
     recording.publish("first", 5, &[]);
     assert_eq!(recording.record(&[]).status, 0);
-    // As an earlier version left it.
+    // A journal of an earlier version has no mark.
     fs::remove_file(&mark).unwrap();
     recording.publish("first", 1, &[]);
     assert_eq!(recording.record(&[]).status, 0);
@@ -177,7 +177,7 @@ fn a_journal_that_does_not_say_its_ring_goes_on_only_if_its_last_excerpt_is_in_t
     assert!(refused.stderr.contains("no longer holds message 6"), "{}", refused.stderr);
     assert_eq!(recording.excerpts().len(), 6);
 
-    // What does not read as a mark is no mark.
+    // An unreadable mark is refused.
     fs::write(&mark, b"nanotape recording 1\ncreated_ns soon\n").unwrap();
     let refused = recording.record(&[]);
     assert_eq!(refused.status, 1, "{}", refused.stderr);
@@ -201,16 +201,16 @@ fn a_recorder_waits_for_its_ring() {
     let (status, said, complained) = recorder.end();
     assert_eq!((status, &json(&said)["recorded"]), (Some(0), &4.into()), "{complained}");
 
-    // The writer that is waited for may be the next one of a ring that is there.
+    // The recorder also waits for the next writer of an existing ring.
     let mut recorder = recording.recorder(&["--wait", "60"]);
     recording.publish("later", 3, &[]);
     let (status, said, complained) = recorder.end();
     assert_eq!((status, &json(&said)["recorded"]), (Some(0), &3.into()), "{complained}");
 
-    // An interrupt ends the wait in good order.
+    // An interrupt ends the wait cleanly.
     fs::remove_file(&recording.ring).unwrap();
     let mut recorder = recording.recorder(&["--wait", "60"]);
-    // It has the journal, and so it can be interrupted.
+    // The recorder has opened the journal, so it handles interrupts.
     let stat = ["journal", "stat", &recording.journal, "--format", "json"];
     while !nanotape(stat).stdout.contains("\"appender_state\":\"alive\"") {
         assert!(recorder.is_running(), "{}", recorder.end().2);
@@ -235,7 +235,7 @@ fn what_a_ring_had_overwritten_before_it_was_recorded_is_lost_and_can_be_a_failu
     let excerpts = recording.excerpts();
     assert_eq!(excerpts, texts("message", lost + 1..=2_000));
 
-    // Nothing more was lost, and a loss is no failure unless it is to be one.
+    // Nothing else was lost; a loss is a failure only with --fail-on-loss.
     assert_eq!(recording.record(&["--fail-on-loss"]).status, 0);
     recording.publish("again", 2_000, &["--capacity", "4KiB"]);
     let ran = recording.record(&[]);

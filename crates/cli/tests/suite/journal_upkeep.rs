@@ -1,5 +1,5 @@
-//! `nanotape journal` for its upkeep as a user runs it: real processes, real journals, exit
-//! statuses.
+//! Maintenance commands of `nanotape journal` as a user runs them: real processes, real journals,
+//! exit statuses.
 
 use std::{fs, os::unix::fs::FileExt as _, process::Command};
 
@@ -9,10 +9,10 @@ use serde_json::Value;
 
 use crate::support::{Ran, nanotape, running::objects};
 
-/// A journal of one test, in memory where there is such a folder; removed at the end.
+/// A journal of one test, in memory if /dev/shm exists; removed at the end.
 struct Journal(Scratch);
 
-/// Excerpts that each of them has.
+/// Excerpts in each journal.
 const EXCERPTS: u64 = 2000;
 
 impl Journal {
@@ -45,7 +45,7 @@ impl Journal {
         nanotape([&["journal", verb, self.path()], options].concat())
     }
 
-    /// Runs it; it must be content.
+    /// Runs a command that must succeed without messages.
     fn good(&self, verb: &str, options: &[&str]) -> String {
         let ran = self.run(verb, options);
         assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{}", ran.stdout);
@@ -69,7 +69,7 @@ impl Journal {
         file.write_all_at(bytes, offset).unwrap();
     }
 
-    /// How many excerpts can be read.
+    /// Number of readable excerpts.
     fn excerpts(&self) -> usize {
         let mut tailer = Tailer::open(self.0.path(), Start::Oldest).unwrap();
         let mut count = 0;
@@ -83,7 +83,7 @@ impl Journal {
     }
 }
 
-/// The 14th of November 2023, a millisecond an excerpt.
+/// 14 November 2023, one millisecond per excerpt.
 fn time(sequence: u64) -> u64 {
     1_700_000_000_000_000_000 + sequence * 1_000_000
 }
@@ -162,7 +162,7 @@ fn nobody_repairs_beside_an_appender() {
     assert_eq!((ran.status, ran.stdout.as_str()), (2, ""));
     assert_eq!(ran.stderr.lines().count(), 1);
     assert!(ran.stderr.contains("appender"), "{}", ran.stderr);
-    // To look is allowed, and so is what leaves the last segment alone.
+    // Reading is allowed, and so is any change that leaves the last segment alone.
     journal.good("verify", &[]);
     journal.good("compress", &[]);
     journal.good("prune", &["--keep", "0"]);
@@ -201,7 +201,7 @@ fn the_oldest_segments_go_by_age_size_or_number_and_nothing_without_a_limit() {
     assert!(text.contains("up to sequence number") && text.contains("2023-11-14T22:13:20"));
     let left = journal.excerpts() as u64;
     assert!(left < EXCERPTS && left > EXCERPTS - 1000);
-    // All of it is of 2023.
+    // All excerpts are from 2023.
     journal.good("prune", &["--older-than", "36500d"]);
     assert_eq!(journal.excerpts() as u64, left);
     journal.good("prune", &["--older-than", "1d"]);

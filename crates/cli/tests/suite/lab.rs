@@ -53,7 +53,7 @@ fn a_result_has_every_documented_field_and_is_kept_and_drawn() {
         }
     }
 
-    // What is kept is the same, without the long lists.
+    // The recorded result is the same, without the long lists.
     let files: Vec<_> = fs::read_dir(&kept).unwrap().map(|entry| entry.unwrap().path()).collect();
     let [file] = files.as_slice() else { panic!("{files:?}") };
     let [line] = <[Value; 1]>::try_from(records(&fs::read_to_string(file).unwrap())).unwrap();
@@ -72,7 +72,7 @@ fn a_result_has_every_documented_field_and_is_kept_and_drawn() {
     assert_eq!(text.lines().count(), 2, "{text}");
 }
 
-/// The fields in the tables of docs/formats/lab-record.md that this kind of record must have.
+/// The fields that the tables of docs/formats/lab-record.md require in this kind of record.
 fn documented() -> Vec<(String, Vec<String>)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/formats/lab-record.md");
     let text = fs::read_to_string(root).unwrap();
@@ -113,7 +113,7 @@ fn two_benchmarks_are_compared_with_a_verdict_and_its_status() {
         assert!(record["detectable"].as_f64() > Some(0.02), "{record}");
         verdict
     };
-    // Whether there is enough quiet to tell is the machine's business; a wrong verdict is ours.
+    // A noisy machine may prevent a verdict; a wrong verdict is a bug.
     let verdict = compare("truth/base", "truth/plus-5");
     assert!(["slower", "not enough power"].contains(&verdict.as_str()), "{verdict}");
     let verdict = compare("truth/base", "truth/base");

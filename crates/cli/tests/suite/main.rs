@@ -1,5 +1,5 @@
-//! The command line, one module a subject: the program itself is run, with its options, answers and
-//! exit status.
+//! The command line, one module per subject. The tests run the program and check its options,
+//! answers and exit status.
 
 mod bench_book;
 mod bench_journal;

@@ -1,10 +1,10 @@
-//! The commands on real market data, where the data is there.
+//! The commands on real market data, if it is available.
 
 use std::{collections::HashMap, fs::File};
 
 use crate::support::{every_choice_of_structures, nanotape, real_data};
 
-/// Every one of the publisher's 10,000 book states, 10 levels a side, equals ours, in every
+/// Each of the publisher's 10,000 book states, with 10 levels a side, equals ours in every
 /// structure.
 #[test]
 fn depth_equals_the_published_book_after_every_event() {
@@ -31,7 +31,7 @@ fn depth_equals_the_published_book_after_every_event() {
     }
 }
 
-/// The number of the message, and what our row has behind it.
+/// The number of a message, and the rest of the expected row.
 fn published_rows(published: &str) -> Vec<(String, String)> {
     let row = |line: &str| {
         let mut fields = line.split(',');
@@ -40,7 +40,7 @@ fn published_rows(published: &str) -> Vec<(String, String)> {
         let expected: Vec<String> = fields
             .enumerate()
             .map(|(column, field)| match (column, field) {
-                // The time, then price and size in turns.
+                // The time, then prices and sizes alternately.
                 (0, time) => time.to_owned(),
                 (_, "") => String::new(),
                 (odd, price) if odd % 2 == 1 => with_four_places(price),
@@ -76,7 +76,7 @@ fn a_day_joined_in_mid_session_counts_what_it_does_not_know() {
         assert_eq!(rows[0]["symbol"], "*");
         assert_eq!(rows[0]["messages"], messages);
         assert_eq!(rows[0]["unknown_reference"], unknown);
-        // By stock, they add up.
+        // The counts by stock add up to the total.
         let by_stock = rows[1..].iter().map(|row| row["unknown_reference"].as_u64().unwrap());
         assert_eq!(by_stock.sum::<u64>(), unknown);
     }
@@ -92,7 +92,7 @@ fn check_says_what_a_mid_session_file_lacks() {
     assert!(ran.stdout.contains("\n4,spec,0,,,"), "{}", ran.stdout);
 }
 
-/// Inside rows are exactly the depth rows of one level in which something differs.
+/// Inside rows are exactly the rows of `depth --levels 1` that differ from the previous row.
 #[test]
 fn inside_and_depth_tell_the_same_story() {
     let Some(day) = real_data("aapl_20190130_open10k.itch50") else { return };

@@ -1,4 +1,4 @@
-//! Commands on a journal that recorded a plant: the same answers as on the day file.
+//! Commands on the journal of a recorded plant give the same answers as on the day file.
 
 use crate::support::{Folder, Ran, nanotape};
 
@@ -8,7 +8,7 @@ fn good(arguments: &[&str]) -> Ran {
     ran
 }
 
-/// A day, and a journal of the records that a plant published of it.
+/// A day, and a journal of the records that a plant published from it.
 fn recorded(folder: &Folder, records: &str) -> (String, String) {
     let (day, ring) = (folder.path("2019-12-30.itch50"), folder.path("ring"));
     let journal = folder.path("journal");

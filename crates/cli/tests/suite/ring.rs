@@ -34,13 +34,13 @@ impl Ring {
     }
 }
 
-/// A command about rings that runs on while the test talks to it.
+/// A running command about rings, for a test that interacts with it.
 fn start(arguments: &[&str]) -> Running {
     Running::start_fed(&[&["ring"], arguments].concat())
 }
 
 impl Running {
-    /// The writer of a ring, once the ring is there.
+    /// A running writer, after it has created the ring.
     fn publishing(ring: &Ring, options: &[&str]) -> Self {
         let mut arguments = vec!["publish", ring.path(), "--format", "json"];
         arguments.extend(options);
@@ -159,14 +159,14 @@ fn stat_tells_a_writer_that_lives_one_that_closed_and_one_that_was_killed() {
     let looks = ["ring", "stat", ring.path(), "--count", "3", "--interval", "0.01"];
     let lines = nanotape(looks).stdout;
     assert_eq!(lines.lines().count(), 4, "{lines}");
-    // There is nothing to watch when the writer is gone.
+    // Without a writer, --watch prints one report and ends.
     let watched = nanotape(["ring", "stat", ring.path(), "--watch", "--interval", "0.01"]);
     assert_eq!((watched.status, watched.stdout.lines().count()), (0, 2), "{}", watched.stdout);
 }
 
 #[test]
 fn verify_counts_what_is_good_and_finds_what_is_not() {
-    // Of the region's header, of the control words and the index, and of a frame's header.
+    // Bytes of the region's header, the control words and the index, and a frame's header.
     const HEADER: u64 = 4096;
     const STREAM_DATA: u64 = HEADER + 1408;
     let ring = Ring::new("verify");
@@ -179,7 +179,7 @@ fn verify_counts_what_is_good_and_finds_what_is_not() {
     assert!(text.contains("OK, stream ring; writer closed the ring"), "{text}");
     assert!(text.contains("messages        3, in order: 1 to 3"), "{text}");
 
-    // The number of message 2, the length of it, a position in the index, a counter.
+    // Damages the number and the length of message 2, a position in the index, and a counter.
     let pristine = fs::read(&ring.0).unwrap();
     let frame_2 = STREAM_DATA + 24;
     for (offset, bytes, expected) in [
@@ -227,7 +227,7 @@ fn verify_of_a_ring_that_is_written_finds_no_damage() {
         let mut input = writer.input.take().unwrap();
         let feeding = std::thread::spawn(move || {
             let block = "0123456789\n".repeat(5_000);
-            // Until the writer is gone.
+            // Feeds lines until the writer ends.
             while input.write_all(block.as_bytes()).is_ok() {}
         });
         for _ in 0..30 {
@@ -292,7 +292,7 @@ fn list_has_a_line_for_each_region() {
 #[test]
 fn another_version_is_refused_by_every_command() {
     let ring = Ring::new("version");
-    // The region's version, and the layout of the ring in it.
+    // Changes the version of the region, then the layout of the ring.
     for (offset, bytes, expected) in [
         (16, 2_u64.to_ne_bytes(), "region format version 2"),
         (32, u64::from_be_bytes(*b"stream 9").to_ne_bytes(), "ring layout `stream 9`"),
@@ -310,7 +310,7 @@ fn another_version_is_refused_by_every_command() {
 
 #[test]
 fn another_user_reads_what_the_mode_allows() {
-    /// A user that nothing belongs to.
+    /// A user without any files.
     const NOBODY: u32 = 65_534;
     if !rustix::process::geteuid().is_root() {
         skipped("only root can start a process of another user");

@@ -28,7 +28,7 @@ fn run_fed(day: &str, ring: &Ring, options: &[&str], input: &[u8]) -> Ran {
     nanotape_fed(arguments, input)
 }
 
-/// The same in JSON, if nothing is wrong: what it says at the start and at the end.
+/// Runs a plant without messages on standard error; returns its JSON at the start and at the end.
 fn ran(day: &str, ring: &Ring, options: &[&str]) -> [Value; 2] {
     let ran = run(day, ring, &[options, &["--format", "json"]].concat());
     assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{}", ran.stdout);
@@ -77,7 +77,7 @@ fn a_day_is_on_the_ring_as_the_last_line_says() {
     assert_eq!((notices, &stop["records"]), (2, &(kinds.iter().sum::<u64>() + 2).into()));
     assert_eq!(ring.stop().reason, StopReason::EndOfInput);
 
-    // The same for people, and as a table with one row.
+    // The same as text, and as a table with one row.
     let text = run(&day, &ring, &["--replace"]).stdout;
     let [begun, ended] = text.lines().collect::<Vec<_>>().try_into().unwrap();
     let expected = "first message 1; trade date 2019-12-30, pace max, records mbo,bbo,";
@@ -145,7 +145,7 @@ fn a_plant_that_was_killed_is_followed_by_one_that_says_so() {
     });
     assert_eq!(predecessors.collect::<Vec<_>>(), [Predecessor::None, Predecessor::Died]);
     assert_eq!(ring.stop().messages, 20_000);
-    // And the one after that follows one that ended well.
+    // The next plant follows one that ended normally.
     let [start, _] = ran(&day, &ring, &[]);
     assert_eq!(start["previous_writer_state"], "closed");
 }
@@ -178,7 +178,7 @@ fn a_day_that_is_left_early_says_why() {
     let last = NanosSinceMidnight::new(on_ring.ts_event - midnight.unwrap()).unwrap();
     assert!(last < NanosSinceMidnight::from_hms(10, 0, 0), "{last}");
     assert!(last > NanosSinceMidnight::from_hms(9, 30, 0), "{last}");
-    // Exactly the messages in front of it were read.
+    // Exactly the messages before that time were read.
     let listed = nanotape(["inspect", &day, "--format", "json"]).stdout;
     let early = objects(&listed).iter().filter(|row| is_before_ten(row)).count();
     assert_eq!(on_ring.messages, early as u64);

@@ -1,5 +1,5 @@
-//! `nanotape run` whose ring or board is removed, replaced or cut while it runs: real processes and
-//! files.
+//! `nanotape run` with a ring or board that is removed, replaced or truncated during the run: real
+//! processes and files.
 
 use std::{fs, path::Path};
 
@@ -16,7 +16,7 @@ use crate::support::{
     running::Running,
 };
 
-/// What happens to a region.
+/// The way in which a region is lost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Loss {
     Removed,
@@ -42,7 +42,7 @@ impl Loss {
         }
     }
 
-    /// A look between the removal and the next region finds none.
+    /// A check between the removal and the next region finds no region.
     fn is_told(self, complained: &str) -> bool {
         match self {
             Self::Removed => complained.contains("removed"),
@@ -52,7 +52,7 @@ impl Loss {
     }
 }
 
-/// The plant ended with status 1 and one line that names the region and what to do.
+/// Checks that the plant ended with status 1 and one line with the region and the remedy.
 fn check_end(plant: &mut Running, path: &Path, loss: Loss) {
     let (status, said, complained) = plant.end();
     assert_eq!((status, said.as_str()), (Some(1), ""), "{loss:?} of {path:?}: {complained}");

@@ -1,4 +1,4 @@
-//! `nanotape stat` as a user runs it: of plants that run, have ended, were killed, and start again.
+//! `nanotape stat` as a user runs it: plants that run, have ended, were killed, or start again.
 
 use std::fs;
 
@@ -13,7 +13,7 @@ use crate::support::{
     running::{Running, json, objects},
 };
 
-/// One look, as JSON.
+/// One reading, as JSON.
 fn look(ring: &Ring) -> Value {
     let ran = nanotape(["stat", ring.path(), "--interval", "0", "--format", "json"]);
     assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
@@ -27,7 +27,7 @@ fn metrics(ring: &Ring, options: &[&str]) -> Exposition {
     Exposition::parse(&ran.stdout)
 }
 
-/// A plant that has run to its end; what it said then.
+/// Runs a plant to its end; returns its last output.
 fn ended(day: &str, ring: &Ring) -> Value {
     let arguments =
         ["run", "--input", day, "--date", DATE, "--ring", ring.path(), "--format", "json"];
@@ -140,7 +140,7 @@ fn damage_and_stocks_that_cannot_be_trusted_are_counted() {
     let mut bytes = fs::read(&day).unwrap();
     let listed = nanotape(["inspect", &day, "--format", "csv"]).stdout;
     let adds = listed.lines().filter(|row| row.split(',').nth(2) == Some("A"));
-    // An order that never enters: whatever is said of it later does not fit its book.
+    // An order without an add: later messages about it do not fit its book.
     for add in adds.skip(500).step_by(50).take(40) {
         let offset: usize = add.split(',').nth(1).unwrap().parse().unwrap();
         bytes[offset + 2] = b'I';
@@ -207,7 +207,7 @@ fn watching_goes_on_with_the_next_plant() {
     until(&mut watch, "running", first.process.id());
     first.signal(Signal::KILL);
     until(&mut watch, "died", first.process.id());
-    // The same ring, and then another one in its place.
+    // First the same ring, then a new one at its path.
     for options in [&[][..], &["--replace"]] {
         let (mut next, _) = Running::plant(&day, &ring, options);
         until(&mut watch, "running", next.process.id());
@@ -279,7 +279,7 @@ fn wrong_usage_is_one_line_and_status_2() {
     let other = nanotape(["stat", ring.path()]);
     assert_eq!((other.status, other.stderr.lines().count()), (2, 1));
     assert!(other.stderr.contains("is not a region"), "{}", other.stderr);
-    // What is no board stays where it is.
+    // A file that is not a board is not removed.
     assert_eq!(nanotape(["ring", "remove", ring.path()]).status, 0);
     assert!(ring.board().exists());
     let help = nanotape(["stat", "--help"]).stdout;

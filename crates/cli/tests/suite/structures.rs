@@ -1,4 +1,4 @@
-//! The structures that books are kept in can be chosen, and no answer depends on the choice.
+//! Every structure of the books can be selected, and gives the same answers.
 
 use crate::support::{Folder, every_choice_of_structures, nanotape};
 
@@ -19,7 +19,7 @@ fn every_command_answers_the_same_in_every_structure() {
         for structures in every_choice_of_structures() {
             let ran = nanotape(command.iter().chain(&structures));
             assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{command:?} {structures:?}");
-            // The first choice is none at all: what the command does unless told otherwise.
+            // The first choice has no options: the defaults of the command.
             let expected = expected.get_or_insert_with(|| ran.stdout.clone());
             assert!(expected.lines().count() > 5, "{command:?} shows something: {expected}");
             assert!(ran.stdout == *expected, "{command:?} {structures:?}");
@@ -27,7 +27,7 @@ fn every_command_answers_the_same_in_every_structure() {
     }
 }
 
-/// Their times differ, so only what they count is compared.
+/// Times differ, so the test compares only counts.
 #[test]
 fn statistics_and_demonstration_count_the_same_in_every_structure() {
     let folder = Folder::new("counts");
@@ -70,7 +70,7 @@ fn every_name_of_an_option_is_understood() {
             let ran = nanotape(command.iter().chain(&chosen));
             assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{command:?} {chosen:?}");
         }
-        // One structure of each, by whichever name.
+        // At most one structure of each kind, under either name.
         let twice = ["--levels", "packed", "--levels", "sorted-map"];
         let mixed = ["--levels", "packed", "--level-structure", "sorted-map"];
         for chosen in [twice, mixed] {
@@ -80,7 +80,7 @@ fn every_name_of_an_option_is_understood() {
     }
 }
 
-/// Where levels are shown, `--levels` is how many and in what: one of each, in any order.
+/// In commands that show levels, `--levels` takes a number and a structure, in any order.
 #[test]
 fn levels_are_a_number_a_name_or_one_of_each() {
     let folder = Folder::new("levels");
@@ -146,7 +146,7 @@ fn first_row(json: &str) -> serde_json::Value {
     serde_json::from_str(json.lines().next().unwrap()).unwrap()
 }
 
-/// The busiest stock of a day: the first row below that of all stocks.
+/// The busiest stock of a day: the first row after that of all stocks.
 fn first_symbol(day: &str) -> String {
     let stats = nanotape(["stats", day, "--top", "1", "--format", "json"]).stdout;
     let row: serde_json::Value = serde_json::from_str(stats.lines().nth(1).unwrap()).unwrap();

@@ -1,4 +1,4 @@
-//! Runs the real program on real files, and finds the real data.
+//! Runs the real program on real files, and locates the real data.
 
 pub(crate) mod openmetrics;
 pub(crate) mod plants;
@@ -14,7 +14,7 @@ use std::{
 use nanotape_book::{LevelStructure, OrderStructure};
 use nanotape_harness::{Scratch, skipped};
 
-/// What a run of the program left behind.
+/// The result of a run of the program.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) status: i32,
@@ -27,7 +27,7 @@ pub(crate) fn nanotape<I: AsRef<str>>(arguments: impl IntoIterator<Item = I>) ->
     nanotape_fed(arguments, b"")
 }
 
-/// Runs `nanotape` with these arguments and this on its standard input.
+/// Runs `nanotape` with these arguments and this standard input.
 pub(crate) fn nanotape_fed<I: AsRef<str>>(
     arguments: impl IntoIterator<Item = I>,
     input: &[u8],
@@ -79,8 +79,8 @@ impl Folder {
     }
 }
 
-/// The options that choose structures, as every command knows them: none, each structure of levels,
-/// each of orders, and one of both.
+/// The options that choose structures, as in every command: none, each structure of levels, each of
+/// orders, and one of both.
 pub(crate) fn every_choice_of_structures() -> Vec<Vec<&'static str>> {
     let levels = LevelStructure::NAMES.iter().map(|name| vec!["--levels", name]);
     let orders = OrderStructure::NAMES.iter().map(|name| vec!["--order-structure", name]);
@@ -88,7 +88,7 @@ pub(crate) fn every_choice_of_structures() -> Vec<Vec<&'static str>> {
     [vec![]].into_iter().chain(levels).chain(orders).chain([both]).collect()
 }
 
-/// A file of real market data beside the repository, or `None` with a loud word.
+/// A file of real market data beside the repository; `None` with a notice if it is missing.
 pub(crate) fn real_data(name: &str) -> Option<String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(name);
     if path.exists() {

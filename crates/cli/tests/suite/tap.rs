@@ -1,7 +1,7 @@
 //! `nanotape tap` as a user runs it: a plant in one process, taps in others.
 //!
-//! A plant that is to be killed is this program once more, with the test `child` chosen and a ring
-//! in its environment.
+//! A plant that a test kills is this test program, started again with the test `child` selected and
+//! a ring in its environment.
 
 mod days;
 mod ends;

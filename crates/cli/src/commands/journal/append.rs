@@ -1,4 +1,4 @@
-//! `nanotape journal append`: lines of text as excerpts.
+//! `nanotape journal append`: appends lines of text as excerpts.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -50,7 +50,7 @@ pub(super) struct AppendCommand {
     output: OutputArguments,
 }
 
-/// How long it waits for room before it tries again.
+/// Time between two attempts while the disk is full.
 const RETRY: Duration = Duration::from_millis(500);
 
 pub(super) fn run(command: &AppendCommand) -> anyhow::Result<Status> {

@@ -1,4 +1,4 @@
-//! `nanotape journal compress`: closed segments with zstd.
+//! `nanotape journal compress`: compresses closed segments with zstd.
 
 use std::{io::Write as _, path::PathBuf};
 

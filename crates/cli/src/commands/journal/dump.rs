@@ -1,4 +1,4 @@
-//! `nanotape journal dump`: what a journal holds, byte by byte.
+//! `nanotape journal dump`: the contents of a journal, byte by byte.
 
 use std::path::PathBuf;
 
@@ -55,16 +55,16 @@ pub(super) fn run(command: &DumpCommand) -> anyhow::Result<Status> {
     let interrupt = interrupt::install()?;
     let mut tailer = Tailer::open(&command.journal, command.from).map_err(of_journal)?;
     tailer.set_durable(command.durable);
-    // An appender may be quicker than this: it ends where the journal ended now.
+    // Ends at the current end of the journal: an appender can be faster than the dump.
     let end = match Tailer::open(&command.journal, Start::Newest) {
         Ok(tailer) => tailer.next_sequence(),
-        // The way there is damaged: what is in front of that is dumped, and then it is said.
+        // The journal is damaged before its end: the dump prints up to the damage, then reports it.
         Err(error) if matches!(error.problem(), Problem::Damaged { .. }) => u64::MAX,
         Err(error) => return Err(of_journal(error)),
     };
     let mut printer = Printer::new(&command.output, Shown::Bytes, Vec::new())?;
     let outcome = dump(command, &mut tailer, &mut printer, end, &interrupt);
-    // What was printed stays, also in front of damage.
+    // Rows before damage stay printed.
     printer.finish()?;
     outcome?;
     Ok(Status::Good)

@@ -1,4 +1,4 @@
-//! `nanotape journal prune`: the oldest segments removed.
+//! `nanotape journal prune`: removes the oldest segments.
 
 use std::{io::Write as _, path::PathBuf, time::Duration};
 
@@ -105,7 +105,7 @@ pub(super) fn run(command: &PruneCommand) -> anyhow::Result<Status> {
     Ok(Status::Good)
 }
 
-/// The time so long ago, in ns since the UNIX epoch.
+/// The current time minus `age`, in ns since the UNIX epoch.
 fn before(age: Duration) -> u64 {
     let now = UtcNanos::now().unix_ns();
     now.saturating_sub(u64::try_from(age.as_nanos()).unwrap_or(u64::MAX))

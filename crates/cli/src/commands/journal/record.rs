@@ -1,4 +1,4 @@
-//! `nanotape journal record`: what a ring publishes, kept under the same sequence numbers.
+//! `nanotape journal record`: stores the messages of a ring under the same sequence numbers.
 
 use std::{path::Path, time::Duration};
 
@@ -111,7 +111,7 @@ fn report(ring: &Path, event: &RecorderEvent<'_>) {
     }
 }
 
-/// Damage and a lost ring are bad data; everything else is the environment.
+/// Damage and a lost ring are bad data; other errors belong to the environment.
 fn of_record(error: RecorderError, command: &RecordCommand) -> anyhow::Error {
     match error {
         RecorderError::Journal(error) => of_journal(error),

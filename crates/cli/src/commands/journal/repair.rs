@@ -1,4 +1,4 @@
-//! `nanotape journal repair`: a damaged journal made one that readers get through.
+//! `nanotape journal repair`: makes a damaged journal readable.
 
 use std::path::PathBuf;
 

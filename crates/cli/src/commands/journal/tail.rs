@@ -1,4 +1,4 @@
-//! `nanotape journal tail`: the last excerpts, and those that come.
+//! `nanotape journal tail`: the last excerpts, and new ones as they arrive.
 
 use std::{
     path::{Path, PathBuf},
@@ -90,13 +90,13 @@ pub(super) fn run(command: &TailCommand) -> anyhow::Result<Status> {
     Ok(Status::Good)
 }
 
-/// What is read.
+/// The source of the excerpts.
 enum Source {
     Named(Box<NamedTailer>),
     Several(Merge),
 }
 
-/// Appenders come and go: a tail waits for the next one.
+/// A tail continues with the next appender, so this source never ends.
 impl Tape for Source {
     type Error = anyhow::Error;
 
@@ -159,7 +159,7 @@ impl Source {
     }
 }
 
-/// A tailer at where it is to begin.
+/// A tailer at its start position.
 fn tailer(command: &TailCommand, path: &Path) -> anyhow::Result<Tailer> {
     let mut tailer =
         Tailer::open(path, command.from.unwrap_or(Start::Newest)).map_err(of_journal)?;
@@ -167,7 +167,7 @@ fn tailer(command: &TailCommand, path: &Path) -> anyhow::Result<Tailer> {
         let mut left = command.last;
         while left > 0 {
             match tailer.previous().map_err(of_journal)? {
-                // Of a log as many lines as were asked for, and what is between them.
+                // Counts lines only, and passes other log excerpts between them.
                 Tail::Excerpt(excerpt) => {
                     let is_shown = !command.text || is_line_or_other(excerpt.type_id());
                     left -= u64::from(is_shown);
@@ -181,12 +181,12 @@ fn tailer(command: &TailCommand, path: &Path) -> anyhow::Result<Tailer> {
     Ok(tailer)
 }
 
-/// Whether an excerpt is something to be shown among lines.
+/// Whether an excerpt is printed with --text: a line, or anything that is not of a log.
 fn is_line_or_other(type_id: u16) -> bool {
     nanotape_logging::is_line(type_id) || !nanotape_logging::is_log(type_id)
 }
 
-/// A formatter of log excerpts for each journal; none without --text.
+/// A formatter of log excerpts per journal; empty without --text.
 struct Formatters(Vec<Formatter>);
 
 impl Formatters {
@@ -195,7 +195,7 @@ impl Formatters {
         Self((0..count).map(|_| Formatter::new()).collect())
     }
 
-    /// Reads the announcements before a position that lines after it need. Each segment repeats
+    /// Reads the announcements in front of a position that later lines need. Each segment repeats
     /// them.
     fn learn(&mut self, source: usize, path: &Path, place: &Tailer) -> anyhow::Result<()> {
         let (Some(formatter), (segment, _)) = (self.0.get_mut(source), place.position()) else {
@@ -206,7 +206,7 @@ impl Formatters {
             return Ok(());
         }
         let mut tailer = Tailer::open(path, Start::Sequence(end)).map_err(of_journal)?;
-        // To the beginning of the segment.
+        // Goes back to the beginning of the segment.
         let mut begin = end;
         while let Tail::Excerpt(excerpt) = tailer.previous().map_err(of_journal)? {
             if excerpt.segment() != segment {
@@ -252,7 +252,7 @@ impl Following<'_> {
             }
         }
         if let Source::Named(named) = follow.tape_mut() {
-            // It was printed: the next reader of this name does not get it again.
+            // The excerpts were printed: the next reader with this name continues after them.
             self.printer.flush()?;
             named.done();
         }
@@ -281,7 +281,7 @@ impl Following<'_> {
         let line = self.formatters.0.get_mut(source).map(|formatter| formatter.line(excerpt));
         match line {
             Some(Some(line)) => self.printer.line(source, &line)?,
-            // It only announces what later lines refer to.
+            // This excerpt only announces data of later lines.
             Some(None) if nanotape_logging::is_log(excerpt.type_id()) => return Ok(()),
             _ => self.printer.excerpt(source, excerpt)?,
         }

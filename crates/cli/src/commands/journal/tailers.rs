@@ -1,4 +1,4 @@
-//! `nanotape journal tailers`: the readers of a journal, and how far each is behind the end.
+//! `nanotape journal tailers`: the readers of a journal, and the distance of each to the end.
 
 mod unnamed;
 

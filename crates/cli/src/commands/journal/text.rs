@@ -6,12 +6,12 @@ use nanotape_clock::UtcNanos;
 
 use crate::values::duration;
 
-/// A time in UTC; nothing for one that is not known, or that no clock shows.
+/// A time in UTC; empty if it is unknown or out of range.
 pub(super) fn known_time_text(ts_ns: Option<u64>) -> String {
     ts_ns.and_then(utc_text).unwrap_or_default()
 }
 
-/// A time as it is printed everywhere; beyond the range that is the number.
+/// A time in UTC; a number of ns if it is out of range.
 pub(in crate::commands) fn time_text(ts_ns: u64) -> String {
     utc_text(ts_ns).unwrap_or_else(|| format!("{ts_ns} ns"))
 }
@@ -20,7 +20,7 @@ fn utc_text(ts_ns: u64) -> Option<String> {
     Some(UtcNanos::new(i64::try_from(ts_ns).ok()?).to_string())
 }
 
-/// How long ago: `30d`, `12h`, and what durations have.
+/// Parses an age: `30d`, `12h`, or any duration.
 pub(super) fn age(text: &str) -> Result<Duration, String> {
     let expected = || format!("expected an age such as 30d, 12h, 90m or 10s, not {text:?}");
     for (unit, seconds) in [("d", 86_400), ("h", 3600)] {
@@ -32,7 +32,7 @@ pub(super) fn age(text: &str) -> Result<Duration, String> {
     duration(text).map_err(|_| expected())
 }
 
-/// Bytes for people, to three digits.
+/// Human-readable size with three digits.
 pub(super) fn size_text(bytes: u64) -> String {
     let units = ["bytes", "KiB", "MiB", "GiB", "TiB"];
     let (mut value, mut unit) = (bytes as f64, 0);

@@ -1,4 +1,4 @@
-//! `nanotape journal verify`: everything that a journal holds, checked.
+//! `nanotape journal verify`: checks the whole contents of a journal.
 
 use std::{fmt::Write as _, path::PathBuf};
 

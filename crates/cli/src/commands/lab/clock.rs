@@ -1,4 +1,4 @@
-//! `nanotape lab clock`: the clock behind every number.
+//! `nanotape lab clock`: the properties of the clock.
 
 use core::fmt::Write as _;
 use std::time::Duration;
@@ -78,7 +78,7 @@ pub(super) fn run(command: &ClockCommand) -> anyhow::Result<Status> {
 
 fn record(clock: &Clock, drift: &Drift, offsets: &[Offset]) -> Value {
     let report = clock.report();
-    // An offset that no round was made for is unknown, which JSON has no infinity for.
+    // The offset is infinite if no round measured it; JSON has no infinity.
     let known = |nanos: f64| nanos.is_finite().then_some(nanos);
     let offset = |offset: &Offset| {
         json!({

@@ -1,4 +1,4 @@
-//! `nanotape lab compare`: is B slower than A, by how much, and could this run have told?
+//! `nanotape lab compare`: whether B is slower than A, by how much, and the power of the run.
 
 use std::path::PathBuf;
 
@@ -18,7 +18,7 @@ use crate::{
 };
 use nanotape_console::records::{Columns, RecordArguments, RecordFormat};
 
-// The last of several values counts, so that `cargo xtask gate` can be given others than its own.
+// The last of several values counts, so that `cargo xtask gate` can override its own options.
 #[derive(Args, Debug)]
 #[command(
     args_override_self = true,
@@ -148,7 +148,7 @@ pub(super) fn run(command: &CompareCommand) -> anyhow::Result<Status> {
     let pairs = search
         .pairs(&command.base, &command.candidate, &mut |what| tell(format_args!("{what}")))?;
 
-    // The workers run in this place; this process only waits, wherever it likes.
+    // This process only waits, on any processor; the workers run on the selected one.
     let placement = Placement::apply(&command.place.wish());
     let (circumstances, cpu) = (Circumstances::capture(&placement), placement.cpu());
     placement.release();
@@ -201,7 +201,7 @@ fn status(results: &[Compared]) -> Status {
     }
 }
 
-/// A summary of one line.
+/// A summary in one line.
 fn summary(results: &[Compared]) -> String {
     let verdicts = [Verdict::Slower, Verdict::Faster, Verdict::Same, Verdict::NotEnoughPower];
     let counted = verdicts.into_iter().filter_map(|verdict| {

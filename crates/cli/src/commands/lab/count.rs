@@ -1,4 +1,4 @@
-//! `nanotape lab count`: instructions of an operation, against those that were accepted.
+//! `nanotape lab count`: instructions of an operation, compared with the accepted counts.
 
 use std::{fmt::Write as _, path::PathBuf};
 
@@ -89,7 +89,7 @@ pub(super) fn run(command: &CountCommand) -> anyhow::Result<Status> {
         Some(accepted) => accepted.against(&present),
         None => present.against(&present),
     };
-    // Without names, a benchmark that is gone counts as well.
+    // Without names, a missing benchmark is also a deviation.
     let deviations = deviations.into_iter().filter(|one| command.names.is_empty() || wanted(one));
     let mut worst = Status::Good;
     for deviation in deviations {

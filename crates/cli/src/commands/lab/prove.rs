@@ -1,4 +1,4 @@
-//! `nanotape lab prove`: the comparisons themselves, put to the test.
+//! `nanotape lab prove`: tests the error rates of the comparisons.
 
 use core::fmt::Write as _;
 
@@ -103,7 +103,7 @@ pub(super) fn run(command: &ProveCommand) -> anyhow::Result<Status> {
     Ok(if kept { Status::Good } else { Status::Bad })
 }
 
-/// Whether tests reject no more, and intervals miss no more, than they may.
+/// Whether the error rates of tests and intervals are within their limits.
 fn is_kept(tally: &Tally) -> bool {
     LEVELS.into_iter().zip(&tally.levels).all(|(level, counted)| {
         let missed = counted.experiments - counted.covered;

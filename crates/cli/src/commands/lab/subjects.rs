@@ -1,4 +1,4 @@
-//! What the two words of `nanotape lab compare A B` stand for.
+//! The meaning of A and B in `nanotape lab compare A B`.
 
 use std::path::{Path, PathBuf};
 
@@ -8,19 +8,19 @@ use nanotape_lab::compare::{
     revision::{Repository, WORKTREE, short},
 };
 
-/// Where to look for what.
+/// Where to search for benchmarks.
 pub(super) struct Search<'a> {
-    /// A program whose benchmarks the words may name, instead of this one.
+    /// A program to search for the names of benchmarks, instead of this one.
     pub(super) program: Option<&'a Path>,
     /// The package with the benchmark target, for revisions.
     pub(super) package: Option<&'a str>,
     /// The benchmark target, for revisions.
     pub(super) target: &'a str,
-    /// Parts of the names of benchmarks that are wanted; all of them if there are none.
+    /// Parts of the names of selected benchmarks; empty: all benchmarks.
     pub(super) only: &'a [String],
 }
 
-/// What a word can stand for.
+/// The meanings of a word.
 enum Meaning {
     Benchmark(String),
     Program(PathBuf),
@@ -32,7 +32,7 @@ fn own_name(program: Option<&Path>) -> String {
 }
 
 impl Search<'_> {
-    /// The pairs to compare. `progress` is told of builds.
+    /// The pairs to compare. `progress` receives the builds.
     pub(super) fn pairs(
         &self,
         base: &str,
@@ -110,7 +110,7 @@ impl Search<'_> {
         )
     }
 
-    /// The benchmarks that both programs have.
+    /// The benchmarks that exist in both programs.
     fn common(
         &self,
         base: (String, Option<String>, PathBuf),

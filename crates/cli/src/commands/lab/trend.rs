@@ -1,4 +1,4 @@
-//! `nanotape lab trend`: results that were kept, over time.
+//! `nanotape lab trend`: recorded results over time.
 
 use std::path::PathBuf;
 
@@ -52,7 +52,7 @@ pub(super) fn run(command: &TrendCommand) -> anyhow::Result<Status> {
         "no records in {}; `nanotape lab bench --record` writes some",
         command.paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
     );
-    // By benchmark, then by time: RFC 3339 sorts as text.
+    // Sorted by benchmark, then by time: RFC 3339 sorts as text.
     let key = |record: &Value, place: &str| record[place].as_str().unwrap_or_default().to_owned();
     records.sort_by_cached_key(|record| (key(record, "name"), key(record, "time")));
     let mut output = command.output.records_or(RecordFormat::Html, COLUMNS)?;
@@ -63,7 +63,7 @@ pub(super) fn run(command: &TrendCommand) -> anyhow::Result<Status> {
     Ok(Status::Good)
 }
 
-/// One result in a line.
+/// One result as a line.
 fn line(record: &Value) -> String {
     let word = |place: &str| record.pointer(place).and_then(Value::as_str).unwrap_or("-");
     let number = |place: &str| record.pointer(place).and_then(Value::as_f64).unwrap_or(f64::NAN);

@@ -1,4 +1,4 @@
-//! `nanotape ring dump`: the messages of a ring, and what was lost.
+//! `nanotape ring dump`: the messages of a ring, and its losses.
 
 use std::{ops::ControlFlow, path::Path};
 
@@ -59,7 +59,7 @@ pub(super) fn run(command: &DumpCommand) -> anyhow::Result<Status> {
     let path = place(&command.name)?;
     let interrupt = interrupt::install()?;
     let source = RingSource::open(&path, command.from).map_err(|error| of_ring(&path, &error))?;
-    // A writer may be quicker than this: without --follow it ends where the ring ended now.
+    // Without --follow, ends at the current end of the ring: a writer can be faster than the dump.
     let end = match command.follow {
         true => u64::MAX,
         false => source.end().map_err(|error| of_ring(&path, &error))?,
@@ -67,7 +67,7 @@ pub(super) fn run(command: &DumpCommand) -> anyhow::Result<Status> {
     let mut printer = Printer::new(&command.output, Shown::Ring, Vec::new())?;
     let mut follow = Follow::new(source).shutdown(&interrupt).until(end);
     let outcome = dump(command, &path, &mut follow, &mut printer);
-    // What was printed stays, also in front of damage.
+    // Rows before damage stay printed.
     printer.finish()?;
     outcome?;
     Ok(Status::Good)
@@ -114,8 +114,8 @@ fn dump(
     Ok(())
 }
 
-/// The end of a ring that is damaged, or whose file is not what it was. A file that was removed
-/// after its writer closed it is an ordinary end.
+/// The result for a damaged ring, or a ring whose file has changed. If the file was removed after
+/// its writer closed it, the end is normal.
 fn lost(
     command: &DumpCommand,
     path: &Path,

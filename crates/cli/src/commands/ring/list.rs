@@ -25,7 +25,7 @@ pub(super) struct ListCommand {
     output: OutputArguments,
 }
 
-/// Where regions with names are, and how their files are called.
+/// Folder of named regions, and the prefix of their files.
 const FOLDER: &str = "/dev/shm";
 const PREFIX: &str = "nanotape-";
 
@@ -55,7 +55,7 @@ pub(super) fn run(command: &ListCommand) -> anyhow::Result<Status> {
         let path = Path::new(FOLDER).join(format!("{PREFIX}{name}"));
         let info = match nanotape_shm::inspect(&path) {
             Ok(info) => Ok(info),
-            // Removed since the folder was read.
+            // The file was removed after the folder was read.
             Err(error) if *error.refusal() == nanotape_shm::Refusal::NotFound => continue,
             Err(error) => Err(error.refusal().to_string()),
         };

@@ -1,4 +1,4 @@
-//! `nanotape ring publish`: lines of text as messages, to try a ring out.
+//! `nanotape ring publish`: publishes lines of text as messages, to try out a ring.
 
 use std::{
     path::{Path, PathBuf},
@@ -90,7 +90,7 @@ pub(super) struct PublishCommand {
     output: OutputArguments,
 }
 
-/// How long to wait for a line before the next heartbeat.
+/// Longest wait for a line before the next heartbeat.
 const HEARTBEAT: Duration = Duration::from_millis(100);
 
 pub(super) fn run(command: &PublishCommand) -> anyhow::Result<Status> {
@@ -178,7 +178,7 @@ impl Publishing<'_> {
                 }
                 Line::End => break,
             };
-            // Each message is due a gap behind the one before: a late one does not delay the rest.
+            // Message times have a fixed gap: a late message does not delay the following ones.
             loop {
                 let elapsed = Duration::from_nanos(clock.nanos_between(began, clock.stamp()));
                 let Some(early) = due.checked_sub(elapsed).filter(|early| !early.is_zero()) else {

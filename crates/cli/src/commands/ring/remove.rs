@@ -1,4 +1,4 @@
-//! `nanotape ring remove`: a ring whose writer is gone.
+//! `nanotape ring remove`: removes a ring whose writer is gone.
 
 use std::{
     fmt::Write as _,
@@ -41,7 +41,7 @@ pub(super) fn run(command: &RemoveCommand) -> anyhow::Result<Status> {
     let format = command.output.format_or(Format::Text)?;
     let info = nanotape_shm::inspect(&path).map_err(|error| of_region(&error))?;
     let kind = info.header.map(|header| header.spec.kind);
-    // One that is damaged or half-created has no kind, and can be of no use to anybody.
+    // A damaged or half-created region has no kind; it can be removed, since no process can use it.
     if let Some(kind) = kind.filter(|kind| ![stream::KIND, slots::KIND].contains(kind)) {
         anyhow::bail!("{}: a region of kind {}, not a ring", path.display(), kind_name(kind));
     }
@@ -81,7 +81,7 @@ pub(super) fn run(command: &RemoveCommand) -> anyhow::Result<Status> {
 fn remove_board(ring: &Path) -> Option<PathBuf> {
     let board = board_path(ring);
     let is_board = match nanotape_shm::inspect(&board) {
-        // One that is damaged or half-created has no kind, as with rings.
+        // A damaged or half-created region has no kind, as with rings.
         Ok(info) => info.header.is_none_or(|header| kind_name(header.spec.kind) == BOARD),
         Err(error) if *error.refusal() == Refusal::NotFound => return None,
         Err(_) => false,
@@ -98,5 +98,5 @@ fn remove_board(ring: &Path) -> Option<PathBuf> {
     }
 }
 
-/// The kind of a board, as [`kind_name`] gives it.
+/// The kind of a board, in the form of [`kind_name`].
 const BOARD: &str = "BOARD";

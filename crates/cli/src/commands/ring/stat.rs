@@ -49,7 +49,7 @@ pub(super) struct StatCommand {
     output: OutputArguments,
 }
 
-/// What a ring looked like, and when.
+/// The state of a ring at a time.
 struct Look {
     at: Stamp,
     stat: Stat,
@@ -111,14 +111,14 @@ struct Report<'a> {
 }
 
 impl Report<'_> {
-    /// Messages a second, if time passed between the two looks.
+    /// Messages per second between two readings, if time has passed between them.
     fn rate(&self, has_rate: bool) -> Option<f64> {
         let nanos = self.clock.nanos_between(self.before.at, self.now.at);
         let messages = self.now.stat.next_sequence.saturating_sub(self.before.stat.next_sequence);
         (has_rate && nanos > 0).then(|| messages as f64 * 1e9 / nanos as f64)
     }
 
-    /// How long ago something was that the writer said a time of.
+    /// The age of a time that the writer stored.
     fn age_ns(&self, utc_ns: u64) -> Option<i64> {
         let then = i64::try_from(utc_ns).ok().filter(|&then| then > 0)?;
         Some(self.clock.utc(self.now.at).get().saturating_sub(then))
@@ -200,7 +200,7 @@ impl Report<'_> {
         }
     }
 
-    /// One of many reports.
+    /// One report as a line.
     fn line(&self, has_rate: bool, first: bool) -> String {
         let mut text = String::new();
         if first {

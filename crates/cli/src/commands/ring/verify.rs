@@ -1,4 +1,4 @@
-//! `nanotape ring verify`: everything that a ring holds, checked.
+//! `nanotape ring verify`: checks the whole contents of a ring.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! What `nanotape run` prints when a plant starts and when it ends.
+//! The output of `nanotape run` at the start and at the end of a plant.
 
 use std::fmt::Write as _;
 
@@ -12,13 +12,13 @@ use crate::{
     values::{counted, nanos_text},
 };
 
-/// How a run went, and how long it took.
+/// The result of a run, and its duration.
 pub(super) struct Outcome {
     pub(super) ended: Ended,
     pub(super) nanos: u64,
 }
 
-/// Says where the plant publishes what. A table in CSV has one row, and it is written at the end.
+/// Prints where the plant publishes and which records. A CSV table has one row, written at the end.
 pub(super) fn begun(plant: &PlantRun, format: Format, output: &mut Output) -> anyhow::Result<()> {
     if format == Format::Csv {
         return Ok(());
@@ -39,7 +39,7 @@ pub(super) fn begun(plant: &PlantRun, format: Format, output: &mut Output) -> an
 }
 
 impl Outcome {
-    /// Says how it went.
+    /// Prints the result.
     pub(super) fn write(
         &self,
         plant: &PlantRun,
@@ -114,7 +114,7 @@ fn beginning(plant: &PlantRun) -> Record {
         .with("kinds", start.kinds.to_string())
 }
 
-/// From the plant's own board, as anybody reads it; empty if somebody has taken that away.
+/// Records by kind, read from the plant's board; empty if the board was removed.
 fn records_by_kind(plant: &PlantRun) -> Vec<(RecordKind, u64)> {
     let Ok(board) = BoardReader::open(plant.ring()) else { return Vec::new() };
     RecordKind::ALL.into_iter().zip(board.look().records).collect()

@@ -1,4 +1,4 @@
-//! `nanotape stat` as JSON: one flat object a look, names with their units.
+//! `nanotape stat` as JSON: one flat object per reading; names contain their units.
 
 use nanotape_book::Anomaly;
 use nanotape_plant::{
@@ -114,7 +114,7 @@ impl Report<'_> {
     }
 }
 
-/// Which shares of the samples are told, and how they are called.
+/// The reported quantiles, with their names.
 pub(super) const QUANTILES: [(&str, f64); 4] =
     [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("max", 1.0)];
 

@@ -56,7 +56,7 @@ impl Report<'_> {
         text
     }
 
-    /// One of many reports.
+    /// One report as a line.
     pub(super) fn line(&self, first: bool) -> String {
         let mut text = String::new();
         if first {
@@ -213,7 +213,7 @@ fn stock_text(locate: StockLocate, symbol: Option<Symbol>) -> String {
     symbol.map_or_else(|| format!("#{locate}"), |symbol| symbol.to_string())
 }
 
-/// `length 3, lost 1`: those that there are.
+/// The counters that are not zero: `length 3, lost 1`.
 fn counted(kinds: impl Iterator<Item = (&'static str, u64)>) -> String {
     let there = kinds.filter(|&(_, count)| count > 0);
     there.map(|(kind, count)| format!("{kind} {count}")).collect::<Vec<_>>().join(", ")

@@ -1,8 +1,8 @@
-//! The DBN files of a tap: FILE.dbn, and FILE.2.dbn and so on for what does not belong into the one
-//! before.
+//! The DBN files of a tap: FILE.dbn, then FILE.2.dbn and so on for records that do not fit the
+//! symbols of the previous file.
 //!
-//! Failure: a file that is there is not overwritten without --force; the next free number is used.
-//! A stream has no next file, and ends with an error.
+//! Failure: an existing file is not overwritten without --force; the next free number is used. A
+//! stream has no next file and ends with an error.
 
 use std::{
     ffi::OsStr,
@@ -15,24 +15,24 @@ use nanotape_plant::{DbnFile, Event, NextFile, Subscriber};
 use super::TapArguments;
 use crate::{output::Output, status::tell};
 
-/// Bytes of a file that are gathered before they are written.
+/// Bytes to collect before a write.
 const BUFFER_BYTES: usize = 64 << 10;
 
 pub(super) struct DbnFiles {
     file: DbnFile<BufWriter<Output>>,
-    /// The first file; none for a stream.
+    /// Path of the first file; None for a stream.
     path: Option<PathBuf>,
     may_overwrite: bool,
-    /// The number of the file that is being written, from 1.
+    /// Number of the current file, from 1.
     number: u32,
-    /// Whether the next file has begun to be needed, and there is none.
+    /// Whether a next file was needed and cannot exist.
     is_over: bool,
 }
 
 impl DbnFiles {
     pub(super) fn new(output: Output, command: &TapArguments) -> Self {
         let output_path = command.output.output.as_deref().filter(|path| *path != Path::new("-"));
-        // A device or a pipe is written to as it is, and has no file beside it.
+        // A device or a pipe is written directly and has no next file.
         let is_file = |path: &&Path| path.metadata().map_or(true, |metadata| metadata.is_file());
         Self {
             file: DbnFile::new(buffered(output), &command.symbols),
@@ -71,7 +71,7 @@ impl DbnFiles {
         let file = core::mem::replace(&mut self.file, following);
         complete(file.close()?)?;
         tell(format_args!("{}: starts with {next}", path.display()));
-        // The first event of a file belongs into it.
+        // The event is the first one of the new file.
         self.file.add(event).map_err(io::Error::other)
     }
 
@@ -97,7 +97,7 @@ fn complete(output: BufWriter<Output>) -> io::Result<()> {
     output.into_inner().map_err(io::IntoInnerError::into_error)?.finish()
 }
 
-/// `day.2.dbn.zst` for `day.dbn.zst` and 2.
+/// The name of a later file: `day.2.dbn.zst` for `day.dbn.zst` and 2.
 fn numbered(first: &Path, number: u32) -> PathBuf {
     let name = first.file_name().unwrap_or_default();
     let (inner, packed) = match first.extension().and_then(OsStr::to_str) {

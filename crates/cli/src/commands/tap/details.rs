@@ -1,4 +1,4 @@
-//! What records say that fits no column, as words.
+//! Details of records that fit no column, as text.
 
 use std::fmt::{self, Write};
 
@@ -69,12 +69,12 @@ pub(super) fn of_imbalance(imbalance: &ImbalanceMsg, text: &mut String) {
     }
 }
 
-/// What the plant says.
+/// The text of a notice of the plant.
 pub(super) fn of_notice(notice: &Notice, text: &mut String) {
     let _ = write!(text, "{notice}");
 }
 
-/// Bytes come from shared memory: what could drive a terminal becomes a question mark.
+/// Bytes come from shared memory: a byte that could control a terminal becomes a question mark.
 fn printable(letter: char) -> char {
     if letter.is_ascii_graphic() { letter } else { '?' }
 }

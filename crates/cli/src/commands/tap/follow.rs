@@ -1,4 +1,4 @@
-//! Reading on and on: what ends a tap, and the numbers that it ends with.
+//! The loop of a tap: its end, and the numbers of its last line.
 
 use std::{io, ops::ControlFlow};
 
@@ -15,10 +15,10 @@ use crate::{
     status::{BadData, Status, is_broken_pipe, tell},
 };
 
-/// Lines about records that are none, before they are only counted in the status.
+/// Invalid records that get a line each; further ones are only counted for the status.
 const BAD_LINES: u64 = 10;
 
-/// A subscription that is being written out.
+/// A subscription whose records are printed.
 pub(super) struct Tap<'a> {
     symbols: &'a [Symbol],
     through_restarts: bool,
@@ -27,35 +27,35 @@ pub(super) struct Tap<'a> {
     reading: Reading,
 }
 
-/// What is told of each record, and what came of it.
+/// State of the printed records.
 struct Reading {
     printer: Printer,
-    /// The exchange's midnight of the run that is being read.
+    /// The exchange's midnight of the current run.
     midnight_ns: Option<u64>,
     /// Records that may still be written.
     left: u64,
     ends_with_stop: bool,
-    /// Whether the last that was heard of the plant is that it stopped.
+    /// Whether the last notice of the plant was its stop.
     is_stopped: bool,
     counts: Counts,
     bad_records: u64,
     end: Option<End>,
-    /// Why the output failed, and how many records were read and not written.
+    /// Why the output failed, and the number of records read but not written.
     error: Option<(io::Error, u64)>,
 }
 
-/// What the last line says.
+/// The numbers of the last line.
 struct Counts {
-    /// The first sequence number that was to be read.
+    /// The first sequence number to read.
     first: u64,
-    /// The last one that was read or lost.
+    /// The last sequence number that was read or lost.
     last: u64,
     written: u64,
     lost: u64,
     gaps: u64,
 }
 
-/// Why it is over.
+/// Why the tap ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum End {
     Stopped,
@@ -83,13 +83,13 @@ impl<'a> Tap<'a> {
         Self { symbols, through_restarts, fails_on_loss, subscriber, reading }
     }
 
-    /// Reads until it is over, and completes the output, also in front of damage.
+    /// Reads to the end and completes the output, also after damage.
     pub(super) fn run(mut self) -> anyhow::Result<Status> {
         let end = self.follow();
         let Self { symbols, fails_on_loss, subscriber, reading, .. } = self;
         let Reading { printer, counts, bad_records, .. } = reading;
         if end.as_ref().is_err_and(is_broken_pipe) {
-            // Nobody reads on, and nobody is told how much there was.
+            // The reader of the output has exited, so the counts are not printed.
             return end.map(|_| Status::Good);
         }
         let finished = printer.finish(&subscriber);
@@ -120,7 +120,7 @@ impl<'a> Tap<'a> {
             match step {
                 Step::Idle => self.reading.printer.flush()?,
                 Step::Gone(state) if !self.through_restarts => return Ok(End::Gone(state)),
-                // A stop was a record of its own.
+                // A stop was already printed as a record.
                 Step::Gone(state) if !self.reading.is_stopped => {
                     let ring = self.subscriber.ring().display();
                     tell(format_args!("{ring}: {}", state_sentence(state)));
@@ -131,7 +131,7 @@ impl<'a> Tap<'a> {
         }
     }
 
-    /// Waits for records and writes what is wanted of them.
+    /// Waits for records and writes the selected ones.
     fn step(&mut self) -> anyhow::Result<Step> {
         let Self { subscriber, reading, .. } = self;
         if let Some(board) = subscriber.board() {
@@ -143,10 +143,10 @@ impl<'a> Tap<'a> {
             reading.counts.last -= unwritten;
             return Err(error.into());
         }
-        // What came before damage is kept, too.
+        // Records before damage are written too.
         reading.printer.write(subscriber)?;
         match step {
-            // One record is not what it says; those around it are.
+            // One record is invalid; the records around it are valid.
             Err(error @ SubscribeError::Record { .. }) => {
                 reading.bad_records += 1;
                 if reading.bad_records <= BAD_LINES {
@@ -154,7 +154,7 @@ impl<'a> Tap<'a> {
                 }
                 Ok(Step::Read)
             }
-            // Removed or replaced, a ring has no plant that could be followed.
+            // A removed or replaced ring has no plant to follow.
             Err(SubscribeError::Region(error)) => {
                 Err(BadData(of_region(&error).to_string()).into())
             }
@@ -184,7 +184,7 @@ impl Reading {
             Event::Lost(gap) => {
                 self.counts.lost += gap.count();
                 self.counts.gaps += 1;
-                // A start may be among them: then the board has the midnight.
+                // The lost records may contain a start; the board has its midnight.
                 self.midnight_ns = None;
                 self.error = self.printer.print(event, None).err().map(|error| (error, 0));
             }
@@ -223,7 +223,7 @@ impl std::fmt::Display for Counts {
     }
 }
 
-/// An error if a stock was asked for that no message has named.
+/// Returns an error if no message named a requested stock.
 fn require_symbols(symbols: &[Symbol], subscriber: &Subscriber) -> anyhow::Result<()> {
     if symbols.is_empty() {
         return Ok(());

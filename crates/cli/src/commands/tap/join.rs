@@ -1,4 +1,4 @@
-//! Joining a plant: at once, or as soon as it is there.
+//! Joins a plant: at once, or as soon as it exists.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::{
 };
 use nanotape_tape::ShutdownFlag;
 
-/// Joins. None if it was interrupted before there was a plant.
+/// Joins a plant. None if the wait was interrupted.
 pub(super) fn join(
     command: &TapArguments,
     path: &Path,
@@ -36,7 +36,7 @@ pub(super) fn join(
     }
 }
 
-/// Reports the kinds that were asked for and will not come. All of them means those there are.
+/// Reports requested kinds that the plant does not publish. `all` means all that it publishes.
 pub(super) fn warn_of_unpublished(subscriber: &Subscriber, wanted: RecordKinds) {
     let ring = subscriber.ring().display();
     let Some(board) = subscriber.board().filter(|_| wanted != RecordKinds::ALL) else { return };
@@ -47,7 +47,7 @@ pub(super) fn warn_of_unpublished(subscriber: &Subscriber, wanted: RecordKinds) 
     }
 }
 
-/// There is no plant. A ring without a board is somebody else's.
+/// The error for a missing plant. A ring without a board has another kind of writer.
 fn nobody(command: &TapArguments, path: &Path, error: &RegionError) -> anyhow::Error {
     let is_there = nanotape_shm::inspect(path).is_ok();
     let path = path.display();
@@ -64,7 +64,7 @@ fn nobody(command: &TapArguments, path: &Path, error: &RegionError) -> anyhow::E
     )
 }
 
-/// What an error of the subscription means: bad data, or the environment.
+/// The status of a subscription error: bad data, or the environment.
 pub(super) fn of_subscription(error: &SubscribeError) -> anyhow::Error {
     match error {
         SubscribeError::Region(error) => of_region(error),

@@ -1,4 +1,4 @@
-//! Where the records of a tap go: rows, or DBN files.
+//! The output of a tap: rows, or DBN files.
 
 use std::io;
 
@@ -25,7 +25,7 @@ impl Printer {
             TapFormat::Json => Target::Rows(Table::new(output, Format::Json)),
             TapFormat::Dbn => Target::Dbn(DbnFiles::new(output, command)),
         };
-        // The header line is not.
+        // A header line has not been flushed yet.
         Self { is_flushed: matches!(target, Target::Dbn(_)), target }
     }
 
@@ -39,7 +39,7 @@ impl Printer {
         }
     }
 
-    /// Writes what needs the subscriber's names: to be called between polls.
+    /// Writes records that need the subscriber's names; called between polls.
     #[inline]
     pub(super) fn write(&mut self, subscriber: &Subscriber) -> io::Result<()> {
         match &mut self.target {
@@ -48,7 +48,7 @@ impl Printer {
         }
     }
 
-    /// Lets others see what is written so far.
+    /// Makes the output so far visible to its readers.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         match &mut self.target {
             _ if std::mem::replace(&mut self.is_flushed, true) => Ok(()),

@@ -1,5 +1,4 @@
-//! What a record has, column by column: the same columns for every kind, so that they stand in one
-//! table.
+//! The cells of a record. All kinds have the same columns, so that one table contains them all.
 
 use nanotape_plant::{
     Delivery, Event, dbn,
@@ -37,7 +36,7 @@ pub(super) enum Column {
 }
 
 impl Column {
-    /// The names, in the same order.
+    /// Their names, in the same order.
     pub(super) const NAMES: [&str; 22] = [
         "sequence",
         "record",
@@ -67,12 +66,12 @@ impl Column {
 /// A value in a column.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Cell<'a> {
-    /// Records of this kind have no such thing.
+    /// Records of this kind do not have the column.
     Absent,
-    /// They do, and this one's is not known, or there is none: a side without orders has no price.
+    /// This record has no value, or it is unknown: a side without orders has no price.
     Nothing,
     Number(u64),
-    /// In units of 1e-9.
+    /// A price in units of 1e-9.
     Price(i64),
     Letter(u8),
     Text(&'a str),
@@ -85,7 +84,7 @@ pub(super) enum Cell<'a> {
 pub(super) struct Row<'a>([Cell<'a>; Column::NAMES.len()]);
 
 impl<'a> Row<'a> {
-    /// `midnight_ns`: the exchange's midnight, if it is known; `detail`: memory for text.
+    /// `midnight_ns`: the exchange's midnight, if known; `detail`: buffer for text.
     #[inline]
     pub(super) fn of(event: &Event<'_>, midnight_ns: Option<u64>, detail: &'a mut String) -> Self {
         let mut row = Self([Cell::Absent; Column::NAMES.len()]);
@@ -171,7 +170,7 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// Records that need words.
+    /// Fills in records with text.
     #[cold]
     fn rare(&mut self, record: &Record<'_>, detail: &'a mut String) {
         detail.clear();
@@ -195,7 +194,7 @@ impl<'a> Row<'a> {
                 self.notice(notice);
                 details::of_notice(notice, detail);
             }
-            // A kind that the library knows and this table does not yet.
+            // A kind of the library that this table lacks.
             _ => self.set(Column::Record, Cell::Text("other")),
         }
         self.set(Column::Detail, Cell::Text(detail));
@@ -249,7 +248,7 @@ fn size(shares: u32) -> Cell<'static> {
     if shares == dbn::UNDEF_ORDER_SIZE { Cell::Nothing } else { Cell::Number(shares.into()) }
 }
 
-/// Shares and orders of a level; nothing of a side that has none.
+/// Shares and orders of a level; no values for an empty side.
 #[inline]
 fn size_of_level(price: i64, shares: u32, orders: u32) -> (Cell<'static>, Cell<'static>) {
     match price {

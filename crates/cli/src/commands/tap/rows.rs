@@ -1,5 +1,5 @@
-//! The rows of a tap: CSV and JSON have a cell for each column, text has its own layout. A row a
-//! record: printing one allocates nothing.
+//! The rows of a tap: CSV and JSON have a cell per column; text has its own layout. Printing a row
+//! allocates nothing.
 
 use std::io::{self, Write as _};
 
@@ -13,14 +13,13 @@ use crate::{
     symbols::StockName,
 };
 
-/// DBN's price units in one of a `Price4`.
+/// DBN price units per unit of a `Price4`.
 const UNITS_OF_PRICE4: i64 = dbn::FIXED_PRICE_SCALE / Price4::SCALE as i64;
 
-/// Writes rows.
 pub(super) struct Table {
     pub(super) rows: Rows,
     format: Format,
-    /// One price and the words of one record, kept for their memory.
+    /// A price and the text of a record; members, to reuse their memory.
     price: Vec<u8>,
     detail: String,
 }
@@ -61,7 +60,7 @@ impl Table {
     }
 }
 
-/// Sequence number, time of day, stock, kind, and what that kind has.
+/// Sequence number, time of day, stock, kind, and the values of that kind.
 fn write_text(buffer: &mut Vec<u8>, row: &Row<'_>) {
     right(buffer, 10, row.cell(Column::Sequence));
     buffer.extend_from_slice(b"  ");
@@ -91,7 +90,7 @@ fn write_text(buffer: &mut Vec<u8>, row: &Row<'_>) {
     }
 }
 
-/// `B  100  189.9500`, and the order or the inside.
+/// `B  100  189.9500`, then the order or the inside.
 fn text_of_change(buffer: &mut Vec<u8>, row: &Row<'_>) {
     for column in [Column::Action, Column::Side] {
         buffer.push(b' ');
@@ -112,12 +111,12 @@ fn text_of_change(buffer: &mut Vec<u8>, row: &Row<'_>) {
     }
 }
 
-/// Bytes come from shared memory: what could drive a terminal becomes a question mark.
+/// Bytes come from shared memory: a byte that could control a terminal becomes a question mark.
 fn printable(letter: u8) -> u8 {
     if letter.is_ascii_graphic() { letter } else { b'?' }
 }
 
-/// Appends a cell as it is.
+/// Appends a cell without padding.
 #[inline]
 fn append(buffer: &mut Vec<u8>, cell: Cell<'_>) {
     match cell {
@@ -149,7 +148,7 @@ fn padded(buffer: &mut Vec<u8>, width: usize, append: impl FnOnce(&mut Vec<u8>))
     buffer.extend(std::iter::repeat_n(b' ', padding));
 }
 
-/// A price in units of 1e-9 as a decimal: four places as everywhere, and more only if it has them.
+/// A price in units of 1e-9 as a decimal, with four places, or more if it needs them.
 #[inline]
 pub(super) fn write_price(buffer: &mut Vec<u8>, price: i64) {
     match u32::try_from(price / UNITS_OF_PRICE4) {

@@ -1,4 +1,4 @@
-//! Commands that run on until a writer closes or dies, a file goes, or a signal comes.
+//! Commands that run until a writer closes or dies, a file disappears, or a signal arrives.
 
 use std::fs;
 
@@ -68,7 +68,7 @@ fn dump_that_is_interrupted_keeps_what_it_wrote() {
     let mut writer = Running::publishing(&ring, &[]);
     writer.say("one");
     let csv = folder.path("out.csv");
-    // The first sees that the message is there; the second writes it, and is interrupted.
+    // The first command shows that the message exists; the second writes it and is interrupted.
     let mut seeing = start(&["dump", ring.path(), "--follow", "--count", "1"]);
     assert_eq!(seeing.end().0, Some(0));
     let mut reader = start(&["dump", ring.path(), "--follow", "-o", &csv]);

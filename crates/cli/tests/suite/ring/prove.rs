@@ -1,5 +1,4 @@
-//! `nanotape ring prove`: writers that are killed, readers that are frozen, and nothing left
-//! behind.
+//! `nanotape ring prove`: killed writers, frozen readers, and no files left.
 
 use std::path::Path;
 

@@ -1,15 +1,15 @@
-//! A strict reader of OpenMetrics 1.0 text, to check what `nanotape stat` writes: whatever the
-//! format forbids is a panic with the line.
+//! A strict reader of OpenMetrics 1.0 text, to check the output of `nanotape stat`. It panics with
+//! the line at anything that the format forbids.
 
 use std::collections::{HashMap, HashSet};
 
-/// Units that a family may have here. A name that ends with one of them has to declare it.
+/// Units that a family can have here. A name that ends with one of them must declare it.
 const UNITS: [&str; 4] = ["seconds", "nanoseconds", "bytes", "ratio"];
 
-/// Names and texts, in order.
+/// Names and texts in order.
 type Labels = Vec<(String, String)>;
 
-/// What was read: every sample with its labels, in order.
+/// The parsed text: every sample with its labels, in order.
 #[derive(Debug, Default)]
 pub(crate) struct Exposition {
     samples: Vec<Sample>,
@@ -76,7 +76,7 @@ impl Exposition {
         sample.label(label).unwrap()
     }
 
-    /// The one state that the plant is in.
+    /// The current state of the plant.
     pub(crate) fn state(&self) -> &str {
         let name = "nanotape_plant_state";
         let states = self.samples.iter().filter(|sample| sample.name == name);

@@ -15,10 +15,10 @@ use serde_json::Value;
 
 use super::running::Running;
 
-/// The date that synthetic days of tests are said to be of.
+/// The date of synthetic days in tests.
 pub(crate) const DATE: &str = "2019-12-30";
 
-/// A ring of one test, in memory where there is such a folder; removed at the end, and its board.
+/// A ring of one test, in memory if /dev/shm exists; removed with its board at the end.
 pub(crate) struct Ring(pub PathBuf);
 
 impl Ring {
@@ -36,12 +36,12 @@ impl Ring {
         board_path(&self.0)
     }
 
-    /// The number that the next message will have.
+    /// The number of the next message.
     pub(crate) fn next_sequence(&self) -> u64 {
         RingMonitor::open(&self.0).unwrap().look().unwrap().next_sequence
     }
 
-    /// Shows every record that is there, in order, with nothing lost between them.
+    /// Visits every record on the ring in order; none may be lost.
     pub(crate) fn read(&self, mut visit: impl FnMut(Record<'_>)) {
         let mut subscriber = Subscription::to(self.path()).from(Start::Oldest).open().unwrap();
         let mut next = subscriber.next_sequence();
@@ -56,7 +56,7 @@ impl Ring {
         assert_eq!(subscriber.next_sequence(), self.next_sequence());
     }
 
-    /// The records of the plants' own, in order.
+    /// The notices of the plants, in order.
     pub(crate) fn notices(&self) -> Vec<Notice> {
         let mut notices = Vec::new();
         self.read(|record| {
@@ -67,7 +67,7 @@ impl Ring {
         notices
     }
 
-    /// The last record, which says why the plant ended.
+    /// The last record: the stop of the plant.
     pub(crate) fn stop(&self) -> PlantStop {
         match self.notices().last() {
             Some(&Notice::Stop(stop)) => stop,
@@ -84,7 +84,7 @@ impl Drop for Ring {
 }
 
 impl Running {
-    /// A plant at the recorded pace, which is at work when this returns: it takes hours to its end.
+    /// A started plant at the recorded pace, at which it runs for hours.
     pub(crate) fn plant(day: &str, ring: &Ring, options: &[&str]) -> (Self, Value) {
         let mut arguments = vec!["run", "--input", day, "--date", DATE, "--ring", ring.path()];
         arguments.extend(["--pace", "1x", "--format", "json"]);

@@ -1,4 +1,4 @@
-//! A command that runs on while a test talks to it.
+//! A command that keeps running while a test interacts with it.
 
 use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
@@ -16,12 +16,12 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// With nothing on its standard input.
+    /// Starts a command with an empty standard input.
     pub(crate) fn start(arguments: &[&str]) -> Self {
         Self::start_with(arguments, Stdio::null())
     }
 
-    /// With a standard input that lines can be [said](Self::say) to, until it is waited for.
+    /// Starts a command with an open standard input for [`say`](Self::say).
     pub(crate) fn start_fed(arguments: &[&str]) -> Self {
         Self::start_with(arguments, Stdio::piped())
     }
@@ -58,7 +58,7 @@ impl Running {
         })
     }
 
-    /// The next row about such a record.
+    /// The next row about this kind of record.
     pub(crate) fn hear_up_to(&mut self, record: &str) -> Value {
         loop {
             let row = self.hear_json();
@@ -76,7 +76,7 @@ impl Running {
         self.process.try_wait().unwrap().is_none()
     }
 
-    /// Ends its input and waits: exit status, the rest of what it said, and its complaints.
+    /// Closes its input and waits; returns exit status, rest of the output, and standard error.
     pub(crate) fn end(&mut self) -> (Option<i32>, String, String) {
         self.input = None;
         let (mut said, mut complained) = (String::new(), String::new());

@@ -1,5 +1,5 @@
-//! DBN files of a tap that goes through restarts: a file names no record of one run by the stocks
-//! of another.
+//! DBN files of a tap across restarts: a file names records of one run by the stocks of that run
+//! only.
 
 use std::{collections::BTreeSet, fs, io::Cursor};
 
@@ -31,7 +31,7 @@ impl Market {
         config
     }
 
-    /// Everything that is on the ring, to its end.
+    /// All records on the ring, to its end.
     fn tap_all(&self, records: u64, options: &[&str]) -> Ran {
         let count = records.to_string();
         let command = ["tap", self.ring(), "--from", "oldest", "--through-restarts"];
@@ -62,7 +62,7 @@ fn names(bytes: &[u8]) -> (Vec<String>, u64) {
     (names, records)
 }
 
-/// The symbols and records of several files, one behind the other.
+/// The symbols and records of several files, in order.
 fn names_of_all(files: &[String]) -> (Vec<String>, u64) {
     let (mut all, mut total) = (Vec::new(), 0);
     for file in files {
@@ -78,7 +78,7 @@ fn names_of_all(files: &[String]) -> (Vec<String>, u64) {
     (all, total)
 }
 
-/// The files in the folder that belong to a name.
+/// The files in the folder with a prefix.
 fn files(market: &Market, prefix: &str) -> BTreeSet<String> {
     let names = fs::read_dir(market.folder.path("")).unwrap().map(|entry| entry.unwrap());
     let names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
@@ -91,7 +91,7 @@ fn a_dbn_file_holds_one_trade_date_and_the_next_date_has_the_next_file() {
     let first = run(&market.config()).stop.records;
     let records = first + run(&market.other("20191231.itch50", 6_000)).stop.records;
     let symbols = market.symbols(records);
-    // The same locates, and no stock of one day among those of the other.
+    // The days have the same locates and no common stock.
     let stocks: BTreeSet<&String> = symbols.iter().collect();
     assert!(stocks.len() > STOCKS as usize, "{stocks:?}");
     for (name, next) in [("day.dbn", "day.2.dbn"), ("day.dbn.zst", "day.2.dbn.zst")] {

@@ -1,4 +1,4 @@
-//! How a tap begins and ends: plants that start later, stop, die and come back, and what is wrong.
+//! Start and end of a tap: plants that start later, stop, die and return, and errors.
 
 use std::{
     fs,
@@ -29,14 +29,14 @@ fn a_tap_that_waits_misses_nothing() {
     assert_eq!(rows.lines().count() as u64, records);
     assert_eq!(numbers(&complained), [records, records, 0, 0, records]);
 
-    // A ring whose plant is gone: what is waited for is the next one.
+    // The plant of this ring is gone: the tap waits for the next one.
     let mut tap = market.tap(&["--wait", "60", "--format", "csv"]);
     assert!(tap.hear().starts_with("sequence,"), "it has joined");
     let again = market.run().stop.records;
     let (status, rows, complained) = tap.end();
     assert_eq!((status, rows.lines().count() as u64), (Some(0), again), "{complained}");
     assert_eq!(numbers(&complained), [again, again, 0, 0, records + again]);
-    // Without waiting, there is nobody to wait for.
+    // Without --wait, the tap does not wait for a plant.
     let ran = nanotape(["tap", market.ring()]);
     assert_eq!((ran.status, ran.stdout.lines().count()), (0, 1));
     assert!(ran.stderr.contains("writer closed the ring"), "{}", ran.stderr);
@@ -130,10 +130,10 @@ fn a_tap_that_is_interrupted_completes_its_file() {
 
 #[test]
 fn a_ring_that_is_removed_replaced_or_cut_under_a_tap_is_status_1() {
-    // The plant is in this process, and says its end to a ring that was cut.
+    // The plant runs in this process, and writes its end to a truncated ring.
     nanotape_shm::guard_against_truncation().unwrap();
     let market = Market::new("removed", 2_000, 4);
-    // The tap may look between the removal and the next ring: then what was replaced was removed.
+    // The tap may check between the removal and the next ring: then it reports a removal.
     for (how, expected) in
         [("remove", "removed while in use"), ("replace", "while in use"), ("cut", "truncated")]
     {
@@ -167,12 +167,12 @@ fn a_ring_that_is_removed_replaced_or_cut_under_a_tap_is_status_1() {
 
 #[test]
 fn a_record_that_is_none_is_one_line_and_hides_no_other() {
-    // Of the region's header, of the control words and the index; a frame has a header of two
+    // Bytes of the region's header, the control words and the index; a frame's header has two
     // words.
     const STREAM_DATA: u64 = 4096 + 1408;
     let market = Market::new("damage", 2_000, 4);
     let records = market.run().stop.records;
-    // The first record is the start, of six words; its successor says that it is longer than it is.
+    // The first record is the start, of six words. The test changes the length in the second one.
     let second = STREAM_DATA + 16 + 48 + 16;
     let mut file = fs::File::options().write(true).open(market.ring()).unwrap();
     file.seek(SeekFrom::Start(second)).unwrap();

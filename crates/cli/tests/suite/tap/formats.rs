@@ -1,4 +1,4 @@
-//! What a tap writes: the same records in every format.
+//! The output of a tap: the same records in every format.
 
 use std::{collections::BTreeMap, fs, io::Cursor};
 
@@ -13,8 +13,8 @@ use crate::{
     tap::plants::{Market, numbers},
 };
 
-/// Cells of rows of CSV by the names of their columns. No test has a quoted comma in front of a
-/// column that it looks at.
+/// Cells of CSV rows by the names of their columns. No test has a quoted comma before a column that
+/// it uses.
 fn cut(csv: &str, columns: &[&str], record: &str) -> String {
     let mut lines = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
     let names = lines.next().unwrap();
@@ -45,10 +45,10 @@ fn rows_of_the_inside_are_those_of_the_command_inside_byte_for_byte() {
         assert_eq!((tap.status, inside.status), (0, 0), "{}", tap.stderr);
         let rows = cut(&tap.stdout, &columns, "bbo");
         assert!(rows.lines().count() > 100 && rows == inside.stdout, "{symbols}");
-        // Filtered or not, every message of the ring was read.
+        // With or without a filter, every message of the ring was read.
         let [read, written, lost, gaps, last] = numbers(&tap.stderr);
         assert_eq!((read, lost, gaps, last), (ended.stop.records, 0, 0, ended.stop.records));
-        // Rows of a start and a stop, and the header.
+        // The rows include a start, a stop and the header.
         assert_eq!(written + 1, tap.stdout.lines().count() as u64);
         assert_eq!(written + 1, rows.lines().count() as u64 + 2);
     }
@@ -74,7 +74,7 @@ fn json_has_the_same_cells_as_csv_and_only_those_of_its_kind() {
             let expected = match &row[*name] {
                 Value::Null => String::new(),
                 Value::String(text) => text.clone(),
-                // A price has four places, also where a number needs none.
+                // A price has four places, even if a number needs none.
                 other if name.ends_with("price") => format!("{:.4}", other.as_f64().unwrap()),
                 other => other.to_string(),
             };
@@ -170,7 +170,7 @@ fn dbn_files_have_the_same_records_also_compressed() {
                     dbn::UNDEF_PRICE => String::new(),
                     price => format!("{:.4}", price as f64 / 1e9),
                 };
-                // The name is found by the day on which the plant ran.
+                // The map finds the name by the day on which the plant ran.
                 let symbol = map.get_for_rec(bbo).unwrap();
                 rows += &format!("{},{},{symbol},{price}\n", bbo.hd.ts_event, bbo.ts_recv);
             }
@@ -178,7 +178,7 @@ fn dbn_files_have_the_same_records_also_compressed() {
         assert_eq!(records, ended.stop.records);
         assert!(rows == expected, "{name}");
     }
-    // To standard output by its format alone; a file that is there stays.
+    // The suffix selects the format; an existing file is kept.
     let ran = nanotape(["tap", market.ring(), "-o", &market.folder.path("day.dbn")]);
     assert_eq!((ran.status, ran.stderr.lines().count()), (2, 1));
     assert!(ran.stderr.contains("exists; use --force"), "{}", ran.stderr);

@@ -10,7 +10,7 @@ use crate::{
     tap::plants::{Market, begin, numbers, run},
 };
 
-/// Rows follow each other without a hole that no row tells of; gives rows, and messages lost.
+/// Checks that every gap in the rows has a row; returns rows, lost messages and gaps.
 fn add_up(rows: &[serde_json::Value], mut next: u64) -> (u64, u64, u64) {
     let (mut written, mut lost, mut gaps) = (0, 0, 0);
     for row in rows {
@@ -45,7 +45,7 @@ fn a_tap_that_is_held_back_tells_what_it_lost_and_goes_on() {
         let ended = plant.run(|_| ()).unwrap();
         tap.signal(Signal::CONT);
         if rejoin == "newest" {
-            // Behind the last record there is no stop to read.
+            // This tap rejoins after the stop record, so only the closed ring ends it.
             drop(plant);
         }
         let (status, rest, complained) = tap.end();
@@ -81,7 +81,7 @@ fn a_tap_that_begins_with_what_was_overwritten_tells_it_in_every_format() {
     let line = text.lines().next().unwrap();
     assert!(line.ends_with(&format!("lost        {lost} records lost, 1 to {lost}")), "{line}");
 
-    // Filtered, it has lost as much: nobody knows what of it was wanted.
+    // A filter does not change the losses: the kinds of lost messages are unknown.
     let options = ["--records", "trades", "--format", "json"];
     let ran = nanotape([&["tap", market.ring(), "--from", "1"], &options[..]].concat());
     let [read, few, lost_too, gaps, last] = numbers(&ran.stderr);
@@ -100,12 +100,12 @@ fn a_tap_from_the_oldest_record_tells_what_is_gone_before_it() {
     assert_eq!((json.status, rows[0]["record"].as_str(), gaps), (0, Some("lost"), 1));
     assert!(lost > 10_000 && written + lost == published, "{written} and {lost}");
     assert_eq!(numbers(&json.stderr), [written, written, lost, 1, published]);
-    // Nothing that is still there is passed over, wherever a loss is rejoined.
+    // Existing records are not skipped, with any --rejoin.
     for rejoin in ["halfway", "newest"] {
         let ran = nanotape([&oldest[..], &["--format", "json", "--rejoin", rejoin]].concat());
         assert_eq!(ran.stdout, json.stdout, "{rejoin}");
     }
-    // A ring that still has everything has lost nothing.
+    // A ring that has not wrapped has lost nothing.
     let whole = Market::new("whole", 2_000, 4);
     whole.run();
     let ran = nanotape(["tap", whole.ring(), "--from", "oldest", "--fail-on-loss"]);

@@ -1,4 +1,4 @@
-//! Plants and taps for tests: rings of their own, and processes that one can talk to.
+//! Plants and taps for tests, with rings of their own and processes to interact with.
 
 use std::{
     env, fs,
@@ -11,7 +11,7 @@ use nanotape_plant::{Ended, PlantConfig, PlantRun, ShutdownFlag};
 
 use crate::support::{Folder, running::Running};
 
-/// The day and the ring of a child.
+/// Environment of a child: the day and the ring.
 const DAY: &str = "NANOTAPE_TEST_DAY";
 const RING: &str = "NANOTAPE_TEST_RING";
 
@@ -23,7 +23,7 @@ pub(crate) struct Market {
 }
 
 impl Market {
-    /// `name` is of one test only.
+    /// `name` must be unique to the test.
     pub(crate) fn new(name: &str, messages: u64, stocks: u32) -> Self {
         let folder = Folder::new(&format!("tap-{name}"));
         let made = folder.day(messages, stocks);
@@ -41,22 +41,22 @@ impl Market {
         nanotape_plant::board::board_path(&self.ring)
     }
 
-    /// A plant of everything, with a ring that holds the whole day.
+    /// A plant of all records, with a ring that holds the whole day.
     pub(crate) fn config(&self) -> PlantConfig {
         config(&self.day, self.ring(), 64 << 20)
     }
 
-    /// A plant whose ring holds some hundred records.
+    /// A plant with a ring of a few hundred records.
     pub(crate) fn config_of_small_ring(&self) -> PlantConfig {
         config(&self.day, self.ring(), 64 << 10)
     }
 
-    /// A plant that has run to the end.
+    /// Runs a plant to the end.
     pub(crate) fn run(&self) -> Ended {
         run(&self.config())
     }
 
-    /// A plant in a process of its own, which has begun and reads nothing.
+    /// A plant in its own process, after its start and before it reads.
     pub(crate) fn child(&self) -> Child {
         let mut child = Command::new(env::current_exe().unwrap())
             .args(["--exact", "tap::plants::child", "--nocapture"])
@@ -71,13 +71,13 @@ impl Market {
         child
     }
 
-    /// A tap of this ring, with its output to be heard.
+    /// A tap of this ring, with its output readable.
     pub(crate) fn tap(&self, options: &[&str]) -> Running {
         Running::start(&[&["tap", self.ring()], options].concat())
     }
 }
 
-/// Not a test by itself: what a child does. It begins, and goes on when its standard input ends.
+/// Not a test: the work of a child. It starts, and continues when its standard input ends.
 #[test]
 fn child() {
     let (Ok(day), Ok(ring)) = (env::var(DAY), env::var(RING)) else { return };
@@ -99,7 +99,7 @@ pub(crate) fn run(config: &PlantConfig) -> Ended {
     begin(config).run(|_| ()).unwrap()
 }
 
-/// A plant that has published its start, and nothing else yet.
+/// A plant after its start record.
 pub(crate) fn begin(config: &PlantConfig) -> PlantRun {
     PlantRun::open(config, ShutdownFlag::new()).unwrap()
 }

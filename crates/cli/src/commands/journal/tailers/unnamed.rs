@@ -1,5 +1,5 @@
-//! Processes that have a segment mapped and no name: found in `/proc`, as far as this user may
-//! look.
+//! Finds processes without a tailer name that map a segment, from the part of `/proc` that this
+//! user can read.
 
 use std::{fs, path::Path};
 
@@ -10,13 +10,13 @@ use nanotape_journal::TailerInfo;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Reader {
     pub(super) pid: u32,
-    /// The last segment that it has mapped.
+    /// The last segment that the process maps.
     pub(super) segment: u64,
     pub(super) program: String,
 }
 
-/// Who reads the journal without one of these names. Its appender, which has segments mapped to be
-/// written, is none.
+/// Readers of the journal without one of these names. The appender maps its segments for writing
+/// and is not included.
 pub(super) fn readers(journal: &Path, named: &[TailerInfo]) -> anyhow::Result<Vec<Reader>> {
     let journal =
         fs::canonicalize(journal).with_context(|| format!("cannot find {}", journal.display()))?;
@@ -35,7 +35,7 @@ pub(super) fn readers(journal: &Path, named: &[TailerInfo]) -> anyhow::Result<Ve
         if pid == own || is_named {
             continue;
         }
-        // Ended meanwhile, or another user's.
+        // The process has ended, or belongs to another user.
         let Ok(maps) = fs::read_to_string(entry.path().join("maps")) else { continue };
         let segments = maps.lines().filter_map(|line| mapped_segment(line, &folder)).max();
         if let Some(segment) = segments {
@@ -47,7 +47,7 @@ pub(super) fn readers(journal: &Path, named: &[TailerInfo]) -> anyhow::Result<Ve
     Ok(readers)
 }
 
-/// The number of the segment that a line of `/proc/PID/maps` is about, if it is mapped read-only.
+/// The segment number in a line of `/proc/PID/maps`, if the segment is mapped read-only.
 fn mapped_segment(line: &str, folder: &str) -> Option<u64> {
     let (_, rest) = line.split_once(' ')?;
     let name = &rest[rest.find(folder)? + folder.len()..];
