@@ -18,6 +18,11 @@ impl<T: Clone> LocateTable<T> {
             Err(_) => unreachable!("the vector has StockLocate::COUNT entries"),
         }
     }
+
+    /// Gives every locate the same value again, in place.
+    pub fn fill(&mut self, value: T) {
+        self.0.fill(value);
+    }
 }
 
 impl<T> LocateTable<T> {
@@ -60,5 +65,7 @@ mod tests {
         assert_eq!(table[last], 7);
         assert_eq!(table.iter().filter(|&(_, &value)| value == 7).count(), 1);
         assert_eq!(table.iter().count(), StockLocate::COUNT);
+        table.fill(3);
+        assert!(table.iter().all(|(_, &value)| value == 3));
     }
 }

@@ -165,7 +165,7 @@ impl SymbolTable {
     }
 
     fn forget(&mut self) {
-        self.decided = LocateTable::filled(Wanted::Undecided);
-        self.known = LocateTable::filled(None);
+        self.decided.fill(Wanted::Undecided);
+        self.known.fill(None);
     }
 }
