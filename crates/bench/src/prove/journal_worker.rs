@@ -1,9 +1,9 @@
 //! The workers of `nanotape journal prove`.
 //!
-//! Protocol: an appender is ready when the journal is there, and appends until it has as many
-//! excerpts as it should, or is told to stop. Then a last excerpt of the type [`END_TYPE`] ends the
-//! tailers. The appender notes what it has committed in a region beside the journal, after each
-//! append: so the next one can check that everything that was committed is there.
+//! Protocol: an appender is ready when the journal exists. It appends the requested number of
+//! excerpts, or until it is stopped. Then a last excerpt of the type [`END_TYPE`] ends the tailers.
+//! After each append the appender stores the committed number in a region beside the journal: the
+//! next appender checks that the journal has everything that was committed.
 
 use std::{
     path::PathBuf,
@@ -49,9 +49,9 @@ pub(crate) struct JournalJob {
     pub(super) path: PathBuf,
     pub(super) seed: u64,
     pub(super) segment_bytes: u64,
-    /// Every so many excerpts the appender syncs; 0: never.
+    /// The appender syncs after this number of excerpts; 0: never.
     pub(super) sync: u64,
-    /// How many excerpts there are to be; 0: until told.
+    /// The number of excerpts to append; 0: until it is stopped.
     pub(super) excerpts: u64,
     /// Bytes that the journal may take: where they are taken the appender waits. 0: any number.
     pub(super) space: u64,
