@@ -156,7 +156,7 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
     ) -> ControlFlow<()> {
         observer.admit(event)?;
         observer.before(self, at, event);
-        let outcome = self.apply_prefetched(event, Watching::new(observer));
+        let outcome = self.apply(event, Watching::new(observer));
         if O::FINDS_HIDDEN_RECORDS
             && let Some(log) = log
             && outcome.is_some_and(|outcome| outcome.anomaly.is_some())
@@ -173,13 +173,9 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
         ControlFlow::Continue(())
     }
 
-    /// Like [`observed`](Self::observed), for an event that the source has announced.
+    /// Applies an event to the directory and the books; `watcher` receives the changed orders.
     #[inline(always)]
-    fn apply_prefetched(
-        &mut self,
-        event: &MarketEvent,
-        watcher: impl OrderWatcher,
-    ) -> Option<Outcome> {
+    fn apply(&mut self, event: &MarketEvent, watcher: impl OrderWatcher) -> Option<Outcome> {
         self.directory.learn(event);
         match event.book_event() {
             Some(book_event) => Some(self.books.apply_watched(book_event, watcher)),
