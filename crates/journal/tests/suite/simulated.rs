@@ -147,10 +147,10 @@ const NOTICES: [Notice; 10] = [
     ("given again", given_again::all),
     ("upkeep", || _ = keep_up(60)),
     ("promises", promises::all),
+    ("steps", steps::all),
     ("death", || _ = die(40)),
     ("both", || _ = die_and_lose_power(120)),
     ("power", || _ = lose_power(120)),
-    ("steps", steps::all),
     ("short-lives", || _ = live_shortly(100)),
     ("faults", || _ = fail_everywhere(1)),
 ];

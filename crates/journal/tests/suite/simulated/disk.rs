@@ -324,14 +324,8 @@ impl SimulatedDisk {
     /// The name and the bytes of every file.
     pub(crate) fn contents(&self) -> Vec<(String, Vec<u8>)> {
         let machine = self.machine();
-        let bytes = |file: &File| {
-            let mut bytes = Vec::with_capacity(file.words.len() * 8);
-            (0..file.words.len())
-                .for_each(|at| bytes.extend_from_slice(&file.live(at).to_ne_bytes()));
-            bytes.truncate(usize::try_from(file.bytes).unwrap());
-            bytes
-        };
-        let named = |(name, &file): (&String, &usize)| (name.clone(), bytes(&machine.files[file]));
+        let files = &machine.files;
+        let named = |(name, &file): (&String, &usize)| (name.clone(), files[file].contents());
         machine.names.iter().map(named).collect()
     }
 }

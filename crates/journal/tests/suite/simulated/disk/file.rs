@@ -52,6 +52,16 @@ impl File {
         self.words[at].as_read_only().load()
     }
 
+    /// The bytes that processes see.
+    pub(super) fn contents(&self) -> Vec<u8> {
+        let mut bytes = vec![0; self.words.len() * 8];
+        for (to, word) in bytes.chunks_exact_mut(8).zip(&*self.words) {
+            to.copy_from_slice(&word.as_read_only().load().to_ne_bytes());
+        }
+        bytes.truncate(usize::try_from(self.bytes).unwrap());
+        bytes
+    }
+
     /// Resizes the file to `bytes` bytes; words that were cut off are zero.
     pub(super) fn resize(&mut self, bytes: u64) {
         let words = usize::try_from(bytes.div_ceil(8)).unwrap();
@@ -98,16 +108,23 @@ impl File {
     /// Writes a random part of the stored words.
     pub(super) fn write_back_some(&mut self, dice: &mut Dice) {
         let unit = UNIT_WORDS[dice.index(3)];
-        let end = self.words.len();
-        for begin in (0..end).step_by(unit) {
-            let range = begin..(begin + unit).min(end);
-            let is_dirty = range.clone().any(|at| self.durable[at] != self.live(at));
-            let page = begin / PAGE_WORDS;
-            if is_dirty && !self.taken_clean.contains(&page) && dice.one_in(2) {
-                for at in range {
-                    self.durable[at] = self.live(at);
+        let pages = self.durable.chunks_mut(PAGE_WORDS).zip(self.words.chunks(PAGE_WORDS));
+        for (page, (durable, words)) in pages.enumerate() {
+            // Most pages are as on the disk, and every few stores come here.
+            if !differ(durable, words) || self.taken_clean.contains(&page) {
+                continue;
+            }
+            for (durable, words) in durable.chunks_mut(unit).zip(words.chunks(unit)) {
+                if differ(durable, words) && dice.one_in(2) {
+                    for (old, word) in durable.iter_mut().zip(words) {
+                        *old = word.as_read_only().load();
+                    }
                 }
             }
         }
     }
+}
+
+fn differ(durable: &[u64], words: &[Word]) -> bool {
+    durable.iter().zip(words).any(|(old, word)| *old != word.as_read_only().load())
 }

@@ -8,7 +8,6 @@ use nanotape_shm::{ReadWord, RegionError, Word, as_read_only};
 use super::{
     Machine, SimulatedDisk,
     file::{File, PAGE_WORDS, Words},
-    not_found,
 };
 use crate::simulated::{faults::Fault, sites::What};
 
@@ -128,10 +127,10 @@ impl Disk for SimulatedDisk {
     }
 
     fn read(&self, name: &str) -> io::Result<Vec<u8>> {
-        self.machine().begin("read")?;
-        let mut contents = self.contents();
-        let found = contents.iter().position(|(other, _)| other == name).ok_or_else(not_found)?;
-        Ok(contents.swap_remove(found).1)
+        let mut machine = self.machine();
+        machine.begin("read")?;
+        let file = machine.file(name)?;
+        Ok(machine.files[file].contents())
     }
 
     #[track_caller]
