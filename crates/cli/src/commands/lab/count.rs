@@ -38,8 +38,8 @@ pub(super) struct CountCommand {
     #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
 
-    /// Write the current counts to the baseline instead of comparing
-    #[arg(long, requires = "baseline", conflicts_with = "names")]
+    /// Write the current counts to the baseline instead of comparing; with NAME, only those
+    #[arg(long, requires = "baseline")]
     accept: bool,
 
     /// Accepted deviation, in percent
@@ -56,17 +56,19 @@ const COLUMNS: Columns =
 pub(super) fn run(command: &CountCommand) -> anyhow::Result<Status> {
     let suite = nanotape_bench::hot();
     let names = select(&suite, &command.names)?;
-    let accepted = match &command.baseline {
+    // With names, the baseline keeps the counts of the others.
+    let kept = match &command.baseline {
         Some(path) if !command.accept => Some(Baseline::read(path)?),
+        Some(path) if !command.names.is_empty() && path.exists() => Some(Baseline::read(path)?),
         _ => None,
     };
     let compiler = BuildInfo::from_env_of_build().compiler.unwrap_or_else(|| "unknown".to_owned());
-    if let Some(accepted) = &accepted {
+    if let Some(kept) = &kept {
         anyhow::ensure!(
-            accepted.compiler == compiler,
+            kept.compiler == compiler,
             "the baseline was made with {}, this program with {compiler}: their counts cannot be \
-             compared; use --accept to write a new baseline",
-            accepted.compiler
+             compared; use --accept without NAME to write a new baseline",
+            kept.compiler
         );
     }
     let mut output = command.output.records(COLUMNS)?;
@@ -80,8 +82,11 @@ pub(super) fn run(command: &CountCommand) -> anyhow::Result<Status> {
     }
     drop(progress);
 
+    let mut accepted = kept;
     if let (Some(path), true) = (&command.baseline, command.accept) {
-        present.write(path)?;
+        let mut written = accepted.take().unwrap_or_else(|| present.clone());
+        written.instructions.extend(present.instructions.clone());
+        written.write(path)?;
     }
     let tolerance = command.tolerance / 100.0;
     let wanted = |deviation: &Deviation| names.iter().any(|name| *name == deviation.name);
