@@ -89,7 +89,7 @@ impl PlaceArguments {
     }
 }
 
-/// How perf looks on.
+/// How perf observes the worker.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum PerfMode {
     /// Counts, printed with the result

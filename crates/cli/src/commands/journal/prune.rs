@@ -48,7 +48,7 @@ pub(super) struct PruneCommand {
     output: OutputArguments,
 }
 
-/// What goes; one of them at the least.
+/// The limits, at least one of them.
 #[derive(Args, Debug)]
 #[group(required = true, multiple = true)]
 struct Limits {
