@@ -7,7 +7,7 @@
 
 use std::{collections::BTreeMap, error::Error, ops::ControlFlow, path::Path};
 
-use nanotape_feed::{Damage, DayHandler, DaySource, Position, read_day};
+use nanotape_feed::{Damage, DaySource, MessageHandler, Position, read_day};
 use nanotape_synth::{Market, MarketConfig};
 use nanotape_wire::itch50::Message;
 
@@ -29,13 +29,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Receives each message: any type that implements `DayHandler` works here.
+/// Receives each message: any type that implements `MessageHandler` works here.
 #[derive(Default)]
 struct Census {
     by_type: BTreeMap<u8, (&'static str, u64)>,
 }
 
-impl DayHandler for Census {
+impl MessageHandler for Census {
     fn message(&mut self, position: Position, message: Message<'_>) -> ControlFlow<()> {
         // Any message can be printed without matching on its type.
         if position.number <= 4 {

@@ -10,7 +10,7 @@ use nanotape_console::{
 };
 use nanotape_lab::{
     BenchArguments, BenchError, Placement, measure, pages,
-    record::{Circumstances, append},
+    record::{RunContext, append},
     text,
 };
 use serde::Deserialize;
@@ -153,12 +153,12 @@ pub fn run(command: &BenchCommand) -> anyhow::Result<Status> {
         output.finish()?;
         return Ok(Status::Good);
     }
-    let placement = Placement::apply(&command.bench.place.wish());
-    let circumstances = Circumstances::capture(&placement);
-    output.heading(&format!("{}\n", text::circumstances(&circumstances)))?;
+    let placement = Placement::apply(&command.bench.place.request());
+    let context = RunContext::capture(&placement);
+    output.heading(&format!("{}\n", text::context(&context)))?;
     for name in names {
         let options = command.bench.options(name);
-        let measured = measure(&suite, name, &options, &circumstances).map_err(judged)?;
+        let measured = measure(&suite, name, &options, &context).map_err(judged)?;
         if let Err(reason) = command.bench.admit(&measured) {
             bail!("{name}: the machine was not quiet: {reason}");
         }
@@ -166,7 +166,7 @@ pub fn run(command: &BenchCommand) -> anyhow::Result<Status> {
     }
     let records = output.finish_with(pages::results)?;
     if let Some(folder) = &command.bench.record {
-        let host = circumstances.environment.host.as_deref().unwrap_or("unknown");
+        let host = context.environment.host.as_deref().unwrap_or("unknown");
         append(folder, host, &records)?;
     }
     Ok(Status::Good)

@@ -3,7 +3,7 @@
 use core::ops::ControlFlow;
 use std::sync::Arc;
 
-use nanotape_feed::{Block, Damage, DayDecoder, DayHandler, Position, book_event};
+use nanotape_feed::{Block, Damage, DayDecoder, MessageHandler, Position, book_event};
 use nanotape_lab::Fixture;
 use nanotape_types::BookEvent;
 use nanotape_wire::itch50::Message;
@@ -45,7 +45,7 @@ impl Fixture for Decode {
 
 struct Sum(u64);
 
-impl DayHandler for Sum {
+impl MessageHandler for Sum {
     #[inline]
     fn message(&mut self, _: Position, message: Message<'_>) -> ControlFlow<()> {
         if let Some(event) = book_event(&message) {

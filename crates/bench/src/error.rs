@@ -4,7 +4,7 @@ use std::io;
 
 use nanotape_console::status::BadData;
 use nanotape_feed::SourceError;
-use nanotape_journal::{JournalError, Problem};
+use nanotape_journal::{ErrorKind, JournalError};
 use nanotape_lab::text::in_full;
 use nanotape_plant::{RunError, SubscribeError};
 use nanotape_ring::{PublishError, ReadError, RingError, StartError};
@@ -70,9 +70,9 @@ impl Error {
                 RingError::Region(error) => is_damaged(error),
                 _ => false,
             },
-            Self::Journal(error) => match error.problem() {
-                Problem::Damaged { .. } | Problem::Packed { .. } => true,
-                Problem::Region(error) => is_damaged(error),
+            Self::Journal(error) => match error.kind() {
+                ErrorKind::Damaged { .. } | ErrorKind::Packed { .. } => true,
+                ErrorKind::Region(error) => is_damaged(error),
                 _ => false,
             },
             _ => false,

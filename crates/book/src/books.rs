@@ -32,7 +32,7 @@ pub struct Books<L, S> {
 
 /// What the look-ahead found for a coming event, passed from one step to the next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Trail {
+pub struct PrefetchHint {
     coming: Coming,
     order: usize,
     replacement: usize,
@@ -119,33 +119,35 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
     }
 
     /// Starts to load what locates the orders of a coming event. Call it for each message, then
-    /// [`touch_orders`](Self::touch_orders) and [`touch_levels`](Self::touch_levels) with its
-    /// trail, so that cache misses overlap with each other and with work; see
+    /// [`prefetch_orders`](Self::prefetch_orders) and [`prefetch_levels`](Self::prefetch_levels)
+    /// with its hint, so that cache misses overlap with each other and with work; see
     /// docs/decisions/0016-look-ahead-in-batches.md.
     #[inline(always)]
-    pub fn foresee(&self, coming: Coming) -> Trail {
-        Trail {
+    pub fn prefetch_index(&self, coming: Coming) -> PrefetchHint {
+        PrefetchHint {
             coming,
-            order: self.orders.foresee(coming.reference),
-            replacement: coming.replacement.map_or(0, |reference| self.orders.foresee(reference)),
+            order: self.orders.prefetch_index(coming.reference),
+            replacement: coming
+                .replacement
+                .map_or(0, |reference| self.orders.prefetch_index(reference)),
         }
     }
 
     /// Starts to load the orders of a coming event.
     #[inline(always)]
-    pub fn touch_orders(&self, trail: &mut Trail) {
-        trail.order = self.orders.touch(trail.coming.reference, trail.order);
-        if let Some(replacement) = trail.coming.replacement {
-            self.orders.touch(replacement, trail.replacement);
+    pub fn prefetch_orders(&self, hint: &mut PrefetchHint) {
+        hint.order = self.orders.touch(hint.coming.reference, hint.order);
+        if let Some(replacement) = hint.coming.replacement {
+            self.orders.touch(replacement, hint.replacement);
         }
     }
 
     /// Starts to load the best levels of the side of a coming event, or of both sides if the side
     /// is unknown.
     #[inline(always)]
-    pub fn touch_levels(&self, trail: &Trail) {
-        let Coming { stock_locate, is_new, side_if_new, .. } = trail.coming;
-        match self.orders.side_hint(trail.order) {
+    pub fn prefetch_levels(&self, hint: &PrefetchHint) {
+        let Coming { stock_locate, is_new, side_if_new, .. } = hint.coming;
+        match self.orders.side_hint(hint.order) {
             Some(known) => {
                 let side = if is_new { side_if_new } else { known };
                 self.levels.touch(BookSide::new(stock_locate, side));
@@ -161,7 +163,7 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
     /// Starts to load the levels of both sides of a stock, for an event without look-ahead: they
     /// arrive while its order is searched.
     #[inline(always)]
-    pub fn touch_stock(&self, stock_locate: StockLocate) {
+    pub fn prefetch_stock(&self, stock_locate: StockLocate) {
         for side in Side::BOTH {
             self.levels.touch_deep(BookSide::new(stock_locate, side));
         }

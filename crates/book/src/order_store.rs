@@ -45,7 +45,7 @@ pub trait OrderStore: Debug {
     /// for `touch`. All three look-ahead functions are hints: they change nothing, and a store
     /// without look-ahead does nothing.
     #[inline]
-    fn foresee(&self, reference: OrderReferenceNumber) -> usize {
+    fn prefetch_index(&self, reference: OrderReferenceNumber) -> usize {
         let _ = reference;
         0
     }

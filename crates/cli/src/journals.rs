@@ -3,7 +3,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use clap::Args;
-use nanotape_journal::{AppenderOptions, JournalError, Problem, Recovery, RollCycle, SyncPolicy};
+use nanotape_journal::{AppenderOptions, ErrorKind, JournalError, Recovery, RollCycle, SyncPolicy};
 
 use crate::{
     regions::of_region,
@@ -13,9 +13,9 @@ use crate::{
 
 /// Damage in the files is bad data; other errors belong to the environment.
 pub(crate) fn of_journal(error: JournalError) -> anyhow::Error {
-    match error.problem() {
-        Problem::Region(error) => of_region(error),
-        Problem::Damaged { .. } | Problem::Packed { .. } => BadData(error.to_string()).into(),
+    match error.kind() {
+        ErrorKind::Region(error) => of_region(error),
+        ErrorKind::Damaged { .. } | ErrorKind::Packed { .. } => BadData(error.to_string()).into(),
         _ => anyhow::anyhow!("{error}"),
     }
 }

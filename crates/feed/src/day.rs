@@ -1,7 +1,7 @@
 //! Decodes a BinaryFILE day into messages, block by block: a fast path for regular records, a
 //! careful one for damage.
 //!
-//! Where: between a source of blocks and a [`DayHandler`]. Sans-I/O: the caller passes the bytes.
+//! Where: between a source of blocks and a [`MessageHandler`]. Sans-I/O: the caller passes bytes.
 //! Protocol: records of `u16` big-endian length and one ITCH message; length 0 ends the session, if
 //! no readable record follows it.
 //! Bounds: a block that is not the last may leave less than `MAX_UNUSED_BYTES` unused. The last
@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// Receives the messages of a day.
-pub trait DayHandler {
+pub trait MessageHandler {
     /// One message, in file order; messages of unknown types included. `Break` ends the reading.
     fn message(&mut self, position: Position, message: Message<'_>) -> ControlFlow<()>;
 
@@ -41,18 +41,18 @@ pub trait DayHandler {
 /// A handler that receives each message three times before delivery, to start loading what the
 /// message will need. A message that was announced can turn out to be damaged and is then not
 /// delivered.
-pub(crate) trait LookAhead: DayHandler {
+pub(crate) trait LookAhead: MessageHandler {
     /// What the handler keeps about a coming message between the three calls.
-    type Trail: Copy + Default;
+    type Hint: Copy + Default;
 
     /// The message is three batches away: starts to load what locates its order.
-    fn foresee(&mut self, message: &[u8]) -> Self::Trail;
+    fn prefetch_index(&mut self, message: &[u8]) -> Self::Hint;
 
     /// The message is two batches away: starts to load its order.
-    fn approach(&mut self, trail: &mut Self::Trail);
+    fn prefetch_order(&mut self, hint: &mut Self::Hint);
 
     /// The message is in the next batch: starts to load what its order refers to.
-    fn arrive(&mut self, trail: &Self::Trail);
+    fn prefetch_levels(&mut self, hint: &Self::Hint);
 }
 
 /// How far ahead of the current record the file is prefetched.
@@ -145,7 +145,7 @@ impl DayDecoder {
 
     /// Decodes the complete records of `block`.
     #[inline]
-    pub fn decode(&mut self, block: Block<'_>, handler: &mut impl DayHandler) -> Step {
+    pub fn decode(&mut self, block: Block<'_>, handler: &mut impl MessageHandler) -> Step {
         self.decode_by(block, handler, deliver_each)
     }
 
@@ -156,7 +156,7 @@ impl DayDecoder {
     }
 
     #[inline]
-    fn decode_by<H: DayHandler>(
+    fn decode_by<H: MessageHandler>(
         &mut self,
         block: Block<'_>,
         handler: &mut H,
@@ -207,7 +207,7 @@ enum Delivered {
 
 impl Delivery<'_> {
     #[inline(always)]
-    fn deliver(&mut self, bytes: &[u8], handler: &mut impl DayHandler) -> Delivered {
+    fn deliver(&mut self, bytes: &[u8], handler: &mut impl MessageHandler) -> Delivered {
         let Ok(message) = Message::decode(bytes) else { return Delivered::Irregular };
         if matches!(message, Message::Unknown(_)) {
             return Delivered::Irregular;
@@ -224,7 +224,7 @@ impl Delivery<'_> {
 
 /// Delivers records in order, up to the first irregular one.
 #[inline(always)]
-fn deliver_each<H: DayHandler>(
+fn deliver_each<H: MessageHandler>(
     records: Records<'_>,
     handler: &mut H,
     delivery: &mut Delivery<'_>,
@@ -248,7 +248,7 @@ fn deliver_ahead<H: LookAhead>(
     handler: &mut H,
     delivery: &mut Delivery<'_>,
 ) -> ControlFlow<()> {
-    let mut batches = [Batch::<H::Trail>::default(); 4];
+    let mut batches = [Batch::<H::Hint>::default(); 4];
     for turn in 0usize.. {
         // Following lengths would otherwise wait for every cache line of the file.
         for line in 0..BATCH / 2 + 2 {
@@ -258,11 +258,11 @@ fn deliver_ahead<H: LookAhead>(
         let batch = &mut batches[far];
         batch.length = 0;
         for (place, record) in batch.places.iter_mut().zip(&mut records) {
-            *place = (record.bytes, handler.foresee(record.bytes));
+            *place = (record.bytes, handler.prefetch_index(record.bytes));
             batch.length += 1;
         }
-        batches[middle].places().iter_mut().for_each(|(_, trail)| handler.approach(trail));
-        batches[near].places().iter_mut().for_each(|(_, trail)| handler.arrive(trail));
+        batches[middle].places().iter_mut().for_each(|(_, hint)| handler.prefetch_order(hint));
+        batches[near].places().iter_mut().for_each(|(_, hint)| handler.prefetch_levels(hint));
         for (message, _) in batches[here].places() {
             match delivery.deliver(message, handler) {
                 Delivered::Yes => {}
@@ -304,7 +304,7 @@ pub struct DaySummary {
 }
 
 /// Reads a whole day from `source` into `handler`. Calls `progress` once per block.
-pub fn read_day<H: DayHandler>(
+pub fn read_day<H: MessageHandler>(
     source: &mut DaySource,
     handler: &mut H,
     progress: impl FnMut(&DaySource),
@@ -323,7 +323,7 @@ pub(crate) fn read_day_ahead<H: LookAhead>(
     })
 }
 
-fn read_day_by<H: DayHandler>(
+fn read_day_by<H: MessageHandler>(
     source: &mut DaySource,
     handler: &mut H,
     mut progress: impl FnMut(&DaySource),

@@ -7,7 +7,7 @@ use nanotape_types::StockLocate;
 use nanotape_wire::itch50::{self, Message};
 
 use crate::{
-    DayHandler, DaySource, DaySummary, SourceError,
+    DaySource, DaySummary, MessageHandler, SourceError,
     day::{LookAhead, read_day_ahead},
     hidden::hidden_in,
     normalise::{Receive, deliver, rare_event},
@@ -81,7 +81,7 @@ fn handle_rare<H: EventHandler>(
 /// Passes the messages of a day to a handler of events.
 struct Normalised<'a, H>(&'a mut H);
 
-impl<H: EventHandler> DayHandler for Normalised<'_, H> {
+impl<H: EventHandler> MessageHandler for Normalised<'_, H> {
     #[inline(always)]
     fn message(&mut self, position: Position, message: Message<'_>) -> ControlFlow<()> {
         deliver(&message, Handling { at: position, handler: &mut *self.0 })
@@ -97,23 +97,23 @@ impl<H: EventHandler> DayHandler for Normalised<'_, H> {
 }
 
 impl<H: EventHandler> LookAhead for Normalised<'_, H> {
-    type Trail = Option<H::Hint>;
+    type Hint = Option<H::Hint>;
 
     #[inline(always)]
-    fn foresee(&mut self, message: &[u8]) -> Option<H::Hint> {
+    fn prefetch_index(&mut self, message: &[u8]) -> Option<H::Hint> {
         itch50::coming(message).and_then(|coming| self.0.prefetch_index(coming))
     }
 
     #[inline(always)]
-    fn approach(&mut self, trail: &mut Option<H::Hint>) {
-        if let Some(hint) = trail {
+    fn prefetch_order(&mut self, hint: &mut Option<H::Hint>) {
+        if let Some(hint) = hint {
             self.0.prefetch_order(hint);
         }
     }
 
     #[inline(always)]
-    fn arrive(&mut self, trail: &Option<H::Hint>) {
-        if let Some(hint) = trail {
+    fn prefetch_levels(&mut self, hint: &Option<H::Hint>) {
+        if let Some(hint) = hint {
             self.0.prefetch_levels(hint);
         }
     }

@@ -21,7 +21,7 @@
 use nanotape_wire::itch50::{self, EventCode, Message, SystemEvent};
 
 use crate::{
-    Block, Damage, DayEnd, DayHandler, Position,
+    Block, Damage, DayEnd, MessageHandler, Position,
     day::DayDecoder,
     resync::{
         CHAIN_BYTES, LONGEST_KNOWN_RECORD_BYTES, LONGEST_MESSAGE_BYTES, LOOKAHEAD_BYTES,
@@ -74,7 +74,7 @@ impl DayDecoder {
         &mut self,
         block: Block<'_>,
         used_bytes: usize,
-        handler: &mut impl DayHandler,
+        handler: &mut impl MessageHandler,
     ) -> Irregular {
         let (before, rest) = block.bytes.split_at(used_bytes);
         if rest.is_empty() && self.lost.is_none() {
@@ -124,7 +124,7 @@ impl DayDecoder {
         rest: &[u8],
         offset: u64,
         near: Surroundings,
-        handler: &mut impl DayHandler,
+        handler: &mut impl MessageHandler,
     ) -> Irregular {
         const LOST: Irregular = Irregular::Used(0);
         let &[high, low, ref body @ ..] = rest else {
@@ -177,7 +177,12 @@ impl DayDecoder {
     }
 
     /// Delivers a message of an unknown type, or one whose length was damaged.
-    fn deliver(&mut self, message: &[u8], offset: u64, handler: &mut impl DayHandler) -> Irregular {
+    fn deliver(
+        &mut self,
+        message: &[u8],
+        offset: u64,
+        handler: &mut impl MessageHandler,
+    ) -> Irregular {
         self.records += 1;
         let position = Position { number: self.records, offset };
         let used = 2 + message.len();
@@ -197,7 +202,7 @@ impl DayDecoder {
         offset: u64,
         mut lost: Lost,
         is_last: bool,
-        handler: &mut impl DayHandler,
+        handler: &mut impl MessageHandler,
     ) -> Irregular {
         // The position where bytes were lost is not a boundary.
         let from = usize::from(offset == lost.since && !rest.is_empty());
@@ -220,7 +225,7 @@ impl DayDecoder {
 }
 
 /// How a day ends whose last bytes are not readable as records.
-fn end_of_lost(lost: Lost, bytes: u64, handler: &mut impl DayHandler) -> DayEnd {
+fn end_of_lost(lost: Lost, bytes: u64, handler: &mut impl MessageHandler) -> DayEnd {
     let follow = bytes - bytes.min(2);
     let is_end = lost.has_no_length && (follow == 0 || lost.is_after_the_last);
     if !is_end {

@@ -25,7 +25,7 @@ mod normalise;
 mod resync;
 pub mod source;
 
-pub use day::{DayDecoder, DayEnd, DayHandler, DaySummary, Step, read_day};
+pub use day::{DayDecoder, DayEnd, DaySummary, MessageHandler, Step, read_day};
 pub use events::handle_message;
 pub use hidden::hidden_in;
 pub use nanotape_market::{Damage, Position};

@@ -29,7 +29,7 @@ use pretoucher::Running;
 use sync::SyncFailure;
 
 use crate::{
-    AppenderOptions, JournalError, Problem, Recovery, SyncPolicy,
+    AppenderOptions, ErrorKind, JournalError, Recovery, SyncPolicy,
     disk::{Disk, FileLock, Folder, Preallocation},
     names::{self, Files},
     recovery,
@@ -107,13 +107,13 @@ impl<D: Disk> Appender<D> {
         let folder = disk.path("");
         let layout = options
             .layout()
-            .map_err(|error| JournalError::new(&folder, Problem::Options(error)))?;
+            .map_err(|error| JournalError::new(&folder, ErrorKind::Options(error)))?;
         disk.make().map_err(JournalError::system(&folder, "make"))?;
         // Its creator might have ended before its name was on disk.
         disk.sync_parent().map_err(JournalError::system(&folder, "sync the name of"))?;
         let files = Files::list(&disk)?;
         if !files.is_empty && !files.is_journal {
-            return Err(JournalError::new(folder, Problem::NotAJournal));
+            return Err(JournalError::new(folder, ErrorKind::NotAJournal));
         }
         let lock = disk.lock()?;
         let space = match options.sync {
@@ -170,7 +170,7 @@ impl<D: Disk> Appender<D> {
     /// is in nanoseconds since the UNIX epoch. Seeks by time use it, so it should not be before the
     /// times of earlier excerpts.
     ///
-    /// An error means that nothing was appended, except for [`Problem::NotOnDisk`].
+    /// An error means that nothing was appended, except for [`ErrorKind::NotOnDisk`].
     #[inline]
     pub fn append(
         &mut self,
@@ -232,7 +232,7 @@ impl<D: Disk> Appender<D> {
         let next = self.next_sequence();
         let max = MAX_SEQUENCE - SEQUENCES_LEFT;
         if !(next..=max).contains(&sequence) {
-            let problem = Problem::Sequence { sequence, next, max };
+            let problem = ErrorKind::Sequence { sequence, next, max };
             return Err(JournalError::new(self.disk.path(""), problem));
         }
         self.sequence = sequence;
@@ -281,7 +281,7 @@ impl<D: Disk> Appender<D> {
                 Ok(())
             }
             Err(SyncFailure::System(error)) => {
-                let problem = Problem::NotOnDisk {
+                let problem = ErrorKind::NotOnDisk {
                     from_sequence: self.unsynced_from,
                     to_sequence: next.saturating_sub(1),
                     cause: (&error).into(),

@@ -6,7 +6,7 @@
 use nanotape_shm::{ReadWord, as_read_only};
 
 use crate::{
-    Damage, JournalError, Problem,
+    Corruption, ErrorKind, JournalError,
     disk::Disk,
     names::{Files, Kept},
     segment::{
@@ -23,7 +23,7 @@ const LOOKS: usize = 16;
 #[derive(Debug)]
 pub(crate) struct Listed {
     pub(crate) kept: Kept,
-    pub(crate) head: Result<Head, Problem>,
+    pub(crate) head: Result<Head, ErrorKind>,
 }
 
 /// The contents of a segment's header.
@@ -31,7 +31,7 @@ pub(crate) struct Listed {
 pub(crate) struct Head {
     pub(crate) header: Header,
     /// `None` while the segment is only prepared.
-    pub(crate) activation: Result<Option<Activation>, Damage>,
+    pub(crate) activation: Result<Option<Activation>, Corruption>,
 }
 
 impl Listed {
@@ -60,14 +60,14 @@ impl Catalog {
     pub(crate) fn read<D: Disk>(disk: &D) -> Result<Self, JournalError> {
         let files = Files::list(disk)?;
         if !files.is_journal {
-            return Err(JournalError::new(disk.path(""), Problem::NotFound));
+            return Err(JournalError::new(disk.path(""), ErrorKind::NotFound));
         }
         let mut listed = Vec::with_capacity(files.segments.len());
         for kept in files.segments.values() {
             let mut kept = *kept;
             for _ in 0..=LOOKS {
                 let head = read_head(disk, &kept);
-                if !head.as_ref().is_err_and(Problem::is_of_no_file) {
+                if !head.as_ref().is_err_and(ErrorKind::is_of_no_file) {
                     listed.push(Listed { kept, head });
                     break;
                 }
@@ -108,20 +108,20 @@ fn most_common(listed: &[Listed]) -> Option<u64> {
     counts.into_iter().find(|(_, count)| *count == most).map(|(journal, _)| journal)
 }
 
-fn read_head<D: Disk>(disk: &D, kept: &Kept) -> Result<Head, Problem> {
+fn read_head<D: Disk>(disk: &D, kept: &Kept) -> Result<Head, ErrorKind> {
     if !kept.is_packed {
-        let stored = stored::open_kept(disk, kept).map_err(|error| error.problem().clone())?;
+        let stored = stored::open_kept(disk, kept).map_err(|error| error.kind().clone())?;
         return head_of(stored.words());
     }
-    let bytes = disk.read(&kept.name()).map_err(|error| Problem::system("read", &error))?;
+    let bytes = disk.read(&kept.name()).map_err(|error| ErrorKind::system("read", &error))?;
     let (words, end) = stored::unpack_up_to(&bytes, at::INDEX);
     match end {
-        Err(cause) if words.len() < at::INDEX => Err(Problem::Packed { cause }),
+        Err(cause) if words.len() < at::INDEX => Err(ErrorKind::Packed { cause }),
         _ => head_of(as_read_only(&words)),
     }
 }
 
-fn head_of(words: &[ReadWord]) -> Result<Head, Problem> {
-    let header = Header::load(words).map_err(|damage| Problem::damaged(0, damage))?;
+fn head_of(words: &[ReadWord]) -> Result<Head, ErrorKind> {
+    let header = Header::load(words).map_err(|damage| ErrorKind::damaged(0, damage))?;
     Ok(Head { header, activation: Activation::load(words) })
 }

@@ -14,7 +14,7 @@ use std::{
 use nanotape_shm::ReadWord;
 
 use crate::{
-    Cause, Damage, JournalError, Problem,
+    Cause, Corruption, ErrorKind, JournalError,
     appender::{prepare::refused, sync},
     catalog::Catalog,
     disk::Disk,
@@ -150,7 +150,7 @@ fn compress_one<D: Disk>(disk: &D, kept: &Kept, level: i32) -> Result<Compressed
     let is_same = is_same.map_err(JournalError::system(disk.path(&part), "read"))?;
     if !is_same {
         let _ = disk.remove(&part);
-        let problem = Problem::Packed { cause: Cause::Different };
+        let problem = ErrorKind::Packed { cause: Cause::Different };
         return Err(JournalError::new(disk.path(&part), problem));
     }
     let to = names::packed(number);
@@ -168,7 +168,7 @@ fn read_to_end<D: Disk>(disk: &D, kept: &Kept, words: &[ReadWord]) -> Result<usi
     let name = kept.name();
     let damaged = |(word, damage)| JournalError::damaged(disk, &name, word, damage);
     let view = stored::view(disk, &name, words, kept.number, None)?;
-    let view = view.ok_or_else(|| damaged((at::ACTIVATION, Damage::Activation)))?;
+    let view = view.ok_or_else(|| damaged((at::ACTIVATION, Corruption::Activation)))?;
     view.check_closed().map_err(damaged)
 }
 

@@ -15,23 +15,23 @@ use crate::disk::Disk;
 ///
 /// One pointer in size, so that an append that succeeds does not reserve room for it.
 #[derive(Clone, Debug)]
-pub struct JournalError(Box<(PathBuf, Problem)>);
+pub struct JournalError(Box<(PathBuf, ErrorKind)>);
 
 impl JournalError {
-    pub(crate) fn new(path: impl Into<PathBuf>, problem: Problem) -> Self {
+    pub(crate) fn new(path: impl Into<PathBuf>, problem: ErrorKind) -> Self {
         Self(Box::new((path.into(), problem)))
     }
 
     /// The error of an invalid word of a segment.
-    pub(crate) fn damaged<D: Disk>(disk: &D, name: &str, word: usize, damage: Damage) -> Self {
-        Self::new(disk.path(name), Problem::damaged(word, damage))
+    pub(crate) fn damaged<D: Disk>(disk: &D, name: &str, word: usize, damage: Corruption) -> Self {
+        Self::new(disk.path(name), ErrorKind::damaged(word, damage))
     }
 
     pub(crate) fn system<'a>(
         path: impl Into<PathBuf> + 'a,
         operation: &'static str,
     ) -> impl FnOnce(io::Error) -> Self + 'a {
-        move |error| Self::new(path, Problem::system(operation, &error))
+        move |error| Self::new(path, ErrorKind::system(operation, &error))
     }
 
     /// The file, or the folder.
@@ -41,20 +41,20 @@ impl JournalError {
 
     /// Whether there is no space: a later append might succeed.
     pub fn is_full(&self) -> bool {
-        matches!(self.problem(), Problem::NoSpace { .. } | Problem::Quota { .. })
+        matches!(self.kind(), ErrorKind::NoSpace { .. } | ErrorKind::Quota { .. })
     }
 
     /// The kind of problem.
-    pub fn problem(&self) -> &Problem {
+    pub fn kind(&self) -> &ErrorKind {
         &self.0.1
     }
 }
 
 impl fmt::Display for JournalError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.problem() {
+        match self.kind() {
             // The message already has the path.
-            Problem::Region(error) => error.fmt(f),
+            ErrorKind::Region(error) => error.fmt(f),
             problem => write!(f, "{}: {problem}", self.path().display()),
         }
     }
@@ -62,8 +62,8 @@ impl fmt::Display for JournalError {
 
 impl std::error::Error for JournalError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self.problem() {
-            Problem::Region(error) => Some(error),
+        match self.kind() {
+            ErrorKind::Region(error) => Some(error),
             _ => None,
         }
     }
@@ -71,14 +71,14 @@ impl std::error::Error for JournalError {
 
 impl From<RegionError> for JournalError {
     fn from(error: RegionError) -> Self {
-        Self::new(error.path().to_owned(), Problem::Region(error))
+        Self::new(error.path().to_owned(), ErrorKind::Region(error))
     }
 }
 
 /// The kinds of problems of a journal.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Problem {
+pub enum ErrorKind {
     /// There is no file or folder.
     #[error("no journal; create one with `nanotape journal append` or the library's Appender")]
     NotFound,
@@ -190,7 +190,7 @@ pub enum Problem {
         /// The position, in bytes from the beginning of the file.
         offset: u64,
         /// The damage.
-        damage: Damage,
+        damage: Corruption,
     },
     /// An invalid name of a tailer.
     #[error("invalid tailer name: use 1 to 100 letters, digits, dots, dashes or underscores")]
@@ -211,7 +211,7 @@ pub enum Problem {
     },
 }
 
-impl Problem {
+impl ErrorKind {
     pub(crate) fn system(operation: &'static str, error: &io::Error) -> Self {
         Self::System { operation, cause: error.into() }
     }
@@ -221,7 +221,7 @@ impl Problem {
         matches!(self, Self::System { cause: Cause::Errno(Errno::NOENT), .. })
     }
 
-    pub(crate) fn damaged(word: usize, damage: Damage) -> Self {
+    pub(crate) fn damaged(word: usize, damage: Corruption) -> Self {
         Self::Damaged { offset: (word * WORD_BYTES) as u64, damage }
     }
 }
@@ -297,7 +297,7 @@ pub enum OptionsError {
 /// The kinds of damage.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Damage {
+pub enum Corruption {
     /// The file is too short to be a segment.
     #[error("the file is too short for the header of a segment")]
     Short,
@@ -371,7 +371,7 @@ mod tests {
 
     #[test]
     fn an_error_without_a_number_prints_its_kind_and_not_another_number() {
-        let print = |error: io::Error| Problem::system("open", &error).to_string();
+        let print = |error: io::Error| ErrorKind::system("open", &error).to_string();
         let short = io::ErrorKind::UnexpectedEof.into();
         assert_eq!(print(short), "cannot open it: unexpected end of file");
         let numbered = Errno::NOTDIR.into();

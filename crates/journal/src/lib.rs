@@ -3,7 +3,7 @@
 //! Where: layer 2, beside RING. It handles bytes, sequence numbers and times, and does not
 //! interpret payloads. RING passes messages in memory and drops them; a journal stores them.
 //! Layout: `docs/formats/journal.md`.
-//! Failure: see [`Problem`]. A killed appender loses nothing that it committed, a loss of power
+//! Failure: see [`ErrorKind`]. A killed appender loses nothing that it committed, a loss of power
 //! nothing that was synced, and a full disk makes the append fail.
 #![deny(unsafe_code)]
 #![cfg_attr(nanotape_loom, allow(dead_code, reason = "models are of a part"))]
@@ -51,7 +51,7 @@ mod verify;
 
 pub use checksum::{checksum, checksum_bytes};
 pub use disk::{Disk, FileLock, Folder, Listed, Preallocation, ReadableFile, WritableFile};
-pub use error::{Cause, Damage, JournalError, OptionsError, Problem};
+pub use error::{Cause, Corruption, ErrorKind, JournalError, OptionsError};
 pub use merge::{Merge, Merged};
 pub use names::{QUARANTINE, RECORDED_FROM, TAILERS};
 pub use nanotape_tape::{Gap, Reused, Start};

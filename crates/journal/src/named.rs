@@ -21,7 +21,7 @@ use nanotape_shm::{
 };
 
 use crate::{
-    Bookmark, JournalError, Problem, Resumed, Start, Tail, Tailer,
+    Bookmark, ErrorKind, JournalError, Resumed, Start, Tail, Tailer,
     appender::prepare::now_ns,
     disk::{is_of_another_version, own_region},
     names::TAILERS,
@@ -235,7 +235,7 @@ fn own(path: &Path) -> Result<OwnedRegion, JournalError> {
     created.map_err(|error| {
         let refusal = *error.refusal();
         if is_of_damage(&refusal) {
-            return JournalError::new(path, Problem::TailerLost(refusal));
+            return JournalError::new(path, ErrorKind::TailerLost(refusal));
         }
         error.into()
     })
@@ -343,7 +343,7 @@ fn place_of(path: &Path, name: &str) -> Result<PathBuf, JournalError> {
     if is_name(name) {
         return Ok(path.join(TAILERS).join(name));
     }
-    Err(JournalError::new(name, Problem::Name))
+    Err(JournalError::new(name, ErrorKind::Name))
 }
 
 /// Whether a name stays inside the folder and has no special meaning in a shell.

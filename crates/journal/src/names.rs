@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    JournalError, Problem,
+    ErrorKind, JournalError,
     disk::{APPENDER, Disk, UPKEEP},
 };
 
@@ -107,8 +107,8 @@ impl Files {
     fn list_once<D: Disk>(disk: &D) -> Result<Self, JournalError> {
         let listed = disk.list().map_err(|error| {
             let problem = match error.kind() {
-                std::io::ErrorKind::NotFound => Problem::NotFound,
-                _ => Problem::system("list", &error),
+                std::io::ErrorKind::NotFound => ErrorKind::NotFound,
+                _ => ErrorKind::system("list", &error),
             };
             JournalError::new(disk.path(""), problem)
         })?;

@@ -12,7 +12,7 @@ use std::{collections::VecDeque, sync::Arc};
 use nanotape_shm::ReadWord;
 
 use crate::{
-    Damage, JournalError, Quarantined,
+    Corruption, JournalError, Quarantined,
     appender::{
         prepare::{Plan, Prepared},
         sync,
@@ -68,7 +68,7 @@ pub(crate) struct Recovered<D: Disk> {
 }
 
 /// The position up to which a segment was read, and what is there.
-type Found = (Place, Result<Look, Damage>);
+type Found = (Place, Result<Look, Corruption>);
 
 /// Recovers a journal. The caller holds the lock.
 pub(crate) fn recover<D: Disk>(
@@ -143,7 +143,7 @@ fn find<D: Disk>(disk: &D) -> Result<Option<Beginning<'_, D>>, JournalError> {
     let pass = Pass { disk, kept, report: Recovery::default(), boot: disk.boot() };
     let last = match pass.last_active() {
         // A process without the lock removed it: check again.
-        Err(error) if error.problem().is_of_no_file() => return Ok(None),
+        Err(error) if error.kind().is_of_no_file() => return Ok(None),
         last => last?,
     };
     let first = last.map_or(0, |last| pass.kept[last.index].number);
@@ -186,7 +186,7 @@ impl<D: Disk> Pass<'_, D> {
         stored::open_kept(self.disk, &self.kept[index])
     }
 
-    fn damaged(&self, index: usize, word: usize, damage: Damage) -> JournalError {
+    fn damaged(&self, index: usize, word: usize, damage: Corruption) -> JournalError {
         JournalError::damaged(self.disk, &self.kept[index].name(), word, damage)
     }
 
@@ -204,18 +204,24 @@ impl<D: Disk> Pass<'_, D> {
                 Ok(Some(view)) => {
                     if view.header.number != kept.number {
                         let (number, journal) = (view.header.number, view.header.journal);
-                        return Err(self.damaged(index, 0, Damage::Stranger { number, journal }));
+                        return Err(self.damaged(
+                            index,
+                            0,
+                            Corruption::Stranger { number, journal },
+                        ));
                     }
                     let incarnation = Incarnation::load(words).unwrap_or_default();
                     let journal = view.header.journal;
                     return Ok(Some(Last { index, journal, incarnation, boot }));
                 }
                 Ok(None) if !self.was_on_disk(words) => {}
-                Ok(None) => return Err(self.damaged(index, at::ACTIVATION, Damage::Activation)),
+                Ok(None) => {
+                    return Err(self.damaged(index, at::ACTIVATION, Corruption::Activation));
+                }
                 // Its name reached the disk and its words did not.
-                Err(Damage::Magic(0)) if words.iter().all(|word| word.load() == 0) => {}
+                Err(Corruption::Magic(0)) if words.iter().all(|word| word.load() == 0) => {}
                 // A loss of power tears an activation, but nothing else of a synced header.
-                Err(Damage::Activation) if boot != self.boot && !self.was_on_disk(words) => {}
+                Err(Corruption::Activation) if boot != self.boot && !self.was_on_disk(words) => {}
                 Err(damage) => return Err(self.damaged(index, 0, damage)),
             }
         }
@@ -299,10 +305,10 @@ impl<D: Disk> Pass<'_, D> {
                         Ok(Some(End { index: before, place, is_ended: true, is_quarantined: true }))
                     }
                     Some((place, found)) => {
-                        let damage = found.err().unwrap_or(Damage::Hole);
+                        let damage = found.err().unwrap_or(Corruption::Hole);
                         Err(self.damaged(before, place.at, damage))
                     }
-                    None => Err(self.damaged(before, at::ACTIVATION, Damage::Activation)),
+                    None => Err(self.damaged(before, at::ACTIVATION, Corruption::Activation)),
                 };
             };
             if !is_same_boot {
@@ -321,7 +327,7 @@ impl<D: Disk> Pass<'_, D> {
                     return Ok(Some(End { index, place, is_ended, is_quarantined: false }));
                 }
                 _ if is_same_boot => {
-                    let damage = found.err().unwrap_or(Damage::Hole);
+                    let damage = found.err().unwrap_or(Corruption::Hole);
                     return Err(self.damaged(index, place.at, damage));
                 }
                 _ => {
@@ -356,10 +362,10 @@ impl<D: Disk> Pass<'_, D> {
         let stored = self.open(index)?;
         let view = match View::new(stored.words()) {
             Ok(Some(view)) => view,
-            Ok(None) | Err(Damage::Activation) if !self.was_on_disk(stored.words()) => {
+            Ok(None) | Err(Corruption::Activation) if !self.was_on_disk(stored.words()) => {
                 return Ok(None);
             }
-            Ok(None) => return Err(self.damaged(index, at::ACTIVATION, Damage::Activation)),
+            Ok(None) => return Err(self.damaged(index, at::ACTIVATION, Corruption::Activation)),
             Err(damage) => return Err(self.damaged(index, 0, damage)),
         };
         let synced = view.synced();
@@ -376,7 +382,7 @@ impl<D: Disk> Pass<'_, D> {
         self.report.segments_checked += u64::from(!is_same_boot);
         self.report.bytes_checked += position_bytes(place.at - start.at);
         if place.at < synced && !matches!(found, Ok(Look::End(_))) {
-            let damage = found.err().unwrap_or(Damage::Hole);
+            let damage = found.err().unwrap_or(Corruption::Hole);
             return Err(self.damaged(index, place.at, damage));
         }
         Ok(Some((place, found)))
@@ -388,7 +394,7 @@ impl<D: Disk> Pass<'_, D> {
         if let Ok(Some(view)) = View::new(stored.words()) {
             let found = view.activation.first_sequence;
             if found < end.sequence {
-                let damage = Damage::Sequence { found, least: end.sequence };
+                let damage = Corruption::Sequence { found, least: end.sequence };
                 return Err(self.damaged(index + 1, at::FIRST_SEQUENCE, damage));
             }
         }

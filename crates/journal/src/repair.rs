@@ -18,7 +18,7 @@ pub use done::{Action, Done, Repaired};
 use nanotape_shm::{ReadWord, as_read_only};
 
 use crate::{
-    Damage, JournalError, Problem,
+    Corruption, ErrorKind, JournalError,
     catalog::{Catalog, Head, Listed},
     disk::{Disk, Folder},
     names::{self, Kept},
@@ -53,7 +53,7 @@ pub fn repair_on<D: Disk>(
     mut progress: impl FnMut(u64, u64),
 ) -> Result<Repaired, JournalError> {
     if !names::Files::list(disk)?.is_journal {
-        return Err(JournalError::new(disk.path(""), Problem::NotFound));
+        return Err(JournalError::new(disk.path(""), ErrorKind::NotFound));
     }
     let _lock = disk.lock()?;
     segment_locks::check(disk)?;
@@ -158,7 +158,7 @@ impl<D: Disk> Repair<'_, D> {
             Ok(stored) => Ok(Loaded { stored, is_whole: true }),
             // Too short to be mapped.
             Err(error)
-                if matches!(error.problem(), Problem::Damaged { damage: Damage::Short, .. }) =>
+                if matches!(error.kind(), ErrorKind::Damaged { damage: Corruption::Short, .. }) =>
             {
                 Ok(Loaded { stored: Stored::Unpacked(Arc::new([])), is_whole: true })
             }
@@ -185,7 +185,8 @@ impl<D: Disk> Repair<'_, D> {
         // A segment without any valid part is moved out, except one of another version, whose
         // excerpts another program might read.
         if found.is_none()
-            && let Err(damage @ (Damage::Version { .. } | Damage::ByteOrder)) = Header::load(words)
+            && let Err(damage @ (Corruption::Version { .. } | Corruption::ByteOrder)) =
+                Header::load(words)
         {
             return Err(JournalError::damaged(self.disk, &kept.name(), 0, damage));
         }

@@ -9,7 +9,7 @@
 use nanotape_shm::{ReadWord, Word};
 
 use crate::{
-    Damage,
+    Corruption,
     segment::{
         excerpt::{Front, HEADER_WORDS, MAX_LENGTH, MAX_SEQUENCE, excerpt_words},
         index,
@@ -30,9 +30,9 @@ pub(crate) enum Event {
     /// An excerpt of the user, or one that covers damage.
     Excerpt(Place, Front),
     /// Damage, and the word of the next valid excerpt.
-    Damaged(Place, Damage, usize),
+    Damaged(Place, Corruption, usize),
     /// Damage without a valid excerpt after it.
-    Broken(Place, Damage),
+    Broken(Place, Corruption),
     /// The end mark.
     Ended(Place, Front),
     /// Nothing is committed here or after it.
@@ -78,7 +78,7 @@ impl<'words> Scan<'words> {
             }
             // The evidence was stored after the excerpt, which is visible now or lost.
             look = match self.look() {
-                Ok(Look::Nothing) => Err(Damage::Hole),
+                Ok(Look::Nothing) => Err(Corruption::Hole),
                 look => look,
             };
         }
@@ -101,11 +101,11 @@ impl<'words> Scan<'words> {
 
     /// Reads at the position. An appender leaves room for an end mark after each excerpt, so an
     /// excerpt without that room is damage.
-    fn look(&self) -> Result<Look, Damage> {
+    fn look(&self) -> Result<Look, Corruption> {
         let look = self.view.look_from(&self.place)?;
         match look {
             Look::Excerpt(front) if self.place.at + front.total_words() > self.layout().limit() => {
-                Err(Damage::Length(front.length))
+                Err(Corruption::Length(front.length))
             }
             look => Ok(look),
         }

@@ -8,7 +8,7 @@
 use std::{collections::BTreeMap, io, time::Duration};
 
 use crate::{
-    JournalError, Problem,
+    ErrorKind, JournalError,
     disk::{Disk, FileLock},
     names::Files,
 };
@@ -66,7 +66,7 @@ pub(crate) fn check<D: Disk>(disk: &D) -> Result<(), JournalError> {
 fn try_lock<D: Disk>(disk: &D, name: &str) -> Result<Option<FileLock>, JournalError> {
     match disk.lock_file(name) {
         Ok(Some(lock)) => Ok(Some(lock)),
-        Ok(None) => Err(JournalError::new(disk.path(name), Problem::Locked)),
+        Ok(None) => Err(JournalError::new(disk.path(name), ErrorKind::Locked)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(JournalError::system(disk.path(name), "lock")(error)),
     }
@@ -81,12 +81,12 @@ pub(crate) fn retry<D: Disk, T>(
     for _ in 0..ATTEMPTS {
         match attempt() {
             Ok(Some(done)) => return Ok(done),
-            Err(error) if matches!(error.problem(), Problem::Locked) => {
+            Err(error) if matches!(error.kind(), ErrorKind::Locked) => {
                 locked = Some(error);
                 std::thread::sleep(PAUSE);
             }
             outcome => drop(outcome?),
         }
     }
-    Err(locked.unwrap_or_else(|| JournalError::new(disk.path(""), Problem::Locked)))
+    Err(locked.unwrap_or_else(|| JournalError::new(disk.path(""), ErrorKind::Locked)))
 }

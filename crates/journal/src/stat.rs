@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use nanotape_shm::{Owner, ReadWord, Refusal, as_read_only};
 
 use crate::{
-    JournalError, Problem,
+    ErrorKind, JournalError,
     catalog::{Catalog, Head, Listed},
     disk::{APPENDER, Disk, Folder},
     named::{self, TailerInfo},
@@ -101,7 +101,7 @@ pub struct SegmentStat {
     /// The position up to which it is known to be on disk, in bytes from the beginning of the file.
     pub synced_bytes: u64,
     /// The reason why the rest is not known.
-    pub problem: Option<Problem>,
+    pub problem: Option<ErrorKind>,
 }
 
 /// How a segment is stored.
@@ -152,7 +152,7 @@ fn of_segment(disk: &Folder, catalog: &Catalog, index: usize) -> SegmentStat {
             return SegmentStat { kept_as: KeptAs::Prepared, ..stat };
         }
         Ok(Head { activation: Err(damage), .. }) => {
-            stat.problem = Some(Problem::damaged(at::ACTIVATION, *damage));
+            stat.problem = Some(ErrorKind::damaged(at::ACTIVATION, *damage));
             return stat;
         }
         Err(problem) => return SegmentStat { problem: Some(problem.clone()), ..stat },
@@ -170,9 +170,9 @@ fn of_segment(disk: &Folder, catalog: &Catalog, index: usize) -> SegmentStat {
     stat
 }
 
-fn look_into_plain(disk: &Folder, kept: &Kept, stat: &mut SegmentStat) -> Result<(), Problem> {
-    let stored = stored::open_kept(disk, kept).map_err(|error| error.problem().clone())?;
-    let view = View::new(stored.words()).map_err(|damage| Problem::damaged(0, damage))?;
+fn look_into_plain(disk: &Folder, kept: &Kept, stat: &mut SegmentStat) -> Result<(), ErrorKind> {
+    let stored = stored::open_kept(disk, kept).map_err(|error| error.kind().clone())?;
+    let view = View::new(stored.words()).map_err(|damage| ErrorKind::damaged(0, damage))?;
     let Some(view) = view else { return Ok(()) };
     (stat.is_sealed, stat.synced_bytes) = (view.is_sealed(), position_bytes(view.synced()));
     stat.first_ts_ns = first_ts(&view);
@@ -183,7 +183,7 @@ fn look_into_plain(disk: &Folder, kept: &Kept, stat: &mut SegmentStat) -> Result
     }
     (stat.data_bytes, stat.next_sequence) = (Some(position_bytes(end)), Some(next));
     stat.max_ts_ns = stat.first_ts_ns.map(|_| place.max_ts);
-    found.map(|_| ()).map_err(|damage| Problem::damaged(place.at, damage))
+    found.map(|_| ()).map_err(|damage| ErrorKind::damaged(place.at, damage))
 }
 
 /// Only the beginning is unpacked: the header of the next segment states how it ended.
@@ -193,8 +193,8 @@ fn look_into_packed(
     header: &Header,
     next: Option<&Activation>,
     stat: &mut SegmentStat,
-) -> Result<(), Problem> {
-    let bytes = disk.read(&kept.name()).map_err(|error| Problem::system("read", &error))?;
+) -> Result<(), ErrorKind> {
+    let bytes = disk.read(&kept.name()).map_err(|error| ErrorKind::system("read", &error))?;
     stat.data_bytes = zstd::zstd_safe::get_frame_content_size(&bytes).ok().flatten();
     let head = |wanted| stored::unpack_up_to(&bytes, wanted).0;
     let data = header.layout.data;
@@ -202,7 +202,7 @@ fn look_into_packed(
     let length = front.get(data).map_or(0, |word| word.load() as u32 & crate::MAX_LENGTH);
     let words = head(data + excerpt_words(length as usize));
     let words: &[ReadWord] = as_read_only(&words);
-    if let Some(view) = View::new(words).map_err(|damage| Problem::damaged(0, damage))? {
+    if let Some(view) = View::new(words).map_err(|damage| ErrorKind::damaged(0, damage))? {
         (stat.is_sealed, stat.synced_bytes) = (view.is_sealed(), stat.data_bytes.unwrap_or(0));
         stat.first_ts_ns = first_ts(&view);
     }

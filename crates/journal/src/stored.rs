@@ -5,7 +5,7 @@ use std::{io, sync::Arc};
 use nanotape_shm::{ReadWord, Word, as_read_only};
 
 use crate::{
-    Cause, Damage, JournalError, Problem,
+    Cause, Corruption, ErrorKind, JournalError,
     disk::{Disk, ReadableFile},
     names::{self, Kept},
     segment::{header::Header, layout::at, view::View},
@@ -57,7 +57,7 @@ pub(crate) fn open<D: Disk>(
             let kept = Kept { number, is_packed, bytes: 0 };
             match open_kept(disk, &kept) {
                 Ok(stored) => return Ok(Some(stored)),
-                Err(error) if error.problem().is_of_no_file() => {}
+                Err(error) if error.kind().is_of_no_file() => {}
                 Err(error) => return Err(error),
             }
         }
@@ -73,8 +73,8 @@ pub(crate) fn open_kept<D: Disk>(
     let name = kept.name();
     let refused = |error: io::Error| {
         let problem = match error.kind() {
-            io::ErrorKind::UnexpectedEof => Problem::damaged(0, Damage::Short),
-            _ => Problem::system("open", &error),
+            io::ErrorKind::UnexpectedEof => ErrorKind::damaged(0, Corruption::Short),
+            _ => ErrorKind::system("open", &error),
         };
         JournalError::new(disk.path(&name), problem)
     };
@@ -83,7 +83,7 @@ pub(crate) fn open_kept<D: Disk>(
     }
     let bytes = disk.read(&name).map_err(refused)?;
     let unpacked = unpack(&bytes).map(Stored::Unpacked);
-    unpacked.map_err(|cause| JournalError::new(disk.path(&name), Problem::Packed { cause }))
+    unpacked.map_err(|cause| JournalError::new(disk.path(&name), ErrorKind::Packed { cause }))
 }
 
 /// The words of a compressed segment: never more than its own header allows.
@@ -152,7 +152,7 @@ pub(crate) fn view<'words, D: Disk>(
         let header = &view.header;
         if header.number != number || journal.is_some_and(|journal| journal != header.journal) {
             let (number, journal) = (header.number, header.journal);
-            return Err(damaged(Damage::Stranger { number, journal }));
+            return Err(damaged(Corruption::Stranger { number, journal }));
         }
     }
     Ok(view)

@@ -25,7 +25,7 @@ use nanotape_tape::{Gap, Reused, Start};
 pub use source::TailerSource;
 
 use crate::{
-    Damage, JournalError, Problem,
+    Corruption, ErrorKind, JournalError,
     disk::{Disk, Folder},
     names::{self, Files},
     segment::{
@@ -113,7 +113,7 @@ impl<D: Disk> Tailer<D> {
     pub fn open_on(disk: D, start: Start) -> Result<Self, JournalError> {
         let files = Files::list(&disk)?;
         if !files.is_journal {
-            return Err(JournalError::new(disk.path(""), Problem::NotFound));
+            return Err(JournalError::new(disk.path(""), ErrorKind::NotFound));
         }
         let place = Place { at: 0, sequence: 0, max_ts: 0 };
         let mut tailer = Self {
@@ -234,7 +234,8 @@ impl<D: Disk> Tailer<D> {
     fn out_of_order(&mut self, front: Front) -> Result<Step, JournalError> {
         let least = self.place.sequence;
         if front.sequence < least {
-            return self.damaged_or_recovered(Damage::Sequence { found: front.sequence, least });
+            return self
+                .damaged_or_recovered(Corruption::Sequence { found: front.sequence, least });
         }
         if front.kind == Kind::Lost {
             self.place = Place { sequence: least, ..self.place.behind(&front) };
@@ -244,12 +245,12 @@ impl<D: Disk> Tailer<D> {
     }
 
     #[cold]
-    fn damaged(&self, damage: Damage) -> JournalError {
+    fn damaged(&self, damage: Corruption) -> JournalError {
         let (number, is_lost) = self
             .current
             .as_ref()
             .map_or((0, false), |current| (current.number, current.stored.is_lost()));
-        let damage = if is_lost { Damage::Truncated } else { damage };
+        let damage = if is_lost { Corruption::Truncated } else { damage };
         JournalError::damaged(&self.disk, &names::segment(number), self.place.at, damage)
     }
 

@@ -6,7 +6,7 @@ use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};
 use nanotape_shm::{OwnedRegion, ReadWord};
 
 use crate::{
-    JournalError, Problem,
+    ErrorKind, JournalError,
     appender::prepare::refused,
     disk::{APPENDER, Disk, Folder, Preallocation, WritableFile as _},
     names::{self, Files},
@@ -18,7 +18,7 @@ pub(crate) fn locked(path: &Path) -> Result<(Folder, OwnedRegion), JournalError>
     let folder = Folder::new(path, 0);
     let files = Files::list(&folder)?;
     if !files.is_journal {
-        return Err(JournalError::new(path, Problem::NotFound));
+        return Err(JournalError::new(path, ErrorKind::NotFound));
     }
     let first = files.segments.values().next().map(|kept| kept.name());
     let names = first.as_deref().into_iter().chain([APPENDER]);

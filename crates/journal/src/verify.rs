@@ -18,7 +18,7 @@ use check::{Checker, Context};
 pub use finding::{Finding, Found, Severity};
 
 use crate::{
-    Damage, JournalError, Problem,
+    Corruption, ErrorKind, JournalError,
     catalog::{Catalog, Listed},
     disk::{Disk, Folder},
     named::list_folder,
@@ -147,7 +147,7 @@ pub fn verify_on<D: Disk>(
                 break;
             }
             if read == READS {
-                let found = Found::Damage(Damage::Truncated);
+                let found = Found::Corruption(Corruption::Truncated);
                 verified.add(Finding { path, offset: 0, found });
                 break;
             }
@@ -179,15 +179,15 @@ type Opened<F> = Result<Option<Stored<F>>, Found>;
 fn open<D: Disk>(disk: &D, listed: &Listed) -> Result<Opened<D::Readable>, JournalError> {
     let opened = match stored::open_kept(disk, &listed.kept) {
         // Compressed or removed meanwhile.
-        Err(error) if error.problem().is_of_no_file() => stored::open(disk, listed.kept.number),
+        Err(error) if error.kind().is_of_no_file() => stored::open(disk, listed.kept.number),
         opened => opened.map(Some),
     };
     match opened {
         Ok(stored) => Ok(Ok(stored)),
-        Err(error) => match *error.problem() {
-            Problem::Packed { cause } => Ok(Err(Found::Unpackable(cause))),
-            Problem::Damaged { damage, .. } => Ok(Err(Found::Damage(damage))),
-            Problem::System { cause, .. } if cause.is_of_contents() => {
+        Err(error) => match *error.kind() {
+            ErrorKind::Packed { cause } => Ok(Err(Found::Unpackable(cause))),
+            ErrorKind::Damaged { damage, .. } => Ok(Err(Found::Corruption(damage))),
+            ErrorKind::System { cause, .. } if cause.is_of_contents() => {
                 Ok(Err(Found::Unreadable(cause)))
             }
             _ => Err(error),

@@ -8,7 +8,7 @@ use crate::{
     compare::Design,
     measure::{Measured, Options},
     perf_program,
-    placement::{Pin, Wish},
+    placement::{Pin, PlacementRequest},
     suite::{BenchError, Suite},
 };
 
@@ -70,8 +70,8 @@ pub struct PlaceArguments {
 
 impl PlaceArguments {
     /// The placement to request from the system.
-    pub fn wish(&self) -> Wish {
-        Wish {
+    pub fn request(&self) -> PlacementRequest {
+        PlacementRequest {
             pin: self.cpu.map_or(Pin::Last, Pin::To),
             real_time_priority: self.realtime,
             lock_memory: !self.no_lock,
@@ -131,7 +131,7 @@ impl BenchArguments {
 
     /// The reason to reject a result, if noise must be rejected and there was some.
     pub fn admit(&self, measured: &Measured) -> Result<(), String> {
-        let sentences = &measured.circumstances.noise.sentences;
+        let sentences = &measured.context.noise.sentences;
         if self.refuse_noise && !sentences.is_empty() { Err(sentences.join("; ")) } else { Ok(()) }
     }
 }

@@ -57,6 +57,6 @@ pub use fixture::{Fixture, Prepared, WrongAnswer};
 pub use latency::Latency;
 pub use measure::{CountError, Measured, Options, count_instructions, measure};
 pub use nanotape_report as pages;
-pub use placement::{Pin, Placement, Wish};
+pub use placement::{Pin, Placement, PlacementRequest};
 pub use sampler::Cut;
 pub use suite::{BenchError, Suite};

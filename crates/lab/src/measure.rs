@@ -13,7 +13,7 @@ use crate::{
     latency::Latency,
     perf_program::{self, Findings, PerfProgram},
     placement::Burst,
-    record::Circumstances,
+    record::RunContext,
     sampler::{Cut, Extent, Running},
     statistics::{Estimate, bootstrap, order::median},
     suite::{BenchError, Suite},
@@ -78,7 +78,7 @@ pub struct Measured {
     /// Requested values that were not available.
     pub notes: Vec<String>,
     /// The machine, its noise and the clock.
-    pub circumstances: Circumstances,
+    pub context: RunContext,
 }
 
 /// Measures the benchmark `name` of `suite` on this thread, which should already be placed.
@@ -86,13 +86,13 @@ pub fn measure(
     suite: &Suite,
     name: &str,
     options: &Options,
-    circumstances: &Circumstances,
+    context: &RunContext,
 ) -> Result<Measured, BenchError> {
-    let clock = circumstances.clock;
+    let clock = context.clock;
     let mut running = suite.open(name)?;
     let wrong = |source| BenchError::Answer { name: name.to_owned(), source };
     let mut notes = Vec::new();
-    let watch = NoiseWatch::start(clock, circumstances.environment.cpu_pinned);
+    let watch = NoiseWatch::start(clock, context.environment.cpu_pinned);
     let cut = running.calibrate(&clock, options.warm_up_nanos).map_err(wrong)?;
     let operations = running.operations();
     let per_sample = operations as f64 * f64::from(cut.runs_per_sample);
@@ -130,7 +130,7 @@ pub fn measure(
         instructions,
         perf: finish(perf, &mut notes),
         notes,
-        circumstances: Circumstances { noise, ..circumstances.clone() },
+        context: RunContext { noise, ..context.clone() },
     })
 }
 
@@ -153,7 +153,7 @@ impl Measured {
             "counters": self.counters,
             "instructions": self.instructions,
         });
-        self.circumstances.line("bench", &self.name, fields)
+        self.context.line("bench", &self.name, fields)
     }
 }
 
@@ -260,8 +260,7 @@ pub enum CountError {
     Callgrind(#[from] CallgrindError),
 }
 
-/// Opens the available counters. Missing hardware counters are reported once, with the
-/// circumstances.
+/// Opens the available counters. Missing hardware counters are reported once, with the context.
 fn count(notes: &mut Vec<String>) -> Option<Counters> {
     noted(Counters::open(), notes)
 }

@@ -22,7 +22,7 @@ use self::scheduling::Class;
 
 /// The requested placement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Wish {
+pub struct PlacementRequest {
     /// The processor of the thread.
     pub pin: Pin,
     /// Real-time scheduling, first in first out, with this priority: 1 to 49, below the kernel's
@@ -46,7 +46,7 @@ pub enum Pin {
     To(u32),
 }
 
-impl Default for Wish {
+impl Default for PlacementRequest {
     fn default() -> Self {
         Self { pin: Pin::Last, real_time_priority: None, lock_memory: true }
     }
@@ -69,7 +69,7 @@ pub struct Placement {
 
 impl Placement {
     /// Applies the requested placement to the calling thread, as far as the system allows.
-    pub fn apply(wish: &Wish) -> Self {
+    pub fn apply(request: &PlacementRequest) -> Self {
         let mut placement = Self {
             cpu: None,
             scheduling: String::new(),
@@ -79,10 +79,10 @@ impl Placement {
             class_before: None,
             of_this_thread: PhantomData,
         };
-        let place = placement.pin(wish.pin);
-        let class = placement.set_class(wish.real_time_priority);
+        let place = placement.pin(request.pin);
+        let class = placement.set_class(request.real_time_priority);
         placement.scheduling = format!("{place}; {class}");
-        placement.memory_locked = placement.lock_memory(wish.lock_memory);
+        placement.memory_locked = placement.lock_memory(request.lock_memory);
         memory::touch_stack();
         placement
     }
@@ -276,8 +276,9 @@ mod tests {
     #[test]
     fn a_helper_does_not_inherit_the_place_and_release_gives_it_back() {
         let (allowed, class) = (sched_getaffinity(None), Class::of_this_thread());
-        let wish = Wish { pin: Pin::Last, real_time_priority: Some(10), lock_memory: false };
-        let placement = Placement::apply(&wish);
+        let request =
+            PlacementRequest { pin: Pin::Last, real_time_priority: Some(10), lock_memory: false };
+        let placement = Placement::apply(&request);
         if let [refusal, ..] = placement.refused() {
             eprintln!("SKIPPED: {refusal}");
             return;

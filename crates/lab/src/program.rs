@@ -13,7 +13,7 @@ use crate::{
     arguments::BenchArguments,
     measure::measure,
     placement::Placement,
-    record::{self, Circumstances},
+    record::{self, RunContext},
     suite::{BenchError, Suite},
     text,
     worker::{COUNT, ROLE, WORKER, serve},
@@ -125,15 +125,15 @@ fn run(suite: &Suite, arguments: &Arguments) -> Result<(), ProgramError> {
         let lines = names.iter().map(|name| format!("{name}\n")).collect::<String>();
         return print(&mut out, &lines);
     }
-    let placement = Placement::apply(&arguments.bench.place.wish());
-    let circumstances = Circumstances::capture(&placement);
+    let placement = Placement::apply(&arguments.bench.place.request());
+    let context = RunContext::capture(&placement);
     if arguments.format == Format::Text {
-        print(&mut out, &text::circumstances(&circumstances))?;
+        print(&mut out, &text::context(&context))?;
     }
     let mut records = Vec::with_capacity(names.len());
     for name in names {
         let options = arguments.bench.options(name);
-        let measured = measure(suite, name, &options, &circumstances)?;
+        let measured = measure(suite, name, &options, &context)?;
         arguments.bench.admit(&measured).map_err(ProgramError::Noise)?;
         let record = measured.record();
         match arguments.format {
@@ -143,7 +143,7 @@ fn run(suite: &Suite, arguments: &Arguments) -> Result<(), ProgramError> {
         records.push(record);
     }
     if let Some(folder) = &arguments.bench.record {
-        let host = circumstances.environment.host.as_deref().unwrap_or("unknown");
+        let host = context.environment.host.as_deref().unwrap_or("unknown");
         record::append(folder, host, &records)?;
     }
     if let Some(path) = &arguments.html {

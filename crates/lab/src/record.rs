@@ -20,7 +20,7 @@ pub(crate) const VERSION: u64 = 1;
 
 /// The machine, its noise and the clock of a measurement.
 #[derive(Clone, Debug)]
-pub struct Circumstances {
+pub struct RunContext {
     /// The machine and its settings.
     pub environment: Environment,
     /// Other activity on the machine.
@@ -29,7 +29,7 @@ pub struct Circumstances {
     pub clock: Clock,
 }
 
-impl Circumstances {
+impl RunContext {
     /// The current machine, for a run on a thread with this placement, and a clock for it.
     pub fn capture(placement: &Placement) -> Self {
         let environment =

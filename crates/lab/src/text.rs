@@ -10,20 +10,20 @@ use crate::{
     counters::Counters,
     latency::QUANTILES,
     measure::Measured,
-    record::Circumstances,
+    record::RunContext,
 };
 
 /// The lines before the results: the machine, the clock, and their problems.
-pub fn circumstances(circumstances: &Circumstances) -> String {
+pub fn context(context: &RunContext) -> String {
     let mut text = String::new();
-    let environment = &circumstances.environment;
+    let environment = &context.environment;
     let unknown = "unknown processor";
     let cpu = environment.cpu.as_deref().unwrap_or(unknown);
     let hypervisor = match &environment.hypervisor {
         Some(name) => format!(", virtual ({name})"),
         None => String::new(),
     };
-    let clock = &circumstances.clock;
+    let clock = &context.clock;
     let _ = writeln!(text, "{cpu}{hypervisor}");
     let _ = writeln!(
         text,
@@ -119,14 +119,14 @@ pub fn measured(measured: &Measured) -> String {
             let _ = writeln!(text, "  counters, for one operation: {}", counted.join(", "));
         }
     }
-    let unknown = &measured.circumstances.noise.unknown;
+    let unknown = &measured.context.noise.unknown;
     if !unknown.is_empty() {
         // The reasons are long, and the same for every short run.
         let what: Vec<&str> =
             unknown.iter().filter_map(|sentence| sentence.split(':').next()).collect();
         let _ = writeln!(text, "  noise: {}, the run is too short to measure it", what.join("; "));
     }
-    for note in measured.notes.iter().chain(&measured.circumstances.noise.sentences) {
+    for note in measured.notes.iter().chain(&measured.context.noise.sentences) {
         let _ = writeln!(text, "  note: {note}");
     }
     if let Some(perf) = &measured.perf {

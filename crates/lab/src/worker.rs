@@ -24,7 +24,7 @@ use std::{
 use nanotape_clock::Clock;
 
 use crate::{
-    placement::{Pin, Placement, Wish},
+    placement::{Pin, Placement, PlacementRequest},
     sampler::{Cut, Running},
     suite::Suite,
     text::in_full,
@@ -83,8 +83,8 @@ impl Worker<'_> {
         match words.as_slice() {
             ["names"] => Ok(format!("names {}", self.suite.names().collect::<Vec<_>>().join(" "))),
             ["open", cpu, priority, lock, name] => {
-                let wish = wish(cpu, priority, lock)?;
-                self.open(&wish, name)
+                let request = request(cpu, priority, lock)?;
+                self.open(&request, name)
             }
             ["calibrate", warm_up] => {
                 let warm_up_nanos = number(warm_up)?;
@@ -104,10 +104,10 @@ impl Worker<'_> {
         }
     }
 
-    fn open(&mut self, wish: &Wish, name: &str) -> Result<String, String> {
+    fn open(&mut self, request: &PlacementRequest, name: &str) -> Result<String, String> {
         // Refusals are reported by the comparing process, which requested the same for itself.
         self.placement = None;
-        self.placement = Some(Placement::apply(wish));
+        self.placement = Some(Placement::apply(request));
         let running = self.suite.open(name).map_err(|error| in_full(&error))?;
         let operations = running.operations();
         self.running = Some(running);
@@ -135,7 +135,7 @@ impl Worker<'_> {
     }
 }
 
-fn wish(cpu: &str, priority: &str, lock: &str) -> Result<Wish, String> {
+fn request(cpu: &str, priority: &str, lock: &str) -> Result<PlacementRequest, String> {
     let pin = match cpu {
         "-" => Pin::Free,
         cpu => Pin::To(u32::try_from(number(cpu)?).map_err(|error| error.to_string())?),
@@ -144,7 +144,7 @@ fn wish(cpu: &str, priority: &str, lock: &str) -> Result<Wish, String> {
         "-" => None,
         priority => Some(number(priority)?.clamp(1, 49) as u8),
     };
-    Ok(Wish { pin, real_time_priority, lock_memory: lock == "lock" })
+    Ok(PlacementRequest { pin, real_time_priority, lock_memory: lock == "lock" })
 }
 
 fn number(text: &str) -> Result<u64, String> {

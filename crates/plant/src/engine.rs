@@ -5,7 +5,9 @@
 
 use core::{marker::PhantomData, ops::ControlFlow};
 
-use nanotape_book::{Anomaly, Books, Order, OrderStore, OrderWatcher, Outcome, PriceLevels, Trail};
+use nanotape_book::{
+    Anomaly, Books, Order, OrderStore, OrderWatcher, Outcome, PrefetchHint, PriceLevels,
+};
 use nanotape_market::{
     Damage, EventHandler, EventSource, MarketEvent, Origin, Position, StockDirectory, What,
 };
@@ -234,7 +236,7 @@ impl<L: PriceLevels, S: OrderStore, O: Observer<Books<L, S>>> EventHandler
 
     #[inline(always)]
     fn prefetch_instrument(&mut self, instrument: StockLocate) {
-        self.engine.books.touch_stock(instrument);
+        self.engine.books.prefetch_stock(instrument);
     }
 
     fn damage(&mut self, damage: Damage) {
@@ -256,7 +258,7 @@ struct Run<'a, B, O> {
 impl<L: PriceLevels, S: OrderStore, O: Observer<Books<L, S>>> EventHandler
     for Run<'_, Books<L, S>, O>
 {
-    type Hint = Trail;
+    type Hint = PrefetchHint;
 
     #[inline(always)]
     fn event(&mut self, at: Position, event: &MarketEvent, origin: impl Origin) -> ControlFlow<()> {
@@ -273,17 +275,17 @@ impl<L: PriceLevels, S: OrderStore, O: Observer<Books<L, S>>> EventHandler
     }
 
     #[inline(always)]
-    fn prefetch_index(&mut self, coming: Coming) -> Option<Trail> {
-        Some(self.engine.books.foresee(coming))
+    fn prefetch_index(&mut self, coming: Coming) -> Option<PrefetchHint> {
+        Some(self.engine.books.prefetch_index(coming))
     }
 
     #[inline(always)]
-    fn prefetch_order(&mut self, trail: &mut Trail) {
-        self.engine.books.touch_orders(trail);
+    fn prefetch_order(&mut self, hint: &mut PrefetchHint) {
+        self.engine.books.prefetch_orders(hint);
     }
 
     #[inline(always)]
-    fn prefetch_levels(&mut self, trail: &Trail) {
-        self.engine.books.touch_levels(trail);
+    fn prefetch_levels(&mut self, hint: &PrefetchHint) {
+        self.engine.books.prefetch_levels(hint);
     }
 }

@@ -64,7 +64,7 @@ pub use error::{PublishError, RingError};
 pub use message::Message;
 pub use nanotape_tape::{Gap, Start};
 pub use publish::{Batched, Claimed, Publish};
-pub use read::{Damage, Read, ReadError, Received};
+pub use read::{Corruption, Read, ReadError, Received};
 #[cfg(not(nanotape_loom))]
 pub use source::{RingSource, writer_state};
 pub use start::{Rejoin, StartError};

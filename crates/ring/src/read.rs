@@ -49,7 +49,7 @@ pub enum ReadError {
         /// The expected or next message; 0 if the damage does not concern one message.
         sequence: u64,
         /// The kind of damage.
-        what: Damage,
+        what: Corruption,
     },
     /// The file of the ring was truncated while it was mapped.
     #[error("the ring's file was truncated while in use; the next message was {sequence}")]
@@ -69,7 +69,7 @@ fn expected(sequence: u64) -> String {
 /// The kind of damage.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum Damage {
+pub enum Corruption {
     /// An unknown kind of frame header.
     Header(u64),
     /// A length in bytes that does not fit at its position.
@@ -84,7 +84,7 @@ pub enum Damage {
     Index,
 }
 
-impl fmt::Display for Damage {
+impl fmt::Display for Corruption {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Header(header) => write!(f, "the header {header:#018x}"),

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use nanotape_feed::{Damage, DayHandler, Position};
+use nanotape_feed::{Damage, MessageHandler, Position};
 use nanotape_wire::itch50::Message;
 
 #[derive(Default, PartialEq, Debug)]
@@ -11,7 +11,7 @@ pub struct Seen {
     pub damage: Vec<Damage>,
 }
 
-impl DayHandler for Seen {
+impl MessageHandler for Seen {
     fn message(&mut self, position: Position, message: Message<'_>) -> ControlFlow<()> {
         self.messages.push((position, message.as_bytes().to_vec()));
         ControlFlow::Continue(())

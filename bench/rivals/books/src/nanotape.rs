@@ -4,7 +4,7 @@ use core::ops::ControlFlow;
 use std::path::Path;
 
 use nanotape_book::{DefaultBooks, Outcome as Applied};
-use nanotape_feed::{DayHandler, DaySource, book_event, read_day};
+use nanotape_feed::{MessageHandler, DaySource, book_event, read_day};
 use nanotape_market::{Damage, MarketEvent, Position};
 use nanotape_plant::{BookEngine, Observer};
 use nanotape_types::{BookEvent, Side, StockLocate};
@@ -75,7 +75,7 @@ struct Events<F> {
     damaged: u64,
 }
 
-impl<F: FnMut(BookEvent)> DayHandler for Events<F> {
+impl<F: FnMut(BookEvent)> MessageHandler for Events<F> {
     #[inline]
     fn message(&mut self, _: Position, message: Message<'_>) -> ControlFlow<()> {
         if let Some(event) = book_event(&message) {

@@ -4,7 +4,9 @@
 use core::{hint::black_box, ops::ControlFlow};
 
 use nanotape_clock::Clock;
-use nanotape_feed::{Damage, DayHandler, DaySource, Position, SourceError, book_event, read_day};
+use nanotape_feed::{
+    Damage, DaySource, MessageHandler, Position, SourceError, book_event, read_day,
+};
 use nanotape_shm::prefetch;
 use nanotape_wire::{
     framing::binary_file::{End, Record, Records},
@@ -88,7 +90,7 @@ impl Tally {
     }
 }
 
-impl DayHandler for Tally {
+impl MessageHandler for Tally {
     #[inline]
     fn message(&mut self, _: Position, message: Message<'_>) -> ControlFlow<()> {
         self.messages += 1;

@@ -6,7 +6,7 @@ use core::ops::ControlFlow;
 use std::{fs::File, io::Read as _, path::Path};
 
 use nanotape_feed::{
-    Compression, Damage, DayEnd, DayHandler, DaySource, DaySummary, Position, SourceError,
+    Compression, Damage, DayEnd, DaySource, DaySummary, MessageHandler, Position, SourceError,
     market_event, read_day,
 };
 use nanotape_market::StockDirectory;
@@ -122,7 +122,7 @@ impl Count {
     }
 }
 
-impl DayHandler for Count {
+impl MessageHandler for Count {
     #[inline]
     fn message(&mut self, _: Position, message: Message<'_>) -> ControlFlow<()> {
         self.messages += 1;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::Args;
 use nanotape_clock::{Source, cross_core::Offset};
 use nanotape_console::{interrupt, progress::Progress, records::RecordArguments, status::Status};
-use nanotape_lab::{NoiseWatch, Pin, Placement, Wish, record::Circumstances, text};
+use nanotape_lab::{NoiseWatch, Pin, Placement, PlacementRequest, record::RunContext, text};
 use serde_json::Value;
 
 use super::{
@@ -48,7 +48,7 @@ pub(crate) struct Run<B: Benchmark> {
     /// The writer's processor; None if pinning was refused.
     pub(crate) cpu: Option<u32>,
     pub(crate) real_time_priority: Option<u8>,
-    pub(crate) context: Circumstances,
+    pub(crate) context: RunContext,
     /// Offset between the clocks of the two processors.
     pub(crate) offset: Option<Offset>,
     /// Notes for readers of the results.
@@ -70,7 +70,7 @@ pub(crate) fn run<B: Benchmark>(arguments: &TableArguments<B>) -> anyhow::Result
     }
     let mut run = Run::new(arguments, rows)?;
     B::prepare(&mut run)?;
-    output.heading(&text::circumstances(&run.context))?;
+    output.heading(&text::context(&run.context))?;
     if B::IS_PAIR {
         run.offset = offset_between(&run.context.clock, &run.cpus);
         run.note_clocks();
@@ -101,12 +101,12 @@ impl<B: Benchmark> Run<B> {
         let asked = options.asked();
         let cpus = Cpus::choose(asked.cpus)?;
         // Tried here, so that a refusal is reported once and not by every process.
-        let placement = Placement::apply(&Wish {
+        let placement = Placement::apply(&PlacementRequest {
             pin: Pin::To(cpus.writer),
             real_time_priority: asked.real_time_priority,
             lock_memory: false,
         });
-        let context = Circumstances::capture(&placement);
+        let context = RunContext::capture(&placement);
         let (cpu, notes) = (placement.cpu(), placement.refused().to_vec());
         placement.release();
         Ok(Self {

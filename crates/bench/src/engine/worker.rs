@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::bail;
 use nanotape_clock::{Clock, Source};
-use nanotape_lab::{NoiseWatch, Pin, Placement, Wish, environment::Noise};
+use nanotape_lab::{NoiseWatch, Pin, Placement, PlacementRequest, environment::Noise};
 use nanotape_shm::SharedRegion;
 use rustix::process::{Signal, set_parent_process_death_signal};
 use serde::{Deserialize, Serialize};
@@ -86,7 +86,7 @@ impl<B: Benchmark> Worker<B> {
         let row = find(&job.row).ok_or_else(|| anyhow::anyhow!("unknown row {}", job.row))?;
         // Memory is not locked: locked tables would be in memory from their reservation, and the
         // peak would show reserved memory and not used memory.
-        let placement = Placement::apply(&Wish {
+        let placement = Placement::apply(&PlacementRequest {
             pin: job.cpu.map_or(Pin::Free, Pin::To),
             real_time_priority: job.real_time_priority,
             lock_memory: false,

@@ -15,7 +15,7 @@ use anyhow::{Context as _, bail};
 use nanotape_clock::Clock;
 use nanotape_console::status::tell;
 use nanotape_journal::{
-    Appender, AppenderOptions, NamedTailer, Problem, Resumed, RollCycle, Start, SyncPolicy, Tail,
+    Appender, AppenderOptions, ErrorKind, NamedTailer, Resumed, RollCycle, Start, SyncPolicy, Tail,
     checksum_bytes, excerpt_bytes,
 };
 use nanotape_shm::{OwnedRegion, RegionOptions, RegionSpec};
@@ -245,7 +245,7 @@ fn append(
     loop {
         match appender.append(TYPE, ts_ns, scribe.payload(next)) {
             Ok(_) => return Ok(()),
-            Err(error) if matches!(error.problem(), Problem::NoSpace { .. }) => {
+            Err(error) if matches!(error.kind(), ErrorKind::NoSpace { .. }) => {
                 tell(&error);
                 std::thread::sleep(Duration::from_millis(500));
             }

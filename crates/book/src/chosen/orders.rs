@@ -71,9 +71,9 @@ macro_rules! chosen_orders {
             }
 
             #[inline]
-            fn foresee(&self, reference: OrderReferenceNumber) -> usize {
+            fn prefetch_index(&self, reference: OrderReferenceNumber) -> usize {
                 match self {
-                    $(Self::$Variant(orders) => orders.foresee(reference),)*
+                    $(Self::$Variant(orders) => orders.prefetch_index(reference),)*
                 }
             }
 

@@ -292,7 +292,7 @@ impl OrderStore for PagedOrders {
 
     /// Returns the index of the entry.
     #[inline(always)]
-    fn foresee(&self, reference: OrderReferenceNumber) -> usize {
+    fn prefetch_index(&self, reference: OrderReferenceNumber) -> usize {
         let entry_index = self.entry_index(reference);
         self.entries.prefetch(entry_index);
         entry_index

@@ -4,7 +4,7 @@ use std::{fmt::Write as _, io, ops::ControlFlow};
 
 use anyhow::bail;
 use clap::Args;
-use nanotape_feed::{Damage, DayHandler, Position, hidden_in, market_event, read_day};
+use nanotape_feed::{Damage, MessageHandler, Position, hidden_in, market_event, read_day};
 use nanotape_market::StockDirectory;
 use nanotape_plant::{DamageLog, DayReport};
 use nanotape_types::{NanosSinceMidnight, Symbol};
@@ -166,7 +166,7 @@ impl Inspection<'_> {
     }
 }
 
-impl DayHandler for Inspection<'_> {
+impl MessageHandler for Inspection<'_> {
     fn message(&mut self, position: Position, message: Message<'_>) -> ControlFlow<()> {
         self.directory.learn(&market_event(&message));
         self.look_inside(position, &message);

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use anyhow::{Context as _, bail};
 use clap::Args;
 use nanotape_clock::Clock;
-use nanotape_lab::{Pin, Placement, Wish};
+use nanotape_lab::{Pin, Placement, PlacementRequest};
 use nanotape_plant::{
     Pace, PlantConfig, PlantRun, RunError, TradeDate,
     config::EXAMPLE,
@@ -171,8 +171,9 @@ fn conclude_run(
 
 /// Keeps this thread on one processor while the value lives; reports a failure once.
 fn pin(cpu: u32) -> Placement {
-    let wish = Wish { pin: Pin::To(cpu), real_time_priority: None, lock_memory: false };
-    let placement = Placement::apply(&wish);
+    let request =
+        PlacementRequest { pin: Pin::To(cpu), real_time_priority: None, lock_memory: false };
+    let placement = Placement::apply(&request);
     for refused in placement.refused() {
         tell(format_args!("{refused}"));
     }

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use nanotape_feed::{Damage, DayDecoder, DayEnd, DayHandler, Position, source::Block};
+use nanotape_feed::{Damage, DayDecoder, DayEnd, MessageHandler, Position, source::Block};
 use nanotape_types::{
     MatchNumber, NanosSinceMidnight, OrderReferenceNumber, Price4, Shares, Side, StockLocate,
     Symbol, TrackingNumber,
@@ -86,7 +86,7 @@ pub(crate) struct Seen {
     pub(crate) stop_after: Option<usize>,
 }
 
-impl DayHandler for Seen {
+impl MessageHandler for Seen {
     fn message(&mut self, position: Position, message: Message<'_>) -> ControlFlow<()> {
         self.messages.push((position.number, position.offset, message.as_bytes().to_vec()));
         if self.stop_after == Some(self.messages.len()) {

@@ -2,7 +2,7 @@
 
 use super::{Appender, claim::writer};
 use crate::{
-    JournalError, Problem,
+    ErrorKind, JournalError,
     disk::Disk,
     segment::{
         excerpt::{MAX_LENGTH, excerpt_words},
@@ -63,7 +63,7 @@ impl<'appender, D: Disk> Batch<'appender, D> {
     }
 
     /// Commits all excerpts; returns the sequence number after the last one. The error is
-    /// [`NotOnDisk`](Problem::NotOnDisk).
+    /// [`NotOnDisk`](ErrorKind::NotOnDisk).
     #[inline]
     pub fn commit(mut self) -> Result<u64, JournalError> {
         let (count, gate, end) = (std::mem::take(&mut self.count), self.gate, self.end);
@@ -76,13 +76,13 @@ impl<'appender, D: Disk> Batch<'appender, D> {
 
     #[cold]
     fn too_long(&self, length: usize) -> JournalError {
-        let problem = Problem::TooLong { length, max: MAX_LENGTH as usize };
+        let problem = ErrorKind::TooLong { length, max: MAX_LENGTH as usize };
         JournalError::new(self.appender.disk.path(""), problem)
     }
 
     #[cold]
     fn full(&self, length: usize) -> JournalError {
-        JournalError::new(self.appender.disk.path(""), Problem::BatchFull { length })
+        JournalError::new(self.appender.disk.path(""), ErrorKind::BatchFull { length })
     }
 }
 

@@ -52,7 +52,7 @@ impl<'appender, D: Disk> Claim<'appender, D> {
     }
 
     /// Commits the excerpt; returns its sequence number. The error is
-    /// [`NotOnDisk`](crate::Problem::NotOnDisk).
+    /// [`NotOnDisk`](crate::ErrorKind::NotOnDisk).
     #[inline]
     pub fn commit(mut self) -> Result<u64, JournalError> {
         self.is_committed = true;

@@ -19,7 +19,7 @@ use super::{
     prepare::{Plan, Prepared, prepare},
     sync::Syncer,
 };
-use crate::{JournalError, Problem, disk::Disk, names, progress::Progress};
+use crate::{ErrorKind, JournalError, disk::Disk, names, progress::Progress};
 
 /// The state that the appender shares with its threads.
 #[derive(Debug)]
@@ -53,7 +53,7 @@ pub(crate) struct State<D: Disk> {
     /// Whether a thread is creating that segment now.
     is_preparing: bool,
     /// The error of the last attempt to create a segment.
-    refused: Option<Problem>,
+    refused: Option<ErrorKind>,
     /// Whether the pretoucher must retry now.
     pub(crate) is_wanted: bool,
     /// The active segment: its number and file.
@@ -159,7 +159,7 @@ impl<D: Disk> Exchange<D> {
 
     /// Waits until a segment is prepared or a thread has ended, for at most `patience`. The error
     /// has the number of the missing segment.
-    pub(crate) fn wait_until_prepared(&self, patience: Duration) -> Result<(), (u64, Problem)> {
+    pub(crate) fn wait_until_prepared(&self, patience: Duration) -> Result<(), (u64, ErrorKind)> {
         let is_there = |state: &State<D>| !state.prepared.is_empty() || state.failure.is_some();
         let is_to_wait = |state: &mut State<D>| !is_there(state) && state.refused.is_none();
         let waited = self.made.wait_timeout_while(self.lock(), patience, is_to_wait);
@@ -170,7 +170,7 @@ impl<D: Disk> Exchange<D> {
         }
         // The segment is retried soon; until then `refused` keeps the reason.
         state.is_wanted = true;
-        let problem = state.refused.clone().unwrap_or(Problem::NotReady { waited: patience });
+        let problem = state.refused.clone().unwrap_or(ErrorKind::NotReady { waited: patience });
         Err((state.next_number, problem))
     }
 
@@ -193,7 +193,7 @@ impl<D: Disk> Exchange<D> {
         let making = Making { exchange: self, is_watched: true };
         let made = prepare(disk, plan, number);
         let mut state = self.lock();
-        state.refused = made.as_ref().err().map(|error| error.problem().clone());
+        state.refused = made.as_ref().err().map(|error| error.kind().clone());
         state.prepared.push_back(made?);
         state.next_number += 1;
         let is_more = state.prepared.len() < wanted;
@@ -232,7 +232,7 @@ impl<D: Disk> Exchange<D> {
     pub(crate) fn warn(&self, error: JournalError) {
         let mut state = self.lock();
         let is_same = |other: &JournalError| {
-            std::mem::discriminant(other.problem()) == std::mem::discriminant(error.problem())
+            std::mem::discriminant(other.kind()) == std::mem::discriminant(error.kind())
         };
         if !state.warnings.iter().any(is_same) {
             state.warnings.push_back(error);
@@ -308,7 +308,7 @@ struct Watch<D: Disk> {
 impl<D: Disk> Drop for Watch<D> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            let problem = Problem::ThreadEnded { name: self.name };
+            let problem = ErrorKind::ThreadEnded { name: self.name };
             self.exchange.fail(JournalError::new(&self.folder, problem));
             // If the appender waits for a segment of this thread, it finds the failure.
             self.exchange.end_making(self.exchange.lock());

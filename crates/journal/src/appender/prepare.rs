@@ -6,7 +6,7 @@ use nanotape_clock::UtcNanos;
 use rustix::io::Errno;
 
 use crate::{
-    Cause, JournalError, Problem,
+    Cause, ErrorKind, JournalError,
     disk::{Disk, FileLock, Preallocation, WritableFile as _},
     names,
     segment::{
@@ -86,10 +86,10 @@ pub(crate) fn refused<D: Disk>(
 ) -> JournalError {
     let problem = match Cause::from(error) {
         Cause::Errno(Errno::NOSPC) => {
-            Problem::NoSpace { needed_bytes, free_bytes: disk.free_bytes() }
+            ErrorKind::NoSpace { needed_bytes, free_bytes: disk.free_bytes() }
         }
-        Cause::Errno(Errno::DQUOT) => Problem::Quota { needed_bytes },
-        _ => Problem::system("make", error),
+        Cause::Errno(Errno::DQUOT) => ErrorKind::Quota { needed_bytes },
+        _ => ErrorKind::system("make", error),
     };
     JournalError::new(disk.path(name), problem)
 }

@@ -12,7 +12,7 @@ use nanotape_shm::WORD_BYTES;
 
 use super::{Appender, SEQUENCES_LEFT, exchange::Retired, prepare::Prepared};
 use crate::{
-    JournalError, Problem,
+    ErrorKind, JournalError,
     disk::{Disk, WritableFile as _},
     names,
     segment::{
@@ -92,11 +92,11 @@ impl<D: Disk> Appender<D> {
     ) -> Result<(), JournalError> {
         self.check_alarm()?;
         if is_full && length > max {
-            return Err(JournalError::new(self.disk.path(""), Problem::TooLong { length, max }));
+            return Err(JournalError::new(self.disk.path(""), ErrorKind::TooLong { length, max }));
         }
         let next = self.next_sequence();
         if next > MAX_SEQUENCE - SEQUENCES_LEFT {
-            let problem = Problem::Sequence { sequence: next, next, max: MAX_SEQUENCE };
+            let problem = ErrorKind::Sequence { sequence: next, next, max: MAX_SEQUENCE };
             return Err(JournalError::new(self.disk.path(""), problem));
         }
         if is_full { self.enter_next(ts_ns) } else { Ok(()) }

@@ -11,7 +11,7 @@ use std::{io, ops::Range, sync::Arc};
 use nanotape_shm::{ReadWord, Word, as_read_only};
 
 use crate::{
-    Damage, JournalError,
+    Corruption, JournalError,
     disk::{Disk, ReadableFile as _, WritableFile},
     names::{self, Files},
     segment::{
@@ -30,7 +30,7 @@ pub(crate) enum SyncFailure {
     /// A retry might succeed.
     System(io::Error),
     /// The data is no longer in memory, because an earlier sync failed.
-    Lost { number: u64, word: usize, damage: Damage },
+    Lost { number: u64, word: usize, damage: Corruption },
 }
 
 impl From<io::Error> for SyncFailure {
@@ -40,7 +40,7 @@ impl From<io::Error> for SyncFailure {
 }
 
 impl SyncFailure {
-    fn lost(number: u64) -> impl Fn((usize, Damage)) -> Self {
+    fn lost(number: u64) -> impl Fn((usize, Corruption)) -> Self {
         move |(word, damage)| Self::Lost { number, word, damage }
     }
 
@@ -166,7 +166,7 @@ pub(crate) fn seal<D: Disk>(disk: &D, number: u64, has_failed: bool) -> Result<(
 
 /// Checks all excerpts from one before `from` up to word `at`, where one ends. The error has the
 /// position and the damage.
-fn check_up_to(words: &[ReadWord], from: usize, at: usize) -> Result<(), (usize, Damage)> {
+fn check_up_to(words: &[ReadWord], from: usize, at: usize) -> Result<(), (usize, Corruption)> {
     let view = active(words)?;
     let mut place = view.by_index(|entry| entry.at <= from);
     while place.at < at {
@@ -175,15 +175,15 @@ fn check_up_to(words: &[ReadWord], from: usize, at: usize) -> Result<(), (usize,
             Ok(Look::Excerpt(front)) => place = place.behind(&front),
             // After an end mark there is nothing to check.
             Ok(Look::End(_)) => return Ok(()),
-            Ok(Look::Nothing) => return Err((place.at, Damage::Hole)),
+            Ok(Look::Nothing) => return Err((place.at, Corruption::Hole)),
             Err(damage) => return Err((place.at, damage)),
         }
     }
     Ok(())
 }
 
-fn active(words: &[ReadWord]) -> Result<View<'_>, (usize, Damage)> {
-    View::new(words).ok().flatten().ok_or((at::ACTIVATION, Damage::Activation))
+fn active(words: &[ReadWord]) -> Result<View<'_>, (usize, Corruption)> {
+    View::new(words).ok().flatten().ok_or((at::ACTIVATION, Corruption::Activation))
 }
 
 /// Makes the kernel write words again. Excludes the index, which is only a hint, and to which the

@@ -6,7 +6,7 @@ use nanotape_shm::{Word, as_read_only};
 
 use super::{End, Pass};
 use crate::{
-    Damage, JournalError,
+    Corruption, JournalError,
     appender::sync,
     disk::{Disk, WritableFile as _},
     names, quarantine,
@@ -97,8 +97,8 @@ impl<D: Disk> Pass<'_, D> {
         let (header, activation) = {
             let stored = self.open(end.index)?;
             let view = stored::view(self.disk, &name, stored.words(), number, None)?;
-            let view =
-                view.ok_or_else(|| self.damaged(end.index, at::ACTIVATION, Damage::Activation))?;
+            let view = view
+                .ok_or_else(|| self.damaged(end.index, at::ACTIVATION, Corruption::Activation))?;
             (view.header, view.activation)
         };
         let opened = self.disk.open(&name, header.layout.segment_bytes());

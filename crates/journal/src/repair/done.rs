@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::Damage;
+use crate::Corruption;
 
 /// The actions that a repair did, or would do.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -43,7 +43,7 @@ pub enum Done {
     #[error("covered {bytes} damaged bytes ({damage}){}", are_in(.to))]
     Covered {
         /// The damage.
-        damage: Damage,
+        damage: Corruption,
         /// How many bytes.
         bytes: u64,
         /// The file that now contains them.
@@ -57,7 +57,7 @@ pub enum Done {
     )]
     Ended {
         /// The damage.
-        damage: Damage,
+        damage: Corruption,
         /// How many bytes that were not zero.
         bytes: u64,
         /// The file that now contains them.

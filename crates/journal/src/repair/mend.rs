@@ -8,7 +8,7 @@ use super::{
     header::{FoundHeader, first_good_in},
 };
 use crate::{
-    Damage, JournalError,
+    Corruption, JournalError,
     disk::Disk,
     names, quarantine,
     scan::{Event, Scan, end_of_rest, mend_index},
@@ -105,7 +105,7 @@ impl<D: Disk> Repair<'_, D> {
         view: &View<'_>,
         words: &[Word],
         place: &Place,
-        damage: Damage,
+        damage: Corruption,
         to: usize,
     ) -> Result<(), JournalError> {
         let kept = self.keep(number, view.words, place.at, to)?;
@@ -134,7 +134,7 @@ impl<D: Disk> Repair<'_, D> {
         view: &View<'_>,
         words: &[Word],
         place: &Place,
-        damage: Damage,
+        damage: Corruption,
         has_mark: bool,
     ) -> Result<(), JournalError> {
         let end = end_of_rest(view.words, place.at).unwrap_or(place.at);

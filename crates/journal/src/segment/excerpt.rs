@@ -12,7 +12,7 @@
 use nanotape_shm::{ReadWord, WORD_BYTES, Word, as_read_only};
 
 use crate::{
-    Damage,
+    Corruption,
     checksum::{checksum, checksum_bytes},
     edges::COMMIT,
 };
@@ -116,12 +116,12 @@ pub(crate) fn read(
     seed: u32,
     commit: u64,
     is_checked: bool,
-) -> Result<Front, Damage> {
-    let Some(kind) = Kind::of(commit) else { return Err(Damage::Commit(commit)) };
+) -> Result<Front, Corruption> {
+    let Some(kind) = Kind::of(commit) else { return Err(Corruption::Commit(commit)) };
     let length = commit as u32 & MAX_LENGTH;
     let end = at + excerpt_words(length as usize);
     if end > limit || (kind == Kind::End && length != 0) {
-        return Err(Damage::Length(length));
+        return Err(Corruption::Length(length));
     }
     let (sequence, ts_ns) = (words[at + 1].load(), words[at + 2].load());
     if is_checked {
@@ -129,7 +129,7 @@ pub(crate) fn read(
         let found = checksum(seed, front, &words[at + HEADER_WORDS..end]);
         let expected = (commit >> 32) as u32;
         if found != expected {
-            return Err(Damage::Checksum { expected, found });
+            return Err(Corruption::Checksum { expected, found });
         }
     }
     let type_id = (sequence >> 48) as u16;
@@ -169,7 +169,7 @@ mod tests {
                 let before = word.as_read_only().load();
                 word.store(before ^ 1 << bit);
                 assert!(
-                    matches!(read_all(commit), Err(Damage::Checksum { .. })),
+                    matches!(read_all(commit), Err(Corruption::Checksum { .. })),
                     "bit {bit} of {word:?}"
                 );
                 word.store(before);

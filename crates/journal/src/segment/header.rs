@@ -8,7 +8,7 @@
 use nanotape_shm::{BYTE_ORDER_MARK, ReadWord, Word};
 
 use super::layout::{FORMAT_VERSION, LAYOUT, Layout, MAGIC, at, position_bytes};
-use crate::{Damage, checksum::checksum_bytes, edges::ACTIVATE};
+use crate::{Corruption, checksum::checksum_bytes, edges::ACTIVATE};
 
 /// The upper half of `check`.
 const HEAD: u64 = u32::from_be_bytes(*b"HEAD") as u64;
@@ -86,27 +86,27 @@ impl Header {
     }
 
     /// Loads the header, if all of it is valid.
-    pub(crate) fn load(words: &[ReadWord]) -> Result<Self, Damage> {
+    pub(crate) fn load(words: &[ReadWord]) -> Result<Self, Corruption> {
         if words.len() < at::INDEX {
-            return Err(Damage::Short);
+            return Err(Corruption::Short);
         }
         let value = |at: usize| words[at].load();
         if value(at::MAGIC) != u64::from_ne_bytes(MAGIC) {
-            return Err(Damage::Magic(value(at::MAGIC)));
+            return Err(Corruption::Magic(value(at::MAGIC)));
         }
         if value(at::BYTE_ORDER_MARK) == BYTE_ORDER_MARK.swap_bytes() {
-            return Err(Damage::ByteOrder);
+            return Err(Corruption::ByteOrder);
         }
         if value(at::FORMAT_VERSION) != FORMAT_VERSION || value(at::LAYOUT) != LAYOUT {
             let (version, layout) = (value(at::FORMAT_VERSION), value(at::LAYOUT));
-            return Err(Damage::Version { version, layout });
+            return Err(Corruption::Version { version, layout });
         }
         let expected = HEAD << 32 | u64::from(sum(0, (0..at::CHECK).map(value)));
         let layout = Layout::new(value(at::SEGMENT_BYTES), value(at::BLOCK_BYTES));
         Ok(Self {
             journal: value(at::JOURNAL),
             number: value(at::NUMBER),
-            layout: layout.filter(|_| value(at::CHECK) == expected).ok_or(Damage::Header)?,
+            layout: layout.filter(|_| value(at::CHECK) == expected).ok_or(Corruption::Header)?,
             cycle_ns: value(at::CYCLE),
             created_ns: value(at::CREATED),
         })
@@ -146,7 +146,7 @@ impl Activation {
 
     /// Loads the activation; `None` while the segment is only prepared.
     #[inline]
-    pub(crate) fn load(words: &[ReadWord]) -> Result<Option<Self>, Damage> {
+    pub(crate) fn load(words: &[ReadWord]) -> Result<Option<Self>, Corruption> {
         // SYNC(journal.activate): pairs with the store in `store`.
         match words[at::ACTIVATION].observe(ACTIVATE) {
             0 => Ok(None),
@@ -154,12 +154,12 @@ impl Activation {
         }
     }
 
-    fn checked(words: &[ReadWord], found: u64) -> Result<Self, Damage> {
+    fn checked(words: &[ReadWord], found: u64) -> Result<Self, Corruption> {
         let value = |at: usize| words[at].load();
         let values = [value(at::FIRST_SEQUENCE), value(at::MAX_TS_BEFORE), value(at::CYCLE_NUMBER)];
         let check = value(at::CHECK) as u32;
         if found != LIVE << 32 | u64::from(sum(check, values.into_iter())) {
-            return Err(Damage::Activation);
+            return Err(Corruption::Activation);
         }
         let [first_sequence, max_ts_before, cycle] = values;
         Ok(Self { first_sequence, max_ts_before, cycle })
@@ -273,7 +273,7 @@ mod tests {
                 words[word].store(before);
             }
         }
-        assert_eq!(Header::load(&as_read_only(&words)[..at::INDEX - 1]), Err(Damage::Short));
+        assert_eq!(Header::load(&as_read_only(&words)[..at::INDEX - 1]), Err(Corruption::Short));
     }
 
     #[test]
@@ -303,7 +303,7 @@ mod tests {
         for word in at::FIRST_SEQUENCE..=at::ACTIVATION {
             let before = words[word].as_read_only().load();
             words[word].store(before ^ 4);
-            assert_eq!(Activation::load(as_read_only(&words)), Err(Damage::Activation));
+            assert_eq!(Activation::load(as_read_only(&words)), Err(Corruption::Activation));
             words[word].store(before);
         }
     }

@@ -13,7 +13,7 @@ use super::{
     index,
     layout::Layout,
 };
-use crate::{Damage, edges::COMMIT};
+use crate::{Corruption, edges::COMMIT};
 
 /// The words of one active segment, and its header.
 #[derive(Clone, Copy, Debug)]
@@ -50,11 +50,11 @@ pub(crate) struct Place {
 
 impl<'words> View<'words> {
     /// A view of a segment; `None` while it is only prepared.
-    pub(crate) fn new(words: &'words [ReadWord]) -> Result<Option<Self>, Damage> {
+    pub(crate) fn new(words: &'words [ReadWord]) -> Result<Option<Self>, Corruption> {
         let header = Header::load(words)?;
         let Some(activation) = Activation::load(words)? else { return Ok(None) };
         if words.len() < header.layout.data {
-            return Err(Damage::Short);
+            return Err(Corruption::Short);
         }
         let seed = excerpt::seed(header.journal, header.number);
         let words = header.layout.used(words);
@@ -73,17 +73,17 @@ impl<'words> View<'words> {
 
     /// Reads the word `at`, where an excerpt might begin.
     #[inline(always)]
-    pub(crate) fn look(&self, at: usize) -> Result<Look, Damage> {
+    pub(crate) fn look(&self, at: usize) -> Result<Look, Corruption> {
         look(self.words, at, self.seed, self.is_checked)
     }
 
     /// The same, but a sequence number below that of the position is damage.
     #[inline(always)]
-    pub(crate) fn look_from(&self, place: &Place) -> Result<Look, Damage> {
+    pub(crate) fn look_from(&self, place: &Place) -> Result<Look, Corruption> {
         let look = self.look(place.at)?;
         match look {
             Look::Excerpt(front) | Look::End(front) if front.sequence < place.sequence => {
-                Err(Damage::Sequence { found: front.sequence, least: place.sequence })
+                Err(Corruption::Sequence { found: front.sequence, least: place.sequence })
             }
             look => Ok(look),
         }
@@ -130,7 +130,7 @@ impl<'words> View<'words> {
         &self,
         mut place: Place,
         mut goes_on: impl FnMut(&Place, &Front) -> bool,
-    ) -> (Place, Result<Look, Damage>) {
+    ) -> (Place, Result<Look, Corruption>) {
         loop {
             match self.look_from(&place) {
                 Ok(Look::Excerpt(front)) if goes_on(&place, &front) => place = place.behind(&front),
@@ -140,10 +140,10 @@ impl<'words> View<'words> {
     }
 
     /// The word after the end mark, if all excerpts are valid.
-    pub(crate) fn check_closed(&self) -> Result<usize, (usize, Damage)> {
+    pub(crate) fn check_closed(&self) -> Result<usize, (usize, Corruption)> {
         match self.walk(self.beginning(), |_, _| true) {
             (place, Ok(Look::End(mark))) => Ok(place.at + mark.total_words()),
-            (place, found) => Err((place.at, found.err().unwrap_or(Damage::Hole))),
+            (place, found) => Err((place.at, found.err().unwrap_or(Corruption::Hole))),
         }
     }
 
@@ -183,10 +183,10 @@ pub(crate) fn look(
     at: usize,
     seed: u32,
     is_checked: bool,
-) -> Result<Look, Damage> {
+) -> Result<Look, Corruption> {
     // There is no room for an end mark, so one should have been before.
     if at + excerpt::END_WORDS > words.len() {
-        return Err(Damage::Unended);
+        return Err(Corruption::Unended);
     }
     // SYNC(journal.commit): pairs with the stores of commit words.
     match words[at].observe(COMMIT) {

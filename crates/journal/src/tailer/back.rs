@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use super::{Gap, Step, Tail, Tailer};
 use crate::{
-    Damage, JournalError,
+    Corruption, JournalError,
     disk::Disk,
     names::{self, Files},
     segment::{
@@ -135,7 +135,7 @@ impl<D: Disk> Tailer<D> {
             let (place, found) = view.walk(view.by_index(|_| true), |_, _| true);
             let Ok(Look::End(front)) = found else {
                 let (name, damage) = (names::segment(*before.0), found.err());
-                let damage = damage.unwrap_or(Damage::Hole);
+                let damage = damage.unwrap_or(Corruption::Hole);
                 return Err(JournalError::damaged(&self.disk, &name, place.at, damage));
             };
             // Numbers that were skipped between the two segments belong to neither.

@@ -8,7 +8,7 @@
 //! only if the incarnation of the journal is different.
 
 use super::{Current, Reused, Start, Step, Tailer, seek::listing_again};
-use crate::{JournalError, Problem, disk::Disk, names::Files, segment::header::Incarnation};
+use crate::{ErrorKind, JournalError, disk::Disk, names::Files, segment::header::Incarnation};
 
 /// A position that outlives its reader: see [`Tailer::bookmark`] and [`Tailer::resume`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -123,7 +123,7 @@ impl<D: Disk> Tailer<D> {
         match self.seek(Start::Sequence(sequence)) {
             Ok(()) => Ok(None),
             Err(error) => {
-                let Problem::NotYet { next, .. } = *error.problem() else { return Err(error) };
+                let ErrorKind::NotYet { next, .. } = *error.kind() else { return Err(error) };
                 // Not the current end: excerpts that were appended meanwhile must be read.
                 self.seek(Start::Sequence(next))?;
                 Ok(Some(next))

@@ -4,7 +4,7 @@ use nanotape_shm::prefetch;
 
 use super::{Start, Step, Tailer};
 use crate::{
-    Damage, JournalError,
+    Corruption, JournalError,
     disk::Disk,
     names::Files,
     segment::{
@@ -121,7 +121,7 @@ impl<D: Disk> Tailer<D> {
     fn look_around(&mut self) -> Result<Step, JournalError> {
         let Some(current) = &self.current else { return Ok(Step::Nothing) };
         if current.stored.is_lost() {
-            return Err(self.damaged(Damage::Truncated));
+            return Err(self.damaged(Corruption::Truncated));
         }
         let (at, number) = (self.place.at, current.number);
         if self.touched < at + TOUCH_WORDS {
@@ -145,7 +145,7 @@ impl<D: Disk> Tailer<D> {
         let is_other = next.is_some_and(|next| next.id != self.known.id);
         match look(current.stored.words(), at, current.seed, self.is_checked) {
             Ok(Look::Nothing) if is_other || !self.is_durable => {
-                self.damaged_or_recovered(Damage::Hole)
+                self.damaged_or_recovered(Corruption::Hole)
             }
             Ok(Look::Nothing) => Ok(Step::Nothing),
             _ if self.is_durable => Ok(Step::Nothing),
@@ -221,7 +221,10 @@ impl<D: Disk> Tailer<D> {
 
     /// Damage, unless the journal was recovered since: then the contents here might have changed.
     #[cold]
-    pub(super) fn damaged_or_recovered(&mut self, damage: Damage) -> Result<Step, JournalError> {
+    pub(super) fn damaged_or_recovered(
+        &mut self,
+        damage: Corruption,
+    ) -> Result<Step, JournalError> {
         // Only the damage here is reported, not errors elsewhere.
         let reused = self.first_reused(self.known, self.place.sequence);
         if self.is_recovered() || matches!(reused, Ok(Some(_))) {

@@ -5,7 +5,7 @@
 
 use super::{Back, Current, Start, Tailer};
 use crate::{
-    JournalError, Problem,
+    ErrorKind, JournalError,
     disk::Disk,
     names::{self, Files},
     segment::{
@@ -90,7 +90,7 @@ impl<D: Disk> Tailer<D> {
 
     fn not_yet(&self, sequence: u64, next: u64, number: u64) -> JournalError {
         let path = self.disk.path(&names::segment(number));
-        JournalError::new(path, Problem::NotYet { sequence, next })
+        JournalError::new(path, ErrorKind::NotYet { sequence, next })
     }
 
     /// The first position with an excerpt that is not before the target, and whether there is one.
@@ -135,7 +135,7 @@ impl<D: Disk> Tailer<D> {
             let number = numbers[middle];
             let Some(stored) = stored::open(&self.disk, number)? else {
                 let path = self.disk.path(&names::segment(number));
-                return Err(JournalError::new(path, Problem::NotFound));
+                return Err(JournalError::new(path, ErrorKind::NotFound));
             };
             match self.enter(number, stored)? {
                 Some(current) if is_before(&current.activation) => {
@@ -161,7 +161,7 @@ pub(super) fn listing_again<T>(
 ) -> Result<T, JournalError> {
     for _ in 0..LISTS {
         match attempt() {
-            Err(error) if *error.problem() == Problem::NotFound => {}
+            Err(error) if *error.kind() == ErrorKind::NotFound => {}
             outcome => return outcome,
         }
     }

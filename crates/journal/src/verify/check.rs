@@ -6,7 +6,7 @@ use nanotape_shm::ReadWord;
 
 use super::{Finding, Found, Verified};
 use crate::{
-    Damage, Gap,
+    Corruption, Gap,
     scan::{Event, Scan, WrongEntry, end_of_rest, wrong_entries},
     segment::{
         excerpt::{Front, Kind},
@@ -79,13 +79,13 @@ impl Checker {
                 self.is_over |= context.is_last;
                 return;
             }
-            Err((word, damage)) => return pass.find(word, Found::Damage(damage)),
+            Err((word, damage)) => return pass.find(word, Found::Corruption(damage)),
         };
         pass.verified.segments += 1;
         let Activation { first_sequence, max_ts_before, .. } = view.activation;
         if first_sequence < self.least {
-            let damage = Damage::Sequence { found: first_sequence, least: self.least };
-            pass.find(at::FIRST_SEQUENCE, Found::Damage(damage));
+            let damage = Corruption::Sequence { found: first_sequence, least: self.least };
+            pass.find(at::FIRST_SEQUENCE, Found::Corruption(damage));
         }
         if max_ts_before < self.max_ts {
             let found = Found::Time { found: max_ts_before, least: self.max_ts };
@@ -100,15 +100,15 @@ impl Checker {
         &self,
         pass: &mut Pass<'_>,
         words: &'words [ReadWord],
-    ) -> Result<Option<View<'words>>, (usize, Damage)> {
+    ) -> Result<Option<View<'words>>, (usize, Corruption)> {
         let context = pass.context;
         let header = Header::load(words).map_err(|damage| (0, damage))?;
         let Header { number, journal, .. } = header;
         if number != context.number || context.journal.is_some_and(|known| known != journal) {
-            return Err((at::JOURNAL, Damage::Stranger { number, journal }));
+            return Err((at::JOURNAL, Corruption::Stranger { number, journal }));
         }
         let view = View::new(words).map_err(|damage| match damage {
-            Damage::Activation => (at::FIRST_SEQUENCE, damage),
+            Corruption::Activation => (at::FIRST_SEQUENCE, damage),
             damage => (0, damage),
         })?;
         if view.is_some() {
@@ -119,7 +119,7 @@ impl Checker {
         } else if let Some(end) = end_of_rest(words, at::INDEX)
             && matches!(Activation::load(words), Ok(None))
         {
-            let damage = Found::Damage(Damage::Rest);
+            let damage = Found::Corruption(Corruption::Rest);
             pass.find(end - 1, damage);
         }
         Ok(None)
@@ -142,7 +142,7 @@ impl Checker {
                     pass.find(place.at, Found::Skipped { damage, to });
                 }
                 Event::Broken(place, damage) => {
-                    pass.find(place.at, Found::Damage(damage));
+                    pass.find(place.at, Found::Corruption(damage));
                     self.least = place.sequence;
                     break Some(place.at);
                 }
@@ -156,7 +156,7 @@ impl Checker {
                     self.least = place.sequence;
                     self.is_over |= pass.context.is_last;
                     if pass.context.is_packed {
-                        pass.find(place.at, Found::Damage(Damage::Unended));
+                        pass.find(place.at, Found::Corruption(Corruption::Unended));
                     }
                     // An appender might have continued since.
                     if scan.view.look(place.at) == Ok(Look::Nothing) {

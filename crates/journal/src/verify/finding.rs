@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::{Cause, Damage, Gap};
+use crate::{Cause, Corruption, Gap};
 
 /// One finding of a verification.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -22,7 +22,7 @@ impl Finding {
     pub fn severity(&self) -> Severity {
         use Found as F;
         match &self.found {
-            F::Damage(_)
+            F::Corruption(_)
             | F::Unpackable(_)
             | F::Unreadable(_)
             | F::Inactive
@@ -53,12 +53,12 @@ pub enum Severity {
 pub enum Found {
     /// A part that is invalid.
     #[error("{0}")]
-    Damage(Damage),
+    Corruption(Corruption),
     /// The same, with valid excerpts after it.
     #[error("{damage}; valid excerpts continue at offset {to}")]
     Skipped {
         /// The damage.
-        damage: Damage,
+        damage: Corruption,
         /// The next valid excerpt, in bytes from the beginning of the file.
         to: u64,
     },

@@ -5,7 +5,7 @@ use std::fs;
 use nanotape_clock::UtcNanos;
 use nanotape_harness::Scratch;
 use nanotape_journal::{
-    Appender, CompressOptions, Found, Problem, Start, Tail, Tailer, compress, uncompress,
+    Appender, CompressOptions, ErrorKind, Found, Start, Tail, Tailer, compress, uncompress,
 };
 use proptest::prelude::*;
 
@@ -112,7 +112,7 @@ fn a_damaged_segment_is_not_compressed() {
     let damaged = &records[records.len() / 2];
     damage::flip(place.path(), damaged.segment, damaged.offset + 10, 1);
     let error = compress(place.path(), &CompressOptions::default(), |_, _| ()).unwrap_err();
-    let Problem::Damaged { offset, .. } = *error.problem() else { panic!("{error}") };
+    let ErrorKind::Damaged { offset, .. } = *error.kind() else { panic!("{error}") };
     assert_eq!(offset, damaged.offset as u64);
     assert!(damage::segment(place.path(), damaged.segment).exists());
 }
@@ -137,7 +137,7 @@ fn errors_of_compressed_segments_state_the_cause() {
     ] {
         fs::write(&file, bytes).unwrap();
         let error = Tailer::open(place.path(), Start::Oldest).unwrap_err();
-        assert!(matches!(error.problem(), Problem::Packed { .. }), "{error}");
+        assert!(matches!(error.kind(), ErrorKind::Packed { .. }), "{error}");
         let expected = format!("{}: cannot unpack it: {cause}", file.display());
         assert_eq!(error.to_string(), expected);
         let verified = damage::verified(place.path());

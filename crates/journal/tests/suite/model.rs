@@ -2,7 +2,7 @@
 
 use nanotape_clock::UtcNanos;
 use nanotape_harness::Scratch;
-use nanotape_journal::{Appender, AppenderOptions, Gap, Problem, RollCycle, Start, Tail, Tailer};
+use nanotape_journal::{Appender, AppenderOptions, ErrorKind, Gap, RollCycle, Start, Tail, Tailer};
 use proptest::prelude::*;
 
 /// A written record.
@@ -209,7 +209,7 @@ proptest! {
                     }
                     Err(error) => {
                         prop_assert!(wanted > last);
-                        let is_not_yet = matches!(error.problem(), Problem::NotYet { .. });
+                        let is_not_yet = matches!(error.kind(), ErrorKind::NotYet { .. });
                         prop_assert!(is_not_yet, "{error}");
                     }
                 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use nanotape_harness::Scratch;
 use nanotape_journal::{
-    Appender, AppenderOptions, FIELDS, NamedTailer, Problem, Resumed, Start, TAILER_KIND, Tail,
+    Appender, AppenderOptions, ErrorKind, FIELDS, NamedTailer, Resumed, Start, TAILER_KIND, Tail,
     remove_tailer, tailers,
 };
 use nanotape_shm::{OwnedRegion, OwnerState, Refusal, RegionOptions, RegionSpec, Word};
@@ -77,10 +77,10 @@ fn who_reads_what_is_seen_and_a_name_is_one_process_s() {
     assert!(seen[1].moved_ns > 1_600_000_000_000_000_000);
 
     let refused = NamedTailer::open(place.path(), "books", Start::Oldest).unwrap_err();
-    let is_owned = |problem: &Problem| matches!(problem, Problem::Region(e) if matches!(e.refusal(), Refusal::OwnerAlive { .. }));
-    assert!(is_owned(refused.problem()), "{refused}");
+    let is_owned = |problem: &ErrorKind| matches!(problem, ErrorKind::Region(e) if matches!(e.refusal(), Refusal::OwnerAlive { .. }));
+    assert!(is_owned(refused.kind()), "{refused}");
     let refused = remove_tailer(place.path(), "books").unwrap_err();
-    assert!(is_owned(refused.problem()), "{refused}");
+    assert!(is_owned(refused.kind()), "{refused}");
     remove_tailer(place.path(), "a.stats-1").unwrap();
     assert_eq!(tailers(place.path()).unwrap().len(), 1);
 }
@@ -91,11 +91,11 @@ fn names_that_lead_elsewhere_are_refused_and_so_is_a_folder_without_a_journal() 
     let _appender = journal_of(&place, 1);
     for name in ["", "..", "a/b", ".hidden", "-x", "a b", "\u{e9}", &"x".repeat(101)] {
         let refused = NamedTailer::open(place.path(), name, Start::Oldest).unwrap_err();
-        assert_eq!(*refused.problem(), Problem::Name, "{name}");
+        assert_eq!(*refused.kind(), ErrorKind::Name, "{name}");
     }
     let nowhere = Scratch::new("nowhere");
     let refused = NamedTailer::open(nowhere.path(), "a", Start::Oldest).unwrap_err();
-    assert_eq!(*refused.problem(), Problem::NotFound);
+    assert_eq!(*refused.kind(), ErrorKind::NotFound);
     assert!(!nowhere.path().exists());
 }
 

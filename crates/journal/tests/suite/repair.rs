@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fs, path::Path};
 
 use nanotape_harness::{Scratch, Task, bytes_of, survives};
 use nanotape_journal::{
-    Appender, AppenderOptions, Done, Found, Problem, Start, Tail, Tailer, repair,
+    Appender, AppenderOptions, Done, ErrorKind, Found, Start, Tail, Tailer, repair,
 };
 use nanotape_shm::kill_points;
 use proptest::prelude::*;
@@ -286,7 +286,7 @@ fn a_segment_of_another_version_is_left_to_who_can_read_it() {
     overwrite(place.path(), 2, DATA, &[0x77; 40_000]);
     let before = files(place.path());
     let error = repair(place.path(), false, |_, _| ()).unwrap_err();
-    assert!(matches!(error.problem(), Problem::Damaged { .. }), "{error}");
+    assert!(matches!(error.kind(), ErrorKind::Damaged { .. }), "{error}");
     assert_eq!(files(place.path()), before);
 }
 
@@ -354,9 +354,9 @@ fn nobody_repairs_while_somebody_appends_or_compresses() {
     let place = Scratch::new("locks");
     let appender = Appender::open(place.path(), &options()).unwrap();
     let error = repair(place.path(), false, |_, _| ()).unwrap_err();
-    assert!(matches!(error.problem(), Problem::Region(_)), "{error}");
+    assert!(matches!(error.kind(), ErrorKind::Region(_)), "{error}");
     drop(appender);
     repair(place.path(), false, |_, _| ()).unwrap();
     let error = repair(&place.path().join("nowhere"), false, |_, _| ()).unwrap_err();
-    assert_eq!(error.problem(), &Problem::NotFound);
+    assert_eq!(error.kind(), &ErrorKind::NotFound);
 }

@@ -8,7 +8,7 @@ use std::{
 
 use nanotape_harness::Scratch;
 use nanotape_journal::{
-    Appender, AppenderOptions, Damage, Found, KeptAs, Problem, Severity, stat, verify,
+    Appender, AppenderOptions, Corruption, ErrorKind, Found, KeptAs, Severity, stat, verify,
 };
 
 use crate::damage::{
@@ -113,13 +113,15 @@ fn a_segment_that_is_missing_is_told_by_its_numbers_and_one_that_is_not_ours_by_
     assert_eq!(assert_clean(place.path()).missing, missing);
     fs::copy(segment(other.path(), 2), segment(place.path(), 2)).unwrap();
     let found = verified(place.path());
-    let is_stranger = |it: &Found| matches!(it, Found::Damage(Damage::Stranger { number: 2, .. }));
+    let is_stranger =
+        |it: &Found| matches!(it, Found::Corruption(Corruption::Stranger { number: 2, .. }));
     assert!(has(&found, is_stranger));
     // The same segment again, under a later number.
     fs::remove_file(segment(place.path(), 2)).unwrap();
     fs::copy(segment(place.path(), 1), segment(place.path(), 2)).unwrap();
     let found = verified(place.path());
-    let is_stranger = |it: &Found| matches!(it, Found::Damage(Damage::Stranger { number: 1, .. }));
+    let is_stranger =
+        |it: &Found| matches!(it, Found::Corruption(Corruption::Stranger { number: 1, .. }));
     assert!(has(&found, is_stranger));
 }
 
@@ -215,5 +217,5 @@ fn stat_tells_segments_times_and_who_appends() {
     }
     drop(appender);
     let error = nanotape_journal::stat(&place.path().join("nowhere")).unwrap_err();
-    assert_eq!(error.problem(), &Problem::NotFound);
+    assert_eq!(error.kind(), &ErrorKind::NotFound);
 }

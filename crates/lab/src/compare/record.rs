@@ -7,13 +7,13 @@ use crate::{
         judge::{self, Contrast},
         session::{Compared, QuantileRatio},
     },
-    record::Circumstances,
+    record::RunContext,
     statistics::order::median,
 };
 
 impl Compared {
     /// The line for the record.
-    pub fn record(&self, circumstances: &Circumstances) -> Value {
+    pub fn record(&self, context: &RunContext) -> Value {
         let arm = |subject: &super::arm::Subject, nanos: &[f64]| {
             json!({
                 "label": subject.label,
@@ -43,7 +43,7 @@ impl Compared {
             "control": self.control.as_ref().map(|control| self.control_record(control)),
             "quantiles": quantiles(&self.quantiles),
         });
-        circumstances.line("compare", &self.pair.name, fields)
+        context.line("compare", &self.pair.name, fields)
     }
 
     fn control_record(&self, control: &Contrast) -> Value {

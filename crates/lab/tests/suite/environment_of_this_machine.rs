@@ -5,7 +5,7 @@ use std::{path::Path, thread};
 use nanotape_clock::Clock;
 use nanotape_lab::{
     environment::{BuildInfo, Environment, NoiseWatch, to_json},
-    placement::{Pin, Placement, Wish},
+    placement::{Pin, Placement, PlacementRequest},
 };
 use serde_json::json;
 
@@ -20,8 +20,8 @@ fn work(clock: &Clock, nanos: u64) {
 #[test]
 fn a_record_of_this_machine_can_be_written() {
     let clock = Clock::calibrate();
-    let wish = Wish { pin: Pin::Last, real_time_priority: None, lock_memory: false };
-    let placement = Placement::apply(&wish);
+    let request = PlacementRequest { pin: Pin::Last, real_time_priority: None, lock_memory: false };
+    let placement = Placement::apply(&request);
     let build = BuildInfo::from_env_of_build();
     let environment = Environment::capture(&placement, build, Path::new("."));
     let watch = NoiseWatch::start(clock, placement.cpu());
@@ -44,9 +44,9 @@ fn a_record_of_this_machine_can_be_written() {
 #[test]
 fn another_program_on_the_same_processor_is_foreign() {
     let clock = Clock::calibrate();
-    let wish = Wish { pin: Pin::Last, real_time_priority: None, lock_memory: false };
+    let request = PlacementRequest { pin: Pin::Last, real_time_priority: None, lock_memory: false };
     thread::spawn(move || {
-        let placement = Placement::apply(&wish);
+        let placement = Placement::apply(&request);
         if placement.cpu().is_none() {
             eprintln!("SKIPPED: {:?}", placement.refused());
             return;

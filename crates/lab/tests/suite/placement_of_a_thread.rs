@@ -3,9 +3,10 @@
 use std::{fs, thread};
 
 use nanotape_clock::Clock;
-use nanotape_lab::placement::{Burst, Pin, Placement, Wish};
+use nanotape_lab::placement::{Burst, Pin, Placement, PlacementRequest};
 
-const NOTHING: Wish = Wish { pin: Pin::Free, real_time_priority: None, lock_memory: false };
+const NOTHING: PlacementRequest =
+    PlacementRequest { pin: Pin::Free, real_time_priority: None, lock_memory: false };
 
 /// A value in the calling thread's status.
 fn status(key: &str) -> String {
@@ -18,7 +19,7 @@ fn status(key: &str) -> String {
 fn a_pinned_thread_may_run_on_one_processor_until_it_is_released() {
     thread::spawn(|| {
         let before = status("Cpus_allowed_list");
-        let placement = Placement::apply(&Wish { pin: Pin::Last, ..NOTHING });
+        let placement = Placement::apply(&PlacementRequest { pin: Pin::Last, ..NOTHING });
         assert_eq!(placement.refused(), [""; 0]);
         let cpu = placement.cpu().expect("pinned");
         assert_eq!(status("Cpus_allowed_list"), cpu.to_string());
@@ -35,7 +36,7 @@ fn a_pinned_thread_may_run_on_one_processor_until_it_is_released() {
 fn a_dropped_place_is_given_back_too() {
     thread::spawn(|| {
         let before = status("Cpus_allowed_list");
-        drop(Placement::apply(&Wish { pin: Pin::Last, ..NOTHING }));
+        drop(Placement::apply(&PlacementRequest { pin: Pin::Last, ..NOTHING }));
         assert_eq!(status("Cpus_allowed_list"), before);
     })
     .join()
@@ -45,10 +46,16 @@ fn a_dropped_place_is_given_back_too() {
 #[test]
 fn what_cannot_be_is_refused_in_a_sentence() {
     thread::spawn(|| {
-        let wish = Wish { pin: Pin::To(999_999), real_time_priority: Some(99), lock_memory: false };
-        let placement = Placement::apply(&wish);
+        let request = PlacementRequest {
+            pin: Pin::To(999_999),
+            real_time_priority: Some(99),
+            lock_memory: false,
+        };
+        let placement = Placement::apply(&request);
         assert_eq!(placement.cpu(), None);
-        let [pinning, class] = placement.refused() else { panic!("two wishes cannot be granted") };
+        let [pinning, class] = placement.refused() else {
+            panic!("two requests cannot be granted")
+        };
         assert!(
             pinning.starts_with("pinning was refused: processor 999999 is not among"),
             "{pinning}"
@@ -62,7 +69,7 @@ fn what_cannot_be_is_refused_in_a_sentence() {
 
 #[test]
 fn memory_is_locked_or_the_reason_is_given() {
-    let placement = Placement::apply(&Wish { lock_memory: true, ..NOTHING });
+    let placement = Placement::apply(&PlacementRequest { lock_memory: true, ..NOTHING });
     match placement.refused() {
         [] => {
             assert_ne!(status("VmLck"), "0 kB");
@@ -72,7 +79,7 @@ fn memory_is_locked_or_the_reason_is_given() {
             eprintln!("SKIPPED: {refusal}");
             assert_eq!(placement.memory_locked(), refusal);
         }
-        more => panic!("one wish was refused more than once: {more:?}"),
+        more => panic!("one request was refused more than once: {more:?}"),
     }
 }
 

@@ -7,7 +7,7 @@ mod news;
 use std::{fmt::Display, sync::OnceLock, time::Duration};
 
 use nanotape_clock::{Clock, Stamp, Timeline};
-use nanotape_journal::{Appender, Disk, JournalError, Problem, excerpt_bytes};
+use nanotape_journal::{Appender, Disk, ErrorKind, JournalError, excerpt_bytes};
 
 #[cfg(feature = "tracing")]
 use crate::{
@@ -215,7 +215,7 @@ impl<D: Disk> State<D> {
         let (is_together, found) = match made {
             Ok(found) => (true, found),
             // The segment is too small for all of it: write as much as possible, one by one.
-            Err(error) if matches!(error.problem(), Problem::TooLong { .. }) => (false, segment),
+            Err(error) if matches!(error.kind(), ErrorKind::TooLong { .. }) => (false, segment),
             Err(error) => {
                 self.retract(0, entry);
                 return Err(error);
@@ -464,7 +464,10 @@ impl<D: Disk> State<D> {
 /// Whether an append was refused because an earlier sync failed. The appender reports that once,
 /// and the next append succeeds; the journal's owner checks [`Logger::sync`](crate::Logger::sync).
 fn is_of_a_sync(error: &JournalError) -> bool {
-    matches!(error.problem(), Problem::NotOnDisk { .. } | Problem::System { operation: "sync", .. })
+    matches!(
+        error.kind(),
+        ErrorKind::NotOnDisk { .. } | ErrorKind::System { operation: "sync", .. }
+    )
 }
 
 impl<D: Disk> Drop for State<D> {

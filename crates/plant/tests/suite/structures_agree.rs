@@ -11,7 +11,7 @@
 use std::ops::ControlFlow;
 
 use nanotape_book::{BookEvent, ChosenBooks, OrderStore as _};
-use nanotape_feed::{DayHandler, DaySource, Position, market_event, read_day};
+use nanotape_feed::{DaySource, MessageHandler, Position, market_event, read_day};
 use nanotape_synth::{Market, MarketConfig};
 use nanotape_testkit::{
     naive::NaiveBooks,
@@ -42,7 +42,7 @@ struct Lockstep {
     compared: u64,
 }
 
-impl DayHandler for Lockstep {
+impl MessageHandler for Lockstep {
     fn message(&mut self, position: Position, message: Message<'_>) -> ControlFlow<()> {
         let Some(event) = market_event(&message).book_event() else {
             return ControlFlow::Continue(());

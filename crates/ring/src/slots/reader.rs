@@ -11,7 +11,7 @@ use nanotape_shm::{ReadWord, SharedRegion, WORD_BYTES, copy_out, copy_out_many};
 
 use super::layout::{COMMITTED, DESCRIPTION, HEADER_WORDS, LIMIT, Layout, VERSION, written};
 use crate::{
-    Damage, Gap, Message, Read, ReadError, Received, Rejoin, RingError, Start, StartError,
+    Corruption, Gap, Message, Read, ReadError, Received, Rejoin, RingError, Start, StartError,
     Subscribe,
     edges::{SLOT_CHANGE, SLOT_COMMIT, SLOT_PUBLISH},
 };
@@ -91,7 +91,7 @@ impl Reader {
         // Doubling a number beyond `LIMIT` could overflow.
         let is_sound = seen > self.sequence && seen <= LIMIT;
         if !is_sound || !(seen - self.sequence).is_multiple_of(self.layout.slots) {
-            return Err(self.damaged(Damage::Header(version)));
+            return Err(self.damaged(Corruption::Header(version)));
         }
         // The messages being written are ahead of the published ones by at most a batch;
         // `committed` may be an older value than the version.
@@ -107,7 +107,7 @@ impl Reader {
         // SYNC(slots.commit): pairs with the writer's store of `committed`.
         let committed = self.region.words()[COMMITTED].observe(SLOT_COMMIT);
         if committed > LIMIT {
-            return Err(self.damaged(Damage::Counters));
+            return Err(self.damaged(Corruption::Counters));
         }
         Ok(committed)
     }
@@ -137,7 +137,7 @@ impl Reader {
     }
 
     #[cold]
-    fn damaged(&self, what: Damage) -> ReadError {
+    fn damaged(&self, what: Corruption) -> ReadError {
         if self.region.is_lost() {
             return ReadError::Truncated { sequence: self.sequence };
         }
@@ -188,7 +188,7 @@ impl Subscribe for Reader {
         if !is_unchanged(&slot[VERSION], version) {
             return self.lapped();
         }
-        let Some(made) = made else { return Err(self.damaged(Damage::Header(described))) };
+        let Some(made) = made else { return Err(self.damaged(Corruption::Header(described))) };
         self.sequence += 1;
         Ok(Read::Message(made))
     }
@@ -216,7 +216,7 @@ impl Subscribe for Reader {
             let version = slots[VERSION].load();
             // An older version is damage, since everything up to `committed` was published.
             if version < written(self.sequence) {
-                return Err(self.damaged(Damage::Header(version)));
+                return Err(self.damaged(Corruption::Header(version)));
             }
             return self.lapped();
         }
@@ -226,10 +226,10 @@ impl Subscribe for Reader {
             };
             let (version, described) = (word(VERSION), word(DESCRIPTION));
             if version != written(self.sequence) {
-                return Err(self.damaged(Damage::Header(version)));
+                return Err(self.damaged(Corruption::Header(version)));
             }
             let Some((length, type_id)) = self.layout.described(described) else {
-                return Err(self.damaged(Damage::Header(described)));
+                return Err(self.damaged(Corruption::Header(described)));
             };
             let received = Received { sequence: self.sequence, type_id, length };
             let flow = visit(received, &copy[HEADER_WORDS * WORD_BYTES..][..length as usize]);

@@ -6,7 +6,7 @@ use nanotape_shm::{ReadWord, SharedRegion};
 
 use super::layout::{COMMITTED, DESCRIPTION, Layout, VERSION, written};
 use crate::{
-    Damage, ReadError, RingError, Verified,
+    Corruption, ReadError, RingError, Verified,
     edges::{SLOT_CHANGE, SLOT_COMMIT, SLOT_PUBLISH},
 };
 
@@ -18,7 +18,7 @@ pub(crate) fn verify(region: &SharedRegion) -> Result<Verified, RingError> {
     // SYNC(slots.commit): pairs with the writer's store of `committed`.
     let committed = words[COMMITTED].observe(SLOT_COMMIT);
     if committed > u64::MAX / 4 {
-        return Err(damaged(COMMITTED, 0, Damage::Counters).into());
+        return Err(damaged(COMMITTED, 0, Corruption::Counters).into());
     }
     let mut verified = Verified::default();
     verified.begin(committed.saturating_sub(layout.slots - 1).max(1));
@@ -62,18 +62,18 @@ fn look(layout: Layout, words: &[ReadWord], sequence: u64) -> Result<Slot, ReadE
         let is_of_this_slot = (later - sequence).is_multiple_of(layout.slots);
         // The writer may be ahead of `committed` by a batch.
         if !is_of_this_slot || later > committed.saturating_add(layout.max_batch()) {
-            return damaged(at + VERSION, Damage::Header(version));
+            return damaged(at + VERSION, Corruption::Header(version));
         }
         return Ok(Slot::Overwritten);
     }
     if version < written(sequence) {
-        return damaged(at + VERSION, Damage::Header(version));
+        return damaged(at + VERSION, Corruption::Header(version));
     }
     if !is_stable {
         return Ok(Slot::Overwritten);
     }
     if layout.described(described).is_none() {
-        return damaged(at + DESCRIPTION, Damage::Header(described));
+        return damaged(at + DESCRIPTION, Corruption::Header(described));
     }
     Ok(Slot::Holds)
 }

@@ -20,7 +20,7 @@ use super::{
     reader::Reader,
 };
 use crate::{
-    Batched, Claimed, Damage, Publish, PublishError, ReadError, RingError, Start,
+    Batched, Claimed, Corruption, Publish, PublishError, ReadError, RingError, Start,
     edges::{SLOT_CHANGE, SLOT_COMMIT, SLOT_PUBLISH},
 };
 
@@ -230,11 +230,11 @@ fn recover(layout: Layout, words: &[Word]) -> Result<u64, RingError> {
     let damaged = |what| ReadError::Damaged { word: COMMITTED, sequence: 0, what };
     let committed = words[COMMITTED].load();
     if committed > LIMIT {
-        return Err(damaged(Damage::Counters).into());
+        return Err(damaged(Corruption::Counters).into());
     }
     let version = |sequence| &words[layout.slot(sequence) + VERSION];
     if committed > 0 && version(committed).load() != written(committed) {
-        return Err(damaged(Damage::Index).into());
+        return Err(damaged(Corruption::Index).into());
     }
     let mut last = committed;
     // Messages published after `committed` when the writer died: at most a batch.

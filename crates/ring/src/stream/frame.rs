@@ -12,7 +12,7 @@
 
 use nanotape_shm::WORD_BYTES;
 
-use crate::Damage;
+use crate::Corruption;
 
 /// Words before the payload.
 pub(crate) const HEADER_WORDS: u64 = 2;
@@ -45,12 +45,12 @@ impl Commit {
 
     /// Decodes a commit word; any other word is damage.
     #[inline(always)]
-    pub(crate) const fn decode(word: u64) -> Result<Self, Damage> {
+    pub(crate) const fn decode(word: u64) -> Result<Self, Corruption> {
         match word >> 48 {
             MESSAGE => Ok(Self::Message { length: word as u32, type_id: (word >> 32) as u16 }),
             _ if word == 0 => Ok(Self::Nothing),
             _ if word == Self::padding() => Ok(Self::Padding),
-            _ => Err(Damage::Header(word)),
+            _ => Err(Corruption::Header(word)),
         }
     }
 }
@@ -75,7 +75,7 @@ mod tests {
         assert_eq!(Commit::decode(0), Ok(Commit::Nothing));
         assert_eq!(Commit::decode(Commit::padding()), Ok(Commit::Padding));
         for damaged in [1, Commit::padding() | 1, 1 << 63, u64::MAX, 0x00ff_0000_0000_0000] {
-            assert_eq!(Commit::decode(damaged), Err(Damage::Header(damaged)));
+            assert_eq!(Commit::decode(damaged), Err(Corruption::Header(damaged)));
         }
     }
 

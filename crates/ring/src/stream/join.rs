@@ -12,7 +12,7 @@ use super::{
     walk::{Step, Walk},
 };
 use crate::{
-    Damage, ReadError, Rejoin, Start, StartError,
+    Corruption, ReadError, Rejoin, Start, StartError,
     edges::{GROW, RESERVE},
 };
 
@@ -128,7 +128,7 @@ impl Place<'_> {
                 }
                 // No write happened, and yet there is no entry.
                 None if reserved_now == reserved => {
-                    let (word, what) = (super::layout::INDEX, Damage::Index);
+                    let (word, what) = (super::layout::INDEX, Corruption::Index);
                     return Err(ReadError::Damaged { word, sequence: 0, what });
                 }
                 _ => {}

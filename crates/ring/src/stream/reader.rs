@@ -26,7 +26,7 @@ use super::{
     layout::{COMMITTED, Layout, RESERVED},
 };
 use crate::{
-    Damage, Gap, Message, Read, ReadError, Received, Rejoin, RingError, Start, Subscribe,
+    Corruption, Gap, Message, Read, ReadError, Received, Rejoin, RingError, Start, Subscribe,
     edges::{COMMIT, PUBLISH, RESERVE},
 };
 
@@ -85,7 +85,7 @@ impl Reader {
                 }
             };
             if !self.layout.holds(self.position, length) {
-                return Err(self.damaged(Damage::Length(length)));
+                return Err(self.damaged(Corruption::Length(length)));
             }
             let Some((sequence, payload)) = behind.split_first_chunk::<WORD_BYTES>() else { break };
             let padded = frame_words(length) as usize * WORD_BYTES - 2 * WORD_BYTES;
@@ -100,7 +100,7 @@ impl Reader {
             rest = next;
         }
         if all && !rest.is_empty() {
-            return Err(self.damaged(Damage::Counters));
+            return Err(self.damaged(Corruption::Counters));
         }
         if self.sequence == first {
             return Err(self.too_small(copy.len()));
@@ -129,7 +129,7 @@ impl Reader {
                 // Not a word of this lap.
                 _ if !self.is_whole() => return Ok(Look::Nothing),
                 Ok(Commit::Message { length, .. }) => {
-                    return Err(self.damaged(Damage::Length(length)));
+                    return Err(self.damaged(Corruption::Length(length)));
                 }
                 _ => self.skip_padding(commit)?,
             }
@@ -187,7 +187,7 @@ impl Reader {
         if received.sequence == self.sequence {
             return Ok(());
         }
-        Err(self.damaged(Damage::Sequence(received.sequence)))
+        Err(self.damaged(Corruption::Sequence(received.sequence)))
     }
 
     /// Moves past a message.
@@ -202,7 +202,7 @@ impl Reader {
     fn skip_padding(&mut self, commit: u64) -> Result<(), ReadError> {
         // There is never padding at the beginning, so the loop ends.
         if commit != Commit::padding() || self.layout.place(self.position) == 0 {
-            return Err(self.damaged(Damage::Header(commit)));
+            return Err(self.damaged(Corruption::Header(commit)));
         }
         self.position = self.layout.next_lap(self.position);
         Ok(())
@@ -221,14 +221,14 @@ impl Reader {
             return Err(ReadError::Truncated { sequence: self.sequence });
         }
         if self.region.words()[RESERVED].load() < self.position {
-            return Err(self.damaged(Damage::Counters));
+            return Err(self.damaged(Corruption::Counters));
         }
         let Some(at) = join::rejoin(self.layout, self.region.words(), self.rejoin)? else {
             // Overtaken at every attempt. The reader keeps its position, and the next read retries.
             return Ok(Read::Empty);
         };
         if at.sequence <= self.sequence {
-            return Err(self.damaged(Damage::Sequence(at.sequence)));
+            return Err(self.damaged(Corruption::Sequence(at.sequence)));
         }
         let gap = Gap { from: self.sequence, to: at.sequence - 1 };
         (self.position, self.sequence) = (at.position, at.sequence);
@@ -236,7 +236,7 @@ impl Reader {
     }
 
     #[cold]
-    fn damaged(&self, what: Damage) -> ReadError {
+    fn damaged(&self, what: Corruption) -> ReadError {
         if self.region.is_lost() {
             return ReadError::Truncated { sequence: self.sequence };
         }

@@ -14,7 +14,7 @@ use super::{
     walk::{Step, Walk},
 };
 use crate::{
-    Damage, ReadError, RingError,
+    Corruption, ReadError, RingError,
     edges::{COMMIT, RESERVE},
 };
 
@@ -32,23 +32,23 @@ pub(super) fn recover(layout: Layout, words: &[Word]) -> Result<End, RingError> 
     let damaged = |what| ReadError::Damaged { word: COMMITTED, sequence: 0, what };
     let ahead = reserved.checked_sub(committed).filter(|&ahead| ahead <= layout.capacity);
     if ahead.is_none() || reserved > u64::MAX / 2 {
-        return Err(damaged(Damage::Counters).into());
+        return Err(damaged(Corruption::Counters).into());
     }
     let read_only = as_read_only(words);
     // An entry is stored after `committed` includes its position; readers that join rely on that.
     if index::boundaries(layout, read_only).any(|boundary| boundary.position > committed) {
-        return Err(damaged(Damage::Index).into());
+        return Err(damaged(Corruption::Index).into());
     }
     let oldest = reserved.saturating_sub(layout.capacity);
     let start = index::boundaries(layout, read_only)
         .filter(|boundary| (oldest..=committed).contains(&boundary.position))
         .max_by_key(|boundary| boundary.position)
-        .ok_or(damaged(Damage::Index))?;
+        .ok_or(damaged(Corruption::Index))?;
     let mut walk = Walk::new(layout, read_only, start);
     while walk.at.position < reserved && walk.step()? != Step::End {}
     let Boundary { position, sequence } = walk.at;
     if position < committed || position >= reserved {
-        return Err(damaged(Damage::Counters).into());
+        return Err(damaged(Corruption::Counters).into());
     }
     // SYNC(ring.reserve): the new writer overwrites words that the dead one reserved. This must be
     // visible as if it had reserved them itself.

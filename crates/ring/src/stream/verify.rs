@@ -14,7 +14,7 @@ use super::{
     walk::{Step, Walk},
 };
 use crate::{
-    Damage, ReadError, Rejoin, RingError, Verified,
+    Corruption, ReadError, Rejoin, RingError, Verified,
     edges::{COMMIT, INDEX, RESERVE},
 };
 
@@ -62,10 +62,10 @@ impl Check<'_> {
             }
             let damaged = |word, what| ReadError::Damaged { word, sequence, what };
             if self.layout.entry(position) != at {
-                return Err(damaged(at, Damage::Position(position)));
+                return Err(damaged(at, Corruption::Position(position)));
             }
             if sequence == 0 {
-                return Err(damaged(at + 1, Damage::Sequence(0)));
+                return Err(damaged(at + 1, Corruption::Sequence(0)));
             }
             entries.push(Entry { word: at, leads_to: Boundary { position, sequence } });
         }
@@ -84,13 +84,13 @@ impl Check<'_> {
     fn order(entries: &[Entry], committed: u64) -> Result<(), ReadError> {
         if let Some(entry) = entries.last().filter(|last| last.leads_to.position > committed) {
             let Boundary { position, sequence } = entry.leads_to;
-            let what = Damage::Position(position);
+            let what = Corruption::Position(position);
             return Err(ReadError::Damaged { word: entry.word, sequence, what });
         }
         for pair in entries.windows(2) {
             let (before, after) = (pair[0].leads_to.sequence, pair[1].leads_to.sequence);
             if after <= before {
-                let (word, what) = (pair[1].word + 1, Damage::Sequence(after));
+                let (word, what) = (pair[1].word + 1, Corruption::Sequence(after));
                 return Err(ReadError::Damaged { word, sequence: before + 1, what });
             }
         }
@@ -109,7 +109,7 @@ impl Check<'_> {
             }
             // Messages published between the two loads must not look like damage.
             if ahead.is_none() || self.words[COMMITTED].load() == committed {
-                let (word, what) = (COMMITTED, Damage::Counters);
+                let (word, what) = (COMMITTED, Corruption::Counters);
                 return Err(ReadError::Damaged { word, sequence: 0, what });
             }
         }
@@ -160,8 +160,8 @@ impl Check<'_> {
             }
             if let Some(&Entry { word, leads_to }) = wrong {
                 let (word, what) = match leads_to.position == before.position {
-                    true => (word + 1, Damage::Sequence(leads_to.sequence)),
-                    false => (word, Damage::Position(leads_to.position)),
+                    true => (word + 1, Corruption::Sequence(leads_to.sequence)),
+                    false => (word, Corruption::Position(leads_to.position)),
                 };
                 return Err(ReadError::Damaged { word, sequence: before.sequence, what });
             }
@@ -172,12 +172,12 @@ impl Check<'_> {
             };
             match step? {
                 Step::End if before.position < committed => {
-                    return Err(damaged(Damage::Header(0)));
+                    return Err(damaged(Corruption::Header(0)));
                 }
                 Step::End => return Ok(true),
                 _ if is_written && before.position >= committed => return Ok(true),
                 _ if counters_differ || walk.at.position >= reserved => {
-                    return Err(damaged(Damage::Counters));
+                    return Err(damaged(Corruption::Counters));
                 }
                 Step::Message => self.verified.message(before.sequence),
                 Step::Padding => self.verified.paddings += 1,

@@ -7,7 +7,7 @@ use super::{
     index::Boundary,
     layout::Layout,
 };
-use crate::{Damage, ReadError, edges::PUBLISH};
+use crate::{Corruption, ReadError, edges::PUBLISH};
 
 /// The result of a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,7 +45,7 @@ impl<'ring> Walk<'ring> {
         match Commit::decode(commit).map_err(damaged)? {
             Commit::Nothing => Ok(Step::End),
             Commit::Padding if self.layout.place(position) == 0 => {
-                Err(damaged(Damage::Header(commit)))
+                Err(damaged(Corruption::Header(commit)))
             }
             Commit::Padding => {
                 self.at.position = self.layout.next_lap(position);
@@ -53,11 +53,11 @@ impl<'ring> Walk<'ring> {
             }
             Commit::Message { length, .. } => {
                 if !self.layout.holds(position, length) {
-                    return Err(damaged(Damage::Length(length)));
+                    return Err(damaged(Corruption::Length(length)));
                 }
                 let found = self.words[word + 1].load();
                 if found != sequence {
-                    return Err(damaged(Damage::Sequence(found)));
+                    return Err(damaged(Corruption::Sequence(found)));
                 }
                 self.at = Boundary {
                     position: position + frame_words(length),

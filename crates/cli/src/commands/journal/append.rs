@@ -5,7 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use anyhow::Context as _;
 use clap::Args;
 use nanotape_clock::{Clock, Timeline};
-use nanotape_journal::{Appender, JournalError, Problem};
+use nanotape_journal::{Appender, ErrorKind, JournalError};
 
 use crate::{
     interrupt,
@@ -117,8 +117,8 @@ fn append_all(
 }
 
 fn refused(error: JournalError, lines: &Lines) -> anyhow::Error {
-    match error.problem() {
-        Problem::TooLong { .. } => {
+    match error.kind() {
+        ErrorKind::TooLong { .. } => {
             let place = format!("{}, line {}", lines.name(), lines.number());
             BadData(format!("{place}: {error}; use a larger --segment for longer lines")).into()
         }

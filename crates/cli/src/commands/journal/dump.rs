@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use nanotape_journal::{JournalError, Problem, Start, Tail, Tailer};
+use nanotape_journal::{ErrorKind, JournalError, Start, Tail, Tailer};
 
 use crate::{
     commands::messages::{Printer, Shown},
@@ -59,7 +59,7 @@ pub(super) fn run(command: &DumpCommand) -> anyhow::Result<Status> {
     let end = match Tailer::open(&command.journal, Start::Newest) {
         Ok(tailer) => tailer.next_sequence(),
         // The journal is damaged before its end: the dump prints up to the damage, then reports it.
-        Err(error) if matches!(error.problem(), Problem::Damaged { .. }) => u64::MAX,
+        Err(error) if matches!(error.kind(), ErrorKind::Damaged { .. }) => u64::MAX,
         Err(error) => return Err(of_journal(error)),
     };
     let mut printer = Printer::new(&command.output, Shown::Bytes, Vec::new())?;

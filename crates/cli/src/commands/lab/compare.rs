@@ -7,7 +7,7 @@ use nanotape_lab::{
     NoiseWatch, PlaceArguments, Placement,
     compare::{Compared, Rules, Verdict, compare},
     pages,
-    record::{Circumstances, append},
+    record::{RunContext, append},
     text,
 };
 
@@ -149,10 +149,10 @@ pub(super) fn run(command: &CompareCommand) -> anyhow::Result<Status> {
         .pairs(&command.base, &command.candidate, &mut |what| tell(format_args!("{what}")))?;
 
     // This process only waits, on any processor; the workers run on the selected one.
-    let placement = Placement::apply(&command.place.wish());
-    let (circumstances, cpu) = (Circumstances::capture(&placement), placement.cpu());
+    let placement = Placement::apply(&command.place.request());
+    let (context, cpu) = (RunContext::capture(&placement), placement.cpu());
     placement.release();
-    output.heading(&format!("{}\n", text::circumstances(&circumstances)))?;
+    output.heading(&format!("{}\n", text::context(&context)))?;
 
     let rules = Rules {
         alpha: command.alpha,
@@ -163,28 +163,28 @@ pub(super) fn run(command: &CompareCommand) -> anyhow::Result<Status> {
     };
     let design = command.place.design(cpu);
     let progress = Progress::with_steps("replicates", 0);
-    let watch = NoiseWatch::start_for_children(circumstances.clock, cpu);
+    let watch = NoiseWatch::start_for_children(context.clock, cpu);
     let results = compare(pairs, &rules, &design, command.seed, &mut |step| {
         progress.set_of(step.done as u64, step.planned as u64, step.name);
     })?;
-    let circumstances = Circumstances { noise: watch.stop(), ..circumstances };
+    let context = RunContext { noise: watch.stop(), ..context };
     drop(progress);
 
     for compared in &results {
         let text = format!("{}\n", text::compared(compared));
-        output.result(&text, compared.record(&circumstances))?;
+        output.result(&text, compared.record(&context))?;
     }
-    for sentence in &circumstances.noise.sentences {
+    for sentence in &context.noise.sentences {
         output.heading(&format!("note: {sentence}\n"))?;
     }
     output.heading(&summary(&results))?;
     let records = output.finish_with(pages::results)?;
-    if command.refuse_noise && !circumstances.noise.sentences.is_empty() {
-        let sentences = circumstances.noise.sentences.join("; ");
+    if command.refuse_noise && !context.noise.sentences.is_empty() {
+        let sentences = context.noise.sentences.join("; ");
         anyhow::bail!("the machine was not quiet: {sentences}");
     }
     if let Some(folder) = &command.record {
-        let host = circumstances.environment.host.as_deref().unwrap_or("unknown");
+        let host = context.environment.host.as_deref().unwrap_or("unknown");
         append(folder, host, &records)?;
     }
     Ok(status(&results))

@@ -62,7 +62,7 @@ const COLUMNS: Columns = &[
 
 pub(super) fn run(command: &ProveCommand) -> anyhow::Result<Status> {
     let mut output = command.output.records(COLUMNS)?;
-    let placement = Placement::apply(&command.place.wish());
+    let placement = Placement::apply(&command.place.request());
     let cpu = placement.cpu();
     placement.release();
     let plan = Plan {

@@ -50,7 +50,7 @@ pub(super) struct StatCommand {
 }
 
 /// The state of a ring at a time.
-struct Look {
+struct Reading {
     at: Stamp,
     stat: Stat,
 }
@@ -62,12 +62,12 @@ pub(super) fn run(command: &StatCommand) -> anyhow::Result<Status> {
     let interrupt = interrupt::install()?;
     let observer = RingMonitor::open(&path).map_err(|error| of_ring(&path, &error))?;
     let info = nanotape_shm::inspect(&path).map_err(|error| of_region(&error))?;
-    let look = || -> anyhow::Result<Look> {
+    let read = || -> anyhow::Result<Reading> {
         let stat = observer.look().map_err(|error| of_ring(&path, &error))?;
         if observer.region().is_lost() {
             observer.region().check().map_err(|error| of_region(&error))?;
         }
-        Ok(Look { at: clock.stamp(), stat })
+        Ok(Reading { at: clock.stamp(), stat })
     };
     let reports = match command.count {
         Some(count) => count,
@@ -76,16 +76,16 @@ pub(super) fn run(command: &StatCommand) -> anyhow::Result<Status> {
     };
     let in_lines = command.watch || command.count.is_some();
     let mut output = command.output.open()?;
-    let mut before = look()?;
+    let mut before = read()?;
     for number in 0..reports {
         let has_rate = !command.interval.is_zero();
         if has_rate {
             interrupt.sleep(command.interval);
         }
         let now = if has_rate || number > 0 {
-            look()?
+            read()?
         } else {
-            Look { at: before.at, stat: before.stat.clone() }
+            Reading { at: before.at, stat: before.stat.clone() }
         };
         let report = Report { path: &path, info: &info, clock: &clock, before: &before, now: &now };
         let first = number == 0;
@@ -106,8 +106,8 @@ struct Report<'a> {
     path: &'a Path,
     info: &'a RegionInfo,
     clock: &'a Clock,
-    before: &'a Look,
-    now: &'a Look,
+    before: &'a Reading,
+    now: &'a Reading,
 }
 
 impl Report<'_> {

@@ -2,7 +2,7 @@
 
 use nanotape_harness::Scratch;
 use nanotape_journal::{
-    Appender, AppenderOptions, MAX_LENGTH, Problem, RollCycle, Start, Tail, Tailer, excerpt_bytes,
+    Appender, AppenderOptions, ErrorKind, MAX_LENGTH, RollCycle, Start, Tail, Tailer, excerpt_bytes,
 };
 
 fn options(roll_cycle: RollCycle) -> AppenderOptions {
@@ -23,21 +23,21 @@ fn payloads_of_2_to_the_28_bytes_are_refused_although_there_is_room() {
     let mut appender = Appender::open(place.path(), &options).unwrap();
     assert_eq!(appender.append(1, 1, b"first").unwrap(), 1);
     let payload = vec![0; long];
-    let is_too_long = |problem: &Problem| {
-        matches!(problem, Problem::TooLong { length, max }
+    let is_too_long = |problem: &ErrorKind| {
+        matches!(problem, ErrorKind::TooLong { length, max }
             if *length >= long && *max == MAX_LENGTH as usize)
     };
     for length in [long, long + 1, long + 8, usize::MAX / 2, usize::MAX] {
         let error = appender.claim(1, 1, length).unwrap_err();
-        assert!(is_too_long(error.problem()), "a claim of {length}: {error}");
+        assert!(is_too_long(error.kind()), "a claim of {length}: {error}");
     }
     let mut batch = appender.batch(1, excerpt_bytes(long)).unwrap();
     batch.append(1, 1, b"second").unwrap();
     let error = batch.append(1, 1, &payload).unwrap_err();
-    assert!(is_too_long(error.problem()), "in a batch: {error}");
+    assert!(is_too_long(error.kind()), "in a batch: {error}");
     assert_eq!(batch.commit().unwrap(), 3);
     let error = appender.append(1, 1, &payload).unwrap_err();
-    assert!(is_too_long(error.problem()), "{error}");
+    assert!(is_too_long(error.kind()), "{error}");
     assert!(appender.batch(1, usize::MAX).is_err());
     // The longest payload.
     assert_eq!(appender.claim(1, 2, long - 1).unwrap().commit().unwrap(), 3);

@@ -1,7 +1,7 @@
 //! A full disk: a small one in memory, mounted for the test, if that is permitted.
 
 use nanotape_harness::Mount;
-use nanotape_journal::{Appender, AppenderOptions, Problem, RollCycle};
+use nanotape_journal::{Appender, AppenderOptions, ErrorKind, RollCycle};
 
 use crate::processes::records::{payload, read_all};
 
@@ -29,7 +29,7 @@ fn a_full_disk(has_pretoucher: bool) {
     let mut appender = Appender::open(&path, &options).unwrap();
     let error = until_full(&mut appender);
     println!("{error}");
-    let Problem::NoSpace { needed_bytes: 65_536, free_bytes } = *error.problem() else {
+    let ErrorKind::NoSpace { needed_bytes: 65_536, free_bytes } = *error.kind() else {
         panic!("{error}")
     };
     assert!(free_bytes < 65_536, "{error}");
@@ -38,7 +38,7 @@ fn a_full_disk(has_pretoucher: bool) {
     assert!(count > 100);
     assert_eq!(read_all(&path).len() as u64, count, "all of it can be read");
     // A second attempt fails in the same way, and nothing is half done.
-    assert!(matches!(until_full(&mut appender).problem(), Problem::NoSpace { .. }));
+    assert!(matches!(until_full(&mut appender).kind(), ErrorKind::NoSpace { .. }));
     assert_eq!(read_all(&path).len() as u64, appender.next_sequence() - 1);
     // The same for the next appender: this one is killed or ends, and another one opens a full
     // disk.

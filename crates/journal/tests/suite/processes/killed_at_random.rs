@@ -8,7 +8,7 @@ use std::{path::Path, time::Duration};
 
 use nanotape_harness::{Peer, Scratch, mixed, say};
 use nanotape_journal::{
-    Appender, AppenderOptions, Problem, RollCycle, Start, SyncPolicy, Tail, Tailer, excerpt_bytes,
+    Appender, AppenderOptions, ErrorKind, RollCycle, Start, SyncPolicy, Tail, Tailer, excerpt_bytes,
 };
 
 use crate::processes::{
@@ -187,7 +187,7 @@ fn a_second_appender_is_refused_while_the_first_lives_and_told_who_that_is() {
     let mut first = Peer::start(command("append", path, 2, ""));
     first.hear();
     let refused = Appender::open(&path.join("journal"), &options(2)).unwrap_err();
-    assert!(matches!(refused.problem(), Problem::Region(_)), "{refused}");
+    assert!(matches!(refused.kind(), ErrorKind::Region(_)), "{refused}");
     assert!(refused.to_string().contains(&first.pid().to_string()), "{refused}");
     assert!(!refused.to_string().contains('\n'));
     first.kill();

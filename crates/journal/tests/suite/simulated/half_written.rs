@@ -2,7 +2,7 @@
 //! an appender, in the same boot and in another one.
 
 use nanotape_journal::{
-    Appender, ENTRY_FIELDS, FIELDS, Problem, RollCycle, Start, SyncPolicy, Tailer, excerpt_bytes,
+    Appender, ENTRY_FIELDS, ErrorKind, FIELDS, RollCycle, Start, SyncPolicy, Tailer, excerpt_bytes,
 };
 use nanotape_shm::Word;
 
@@ -86,7 +86,7 @@ fn check_refused(what: &str, build: impl Fn(&SimulatedDisk, usize)) {
     let disk = again(&disk, true);
     let before = disk.contents();
     let error = open(&disk).err().unwrap_or_else(|| panic!("{what}: it was opened"));
-    assert!(matches!(error.problem(), Problem::Damaged { .. }), "{what}: {error}");
+    assert!(matches!(error.kind(), ErrorKind::Damaged { .. }), "{what}: {error}");
     assert_eq!(disk.contents(), before, "{what}: nothing is changed");
 }
 
@@ -181,7 +181,7 @@ fn an_end_mark_comes_before_the_next_segment_or_the_next_segment_goes() {
             let (disk, end) = journal();
             build(&disk, end);
             let error = read_all(&again(&disk, true)).unwrap_err();
-            assert!(matches!(error.problem(), Problem::Damaged { .. }), "{error}");
+            assert!(matches!(error.kind(), ErrorKind::Damaged { .. }), "{error}");
         }
     }
 }

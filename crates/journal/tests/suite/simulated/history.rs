@@ -1,7 +1,8 @@
 //! Random histories of an appender, and the naive model of its journal: a vector of records.
 
 use nanotape_journal::{
-    Appender, AppenderOptions, Excerpt, JournalError, Problem, RollCycle, SyncPolicy, excerpt_bytes,
+    Appender, AppenderOptions, ErrorKind, Excerpt, JournalError, RollCycle, SyncPolicy,
+    excerpt_bytes,
 };
 
 use crate::simulated::{
@@ -233,7 +234,7 @@ impl History {
                 let promised = self.records.len().saturating_sub(unsure);
                 self.promised = self.promised.max(promised);
             }
-            Err(error) if matches!(error.problem(), Problem::NotOnDisk { .. }) => {}
+            Err(error) if matches!(error.kind(), ErrorKind::NotOnDisk { .. }) => {}
             Err(_) => self.records.truncate(before),
         }
         written

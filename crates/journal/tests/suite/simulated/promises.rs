@@ -4,8 +4,8 @@
 //! many ways.
 
 use nanotape_journal::{
-    Appender, AppenderOptions, FIELDS, JournalError, Problem, PruneOptions, RollCycle, SyncPolicy,
-    excerpt_bytes, prune_on,
+    Appender, AppenderOptions, ErrorKind, FIELDS, JournalError, PruneOptions, RollCycle,
+    SyncPolicy, excerpt_bytes, prune_on,
 };
 
 use crate::simulated::{
@@ -225,7 +225,7 @@ fn a_segment_whose_activation_is_damaged_is_not_cut_where_it_was_on_the_disk() {
         let before = disk.contents();
         let said = format!("segment {segment}, change {change}");
         let error = open(&disk, &batch()).err().unwrap_or_else(|| panic!("{said}: it was opened"));
-        assert!(matches!(error.problem(), Problem::Damaged { .. }), "{said}: {error}");
+        assert!(matches!(error.kind(), ErrorKind::Damaged { .. }), "{said}: {error}");
         let now = disk.contents();
         let is_there = |(name, _): &(String, Vec<u8>)| now.iter().any(|(other, _)| other == name);
         assert!(before.iter().all(is_there), "{said}: nothing is moved");

@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use nanotape_feed::{Damage, DayHandler, DaySource, Position, read_day};
+use nanotape_feed::{Damage, DaySource, MessageHandler, Position, read_day};
 use nanotape_plant::{
     PlantConfig, PlantRun, ShutdownFlag,
     records::{Gap, GapKind, Notice, RecordKinds},
@@ -21,7 +21,7 @@ pub(crate) struct Delivered {
     last: Option<u64>,
 }
 
-impl DayHandler for Delivered {
+impl MessageHandler for Delivered {
     fn message(&mut self, position: Position, message: Message<'_>) -> ControlFlow<()> {
         assert!(self.last < Some(position.offset), "in order, and once");
         self.last = Some(position.offset);
