@@ -57,18 +57,18 @@ pub(super) fn run(command: &CountCommand) -> anyhow::Result<Status> {
     let suite = nanotape_bench::hot();
     let names = select(&suite, &command.names)?;
     // With names, the baseline keeps the counts of the others.
-    let kept = match &command.baseline {
+    let mut accepted = match &command.baseline {
         Some(path) if !command.accept => Some(Baseline::read(path)?),
         Some(path) if !command.names.is_empty() && path.exists() => Some(Baseline::read(path)?),
         _ => None,
     };
     let compiler = BuildInfo::from_env_of_build().compiler.unwrap_or_else(|| "unknown".to_owned());
-    if let Some(kept) = &kept {
+    if let Some(accepted) = &accepted {
         anyhow::ensure!(
-            kept.compiler == compiler,
+            accepted.compiler == compiler,
             "the baseline was made with {}, this program with {compiler}: their counts cannot be \
              compared; use --accept without NAME to write a new baseline",
-            kept.compiler
+            accepted.compiler
         );
     }
     let mut output = command.output.records(COLUMNS)?;
@@ -82,7 +82,6 @@ pub(super) fn run(command: &CountCommand) -> anyhow::Result<Status> {
     }
     drop(progress);
 
-    let mut accepted = kept;
     if let (Some(path), true) = (&command.baseline, command.accept) {
         let mut written = accepted.take().unwrap_or_else(|| present.clone());
         written.instructions.extend(present.instructions.clone());
