@@ -141,7 +141,7 @@ fn fail_everywhere(histories: u64) -> (u64, Counts) {
     (places, counts)
 }
 
-/// Tests that must notice that a call has no effect, the fastest first.
+/// Tests that must notice that a call has no effect, those first that notice most.
 const NOTICES: [Notice; 10] = [
     ("lost pages", lost_pages::all),
     ("given again", given_again::all),
