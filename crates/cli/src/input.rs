@@ -7,12 +7,10 @@ use clap::Args;
 use nanotape_book::{AnomalyCounts, Books, OrderStore, PriceLevels};
 pub(crate) use nanotape_console::progress::Progress;
 use nanotape_feed::{DayEnd, DaySource};
+use nanotape_history::{RecordedEnd, RecordedError, RecordedRun, RecordedSummary};
 use nanotape_journal::{Start, Tailer, TailerSource};
 use nanotape_market::StockDirectory;
-use nanotape_plant::{
-    BookEngine, DayReport, Observer, RecordedEnd, RecordedError, RecordedRun, RecordedSummary,
-    RunReport, orders_of,
-};
+use nanotape_plant::{BookEngine, DayReport, Observer, RunReport, orders_of};
 use nanotape_types::StockLocate;
 
 use crate::{

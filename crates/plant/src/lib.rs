@@ -72,7 +72,6 @@ mod engine;
 pub mod health;
 mod pace;
 mod publisher;
-mod recorded;
 mod recorder;
 mod report;
 mod run;
@@ -84,16 +83,16 @@ pub use board::{BoardReader, PlantStat, PlantState};
 pub use config::{ConfigError, PlantConfig};
 pub use dbn_file::{DbnFile, NextFile};
 pub use engine::{BookEngine, Live, Observer};
+pub use nanotape_history::LocalBooks;
 /// The crate that defines the records, so that callers get its names in the same version.
 pub use nanotape_records::dbn;
 pub use nanotape_records::{self as records, Pace, ParseDateError, ParsePaceError, TradeDate};
 pub use nanotape_tape::{ShutdownFlag, Step};
 pub use publisher::{LOOK_EVERY, Publisher};
-pub use recorded::{Loss, RecordedEnd, RecordedError, RecordedRun, RecordedSummary};
 pub use recorder::{
     OriginMismatch, Recorder, RecorderError, RecorderEvent, RecorderOptions, RecorderSummary,
 };
 pub use report::{DamageLog, DayReport, RunReport};
 pub use run::{Ended, PlantRun, RunError, orders_of};
 pub use statistics::{DayStatistics, Rate, StockStatistics};
-pub use subscribe::{Delivery, Event, LocalBooks, SubscribeError, Subscriber, Subscription};
+pub use subscribe::{Delivery, Event, SubscribeError, Subscriber, Subscription};

@@ -28,7 +28,6 @@
 //! that is not wanted costs its copy out of the ring and two comparisons.
 
 mod filter;
-mod local_books;
 mod symbols;
 
 use std::{
@@ -38,7 +37,7 @@ use std::{
 };
 
 use filter::SubscriptionFilter;
-pub use local_books::LocalBooks;
+use nanotape_history::LocalBooks;
 use nanotape_ring::{Gap, ReadError, Rejoin, RingError, RingSource, Start, Subscribe as _, stream};
 use nanotape_shm::{Refusal, RegionError};
 use nanotape_tape::{

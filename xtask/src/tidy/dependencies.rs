@@ -90,6 +90,17 @@ const TABLE: &[Row] = &[
         outside: &["dbn", "jiff", "thiserror"],
     },
     Row {
+        package: "nanotape-history",
+        inside: &[
+            "nanotape-types",
+            "nanotape-tape",
+            "nanotape-market",
+            "nanotape-book",
+            "nanotape-records",
+        ],
+        outside: &["dbn", "thiserror"],
+    },
+    Row {
         package: "nanotape-plant",
         inside: &[
             "nanotape-types",
@@ -99,11 +110,11 @@ const TABLE: &[Row] = &[
             "nanotape-market",
             "nanotape-feed",
             "nanotape-book",
-            "nanotape-tape",
             "nanotape-ring",
             "nanotape-journal",
             "nanotape-trace",
             "nanotape-records",
+            "nanotape-history",
         ],
         outside: &["dbn", "serde", "thiserror", "toml"],
     },
@@ -174,6 +185,7 @@ const TABLE: &[Row] = &[
             "nanotape-trace",
             "nanotape-lab",
             "nanotape-synth",
+            "nanotape-history",
             "nanotape-plant",
             "nanotape-console",
             "nanotape-check",

@@ -6,7 +6,9 @@ use std::ops::ControlFlow;
 use nanotape_tape::{Gap, Message};
 use nanotape_types::StockLocate;
 
-use super::{Delivery, Event, LocalBooks, symbols::SymbolTable};
+use nanotape_history::LocalBooks;
+
+use super::{Delivery, Event, symbols::SymbolTable};
 use crate::records::{
     BadRecord, FIRST_TYPE_ID, Header, Notice, Record, RecordBuffer, RecordKind, RecordKinds,
 };

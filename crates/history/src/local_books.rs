@@ -20,9 +20,15 @@ pub struct LocalBooks {
     is_whole: bool,
 }
 
+impl Default for LocalBooks {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl LocalBooks {
     /// Empty books.
-    pub(super) fn new() -> Self {
+    pub fn new() -> Self {
         Self { books: DefaultBooks::with_capacity(ORDERS), is_whole: false }
     }
 
@@ -49,18 +55,18 @@ impl LocalBooks {
 
     /// A plant starts with empty books. If it publishes no order records, these stay empty.
     #[cold]
-    pub(super) fn begin(&mut self, tells_orders: bool) {
+    pub fn begin(&mut self, tells_orders: bool) {
         *self = Self { is_whole: tells_orders, ..Self::new() };
     }
 
     /// Records were lost.
-    pub(super) fn lose(&mut self) {
+    pub fn lose(&mut self) {
         self.is_whole = false;
     }
 
     /// Applies an order record; prints change no book.
     #[inline]
-    pub(super) fn apply(&mut self, record: &MboMsg) {
+    pub fn apply(&mut self, record: &MboMsg) {
         let Ok(locate) = u16::try_from(record.hd.instrument_id) else { return };
         let (stock_locate, reference) =
             (StockLocate::new(locate), OrderReferenceNumber::new(record.order_id));
