@@ -8,6 +8,8 @@
 //! Cost: no allocation once the tables have grown to the day's size, no system call. Usually one
 //! cache line each of order store, stock header and level array.
 
+mod rare;
+
 use nanotape_types::{
     BookEvent, Coming, LocateTable, OrderReferenceNumber, Price4, Shares, Side, StockLocate,
     TotalShares,
@@ -38,7 +40,7 @@ pub struct PrefetchHint {
     replacement: usize,
 }
 
-/// Receives what an event does to single orders, while the event is applied: at most one order is
+/// Receives what a [`BookEvent`] does to single orders, while it is applied: at most one order is
 /// reduced, and then at most one enters. `()` ignores both at no cost.
 pub trait OrderWatcher {
     /// An order was entered.

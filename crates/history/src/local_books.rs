@@ -84,6 +84,10 @@ impl LocalBooks {
                 BookEvent::Add { stock_locate, reference, side, shares, price }
             }
             Ok(Action::Cancel) => BookEvent::Cancel { stock_locate, reference, shares },
+            Ok(Action::Clear) => {
+                let _ = self.books.clear(stock_locate);
+                return;
+            }
             _ => return,
         };
         let _ = self.books.apply(event);

@@ -9,9 +9,9 @@
 
 use std::{fmt, ops::ControlFlow};
 
-use nanotape_market::{EventHandler, EventSource, NoOrigin, Position};
+use nanotape_market::{EventHandler, EventSource, MarketEvent, NoOrigin, Position};
 use nanotape_records::{
-    BadGroup, BadRecord, EventReader, Gap as InputGap, Notice, PlantStart, Record, RecordBuffer,
+    BadOrder, BadRecord, EventReader, Gap as InputGap, Notice, PlantStart, Record, RecordBuffer,
     RecordKind,
 };
 use nanotape_tape::{Gap, Item, Progress, Source};
@@ -35,13 +35,13 @@ pub enum RecordedError<E> {
     /// A message is not a record.
     #[error(transparent)]
     Record(#[from] BadRecord),
-    /// Order records do not form an event.
-    #[error("message {sequence} of the journal: {error}")]
-    Group {
+    /// A record is not an event.
+    #[error("message {sequence}: {error}")]
+    Order {
         /// The sequence number of the record.
         sequence: u64,
         /// The problem.
-        error: BadGroup,
+        error: BadOrder,
     },
     /// The run was recorded without order records, so books cannot be built.
     #[error(
@@ -167,7 +167,11 @@ impl<S: Source> EventSource for RecordedRun<S> {
             progress(self);
             match polled.map_err(RecordedError::Stream)? {
                 Progress::Read => {}
-                Progress::Nothing | Progress::Stopped => return Ok(reading.summary),
+                Progress::Stopped => return Ok(reading.summary),
+                Progress::Nothing => {
+                    reading.finish(handler);
+                    return Ok(reading.summary);
+                }
             }
         }
     }
@@ -179,8 +183,6 @@ struct Reading {
     events: EventReader,
     buffer: RecordBuffer,
     summary: RecordedSummary,
-    /// The number of the last event's message; records carry it modulo 2^32.
-    number: u64,
 }
 
 impl Reading {
@@ -216,21 +218,24 @@ impl Reading {
             Record::Notice(Notice::Stop(_)) => self.summary.end = RecordedEnd::Stop,
             Record::Notice(Notice::Gap(gap)) => self.summary.lost(Loss::Input { sequence, gap }),
             Record::Notice(Notice::Taint(_)) => self.summary.tainted_stocks += 1,
-            Record::Mbo(order) => {
-                let later = order.sequence.wrapping_sub(self.number as u32);
-                self.number += u64::from(later);
-            }
             _ => {}
         }
-        let event = self.events.next(&record);
-        let event = event.map_err(|error| RecordedError::Group { sequence, error })?;
-        let Some(event) = event else { return Ok(ControlFlow::Continue(())) };
-        let at = Position { number: self.number, offset: sequence };
-        let flow = handler.event(at, &event, NoOrigin);
+        let flow = self.events.next(&record, &mut |number, event: &MarketEvent| {
+            handler.event(Position { number, offset: sequence }, event, NoOrigin)
+        });
+        let flow = flow.map_err(|error| RecordedError::Order { sequence, error })?;
         if flow.is_break() {
             self.summary.end = RecordedEnd::Stopped;
         }
         Ok(flow)
+    }
+
+    /// The end of the stream: a message that was not completed is an event as far as it goes.
+    fn finish(&mut self, handler: &mut impl EventHandler) {
+        let offset = self.summary.messages;
+        let _ = self.events.flush(&mut |number, event: &MarketEvent| {
+            handler.event(Position { number, offset }, event, NoOrigin)
+        });
     }
 }
 
@@ -239,7 +244,7 @@ impl RecordedError<core::convert::Infallible> {
         match self {
             Self::Stream(never) => match never {},
             Self::Record(bad) => RecordedError::Record(bad),
-            Self::Group { sequence, error } => RecordedError::Group { sequence, error },
+            Self::Order { sequence, error } => RecordedError::Order { sequence, error },
             Self::NoOrders { sequence, kinds } => RecordedError::NoOrders { sequence, kinds },
         }
     }

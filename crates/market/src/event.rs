@@ -46,6 +46,10 @@ pub enum What {
     Status(StatusChange),
     /// The state of an auction before it takes place.
     AuctionImbalance(AuctionImbalance),
+    /// All orders of an instrument left its book.
+    BookCleared,
+    /// A displayed order has another price or size, under its own reference.
+    OrderModified(Modified),
     /// An order message whose side is neither buy nor sell: it cannot be applied.
     UnknownSide,
     /// An event that books, records and statistics all ignore.
@@ -65,6 +69,19 @@ pub struct Execution {
     pub is_printed: bool,
     /// The execution's number.
     pub match_number: MatchNumber,
+}
+
+/// A displayed order after a change of its price or size.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Modified {
+    /// The order.
+    pub reference: OrderReferenceNumber,
+    /// Its side, which does not change.
+    pub side: Side,
+    /// Its shares now.
+    pub shares: Shares,
+    /// Its price now.
+    pub price: Price4,
 }
 
 /// A trade that removes no displayed shares.
@@ -132,7 +149,8 @@ impl MarketEvent {
         Self { time: None, instrument, symbol: Maybe::NONE, what }
     }
 
-    /// The change of the books; `None` if the event changes no book.
+    /// The change of the books; `None` if the event changes no book, and for the rare
+    /// [`What::BookCleared`] and [`What::OrderModified`].
     #[inline(always)]
     pub fn book_event(&self) -> Option<BookEvent> {
         match self.what {

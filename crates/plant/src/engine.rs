@@ -9,7 +9,8 @@ use nanotape_book::{
     Anomaly, Books, Order, OrderStore, OrderWatcher, Outcome, PrefetchHint, PriceLevels,
 };
 use nanotape_market::{
-    Damage, EventHandler, EventSource, MarketEvent, Origin, Position, StockDirectory, What,
+    Damage, EventHandler, EventSource, MarketEvent, Modified, Origin, Position, StockDirectory,
+    What,
 };
 use nanotape_types::{Coming, StockLocate};
 
@@ -181,17 +182,32 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
         self.directory.learn(event);
         match event.book_event() {
             Some(book_event) => Some(self.books.apply_watched(book_event, watcher)),
-            None if matches!(event.what, What::UnknownSide) => Some(self.refuse(event.instrument)),
-            None => None,
+            None => match event.what {
+                What::UnknownSide | What::BookCleared | What::OrderModified(_) => {
+                    Some(self.rarely(event))
+                }
+                _ => None,
+            },
         }
     }
 
+    /// Applies an event of no message that ITCH describes. The observer gets the outcome, and no
+    /// single orders.
     #[cold]
     #[inline(never)]
-    fn refuse(&mut self, stock_locate: StockLocate) -> Outcome {
-        let anomaly = Anomaly::UnknownSide;
-        self.books.record_anomaly(stock_locate, anomaly);
-        Outcome { stock_locate, inside_changed: false, anomaly: Some(anomaly) }
+    fn rarely(&mut self, event: &MarketEvent) -> Outcome {
+        let stock_locate = event.instrument;
+        match event.what {
+            What::BookCleared => self.books.clear(stock_locate),
+            What::OrderModified(Modified { reference, side, shares, price }) => {
+                self.books.modify(stock_locate, reference, side, shares, price)
+            }
+            _ => {
+                let anomaly = Anomaly::UnknownSide;
+                self.books.record_anomaly(stock_locate, anomaly);
+                Outcome { stock_locate, inside_changed: false, anomaly: Some(anomaly) }
+            }
+        }
     }
 }
 

@@ -1,15 +1,20 @@
-//! Converts records back to market events: the same commands read a journal and a day file.
+//! Converts records back to market events: the same commands read a journal, a DBN file and a day
+//! file.
 //!
-//! Protocol: the plant publishes the records of one message together, and the last record of each
-//! kind has the flag `F_LAST`. A replace is a cancel and an add. An execution is a fill and a
-//! cancel, after a trade if it is printed. So an order record with `F_LAST` completes an event.
-//! Bounds: one event is buffered, with at most three order records.
-//! Failure: a group of order records that is not an event is [`BadGroup`]. Status and imbalance
-//! records become [`What::Other`]: they change no book and print no trade. An event from records
-//! has no match number.
+//! Protocol: records of one message have the same instrument, time and sequence number. A trade, a
+//! fill and a cancel of as many shares are an execution; without the trade it is not printed. A
+//! cancel and an add are a replace. Any other order record is an event of its own, and a fill alone
+//! is none. `F_LAST` closes a message in the records of a plant and a whole packet in Databento's,
+//! so a reader waits for the rest of a message only up to that flag.
+//! Bounds: at most two order records wait for a third.
+//! Failure: an order record that cannot be an event is [`BadOrder`]. Status and imbalance records
+//! become [`What::Other`]: they change no book and print no trade. An event from records has no
+//! match number.
 
-use dbn::{Action, MboMsg, Side as DbnSide};
-use nanotape_market::{Definition, Execution, MarketEvent, Trade, TradeKind, What};
+use core::ops::ControlFlow;
+
+use dbn::{Action, MboMsg, RecordHeader, Side as DbnSide};
+use nanotape_market::{Definition, Execution, MarketEvent, Modified, Trade, TradeKind, What};
 use nanotape_types::{
     Alpha, BookEvent, MatchNumber, Maybe, NanosSinceMidnight, OrderReferenceNumber, Price4, Shares,
     Side, StockLocate, Symbol, TotalShares,
@@ -17,148 +22,309 @@ use nanotape_types::{
 
 use crate::{Notice, Record, encode::SCALE};
 
-/// Order records that do not form an event.
+/// A record that is not an event of a book.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("message {message}: its order records are not an add, cancel, replace, execution or trade")]
-pub struct BadGroup {
-    /// The number of the message in its day, modulo 2^32.
-    pub message: u32,
+#[non_exhaustive]
+pub enum BadOrder {
+    /// An action that DBN does not have.
+    #[error("action '{}', expected A, C, M, R, T, F or N", .0.escape_ascii())]
+    Action(u8),
+    /// An order that neither buys nor sells.
+    #[error("order of side '{}', expected B or A", .0.escape_ascii())]
+    Side(u8),
+    /// A price that books do not have.
+    #[error("price {0}e-9, expected a multiple of 0.0001 from 0 to 429496.7295")]
+    Price(i64),
+    /// A number that is no stock locate.
+    #[error("instrument {0}, expected a number up to 65535")]
+    Instrument(u32),
 }
 
-/// Converts the records of one run of a plant to events.
+/// Converts the records of one run of a plant, or of one day of a venue, to events.
 #[derive(Clone, Debug, Default)]
 pub struct EventReader {
     midnight_ns: u64,
-    /// Order records of an incomplete message.
-    trade: Option<MboMsg>,
-    fill: Option<MboMsg>,
-    cancel: Option<MboMsg>,
+    /// The number of the last message; records carry it modulo 2^32.
+    number: u64,
+    held: Option<Held>,
+}
+
+/// Order records of a message that might continue.
+#[derive(Clone, Debug)]
+enum Held {
+    Trade(MboMsg, Trade),
+    Fill { fill: MboMsg, trade: Option<(MboMsg, Trade)> },
+    Cancel(MboMsg),
 }
 
 impl EventReader {
-    /// Takes the next record. Returns an event if the record completes one.
-    pub fn next(&mut self, record: &Record<'_>) -> Result<Option<MarketEvent>, BadGroup> {
-        match record {
-            Record::Mbo(order) => self.order(order),
-            Record::Definition(entry) => {
-                let symbol = Symbol::new(padded(&entry.raw_symbol));
-                let definition = Definition {
-                    round_lot_shares: entry.min_lot_size_round_lot.cast_unsigned(),
-                    listing_venue: Alpha::new(padded(&entry.exchange)),
-                    issue_class: first_of(&entry.security_type),
-                    issue_sub_type: Alpha::new(padded(&entry.secsubtype)),
-                    segment: first_of(&entry.group),
-                };
-                let mut event = self.event(&entry.hd, What::Definition(definition));
-                event.symbol = Maybe::of(symbol);
-                Ok(Some(event))
-            }
-            Record::Status(status) => Ok(Some(self.event(&status.hd, What::Other))),
-            Record::Imbalance(imbalance) => Ok(Some(self.event(&imbalance.hd, What::Other))),
+    /// Takes the next record, and calls `visit` with the number and the event of each message that
+    /// is complete: at most two.
+    pub fn next(
+        &mut self,
+        record: &Record<'_>,
+        visit: &mut impl FnMut(u64, &MarketEvent) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, BadOrder> {
+        let event = match record {
+            Record::Mbo(order) => return self.order(order, visit),
+            Record::Definition(entry) => self.definition(entry)?,
+            Record::Status(status) => self.event(&status.hd, What::Other)?,
+            Record::Imbalance(imbalance) => self.event(&imbalance.hd, What::Other)?,
             Record::Notice(Notice::Start(start)) => {
                 *self = Self { midnight_ns: start.midnight_ns, ..Self::default() };
-                Ok(None)
+                return Ok(ControlFlow::Continue(()));
             }
             // The inside and the prints follow from the order records.
-            Record::Bbo(_) | Record::Trade(_) | Record::Notice(_) => Ok(None),
+            Record::Bbo(_) | Record::Trade(_) | Record::Notice(_) => {
+                return Ok(ControlFlow::Continue(()));
+            }
+        };
+        if self.flush(visit).is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+        Ok(visit(self.number, &event))
+    }
+
+    /// Visits the event of a message that the input ended before its last record.
+    pub fn flush(
+        &mut self,
+        visit: &mut impl FnMut(u64, &MarketEvent) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let (order, what) = match self.held.take() {
+            Some(Held::Cancel(order)) => {
+                let what = cancelled(&order);
+                (order, what)
+            }
+            Some(Held::Trade(order, trade) | Held::Fill { trade: Some((order, trade)), .. }) => {
+                (order, What::Trade(trade))
+            }
+            Some(Held::Fill { trade: None, .. }) | None => return ControlFlow::Continue(()),
+        };
+        match self.event(&order.hd, what) {
+            Ok(event) => visit(self.number, &event),
+            // Its instrument was checked when it came.
+            Err(_) => ControlFlow::Continue(()),
         }
     }
 
-    fn order(&mut self, order: &MboMsg) -> Result<Option<MarketEvent>, BadGroup> {
-        let bad = BadGroup { message: order.sequence };
+    #[inline]
+    fn order(
+        &mut self,
+        order: &MboMsg,
+        visit: &mut impl FnMut(u64, &MarketEvent) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, BadOrder> {
         let is_last = order.flags.is_last();
-        let kept = match order.action() {
-            Ok(Action::Trade) => &mut self.trade,
-            Ok(Action::Fill) => &mut self.fill,
-            Ok(Action::Cancel) => &mut self.cancel,
-            Ok(Action::Add) if is_last => {
-                let what = self.added(order).ok_or(bad)?;
-                return Ok(Some(self.event(&order.hd, What::Order(what))));
+        locate(&order.hd)?;
+        let action = order.action().map_err(|_| BadOrder::Action(order.action as u8))?;
+        let joined = match action {
+            Action::Add => self.replaced_by(order)?,
+            Action::Cancel => self.executed_by(order)?,
+            Action::Fill if self.is_fill_of_trade(order) => {
+                if let Some(Held::Trade(trade, print)) = self.held.take() {
+                    self.held =
+                        Some(Held::Fill { fill: order.clone(), trade: Some((trade, print)) });
+                }
+                let flow = if is_last { self.flush(visit) } else { ControlFlow::Continue(()) };
+                return Ok(flow);
             }
-            _ => return Err(bad),
+            _ => None,
         };
-        if !is_last {
-            return match kept.replace(order.clone()) {
-                None => Ok(None),
-                Some(_) => Err(bad),
-            };
-        }
-        let (trade, fill, cancel) = (self.trade.take(), self.fill.take(), self.cancel.take());
-        let what = match (order.action(), trade, fill, cancel) {
-            (Ok(Action::Trade), None, None, None) => What::Trade(print(order).ok_or(bad)?),
-            (Ok(Action::Cancel), None, None, None) => What::Order(BookEvent::Cancel {
-                stock_locate: locate(order),
-                reference: OrderReferenceNumber::new(order.order_id),
-                shares: Shares::new(order.size),
-            }),
-            (Ok(Action::Cancel), trade, Some(fill), None) => What::Execution(Execution {
-                reference: OrderReferenceNumber::new(order.order_id),
-                shares: Shares::new(order.size),
-                price: (fill.price != order.price)
-                    .then(|| price(fill.price).ok_or(bad))
-                    .transpose()?,
-                is_printed: trade.is_some(),
-                match_number: MatchNumber::default(),
-            }),
-            _ => return Err(bad),
-        };
-        Ok(Some(self.event(&order.hd, what)))
-    }
-
-    /// An order that was entered, alone or as a replacement.
-    fn added(&mut self, order: &MboMsg) -> Option<BookEvent> {
-        let left = self.cancel.take();
-        if self.trade.take().is_some() || self.fill.take().is_some() {
-            return None;
-        }
-        let (stock_locate, price) = (locate(order), price(order.price)?);
-        let (reference, shares) =
-            (OrderReferenceNumber::new(order.order_id), Shares::new(order.size));
-        Some(match left {
-            Some(left) => BookEvent::Replace {
-                stock_locate,
-                original: OrderReferenceNumber::new(left.order_id),
-                replacement: reference,
-                shares,
-                price,
-            },
+        let what = match joined {
+            Some(what) => what,
             None => {
-                let side = match order.side() {
-                    Ok(DbnSide::Bid) => Side::Buy,
-                    Ok(DbnSide::Ask) => Side::Sell,
-                    _ => return None,
-                };
-                BookEvent::Add { stock_locate, reference, side, shares, price }
+                if self.flush(visit).is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
+                self.advance(order.sequence);
+                match self.alone(order, action, is_last)? {
+                    Some(what) => what,
+                    None => return Ok(ControlFlow::Continue(())),
+                }
             }
-        })
+        };
+        Ok(visit(self.number, &self.event(&order.hd, what)?))
     }
 
-    fn event(&self, header: &dbn::RecordHeader, what: What) -> MarketEvent {
+    /// The event of a record that completes no message. Holds the record if its message might
+    /// continue.
+    #[inline]
+    fn alone(
+        &mut self,
+        order: &MboMsg,
+        action: Action,
+        is_last: bool,
+    ) -> Result<Option<What>, BadOrder> {
+        let what = match action {
+            Action::Add => What::Order(added(order)?),
+            Action::Cancel if is_last => cancelled(order),
+            Action::Cancel => return Ok(self.hold(Held::Cancel(order.clone()))),
+            Action::Trade => {
+                let trade = print(order)?;
+                if !is_last {
+                    return Ok(self.hold(Held::Trade(order.clone(), trade)));
+                }
+                What::Trade(trade)
+            }
+            Action::Fill if !is_last => {
+                return Ok(self.hold(Held::Fill { fill: order.clone(), trade: None }));
+            }
+            Action::Modify => What::OrderModified(Modified {
+                reference: OrderReferenceNumber::new(order.order_id),
+                side: side(order)?,
+                shares: Shares::new(order.size),
+                price: price(order.price)?,
+            }),
+            Action::Clear => What::BookCleared,
+            // A fill alone changes no book and prints no trade.
+            Action::Fill | Action::None => return Ok(None),
+        };
+        Ok(Some(what))
+    }
+
+    fn hold(&mut self, held: Held) -> Option<What> {
+        self.held = Some(held);
+        None
+    }
+
+    /// A replace, if the order replaces the one of the cancel before it.
+    ///
+    /// Records without sequence numbers are events of their own: a cancel of a part of an order
+    /// would be taken for a replace of the whole order.
+    #[inline]
+    fn replaced_by(&mut self, order: &MboMsg) -> Result<Option<What>, BadOrder> {
+        let Some(Held::Cancel(left)) = &self.held else { return Ok(None) };
+        if order.sequence == 0 || !are_of_one_message(left, order) || left.side != order.side {
+            return Ok(None);
+        }
+        let BookEvent::Add { stock_locate, reference, shares, price, .. } = added(order)? else {
+            return Ok(None);
+        };
+        let original = OrderReferenceNumber::new(left.order_id);
+        self.held = None;
+        let replacement = reference;
+        let event = BookEvent::Replace { stock_locate, original, replacement, shares, price };
+        Ok(Some(What::Order(event)))
+    }
+
+    /// An execution, if the cancel takes off the shares of the fill before it.
+    #[inline]
+    fn executed_by(&mut self, order: &MboMsg) -> Result<Option<What>, BadOrder> {
+        let Some(Held::Fill { fill, trade }) = &self.held else { return Ok(None) };
+        let is_same = (fill.order_id, fill.size) == (order.order_id, order.size);
+        if !is_same || !are_of_one_message(fill, order) {
+            return Ok(None);
+        }
+        let (is_at_its_own, is_printed) = (fill.price == order.price, trade.is_some());
+        let execution = Execution {
+            reference: OrderReferenceNumber::new(order.order_id),
+            shares: Shares::new(order.size),
+            price: if is_at_its_own { None } else { Some(price(fill.price)?) },
+            is_printed,
+            match_number: MatchNumber::default(),
+        };
+        self.held = None;
+        Ok(Some(What::Execution(execution)))
+    }
+
+    fn is_fill_of_trade(&self, order: &MboMsg) -> bool {
+        let Some(Held::Trade(trade, _)) = &self.held else { return false };
+        trade.size == order.size && are_of_one_message(trade, order)
+    }
+
+    /// A number that does not increase, as in a snapshot, leaves the message's number unchanged.
+    #[inline]
+    fn advance(&mut self, sequence: u32) {
+        let later = sequence.wrapping_sub(self.number as u32);
+        if self.number == 0 || later.cast_signed() > 0 {
+            self.number += u64::from(later);
+        }
+    }
+
+    fn definition(&self, entry: &dbn::InstrumentDefMsg) -> Result<MarketEvent, BadOrder> {
+        let definition = Definition {
+            round_lot_shares: entry.min_lot_size_round_lot.cast_unsigned(),
+            listing_venue: Alpha::new(padded(&entry.exchange)),
+            issue_class: first_of(&entry.security_type),
+            issue_sub_type: Alpha::new(padded(&entry.secsubtype)),
+            segment: first_of(&entry.group),
+        };
+        let mut event = self.event(&entry.hd, What::Definition(definition))?;
+        event.symbol = Maybe::of(Symbol::new(padded(&entry.raw_symbol)));
+        Ok(event)
+    }
+
+    #[inline]
+    fn event(&self, header: &RecordHeader, what: What) -> Result<MarketEvent, BadOrder> {
         let since_midnight = header.ts_event.checked_sub(self.midnight_ns);
-        MarketEvent {
+        Ok(MarketEvent {
             time: since_midnight.and_then(NanosSinceMidnight::new),
-            instrument: StockLocate::new(header.instrument_id as u16),
+            instrument: locate(header)?,
             symbol: Maybe::NONE,
             what,
-        }
+        })
     }
 }
 
-fn locate(order: &MboMsg) -> StockLocate {
-    StockLocate::new(order.hd.instrument_id as u16)
+#[inline]
+fn are_of_one_message(first: &MboMsg, second: &MboMsg) -> bool {
+    let of = |order: &MboMsg| (order.hd.instrument_id, order.hd.ts_event, order.sequence);
+    of(first) == of(second)
 }
 
-/// A price of the books; `None` if not representable.
-fn price(nanounits: i64) -> Option<Price4> {
-    (nanounits % SCALE == 0).then(|| u32::try_from(nanounits / SCALE).ok().map(Price4::new))?
+#[inline]
+fn locate(header: &RecordHeader) -> Result<StockLocate, BadOrder> {
+    match u16::try_from(header.instrument_id) {
+        Ok(locate) => Ok(StockLocate::new(locate)),
+        Err(_) => Err(BadOrder::Instrument(header.instrument_id)),
+    }
 }
 
-fn print(order: &MboMsg) -> Option<Trade> {
-    Some(Trade {
-        shares: TotalShares::new(u64::from(order.size)),
+#[inline]
+fn side(order: &MboMsg) -> Result<Side, BadOrder> {
+    match order.side() {
+        Ok(DbnSide::Bid) => Ok(Side::Buy),
+        Ok(DbnSide::Ask) => Ok(Side::Sell),
+        _ => Err(BadOrder::Side(order.side as u8)),
+    }
+}
+
+#[inline]
+fn added(order: &MboMsg) -> Result<BookEvent, BadOrder> {
+    Ok(BookEvent::Add {
+        stock_locate: locate(&order.hd)?,
+        reference: OrderReferenceNumber::new(order.order_id),
+        side: side(order)?,
+        shares: Shares::new(order.size),
         price: price(order.price)?,
+    })
+}
+
+#[inline]
+fn cancelled(order: &MboMsg) -> What {
+    What::Order(BookEvent::Cancel {
+        stock_locate: StockLocate::new(order.hd.instrument_id as u16),
+        reference: OrderReferenceNumber::new(order.order_id),
+        shares: Shares::new(order.size),
+    })
+}
+
+/// A price of the books.
+#[inline]
+fn price(nanounits: i64) -> Result<Price4, BadOrder> {
+    match u32::try_from(nanounits / SCALE) {
+        Ok(price) if nanounits % SCALE == 0 => Ok(Price4::new(price)),
+        _ => Err(BadOrder::Price(nanounits)),
+    }
+}
+
+/// A trade of an order that is not displayed. A cross of no shares has no price.
+fn print(order: &MboMsg) -> Result<Trade, BadOrder> {
+    let is_empty = order.size == 0;
+    Ok(Trade {
+        shares: TotalShares::new(u64::from(order.size)),
+        price: if is_empty { Price4::new(0) } else { price(order.price)? },
         match_number: MatchNumber::default(),
-        kind: TradeKind::Hidden,
+        kind: if is_empty { TradeKind::Auction } else { TradeKind::Hidden },
     })
 }
 
@@ -180,129 +346,4 @@ fn first_of(field: &[core::ffi::c_char]) -> u8 {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-    use crate::{
-        Common, RecordBuffer, RecordKind, definition,
-        encode::{Change, LAST, bytes, mbo, price_of},
-    };
-
-    const COMMON: Common =
-        Common { instrument_id: 13, ts_event: 1_000_007, ts_recv: 9, sequence: 5, flags: 0 };
-
-    fn change(action: Action, price: u32, size: u32) -> Change {
-        let price = price_of(Price4::new(price));
-        Change { action, side: DbnSide::Bid, price, size }
-    }
-
-    /// The events of order records, each given by its last flag, order and change.
-    fn read(records: &[(u8, u64, Change)]) -> Vec<Result<Option<What>, BadGroup>> {
-        let mut reader = EventReader { midnight_ns: 1_000_000, ..EventReader::default() };
-        let mut buffer = RecordBuffer::default();
-        let mut events = Vec::new();
-        for &(last, order_id, change) in records {
-            let words = bytes(mbo(&COMMON, last, order_id, change));
-            let type_id = RecordKind::Mbo.type_id();
-            let record = buffer.decode(1, type_id, words.as_flattened()).unwrap().unwrap();
-            let event = reader.next(&record);
-            if let Ok(Some(event)) = event {
-                assert_eq!(event.time, NanosSinceMidnight::new(7));
-                assert_eq!(event.instrument, StockLocate::new(13));
-            }
-            events.push(event.map(|event| event.map(|event| event.what)));
-        }
-        events
-    }
-
-    #[test]
-    fn order_records_of_one_message_become_one_event() {
-        let (stock_locate, price) = (StockLocate::new(13), Price4::new(500));
-        let (reference, shares) = (OrderReferenceNumber::new(7), Shares::new(30));
-        let add = BookEvent::Add { stock_locate, reference, side: Side::Buy, shares, price };
-        assert_eq!(read(&[(LAST, 7, change(Action::Add, 500, 30))]), [Ok(Some(What::Order(add)))]);
-        let cancel = BookEvent::Cancel { stock_locate, reference, shares };
-        assert_eq!(
-            read(&[(LAST, 7, change(Action::Cancel, 500, 30))]),
-            [Ok(Some(What::Order(cancel)))]
-        );
-        let replacement = OrderReferenceNumber::new(8);
-        let replace = BookEvent::Replace {
-            stock_locate,
-            original: reference,
-            replacement,
-            shares: Shares::new(20),
-            price: Price4::new(600),
-        };
-        assert_eq!(
-            read(&[
-                (0, 7, change(Action::Cancel, 500, 30)),
-                (LAST, 8, change(Action::Add, 600, 20))
-            ]),
-            [Ok(None), Ok(Some(What::Order(replace)))]
-        );
-    }
-
-    #[test]
-    fn an_execution_keeps_its_price_and_whether_it_is_printed() {
-        let printed = [
-            (0, 0, change(Action::Trade, 510, 30)),
-            (0, 7, change(Action::Fill, 510, 30)),
-            (LAST, 7, change(Action::Cancel, 500, 30)),
-        ];
-        let execution = Execution {
-            reference: OrderReferenceNumber::new(7),
-            shares: Shares::new(30),
-            price: Some(Price4::new(510)),
-            is_printed: true,
-            match_number: MatchNumber::default(),
-        };
-        assert_eq!(read(&printed)[2], Ok(Some(What::Execution(execution))));
-        let hidden = Execution { is_printed: false, ..execution };
-        assert_eq!(read(&printed[1..])[1], Ok(Some(What::Execution(hidden))));
-        let at_its_own = [printed[0], (0, 7, change(Action::Fill, 500, 30)), printed[2]];
-        let own = Execution { price: None, ..execution };
-        assert_eq!(read(&at_its_own)[2], Ok(Some(What::Execution(own))));
-    }
-
-    #[test]
-    fn a_definition_carries_the_symbol() {
-        let entry = Definition {
-            round_lot_shares: 100,
-            listing_venue: Alpha::new(*b"XNAS"),
-            issue_class: b'C',
-            issue_sub_type: Alpha::new(*b"Z "),
-            segment: b'Q',
-        };
-        let symbol: Symbol = "AAPL".parse().unwrap();
-        let record = definition(&COMMON, Maybe::of(symbol), &entry);
-        let event = EventReader::default().next(&Record::Definition(&record)).unwrap().unwrap();
-        assert_eq!((event.symbol.get(), event.what), (Some(symbol), What::Definition(entry)));
-    }
-
-    proptest! {
-        #[test]
-        fn any_order_records_are_events_or_refused(
-            groups in prop::collection::vec(
-                (any::<bool>(), any::<u64>(), 0..5usize, any::<u32>(), any::<u32>()), 0..20
-            )
-        ) {
-            let actions =
-                [Action::Add, Action::Cancel, Action::Trade, Action::Fill, Action::Modify];
-            let records: Vec<_> = groups
-                .into_iter()
-                .map(|(last, order, action, price, size)| {
-                    let last = if last { LAST } else { 0 };
-                    (last, order, change(actions[action], price, size))
-                })
-                .collect();
-            let events = read(&records);
-            prop_assert_eq!(events.len(), records.len());
-            // A record that is not the last one of its message does not complete an event.
-            for (event, (last, ..)) in events.iter().zip(&records) {
-                prop_assert!(*last == LAST || !matches!(event, Ok(Some(_))));
-            }
-        }
-    }
-}
+mod tests;

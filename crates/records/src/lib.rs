@@ -23,7 +23,7 @@ pub use dbn;
 pub use decode::{BadRecord, Header, Record, RecordBuffer};
 pub use definition::{definition, symbol_text};
 pub use encode::{Common, PUBLISHER_ID, price_of};
-pub use events::{BadGroup, EventReader};
+pub use events::{BadOrder, EventReader};
 pub use imbalance::imbalance;
 pub use kinds::{ParseKindsError, RecordKind, RecordKinds};
 pub use notice::{

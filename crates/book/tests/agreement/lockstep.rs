@@ -5,7 +5,7 @@ use nanotape_testkit::{
     naive::NaiveBooks,
     structures::{NamedBooks, every_structure},
 };
-use nanotape_types::{BookEvent, Price4, Side, StockLocate};
+use nanotape_types::{BookEvent, OrderReferenceNumber, Price4, Shares, Side, StockLocate};
 
 type NaiveInside = [Option<(Price4, u64)>; 2];
 
@@ -76,6 +76,39 @@ impl Lockstep {
                 let name = core::mem::take(name);
                 panic!("{name} has another outcome than {expected:?}: {}", self.context());
             }
+        }
+    }
+
+    /// Clears the book of a stock in all.
+    pub(crate) fn clear(&mut self, locate: StockLocate) {
+        self.events += 1;
+        self.naive.clear(locate);
+        self.rarely(locate, |books| books.clear(locate));
+    }
+
+    /// Modifies an order in all.
+    pub(crate) fn modify(
+        &mut self,
+        stock_locate: StockLocate,
+        reference: OrderReferenceNumber,
+        (side, shares, price): (Side, Shares, Price4),
+    ) {
+        self.events += 1;
+        let concerned = self.naive.modify(stock_locate, reference, side, shares, price);
+        self.rarely(concerned, |books| books.modify(stock_locate, reference, side, shares, price));
+    }
+
+    /// Each structure must report the stock, and whether its inside changed.
+    fn rarely(&mut self, concerned: StockLocate, change: impl Fn(&mut ChosenBooks) -> Outcome) {
+        let now = self.naive.inside(concerned);
+        let inside = self.insides.iter_mut().find(|(locate, _)| *locate == concerned);
+        let (_, inside) = inside.expect("the stock was announced");
+        let inside_changed = core::mem::replace(inside, now) != now;
+        let context = self.context();
+        for NamedBooks { name, books } in &mut self.structures {
+            let outcome = change(books);
+            let did = (outcome.stock_locate, outcome.inside_changed);
+            assert_eq!(did, (concerned, inside_changed), "{name}: after {context}");
         }
     }
 

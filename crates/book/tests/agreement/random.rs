@@ -49,6 +49,32 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 64,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    /// Each event is a clear of its stock, a modification of its order, or itself.
+    #[test]
+    fn structures_agree_with_the_naive_model_on_clears_and_modifications(
+        events in prop::collection::vec((any_event(), 0u8..12), 1..160)
+    ) {
+        let mut lockstep = Lockstep::new("clears and modifications", &LOCATES);
+        for (event, choice) in events {
+            match (choice, event) {
+                (0, BookEvent::Add { stock_locate, .. }) => lockstep.clear(stock_locate),
+                (1..6, BookEvent::Add { stock_locate, reference, side, shares, price }) => {
+                    lockstep.modify(stock_locate, reference, (side, shares, price));
+                }
+                _ => lockstep.apply(event),
+            }
+            lockstep.compare_everything();
+        }
+    }
+}
+
 #[test]
 fn structures_agree_with_the_naive_model_on_many_random_events() {
     let (operations, seed) = (operations(), seed());

@@ -64,6 +64,43 @@ impl NaiveBooks {
         }
     }
 
+    /// Removes every order of a stock.
+    pub fn clear(&mut self, stock_locate: StockLocate) {
+        self.orders.retain(|_, order| order.stock_locate != stock_locate);
+        self.queues.retain(|(locate, ..), _| *locate != stock_locate);
+    }
+
+    /// Modifies an order, and returns the stock it concerns.
+    pub fn modify(
+        &mut self,
+        stock_locate: StockLocate,
+        reference: OrderReferenceNumber,
+        side: Side,
+        shares: Shares,
+        price: Price4,
+    ) -> StockLocate {
+        let Some(order) = self.order(reference) else {
+            self.record(stock_locate, Anomaly::UnknownReference);
+            self.add(stock_locate, reference, side, shares, price);
+            return stock_locate;
+        };
+        if order.side != side {
+            self.record(order.stock_locate, Anomaly::UnknownSide);
+            return order.stock_locate;
+        }
+        if order.stock_locate != stock_locate {
+            self.record(order.stock_locate, Anomaly::LocateMismatch);
+        }
+        if price == order.price && shares.get() > 0 && shares.get() <= order.shares {
+            let order = self.orders.get_mut(&reference).expect("it is live");
+            order.shares = shares.get();
+        } else {
+            self.remove(reference);
+            self.add(order.stock_locate, reference, side, shares, price);
+        }
+        order.stock_locate
+    }
+
     /// The stock of a live order. Records an anomaly if it is not live, or if the message has
     /// another stock.
     fn locate_of(
