@@ -7,6 +7,8 @@
 
 mod local_books;
 mod recorded;
+mod runs;
 
 pub use local_books::LocalBooks;
 pub use recorded::{Loss, RecordedEnd, RecordedError, RecordedRun, RecordedSummary};
+pub use runs::{Run, RunLog, Runs, RunsError};

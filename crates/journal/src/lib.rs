@@ -53,7 +53,7 @@ pub use checksum::{checksum, checksum_bytes};
 pub use disk::{Disk, FileLock, Folder, Listed, Preallocation, ReadableFile, WritableFile};
 pub use error::{Cause, Corruption, ErrorKind, JournalError, OptionsError};
 pub use merge::{Merge, Merged};
-pub use names::{QUARANTINE, RECORDED_FROM, TAILERS};
+pub use names::{QUARANTINE, RECORDED_FROM, RUNS, SNAPSHOTS, TAILERS};
 pub use nanotape_tape::{Gap, Reused, Start};
 pub use options::{AppenderOptions, RollCycle, SyncPolicy};
 pub use segment::{

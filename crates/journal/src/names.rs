@@ -21,6 +21,13 @@ pub const QUARANTINE: &str = "cut";
 /// The file in which a recorder notes the ring that is recorded. The journal ignores it.
 pub const RECORDED_FROM: &str = "recorded-from";
 
+/// The file in which a recorder stores the runs of plants and the names of their stocks. The
+/// journal ignores it.
+pub const RUNS: &str = "runs";
+
+/// The folder of the snapshots of books. The journal ignores it.
+pub const SNAPSHOTS: &str = "snapshots";
+
 /// The name of a segment.
 pub(crate) fn segment(number: u64) -> String {
     format!("{number:010}{SEGMENT}")
@@ -126,8 +133,10 @@ impl Files {
                 (Some(number), _) => (number, false),
                 (_, Some(number)) => (number, true),
                 _ => {
-                    let is_known =
-                        matches!(name, APPENDER | UPKEEP | TAILERS | QUARANTINE | RECORDED_FROM);
+                    let is_known = matches!(
+                        name,
+                        APPENDER | UPKEEP | TAILERS | QUARANTINE | RECORDED_FROM | RUNS | SNAPSHOTS
+                    );
                     files.is_journal |= is_known;
                     if !is_known {
                         files.foreign.push(entry.name);

@@ -43,6 +43,11 @@ impl StockDirectory {
         }
     }
 
+    /// Stores a symbol that is known from elsewhere than an event.
+    pub fn name(&mut self, locate: StockLocate, symbol: Symbol) {
+        self.symbols[locate] = Maybe::of(symbol);
+    }
+
     /// The symbol of a locate, if an event had it.
     #[inline]
     pub fn symbol(&self, locate: StockLocate) -> Option<Symbol> {

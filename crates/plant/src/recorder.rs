@@ -9,6 +9,7 @@
 //! messages as fit.
 
 mod error;
+mod names;
 mod origin;
 
 use std::{
@@ -18,6 +19,7 @@ use std::{
 };
 
 pub use error::{OriginMismatch, RecorderError};
+use names::Names;
 use nanotape_clock::{Clock, Timeline};
 use nanotape_journal::{Appender, JournalError};
 use nanotape_ring::{Rejoin, RingError, RingSource, Start, StartError, Subscribe as _};
@@ -86,6 +88,7 @@ struct Keeper {
     /// Times of excerpts: they never decrease, and follow the kernel's clock over a long day.
     timeline: Timeline,
     shutdown: ShutdownFlag,
+    names: Names,
     first: u64,
     recorded: u64,
     lost: u64,
@@ -113,6 +116,7 @@ impl Recorder {
             return Ok(None);
         };
         let journal = appender.path();
+        let names = Names::new(ring, &journal, *mode);
         let origin = Origin { journal: &journal, mode: *mode, ring, reader: source.reader() };
         let first = appender.next_sequence();
         origin.check(first)?;
@@ -131,7 +135,7 @@ impl Recorder {
         let follow = Follow::new(source).shutdown(shutdown).deadline(deadline);
         let timeline = Timeline::recalibrating(Clock::calibrate());
         let shutdown = shutdown.clone();
-        let keeper = Keeper { appender, timeline, shutdown, first, recorded: 0, lost: 0 };
+        let keeper = Keeper { appender, timeline, shutdown, names, first, recorded: 0, lost: 0 };
         let through_restarts = *through_restarts;
         Ok(Some(Self { ring: ring.to_owned(), follow, keeper, through_restarts }))
     }
@@ -188,15 +192,17 @@ impl Keeper {
         &mut self,
         item: Item<'_>,
         report: &mut impl FnMut(RecorderEvent<'_>),
-    ) -> Result<(), JournalError> {
+    ) -> Result<(), RecorderError> {
         match item {
             Item::Message(message) => {
+                self.names.before(&message)?;
                 self.appender.skip_to(message.sequence)?;
                 self.append(&message, report)?;
                 self.recorded += 1;
             }
             Item::Gap(gap) => {
                 self.lost += gap.count();
+                self.names.lose(&gap);
                 report(RecorderEvent::Lost(gap));
             }
             // A ring uses each number once.

@@ -44,7 +44,7 @@ use nanotape_tape::{
     Deadline, Follow, Item, Progress, ShutdownFlag, Source as _, Step, Tape as _, WriterState,
 };
 use nanotape_types::{StockLocate, Symbol};
-use symbols::SymbolTable;
+pub(crate) use symbols::SymbolTable;
 
 use crate::{
     BoardReader,
@@ -224,7 +224,7 @@ impl Subscription {
                 .deadline(deadline),
             filter: SubscriptionFilter {
                 kinds: self.kinds,
-                symbols: SymbolTable::new(&path, board, self.symbols),
+                symbols: SymbolTable::new(&path, Some(board), self.symbols),
                 books: self.keeps_books.then(LocalBooks::new),
                 buffer: RecordBuffer::default(),
             },

@@ -96,6 +96,7 @@ const TABLE: &[Row] = &[
             "nanotape-tape",
             "nanotape-market",
             "nanotape-book",
+            "nanotape-journal",
             "nanotape-records",
         ],
         outside: &["dbn", "thiserror"],

@@ -1,11 +1,12 @@
 //! The meaning of each word of a board.
 
 use nanotape_book::Anomaly;
+use nanotape_history::Run;
 use nanotape_shm::WORD_BYTES;
 use nanotape_types::StockLocate;
 
 use super::stages;
-use crate::records::{PlantStart, RecordKind};
+use crate::records::{PlantStart, RecordKind, RecordKinds};
 
 /// The kind of region.
 pub const KIND: [u8; 8] = *b"BOARD   ";
@@ -41,6 +42,13 @@ impl BoardSpec {
             pace_milli: start.pace_milli,
             kinds: start.kinds.bits(),
         }
+    }
+
+    /// The run, without names.
+    pub(crate) fn as_run(&self) -> Run {
+        let Self { first_sequence, started_ns, midnight_ns, date, .. } = *self;
+        let kinds = RecordKinds::of_bits(self.kinds);
+        Run { first_sequence, started_ns, midnight_ns, date, kinds, names: Vec::new() }
     }
 
     /// The values as parameters of the header.

@@ -3,6 +3,7 @@
 use std::{io, path::PathBuf};
 
 use nanotape_clock::UtcNanos;
+use nanotape_history::RunsError;
 use nanotape_journal::JournalError;
 use nanotape_ring::RingError;
 use nanotape_shm::{Refusal, RegionError};
@@ -33,6 +34,9 @@ pub enum RecorderError {
     /// The journal cannot be written or read.
     #[error(transparent)]
     Journal(#[from] JournalError),
+    /// The runs and names beside the journal cannot be read or stored.
+    #[error(transparent)]
+    Runs(#[from] RunsError),
     /// The journal has messages of another ring.
     #[error(
         "{}: not the ring that {} was recorded from: {why}; record it into a new journal",

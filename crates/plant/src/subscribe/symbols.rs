@@ -25,7 +25,7 @@ enum Wanted {
 
 /// Symbols of stocks, and which of them are selected.
 #[derive(Debug)]
-pub(super) struct SymbolTable {
+pub(crate) struct SymbolTable {
     ring: PathBuf,
     board: Option<BoardReader>,
     /// The first record after the board's run, if known.
@@ -37,10 +37,10 @@ pub(super) struct SymbolTable {
 }
 
 impl SymbolTable {
-    pub(super) fn new(ring: &Path, board: BoardReader, symbols: Vec<Symbol>) -> Self {
+    pub(crate) fn new(ring: &Path, board: Option<BoardReader>, symbols: Vec<Symbol>) -> Self {
         Self {
             ring: ring.to_owned(),
-            board: Some(board),
+            board,
             ends_before: u64::MAX,
             wanted: symbols,
             decided: LocateTable::filled(Wanted::Undecided),
@@ -50,7 +50,7 @@ impl SymbolTable {
 
     /// Whether records of a stock, or records without a stock, are wanted.
     #[inline]
-    pub(super) fn is_wanted(&mut self, locate: Option<StockLocate>, sequence: u64) -> bool {
+    pub(crate) fn is_wanted(&mut self, locate: Option<StockLocate>, sequence: u64) -> bool {
         locate.is_none_or(|locate| self.wanted(locate, sequence) == Wanted::Yes)
     }
 
@@ -75,7 +75,7 @@ impl SymbolTable {
 
     /// The name of a stock.
     #[inline]
-    pub(super) fn symbol(&mut self, locate: StockLocate, sequence: u64) -> Option<Symbol> {
+    pub(crate) fn symbol(&mut self, locate: StockLocate, sequence: u64) -> Option<Symbol> {
         if locate.get() == 0 {
             return None;
         }
@@ -86,7 +86,7 @@ impl SymbolTable {
     }
 
     /// All known names.
-    pub(super) fn all(&self, sequence: u64) -> Vec<(StockLocate, Symbol)> {
+    pub(crate) fn all(&self, sequence: u64) -> Vec<(StockLocate, Symbol)> {
         let board = self.board(sequence);
         let locates = StockLocate::all().skip(1);
         let symbol = |locate: StockLocate| {
@@ -96,14 +96,14 @@ impl SymbolTable {
     }
 
     /// The board of the run that a record belongs to.
-    pub(super) fn board(&self, sequence: u64) -> Option<&BoardReader> {
+    pub(crate) fn board(&self, sequence: u64) -> Option<&BoardReader> {
         let is_its =
             |board: &&BoardReader| (board.first_sequence()..self.ends_before).contains(&sequence);
         self.board.as_ref().filter(is_its)
     }
 
     /// Learns the name in a definition.
-    pub(super) fn learn(&mut self, locate: StockLocate, definition: &InstrumentDefMsg) {
+    pub(crate) fn learn(&mut self, locate: StockLocate, definition: &InstrumentDefMsg) {
         let Ok(Ok(symbol)) = definition.raw_symbol().map(str::parse) else { return };
         if self.known[locate] != Some(symbol) {
             self.known[locate] = Some(symbol);
@@ -113,7 +113,7 @@ impl SymbolTable {
 
     /// A run begins with the record of that number: names of the previous run are invalid.
     #[cold]
-    pub(super) fn begin(&mut self, sequence: u64, start: &PlantStart) {
+    pub(crate) fn begin(&mut self, sequence: u64, start: &PlantStart) {
         self.forget();
         // Each new ring begins with message 1, so the number alone does not identify a run: the
         // board of the previous ring exists until the plant has created its own.
@@ -135,7 +135,7 @@ impl SymbolTable {
     /// Records were lost, and maybe a start with them. Returns whether earlier names still hold:
     /// they are of the board's run, and no other run has begun since.
     #[cold]
-    pub(super) fn lose(&mut self, lost: &Gap) -> bool {
+    pub(crate) fn lose(&mut self, lost: &Gap) -> bool {
         let was_its = self.board(lost.from).is_some();
         if was_its && self.is_current() {
             return true;

@@ -8,6 +8,7 @@ mod hostile;
 mod mapping;
 mod messages;
 mod properties;
+mod recorded_names;
 mod restarts;
 mod states;
 mod support;
