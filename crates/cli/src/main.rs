@@ -6,6 +6,7 @@ mod commands;
 mod input;
 mod journals;
 mod lines;
+mod placement;
 mod regions;
 mod structures;
 mod symbols;

@@ -20,7 +20,7 @@ use nanotape_tape::{Deadline, ShutdownFlag};
 use nanotape_types::{NanosSinceMidnight, StockLocate, Symbol};
 
 use crate::{
-    BoardReader, Event, PlantStat, PlantState, Subscription,
+    BoardReader, Event, PlantStat, PlantState, RecorderReader, RecorderStat, Subscription,
     board::board_path,
     records::{Notice, Record, StopReason},
 };
@@ -51,8 +51,22 @@ pub struct PlantHealth {
     pub ring: Stat,
     /// Time at which the plant read the oldest record of the ring, ns since the UNIX epoch.
     pub oldest_ns: Option<u64>,
+    /// The recorder of the ring, if one shows its progress.
+    pub recorder: Option<RecorderHealth>,
     /// Stocks whose book is unreliable, and how many of their messages could not be applied.
     pub tainted: Vec<(StockLocate, Option<Symbol>, u64)>,
+}
+
+/// The recorder of a ring at one moment.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct RecorderHealth {
+    /// Its progress.
+    pub stat: RecorderStat,
+    /// Messages of the ring that are not recorded yet.
+    pub lag: u64,
+    /// Time from the first message that is not recorded to the last; 0 if all are recorded.
+    pub lag_ns: Option<u64>,
 }
 
 /// The state of a plant, from its board and the kernel.
@@ -116,7 +130,29 @@ impl PlantMonitor {
                 region.check()?;
             }
         }
-        Ok(PlantHealth { at: clock.stamp(), plant, ring, oldest_ns: oldest_ns(path), tainted })
+        let (at, oldest_ns) = (clock.stamp(), time_from(path, Start::Oldest));
+        let recorder = self.recorder(&ring)?;
+        Ok(PlantHealth { at, plant, ring, oldest_ns, recorder, tainted })
+    }
+
+    /// The recorder of this ring. A region of an earlier ring at the same path is ignored.
+    fn recorder(&self, ring: &Stat) -> Result<Option<RecorderHealth>, RegionError> {
+        let reader = match RecorderReader::open(&self.path) {
+            Ok(reader) => reader,
+            Err(error) if error.refusal().is_pending() => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let stat = reader.look();
+        if stat.ring_created_ns != self.ring.region().created_ns() {
+            return Ok(None);
+        }
+        let lag = ring.next_sequence.saturating_sub(stat.next_sequence);
+        let lag_ns = match lag {
+            0 => Some(0),
+            _ => time_from(&self.path, Start::Sequence(stat.next_sequence.max(1)))
+                .and_then(|first_ns| ring.ts_publish_ns.checked_sub(first_ns)),
+        };
+        Ok(Some(RecorderHealth { stat, lag, lag_ns }))
     }
 
     /// Opens the board and the ring again if their files were replaced.
@@ -156,24 +192,24 @@ fn of_board(path: &Path, error: RegionError) -> HealthError {
     }
 }
 
-/// The time at which the plant read the oldest record, from a separate reader.
-fn oldest_ns(path: &Path) -> Option<u64> {
+/// The time at which the plant read the first record from `start` on, from a separate reader.
+fn time_from(path: &Path, start: Start) -> Option<u64> {
     let subscription = Subscription::to(&path.display().to_string());
-    let mut subscriber = subscription.from(Start::Oldest).rejoin(Rejoin::Oldest).open().ok()?;
-    let mut oldest = None;
+    let mut subscriber = subscription.from(start).rejoin(Rejoin::Oldest).open().ok()?;
+    let mut first = None;
     for _ in 0..ATTEMPTS {
         subscriber
             .poll(|event| {
-                if let (Event::Record(delivery), None) = (event, oldest) {
-                    oldest = time_of(delivery.record);
+                if let (Event::Record(delivery), None) = (event, first) {
+                    first = time_of(delivery.record);
                 }
             })
             .ok()?;
-        if oldest.is_some() {
+        if first.is_some() {
             break;
         }
     }
-    oldest
+    first
 }
 
 fn time_of(record: Record<'_>) -> Option<u64> {

@@ -90,8 +90,11 @@ pub use nanotape_records::{self as records, Pace, ParseDateError, ParsePaceError
 pub use nanotape_tape::{ShutdownFlag, Step};
 pub use publisher::{LOOK_EVERY, Publisher};
 pub use recorder::{
-    OriginMismatch, Recorder, RecorderError, RecorderEvent, RecorderOptions, RecorderSummary,
+    OriginMismatch, Recorder, RecorderError, RecorderEvent, RecorderOptions, RecorderReader,
+    RecorderStat, RecorderState, RecorderSummary, recorder_path,
 };
+#[doc(hidden)]
+pub use recorder::{RECORDER_FIELDS, RECORDER_KIND, RECORDER_LAYOUT};
 pub use report::{DamageLog, DayReport, RunReport};
 pub use run::{Ended, PlantRun, RunError, orders_of};
 pub use statistics::{DayStatistics, Rate, StockStatistics};

@@ -4,6 +4,8 @@
 //! Protocol: a journal holds the messages of one ring ([`origin`]). The recorder continues after
 //! the last excerpt, and skips the numbers that it lost, so that readers of the journal see them as
 //! a gap.
+//! [Its region](RecorderReader) shows how far it is. It reads the clock once a poll, so all
+//! excerpts of a poll have one time.
 //! Failure: if a ring is removed, replaced or truncated, the recording ends after its last
 //! messages. If the disk is full, the recorder waits for room; meanwhile the ring keeps as many
 //! messages as fit.
@@ -11,6 +13,7 @@
 mod error;
 mod names;
 mod origin;
+mod progress;
 
 use std::{
     ops::ControlFlow,
@@ -23,13 +26,21 @@ use names::Names;
 use nanotape_clock::{Clock, Timeline};
 use nanotape_journal::{Appender, JournalError};
 use nanotape_ring::{Rejoin, RingError, RingSource, Start, StartError, Subscribe as _};
+use nanotape_shm::{Refusal, RegionError};
 use nanotape_tape::{
-    Deadline, Follow, Gap, Item, Message, ShutdownFlag, Source as _, Step, WriterState,
+    Deadline, Follow, Gap, Item, Message, ShutdownFlag, Source as _, Step, Tape as _, WriterState,
 };
 use origin::Origin;
+use progress::RecorderProgress;
+#[doc(hidden)]
+pub use progress::{RECORDER_FIELDS, RECORDER_KIND, RECORDER_LAYOUT};
+pub use progress::{RecorderReader, RecorderStat, RecorderState, recorder_path};
 
 /// How long to wait for room on the disk before the next attempt.
 const RETRY: Duration = Duration::from_millis(100);
+
+/// How long a recorder that must show its progress waits for the previous recorder's end.
+const HAND_OVER: Duration = Duration::from_secs(10);
 
 /// Options of a recorder.
 #[derive(Clone, Debug, Default)]
@@ -40,6 +51,9 @@ pub struct RecorderOptions {
     pub through_restarts: bool,
     /// The permission bits of the file that names the ring.
     pub mode: u32,
+    /// Whether it is an error if the progress cannot be shown, because another recorder of the ring
+    /// shows its own. Otherwise the recorder reports that and records.
+    pub must_show: bool,
     /// Ends the recording.
     pub shutdown: ShutdownFlag,
 }
@@ -51,6 +65,8 @@ pub struct Recorder {
     follow: Follow<RingSource>,
     keeper: Keeper,
     through_restarts: bool,
+    /// The progress, or why it is not shown.
+    progress: Result<RecorderProgress, RegionError>,
 }
 
 /// Events that the recorder reports.
@@ -63,8 +79,10 @@ pub enum RecorderEvent<'a> {
     NoRoom(&'a JournalError),
     /// The disk has room again.
     RoomAgain,
-    /// The writer exited, and the recording ends.
+    /// The writer exited, and the recording ends. `Alive`: another one has taken the ring over.
     WriterGone(WriterState),
+    /// Another recorder of the ring shows its progress, so this one's is not shown.
+    NotShown(&'a RegionError),
 }
 
 /// The result of a recording.
@@ -87,6 +105,8 @@ struct Keeper {
     appender: Appender,
     /// Times of excerpts: they never decrease, and follow the kernel's clock over a long day.
     timeline: Timeline,
+    /// The time of this poll's excerpts, once the clock was read.
+    now_ns: Option<u64>,
     shutdown: ShutdownFlag,
     names: Names,
     first: u64,
@@ -102,7 +122,7 @@ impl Recorder {
         appender: Appender,
         options: &RecorderOptions,
     ) -> Result<Option<Self>, RecorderError> {
-        let RecorderOptions { wait, through_restarts, mode, shutdown } = options;
+        let RecorderOptions { wait, through_restarts, mode, must_show, shutdown } = options;
         let deadline = Deadline::after(*wait);
         let open = || RingSource::open(ring, Start::Newest);
         let opened = deadline.open(shutdown, RingError::is_pending, open).map_err(|error| {
@@ -125,48 +145,111 @@ impl Recorder {
         source.seek(Start::Sequence(first)).map_err(|error| match error {
             RingError::Start(StartError::NotYet { next, .. }) => RecorderError::OtherRing {
                 ring: ring.to_owned(),
-                journal,
+                journal: journal.clone(),
                 why: OriginMismatch::Behind { ring_next: next, journal_next: first },
             },
             error => RecorderError::of_ring(ring, error),
         })?;
         // Rejoins at the oldest message to lose as few as possible: a loss here is permanent.
         source.reader_mut().set_rejoin(Rejoin::Oldest);
+        let created_ns = source.reader().region().created_ns();
+        let own = || RecorderProgress::own(ring, created_ns, &journal, first);
+        let hand_over = Deadline::after(if *must_show { HAND_OVER } else { Duration::ZERO });
+        let progress = match hand_over.open(shutdown, has_owner, own) {
+            Err(error) if *must_show => return Err(RecorderError::NotShown(error)),
+            Ok(None) => {
+                appender.close()?;
+                return Ok(None);
+            }
+            Ok(Some(progress)) => Ok(progress),
+            Err(error) => Err(error),
+        };
         let follow = Follow::new(source).shutdown(shutdown).deadline(deadline);
         let timeline = Timeline::recalibrating(Clock::calibrate());
         let shutdown = shutdown.clone();
-        let keeper = Keeper { appender, timeline, shutdown, names, first, recorded: 0, lost: 0 };
-        let through_restarts = *through_restarts;
-        Ok(Some(Self { ring: ring.to_owned(), follow, keeper, through_restarts }))
+        let (now_ns, recorded, lost) = (None, 0, 0);
+        let keeper = Keeper { appender, timeline, now_ns, shutdown, names, first, recorded, lost };
+        let (ring, through_restarts) = (ring.to_owned(), *through_restarts);
+        let mut recorder = Self { ring, follow, keeper, through_restarts, progress };
+        recorder.show(0);
+        if let Ok(progress) = &recorder.progress {
+            progress.set_state(RecorderState::Recording);
+        }
+        Ok(Some(recorder))
     }
 
     /// Records until the writer exits, or a shutdown is requested. Events go to `report`.
     pub fn run(&mut self, mut report: impl FnMut(RecorderEvent<'_>)) -> Result<(), RecorderError> {
-        let Self { ring, follow, keeper, through_restarts } = self;
+        if let Err(error) = &self.progress {
+            report(RecorderEvent::NotShown(error));
+        }
         loop {
-            let mut kept = Ok(());
-            let step = follow.step(|item| {
-                kept = keeper.keep(item, &mut report);
-                if kept.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-            });
-            kept?;
+            let step = self.step(&mut report)?;
             match step {
-                Ok(Step::Gone(state)) if !*through_restarts => {
+                Ok(Step::Gone(state)) if !self.through_restarts => {
                     report(RecorderEvent::WriterGone(state));
                     return Ok(());
                 }
                 Ok(Step::Shutdown) => return Ok(()),
                 Ok(_) => {}
                 Err(RingError::Region(error)) => {
-                    let last = keeper.appender.next_sequence() - 1;
+                    let last = self.keeper.appender.next_sequence() - 1;
                     return Err(RecorderError::Lost {
-                        ring: ring.clone(),
+                        ring: self.ring.clone(),
                         error: Box::new(error),
                         last,
                     });
                 }
-                Err(error) => return Err(RecorderError::of_ring(ring, error)),
+                Err(error) => return Err(RecorderError::of_ring(&self.ring, error)),
             }
+        }
+    }
+
+    /// Records the messages of one poll, and shows the progress.
+    fn step(
+        &mut self,
+        report: &mut impl FnMut(RecorderEvent<'_>),
+    ) -> Result<Result<Step, RingError>, RecorderError> {
+        let Self { follow, keeper, progress, .. } = self;
+        let mut progress = progress.as_mut().ok();
+        let before = keeper.recorded;
+        let mut shown = |event: RecorderEvent<'_>| {
+            if let Some(progress) = &mut progress {
+                match &event {
+                    RecorderEvent::Lost(gap) => progress.lost(gap.count()),
+                    RecorderEvent::NoRoom(_) => progress.set_state(RecorderState::WaitingForRoom),
+                    RecorderEvent::RoomAgain => progress.set_state(RecorderState::Recording),
+                    _ => {}
+                }
+            }
+            report(event);
+        };
+        keeper.now_ns = None;
+        let mut kept = Ok(());
+        let step = follow.step(|item| {
+            kept = keeper.keep(item, &mut shown);
+            if kept.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+        kept?;
+        if matches!(step, Ok(Step::Read)) {
+            // The ring has a writer, or had one. The recording ends with it, also if the next one
+            // takes the ring over before this process notices.
+            if before == 0 && !self.through_restarts {
+                let epoch = self.follow.tape().reader().region().epoch();
+                self.follow.set_only_writer(epoch);
+            }
+            self.show(self.keeper.recorded - before);
+        }
+        Ok(step)
+    }
+
+    /// Shows that `recorded` messages more are recorded.
+    fn show(&mut self, recorded: u64) {
+        let source = self.follow.tape();
+        let (next, position) = (source.next_sequence(), source.reader().position_bytes());
+        if let Ok(progress) = &mut self.progress {
+            let now_ns = self.keeper.now_ns();
+            progress.polled(recorded, next, position, now_ns);
         }
     }
 
@@ -219,7 +302,7 @@ impl Keeper {
     ) -> Result<(), JournalError> {
         let mut is_reported = false;
         loop {
-            let now_ns = self.timeline.now_ns();
+            let now_ns = self.now_ns();
             let appended = self.appender.append(message.type_id, now_ns, message.payload);
             let Err(error) = appended else {
                 if is_reported {
@@ -235,6 +318,18 @@ impl Keeper {
                 is_reported = true;
             }
             self.shutdown.sleep(RETRY);
+            self.now_ns = None;
         }
     }
+
+    /// The time of this poll: the first call reads the clock.
+    #[inline]
+    fn now_ns(&mut self) -> u64 {
+        *self.now_ns.get_or_insert_with(|| self.timeline.now_ns())
+    }
+}
+
+/// Whether another recorder shows its progress.
+fn has_owner(error: &RegionError) -> bool {
+    matches!(error.refusal(), Refusal::OwnerAlive { .. } | Refusal::BeingCreated)
 }

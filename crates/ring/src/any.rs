@@ -73,6 +73,10 @@ impl Subscribe for AnyReader {
         either!(self, reader => reader.next_sequence())
     }
 
+    fn position_bytes(&self) -> u64 {
+        either!(self, reader => reader.position_bytes())
+    }
+
     fn seek(&mut self, start: Start) -> Result<(), RingError> {
         either!(self, reader => reader.seek(start))
     }

@@ -32,6 +32,10 @@ pub trait Publish {
     /// The sequence number of the next message.
     fn next_sequence(&self) -> u64;
 
+    /// The position of the next message, in bytes since the ring was created, headers included. The
+    /// distance to [`Subscribe::position_bytes`] shows how far a reader is behind.
+    fn position_bytes(&self) -> u64;
+
     /// The longest payload in bytes.
     fn max_length(&self) -> usize;
 

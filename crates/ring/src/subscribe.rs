@@ -48,6 +48,9 @@ pub trait Subscribe {
     /// [`Start::Sequence`] and this number.
     fn next_sequence(&self) -> u64;
 
+    /// The position of the next message, in bytes since the ring was created, headers included.
+    fn position_bytes(&self) -> u64;
+
     /// Moves to another position.
     fn seek(&mut self, start: Start) -> Result<(), RingError>;
 

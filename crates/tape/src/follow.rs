@@ -59,6 +59,8 @@ pub struct Follow<T: Tape> {
     end: Option<End<T::Error>>,
     /// The epoch of the last writer whose end was reported.
     reported: Option<u64>,
+    /// The epoch of the only writer to follow, if there is one.
+    only: Option<u64>,
     payload: Vec<u8>,
     #[cfg(test)]
     skips_last_drain: bool,
@@ -88,7 +90,8 @@ pub enum Step {
     /// There is nothing to read: the moment to flush output. Reported once, until the next read.
     Idle,
     /// The writer exited, and all of its messages were read. Reported once for each writer. The
-    /// next step waits for a successor.
+    /// next step waits for a successor. `Alive`: a successor has already taken the stream over from
+    /// the [only writer](Follow::set_only_writer).
     Gone(WriterState),
     /// Everything up to [`Follow::until`] was read.
     Complete,
@@ -111,6 +114,7 @@ impl<T: Tape> Follow<T> {
             reads: 0,
             end: None,
             reported: None,
+            only: None,
             payload: Vec::new(),
             #[cfg(test)]
             skips_last_drain: false,
@@ -144,6 +148,12 @@ impl<T: Tape> Follow<T> {
     pub fn until(mut self, sequence: u64) -> Self {
         self.until = sequence;
         self
+    }
+
+    /// Follows the writer of this epoch only: it also counts as gone when a successor has taken the
+    /// stream over. Without this, a successor that is fast enough is followed like its predecessor.
+    pub fn set_only_writer(&mut self, epoch: u64) {
+        self.only = Some(epoch);
     }
 
     /// The stream.
@@ -199,6 +209,9 @@ impl<T: Tape> Follow<T> {
         self.reads = self.reads.wrapping_add(1);
         if self.reads.is_multiple_of(READS_PER_CHECK) && self.end.is_none() {
             self.check();
+            if self.only.is_some() {
+                self.check_writer();
+            }
         }
     }
 
@@ -207,10 +220,16 @@ impl<T: Tape> Follow<T> {
             return self.waiter.idle();
         }
         self.check();
+        self.check_writer();
+    }
+
+    #[cold]
+    fn check_writer(&mut self) {
         let writer = self.tape.writer();
         let is_to_start = !self.has_read && self.deadline.as_ref().is_some_and(|d| !d.is_over());
         let is_gone = writer.state != WriterState::Alive && self.reported != Some(writer.epoch);
-        if self.end.is_none() && is_gone && !is_to_start {
+        let is_replaced = self.only.is_some_and(|only| only != writer.epoch);
+        if self.end.is_none() && (is_gone && !is_to_start || is_replaced) {
             self.end_with(Why::Gone(writer));
         }
     }
@@ -238,7 +257,8 @@ impl<T: Tape> Follow<T> {
     fn conclude(&mut self) -> Result<Step, T::Error> {
         match self.end.take().map(|end| end.why) {
             Some(Why::Gone(writer)) => {
-                self.reported = Some(writer.epoch);
+                self.only = None;
+                self.reported = (writer.state != WriterState::Alive).then_some(writer.epoch);
                 Ok(Step::Gone(writer.state))
             }
             Some(Why::Lost(error)) => Err(error),

@@ -8,7 +8,6 @@ use std::path::PathBuf;
 use anyhow::{Context as _, bail};
 use clap::Args;
 use nanotape_clock::Clock;
-use nanotape_lab::{Pin, Placement, PlacementRequest};
 use nanotape_plant::{
     Pace, PlantConfig, PlantRun, RunError, TradeDate,
     config::EXAMPLE,
@@ -20,8 +19,9 @@ use crate::{
     input::{Progress, conclude, require_symbols, warn_of_taint},
     interrupt,
     output::{Format, OutputArguments},
+    placement::pin,
     regions::{complain, of_region, of_ring},
-    status::{BadData, Status, tell},
+    status::{BadData, Status},
     symbols::SymbolFilter,
     values::{bytes, mode},
 };
@@ -167,17 +167,6 @@ fn conclude_run(
         require_symbols(plant.source().name(), &filter, plant.engine().directory())?;
     }
     Ok(status)
-}
-
-/// Keeps this thread on one processor while the value lives; reports a failure once.
-fn pin(cpu: u32) -> Placement {
-    let request =
-        PlacementRequest { pin: Pin::To(cpu), real_time_priority: None, lock_memory: false };
-    let placement = Placement::apply(&request);
-    for refused in placement.refused() {
-        tell(format_args!("{refused}"));
-    }
-    placement
 }
 
 fn of_run(error: RunError) -> anyhow::Error {

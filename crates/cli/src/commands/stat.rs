@@ -28,7 +28,8 @@ Examples:
 
 Nothing is written to the board or to the ring: the plant and its taps are not affected. Each
 number is read atomically; all numbers of a report are from about the same time. The times of
-stages are measured for about one message in 250. --watch continues when the plant ends, with the
+stages are measured for about one message in 250. A recorder of the ring is shown with its journal
+and its lag. --watch continues when the plant ends, with the
 next one on this ring.
 
 An OpenMetrics file is replaced as a whole, so a collector never reads a partial file. `nanotape

@@ -3,6 +3,7 @@
 
 use std::fs;
 
+use nanotape_harness::eventually;
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -240,4 +241,23 @@ fn what_a_ring_had_overwritten_before_it_was_recorded_is_lost_and_can_be_a_failu
     recording.publish("again", 2_000, &["--capacity", "4KiB"]);
     let ran = recording.record(&[]);
     assert_eq!((ran.status, json(&ran.stdout)["lost"].as_u64() > Some(0)), (0, true));
+}
+
+#[test]
+fn a_recorder_runs_on_a_processor_of_choice() {
+    let recording = Recording::new("record-cpu");
+    recording.publish("message", 3, &[]);
+    let ran = recording.record(&["--cpu", "1023"]);
+    assert_eq!((ran.status, &json(&ran.stdout)["recorded"]), (0, &3.into()));
+    let line = "nanotape: pinning was refused: processor 1023 is not among those allowed";
+    assert!(ran.stderr.starts_with(line), "{}", ran.stderr);
+
+    let mut writer = recording.writer("later", 0);
+    let mut recorder = recording.recorder(&["--cpu", "0"]);
+    let status = format!("/proc/{}/status", recorder.process.id());
+    eventually("the recorder is on processor 0", || {
+        fs::read_to_string(&status).unwrap().contains("Cpus_allowed_list:\t0\n")
+    });
+    writer.end();
+    assert_eq!(recorder.end().0, Some(0));
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use nanotape_harness::eventually;
 use nanotape_plant::records::RecordKind;
 use rustix::process::Signal;
 use serde_json::Value;
@@ -174,6 +175,76 @@ fn damage_and_stocks_that_cannot_be_trusted_are_counted() {
     let text = nanotape(["stat", ring.path(), "--interval", "0", "--tainted"]).stdout;
     assert!(text.contains(&format!("\n  {symbol:<14}{count} messages\n")), "{text}");
     assert!(text.contains("bytes lost\nanomalies       unknown_reference"), "{text}");
+}
+
+#[test]
+fn a_recorder_is_shown_with_its_journal_its_lag_and_its_end() {
+    let folder = Folder::new("stat-recorder");
+    let (day, ring) = (folder.day(20_000, 20), Ring::new("stat-recorder"));
+    let journal = folder.path("journal");
+    let (mut plant, _) = Running::plant(&day, &ring, &["--pace-from", "10:00"]);
+    assert_eq!(look(&ring)["recorder_state"], Value::Null);
+    let mut recorder = Running::start(&["journal", "record", ring.path(), &journal]);
+    let until = |state: &str, lag: bool| {
+        let mut seen = Value::Null;
+        eventually(&format!("a recorder that is {state}"), || {
+            seen = look(&ring);
+            let is_behind = seen["recorder_lag_messages"].as_u64().is_some_and(|lag| lag > 0);
+            seen["recorder_state"] == state && is_behind == lag
+        });
+        seen
+    };
+    let seen = until("recording", false);
+    assert_eq!((&seen["recorder_journal"], &seen["recorder_lost"]), (&journal.into(), &0.into()));
+    assert_eq!(seen["recorder_pid"], recorder.process.id());
+    assert_eq!(seen["recorder_next_sequence"], seen["ring_next_sequence"]);
+    let recorded = seen["ring_next_sequence"].as_u64().unwrap() - 1;
+    assert_eq!(
+        (&seen["recorder_recorded"], &seen["recorder_lag_ns"]),
+        (&recorded.into(), &0.into())
+    );
+
+    // Another recorder of the ring records, and is not shown.
+    let other = folder.path("other");
+    let mut second = Running::start(&["journal", "record", ring.path(), &other]);
+    let excerpts = || nanotape(["journal", "stat", &other, "--format", "json"]).stdout;
+    eventually("the second recorder records", || {
+        excerpts().contains(&format!("\"next_sequence\":{}", recorded + 1))
+    });
+    assert_eq!(look(&ring)["recorder_pid"], recorder.process.id());
+    second.signal(Signal::INT);
+    let (status, _, complained) = second.end();
+    assert_eq!((status, complained.lines().count()), (Some(0), 1), "{complained}");
+    let expected = format!("its owner is alive: process {}", recorder.process.id());
+    assert!(complained.contains(&expected), "{complained}");
+    assert!(complained.contains("does not show its progress"), "{complained}");
+
+    recorder.signal(Signal::KILL);
+    recorder.end();
+    plant.signal(Signal::TERM);
+    assert_eq!(plant.end().0, Some(0));
+    let seen = until("dead", true);
+    assert_eq!(seen["recorder_lag_messages"], 1, "the stop of the plant");
+    let text = nanotape(["stat", ring.path(), "--interval", "0"]).stdout;
+    assert!(text.contains("\nrecorder        dead: exited without an end"), "{text}");
+    assert!(text.contains(&format!("\n  journal       {}\n", folder.path("journal"))), "{text}");
+    assert!(text.contains("\n  lag           1 messages, "), "{text}");
+    let found = metrics(&ring, &[]);
+    assert_eq!(found.value("nanotape_recorder_lag_messages", &[]), 1.0);
+    assert_eq!(found.value("nanotape_recorder_recorded_total", &[]), recorded as f64);
+    assert_eq!(found.label("nanotape_recorder_info", "journal"), folder.path("journal"));
+    let is_dead = [("nanotape_recorder_state", "dead")];
+    assert_eq!(found.value("nanotape_recorder_state", &is_dead), 1.0);
+
+    let again = nanotape(["journal", "record", ring.path(), &folder.path("journal")]);
+    assert_eq!(again.status, 0, "{}", again.stderr);
+    let seen = until("gone", false);
+    assert_eq!(seen["recorder_recorded"], recorded + 1);
+    let text = nanotape(["stat", ring.path(), "--interval", "0"]).stdout;
+    assert!(text.contains("\n  lag           none, every message is recorded\n"), "{text}");
+    let removed = nanotape(["ring", "remove", ring.path()]);
+    let line = format!("removed {}: its recorder's progress\n", ring.recorder().display());
+    assert!(removed.stdout.ends_with(&line) && !ring.recorder().exists(), "{}", removed.stdout);
 }
 
 #[test]

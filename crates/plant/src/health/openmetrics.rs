@@ -7,8 +7,9 @@ use std::fmt::{self, Write as _};
 
 use nanotape_book::Anomaly;
 
-use super::{Life, PlantHealth};
+use super::{Life, PlantHealth, RecorderHealth};
 use crate::{
+    RecorderState,
     board::{DAMAGES, StageTimes},
     records::{Pace, RecordKind, TradeDate},
 };
@@ -26,6 +27,9 @@ impl PlantHealth {
         }
         about_stages(&mut text, self);
         about_the_ring(&mut text, self);
+        if let Some(recorder) = &self.recorder {
+            about_the_recorder(&mut text, recorder);
+        }
         text.text.push_str("# EOF\n");
         text.text
     }
@@ -135,6 +139,34 @@ fn about_the_ring(text: &mut Exposition, look: &PlantHealth) {
         );
         text.sample(name, &[], Seconds(span));
     }
+}
+
+fn about_the_recorder(text: &mut Exposition, recorder: &RecorderHealth) {
+    let RecorderHealth { stat, lag, lag_ns } = recorder;
+    text.family("nanotape_recorder", "info", "", "The recorder of the ring.");
+    let (journal, pid) = (stat.journal.display().to_string(), stat.owner.pid.to_string());
+    text.sample("nanotape_recorder_info", &[("journal", &journal), ("pid", &pid)], 1);
+    let name = "nanotape_recorder_state";
+    text.family(name, "stateset", "", "State of the recorder; dead: exited without an end.");
+    for state in RecorderState::NAMES {
+        text.sample(name, &[(name, state)], u64::from(state == stat.state.name()));
+    }
+    let help = "When the recorder updated these counters.";
+    text.time("nanotape_recorder_updated_timestamp_seconds", help, stat.updated_ns);
+    let help = "Messages of the ring that are not recorded yet.";
+    text.gauge("nanotape_recorder_lag_messages", "", help, *lag);
+    if let Some(lag_ns) = *lag_ns {
+        let name = "nanotape_recorder_lag_seconds";
+        let help = "Time from the first message that is not recorded to the last.";
+        text.family(name, "gauge", "seconds", help);
+        text.sample(name, &[], Seconds(lag_ns));
+    }
+    let help = "Messages recorded into the journal.";
+    text.counter("nanotape_recorder_recorded", "", help, stat.recorded);
+    let help = "Messages that were overwritten before they were recorded.";
+    text.counter("nanotape_recorder_lost", "", help, stat.lost);
+    let help = "Ranges of messages that were overwritten before they were recorded.";
+    text.counter("nanotape_recorder_gaps", "", help, stat.gaps);
 }
 
 /// The text so far. Every sample names the ring.

@@ -71,6 +71,9 @@ pub enum RecorderError {
         /// The cause.
         error: io::Error,
     },
+    /// The progress of the recorder cannot be shown.
+    #[error("{0}; end the other recorder of this ring first")]
+    NotShown(RegionError),
     /// The ring was removed, replaced or truncated while it was recorded.
     #[error(
         "{}: {}; the last recorded message is {last}; record the next ring of this name into a new journal",

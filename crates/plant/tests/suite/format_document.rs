@@ -1,11 +1,14 @@
-//! The format documents of records and boards agree with the code.
+//! The format documents of records, boards and recorders agree with the code.
 
 use std::fs;
 
 use nanotape_harness::Scratch;
+use nanotape_journal::{Appender, AppenderOptions};
 use nanotape_plant::{
-    PlantConfig, PlantRun, PlantState, ShutdownFlag,
+    PlantConfig, PlantRun, PlantState, RECORDER_FIELDS, RECORDER_KIND, RECORDER_LAYOUT, Recorder,
+    RecorderOptions, RecorderReader, RecorderState, ShutdownFlag,
     board::{BoardReader, FIELDS, KIND, LAYOUT, board_path},
+    recorder_path,
     records::{Notice, RecordKind},
 };
 use nanotape_shm::HEADER_BYTES;
@@ -13,6 +16,7 @@ use nanotape_synth::{Market, MarketConfig};
 use nanotape_types::StockLocate;
 
 const BOARD: &str = include_str!("../../../../docs/formats/board.md");
+const RECORDER: &str = include_str!("../../../../docs/formats/recorder.md");
 const RECORDS: &str = include_str!("../../../../docs/formats/records.md");
 
 /// The part of a document that begins with this heading, up to the next of its kind.
@@ -30,17 +34,32 @@ fn rows(text: &str) -> impl Iterator<Item = Vec<&str>> {
     })
 }
 
-#[test]
-fn the_table_of_a_board_is_the_constants_of_the_code() {
-    let rows = rows(part(BOARD, "## Layout")).filter_map(|cells| {
+/// The rows of the table of a region: offset, size and name.
+fn fields(document: &'static str) -> Vec<(usize, usize, String)> {
+    let rows = rows(part(document, "## Layout")).filter_map(|cells| {
         let (offset, size) = (cells[0].parse::<usize>().ok()?, cells[1].parse::<usize>().ok()?);
         Some((offset, size, cells[2].trim_matches('`').to_owned()))
     });
-    let fields = FIELDS.map(|(offset, size, name)| (offset, size, name.to_owned()));
-    assert_eq!(rows.collect::<Vec<_>>(), fields);
+    rows.collect()
+}
+
+fn check_layout(
+    document: &'static str,
+    expected: &[(usize, usize, &str)],
+    kind: [u8; 8],
+    layout: u64,
+) {
+    let named = |&(offset, size, name): &(usize, usize, &str)| (offset, size, name.to_owned());
+    assert_eq!(fields(document), expected.iter().map(named).collect::<Vec<_>>());
     let letters = |number: [u8; 8]| String::from_utf8(number.to_vec()).unwrap();
-    assert!(BOARD.contains(&format!("layout `{}`", letters(LAYOUT.to_be_bytes()))));
-    assert!(BOARD.contains(&format!("Region kind `{}`", letters(KIND).trim_end())));
+    assert!(document.contains(&format!("layout `{}`", letters(layout.to_be_bytes()))));
+    assert!(document.contains(&format!("Region kind `{}`", letters(kind).trim_end())));
+}
+
+#[test]
+fn the_tables_of_regions_are_the_constants_of_the_code() {
+    check_layout(BOARD, &FIELDS, KIND, LAYOUT);
+    check_layout(RECORDER, &RECORDER_FIELDS, RECORDER_KIND, RECORDER_LAYOUT);
 }
 
 /// The result of a plant that has read a small day, in a temporary folder.
@@ -90,10 +109,50 @@ fn a_real_board_is_as_the_document_says() {
     let locate = StockLocate::new(1);
     let symbol = word(at("symbols") + 8 * locate.index()).to_le_bytes();
     assert_eq!(board.symbol(locate).unwrap().as_bytes(), symbol);
-    for offset in (0..bytes.len() - HEADER_BYTES).step_by(8) {
-        let is_named = FIELDS.iter().any(|&(from, size, _)| (from..from + size).contains(&offset));
-        assert!(is_named || word(offset) == 0, "byte {offset} is not in the document");
+    check_rest(&bytes, &FIELDS);
+}
+
+/// Checks that all words that the document does not list are zero.
+fn check_rest(bytes: &[u8], fields: &[(usize, usize, &str)]) {
+    for (place, word) in bytes[HEADER_BYTES..].chunks(8).enumerate() {
+        let is_named =
+            fields.iter().any(|&(from, size, _)| (from..from + size).contains(&(8 * place)));
+        assert!(is_named || word.iter().all(|&byte| byte == 0), "word {place} is not documented");
     }
+}
+
+#[test]
+fn a_real_region_of_a_recorder_is_as_the_document_says() {
+    let ran = Ran::new();
+    let (ring, journal) = (ran.0.join("ring"), ran.0.join("journal"));
+    let appender = Appender::open(&journal, &AppenderOptions::default()).unwrap();
+    let options = RecorderOptions { mode: 0o600, ..RecorderOptions::default() };
+    let mut recorder = Recorder::open(&ring, appender, &options).unwrap().unwrap();
+    recorder.run(|_| ()).unwrap();
+    let summary = recorder.summary();
+    let reader = RecorderReader::open(&ring).unwrap();
+    let stat = reader.look();
+    assert_eq!(stat.state, RecorderState::Recording);
+    assert!(summary.recorded > 4_000, "{summary:?}");
+    assert_eq!((stat.recorded, stat.next_sequence), (summary.recorded, summary.next_sequence));
+    assert_eq!((&stat.journal, stat.lost, stat.gaps), (&journal, 0, 0));
+    recorder.close().unwrap();
+    assert_eq!(reader.look().state, RecorderState::Gone);
+
+    let bytes = fs::read(recorder_path(&ring)).unwrap();
+    let word = |at: usize| u64::from_ne_bytes(*bytes[HEADER_BYTES + at..].first_chunk().unwrap());
+    let at = |name: &str| RECORDER_FIELDS.iter().find(|field| field.2 == name).unwrap().0;
+    for (name, value) in [
+        ("state", 1),
+        ("updated_ns", stat.updated_ns),
+        ("next_sequence", stat.next_sequence),
+        ("position_bytes", stat.position_bytes),
+        ("recorded", stat.recorded),
+        ("journal_length", journal.as_os_str().len() as u64),
+    ] {
+        assert_eq!(word(at(name)), value, "{name}");
+    }
+    check_rest(&bytes, &RECORDER_FIELDS);
 }
 
 #[test]

@@ -115,6 +115,12 @@ impl Layout {
         SLOTS + slot as usize * self.slot_words
     }
 
+    /// Bytes of the slots of all messages before this one.
+    pub(crate) fn position_bytes(self, sequence: u64) -> u64 {
+        let slot_bytes = (self.slot_words * WORD_BYTES) as u64;
+        sequence.saturating_sub(1).saturating_mul(slot_bytes)
+    }
+
     /// Length and type in the word that describes a message; `None` if no writer of this ring
     /// stores such a word.
     #[inline(always)]

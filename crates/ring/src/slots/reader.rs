@@ -246,6 +246,11 @@ impl Subscribe for Reader {
         self.sequence
     }
 
+    #[inline]
+    fn position_bytes(&self) -> u64 {
+        self.layout.position_bytes(self.sequence)
+    }
+
     fn seek(&mut self, start: Start) -> Result<(), RingError> {
         let next = self.next()?;
         self.sequence = match start {

@@ -139,6 +139,11 @@ impl Publish for Writer {
         self.sequence
     }
 
+    #[inline]
+    fn position_bytes(&self) -> u64 {
+        self.layout.position_bytes(self.sequence)
+    }
+
     fn max_length(&self) -> usize {
         self.layout.max_length as usize
     }

@@ -320,6 +320,11 @@ impl Subscribe for Reader {
         self.sequence
     }
 
+    #[inline]
+    fn position_bytes(&self) -> u64 {
+        self.position.saturating_mul(WORD_BYTES as u64)
+    }
+
     fn seek(&mut self, start: Start) -> Result<(), RingError> {
         let at = join::find(self.layout, self.region.words(), start)?;
         (self.position, self.sequence) = (at.position, at.sequence);

@@ -17,7 +17,7 @@
 //! Cost: no system call, allocation or lock. A message touches the lines of its frame and one line
 //! of counters.
 
-use nanotape_shm::{OwnedRegion, Word, as_read_only, copy_into, prefetch_for_writing};
+use nanotape_shm::{OwnedRegion, WORD_BYTES, Word, as_read_only, copy_into, prefetch_for_writing};
 
 use super::{
     batch::Batch,
@@ -228,6 +228,11 @@ impl Publish for Writer {
     #[inline]
     fn next_sequence(&self) -> u64 {
         self.sequence
+    }
+
+    #[inline]
+    fn position_bytes(&self) -> u64 {
+        self.position.saturating_mul(WORD_BYTES as u64)
     }
 
     fn max_length(&self) -> usize {

@@ -269,3 +269,22 @@ fn an_empty_batch_stores_nothing() {
     check(stream::Writer::on_heap(CAPACITY_BYTES).unwrap());
     check(slots::Writer::on_heap(SLOTS, SLOT_BYTES).unwrap());
 }
+
+#[test]
+fn a_reader_that_read_everything_is_at_the_position_of_the_writer() {
+    fn check<W: Publish>(mut writer: W) {
+        let mut reader = writer.reader(Start::Oldest).unwrap();
+        let (mut buffer, mut before) = ([0; SLOT_BYTES], 0);
+        for length in (0..SLOT_BYTES).step_by(3) {
+            writer.publish(1, &vec![1; length]).unwrap();
+            assert_eq!(reader.position_bytes(), before);
+            assert!(writer.position_bytes() >= before + length as u64);
+            assert!(matches!(reader.try_read(&mut buffer).unwrap(), Read::Message(_)));
+            before = writer.position_bytes();
+            assert_eq!(reader.position_bytes(), before);
+        }
+        assert!(before > CAPACITY_BYTES as u64, "the ring wraps");
+    }
+    check(stream::Writer::on_heap(CAPACITY_BYTES).unwrap());
+    check(slots::Writer::on_heap(SLOTS, SLOT_BYTES).unwrap());
+}

@@ -203,3 +203,31 @@ fn items_come_one_by_one_and_end_with_the_writer() {
     }
     assert_eq!(follow.next(), Ok(None));
 }
+
+#[test]
+fn a_follower_of_one_writer_ends_when_another_has_taken_the_stream_over() {
+    for acts in [vec![Act::Append(1), Act::Succeed(2)], vec![Act::End(1, WriterState::Dead)]] {
+        let is_succeeded = acts.len() == 2;
+        let mut follow = Scripted::new(2, acts).follow();
+        follow.set_only_writer(0);
+        let state = if is_succeeded { WriterState::Alive } else { WriterState::Dead };
+        let read = if is_succeeded { 1..=5 } else { 1..=3 };
+        assert_eq!(read_on(&mut follow), (Ok(Step::Gone(state)), read.collect()));
+    }
+    // The successor is then followed as any other writer.
+    let acts = [Act::Succeed(0), Act::Append(1), Act::End(1, WriterState::Closed)];
+    let mut follow = Scripted::new(1, acts).follow();
+    follow.set_only_writer(0);
+    assert_eq!(read_on(&mut follow), (Ok(Step::Gone(WriterState::Alive)), vec![1]));
+    assert_eq!(read_on(&mut follow), (Ok(Step::Gone(WriterState::Closed)), vec![2, 3]));
+}
+
+#[test]
+fn a_follower_of_one_writer_that_never_pauses_notices_its_successor() {
+    let stream = Scripted::new(0, [Act::Succeed(0)]);
+    stream.0.borrow_mut().is_busy = true;
+    let mut follow = stream.follow();
+    follow.set_only_writer(0);
+    let (step, seen) = read_on(&mut follow);
+    assert_eq!((step, seen.len()), (Ok(Step::Gone(WriterState::Alive)), READS_PER_CHECK as usize));
+}

@@ -5,11 +5,13 @@ use std::{path::Path, time::Duration};
 use clap::Args;
 use nanotape_journal::Appender;
 use nanotape_plant::{Recorder, RecorderError, RecorderEvent, RecorderOptions, RecorderSummary};
+use nanotape_tape::WriterState;
 
 use crate::{
     interrupt,
     journals::{AppenderArguments, of_journal, tell_recovery},
     output::{Format, OutputArguments},
+    placement::pin,
     record::Record,
     regions::{of_region, of_ring, place, state_sentence, within},
     status::{BadData, Status, tell},
@@ -47,6 +49,10 @@ pub(super) struct RecordCommand {
     #[arg(long)]
     through_restarts: bool,
 
+    /// Record on this processor only
+    #[arg(long, value_name = "N")]
+    cpu: Option<u32>,
+
     /// Wait up to SECONDS for the ring, or for the next writer of an existing ring
     #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = seconds)]
     wait: Duration,
@@ -68,7 +74,10 @@ pub(super) fn run(command: &RecordCommand) -> anyhow::Result<Status> {
     tell_recovery(journal, appender.recovery());
     let RecordCommand { wait, through_restarts, .. } = *command;
     let shutdown = interrupt.clone();
-    let options = RecorderOptions { wait, through_restarts, mode: *mode, shutdown };
+    // The threads of the appender exist already, so they do not compete with the recorder.
+    let _placement = command.cpu.map(pin);
+    let options =
+        RecorderOptions { wait, through_restarts, mode: *mode, must_show: false, shutdown };
     let opened = Recorder::open(&ring, appender, &options);
     let Some(mut recorder) = opened.map_err(|error| of_record(error, command))? else {
         tell(format_args!("{}: interrupted before a writer created the ring", ring.display()));
@@ -104,6 +113,13 @@ fn report(ring: &Path, event: &RecorderEvent<'_>) {
         RecorderEvent::Lost(gap) => tell(format_args!("{}: {gap}", ring.display())),
         RecorderEvent::NoRoom(error) => tell(error),
         RecorderEvent::RoomAgain => tell("space is available again"),
+        RecorderEvent::NotShown(error) => tell(format_args!(
+            "{error}; this recorder does not show its progress in `nanotape stat`"
+        )),
+        RecorderEvent::WriterGone(WriterState::Alive) => tell(format_args!(
+            "{}: another writer took the ring over; use --through-restarts to record it too",
+            ring.display()
+        )),
         RecorderEvent::WriterGone(state) => {
             tell(format_args!("{}: {}", ring.display(), state_sentence(*state)));
         }

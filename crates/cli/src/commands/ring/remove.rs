@@ -1,12 +1,9 @@
 //! `nanotape ring remove`: removes a ring whose writer is gone.
 
-use std::{
-    fmt::Write as _,
-    path::{Path, PathBuf},
-};
+use std::{fmt::Write as _, path::PathBuf};
 
 use clap::Args;
-use nanotape_plant::board::board_path;
+use nanotape_plant::{board::board_path, recorder_path};
 use nanotape_ring::{slots, stream};
 use nanotape_shm::Refusal;
 
@@ -24,7 +21,7 @@ Examples:
   nanotape ring remove quotes
 
 Does not remove a ring whose writer is alive, or a file that is not a ring. Readers that have the ring
-open can read on. The board of a plant is removed with its ring.
+open can read on. The board of a plant, and the progress of a recorder, are removed with the ring.
 
 Exit status: 0 the ring is removed; 2 it is not.")]
 pub(super) struct RemoveCommand {
@@ -47,7 +44,8 @@ pub(super) fn run(command: &RemoveCommand) -> anyhow::Result<Status> {
     }
     let mut output = command.output.open()?;
     let removed = nanotape_shm::remove(&path).map_err(|error| of_region(&error))?;
-    let board = remove_board(&path);
+    let board = remove_beside(board_path(&path), "board", BOARD);
+    let recorder = remove_beside(recorder_path(&path), "progress of the recorder", RECORDER);
     let kind = kind.map(kind_name);
     let owner = removed.owner;
     let record = Record::default()
@@ -56,7 +54,8 @@ pub(super) fn run(command: &RemoveCommand) -> anyhow::Result<Status> {
         .with("file_bytes", removed.file_bytes)
         .with("writer_state", owner.map(|owner| state_name(owner.state)))
         .with("writer_pid", owner.map(|owner| owner.pid))
-        .with("board", board.as_ref().map(|board| board.display().to_string()));
+        .with("board", board.as_ref().map(|board| board.display().to_string()))
+        .with("recorder", recorder.as_ref().map(|recorder| recorder.display().to_string()));
     record.write(&mut output, format, true, || {
         let what = kind.unwrap_or("damaged".to_owned());
         let size = bytes_text(removed.file_bytes);
@@ -70,33 +69,36 @@ pub(super) fn run(command: &RemoveCommand) -> anyhow::Result<Status> {
             // Writing to a string cannot fail.
             let _ = writeln!(text, "removed {}: its plant's board", board.display());
         }
+        if let Some(recorder) = &recorder {
+            let _ = writeln!(text, "removed {}: its recorder's progress", recorder.display());
+        }
         text
     })?;
     output.finish()?;
     Ok(Status::Good)
 }
 
-/// Removes the board beside a ring, if it exists and its plant is gone. A board that cannot be
-/// removed is reported; the command still succeeds, because the ring is removed.
-fn remove_board(ring: &Path) -> Option<PathBuf> {
-    let board = board_path(ring);
-    let is_board = match nanotape_shm::inspect(&board) {
+/// Removes a region of this kind beside a ring, if it exists and its owner is gone. A region that
+/// cannot be removed is reported; the command still succeeds, because the ring is removed.
+fn remove_beside(path: PathBuf, what: &str, kind: &str) -> Option<PathBuf> {
+    let is_expected = match nanotape_shm::inspect(&path) {
         // A damaged or half-created region has no kind, as with rings.
-        Ok(info) => info.header.is_none_or(|header| kind_name(header.spec.kind) == BOARD),
+        Ok(info) => info.header.is_none_or(|header| kind_name(header.spec.kind) == kind),
         Err(error) if *error.refusal() == Refusal::NotFound => return None,
         Err(_) => false,
     };
-    if !is_board {
+    if !is_expected {
         return None;
     }
-    match nanotape_shm::remove(&board) {
-        Ok(_) => Some(board),
+    match nanotape_shm::remove(&path) {
+        Ok(_) => Some(path),
         Err(error) => {
-            tell(format_args!("board not removed: {error}"));
+            tell(format_args!("{what} not removed: {error}"));
             None
         }
     }
 }
 
-/// The kind of a board, in the form of [`kind_name`].
+/// The kinds of regions beside a ring, in the form of [`kind_name`].
 const BOARD: &str = "BOARD";
+const RECORDER: &str = "RECORDER";

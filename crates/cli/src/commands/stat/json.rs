@@ -18,7 +18,8 @@ impl Report<'_> {
         let record = self.count_part(record);
         let record = self.trouble_part(record);
         let record = self.stage_part(record);
-        self.ring_part(record)
+        let record = self.ring_part(record);
+        self.recorder_part(record)
     }
 
     fn run_part(&self) -> Record {
@@ -111,6 +112,23 @@ impl Report<'_> {
             .with("ring_span_ns", self.now.span_ns())
             .with("ring_last_message_age_ns", self.age_ns(ring.ts_publish_ns))
             .with("ring_heartbeat_age_ns", self.age_ns(ring.heartbeat_ns))
+    }
+
+    /// All values are null if no recorder of the ring shows its progress.
+    fn recorder_part(&self, record: Record) -> Record {
+        let recorder = self.now.recorder.as_ref();
+        let stat = recorder.map(|recorder| &recorder.stat);
+        record
+            .with("recorder_state", stat.map(|stat| stat.state.name()))
+            .with("recorder_pid", stat.map(|stat| stat.owner.pid))
+            .with("recorder_journal", stat.map(|stat| stat.journal.display().to_string()))
+            .with("recorder_next_sequence", stat.map(|stat| stat.next_sequence))
+            .with("recorder_lag_messages", recorder.map(|recorder| recorder.lag))
+            .with("recorder_lag_ns", recorder.and_then(|recorder| recorder.lag_ns))
+            .with("recorder_recorded", stat.map(|stat| stat.recorded))
+            .with("recorder_lost", stat.map(|stat| stat.lost))
+            .with("recorder_gaps", stat.map(|stat| stat.gaps))
+            .with("recorder_age_ns", stat.and_then(|stat| self.age_ns(stat.updated_ns)))
     }
 }
 

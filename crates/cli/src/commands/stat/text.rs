@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use nanotape_book::Anomaly;
 use nanotape_plant::{
-    Pace, TradeDate,
+    Pace, RecorderStat, RecorderState, TradeDate,
     board::{DAMAGES, StageTimes},
-    health::{Life, PlantHealth},
+    health::{Life, PlantHealth, RecorderHealth},
     records::{RecordKind, StopReason},
 };
 use nanotape_shm::Started;
@@ -53,6 +53,14 @@ impl Report<'_> {
         put("  writer", self.writer_text());
         put("  held", self.held_text());
         put("  last message", self.age_text(self.now.ring.ts_publish_ns));
+        if let Some(recorder) = &self.now.recorder {
+            put("recorder", recorder_text(recorder));
+            let journal = recorder.stat.journal.display().to_string();
+            put("  journal", journal.escape_debug().to_string());
+            put("  lag", lag_text(recorder));
+            put("  recorded", recorded_text(recorder));
+            put("  progress", self.age_text(recorder.stat.updated_ns));
+        }
         text
     }
 
@@ -202,6 +210,32 @@ impl Report<'_> {
             }
             Some(age) => format!("{} ago", nanos_text(age.unsigned_abs())),
         }
+    }
+}
+
+fn recorder_text(recorder: &RecorderHealth) -> String {
+    let RecorderStat { state, owner, .. } = recorder.stat;
+    let what = match state {
+        RecorderState::WaitingForRoom => "waiting for room: the disk of the journal is full",
+        RecorderState::Dead => "dead: exited without an end (crashed or killed)",
+        state => state.name(),
+    };
+    format!("{what}; process {}, started {}", owner.pid, owner.started)
+}
+
+fn lag_text(recorder: &RecorderHealth) -> String {
+    match (recorder.lag, recorder.lag_ns) {
+        (0, _) => "none, every message is recorded".to_owned(),
+        (lag, Some(lag_ns)) => format!("{lag} messages, {}", nanos_text(lag_ns)),
+        (lag, None) => format!("{lag} messages"),
+    }
+}
+
+fn recorded_text(recorder: &RecorderHealth) -> String {
+    let RecorderStat { recorded, lost, gaps, .. } = recorder.stat;
+    match lost {
+        0 => format!("{recorded} messages, none lost"),
+        _ => format!("{recorded} messages, {lost} lost in {gaps} gaps"),
     }
 }
 

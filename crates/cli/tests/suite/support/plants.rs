@@ -8,6 +8,7 @@ use std::{
 use nanotape_plant::{
     Event, Subscription,
     board::board_path,
+    recorder_path,
     records::{Notice, PlantStop, Record},
 };
 use nanotape_ring::{RingMonitor, Start};
@@ -34,6 +35,10 @@ impl Ring {
 
     pub(crate) fn board(&self) -> PathBuf {
         board_path(&self.0)
+    }
+
+    pub(crate) fn recorder(&self) -> PathBuf {
+        recorder_path(&self.0)
     }
 
     /// The number of the next message.
@@ -79,6 +84,7 @@ impl Ring {
 impl Drop for Ring {
     fn drop(&mut self) {
         let _ = fs::remove_file(self.board());
+        let _ = fs::remove_file(self.recorder());
         let _ = fs::remove_file(&self.0);
     }
 }

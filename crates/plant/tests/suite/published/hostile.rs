@@ -7,9 +7,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use nanotape_journal::{Appender, AppenderOptions};
 use nanotape_plant::{
-    BoardReader, Event, Subscription,
+    BoardReader, Event, Recorder, RecorderOptions, RecorderReader, Subscription,
     board::board_path,
+    recorder_path,
     records::{FIRST_TYPE_ID, Header, RecordKind},
 };
 use nanotape_ring::{Publish as _, Start, stream};
@@ -165,6 +167,40 @@ fn a_board_of_anything_is_read_and_so_is_the_ring_beside_it() {
         // Records are valid, whatever the board contains about their stocks.
         while subscriber.poll(look_at).unwrap() > 0 {}
         let _ = (subscriber.symbols(), subscriber.board().map(|board| board.run().date));
+        Ok(())
+    });
+    run.unwrap();
+}
+
+#[test]
+fn a_recorders_region_of_anything_is_read_and_taken_over() {
+    let left = Left::new();
+    let (ring, journal) = (left.ring(), left.folder.path("journal"));
+    let record = || {
+        let appender = Appender::open(&journal, &AppenderOptions::default()).unwrap();
+        let options = RecorderOptions { mode: 0o600, ..RecorderOptions::default() };
+        Recorder::open(&ring, appender, &options).unwrap().unwrap()
+    };
+    record().run(|_| ()).unwrap();
+    let path = recorder_path(&ring);
+    let words = (File::open(&path).unwrap().metadata().unwrap().len() as usize - HEADER_BYTES) / 8;
+    let value = || prop_oneof![any::<u64>(), Just(u64::MAX), Just(0), 0..5_000_u64];
+    // The rest is the path, and padding.
+    let word = prop_oneof![3 => 0..16_usize, 1 => 16..words - 1];
+    let words = prop::collection::vec((word, value()), 0..60);
+    let parameters = [value(), value(), value(), value()];
+    // Each case calibrates the clock of a recorder.
+    let config = ProptestConfig::with_cases(40);
+    let run = TestRunner::new(config).run(&(words, parameters), |(words, parameters)| {
+        // Opened each time: a recorder replaces the region of another ring.
+        let file = OpenOptions::new().write(true).open(&path).unwrap();
+        scribble(&file, &words, parameters);
+        let stat = RecorderReader::open(&ring).unwrap().look();
+        prop_assert!(stat.journal.as_os_str().len() <= 4096);
+        let recorder = record();
+        let next = recorder.summary().next_sequence;
+        let stat = RecorderReader::open(&ring).unwrap().look();
+        prop_assert_eq!((stat.next_sequence, &stat.journal), (next, &journal));
         Ok(())
     });
     run.unwrap();
