@@ -6,7 +6,7 @@
 
 use nanotape_types::{OrderReferenceNumber, Price4, Shares, Side, StockLocate};
 
-use crate::{Books, OrderStore, PriceLevels};
+use crate::{Books, Order, OrderStore, PriceLevels};
 
 /// What is ahead of an order in the queue of its price level.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -41,6 +41,22 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
             }
         }
         Some(position)
+    }
+
+    /// All live orders: by stock, buys before sells, from the best price, in queue order.
+    pub fn in_queue_order(&self) -> Vec<(OrderReferenceNumber, Order)> {
+        let mut orders: Vec<_> = self.orders().iter().collect();
+        let key = |order: &Order| {
+            let locate = u64::from(order.stock_locate.get()) << 33;
+            let side = u64::from(order.side == Side::Sell) << 32;
+            let from_best = match order.side {
+                Side::Buy => !order.price.get(),
+                Side::Sell => order.price.get(),
+            };
+            (locate | side | u64::from(from_best), !self.age(order.arrival))
+        };
+        orders.sort_unstable_by_key(|(_, order)| key(order));
+        orders
     }
 
     /// The orders of one price level, next to be executed first.

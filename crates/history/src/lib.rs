@@ -6,9 +6,18 @@
 #![forbid(unsafe_code)]
 
 mod local_books;
+mod rebuild;
 mod recorded;
+mod run_state;
 mod runs;
+pub mod snapshot;
+mod snapshotter;
+mod verify;
 
 pub use local_books::LocalBooks;
 pub use recorded::{Loss, RecordedEnd, RecordedError, RecordedRun, RecordedSummary};
+pub use run_state::{Moment, RunState};
 pub use runs::{Run, RunLog, Runs, RunsError};
+pub use snapshot::{SnapshotError, SnapshotFile, Snapshots};
+pub use snapshotter::{Snapshotter, SnapshotterError, SnapshotterOptions};
+pub use verify::{HistoryFinding, verify};

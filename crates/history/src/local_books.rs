@@ -11,6 +11,8 @@ use nanotape_book::{
 };
 use nanotape_types::{OrderReferenceNumber, Price4, Shares, Side, StockLocate};
 
+use crate::snapshot::SnapshotOrder;
+
 /// Live orders to reserve memory for; tables grow.
 const ORDERS: usize = 1 << 14;
 
@@ -29,7 +31,28 @@ impl Default for LocalBooks {
 impl LocalBooks {
     /// Empty books.
     pub fn new() -> Self {
-        Self { books: DefaultBooks::with_capacity(ORDERS), is_whole: false }
+        Self::with_capacity(ORDERS)
+    }
+
+    /// Empty books with room for `orders` live orders before they have to grow.
+    pub(crate) fn with_capacity(orders: usize) -> Self {
+        Self { books: DefaultBooks::with_capacity(orders.max(ORDERS)), is_whole: false }
+    }
+
+    /// All books.
+    pub fn all(&self) -> &DefaultBooks {
+        &self.books
+    }
+
+    /// The orders of a snapshot follow. `is_whole`: nothing was lost before it.
+    pub(crate) fn begin_at(&mut self, is_whole: bool) {
+        self.is_whole = is_whole;
+    }
+
+    /// Enters an order of a snapshot.
+    pub(crate) fn enter(&mut self, stock_locate: StockLocate, order: &SnapshotOrder) {
+        let SnapshotOrder { reference, side, price, shares } = *order;
+        let _ = self.books.apply(BookEvent::Add { stock_locate, reference, side, shares, price });
     }
 
     /// The book of a stock: inside, depth, levels.

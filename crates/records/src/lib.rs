@@ -10,6 +10,7 @@
 
 mod decode;
 mod definition;
+mod digest;
 pub mod encode;
 mod events;
 mod imbalance;
@@ -22,6 +23,7 @@ mod trade_date;
 pub use dbn;
 pub use decode::{BadRecord, Header, Record, RecordBuffer};
 pub use definition::{definition, symbol_text};
+pub use digest::Digests;
 pub use encode::{Common, PUBLISHER_ID, price_of};
 pub use events::{BadOrder, EventReader};
 pub use imbalance::imbalance;

@@ -6,6 +6,7 @@ mod dump;
 mod prune;
 mod record;
 mod repair;
+mod snapshot;
 mod stat;
 mod tail;
 mod tailers;
@@ -25,6 +26,7 @@ Examples:
   nanotape journal tail quotes --follow        the last ten excerpts, then new ones
   nanotape journal dump quotes --from 2026-11-20T14:30:00Z --count 20
   nanotape journal record nasdaq days/nasdaq   store what a plant publishes
+  nanotape journal snapshot days/nasdaq --follow    keep books at many moments beside it
   nanotape journal tailers days/nasdaq         its readers, and how far each is behind the end
   nanotape journal verify quotes               check all of it, also while it is written
   nanotape journal repair quotes --dry-run     list what a repair would do
@@ -54,6 +56,8 @@ enum JournalCommand {
     Record(record::RecordCommand),
     /// Repair a damaged journal without deleting anything
     Repair(repair::RepairCommand),
+    /// Write snapshots of the books of a recorded plant
+    Snapshot(snapshot::SnapshotCommand),
     /// Report a journal's contents, its appender and its readers
     Stat(stat::StatCommand),
     /// Print the last excerpts and then new ones, of one journal or of several in order of time
@@ -83,6 +87,7 @@ pub(crate) fn run(arguments: &JournalArguments) -> anyhow::Result<Status> {
         JournalCommand::Prune(command) => prune::run(command),
         JournalCommand::Record(command) => record::run(command),
         JournalCommand::Repair(command) => repair::run(command),
+        JournalCommand::Snapshot(command) => snapshot::run(command),
         JournalCommand::Stat(command) => stat::run(command),
         JournalCommand::Tail(command) => tail::run(command),
         JournalCommand::Tailers(command) => tailers::run(command),

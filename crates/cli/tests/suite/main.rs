@@ -16,6 +16,7 @@ mod recorded;
 mod ring;
 mod run;
 mod run_ring_lost;
+mod snapshots;
 mod stat;
 mod structures;
 mod support;

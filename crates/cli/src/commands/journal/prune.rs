@@ -4,6 +4,7 @@ use std::{io::Write as _, path::PathBuf, time::Duration};
 
 use clap::Args;
 use nanotape_clock::UtcNanos;
+use nanotape_history::Snapshots;
 use nanotape_journal::{PruneOptions, Pruned, PrunedSegment};
 
 use super::text::{age, known_time_text, size_text};
@@ -24,7 +25,8 @@ Examples:
 
 Removes whole closed segments, the oldest first, as long as at least one option selects the next
 one. The active segment stays. Segments that a named tailer has not read stay, with a notice,
-unless --force-unread is given. An age compares the times of excerpts with this machine's clock.
+unless --force-unread is given. Snapshots of books before the oldest remaining excerpt are removed
+too. An age compares the times of excerpts with this machine's clock.
 The journal may be in use.
 
 Exit status: 0 success; 1 the journal is damaged; 2 it cannot be opened or written.")]
@@ -88,6 +90,10 @@ pub(super) fn run(command: &PruneCommand) -> anyhow::Result<Status> {
             .with("is_removed", !command.dry_run);
         record.write(&mut output, format, number == 0, || line(segment, command.dry_run))?;
     }
+    let snapshots = match pruned.segments.last() {
+        Some(last) => Snapshots::list(&command.path)?.prune(last.next_sequence, command.dry_run)?,
+        None => Vec::new(),
+    };
     if format == Format::Text {
         let bytes: u64 = pruned.segments.iter().map(|segment| segment.bytes).sum();
         let count = counted(pruned.segments.len() as u64, "segment");
@@ -99,6 +105,12 @@ pub(super) fn run(command: &PruneCommand) -> anyhow::Result<Status> {
             size_text(bytes),
             size_text(pruned.bytes_left)
         )?;
+        if !snapshots.is_empty() {
+            let bytes: u64 = snapshots.iter().map(|listed| listed.bytes).sum();
+            let count = counted(snapshots.len() as u64, "snapshot");
+            let path = command.path.display();
+            writeln!(output, "{path}: {count} {what}removed, {}", size_text(bytes))?;
+        }
     }
     output.finish()?;
     tell_of_holder(command, &pruned);

@@ -3,10 +3,12 @@
 use std::{fmt::Write as _, path::PathBuf};
 
 use clap::Args;
+use nanotape_history::{HistoryFinding, Snapshots};
 use nanotape_journal::{Severity, Verified};
 
-use super::{text::size_text, with_bar};
+use super::{snapshot::of_snapshotter, text::size_text, with_bar};
 use crate::{
+    input::Progress,
     output::{Format, OutputArguments},
     record::Record,
     status::Status,
@@ -19,7 +21,8 @@ Examples:
   nanotape journal verify quotes --format json
 
 Checks headers, the checksums of all excerpts, the order of sequence numbers, end marks and the
-index; compressed segments are unpacked. The journal may be appended to meanwhile: the command
+index; compressed segments are unpacked. Snapshots and the file runs are checked too, and --books
+rebuilds the books of each snapshot from the records. The journal may be appended to meanwhile: the command
 checks what was there when it started. A fault stops readers; a hint does not; a note is
 information. In JSON and CSV each finding is a line; JSON ends with a line of totals.
 
@@ -28,6 +31,10 @@ pub(super) struct VerifyCommand {
     /// Folder of the journal
     #[arg(value_name = "JOURNAL")]
     path: PathBuf,
+
+    /// Rebuild the books of each snapshot from the records, and compare
+    #[arg(long)]
+    books: bool,
 
     #[command(flatten)]
     output: OutputArguments,
@@ -46,18 +53,55 @@ pub(super) fn run(command: &VerifyCommand) -> anyhow::Result<Status> {
         let text = || format!("{:<5}  {finding}\n", finding.severity());
         record.write(&mut output, format, number == 0, text)?;
     }
+    let beside = check_beside(command, &verified)?;
+    for (number, finding) in beside.iter().enumerate() {
+        let record = Record::default()
+            .with("severity", "fault")
+            .with("path", finding.path.display().to_string())
+            .with("offset", finding.offset)
+            .with("found", finding.what.clone());
+        let is_first = number == 0 && verified.findings.is_empty();
+        record.write(&mut output, format, is_first, || format!("fault  {finding}\n"))?;
+    }
+    let is_clean = verified.is_clean() && beside.is_empty();
+    let snapshots = Snapshots::list(&command.path)?.len();
     if format != Format::Csv {
-        summary(command, &verified)
-            .write(&mut output, format, true, || text(command, &verified))?;
+        let summary = summary(command, &verified, is_clean)
+            .with("snapshots", snapshots)
+            .with("snapshot_faults", beside.len());
+        summary.write(&mut output, format, true, || {
+            text(command, &verified, is_clean)
+                + &format!(
+                    "snapshots       {snapshots}, faults beside the segments {}\n",
+                    beside.len()
+                )
+        })?;
     }
     output.finish()?;
-    Ok(if verified.is_clean() { Status::Good } else { Status::Bad })
+    Ok(if is_clean { Status::Good } else { Status::Bad })
 }
 
-fn summary(command: &VerifyCommand, verified: &Verified) -> Record {
+/// Checks runs and snapshots, unless the records themselves cannot be read.
+fn check_beside(
+    command: &VerifyCommand,
+    verified: &Verified,
+) -> anyhow::Result<Vec<HistoryFinding>> {
+    if verified.faults > 0 || verified.excerpts == 0 {
+        return Ok(Vec::new());
+    }
+    let bar = command.books.then(|| Progress::with_steps("records", 0));
+    let checked = nanotape_history::verify(&command.path, command.books, |done, total| {
+        if let Some(bar) = &bar {
+            bar.set_of(done, total, "");
+        }
+    });
+    checked.map_err(of_snapshotter)
+}
+
+fn summary(command: &VerifyCommand, verified: &Verified, is_clean: bool) -> Record {
     Record::default()
         .with("path", command.path.display().to_string())
-        .with("is_clean", verified.is_clean())
+        .with("is_clean", is_clean)
         .with("segments", verified.segments)
         .with("segments_compressed", verified.segments_packed)
         .with("excerpts", verified.excerpts)
@@ -70,8 +114,8 @@ fn summary(command: &VerifyCommand, verified: &Verified) -> Record {
         .with("notes", verified.notes)
 }
 
-fn text(command: &VerifyCommand, verified: &Verified) -> String {
-    let state = if verified.is_clean() { "OK" } else { "DAMAGED" };
+fn text(command: &VerifyCommand, verified: &Verified, is_clean: bool) -> String {
+    let state = if is_clean { "OK" } else { "DAMAGED" };
     let mut text = format!("{}: {state}\n", command.path.display());
     let packed = verified.segments_packed;
     let _ = writeln!(text, "segments        {}, {packed} compressed", verified.segments);

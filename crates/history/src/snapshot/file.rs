@@ -1,0 +1,267 @@
+//! Reads a snapshot: its header and directory at once, the orders of a stock when they are needed.
+//!
+//! Failure: everything is checked before it is used. A file of other bytes is
+//! [`SnapshotError::Damaged`] with the offset.
+
+use std::{
+    fs::File,
+    io,
+    os::unix::fs::FileExt as _,
+    path::{Path, PathBuf},
+};
+
+use nanotape_journal::{Start, Tail, Tailer, checksum_bytes};
+use nanotape_types::{OrderReferenceNumber, Price4, Shares, Side, StockLocate};
+
+use super::{ExcerptMark, SnapshotError, layout};
+use crate::{LocalBooks, Moment, RunState};
+
+/// A snapshot on disk.
+#[derive(Debug)]
+pub struct SnapshotFile {
+    path: PathBuf,
+    file: File,
+    moment: Moment,
+    mark: ExcerptMark,
+    digest: u64,
+    /// By locate.
+    entries: Vec<StockEntry>,
+    orders: u64,
+    /// Bytes of the file.
+    bytes: u64,
+}
+
+/// A stock in a snapshot.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StockEntry {
+    /// The stock.
+    pub locate: StockLocate,
+    /// Number of live orders to buy.
+    pub buys: u32,
+    /// Number of live orders to sell.
+    pub sells: u32,
+    /// The digest of its records.
+    pub digest: u64,
+    /// The number of the record that tainted its book; 0 if none did.
+    pub tainted: u64,
+    first_order: u64,
+    check: u32,
+}
+
+/// A live order of a snapshot.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SnapshotOrder {
+    /// The order.
+    pub reference: OrderReferenceNumber,
+    /// Its side.
+    pub side: Side,
+    /// Its price.
+    pub price: Price4,
+    /// Its shares.
+    pub shares: Shares,
+}
+
+impl SnapshotFile {
+    /// Opens a snapshot; reads and checks its header and its directory.
+    pub fn open(path: &Path) -> Result<Self, SnapshotError> {
+        let file = File::open(path).map_err(SnapshotError::system("open", path))?;
+        let length = file.metadata().map_err(SnapshotError::system("read", path))?.len();
+        let damaged = |offset: usize, what| SnapshotError::Damaged {
+            path: path.to_owned(),
+            offset: offset as u64,
+            what,
+        };
+        let mut header = [0; layout::HEADER_BYTES];
+        read_at(&file, path, &mut header, 0)?;
+        let word = |at: usize| word_at(&header, at);
+        if header[..layout::WORD] != layout::MAGIC {
+            return Err(damaged(0, "not a snapshot, expected nanosnap"));
+        }
+        if word(1) != layout::LAYOUT {
+            return Err(damaged(layout::WORD, "a layout of another version, expected snap   1"));
+        }
+        let at = layout::HEADER_CHECK * layout::WORD;
+        let check = u64::from(checksum_bytes(0, &header[..at])) | layout::HEAD << 32;
+        if word(layout::HEADER_CHECK) != check {
+            return Err(damaged(at, "the checksum of the header is wrong"));
+        }
+        let (stocks, orders) = (word(layout::STOCKS), word(layout::ORDERS));
+        let directory_bytes = stocks.min(StockLocate::COUNT as u64) as usize * layout::ENTRY_BYTES;
+        let expected = orders
+            .checked_mul(layout::ORDER_BYTES as u64)
+            .and_then(|bytes| bytes.checked_add((layout::HEADER_BYTES + directory_bytes) as u64));
+        if stocks > StockLocate::COUNT as u64 || expected != Some(length) {
+            return Err(damaged(length as usize, "the file is not as long as its header states"));
+        }
+        let mut directory = vec![0; directory_bytes];
+        read_at(&file, path, &mut directory, layout::HEADER_BYTES as u64)?;
+        if u64::from(checksum_bytes(0, &directory)) != word(layout::DIRECTORY_CHECK) {
+            return Err(damaged(layout::HEADER_BYTES, "the checksum of the directory is wrong"));
+        }
+        let entries: Vec<_> = directory.chunks(layout::ENTRY_BYTES).map(StockEntry::of).collect();
+        if let Some(at) = first_bad_entry(&entries, orders) {
+            let at = layout::HEADER_BYTES + at * layout::ENTRY_BYTES;
+            return Err(damaged(at, "the entry of a stock is out of order"));
+        }
+        Ok(Self {
+            path: path.to_owned(),
+            file,
+            moment: Moment {
+                sequence: word(layout::SEQUENCE),
+                ts_event: word(layout::TS_EVENT),
+                message: word(layout::MESSAGE),
+                first_sequence: word(layout::FIRST_SEQUENCE),
+                started_ns: word(layout::STARTED),
+                midnight_ns: word(layout::MIDNIGHT),
+                losses: word(layout::LOSSES),
+                first_loss: word(layout::FIRST_LOSS),
+            },
+            mark: ExcerptMark {
+                ts_ns: word(layout::EXCERPT_TS),
+                type_id: (word(layout::EXCERPT_CHECK) >> 32) as u16,
+                check: word(layout::EXCERPT_CHECK) as u32,
+            },
+            digest: word(layout::DIGEST),
+            entries,
+            orders,
+            bytes: length,
+        })
+    }
+
+    /// Its file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Bytes of its file.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// The position in its run.
+    pub fn moment(&self) -> &Moment {
+        &self.moment
+    }
+
+    /// The digest of all stocks together.
+    pub fn digest(&self) -> u64 {
+        self.digest
+    }
+
+    /// Number of live orders.
+    pub fn orders(&self) -> u64 {
+        self.orders
+    }
+
+    /// Its stocks, by locate.
+    pub fn stocks(&self) -> &[StockEntry] {
+        &self.entries
+    }
+
+    /// The entry of a stock; `None` if the stock has no records.
+    pub fn stock(&self, locate: StockLocate) -> Option<&StockEntry> {
+        let at = self.entries.binary_search_by_key(&locate, |entry| entry.locate).ok()?;
+        Some(&self.entries[at])
+    }
+
+    /// The live orders of a stock: buys, then sells, each from the best price, in queue order.
+    pub fn orders_of(&self, entry: &StockEntry) -> Result<Vec<SnapshotOrder>, SnapshotError> {
+        let count = entry.count() as usize;
+        let data = layout::HEADER_BYTES + self.entries.len() * layout::ENTRY_BYTES;
+        let offset = data as u64 + entry.first_order * layout::ORDER_BYTES as u64;
+        let mut bytes = vec![0; count * layout::ORDER_BYTES];
+        read_at(&self.file, &self.path, &mut bytes, offset)?;
+        if checksum_bytes(0, &bytes) != entry.check {
+            let what = "the checksum of the orders of a stock is wrong";
+            return Err(SnapshotError::Damaged { path: self.path.clone(), offset, what });
+        }
+        let order = |(index, words): (usize, &[u8])| {
+            let price_shares = word_at(words, 1);
+            SnapshotOrder {
+                reference: OrderReferenceNumber::new(word_at(words, 0)),
+                side: if index < entry.buys as usize { Side::Buy } else { Side::Sell },
+                price: Price4::new(price_shares as u32),
+                shares: Shares::new((price_shares >> 32) as u32),
+            }
+        };
+        Ok(bytes.chunks(layout::ORDER_BYTES).enumerate().map(order).collect())
+    }
+
+    /// The state of the run at the snapshot, with all books.
+    pub fn state(&self) -> Result<RunState, SnapshotError> {
+        let mut books = LocalBooks::with_capacity(self.orders as usize);
+        books.begin_at(self.moment.losses == 0);
+        let mut state = RunState::at(self.moment, books);
+        for entry in &self.entries {
+            state.digests.set(entry.locate, entry.digest);
+            state.tainted[entry.locate] = entry.tainted;
+            for order in self.orders_of(entry)? {
+                state.books.enter(entry.locate, &order);
+            }
+        }
+        Ok(state)
+    }
+
+    /// Whether the journal has the excerpt after which the snapshot was taken.
+    pub fn is_of(&self, journal: &Path) -> bool {
+        let Ok(mut tailer) = Tailer::open(journal, Start::Sequence(self.moment.sequence)) else {
+            return false;
+        };
+        match tailer.next() {
+            Ok(Tail::Excerpt(excerpt)) => {
+                excerpt.sequence() == self.moment.sequence
+                    && ExcerptMark::of(excerpt.ts_ns(), excerpt.type_id(), &excerpt.to_vec())
+                        == self.mark
+            }
+            _ => false,
+        }
+    }
+}
+
+impl StockEntry {
+    fn of(bytes: &[u8]) -> Self {
+        let counts = word_at(bytes, 2);
+        Self {
+            locate: StockLocate::new(word_at(bytes, 0) as u16),
+            first_order: word_at(bytes, 1),
+            buys: counts as u32,
+            sells: (counts >> 32) as u32,
+            digest: word_at(bytes, 3),
+            tainted: word_at(bytes, 4),
+            check: word_at(bytes, 5) as u32,
+        }
+    }
+
+    /// Number of live orders.
+    pub fn count(&self) -> u64 {
+        u64::from(self.buys) + u64::from(self.sells)
+    }
+}
+
+/// The first entry that does not follow the one before it.
+fn first_bad_entry(entries: &[StockEntry], orders: u64) -> Option<usize> {
+    let mut next = (0, None);
+    for (index, entry) in entries.iter().enumerate() {
+        if entry.first_order != next.0 || next.1.is_some_and(|last| last >= entry.locate) {
+            return Some(index);
+        }
+        next = (next.0 + entry.count(), Some(entry.locate));
+    }
+    (next.0 != orders).then_some(entries.len())
+}
+
+fn word_at(bytes: &[u8], word: usize) -> u64 {
+    let bytes = bytes.get(word * layout::WORD..).and_then(|rest| rest.first_chunk());
+    bytes.map_or(0, |&bytes| u64::from_le_bytes(bytes))
+}
+
+fn read_at(file: &File, path: &Path, bytes: &mut [u8], offset: u64) -> Result<(), SnapshotError> {
+    file.read_exact_at(bytes, offset).map_err(|error| match error.kind() {
+        io::ErrorKind::UnexpectedEof => SnapshotError::Damaged {
+            path: path.to_owned(),
+            offset,
+            what: "the file ends too early",
+        },
+        _ => SnapshotError::System { operation: "read", path: path.to_owned(), error },
+    })
+}

@@ -1,0 +1,146 @@
+//! The snapshots of a journal: found by sequence number or exchange time, and removed.
+
+use std::{
+    fs,
+    ops::Range,
+    path::{Path, PathBuf},
+};
+
+use nanotape_journal::SNAPSHOTS;
+
+use super::{SnapshotError, SnapshotFile};
+
+const SUFFIX: &str = "snapshot";
+pub(super) const PART: &str = "part";
+
+/// The names of the snapshots of a journal.
+#[derive(Clone, Debug)]
+pub struct Snapshots {
+    journal: PathBuf,
+    /// By sequence number.
+    listed: Vec<Listed>,
+}
+
+/// A snapshot, as its name describes it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Listed {
+    /// The last record that it includes.
+    pub sequence: u64,
+    /// The exchange's time of that moment, ns since the UNIX epoch.
+    pub ts_event: u64,
+    /// Its file.
+    pub path: PathBuf,
+    /// Bytes of the file.
+    pub bytes: u64,
+}
+
+/// The name of a snapshot.
+pub(super) fn name(sequence: u64, ts_event: u64) -> String {
+    format!("{sequence:015}-{ts_event:020}.{SUFFIX}")
+}
+
+/// Sequence number and exchange time in a name that is spelled as this program writes it.
+fn parse(file_name: &str) -> Option<(u64, u64)> {
+    let (sequence, ts_event) =
+        file_name.strip_suffix(SUFFIX)?.strip_suffix('.')?.split_once('-')?;
+    let (sequence, ts_event) = (sequence.parse().ok()?, ts_event.parse().ok()?);
+    (name(sequence, ts_event) == file_name).then_some((sequence, ts_event))
+}
+
+impl Snapshots {
+    /// Lists the snapshots in the folder of a journal.
+    pub fn list(journal: &Path) -> Result<Self, SnapshotError> {
+        let folder = journal.join(SNAPSHOTS);
+        let mut listed = Vec::new();
+        let entries = match fs::read_dir(&folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Ok(Self { journal: journal.to_owned(), listed });
+            }
+            Err(error) => return Err(SnapshotError::system("list", folder)(error)),
+        };
+        for entry in entries {
+            let entry = entry.map_err(SnapshotError::system("list", &folder))?;
+            let Some((sequence, ts_event)) = entry.file_name().to_str().and_then(parse) else {
+                continue;
+            };
+            // A snapshot that is removed meanwhile is not listed.
+            let Ok(metadata) = entry.metadata() else { continue };
+            listed.push(Listed { sequence, ts_event, path: entry.path(), bytes: metadata.len() });
+        }
+        listed.sort_by_key(|listed| listed.sequence);
+        Ok(Self { journal: journal.to_owned(), listed })
+    }
+
+    /// The snapshots, by sequence number.
+    pub fn iter(&self) -> std::slice::Iter<'_, Listed> {
+        self.listed.iter()
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.listed.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.listed.is_empty()
+    }
+
+    /// Bytes of all snapshots.
+    pub fn bytes(&self) -> u64 {
+        self.listed.iter().map(|listed| listed.bytes).sum()
+    }
+
+    /// The last snapshot of these records whose exchange time is not after `ts_event`. A file that
+    /// is damaged, or that is not of the journal, is skipped: the one before it serves too.
+    pub fn last_until(&self, sequences: Range<u64>, ts_event: u64) -> Option<SnapshotFile> {
+        let candidates = self.listed.iter().rev();
+        let candidates = candidates
+            .filter(|listed| sequences.contains(&listed.sequence) && listed.ts_event <= ts_event);
+        candidates.filter_map(|listed| self.open(listed)).next()
+    }
+
+    /// The last snapshot of these records.
+    pub fn last_in(&self, sequences: Range<u64>) -> Option<SnapshotFile> {
+        self.last_until(sequences, u64::MAX)
+    }
+
+    /// Opens a snapshot; `None` if it is damaged or not of the journal.
+    fn open(&self, listed: &Listed) -> Option<SnapshotFile> {
+        let file = SnapshotFile::open(&listed.path).ok()?;
+        let moment = file.moment();
+        let is_named = (moment.sequence, moment.ts_event) == (listed.sequence, listed.ts_event);
+        (is_named && file.is_of(&self.journal)).then_some(file)
+    }
+
+    /// Removes the snapshots before the oldest record that is left, which readers cannot continue.
+    /// Returns what was removed, or would be.
+    pub fn prune(&self, oldest: u64, is_dry_run: bool) -> Result<Vec<Listed>, SnapshotError> {
+        let gone: Vec<_> =
+            self.listed.iter().filter(|listed| listed.sequence < oldest).cloned().collect();
+        for listed in gone.iter().filter(|_| !is_dry_run) {
+            match fs::remove_file(&listed.path) {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                removed => removed.map_err(SnapshotError::system("remove", &listed.path))?,
+            }
+        }
+        Ok(gone)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_as_they_are_written_are_snapshots() {
+        let written = name(17, 1_577_716_200_000_000_001);
+        assert_eq!(written, "000000000000017-01577716200000000001.snapshot");
+        assert_eq!(parse(&written), Some((17, 1_577_716_200_000_000_001)));
+        for other in ["17-1.snapshot", "000000000000017-01577716200000000001.part", "x.snapshot"] {
+            assert_eq!(parse(other), None, "{other}");
+        }
+        assert_eq!(parse(&name(u64::MAX, u64::MAX)), Some((u64::MAX, u64::MAX)));
+    }
+}

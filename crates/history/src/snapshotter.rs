@@ -1,0 +1,269 @@
+//! Keeps the books of a journal while it is read, and writes snapshots of them.
+//!
+//! Where: a process of its own (`nanotape journal snapshot`), beside the recorder.
+//! Protocol: it starts from the last valid snapshot, or from the first record. A snapshot is due
+//! when the journal has grown by a multiple of the size of the last snapshot, so that snapshots
+//! take at most a share of the journal's bytes. It is taken before the first record of a new
+//! message, because the records of one message belong together, and after the stop of a run.
+//! Bounds: one snapshot in memory, and the books.
+//! Failure: one process at a time writes snapshots, by an exclusive lock of the file `lock`. A
+//! killed process leaves at most a part without a name, which the next one overwrites or ignores.
+
+use std::{
+    fs::{self, File, TryLockError},
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+};
+
+use nanotape_journal::{JournalError, SNAPSHOTS, Start, Tailer, TailerSource, excerpt_bytes};
+use nanotape_records::{BadRecord, Notice, Record, RecordBuffer};
+use nanotape_tape::{Follow, Gap, Item, Message, ShutdownFlag, Step, Tape as _, WriterState};
+
+use crate::{
+    RunsError,
+    rebuild::Rebuild,
+    snapshot::{SnapshotError, Snapshots, Written},
+};
+
+/// A snapshot is not due before the journal has grown by this.
+const LEAST_BYTES: u64 = 4 << 20;
+
+/// Options of a snapshotter.
+#[derive(Clone, Debug)]
+pub struct SnapshotterOptions {
+    /// The share of the journal's bytes that snapshots take at most, in percent.
+    pub share_percent: u32,
+    /// Whether to wait for new records until the recorder closes the journal.
+    pub follows: bool,
+    /// Whether to continue with the next recorder.
+    pub through_restarts: bool,
+    /// The permission bits of the files.
+    pub mode: u32,
+    /// Ends the work.
+    pub shutdown: ShutdownFlag,
+}
+
+impl Default for SnapshotterOptions {
+    fn default() -> Self {
+        let (share_percent, mode) = (12, 0o600);
+        let shutdown = ShutdownFlag::new();
+        Self { share_percent, follows: false, through_restarts: false, mode, shutdown }
+    }
+}
+
+/// Writes the snapshots of a journal.
+#[derive(Debug)]
+pub struct Snapshotter {
+    follow: Follow<TailerSource>,
+    keeper: Keeper,
+    buffer: RecordBuffer,
+    options: SnapshotterOptions,
+    _lock: File,
+}
+
+/// Why snapshots cannot be written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SnapshotterError {
+    /// The journal cannot be read.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// A snapshot cannot be read or written.
+    #[error(transparent)]
+    Snapshot(#[from] SnapshotError),
+    /// The runs of the journal cannot be read.
+    #[error(transparent)]
+    Runs(#[from] RunsError),
+    /// A message is not a record.
+    #[error("{}: {error}", journal.display())]
+    Record {
+        /// The journal.
+        journal: PathBuf,
+        /// The problem.
+        error: BadRecord,
+    },
+    /// Another process writes snapshots of the journal.
+    #[error("{}: another process is writing snapshots of this journal", journal.display())]
+    Locked {
+        /// The journal.
+        journal: PathBuf,
+    },
+}
+
+/// The books, and when the next snapshot is due.
+#[derive(Debug)]
+struct Keeper {
+    journal: PathBuf,
+    rebuild: Rebuild,
+    share_percent: u64,
+    mode: u32,
+    /// Bytes of the journal since the last snapshot.
+    grown_bytes: u64,
+    due_bytes: u64,
+    /// The message of the last record; `None` if the next record begins another one.
+    message: Option<u32>,
+}
+
+impl Snapshotter {
+    /// Opens a journal, and the last snapshot to continue from.
+    pub fn open(journal: &Path, options: &SnapshotterOptions) -> Result<Self, SnapshotterError> {
+        // An error about the journal comes before anything is created.
+        let mut tailer = Tailer::open(journal, Start::Oldest)?;
+        let lock = lock(journal)?;
+        let snapshots = Snapshots::list(journal)?;
+        let mut keeper = Keeper {
+            journal: journal.to_owned(),
+            rebuild: Rebuild::new(journal),
+            share_percent: u64::from(options.share_percent.clamp(1, 100)),
+            mode: options.mode,
+            grown_bytes: 0,
+            due_bytes: LEAST_BYTES,
+            message: None,
+        };
+        if let Some(last) = snapshots.last_in(0..u64::MAX) {
+            tailer.seek(Start::Sequence(last.moment().sequence + 1))?;
+            keeper.rebuild.start_at(last.state()?);
+            keeper.written(last.bytes());
+        }
+        let follow = Follow::new(TailerSource::new(tailer)).shutdown(&options.shutdown);
+        let buffer = RecordBuffer::default();
+        Ok(Self { follow, keeper, buffer, options: options.clone(), _lock: lock })
+    }
+
+    /// The sequence number of the next record.
+    pub fn next_sequence(&self) -> u64 {
+        self.follow.tape().next_sequence()
+    }
+
+    /// The sequence number after the current last record.
+    pub fn end(&self) -> Result<u64, SnapshotterError> {
+        Ok(self.follow.tape().end()?)
+    }
+
+    /// Reads to the end, and calls `report` for each snapshot that was written. `progress` is
+    /// called for each read.
+    pub fn run(
+        &mut self,
+        mut report: impl FnMut(&Written),
+        mut progress: impl FnMut(&Self),
+    ) -> Result<(), SnapshotterError> {
+        loop {
+            let mut outcome = Ok(());
+            let Self { follow, keeper, buffer, .. } = self;
+            let step = follow.step(|item| {
+                outcome = keeper.take(&item, buffer, &mut report);
+                if outcome.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            });
+            outcome?;
+            let is_over = match step? {
+                Step::Idle => !self.options.follows,
+                Step::Gone(WriterState::Closed) => !self.options.through_restarts,
+                Step::Shutdown | Step::Complete => true,
+                // A recorder that was killed is started again.
+                Step::Gone(_) | Step::Read | Step::Stopped => false,
+            };
+            progress(self);
+            if is_over {
+                return Ok(());
+            }
+        }
+    }
+}
+
+impl Keeper {
+    fn take(
+        &mut self,
+        item: &Item<'_>,
+        buffer: &mut RecordBuffer,
+        report: &mut impl FnMut(&Written),
+    ) -> Result<(), SnapshotterError> {
+        match *item {
+            Item::Message(message) => {
+                let Message { sequence, type_id, payload, .. } = message;
+                let record = buffer.decode(sequence, type_id, payload).map_err(|error| {
+                    SnapshotterError::Record { journal: self.journal.clone(), error }
+                })?;
+                self.record(&message, record.as_ref(), report)
+            }
+            Item::Gap(gap) => {
+                self.lose(&gap);
+                Ok(())
+            }
+            Item::Reused(reused) => {
+                // The books are those of records that no longer exist.
+                self.lose(&Gap { from: reused.from, to: reused.to });
+                Ok(())
+            }
+        }
+    }
+
+    #[inline]
+    fn record(
+        &mut self,
+        message: &Message<'_>,
+        record: Option<&Record<'_>>,
+        report: &mut impl FnMut(&Written),
+    ) -> Result<(), SnapshotterError> {
+        let number = record.and_then(number_of);
+        let is_first = number.is_none() || number != self.message;
+        if is_first && self.grown_bytes >= self.due_bytes {
+            self.write(report)?;
+        }
+        self.message = number;
+        self.rebuild.take(message, record);
+        self.grown_bytes += excerpt_bytes(message.payload.len()) as u64;
+        match record {
+            Some(Record::Notice(Notice::Stop(_))) => self.write(report),
+            _ => Ok(()),
+        }
+    }
+
+    #[cold]
+    fn write(&mut self, report: &mut impl FnMut(&Written)) -> Result<(), SnapshotterError> {
+        if let Some(state) = self.rebuild.state() {
+            let written = state.write_snapshot(&self.journal, self.rebuild.mark(), self.mode)?;
+            report(&written);
+            self.written(written.bytes);
+        }
+        Ok(())
+    }
+
+    fn written(&mut self, bytes: u64) {
+        self.grown_bytes = 0;
+        self.due_bytes = LEAST_BYTES.max(bytes * 100 / self.share_percent);
+    }
+
+    #[cold]
+    fn lose(&mut self, gap: &Gap) {
+        self.message = None;
+        self.rebuild.lose(gap);
+    }
+}
+
+/// The number of a record's message, which groups the records of one message. A record without it
+/// is a message of its own.
+#[inline]
+fn number_of(record: &Record<'_>) -> Option<u32> {
+    match record {
+        Record::Mbo(order) => Some(order.sequence),
+        Record::Bbo(bbo) => Some(bbo.sequence),
+        Record::Trade(trade) => Some(trade.sequence),
+        _ => None,
+    }
+}
+
+/// Takes the exclusive lock of the snapshots of a journal.
+fn lock(journal: &Path) -> Result<File, SnapshotterError> {
+    let folder = journal.join(SNAPSHOTS);
+    fs::create_dir_all(&folder).map_err(SnapshotError::system("create", &folder))?;
+    let path = folder.join("lock");
+    let file = File::options().write(true).create(true).truncate(false).open(&path);
+    let file = file.map_err(SnapshotError::system("open", &path))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => {
+            Err(SnapshotterError::Locked { journal: journal.to_owned() })
+        }
+        Err(TryLockError::Error(error)) => Err(SnapshotError::system("lock", &path)(error).into()),
+    }
+}

@@ -1,0 +1,4 @@
+//! Integration tests of the past of a plant.
+
+mod hostile;
+mod states;
