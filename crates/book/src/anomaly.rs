@@ -75,6 +75,12 @@ impl AnomalyCounts {
         *count = count.saturating_add(1);
     }
 
+    /// These counts and others, together.
+    #[must_use]
+    pub fn plus(&self, others: &Self) -> Self {
+        Self(std::array::from_fn(|kind| self.0[kind].saturating_add(others.0[kind])))
+    }
+
     /// Whether any anomaly was counted.
     pub fn any(&self) -> bool {
         self.0.iter().any(|&count| count > 0)

@@ -1,47 +1,71 @@
-//! Opens a day file or a journal, shows the progress of reading, and reports its damage afterwards.
+//! Reads an INPUT into books: a day file, the folder of a journal, a DBN file or standard input.
+//! Shows the progress, and reports afterwards what the input lacks.
 
-use std::path::Path;
+mod source;
+mod verdict;
 
-use anyhow::bail;
+use std::{collections::BTreeMap, path::Path};
+
 use clap::Args;
-use nanotape_book::{AnomalyCounts, Books, OrderStore, PriceLevels};
+use nanotape_book::{Books, OrderStore, PriceLevels};
 pub(crate) use nanotape_console::progress::Progress;
-use nanotape_feed::{DayEnd, DaySource};
-use nanotape_history::{RecordedEnd, RecordedError, RecordedRun, RecordedSummary};
-use nanotape_journal::{Start, Tailer, TailerSource};
-use nanotape_market::StockDirectory;
-use nanotape_plant::{BookEngine, DayReport, Observer, RunReport, orders_of};
+use nanotape_feed::DaySource;
+use nanotape_history::{DbnError, DbnStream, RecordedError, RecordedRun, RecordedSummary};
+use nanotape_journal::TailerSource;
+use nanotape_market::Position;
+use nanotape_plant::{BookEngine, DayReport, Observer, orders_of};
+use nanotape_tape::Tape as _;
 use nanotape_types::StockLocate;
+use source::{Opened, RunChoice};
+pub(crate) use verdict::{conclude, require_symbols, warn_of_taint};
 
 use crate::{
     journals::of_journal,
-    status::{BadData, Status, tell},
-    symbols::SymbolFilter,
-    values::counted,
+    span::{Guard, Span},
+    status::BadData,
 };
 
+/// An input of events.
 #[derive(Args, Debug)]
 pub(crate) struct InputArguments {
-    /// ITCH 5.0 day file (plain, gzip or zstd), or - for standard input. inside, book and depth
-    /// also take the folder of a journal that recorded a plant
+    /// Day file (plain, gzip or zstd), folder of a journal that recorded a plant, DBN file (plain
+    /// or zstd; of tap or of Databento), or - for a day or DBN file on standard input
+    #[arg(value_name = "INPUT")]
+    input: String,
+
+    /// Run of a plant in a journal or DBN file: a number from 1, or last [default: last]. In a DBN
+    /// file of another writer, each trade date is a run
+    #[arg(long, value_name = "N")]
+    run: Option<RunChoice>,
+
+    /// If a part of the input is missing, or a book is unreliable: status 1, and no output file
+    #[arg(long)]
+    strict: bool,
+}
+
+/// An input of the exchange's own messages.
+#[derive(Args, Debug)]
+pub(crate) struct DayArguments {
+    /// ITCH 5.0 day file (plain, gzip or zstd), or - for standard input
     #[arg(value_name = "FILE")]
-    pub(crate) file: String,
+    file: String,
 }
 
 impl InputArguments {
+    /// Live orders that books have room for at the start.
+    pub(crate) fn orders(&self) -> usize {
+        orders_of(Path::new(&self.input))
+    }
+}
+
+impl DayArguments {
     /// Live orders that books have room for at the start.
     pub(crate) fn orders(&self) -> usize {
         orders_of(Path::new(&self.file))
     }
 
     pub(crate) fn open(&self) -> anyhow::Result<DaySource> {
-        Ok(match self.file.as_str() {
-            "-" => DaySource::stdin()?,
-            path if Path::new(path).is_dir() => {
-                bail!("{path}: is a folder; this command needs a day file")
-            }
-            path => DaySource::open(Path::new(path))?,
-        })
+        source::open_day(&self.file)
     }
 }
 
@@ -50,172 +74,141 @@ pub(crate) struct Session<L, S> {
     name: String,
     pub(crate) engine: BookEngine<Books<L, S>>,
     pub(crate) report: Report,
+    /// The first message of each stock that did not fit its book.
+    misfits: BTreeMap<StockLocate, Position>,
+    is_strict: bool,
 }
 
 /// The report of a run, by the kind of its source.
 pub(crate) enum Report {
     Day(DayReport),
-    Journal(RunReport<RecordedSummary>),
+    Records(Recorded),
+}
+
+/// The report of records.
+pub(crate) struct Recorded {
+    summary: RecordedSummary,
+    /// Why the reading ended early.
+    fault: Option<String>,
+    /// What stores them, for messages.
+    noun: &'static str,
+    /// Whether the first run was read because a stream cannot be searched for the last one.
+    is_only_first: bool,
 }
 
 impl<L: PriceLevels, S: OrderStore> Session<L, S> {
-    /// Opens the input, a day file or the folder of a journal, and runs its events through `books`.
+    /// Opens the input, and runs its events up to the end of the span through `books`. The observer
+    /// gets those of the span.
     pub(crate) fn run(
         input: &InputArguments,
+        span: Span,
         books: Books<L, S>,
         observer: &mut impl Observer<Books<L, S>>,
     ) -> anyhow::Result<Self> {
-        let path = Path::new(&input.file);
-        if input.file == "-" || !path.is_dir() {
-            return Self::run_day(input, books, observer);
-        }
-        let mut engine = BookEngine::new(books);
-        let tailer = Tailer::open(path, Start::Oldest).map_err(of_journal)?;
-        let mut run = RecordedRun::new(TailerSource::new(tailer));
-        let (first, end) = (run.next_sequence(), run.end().map_err(of_journal)?);
-        let progress = Progress::with_steps("messages", end.saturating_sub(first));
-        let report = engine.run(&mut run, observer, |run| {
-            progress.set(run.next_sequence().saturating_sub(first));
-        });
-        let report = report.map_err(|error| match error {
-            RecordedError::Stream(error) => of_journal(error),
-            error => BadData(format!("{}: {error}", path.display())).into(),
-        })?;
-        Ok(Self { name: input.file.clone(), engine, report: Report::Journal(report) })
+        let (source, midnight_ns) = source::open(input)?;
+        let mut guard = Guard::new(observer, span.bounds(&input.input, midnight_ns)?);
+        let session = match source {
+            Opened::Day(day) => Self::of_day(day, books, &mut guard),
+            Opened::Journal(run) => Self::of_journal(&input.input, run, books, &mut guard),
+            Opened::Dbn(run) => Self::of_dbn(run, input.run.is_none(), books, &mut guard),
+        };
+        let misfits = guard.misfits();
+        Ok(Self { misfits, is_strict: input.strict, ..session? })
     }
 
     /// The same for commands that need a day file.
     pub(crate) fn run_day(
-        input: &InputArguments,
+        input: &DayArguments,
+        books: Books<L, S>,
+        observer: &mut impl Observer<Books<L, S>>,
+    ) -> anyhow::Result<Self> {
+        Self::of_day(input.open()?, books, observer)
+    }
+
+    fn of_day(
+        mut source: DaySource,
         books: Books<L, S>,
         observer: &mut impl Observer<Books<L, S>>,
     ) -> anyhow::Result<Self> {
         let mut engine = BookEngine::new(books);
-        let mut source = input.open()?;
         let progress = Progress::of(&source);
         let report = engine.run(&mut source, observer, |source| progress.update(source))?;
-        let name = source.name().to_owned();
-        Ok(Self { name, engine, report: Report::Day(report) })
+        Ok(Self::new(source.name(), engine, Report::Day(report)))
     }
 
-    /// Messages read from the day, or records of the journal.
+    fn of_journal(
+        name: &str,
+        mut run: RecordedRun<TailerSource>,
+        books: Books<L, S>,
+        observer: &mut impl Observer<Books<L, S>>,
+    ) -> anyhow::Result<Self> {
+        let mut engine = BookEngine::new(books);
+        let (first, end) = (run.stream().next_sequence(), run.stream().end().map_err(of_journal)?);
+        let progress = Progress::with_steps("messages", end.saturating_sub(first));
+        let Ok(report) = engine.run(&mut run, observer, |run| {
+            progress.set(run.stream().next_sequence().saturating_sub(first));
+        });
+        let (summary, fault) = report.summary;
+        let fault = match fault {
+            Some(RecordedError::Stream(error)) => return Err(of_journal(error)),
+            fault => fault_of(name, fault)?,
+        };
+        Ok(Self::new(
+            name,
+            engine,
+            Report::Records(Recorded { summary, fault, noun: "journal", is_only_first: false }),
+        ))
+    }
+
+    fn of_dbn(
+        mut run: RecordedRun<DbnStream>,
+        is_only_first: bool,
+        books: Books<L, S>,
+        observer: &mut impl Observer<Books<L, S>>,
+    ) -> anyhow::Result<Self> {
+        let mut engine = BookEngine::new(books);
+        let progress = Progress::of(run.stream().source());
+        let Ok(report) =
+            engine.run(&mut run, observer, |run| progress.update(run.stream().source()));
+        let name = run.stream().source().name();
+        let (summary, fault) = report.summary;
+        let fault = match fault {
+            // It has the name.
+            Some(RecordedError::Stream(DbnError::Source(error))) => Some(error.to_string()),
+            fault => fault_of(name, fault)?,
+        };
+        Ok(Self::new(
+            name,
+            engine,
+            Report::Records(Recorded { summary, fault, noun: "file", is_only_first }),
+        ))
+    }
+
+    fn new(name: &str, engine: BookEngine<Books<L, S>>, report: Report) -> Self {
+        let (name, misfits) = (name.to_owned(), BTreeMap::new());
+        Self { name, engine, report, misfits, is_strict: false }
+    }
+
+    /// Messages read from the day, or records.
     pub(crate) fn messages(&self) -> u64 {
         match &self.report {
             Report::Day(report) => report.summary.records,
-            Report::Journal(report) => report.summary.messages,
+            Report::Records(recorded) => recorded.summary.messages,
         }
-    }
-
-    /// Reports the damage of the input, and returns the exit status.
-    pub(crate) fn conclude(&self) -> Status {
-        match &self.report {
-            Report::Day(report) => conclude(&self.name, report),
-            Report::Journal(report) => conclude_recorded(&self.name, &report.summary),
-        }
-    }
-
-    /// Prints the number of unreliable books.
-    pub(crate) fn warn_of_taint(&self) {
-        match &self.report {
-            Report::Day(_) => {
-                let books = self.engine.books();
-                warn_of_taint(&self.name, books.anomalies(), books.tainted().count());
-            }
-            Report::Journal(report) => match report.summary.tainted_stocks {
-                0 => {}
-                count => tell(format_args!(
-                    "{}: {} marked unreliable (tainted) by the plant",
-                    self.name,
-                    counted(count as u64, "book"),
-                )),
-            },
-        }
-    }
-
-    /// The same for the book of one stock; a journal reports all of its tainted books.
-    pub(crate) fn warn_of_taint_in(&self, locate: StockLocate) {
-        if let Report::Journal(_) = self.report {
-            return self.warn_of_taint();
-        }
-        let anomalies = self.engine.books().book(locate).anomalies();
-        warn_of_taint(&self.name, anomalies, usize::from(anomalies.any()));
-    }
-
-    /// Returns an error if a requested symbol is not in the day.
-    pub(crate) fn require_symbols(&self, filter: &SymbolFilter) -> anyhow::Result<()> {
-        require_symbols(&self.name, filter, self.engine.directory())
     }
 }
 
-/// Reports what a journal lacks, and returns the exit status.
-fn conclude_recorded(name: &str, summary: &RecordedSummary) -> Status {
-    for loss in summary.losses.iter().take(DAMAGE_LINES) {
-        tell(format_args!("{name}: {loss}"));
-    }
-    let more = summary.total_losses.saturating_sub(DAMAGE_LINES as u64);
-    if more > 0 {
-        tell(format_args!("{name}: and {more} more losses"));
-    }
-    match summary.end {
-        RecordedEnd::Stop | RecordedEnd::Stopped => {}
-        RecordedEnd::NoStop => {
-            tell(format_args!("{name}: the journal ends before the plant's stop record"));
-        }
-        RecordedEnd::AnotherRun(sequence) => tell(format_args!(
-            "{name}: message {sequence}: another run of a plant starts; only the first run was read"
-        )),
-    }
-    if summary.is_good() { Status::Good } else { Status::Bad }
-}
-
-/// Damaged ranges that get a line each.
-const DAMAGE_LINES: usize = 10;
-
-/// Reports the damage of a day, and returns the exit status.
-pub(crate) fn conclude(name: &str, report: &DayReport) -> Status {
-    for damage in report.damage.first().iter().take(DAMAGE_LINES) {
-        tell(format_args!("{name}: {damage}"));
-    }
-    let more = report.damage.total().saturating_sub(DAMAGE_LINES as u64);
-    if more > 0 {
-        tell(format_args!("{name}: and {more} more damaged places"));
-    }
-    match (&report.summary.fault, report.summary.end) {
-        (Some(fault), end @ DayEnd::Cut { .. }) => tell(format_args!("{fault}; {end}")),
-        (Some(fault), _) => tell(format_args!("{fault}")),
-        (None, end @ (DayEnd::Cut { .. } | DayEnd::EndOfSession { bytes_follow: true, .. })) => {
-            tell(format_args!("{name}: {end}"));
-        }
-        (None, _) => {}
-    }
-    if report.is_good() { Status::Good } else { Status::Bad }
-}
-
-/// Prints the number of unreliable books. The command still succeeds: a file that begins in
-/// mid-session is legal.
-pub(crate) fn warn_of_taint(name: &str, totals: AnomalyCounts, tainted_stocks: usize) {
-    if !totals.any() {
-        return;
-    }
-    let kinds: Vec<_> = totals.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
-    tell(format_args!(
-        "{name}: {} could not be applied to the book ({}); {} marked unreliable (tainted)",
-        counted(totals.total(), "message"),
-        kinds.join(", "),
-        counted(tainted_stocks as u64, "book"),
-    ));
-}
-
-/// Returns an error if a requested symbol is not in the day.
-pub(crate) fn require_symbols(
+/// The line about a run that ended early; an error if it has nothing to print.
+fn fault_of<E: std::fmt::Display>(
     name: &str,
-    filter: &SymbolFilter,
-    directory: &StockDirectory,
-) -> anyhow::Result<()> {
-    let missing: Vec<_> = filter.missing(directory).iter().map(ToString::to_string).collect();
-    if missing.is_empty() {
-        return Ok(());
+    fault: Option<RecordedError<E>>,
+) -> anyhow::Result<Option<String>> {
+    let Some(fault) = fault else { return Ok(None) };
+    let line = format!("{name}: {fault}");
+    match fault {
+        RecordedError::NoOrders { .. } | RecordedError::OnlyOthers { .. } => {
+            Err(BadData(line).into())
+        }
+        _ => Ok(Some(line)),
     }
-    let message = format!("{name}: symbols not found: {}", missing.join(", "));
-    Err(BadData(message).into())
 }

@@ -8,6 +8,7 @@ mod journals;
 mod lines;
 mod placement;
 mod regions;
+mod span;
 mod structures;
 mod symbols;
 mod values;

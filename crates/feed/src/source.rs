@@ -216,6 +216,19 @@ impl DaySource {
         }
     }
 
+    /// Whether the (decompressed) bytes begin with these. Call it before the first block is read.
+    pub fn starts_with(&mut self, first: &[u8]) -> Result<bool, SourceError> {
+        loop {
+            let block = match &mut self.kind {
+                Kind::Stream(blocks) => blocks.peek(),
+                Kind::Mapped(_) | Kind::Memory { .. } => self.next_block(0)?,
+            };
+            if block.bytes.len() >= first.len() || block.is_last {
+                return Ok(block.bytes.starts_with(first));
+            }
+        }
+    }
+
     /// Returns a block after this time even without new bytes, since a pipe may be silent for
     /// hours. Files never wait.
     pub fn set_patience(&mut self, patience: Duration) {

@@ -1,10 +1,11 @@
-//! The past of a plant, from the records in a journal: market events again, and books at any
-//! moment.
+//! The past of a plant, from the records in a journal or a DBN file: market events again, and books
+//! at any moment.
 //!
 //! Where: layer 3, between JOURNAL with RECORDS, and PLANT. A [`RecordedRun`] is an
 //! [`EventSource`](nanotape_market::EventSource), so the commands read it as they read a day file.
 #![forbid(unsafe_code)]
 
+mod dbn_stream;
 mod local_books;
 mod rebuild;
 mod recorded;
@@ -12,12 +13,15 @@ mod run_state;
 mod runs;
 pub mod snapshot;
 mod snapshotter;
+mod stream;
 mod verify;
 
+pub use dbn_stream::{DBN_MAGIC, DbnError, DbnStream};
 pub use local_books::LocalBooks;
 pub use recorded::{Loss, RecordedEnd, RecordedError, RecordedRun, RecordedSummary};
 pub use run_state::{Moment, RunState};
 pub use runs::{Run, RunLog, Runs, RunsError};
 pub use snapshot::{SnapshotError, SnapshotFile, Snapshots};
 pub use snapshotter::{Snapshotter, SnapshotterError, SnapshotterOptions};
+pub use stream::{Entry, RecordStream};
 pub use verify::{HistoryFinding, verify};

@@ -1,20 +1,23 @@
-//! A recorded run as a source of market events: the same code reads a journal and a day file.
+//! A recorded run as a source of market events: the same code reads a journal, a DBN file and a day
+//! file.
 //!
-//! Where: between a numbered stream of records, usually a journal, and a
-//! [`BookEngine`](crate::BookEngine).
+//! Where: between a stream of records and a [`BookEngine`](crate::BookEngine).
 //! Protocol: the stream is read from its position to its current end, but only within one run of a
 //! plant: another start record would empty all books, so it ends the reading.
-//! Failure: [`RecordedError`]. Loss is data: the [`RecordedSummary`] lists what the plant reported
-//! as lost and what the stream lacks.
+//! Failure: [`RecordedError`], after the events before it. Loss is data: the [`RecordedSummary`]
+//! lists what the plant reported as lost and what the stream lacks.
 
-use std::{fmt, ops::ControlFlow};
+use std::{collections::BTreeMap, convert::Infallible, fmt, ops::ControlFlow};
 
 use nanotape_market::{EventHandler, EventSource, MarketEvent, NoOrigin, Position};
 use nanotape_records::{
     BadOrder, BadRecord, EventReader, Gap as InputGap, Notice, PlantStart, Record, RecordBuffer,
     RecordKind,
 };
-use nanotape_tape::{Gap, Item, Progress, Source};
+use nanotape_tape::{Gap, Progress};
+use nanotape_types::StockLocate;
+
+use crate::{Entry, RecordStream, Run};
 
 /// Losses that are kept; later ones are only counted.
 const KEPT_LOSSES: usize = 64;
@@ -23,6 +26,8 @@ const KEPT_LOSSES: usize = 64;
 #[derive(Debug)]
 pub struct RecordedRun<S> {
     stream: S,
+    /// What is known of the run before it is read.
+    run: Option<Run>,
 }
 
 /// Why a recorded run cannot be read.
@@ -44,14 +49,18 @@ pub enum RecordedError<E> {
         error: BadOrder,
     },
     /// The run was recorded without order records, so books cannot be built.
-    #[error(
-        "message {sequence} of the journal: the plant published {kinds}; books need mbo records"
-    )]
+    #[error("message {sequence}: the plant published {kinds}; books need mbo records")]
     NoOrders {
         /// The sequence number of the start record.
         sequence: u64,
         /// The kinds of records that it published.
         kinds: nanotape_records::RecordKinds,
+    },
+    /// The stream has records of trades or insides, but none of orders.
+    #[error("no mbo records among {messages} messages; books need them")]
+    OnlyOthers {
+        /// The messages that were read.
+        messages: u64,
     },
 }
 
@@ -64,16 +73,18 @@ pub struct RecordedSummary {
     pub start: Option<PlantStart>,
     /// The end of the reading.
     pub end: RecordedEnd,
+    /// The number of the start of another run, at which the reading ended.
+    pub next_run: Option<u64>,
     /// The first losses, in order.
     pub losses: Vec<Loss>,
     /// Number of losses.
     pub total_losses: u64,
-    /// Stocks whose book the plant reported as tainted.
-    pub tainted_stocks: usize,
+    /// Stocks whose book the plant reported as tainted, with the sequence numbers of its reports.
+    pub taints: BTreeMap<StockLocate, u64>,
 }
 
 /// A part that the recorded run lacks.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Loss {
     /// The plant could not read a part of its input.
     Input {
@@ -84,6 +95,13 @@ pub enum Loss {
     },
     /// The stream lacks messages.
     Stream(Gap),
+    /// The writer of the stream reported a loss as text.
+    Reported {
+        /// The sequence number of the report.
+        sequence: u64,
+        /// The report.
+        text: Box<str>,
+    },
 }
 
 impl fmt::Display for Loss {
@@ -93,6 +111,7 @@ impl fmt::Display for Loss {
                 write!(f, "message {sequence}: {}", Notice::Gap(*gap))
             }
             Self::Stream(gap) => gap.fmt(f),
+            Self::Reported { sequence, text } => write!(f, "message {sequence}: {text}"),
         }
     }
 }
@@ -105,16 +124,15 @@ pub enum RecordedEnd {
     NoStop,
     /// The plant ended its run.
     Stop,
-    /// Another run begins at this sequence number.
-    AnotherRun(u64),
     /// The handler stopped the reading.
     Stopped,
 }
 
 impl RecordedSummary {
-    /// Whether the run was read completely, and the plant read all of its input.
+    /// Whether the run was read from its start to its end, and nothing is missing.
     pub fn is_good(&self) -> bool {
-        self.total_losses == 0 && matches!(self.end, RecordedEnd::Stop | RecordedEnd::Stopped)
+        let is_whole = self.start.is_some() && self.end != RecordedEnd::NoStop;
+        is_whole && self.total_losses == 0
     }
 
     fn lost(&mut self, loss: Loss) {
@@ -125,54 +143,60 @@ impl RecordedSummary {
     }
 }
 
-impl<S: Source> RecordedRun<S> {
+impl<S: RecordStream> RecordedRun<S> {
     /// Reads from the stream's position.
     pub fn new(stream: S) -> Self {
-        Self { stream }
+        Self { stream, run: None }
     }
 
-    /// The sequence number of the next message.
-    pub fn next_sequence(&self) -> u64 {
-        self.stream.next_sequence()
+    /// Reads a run from the stream's position, with the names that are stored of it.
+    pub fn of_run(stream: S, run: Option<Run>) -> Self {
+        Self { stream, run }
     }
 
-    /// The sequence number after the current newest message.
-    pub fn end(&self) -> Result<u64, S::Error> {
-        self.stream.end()
+    /// The stream.
+    pub fn stream(&self) -> &S {
+        &self.stream
     }
 }
 
-impl<S: Source> EventSource for RecordedRun<S> {
-    type Summary = RecordedSummary;
-    type Error = RecordedError<S::Error>;
+impl<S: RecordStream> EventSource for RecordedRun<S> {
+    /// The events up to an error were delivered.
+    type Summary = (RecordedSummary, Option<RecordedError<S::Error>>);
+    type Error = Infallible;
 
     fn read(
         &mut self,
         handler: &mut impl EventHandler,
         mut progress: impl FnMut(&Self),
-    ) -> Result<RecordedSummary, Self::Error> {
+    ) -> Result<Self::Summary, Infallible> {
         let mut reading = Reading::default();
+        if let Some(run) = &self.run {
+            reading.events = EventReader::from_midnight(run.midnight_ns);
+            run.names.iter().for_each(|&(locate, symbol)| handler.name(locate, symbol));
+        }
         loop {
             let mut failed = None;
-            let polled = self.stream.poll(|item| {
-                let flow = reading.item(item, handler);
+            let polled = self.stream.poll(|entry| {
+                let flow = reading.entry(entry, handler);
                 flow.unwrap_or_else(|error| {
                     failed = Some(error);
                     ControlFlow::Break(())
                 })
             });
-            if let Some(error) = failed {
-                return Err(error.of_stream());
-            }
             progress(self);
-            match polled.map_err(RecordedError::Stream)? {
-                Progress::Read => {}
-                Progress::Stopped => return Ok(reading.summary),
-                Progress::Nothing => {
-                    reading.finish(handler);
-                    return Ok(reading.summary);
+            let error = match (failed, polled) {
+                (Some(error), _) => Some(error.of_stream()),
+                (None, Ok(Progress::Read)) => continue,
+                (None, Ok(Progress::Stopped)) if reading.summary.next_run.is_none() => None,
+                (None, Ok(_)) => reading.finish(handler).err(),
+                (None, Err(error)) => {
+                    // The stream's own error is the cause of a missing rest.
+                    let _ = reading.finish::<S::Error>(handler);
+                    Some(RecordedError::Stream(error))
                 }
-            }
+            };
+            return Ok((reading.summary, error));
         }
     }
 }
@@ -183,41 +207,31 @@ struct Reading {
     events: EventReader,
     buffer: RecordBuffer,
     summary: RecordedSummary,
+    last_sequence: u64,
+    has_orders: bool,
+    /// Whether there are records of trades or insides.
+    has_others: bool,
 }
 
 impl Reading {
-    fn item(
+    #[inline]
+    fn entry(
         &mut self,
-        item: Item<'_>,
+        entry: Entry<'_>,
         handler: &mut impl EventHandler,
-    ) -> Result<ControlFlow<()>, RecordedError<core::convert::Infallible>> {
-        let message = match item {
-            Item::Message(message) => message,
-            Item::Gap(gap) => {
-                self.summary.lost(Loss::Stream(gap));
-                return Ok(ControlFlow::Continue(()));
-            }
-            // A reading starts once and only advances, so no number occurs twice.
-            Item::Reused(_) => return Ok(ControlFlow::Continue(())),
+    ) -> Result<ControlFlow<()>, RecordedError<Infallible>> {
+        let (sequence, type_id, payload) = match entry {
+            Entry::Message { sequence, type_id, payload } => (sequence, type_id, payload),
+            other => return self.rare(other, handler),
         };
-        let sequence = message.sequence;
         self.summary.messages += 1;
-        let record = self.buffer.decode(sequence, message.type_id, message.payload)?;
+        self.last_sequence = sequence;
+        let record = self.buffer.decode(sequence, type_id, payload)?;
         let Some(record) = record else { return Ok(ControlFlow::Continue(())) };
         match record {
-            Record::Notice(Notice::Start(_)) if self.summary.start.is_some() => {
-                self.summary.end = RecordedEnd::AnotherRun(sequence);
-                return Ok(ControlFlow::Break(()));
-            }
-            Record::Notice(Notice::Start(start)) => {
-                if !start.kinds.has(RecordKind::Mbo) {
-                    return Err(RecordedError::NoOrders { sequence, kinds: start.kinds });
-                }
-                self.summary.start = Some(start);
-            }
-            Record::Notice(Notice::Stop(_)) => self.summary.end = RecordedEnd::Stop,
-            Record::Notice(Notice::Gap(gap)) => self.summary.lost(Loss::Input { sequence, gap }),
-            Record::Notice(Notice::Taint(_)) => self.summary.tainted_stocks += 1,
+            Record::Notice(notice) => return self.notice(sequence, notice),
+            Record::Mbo(_) => self.has_orders = true,
+            Record::Bbo(_) | Record::Trade(_) => self.has_others = true,
             _ => {}
         }
         let flow = self.events.next(&record, &mut |number, event: &MarketEvent| {
@@ -230,22 +244,75 @@ impl Reading {
         Ok(flow)
     }
 
+    #[cold]
+    fn rare(
+        &mut self,
+        entry: Entry<'_>,
+        handler: &mut impl EventHandler,
+    ) -> Result<ControlFlow<()>, RecordedError<Infallible>> {
+        match entry {
+            Entry::Notice { sequence, notice } => return self.notice(sequence, notice),
+            Entry::Name(locate, symbol) => handler.name(locate, symbol),
+            Entry::Gap(gap) => self.summary.lost(Loss::Stream(gap)),
+            Entry::Loss { sequence, text } => {
+                self.summary.lost(Loss::Reported { sequence, text: text.into() });
+            }
+            Entry::Message { .. } => {}
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    #[cold]
+    fn notice(
+        &mut self,
+        sequence: u64,
+        notice: Notice,
+    ) -> Result<ControlFlow<()>, RecordedError<Infallible>> {
+        match notice {
+            Notice::Start(_) if self.summary.start.is_some() => {
+                self.summary.next_run = Some(sequence);
+                return Ok(ControlFlow::Break(()));
+            }
+            Notice::Start(start) => {
+                if !start.kinds.has(RecordKind::Mbo) {
+                    return Err(RecordedError::NoOrders { sequence, kinds: start.kinds });
+                }
+                self.summary.start = Some(start);
+                self.events = EventReader::from_midnight(start.midnight_ns);
+            }
+            Notice::Stop(_) => self.summary.end = RecordedEnd::Stop,
+            Notice::Gap(gap) => self.summary.lost(Loss::Input { sequence, gap }),
+            Notice::Taint(taint) => {
+                if let Ok(locate) = u16::try_from(taint.instrument_id) {
+                    let locate = StockLocate::new(locate);
+                    self.summary.taints.entry(locate).or_insert(sequence);
+                }
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
     /// The end of the stream: a message that was not completed is an event as far as it goes.
-    fn finish(&mut self, handler: &mut impl EventHandler) {
-        let offset = self.summary.messages;
+    fn finish<E>(&mut self, handler: &mut impl EventHandler) -> Result<(), RecordedError<E>> {
+        let offset = self.last_sequence;
         let _ = self.events.flush(&mut |number, event: &MarketEvent| {
             handler.event(Position { number, offset }, event, NoOrigin)
         });
+        if self.has_others && !self.has_orders {
+            return Err(RecordedError::OnlyOthers { messages: self.summary.messages });
+        }
+        Ok(())
     }
 }
 
-impl RecordedError<core::convert::Infallible> {
+impl RecordedError<Infallible> {
     fn of_stream<E>(self) -> RecordedError<E> {
         match self {
             Self::Stream(never) => match never {},
             Self::Record(bad) => RecordedError::Record(bad),
             Self::Order { sequence, error } => RecordedError::Order { sequence, error },
             Self::NoOrders { sequence, kinds } => RecordedError::NoOrders { sequence, kinds },
+            Self::OnlyOthers { messages } => RecordedError::OnlyOthers { messages },
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use core::ops::ControlFlow;
 
-use nanotape_types::{Coming, StockLocate};
+use nanotape_types::{Coming, StockLocate, Symbol};
 
 use crate::{Damage, MarketEvent};
 
@@ -27,6 +27,11 @@ pub trait EventHandler {
 
     /// One event, in the order of the source. `Break` ends the reading.
     fn event(&mut self, at: Position, event: &MarketEvent, origin: impl Origin) -> ControlFlow<()>;
+
+    /// The source has the symbol of an instrument outside of any event.
+    fn name(&mut self, instrument: StockLocate, symbol: Symbol) {
+        let _ = (instrument, symbol);
+    }
 
     /// A part of the source is unreadable.
     fn damage(&mut self, damage: Damage);
@@ -70,6 +75,10 @@ impl<H: EventHandler> EventHandler for &mut H {
     #[inline(always)]
     fn event(&mut self, at: Position, event: &MarketEvent, origin: impl Origin) -> ControlFlow<()> {
         (**self).event(at, event, origin)
+    }
+
+    fn name(&mut self, instrument: StockLocate, symbol: Symbol) {
+        (**self).name(instrument, symbol);
     }
 
     fn damage(&mut self, damage: Damage) {

@@ -12,7 +12,7 @@ use nanotape_market::{
     Damage, EventHandler, EventSource, MarketEvent, Modified, Origin, Position, StockDirectory,
     What,
 };
-use nanotape_types::{Coming, StockLocate};
+use nanotape_types::{Coming, StockLocate, Symbol};
 
 use crate::{DamageLog, RunReport};
 
@@ -24,6 +24,12 @@ pub trait Observer<B> {
 
     /// Whether the observer reads the bytes of messages.
     const READS_BYTES: bool = false;
+
+    /// Called once, before the first event of a span that begins after the start of the day, with
+    /// its first nanosecond since midnight: for observers that need the books at that time.
+    fn begin(&mut self, engine: &BookEngine<B>, nanos: u64) {
+        let _ = (engine, nanos);
+    }
 
     /// Called before the event is applied: for observers that need the previous book.
     #[inline]
@@ -255,6 +261,10 @@ impl<L: PriceLevels, S: OrderStore, O: Observer<Books<L, S>>> EventHandler
         self.engine.books.prefetch_stock(instrument);
     }
 
+    fn name(&mut self, instrument: StockLocate, symbol: Symbol) {
+        self.engine.directory.name(instrument, symbol);
+    }
+
     fn damage(&mut self, damage: Damage) {
         self.observer.damage(damage);
     }
@@ -279,6 +289,10 @@ impl<L: PriceLevels, S: OrderStore, O: Observer<Books<L, S>>> EventHandler
     #[inline(always)]
     fn event(&mut self, at: Position, event: &MarketEvent, origin: impl Origin) -> ControlFlow<()> {
         self.engine.observed(at, event, self.observer, origin, Some(&mut self.damage))
+    }
+
+    fn name(&mut self, instrument: StockLocate, symbol: Symbol) {
+        self.engine.directory.name(instrument, symbol);
     }
 
     fn damage(&mut self, damage: Damage) {

@@ -152,7 +152,7 @@ impl DayStatistics {
         }
     }
 
-    /// Closes windows and conditions. Call once after the run.
+    /// Closes windows and conditions at the last message. Call once after the run.
     pub fn finish(&mut self) {
         let end = self.total.last_nanos.unwrap_or(0);
         self.total.close_rates();
@@ -223,6 +223,15 @@ impl DayStatistics {
 }
 
 impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for DayStatistics {
+    fn begin(&mut self, engine: &BookEngine<Books<L, S>>, nanos: u64) {
+        for (locate, stock) in self.stocks.iter_mut() {
+            let condition = engine.books().book(locate).inside().condition();
+            if matches!(condition, Condition::Crossed | Condition::Locked) {
+                stock.get_or_insert_default().condition(condition, nanos);
+            }
+        }
+    }
+
     #[inline]
     fn before(&mut self, engine: &BookEngine<Books<L, S>>, _: Position, event: &MarketEvent) {
         self.depth = event_depth(engine.books(), event);

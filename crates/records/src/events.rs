@@ -20,7 +20,7 @@ use nanotape_types::{
     Side, StockLocate, Symbol, TotalShares,
 };
 
-use crate::{Notice, Record, encode::SCALE};
+use crate::{Record, encode::SCALE};
 
 /// A record that is not an event of a book.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
@@ -58,6 +58,11 @@ enum Held {
 }
 
 impl EventReader {
+    /// A reader of a run whose exchange times count from this midnight, in ns since the UNIX epoch.
+    pub fn from_midnight(midnight_ns: u64) -> Self {
+        Self { midnight_ns, ..Self::default() }
+    }
+
     /// Takes the next record, and calls `visit` with the number and the event of each message that
     /// is complete: at most two.
     pub fn next(
@@ -70,10 +75,6 @@ impl EventReader {
             Record::Definition(entry) => self.definition(entry)?,
             Record::Status(status) => self.event(&status.hd, What::Other)?,
             Record::Imbalance(imbalance) => self.event(&imbalance.hd, What::Other)?,
-            Record::Notice(Notice::Start(start)) => {
-                *self = Self { midnight_ns: start.midnight_ns, ..Self::default() };
-                return Ok(ControlFlow::Continue(()));
-            }
             // The inside and the prints follow from the order records.
             Record::Bbo(_) | Record::Trade(_) | Record::Notice(_) => {
                 return Ok(ControlFlow::Continue(()));

@@ -3,7 +3,7 @@
 
 use std::{fmt, path::Path, str::FromStr};
 
-use jiff::{civil::Date, tz::TimeZone};
+use jiff::{Timestamp, civil::Date, tz::TimeZone};
 
 /// The time zone of Nasdaq.
 const EXCHANGE_ZONE: &str = "America/New_York";
@@ -53,6 +53,18 @@ impl TradeDate {
             from = first + run.len();
         }
         None
+    }
+
+    /// The date in the exchange's time zone at a time in ns since the UNIX epoch.
+    pub fn of_time(unix_ns: u64) -> Option<Self> {
+        let zone = TimeZone::get(EXCHANGE_ZONE).unwrap_or(TimeZone::UTC);
+        let date = zone.to_datetime(Timestamp::from_nanosecond(unix_ns.into()).ok()?).date();
+        Self::of(date.year().unsigned_abs().into(), date.month() as u32, date.day() as u32)
+    }
+
+    /// The next day.
+    pub fn next(self) -> Option<Self> {
+        self.0.tomorrow().ok().map(Self)
     }
 
     /// Midnight in the exchange's time zone at its start, in ns since the UNIX epoch.
@@ -139,6 +151,15 @@ mod tests {
         // Winter: five hours behind UTC. Summer: four.
         assert_eq!(date("2019-12-30").midnight_ns(), 1_577_682_000_000_000_000);
         assert_eq!(date("2021-08-13").midnight_ns(), 1_628_827_200_000_000_000);
+    }
+
+    #[test]
+    fn a_time_is_of_the_exchanges_date() {
+        let midnight = date("2019-12-30").midnight_ns();
+        assert_eq!(TradeDate::of_time(midnight), Some(date("2019-12-30")));
+        assert_eq!(TradeDate::of_time(midnight - 1), Some(date("2019-12-29")));
+        assert_eq!(date("2019-12-31").next(), Some(date("2020-01-01")));
+        assert_eq!((TradeDate::of_time(0), TradeDate::of_time(u64::MAX)), (None, None));
     }
 
     #[test]

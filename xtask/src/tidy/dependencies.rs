@@ -95,6 +95,7 @@ const TABLE: &[Row] = &[
             "nanotape-types",
             "nanotape-tape",
             "nanotape-market",
+            "nanotape-feed",
             "nanotape-book",
             "nanotape-journal",
             "nanotape-records",

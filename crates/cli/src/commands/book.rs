@@ -1,19 +1,14 @@
 //! `nanotape book`: the book of one stock at one moment.
 
-use std::ops::ControlFlow;
-
 use clap::Args;
-use nanotape_book::{
-    Books, DefaultBooks, LevelStructure, OrderStore, OrderStructure, Outcome, PriceLevels,
-};
-use nanotape_market::{MarketEvent, Position};
-use nanotape_plant::{BookEngine, Observer};
-use nanotape_types::{NanosSinceMidnight, Side, StockLocate, Symbol};
+use nanotape_book::{Books, DefaultBooks, LevelStructure, OrderStore, OrderStructure, PriceLevels};
+use nanotape_types::{Side, StockLocate, Symbol};
 
 use crate::{
     input::{InputArguments, Session},
     output::OutputArguments,
     rows::{Column, Rows},
+    span::{Moment, Span},
     status::Status,
     structures::{self, Levels, LevelsParser},
     symbols::SymbolFilter,
@@ -25,6 +20,7 @@ Examples:
   nanotape book day.gz --symbol AAPL --at 09:45:00.123456789 --levels 5
   nanotape book day.gz --symbol AAPL --at 15:59:59 --orders -o orders.csv
   nanotape book day.gz --symbol AAPL              (at the end of the file)
+  nanotape book days/equities --symbol AAPL --run 1 --at 2019-12-30T14:45:00Z --strict
   nanotape book day.gz --symbol AAPL --levels 5 --levels sorted-map --order-structure hash-map
 
 Prints the book after the last message with a timestamp not later than --at; reading stops at the
@@ -39,9 +35,10 @@ pub(crate) struct BookArguments {
     #[arg(long, value_name = "S", alias = "symbols")]
     symbol: Symbol,
 
-    /// Time of day: HH:MM, HH:MM:SS or HH:MM:SS.nnnnnnnnn, exchange-local [default: end of file]
-    #[arg(long, value_name = "TIME")]
-    at: Option<NanosSinceMidnight>,
+    /// The moment, after its messages (inclusive): a time of day (HH:MM[:SS[.nnnnnnnnn]],
+    /// exchange-local), an RFC 3339 time, or @ and nanoseconds since 1970 [default: the end]
+    #[arg(long, value_name = "T")]
+    at: Option<Moment>,
 
     /// A number: levels to show on each side [default: all]. A name: the structure that stores the
     /// levels. Give the option twice for both
@@ -91,10 +88,9 @@ fn run_with<L: PriceLevels, S: OrderStore>(
 ) -> anyhow::Result<Status> {
     let format = arguments.output.row_format()?;
     let output = arguments.output.open()?;
-    let mut until = Until(arguments.at.unwrap_or(NanosSinceMidnight::MAX));
-    let session = Session::run(&arguments.input, books, &mut until)?;
-    let status = session.conclude();
-    session.require_symbols(&SymbolFilter::new(&[arguments.symbol]))?;
+    let span = Span::up_to(arguments.at);
+    let session = Session::run(&arguments.input, span, books, &mut ())?;
+    let status = session.conclude(&mut SymbolFilter::new(&[arguments.symbol]))?;
     let engine = &session.engine;
     let Some(locate) = engine.directory().locate(arguments.symbol) else { return Ok(status) };
     let columns = if arguments.orders { order_columns() } else { level_columns() };
@@ -103,32 +99,7 @@ fn run_with<L: PriceLevels, S: OrderStore>(
         write_side(&mut rows, engine.books(), locate, side, (levels, arguments.orders))?;
     }
     rows.finish()?;
-    session.warn_of_taint_in(locate);
     Ok(status)
-}
-
-/// Ends the run before the first message with a later time.
-struct Until(NanosSinceMidnight);
-
-impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Until {
-    #[inline]
-    fn admit(&mut self, event: &MarketEvent) -> ControlFlow<()> {
-        match event.time {
-            Some(time) if time > self.0 => ControlFlow::Break(()),
-            _ => ControlFlow::Continue(()),
-        }
-    }
-
-    #[inline]
-    fn after(
-        &mut self,
-        _: &BookEngine<Books<L, S>>,
-        _: Position,
-        _: &MarketEvent,
-        _: Option<Outcome>,
-    ) -> ControlFlow<()> {
-        ControlFlow::Continue(())
-    }
 }
 
 fn level_columns() -> Vec<Column> {

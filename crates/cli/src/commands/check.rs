@@ -5,7 +5,7 @@ use nanotape_book::{Books, DefaultBooks, OrderStore, PriceLevels};
 use nanotape_check::{Rule, Validator};
 
 use crate::{
-    input::{InputArguments, Report, Session},
+    input::{DayArguments, Report, Session},
     output::{Format, OutputArguments},
     rows::{Column, Rows},
     status::Status,
@@ -24,7 +24,7 @@ of strength \"practice\". Exit status 1 if a rule of strength \"spec\" is violat
 docs/protocols/validation.md describes the rules.")]
 pub(crate) struct CheckArguments {
     #[command(flatten)]
-    input: InputArguments,
+    input: DayArguments,
 
     #[command(flatten)]
     output: OutputArguments,
@@ -71,6 +71,6 @@ fn run_with<L: PriceLevels, S: OrderStore>(
         rows.end_row()?;
     }
     rows.finish()?;
-    let status = session.conclude();
+    let status = session.status();
     Ok(if validator.is_valid() { status } else { Status::Bad })
 }

@@ -14,6 +14,7 @@ use crate::{
     input::{InputArguments, Session},
     output::OutputArguments,
     rows::{Column, Rows},
+    span::SpanArguments,
     status::Status,
     structures::{self, Levels, LevelsParser},
     symbols::SymbolFilter,
@@ -25,14 +26,20 @@ Examples:
   nanotape depth day.gz --symbol AAPL --levels 10 -o aapl.csv
   nanotape depth day.gz --symbol AAPL --levels 1 --format json
   nanotape depth day.gz --symbol AAPL --levels 5 --levels sorted-map
+  nanotape depth days/equities --symbol AAPL --from 09:30 --to 09:30:00.000000001
 
 Prints one row for each message of the stock's book (types A F E C X D U), even if the levels shown
 do not change. message is the message's number in the file; it counts every message from 1. Columns
 run level by level, ask before bid, as in LOBSTER's order book files. The fields of an absent level
-are empty. Format: text on a terminal, CSV otherwise.")]
+are empty. In records, a message has the number that the exchange's message had.
+The books are those of the whole run; --from and --to only select rows, and reading stops at --to.
+Format: text on a terminal, CSV otherwise.")]
 pub(crate) struct DepthArguments {
     #[command(flatten)]
     input: InputArguments,
+
+    #[command(flatten)]
+    span: SpanArguments,
 
     /// Symbol of the stock
     #[arg(long, value_name = "S", alias = "symbols")]
@@ -95,13 +102,9 @@ fn run_with<L: PriceLevels, S: OrderStore>(
     let rows = Rows::new(arguments.output.open()?, format, columns);
     let filter = SymbolFilter::new(&[arguments.symbol]);
     let mut depth = Depth { rows, filter, levels };
-    let session = Session::run(&arguments.input, books, &mut depth)?;
+    let session = Session::run(&arguments.input, arguments.span.into(), books, &mut depth)?;
+    let status = session.conclude(&mut depth.filter)?;
     depth.rows.finish()?;
-    let status = session.conclude();
-    if let Some(locate) = session.engine.directory().locate(arguments.symbol) {
-        session.warn_of_taint_in(locate);
-    }
-    session.require_symbols(&depth.filter)?;
     Ok(status)
 }
 

@@ -12,6 +12,7 @@ use crate::{
     input::{InputArguments, Session},
     output::OutputArguments,
     rows::{Column, Rows},
+    span::SpanArguments,
     status::Status,
     structures::StructureArguments,
     symbols::{SymbolFilter, symbol_or_locate},
@@ -22,6 +23,7 @@ use crate::{
 Examples:
   nanotape inside day.gz --symbols AAPL,MSFT
   nanotape inside days/equities                a journal that recorded a plant
+  nanotape inside xnas-itch.mbo.dbn.zst --from 09:30 --to 10:00 --strict
   nanotape inside day.gz -o inside.csv.zst
   zcat day.gz | nanotape inside - --format json | head
   nanotape inside day.gz -o inside.csv --levels tick-indexed --orders hash-map
@@ -29,10 +31,14 @@ Examples:
 Prints a row when a message changes the price or the size of the best bid or best offer. The inside
 is compared once per message, after the whole message, so a replace is at most one change. ts_ns is
 nanoseconds since midnight, as in the message. The fields of an empty side are empty.
+The books are those of the whole run; --from and --to only select rows, and reading stops at --to.
 Format: text on a terminal, CSV otherwise.")]
 pub(crate) struct InsideArguments {
     #[command(flatten)]
     input: InputArguments,
+
+    #[command(flatten)]
+    span: SpanArguments,
 
     /// Only these stocks
     #[arg(long, value_name = "A,B", value_delimiter = ',', alias = "symbol")]
@@ -68,11 +74,9 @@ fn run_with<L: PriceLevels, S: OrderStore>(
     let rows = Rows::new(arguments.output.open()?, format, columns);
     let filter = SymbolFilter::new(&arguments.symbols);
     let mut insides = Insides { rows, filter };
-    let session = Session::run(&arguments.input, books, &mut insides)?;
+    let session = Session::run(&arguments.input, arguments.span.into(), books, &mut insides)?;
+    let status = session.conclude(&mut insides.filter)?;
     insides.rows.finish()?;
-    let status = session.conclude();
-    session.warn_of_taint();
-    session.require_symbols(&insides.filter)?;
     Ok(status)
 }
 

@@ -11,7 +11,7 @@ use nanotape_types::{NanosSinceMidnight, Symbol};
 use nanotape_wire::itch50::Message;
 
 use crate::{
-    input::{InputArguments, Progress, conclude, require_symbols},
+    input::{DayArguments, Progress, conclude, require_symbols},
     output::{Format, OutputArguments},
     rows::{Column, Rows},
     status::Status,
@@ -29,7 +29,7 @@ Every line starts with the message's number in the file, from 1, and the offset 
 Unknown message types are printed as bytes.")]
 pub(crate) struct InspectArguments {
     #[command(flatten)]
-    input: InputArguments,
+    input: DayArguments,
 
     /// Only these message types, by their letter
     #[arg(long = "type", value_name = "A,U", value_delimiter = ',')]

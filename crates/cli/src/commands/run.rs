@@ -160,7 +160,7 @@ fn conclude_run(
 ) -> anyhow::Result<Status> {
     let ended = &outcome.ended;
     let status = conclude(plant.source().name(), &ended.report);
-    warn_of_taint(plant.source().name(), ended.anomalies, ended.tainted_stocks);
+    warn_of_taint(plant.source().name(), ended.anomalies, ended.tainted_stocks, None);
     // If the run ended early, a later message could still name them.
     if ended.stop.reason != StopReason::Asked {
         let filter = SymbolFilter::new(&config.publish.symbols);

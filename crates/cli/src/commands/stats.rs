@@ -11,6 +11,7 @@ use crate::{
     input::{InputArguments, Session},
     output::{Format, OutputArguments},
     rows::{Column, Rows},
+    span::SpanArguments,
     status::Status,
     structures::StructureArguments,
     symbols::{SymbolFilter, symbol_or_locate},
@@ -23,16 +24,22 @@ Examples:
   nanotape stats day.gz --top 50
   nanotape stats day.gz -o stats.csv            all stocks, all columns
   nanotape stats day.gz --symbols AAPL,MSFT --format json
+  nanotape stats tap.dbn.zst --from 09:30 --to 16:00
 
 The first row, with symbol *, is the total of all stocks. Volume follows the specification's rule:
 E + C (printable) + P + Q, less B. Rates cover the windows that have a message. Gaps are between
 exchange timestamps. Event depth is in ticks of 0.01 from the best price of the order's own side
 before the message. Processing time is from a decoded view to an updated book and includes one
 clock stamp, whose cost the text format shows. The last columns count, by kind, the messages that
-could not be applied to the stock's book; text shows the kinds that occurred.")]
+could not be applied to the stock's book, in the whole run; text shows the kinds that occurred. With
+--from and --to, all other figures are those of the messages of the span. Records have no match
+numbers, so broken trades are not subtracted.")]
 pub(crate) struct StatsArguments {
     #[command(flatten)]
     input: InputArguments,
+
+    #[command(flatten)]
+    span: SpanArguments,
 
     /// Only these stocks (and the total)
     #[arg(long, value_name = "A,B", value_delimiter = ',', alias = "symbol")]
@@ -66,7 +73,7 @@ fn run_with<L: PriceLevels, S: OrderStore>(
     let format = arguments.output.format_or(Format::Text)?;
     let mut output = arguments.output.open()?;
     let mut statistics = DayStatistics::new(Clock::calibrate());
-    let session = Session::run_day(&arguments.input, books, &mut statistics)?;
+    let session = Session::run(&arguments.input, arguments.span.into(), books, &mut statistics)?;
     statistics.finish();
 
     let mut filter = SymbolFilter::new(&arguments.symbols);
@@ -95,10 +102,9 @@ fn run_with<L: PriceLevels, S: OrderStore>(
         let stock = (stock, books.book(locate).anomalies());
         write_row(&mut rows, symbol_or_locate(directory, locate), stock, &figures, &kinds)?;
     }
+    session.tell_limits_of_records();
+    let status = session.conclude(&mut filter)?;
     rows.finish()?;
-    let status = session.conclude();
-    session.warn_of_taint();
-    session.require_symbols(&filter)?;
     Ok(status)
 }
 

@@ -243,11 +243,11 @@ fn wrong_usage_and_missing_things_are_told_apart() {
     let day = folder.day(1_000, 5);
     for (arguments, status, expected) in [
         (vec!["frobnicate"], 2, "unrecognized subcommand"),
-        (vec!["inside"], 2, "<FILE>"),
+        (vec!["inside"], 2, "<INPUT>"),
         (vec!["inside", "no/such/file"], 2, "cannot open no/such/file"),
         (vec!["inside", "."], 2, ".: no journal"),
         (vec!["book", &day], 2, "--symbol"),
-        (vec!["book", &day, "--symbol", "A", "--at", "9am"], 2, "expected a time such as"),
+        (vec!["book", &day, "--symbol", "A", "--at", "9am"], 2, "expected a time of day such as"),
         (vec!["book", &day, "--symbol", "TOOLONGSYMBOL"], 2, "expected a symbol of 1 to 8"),
         (vec!["book", &day, "--symbol", "NOSUCH"], 1, "symbols not found: NOSUCH"),
         (vec!["depth", &day, "--symbol", "NOSUCH"], 1, "symbols not found: NOSUCH"),

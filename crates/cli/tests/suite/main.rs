@@ -7,6 +7,7 @@ mod bench_plant;
 mod bench_ring;
 mod commands;
 mod damaged_days;
+mod inputs;
 mod journal;
 mod journal_record;
 mod journal_upkeep;

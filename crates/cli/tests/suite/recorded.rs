@@ -1,6 +1,9 @@
-//! Commands on the journal of a recorded plant give the same answers as on the day file.
+//! Commands on the journal of a recorded plant, and on the DBN file of a tap, give the same answers
+//! as on the day file.
 
-use crate::support::{Folder, Ran, nanotape};
+use std::{fs, path::Path};
+
+use crate::support::{Folder, Ran, nanotape, nanotape_fed};
 
 fn good(arguments: &[&str]) -> Ran {
     let ran = nanotape(arguments);
@@ -8,66 +11,161 @@ fn good(arguments: &[&str]) -> Ran {
     ran
 }
 
-/// A day, and a journal of the records that a plant published from it.
-fn recorded(folder: &Folder, records: &str) -> (String, String) {
-    let (day, ring) = (folder.path("2019-12-30.itch50"), folder.path("ring"));
-    let journal = folder.path("journal");
+/// A day, a journal of the records that a plant published from it, and a DBN file of them.
+struct RecordedDay {
+    day: String,
+    journal: String,
+    dbn: String,
+}
+
+fn recorded(folder: &Folder, records: &str) -> RecordedDay {
+    let day = folder.path("2019-12-30.itch50");
     good(&["synth", "-o", &day, "--messages", "60000", "--symbols", "40"]);
-    let run = ["run", "--input", &day, "--ring", &ring, "--capacity", "64MiB"];
-    good(&[&run, ["--records", records].as_slice()].concat());
+    let (ring, journal) = (folder.path("ring"), folder.path("journal"));
+    publish(&day, &ring, records);
     good(&["journal", "record", &ring, &journal]);
-    (day, journal)
+    let dbn = folder.path("tap.dbn");
+    let tap = ["tap", &ring, "--from", "oldest", "--records", records, "-o", &dbn];
+    good(&tap);
+    RecordedDay { day, journal, dbn }
+}
+
+fn publish(day: &str, ring: &str, records: &str) {
+    let run = ["run", "--input", day, "--ring", ring, "--capacity", "64MiB"];
+    good(&[&run, ["--records", records].as_slice()].concat());
 }
 
 #[test]
-fn a_journal_answers_as_the_day_file_does() {
+fn every_input_answers_as_the_day_file_does() {
     let folder = Folder::new("recorded_answers");
-    let (day, journal) = recorded(&folder, "all");
+    let RecordedDay { day, journal, dbn } = recorded(&folder, "all");
     let insides = good(&["inside", &day, "--format", "csv"]).stdout;
     assert!(insides.lines().count() > 10_000, "{}", insides.lines().count());
-    assert_eq!(good(&["inside", &journal, "--format", "csv"]).stdout, insides);
-
     let symbol = insides.lines().nth(1).and_then(|row| row.split(',').nth(1)).unwrap();
-    for command in [
-        vec!["depth", "--symbol", symbol, "--levels", "5", "--format", "csv"],
-        vec!["book", "--symbol", symbol, "--at", "12:00", "--format", "json"],
-        vec!["book", "--symbol", symbol, "--at", "12:00", "--orders", "--format", "csv"],
-        vec!["inside", "--symbols", symbol, "--levels", "sorted-map", "--format", "json"],
-    ] {
-        let of = |input: &str| good(&[&command[..1], &[input], &command[1..]].concat()).stdout;
-        assert!(of(&day).lines().count() > 1, "{command:?}");
-        assert_eq!(of(&journal), of(&day), "{command:?}");
+    // A name does not matter: the content is recognised.
+    let (plain, packed) = (folder.path("any"), folder.path("tap.dbn.zst"));
+    fs::copy(&dbn, &plain).unwrap();
+    fs::write(&packed, zstd::encode_all(&*fs::read(&dbn).unwrap(), 1).unwrap()).unwrap();
+    for input in [&journal, &dbn, &plain, &packed] {
+        assert_eq!(good(&["inside", input, "--format", "csv"]).stdout, insides, "{input}");
+        for command in [
+            vec!["depth", "--symbol", symbol, "--levels", "5", "--format", "csv"],
+            vec!["book", "--symbol", symbol, "--at", "12:00", "--format", "json"],
+            vec!["book", "--symbol", symbol, "--at", "12:00", "--orders", "--format", "csv"],
+            vec!["inside", "--symbols", symbol, "--levels", "sorted-map", "--format", "json"],
+        ] {
+            let of = |input: &str| good(&[&command[..1], &[input], &command[1..]].concat()).stdout;
+            assert!(of(&day).lines().count() > 1, "{command:?}");
+            assert_eq!(of(input), of(&day), "{command:?} of {input}");
+        }
+    }
+    for stream in [&dbn, &packed] {
+        let ran = nanotape_fed(["inside", "-", "--format", "csv"], &fs::read(stream).unwrap());
+        assert_eq!((ran.status, ran.stdout == insides), (0, true), "{stream}: {}", ran.stderr);
     }
 }
 
 #[test]
-fn a_journal_without_order_records_is_refused_with_its_reason() {
-    let folder = Folder::new("recorded_without_orders");
-    let (_, journal) = recorded(&folder, "bbo,trades,definitions");
-    let ran = nanotape(["inside", &journal]);
-    assert_eq!(ran.status, 1, "{}", ran.stderr);
-    assert!(ran.stderr.contains("books need mbo records"), "{}", ran.stderr);
+fn statistics_of_records_are_those_of_the_day_but_for_what_records_lack() {
+    let folder = Folder::new("recorded_statistics");
+    let RecordedDay { day, journal, dbn } = recorded(&folder, "all");
+    let figures =
+        ["symbol", "inside_changes", "depth_ticks_p99", "crossed_ns", "unknown_reference"];
+    let of = |input: &str| -> (Vec<Vec<String>>, String) {
+        let ran = good(&["stats", input, "--format", "csv"]);
+        let mut rows = ran.stdout.lines().map(|row| row.split(',').collect::<Vec<_>>());
+        let header = rows.next().unwrap();
+        let places = figures.map(|name| header.iter().position(|field| *field == name).unwrap());
+        let rows = rows.map(|row| places.map(|place| row[place].to_owned()).to_vec());
+        let mut rows: Vec<_> = rows.collect();
+        rows.sort();
+        (rows, ran.stderr)
+    };
+    let (expected, told) = of(&day);
+    assert_eq!((expected.len(), told.as_str()), (41, ""));
+    for input in [&journal, &dbn] {
+        let (rows, told) = of(input);
+        assert_eq!(rows, expected, "{input}");
+        assert_eq!(told.lines().count(), 1, "{told}");
+        assert!(told.contains("broken trades are not subtracted"), "{told}");
+    }
 }
 
 #[test]
-fn what_a_journal_lacks_is_printed_and_makes_the_status_1() {
-    let folder = Folder::new("recorded_lossy");
-    let (day, ring) = (folder.path("2019-12-30.itch50"), folder.path("ring"));
-    let journal = folder.path("journal");
-    good(&["synth", "-o", &day, "--messages", "60000", "--symbols", "40"]);
-    good(&["run", "--input", &day, "--ring", &ring, "--capacity", "64MiB"]);
-    good(&["run", "--input", &day, "--ring", &ring, "--capacity", "64MiB"]);
+fn an_input_without_order_records_is_refused_with_its_reason() {
+    let folder = Folder::new("recorded_without_orders");
+    let RecordedDay { journal, dbn, .. } = recorded(&folder, "bbo,trades,definitions");
+    for input in [&journal, &dbn] {
+        let rows = folder.path("rows.csv");
+        let ran = nanotape(["inside", input, "-o", &rows]);
+        assert_eq!(ran.status, 1, "{}", ran.stderr);
+        assert!(ran.stderr.contains("books need"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("mbo records"), "{}", ran.stderr);
+        assert!(!Path::new(&rows).exists());
+    }
+}
+
+#[test]
+fn the_last_run_is_read_unless_another_one_is_asked_for() {
+    let folder = Folder::new("recorded_runs");
+    let (ring, journal, dbn) = (folder.path("ring"), folder.path("journal"), folder.path("t.dbn"));
+    let day = folder.path("2019-12-30.itch50");
+    good(&["synth", "-o", &day, "--messages", "20000", "--symbols", "40"]);
+    let publish = ["run", "--input", &day, "--ring", &ring, "--capacity", "64MiB"];
+    good(&[&publish, ["--until", "10:00"].as_slice()].concat());
+    good(&publish);
     good(&["journal", "record", &ring, &journal]);
-    let ran = nanotape(["inside", &journal, "--format", "csv"]);
+    let stat = good(&["ring", "stat", &ring, "--interval", "0", "--format", "json"]).stdout;
+    let stat: serde_json::Value = serde_json::from_str(&stat).unwrap();
+    let records = (stat["next_sequence"].as_u64().unwrap() - 1).to_string();
+    let tap = ["tap", &ring, "--from", "oldest", "--through-restarts", "--count", &records];
+    good(&[&tap, ["-o", &dbn].as_slice()].concat());
+
+    let insides = good(&["inside", &day, "--format", "csv"]).stdout;
+    for input in [&journal, &dbn] {
+        let of = |more: &[&str]| nanotape([&["inside", input, "--format", "csv"], more].concat());
+        let last = of(&[]);
+        assert_eq!((last.status, last.stdout == insides), (0, true), "{input}: {}", last.stderr);
+        assert_eq!(
+            last.stderr,
+            format!(
+                "nanotape: {input}: reading the last run; 1 earlier run can be read with --run N\n"
+            )
+        );
+        for run in ["last", "2"] {
+            let ran = of(&["--run", run]);
+            assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{input}");
+            assert!(ran.stdout == insides, "{input}, run {run}");
+        }
+        let first = of(&["--run", "1"]);
+        assert_eq!((first.status, first.stderr.as_str()), (0, ""), "{input}");
+        assert!(insides.starts_with(&first.stdout) && first.stdout.len() < insides.len());
+        let none = of(&["--run", "3"]);
+        assert_eq!(none.status, 2);
+        assert!(none.stderr.contains("has 2 runs, --run 3 is not one of them"), "{}", none.stderr);
+    }
+    // Standard input is read once, so its last run cannot be known.
+    let bytes = fs::read(&dbn).unwrap();
+    let ran = nanotape_fed(["inside", "-", "--format", "csv"], &bytes);
     assert_eq!(ran.status, 1, "{}", ran.stderr);
-    assert!(ran.stderr.contains("another run of a plant starts"), "{}", ran.stderr);
-    assert_eq!(ran.stdout, good(&["inside", &day, "--format", "csv"]).stdout);
+    assert!(
+        ran.stderr.contains("another run starts; only the first one was read"),
+        "{}",
+        ran.stderr
+    );
+    let ran = nanotape_fed(["inside", "-", "--run", "2", "--format", "csv"], &bytes);
+    assert_eq!((ran.status, ran.stdout == insides), (0, true), "{}", ran.stderr);
+    for wrong in [["inside", &day, "--run", "1"], ["inside", "-", "--run", "last"]] {
+        let ran = nanotape_fed(wrong, &bytes);
+        assert_eq!(ran.status, 2, "{}", ran.stderr);
+        assert!(ran.stderr.contains("--run"), "{}", ran.stderr);
+    }
 }
 
 #[test]
 fn a_command_that_needs_a_day_file_refuses_a_folder() {
     let folder = Folder::new("recorded_refused");
-    for command in ["check", "stats", "inspect"] {
+    for command in ["check", "inspect"] {
         let ran = nanotape([command, &folder.path("")]);
         assert_eq!(ran.status, 2, "{command}: {}", ran.stderr);
         assert!(ran.stderr.contains("this command needs a day file"), "{}", ran.stderr);

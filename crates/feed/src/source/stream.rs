@@ -45,6 +45,8 @@ pub(super) struct StreamBlocks {
     end: usize,
     offset: u64,
     ended: bool,
+    /// Whether the current block is returned once more.
+    is_peeked: bool,
     fault: Option<SourceError>,
     compressed_bytes_read: Arc<AtomicU64>,
     thread: Option<thread::JoinHandle<()>>,
@@ -98,6 +100,7 @@ impl StreamBlocks {
             end: MAX_UNUSED_BYTES,
             offset: 0,
             ended: false,
+            is_peeked: false,
             fault: None,
             compressed_bytes_read,
             thread: Some(thread),
@@ -113,7 +116,7 @@ impl StreamBlocks {
     pub(super) fn next_block(&mut self, used_bytes: usize) -> Block<'_> {
         self.start = (self.start + used_bytes).min(self.end);
         self.offset += used_bytes as u64;
-        if !self.ended {
+        if !self.ended && !std::mem::take(&mut self.is_peeked) {
             let delivery = match self.patience {
                 Some(patience) => self.full.recv_timeout(patience),
                 None => self.full.recv().map_err(|_| RecvTimeoutError::Disconnected),
@@ -129,6 +132,15 @@ impl StreamBlocks {
                 Err(RecvTimeoutError::Disconnected) => self.ended = true,
             }
         }
+        let bytes = &self.current[self.start..self.end];
+        Block { offset: self.offset, bytes, is_last: self.ended }
+    }
+
+    /// The next block, which the next call of `next_block` returns again.
+    pub(super) fn peek(&mut self) -> Block<'_> {
+        self.is_peeked = false;
+        self.next_block(0);
+        self.is_peeked = true;
         let bytes = &self.current[self.start..self.end];
         Block { offset: self.offset, bytes, is_last: self.ended }
     }

@@ -33,7 +33,7 @@ fn given(last: u8, order_id: u64, change: Change) -> Given {
 
 /// The events of each record, and at the end those of an incomplete message.
 fn read(records: &[Given]) -> Vec<Result<Vec<(u64, What)>, BadOrder>> {
-    let mut reader = EventReader { midnight_ns: 1_000_000, ..EventReader::default() };
+    let mut reader = EventReader::from_midnight(1_000_000);
     let mut buffer = RecordBuffer::default();
     let mut read = Vec::new();
     for &Given { sequence, last, order_id, change } in records {

@@ -53,6 +53,28 @@ impl fmt::Display for PlantStart {
     }
 }
 
+impl PlantStart {
+    /// The start whose text this is; `None` if it is not one of this version. The text has no time.
+    pub fn of_text(text: &str, started_ns: u64) -> Option<Self> {
+        let (text, ended) = text.split_once(';').unwrap_or((text, ""));
+        let (date, rest) = text.strip_prefix("trade date ")?.split_once(", records ")?;
+        let (kinds, pace) = rest.split_once(", pace ")?;
+        let date: TradeDate = date.parse().ok()?;
+        Some(Self {
+            started_ns,
+            midnight_ns: date.midnight_ns(),
+            date: date.number(),
+            kinds: kinds.parse().ok()?,
+            predecessor: match ended {
+                "" => Predecessor::None,
+                " the previous plant stopped cleanly" => Predecessor::Closed,
+                _ => Predecessor::Died,
+            },
+            pace_milli: pace.parse::<Pace>().ok()?.milli(),
+        })
+    }
+}
+
 /// `end of input: 60000 messages, 71234 records, 0 damaged places, 0 messages not applied`.
 impl fmt::Display for PlantStop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -107,6 +129,10 @@ mod tests {
             "trade date 2019-12-30, records mbo,bbo,trades,status,definitions, pace 1x; the \
              previous plant died"
         );
+        let date = TradeDate::of_number(20_191_230).unwrap();
+        let read = PlantStart { midnight_ns: date.midnight_ns(), ..start };
+        assert_eq!(PlantStart::of_text(&start.to_string(), 1), Some(read));
+        assert_eq!(PlantStart::of_text("trade date soon, records mbo, pace max", 1), None);
         let stop = PlantStop {
             ts_event: 1,
             stopped_ns: 2,

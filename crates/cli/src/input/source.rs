@@ -1,0 +1,177 @@
+//! The kinds of INPUT, and the run of a plant that a command reads.
+
+use std::{path::Path, str::FromStr};
+
+use anyhow::bail;
+use nanotape_feed::DaySource;
+use nanotape_history::{DBN_MAGIC, DbnError, DbnStream, RecordedRun, Run, Runs};
+use nanotape_journal::{Start, Tail, Tailer, TailerSource};
+use nanotape_plant::{
+    TradeDate,
+    records::{FIRST_TYPE_ID, Notice},
+};
+
+use super::InputArguments;
+use crate::{
+    journals::of_journal,
+    status::{BadData, tell},
+    values::counted,
+};
+
+/// An open INPUT.
+pub(super) enum Opened {
+    Day(DaySource),
+    Journal(RecordedRun<TailerSource>),
+    Dbn(RecordedRun<DbnStream>),
+}
+
+/// `--run`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum RunChoice {
+    Last,
+    /// From 1.
+    Number(u64),
+}
+
+impl FromStr for RunChoice {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match (text, text.parse()) {
+            ("last", _) => Ok(Self::Last),
+            (_, Ok(number @ 1..)) => Ok(Self::Number(number)),
+            _ => Err("expected a number from 1, or last"),
+        }
+    }
+}
+
+impl RunChoice {
+    /// The number of the chosen one of `runs` runs, 0 if there are none.
+    fn of(choice: Option<Self>, name: &str, runs: u64) -> anyhow::Result<u64> {
+        match choice {
+            Some(Self::Number(number)) if number > runs => {
+                bail!("{name}: has {}, --run {number} is not one of them", counted(runs, "run"))
+            }
+            Some(Self::Number(number)) => Ok(number),
+            Some(Self::Last) => Ok(runs),
+            None => {
+                if runs > 1 {
+                    let earlier = counted(runs - 1, "earlier run");
+                    tell(format_args!(
+                        "{name}: reading the last run; {earlier} can be read with --run N"
+                    ));
+                }
+                Ok(runs)
+            }
+        }
+    }
+}
+
+/// Opens an INPUT at the start of the chosen run. Returns also the exchange's midnight of the
+/// trade date, if the input has it.
+pub(super) fn open(arguments: &InputArguments) -> anyhow::Result<(Opened, Option<u64>)> {
+    let name = arguments.input.as_str();
+    let path = Path::new(name);
+    if name != "-" && path.is_dir() {
+        return open_journal(path, arguments.run);
+    }
+    let mut source = open_bytes(name)?;
+    if source.starts_with(DBN_MAGIC)? {
+        return open_dbn(name, source, arguments.run);
+    }
+    if arguments.run.is_some() {
+        bail!("{name}: --run applies to journals and DBN files, and this is neither");
+    }
+    let midnight_ns = TradeDate::of_file_name(path).map(TradeDate::midnight_ns);
+    Ok((Opened::Day(source), midnight_ns))
+}
+
+/// The bytes of a file, or of standard input.
+fn open_bytes(name: &str) -> anyhow::Result<DaySource> {
+    Ok(match name {
+        "-" => DaySource::stdin()?,
+        path => DaySource::open(Path::new(path))?,
+    })
+}
+
+/// Opens a day file, for a command that needs one.
+pub(super) fn open_day(name: &str) -> anyhow::Result<DaySource> {
+    if name != "-" && Path::new(name).is_dir() {
+        bail!("{name}: is a folder; this command needs a day file");
+    }
+    let mut source = open_bytes(name)?;
+    if source.starts_with(DBN_MAGIC)? {
+        bail!("{name}: is a DBN file; this command needs a day file");
+    }
+    Ok(source)
+}
+
+fn open_journal(path: &Path, choice: Option<RunChoice>) -> anyhow::Result<(Opened, Option<u64>)> {
+    let name = path.display().to_string();
+    let runs = runs_of(path)?;
+    let chosen = RunChoice::of(choice, &name, runs.len() as u64)?;
+    let run = (chosen > 0).then(|| runs[chosen as usize - 1].clone());
+    let start = run.as_ref().map_or(Start::Oldest, |run| Start::Sequence(run.first_sequence));
+    let stream = TailerSource::new(Tailer::open(path, start).map_err(of_journal)?);
+    let midnight_ns = run.as_ref().map(|run| run.midnight_ns);
+    Ok((Opened::Journal(RecordedRun::of_run(stream, run)), midnight_ns))
+}
+
+/// The runs in a journal: as its recorder stored them, otherwise those whose start it has.
+fn runs_of(path: &Path) -> anyhow::Result<Vec<Run>> {
+    let stored = Runs::read_good(path)?;
+    if !stored.is_empty() {
+        return Ok(stored.iter().cloned().collect());
+    }
+    let mut tailer = Tailer::open(path, Start::Oldest).map_err(of_journal)?;
+    let mut runs = Vec::new();
+    loop {
+        match tailer.next() {
+            Ok(Tail::Excerpt(excerpt)) if excerpt.type_id() >= FIRST_TYPE_ID => {
+                let notice = Notice::decode(excerpt.type_id(), &excerpt.to_vec());
+                if let Some(Notice::Start(start)) = notice {
+                    runs.push(Run::of(excerpt.sequence(), &start));
+                }
+            }
+            Ok(Tail::Excerpt(_) | Tail::Gap(_) | Tail::Reused(_)) => {}
+            // Damage ends the search. The reading reports it, if it gets as far.
+            Ok(Tail::Nothing) | Err(_) => return Ok(runs),
+        }
+    }
+}
+
+fn open_dbn(
+    name: &str,
+    source: DaySource,
+    choice: Option<RunChoice>,
+) -> anyhow::Result<(Opened, Option<u64>)> {
+    let of_dbn = |error| of_dbn(name, error);
+    let mut stream = DbnStream::new(source).map_err(of_dbn)?;
+    let number = match choice {
+        Some(RunChoice::Number(number)) => number,
+        Some(RunChoice::Last) if name == "-" => {
+            bail!("standard input is read only once: give --run a number")
+        }
+        None if name == "-" => 1,
+        _ => {
+            // Damage ends the search, and the reading reports it.
+            let runs = stream.skip_to_run(u64::MAX).unwrap_or_else(|_| stream.runs());
+            stream = DbnStream::new(open_bytes(name)?).map_err(of_dbn)?;
+            RunChoice::of(choice, name, runs)?
+        }
+    };
+    if number > 0 {
+        let before = stream.skip_to_run(number).map_err(of_dbn)?;
+        RunChoice::of(Some(RunChoice::Number(number)), name, before)?;
+    }
+    let midnight_ns = stream.start().map(|start| start.midnight_ns);
+    Ok((Opened::Dbn(RecordedRun::new(stream)), midnight_ns))
+}
+
+/// An error of a DBN file before its first record.
+fn of_dbn(name: &str, error: DbnError) -> anyhow::Error {
+    match error {
+        DbnError::Source(error) => error.into(),
+        error => BadData(format!("{name}: {error}")).into(),
+    }
+}

@@ -1,0 +1,202 @@
+//! `--from`, `--to` and `--at`: a span of the exchange's time, and the observer that keeps a
+//! command within it.
+
+use std::{collections::BTreeMap, fmt, ops::ControlFlow, str::FromStr};
+
+use anyhow::bail;
+use clap::Args;
+use nanotape_book::{Books, Order, OrderStore, Outcome, PriceLevels};
+use nanotape_clock::UtcNanos;
+use nanotape_market::{Damage, MarketEvent, Position};
+use nanotape_plant::{BookEngine, Observer};
+use nanotape_types::{NanosSinceMidnight, StockLocate};
+
+/// A moment of the exchange's time, as a user gives it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Moment {
+    /// A time of day.
+    Clock(NanosSinceMidnight),
+    /// Ns since the UNIX epoch.
+    Unix(u64),
+}
+
+impl FromStr for Moment {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let unix = match text.strip_prefix('@') {
+            Some(nanos) => nanos.parse().ok(),
+            None => text.parse::<UtcNanos>().ok().and_then(|utc| u64::try_from(utc.get()).ok()),
+        };
+        let clock = || text.parse().map(Self::Clock);
+        unix.map(Self::Unix).map_or_else(clock, Ok).map_err(|_| {
+            "expected a time of day such as 09:45 or 09:45:00.123456789, a time such as \
+             2019-12-30T14:45:00Z, or @ and nanoseconds since 1970"
+        })
+    }
+}
+
+impl fmt::Display for Moment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Clock(time) => time.fmt(f),
+            Self::Unix(nanos) => write!(f, "@{nanos}"),
+        }
+    }
+}
+
+impl Moment {
+    /// Nanoseconds since the midnight of an input, if the input has a date.
+    pub(crate) fn since(self, name: &str, midnight_ns: Option<u64>) -> anyhow::Result<u64> {
+        match (self, midnight_ns) {
+            (Self::Clock(time), _) => Ok(time.get()),
+            // A moment before the date is before every message.
+            (Self::Unix(nanos), Some(midnight_ns)) => Ok(nanos.saturating_sub(midnight_ns)),
+            (Self::Unix(_), None) => {
+                bail!("{name}: has no date; give {self} as a time of day (HH:MM:SS.nnnnnnnnn)")
+            }
+        }
+    }
+}
+
+/// `--from` and `--to`.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub(crate) struct SpanArguments {
+    /// Only from this moment on (inclusive): a time of day (HH:MM[:SS[.nnnnnnnnn]],
+    /// exchange-local), an RFC 3339 time, or @ and nanoseconds since 1970
+    #[arg(long, value_name = "T")]
+    from: Option<Moment>,
+
+    /// Only before this moment (exclusive); reading stops there
+    #[arg(long, value_name = "T")]
+    to: Option<Moment>,
+}
+
+/// A span of time, and whether its end is a message's time or the moment before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Span {
+    from: Option<Moment>,
+    to: Option<Moment>,
+    includes_end: bool,
+}
+
+impl From<SpanArguments> for Span {
+    fn from(SpanArguments { from, to }: SpanArguments) -> Self {
+        Self { from, to, includes_end: false }
+    }
+}
+
+impl Span {
+    /// Up to a moment, including its messages.
+    pub(crate) fn up_to(at: Option<Moment>) -> Self {
+        Self { from: None, to: at, includes_end: true }
+    }
+
+    /// The first and the first later nanosecond since midnight.
+    pub(super) fn bounds(self, name: &str, midnight_ns: Option<u64>) -> anyhow::Result<(u64, u64)> {
+        let nanos = |moment: Option<Moment>| {
+            moment.map(|moment| moment.since(name, midnight_ns)).transpose()
+        };
+        let to = nanos(self.to)?.map(|to| to.saturating_add(u64::from(self.includes_end)));
+        Ok((nanos(self.from)?.unwrap_or(0), to.unwrap_or(u64::MAX)))
+    }
+}
+
+/// Shows an observer the events of a span only, and ends the run at its end. Also notes the first
+/// message that did not fit the book of each stock.
+pub(super) struct Guard<'a, O> {
+    observer: &'a mut O,
+    from: u64,
+    to: u64,
+    is_inside: bool,
+    misfits: BTreeMap<StockLocate, Position>,
+}
+
+impl<'a, O> Guard<'a, O> {
+    pub(super) fn new(observer: &'a mut O, (from, to): (u64, u64)) -> Self {
+        Self { observer, from, to, is_inside: from == 0, misfits: BTreeMap::new() }
+    }
+
+    pub(super) fn misfits(self) -> BTreeMap<StockLocate, Position> {
+        self.misfits
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn misfit(&mut self, locate: StockLocate, at: Position) {
+        self.misfits.entry(locate).or_insert(at);
+    }
+}
+
+impl<L: PriceLevels, S: OrderStore, O: Observer<Books<L, S>>> Observer<Books<L, S>>
+    for Guard<'_, O>
+{
+    const FINDS_HIDDEN_RECORDS: bool = O::FINDS_HIDDEN_RECORDS;
+    const READS_BYTES: bool = O::READS_BYTES;
+
+    #[inline]
+    fn admit(&mut self, event: &MarketEvent) -> ControlFlow<()> {
+        if event.time.is_some_and(|time| time.get() >= self.to) {
+            return ControlFlow::Break(());
+        }
+        self.observer.admit(event)
+    }
+
+    #[inline]
+    fn before(&mut self, engine: &BookEngine<Books<L, S>>, at: Position, event: &MarketEvent) {
+        if !self.is_inside && event.time.is_some_and(|time| time.get() >= self.from) {
+            self.is_inside = true;
+            self.observer.begin(engine, self.from);
+        }
+        if self.is_inside {
+            self.observer.before(engine, at, event);
+        }
+    }
+
+    #[inline]
+    fn after(
+        &mut self,
+        engine: &BookEngine<Books<L, S>>,
+        at: Position,
+        event: &MarketEvent,
+        outcome: Option<Outcome>,
+    ) -> ControlFlow<()> {
+        if let Some(Outcome { stock_locate, anomaly: Some(_), .. }) = outcome {
+            self.misfit(stock_locate, at);
+        }
+        if !self.is_inside {
+            return ControlFlow::Continue(());
+        }
+        self.observer.after(engine, at, event, outcome)
+    }
+
+    fn bytes(
+        &mut self,
+        engine: &BookEngine<Books<L, S>>,
+        at: Position,
+        bytes: &[u8],
+        outcome: Option<Outcome>,
+    ) {
+        if self.is_inside {
+            self.observer.bytes(engine, at, bytes, outcome);
+        }
+    }
+
+    #[inline]
+    fn order_entered(&mut self, order: &Order) {
+        self.observer.order_entered(order);
+    }
+
+    #[inline]
+    fn order_reduced(&mut self, order: &Order, shares: u32) {
+        self.observer.order_reduced(order, shares);
+    }
+
+    fn damage(&mut self, damage: Damage) {
+        self.observer.damage(damage);
+    }
+
+    fn idle(&mut self) -> ControlFlow<()> {
+        self.observer.idle()
+    }
+}

@@ -1,0 +1,132 @@
+//! Records of a DBN file that are not orders: upgraded to version 3, and notices from their text.
+
+use std::ops::ControlFlow;
+
+use dbn::{
+    ErrorMsg, RecordHeader, RecordRef, SType, SymbolMappingMsg, SystemMsg, VersionUpgradePolicy,
+    decode::dbn::RecordDecoder, rtype,
+};
+use nanotape_records::{Notice, PlantStart, RecordKind, Taint};
+use nanotape_types::{StockLocate, Symbol};
+
+use super::{At, DbnError, Layout, days::Days};
+use crate::Entry;
+
+/// The texts that a tap writes before those of a notice.
+const START: &str = "plant start: ";
+const STOP: &str = "plant stop: ";
+const TAINT: &str = "taint: ";
+
+/// Visits a record that is not an order.
+#[cold]
+pub(super) fn visit_rare(
+    days: &mut Days,
+    layout: Layout,
+    at: At,
+    record: &[u8],
+    visit: &mut impl FnMut(Entry<'_>) -> ControlFlow<()>,
+) -> Result<ControlFlow<()>, DbnError> {
+    let type_of = record[1];
+    if !matches!(
+        type_of,
+        rtype::SYSTEM
+            | rtype::ERROR
+            | rtype::SYMBOL_MAPPING
+            | rtype::INSTRUMENT_DEF
+            | rtype::STATUS
+            | rtype::IMBALANCE
+            | rtype::MBP_0
+            | rtype::MBP_1
+    ) {
+        return Ok(ControlFlow::Continue(()));
+    }
+    let bad = || DbnError::Record { offset: at.offset, sequence: at.sequence, rtype: type_of };
+    let policy = VersionUpgradePolicy::UpgradeToV3;
+    let decoder = RecordDecoder::with_version(record, layout.version, policy, layout.has_ts_out);
+    let mut decoder = decoder.map_err(|_| bad())?;
+    let upgraded = decoder.decode_ref().ok().flatten().ok_or_else(bad)?;
+    let sequence = at.sequence;
+    Ok(match type_of {
+        rtype::SYSTEM => {
+            let system = upgraded.get::<SystemMsg>().ok_or_else(bad)?;
+            visit_system(days, sequence, system, visit)
+        }
+        rtype::ERROR => {
+            let error = upgraded.get::<ErrorMsg>().ok_or_else(bad)?;
+            visit_error(sequence, error, visit)
+        }
+        rtype::SYMBOL_MAPPING => {
+            let mapping = upgraded.get::<SymbolMappingMsg>().ok_or_else(bad)?;
+            match name_of(mapping) {
+                Some((locate, symbol)) => visit(Entry::Name(locate, symbol)),
+                None => ControlFlow::Continue(()),
+            }
+        }
+        _ => visit_upgraded(layout, at, upgraded, visit)?,
+    })
+}
+
+/// A record as it is in version 3, without the time of its sending.
+fn visit_upgraded(
+    layout: Layout,
+    at: At,
+    record: RecordRef<'_>,
+    visit: &mut impl FnMut(Entry<'_>) -> ControlFlow<()>,
+) -> Result<ControlFlow<()>, DbnError> {
+    let type_of = record.header().rtype;
+    let type_id = u16::from(type_of);
+    let bytes: &[u8] = record.as_ref();
+    let mut payload = bytes[..bytes.len().saturating_sub(layout.ts_out_bytes())].to_vec();
+    if let Some(first) = payload.first_mut() {
+        *first -= (layout.ts_out_bytes() / RecordHeader::LENGTH_MULTIPLIER) as u8;
+    }
+    let expected = RecordKind::of_type_id(type_id).map_or(payload.len(), RecordKind::length);
+    if payload.len() != expected {
+        return Err(at.length(type_of, bytes.len(), expected + layout.ts_out_bytes()));
+    }
+    Ok(visit(Entry::Message { sequence: at.sequence, type_id, payload: &payload }))
+}
+
+fn visit_system(
+    days: &mut Days,
+    sequence: u64,
+    system: &SystemMsg,
+    visit: &mut impl FnMut(Entry<'_>) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    let text = system.msg().unwrap_or_default();
+    if let Some(text) = text.strip_prefix(START) {
+        // A text of a later version still begins a run, of the date that its orders have.
+        return match PlantStart::of_text(text, system.hd.ts_event) {
+            Some(start) => days.plant_start(start, sequence, visit),
+            None => ControlFlow::Continue(()),
+        };
+    }
+    if text.starts_with(STOP) {
+        return days.plant_stop(sequence, visit);
+    }
+    ControlFlow::Continue(())
+}
+
+fn visit_error(
+    sequence: u64,
+    error: &ErrorMsg,
+    visit: &mut impl FnMut(Entry<'_>) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    let text = error.err().unwrap_or("an error without text");
+    if text.starts_with(TAINT) {
+        let dbn::RecordHeader { instrument_id, ts_event, .. } = error.hd;
+        let (ts_recv, anomaly, message) = (ts_event, None, 0);
+        let taint = Taint { instrument_id, ts_event, ts_recv, anomaly, message };
+        return visit(Entry::Notice { sequence, notice: Notice::Taint(taint) });
+    }
+    visit(Entry::Loss { sequence, text })
+}
+
+fn name_of(mapping: &SymbolMappingMsg) -> Option<(StockLocate, Symbol)> {
+    let locate = u16::try_from(mapping.hd.instrument_id).ok()?;
+    let symbol = match mapping.stype_out() {
+        Ok(SType::InstrumentId) => mapping.stype_in_symbol(),
+        _ => mapping.stype_out_symbol(),
+    };
+    Some((StockLocate::new(locate), symbol.ok()?.parse().ok()?))
+}
