@@ -4,9 +4,9 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     book::BookArguments, check::CheckArguments, demo::DemoArguments, depth::DepthArguments,
-    inside::InsideArguments, inspect::InspectArguments, journal::JournalArguments,
-    lab::LabArguments, ring::RingArguments, run::RunArguments, stat::StatArguments,
-    stats::StatsArguments, synth::SynthArguments, tap::TapArguments,
+    diff::DiffArguments, inside::InsideArguments, inspect::InspectArguments,
+    journal::JournalArguments, lab::LabArguments, ring::RingArguments, run::RunArguments,
+    stat::StatArguments, stats::StatsArguments, synth::SynthArguments, tap::TapArguments,
 };
 
 /// A ticker plant: exchange packets in; order books, best prices and statistics out.
@@ -48,6 +48,8 @@ pub(crate) enum Command {
     Book(BookArguments),
     /// Print the first levels of one stock's book after every message about it
     Depth(DepthArguments),
+    /// Print what changed in one stock's book between two moments
+    Diff(DiffArguments),
     /// Report rates, volumes, event depth and processing time, per stock and in total
     Stats(StatsArguments),
     /// Run a plant: read a day, publish normalised records on a ring for any number of processes

@@ -4,6 +4,7 @@ pub(crate) mod book;
 pub(crate) mod check;
 pub(crate) mod demo;
 pub(crate) mod depth;
+pub(crate) mod diff;
 pub(crate) mod inside;
 pub(crate) mod inspect;
 pub(crate) mod journal;

@@ -59,6 +59,7 @@ fn run(arguments: Arguments) -> anyhow::Result<Status> {
         Some(Command::Inside(arguments)) => commands::inside::run(&arguments),
         Some(Command::Book(arguments)) => commands::book::run(&arguments),
         Some(Command::Depth(arguments)) => commands::depth::run(&arguments),
+        Some(Command::Diff(arguments)) => commands::diff::run(&arguments),
         Some(Command::Stats(arguments)) => commands::stats::run(&arguments),
         Some(Command::Run(arguments)) => commands::run::run(&arguments),
         Some(Command::Stat(arguments)) => commands::stat::run(&arguments),

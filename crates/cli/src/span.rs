@@ -72,33 +72,44 @@ pub(crate) struct SpanArguments {
     to: Option<Moment>,
 }
 
-/// A span of time, and whether its end is a message's time or the moment before.
+/// A span of time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Span {
     from: Option<Moment>,
     to: Option<Moment>,
-    includes_end: bool,
+    /// Whether both moments are after their own messages, and not before.
+    is_after: bool,
 }
 
 impl From<SpanArguments> for Span {
     fn from(SpanArguments { from, to }: SpanArguments) -> Self {
-        Self { from, to, includes_end: false }
+        Self { from, to, is_after: false }
     }
 }
 
 impl Span {
     /// Up to a moment, including its messages.
     pub(crate) fn up_to(at: Option<Moment>) -> Self {
-        Self { from: None, to: at, includes_end: true }
+        Self { from: None, to: at, is_after: true }
     }
 
-    /// The first and the first later nanosecond since midnight.
+    /// The messages after one moment, up to another.
+    pub(crate) fn between(first: Moment, second: Moment) -> Self {
+        Self { from: Some(first), to: Some(second), is_after: true }
+    }
+
+    /// The first nanosecond since midnight, and the first one after the span.
     pub(super) fn bounds(self, name: &str, midnight_ns: Option<u64>) -> anyhow::Result<(u64, u64)> {
         let nanos = |moment: Option<Moment>| {
-            moment.map(|moment| moment.since(name, midnight_ns)).transpose()
+            let nanos = moment.map(|moment| moment.since(name, midnight_ns)).transpose()?;
+            let after = u64::from(self.is_after);
+            anyhow::Ok(nanos.map(|nanos| nanos.saturating_add(after)))
         };
-        let to = nanos(self.to)?.map(|to| to.saturating_add(u64::from(self.includes_end)));
-        Ok((nanos(self.from)?.unwrap_or(0), to.unwrap_or(u64::MAX)))
+        let (from, to) = (nanos(self.from)?.unwrap_or(0), nanos(self.to)?.unwrap_or(u64::MAX));
+        if from > to {
+            bail!("{name}: the span ends before it begins; give the earlier moment first");
+        }
+        Ok((from, to))
     }
 }
 

@@ -267,7 +267,8 @@ fn wrong_usage_and_missing_things_are_told_apart() {
         assert_eq!(ran.status, status, "{arguments:?}: {}", ran.stderr);
         assert!(ran.stderr.contains(expected), "{arguments:?}: {}", ran.stderr);
     }
-    for command in ["demo", "synth", "inspect", "check", "inside", "book", "depth", "stats"] {
+    for command in ["demo", "synth", "inspect", "check", "inside", "book", "depth", "diff", "stats"]
+    {
         let help = nanotape([command, "--help"]);
         assert_eq!(help.status, 0);
         assert!(help.stdout.contains("Examples:\n  nanotape"), "{command}");

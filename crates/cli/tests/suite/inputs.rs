@@ -1,6 +1,10 @@
 //! DBN files of other writers, spans of time, and inputs that lack a part.
 
-use std::{fs, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+};
 
 use nanotape_plant::records::dbn::{
     Dataset, MappingInterval, MboMsg, Metadata, RecordHeader, SType, Schema, SymbolMapping,
@@ -213,8 +217,13 @@ fn strict_refuses_what_lacks_a_part() {
     let listed = nanotape(["inspect", &day, "--format", "csv"]).stdout;
     let middle = listed.lines().nth(10_000).and_then(|row| row.split(',').nth(1)).unwrap();
     let half = folder.write("half.itch50", &bytes[middle.parse::<usize>().unwrap()..]);
-    let commands: [&[&str]; 4] =
-        [&["inside"], &["stats"], &["depth", "--symbol", symbol], &["book", "--symbol", symbol]];
+    let commands: [&[&str]; 5] = [
+        &["inside"],
+        &["stats"],
+        &["depth", "--symbol", symbol],
+        &["book", "--symbol", symbol],
+        &["diff", "09:30", "24:00", "--symbol", symbol],
+    ];
     for input in [&cut, &half] {
         for command in commands {
             let line = [&command[..1], &[input], &command[1..], &["-o", &output]].concat();
@@ -232,4 +241,93 @@ fn strict_refuses_what_lacks_a_part() {
     let ran = nanotape(["inside", &half, "--symbols", symbol]);
     assert!(ran.stderr.contains("1 book marked unreliable (tainted), the first one of"));
     assert!(ran.stderr.contains(" by message "), "{}", ran.stderr);
+}
+
+/// The rows of `nanotape book`, by the columns that name a level or an order.
+fn book(
+    day: &str,
+    symbol: &str,
+    at: &str,
+    columns: impl Fn(&[&str]) -> (String, String),
+    more: &[&str],
+) -> BTreeMap<String, String> {
+    let command = ["book", day, "--symbol", symbol, "--at", at, "--format", "csv"];
+    let ran = nanotape([&command, more].concat());
+    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
+    let rows = ran.stdout.lines().skip(1).map(|row| columns(&row.split(',').collect::<Vec<_>>()));
+    rows.collect()
+}
+
+/// The rows of a diff, in any order, found in two books.
+fn differences(before: &BTreeMap<String, String>, after: &BTreeMap<String, String>) -> Vec<String> {
+    let keys: BTreeSet<_> = before.keys().chain(after.keys()).collect();
+    let rows = keys.into_iter().filter_map(|key| {
+        let (was, is) = (before.get(key), after.get(key));
+        let change = match (was, is) {
+            _ if was == is => return None,
+            (None, _) => "entered",
+            (_, None) => "left",
+            _ => "changed",
+        };
+        let fields = [was, is].map(|fields| fields.map_or(",", String::as_str));
+        Some(format!("{key},{change},{}", fields.join(",")))
+    });
+    rows.collect()
+}
+
+#[test]
+fn a_diff_has_what_differs_between_two_books() {
+    let folder = Folder::new("inputs_diff");
+    let day = folder.day(30_000, 5);
+    let insides = nanotape(["inside", &day, "--format", "csv"]).stdout;
+    let symbol = insides.lines().nth(1).and_then(|row| row.split(',').nth(1)).unwrap();
+    let level = |row: &[&str]| (row[..2].join(","), row[2..].join(","));
+    // Side, price, reference, size: the key of an order is its side and reference.
+    let order = |row: &[&str]| ([row[0], row[2]].join(","), [row[1], row[3]].join(","));
+    let mut seen = String::new();
+    for (first, second) in [("09:30", "09:31"), ("09:45", "11:00"), ("08:00", "15:59:59.5")] {
+        let diff = |more: &[&str]| {
+            let command = ["diff", &day, "--symbol", symbol, first, second, "--format", "csv"];
+            let ran = nanotape([&command, more].concat());
+            assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
+            let mut rows = ran.stdout.lines().map(str::to_owned);
+            let header = rows.next().unwrap();
+            let mut rows: Vec<_> = rows.collect();
+            rows.sort();
+            (header, rows)
+        };
+        let (header, mut rows) = diff(&[]);
+        assert_eq!(header, "side,price,change,size_before,orders_before,size_after,orders_after");
+        let [before, after] = [first, second].map(|at| book(&day, symbol, at, level, &[]));
+        let mut expected = differences(&before, &after);
+        expected.sort();
+        assert_eq!(rows, expected, "{first} to {second}");
+        seen.extend(rows.drain(..));
+
+        let (header, mut rows) = diff(&["--orders"]);
+        assert_eq!(
+            header,
+            "side,order_reference_number,change,price_before,size_before,price_after,size_after"
+        );
+        let [before, after] =
+            [first, second].map(|at| book(&day, symbol, at, order, &["--orders"]));
+        let mut expected = differences(&before, &after);
+        expected.sort();
+        assert_eq!(rows, expected, "{first} to {second}");
+        seen.extend(rows.drain(..));
+    }
+    for change in ["entered", "left", "changed"] {
+        assert!(seen.contains(change), "{change}");
+    }
+    let diff = |first, second| {
+        nanotape(["diff", &day, "--symbol", symbol, first, second, "--format", "csv"])
+    };
+    // Between a moment and itself, and after the last message, nothing changes.
+    for (first, second) in [("12:00", "12:00"), ("23:00", "24:00")] {
+        let ran = diff(first, second);
+        assert_eq!((ran.status, ran.stdout.lines().count()), (0, 1), "{}", ran.stderr);
+    }
+    let ran = diff("12:00", "11:00");
+    assert_eq!(ran.status, 2);
+    assert!(ran.stderr.contains("the span ends before it begins"), "{}", ran.stderr);
 }
