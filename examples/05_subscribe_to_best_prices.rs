@@ -41,6 +41,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             Event::Record(_) => {}
             // Not an error: the plant never waits for a reader.
             Event::Lost(gap) => println!("{gap}"),
+            Event::Healed(handover) => println!("{handover}"),
         }
     }
     Ok(())

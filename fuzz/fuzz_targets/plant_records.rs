@@ -48,6 +48,7 @@ fn publish_and_read(ring: &mut Ring, messages: &[(u16, Vec<u8>)]) {
         let read = subscriber.poll(|event| match event {
             Event::Record(delivery) => drop(format!("{:?}", delivery.record)),
             Event::Lost(lapped) => panic!("{lapped}"),
+            Event::Healed(handover) => panic!("{handover}"),
         });
         match read {
             Ok(0) => break,

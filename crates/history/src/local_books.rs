@@ -45,7 +45,7 @@ impl LocalBooks {
     }
 
     /// The orders of a snapshot follow. `is_whole`: nothing was lost before it.
-    pub(crate) fn begin_at(&mut self, is_whole: bool) {
+    pub fn begin_at(&mut self, is_whole: bool) {
         self.is_whole = is_whole;
     }
 

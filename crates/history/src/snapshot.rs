@@ -13,6 +13,7 @@
 mod encode;
 mod file;
 mod layout;
+mod records;
 mod store;
 
 use std::{io, path::PathBuf};
@@ -21,6 +22,7 @@ pub use encode::Written;
 pub(crate) use encode::encoded;
 pub use file::{SnapshotFile, SnapshotOrder, StockEntry};
 pub use layout::{ENTRY_FIELDS, HEADER_FIELDS, LAYOUT, MAGIC, ORDER_FIELDS};
+pub use records::SnapshotRecords;
 pub use store::{Listed, Snapshots};
 
 /// The excerpt after which a snapshot was taken.

@@ -99,6 +99,7 @@ struct Keeper {
     mode: u32,
     /// Bytes of the journal since the last snapshot.
     grown_bytes: u64,
+    least_bytes: u64,
     due_bytes: u64,
     /// The message of the last record; `None` if the next record begins another one.
     message: Option<u32>,
@@ -117,6 +118,7 @@ impl Snapshotter {
             share_percent: u64::from(options.share_percent.clamp(1, 100)),
             mode: options.mode,
             grown_bytes: 0,
+            least_bytes: LEAST_BYTES,
             due_bytes: LEAST_BYTES,
             message: None,
         };
@@ -128,6 +130,13 @@ impl Snapshotter {
         let follow = Follow::new(TailerSource::new(tailer)).shutdown(&options.shutdown);
         let buffer = RecordBuffer::default();
         Ok(Self { follow, keeper, buffer, options: options.clone(), _lock: lock })
+    }
+
+    /// Sets how much a journal grows before a snapshot is due, whatever the share: by default
+    /// 4 MiB.
+    pub fn set_least_bytes(&mut self, bytes: u64) {
+        self.keeper.least_bytes = bytes;
+        self.keeper.due_bytes = self.keeper.due_bytes.min(bytes);
     }
 
     /// The sequence number of the next record.
@@ -230,7 +239,7 @@ impl Keeper {
 
     fn written(&mut self, bytes: u64) {
         self.grown_bytes = 0;
-        self.due_bytes = LEAST_BYTES.max(bytes * 100 / self.share_percent);
+        self.due_bytes = self.least_bytes.max(bytes * 100 / self.share_percent);
     }
 
     #[cold]

@@ -160,6 +160,10 @@ impl<W: Write> DbnFile<W> {
                 self.lost(*lapped);
                 Ok(())
             }
+            Event::Healed(handover) => {
+                self.system(self.ts_event, &handover.to_string());
+                Ok(())
+            }
         }
     }
 

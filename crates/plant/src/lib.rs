@@ -98,4 +98,4 @@ pub use recorder::{RECORDER_FIELDS, RECORDER_KIND, RECORDER_LAYOUT};
 pub use report::{DamageLog, DayReport, RunReport};
 pub use run::{Ended, PlantRun, RunError, orders_of};
 pub use statistics::{DayStatistics, Rate, StockStatistics};
-pub use subscribe::{Delivery, Event, SubscribeError, Subscriber, Subscription};
+pub use subscribe::{Delivery, Event, Handover, SubscribeError, Subscriber, Subscription};

@@ -27,28 +27,33 @@
 //! Cost: no allocation and no system call for records about orders, insides and trades. A record
 //! that is not wanted costs its copy out of the ring and two comparisons.
 
+mod error;
+mod feed;
 mod filter;
+mod join;
+mod stored_names;
 mod symbols;
 
 use std::{
+    fmt,
     ops::ControlFlow,
     path::{Path, PathBuf},
     time::Duration,
 };
 
+use error::Failed;
+pub use error::SubscribeError;
+use feed::{Amount, Entry, Feed};
 use filter::SubscriptionFilter;
 use nanotape_history::LocalBooks;
-use nanotape_ring::{Gap, ReadError, Rejoin, RingError, RingSource, Start, Subscribe as _, stream};
-use nanotape_shm::{Refusal, RegionError};
-use nanotape_tape::{
-    Deadline, Follow, Item, Progress, ShutdownFlag, Source as _, Step, Tape as _, WriterState,
-};
+use nanotape_ring::{Gap, Rejoin, Start, Subscribe as _};
+use nanotape_tape::{Follow, Item, Progress, ShutdownFlag, Step, Tape as _, WriterState};
 use nanotape_types::{StockLocate, Symbol};
 pub(crate) use symbols::SymbolTable;
 
 use crate::{
     BoardReader,
-    records::{BadRecord, Notice, Record, RecordBuffer, RecordKind, RecordKinds},
+    records::{Notice, Record, RecordKind, RecordKinds},
 };
 
 /// Options of a subscriber.
@@ -62,12 +67,15 @@ pub struct Subscription {
     wait: Duration,
     shutdown: ShutdownFlag,
     keeps_books: bool,
+    /// The journal that completes the ring, and how long to wait for its recorder.
+    heal: Option<(PathBuf, Duration)>,
+    is_whole: bool,
 }
 
-/// A reader of a plant's ring.
+/// A reader of a plant's ring, or of its journal.
 #[derive(Debug)]
 pub struct Subscriber {
-    follow: Follow<RingSource<stream::Reader>>,
+    follow: Follow<Feed>,
     path: PathBuf,
     filter: SubscriptionFilter,
     /// The rejoin option after a lap, until the first read has reported what was lost before it.
@@ -84,6 +92,26 @@ pub enum Event<'a> {
     Record(Delivery<'a>),
     /// Records were overwritten before they could be read. Reading continues after them.
     Lost(Gap),
+    /// The records before this event came from the journal; those after it come from the ring.
+    Healed(Handover),
+}
+
+/// The end of a reading in the journal: the numbers of what came from there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Handover {
+    /// The first number that was read from the journal.
+    pub from: u64,
+    /// The last number that was read from the journal.
+    pub to: u64,
+    /// Records that the journal had.
+    pub records: u64,
+    /// Records that the journal lacked; each range was an [`Event::Lost`].
+    pub lost: u64,
+    /// Age of the first record when it was read: the time since it was recorded, in ns.
+    pub behind_ns: u64,
+    /// Duration of the reading in the journal, in ns.
+    pub took_ns: u64,
 }
 
 /// A record with its context.
@@ -103,40 +131,19 @@ pub struct Delivery<'a> {
     pub books: Option<&'a LocalBooks>,
 }
 
-/// Why a plant cannot be read.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum SubscribeError {
-    /// A shutdown was requested before the plant started.
-    #[error("a shutdown was requested before the plant started")]
-    Shutdown,
-    /// The ring or the board cannot be opened, or the name is invalid.
-    #[error(transparent)]
-    Region(#[from] RegionError),
-    /// The ring cannot be joined at the requested start.
-    #[error("{}: {error}", path.display())]
-    Ring {
-        /// The ring.
-        path: PathBuf,
-        /// The cause.
-        error: Box<RingError>,
-    },
-    /// The ring is damaged.
-    #[error("{}: {error}", path.display())]
-    Read {
-        /// The ring.
-        path: PathBuf,
-        /// The damage.
-        error: ReadError,
-    },
-    /// A message of the ring is not a valid record of its type.
-    #[error("{}: {error}", path.display())]
-    Record {
-        /// The ring.
-        path: PathBuf,
-        /// The problem.
-        error: BadRecord,
-    },
+/// `records 5 to 90 from the journal: 86, 0 lost, 12.3 ms behind, read in 1.2 ms`.
+impl fmt::Display for Handover {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { from, to, records, lost, behind_ns, took_ns } = *self;
+        let milliseconds = |nanos: u64| nanos as f64 / 1e6;
+        write!(
+            f,
+            "records {from} to {to} from the journal: {records}, {lost} lost, {:.3} ms behind, read \
+             in {:.3} ms",
+            milliseconds(behind_ns),
+            milliseconds(took_ns)
+        )
+    }
 }
 
 impl Subscription {
@@ -152,6 +159,8 @@ impl Subscription {
             wait: Duration::ZERO,
             shutdown: ShutdownFlag::new(),
             keeps_books: false,
+            heal: None,
+            is_whole: false,
         }
     }
 
@@ -207,65 +216,29 @@ impl Subscription {
         self
     }
 
-    /// Joins the ring.
-    pub fn open(self) -> Result<Subscriber, SubscribeError> {
-        let path = nanotape_shm::named(&self.ring)?;
-        let deadline = Deadline::after(self.wait);
-        let is_pending = |error: &SubscribeError| match error {
-            SubscribeError::Region(error) => error.refusal().is_pending(),
-            _ => false,
-        };
-        let joined = deadline.open(&self.shutdown, is_pending, || self.join(&path))?;
-        let (reader, board) = joined.ok_or(SubscribeError::Shutdown)?;
-        let is_from_oldest = self.start == Start::Oldest;
-        Ok(Subscriber {
-            follow: Follow::new(RingSource::new(reader))
-                .shutdown(&self.shutdown)
-                .deadline(deadline),
-            filter: SubscriptionFilter {
-                kinds: self.kinds,
-                symbols: SymbolTable::new(&path, Some(board), self.symbols),
-                books: self.keeps_books.then(LocalBooks::new),
-                buffer: RecordBuffer::default(),
-            },
-            path,
-            rejoin: is_from_oldest.then_some(self.rejoin),
-            record: Vec::new(),
-            is_over: false,
-        })
+    /// Completes the ring from the journal in a folder, which a recorder of this ring writes. What
+    /// was overwritten before it could be read comes from there, and so does what is before the
+    /// ring's oldest record: nothing twice, nothing missing, in order. An [`Event::Healed`] reports
+    /// each return to the ring.
+    ///
+    /// The subscriber waits up to `patience` for a recorder that is behind, dead or out of room.
+    /// After that, the missing records are an [`Event::Lost`].
+    #[must_use]
+    pub fn heal_from(mut self, journal: impl Into<PathBuf>, patience: Duration) -> Self {
+        self.heal = Some((journal.into(), patience));
+        self
     }
 
-    fn join(&self, path: &Path) -> Result<(stream::Reader, BoardReader), SubscribeError> {
-        for _ in 1..ATTEMPTS {
-            match self.try_join(path) {
-                // Another process has just replaced the ring.
-                Err(SubscribeError::Region(error))
-                    if matches!(error.refusal(), Refusal::Replaced) => {}
-                joined => return joined,
-            }
-        }
-        self.try_join(path)
-    }
-
-    fn try_join(&self, path: &Path) -> Result<(stream::Reader, BoardReader), SubscribeError> {
-        // A reader that starts at record 1 and may rejoin at the oldest reports what was lost
-        // before that.
-        let is_from_oldest = self.start == Start::Oldest;
-        let start = if is_from_oldest { Start::Sequence(1) } else { self.start };
-        let mut reader =
-            stream::Reader::open(path, start).map_err(|error| Failed::Ring(error).on(path))?;
-        // The board is opened after the ring: a run without a board has not published its start
-        // yet, so the reader will read that start. The check ensures that the board belongs to this
-        // ring.
-        let board = BoardReader::open(path)?;
-        reader.region().check()?;
-        reader.set_rejoin(if is_from_oldest { Rejoin::Oldest } else { self.rejoin });
-        Ok((reader, board))
+    /// Begins with the books of the run: the live orders of the last snapshot in the journal, as
+    /// DBN has it (a clear, then adds with `F_SNAPSHOT`), and all records since. Without a snapshot
+    /// it begins with the start of the run. Needs a journal: that of
+    /// [`heal_from`](Self::heal_from), or that which is read.
+    #[must_use]
+    pub fn whole(mut self) -> Self {
+        self.is_whole = true;
+        self
     }
 }
-
-/// Limit of attempts to join, while other processes keep replacing the ring.
-const ATTEMPTS: u32 = 16;
 
 impl Subscriber {
     /// Waits for the next event. Returns `None` after the plant's stop, or when the plant exited
@@ -276,7 +249,7 @@ impl Subscriber {
         while found.is_none() && !self.is_over {
             let Self { follow, path, filter, rejoin, record, .. } = self;
             let step = follow.step_by(|source| {
-                poll(source, filter, rejoin, Amount::One, |event| {
+                poll_or_wait(source, filter, rejoin, Amount::One, |event| {
                     let mut of_record = |delivery: Delivery<'_>| {
                         record.clear();
                         record.extend_from_slice(delivery.bytes);
@@ -285,7 +258,8 @@ impl Subscriber {
                     };
                     found = Some(match event {
                         Event::Record(delivery) => Ok(of_record(delivery)),
-                        Event::Lost(gap) => Err(gap),
+                        Event::Lost(gap) => Err(Event::Lost(gap)),
+                        Event::Healed(handover) => Err(Event::Healed(handover)),
                     });
                     ControlFlow::Continue(())
                 })
@@ -295,7 +269,7 @@ impl Subscriber {
         }
         let (sequence, type_id, symbol, is_stop) = match found {
             None => return Ok(None),
-            Some(Err(gap)) => return Ok(Some(Event::Lost(gap))),
+            Some(Err(other)) => return Ok(Some(other)),
             Some(Ok(found)) => found,
         };
         self.is_over = is_stop;
@@ -321,7 +295,8 @@ impl Subscriber {
         mut visit: impl FnMut(Event<'_>) -> ControlFlow<()>,
     ) -> Result<Step, SubscribeError> {
         let Self { follow, path, filter, rejoin, .. } = self;
-        let step = follow.step_by(|source| poll(source, filter, rejoin, Amount::Batch, &mut visit));
+        let step =
+            follow.step_by(|feed| poll_or_wait(feed, filter, rejoin, Amount::Batch, &mut visit));
         step.map_err(|error| error.on(path))
     }
 
@@ -376,70 +351,58 @@ impl Subscriber {
     }
 }
 
-/// The amount that a poll reads.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Amount {
-    One,
-    Batch,
-}
-
-/// Why a poll failed.
-enum Failed {
-    Ring(RingError),
-    Bad(BadRecord),
-}
-
-impl From<RingError> for Failed {
-    fn from(error: RingError) -> Self {
-        Self::Ring(error)
-    }
-}
-
-impl Failed {
-    fn on(self, path: &Path) -> SubscribeError {
-        let path = path.to_owned();
-        match self {
-            Self::Ring(RingError::Region(error)) => SubscribeError::Region(error),
-            Self::Ring(RingError::Read(error)) => SubscribeError::Read { path, error },
-            Self::Ring(error) => SubscribeError::Ring { path, error: Box::new(error) },
-            Self::Bad(error) => SubscribeError::Record { path, error },
-        }
-    }
-}
-
 /// Reads available messages, and delivers the wanted ones.
 #[inline]
 fn poll(
-    source: &mut RingSource<stream::Reader>,
+    feed: &mut Feed,
     filter: &mut SubscriptionFilter,
     rejoin: &mut Option<Rejoin>,
     amount: Amount,
     mut visit: impl FnMut(Event<'_>) -> ControlFlow<()>,
 ) -> Result<Progress, Failed> {
     let mut bad = None;
-    let mut take = |item: Item<'_>| match item {
-        Item::Message(message) => filter.deliver(&message, &mut visit).unwrap_or_else(|error| {
-            bad.get_or_insert(error);
-            ControlFlow::Continue(())
-        }),
-        Item::Gap(gap) => {
+    let polled = feed.poll(amount, |entry| match entry {
+        Entry::Item(Item::Message(message)) => {
+            filter.deliver(&message, &mut visit).unwrap_or_else(|error| {
+                bad.get_or_insert(error);
+                ControlFlow::Continue(())
+            })
+        }
+        Entry::Item(Item::Gap(gap)) => {
             filter.lose(&gap);
             visit(Event::Lost(gap))
         }
-        // A ring uses each number once.
-        Item::Reused(_) => ControlFlow::Continue(()),
-    };
-    let polled = match amount {
-        Amount::One => source.poll_one(|item| _ = take(item)),
-        Amount::Batch => source.poll(take),
-    };
-    if rejoin.is_some() && !matches!(polled, Ok(Progress::Nothing)) {
-        source.reader_mut().set_rejoin(rejoin.take().unwrap_or_default());
+        // A ring uses each number once, and the journal of a ring has its numbers.
+        Entry::Item(Item::Reused(_)) => ControlFlow::Continue(()),
+        Entry::Handover(handover) => visit(Event::Healed(handover)),
+    });
+    if rejoin.is_some()
+        && !matches!(polled, Ok(Progress::Nothing))
+        && let Some(reader) = feed.reader_mut()
+    {
+        reader.set_rejoin(rejoin.take().unwrap_or_default());
     }
     if let Some(error) = bad {
         // Good records after it were delivered too: the next poll continues without a gap.
         filter.lose_one();
         return Err(Failed::Bad(error));
     }
-    Ok(polled?)
+    polled
+}
+
+/// The same for a follower: a feed that waits for its recorder has not ended.
+#[inline]
+fn poll_or_wait(
+    feed: &mut Feed,
+    filter: &mut SubscriptionFilter,
+    rejoin: &mut Option<Rejoin>,
+    amount: Amount,
+    visit: impl FnMut(Event<'_>) -> ControlFlow<()>,
+) -> Result<Progress, Failed> {
+    let polled = poll(feed, filter, rejoin, amount, visit)?;
+    if polled == Progress::Nothing && feed.is_waiting() {
+        Feed::pause();
+        return Ok(Progress::Read);
+    }
+    Ok(polled)
 }

@@ -107,6 +107,7 @@ pub(super) fn tap(worker: &mut Worker<Plant>) -> Result<Report, Error> {
                 _ => {}
             },
             Event::Lost(lapped) => lost += lapped.count(),
+            Event::Healed(_) => {}
         })?;
         passed += polled;
         if polled == 0 {

@@ -10,12 +10,13 @@ mod rows;
 
 use std::{
     io::{self, IsTerminal as _},
-    path::Path,
+    path::{Path, PathBuf},
     time::Duration,
 };
 
 use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
+use nanotape_history::Runs;
 use nanotape_plant::records::RecordKinds;
 use nanotape_ring::{Rejoin, Start};
 use nanotape_types::Symbol;
@@ -39,9 +40,24 @@ Examples:
   nanotape tap equities --records trades --format json --count 20
   nanotape tap equities --through-restarts -o equities.csv
   nanotape tap equities --from oldest --fail-on-loss -o day.dbn && echo complete
+  nanotape tap equities --heal days/equities --fail-on-loss   lost records come from the journal
+  nanotape tap equities --heal days/equities --whole          begin with the books of the day
+  nanotape tap days/equities --symbols AAPL --format csv      the last run of a journal
   nanotape tap equities --symbols AAPL --records bbo --format csv |
       awk -F, 'NR == 1 || $2 == \"bbo\"' | cut -d, -f5,6,13,14,16,17
                                                      the rows of nanotape inside
+
+NAME is the name of a ring (equities is /dev/shm/nanotape-equities), its path, or the folder of a
+journal that recorded one. From a ring, the default is to start with the next record; from a
+journal, with its last run.
+
+With --heal, records that were overwritten before they could be read come from the journal, and the
+ring continues at the exact number: nothing twice, nothing missing. A row (healed) reports each
+return to the ring, with the first and the last number that came from the journal. --from may then
+be before the oldest record of the ring. If the recorder is behind, dead or out of room, the tap
+waits up to --heal-wait seconds, and then reports the loss. --whole starts with the last snapshot
+of the run: for each stock a clear (action R), then its live orders (flag 32), then all records
+since.
 
 Every record is one row: records of the selected kinds, and the notices of the plant (start, stop,
 gap, taint). Records that were overwritten before they could be read are one row (lost) with the
@@ -64,7 +80,7 @@ Exit status: 0 success; 1 the plant died, the ring is damaged, or was truncated,
 replaced while it was read, or no message named a requested stock, or records were lost and
 --fail-on-loss was given; 2 there is no plant, or the output cannot be written.")]
 pub(crate) struct TapArguments {
-    /// Name or path of the plant's ring
+    /// Name or path of the plant's ring, or the folder of its journal
     #[arg(value_name = "NAME")]
     name: String,
 
@@ -76,13 +92,27 @@ pub(crate) struct TapArguments {
     #[arg(long, value_name = "A,B", default_value = "all")]
     records: RecordKinds,
 
-    /// Where to start: oldest (or beginning), newest (or end), or a sequence number
-    #[arg(long, value_name = "START", default_value = "newest")]
-    from: Start,
+    /// Where to start: oldest (or beginning), newest (or end), or a sequence number; with a journal
+    /// also a time of recording [default: newest; of a journal: its last run]
+    #[arg(long, value_name = "START", conflicts_with = "whole")]
+    from: Option<Start>,
 
     /// Where to continue after a loss
     #[arg(long, value_enum, default_value_t)]
     rejoin: WhereToRejoin,
+
+    /// Read what was overwritten from the journal in this folder, which records the ring
+    #[arg(long, value_name = "JOURNAL")]
+    heal: Option<PathBuf>,
+
+    /// Wait up to SECONDS for a recorder that is behind or was killed
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds,
+        requires = "heal")]
+    heal_wait: Duration,
+
+    /// Start with the books of the run: the last snapshot in the journal, and all records since
+    #[arg(long)]
+    whole: bool,
 
     /// Wait up to SECONDS for the plant to start
     #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = seconds)]
@@ -156,7 +186,7 @@ impl From<WhereToRejoin> for Rejoin {
 pub(crate) fn run(command: &TapArguments) -> anyhow::Result<Status> {
     // The handler turns access to a truncated ring into an error.
     nanotape_shm::guard_against_truncation().context("cannot install a handler for SIGBUS")?;
-    let path = place(&command.name)?;
+    let path = command.path()?;
     let format = command.format()?;
     let interrupt = interrupt::install()?;
     // An output that cannot be opened is reported before the wait for the plant.
@@ -171,6 +201,32 @@ pub(crate) fn run(command: &TapArguments) -> anyhow::Result<Status> {
 }
 
 impl TapArguments {
+    /// The ring, or the folder of a journal if no ring has the name.
+    fn path(&self) -> anyhow::Result<PathBuf> {
+        let ring = place(&self.name)?;
+        let is_journal = !ring.is_file() && Path::new(&self.name).is_dir();
+        if !is_journal && self.whole && self.heal.is_none() {
+            bail!("--whole needs the journal of the ring: add --heal JOURNAL");
+        }
+        if is_journal && self.heal.is_some() {
+            bail!("--heal is for a ring: {} is the folder of a journal", self.name);
+        }
+        Ok(if is_journal { PathBuf::from(&self.name) } else { ring })
+    }
+
+    /// Where to start.
+    fn start(&self, path: &Path) -> Start {
+        let of_last_run = || {
+            let runs = Runs::read_good(path).unwrap_or_default();
+            runs.iter().last().map_or(Start::Oldest, |run| Start::Sequence(run.first_sequence))
+        };
+        match self.from {
+            Some(start) => start,
+            None if path.is_dir() => of_last_run(),
+            None => Start::Newest,
+        }
+    }
+
     fn format(&self) -> anyhow::Result<TapFormat> {
         let is_terminal = io::stdout().is_terminal();
         let usual = if is_terminal { TapFormat::Text } else { TapFormat::Csv };

@@ -6,5 +6,6 @@
 mod days;
 mod ends;
 mod formats;
+mod journals;
 mod losses;
 mod plants;

@@ -143,6 +143,11 @@ impl SnapshotFile {
         &self.moment
     }
 
+    /// The mark of the last record that is included.
+    pub fn mark(&self) -> ExcerptMark {
+        self.mark
+    }
+
     /// The digest of all stocks together.
     pub fn digest(&self) -> u64 {
         self.digest

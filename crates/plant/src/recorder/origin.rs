@@ -57,14 +57,7 @@ impl Origin<'_> {
             // An empty journal accepts any ring.
             _ if next == 1 => {}
             Some(mark) if mark.created_ns != 0 && created_ns != 0 => {
-                if mark.created_ns == created_ns {
-                    return Ok(());
-                }
-                return Err(self.refuse(OriginMismatch::Created {
-                    ring: mark.ring.clone(),
-                    then: UtcNanos::of_unix_ns(mark.created_ns),
-                    now: UtcNanos::of_unix_ns(created_ns),
-                }));
+                return mark.mismatch(created_ns).map_or(Ok(()), |why| Err(self.refuse(why)));
             }
             _ => self.compare(next)?,
         }
@@ -107,6 +100,22 @@ impl Origin<'_> {
     }
 }
 
+/// Checks that a journal is not that of another ring, as far as that is known.
+pub(crate) fn check_origin(
+    journal: &Path,
+    ring: &Path,
+    created_ns: u64,
+) -> Result<(), RecorderError> {
+    let mark = Mark::read(&journal.join(RECORDED_FROM))?;
+    match mark.and_then(|mark| mark.mismatch(created_ns)) {
+        Some(why) => {
+            let (ring, journal) = (ring.to_owned(), journal.to_owned());
+            Err(RecorderError::OtherRing { ring, journal, why })
+        }
+        None => Ok(()),
+    }
+}
+
 /// Number, type and payload of the last excerpt; `None` for an empty journal.
 fn last_excerpt(journal: &Path) -> Result<Option<(u64, u16, Vec<u8>)>, JournalError> {
     let mut tailer = Tailer::open(journal, Start::Newest)?;
@@ -140,6 +149,16 @@ impl Mark {
         let created_ns = lines.next()?.strip_prefix("created_ns ")?.parse().ok()?;
         let ring = lines.next()?.strip_prefix("ring ")?.to_owned();
         Some(Self { created_ns, ring })
+    }
+
+    /// The evidence that the ring is another one, if both creation times are known.
+    fn mismatch(&self, created_ns: u64) -> Option<OriginMismatch> {
+        let is_known = self.created_ns != 0 && created_ns != 0;
+        (is_known && self.created_ns != created_ns).then(|| OriginMismatch::Created {
+            ring: self.ring.clone(),
+            then: UtcNanos::of_unix_ns(self.created_ns),
+            now: UtcNanos::of_unix_ns(created_ns),
+        })
     }
 
     /// Writes the whole file; it is synced and has its name before the first excerpt is written.

@@ -11,6 +11,7 @@ use dbn::InstrumentDefMsg;
 use nanotape_tape::Gap;
 use nanotape_types::{LocateTable, StockLocate, Symbol};
 
+use super::stored_names::StoredNames;
 use crate::{BoardReader, records::PlantStart};
 
 /// Whether a stock is wanted.
@@ -34,6 +35,8 @@ pub(crate) struct SymbolTable {
     wanted: Vec<Symbol>,
     decided: LocateTable<Wanted>,
     known: LocateTable<Option<Symbol>>,
+    /// The names beside a journal.
+    stored: Option<StoredNames>,
 }
 
 impl SymbolTable {
@@ -45,7 +48,14 @@ impl SymbolTable {
             wanted: symbols,
             decided: LocateTable::filled(Wanted::Undecided),
             known: LocateTable::filled(None),
+            stored: None,
         }
+    }
+
+    /// Also uses the names beside a journal, for runs that are not on the board.
+    pub(crate) fn completed_from(mut self, journal: &Path) -> Self {
+        self.stored = Some(StoredNames::of(journal));
+        self
     }
 
     /// Whether records of a stock, or records without a stock, are wanted.
@@ -80,7 +90,9 @@ impl SymbolTable {
             return None;
         }
         if self.known[locate].is_none() {
-            self.known[locate] = self.board(sequence)?.symbol(locate);
+            let on_board = self.board(sequence).and_then(|board| board.symbol(locate));
+            let stored = || self.stored.as_mut()?.symbol(locate, sequence);
+            self.known[locate] = on_board.or_else(stored);
         }
         self.known[locate]
     }
@@ -89,8 +101,10 @@ impl SymbolTable {
     pub(crate) fn all(&self, sequence: u64) -> Vec<(StockLocate, Symbol)> {
         let board = self.board(sequence);
         let locates = StockLocate::all().skip(1);
+        let stored = self.stored.as_ref().map(|stored| stored.directory(sequence));
         let symbol = |locate: StockLocate| {
-            self.known[locate].or_else(|| board.and_then(|board| board.symbol(locate)))
+            let on_board = || board.and_then(|board| board.symbol(locate));
+            self.known[locate].or_else(on_board).or_else(|| stored.as_ref()?.symbol(locate))
         };
         locates.filter_map(|locate| Some((locate, symbol(locate)?))).collect()
     }
@@ -137,7 +151,8 @@ impl SymbolTable {
     #[cold]
     pub(crate) fn lose(&mut self, lost: &Gap) -> bool {
         let was_its = self.board(lost.from).is_some();
-        if was_its && self.is_current() {
+        let is_stored = |stored: &mut StoredNames| stored.is_one_run(lost.from, lost.to + 1);
+        if was_its && self.is_current() || self.stored.as_mut().is_some_and(is_stored) {
             return true;
         }
         self.forget();

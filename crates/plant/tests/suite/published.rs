@@ -4,6 +4,7 @@ mod boards;
 mod books;
 mod dbn_file;
 mod following;
+mod healing;
 mod hostile;
 mod mapping;
 mod messages;

@@ -53,6 +53,8 @@ struct Counts {
     written: u64,
     lost: u64,
     gaps: u64,
+    /// Messages that came from the journal before the ring continued.
+    healed: u64,
 }
 
 /// Why the tap ended.
@@ -73,7 +75,7 @@ impl<'a> Tap<'a> {
             left: command.count.unwrap_or(u64::MAX),
             ends_with_stop: !command.through_restarts,
             is_stopped: false,
-            counts: Counts { first, last: first - 1, written: 0, lost: 0, gaps: 0 },
+            counts: Counts { first, last: first - 1, written: 0, lost: 0, gaps: 0, healed: 0 },
             bad_records: 0,
             end: None,
             error: None,
@@ -98,7 +100,7 @@ impl<'a> Tap<'a> {
         finished?;
         let ring = subscriber.ring().display();
         if let End::Gone(state) = end {
-            tell(format_args!("{ring}: {}", state_sentence(state)));
+            tell(format_args!("{ring}: {}", writer_sentence(&subscriber, state)));
         }
         if matches!(end, End::Stopped | End::Gone(_)) {
             require_symbols(symbols, &subscriber)?;
@@ -123,7 +125,7 @@ impl<'a> Tap<'a> {
                 // A stop was already printed as a record.
                 Step::Gone(state) if !self.reading.is_stopped => {
                     let ring = self.subscriber.ring().display();
-                    tell(format_args!("{ring}: {}", state_sentence(state)));
+                    tell(format_args!("{ring}: {}", writer_sentence(&self.subscriber, state)));
                 }
                 Step::Shutdown => return Ok(End::Interrupted),
                 _ => {}
@@ -158,7 +160,7 @@ impl<'a> Tap<'a> {
             Err(SubscribeError::Region(error)) => {
                 Err(BadData(of_region(&error).to_string()).into())
             }
-            step => step.map_err(|error| of_subscription(&error)),
+            step => step.map_err(of_subscription),
         }
     }
 }
@@ -188,6 +190,10 @@ impl Reading {
                 self.midnight_ns = None;
                 self.error = self.printer.print(event, None).err().map(|error| (error, 0));
             }
+            Event::Healed(handover) => {
+                self.counts.healed += handover.records;
+                self.error = self.printer.print(event, None).err().map(|error| (error, 0));
+            }
         }
         let is_over = self.end.is_some() || self.error.is_some();
         if is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -213,13 +219,27 @@ impl Reading {
 
 impl std::fmt::Display for Counts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { first, last, written, lost, gaps } = self;
+        let Self { first, last, written, lost, gaps, healed } = self;
         let read = last + 1 - first - lost;
         write!(
             f,
             "{read} messages read, {written} records written, {lost} lost in {gaps} gaps; last \
              sequence number {last}"
-        )
+        )?;
+        if *healed > 0 {
+            write!(f, "; {healed} messages came from the journal")?;
+        }
+        Ok(())
+    }
+}
+
+/// The state of the writer of the ring or of the journal.
+fn writer_sentence(subscriber: &Subscriber, state: WriterState) -> &'static str {
+    match state {
+        _ if !subscriber.ring().is_dir() => state_sentence(state),
+        WriterState::Alive => "recorder is alive",
+        WriterState::Closed => "recorder closed the journal",
+        WriterState::Dead => "recorder exited without closing the journal (crashed or killed)",
     }
 }
 

@@ -3,11 +3,13 @@
 use std::path::Path;
 
 use anyhow::anyhow;
+use nanotape_history::SnapshotError;
 use nanotape_plant::{SubscribeError, Subscriber, Subscription, records::RecordKinds};
 use nanotape_shm::{Refusal, RegionError};
 
 use super::TapArguments;
 use crate::{
+    journals::of_journal,
     regions::{of_read, of_region, of_ring, within},
     status::{BadData, tell},
 };
@@ -19,20 +21,26 @@ pub(super) fn join(
     path: &Path,
     interrupt: &ShutdownFlag,
 ) -> anyhow::Result<Option<Subscriber>> {
-    let subscription = Subscription::to(&command.name)
+    let mut subscription = Subscription::to(&command.name)
         .symbols(command.symbols.iter().copied())
         .records(command.records.iter())
-        .from(command.from)
+        .from(command.start(path))
         .rejoin(command.rejoin.into())
         .wait(command.wait)
         .shutdown(interrupt);
+    if let Some(journal) = &command.heal {
+        subscription = subscription.heal_from(journal, command.heal_wait);
+    }
+    if command.whole {
+        subscription = subscription.whole();
+    }
     match subscription.open() {
         Ok(subscriber) => Ok(Some(subscriber)),
         Err(SubscribeError::Shutdown) => Ok(None),
         Err(SubscribeError::Region(error)) if error.refusal().is_pending() => {
             Err(nobody(command, path, &error))
         }
-        Err(error) => Err(of_subscription(&error)),
+        Err(error) => Err(of_subscription(error)),
     }
 }
 
@@ -65,11 +73,15 @@ fn nobody(command: &TapArguments, path: &Path, error: &RegionError) -> anyhow::E
 }
 
 /// The status of a subscription error: bad data, or the environment.
-pub(super) fn of_subscription(error: &SubscribeError) -> anyhow::Error {
+pub(super) fn of_subscription(error: SubscribeError) -> anyhow::Error {
     match error {
-        SubscribeError::Region(error) => of_region(error),
-        SubscribeError::Ring { path, error } => of_ring(path, error),
-        SubscribeError::Read { path, error } => of_read(path, error),
+        SubscribeError::Region(error) => of_region(&error),
+        SubscribeError::Ring { path, error } => of_ring(&path, &error),
+        SubscribeError::Read { path, error } => of_read(&path, &error),
+        SubscribeError::Journal(error) => of_journal(error),
+        SubscribeError::Snapshot(error @ SnapshotError::Damaged { .. }) => {
+            BadData(error.to_string()).into()
+        }
         error @ SubscribeError::Record { .. } => BadData(error.to_string()).into(),
         error => anyhow!("{error}"),
     }

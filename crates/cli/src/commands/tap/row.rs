@@ -1,7 +1,9 @@
 //! The cells of a record. All kinds have the same columns, so that one table contains them all.
 
+use std::fmt::Write as _;
+
 use nanotape_plant::{
-    Delivery, Event, dbn,
+    Delivery, Event, Handover, dbn,
     records::{Header, Notice, Record},
 };
 use nanotape_types::Symbol;
@@ -33,11 +35,13 @@ pub(super) enum Column {
     Detail,
     LostFrom,
     LostTo,
+    HealedFrom,
+    HealedTo,
 }
 
 impl Column {
     /// Their names, in the same order.
-    pub(super) const NAMES: [&str; 22] = [
+    pub(super) const NAMES: [&str; 24] = [
         "sequence",
         "record",
         "ts_event",
@@ -60,6 +64,8 @@ impl Column {
         "detail",
         "lost_from",
         "lost_to",
+        "healed_from",
+        "healed_to",
     ];
 }
 
@@ -95,8 +101,20 @@ impl<'a> Row<'a> {
                 row.set(Column::LostFrom, Cell::Number(lapped.from));
                 row.set(Column::LostTo, Cell::Number(lapped.to));
             }
+            Event::Healed(handover) => row.handover(handover, detail),
         }
         row
+    }
+
+    #[cold]
+    fn handover(&mut self, handover: &Handover, detail: &'a mut String) {
+        detail.clear();
+        // Writing to a string cannot fail.
+        let _ = write!(detail, "{handover}");
+        self.set(Column::Record, Cell::Text("healed"));
+        self.set(Column::Detail, Cell::Text(detail));
+        self.set(Column::HealedFrom, Cell::Number(handover.from));
+        self.set(Column::HealedTo, Cell::Number(handover.to));
     }
 
     #[inline]

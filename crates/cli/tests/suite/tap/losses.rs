@@ -76,7 +76,7 @@ fn a_tap_that_begins_with_what_was_overwritten_tells_it_in_every_format() {
 
     let csv = tap("csv").stdout;
     let row = csv.lines().nth(1).unwrap();
-    assert_eq!(row, format!(",lost{},1,{lost}", ",".repeat(18)));
+    assert_eq!(row, format!(",lost{},1,{lost},,", ",".repeat(18)));
     let text = tap("text").stdout;
     let line = text.lines().next().unwrap();
     assert!(line.ends_with(&format!("lost        {lost} records lost, 1 to {lost}")), "{line}");

@@ -1,0 +1,162 @@
+//! Joins a ring or opens a journal, at the requested start.
+
+use std::path::{Path, PathBuf};
+
+use nanotape_history::{LocalBooks, Runs, SnapshotFile, Snapshots, snapshot::SnapshotRecords};
+use nanotape_journal::{ErrorKind, Tailer, TailerSource};
+use nanotape_ring::{Rejoin, RingSource, Start, Subscribe as _, stream};
+use nanotape_shm::Refusal;
+use nanotape_tape::{Deadline, Follow, Tape as _};
+
+use super::{
+    Failed, SubscribeError, Subscriber, Subscription, feed::Feed, filter::SubscriptionFilter,
+    symbols::SymbolTable,
+};
+use crate::{BoardReader, recorder, records::RecordBuffer};
+
+/// Limit of attempts to join, while other processes keep replacing the ring.
+const ATTEMPTS: u32 = 16;
+
+impl Subscription {
+    /// Joins the ring, or opens a journal if the name is that of a folder and not of a ring.
+    pub fn open(self) -> Result<Subscriber, SubscribeError> {
+        let path = nanotape_shm::named(&self.ring)?;
+        let is_ring = path.is_file();
+        if !is_ring && Path::new(&self.ring).is_dir() {
+            return self.open_journal();
+        }
+        let deadline = Deadline::after(self.wait);
+        let is_pending = |error: &SubscribeError| match error {
+            SubscribeError::Region(error) => error.refusal().is_pending(),
+            _ => false,
+        };
+        let joined = deadline.open(&self.shutdown, is_pending, || self.join(&path))?;
+        let (reader, board) = joined.ok_or(SubscribeError::Shutdown)?;
+        let rejoin = (self.start == Start::Oldest && self.heal.is_none()).then_some(self.rejoin);
+        let Some((journal, patience)) = self.heal.clone() else {
+            let feed = Feed::ring(RingSource::new(reader));
+            let symbols = SymbolTable::new(&path, Some(board), self.symbols.clone());
+            return Ok(self.subscriber(feed, path, symbols, None, rejoin, deadline));
+        };
+        recorder::check_origin(&journal, &path, reader.region().created_ns())
+            .map_err(|error| SubscribeError::Origin(Box::new(error)))?;
+        let (snapshot, next) = self.begin(&journal, Some(&board), reader.next_sequence())?;
+        let feed = Feed::completed(RingSource::new(reader), &journal, patience, next)
+            .map_err(|error| error.on(&path))?;
+        let symbols = SymbolTable::new(&path, Some(board), self.symbols.clone());
+        let symbols = symbols.completed_from(&journal);
+        Ok(self.subscriber(feed, path, symbols, snapshot, rejoin, deadline))
+    }
+
+    /// Opens a journal alone.
+    fn open_journal(self) -> Result<Subscriber, SubscribeError> {
+        let path = PathBuf::from(&self.ring);
+        let deadline = Deadline::after(self.wait);
+        let is_pending = |error: &nanotape_journal::JournalError| {
+            matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotYet { .. })
+        };
+        let opened =
+            deadline.open(&self.shutdown, is_pending, || Tailer::open(&path, Start::Newest));
+        let tailer = opened.map_err(SubscribeError::Journal)?.ok_or(SubscribeError::Shutdown)?;
+        let mut source = TailerSource::new(tailer);
+        let (snapshot, next) = self.begin(&path, None, source.next_sequence())?;
+        if next != source.next_sequence() {
+            nanotape_tape::Source::seek(&mut source, Start::Sequence(next))
+                .map_err(SubscribeError::Journal)?;
+        }
+        let symbols = SymbolTable::new(&path, None, self.symbols.clone()).completed_from(&path);
+        Ok(self.subscriber(Feed::journal(source), path, symbols, snapshot, None, deadline))
+    }
+
+    fn subscriber(
+        self,
+        mut feed: Feed,
+        path: PathBuf,
+        mut symbols: SymbolTable,
+        snapshot: Option<SnapshotFile>,
+        rejoin: Option<Rejoin>,
+        deadline: Deadline,
+    ) -> Subscriber {
+        let mut books = self.keeps_books.then(LocalBooks::new);
+        if let Some(snapshot) = snapshot {
+            let moment = *snapshot.moment();
+            if let Some(books) = &mut books {
+                books.begin_at(moment.losses == 0);
+            }
+            feed.open_with(SnapshotRecords::new(snapshot, |locate| {
+                symbols.is_wanted(Some(locate), moment.sequence)
+            }));
+        }
+        let buffer = RecordBuffer::default();
+        Subscriber {
+            follow: Follow::new(feed).shutdown(&self.shutdown).deadline(deadline),
+            filter: SubscriptionFilter { kinds: self.kinds, symbols, books, buffer },
+            path,
+            rejoin,
+            record: Vec::new(),
+            is_over: false,
+        }
+    }
+
+    /// The snapshot to begin with, and the number of the first record after it. `newest` is the
+    /// next number of the source.
+    fn begin(
+        &self,
+        journal: &Path,
+        board: Option<&BoardReader>,
+        newest: u64,
+    ) -> Result<(Option<SnapshotFile>, u64), SubscribeError> {
+        if self.is_whole {
+            let runs = Runs::read_good(journal).unwrap_or_default();
+            let of_board = board.map(BoardReader::first_sequence);
+            let first = of_board.or(runs.iter().last().map(|run| run.first_sequence)).unwrap_or(1);
+            let snapshots = Snapshots::list(journal).map_err(SubscribeError::Snapshot)?;
+            let last = snapshots.last_in(first..u64::MAX);
+            let next = last.as_ref().map_or(first, |last| last.moment().sequence + 1);
+            return Ok((last, next));
+        }
+        let start = match self.start {
+            Start::Newest => return Ok((None, newest)),
+            Start::Sequence(sequence) => return Ok((None, sequence)),
+            start => start,
+        };
+        match Tailer::open(journal, start) {
+            Ok(tailer) => Ok((None, TailerSource::new(tailer).next_sequence())),
+            // The recorder has not begun.
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound) => Ok((None, newest)),
+            Err(error) => Err(SubscribeError::Journal(error)),
+        }
+    }
+
+    fn join(&self, path: &Path) -> Result<(stream::Reader, BoardReader), SubscribeError> {
+        for _ in 1..ATTEMPTS {
+            match self.try_join(path) {
+                // Another process has just replaced the ring.
+                Err(SubscribeError::Region(error))
+                    if matches!(error.refusal(), Refusal::Replaced) => {}
+                joined => return joined,
+            }
+        }
+        self.try_join(path)
+    }
+
+    fn try_join(&self, path: &Path) -> Result<(stream::Reader, BoardReader), SubscribeError> {
+        // A reader that starts at record 1 and may rejoin at the oldest reports what was lost
+        // before that. With a journal, the start might be in the journal only.
+        let is_from_oldest = self.start == Start::Oldest;
+        let start = match self.start {
+            _ if self.heal.is_some() => Start::Newest,
+            Start::Oldest => Start::Sequence(1),
+            start => start,
+        };
+        let mut reader =
+            stream::Reader::open(path, start).map_err(|error| Failed::Ring(error).on(path))?;
+        // The board is opened after the ring: a run without a board has not published its start
+        // yet, so the reader will read that start. The check ensures that the board belongs to this
+        // ring.
+        let board = BoardReader::open(path)?;
+        reader.region().check()?;
+        reader.set_rejoin(if is_from_oldest { Rejoin::Oldest } else { self.rejoin });
+        Ok((reader, board))
+    }
+}
