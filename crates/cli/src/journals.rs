@@ -1,14 +1,15 @@
 //! Shared parts of the commands about journals: options of an appender, and errors.
 
-use std::{path::PathBuf, time::Duration};
+use std::path::PathBuf;
 
 use clap::Args;
 use nanotape_journal::{AppenderOptions, ErrorKind, JournalError, Recovery, RollCycle, SyncPolicy};
+use nanotape_plant::config::{parse_roll_cycle, parse_sync_policy};
 
 use crate::{
     regions::of_region,
     status::{BadData, tell},
-    values::{bytes, duration, mode},
+    values::{bytes, mode},
 };
 
 /// Damage in the files is bad data; other errors belong to the environment.
@@ -33,12 +34,12 @@ pub(crate) struct AppenderArguments {
 
     /// When to start a new segment although the last one is not full: size (never), minute, hour,
     /// day, or a period (15m)
-    #[arg(long, value_name = "CYCLE", default_value = "day", value_parser = roll_cycle)]
+    #[arg(long, value_name = "CYCLE", default_value = "day", value_parser = parse_roll_cycle)]
     pub(crate) roll: RollCycle,
 
     /// When to sync excerpts to disk: never, batch (after each one), after a number of them, or at
     /// an interval (10ms)
-    #[arg(long, value_name = "POLICY", default_value = "never", value_parser = sync_policy)]
+    #[arg(long, value_name = "POLICY", default_value = "never", value_parser = parse_sync_policy)]
     pub(crate) sync: SyncPolicy,
 
     /// Bytes ahead of the appender to bring into memory
@@ -68,31 +69,6 @@ impl AppenderArguments {
     }
 }
 
-fn roll_cycle(text: &str) -> Result<RollCycle, String> {
-    Ok(match text {
-        "size" => RollCycle::Size,
-        "minute" => RollCycle::Minute,
-        "hour" => RollCycle::Hour,
-        "day" => RollCycle::Day,
-        _ => match duration(text).map(|time| u64::try_from(time.as_nanos())) {
-            Ok(Ok(nanos)) if nanos > 0 => RollCycle::EveryNs(nanos),
-            _ => return Err("expected size, minute, hour, day, or a period like 15m".to_owned()),
-        },
-    })
-}
-
-fn sync_policy(text: &str) -> Result<SyncPolicy, String> {
-    match (text, text.parse::<u64>()) {
-        ("never", _) => Ok(SyncPolicy::Never),
-        ("batch", _) => Ok(SyncPolicy::Batch),
-        (_, Ok(count)) if count > 0 => Ok(SyncPolicy::Excerpts(count)),
-        _ => match duration(text) {
-            Ok(time) if time >= Duration::from_millis(1) => Ok(SyncPolicy::Every(time)),
-            _ => Err("expected never, batch, a number from 1, or an interval from 1ms".to_owned()),
-        },
-    }
-}
-
 /// Reports what an appender recovered, unless the journal ended normally.
 pub(crate) fn tell_recovery(journal: &std::path::Path, recovery: &Recovery) {
     let journal = journal.display();
@@ -111,31 +87,5 @@ pub(crate) fn tell_recovery(journal: &std::path::Path, recovery: &Recovery) {
             cut.bytes,
             cut.path.display()
         ));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_cycle_is_a_word_or_a_time() {
-        assert_eq!(roll_cycle("size"), Ok(RollCycle::Size));
-        assert_eq!(roll_cycle("hour"), Ok(RollCycle::Hour));
-        assert_eq!(roll_cycle("100ms"), Ok(RollCycle::EveryNs(100_000_000)));
-        for bad in ["", "0s", "week", "-1s"] {
-            assert!(roll_cycle(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn a_sync_policy_is_a_word_a_number_or_a_time() {
-        assert_eq!(sync_policy("never"), Ok(SyncPolicy::Never));
-        assert_eq!(sync_policy("batch"), Ok(SyncPolicy::Batch));
-        assert_eq!(sync_policy("64"), Ok(SyncPolicy::Excerpts(64)));
-        assert_eq!(sync_policy("10ms"), Ok(SyncPolicy::Every(Duration::from_millis(10))));
-        for bad in ["", "0", "0ms", "10us", "always"] {
-            assert!(sync_policy(bad).is_err(), "{bad}");
-        }
     }
 }

@@ -2,24 +2,11 @@
 
 use std::time::Duration;
 
-/// Parsers of bytes (`8MiB`, `64k`, `4096`) and of permission bits in octal (`0644`).
-pub use nanotape_plant::config::{parse_bytes as bytes, parse_mode as mode};
-
-/// Parses a time with its unit: `250us`, `10ms`, `1.5s`, `2m`.
-pub fn duration(text: &str) -> Result<Duration, String> {
-    let expected = || format!("expected a duration such as 250us, 10ms, 1.5s or 2m, not {text:?}");
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let number: f64 = digits.parse().map_err(|_| expected())?;
-    let unit = match &text[digits.len()..] {
-        "ns" => 1e-9,
-        "us" => 1e-6,
-        "ms" => 1e-3,
-        "s" => 1.0,
-        "m" => 60.0,
-        _ => return Err(expected()),
-    };
-    Duration::try_from_secs_f64(number * unit).map_err(|_| expected())
-}
+/// Parsers of bytes (`8MiB`, `64k`, `4096`), of times with a unit (`10ms`, `1.5s`), and of
+/// permission bits in octal (`0644`).
+pub use nanotape_plant::config::{
+    parse_bytes as bytes, parse_duration as duration, parse_mode as mode,
+};
 
 /// Parses seconds without a unit, from zero to one day.
 pub fn seconds(text: &str) -> Result<Duration, String> {

@@ -2,6 +2,8 @@
 //!
 //! Failure: an unknown key is an error with its line; nothing is ignored.
 
+mod journal;
+
 use std::{
     fmt, fs,
     path::{Path, PathBuf},
@@ -10,6 +12,11 @@ use std::{
 
 use nanotape_types::{NanosSinceMidnight, Symbol};
 use serde::{Deserialize, Deserializer, de};
+
+pub use journal::{
+    JournalConfig, parse_duration, parse_roll_cycle, parse_sync_policy, roll_cycle_text,
+    sync_policy_text,
+};
 
 use crate::{Pace, TradeDate, records::RecordKinds};
 
@@ -26,6 +33,8 @@ pub struct PlantConfig {
     pub ring: RingConfig,
     /// The records to publish.
     pub publish: PublishConfig,
+    /// The journal; `None`: the plant is not recorded.
+    pub journal: Option<JournalConfig>,
     /// Processor and memory.
     pub machine: MachineConfig,
 }
@@ -241,6 +250,10 @@ mod tests {
         );
         assert!(all.ring.capacity_bytes.is_some() && all.machine.cpu.is_some());
         assert!(all.machine.orders.is_some() && !all.publish.symbols.is_empty());
+        assert_eq!(example.journal, None);
+        let default = JournalConfig::default();
+        let dir = "days/equities".into();
+        assert_eq!(all.journal, Some(JournalConfig { dir, cpu: Some(2), ..default }));
     }
 
     #[test]
@@ -252,6 +265,9 @@ mod tests {
             ("[publish]\nrecords = [\"mbo\", \"quotes\"]\n", 2, "\"quotes\" is not a record kind"),
             ("[ring]\ncapacity_bytes = \"7 apples\"\n", 2, "expected bytes such as 4096"),
             ("[ring]\nmode = \"0444\"\n", 2, "permission bits in octal"),
+            ("[journal]\nroll = \"week\"\n", 2, "expected size, minute, hour, day"),
+            ("[journal]\nsync = \"always\"\n", 2, "expected never, batch"),
+            ("[journal]\nfolder = \"x\"\n", 2, "unknown field `folder`"),
             ("[input\n", 1, ""),
         ] {
             let (found, said) = PlantConfig::parse(text).unwrap_err();

@@ -73,6 +73,7 @@ pub mod health;
 mod pace;
 mod publisher;
 mod recorder;
+mod recording;
 mod report;
 mod run;
 mod statistics;
@@ -89,12 +90,14 @@ pub use nanotape_records::dbn;
 pub use nanotape_records::{self as records, Pace, ParseDateError, ParsePaceError, TradeDate};
 pub use nanotape_tape::{ShutdownFlag, Step};
 pub use publisher::{LOOK_EVERY, Publisher};
+pub use recorder::open_when_free;
 pub use recorder::{
     OriginMismatch, Recorder, RecorderError, RecorderEvent, RecorderOptions, RecorderReader,
     RecorderStat, RecorderState, RecorderSummary, recorder_path,
 };
 #[doc(hidden)]
 pub use recorder::{RECORDER_FIELDS, RECORDER_KIND, RECORDER_LAYOUT};
+pub use recording::{RecorderProcess, RecordingError, RecordingSummary};
 pub use report::{DamageLog, DayReport, RunReport};
 pub use run::{Ended, PlantRun, RunError, orders_of};
 pub use statistics::{DayStatistics, Rate, StockStatistics};

@@ -5,6 +5,7 @@
 //! Protocol: the records of one message are published together, so that readers see all or none of
 //! them, even if the plant is killed. Their order: order events, the print, the inside. The last
 //! record of each kind has `F_LAST`.
+//! A plant that is recorded waits when the recorder is half a ring behind.
 //! Bounds: at most five records a message.
 //! Cost: no allocation, lock or system call for messages about orders, and one lookup of a byte per
 //! stock. The clock is read and the board updated once in [`LOOK_EVERY`] messages, or with each
@@ -14,8 +15,9 @@ mod changes;
 mod market;
 mod orders;
 mod outbox;
+mod waiting;
 
-use std::{ops::ControlFlow, sync::Arc, time::Duration};
+use std::{ops::ControlFlow, sync::Arc};
 
 use dbn::Action;
 use nanotape_book::{Books, Order, OrderStore, Outcome, PriceLevels};
@@ -31,6 +33,7 @@ use crate::{
     BoardReader, BookEngine, Observer, ShutdownFlag,
     board::{Board, BoardSpec, Counts, Stage},
     pace::Pacer,
+    recording::Gate,
     records::{Common, Gap, Notice, PlantStart, PlantStop, RecordKind, RecordKinds, StopReason},
     watch::Watch,
 };
@@ -89,6 +92,8 @@ pub struct Publisher<W> {
     stop: ShutdownFlag,
     /// Checks that the ring and the board still exist.
     watch: Watch,
+    /// `None` if the plant waits for no recorder.
+    gate: Option<Gate>,
     reason: Option<StopReason>,
     refused: Option<PublishError>,
     damaged: u64,
@@ -117,6 +122,7 @@ pub(crate) struct Parts<W> {
     pub(crate) until: Option<NanosSinceMidnight>,
     pub(crate) stop: ShutdownFlag,
     pub(crate) watch: Watch,
+    pub(crate) gate: Option<Gate>,
 }
 
 impl Publisher<stream::Writer> {
@@ -140,6 +146,7 @@ impl Publisher<stream::Writer> {
             until: None,
             stop: ShutdownFlag::new(),
             watch: Watch::default(),
+            gate: None,
         }))
     }
 }
@@ -167,6 +174,7 @@ impl<W: Publish> Publisher<W> {
             until: parts.until,
             stop: parts.stop,
             watch: parts.watch,
+            gate: parts.gate,
             reason: None,
             refused: None,
             damaged: 0,
@@ -204,6 +212,11 @@ impl<W: Publish> Publisher<W> {
     /// The reason to end the run, if the publisher ends it.
     pub(crate) fn reason(&self) -> Option<StopReason> {
         self.reason
+    }
+
+    /// How long the plant waited for its recorder.
+    pub(crate) fn waited_ns(&self) -> u64 {
+        self.gate.as_ref().map_or(0, Gate::waited_ns)
     }
 
     /// Publishes the start of the plant.
@@ -265,6 +278,8 @@ impl<W: Publish> Publisher<W> {
     #[inline(never)]
     fn look(&mut self) -> ControlFlow<()> {
         self.countdown = LOOK_EVERY;
+        // Before the clock is read: no record has the time before a wait, and no stage its length.
+        self.pass_gate()?;
         let now_ns = self.tell_time();
         self.board.show(&self.counts, now_ns);
         self.looks += 1;
@@ -280,13 +295,17 @@ impl<W: Publish> Publisher<W> {
         ControlFlow::Continue(())
     }
 
-    /// Whether the run ends before its input: an end was requested, or the ring or board was lost.
+    /// Whether the run ends before its input: an end was requested, the ring or board was lost, or
+    /// the recorder failed, which also requests the end.
     #[inline]
     fn is_to_end(&mut self) -> bool {
         let reason = if self.watch.loss().is_some() {
             StopReason::RegionLost
         } else if self.stop.is_requested() {
-            StopReason::Asked
+            match &self.gate {
+                Some(gate) if gate.has_failed() => StopReason::RecorderFailed,
+                _ => StopReason::Asked,
+            }
         } else {
             return false;
         };
@@ -331,28 +350,6 @@ impl<W: Publish> Publisher<W> {
         }
         self.timing = Timing::Off;
         self.is_attentive = self.is_always_attentive();
-    }
-
-    /// Waits until a message is due.
-    fn wait(&mut self, time: NanosSinceMidnight) -> ControlFlow<()> {
-        let Some(mut pacer) = self.pacer else { return ControlFlow::Continue(()) };
-        pacer.begin_at(time, self.clock());
-        self.pacer = Some(pacer);
-        while let Some(early) = pacer.early(time, self.clock()) {
-            if self.is_to_end() {
-                return ControlFlow::Break(());
-            }
-            if early > Pacer::SPIN {
-                std::thread::sleep((early - Pacer::SPIN).min(Duration::from_millis(50)));
-                let now_ns = self.tell_time();
-                self.board.show(&self.counts, now_ns);
-                self.show_life(now_ns, ANCHOR_IDLE_NS);
-            } else {
-                core::hint::spin_loop();
-            }
-        }
-        self.tell_time();
-        ControlFlow::Continue(())
     }
 
     /// The common fields of the records of the last counted message.
@@ -448,6 +445,9 @@ impl<W: Publish, L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Publis
     fn damage(&mut self, damage: Damage) {
         self.damaged += 1;
         self.board.damage(damage);
+        // Any number of damaged parts may follow each other without a message. If the run is to
+        // end, the next check ends it.
+        let _ = self.pass_gate();
         let gap = Gap::of_damage(damage, self.tell_time(), self.counts.messages);
         self.notice(&Notice::Gap(gap));
     }

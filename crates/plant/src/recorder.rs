@@ -14,6 +14,7 @@ mod error;
 mod names;
 mod origin;
 mod progress;
+mod standby;
 
 use std::{
     ops::ControlFlow,
@@ -36,6 +37,7 @@ use progress::RecorderProgress;
 #[doc(hidden)]
 pub use progress::{RECORDER_FIELDS, RECORDER_KIND, RECORDER_LAYOUT};
 pub use progress::{RecorderReader, RecorderStat, RecorderState, recorder_path};
+pub use standby::open_when_free;
 
 /// How long to wait for room on the disk before the next attempt.
 const RETRY: Duration = Duration::from_millis(100);

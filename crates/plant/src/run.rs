@@ -3,7 +3,8 @@
 //!
 //! Where: `nanotape run`, and programs that embed a plant.
 //! Protocol: the plant creates or takes over the ring, creates the board, then publishes the start.
-//! So a reader of the start always finds the board of its run. The stop is the last record.
+//! So a reader of the start always finds the board of its run. The stop is the last record. If the
+//! plant is recorded, the [recorder](crate::recording) is ready before the board is created.
 //! Failure: [`RunError`] before the first record. Later problems of the input are in records and in
 //! [`Ended`]. A ring or board that is removed, replaced or truncated during the run ends it.
 
@@ -27,6 +28,7 @@ use crate::{
     config::{DEFAULT_CAPACITY_BYTES, InputConfig, RingConfig},
     pace::Pacer,
     publisher::Parts,
+    recording::{Recorded, RecorderProcess, Recording, RecordingError, RecordingSummary},
     records::{Gap, GapKind, PlantStart, PlantStop, Predecessor, StopReason},
     watch::Watch,
 };
@@ -46,6 +48,8 @@ pub struct PlantRun {
     start: PlantStart,
     first_sequence: u64,
     has_ended: bool,
+    /// Dropped after the publisher, which closes the ring.
+    recording: Option<Recording>,
 }
 
 /// The result of a run.
@@ -91,6 +95,12 @@ pub enum RunError {
         /// The cause.
         error: Box<RingError>,
     },
+    /// The configuration has a journal, but there is no program that records.
+    #[error("the configuration has a journal: open the plant with `PlantRun::open_recorded`")]
+    NoRecorder,
+    /// The recorder cannot be started.
+    #[error(transparent)]
+    Recording(#[from] RecordingError),
     /// The name is invalid, or the board cannot be created.
     #[error(transparent)]
     Region(#[from] RegionError),
@@ -127,6 +137,28 @@ pub enum RunError {
 impl PlantRun {
     /// Opens the input, creates the ring and its board, and publishes the start of the plant.
     pub fn open(config: &PlantConfig, stop: ShutdownFlag) -> Result<Self, RunError> {
+        if config.journal.is_some() {
+            return Err(RunError::NoRecorder);
+        }
+        Self::open_with(config, stop, None)
+    }
+
+    /// The same for a plant that is recorded: starts the recorder, and publishes when it is ready.
+    /// The caller builds the process from [`PlantConfig::journal`]. If the recorder fails for good,
+    /// the plant requests `stop`.
+    pub fn open_recorded(
+        config: &PlantConfig,
+        stop: ShutdownFlag,
+        recorder: &RecorderProcess,
+    ) -> Result<Self, RunError> {
+        Self::open_with(config, stop, Some(recorder))
+    }
+
+    fn open_with(
+        config: &PlantConfig,
+        stop: ShutdownFlag,
+        recorder: Option<&RecorderProcess>,
+    ) -> Result<Self, RunError> {
         if config.ring.name.is_empty() {
             return Err(RunError::NoRing);
         }
@@ -150,13 +182,13 @@ impl PlantRun {
             predecessor: predecessor(origin),
             pace_milli: pace.milli(),
         };
-        let board = Board::create(&path, &BoardSpec::of(&start, first_sequence), &options);
-        let made = board.map_err(RunError::from).and_then(|board| {
+        let made = record(recorder, &writer, &path, &stop).and_then(|recording| {
+            let board = Board::create(&path, &BoardSpec::of(&start, first_sequence), &options)?;
             let watch = Watch::start(vec![writer.region().share(), board.region()]);
             let watch = watch.map_err(|error| RunError::Watch { path: path.clone(), error })?;
-            Ok((Arc::new(board), watch))
+            Ok((recording, Arc::new(board), watch))
         });
-        let (board, watch) = match made {
+        let (recording, board, watch) = match made {
             Ok(made) => made,
             Err(error) => {
                 // A newly created ring without records would look like a plant that never started.
@@ -180,10 +212,20 @@ impl PlantRun {
             until: *until,
             stop,
             watch,
+            gate: recording.as_ref().and_then(Recording::gate),
         });
         publisher.begin(start);
-        let has_ended = false;
-        Ok(Self { source, engine, publisher, board, origin, start, first_sequence, has_ended })
+        Ok(Self {
+            source,
+            engine,
+            publisher,
+            board,
+            origin,
+            start,
+            first_sequence,
+            has_ended: false,
+            recording,
+        })
     }
 
     /// Reads the day to its end, or until a stop is requested. Calls `progress` about once a
@@ -234,6 +276,19 @@ impl PlantRun {
         self.say_the_end(reason, None)
     }
 
+    /// Closes the ring, and waits until the recorder has recorded everything and ended. `None` if
+    /// the plant is not recorded. If the plant has not ended before, it publishes its stop.
+    pub fn finish(mut self) -> Result<Option<RecordingSummary>, RecordingError> {
+        if !self.has_ended {
+            self.say_the_end(StopReason::Abandoned, None);
+        }
+        let (recording, end) = (self.recording.take(), self.next_sequence());
+        let waited_ns = self.publisher.waited_ns();
+        recording.as_ref().into_iter().for_each(Recording::ending);
+        drop(self);
+        recording.map(|recording| recording.finish(end, waited_ns)).transpose()
+    }
+
     fn say_the_end(&mut self, reason: StopReason, cut: Option<Gap>) -> PlantStop {
         self.has_ended = true;
         self.publisher.end(reason, self.engine.books().anomalies().total(), cut)
@@ -275,6 +330,11 @@ impl PlantRun {
         self.publisher.writer().next_sequence()
     }
 
+    /// The folder of the journal, if the plant is recorded.
+    pub fn journal(&self) -> Option<&Path> {
+        self.recording.as_ref().map(Recording::journal)
+    }
+
     /// A reader of the plant's board.
     pub fn board(&self) -> BoardReader {
         self.publisher.board()
@@ -289,6 +349,24 @@ impl PlantRun {
     pub fn engine(&self) -> &BookEngine<DefaultBooks> {
         &self.engine
     }
+}
+
+/// Starts the recorder, if there is to be one.
+fn record(
+    recorder: Option<&RecorderProcess>,
+    writer: &stream::Writer,
+    path: &Path,
+    stop: &ShutdownFlag,
+) -> Result<Option<Recording>, RunError> {
+    let Some(recorder) = recorder else { return Ok(None) };
+    let region = writer.region().share();
+    let ring = Recorded {
+        ring: path.to_owned(),
+        created_ns: region.created_ns(),
+        capacity_bytes: region.spec().parameters[0],
+        first_sequence: writer.next_sequence(),
+    };
+    Ok(Some(Recording::start(recorder, ring, stop)?))
 }
 
 /// The advice after the loss of a region.

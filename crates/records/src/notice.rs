@@ -146,6 +146,8 @@ pub enum StopReason {
     Abandoned,
     /// Its ring or its board was removed, replaced or truncated.
     RegionLost,
+    /// Its recorder failed, and the plant was to wait for it.
+    RecorderFailed,
     /// A reason of a later version.
     Unknown(u32),
 }
@@ -293,7 +295,7 @@ impl GapKind {
 }
 
 impl StopReason {
-    const KNOWN: [(Self, u32, &str); 8] = [
+    const KNOWN: [(Self, u32, &str); 9] = [
         (Self::EndOfInput, 0, "end of input"),
         (Self::EndOfSession, 1, "end of session"),
         (Self::Cut, 2, "input cut off"),
@@ -302,6 +304,7 @@ impl StopReason {
         (Self::Fault, 5, "input failed"),
         (Self::Abandoned, 6, "abandoned"),
         (Self::RegionLost, 7, "ring or board lost"),
+        (Self::RecorderFailed, 8, "recorder failed"),
     ];
 
     /// The code in a record.

@@ -2,6 +2,7 @@
 //! day ends or the run is stopped.
 
 mod outcome;
+mod recorder;
 
 use std::path::PathBuf;
 
@@ -9,7 +10,7 @@ use anyhow::{Context as _, bail};
 use clap::Args;
 use nanotape_clock::Clock;
 use nanotape_plant::{
-    Pace, PlantConfig, PlantRun, RunError, TradeDate,
+    Ended, Pace, PlantConfig, PlantRun, RecordingError, RunError, ShutdownFlag, TradeDate,
     config::EXAMPLE,
     records::{RecordKinds, StopReason},
 };
@@ -21,7 +22,7 @@ use crate::{
     output::{Format, OutputArguments},
     placement::pin,
     regions::{complain, of_region, of_ring},
-    status::{BadData, Status},
+    status::{BadData, Status, tell},
     symbols::SymbolFilter,
     values::{bytes, mode},
 };
@@ -34,6 +35,7 @@ Examples:
   nanotape run --input day.gz --date 2019-12-30 --ring equities --pace 1x --pace-from 09:30
   zcat day.gz | nanotape run --input - --date 2019-12-30 --ring equities --symbols AAPL,MSFT
   nanotape run --example-config > plant.toml; nanotape run --config plant.toml --pace 10x
+  nanotape run --input day.gz --date 2019-12-30 --ring equities --journal days/equities
 In other terminals:
   nanotape tap equities --symbols AAPL --records bbo    its best prices as they change
   nanotape stat equities                                progress and problems
@@ -44,9 +46,15 @@ keep their positions. The ring stays when the plant ends; `nanotape ring remove 
 Ctrl-C ends a plant cleanly. A plant stops if its ring or board is removed, replaced or truncated,
 because no reader could open it any more. Options override the configuration.
 
+With --journal, a process of its own records everything that is published, as `nanotape journal
+record` does. It is started again if it is killed, and ends after the last message, also if the
+plant is killed. The plant waits when the recorder is half a ring behind, so no message is lost;
+with --no-wait it never waits, and messages that the recorder is too late for are missing.
+
 Exit status: 0 the whole day was published, or Ctrl-C; 1 the day is damaged, truncated or lacks
-the symbols, or the ring or board was removed, replaced or truncated; 2 wrong usage, or an input
-or a ring that cannot be opened.")]
+the symbols, the ring or board was removed, replaced or truncated, or messages are missing in the
+journal; 2 wrong usage, an input, a ring or a journal that cannot be opened, or the recorder
+failed.")]
 pub(crate) struct RunArguments {
     /// ITCH 5.0 day file (plain, gzip or zstd), or - for standard input
     #[arg(long, value_name = "FILE")]
@@ -101,6 +109,18 @@ pub(crate) struct RunArguments {
     #[arg(long)]
     replace: bool,
 
+    /// Record everything in the journal in this folder
+    #[arg(long, value_name = "DIR")]
+    journal: Option<PathBuf>,
+
+    /// Run the recorder on this processor only
+    #[arg(long, value_name = "N")]
+    journal_cpu: Option<u32>,
+
+    /// Never wait for the recorder
+    #[arg(long)]
+    no_wait: bool,
+
     /// Run on this processor only
     #[arg(long, value_name = "N")]
     cpu: Option<u32>,
@@ -132,33 +152,62 @@ pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<Status> {
     nanotape_shm::guard_against_truncation().context("cannot install a handler for SIGBUS")?;
     let interrupt = interrupt::install()?;
     let mut output = arguments.output.open()?;
-    let stop = interrupt.clone();
-    let mut plant = PlantRun::open(&config, stop).map_err(of_run)?;
+    let mut plant = match open(&config, interrupt) {
+        Err(RunError::Recording(error @ RecordingError::Stopped)) => {
+            tell(error);
+            return Ok(Status::Good);
+        }
+        opened => opened.map_err(of_run)?,
+    };
     complain(plant.ring(), &plant.residency());
     outcome::begun(&plant, format, &mut output)?;
 
-    let ended = {
+    let (ended, nanos) = {
         let progress = Progress::of(plant.source());
         // New threads inherit the processors of their parent. The threads of the reader and the bar
         // exist already, so they do not compete with the plant.
         let _placement = config.machine.cpu.map(pin);
         let clock = Clock::monotonic();
         let began = clock.stamp();
-        let ended = plant.run(|source| progress.update(source)).map_err(of_run)?;
-        Outcome { ended, nanos: clock.nanos_between(began, clock.stamp()) }
+        let ended = plant.run(|source| progress.update(source));
+        (ended, clock.nanos_between(began, clock.stamp()))
     };
-    ended.write(&plant, format, &mut output)?;
+    let ended = match ended {
+        Ok(ended) => ended,
+        Err(error) => {
+            // The error of the plant is the cause of one of its recorder.
+            let _ = plant.finish();
+            return Err(of_run(error));
+        }
+    };
+    let concluded = conclude_run(&config, &plant, &ended);
+    let outcome = Outcome::new(&plant, ended, nanos);
+    let recording = plant.finish();
+    outcome.write(recording.as_ref().ok().and_then(Option::as_ref), format, &mut output)?;
     output.finish()?;
-    conclude_run(&config, &plant, &ended)
+    match recording? {
+        Some(recording) if recording.lost > 0 => {
+            let (journal, lost) = (recording.journal.display(), recording.lost);
+            tell(format_args!("{journal}: messages lost to the journal: {lost}"));
+            concluded.map(|_| Status::Bad)
+        }
+        _ => concluded,
+    }
+}
+
+/// Opens the plant, with its recorder if it has a journal.
+fn open(config: &PlantConfig, stop: ShutdownFlag) -> Result<PlantRun, RunError> {
+    match &config.journal {
+        Some(journal) => {
+            let process = recorder::process(journal, &config.ring.name)?;
+            PlantRun::open_recorded(config, stop, &process)
+        }
+        None => PlantRun::open(config, stop),
+    }
 }
 
 /// Prints the damage of the day, and returns the exit status for it.
-fn conclude_run(
-    config: &PlantConfig,
-    plant: &PlantRun,
-    outcome: &Outcome,
-) -> anyhow::Result<Status> {
-    let ended = &outcome.ended;
+fn conclude_run(config: &PlantConfig, plant: &PlantRun, ended: &Ended) -> anyhow::Result<Status> {
     let status = conclude(plant.source().name(), &ended.report);
     warn_of_taint(plant.source().name(), ended.anomalies, ended.tainted_stocks, None);
     // If the run ended early, a later message could still name them.
@@ -194,6 +243,7 @@ impl RunArguments {
         if !self.symbols.is_empty() {
             config.publish.symbols.clone_from(&self.symbols);
         }
+        self.override_journal(&mut config);
         config.machine.cpu = self.cpu.or(config.machine.cpu);
         config.machine.orders = self.orders.or(config.machine.orders);
         self.require_enough(&config)?;
@@ -225,12 +275,31 @@ impl RunArguments {
         ring.replace |= self.replace;
     }
 
+    fn override_journal(&self, config: &mut PlantConfig) {
+        if let Some(dir) = &self.journal {
+            config.journal.get_or_insert_default().dir.clone_from(dir);
+        }
+        if let Some(journal) = &mut config.journal {
+            journal.cpu = self.journal_cpu.or(journal.cpu);
+            journal.wait &= !self.no_wait;
+        }
+    }
+
     fn require_enough(&self, config: &PlantConfig) -> anyhow::Result<()> {
         if config.input.file.as_os_str().is_empty() {
             bail!("no input given: use --input FILE (- for standard input) or --config FILE");
         }
         if config.ring.name.is_empty() {
             bail!("no ring given: use --ring NAME, as in --ring equities");
+        }
+        match &config.journal {
+            Some(journal) if journal.dir.as_os_str().is_empty() => {
+                bail!("no folder given for the journal: use --journal DIR, or dir in [journal]");
+            }
+            None if self.no_wait || self.journal_cpu.is_some() => {
+                bail!("--no-wait and --journal-cpu have no effect without --journal DIR");
+            }
+            _ => {}
         }
         if self.pace_from.is_some() && config.input.pace == Pace::Max {
             bail!("--pace-from has no effect at full speed: choose a pace, as in --pace 1x");

@@ -16,6 +16,7 @@ mod real_days;
 mod recorded;
 mod ring;
 mod run;
+mod run_journal;
 mod run_ring_lost;
 mod snapshots;
 mod stat;

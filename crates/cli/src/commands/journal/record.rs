@@ -3,9 +3,11 @@
 use std::{path::Path, time::Duration};
 
 use clap::Args;
-use nanotape_journal::Appender;
-use nanotape_plant::{Recorder, RecorderError, RecorderEvent, RecorderOptions, RecorderSummary};
-use nanotape_tape::WriterState;
+use nanotape_journal::{Appender, JournalError};
+use nanotape_plant::{
+    Recorder, RecorderError, RecorderEvent, RecorderOptions, RecorderSummary, open_when_free,
+};
+use nanotape_tape::{ShutdownFlag, WriterState};
 
 use crate::{
     interrupt,
@@ -61,6 +63,11 @@ pub(super) struct RecordCommand {
     #[arg(long)]
     fail_on_loss: bool,
 
+    /// The recorder of a plant: waits while another recorder has the journal or the disk is full,
+    /// must show its progress, and ends by itself, not with a signal
+    #[arg(long, hide = true, conflicts_with_all = ["through_restarts", "wait", "fail_on_loss"])]
+    for_plant: bool,
+
     #[command(flatten)]
     output: OutputArguments,
 }
@@ -68,23 +75,30 @@ pub(super) struct RecordCommand {
 pub(super) fn run(command: &RecordCommand) -> anyhow::Result<Status> {
     let ring = place(&command.ring)?;
     let format = command.output.format_or(Format::Text)?;
-    let interrupt = interrupt::install()?;
+    let shutdown = match command.for_plant {
+        true => ShutdownFlag::new(),
+        false => interrupt::install()?,
+    };
     let AppenderArguments { journal, mode, .. } = &command.appender;
-    let appender = Appender::open(journal, &command.appender.options()).map_err(of_journal)?;
+    let Some(appender) = open_journal(command, &ring).map_err(of_journal)? else {
+        return Ok(Status::Good);
+    };
     tell_recovery(journal, appender.recovery());
-    let RecordCommand { wait, through_restarts, .. } = *command;
-    let shutdown = interrupt.clone();
+    let RecordCommand { wait, through_restarts, for_plant: must_show, .. } = *command;
     // The threads of the appender exist already, so they do not compete with the recorder.
     let _placement = command.cpu.map(pin);
-    let options =
-        RecorderOptions { wait, through_restarts, mode: *mode, must_show: false, shutdown };
+    let options = RecorderOptions { wait, through_restarts, mode: *mode, must_show, shutdown };
     let opened = Recorder::open(&ring, appender, &options);
     let Some(mut recorder) = opened.map_err(|error| of_record(error, command))? else {
         tell(format_args!("{}: interrupted before a writer created the ring", ring.display()));
         return Ok(Status::Good);
     };
     let mut output = command.output.open()?;
-    let outcome = recorder.run(|event| report(&ring, &event));
+    let outcome = recorder.run(|event| match event {
+        // The plant knows its end; if it was killed, no one reads this.
+        RecorderEvent::WriterGone(_) if command.for_plant => {}
+        event => report(&ring, &event),
+    });
     let RecorderSummary { first_sequence, next_sequence, recorded, lost, .. } = recorder.summary();
     let closed = recorder.close();
     let record = Record::default()
@@ -106,6 +120,17 @@ pub(super) fn run(command: &RecordCommand) -> anyhow::Result<Status> {
         return Ok(Status::Bad);
     }
     Ok(Status::Good)
+}
+
+/// Opens the journal; the recorder of a plant waits for it. `None`: another recorder did its work.
+fn open_journal(command: &RecordCommand, ring: &Path) -> Result<Option<Appender>, JournalError> {
+    let (journal, options) = (&command.appender.journal, command.appender.options());
+    if command.for_plant {
+        return open_when_free(ring, journal, &options, |error| {
+            tell(format_args!("{error}; waiting"));
+        });
+    }
+    Appender::open(journal, &options).map(Some)
 }
 
 fn report(ring: &Path, event: &RecorderEvent<'_>) {

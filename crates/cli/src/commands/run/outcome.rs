@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use nanotape_plant::{BoardReader, Ended, Pace, PlantRun, TradeDate, records::RecordKind};
+use nanotape_plant::{
+    BoardReader, Ended, Pace, PlantRun, RecordingSummary, TradeDate, records::RecordKind,
+};
 use nanotape_shm::Origin;
 
 use crate::{
@@ -12,10 +14,13 @@ use crate::{
     values::{counted, nanos_text},
 };
 
-/// The result of a run, and its duration.
+/// The result of a run.
 pub(super) struct Outcome {
-    pub(super) ended: Ended,
-    pub(super) nanos: u64,
+    ended: Ended,
+    /// The duration.
+    nanos: u64,
+    beginning: Record,
+    kinds: Vec<(RecordKind, u64)>,
 }
 
 /// Prints where the plant publishes and which records. A CSV table has one row, written at the end.
@@ -39,19 +44,25 @@ pub(super) fn begun(plant: &PlantRun, format: Format, output: &mut Output) -> an
 }
 
 impl Outcome {
-    /// Prints the result.
+    pub(super) fn new(plant: &PlantRun, ended: Ended, nanos: u64) -> Self {
+        Self { ended, nanos, beginning: beginning(plant), kinds: records_by_kind(plant) }
+    }
+
+    /// Prints the result. `recording` is `None` for a plant without a journal, or whose recorder
+    /// failed.
     pub(super) fn write(
-        &self,
-        plant: &PlantRun,
+        self,
+        recording: Option<&RecordingSummary>,
         format: Format,
         output: &mut Output,
     ) -> anyhow::Result<()> {
-        let kinds = records_by_kind(plant);
+        let ending = self.ending().joined(of_recording(recording));
+        let text = self.text(recording);
         let record = match format {
-            Format::Csv => beginning(plant).joined(self.ending(&kinds)),
-            _ => Record::default().with("event", "stop").joined(self.ending(&kinds)),
+            Format::Csv => self.beginning.joined(ending),
+            _ => Record::default().with("event", "stop").joined(ending),
         };
-        record.write(output, format, true, || self.text(&kinds))?;
+        record.write(output, format, true, || text)?;
         Ok(())
     }
 
@@ -59,7 +70,7 @@ impl Outcome {
         (self.nanos > 0).then(|| self.ended.stop.messages as f64 * 1e9 / self.nanos as f64)
     }
 
-    fn ending(&self, kinds: &[(RecordKind, u64)]) -> Record {
+    fn ending(&self) -> Record {
         let Ended { stop, tainted_stocks, .. } = &self.ended;
         let record = Record::default()
             .with("reason", stop.reason.name())
@@ -68,7 +79,7 @@ impl Outcome {
         let by_kind = |record: Record, &(kind, count): &(RecordKind, u64)| {
             record.with(format!("{kind}_records"), count)
         };
-        kinds
+        self.kinds
             .iter()
             .fold(record, by_kind)
             .with("run_ns", self.nanos)
@@ -78,7 +89,7 @@ impl Outcome {
             .with("tainted_stocks", *tainted_stocks)
     }
 
-    fn text(&self, kinds: &[(RecordKind, u64)]) -> String {
+    fn text(&self, recording: Option<&RecordingSummary>) -> String {
         let stop = &self.ended.stop;
         let messages = counted(stop.messages, "message");
         let mut text = format!("{} after {}: {messages}", stop.reason, nanos_text(self.nanos));
@@ -87,14 +98,30 @@ impl Outcome {
             let _ = write!(text, " ({rate:.0} a second)");
         }
         let _ = write!(text, ", {}", counted(stop.records, "record"));
-        let published = kinds.iter().filter(|&&(_, count)| count > 0);
+        let published = self.kinds.iter().filter(|&&(_, count)| count > 0);
         let published: Vec<_> = published.map(|(kind, count)| format!("{count} {kind}")).collect();
         if !published.is_empty() {
             let _ = write!(text, " ({})", published.join(", "));
         }
         text.push('\n');
+        if let Some(RecordingSummary { journal, recorded, lost, waited_ns, .. }) = recording {
+            let _ = writeln!(
+                text,
+                "{}: {} recorded, {lost} lost; waited {} for the recorder",
+                journal.display(),
+                counted(*recorded, "message"),
+                nanos_text(*waited_ns)
+            );
+        }
         text
     }
+}
+
+fn of_recording(recording: Option<&RecordingSummary>) -> Record {
+    Record::default()
+        .with("recorded", recording.map(|recording| recording.recorded))
+        .with("lost", recording.map(|recording| recording.lost))
+        .with("recorder_wait_ns", recording.map(|recording| recording.waited_ns))
 }
 
 fn beginning(plant: &PlantRun) -> Record {
@@ -112,6 +139,7 @@ fn beginning(plant: &PlantRun) -> Record {
         .with("trade_date", TradeDate::text_of(start.date))
         .with("pace", Pace::of_milli(start.pace_milli).to_string())
         .with("kinds", start.kinds.to_string())
+        .with("journal", plant.journal().map(|journal| journal.display().to_string()))
 }
 
 /// Records by kind, read from the plant's board; empty if the board was removed.

@@ -1,0 +1,395 @@
+//! `nanotape run --journal` with real processes: the recorder is killed, the plant is killed, the
+//! disk is full, and nothing is lost.
+
+use std::{fs, path::Path, thread, time::Duration};
+
+use nanotape_harness::{Mount, Random, eventually};
+use nanotape_plant::records::StopReason;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::support::{
+    Folder, Ran, nanotape,
+    plants::{DATE, Ring},
+    running::{Running, json, objects},
+};
+
+/// A small ring: a plant at full speed fills it many times.
+const SMALL: [&str; 2] = ["--capacity", "64KiB"];
+
+/// A plant that is recorded.
+struct Recorded {
+    folder: Folder,
+    day: String,
+    journal: String,
+    ring: Ring,
+}
+
+impl Recorded {
+    fn new(name: &str, messages: u64) -> Self {
+        let folder = Folder::new(name);
+        let (day, journal) = (folder.day(messages, 20), folder.path("journal"));
+        Self { folder, day, journal, ring: Ring::new(name) }
+    }
+
+    fn arguments<'a>(&'a self, options: &[&'a str]) -> Vec<&'a str> {
+        self.arguments_with(&self.journal, options)
+    }
+
+    fn arguments_with<'a>(&'a self, journal: &'a str, options: &[&'a str]) -> Vec<&'a str> {
+        let run = ["run", "--input", &self.day, "--date", DATE, "--ring", self.ring.path()];
+        [&run, ["--journal", journal, "--format", "json"].as_slice(), options].concat()
+    }
+
+    /// A plant that runs to its end.
+    fn run(&self, options: &[&str]) -> Ran {
+        nanotape(self.arguments(options))
+    }
+
+    /// A plant that has begun.
+    fn start(&self, options: &[&str]) -> Running {
+        let mut plant = Running::start(&self.arguments(options));
+        plant.hear_json();
+        plant
+    }
+
+    fn look(&self) -> Value {
+        json(&nanotape(["stat", self.ring.path(), "--interval", "0", "--format", "json"]).stdout)
+    }
+
+    /// Waits until the recorder is in this state; returns its process.
+    fn until(&self, state: &str) -> Pid {
+        let mut seen = Value::Null;
+        eventually(&format!("a recorder that is {state}"), || {
+            seen = self.look();
+            seen["recorder_state"] == state
+        });
+        Pid::from_raw(seen["recorder_pid"].as_i64().unwrap() as i32).unwrap()
+    }
+
+    /// Checks that the journal has all messages of the ring from the first on, and is undamaged.
+    fn check_journal(&self) {
+        let ran = nanotape(["journal", "verify", &self.journal, "--format", "json"]);
+        assert_eq!(ran.status, 0, "{}", ran.stdout);
+        let next = self.ring.next_sequence();
+        let stat = nanotape(["journal", "stat", &self.journal, "--format", "json"]);
+        assert_eq!(objects(&stat.stdout).pop().unwrap()["next_sequence"], next, "{}", ran.stdout);
+        let dumped = nanotape(["journal", "dump", &self.journal, "--format", "csv"]).stdout;
+        assert_eq!(dumped.lines().count() as u64, next, "a title and an excerpt for each message");
+    }
+
+    /// Checks that the journal gives the answers of the day.
+    fn check_insides(&self) {
+        let insides = |input| {
+            let ran = nanotape(["inside", input, "--format", "csv"]);
+            assert_eq!(ran.status, 0, "{}", ran.stderr);
+            ran.stdout
+        };
+        assert!(insides(&self.day) == insides(&self.journal), "the answers differ");
+    }
+}
+
+/// The last line of a plant that ended well.
+fn ended(ran: &Ran) -> Value {
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    objects(&ran.stdout).pop().unwrap()
+}
+
+fn is_gone(process: Pid) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", process.as_raw_nonzero()));
+    // In a container without an init process, an orphan that ended stays in this state.
+    stat.map_or(true, |stat| stat.contains(") Z "))
+}
+
+#[test]
+fn a_day_at_full_speed_on_a_small_ring_is_recorded_whole() {
+    let recorded = Recorded::new("run-journal", 200_000);
+    let ran = recorded.run(&SMALL);
+    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
+    let [start, stop] = objects(&ran.stdout).try_into().unwrap();
+    assert_eq!(start["journal"], recorded.journal);
+    assert_eq!((&stop["recorded"], &stop["lost"]), (&stop["records"], &0.into()));
+    assert!(stop["recorder_wait_ns"].as_u64().unwrap() > 0, "{stop}");
+    assert_eq!(recorded.look()["recorder_state"], "gone");
+    recorded.check_journal();
+    recorded.check_insides();
+
+    // Once more on the same ring and journal, as text.
+    let mut arguments = recorded.arguments(&SMALL);
+    arguments.retain(|argument| !["--format", "json"].contains(argument));
+    let text = nanotape(arguments).stdout;
+    let line = text.lines().last().unwrap();
+    let expected =
+        format!("{}: {} messages recorded, 0 lost; waited ", recorded.journal, stop["records"]);
+    assert!(line.starts_with(&expected) && line.ends_with(" for the recorder"), "{text}");
+    recorded.check_journal();
+}
+
+#[test]
+fn a_recorder_that_is_killed_again_and_again_loses_nothing() {
+    let recorded = Recorded::new("run-journal-killed", 400_000);
+    let mut plant = recorded.start(&["--capacity", "256KiB"]);
+    let (mut random, mut kills) = (Random::new(7), 0);
+    while plant.is_running() {
+        thread::sleep(Duration::from_millis(20 + random.below(150)));
+        let seen = recorded.look();
+        if seen["state"] == "running" && seen["recorder_state"] == "recording" {
+            let recorder = Pid::from_raw(seen["recorder_pid"].as_i64().unwrap() as i32).unwrap();
+            kills += u64::from(kill_process(recorder, Signal::KILL).is_ok());
+        }
+    }
+    let (status, said, complained) = plant.end();
+    assert_eq!(status, Some(0), "{complained}");
+    let stop = json(&said);
+    assert!(kills >= 3, "{kills} kills");
+    assert_eq!((&stop["recorded"], &stop["lost"]), (&stop["records"], &0.into()));
+    let restarts = complained.matches("recorder: killed by signal 9; started again").count();
+    assert!(restarts as u64 <= kills && restarts > 0, "{kills} kills: {complained}");
+    recorded.check_journal();
+    recorded.check_insides();
+}
+
+#[test]
+fn the_recorder_of_a_killed_plant_records_the_rest_and_ends() {
+    let recorded = Recorded::new("run-journal-orphan", 60_000);
+    let mut plant = recorded.start(&["--pace", "1x", "--pace-from", "12:00"]);
+    let recorder = recorded.until("recording");
+    plant.signal(Signal::KILL);
+    plant.end();
+    recorded.until("gone");
+    eventually("the recorder is gone", || is_gone(recorder));
+    assert_eq!(recorded.look()["recorder_lag_messages"], 0);
+    assert!(recorded.ring.next_sequence() > 1);
+    recorded.check_journal();
+}
+
+#[test]
+fn plants_that_are_killed_and_started_again_at_once_are_recorded_whole() {
+    let recorded = Recorded::new("run-journal-again", 60_000);
+    for _ in 0..4 {
+        let mut plant = recorded.start(&["--pace", "1x", "--pace-from", "11:00"]);
+        plant.signal(Signal::KILL);
+        plant.end();
+    }
+    let first = recorded.ring.next_sequence();
+    let ran = recorded.run(&[]);
+    let stop = ended(&ran);
+    assert_eq!(ran.stderr, "");
+    let next = recorded.ring.next_sequence();
+    assert_eq!((&stop["recorded"], &stop["lost"]), (&(next - first).into(), &0.into()));
+    recorded.check_journal();
+}
+
+#[test]
+fn a_plant_with_another_journal_waits_for_the_recorder_of_the_last_one() {
+    let recorded = Recorded::new("run-journal-other", 60_000);
+    let mut plant = recorded.start(&["--pace", "1x", "--pace-from", "11:00"]);
+    plant.signal(Signal::KILL);
+    plant.end();
+    // A journal that begins later lacks the messages that the ring has overwritten.
+    let other = recorded.folder.path("other");
+    let stop = ended(&nanotape(recorded.arguments_with(&other, &[])));
+    assert_eq!((&stop["recorded"], &stop["lost"]), (&stop["records"], &0.into()));
+    let seen = recorded.look();
+    assert_eq!(
+        (&seen["recorder_journal"], &seen["recorder_lag_messages"]),
+        (&other.into(), &0.into())
+    );
+}
+
+#[test]
+fn a_recorder_that_is_there_already_is_accepted() {
+    let recorded = Recorded::new("run-journal-there", 60_000);
+    let (ring, journal) = (recorded.ring.path(), &recorded.journal);
+    let record = ["journal", "record", ring, journal, "--through-restarts", "--wait", "60"];
+    let mut recorder = Running::start(&record);
+    // The recorder has the journal before the plant's own starts.
+    let stat = ["journal", "stat", journal, "--format", "json"];
+    eventually("the journal has its appender", || {
+        nanotape(stat).stdout.contains("\"appender_state\":\"alive\"")
+    });
+    for _ in 0..2 {
+        let stop = ended(&recorded.run(&SMALL));
+        assert_eq!((&stop["recorded"], &stop["lost"]), (&stop["records"], &0.into()));
+        assert!(recorder.is_running());
+    }
+    recorder.signal(Signal::INT);
+    assert_eq!(recorder.end().0, Some(0));
+    recorded.check_journal();
+}
+
+#[test]
+fn a_journal_that_cannot_be_recorded_ends_the_plant_before_its_first_record() {
+    let recorded = Recorded::new("run-journal-refused", 2_000);
+    ended(&recorded.run(&[]));
+    // A new ring at the same path.
+    nanotape(["ring", "remove", recorded.ring.path()]);
+    let refused = |expected: &str| {
+        let ran = recorded.run(&[]);
+        assert_eq!((ran.status, ran.stderr.lines().count()), (2, 1), "{}", ran.stderr);
+        assert!(ran.stderr.starts_with("nanotape: ") && ran.stdout.is_empty(), "{}", ran.stderr);
+        assert!(ran.stderr.contains(expected), "{}", ran.stderr);
+    };
+    refused("not the ring that");
+    assert!(!recorded.ring.0.exists() && !recorded.ring.board().exists());
+
+    // An existing ring, and a damaged journal.
+    let other = recorded.folder.path("other");
+    ended(&nanotape(recorded.arguments_with(&other, &[])));
+    let next = recorded.ring.next_sequence();
+    let mark = Path::new(&recorded.journal).join("recorded-from");
+    fs::write(mark, "nanotape recording 1\ncreated_ns soon\n").unwrap();
+    refused("does not name the ring");
+    fs::write(Path::new(&recorded.journal).join("recorded-from"), "").unwrap();
+    let file =
+        fs::File::options().write(true).open(format!("{}/0000000001.segment", recorded.journal));
+    file.unwrap().set_len(4_096).unwrap();
+    refused("damaged at offset");
+    assert_eq!(recorded.ring.next_sequence(), next);
+
+    let folder = recorded.folder.path("");
+    let ran = nanotape(recorded.arguments_with(&folder, &[]));
+    assert_eq!((ran.status, ran.stderr.lines().count()), (2, 1), "{}", ran.stderr);
+    assert!(ran.stderr.contains("the folder has files but no journal"), "{}", ran.stderr);
+    let ran = nanotape(recorded.arguments_with(&other, &["--replace", "--capacity", "16KiB"]));
+    assert_eq!((ran.status, ran.stderr.lines().count()), (2, 1), "{}", ran.stderr);
+    assert!(ran.stderr.contains("is too small to wait for a recorder"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_plant_waits_while_the_disk_of_its_journal_is_full() {
+    let Some(mounted) = Mount::new("tmpfs", "size=40m") else { return };
+    let mut recorded = Recorded::new("run-journal-full", 60_000);
+    let filler = mounted.path().join("filler");
+    fs::write(&filler, vec![1; 38 << 20]).unwrap();
+    recorded.journal = mounted.path().join("journal").display().to_string();
+    let text = format!(
+        "[journal]\ndir = {:?}\nsegment_bytes = \"128KiB\"\nroll = \"size\"\nahead_bytes = \"4KiB\"\n",
+        recorded.journal
+    );
+    let config = recorded.folder.write("plant.toml", text.as_bytes());
+    let mut plant = recorded.start(&[&SMALL[..], &["--config", &config]].concat());
+    let recorder = recorded.until("waiting for room");
+    // The plant waits, and shows that it is alive.
+    let mut before = Value::Null;
+    eventually("the plant waits", || {
+        let seen = recorded.look();
+        let is_alive = seen["updated_ns"].as_u64() > before["updated_ns"].as_u64();
+        let is_waiting = is_alive && seen["messages"] == before["messages"];
+        before = seen;
+        is_waiting
+    });
+    assert_eq!(before["state"], "running");
+    // A recorder that is killed meanwhile waits again.
+    kill_process(recorder, Signal::KILL).unwrap();
+    let mut next = recorder;
+    eventually("the next recorder waits", || {
+        next = recorded.until("waiting for room");
+        next != recorder
+    });
+    assert!(plant.is_running());
+    fs::remove_file(&filler).unwrap();
+    let (status, said, complained) = plant.end();
+    assert_eq!(status, Some(0), "{complained}");
+    assert!(complained.contains("no space: the next segment needs 131072 bytes"), "{complained}");
+    let stop = json(&said);
+    assert_eq!((&stop["recorded"], &stop["lost"]), (&stop["records"], &0.into()));
+    recorded.check_journal();
+    recorded.check_insides();
+}
+
+#[test]
+fn a_plant_that_waits_for_its_recorder_ends_on_request() {
+    let recorded = Recorded::new("run-journal-ctrl-c", 100_000);
+    let mut plant = recorded.start(&SMALL);
+    let recorder = recorded.until("recording");
+    kill_process(recorder, Signal::STOP).unwrap();
+    let mut messages = Value::Null;
+    eventually("the plant waits", || {
+        let seen = recorded.look();
+        std::mem::replace(&mut messages, seen["messages"].clone()) == seen["messages"]
+    });
+    plant.signal(Signal::INT);
+    eventually("the plant stops", || recorded.look()["state"] == "stopped");
+    kill_process(recorder, Signal::CONT).unwrap();
+    let (status, said, complained) = plant.end();
+    assert_eq!((status, complained.as_str()), (Some(0), ""));
+    let stop = json(&said);
+    assert_eq!((&stop["reason"], &stop["lost"]), (&"asked to".into(), &0.into()));
+    assert_eq!(stop["recorded"], stop["records"]);
+    recorded.check_journal();
+}
+
+#[test]
+fn a_plant_that_does_not_wait_goes_on_and_counts_what_is_lost() {
+    let recorded = Recorded::new("run-journal-no-wait", 100_000);
+    let options = ["--no-wait", "--pace", "10000x", "--pace-from", "16:00"];
+    let mut plant = recorded.start(&[&SMALL[..], &options].concat());
+    let recorder = recorded.until("recording");
+    kill_process(recorder, Signal::STOP).unwrap();
+    eventually("the plant ends", || recorded.look()["state"] == "stopped");
+    kill_process(recorder, Signal::CONT).unwrap();
+    let (status, said, complained) = plant.end();
+    let stop = json(&said);
+    let count = |name: &str| stop[name].as_u64().unwrap();
+    assert!(count("lost") > 0 && count("recorder_wait_ns") == 0, "{stop}");
+    assert_eq!(count("recorded") + count("lost"), count("records"));
+    assert_eq!(status, Some(1), "{complained}");
+    let expected = format!("messages lost to the journal: {}", count("lost"));
+    assert!(complained.ends_with(&format!("{}: {expected}\n", recorded.journal)), "{complained}");
+}
+
+#[test]
+fn a_recorder_that_fails_for_good_ends_the_plant() {
+    let recorded = Recorded::new("run-journal-fails", 60_000);
+    let mut plant = recorded.start(&["--pace", "1x", "--pace-from", "11:00"]);
+    let recorder = recorded.until("recording");
+    let mark = Path::new(&recorded.journal).join("recorded-from");
+    fs::write(mark, "nanotape recording 1\ncreated_ns soon\n").unwrap();
+    kill_process(recorder, Signal::KILL).unwrap();
+    let (status, said, complained) = plant.end();
+    assert_eq!(status, Some(2), "{complained}");
+    let stop = json(&said);
+    assert_eq!((&stop["reason"], &stop["recorded"]), (&"recorder failed".into(), &Value::Null));
+    assert_eq!(recorded.ring.stop().reason, StopReason::RecorderFailed);
+    let last = complained.lines().last().unwrap();
+    let expected = "nanotape: the recorder failed 5 times in a row without progress: ";
+    assert!(last.starts_with(expected) && last.contains("does not name the ring"), "{complained}");
+}
+
+#[test]
+fn the_journal_can_be_configured() {
+    let recorded = Recorded::new("run-journal-config", 20_000);
+    let text = format!(
+        "[input]\nfile = {:?}\ndate = {DATE:?}\n[ring]\nname = {:?}\n[journal]\ndir = {:?}\n\
+         segment_bytes = \"1MiB\"\nroll = \"hour\"\nsync = \"10ms\"\nahead_bytes = \"64KiB\"\n\
+         mode = \"0640\"\nsmall_pages = true\nwait = true\ncpu = 0\n",
+        recorded.day,
+        recorded.ring.path(),
+        recorded.journal
+    );
+    let config = recorded.folder.write("plant.toml", text.as_bytes());
+    let ran = nanotape(["run", "--config", &config, "--format", "json"]);
+    let stop = ended(&ran);
+    assert_eq!((&stop["recorded"], ran.stderr.as_str()), (&stop["records"], ""));
+    let segment = fs::metadata(format!("{}/0000000001.segment", recorded.journal)).unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::mode(&segment.permissions()) & 0o777;
+    assert_eq!(mode, 0o640);
+    // The recorder gives back the rest of the segment at its end, less than a page.
+    assert_eq!(segment.len().next_multiple_of(4_096), 1 << 20);
+    recorded.check_journal();
+
+    for (options, expected) in [
+        (&["--no-wait"][..], "have no effect without --journal DIR"),
+        (&["--journal-cpu", "0"], "have no effect without --journal DIR"),
+    ] {
+        let run = ["run", "--input", &recorded.day, "--date", DATE, "--ring", recorded.ring.path()];
+        let ran = nanotape([&run, options].concat());
+        assert_eq!((ran.status, ran.stderr.lines().count()), (2, 1), "{}", ran.stderr);
+        assert!(ran.stderr.contains(expected), "{}", ran.stderr);
+    }
+    let wrong = recorded.folder.write("wrong.toml", b"[journal]\nroll = \"day\"\n");
+    let ran = nanotape(["run", "--config", &wrong, "--input", "x", "--ring", "y"]);
+    assert_eq!(ran.status, 2);
+    assert!(ran.stderr.contains("no folder given for the journal"), "{}", ran.stderr);
+}

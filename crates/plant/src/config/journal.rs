@@ -1,0 +1,171 @@
+//! The journal of a plant, and the words for its settings.
+
+use std::{path::PathBuf, time::Duration};
+
+use nanotape_journal::{RollCycle, SyncPolicy};
+use serde::{Deserialize, Deserializer, de};
+
+use super::{octal, parse_bytes};
+
+/// The journal that the plant's recorder writes: the options of `nanotape journal record`.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct JournalConfig {
+    /// The folder; created if missing.
+    pub dir: PathBuf,
+    /// Bytes of a segment.
+    #[serde(deserialize_with = "size")]
+    pub segment_bytes: usize,
+    /// When a new segment begins before the last one is full.
+    #[serde(deserialize_with = "roll")]
+    pub roll: RollCycle,
+    /// When excerpts are synced to the disk.
+    #[serde(deserialize_with = "sync")]
+    pub sync: SyncPolicy,
+    /// Bytes ahead of the appender to bring into memory.
+    #[serde(deserialize_with = "size")]
+    pub ahead_bytes: usize,
+    /// Whether segments in /dev/shm are in small pages.
+    pub small_pages: bool,
+    /// Permission bits of new files.
+    #[serde(deserialize_with = "octal")]
+    pub mode: u32,
+    /// The processor to pin the recorder to.
+    pub cpu: Option<u32>,
+    /// Whether the plant waits when the recorder is half a ring behind. Otherwise messages that are
+    /// overwritten before they are recorded are lost to the journal.
+    pub wait: bool,
+}
+
+impl Default for JournalConfig {
+    fn default() -> Self {
+        Self {
+            dir: PathBuf::new(),
+            segment_bytes: 64 << 20,
+            roll: RollCycle::Day,
+            sync: SyncPolicy::Never,
+            ahead_bytes: 8 << 20,
+            small_pages: false,
+            mode: 0o600,
+            cpu: None,
+            wait: true,
+        }
+    }
+}
+
+fn size<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
+    parse_bytes(&String::deserialize(deserializer)?).map_err(de::Error::custom)
+}
+
+fn roll<'de, D: Deserializer<'de>>(deserializer: D) -> Result<RollCycle, D::Error> {
+    parse_roll_cycle(&String::deserialize(deserializer)?).map_err(de::Error::custom)
+}
+
+fn sync<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SyncPolicy, D::Error> {
+    parse_sync_policy(&String::deserialize(deserializer)?).map_err(de::Error::custom)
+}
+
+/// A time with its unit: `250us`, `10ms`, `1.5s`, `2m`.
+pub fn parse_duration(text: &str) -> Result<Duration, String> {
+    let expected = || format!("expected a duration such as 250us, 10ms, 1.5s or 2m, not {text:?}");
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let number: f64 = digits.parse().map_err(|_| expected())?;
+    let unit = match &text[digits.len()..] {
+        "ns" => 1e-9,
+        "us" => 1e-6,
+        "ms" => 1e-3,
+        "s" => 1.0,
+        "m" => 60.0,
+        _ => return Err(expected()),
+    };
+    Duration::try_from_secs_f64(number * unit).map_err(|_| expected())
+}
+
+/// A roll cycle: a word, or a period.
+pub fn parse_roll_cycle(text: &str) -> Result<RollCycle, String> {
+    Ok(match text {
+        "size" => RollCycle::Size,
+        "minute" => RollCycle::Minute,
+        "hour" => RollCycle::Hour,
+        "day" => RollCycle::Day,
+        _ => match parse_duration(text).map(|time| u64::try_from(time.as_nanos())) {
+            Ok(Ok(nanos)) if nanos > 0 => RollCycle::EveryNs(nanos),
+            _ => return Err("expected size, minute, hour, day, or a period like 15m".to_owned()),
+        },
+    })
+}
+
+/// A sync policy: a word, a number of excerpts, or an interval.
+pub fn parse_sync_policy(text: &str) -> Result<SyncPolicy, String> {
+    match (text, text.parse::<u64>()) {
+        ("never", _) => Ok(SyncPolicy::Never),
+        ("batch", _) => Ok(SyncPolicy::Batch),
+        (_, Ok(count)) if count > 0 => Ok(SyncPolicy::Excerpts(count)),
+        _ => match parse_duration(text) {
+            Ok(time) if time >= Duration::from_millis(1) => Ok(SyncPolicy::Every(time)),
+            _ => Err("expected never, batch, a number from 1, or an interval from 1ms".to_owned()),
+        },
+    }
+}
+
+/// A roll cycle as [`parse_roll_cycle`] reads it.
+pub fn roll_cycle_text(cycle: RollCycle) -> String {
+    match cycle {
+        RollCycle::Size => "size".to_owned(),
+        RollCycle::Minute => "minute".to_owned(),
+        RollCycle::Hour => "hour".to_owned(),
+        RollCycle::Day => "day".to_owned(),
+        other => format!("{}ns", other.length_ns()),
+    }
+}
+
+/// A sync policy as [`parse_sync_policy`] reads it.
+pub fn sync_policy_text(policy: SyncPolicy) -> String {
+    match policy {
+        SyncPolicy::Batch => "batch".to_owned(),
+        SyncPolicy::Excerpts(count) => count.to_string(),
+        SyncPolicy::Every(time) => format!("{}ns", time.as_nanos()),
+        _ => "never".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cycle_is_a_word_or_a_time() {
+        for (text, cycle) in [
+            ("size", RollCycle::Size),
+            ("minute", RollCycle::Minute),
+            ("hour", RollCycle::Hour),
+            ("day", RollCycle::Day),
+            ("100ms", RollCycle::EveryNs(100_000_000)),
+            ("15m", RollCycle::EveryNs(900_000_000_000)),
+            ("86399999999999ns", RollCycle::EveryNs(86_399_999_999_999)),
+        ] {
+            assert_eq!(parse_roll_cycle(text), Ok(cycle), "{text}");
+            assert_eq!(parse_roll_cycle(&roll_cycle_text(cycle)), Ok(cycle), "{text}");
+        }
+        for bad in ["", "0s", "week", "-1s"] {
+            assert!(parse_roll_cycle(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_sync_policy_is_a_word_a_number_or_a_time() {
+        for (text, policy) in [
+            ("never", SyncPolicy::Never),
+            ("batch", SyncPolicy::Batch),
+            ("64", SyncPolicy::Excerpts(64)),
+            ("10ms", SyncPolicy::Every(Duration::from_millis(10))),
+            ("1.5s", SyncPolicy::Every(Duration::from_millis(1_500))),
+        ] {
+            assert_eq!(parse_sync_policy(text), Ok(policy), "{text}");
+            assert_eq!(parse_sync_policy(&sync_policy_text(policy)), Ok(policy), "{text}");
+        }
+        for bad in ["", "0", "0ms", "10us", "always"] {
+            assert!(parse_sync_policy(bad).is_err(), "{bad}");
+        }
+    }
+}

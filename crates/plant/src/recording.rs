@@ -1,0 +1,272 @@
+//! The recorder of a plant: a process of its own that the plant starts, restarts and waits for.
+//!
+//! Where: [`PlantRun`](crate::PlantRun) starts it after it took the ring over and before it
+//! publishes. [`Gate`] is the part that the publisher polls.
+//! Protocol: a thread starts the process and reads its standard error. If the process is killed or
+//! fails, the thread starts it again, after 10 ms, doubled up to 1 s. The process ends by itself
+//! after the last message of a ring whose writer is gone. The plant sends it nothing. It finds all
+//! that it needs in the ring, the journal's lock and its [region](crate::RecorderReader), so it
+//! ends in the same way if the plant is killed.
+//!
+//! Why nothing is lost, case by case:
+//! - *The plant starts.* It publishes its first record after a recorder of this journal shows that
+//!   it has recorded everything before that record. If no recorder can be started, the plant ends
+//!   before its first record.
+//! - *The recorder dies.* The next one continues after the journal's last excerpt. The plant waits
+//!   when it is half a ring ahead of the position in the region. The position stays while no
+//!   recorder owns the region. So the ring still has all messages that are not recorded.
+//! - *The recorder dies between an excerpt and the position.* The position is too low: the plant
+//!   waits too early, for as long as no recorder runs.
+//! - *The plant is killed.* The recorder finds the ring without a writer, drains it and ends.
+//! - *The next plant starts at once*, on the same ring and journal. The recorder of the previous
+//!   plant has the lock of the journal. It drains the ring and ends with its writer; it may record
+//!   some messages of the new plant before that. Until then the new recorder waits for the lock,
+//!   and the new plant takes the position from the old one. Both recorders number excerpts like the
+//!   ring, so the second continues where the first ends.
+//! - *The next plant has another journal.* The old recorder still owns the region. The new recorder
+//!   waits for its end, and the plant for the new recorder.
+//! - *Another recorder has the journal's lock and stays*, such as `nanotape journal record
+//!   --through-restarts`. The plant accepts it: the region names the same ring and journal. The
+//!   plant's own recorder waits for the lock, ready to continue. When everything is recorded, the
+//!   plant ends it.
+//! - *The disk is full.* The recorder waits for room, and the plant for the recorder.
+//! - *Ctrl-C* goes to all processes of a terminal's foreground group. The recorder is in a group of
+//!   its own, so only the plant gets it. A recorder that gets a SIGTERM of its own dies, and is
+//!   started again.
+//!
+//! Failure: a recorder that fails before the plant has published is [`RecordingError::Failed`] at
+//! once. After that, the fifth failure in a row without progress ends a plant that waits for its
+//! recorder. A plant that does not wait goes on, and its recorder is tried again once a second.
+//! Cost: one load of a word in shared memory once in [`LOOK_EVERY`](crate::LOOK_EVERY) messages.
+
+mod gate;
+mod process;
+
+use std::{
+    ffi::OsString,
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+use nanotape_shm::OwnerState;
+use nanotape_tape::ShutdownFlag;
+
+pub(crate) use gate::Gate;
+use process::Supervised;
+
+use crate::{RecorderReader, RecorderStat, RecorderState};
+
+/// Time between two checks of a recorder that starts or ends.
+const POLL: Duration = Duration::from_millis(1);
+
+/// How to start the recorder of a plant.
+#[derive(Clone, Debug)]
+pub struct RecorderProcess {
+    /// The program.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<OsString>,
+    /// The folder of the journal.
+    pub journal: PathBuf,
+    /// Whether the plant waits when the recorder is half a ring behind.
+    pub waits: bool,
+    /// Receives the lines that the recorder prints on standard error, and those about its restarts.
+    pub report: fn(&str),
+}
+
+/// What was recorded of a plant's run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct RecordingSummary {
+    /// The folder of the journal.
+    pub journal: PathBuf,
+    /// Messages recorded.
+    pub recorded: u64,
+    /// Messages that were overwritten before they were recorded.
+    pub lost: u64,
+    /// How long the plant waited for the recorder.
+    pub waited_ns: u64,
+}
+
+/// Why a plant is not recorded, or not to its end.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecordingError {
+    /// The ring is too small for a plant that waits for its recorder.
+    #[error(
+        "a ring of {capacity_bytes} bytes is too small to wait for a recorder: use at least {min}, \
+         or --no-wait"
+    )]
+    SmallRing {
+        /// Bytes of the ring.
+        capacity_bytes: u64,
+        /// The smallest ring.
+        min: u64,
+    },
+    /// The thread that starts the recorder cannot be started.
+    #[error("cannot start the thread that starts the recorder: {0}")]
+    Thread(io::Error),
+    /// The recorder failed: the last line that it printed.
+    #[error("{0}")]
+    Failed(String),
+    /// A stop was requested before the recorder was ready.
+    #[error("stopped on request before the recorder was ready")]
+    Stopped,
+    /// The recorder ended before the last message.
+    #[error(
+        "the recorder ended before the last message: messages from {next_sequence} to {last_sequence} \
+         are not in the journal"
+    )]
+    Incomplete {
+        /// The first message that is not recorded.
+        next_sequence: u64,
+        /// The last message of the plant.
+        last_sequence: u64,
+    },
+}
+
+/// The ring of a plant that is recorded.
+#[derive(Clone, Debug)]
+pub(crate) struct Recorded {
+    pub(crate) ring: PathBuf,
+    /// Creation time of its region.
+    pub(crate) created_ns: u64,
+    pub(crate) capacity_bytes: u64,
+    /// The number of the first message of the plant.
+    pub(crate) first_sequence: u64,
+}
+
+/// A running recorder.
+#[derive(Debug)]
+pub(crate) struct Recording {
+    ring: Recorded,
+    journal: PathBuf,
+    waits: bool,
+    supervised: Arc<Supervised>,
+    thread: Option<JoinHandle<()>>,
+    reader: RecorderReader,
+    /// The counters before the first message of the plant.
+    before: RecorderStat,
+}
+
+impl Recording {
+    /// The smallest ring on which a plant can wait in time. Between two checks it publishes the
+    /// records of [`LOOK_EVERY`](crate::LOOK_EVERY) messages, which have less than 9 KiB.
+    const MIN_CAPACITY_BYTES: u64 = 64 << 10;
+
+    /// Starts the recorder, and waits until it has recorded everything that the ring has.
+    pub(crate) fn start(
+        process: &RecorderProcess,
+        ring: Recorded,
+        stop: &ShutdownFlag,
+    ) -> Result<Self, RecordingError> {
+        let (capacity_bytes, min) = (ring.capacity_bytes, Self::MIN_CAPACITY_BYTES);
+        if process.waits && capacity_bytes < min {
+            return Err(RecordingError::SmallRing { capacity_bytes, min });
+        }
+        let journal = std::path::absolute(&process.journal);
+        let journal = journal.unwrap_or_else(|_| process.journal.clone());
+        let supervised =
+            Arc::new(Supervised::new(process.clone(), ring.ring.clone(), stop.clone()));
+        let thread = thread::Builder::new().name("recorder".to_owned()).spawn({
+            let supervised = Arc::clone(&supervised);
+            move || supervised.supervise()
+        });
+        let thread = Some(thread.map_err(RecordingError::Thread)?);
+        loop {
+            if let Some(said) = supervised.failure() {
+                return Err(RecordingError::Failed(said));
+            }
+            if stop.is_requested() {
+                supervised.abandon();
+                return Err(RecordingError::Stopped);
+            }
+            if let Some((reader, before)) = ready(&ring, &journal) {
+                supervised.begin();
+                let waits = process.waits;
+                return Ok(Self { ring, journal, waits, supervised, thread, reader, before });
+            }
+            thread::sleep(POLL);
+        }
+    }
+
+    /// The gate for the publisher; `None` if the plant does not wait.
+    pub(crate) fn gate(&self) -> Option<Gate> {
+        let Recorded { ring, capacity_bytes, .. } = &self.ring;
+        let failed = Arc::clone(&self.supervised);
+        self.waits.then(|| Gate::new(ring, self.reader.clone(), capacity_bytes / 2, failed))
+    }
+
+    /// The folder of the journal.
+    pub(crate) fn journal(&self) -> &Path {
+        &self.journal
+    }
+
+    /// Announces that the plant is about to close the ring: from now on the recorder may end.
+    pub(crate) fn ending(&self) {
+        self.supervised.ending();
+    }
+
+    /// Waits for the end of the recorder, after the ring was closed. `end` is the number after the
+    /// last message.
+    pub(crate) fn finish(
+        mut self,
+        end: u64,
+        waited_ns: u64,
+    ) -> Result<RecordingSummary, RecordingError> {
+        while !self.thread.as_ref().is_none_or(JoinHandle::is_finished) {
+            // Another recorder has recorded everything, and ours still waits for the journal.
+            let seen = self.look();
+            let is_of_other = !self.supervised.is_process(seen.owner.pid);
+            if seen.next_sequence >= end && seen.owner.state == OwnerState::Alive && is_of_other {
+                self.supervised.abandon();
+            }
+            thread::sleep(POLL);
+        }
+        if let Some(thread) = self.thread.take() {
+            // It panics only if a lock is poisoned, by a panic that was reported.
+            let _ = thread.join();
+        }
+        if let Some(said) = self.supervised.failure() {
+            return Err(RecordingError::Failed(said));
+        }
+        let seen = self.look();
+        if seen.next_sequence < end {
+            let (next_sequence, last_sequence) = (seen.next_sequence, end - 1);
+            return Err(RecordingError::Incomplete { next_sequence, last_sequence });
+        }
+        Ok(RecordingSummary {
+            journal: self.journal.clone(),
+            recorded: seen.recorded.saturating_sub(self.before.recorded),
+            lost: seen.lost.saturating_sub(self.before.lost),
+            waited_ns,
+        })
+    }
+
+    /// The progress of the current recorder.
+    fn look(&mut self) -> RecorderStat {
+        gate::reopen(&self.ring.ring, &mut self.reader);
+        self.reader.look()
+    }
+}
+
+impl Drop for Recording {
+    /// A recorder of a plant that is dropped ends by itself, as if the plant had been killed.
+    fn drop(&mut self) {
+        self.supervised.ending();
+    }
+}
+
+/// The recorder that is recording this ring into this journal, once it has recorded everything
+/// before the plant's first message.
+fn ready(ring: &Recorded, journal: &Path) -> Option<(RecorderReader, RecorderStat)> {
+    let reader = RecorderReader::open(&ring.ring).ok()?;
+    let seen = reader.look();
+    let is_alive = matches!(seen.state, RecorderState::Recording | RecorderState::WaitingForRoom);
+    let is_of_this = seen.ring_created_ns == ring.created_ns && seen.journal == journal;
+    let is_ready = is_alive && is_of_this && seen.next_sequence >= ring.first_sequence;
+    is_ready.then_some((reader, seen))
+}

@@ -1,0 +1,241 @@
+//! The process of a recorder: started, heard, and started again.
+
+use std::{
+    io::{self, BufRead as _, BufReader},
+    os::unix::process::{CommandExt as _, ExitStatusExt as _},
+    path::PathBuf,
+    process::{Child, Command, ExitStatus, Stdio},
+    sync::{
+        Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+
+use nanotape_tape::ShutdownFlag;
+
+use super::RecorderProcess;
+use crate::RecorderReader;
+
+/// The wait before the first restart, and before every restart after many.
+const FIRST_BACKOFF: Duration = Duration::from_millis(10);
+const LAST_BACKOFF: Duration = Duration::from_secs(1);
+
+/// Failures in a row without progress after which the recorder has failed for good.
+const FAILURES: u32 = 5;
+
+/// A recorder, shared by the thread that runs its process and the plant.
+#[derive(Debug)]
+pub(crate) struct Supervised {
+    process: RecorderProcess,
+    ring: PathBuf,
+    /// Requested when the recorder has failed for good, so that the plant stops.
+    stop: ShutdownFlag,
+    child: Mutex<Option<Child>>,
+    /// Lines of a recorder that is not ready yet: the last one may become an error of the plant.
+    held: Mutex<Vec<String>>,
+    /// Whether a recorder is ready, and the plant publishes.
+    has_begun: AtomicBool,
+    /// Whether the ring is closed, or about to be: a recorder that ends has done its work.
+    is_ending: AtomicBool,
+    /// Whether no recorder is needed any more.
+    is_abandoned: AtomicBool,
+    /// The last line of a recorder that has failed for good.
+    failure: OnceLock<String>,
+}
+
+/// How a process ended.
+struct End {
+    status: io::Result<ExitStatus>,
+    /// The last line that it printed.
+    said: Option<String>,
+    /// Whether it recorded something, or was ready to.
+    has_progressed: bool,
+    was_ready: bool,
+}
+
+impl Supervised {
+    pub(super) fn new(process: RecorderProcess, ring: PathBuf, stop: ShutdownFlag) -> Self {
+        Self {
+            process,
+            ring,
+            stop,
+            child: Mutex::default(),
+            held: Mutex::default(),
+            has_begun: AtomicBool::new(false),
+            is_ending: AtomicBool::new(false),
+            is_abandoned: AtomicBool::new(false),
+            failure: OnceLock::new(),
+        }
+    }
+
+    /// Runs the recorder until it has done its work, or failed for good.
+    pub(super) fn supervise(&self) {
+        let (mut failures, mut backoff) = (0, FIRST_BACKOFF);
+        loop {
+            let end = self.run();
+            let is_success = end.status.as_ref().is_ok_and(ExitStatus::success);
+            if self.is_abandoned.load(Ordering::Relaxed)
+                || is_success && self.is_ending.load(Ordering::Relaxed)
+            {
+                return;
+            }
+            let is_killed = end.status.as_ref().is_ok_and(|status| status.signal().is_some());
+            if end.has_progressed || is_killed && end.was_ready {
+                (failures, backoff) = (0, FIRST_BACKOFF);
+            }
+            failures += 1;
+            let has_begun = self.has_begun.load(Ordering::Acquire);
+            let is_fatal = !has_begun && !is_killed && !is_success;
+            let is_limited = self.process.waits || self.is_ending.load(Ordering::Relaxed);
+            if is_fatal || failures >= FAILURES && (is_limited || !has_begun) {
+                return self.fail(&end, failures);
+            }
+            self.hear(format!("recorder: {}; started again", how(&end.status)));
+            thread::sleep(backoff);
+            backoff = (backoff * 2).min(LAST_BACKOFF);
+        }
+    }
+
+    /// Runs one process to its end.
+    fn run(&self) -> End {
+        let before = self.progress();
+        let mut said = None;
+        let spawned = Command::new(&self.process.program)
+            .args(&self.process.arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            // Not in the foreground group of a terminal, whose Ctrl-C is for the plant.
+            .process_group(0)
+            .spawn();
+        let (pid, stderr) = match spawned {
+            Ok(mut child) => {
+                let (pid, stderr) = (child.id(), child.stderr.take());
+                *lock(&self.child) = Some(child);
+                (pid, stderr)
+            }
+            Err(error) => {
+                let status = Err(error);
+                return End { status, said, has_progressed: false, was_ready: false };
+            }
+        };
+        // The plant may have been abandoned before the process was stored.
+        if self.is_abandoned.load(Ordering::Relaxed) {
+            self.kill();
+        }
+        // The pipe closes when the process ends.
+        for line in stderr.into_iter().flat_map(|stderr| BufReader::new(stderr).split(b'\n')) {
+            let Ok(line) = line else { break };
+            let line = String::from_utf8_lossy(&line);
+            let line = line.strip_prefix("nanotape: ").unwrap_or(&line).to_owned();
+            said = Some(line.clone());
+            self.hear(line);
+        }
+        let child = lock(&self.child).take();
+        let status = child.map_or(Err(io::ErrorKind::NotFound.into()), |mut child| child.wait());
+        let after = self.progress();
+        let was_ready = after.is_some_and(|(owner, _)| owner == pid);
+        let sequence = |progress: Option<(u32, u64)>| progress.map_or(0, |(_, sequence)| sequence);
+        End { status, said, has_progressed: sequence(after) > sequence(before), was_ready }
+    }
+
+    /// The process that shows its progress, and the next message that it records.
+    fn progress(&self) -> Option<(u32, u64)> {
+        let seen = RecorderReader::open(&self.ring).ok()?.look();
+        Some((seen.owner.pid, seen.next_sequence))
+    }
+
+    /// Reports a line, or keeps it until the recorder is ready.
+    fn hear(&self, line: String) {
+        let mut held = lock(&self.held);
+        if self.has_begun.load(Ordering::Relaxed) {
+            (self.process.report)(&line);
+        } else {
+            held.push(line);
+        }
+    }
+
+    /// Reports the lines that were kept.
+    fn flush(&self, held: &mut Vec<String>) {
+        held.drain(..).for_each(|line| (self.process.report)(&line));
+    }
+
+    /// The recorder has failed for good.
+    fn fail(&self, end: &End, failures: u32) {
+        let said = end.said.clone().unwrap_or_else(|| how(&end.status));
+        let failure = if self.has_begun.load(Ordering::Relaxed) {
+            format!("the recorder failed {failures} times in a row without progress: {said}")
+        } else {
+            let mut held = lock(&self.held);
+            // The last line is the error itself.
+            if end.said.is_some() {
+                held.pop();
+            }
+            self.flush(&mut held);
+            said
+        };
+        // Stored by this thread only.
+        let _ = self.failure.set(failure);
+        if self.process.waits && self.has_begun.load(Ordering::Relaxed) {
+            self.stop.request();
+        }
+    }
+
+    /// The plant publishes from now on.
+    pub(super) fn begin(&self) {
+        let mut held = lock(&self.held);
+        self.has_begun.store(true, Ordering::Release);
+        self.flush(&mut held);
+    }
+
+    /// The ring is about to be closed.
+    pub(super) fn ending(&self) {
+        self.is_ending.store(true, Ordering::Relaxed);
+    }
+
+    /// Ends the process, and starts no other.
+    pub(super) fn abandon(&self) {
+        self.is_abandoned.store(true, Ordering::Relaxed);
+        self.kill();
+    }
+
+    fn kill(&self) {
+        if let Some(child) = lock(&self.child).as_mut() {
+            // It fails only for a process that was waited for, and that one is not stored.
+            let _ = child.kill();
+        }
+    }
+
+    /// Whether this is the number of the current process.
+    pub(super) fn is_process(&self, pid: u32) -> bool {
+        lock(&self.child).as_ref().is_none_or(|child| child.id() == pid)
+    }
+
+    /// The last line of a recorder that has failed for good.
+    pub(super) fn failure(&self) -> Option<String> {
+        self.failure.get().cloned()
+    }
+
+    /// Whether the recorder has failed for good.
+    pub(super) fn has_failed(&self) -> bool {
+        self.failure.get().is_some()
+    }
+}
+
+/// How a process ended, in words.
+fn how(status: &io::Result<ExitStatus>) -> String {
+    match status {
+        Err(error) => format!("cannot be started: {error}"),
+        Ok(status) => match (status.signal(), status.code()) {
+            (Some(signal), _) => format!("killed by signal {signal}"),
+            (None, code) => format!("exited with status {}", code.unwrap_or_default()),
+        },
+    }
+}
+
+/// No operation under these locks leaves a value half changed.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
