@@ -10,13 +10,13 @@ use clap::Args;
 use nanotape_book::{Books, OrderStore, PriceLevels};
 pub(crate) use nanotape_console::progress::Progress;
 use nanotape_feed::DaySource;
-use nanotape_history::{DbnError, DbnStream, RecordedError, RecordedRun, RecordedSummary};
-use nanotape_journal::TailerSource;
+use nanotape_history::{
+    DbnError, DbnStream, JournalRun, RecordedError, RecordedRun, RecordedSummary,
+};
 use nanotape_market::Position;
 use nanotape_plant::{BookEngine, DayReport, Observer, orders_of};
-use nanotape_tape::Tape as _;
-use nanotape_types::StockLocate;
-use source::{Opened, RunChoice};
+use nanotape_types::{StockLocate, Symbol};
+use source::{Opened, RunChoice, of_journal_run};
 pub(crate) use verdict::{conclude, require_symbols, warn_of_taint};
 
 use crate::{
@@ -98,15 +98,16 @@ pub(crate) struct Recorded {
 
 impl<L: PriceLevels, S: OrderStore> Session<L, S> {
     /// Opens the input, and runs its events up to the end of the span through `books`. The observer
-    /// gets those of the span.
+    /// gets those of the span. Only the books of `symbols` are needed; empty: all.
     pub(crate) fn run(
         input: &InputArguments,
         span: Span,
+        symbols: &[Symbol],
         books: Books<L, S>,
         observer: &mut impl Observer<Books<L, S>>,
     ) -> anyhow::Result<Self> {
-        let (source, midnight_ns) = source::open(input)?;
-        let mut guard = Guard::new(observer, span.bounds(&input.input, midnight_ns)?);
+        let (source, bounds) = source::open(input, span, symbols)?;
+        let mut guard = Guard::new(observer, bounds);
         let session = match source {
             Opened::Day(day) => Self::of_day(day, books, &mut guard),
             Opened::Journal(run) => Self::of_journal(&input.input, run, books, &mut guard),
@@ -138,7 +139,7 @@ impl<L: PriceLevels, S: OrderStore> Session<L, S> {
 
     fn of_journal(
         name: &str,
-        mut run: RecordedRun<TailerSource>,
+        mut run: RecordedRun<JournalRun>,
         books: Books<L, S>,
         observer: &mut impl Observer<Books<L, S>>,
     ) -> anyhow::Result<Self> {
@@ -150,7 +151,7 @@ impl<L: PriceLevels, S: OrderStore> Session<L, S> {
         });
         let (summary, fault) = report.summary;
         let fault = match fault {
-            Some(RecordedError::Stream(error)) => return Err(of_journal(error)),
+            Some(RecordedError::Stream(error)) => return Err(of_journal_run(error)),
             fault => fault_of(name, fault)?,
         };
         Ok(Self::new(

@@ -98,6 +98,13 @@ impl Span {
         Self { from: Some(first), to: Some(second), is_after: true }
     }
 
+    /// The moment from which on the books are needed, and no event before it: just before a span
+    /// that has a beginning, or its end if only the books are asked for.
+    pub(super) fn books_from(self, (from, to): (u64, u64)) -> Option<u64> {
+        let is_books_only = self.from.is_none() && self.is_after;
+        if is_books_only { to.checked_sub(1) } else { from.checked_sub(1) }
+    }
+
     /// The first nanosecond since midnight, and the first one after the span.
     pub(super) fn bounds(self, name: &str, midnight_ns: Option<u64>) -> anyhow::Result<(u64, u64)> {
         let nanos = |moment: Option<Moment>| {

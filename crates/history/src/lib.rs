@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod dbn_stream;
+mod journal_run;
 mod local_books;
 mod rebuild;
 mod recorded;
@@ -17,6 +18,7 @@ mod stream;
 mod verify;
 
 pub use dbn_stream::{DBN_MAGIC, DbnError, DbnStream};
+pub use journal_run::{JournalRun, JournalRunError, RunSpan};
 pub use local_books::LocalBooks;
 pub use recorded::{Loss, RecordedEnd, RecordedError, RecordedRun, RecordedSummary};
 pub use run_state::{Moment, RunState};

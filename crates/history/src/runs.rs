@@ -153,6 +153,12 @@ impl Runs {
     }
 }
 
+impl FromIterator<Run> for Runs {
+    fn from_iter<I: IntoIterator<Item = Run>>(runs: I) -> Self {
+        Self(runs.into_iter().collect())
+    }
+}
+
 impl<'a> IntoIterator for &'a Runs {
     type Item = &'a Run;
     type IntoIter = std::slice::Iter<'a, Run>;

@@ -25,14 +25,13 @@ use crate::{
     snapshot::{SnapshotError, Snapshots, Written},
 };
 
-/// A snapshot is not due before the journal has grown by this.
-const LEAST_BYTES: u64 = 4 << 20;
-
 /// Options of a snapshotter.
 #[derive(Clone, Debug)]
 pub struct SnapshotterOptions {
     /// The share of the journal's bytes that snapshots take at most, in percent.
     pub share_percent: u32,
+    /// How much a journal grows before a snapshot is due, whatever the share.
+    pub least_bytes: u64,
     /// Whether to wait for new records until the recorder closes the journal.
     pub follows: bool,
     /// Whether to continue with the next recorder.
@@ -45,9 +44,14 @@ pub struct SnapshotterOptions {
 
 impl Default for SnapshotterOptions {
     fn default() -> Self {
-        let (share_percent, mode) = (12, 0o600);
-        let shutdown = ShutdownFlag::new();
-        Self { share_percent, follows: false, through_restarts: false, mode, shutdown }
+        Self {
+            share_percent: 12,
+            least_bytes: 4 << 20,
+            follows: false,
+            through_restarts: false,
+            mode: 0o600,
+            shutdown: ShutdownFlag::new(),
+        }
     }
 }
 
@@ -118,8 +122,8 @@ impl Snapshotter {
             share_percent: u64::from(options.share_percent.clamp(1, 100)),
             mode: options.mode,
             grown_bytes: 0,
-            least_bytes: LEAST_BYTES,
-            due_bytes: LEAST_BYTES,
+            least_bytes: options.least_bytes,
+            due_bytes: options.least_bytes,
             message: None,
         };
         if let Some(last) = snapshots.last_in(0..u64::MAX) {
@@ -130,13 +134,6 @@ impl Snapshotter {
         let follow = Follow::new(TailerSource::new(tailer)).shutdown(&options.shutdown);
         let buffer = RecordBuffer::default();
         Ok(Self { follow, keeper, buffer, options: options.clone(), _lock: lock })
-    }
-
-    /// Sets how much a journal grows before a snapshot is due, whatever the share: by default
-    /// 4 MiB.
-    pub fn set_least_bytes(&mut self, bytes: u64) {
-        self.keeper.least_bytes = bytes;
-        self.keeper.due_bytes = self.keeper.due_bytes.min(bytes);
     }
 
     /// The sequence number of the next record.

@@ -88,8 +88,8 @@ fn run_with<L: PriceLevels, S: OrderStore>(
 ) -> anyhow::Result<Status> {
     let format = arguments.output.row_format()?;
     let output = arguments.output.open()?;
-    let span = Span::up_to(arguments.at);
-    let session = Session::run(&arguments.input, span, books, &mut ())?;
+    let (span, symbols) = (Span::up_to(arguments.at), [arguments.symbol]);
+    let session = Session::run(&arguments.input, span, &symbols, books, &mut ())?;
     let status = session.conclude(&mut SymbolFilter::new(&[arguments.symbol]))?;
     let engine = &session.engine;
     let Some(locate) = engine.directory().locate(arguments.symbol) else { return Ok(status) };

@@ -102,7 +102,8 @@ fn run_with<L: PriceLevels, S: OrderStore>(
     let rows = Rows::new(arguments.output.open()?, format, columns);
     let filter = SymbolFilter::new(&[arguments.symbol]);
     let mut depth = Depth { rows, filter, levels };
-    let session = Session::run(&arguments.input, arguments.span.into(), books, &mut depth)?;
+    let (span, symbols) = (arguments.span.into(), [arguments.symbol]);
+    let session = Session::run(&arguments.input, span, &symbols, books, &mut depth)?;
     let status = session.conclude(&mut depth.filter)?;
     depth.rows.finish()?;
     Ok(status)

@@ -61,7 +61,8 @@ pub(crate) fn run(arguments: &DiffArguments) -> anyhow::Result<Status> {
     let books = DefaultBooks::with_capacity(arguments.input.orders());
     let mut first = First { symbol: arguments.symbol, book: None };
     let span = Span::between(arguments.first, arguments.second);
-    let session = Session::run(&arguments.input, span, books, &mut first)?;
+    let symbols = [arguments.symbol];
+    let session = Session::run(&arguments.input, span, &symbols, books, &mut first)?;
     let status = session.conclude(&mut SymbolFilter::new(&[arguments.symbol]))?;
     let after = BookState::of(&session.engine, arguments.symbol);
     // Without a message between the moments, nothing changed.

@@ -74,7 +74,8 @@ fn run_with<L: PriceLevels, S: OrderStore>(
     let rows = Rows::new(arguments.output.open()?, format, columns);
     let filter = SymbolFilter::new(&arguments.symbols);
     let mut insides = Insides { rows, filter };
-    let session = Session::run(&arguments.input, arguments.span.into(), books, &mut insides)?;
+    let (span, symbols) = (arguments.span.into(), &arguments.symbols);
+    let session = Session::run(&arguments.input, span, symbols, books, &mut insides)?;
     let status = session.conclude(&mut insides.filter)?;
     insides.rows.finish()?;
     Ok(status)

@@ -73,7 +73,9 @@ fn run_with<L: PriceLevels, S: OrderStore>(
     let format = arguments.output.format_or(Format::Text)?;
     let mut output = arguments.output.open()?;
     let mut statistics = DayStatistics::new(Clock::calibrate());
-    let session = Session::run(&arguments.input, arguments.span.into(), books, &mut statistics)?;
+    // The row of all stocks needs all of them.
+    let span = arguments.span.into();
+    let session = Session::run(&arguments.input, span, &[], books, &mut statistics)?;
     statistics.finish();
 
     let mut filter = SymbolFilter::new(&arguments.symbols);

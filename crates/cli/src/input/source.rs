@@ -4,16 +4,22 @@ use std::{path::Path, str::FromStr};
 
 use anyhow::bail;
 use nanotape_feed::DaySource;
-use nanotape_history::{DBN_MAGIC, DbnError, DbnStream, RecordedRun, Run, Runs};
-use nanotape_journal::{Start, Tail, Tailer, TailerSource};
+use nanotape_history::{
+    DBN_MAGIC, DbnError, DbnStream, JournalRun, JournalRunError, RecordedRun, Run, RunSpan, Runs,
+    SnapshotError,
+};
+use nanotape_journal::{Start, Tail, Tailer};
 use nanotape_plant::{
     TradeDate,
     records::{FIRST_TYPE_ID, Notice},
 };
 
+use nanotape_types::Symbol;
+
 use super::InputArguments;
 use crate::{
     journals::of_journal,
+    span::Span,
     status::{BadData, tell},
     values::counted,
 };
@@ -21,7 +27,7 @@ use crate::{
 /// An open INPUT.
 pub(super) enum Opened {
     Day(DaySource),
-    Journal(RecordedRun<TailerSource>),
+    Journal(RecordedRun<JournalRun>),
     Dbn(RecordedRun<DbnStream>),
 }
 
@@ -67,23 +73,28 @@ impl RunChoice {
     }
 }
 
-/// Opens an INPUT at the start of the chosen run. Returns also the exchange's midnight of the
-/// trade date, if the input has it.
-pub(super) fn open(arguments: &InputArguments) -> anyhow::Result<(Opened, Option<u64>)> {
+/// Opens an INPUT for a span of the chosen run. `symbols`: the stocks, empty for all of them.
+/// Returns also the first nanosecond since midnight of the span, and the first one after it.
+pub(super) fn open(
+    arguments: &InputArguments,
+    span: Span,
+    symbols: &[Symbol],
+) -> anyhow::Result<(Opened, (u64, u64))> {
     let name = arguments.input.as_str();
     let path = Path::new(name);
     if name != "-" && path.is_dir() {
-        return open_journal(path, arguments.run);
+        return open_journal(path, arguments.run, span, symbols);
     }
     let mut source = open_bytes(name)?;
     if source.starts_with(DBN_MAGIC)? {
-        return open_dbn(name, source, arguments.run);
+        let (opened, midnight_ns) = open_dbn(name, source, arguments.run)?;
+        return Ok((opened, span.bounds(name, midnight_ns)?));
     }
     if arguments.run.is_some() {
         bail!("{name}: --run applies to journals and DBN files, and this is neither");
     }
     let midnight_ns = TradeDate::of_file_name(path).map(TradeDate::midnight_ns);
-    Ok((Opened::Day(source), midnight_ns))
+    Ok((Opened::Day(source), span.bounds(name, midnight_ns)?))
 }
 
 /// The bytes of a file, or of standard input.
@@ -106,22 +117,44 @@ pub(super) fn open_day(name: &str) -> anyhow::Result<DaySource> {
     Ok(source)
 }
 
-fn open_journal(path: &Path, choice: Option<RunChoice>) -> anyhow::Result<(Opened, Option<u64>)> {
+fn open_journal(
+    path: &Path,
+    choice: Option<RunChoice>,
+    span: Span,
+    symbols: &[Symbol],
+) -> anyhow::Result<(Opened, (u64, u64))> {
     let name = path.display().to_string();
     let runs = runs_of(path)?;
     let chosen = RunChoice::of(choice, &name, runs.len() as u64)?;
-    let run = (chosen > 0).then(|| runs[chosen as usize - 1].clone());
-    let start = run.as_ref().map_or(Start::Oldest, |run| Start::Sequence(run.first_sequence));
-    let stream = TailerSource::new(Tailer::open(path, start).map_err(of_journal)?);
-    let midnight_ns = run.as_ref().map(|run| run.midnight_ns);
-    Ok((Opened::Journal(RecordedRun::of_run(stream, run)), midnight_ns))
+    let run = (chosen as usize).checked_sub(1).and_then(|index| runs.iter().nth(index));
+    let midnight_ns = run.map(|run| run.midnight_ns);
+    let bounds = span.bounds(&name, midnight_ns)?;
+    let of_day = |nanos: u64| midnight_ns.unwrap_or(0).saturating_add(nanos);
+    let wanted = RunSpan {
+        books_at_ns: span.books_from(bounds).map(of_day),
+        until_ns: of_day(bounds.1.saturating_sub(1)),
+        symbols: symbols.to_vec(),
+    };
+    let stream = JournalRun::open(path, &runs, run, &wanted).map_err(of_journal_run)?;
+    Ok((Opened::Journal(RecordedRun::of_run(stream, run.cloned())), bounds))
+}
+
+/// Damage in the journal is bad data; other errors belong to the environment.
+pub(super) fn of_journal_run(error: JournalRunError) -> anyhow::Error {
+    match error {
+        JournalRunError::Journal(error) => of_journal(error),
+        JournalRunError::Snapshot(error @ SnapshotError::Damaged { .. }) => {
+            BadData(error.to_string()).into()
+        }
+        error => anyhow::anyhow!("{error}"),
+    }
 }
 
 /// The runs in a journal: as its recorder stored them, otherwise those whose start it has.
-fn runs_of(path: &Path) -> anyhow::Result<Vec<Run>> {
+fn runs_of(path: &Path) -> anyhow::Result<Runs> {
     let stored = Runs::read_good(path)?;
     if !stored.is_empty() {
-        return Ok(stored.iter().cloned().collect());
+        return Ok(stored);
     }
     let mut tailer = Tailer::open(path, Start::Oldest).map_err(of_journal)?;
     let mut runs = Vec::new();
@@ -135,7 +168,7 @@ fn runs_of(path: &Path) -> anyhow::Result<Vec<Run>> {
             }
             Ok(Tail::Excerpt(_) | Tail::Gap(_) | Tail::Reused(_)) => {}
             // Damage ends the search. The reading reports it, if it gets as far.
-            Ok(Tail::Nothing) | Err(_) => return Ok(runs),
+            Ok(Tail::Nothing) | Err(_) => return Ok(runs.into_iter().collect()),
         }
     }
 }

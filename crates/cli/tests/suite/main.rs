@@ -23,3 +23,4 @@ mod stat;
 mod structures;
 mod support;
 mod tap;
+mod time_travel;

@@ -38,6 +38,11 @@ impl SnapshotRecords {
         &self.file
     }
 
+    /// The stocks that follow.
+    pub fn stocks(&self) -> impl Iterator<Item = &StockEntry> {
+        self.stocks.as_slice().iter()
+    }
+
     /// The next order record; `None` after the last.
     #[expect(clippy::should_implement_trait, reason = "an iterator of results is read to its end")]
     pub fn next(&mut self) -> Result<Option<[[u8; 8]; 7]>, SnapshotError> {

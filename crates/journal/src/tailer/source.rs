@@ -9,7 +9,7 @@ use nanotape_clock::UtcNanos;
 use nanotape_shm::OwnerState;
 use nanotape_tape::{Item, Message, Progress, Source, Start, Tape, Writer, WriterState};
 
-use super::{Tail, Tailer};
+use super::{Excerpt, Tail, Tailer};
 use crate::{Disk, Folder, JournalError};
 
 /// The most items that one poll visits.
@@ -32,6 +32,38 @@ impl<D: Disk> TailerSource<D> {
     /// The tailer.
     pub fn tailer(&self) -> &Tailer<D> {
         &self.tailer
+    }
+
+    /// Like [`poll`](Source::poll), but visits only the excerpts that `is_wanted` accepts. Others
+    /// are skipped in place, without a copy; their checksums are verified all the same.
+    pub fn poll_where(
+        &mut self,
+        mut is_wanted: impl FnMut(&Excerpt<'_>) -> bool,
+        mut visit: impl FnMut(Item<'_>) -> ControlFlow<()>,
+    ) -> Result<Progress, JournalError> {
+        let mut progress = Progress::Nothing;
+        for _ in 0..ITEMS_PER_POLL {
+            progress = Progress::of(match self.tailer.next()? {
+                Tail::Excerpt(excerpt) if !is_wanted(&excerpt) => ControlFlow::Continue(()),
+                Tail::Excerpt(excerpt) => {
+                    self.buffer.resize(excerpt.len(), 0);
+                    excerpt.copy_to(&mut self.buffer);
+                    visit(Item::Message(Message {
+                        sequence: excerpt.sequence(),
+                        type_id: excerpt.type_id(),
+                        ts: Some(UtcNanos::of_unix_ns(excerpt.ts_ns())),
+                        payload: &self.buffer,
+                    }))
+                }
+                Tail::Gap(gap) => visit(Item::Gap(gap)),
+                Tail::Reused(reused) => visit(Item::Reused(reused)),
+                Tail::Nothing => break,
+            });
+            if progress == Progress::Stopped {
+                break;
+            }
+        }
+        Ok(progress)
     }
 }
 
@@ -68,30 +100,9 @@ impl<D: Disk> Tape for TailerSource<D> {
 impl<D: Disk> Source for TailerSource<D> {
     fn poll(
         &mut self,
-        mut visit: impl FnMut(Item<'_>) -> ControlFlow<()>,
+        visit: impl FnMut(Item<'_>) -> ControlFlow<()>,
     ) -> Result<Progress, JournalError> {
-        let mut progress = Progress::Nothing;
-        for _ in 0..ITEMS_PER_POLL {
-            progress = Progress::of(match self.tailer.next()? {
-                Tail::Excerpt(excerpt) => {
-                    self.buffer.resize(excerpt.len(), 0);
-                    excerpt.copy_to(&mut self.buffer);
-                    visit(Item::Message(Message {
-                        sequence: excerpt.sequence(),
-                        type_id: excerpt.type_id(),
-                        ts: Some(UtcNanos::of_unix_ns(excerpt.ts_ns())),
-                        payload: &self.buffer,
-                    }))
-                }
-                Tail::Gap(gap) => visit(Item::Gap(gap)),
-                Tail::Reused(reused) => visit(Item::Reused(reused)),
-                Tail::Nothing => break,
-            });
-            if progress == Progress::Stopped {
-                break;
-            }
-        }
-        Ok(progress)
+        self.poll_where(|_| true, visit)
     }
 
     fn seek(&mut self, start: Start) -> Result<(), JournalError> {

@@ -15,7 +15,7 @@ use crate::{
     output::{Format, OutputArguments},
     record::Record,
     status::{BadData, Status, tell},
-    values::{counted, mode},
+    values::{bytes, counted, mode},
 };
 
 #[derive(Args, Debug)]
@@ -51,8 +51,12 @@ pub(super) struct SnapshotCommand {
         value_parser = clap::value_parser!(u32).range(1..=100))]
     share: u32,
 
+    /// Bytes of the journal between two snapshots, at least
+    #[arg(long, value_name = "BYTES", default_value = "4MiB", value_parser = bytes)]
+    least: usize,
+
     /// List the snapshots, and write none
-    #[arg(long, conflicts_with_all = ["follow", "share", "mode"])]
+    #[arg(long, conflicts_with_all = ["follow", "share", "least", "mode"])]
     list: bool,
 
     /// Permissions of new files: 0600 is this user only, 0644 lets all users read
@@ -71,6 +75,7 @@ pub(super) fn run(command: &SnapshotCommand) -> anyhow::Result<Status> {
     let interrupt = interrupt::install()?;
     let options = SnapshotterOptions {
         share_percent: command.share,
+        least_bytes: command.least as u64,
         follows: command.follow,
         through_restarts: command.through_restarts,
         mode: command.mode,

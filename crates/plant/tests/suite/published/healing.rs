@@ -210,10 +210,9 @@ fn a_reader_that_joins_late_with_a_snapshot_has_the_books_of_one_that_read_every
     // The first half, so that its snapshot is not that of the empty books at the end of the day.
     let half = past.newest() / 2;
     past.record(&mut appender, half).unwrap();
-    let options = SnapshotterOptions { share_percent: 100, ..SnapshotterOptions::default() };
+    let (share_percent, least_bytes) = (100, 1 << 20);
+    let options = SnapshotterOptions { share_percent, least_bytes, ..Default::default() };
     let mut snapshotter = Snapshotter::open(&past.journal(), &options).unwrap();
-    // Small journals get no snapshot by themselves.
-    snapshotter.set_least_bytes(1 << 20);
     let mut snapshots = 0;
     snapshotter.run(|_| snapshots += 1, |_| ()).unwrap();
     assert!(snapshots > 0);

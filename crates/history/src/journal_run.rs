@@ -1,0 +1,243 @@
+//! One run in a journal as a stream of records: from its start, or from the last snapshot before a
+//! moment; of all stocks, or of some.
+//!
+//! Where: between a journal and a [`RecordedRun`](crate::RecordedRun).
+//! Protocol: a stream that begins with a snapshot first has the start of the run, then what was
+//! lost before the snapshot, then its orders as records, and then the records after it.
+//! Cost: records of other stocks are skipped in place, after their checksums were verified.
+
+use std::{ops::ControlFlow, path::Path};
+
+use nanotape_journal::{Excerpt, JournalError, Start, Tailer, TailerSource};
+use nanotape_records::{FIRST_TYPE_ID, Notice, PlantStart, Predecessor, RecordKind, Taint};
+use nanotape_tape::{Item, Progress, Tape as _};
+use nanotape_types::{LocateTable, StockLocate, Symbol};
+
+use crate::{
+    Entry, Moment, RecordStream, Run, Runs, SnapshotError, SnapshotFile, Snapshots,
+    snapshot::SnapshotRecords,
+};
+
+/// The types of notices about one stock, and about the end of a run.
+const TAINT: u16 = FIRST_TYPE_ID + 1;
+const STOP: u16 = FIRST_TYPE_ID + 3;
+
+/// What is needed of a run.
+#[derive(Clone, Debug)]
+pub struct RunSpan {
+    /// The books are needed from this moment on, in ns since the UNIX epoch; earlier events are
+    /// not. `None`: all events since the start of the run.
+    pub books_at_ns: Option<u64>,
+    /// Nothing is needed after this moment.
+    pub until_ns: u64,
+    /// The stocks; empty: all of them.
+    pub symbols: Vec<Symbol>,
+}
+
+impl Default for RunSpan {
+    fn default() -> Self {
+        Self { books_at_ns: None, until_ns: u64::MAX, symbols: Vec::new() }
+    }
+}
+
+/// A run in a journal, or a part of it.
+#[derive(Debug)]
+pub struct JournalRun {
+    source: TailerSource,
+    opening: Option<Opening>,
+    /// The stocks whose records are read; `None`: all.
+    only: Option<LocateTable<bool>>,
+    until_ns: u64,
+}
+
+/// What comes before the first record of the journal.
+#[derive(Debug)]
+struct Opening {
+    run: Run,
+    has_begun: bool,
+    records: SnapshotRecords,
+}
+
+/// Why a run in a journal cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum JournalRunError {
+    /// The journal cannot be read.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// A snapshot cannot be read.
+    #[error(transparent)]
+    Snapshot(#[from] SnapshotError),
+}
+
+impl JournalRun {
+    /// Opens a run of a journal; `None` for the runs is that of a journal without a start record.
+    pub fn open(
+        journal: &Path,
+        runs: &Runs,
+        run: Option<&Run>,
+        span: &RunSpan,
+    ) -> Result<Self, JournalRunError> {
+        let only = run.and_then(|run| locates(run, &span.symbols));
+        let snapshot = match (run, span.books_at_ns) {
+            (Some(run), Some(at_ns)) => {
+                let end = runs.after(run).unwrap_or(u64::MAX);
+                Snapshots::list(journal)?.last_until(run.first_sequence..end, at_ns)
+            }
+            _ => None,
+        };
+        let after_snapshot = snapshot.as_ref().map(|file| {
+            // The stop record is read again: it tells that the run is complete.
+            let is_stop = file.mark().type_id == STOP;
+            file.moment().sequence + u64::from(!is_stop)
+        });
+        let first = after_snapshot.or(run.map(|run| run.first_sequence));
+        let start = first.map_or(Start::Oldest, Start::Sequence);
+        let source = TailerSource::new(Tailer::open(journal, start)?);
+        let opening = run.zip(snapshot).map(|(run, snapshot)| Opening::of(run, snapshot, &only));
+        Ok(Self { source, opening, only, until_ns: span.until_ns })
+    }
+
+    /// The position of the snapshot that the stream begins with.
+    pub fn snapshot(&self) -> Option<&Moment> {
+        self.opening.as_ref().map(|opening| opening.records.file().moment())
+    }
+
+    /// The sequence number of the next record.
+    pub fn next_sequence(&self) -> u64 {
+        self.source.next_sequence()
+    }
+
+    /// The sequence number after the current last record of the journal.
+    pub fn end(&self) -> Result<u64, JournalError> {
+        self.source.end()
+    }
+}
+
+/// The stock locates of these symbols; `None` if all stocks are needed, or one is not known.
+fn locates(run: &Run, symbols: &[Symbol]) -> Option<LocateTable<bool>> {
+    if symbols.is_empty() {
+        return None;
+    }
+    let directory = run.directory();
+    let mut only = LocateTable::filled(false);
+    // Records about the whole market.
+    only[StockLocate::default()] = true;
+    for &symbol in symbols {
+        only[directory.locate(symbol)?] = true;
+    }
+    Some(only)
+}
+
+impl RecordStream for JournalRun {
+    type Error = JournalRunError;
+
+    fn poll(
+        &mut self,
+        mut visit: impl FnMut(Entry<'_>) -> ControlFlow<()>,
+    ) -> Result<Progress, JournalRunError> {
+        if let Some(opening) = &mut self.opening {
+            let progress = opening.poll(visit)?;
+            if progress == Progress::Nothing {
+                self.opening = None;
+                return Ok(Progress::Read);
+            }
+            return Ok(progress);
+        }
+        let Self { source, only, until_ns, .. } = self;
+        let is_wanted = |excerpt: &Excerpt<'_>| match only {
+            None => true,
+            Some(only) => is_wanted(excerpt, only, *until_ns),
+        };
+        let polled = source.poll_where(is_wanted, |item| match item {
+            Item::Message(message) => visit(Entry::Message {
+                sequence: message.sequence,
+                type_id: message.type_id,
+                payload: message.payload,
+            }),
+            Item::Gap(gap) => visit(Entry::Gap(gap)),
+            // A reading starts once and only advances, so no number occurs twice.
+            Item::Reused(_) => ControlFlow::Continue(()),
+        });
+        Ok(polled?)
+    }
+}
+
+/// Whether a record is of a wanted stock, is a notice, or is the first one after the span, which
+/// ends the reading.
+#[inline]
+fn is_wanted(excerpt: &Excerpt<'_>, only: &LocateTable<bool>, until_ns: u64) -> bool {
+    let words = excerpt.words();
+    let (Some(first), Some(ts_event)) = (words.first(), words.get(1)) else { return true };
+    let ts_event = ts_event.load();
+    match u16::try_from(first.load() >> 32) {
+        Ok(locate) if only[StockLocate::new(locate)] => true,
+        _ if excerpt.type_id() >= FIRST_TYPE_ID => excerpt.type_id() != TAINT,
+        _ => ts_event > until_ns && ts_event != u64::MAX,
+    }
+}
+
+impl Opening {
+    fn of(run: &Run, file: SnapshotFile, only: &Option<LocateTable<bool>>) -> Self {
+        let is_wanted = |locate| only.as_ref().is_none_or(|only| only[locate]);
+        let records = SnapshotRecords::new(file, is_wanted);
+        Self { run: run.clone(), has_begun: false, records }
+    }
+
+    /// Visits what comes next; nothing if all was visited.
+    fn poll(
+        &mut self,
+        mut visit: impl FnMut(Entry<'_>) -> ControlFlow<()>,
+    ) -> Result<Progress, SnapshotError> {
+        /// Records of one poll.
+        const BATCH: usize = 1 << 14;
+        if !self.has_begun {
+            self.has_begun = true;
+            return Ok(Progress::of(self.begin(visit)));
+        }
+        let sequence = self.records.file().moment().sequence;
+        for number in 0..BATCH {
+            let Some(words) = self.records.next()? else {
+                return Ok(if number == 0 { Progress::Nothing } else { Progress::Read });
+            };
+            let (type_id, payload) = (RecordKind::Mbo.type_id(), words.as_flattened());
+            if visit(Entry::Message { sequence, type_id, payload }).is_break() {
+                return Ok(Progress::Stopped);
+            }
+        }
+        Ok(Progress::Read)
+    }
+
+    /// The start of the run, and what was lost and tainted before the snapshot.
+    fn begin(&self, mut visit: impl FnMut(Entry<'_>) -> ControlFlow<()>) -> ControlFlow<()> {
+        let Run { first_sequence, started_ns, midnight_ns, date, kinds, .. } = self.run;
+        let start = PlantStart {
+            started_ns,
+            midnight_ns,
+            date,
+            kinds,
+            predecessor: Predecessor::None,
+            pace_milli: 0,
+        };
+        visit(Entry::Notice { sequence: first_sequence, notice: Notice::Start(start) })?;
+        let moment = *self.records.file().moment();
+        if moment.losses > 0 {
+            let text = format!(
+                "{} times records or input were lost before record {}",
+                moment.losses, moment.sequence
+            );
+            visit(Entry::Loss { sequence: moment.first_loss, text: &text })?;
+        }
+        for entry in self.records.stocks().filter(|entry| entry.tainted > 0) {
+            let taint = Taint {
+                instrument_id: entry.locate.get().into(),
+                ts_event: moment.ts_event,
+                ts_recv: 0,
+                anomaly: None,
+                message: 0,
+            };
+            visit(Entry::Notice { sequence: entry.tainted, notice: Notice::Taint(taint) })?;
+        }
+        ControlFlow::Continue(())
+    }
+}
