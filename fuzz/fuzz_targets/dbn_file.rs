@@ -1,51 +1,43 @@
-//! Any bytes as a DBN file, through both book structures: no panic, and equal results. The same
-//! bytes from a pipe give the same entries and the same error.
+//! Any bytes as a DBN file: no panic, the entries of a run are the same when the runs before it are
+//! skipped, and the numbers of events do not decrease.
 //!
 //! The first byte of the input chooses the bytes before its rest: bits 0 and 1 the version of the
 //! metadata, 0 for none; bit 2 whether records have the time of their sending.
 #![no_main]
 
-use std::{io::Cursor, ops::ControlFlow};
+use std::ops::ControlFlow;
 
 use libfuzzer_sys::fuzz_target;
-use nanotape_book::{DefaultBooks, PlainBooks};
 use nanotape_feed::DaySource;
-use nanotape_history::{DbnError, DbnStream, RecordStream, RecordedRun};
-use nanotape_plant::{
-    BookEngine,
-    records::dbn::{Dataset, Metadata, SType, encode::DbnMetadataEncoder},
-};
+use nanotape_history::{DbnStream, RecordStream, RecordedRun};
+use nanotape_market::{Damage, EventHandler, EventSource, MarketEvent, Origin, Position};
+use nanotape_plant::records::dbn::{Dataset, Metadata, SType, encode::DbnMetadataEncoder};
 use nanotape_tape::Progress;
-use nanotape_types::{Side, StockLocate};
 
 fuzz_target!(|input: &[u8]| {
     let Some((&choice, rest)) = input.split_first() else { return };
     let mut bytes = metadata(choice);
     bytes.extend(rest);
-    let memory = || DbnStream::new(DaySource::memory("input", bytes.clone()));
-    let pipe = DaySource::stream("input".to_owned(), Cursor::new(bytes.clone()), None);
-    assert_eq!(entries(memory()), entries(DbnStream::new(pipe.expect("a thread"))));
-    let (Ok(first), Ok(second)) = (memory(), memory()) else { return };
-    let mut plant = BookEngine::new(DefaultBooks::with_capacity(1));
-    let Ok(_) = plant.run(&mut RecordedRun::new(first), &mut (), |_| ());
-    let mut plain = BookEngine::new(PlainBooks::with_capacity(1));
-    let Ok(_) = plain.run(&mut RecordedRun::new(second), &mut (), |_| ());
-    assert_eq!(plant.books().anomalies(), plain.books().anomalies());
-    for locate in StockLocate::all() {
-        let (book, other) = (plant.books().book(locate), plain.books().book(locate));
-        for side in Side::BOTH {
-            assert!(book.depth(side).eq(other.depth(side)));
-        }
+    let open = || DbnStream::new(DaySource::memory("input", bytes.clone()));
+    let Ok(stream) = open() else { return };
+    let (all, error) = entries(stream);
+    let starts: Vec<_> =
+        (0..all.len()).filter(|&entry| all[entry].contains("notice: Start(")).collect();
+    for (place, &start) in starts.iter().enumerate().take(8) {
+        let mut stream = open().expect("it was opened before");
+        let run = place as u64 + 1;
+        assert_eq!(stream.skip_to_run(run).ok(), Some(run));
+        assert_eq!(entries(stream), (all[start..].to_vec(), error.clone()));
     }
+    let mut numbers = Numbers(0);
+    let mut run = RecordedRun::new(open().expect("it was opened before"));
+    let Ok((summary, fault)) = run.read(&mut numbers, |_| ());
+    assert!(error.is_none() || fault.is_some() || summary.next_run.is_some());
 });
 
 /// What is visited, and the error.
-fn entries(stream: Result<DbnStream, DbnError>) -> (Vec<String>, Option<String>) {
+fn entries(mut stream: DbnStream) -> (Vec<String>, Option<String>) {
     let mut seen = Vec::new();
-    let mut stream = match stream {
-        Ok(stream) => stream,
-        Err(error) => return (seen, Some(error.to_string())),
-    };
     loop {
         let polled = stream.poll(|entry| {
             seen.push(format!("{entry:?}"));
@@ -56,6 +48,23 @@ fn entries(stream: Result<DbnStream, DbnError>) -> (Vec<String>, Option<String>)
             Ok(_) => {}
             Err(error) => return (seen, Some(error.to_string())),
         }
+    }
+}
+
+/// The number of the last event.
+struct Numbers(u64);
+
+impl EventHandler for Numbers {
+    type Hint = ();
+
+    fn event(&mut self, at: Position, _: &MarketEvent, _: impl Origin) -> ControlFlow<()> {
+        assert!(at.number >= self.0);
+        self.0 = at.number;
+        ControlFlow::Continue(())
+    }
+
+    fn damage(&mut self, damage: Damage) {
+        panic!("{damage}");
     }
 }
 

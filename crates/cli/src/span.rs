@@ -99,7 +99,7 @@ impl Span {
     }
 
     /// The moment from which on the books are needed, and no event before it: just before a span
-    /// that has a beginning, or its end if only the books are asked for.
+    /// that has a beginning, or its end if only the books are wanted.
     pub(super) fn books_from(self, (from, to): (u64, u64)) -> Option<u64> {
         let is_books_only = self.from.is_none() && self.is_after;
         if is_books_only { to.checked_sub(1) } else { from.checked_sub(1) }

@@ -45,8 +45,8 @@ pub struct DbnStream {
     used_bytes: usize,
     /// The number of the next record.
     sequence: u64,
-    /// A start that was found, and is visited again.
-    again: Option<PlantStart>,
+    /// A start that was found with its number, and is visited again.
+    again: Option<(u64, PlantStart)>,
     /// Starts that were skipped or found.
     runs: u64,
     state: State,
@@ -210,10 +210,10 @@ impl DbnStream {
             let (before, mut found) = (self.runs, None);
             let mut starts = 0;
             let progress = self.poll(|entry| {
-                if let Entry::Notice { notice: Notice::Start(start), .. } = entry {
+                if let Entry::Notice { notice: Notice::Start(start), sequence } = entry {
                     starts += 1;
                     if before + starts == run {
-                        found = Some(start);
+                        found = Some((sequence, start));
                         return ControlFlow::Break(());
                     }
                 }
@@ -234,7 +234,7 @@ impl DbnStream {
 
     /// The start that `skip_to_run` found, until it is read.
     pub fn start(&self) -> Option<&PlantStart> {
-        self.again.as_ref()
+        self.again.as_ref().map(|(_, start)| start)
     }
 
     /// The records of one block, or the reason why there are no more.
@@ -300,8 +300,8 @@ impl RecordStream for DbnStream {
         &mut self,
         mut visit: impl FnMut(Entry<'_>) -> ControlFlow<()>,
     ) -> Result<Progress, DbnError> {
-        if let Some(start) = self.again.take() {
-            return Ok(Progress::of(self.days.begin(start, self.sequence, &mut visit)));
+        if let Some((sequence, start)) = self.again.take() {
+            return Ok(Progress::of(self.days.begin(start, sequence, &mut visit)));
         }
         match self.state {
             State::Reading => {}

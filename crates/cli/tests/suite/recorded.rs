@@ -163,11 +163,73 @@ fn the_last_run_is_read_unless_another_one_is_asked_for() {
 }
 
 #[test]
-fn a_command_that_needs_a_day_file_refuses_a_folder() {
+fn a_gap_and_a_taint_of_the_plant_are_told_with_their_message() {
+    let folder = Folder::new("recorded_lossy");
+    let (whole, day) = (folder.day(30_000, 20), folder.path("2019-12-30.itch50"));
+    let bytes = fs::read(&whole).unwrap();
+    let listed = good(&["inspect", &whole, "--format", "csv"]).stdout;
+    let offset = |row: usize| -> usize {
+        listed.lines().nth(row).and_then(|row| row.split(',').nth(1)).unwrap().parse().unwrap()
+    };
+    // Without a thousand messages in the middle, and with the bytes of others overwritten.
+    let mut damaged = [&bytes[..offset(14_000)], &bytes[offset(15_000)..]].concat();
+    damaged[offset(10_000)..offset(10_003)].fill(0xFF);
+    fs::write(&day, damaged).unwrap();
+    let (ring, journal, dbn) = (folder.path("ring"), folder.path("journal"), folder.path("t.dbn"));
+    let run = nanotape(["run", "--input", &day, "--ring", &ring, "--capacity", "64MiB"]);
+    assert_eq!(run.status, 1, "{}", run.stderr);
+    good(&["journal", "record", &ring, &journal]);
+    good(&["tap", &ring, "--from", "oldest", "--records", "all", "-o", &dbn]);
+    let expected = nanotape(["inside", &day, "--format", "csv"]);
+    assert_eq!(expected.status, 1);
+    for input in [&journal, &dbn] {
+        let ran = nanotape(["inside", input, "--format", "csv"]);
+        assert_eq!((ran.status, ran.stdout == expected.stdout), (1, true), "{}", ran.stderr);
+        let gap = format!("bytes skipped at offset {} of the input, after message", offset(10_000));
+        assert!(ran.stderr.contains(&gap), "{input}: {}", ran.stderr);
+        let taint =
+            ran.stderr.lines().find(|line| line.contains("(tainted) by the plant")).unwrap();
+        assert!(taint.contains(", the first one of ") && taint.contains(" by message "), "{taint}");
+        // Neither the gap nor the taint is in a span that ends before them.
+        let early = nanotape(["inside", input, "--to", "09:00", "--strict", "--format", "csv"]);
+        assert_eq!((early.status, early.stderr.as_str()), (0, ""), "{input}");
+        assert!(early.stdout.lines().count() > 10);
+        let output = folder.path("rows.csv");
+        let strict = nanotape(["inside", input, "--strict", "-o", &output]);
+        assert_eq!(strict.status, 1);
+        assert!(strict.stderr.contains("refused by --strict"), "{}", strict.stderr);
+        assert!(!Path::new(&output).exists());
+    }
+}
+
+#[test]
+fn a_run_whose_start_was_not_recorded_says_so() {
+    let folder = Folder::new("recorded_late");
+    let day = folder.path("2019-12-30.itch50");
+    let (ring, journal) = (folder.path("ring"), folder.path("journal"));
+    good(&["synth", "-o", &day, "--messages", "30000", "--symbols", "20"]);
+    good(&["run", "--input", &day, "--ring", &ring, "--capacity", "1MiB"]);
+    good(&["journal", "record", &ring, &journal]);
+    let ran = nanotape(["inside", &journal, "--format", "csv"]);
+    assert_eq!(ran.status, 1, "{}", ran.stderr);
+    assert!(ran.stderr.contains("the journal lacks the start of the run"), "{}", ran.stderr);
+    // The names and the midnight are those that the recorder stored.
+    let row = ran.stdout.lines().nth(1).unwrap();
+    let [time, symbol] = [0, 1].map(|field| row.split(',').nth(field).unwrap());
+    let hours = time.parse::<u64>().unwrap() / 3_600_000_000_000;
+    assert!((4..20).contains(&hours), "{row}");
+    good(&["inside", &day, "--symbols", symbol, "--to", "05:00"]);
+}
+
+#[test]
+fn a_command_that_needs_a_day_file_refuses_other_inputs() {
     let folder = Folder::new("recorded_refused");
+    let dbn = folder.write("day.itch50", b"DBN\x03");
     for command in ["check", "inspect"] {
-        let ran = nanotape([command, &folder.path("")]);
-        assert_eq!(ran.status, 2, "{command}: {}", ran.stderr);
-        assert!(ran.stderr.contains("this command needs a day file"), "{}", ran.stderr);
+        for input in [&folder.path(""), &dbn] {
+            let ran = nanotape([command, input]);
+            assert_eq!(ran.status, 2, "{command}: {}", ran.stderr);
+            assert!(ran.stderr.contains("this command needs a day file"), "{}", ran.stderr);
+        }
     }
 }

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use dbn::{
     ErrorMsg, RecordHeader, RecordRef, SType, SymbolMappingMsg, SystemMsg, VersionUpgradePolicy,
-    decode::dbn::RecordDecoder, rtype,
+    decode::dbn::RecordDecoder, rtype, v1, v2,
 };
 use nanotape_records::{Notice, PlantStart, RecordKind, Taint};
 use nanotape_types::{StockLocate, Symbol};
@@ -27,18 +27,13 @@ pub(super) fn visit_rare(
     visit: &mut impl FnMut(Entry<'_>) -> ControlFlow<()>,
 ) -> Result<ControlFlow<()>, DbnError> {
     let type_of = record[1];
-    if !matches!(
-        type_of,
-        rtype::SYSTEM
-            | rtype::ERROR
-            | rtype::SYMBOL_MAPPING
-            | rtype::INSTRUMENT_DEF
-            | rtype::STATUS
-            | rtype::IMBALANCE
-            | rtype::MBP_0
-            | rtype::MBP_1
-    ) {
+    let Some(bytes) = bytes_of(type_of, layout.version) else {
         return Ok(ControlFlow::Continue(()));
+    };
+    // The decoder panics on a record that is shorter than its type.
+    let expected = bytes + layout.ts_out_bytes();
+    if record.len() != expected {
+        return Err(at.length(type_of, record.len(), expected));
     }
     let bad = || DbnError::Record { offset: at.offset, sequence: at.sequence, rtype: type_of };
     let policy = VersionUpgradePolicy::UpgradeToV3;
@@ -62,29 +57,39 @@ pub(super) fn visit_rare(
                 None => ControlFlow::Continue(()),
             }
         }
-        _ => visit_upgraded(layout, at, upgraded, visit)?,
+        _ => visit_upgraded(layout, sequence, upgraded, visit),
+    })
+}
+
+/// The length of a record in a version; `None` for a type without effect on books.
+fn bytes_of(type_of: u8, version: u8) -> Option<usize> {
+    Some(match (type_of, version) {
+        (rtype::SYSTEM, 1) => size_of::<v1::SystemMsg>(),
+        (rtype::SYSTEM, _) => size_of::<SystemMsg>(),
+        (rtype::ERROR, 1) => size_of::<v1::ErrorMsg>(),
+        (rtype::ERROR, _) => size_of::<ErrorMsg>(),
+        (rtype::SYMBOL_MAPPING, 1) => size_of::<v1::SymbolMappingMsg>(),
+        (rtype::SYMBOL_MAPPING, _) => size_of::<SymbolMappingMsg>(),
+        (rtype::INSTRUMENT_DEF, 1) => size_of::<v1::InstrumentDefMsg>(),
+        (rtype::INSTRUMENT_DEF, 2) => size_of::<v2::InstrumentDefMsg>(),
+        _ => RecordKind::of_type_id(type_of.into())?.length(),
     })
 }
 
 /// A record as it is in version 3, without the time of its sending.
 fn visit_upgraded(
     layout: Layout,
-    at: At,
+    sequence: u64,
     record: RecordRef<'_>,
     visit: &mut impl FnMut(Entry<'_>) -> ControlFlow<()>,
-) -> Result<ControlFlow<()>, DbnError> {
-    let type_of = record.header().rtype;
-    let type_id = u16::from(type_of);
+) -> ControlFlow<()> {
+    let type_id = u16::from(record.header().rtype);
     let bytes: &[u8] = record.as_ref();
     let mut payload = bytes[..bytes.len().saturating_sub(layout.ts_out_bytes())].to_vec();
     if let Some(first) = payload.first_mut() {
         *first -= (layout.ts_out_bytes() / RecordHeader::LENGTH_MULTIPLIER) as u8;
     }
-    let expected = RecordKind::of_type_id(type_id).map_or(payload.len(), RecordKind::length);
-    if payload.len() != expected {
-        return Err(at.length(type_of, bytes.len(), expected + layout.ts_out_bytes()));
-    }
-    Ok(visit(Entry::Message { sequence: at.sequence, type_id, payload: &payload }))
+    visit(Entry::Message { sequence, type_id, payload: &payload })
 }
 
 fn visit_system(
