@@ -189,6 +189,7 @@ impl Recording {
                 let waits = process.waits;
                 return Ok(Self { ring, journal, waits, supervised, thread, reader, before });
             }
+            supervised.report_held();
             thread::sleep(POLL);
         }
     }

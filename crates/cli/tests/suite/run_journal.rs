@@ -1,11 +1,18 @@
 //! `nanotape run --journal` with real processes: the recorder is killed, the plant is killed, the
 //! disk is full, and nothing is lost.
 
-use std::{fs, path::Path, thread, time::Duration};
+use std::{
+    fs,
+    io::{BufRead as _, BufReader},
+    path::Path,
+    thread,
+    time::Duration,
+};
 
 use nanotape_harness::{Mount, Random, eventually};
+use nanotape_journal::{Start, Tail, Tailer};
 use nanotape_plant::records::StopReason;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, getpgid, kill_process};
 use serde_json::Value;
 
 use crate::support::{
@@ -71,11 +78,17 @@ impl Recorded {
     fn check_journal(&self) {
         let ran = nanotape(["journal", "verify", &self.journal, "--format", "json"]);
         assert_eq!(ran.status, 0, "{}", ran.stdout);
-        let next = self.ring.next_sequence();
-        let stat = nanotape(["journal", "stat", &self.journal, "--format", "json"]);
-        assert_eq!(objects(&stat.stdout).pop().unwrap()["next_sequence"], next, "{}", ran.stdout);
-        let dumped = nanotape(["journal", "dump", &self.journal, "--format", "csv"]).stdout;
-        assert_eq!(dumped.lines().count() as u64, next, "a title and an excerpt for each message");
+        let mut tailer = Tailer::open(Path::new(&self.journal), Start::Oldest).unwrap();
+        let mut next = 1;
+        loop {
+            match tailer.next().unwrap() {
+                Tail::Excerpt(excerpt) => assert_eq!(excerpt.sequence(), next),
+                Tail::Nothing => break,
+                other => panic!("before {next}: {other:?}"),
+            }
+            next += 1;
+        }
+        assert_eq!(next, self.ring.next_sequence());
     }
 
     /// Checks that the journal gives the answers of the day.
@@ -103,7 +116,7 @@ fn is_gone(process: Pid) -> bool {
 
 #[test]
 fn a_day_at_full_speed_on_a_small_ring_is_recorded_whole() {
-    let recorded = Recorded::new("run-journal", 200_000);
+    let recorded = Recorded::new("run-journal", 100_000);
     let ran = recorded.run(&SMALL);
     assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
     let [start, stop] = objects(&ran.stdout).try_into().unwrap();
@@ -127,7 +140,7 @@ fn a_day_at_full_speed_on_a_small_ring_is_recorded_whole() {
 
 #[test]
 fn a_recorder_that_is_killed_again_and_again_loses_nothing() {
-    let recorded = Recorded::new("run-journal-killed", 400_000);
+    let recorded = Recorded::new("run-journal-killed", 300_000);
     let mut plant = recorded.start(&["--capacity", "256KiB"]);
     let (mut random, mut kills) = (Random::new(7), 0);
     while plant.is_running() {
@@ -154,6 +167,8 @@ fn the_recorder_of_a_killed_plant_records_the_rest_and_ends() {
     let recorded = Recorded::new("run-journal-orphan", 60_000);
     let mut plant = recorded.start(&["--pace", "1x", "--pace-from", "12:00"]);
     let recorder = recorded.until("recording");
+    // Ctrl-C goes to the group of the plant.
+    assert_eq!(getpgid(Some(recorder)).unwrap(), recorder);
     plant.signal(Signal::KILL);
     plant.end();
     recorded.until("gone");
@@ -216,6 +231,26 @@ fn a_recorder_that_is_there_already_is_accepted() {
     recorder.signal(Signal::INT);
     assert_eq!(recorder.end().0, Some(0));
     recorded.check_journal();
+}
+
+#[test]
+fn a_plant_that_waits_for_its_journal_says_so_and_ends_on_request() {
+    let recorded = Recorded::new("run-journal-taken", 2_000);
+    let mut appender = Running::start_fed(&["journal", "append", &recorded.journal]);
+    appender.say("a line");
+    let stat = ["journal", "stat", &recorded.journal, "--format", "json"];
+    eventually("the journal has its appender", || {
+        nanotape(stat).stdout.contains("\"appender_state\":\"alive\"")
+    });
+    let mut plant = Running::start(&recorded.arguments(&[]));
+    let mut line = String::new();
+    BufReader::new(plant.process.stderr.take().unwrap()).read_line(&mut line).unwrap();
+    let expected = format!("its owner is alive: process {}", appender.process.id());
+    assert!(line.contains(&expected) && line.ends_with("; waiting\n"), "{line}");
+    assert_eq!(recorded.ring.next_sequence(), 1, "nothing is published");
+    plant.signal(Signal::INT);
+    assert_eq!(plant.process.wait().unwrap().code(), Some(0));
+    assert!(!recorded.ring.0.exists());
 }
 
 #[test]

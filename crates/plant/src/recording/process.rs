@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use nanotape_tape::ShutdownFlag;
+use nanotape_tape::{Deadline, ShutdownFlag};
 
 use super::RecorderProcess;
 use crate::RecorderReader;
@@ -21,6 +21,9 @@ use crate::RecorderReader;
 /// The wait before the first restart, and before every restart after many.
 const FIRST_BACKOFF: Duration = Duration::from_millis(10);
 const LAST_BACKOFF: Duration = Duration::from_secs(1);
+
+/// How long a line of a recorder that is not ready is kept.
+const MOMENT: Duration = Duration::from_millis(250);
 
 /// Failures in a row without progress after which the recorder has failed for good.
 const FAILURES: u32 = 5;
@@ -33,12 +36,15 @@ pub(crate) struct Supervised {
     /// Requested when the recorder has failed for good, so that the plant stops.
     stop: ShutdownFlag,
     child: Mutex<Option<Child>>,
-    /// Lines of a recorder that is not ready yet: the last one may become an error of the plant.
-    held: Mutex<Vec<String>>,
+    /// Lines of a recorder that is not ready yet, kept for a moment. If the recorder ends in this
+    /// moment, its last line is the error of the plant.
+    held: Mutex<Vec<(Deadline, String)>>,
     /// Whether a recorder is ready, and the plant publishes.
     has_begun: AtomicBool,
     /// Whether the ring is closed, or about to be: a recorder that ends has done its work.
     is_ending: AtomicBool,
+    /// Whether the recorder fails again and again, and its lines are not reported any more.
+    is_quiet: AtomicBool,
     /// Whether no recorder is needed any more.
     is_abandoned: AtomicBool,
     /// The last line of a recorder that has failed for good.
@@ -65,6 +71,7 @@ impl Supervised {
             held: Mutex::default(),
             has_begun: AtomicBool::new(false),
             is_ending: AtomicBool::new(false),
+            is_quiet: AtomicBool::new(false),
             is_abandoned: AtomicBool::new(false),
             failure: OnceLock::new(),
         }
@@ -84,6 +91,7 @@ impl Supervised {
             let is_killed = end.status.as_ref().is_ok_and(|status| status.signal().is_some());
             if end.has_progressed || is_killed && end.was_ready {
                 (failures, backoff) = (0, FIRST_BACKOFF);
+                self.is_quiet.store(false, Ordering::Relaxed);
             }
             failures += 1;
             let has_begun = self.has_begun.load(Ordering::Acquire);
@@ -92,7 +100,9 @@ impl Supervised {
             if is_fatal || failures >= FAILURES && (is_limited || !has_begun) {
                 return self.fail(&end, failures);
             }
-            self.hear(format!("recorder: {}; started again", how(&end.status)));
+            let what = if failures < FAILURES { "started again" } else { "tried once a second" };
+            self.hear(format!("recorder: {}; {what}", how(&end.status)));
+            self.is_quiet.store(failures >= FAILURES, Ordering::Relaxed);
             thread::sleep(backoff);
             backoff = (backoff * 2).min(LAST_BACKOFF);
         }
@@ -149,17 +159,27 @@ impl Supervised {
 
     /// Reports a line, or keeps it until the recorder is ready.
     fn hear(&self, line: String) {
+        if self.is_quiet.load(Ordering::Relaxed) {
+            return;
+        }
         let mut held = lock(&self.held);
         if self.has_begun.load(Ordering::Relaxed) {
             (self.process.report)(&line);
         } else {
-            held.push(line);
+            held.push((Deadline::after(MOMENT), line));
         }
     }
 
+    /// Reports the lines that were kept for a moment.
+    pub(super) fn report_held(&self) {
+        let mut held = lock(&self.held);
+        let due = held.iter().take_while(|(until, _)| until.is_over()).count();
+        held.drain(..due).for_each(|(_, line)| (self.process.report)(&line));
+    }
+
     /// Reports the lines that were kept.
-    fn flush(&self, held: &mut Vec<String>) {
-        held.drain(..).for_each(|line| (self.process.report)(&line));
+    fn flush(&self, held: &mut Vec<(Deadline, String)>) {
+        held.drain(..).for_each(|(_, line)| (self.process.report)(&line));
     }
 
     /// The recorder has failed for good.

@@ -10,6 +10,7 @@ mod mapping;
 mod messages;
 mod properties;
 mod recorded_names;
+mod recording;
 mod restarts;
 mod states;
 mod support;

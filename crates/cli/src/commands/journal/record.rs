@@ -32,6 +32,9 @@ was recorded. Recording starts after the last excerpt of the journal. Messages t
 already overwritten are lost: a line on standard error names them, and readers of the journal get
 them as a gap. Recording ends when the writer closes the ring or is gone, or with Ctrl-C.
 
+The first recorder of a ring shows its progress beside the ring: `nanotape stat RING` prints it.
+`nanotape run --journal DIR` starts a recorder together with a plant.
+
 A journal holds the messages of one ring. The file recorded-from in its folder identifies the
 ring: writers that take the ring over continue in the same journal; a new ring of the same name
 needs a new journal. Recording ends if the ring is removed, replaced or truncated.
