@@ -92,8 +92,8 @@ pub use nanotape_tape::{ShutdownFlag, Step};
 pub use publisher::{LOOK_EVERY, Publisher};
 pub use recorder::open_when_free;
 pub use recorder::{
-    OriginMismatch, Recorder, RecorderError, RecorderEvent, RecorderOptions, RecorderReader,
-    RecorderStat, RecorderState, RecorderSummary, recorder_path,
+    NotShown, OriginMismatch, Recorder, RecorderError, RecorderEvent, RecorderOptions,
+    RecorderReader, RecorderStat, RecorderState, RecorderSummary, recorder_path,
 };
 #[doc(hidden)]
 pub use recorder::{RECORDER_FIELDS, RECORDER_KIND, RECORDER_LAYOUT};

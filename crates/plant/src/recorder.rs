@@ -22,12 +22,12 @@ use std::{
     time::Duration,
 };
 
-pub use error::{OriginMismatch, RecorderError};
+pub use error::{NotShown, OriginMismatch, RecorderError};
 use names::Names;
 use nanotape_clock::{Clock, Timeline};
 use nanotape_journal::{Appender, JournalError};
 use nanotape_ring::{Rejoin, RingError, RingSource, Start, StartError, Subscribe as _};
-use nanotape_shm::{Refusal, RegionError};
+use nanotape_shm::Refusal;
 use nanotape_tape::{
     Deadline, Follow, Gap, Item, Message, ShutdownFlag, Source as _, Step, Tape as _, WriterState,
 };
@@ -69,7 +69,7 @@ pub struct Recorder {
     keeper: Keeper,
     through_restarts: bool,
     /// The progress, or why it is not shown.
-    progress: Result<RecorderProgress, RegionError>,
+    progress: Result<RecorderProgress, NotShown>,
 }
 
 /// Events that the recorder reports.
@@ -84,8 +84,8 @@ pub enum RecorderEvent<'a> {
     RoomAgain,
     /// The writer exited, and the recording ends. `Alive`: another one has taken the ring over.
     WriterGone(WriterState),
-    /// Another recorder of the ring shows its progress, so this one's is not shown.
-    NotShown(&'a RegionError),
+    /// The progress of this recorder is not shown.
+    NotShown(&'a NotShown),
 }
 
 /// The result of a recording.
@@ -156,7 +156,12 @@ impl Recorder {
         // Rejoins at the oldest message to lose as few as possible: a loss here is permanent.
         source.reader_mut().set_rejoin(Rejoin::Oldest);
         let created_ns = source.reader().region().created_ns();
-        let own = || RecorderProgress::own(ring, created_ns, &journal, first);
+        let is_written = source.writer().state == WriterState::Alive;
+        let own = || match other_journal(ring, created_ns, &journal) {
+            // Its recorder is about to be started again, and the plant may wait for it.
+            Some(other) if is_written && !must_show => Err(NotShown::Dead { journal: other }),
+            _ => Ok(RecorderProgress::own(ring, created_ns, &journal, first)?),
+        };
         let hand_over = Deadline::after(if *must_show { HAND_OVER } else { Duration::ZERO });
         let progress = match hand_over.open(shutdown, has_owner, own) {
             Err(error) if *must_show => return Err(RecorderError::NotShown(error)),
@@ -333,6 +338,15 @@ impl Keeper {
 }
 
 /// Whether another recorder shows its progress.
-fn has_owner(error: &RegionError) -> bool {
+fn has_owner(error: &NotShown) -> bool {
+    let NotShown::Region(error) = error else { return false };
     matches!(error.refusal(), Refusal::OwnerAlive { .. } | Refusal::BeingCreated)
+}
+
+/// The journal of a recorder of this ring that died, if it is another one.
+fn other_journal(ring: &Path, created_ns: u64, journal: &Path) -> Option<PathBuf> {
+    let seen = RecorderReader::open(ring).ok()?.look();
+    let is_dead = seen.state == RecorderState::Dead && seen.ring_created_ns == created_ns;
+    let is_same = std::path::absolute(journal).is_ok_and(|journal| journal == seen.journal);
+    (is_dead && !is_same).then_some(seen.journal)
 }

@@ -29,6 +29,8 @@
 //!   --through-restarts`. The plant accepts it: the region names the same ring and journal. The
 //!   plant's own recorder waits for the lock, ready to continue. When everything is recorded, the
 //!   plant ends it.
+//! - *Another recorder of the ring has another journal.* It records without the region, also while
+//!   the plant's recorder is dead. So the position is always that of this journal.
 //! - *The disk is full.* The recorder waits for room, and the plant for the recorder.
 //! - *Ctrl-C* goes to all processes of a terminal's foreground group. The recorder is in a group of
 //!   its own, so only the plant gets it. A recorder that gets a SIGTERM of its own dies, and is

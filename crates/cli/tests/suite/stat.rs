@@ -221,6 +221,16 @@ fn a_recorder_is_shown_with_its_journal_its_lag_and_its_end() {
 
     recorder.signal(Signal::KILL);
     recorder.end();
+    // While the plant lives, its recorder may be started again: another one is not shown.
+    let mut third = Running::start(&["journal", "record", ring.path(), &folder.path("third")]);
+    let stat = ["journal", "stat", &folder.path("third"), "--format", "json"];
+    eventually("the third recorder records", || {
+        nanotape(stat).stdout.contains(&format!("\"next_sequence\":{}", recorded + 1))
+    });
+    third.signal(Signal::INT);
+    let complained = third.end().2;
+    assert!(complained.contains("died, and its plant may start it again"), "{complained}");
+    assert_eq!(look(&ring)["recorder_journal"], folder.path("journal"));
     plant.signal(Signal::TERM);
     assert_eq!(plant.end().0, Some(0));
     let seen = until("dead", true);

@@ -73,7 +73,7 @@ pub enum RecorderError {
     },
     /// The progress of the recorder cannot be shown.
     #[error("{0}; end the other recorder of this ring first")]
-    NotShown(RegionError),
+    NotShown(NotShown),
     /// The ring was removed, replaced or truncated while it was recorded.
     #[error(
         "{}: {}; the last recorded message is {last}; record the next ring of this name into a new journal",
@@ -87,6 +87,21 @@ pub enum RecorderError {
         error: Box<RegionError>,
         /// The last message that was recorded.
         last: u64,
+    },
+}
+
+/// Why the progress of a recorder is not shown.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NotShown {
+    /// The region cannot be owned: usually another recorder of the ring owns it.
+    #[error(transparent)]
+    Region(#[from] RegionError),
+    /// A recorder of a ring that is being written died.
+    #[error("the recorder of {} died, and its plant may start it again", journal.display())]
+    Dead {
+        /// Its journal.
+        journal: PathBuf,
     },
 }
 

@@ -29,7 +29,8 @@ impl Gate {
     /// Whether a plant at this position of its ring has to wait. One load.
     #[inline]
     pub(crate) fn is_closed(&self, position_bytes: u64) -> bool {
-        // The region is untrusted: a position beyond that of the plant closes nothing.
+        // No order is needed: a reader checks for itself whether it was lapped. The region is
+        // untrusted: a position beyond that of the plant closes nothing.
         position_bytes.saturating_sub(self.reader.position_bytes()) > self.limit_bytes
     }
 
