@@ -139,14 +139,14 @@ impl<L: PriceLevels, S: OrderStore> Session<L, S> {
 
     fn of_journal(
         name: &str,
-        mut run: RecordedRun<JournalRun>,
+        mut run: Box<RecordedRun<JournalRun>>,
         books: Books<L, S>,
         observer: &mut impl Observer<Books<L, S>>,
     ) -> anyhow::Result<Self> {
         let mut engine = BookEngine::new(books);
         let (first, end) = (run.stream().next_sequence(), run.stream().end().map_err(of_journal)?);
         let progress = Progress::with_steps("messages", end.saturating_sub(first));
-        let Ok(report) = engine.run(&mut run, observer, |run| {
+        let Ok(report) = engine.run(&mut *run, observer, |run| {
             progress.set(run.stream().next_sequence().saturating_sub(first));
         });
         let (summary, fault) = report.summary;
@@ -162,7 +162,7 @@ impl<L: PriceLevels, S: OrderStore> Session<L, S> {
     }
 
     fn of_dbn(
-        mut run: RecordedRun<DbnStream>,
+        mut run: Box<RecordedRun<DbnStream>>,
         is_only_first: bool,
         books: Books<L, S>,
         observer: &mut impl Observer<Books<L, S>>,
@@ -170,7 +170,7 @@ impl<L: PriceLevels, S: OrderStore> Session<L, S> {
         let mut engine = BookEngine::new(books);
         let progress = Progress::of(run.stream().source());
         let Ok(report) =
-            engine.run(&mut run, observer, |run| progress.update(run.stream().source()));
+            engine.run(&mut *run, observer, |run| progress.update(run.stream().source()));
         let name = run.stream().source().name();
         let (summary, fault) = report.summary;
         let fault = match fault {

@@ -18,9 +18,8 @@ use crate::{
     snapshot::SnapshotRecords,
 };
 
-/// The types of notices about one stock, and about the end of a run.
+/// The type of notices about one stock.
 const TAINT: u16 = FIRST_TYPE_ID + 1;
-const STOP: u16 = FIRST_TYPE_ID + 3;
 
 /// What is needed of a run.
 #[derive(Clone, Debug)]
@@ -86,11 +85,7 @@ impl JournalRun {
             }
             _ => None,
         };
-        let after_snapshot = snapshot.as_ref().map(|file| {
-            // The stop record is read again: it tells that the run is complete.
-            let is_stop = file.mark().type_id == STOP;
-            file.moment().sequence + u64::from(!is_stop)
-        });
+        let after_snapshot = snapshot.as_ref().map(SnapshotFile::next_sequence);
         let first = after_snapshot.or(run.map(|run| run.first_sequence));
         let start = first.map_or(Start::Oldest, Start::Sequence);
         let source = TailerSource::new(Tailer::open(journal, start)?);

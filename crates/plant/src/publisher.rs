@@ -28,13 +28,17 @@ use nanotape_shm::RegionError;
 use nanotape_types::{BookEvent, LocateTable, NanosSinceMidnight, StockLocate, Symbol};
 
 use changes::Changes;
+use outbox::Outbox;
 
 use crate::{
     BoardReader, BookEngine, Observer, ShutdownFlag,
     board::{Board, BoardSpec, Counts, Stage},
     pace::Pacer,
     recording::Gate,
-    records::{Common, Gap, Notice, PlantStart, PlantStop, RecordKind, RecordKinds, StopReason},
+    records::{
+        Common, Digests, Gap, Notice, PlantStart, PlantStop, RecordKind, RecordKinds, StopReason,
+        encode::bytes,
+    },
     watch::Watch,
 };
 
@@ -79,6 +83,7 @@ pub struct Publisher<W> {
     /// The last synchronisation with the kernel's clock. Not a time, since times might stand still.
     anchored: Stamp,
     counts: Counts,
+    digests: Digests,
     /// Messages until the next periodic check.
     countdown: u32,
     looks: u32,
@@ -166,6 +171,7 @@ impl<W: Publish> Publisher<W> {
             ts_recv: 0,
             anchored,
             counts: Counts::default(),
+            digests: Digests::default(),
             countdown: LOOK_EVERY,
             looks: 0,
             timing: Timing::Off,
@@ -247,6 +253,7 @@ impl<W: Publish> Publisher<W> {
             records,
             damaged: self.damaged,
             anomalies,
+            digest: self.digests.total(),
         };
         self.notice(&Notice::Stop(stop));
         self.board.show(&self.counts, now_ns);
@@ -368,18 +375,38 @@ impl<W: Publish> Publisher<W> {
     #[cold]
     fn notice(&mut self, notice: &Notice) {
         let mut buffer = Notice::buffer();
-        let published = self.writer.publish(notice.type_id(), notice.encode(&mut buffer));
+        let bytes = notice.encode(&mut buffer);
+        self.digests.add_bytes(notice.type_id(), bytes);
+        let published = self.writer.publish(notice.type_id(), bytes);
         self.counts.notices += u64::from(published.is_ok());
         self.refused = self.refused.or(published.err());
     }
 
     /// Publishes one record.
     #[inline(always)]
-    fn record(&mut self, kind: RecordKind, bytes: &[u8]) {
+    fn record<const N: usize>(&mut self, kind: RecordKind, words: [u64; N]) {
+        self.digests.add_words(kind, &words);
+        match self.writer.publish(kind.type_id(), bytes(words).as_flattened()) {
+            Ok(_) => self.counts.records[kind as usize] += 1,
+            Err(error) => self.refused = Some(error),
+        }
+    }
+
+    /// Publishes a record with many fields.
+    #[cold]
+    fn rare_record(&mut self, kind: RecordKind, bytes: &[u8]) {
+        self.digests.add_bytes(kind.type_id(), bytes);
         match self.writer.publish(kind.type_id(), bytes) {
             Ok(_) => self.counts.records[kind as usize] += 1,
             Err(error) => self.refused = Some(error),
         }
+    }
+
+    /// Collects the records of a message.
+    #[inline(always)]
+    fn outbox(&mut self) -> Outbox<'_, W> {
+        let counts = (&mut self.counts, &mut self.digests);
+        Outbox::new(&mut self.writer, counts, &mut self.refused)
     }
 }
 

@@ -70,6 +70,7 @@ pub struct Subscription {
     /// The journal that completes the ring, and how long to wait for its recorder.
     heal: Option<(PathBuf, Duration)>,
     is_whole: bool,
+    checks_digests: bool,
 }
 
 /// A reader of a plant's ring, or of its journal.
@@ -129,6 +130,9 @@ pub struct Delivery<'a> {
     pub bytes: &'a [u8],
     /// The local books after the record, if they are kept.
     pub books: Option<&'a LocalBooks>,
+    /// For a stop, if digests are checked: whether the digest of all records that were read is that
+    /// of the plant. `None` if records of the run were not read.
+    pub is_digest_same: Option<bool>,
 }
 
 /// `records 5 to 90 from the journal: 86, 0 lost, 12.3 ms behind, read in 1.2 ms`.
@@ -161,6 +165,7 @@ impl Subscription {
             keeps_books: false,
             heal: None,
             is_whole: false,
+            checks_digests: false,
         }
     }
 
@@ -216,6 +221,14 @@ impl Subscription {
         self
     }
 
+    /// Computes the digest of all records of the run, selected or not, and compares it with that of
+    /// the plant at its stop: see [`Delivery::is_digest_same`].
+    #[must_use]
+    pub fn check_digests(mut self) -> Self {
+        self.checks_digests = true;
+        self
+    }
+
     /// Completes the ring from the journal in a folder, which a recorder of this ring writes. What
     /// was overwritten before it could be read comes from there, and so does what is before the
     /// ring's oldest record: nothing twice, nothing missing, in order. An [`Event::Healed`] reports
@@ -245,7 +258,7 @@ impl Subscriber {
     /// and all of its records were read, or after a shutdown.
     #[expect(clippy::should_implement_trait, reason = "an event borrows the subscriber")]
     pub fn next(&mut self) -> Result<Option<Event<'_>>, SubscribeError> {
-        let mut found = None;
+        let (mut found, mut is_digest_same) = (None, None);
         while found.is_none() && !self.is_over {
             let Self { follow, path, filter, rejoin, record, .. } = self;
             let step = follow.step_by(|source| {
@@ -254,6 +267,7 @@ impl Subscriber {
                         record.clear();
                         record.extend_from_slice(delivery.bytes);
                         let is_stop = matches!(delivery.record, Record::Notice(Notice::Stop(_)));
+                        is_digest_same = delivery.is_digest_same;
                         (delivery.sequence, delivery.type_id, delivery.symbol, is_stop)
                     };
                     found = Some(match event {
@@ -282,6 +296,7 @@ impl Subscriber {
                 record,
                 bytes,
                 books,
+                is_digest_same,
             }))),
             Ok(None) => unreachable!("it was delivered"),
             Err(error) => Err(Failed::Bad(error).on(&self.path)),
@@ -367,6 +382,16 @@ fn poll(
                 bad.get_or_insert(error);
                 ControlFlow::Continue(())
             })
+        }
+        Entry::Opening(message) => {
+            // The plant did not publish it, so no digest has it.
+            let digests = filter.digests.take();
+            let flow = filter.deliver(&message, &mut visit).unwrap_or_else(|error| {
+                bad.get_or_insert(error);
+                ControlFlow::Continue(())
+            });
+            filter.digests = digests;
+            flow
         }
         Entry::Item(Item::Gap(gap)) => {
             filter.lose(&gap);

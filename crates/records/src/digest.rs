@@ -37,6 +37,20 @@ impl Digests {
         self.0[locate] = fold(self.0[locate] ^ sum(type_id, skipped, words), KEYS[3]);
     }
 
+    /// The same for a record of a known kind in words: the code of a publisher.
+    #[inline(always)]
+    pub fn add_words<const N: usize>(&mut self, kind: RecordKind, words: &[u64; N]) {
+        let type_id = kind.type_id();
+        let Some(skipped) = receive_word(type_id) else { return };
+        let locate = StockLocate::new(u16::try_from(words[0] >> 32).unwrap_or(0));
+        let mut sum = KEYS[0] ^ u64::from(type_id);
+        for pair in 0..N.div_ceil(2) {
+            let word = |at: usize| if at < N && at != skipped { words[at] } else { 0 };
+            sum = next_sum(sum, pair, word(2 * pair), word(2 * pair + 1));
+        }
+        self.0[locate] = fold(self.0[locate] ^ sum, KEYS[3]);
+    }
+
     /// The same for bytes; a last incomplete word is ignored.
     #[inline]
     pub fn add_bytes(&mut self, type_id: u16, bytes: &[u8]) {
@@ -93,9 +107,15 @@ fn sum(type_id: u16, skipped: usize, words: &[[u8; 8]]) -> u64 {
             Some(&bytes) if 2 * index + at != skipped => u64::from_le_bytes(bytes),
             _ => 0,
         };
-        sum = sum.wrapping_add(fold(word(0) ^ KEYS[1], word(1) ^ KEYS[index % 4])).rotate_left(7);
+        sum = next_sum(sum, index, word(0), word(1));
     }
     sum
+}
+
+/// The sum with one more pair of words.
+#[inline(always)]
+fn next_sum(sum: u64, pair: usize, first: u64, second: u64) -> u64 {
+    sum.wrapping_add(fold(first ^ KEYS[1], second ^ KEYS[pair % 4])).rotate_left(7)
 }
 
 /// Both halves of the product, combined.
@@ -129,6 +149,14 @@ mod tests {
             let total = |words: &[[u8; 8]]| {
                 let mut digests = Digests::default();
                 digests.add(kind.type_id(), words);
+                let mut by_words = Digests::default();
+                let numbers = |at: usize| u64::from_le_bytes(words[at]);
+                match words.len() {
+                    6 => by_words.add_words(kind, &core::array::from_fn::<_, 6, _>(numbers)),
+                    7 => by_words.add_words(kind, &core::array::from_fn::<_, 7, _>(numbers)),
+                    _ => by_words.add_words(kind, &core::array::from_fn::<_, 10, _>(numbers)),
+                }
+                assert_eq!(digests, by_words);
                 digests.total()
             };
             let before = total(&words);

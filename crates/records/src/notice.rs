@@ -124,6 +124,8 @@ pub struct PlantStop {
     pub damaged: u64,
     /// Messages that did not fit their book.
     pub anomalies: u64,
+    /// The digest of the records of all instruments: [`Digests::total`](crate::Digests::total).
+    pub digest: u64,
 }
 
 /// Why a plant ended.
@@ -204,10 +206,20 @@ impl Notice {
             }
             Self::Stop(stop) => {
                 let reason = stop.reason.code().into();
-                let PlantStop { messages, records, damaged, anomalies, .. } = stop;
-                let counts = [messages, records, damaged, anomalies];
-                let [a, b, c, d] = counts;
-                put(0, &[stop.ts_event, stop.stopped_ns, reason, a, b, c, d])
+                let PlantStop { messages, records, damaged, anomalies, digest, .. } = stop;
+                put(
+                    0,
+                    &[
+                        stop.ts_event,
+                        stop.stopped_ns,
+                        reason,
+                        messages,
+                        records,
+                        damaged,
+                        anomalies,
+                        digest,
+                    ],
+                )
             }
         };
         buffer[..length].as_flattened()
@@ -262,6 +274,7 @@ impl Notice {
                 records: word(5)?,
                 damaged: word(6)?,
                 anomalies: word(7)?,
+                digest: word(8)?,
             }),
             _ => return None,
         })
@@ -385,6 +398,7 @@ mod tests {
             records: 4,
             damaged: 5,
             anomalies: 6,
+            digest: 7,
         }),
     ];
 

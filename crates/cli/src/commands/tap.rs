@@ -76,7 +76,10 @@ The command ends when the plant stops, dies or closes the ring, on Ctrl-C, or af
 with --through-restarts only on Ctrl-C or after N records. The last line on standard error counts
 messages read, records written and messages lost: read plus lost is what was published meanwhile.
 
-Exit status: 0 success; 1 the plant died, the ring is damaged, or was truncated, removed or
+--check-digest computes the digest of all records of the run, printed or not, and compares it with
+that in the plant's stop record. It needs all of them: --from the start of the run, or --whole.
+
+Exit status: 0 success; 1 the digests differ or could not be compared, the plant died, the ring is damaged, or was truncated, removed or
 replaced while it was read, or no message named a requested stock, or records were lost and
 --fail-on-loss was given; 2 there is no plant, or the output cannot be written.")]
 pub(crate) struct TapArguments {
@@ -129,6 +132,10 @@ pub(crate) struct TapArguments {
     /// End with status 1 if a record was lost
     #[arg(long)]
     fail_on_loss: bool,
+
+    /// Compare the digest of everything that was read with that of the plant at its stop
+    #[arg(long)]
+    check_digest: bool,
 
     #[command(flatten)]
     output: OutputArguments<TapFormat>,

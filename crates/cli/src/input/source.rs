@@ -27,8 +27,8 @@ use crate::{
 /// An open INPUT.
 pub(super) enum Opened {
     Day(DaySource),
-    Journal(RecordedRun<JournalRun>),
-    Dbn(RecordedRun<DbnStream>),
+    Journal(Box<RecordedRun<JournalRun>>),
+    Dbn(Box<RecordedRun<DbnStream>>),
 }
 
 /// `--run`.
@@ -136,7 +136,8 @@ fn open_journal(
         symbols: symbols.to_vec(),
     };
     let stream = JournalRun::open(path, &runs, run, &wanted).map_err(of_journal_run)?;
-    Ok((Opened::Journal(RecordedRun::of_run(stream, run.cloned())), bounds))
+    let run = RecordedRun::of_run(stream, run.cloned());
+    Ok((Opened::Journal(Box::new(run)), bounds))
 }
 
 /// Damage in the journal is bad data; other errors belong to the environment.
@@ -198,7 +199,7 @@ fn open_dbn(
         RunChoice::of(Some(RunChoice::Number(number)), name, before)?;
     }
     let midnight_ns = stream.start().map(|start| start.midnight_ns);
-    Ok((Opened::Dbn(RecordedRun::new(stream)), midnight_ns))
+    Ok((Opened::Dbn(Box::new(RecordedRun::new(stream))), midnight_ns))
 }
 
 /// An error of a DBN file before its first record.

@@ -169,4 +169,5 @@ const STOP: Notice = Notice::Stop(PlantStop {
     records: 0,
     damaged: 0,
     anomalies: 0,
+    digest: 0,
 });

@@ -11,10 +11,14 @@ use std::{
 };
 
 use nanotape_journal::{Start, Tail, Tailer, checksum_bytes};
+use nanotape_records::FIRST_TYPE_ID;
 use nanotape_types::{OrderReferenceNumber, Price4, Shares, Side, StockLocate};
 
 use super::{ExcerptMark, SnapshotError, layout};
 use crate::{LocalBooks, Moment, RunState};
+
+/// The type of stop records.
+const STOP: u16 = FIRST_TYPE_ID + 3;
 
 /// A snapshot on disk.
 #[derive(Debug)]
@@ -141,6 +145,13 @@ impl SnapshotFile {
     /// The position in its run.
     pub fn moment(&self) -> &Moment {
         &self.moment
+    }
+
+    /// The first record to read after the snapshot. After the stop of a run that is the stop itself,
+    /// which changes no book and completes the run.
+    pub fn next_sequence(&self) -> u64 {
+        let is_stop = self.mark.type_id == STOP;
+        self.moment.sequence + u64::from(!is_stop)
     }
 
     /// The mark of the last record that is included.

@@ -7,7 +7,7 @@ use nanotape_market::{MarketEvent, What};
 use nanotape_ring::Publish;
 use nanotape_types::StockLocate;
 
-use super::{Publisher, Stock, outbox::Outbox};
+use super::{Publisher, Stock};
 use crate::{
     BookEngine,
     records::{
@@ -48,13 +48,13 @@ impl<W: Publish> Publisher<W> {
             }
             What::Definition(entry) if self.kinds.has(RecordKind::Definitions) => {
                 let record = definition(&common, event.symbol, entry);
-                self.record(RecordKind::Definitions, record.as_ref());
+                self.rare_record(RecordKind::Definitions, record.as_ref());
             }
             What::AuctionImbalance(message) if self.kinds.has(RecordKind::Imbalances) => {
-                self.record(RecordKind::Imbalances, imbalance(&common, message).as_ref());
+                self.rare_record(RecordKind::Imbalances, imbalance(&common, message).as_ref());
             }
             What::Status(change) if self.kinds.has(RecordKind::Status) => {
-                self.record(RecordKind::Status, status(&common, change).as_ref());
+                self.rare_record(RecordKind::Status, status(&common, change).as_ref());
             }
             _ => {}
         }
@@ -66,11 +66,12 @@ impl<W: Publish> Publisher<W> {
             return;
         }
         let traded = Change { action: Action::Trade, side: DbnSide::None, price, size };
-        let mut outbox = Outbox::new(&mut self.writer, &mut self.counts, &mut self.refused);
-        if self.kinds.has(RecordKind::Mbo) {
+        let kinds = self.kinds;
+        let mut outbox = self.outbox();
+        if kinds.has(RecordKind::Mbo) {
             outbox.push(RecordKind::Mbo, mbo(common, LAST, 0, traded));
         }
-        if self.kinds.has(RecordKind::Trades) {
+        if kinds.has(RecordKind::Trades) {
             outbox.push(RecordKind::Trades, trade(common, LAST, traded));
         }
         outbox.publish();

@@ -6,12 +6,12 @@ use nanotape_market::Execution;
 use nanotape_ring::Publish;
 use nanotape_types::{OrderReferenceNumber, Side};
 
-use super::{Publisher, Stock, outbox::Outbox};
+use super::{Publisher, Stock};
 use crate::{
     BookEngine,
     records::{
         Common, Notice, RecordKind, Taint,
-        encode::{Change, LAST, bytes, mbo, mbp1, opposite, price_of, trade},
+        encode::{Change, LAST, mbo, mbp1, opposite, price_of, trade},
     },
 };
 
@@ -33,15 +33,14 @@ impl<W: Publish> Publisher<W> {
         let change = self.changes.first();
         let publishes_orders = self.kinds.has(RecordKind::Mbo);
         if outcome.inside_changed && self.kinds.has(RecordKind::Bbo) {
-            let mut outbox = Outbox::new(&mut self.writer, &mut self.counts, &mut self.refused);
+            let mut outbox = self.outbox();
             if publishes_orders {
                 outbox.push(RecordKind::Mbo, mbo(&common, LAST, reference.get(), change));
             }
             outbox.push(RecordKind::Bbo, inside(engine, &common, outcome, change));
             outbox.publish();
         } else if publishes_orders {
-            let order = bytes(mbo(&common, LAST, reference.get(), change));
-            self.record(RecordKind::Mbo, order.as_flattened());
+            self.record(RecordKind::Mbo, mbo(&common, LAST, reference.get(), change));
         }
     }
 
@@ -75,12 +74,13 @@ impl<W: Publish> Publisher<W> {
             return;
         }
         let (left, came) = (self.changes.first(), self.changes.second());
-        let mut outbox = Outbox::new(&mut self.writer, &mut self.counts, &mut self.refused);
-        if self.kinds.has(RecordKind::Mbo) {
+        let kinds = self.kinds;
+        let mut outbox = self.outbox();
+        if kinds.has(RecordKind::Mbo) {
             outbox.push(RecordKind::Mbo, mbo(common, 0, reference.get(), left));
             outbox.push(RecordKind::Mbo, mbo(common, LAST, replacement.get(), came));
         }
-        if outcome.inside_changed && self.kinds.has(RecordKind::Bbo) {
+        if outcome.inside_changed && kinds.has(RecordKind::Bbo) {
             let change = Change { action: Action::Modify, ..came };
             outbox.push(RecordKind::Bbo, inside(engine, common, outcome, change));
         }
@@ -104,18 +104,19 @@ impl<W: Publish> Publisher<W> {
         let aggressor = opposite(left.side);
         let traded = Change { action: Action::Trade, side: aggressor, price, size: left.size };
         let filled = Change { action: Action::Fill, price, ..left };
-        let mut outbox = Outbox::new(&mut self.writer, &mut self.counts, &mut self.refused);
-        if self.kinds.has(RecordKind::Mbo) {
+        let kinds = self.kinds;
+        let mut outbox = self.outbox();
+        if kinds.has(RecordKind::Mbo) {
             if execution.is_printed {
                 outbox.push(RecordKind::Mbo, mbo(&common, 0, 0, traded));
             }
             outbox.push(RecordKind::Mbo, mbo(&common, 0, reference, filled));
             outbox.push(RecordKind::Mbo, mbo(&common, LAST, reference, left));
         }
-        if execution.is_printed && self.kinds.has(RecordKind::Trades) {
+        if execution.is_printed && kinds.has(RecordKind::Trades) {
             outbox.push(RecordKind::Trades, trade(&common, LAST, traded));
         }
-        if outcome.inside_changed && self.kinds.has(RecordKind::Bbo) {
+        if outcome.inside_changed && kinds.has(RecordKind::Bbo) {
             outbox.push(RecordKind::Bbo, inside(engine, &common, outcome, left));
         }
         outbox.publish();

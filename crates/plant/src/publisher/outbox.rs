@@ -4,13 +4,14 @@ use nanotape_ring::{Batched, Publish, PublishError};
 
 use crate::{
     board::Counts,
-    records::{RecordKind, encode::bytes},
+    records::{Digests, RecordKind, encode::bytes},
 };
 
 /// Records that readers see together or not at all.
 pub(super) struct Outbox<'a, W: Publish + 'a> {
     batch: W::Batch<'a>,
     counts: &'a mut Counts,
+    digests: &'a mut Digests,
     records: [u64; RecordKind::ALL.len()],
     refused: &'a mut Option<PublishError>,
 }
@@ -19,14 +20,16 @@ impl<'a, W: Publish> Outbox<'a, W> {
     #[inline(always)]
     pub(super) fn new(
         writer: &'a mut W,
-        counts: &'a mut Counts,
+        (counts, digests): (&'a mut Counts, &'a mut Digests),
         refused: &'a mut Option<PublishError>,
     ) -> Self {
-        Self { batch: writer.batch(), counts, records: [0; RecordKind::ALL.len()], refused }
+        let records = [0; RecordKind::ALL.len()];
+        Self { batch: writer.batch(), counts, digests, records, refused }
     }
 
     #[inline(always)]
     pub(super) fn push<const N: usize>(&mut self, kind: RecordKind, words: [u64; N]) {
+        self.digests.add_words(kind, &words);
         match self.batch.push(kind.type_id(), bytes(words).as_flattened()) {
             Ok(()) => self.records[kind as usize] += 1,
             Err(error) => *self.refused = Some(error),

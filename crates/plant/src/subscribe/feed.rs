@@ -80,6 +80,8 @@ struct Reading {
 /// What a poll visits.
 pub(super) enum Entry<'a> {
     Item(Item<'a>),
+    /// A record of the snapshot that the feed begins with.
+    Opening(Message<'a>),
     Handover(Handover),
 }
 
@@ -193,7 +195,7 @@ impl Feed {
             };
             let (type_id, payload) = (RecordKind::Mbo.type_id(), words.as_flattened());
             let message = Message { sequence, type_id, ts: None, payload };
-            if limited(visit(Entry::Item(Item::Message(message))), amount).is_break() {
+            if limited(visit(Entry::Opening(message)), amount).is_break() {
                 return Ok(Progress::Stopped);
             }
         }

@@ -10,7 +10,8 @@ use nanotape_history::LocalBooks;
 
 use super::{Delivery, Event, symbols::SymbolTable};
 use crate::records::{
-    BadRecord, FIRST_TYPE_ID, Header, Notice, Record, RecordBuffer, RecordKind, RecordKinds,
+    BadRecord, Digests, FIRST_TYPE_ID, Header, Notice, Record, RecordBuffer, RecordKind,
+    RecordKinds,
 };
 
 /// The selection, and the state that it depends on.
@@ -20,6 +21,15 @@ pub(super) struct SubscriptionFilter {
     pub(super) symbols: SymbolTable,
     pub(super) books: Option<LocalBooks>,
     pub(super) buffer: RecordBuffer,
+    pub(super) digests: Option<CheckedDigests>,
+}
+
+/// The digests of all messages since the start of the run, if they are checked.
+#[derive(Debug, Default)]
+pub(super) struct CheckedDigests {
+    pub(super) digests: Digests,
+    /// Whether every message of the run was added.
+    pub(super) is_whole: bool,
 }
 
 impl SubscriptionFilter {
@@ -33,6 +43,9 @@ impl SubscriptionFilter {
         const UNWANTED: Result<ControlFlow<()>, BadRecord> = Ok(ControlFlow::Continue(()));
         let Message { sequence, type_id, payload: bytes, .. } = *message;
         let kind = RecordKind::of_type_id(type_id);
+        if let Some(checked) = &mut self.digests {
+            checked.digests.add_bytes(type_id, bytes);
+        }
         if !self.is_read(kind, type_id) {
             return UNWANTED;
         }
@@ -50,6 +63,9 @@ impl SubscriptionFilter {
                 self.symbols.begin(sequence, &start);
                 if let Some(books) = &mut self.books {
                     books.begin(start.kinds.has(RecordKind::Mbo));
+                }
+                if let Some(checked) = &mut self.digests {
+                    *checked = CheckedDigests { is_whole: true, ..CheckedDigests::default() };
                 }
             }
             Record::Mbo(mbo) => {
@@ -70,7 +86,14 @@ impl SubscriptionFilter {
         if kind.is_none_or(|kind| self.kinds.has(kind)) {
             let symbol = locate.and_then(|locate| self.symbols.symbol(locate, sequence));
             let books = self.books.as_ref();
-            let delivery = Delivery { sequence, type_id, symbol, record, bytes, books };
+            let is_digest_same = match (&self.digests, &record) {
+                (Some(checked), Record::Notice(Notice::Stop(stop))) if checked.is_whole => {
+                    Some(checked.digests.total() == stop.digest)
+                }
+                _ => None,
+            };
+            let delivery =
+                Delivery { sequence, type_id, symbol, record, bytes, books, is_digest_same };
             return Ok(visit(Event::Record(delivery)));
         }
         UNWANTED
@@ -79,6 +102,9 @@ impl SubscriptionFilter {
     /// Messages were lost: there might be orders or the start of a plant among them.
     #[cold]
     pub(super) fn lose(&mut self, lost: &Gap) {
+        if let Some(checked) = &mut self.digests {
+            checked.is_whole = false;
+        }
         let is_same_run = self.symbols.lose(lost);
         if let Some(books) = &mut self.books {
             if !is_same_run {

@@ -9,7 +9,9 @@ use nanotape_shm::Refusal;
 use nanotape_tape::{Deadline, Follow, Tape as _};
 
 use super::{
-    Failed, SubscribeError, Subscriber, Subscription, feed::Feed, filter::SubscriptionFilter,
+    Failed, SubscribeError, Subscriber, Subscription,
+    feed::Feed,
+    filter::{CheckedDigests, SubscriptionFilter},
     symbols::SymbolTable,
 };
 use crate::{BoardReader, recorder, records::RecordBuffer};
@@ -78,10 +80,16 @@ impl Subscription {
         deadline: Deadline,
     ) -> Subscriber {
         let mut books = self.keeps_books.then(LocalBooks::new);
+        let mut digests = self.checks_digests.then(CheckedDigests::default);
         if let Some(snapshot) = snapshot {
             let moment = *snapshot.moment();
             if let Some(books) = &mut books {
                 books.begin_at(moment.losses == 0);
+            }
+            if let Some(checked) = &mut digests {
+                let stocks = snapshot.stocks().iter();
+                stocks.for_each(|entry| checked.digests.set(entry.locate, entry.digest));
+                checked.is_whole = moment.losses == 0;
             }
             feed.open_with(SnapshotRecords::new(snapshot, |locate| {
                 symbols.is_wanted(Some(locate), moment.sequence)
@@ -90,7 +98,7 @@ impl Subscription {
         let buffer = RecordBuffer::default();
         Subscriber {
             follow: Follow::new(feed).shutdown(&self.shutdown).deadline(deadline),
-            filter: SubscriptionFilter { kinds: self.kinds, symbols, books, buffer },
+            filter: SubscriptionFilter { kinds: self.kinds, symbols, books, buffer, digests },
             path,
             rejoin,
             record: Vec::new(),
@@ -112,7 +120,7 @@ impl Subscription {
             let first = of_board.or(runs.iter().last().map(|run| run.first_sequence)).unwrap_or(1);
             let snapshots = Snapshots::list(journal).map_err(SubscribeError::Snapshot)?;
             let last = snapshots.last_in(first..u64::MAX);
-            let next = last.as_ref().map_or(first, |last| last.moment().sequence + 1);
+            let next = last.as_ref().map_or(first, SnapshotFile::next_sequence);
             return Ok((last, next));
         }
         let start = match self.start {

@@ -78,11 +78,11 @@ impl PlantStart {
 /// `end of input: 60000 messages, 71234 records, 0 damaged places, 0 messages not applied`.
 impl fmt::Display for PlantStop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { reason, messages, records, damaged, anomalies, .. } = self;
+        let Self { reason, messages, records, damaged, anomalies, digest, .. } = self;
         write!(
             f,
             "{reason}: {messages} messages, {records} records, {damaged} damaged places, {anomalies} \
-             messages not applied"
+             messages not applied, digest {digest:016x}"
         )
     }
 }
@@ -141,9 +141,10 @@ mod tests {
             records: 4,
             damaged: 5,
             anomalies: 6,
+            digest: 7,
         };
         let expected = "unknown reason 9: 3 messages, 4 records, 5 damaged places, 6 messages not \
-                        applied";
+                        applied, digest 0000000000000007";
         assert_eq!(stop.to_string(), expected);
         assert_eq!(StopReason::Asked.to_string(), "stopped on request");
         assert_eq!(StopReason::Cut.to_string(), StopReason::Cut.name());

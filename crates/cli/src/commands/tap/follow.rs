@@ -23,6 +23,7 @@ pub(super) struct Tap<'a> {
     symbols: &'a [Symbol],
     through_restarts: bool,
     fails_on_loss: bool,
+    checks_digest: bool,
     subscriber: Subscriber,
     reading: Reading,
 }
@@ -39,6 +40,8 @@ struct Reading {
     is_stopped: bool,
     counts: Counts,
     bad_records: u64,
+    /// Whether the digest of the last stop was that of the plant; `None` if not compared.
+    is_digest_same: Option<bool>,
     end: Option<End>,
     /// Why the output failed, and the number of records read but not written.
     error: Option<(io::Error, u64)>,
@@ -77,19 +80,21 @@ impl<'a> Tap<'a> {
             is_stopped: false,
             counts: Counts { first, last: first - 1, written: 0, lost: 0, gaps: 0, healed: 0 },
             bad_records: 0,
+            is_digest_same: None,
             end: None,
             error: None,
         };
-        let TapArguments { symbols, through_restarts, fail_on_loss, .. } = command;
+        let TapArguments { symbols, through_restarts, fail_on_loss, check_digest, .. } = command;
         let (through_restarts, fails_on_loss) = (*through_restarts, *fail_on_loss);
-        Self { symbols, through_restarts, fails_on_loss, subscriber, reading }
+        let checks_digest = *check_digest;
+        Self { symbols, through_restarts, fails_on_loss, checks_digest, subscriber, reading }
     }
 
     /// Reads to the end and completes the output, also after damage.
     pub(super) fn run(mut self) -> anyhow::Result<Status> {
         let end = self.follow();
-        let Self { symbols, fails_on_loss, subscriber, reading, .. } = self;
-        let Reading { printer, counts, bad_records, .. } = reading;
+        let Self { symbols, fails_on_loss, checks_digest, subscriber, reading, .. } = self;
+        let Reading { printer, counts, bad_records, is_digest_same, .. } = reading;
         if end.as_ref().is_err_and(is_broken_pipe) {
             // The reader of the output has exited, so the counts are not printed.
             return end.map(|_| Status::Good);
@@ -109,7 +114,9 @@ impl<'a> Tap<'a> {
         if is_loss_bad {
             tell(format_args!("{ring}: records lost: {} (--fail-on-loss)", counts.lost));
         }
-        let is_bad = end == End::Gone(WriterState::Dead) || bad_records > 0 || is_loss_bad;
+        let is_digest_bad = checks_digest && !tell_digest(&ring.to_string(), is_digest_same);
+        let is_bad =
+            end == End::Gone(WriterState::Dead) || bad_records > 0 || is_loss_bad || is_digest_bad;
         Ok(if is_bad { Status::Bad } else { Status::Good })
     }
 
@@ -171,6 +178,7 @@ impl Reading {
         match event {
             Event::Record(delivery) => {
                 if let Record::Notice(notice) = delivery.record {
+                    self.is_digest_same = delivery.is_digest_same.or(self.is_digest_same);
                     self.hear(&notice);
                 }
                 match self.printer.print(event, self.midnight_ns) {
@@ -231,6 +239,17 @@ impl std::fmt::Display for Counts {
         }
         Ok(())
     }
+}
+
+/// Prints the result of the comparison of digests; returns whether they are the same.
+fn tell_digest(name: &str, is_same: Option<bool>) -> bool {
+    let result = match is_same {
+        Some(true) => "the digest of the records is that of the plant",
+        Some(false) => "the digest of the records differs from that of the plant",
+        None => "the digests were not compared: not every record of a run was read, up to its stop",
+    };
+    tell(format_args!("{name}: {result}"));
+    is_same == Some(true)
 }
 
 /// The state of the writer of the ring or of the journal.

@@ -31,6 +31,9 @@ pub(super) fn join(
     if let Some(journal) = &command.heal {
         subscription = subscription.heal_from(journal, command.heal_wait);
     }
+    if command.check_digest {
+        subscription = subscription.check_digests();
+    }
     if command.whole {
         subscription = subscription.whole();
     }

@@ -38,6 +38,15 @@ fn a_tap_of_a_journal_prints_what_a_tap_of_its_ring_prints() {
     assert!(all.stderr.contains(" 0 lost in 0 gaps"), "{}", all.stderr);
     let ring = good(&["tap", market.ring(), "--from", "oldest", "--format", "csv"]);
     assert_eq!(all.stdout, ring.stdout);
+    for source in [&[journal.as_str()][..], &[market.ring(), "--heal", &journal, "--whole"]] {
+        let tap = [&["tap"], source, &["--records", "bbo", "--check-digest"]].concat();
+        let checked = good(&tap);
+        assert!(checked.stderr.contains("is that of the plant"), "{}", checked.stderr);
+    }
+    // A tap that joins after the last record compares nothing.
+    let late = nanotape(["tap", &journal, "--from", "newest", "--check-digest"]);
+    assert_eq!(late.status, 1, "{}", late.stderr);
+    assert!(late.stderr.contains("were not compared"), "{}", late.stderr);
 }
 
 #[test]
