@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    book::BookArguments, check::CheckArguments, demo::DemoArguments, depth::DepthArguments,
-    diff::DiffArguments, inside::InsideArguments, inspect::InspectArguments,
+    audit::AuditArguments, book::BookArguments, check::CheckArguments, demo::DemoArguments,
+    depth::DepthArguments, diff::DiffArguments, inside::InsideArguments, inspect::InspectArguments,
     journal::JournalArguments, lab::LabArguments, ring::RingArguments, run::RunArguments,
     stat::StatArguments, stats::StatsArguments, synth::SynthArguments, tap::TapArguments,
 };
@@ -56,6 +56,8 @@ pub(crate) enum Command {
     Run(RunArguments),
     /// Read the records of a plant that runs in another process
     Tap(TapArguments),
+    /// Compare what a recorder stores with what the plant publishes
+    Audit(AuditArguments),
     /// Report a plant's counters, damage, times and ring from another process
     Stat(StatArguments),
     /// Broadcast rings in shared memory: inspect, check and test them

@@ -1,5 +1,6 @@
 //! The sub-commands, one file each: the arguments of the command, and its work.
 
+pub(crate) mod audit;
 pub(crate) mod book;
 pub(crate) mod check;
 pub(crate) mod demo;

@@ -16,7 +16,8 @@ use nanotape_history::{
 use nanotape_market::Position;
 use nanotape_plant::{BookEngine, DayReport, Observer, orders_of};
 use nanotape_types::{StockLocate, Symbol};
-use source::{Opened, RunChoice, of_journal_run};
+use source::Opened;
+pub(crate) use source::{RunChoice, of_journal_run, runs_of};
 pub(crate) use verdict::{conclude, require_symbols, warn_of_taint};
 
 use crate::{
@@ -109,7 +110,7 @@ impl<L: PriceLevels, S: OrderStore> Session<L, S> {
         let (source, bounds) = source::open(input, span, symbols)?;
         let mut guard = Guard::new(observer, bounds);
         let session = match source {
-            Opened::Day(day) => Self::of_day(day, books, &mut guard),
+            Opened::Day(day) => Self::of_day(*day, books, &mut guard),
             Opened::Journal(run) => Self::of_journal(&input.input, run, books, &mut guard),
             Opened::Dbn(run) => Self::of_dbn(run, input.run.is_none(), books, &mut guard),
         };

@@ -62,6 +62,7 @@ fn run(arguments: Arguments) -> anyhow::Result<Status> {
         Some(Command::Diff(arguments)) => commands::diff::run(&arguments),
         Some(Command::Stats(arguments)) => commands::stats::run(&arguments),
         Some(Command::Run(arguments)) => commands::run::run(&arguments),
+        Some(Command::Audit(arguments)) => commands::audit::run(&arguments),
         Some(Command::Stat(arguments)) => commands::stat::run(&arguments),
         Some(Command::Tap(arguments)) => commands::tap::run(&arguments),
         Some(Command::Ring(arguments)) => commands::ring::run(&arguments),

@@ -5,6 +5,7 @@
 //! [`EventSource`](nanotape_market::EventSource), so the commands read it as they read a day file.
 #![forbid(unsafe_code)]
 
+mod bisect;
 mod dbn_stream;
 mod journal_run;
 mod local_books;
@@ -17,6 +18,7 @@ mod snapshotter;
 mod stream;
 mod verify;
 
+pub use bisect::{Compared, Comparison, RunIn, bisect};
 pub use dbn_stream::{DBN_MAGIC, DbnError, DbnStream};
 pub use journal_run::{JournalRun, JournalRunError, RunSpan};
 pub use local_books::LocalBooks;

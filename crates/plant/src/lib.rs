@@ -65,6 +65,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod audit;
 pub mod board;
 pub mod config;
 mod dbn_file;
@@ -80,6 +81,7 @@ mod statistics;
 mod subscribe;
 mod watch;
 
+pub use audit::{Audit, AuditDifference, AuditReport};
 pub use board::{BoardReader, PlantStat, PlantState};
 pub use config::{ConfigError, PlantConfig};
 pub use dbn_file::{DbnFile, NextFile};

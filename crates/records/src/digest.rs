@@ -82,6 +82,21 @@ impl Digests {
     }
 }
 
+/// Whether digests cover records of this type.
+pub fn is_covered(type_id: u16) -> bool {
+    receive_word(type_id).is_some()
+}
+
+/// Whether two records of a type are the same, except for `ts_recv`.
+pub fn is_same_record(type_id: u16, left: &[u8], right: &[u8]) -> bool {
+    let Some(skipped) = receive_word(type_id) else { return left == right };
+    let (from, to) = (8 * skipped, 8 * skipped + 8);
+    if left.len() != right.len() || left.len() < to {
+        return left == right;
+    }
+    left[..from] == right[..from] && left[to..] == right[to..]
+}
+
 /// The word with `ts_recv` of a record type; `None` if the type is not covered.
 #[inline(always)]
 fn receive_word(type_id: u16) -> Option<usize> {

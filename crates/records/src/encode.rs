@@ -4,7 +4,7 @@
 //! struct in words of eight bytes right after that waits until all stores have finished. So these
 //! records are built in registers; a test compares them with the structs.
 
-use dbn::{Action, Side as DbnSide, UNDEF_ORDER_SIZE, UNDEF_PRICE, rtype};
+use dbn::{Action, BidAskPair, Side as DbnSide, UNDEF_ORDER_SIZE, UNDEF_PRICE, rtype};
 use nanotape_book::DepthLevel;
 use nanotape_types::{Price4, Side};
 
@@ -160,6 +160,12 @@ fn priced(words: usize, rtype: u8, common: &Common, last: u8, change: Change) ->
     ]
 }
 
+/// The best levels of both sides as a record has them.
+pub fn pair_of(bid: Option<DepthLevel>, ask: Option<DepthLevel>) -> BidAskPair {
+    let ((bid_px, bid_sz, bid_ct), (ask_px, ask_sz, ask_ct)) = (level(bid), level(ask));
+    BidAskPair { bid_px, ask_px, bid_sz, ask_sz, bid_ct, ask_ct }
+}
+
 #[inline(always)]
 fn level(level: Option<DepthLevel>) -> (i64, u32, u32) {
     match level {
@@ -180,7 +186,7 @@ pub fn bytes<const N: usize>(words: [u64; N]) -> [[u8; 8]; N] {
 mod tests {
     use core::num::{NonZeroU32, NonZeroU64};
 
-    use dbn::{BidAskPair, FlagSet, MboMsg, Mbp1Msg, RecordHeader, TradeMsg};
+    use dbn::{FlagSet, MboMsg, Mbp1Msg, RecordHeader, TradeMsg};
 
     use super::*;
 

@@ -23,7 +23,7 @@ mod trade_date;
 pub use dbn;
 pub use decode::{BadRecord, Header, Record, RecordBuffer};
 pub use definition::{definition, symbol_text};
-pub use digest::Digests;
+pub use digest::{Digests, is_covered, is_same_record};
 pub use encode::{Common, PUBLISHER_ID, price_of};
 pub use events::{BadOrder, EventReader};
 pub use imbalance::imbalance;

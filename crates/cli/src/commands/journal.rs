@@ -1,6 +1,7 @@
 //! `nanotape journal`: journals on disk: write, read, and maintain them.
 
 mod append;
+mod bisect;
 mod compress;
 mod dump;
 mod prune;
@@ -44,6 +45,8 @@ pub(crate) struct JournalArguments {
 enum JournalCommand {
     /// Append lines of text
     Append(append::AppendCommand),
+    /// Find the first record at which two recorded runs differ
+    Bisect(bisect::BisectCommand),
     /// Compress closed segments; readers are not affected
     Compress(compress::CompressCommand),
     /// Print all excerpts with their payload bytes
@@ -81,6 +84,7 @@ pub(crate) fn run(arguments: &JournalArguments) -> anyhow::Result<Status> {
     nanotape_shm::guard_against_truncation().context("cannot install a handler for SIGBUS")?;
     match &arguments.command {
         JournalCommand::Append(command) => append::run(command),
+        JournalCommand::Bisect(command) => bisect::run(command),
         JournalCommand::Compress(command) => compress::run(command),
         JournalCommand::Dump(command) => dump::run(command),
         JournalCommand::Prove(command) => command.run(),

@@ -29,7 +29,9 @@ use crate::{
     values::seconds,
 };
 use follow::Tap;
+pub(super) use join::of_subscription;
 use printer::Printer;
+pub(super) use rows::line_of;
 
 #[derive(Args, Debug)]
 #[command(after_help = "\

@@ -26,7 +26,7 @@ use crate::{
 
 /// An open INPUT.
 pub(super) enum Opened {
-    Day(DaySource),
+    Day(Box<DaySource>),
     Journal(Box<RecordedRun<JournalRun>>),
     Dbn(Box<RecordedRun<DbnStream>>),
 }
@@ -53,7 +53,7 @@ impl FromStr for RunChoice {
 
 impl RunChoice {
     /// The number of the chosen one of `runs` runs, 0 if there are none.
-    fn of(choice: Option<Self>, name: &str, runs: u64) -> anyhow::Result<u64> {
+    pub(crate) fn of(choice: Option<Self>, name: &str, runs: u64) -> anyhow::Result<u64> {
         match choice {
             Some(Self::Number(number)) if number > runs => {
                 bail!("{name}: has {}, --run {number} is not one of them", counted(runs, "run"))
@@ -94,7 +94,7 @@ pub(super) fn open(
         bail!("{name}: --run applies to journals and DBN files, and this is neither");
     }
     let midnight_ns = TradeDate::of_file_name(path).map(TradeDate::midnight_ns);
-    Ok((Opened::Day(source), span.bounds(name, midnight_ns)?))
+    Ok((Opened::Day(Box::new(source)), span.bounds(name, midnight_ns)?))
 }
 
 /// The bytes of a file, or of standard input.
@@ -141,7 +141,7 @@ fn open_journal(
 }
 
 /// Damage in the journal is bad data; other errors belong to the environment.
-pub(super) fn of_journal_run(error: JournalRunError) -> anyhow::Error {
+pub(crate) fn of_journal_run(error: JournalRunError) -> anyhow::Error {
     match error {
         JournalRunError::Journal(error) => of_journal(error),
         JournalRunError::Snapshot(error @ SnapshotError::Damaged { .. }) => {
@@ -152,7 +152,7 @@ pub(super) fn of_journal_run(error: JournalRunError) -> anyhow::Error {
 }
 
 /// The runs in a journal: as its recorder stored them, otherwise those whose start it has.
-fn runs_of(path: &Path) -> anyhow::Result<Runs> {
+pub(crate) fn runs_of(path: &Path) -> anyhow::Result<Runs> {
     let stored = Runs::read_good(path)?;
     if !stored.is_empty() {
         return Ok(stored);

@@ -18,6 +18,7 @@ mod ring;
 mod run;
 mod run_journal;
 mod run_ring_lost;
+mod same_again;
 mod snapshots;
 mod stat;
 mod structures;

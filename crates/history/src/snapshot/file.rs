@@ -147,8 +147,8 @@ impl SnapshotFile {
         &self.moment
     }
 
-    /// The first record to read after the snapshot. After the stop of a run that is the stop itself,
-    /// which changes no book and completes the run.
+    /// The first record to read after the snapshot. After the stop of a run that is the stop
+    /// itself, which changes no book and completes the run.
     pub fn next_sequence(&self) -> u64 {
         let is_stop = self.mark.type_id == STOP;
         self.moment.sequence + u64::from(!is_stop)

@@ -76,7 +76,7 @@ fn nobody(command: &TapArguments, path: &Path, error: &RegionError) -> anyhow::E
 }
 
 /// The status of a subscription error: bad data, or the environment.
-pub(super) fn of_subscription(error: SubscribeError) -> anyhow::Error {
+pub(in crate::commands) fn of_subscription(error: SubscribeError) -> anyhow::Error {
     match error {
         SubscribeError::Region(error) => of_region(&error),
         SubscribeError::Ring { path, error } => of_ring(&path, &error),

@@ -60,6 +60,13 @@ impl Table {
     }
 }
 
+/// An event as one line of text.
+pub(in crate::commands) fn line_of(event: &Event<'_>, midnight_ns: Option<u64>) -> String {
+    let (mut buffer, mut detail) = (Vec::new(), String::new());
+    write_text(&mut buffer, &Row::of(event, midnight_ns, &mut detail));
+    String::from_utf8_lossy(&buffer).into_owned()
+}
+
 /// Sequence number, time of day, stock, kind, and the values of that kind.
 fn write_text(buffer: &mut Vec<u8>, row: &Row<'_>) {
     right(buffer, 10, row.cell(Column::Sequence));

@@ -1,0 +1,150 @@
+//! `nanotape journal bisect`: the first record at which two recorded runs differ.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::bail;
+use clap::Args;
+use nanotape_history::{Compared, Comparison, Run, RunIn, Runs};
+use nanotape_plant::{
+    Delivery, Event,
+    records::{Header, RecordBuffer},
+};
+use nanotape_types::StockLocate;
+
+use crate::{
+    commands::tap::line_of,
+    input::{Progress, RunChoice, of_journal_run, runs_of},
+    output::{Format, OutputArguments},
+    record::Record,
+    status::Status,
+    values::counted,
+};
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  nanotape journal bisect days/equities copy/equities
+  nanotape journal bisect days/equities days/equities --run-a 1 --run-b 2
+  nanotape journal bisect monday tuesday --format json
+
+Compares the records of two runs in their order, without ts_recv, which differs from run to run.
+Starts and stops of plants are not compared. Snapshots in both journals at the same position with
+the same digests make the search short: everything before the last such pair is the same.
+
+Exit status: 0 the runs are the same; 1 they differ, or a journal is damaged; 2 a journal cannot be
+read, or has no such run.")]
+pub(super) struct BisectCommand {
+    /// Folder of the first journal
+    #[arg(value_name = "A")]
+    first: PathBuf,
+
+    /// Folder of the second journal
+    #[arg(value_name = "B")]
+    second: PathBuf,
+
+    /// Run of the first journal: a number from 1, or last [default: last]
+    #[arg(long, value_name = "N")]
+    run_a: Option<RunChoice>,
+
+    /// Run of the second journal: a number from 1, or last [default: last]
+    #[arg(long, value_name = "N")]
+    run_b: Option<RunChoice>,
+
+    #[command(flatten)]
+    output: OutputArguments,
+}
+
+pub(super) fn run(command: &BisectCommand) -> anyhow::Result<Status> {
+    let format = command.output.format_or(Format::Text)?;
+    let (first_runs, second_runs) = (runs_of(&command.first)?, runs_of(&command.second)?);
+    let first = chosen(&command.first, &first_runs, command.run_a)?;
+    let second = chosen(&command.second, &second_runs, command.run_b)?;
+    let sides = [
+        RunIn { journal: &command.first, runs: &first_runs, run: first },
+        RunIn { journal: &command.second, runs: &second_runs, run: second },
+    ];
+    let progress = Progress::with_steps("records", 0);
+    let [left, right] = sides;
+    let compared = nanotape_history::bisect(left, right, |done| progress.set_of(done, 0, ""));
+    drop(progress);
+    let comparison = compared.map_err(of_journal_run)?;
+    let mut output = command.output.open()?;
+    let lines = comparison
+        .difference
+        .as_ref()
+        .map(|[left, right]| [line(left.as_ref(), first), line(right.as_ref(), second)]);
+    record(&comparison, lines.as_ref())
+        .write(&mut output, format, true, || text(command, &comparison, lines.as_ref()))?;
+    output.finish()?;
+    Ok(if comparison.difference.is_some() { Status::Bad } else { Status::Good })
+}
+
+fn chosen<'a>(
+    journal: &Path,
+    runs: &'a Runs,
+    choice: Option<RunChoice>,
+) -> anyhow::Result<&'a Run> {
+    let name = journal.display().to_string();
+    let number = RunChoice::of(choice, &name, runs.len() as u64)?;
+    let run = (number as usize).checked_sub(1).and_then(|index| runs.iter().nth(index));
+    let Some(run) = run else { bail!("{name}: no run of a plant: nothing to compare") };
+    Ok(run)
+}
+
+/// A record as a tap prints it; `None` for the end of a run.
+fn line(compared: Option<&Compared>, run: &Run) -> Option<String> {
+    let Compared { sequence, type_id, payload } = compared?;
+    let mut buffer = RecordBuffer::default();
+    let Ok(Some(record)) = buffer.decode(*sequence, *type_id, payload) else {
+        return Some(format!("{sequence}  type {type_id}, {} bytes", payload.len()));
+    };
+    let instrument = Header::of(payload).map_or(0, |header| header.instrument_id);
+    let locate = StockLocate::new(u16::try_from(instrument).unwrap_or(0));
+    let symbol = run.directory().symbol(locate);
+    let event = Event::Record(Delivery {
+        sequence: *sequence,
+        type_id: *type_id,
+        symbol,
+        record,
+        bytes: payload,
+        books: None,
+        is_digest_same: None,
+    });
+    Some(line_of(&event, Some(run.midnight_ns)))
+}
+
+fn record(comparison: &Comparison, lines: Option<&[Option<String>; 2]>) -> Record {
+    let sequence = |side: usize| {
+        let difference = comparison.difference.as_ref()?;
+        difference[side].as_ref().map(|compared| compared.sequence)
+    };
+    let line = |side: usize| lines.and_then(|lines| lines[side].clone());
+    Record::default()
+        .with("is_same", comparison.difference.is_none())
+        .with("skipped_records", comparison.skipped)
+        .with("same_records", comparison.same)
+        .with("a_sequence", sequence(0))
+        .with("b_sequence", sequence(1))
+        .with("a_record", line(0))
+        .with("b_record", line(1))
+}
+
+fn text(
+    command: &BisectCommand,
+    comparison: &Comparison,
+    lines: Option<&[Option<String>; 2]>,
+) -> String {
+    let same = counted(comparison.same, "record");
+    let skipped = counted(comparison.skipped, "record");
+    let (first, second) = (command.first.display(), command.second.display());
+    let Some([left, right]) = lines else {
+        return format!("the runs are the same: {same} compared, {skipped} with equal digests\n");
+    };
+    let line = |line: &Option<String>| line.clone().unwrap_or_else(|| "end of the run".to_owned());
+    format!(
+        "the runs differ after {same} compared and {skipped} with equal digests:\n{first}: {}\n\
+         {second}: {}\n",
+        line(left),
+        line(right)
+    )
+}
