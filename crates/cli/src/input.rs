@@ -107,10 +107,16 @@ impl<L: PriceLevels, S: OrderStore> Session<L, S> {
         books: Books<L, S>,
         observer: &mut impl Observer<Books<L, S>>,
     ) -> anyhow::Result<Self> {
-        let (source, bounds) = source::open(input, span, symbols)?;
-        let mut guard = Guard::new(observer, bounds);
+        let (mut source, bounds) = source::open(input, span, symbols)?;
+        // A whole day has a loop of its own, because reading the time of each message costs.
+        if let (Opened::Day(day), Span::WHOLE) = (&mut source, bounds) {
+            let mut guard = Guard::<_, false>::new(observer, bounds);
+            let session = Self::of_day(day, books, &mut guard)?;
+            return Ok(Self { misfits: guard.misfits(), is_strict: input.strict, ..session });
+        }
+        let mut guard = Guard::<_, true>::new(observer, bounds);
         let session = match source {
-            Opened::Day(day) => Self::of_day(*day, books, &mut guard),
+            Opened::Day(mut day) => Self::of_day(&mut day, books, &mut guard),
             Opened::Journal(run) => Self::of_journal(&input.input, run, books, &mut guard),
             Opened::Dbn(run) => Self::of_dbn(run, input.run.is_none(), books, &mut guard),
         };
@@ -124,17 +130,17 @@ impl<L: PriceLevels, S: OrderStore> Session<L, S> {
         books: Books<L, S>,
         observer: &mut impl Observer<Books<L, S>>,
     ) -> anyhow::Result<Self> {
-        Self::of_day(input.open()?, books, observer)
+        Self::of_day(&mut input.open()?, books, observer)
     }
 
     fn of_day(
-        mut source: DaySource,
+        source: &mut DaySource,
         books: Books<L, S>,
         observer: &mut impl Observer<Books<L, S>>,
     ) -> anyhow::Result<Self> {
         let mut engine = BookEngine::new(books);
-        let progress = Progress::of(&source);
-        let report = engine.run(&mut source, observer, |source| progress.update(source))?;
+        let progress = Progress::of(source);
+        let report = engine.run(source, observer, |source| progress.update(source))?;
         Ok(Self::new(source.name(), engine, Report::Day(report)))
     }
 
@@ -189,14 +195,6 @@ impl<L: PriceLevels, S: OrderStore> Session<L, S> {
     fn new(name: &str, engine: BookEngine<Books<L, S>>, report: Report) -> Self {
         let (name, misfits) = (name.to_owned(), BTreeMap::new());
         Self { name, engine, report, misfits, is_strict: false }
-    }
-
-    /// Messages read from the day, or records.
-    pub(crate) fn messages(&self) -> u64 {
-        match &self.report {
-            Report::Day(report) => report.summary.records,
-            Report::Records(recorded) => recorded.summary.messages,
-        }
     }
 }
 

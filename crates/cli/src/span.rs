@@ -88,6 +88,9 @@ impl From<SpanArguments> for Span {
 }
 
 impl Span {
+    /// The bounds of everything.
+    pub(super) const WHOLE: (u64, u64) = (0, u64::MAX);
+
     /// Up to a moment, including its messages.
     pub(crate) fn up_to(at: Option<Moment>) -> Self {
         Self { from: None, to: at, is_after: true }
@@ -112,7 +115,8 @@ impl Span {
             let after = u64::from(self.is_after);
             anyhow::Ok(nanos.map(|nanos| nanos.saturating_add(after)))
         };
-        let (from, to) = (nanos(self.from)?.unwrap_or(0), nanos(self.to)?.unwrap_or(u64::MAX));
+        let (from, to) =
+            (nanos(self.from)?.unwrap_or(Self::WHOLE.0), nanos(self.to)?.unwrap_or(Self::WHOLE.1));
         if from > to {
             bail!("{name}: the span ends before it begins; give the earlier moment first");
         }
@@ -121,8 +125,8 @@ impl Span {
 }
 
 /// Shows an observer the events of a span only, and ends the run at its end. Also notes the first
-/// message that did not fit the book of each stock.
-pub(super) struct Guard<'a, O> {
+/// message that did not fit the book of each stock. Without `HAS_BOUNDS` it reads no times.
+pub(super) struct Guard<'a, O, const HAS_BOUNDS: bool> {
     observer: &'a mut O,
     from: u64,
     to: u64,
@@ -130,13 +134,18 @@ pub(super) struct Guard<'a, O> {
     misfits: BTreeMap<StockLocate, Position>,
 }
 
-impl<'a, O> Guard<'a, O> {
+impl<'a, O, const HAS_BOUNDS: bool> Guard<'a, O, HAS_BOUNDS> {
     pub(super) fn new(observer: &'a mut O, (from, to): (u64, u64)) -> Self {
         Self { observer, from, to, is_inside: from == 0, misfits: BTreeMap::new() }
     }
 
     pub(super) fn misfits(self) -> BTreeMap<StockLocate, Position> {
         self.misfits
+    }
+
+    #[inline(always)]
+    fn is_inside(&self) -> bool {
+        !HAS_BOUNDS || self.is_inside
     }
 
     #[cold]
@@ -146,15 +155,18 @@ impl<'a, O> Guard<'a, O> {
     }
 }
 
-impl<L: PriceLevels, S: OrderStore, O: Observer<Books<L, S>>> Observer<Books<L, S>>
-    for Guard<'_, O>
+impl<L, S, O, const HAS_BOUNDS: bool> Observer<Books<L, S>> for Guard<'_, O, HAS_BOUNDS>
+where
+    L: PriceLevels,
+    S: OrderStore,
+    O: Observer<Books<L, S>>,
 {
     const FINDS_HIDDEN_RECORDS: bool = O::FINDS_HIDDEN_RECORDS;
     const READS_BYTES: bool = O::READS_BYTES;
 
     #[inline]
     fn admit(&mut self, event: &MarketEvent) -> ControlFlow<()> {
-        if event.time.is_some_and(|time| time.get() >= self.to) {
+        if HAS_BOUNDS && event.time.is_some_and(|time| time.get() >= self.to) {
             return ControlFlow::Break(());
         }
         self.observer.admit(event)
@@ -162,11 +174,11 @@ impl<L: PriceLevels, S: OrderStore, O: Observer<Books<L, S>>> Observer<Books<L, 
 
     #[inline]
     fn before(&mut self, engine: &BookEngine<Books<L, S>>, at: Position, event: &MarketEvent) {
-        if !self.is_inside && event.time.is_some_and(|time| time.get() >= self.from) {
+        if !self.is_inside() && event.time.is_some_and(|time| time.get() >= self.from) {
             self.is_inside = true;
             self.observer.begin(engine, self.from);
         }
-        if self.is_inside {
+        if self.is_inside() {
             self.observer.before(engine, at, event);
         }
     }
@@ -182,7 +194,7 @@ impl<L: PriceLevels, S: OrderStore, O: Observer<Books<L, S>>> Observer<Books<L, 
         if let Some(Outcome { stock_locate, anomaly: Some(_), .. }) = outcome {
             self.misfit(stock_locate, at);
         }
-        if !self.is_inside {
+        if !self.is_inside() {
             return ControlFlow::Continue(());
         }
         self.observer.after(engine, at, event, outcome)
@@ -195,7 +207,7 @@ impl<L: PriceLevels, S: OrderStore, O: Observer<Books<L, S>>> Observer<Books<L, 
         bytes: &[u8],
         outcome: Option<Outcome>,
     ) {
-        if self.is_inside {
+        if self.is_inside() {
             self.observer.bytes(engine, at, bytes, outcome);
         }
     }

@@ -79,7 +79,8 @@ pub struct RecordedSummary {
     pub losses: Vec<Loss>,
     /// Number of losses.
     pub total_losses: u64,
-    /// Stocks whose book the plant reported as tainted, with the sequence numbers of its reports.
+    /// Stocks whose book was reported as unreliable, with the sequence number of the first report:
+    /// a taint notice, or an order record with the flag `MAYBE_BAD_BOOK`.
     pub taints: BTreeMap<StockLocate, u64>,
 }
 
@@ -133,6 +134,13 @@ impl RecordedSummary {
     pub fn is_good(&self) -> bool {
         let is_whole = self.start.is_some() && self.end != RecordedEnd::NoStop;
         is_whole && self.total_losses == 0
+    }
+
+    #[cold]
+    fn taint(&mut self, instrument_id: u32, sequence: u64) {
+        if let Ok(locate) = u16::try_from(instrument_id) {
+            self.taints.entry(StockLocate::new(locate)).or_insert(sequence);
+        }
     }
 
     fn lost(&mut self, loss: Loss) {
@@ -228,9 +236,15 @@ impl Reading {
         self.last_sequence = sequence;
         let record = self.buffer.decode(sequence, type_id, payload)?;
         let Some(record) = record else { return Ok(ControlFlow::Continue(())) };
+        let mut unreliable = None;
         match record {
             Record::Notice(notice) => return self.notice(sequence, notice),
-            Record::Mbo(_) => self.has_orders = true,
+            Record::Mbo(order) => {
+                self.has_orders = true;
+                if order.flags.is_maybe_bad_book() {
+                    unreliable = Some(order.hd.instrument_id);
+                }
+            }
             Record::Bbo(_) | Record::Trade(_) => self.has_others = true,
             _ => {}
         }
@@ -240,6 +254,8 @@ impl Reading {
         let flow = flow.map_err(|error| RecordedError::Order { sequence, error })?;
         if flow.is_break() {
             self.summary.end = RecordedEnd::Stopped;
+        } else if let Some(instrument) = unreliable {
+            self.summary.taint(instrument, sequence);
         }
         Ok(flow)
     }
@@ -282,12 +298,7 @@ impl Reading {
             }
             Notice::Stop(_) => self.summary.end = RecordedEnd::Stop,
             Notice::Gap(gap) => self.summary.lost(Loss::Input { sequence, gap }),
-            Notice::Taint(taint) => {
-                if let Ok(locate) = u16::try_from(taint.instrument_id) {
-                    let locate = StockLocate::new(locate);
-                    self.summary.taints.entry(locate).or_insert(sequence);
-                }
-            }
+            Notice::Taint(taint) => self.summary.taint(taint.instrument_id, sequence),
         }
         Ok(ControlFlow::Continue(()))
     }

@@ -87,7 +87,7 @@ fn run_with<L: PriceLevels, S: OrderStore>(
     stocks.truncate(arguments.top.unwrap_or(all));
 
     if format == Format::Text {
-        write_day(&mut output, &statistics, session.messages())?;
+        write_day(&mut output, &statistics)?;
     }
     let figures = figures(format == Format::Text);
     let mut columns = vec![Column::word("symbol", 8)];
@@ -110,16 +110,12 @@ fn run_with<L: PriceLevels, S: OrderStore>(
     Ok(status)
 }
 
-/// The lines about the day as a whole, in the text format.
-fn write_day(
-    output: &mut impl std::io::Write,
-    statistics: &DayStatistics,
-    records: u64,
-) -> std::io::Result<()> {
+/// The lines about the day or the span as a whole, in the text format.
+fn write_day(output: &mut impl std::io::Write, statistics: &DayStatistics) -> std::io::Result<()> {
     let total = statistics.total();
     let stocks = statistics.stocks().count();
     let noun = if stocks == 1 { "stock" } else { "stocks" };
-    writeln!(output, "{records} messages, {stocks} {noun}")?;
+    writeln!(output, "{} messages, {stocks} {noun}", total.messages)?;
     let quantile = |histogram: &Histogram, q| histogram.quantile(q).unwrap_or(0);
     for (what, histogram) in [
         ("messages per second", total.per_second.counts()),

@@ -68,7 +68,7 @@ impl<L: PriceLevels, S: OrderStore> Session<L, S> {
         let taints: Vec<_> = taints.map(|(&locate, &sequence)| (locate, sequence)).collect();
         if let Some(&first) = taints.iter().min_by_key(|(_, sequence)| *sequence) {
             tell(format_args!(
-                "{}: {} marked unreliable (tainted) by the plant, the first one {}",
+                "{}: {} marked unreliable (tainted) in the records, the first one {}",
                 self.name,
                 counted(taints.len() as u64, "book"),
                 self.first_of(first),

@@ -101,6 +101,21 @@ fn a_file_in_databentos_convention_gives_its_book() {
         assert_eq!((ran.status, &ran.stdout), (0, &before), "{at}: {}", ran.stderr);
     }
 
+    // A venue's gap is only in the flags.
+    file.record(b'A', b'B', 5, 90, 1, flags::LAST | flags::MAYBE_BAD_BOOK);
+    let path = folder.write("gap.bin", &file.bytes());
+    let command = ["book", &path, "--symbol", "AAPL", "--format", "csv"];
+    let ran = nanotape(command);
+    let expected = format!(
+        "nanotape: {path}: 1 book marked unreliable (tainted) in the records, the first one of AAPL \
+         by message 9\n"
+    );
+    assert_eq!((ran.status, ran.stderr), (0, expected));
+    assert_eq!(nanotape([&command, ["--strict"].as_slice()].concat()).status, 1);
+    let before = nanotape([&command, ["--strict", "--at", "10:00:07"].as_slice()].concat());
+    assert_eq!((before.status, before.stderr.as_str()), (0, ""));
+    file.records.pop();
+
     file.record(b'A', b'B', 5, -1, 1, flags::LAST);
     let path = folder.write("negative.bin", &file.bytes());
     let ran = nanotape(["book", &path, "--symbol", "AAPL", "--orders", "--format", "csv"]);

@@ -188,7 +188,7 @@ fn a_gap_and_a_taint_of_the_plant_are_told_with_their_message() {
         let gap = format!("bytes skipped at offset {} of the input, after message", offset(10_000));
         assert!(ran.stderr.contains(&gap), "{input}: {}", ran.stderr);
         let taint =
-            ran.stderr.lines().find(|line| line.contains("(tainted) by the plant")).unwrap();
+            ran.stderr.lines().find(|line| line.contains("(tainted) in the records")).unwrap();
         assert!(taint.contains(", the first one of ") && taint.contains(" by message "), "{taint}");
         // Neither the gap nor the taint is in a span that ends before them.
         let early = nanotape(["inside", input, "--to", "09:00", "--strict", "--format", "csv"]);

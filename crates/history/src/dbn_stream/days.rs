@@ -90,13 +90,17 @@ impl Days {
         self.begin(start, sequence, visit)
     }
 
-    /// The stop of a plant.
+    /// The stop of a plant. A tap that joined late has no start of the run.
     pub(super) fn plant_stop(
         &mut self,
         sequence: u64,
         visit: &mut impl FnMut(Entry<'_>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        self.is_open = false;
+        if std::mem::take(&mut self.is_open) || !self.has_begun {
+            let text = "the plant stops, but its start and the records before are not in the file";
+            visit(Entry::Loss { sequence, text })?;
+        }
+        self.has_begun = true;
         visit(Entry::Notice { sequence, notice: STOP })
     }
 

@@ -209,6 +209,11 @@ fn the_texts_of_a_tap_are_notices_again() {
         name(14),
     ];
     assert_eq!(seen, expected);
+    // A tap that joined in mid-day.
+    let (seen, error) = read(&file(&metadata(3, None), &[order(TEN, 1), records[4].clone()]));
+    assert!(error.is_none(), "{error:?}");
+    let [.., Seen::Loss(text), Seen::Stop] = seen.as_slice() else { panic!("{seen:?}") };
+    assert!(text.contains("its start and the records before are not in the file"), "{text}");
 }
 
 #[test]
