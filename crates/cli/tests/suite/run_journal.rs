@@ -333,6 +333,34 @@ fn a_plant_waits_while_the_disk_of_its_journal_is_full() {
     recorded.check_insides();
 }
 
+/// The segments have room, but the names of stocks are in a file of their own.
+#[test]
+fn a_plant_waits_while_the_disk_has_no_room_for_a_name() {
+    let Some(mounted) = Mount::new("tmpfs", "size=4m") else { return };
+    let mut recorded = Recorded::new("run-journal-names", 2_000);
+    recorded.journal = mounted.path().join("journal").display().to_string();
+    let text = format!("[journal]\ndir = {:?}\nsegment_bytes = \"1MiB\"\n", recorded.journal);
+    let config = recorded.folder.write("plant.toml", text.as_bytes());
+    ended(&recorded.run(&["--config", &config]));
+    let filler = mounted.path().join("filler");
+    let full = fs::write(&filler, vec![1; 8 << 20]).unwrap_err();
+    assert_eq!(full.kind(), std::io::ErrorKind::StorageFull);
+
+    fs::remove_file(&recorded.day).unwrap();
+    recorded.folder.day(6_000, 900);
+    let mut plant = recorded.start(&["--config", &config, "--capacity", "32MiB"]);
+    let mut said = BufReader::new(plant.process.stderr.take().unwrap());
+    let mut line = String::new();
+    said.read_line(&mut line).unwrap();
+    assert!(line.contains("/runs: No space left on device"), "{line}");
+    assert!(line.ends_with("; waiting\n"), "{line}");
+    fs::remove_file(&filler).unwrap();
+    let stop = plant.hear_json();
+    assert_eq!((&stop["recorded"], &stop["lost"]), (&stop["records"], &0.into()));
+    assert_eq!(plant.process.wait().unwrap().code(), Some(0));
+    recorded.check_journal();
+}
+
 #[test]
 fn a_plant_that_waits_for_its_recorder_ends_on_request() {
     let recorded = Recorded::new("run-journal-ctrl-c", 100_000);

@@ -155,6 +155,16 @@ pub enum OriginMismatch {
 }
 
 impl RecorderError {
+    /// Whether the disk of the journal is full: a later attempt might succeed.
+    pub fn is_full(&self) -> bool {
+        let kind = match self {
+            Self::Journal(error) => return error.is_full(),
+            Self::Runs(RunsError::System { error, .. }) | Self::File { error, .. } => error.kind(),
+            _ => return false,
+        };
+        matches!(kind, io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+    }
+
     pub(super) fn of_ring(ring: &std::path::Path, error: RingError) -> Self {
         match error {
             RingError::Region(error) => Self::Region(error),

@@ -12,7 +12,7 @@ use nanotape_tape::{ShutdownFlag, WriterState};
 use crate::{
     interrupt,
     journals::{AppenderArguments, of_journal, tell_recovery},
-    output::{Format, OutputArguments},
+    output::{Format, Output, OutputArguments},
     placement::pin,
     record::Record,
     regions::{of_region, of_ring, place, state_sentence, within},
@@ -76,53 +76,95 @@ pub(super) struct RecordCommand {
 }
 
 pub(super) fn run(command: &RecordCommand) -> anyhow::Result<Status> {
-    let ring = place(&command.ring)?;
-    let format = command.output.format_or(Format::Text)?;
     let shutdown = match command.for_plant {
         true => ShutdownFlag::new(),
         false => interrupt::install()?,
     };
-    let AppenderArguments { journal, mode, .. } = &command.appender;
-    let Some(appender) = open_journal(command, &ring).map_err(of_journal)? else {
-        return Ok(Status::Good);
+    let ring = place(&command.ring)?;
+    // Before the recording: an existing file without --force is refused now.
+    let format = command.output.format_or(Format::Text)?;
+    let mut output = command.output.open()?;
+    let mut is_reported = false;
+    let (outcome, summary) = loop {
+        match record(command, &ring, &shutdown) {
+            // The disk has no room for a name of a stock. Opening the journal again removes a part
+            // of it that was written.
+            Err(error) | Ok(Some((Err(error), _))) if command.for_plant && error.is_full() => {
+                if !is_reported {
+                    tell(format_args!("{error}; waiting"));
+                    is_reported = true;
+                }
+                shutdown.sleep(RETRY);
+            }
+            Err(error) => return Err(of_record(error, command)),
+            Ok(None) => return Ok(Status::Good),
+            Ok(Some((outcome, summary))) => break (outcome, summary),
+        }
     };
+    write_summary(command, &summary, format, &mut output)?;
+    output.finish()?;
+    outcome.map_err(|error| of_record(error, command))?;
+    if command.fail_on_loss && summary.lost > 0 {
+        let lost = summary.lost;
+        tell(format_args!("{}: messages lost: {lost} (--fail-on-loss)", ring.display()));
+        return Ok(Status::Bad);
+    }
+    Ok(Status::Good)
+}
+
+/// How long the recorder of a plant waits for room before it opens the journal again.
+const RETRY: Duration = Duration::from_millis(100);
+
+/// How a recording ended, and what it recorded.
+type Recorded = (Result<(), RecorderError>, RecorderSummary);
+
+/// Records until the writer of the ring is gone. `None`: there is nothing to record.
+fn record(
+    command: &RecordCommand,
+    ring: &Path,
+    shutdown: &ShutdownFlag,
+) -> Result<Option<Recorded>, RecorderError> {
+    let AppenderArguments { journal, mode, .. } = &command.appender;
+    let Some(appender) = open_journal(command, ring)? else { return Ok(None) };
     tell_recovery(journal, appender.recovery());
     let RecordCommand { wait, through_restarts, for_plant: must_show, .. } = *command;
     // The threads of the appender exist already, so they do not compete with the recorder.
     let _placement = command.cpu.map(pin);
+    let shutdown = shutdown.clone();
     let options = RecorderOptions { wait, through_restarts, mode: *mode, must_show, shutdown };
-    let opened = Recorder::open(&ring, appender, &options);
-    let Some(mut recorder) = opened.map_err(|error| of_record(error, command))? else {
+    let Some(mut recorder) = Recorder::open(ring, appender, &options)? else {
         tell(format_args!("{}: interrupted before a writer created the ring", ring.display()));
-        return Ok(Status::Good);
+        return Ok(None);
     };
-    let mut output = command.output.open()?;
     let outcome = recorder.run(|event| match event {
         // The plant knows its end; if it was killed, no one reads this.
         RecorderEvent::WriterGone(_) if command.for_plant => {}
-        event => report(&ring, &event),
+        event => report(ring, &event),
     });
-    let RecorderSummary { first_sequence, next_sequence, recorded, lost, .. } = recorder.summary();
-    let closed = recorder.close();
+    let summary = recorder.summary();
+    Ok(Some((outcome.and(recorder.close()), summary)))
+}
+
+fn write_summary(
+    command: &RecordCommand,
+    summary: &RecorderSummary,
+    format: Format,
+    output: &mut Output,
+) -> anyhow::Result<()> {
+    let RecorderSummary { first_sequence, next_sequence, recorded, lost, .. } = *summary;
     let record = Record::default()
-        .with("ring", ring.display().to_string())
-        .with("journal", journal.display().to_string())
+        .with("ring", place(&command.ring)?.display().to_string())
+        .with("journal", command.appender.journal.display().to_string())
         .with("recorded", recorded)
         .with("lost", lost)
         .with("next_sequence", next_sequence);
-    record.write(&mut output, format, true, || {
+    record.write(output, format, true, || {
         format!(
             "recorded {recorded} messages from {first_sequence} on, lost {lost}; next message \
              {next_sequence}\n"
         )
     })?;
-    output.finish()?;
-    outcome.and(closed).map_err(|error| of_record(error, command))?;
-    if command.fail_on_loss && lost > 0 {
-        tell(format_args!("{}: messages lost: {lost} (--fail-on-loss)", ring.display()));
-        return Ok(Status::Bad);
-    }
-    Ok(Status::Good)
+    Ok(())
 }
 
 /// Opens the journal; the recorder of a plant waits for it. `None`: another recorder did its work.
