@@ -30,9 +30,9 @@ loom:
 miri:
     cargo xtask miri
 
-# A plant and its taps as processes of their own, killed and held, compared with everything else
-plant-proof *ARGUMENTS:
-    scripts/plant-proof/prove {{ARGUMENTS}}
+# The whole plant through a day as processes of their own, killed and held, every output compared
+day-proof *ARGUMENTS:
+    scripts/day-proof/prove {{ARGUMENTS}}
 
 # Build the documentation; warnings are errors
 docs:

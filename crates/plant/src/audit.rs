@@ -2,10 +2,10 @@
 //! and every record with what the plant publishes.
 //!
 //! Where: a process of its own (`nanotape audit`). It affects neither the plant nor the recorder.
-//! Protocol: it follows the journal from its last snapshot. Each record must be the one that the
-//! ring has under its number, as long as the ring has it. After each message the books are those of
-//! the plant, so each inside that the plant published must be theirs. At the stop, the digest of
-//! all records must be that of the plant.
+//! Protocol: it follows the journal from the last snapshot before the oldest record of the ring.
+//! Each record must be the one that the ring has under its number, as long as the ring has it.
+//! After each message the books are those of the plant, so each inside that the plant published
+//! must be theirs. At the stop, the digest of all records must be that of the plant.
 //! Bounds: the ring is read as the journal grows. Records that the ring has overwritten by then are
 //! counted, and not compared.
 
@@ -76,13 +76,14 @@ impl Audit {
         wait: Duration,
         shutdown: &ShutdownFlag,
     ) -> Result<Self, SubscribeError> {
-        let reader = stream::Reader::open(ring, Start::Newest).map_err(|error| match error {
+        let reader = stream::Reader::open(ring, Start::Oldest).map_err(|error| match error {
             RingError::Region(error) => SubscribeError::Region(error),
             error => SubscribeError::Ring { path: ring.to_owned(), error: Box::new(error) },
         })?;
         let created_ns = nanotape_ring::Subscribe::region(&reader).created_ns();
         check_origin(journal, ring, created_ns)
             .map_err(|error| SubscribeError::Origin(Box::new(error)))?;
+        let oldest = nanotape_ring::Subscribe::next_sequence(&reader);
         // A path with a slash is not the name of a ring.
         let folder = Path::new(".").join(journal);
         let folder = if journal.is_absolute() { journal.to_owned() } else { folder };
@@ -91,12 +92,9 @@ impl Audit {
             .shutdown(shutdown)
             .keep_books()
             .check_digests()
-            .whole()
+            .whole_before(oldest)
             .open()?;
-        let mut ring = RingSource::new(reader);
-        let next = journal.next_sequence();
-        // Records that it no longer has are counted when they are reached.
-        let _ = ring.seek(Start::Sequence(next)).or_else(|_| ring.seek(Start::Oldest));
+        let ring = RingSource::new(reader);
         Ok(Self { journal, ring, report: AuditReport::default(), is_over: false })
     }
 
@@ -104,11 +102,11 @@ impl Audit {
     /// has stopped, or the recorder has closed the journal.
     pub fn step(&mut self) -> Result<bool, SubscribeError> {
         let Self { journal, ring, report, is_over } = self;
-        let first = journal.next_sequence();
         let step = journal.step(|event| {
             match event {
                 // The orders of the snapshot.
-                Event::Record(delivery) if delivery.sequence < first => {}
+                Event::Record(Delivery { record: Record::Mbo(order), .. })
+                    if order.flags.is_snapshot() => {}
                 Event::Record(delivery) => {
                     report.compare(&delivery, ring);
                     *is_over = matches!(delivery.record, Record::Notice(Notice::Stop(_)));

@@ -69,7 +69,8 @@ pub struct Subscription {
     keeps_books: bool,
     /// The journal that completes the ring, and how long to wait for its recorder.
     heal: Option<(PathBuf, Duration)>,
-    is_whole: bool,
+    /// The subscriber begins with the last snapshot that includes no record from this one on.
+    whole_before: Option<u64>,
     checks_digests: bool,
 }
 
@@ -164,7 +165,7 @@ impl Subscription {
             shutdown: ShutdownFlag::new(),
             keeps_books: false,
             heal: None,
-            is_whole: false,
+            whole_before: None,
             checks_digests: false,
         }
     }
@@ -247,8 +248,14 @@ impl Subscription {
     /// it begins with the start of the run. Needs a journal: that of
     /// [`heal_from`](Self::heal_from), or that which is read.
     #[must_use]
-    pub fn whole(mut self) -> Self {
-        self.is_whole = true;
+    pub fn whole(self) -> Self {
+        self.whole_before(u64::MAX)
+    }
+
+    /// The same with the last snapshot before this record.
+    #[must_use]
+    pub fn whole_before(mut self, sequence: u64) -> Self {
+        self.whole_before = Some(sequence);
         self
     }
 }

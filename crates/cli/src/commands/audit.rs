@@ -22,11 +22,11 @@ Examples:
   nanotape audit equities days/equities
   nanotape audit equities days/equities --count 1000000 --format json
 
-Follows the journal from its last snapshot, and rebuilds the books from its records. Compares every
-record with that of the ring, as long as the ring has it, and every inside that the plant published
-with the rebuilt book. When the plant stops, compares the digest of all records with that of the
-plant. It ends when the plant stops, when the recorder closes the journal, on Ctrl-C, or after N
-records. The plant and the recorder are not affected.
+Follows the journal from the last snapshot before the oldest record of the ring, and rebuilds the
+books from its records. Compares every record with that of the ring, as long as the ring has it,
+and every inside that the plant published with the rebuilt book. When the plant stops, compares the
+digest of all records with that of the plant. It ends when the plant stops, when the recorder
+closes the journal, on Ctrl-C, or after N records. The plant and the recorder are not affected.
 
 Exit status: 0 all that was compared is the same; 1 something differs, records are missing in the
 journal, or the journal is damaged; 2 the ring or the journal cannot be opened, or the journal is

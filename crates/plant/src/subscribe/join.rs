@@ -114,12 +114,12 @@ impl Subscription {
         board: Option<&BoardReader>,
         newest: u64,
     ) -> Result<(Option<SnapshotFile>, u64), SubscribeError> {
-        if self.is_whole {
+        if let Some(end) = self.whole_before {
             let runs = Runs::read_good(journal).unwrap_or_default();
             let of_board = board.map(BoardReader::first_sequence);
             let first = of_board.or(runs.iter().last().map(|run| run.first_sequence)).unwrap_or(1);
             let snapshots = Snapshots::list(journal).map_err(SubscribeError::Snapshot)?;
-            let last = snapshots.last_in(first..u64::MAX);
+            let last = snapshots.last_in(first..end.max(first));
             let next = last.as_ref().map_or(first, SnapshotFile::next_sequence);
             return Ok((last, next));
         }

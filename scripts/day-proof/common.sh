@@ -1,0 +1,60 @@
+# Shared by the stages: the program, a folder, and the words for what held. Sourced, not run.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[1]}")" && pwd)
+root=$(cd "$here/../../.." && pwd)
+
+# NANOTAPE names a binary that is already built; otherwise it is built here.
+if [ -z "${NANOTAPE:-}" ]; then
+    (cd "$root" && cargo build --release --locked --quiet)
+    NANOTAPE="${CARGO_TARGET_DIR:-$root/target}/release/nanotape"
+fi
+# In the background the program itself is started, so that signals reach it and not a shell.
+nanotape() { "$NANOTAPE" "$@"; }
+
+folder=$(mktemp -d "${TMPDIR:-/tmp}/nanotape-proof.XXXXXX")
+ring="proof-$$"
+cleanup() {
+    jobs -p | xargs -r kill -KILL 2>/dev/null || true
+    [ -z "${small:-}" ] || { mountpoint -q "$small" 2>/dev/null && umount -l "$small"; } || true
+    rm -rf "$folder" "/dev/shm/nanotape-$ring".* "/dev/shm/nanotape-$ring"
+}
+trap cleanup EXIT
+
+failed=0 skipped=0
+say() { printf '\n== %s\n' "$*"; }
+good() { printf 'good: %s\n' "$*"; }
+bad() { printf 'BAD: %s\n' "$*"; failed=1; }
+skip() { printf 'SKIPPED: %s\n' "$*"; skipped=1; }
+holds() {
+    local what=$1
+    shift
+    if "$@"; then good "$what"; else bad "$what"; fi
+}
+fresh() { rm -f "/dev/shm/nanotape-$ring" "/dev/shm/nanotape-$ring".*; }
+
+# A number from a line of JSON: number NAME <LINE
+number() { sed -n "s/.*\"$1\":\([0-9]*\).*/\1/p" | tail -1; }
+
+# The options of a stage: --quick, --list, numbers of parts. Sets `is_quick` and `parts`.
+options() {
+    is_quick=0 parts=()
+    local argument
+    for argument in "$@"; do
+        case "$argument" in
+            --quick) is_quick=1 ;;
+            --list) sed -n 's/^# part \([0-9]\): \(.*\)$/\1  \2/p' "$0"; exit 0 ;;
+            [1-9]) parts+=("$argument") ;;
+            *) echo "${0##*/}: unknown argument $argument; see README.md" >&2; exit 2 ;;
+        esac
+    done
+    [ ${#parts[@]} -gt 0 ] || mapfile -t parts < <(sed -n 's/^# part \([0-9]\):.*$/\1/p' "$0")
+}
+
+# Runs the parts, and ends with the status of the stage.
+run_parts() {
+    local part
+    for part in "${parts[@]}"; do "part_$part"; done
+    [ "$failed" = 0 ] || { echo "something did NOT hold"; exit 1; }
+    [ "$skipped" = 0 ] || { echo "everything that was run held; something was skipped"; exit 3; }
+    echo "everything held"
+}
