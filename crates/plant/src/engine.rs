@@ -188,32 +188,32 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
         self.directory.learn(event);
         match event.book_event() {
             Some(book_event) => Some(self.books.apply_watched(book_event, watcher)),
-            None => match event.what {
-                What::UnknownSide | What::BookCleared | What::OrderModified(_) => {
-                    Some(self.rarely(event))
-                }
-                _ => None,
-            },
+            None => self.rarely(event),
         }
     }
 
-    /// Applies an event of no message that ITCH describes. The observer gets the outcome, and no
-    /// single orders.
-    #[cold]
-    #[inline(never)]
-    fn rarely(&mut self, event: &MarketEvent) -> Outcome {
+    /// Applies an event that no message of ITCH about an order makes; the observer gets the
+    /// outcome, and no single orders. Each call has plain arguments, so that an event stays in
+    /// registers.
+    #[inline(always)]
+    fn rarely(&mut self, event: &MarketEvent) -> Option<Outcome> {
         let stock_locate = event.instrument;
         match event.what {
-            What::BookCleared => self.books.clear(stock_locate),
+            What::UnknownSide => Some(self.refuse(stock_locate)),
+            What::BookCleared => Some(self.books.clear(stock_locate)),
             What::OrderModified(Modified { reference, side, shares, price }) => {
-                self.books.modify(stock_locate, reference, side, shares, price)
+                Some(self.books.modify(stock_locate, reference, side, shares, price))
             }
-            _ => {
-                let anomaly = Anomaly::UnknownSide;
-                self.books.record_anomaly(stock_locate, anomaly);
-                Outcome { stock_locate, inside_changed: false, anomaly: Some(anomaly) }
-            }
+            _ => None,
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn refuse(&mut self, stock_locate: StockLocate) -> Outcome {
+        let anomaly = Anomaly::UnknownSide;
+        self.books.record_anomaly(stock_locate, anomaly);
+        Outcome { stock_locate, inside_changed: false, anomaly: Some(anomaly) }
     }
 }
 

@@ -3,20 +3,27 @@
 
 use nanotape_types::{OrderReferenceNumber, Price4, Shares, Side, StockLocate};
 
-use super::{Books, Outcome};
+use super::{Books, OrderWatcher, Outcome};
 use crate::{Anomaly, OrderStore, PriceLevels};
+
+/// A watcher of its own, so that the functions of the hot path are compiled for it alone: with
+/// more callers they took 1% more instructions (bench: book/hot).
+struct Unwatched;
+
+impl OrderWatcher for Unwatched {}
 
 impl<L: PriceLevels, S: OrderStore> Books<L, S> {
     /// Removes every order of a stock. Its anomalies stay counted. Takes one pass over the live
     /// orders of all stocks, and nothing if the book is empty.
     #[cold]
+    #[inline(never)]
     pub fn clear(&mut self, stock_locate: StockLocate) -> Outcome {
         let inside_changed = !self.book(stock_locate).is_empty();
         if inside_changed {
             let of_stock = self.orders.iter().filter(|(_, o)| o.stock_locate == stock_locate);
             let references: Vec<_> = of_stock.map(|(reference, _)| reference).collect();
             for reference in references {
-                let _ = self.take(stock_locate, reference, u32::MAX, None, ());
+                let _ = self.take(stock_locate, reference, u32::MAX, None, Unwatched);
             }
         }
         Outcome { stock_locate, inside_changed, anomaly: None }
@@ -28,6 +35,7 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
     /// An order that is not live enters, and the book is tainted. A message of the other side is
     /// refused.
     #[cold]
+    #[inline(never)]
     pub fn modify(
         &mut self,
         stock_locate: StockLocate,
@@ -37,7 +45,7 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
         price: Price4,
     ) -> Outcome {
         let Some(order) = self.order(reference) else {
-            let entered = self.enter(stock_locate, reference, side, shares, price, ());
+            let entered = self.enter(stock_locate, reference, side, shares, price, Unwatched);
             let anomaly = Anomaly::UnknownReference;
             return self.refused(stock_locate, entered.inside_changed, anomaly);
         };
@@ -47,8 +55,8 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
         let is_reduced = price == order.price && (1..=order.shares.get()).contains(&shares.get());
         if is_reduced {
             let less = order.shares.get() - shares.get();
-            return self.take(stock_locate, reference, less, None, ());
+            return self.take(stock_locate, reference, less, None, Unwatched);
         }
-        self.replace(stock_locate, reference, reference, shares, price, ())
+        self.replace(stock_locate, reference, reference, shares, price, Unwatched)
     }
 }

@@ -55,6 +55,14 @@ fn snapshots_are_written_verified_and_continued() {
     assert_eq!(all.len(), written.len());
     assert_eq!(verify(&journal).status, 0, "{}", verify(&journal).stdout);
 
+    let stat = good(&["journal", "stat", &journal, "--format", "json"]).stdout;
+    let stat = objects(&stat).pop().unwrap();
+    assert_eq!(
+        (stat["runs"].as_u64(), stat["snapshots"].as_u64()),
+        (Some(1), Some(all.len() as u64))
+    );
+    assert_eq!(stat["last_trade_date"], "2019-12-30");
+
     // Nothing is left to do, and what was removed at the end is made again, byte for byte.
     assert!(snapshot(&journal, &["--share", "100"]).is_empty());
     for keep in [0, 1, all.len() - 1] {

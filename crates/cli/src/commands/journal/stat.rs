@@ -3,7 +3,9 @@
 use std::{fmt::Write as _, path::PathBuf};
 
 use clap::Args;
+use nanotape_history::{Runs, Snapshots};
 use nanotape_journal::{KeptAs, SegmentStat, Stat, TailerInfo};
+use nanotape_plant::TradeDate;
 
 use super::text::{known_time_text, size_text};
 use crate::{
@@ -12,7 +14,7 @@ use crate::{
     record::Record,
     regions::state_name,
     status::Status,
-    values::{bytes_text, nanos_text},
+    values::{bytes_text, counted, nanos_text},
 };
 
 #[derive(Args, Debug)]
@@ -38,9 +40,11 @@ pub(super) struct StatCommand {
 pub(super) fn run(command: &StatCommand) -> anyhow::Result<Status> {
     let format = command.output.format_or(Format::Text)?;
     let stat = nanotape_journal::stat(&command.path).map_err(of_journal)?;
+    let past = Past::of(command);
     let mut output = command.output.open()?;
     if format == Format::Text {
-        all(command, &stat).write(&mut output, format, true, || text(command, &stat))?;
+        let text = || text(command, &stat, &past);
+        all(command, &stat, &past).write(&mut output, format, true, text)?;
     } else {
         for (number, segment) in stat.segments.iter().enumerate() {
             of_segment(segment).write(&mut output, format, number == 0, String::new)?;
@@ -50,7 +54,7 @@ pub(super) fn run(command: &StatCommand) -> anyhow::Result<Status> {
         for tailer in &stat.tailers {
             of_tailer(tailer, &stat).write(&mut output, format, false, String::new)?;
         }
-        all(command, &stat).write(&mut output, format, false, String::new)?;
+        all(command, &stat, &past).write(&mut output, format, false, String::new)?;
     }
     output.finish()?;
     let is_good = stat.segments.iter().all(|segment| segment.problem.is_none());
@@ -65,7 +69,29 @@ fn kept_name(kept: KeptAs) -> &'static str {
     }
 }
 
-fn all(command: &StatCommand, stat: &Stat) -> Record {
+/// What is beside the segments of a recorded plant.
+struct Past {
+    runs: Runs,
+    /// Number of snapshots, and their bytes.
+    snapshots: (usize, u64),
+}
+
+impl Past {
+    /// Damaged files count as missing; `journal verify` reports them.
+    fn of(command: &StatCommand) -> Self {
+        let snapshots = Snapshots::list(&command.path);
+        Self {
+            runs: Runs::read_good(&command.path).unwrap_or_default(),
+            snapshots: snapshots.map_or((0, 0), |all| (all.len(), all.bytes())),
+        }
+    }
+
+    fn last_date(&self) -> Option<String> {
+        self.runs.iter().last().map(|run| TradeDate::text_of(run.date))
+    }
+}
+
+fn all(command: &StatCommand, stat: &Stat, past: &Past) -> Record {
     let owner = stat.appender;
     Record::default()
         .with("path", command.path.display().to_string())
@@ -83,6 +109,10 @@ fn all(command: &StatCommand, stat: &Stat) -> Record {
         .with("appender_pid", owner.map(|owner| owner.pid))
         .with("appender_started_s", owner.map(|owner| owner.started.unix_s()))
         .with("tailers", stat.tailers.len())
+        .with("runs", past.runs.len())
+        .with("last_trade_date", past.last_date())
+        .with("snapshots", past.snapshots.0)
+        .with("snapshot_bytes", past.snapshots.1)
 }
 
 fn of_segment(segment: &SegmentStat) -> Record {
@@ -119,7 +149,7 @@ fn behind(tailer: &TailerInfo, stat: &Stat) -> Option<u64> {
     Some(stat.next_sequence()?.saturating_sub(tailer.next_sequence.max(first)))
 }
 
-fn text(command: &StatCommand, stat: &Stat) -> String {
+fn text(command: &StatCommand, stat: &Stat, past: &Past) -> String {
     let mut text = format!("{}\n", command.path.display());
     // Writing to a string cannot fail.
     if let (Some(bytes), Some(cycle)) = (stat.segment_bytes, stat.cycle_ns) {
@@ -158,6 +188,12 @@ fn text(command: &StatCommand, stat: &Stat) -> String {
         ),
     };
     let _ = writeln!(text, "appender        {appender}");
+    if let Some(date) = past.last_date() {
+        let (count, bytes) = past.snapshots;
+        let runs = counted(past.runs.len() as u64, "run");
+        let _ = writeln!(text, "plant           {runs}, the last of trade date {date}");
+        let _ = writeln!(text, "snapshots       {count}, {}", size_text(bytes));
+    }
     tailers_text(&mut text, stat);
     segments_text(&mut text, stat);
     text
