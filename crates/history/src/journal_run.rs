@@ -46,6 +46,8 @@ pub struct JournalRun {
     opening: Option<Opening>,
     /// The stocks whose records are read; `None`: all.
     only: Option<LocateTable<bool>>,
+    /// Whether insides and trades are skipped: they follow from the order records.
+    has_orders: bool,
     until_ns: u64,
 }
 
@@ -90,7 +92,8 @@ impl JournalRun {
         let start = first.map_or(Start::Oldest, Start::Sequence);
         let source = TailerSource::new(Tailer::open(journal, start)?);
         let opening = run.zip(snapshot).map(|(run, snapshot)| Opening::of(run, snapshot, &only));
-        Ok(Self { source, opening, only, until_ns: span.until_ns })
+        let has_orders = run.is_some_and(|run| run.kinds.has(RecordKind::Mbo));
+        Ok(Self { source, opening, only, has_orders, until_ns: span.until_ns })
     }
 
     /// The position of the snapshot that the stream begins with.
@@ -139,8 +142,9 @@ impl RecordStream for JournalRun {
             }
             return Ok(progress);
         }
-        let Self { source, only, until_ns, .. } = self;
+        let Self { source, only, until_ns, has_orders, .. } = self;
         let is_wanted = |excerpt: &Excerpt<'_>| match only {
+            _ if *has_orders && is_derived(excerpt.type_id()) => false,
             None => true,
             Some(only) => is_wanted(excerpt, only, *until_ns),
         };
@@ -156,6 +160,14 @@ impl RecordStream for JournalRun {
         });
         Ok(polled?)
     }
+}
+
+/// Whether records of a type follow from order records.
+#[inline]
+fn is_derived(type_id: u16) -> bool {
+    const BBO: u16 = RecordKind::Bbo.type_id();
+    const TRADES: u16 = RecordKind::Trades.type_id();
+    matches!(type_id, BBO | TRADES)
 }
 
 /// Whether a record is of a wanted stock, is a notice, or is the first one after the span, which
