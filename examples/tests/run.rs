@@ -11,8 +11,11 @@ use std::{
 use nanotape_book::{DefaultBooks, Outcome};
 use nanotape_feed::DaySource;
 use nanotape_harness::Scratch;
+use nanotape_journal::{Appender, AppenderOptions};
 use nanotape_market::{MarketEvent, Position};
-use nanotape_plant::{BookEngine, Observer, PlantConfig, PlantRun, ShutdownFlag};
+use nanotape_plant::{
+    BookEngine, Observer, PlantConfig, PlantRun, Recorder, RecorderOptions, ShutdownFlag,
+};
 use nanotape_synth::{Market, MarketConfig};
 use nanotape_types::Symbol;
 
@@ -216,6 +219,32 @@ fn best_prices_of_a_plant_are_printed_from_its_start_to_its_stop() {
 }
 
 #[test]
+fn a_late_reader_has_the_book_of_the_snapshot_and_reads_everything_after_it() {
+    let place = Scratch::on_disk("late");
+    let day = day_file(&place, "late_20191230.itch50");
+    let mut config = PlantConfig::default();
+    config.input.file = day;
+    config.ring.name = place.path().join("ring").display().to_string();
+    let journal = place.path().join("journal");
+    let symbol = {
+        let mut plant = PlantRun::open(&config, ShutdownFlag::new()).unwrap();
+        plant.run(|_| ()).unwrap();
+        let (_, symbol) = plant.engine().directory().iter().next().unwrap();
+        symbol
+    };
+    let appender = Appender::open(&journal, &AppenderOptions::default()).unwrap();
+    let options = RecorderOptions { mode: 0o600, ..RecorderOptions::default() };
+    let mut recorder =
+        Recorder::open(config.ring.name.as_ref(), appender, &options).unwrap().unwrap();
+    recorder.run(|_| ()).unwrap();
+    recorder.close().unwrap();
+    let arguments = [&config.ring.name, journal.to_str().unwrap(), &symbol.to_string()];
+    let text = output_of("09_join_late_and_lose_nothing", &arguments).unwrap();
+    assert!(text.lines().count() > 10, "{text}");
+    assert!(text.ends_with("everything that the plant published was read: true\n"), "{text}");
+}
+
+#[test]
 fn a_log_is_read_back_from_its_journal_and_goes_on_in_it() {
     let place = Scratch::on_disk("log");
     for run in 1..=2 {
@@ -246,6 +275,7 @@ fn every_example_is_short_and_says_what_you_will_see() {
         ("04_subscribe.rs", 40),
         ("05_subscribe_to_best_prices.rs", 60),
         ("08_log_to_a_journal.rs", 100),
+        ("09_join_late_and_lose_nothing.rs", 80),
     ] {
         let source = std::fs::read_to_string(folder.join(name)).unwrap();
         assert!(source.starts_with("//!") && source.contains("you will see"), "{name}");
