@@ -2,8 +2,8 @@
 //! snapshot, its best prices from then on, each return from the journal to the ring, and whether
 //! everything was read.
 //!
-//!     cargo run --release -p nanotape-examples --example 09_join_late_and_lose_nothing RING JOURNAL
-//!     SYMBOL
+//!     cargo run --release -p nanotape-examples --example 09_join_late_and_lose_nothing RING
+//!     JOURNAL SYMBOL
 //!
 //! RING is that of `nanotape run --ring RING --journal JOURNAL`; `nanotape journal snapshot JOURNAL
 //! --follow` writes the snapshots.
