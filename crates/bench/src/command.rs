@@ -17,7 +17,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
-    day_file::{Book, COUNT, Plant, count},
+    day_file::{Book, COUNT, Plant, RecorderJob, Replay, count},
     engine::{
         Benchmark, WORKER,
         command::{TableArguments, run as table},
@@ -44,6 +44,7 @@ Examples:
   nanotape lab bench book/ --perf stat        also count events with perf
   nanotape lab bench book day.itch50          every structure of the books on a day file
   nanotape lab bench plant day.itch50         the time that ring and records add to a message
+  nanotape lab bench replay day.itch50        a recorded plant, and its journal read again
   nanotape lab bench ring                     the rings between processes
   nanotape lab bench journal                  the journal, and the speed of the disk
   nanotape lab bench --record                 keep the results for `nanotape lab trend`
@@ -70,6 +71,8 @@ enum Table {
     Book(TableArguments<Book>),
     /// Measure the time that the ring and the records add to a message, on a day file
     Plant(TableArguments<Plant>),
+    /// Measure a plant that is recorded, and the reading of its journal, on a day file
+    Replay(Box<TableArguments<Replay>>),
     /// Measure the rings between processes, and the limits of this machine
     Ring(TableArguments<Ring>),
     /// Measure the journal, and the limits of this machine and its disk
@@ -104,6 +107,8 @@ impl Hook {
         match self.work.as_str() {
             Book::NAME => work::<Book>(self.job),
             Plant::NAME => work::<Plant>(self.job),
+            Replay::NAME => work::<Replay>(self.job),
+            RecorderJob::WORK => serde_json::from_value::<RecorderJob>(self.job)?.run(),
             Ring::NAME => work::<Ring>(self.job),
             Journal::NAME => work::<Journal>(self.job),
             COUNT => count(self.job),
@@ -139,6 +144,7 @@ pub fn run(command: &BenchCommand) -> anyhow::Result<Status> {
     match &command.table {
         Some(Table::Book(arguments)) => return table(arguments),
         Some(Table::Plant(arguments)) => return table(arguments),
+        Some(Table::Replay(arguments)) => return table(arguments),
         Some(Table::Ring(arguments)) => return table(arguments),
         Some(Table::Journal(arguments)) => return table(arguments),
         None => {}

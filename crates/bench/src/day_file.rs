@@ -1,7 +1,7 @@
 //! A day file through every structure of the books, compared with the limits of the machine, and
-//! through plants that publish its records.
+//! through plants that publish its records, and through the journal of such a plant.
 //!
-//! Where: `nanotape lab bench book` and `nanotape lab bench plant`. Every reading is a process of
+//! Where: `nanotape lab bench book`, `plant` and `replay`. Every reading is a process of
 //! its own, so that heaps are fresh and the peak of memory is that of one variant. [`Survey`] finds
 //! damage in the file before anything is measured.
 //!
@@ -17,6 +17,7 @@ mod plant_variants;
 mod profile;
 mod publish;
 mod reading;
+mod replay;
 mod survey;
 mod usage;
 mod variants;
@@ -35,6 +36,7 @@ pub(crate) use self::{
     plant::Plant,
     profile::{COUNT, count},
     reading::DayReading,
+    replay::{RecorderJob, Replay},
 };
 use crate::error::Error;
 

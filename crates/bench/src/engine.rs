@@ -43,8 +43,8 @@ use serde_json::{Value, json};
 
 pub(crate) use self::{
     command::Run,
-    cpus::{Asked, AskedCpus, Cpus, keep_off, pair},
-    folder::Folder,
+    cpus::{Asked, AskedCpus, Cpus, keep_off, pair, run_on},
+    folder::{Folder, is_memory, real},
     goal::{Bound, Goal},
     measured::Measured,
     pace::Amount,
@@ -101,6 +101,11 @@ pub(crate) trait Benchmark:
 
     /// Checks and completes the options before anything is measured.
     fn prepare(_: &mut Run<Self>) -> anyhow::Result<()> {
+        Ok(())
+    }
+
+    /// Makes what all readings share. `is_ended` reports whether a stop was requested.
+    fn start(_: &mut Run<Self>, _: &Progress, _is_ended: &dyn Fn() -> bool) -> Result<(), Error> {
         Ok(())
     }
 

@@ -4,9 +4,10 @@ use std::io;
 
 use nanotape_console::status::BadData;
 use nanotape_feed::SourceError;
+use nanotape_history::{JournalRunError, RunsError, SnapshotError, SnapshotterError};
 use nanotape_journal::{ErrorKind, JournalError};
 use nanotape_lab::text::in_full;
-use nanotape_plant::{RunError, SubscribeError};
+use nanotape_plant::{RecorderError, RecordingError, RunError, SubscribeError};
 use nanotape_ring::{PublishError, ReadError, RingError, StartError};
 use nanotape_shm::{Refusal, RegionError};
 
@@ -31,6 +32,16 @@ pub(crate) enum Error {
     Run(#[from] RunError),
     #[error(transparent)]
     Subscribe(#[from] SubscribeError),
+    #[error(transparent)]
+    Recording(#[from] RecordingError),
+    #[error(transparent)]
+    Recorder(#[from] RecorderError),
+    #[error(transparent)]
+    Snapshot(#[from] SnapshotError),
+    #[error(transparent)]
+    Snapshotter(#[from] SnapshotterError),
+    #[error(transparent)]
+    Runs(#[from] RunsError),
     #[error(transparent)]
     TimedOut(#[from] TimedOut),
     /// A reader received other bytes than the writer wrote.
@@ -70,11 +81,17 @@ impl Error {
                 RingError::Region(error) => is_damaged(error),
                 _ => false,
             },
-            Self::Journal(error) => match error.kind() {
-                ErrorKind::Damaged { .. } | ErrorKind::Packed { .. } => true,
-                ErrorKind::Region(error) => is_damaged(error),
-                _ => false,
-            },
+            Self::Journal(error) | Self::Snapshotter(SnapshotterError::Journal(error)) => {
+                match error.kind() {
+                    ErrorKind::Damaged { .. } | ErrorKind::Packed { .. } => true,
+                    ErrorKind::Region(error) => is_damaged(error),
+                    _ => false,
+                }
+            }
+            Self::Snapshotter(SnapshotterError::Record { .. })
+            | Self::Snapshot(SnapshotError::Damaged { .. })
+            | Self::Runs(RunsError::Line { .. })
+            | Self::Recording(RecordingError::Incomplete { .. }) => true,
             _ => false,
         }
     }
@@ -85,6 +102,16 @@ impl Error {
             Self::Source(error) => error.into(),
             error if error.is_finding() => BadData(in_full(&error)).into(),
             error => error.into(),
+        }
+    }
+}
+
+impl From<JournalRunError> for Error {
+    fn from(error: JournalRunError) -> Self {
+        match error {
+            JournalRunError::Journal(error) => error.into(),
+            JournalRunError::Snapshot(error) => error.into(),
+            error => Self::found("the journal", error),
         }
     }
 }

@@ -23,7 +23,7 @@ use std::{
     time::Duration,
 };
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use clap::Args;
 use nanotape_console::{records::Columns, values::grouped};
 use nanotape_journal::{
@@ -38,7 +38,7 @@ use self::rows::{FDATASYNC, FDATASYNC_32, LINE, ROWS, What, Work};
 use crate::{
     engine::{
         Asked, AskedCpus, Base, Benchmark, Goal, Measured, Reading, Report, Row, Run, Worker,
-        command::slowest, message::USUAL_BYTES, pair, table,
+        command::slowest, is_memory, message::USUAL_BYTES, pair, real, table,
     },
     error::Error,
 };
@@ -110,7 +110,7 @@ pub(crate) struct Journal {
 }
 
 /// Parses a length in bytes that is a multiple of a page.
-fn segment_bytes(text: &str) -> Result<u64, String> {
+pub(crate) fn segment_bytes(text: &str) -> Result<u64, String> {
     let range = MIN_SEGMENT_BYTES..=MAX_SEGMENT_BYTES;
     let bytes = parse_bytes(text).ok().map(|bytes| bytes as u64);
     bytes
@@ -346,22 +346,6 @@ impl Benchmark for Journal {
     fn footing(run: &Run<Self>) -> String {
         goals::text(run)
     }
-}
-
-/// The full path of a folder, to pass to other processes.
-fn real(folder: &Path) -> anyhow::Result<PathBuf> {
-    let real = folder.canonicalize().with_context(|| format!("{}", folder.display()))?;
-    if !real.is_dir() {
-        bail!("{}: not a folder", folder.display());
-    }
-    Ok(real)
-}
-
-/// Whether the kernel reports a file system without a disk for a folder.
-fn is_memory(folder: &Path) -> bool {
-    const TMPFS: i64 = 0x0102_1994;
-    const RAMFS: i64 = 0x8584_58f6;
-    rustix::fs::statfs(folder).is_ok_and(|found| [TMPFS, RAMFS].contains(&found.f_type))
 }
 
 #[cfg(test)]

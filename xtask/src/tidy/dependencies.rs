@@ -161,6 +161,7 @@ const TABLE: &[Row] = &[
             "nanotape-tape",
             "nanotape-ring",
             "nanotape-journal",
+            "nanotape-history",
             "nanotape-trace",
             "nanotape-lab",
             "nanotape-synth",

@@ -133,12 +133,18 @@ impl Benchmark for Plant {
     }
 
     fn work(worker: &mut Worker<Self>) -> Result<Report, Error> {
+        let day = worker.job.options.day.clone();
         match (worker.row.work, worker.reader()) {
-            (_, Some(_)) => publish::tap(worker),
-            (Some(shape), None) => publish::publish(worker, shape),
+            (_, Some(_)) => publish::tap(worker, &day),
+            (Some(shape), None) => {
+                let is_single = worker.job.pass == Pass::Single;
+                let (ring, recorder) = (worker.path(publish::RING), None);
+                let plan = publish::Plan { day: &day, shape, is_single, ring, recorder };
+                publish::publish(worker, &plan)
+            }
             (None, None) => {
                 worker.begin(&[])?;
-                take_default_books(&worker.job.options.day, worker.clock, worker.job.pass)
+                take_default_books(&day, worker.clock, worker.job.pass)
             }
         }
     }

@@ -36,7 +36,7 @@ pub(super) const ROWS: &[Row<Plant>] = &[
 /// A ring that fits in a second-level cache: the cost of records without that of memory.
 const SMALL_RING_BYTES: usize = 256 << 10;
 
-const USUAL: Shape = Shape {
+pub(super) const USUAL: Shape = Shape {
     kinds: RecordKinds::NONE.with(RecordKind::Mbo).with(RecordKind::Bbo),
     capacity_bytes: DEFAULT_CAPACITY_BYTES,
     taps: 0,

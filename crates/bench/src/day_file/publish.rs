@@ -3,55 +3,76 @@
 //! and the same loop.
 
 use core::hint::black_box;
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use nanotape_book::OrderStore as _;
+use nanotape_clock::Clock;
 use nanotape_plant::{
-    Event, PlantConfig, PlantRun, ShutdownFlag, Subscription,
+    Event, PlantConfig, PlantRun, RecorderProcess, RecordingSummary, ShutdownFlag, Subscription,
     records::{Notice, Record, RecordKind},
 };
 use nanotape_ring::Start;
 use nanotape_trace::Histogram;
 use nanotape_types::Symbol;
+use serde_json::{Value, json};
 
 use super::{
-    Pass, Plant, one_by_one,
+    Day, one_by_one,
     plant_variants::Shape,
     reading::{Answer, DayReading},
     survey::refuse_damage,
     usage::{Peak, Stopwatch},
 };
 use crate::{
-    engine::{Report, Taken, Wait, Worker, Written},
+    engine::{Benchmark, Report, Taken, Wait, Worker, Written},
     error::Error,
 };
 
 /// The trade date if the file's name has none: no time depends on it.
 const DATE: &str = "2019-12-30";
 
-const RING: &str = "ring";
+pub(super) const RING: &str = "ring";
 
 /// Limit of the time that a tap waits for the ring: the plant makes its tables first.
 const LONGEST_START: Duration = Duration::from_secs(60);
 
+/// One run of a plant.
+pub(super) struct Plan<'a> {
+    pub(super) day: &'a Day,
+    pub(super) shape: Shape,
+    /// Whether messages are timed one by one.
+    pub(super) is_single: bool,
+    /// The path of its ring.
+    pub(super) ring: PathBuf,
+    /// Its recorder.
+    pub(super) recorder: Option<RecorderProcess>,
+}
+
 /// Runs a plant.
-pub(super) fn publish(worker: &mut Worker<Plant>, shape: Shape) -> Result<Report, Error> {
+pub(super) fn publish<B: Benchmark>(
+    worker: &mut Worker<B>,
+    plan: &Plan<'_>,
+) -> Result<Report, Error> {
     let clock = worker.clock;
     let startup = Stopwatch::start(clock);
-    let day = worker.job.options.day.clone();
+    let Plan { day, shape, is_single, ring, recorder } = plan;
     let mut config = PlantConfig::default();
     config.input.file = day.path().to_owned();
     config.input.date = DATE.parse().ok();
-    config.ring.name = worker.path(RING).display().to_string();
+    config.ring.name = ring.display().to_string();
     config.ring.capacity_bytes = Some(shape.capacity_bytes);
     config.publish.records = shape.kinds;
     config.machine.orders = Some(day.orders());
-    let mut run = PlantRun::open(&config, ShutdownFlag::new())?;
+    let stop = ShutdownFlag::new();
+    let mut run = match recorder {
+        Some(recorder) => PlantRun::open_recorded(&config, stop, recorder)?,
+        None => PlantRun::open(&config, stop)?,
+    };
     let (startup_nanos, _) = startup.stop();
     worker.begin(&[])?;
 
     let (mut reading, mut histogram) = (DayReading::default(), Histogram::fine());
-    let messages = if worker.job.pass == Pass::Single {
+    let messages = if *is_single {
         let record = |_, nanos| histogram.record(nanos);
         one_by_one::run(&mut day.open()?, &clock, &mut run.live(), record)?;
         run.end().messages
@@ -75,17 +96,34 @@ pub(super) fn publish(worker: &mut Worker<Plant>, shape: Shape) -> Result<Report
         order_records: Some(counted[RecordKind::Mbo as usize]),
     };
     let records = run.next_sequence() - run.first_sequence();
+    let detail = match recorder {
+        Some(_) => finish(run, records, clock)?,
+        None => Value::Null,
+    };
     Ok(Report {
+        detail,
         written: Some(Written { messages: records, nanos: reading.wall_nanos }),
         day: Some(DayReading { answer, ..reading }),
         ..one_by_one::report(&histogram, &clock, answer)
     })
 }
 
+/// Waits until a plant that has ended is recorded.
+fn finish(run: PlantRun, records: u64, clock: Clock) -> Result<Value, Error> {
+    let ended = clock.stamp_start();
+    let summary = run.finish()?.ok_or_else(|| Error::found("the plant", "it has no recorder"))?;
+    let drain_ns = clock.nanos_between(ended, clock.stamp());
+    let RecordingSummary { recorded, lost, waited_ns, .. } = summary;
+    if (recorded, lost) != (records, 0) {
+        let found = format!("{records} records published, {recorded} recorded, {lost} lost");
+        return Err(Error::found("the recorder", found));
+    }
+    Ok(json!({ "waited_ns": waited_ns, "drain_ns": drain_ns }))
+}
+
 /// Reads the ring of a plant until it ends.
-pub(super) fn tap(worker: &mut Worker<Plant>) -> Result<Report, Error> {
-    let symbol: Option<Symbol> =
-        worker.job.options.day.busiest.as_ref().and_then(|symbol| symbol.parse().ok());
+pub(super) fn tap<B: Benchmark>(worker: &mut Worker<B>, day: &Day) -> Result<Report, Error> {
+    let symbol: Option<Symbol> = day.busiest.as_ref().and_then(|symbol| symbol.parse().ok());
     let mut subscriber = Subscription::to(&worker.path(RING).display().to_string())
         .symbols(symbol)
         .records([RecordKind::Bbo])

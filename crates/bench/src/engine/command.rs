@@ -77,9 +77,11 @@ pub(crate) fn run<B: Benchmark>(arguments: &TableArguments<B>) -> anyhow::Result
     }
     // Without a handler, Ctrl-C would leave folders.
     let interrupt = interrupt::install()?;
-    let watch = NoiseWatch::start_for_children(run.context.clock, run.cpu);
+    let is_ended = || interrupt.is_requested();
     let progress = Progress::with_steps("measurements", run.readings());
-    let measured = run.measure(&progress, &|| interrupt.is_requested());
+    let started = B::start(&mut run, &progress, &is_ended);
+    let watch = NoiseWatch::start_for_children(run.context.clock, run.cpu);
+    let measured = started.and_then(|()| run.measure(&progress, &is_ended));
     run.context.noise = watch.stop();
     let concluded = measured.and_then(|()| B::conclude(&mut run, &progress));
     drop(progress);

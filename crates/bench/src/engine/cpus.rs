@@ -93,10 +93,15 @@ pub(crate) fn pair(text: &str) -> Result<(u32, u32), String> {
 
 /// Keeps this thread, and threads that it starts, off this processor, if there is another one.
 pub(crate) fn keep_off(cpu: u32) {
-    let mut set = CpuSet::new();
     let others: Vec<u32> = allowed().into_iter().filter(|&other| other != cpu).collect();
-    others.iter().for_each(|&other| set.set(other as usize));
-    if !others.is_empty() {
+    run_on(&others);
+}
+
+/// Keeps this thread, and threads that it starts, on these processors, if there are any.
+pub(crate) fn run_on(cpus: &[u32]) {
+    let mut set = CpuSet::new();
+    cpus.iter().for_each(|&cpu| set.set(cpu as usize));
+    if !cpus.is_empty() {
         // If the kernel refuses, the thread keeps its processors.
         let _ = sched_setaffinity(None, &set);
     }

@@ -1,4 +1,4 @@
-//! The folder in which the processes of one reading meet.
+//! The folder in which the processes of one reading meet, and the folders that a user names.
 
 use std::{
     fs, io,
@@ -6,7 +6,10 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
+use anyhow::{Context as _, bail};
+
 /// The folder of one reading, removed as early as possible and at the latest on drop.
+#[derive(Debug)]
 pub(crate) struct Folder(PathBuf);
 
 impl Folder {
@@ -42,6 +45,22 @@ impl Drop for Folder {
     fn drop(&mut self) {
         self.remove();
     }
+}
+
+/// The full path of a folder, to pass to other processes.
+pub(crate) fn real(folder: &Path) -> anyhow::Result<PathBuf> {
+    let real = folder.canonicalize().with_context(|| format!("{}", folder.display()))?;
+    if !real.is_dir() {
+        bail!("{}: not a folder", folder.display());
+    }
+    Ok(real)
+}
+
+/// Whether the kernel reports a file system without a disk for a folder.
+pub(crate) fn is_memory(folder: &Path) -> bool {
+    const TMPFS: i64 = 0x0102_1994;
+    const RAMFS: i64 = 0x8584_58f6;
+    rustix::fs::statfs(folder).is_ok_and(|found| [TMPFS, RAMFS].contains(&found.f_type))
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 mod bench_book;
 mod bench_journal;
 mod bench_plant;
+mod bench_replay;
 mod bench_ring;
 mod commands;
 mod damaged_days;
