@@ -42,6 +42,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             // Not an error: the plant never waits for a reader.
             Event::Lost(gap) => println!("{gap}"),
             Event::Healed(handover) => println!("{handover}"),
+            Event::Reported { text, .. } => println!("{text}"),
         }
     }
     Ok(())

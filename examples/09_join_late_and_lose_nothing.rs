@@ -51,6 +51,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             // Only if the recorder is gone for longer than ten seconds.
             Event::Lost(gap) => println!("{gap}"),
             Event::Healed(handover) => println!("{handover}"),
+            Event::Reported { text, .. } => println!("{text}"),
         }
     }
     Ok(())

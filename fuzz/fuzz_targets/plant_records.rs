@@ -49,6 +49,7 @@ fn publish_and_read(ring: &mut Ring, messages: &[(u16, Vec<u8>)]) {
             Event::Record(delivery) => drop(format!("{:?}", delivery.record)),
             Event::Lost(lapped) => panic!("{lapped}"),
             Event::Healed(handover) => panic!("{handover}"),
+            Event::Reported { text, .. } => panic!("{text}"),
         });
         match read {
             Ok(0) => break,

@@ -46,6 +46,19 @@ impl fmt::Display for Moment {
 }
 
 impl Moment {
+    /// Nanoseconds since the UNIX epoch, if the input has a date.
+    pub(crate) fn at(self, name: &str, midnight_ns: Option<u64>) -> anyhow::Result<u64> {
+        match (self, midnight_ns) {
+            (Self::Unix(nanos), _) => Ok(nanos),
+            (Self::Clock(time), Some(midnight_ns)) => Ok(midnight_ns.saturating_add(time.get())),
+            (Self::Clock(_), None) => {
+                bail!(
+                    "{name}: no run with a trade date; give {self} as @ and nanoseconds since 1970"
+                )
+            }
+        }
+    }
+
     /// Nanoseconds since the midnight of an input, if the input has a date.
     pub(crate) fn since(self, name: &str, midnight_ns: Option<u64>) -> anyhow::Result<u64> {
         match (self, midnight_ns) {

@@ -227,6 +227,11 @@ impl DbnStream {
         }
     }
 
+    /// The number of the next record.
+    pub fn next_sequence(&self) -> u64 {
+        self.again.map_or(self.sequence, |(sequence, _)| sequence)
+    }
+
     /// The number of starts that [`skip_to_run`](Self::skip_to_run) has read, also before an error.
     pub fn runs(&self) -> u64 {
         self.runs
@@ -302,6 +307,9 @@ impl RecordStream for DbnStream {
     ) -> Result<Progress, DbnError> {
         if let Some((sequence, start)) = self.again.take() {
             return Ok(Progress::of(self.days.begin(start, sequence, &mut visit)));
+        }
+        if self.days.names_of_start(&mut visit).is_break() {
+            return Ok(Progress::Stopped);
         }
         match self.state {
             State::Reading => {}

@@ -112,7 +112,7 @@ impl Audit {
                     *is_over = matches!(delivery.record, Record::Notice(Notice::Stop(_)));
                 }
                 Event::Lost(gap) => report.lost += gap.count(),
-                Event::Healed(_) => {}
+                Event::Healed(_) | Event::Reported { .. } => {}
             }
             if *is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;

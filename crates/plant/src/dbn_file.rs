@@ -160,6 +160,10 @@ impl<W: Write> DbnFile<W> {
                 self.lost(*lapped);
                 Ok(())
             }
+            Event::Reported { text, .. } => {
+                self.error(ErrorCode::Unset, 0, text);
+                Ok(())
+            }
             Event::Healed(handover) => {
                 self.system(self.ts_event, &handover.to_string());
                 Ok(())
@@ -218,10 +222,10 @@ impl<W: Write> DbnFile<W> {
                 *name = symbol;
             }
         }
-        let board = subscriber.board().map(|board| *board.run());
-        self.date = self.date.or(board.map(|run| run.date));
-        let midnight_ns = self.run.map(|start| start.midnight_ns);
-        self.write_metadata(midnight_ns.or(board.map(|run| run.midnight_ns)))
+        let midnight_ns = subscriber.midnight_ns().filter(|&midnight_ns| midnight_ns > 0);
+        let date = midnight_ns.and_then(TradeDate::of_time).map(TradeDate::number);
+        self.date = self.date.or(date);
+        self.write_metadata(self.run.map(|start| start.midnight_ns).or(midnight_ns))
     }
 
     fn write_metadata(&mut self, midnight_ns: Option<u64>) -> io::Result<()> {

@@ -56,7 +56,7 @@ use std::{
 use nanotape_shm::OwnerState;
 use nanotape_tape::ShutdownFlag;
 
-pub(crate) use gate::Gate;
+pub(crate) use gate::{Gate, ReaderPosition};
 use process::Supervised;
 
 use crate::{RecorderReader, RecorderStat, RecorderState};

@@ -8,18 +8,20 @@
 //! Failure: [`RunError`] before the first record. Later problems of the input are in records and in
 //! [`Ended`]. A ring or board that is removed, replaced or truncated during the run ends it.
 
+mod error;
+
 use std::{
-    io,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
 };
 
+pub use error::RunError;
 use nanotape_book::{AnomalyCounts, DefaultBooks};
 use nanotape_clock::Clock;
-use nanotape_feed::{DayEnd, DaySource, SourceError};
-use nanotape_ring::{Publish as _, PublishError, RingError, stream};
-use nanotape_shm::{Origin, OwnerState, Refusal, RegionError, RegionOptions, Residency};
+use nanotape_feed::{DayEnd, DaySource};
+use nanotape_ring::{Publish as _, RingError, Start, stream};
+use nanotape_shm::{Origin, OwnerState, RegionError, RegionOptions, Residency};
 
 use crate::{
     BoardReader, BookEngine, DayReport, Live, Pace, PlantConfig, Publisher, ShutdownFlag,
@@ -28,7 +30,10 @@ use crate::{
     config::{DEFAULT_CAPACITY_BYTES, InputConfig, RingConfig},
     pace::Pacer,
     publisher::Parts,
-    recording::{Recorded, RecorderProcess, Recording, RecordingError, RecordingSummary},
+    recording::{
+        Gate, ReaderPosition, Recorded, RecorderProcess, Recording, RecordingError,
+        RecordingSummary,
+    },
     records::{Gap, GapKind, PlantStart, PlantStop, Predecessor, StopReason},
     watch::Watch,
 };
@@ -36,6 +41,9 @@ use crate::{
 /// How long a plant waits for input before it reports that it is alive, and checks for a requested
 /// stop.
 const PATIENCE: Duration = Duration::from_millis(100);
+
+/// Bytes of a ring in private memory: larger than a batch, and small enough for a cache.
+const PRIVATE_CAPACITY_BYTES: usize = 4 << 20;
 
 /// A plant that is ready to run. If dropped before its end, it still publishes a stop.
 #[derive(Debug)]
@@ -52,6 +60,15 @@ pub struct PlantRun {
     recording: Option<Recording>,
 }
 
+/// A ring to publish on, with all that belongs to it.
+struct OpenRing {
+    writer: stream::Writer,
+    board: Arc<Board>,
+    watch: Watch,
+    gate: Option<Gate>,
+    clock: Clock,
+}
+
 /// The result of a run.
 #[derive(Debug)]
 pub struct Ended {
@@ -63,75 +80,6 @@ pub struct Ended {
     pub anomalies: AnomalyCounts,
     /// Stocks whose book is unreliable.
     pub tainted_stocks: usize,
-}
-
-/// Why a plant cannot run.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum RunError {
-    /// The configuration has no input.
-    #[error("no input: name a day file, or - for standard input")]
-    NoInput,
-    /// The configuration has no ring.
-    #[error("no ring: give it a name, such as equities")]
-    NoRing,
-    /// The trade date is unknown.
-    #[error(
-        "{name}: no trade date in the file name, and no message has one: give it, as in --date \
-         2019-12-30"
-    )]
-    NoDate {
-        /// The input.
-        name: String,
-    },
-    /// The input cannot be opened.
-    #[error(transparent)]
-    Source(#[from] SourceError),
-    /// The ring cannot be created or taken over.
-    #[error("{}: {error}", path.display())]
-    Ring {
-        /// The ring.
-        path: PathBuf,
-        /// The cause.
-        error: Box<RingError>,
-    },
-    /// The configuration has a journal, but there is no program that records.
-    #[error("the configuration has a journal: open the plant with `PlantRun::open_recorded`")]
-    NoRecorder,
-    /// The recorder cannot be started.
-    #[error(transparent)]
-    Recording(#[from] RecordingError),
-    /// The name is invalid, or the board cannot be created.
-    #[error(transparent)]
-    Region(#[from] RegionError),
-    /// The thread that checks the ring and the board cannot be started.
-    #[error("{}: cannot start the thread that watches it: {error}", path.display())]
-    Watch {
-        /// The ring.
-        path: PathBuf,
-        /// The cause.
-        error: io::Error,
-    },
-    /// The ring or the board was removed, replaced or truncated during the run, and the plant
-    /// stopped.
-    #[error(
-        "{error}; the plant stopped after ring message {last_sequence}: {}",
-        what_to_do(error.refusal())
-    )]
-    RegionLost {
-        /// The region, and the change.
-        error: RegionError,
-        /// The sequence number of the last record.
-        last_sequence: u64,
-    },
-    /// A record does not fit the ring.
-    #[error("{}: {error}", path.display())]
-    Refused {
-        /// The ring.
-        path: PathBuf,
-        /// The cause.
-        error: PublishError,
-    },
 }
 
 impl PlantRun {
@@ -162,11 +110,9 @@ impl PlantRun {
         if config.ring.name.is_empty() {
             return Err(RunError::NoRing);
         }
-        let InputConfig { file, pace, pace_from, until, .. } = &config.input;
         let (source, date) = open_input(&config.input)?;
-        let orders = config.machine.orders.unwrap_or_else(|| orders_of(file));
         // The slow steps come first: after the start record the plant is expected to work.
-        let engine = BookEngine::new(DefaultBooks::with_capacity(orders));
+        let engine = engine(config);
         let clock = Clock::calibrate();
 
         let path = nanotape_shm::named(&config.ring.name)?;
@@ -174,18 +120,11 @@ impl PlantRun {
         let options = RegionOptions { mode, lock, huge_pages };
         let (writer, origin) = make_ring(&path, &config.ring, &options)?;
         let first_sequence = writer.next_sequence();
-        let start = PlantStart {
-            started_ns: clock.utc_ns(),
-            midnight_ns: date.midnight_ns(),
-            date: date.number(),
-            kinds: config.publish.records,
-            predecessor: predecessor(origin),
-            pace_milli: pace.milli(),
-        };
+        let start = start(config, date, &clock, predecessor(origin));
         let made = record(recorder, &writer, &path, &stop).and_then(|recording| {
             let board = Board::create(&path, &BoardSpec::of(&start, first_sequence), &options)?;
             let watch = Watch::start(vec![writer.region().share(), board.region()]);
-            let watch = watch.map_err(|error| RunError::Watch { path: path.clone(), error })?;
+            let watch = watch.map_err(|error| RunError::Thread { path: path.clone(), error })?;
             Ok((recording, Arc::new(board), watch))
         });
         let (recording, board, watch) = match made {
@@ -199,6 +138,51 @@ impl PlantRun {
                 return Err(error);
             }
         };
+        let gate = recording.as_ref().and_then(Recording::gate);
+        let ring = OpenRing { writer, board, watch, gate, clock };
+        let mut run = Self::begin(config, source, engine, ring, start, stop);
+        (run.origin, run.recording) = (origin, recording);
+        Ok(run)
+    }
+
+    /// A plant of this source on a ring in private memory, with a reader of all of its records. The
+    /// plant waits when the [position](ReaderPosition) that the reader shows is half a ring behind,
+    /// so nothing is lost. It leaves no file.
+    pub(crate) fn open_private(
+        config: &PlantConfig,
+        source: DaySource,
+        date: TradeDate,
+        stop: ShutdownFlag,
+    ) -> Result<(Self, stream::Reader, ReaderPosition), RunError> {
+        let engine = engine(config);
+        let clock = Clock::calibrate();
+        let refused =
+            |error| RunError::Ring { path: PathBuf::from(source.name()), error: Box::new(error) };
+        let writer = stream::Writer::on_heap(PRIVATE_CAPACITY_BYTES).map_err(refused)?;
+        let reader = writer.reader(Start::Newest).map_err(refused)?;
+        let start = start(config, date, &clock, Predecessor::None);
+        let board = Arc::new(Board::on_heap(&BoardSpec::of(&start, writer.next_sequence())));
+        let position = ReaderPosition::default();
+        position.show(writer.position_bytes());
+        let gate = Some(Gate::of_reader(position.clone(), PRIVATE_CAPACITY_BYTES as u64));
+        let ring = OpenRing { writer, board, watch: Watch::default(), gate, clock };
+        let mut run = Self::begin(config, source, engine, ring, start, stop);
+        run.source.set_patience(PATIENCE);
+        Ok((run, reader, position))
+    }
+
+    /// Publishes the start.
+    fn begin(
+        config: &PlantConfig,
+        source: DaySource,
+        engine: BookEngine<DefaultBooks>,
+        ring: OpenRing,
+        start: PlantStart,
+        stop: ShutdownFlag,
+    ) -> Self {
+        let OpenRing { writer, board, watch, gate, clock } = ring;
+        let InputConfig { pace, pace_from, until, .. } = config.input;
+        let first_sequence = writer.next_sequence();
         let input = source.progress();
         board.show_input(input.done_bytes, input.total_bytes);
         let mut publisher = Publisher::new(Parts {
@@ -208,24 +192,24 @@ impl PlantRun {
             kinds: config.publish.records,
             symbols: config.publish.symbols.clone(),
             midnight_ns: start.midnight_ns,
-            pacer: Pacer::new(*pace, *pace_from),
-            until: *until,
+            pacer: Pacer::new(pace, pace_from),
+            until,
             stop,
             watch,
-            gate: recording.as_ref().and_then(Recording::gate),
+            gate,
         });
         publisher.begin(start);
-        Ok(Self {
+        Self {
             source,
             engine,
             publisher,
             board,
-            origin,
+            origin: Origin::Created,
             start,
             first_sequence,
             has_ended: false,
-            recording,
-        })
+            recording: None,
+        }
     }
 
     /// Reads the day to its end, or until a stop is requested. Calls `progress` about once a
@@ -351,6 +335,27 @@ impl PlantRun {
     }
 }
 
+fn engine(config: &PlantConfig) -> BookEngine<DefaultBooks> {
+    let orders = config.machine.orders.unwrap_or_else(|| orders_of(&config.input.file));
+    BookEngine::new(DefaultBooks::with_capacity(orders))
+}
+
+fn start(
+    config: &PlantConfig,
+    date: TradeDate,
+    clock: &Clock,
+    predecessor: Predecessor,
+) -> PlantStart {
+    PlantStart {
+        started_ns: clock.utc_ns(),
+        midnight_ns: date.midnight_ns(),
+        date: date.number(),
+        kinds: config.publish.records,
+        predecessor,
+        pace_milli: config.input.pace.milli(),
+    }
+}
+
 /// Starts the recorder, if there is to be one.
 fn record(
     recorder: Option<&RecorderProcess>,
@@ -367,14 +372,6 @@ fn record(
         first_sequence: writer.next_sequence(),
     };
     Ok(Some(Recording::start(recorder, ring, stop)?))
-}
-
-/// The advice after the loss of a region.
-fn what_to_do(refusal: &Refusal) -> &'static str {
-    match refusal {
-        Refusal::Truncated { .. } => "remove the file and start the plant again",
-        _ => "start the plant again",
-    }
 }
 
 /// Live orders to reserve memory for, from the size of a file: about one for twenty messages of

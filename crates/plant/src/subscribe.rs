@@ -14,6 +14,7 @@
 //!         }
 //!         Event::Record(_) => {} // a notice of the plant: start, stop, gap, taint
 //!         Event::Lost(gap) => println!("{gap}"),
+//!         Event::Healed(_) | Event::Reported { .. } => {} // of a journal, of a DBN file
 //!     }
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -27,33 +28,41 @@
 //! Cost: no allocation and no system call for records about orders, insides and trades. A record
 //! that is not wanted costs its copy out of the ring and two comparisons.
 
+mod completed;
+mod day;
+mod dbn;
 mod error;
+mod event;
 mod feed;
 mod filter;
 mod join;
 mod stored_names;
 mod symbols;
+mod window;
 
 use std::{
-    fmt,
     ops::ControlFlow,
     path::{Path, PathBuf},
     time::Duration,
 };
 
+use completed::Completed;
 use error::Failed;
 pub use error::SubscribeError;
+pub use event::{Delivery, Event, Handover};
 use feed::{Amount, Entry, Feed};
 use filter::SubscriptionFilter;
 use nanotape_history::LocalBooks;
-use nanotape_ring::{Gap, Rejoin, Start, Subscribe as _};
+use nanotape_ring::{Rejoin, Start, Subscribe as _};
 use nanotape_tape::{Follow, Item, Progress, ShutdownFlag, Step, Tape as _, WriterState};
 use nanotape_types::{StockLocate, Symbol};
 pub(crate) use symbols::SymbolTable;
+use window::Window;
 
 use crate::{
-    BoardReader,
+    BoardReader, RunError,
     records::{Notice, Record, RecordKind, RecordKinds},
+    run::Ended,
 };
 
 /// Options of a subscriber.
@@ -72,6 +81,7 @@ pub struct Subscription {
     /// The subscriber begins with the last snapshot that includes no record from this one on.
     whole_before: Option<u64>,
     checks_digests: bool,
+    window: Option<Window>,
 }
 
 /// A reader of a plant's ring, or of its journal.
@@ -84,71 +94,9 @@ pub struct Subscriber {
     rejoin: Option<Rejoin>,
     /// The last record that [`next`](Self::next) returned.
     record: Vec<u8>,
+    /// The last report that [`next`](Self::next) returned.
+    reported: String,
     is_over: bool,
-}
-
-/// An event of a subscriber.
-#[derive(Clone, Copy, Debug)]
-pub enum Event<'a> {
-    /// A wanted record, or a notice.
-    Record(Delivery<'a>),
-    /// Records were overwritten before they could be read. Reading continues after them.
-    Lost(Gap),
-    /// The records before this event came from the journal; those after it come from the ring.
-    Healed(Handover),
-}
-
-/// The end of a reading in the journal: the numbers of what came from there.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub struct Handover {
-    /// The first number that was read from the journal.
-    pub from: u64,
-    /// The last number that was read from the journal.
-    pub to: u64,
-    /// Records that the journal had.
-    pub records: u64,
-    /// Records that the journal lacked; each range was an [`Event::Lost`].
-    pub lost: u64,
-    /// Age of the first record when it was read: the time since it was recorded, in ns.
-    pub behind_ns: u64,
-    /// Duration of the reading in the journal, in ns.
-    pub took_ns: u64,
-}
-
-/// A record with its context.
-#[derive(Clone, Copy, Debug)]
-pub struct Delivery<'a> {
-    /// The sequence number on the ring.
-    pub sequence: u64,
-    /// The record type on the ring.
-    pub type_id: u16,
-    /// The symbol of the stock, if the record has a stock and the symbol is known.
-    pub symbol: Option<Symbol>,
-    /// The record.
-    pub record: Record<'a>,
-    /// The bytes of the record on the ring, as for a DBN file.
-    pub bytes: &'a [u8],
-    /// The local books after the record, if they are kept.
-    pub books: Option<&'a LocalBooks>,
-    /// For a stop, if digests are checked: whether the digest of all records that were read is that
-    /// of the plant. `None` if records of the run were not read.
-    pub is_digest_same: Option<bool>,
-}
-
-/// `records 5 to 90 from the journal: 86, 0 lost, 12.3 ms behind, read in 1.2 ms`.
-impl fmt::Display for Handover {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { from, to, records, lost, behind_ns, took_ns } = *self;
-        let milliseconds = |nanos: u64| nanos as f64 / 1e6;
-        write!(
-            f,
-            "records {from} to {to} from the journal: {records}, {lost} lost, {:.3} ms behind, read \
-             in {:.3} ms",
-            milliseconds(behind_ns),
-            milliseconds(took_ns)
-        )
-    }
 }
 
 impl Subscription {
@@ -167,6 +115,7 @@ impl Subscription {
             heal: None,
             whole_before: None,
             checks_digests: false,
+            window: None,
         }
     }
 
@@ -230,6 +179,25 @@ impl Subscription {
         self
     }
 
+    /// Delivers only records of these times of the exchange, in ns since the UNIX epoch: from the
+    /// first one (inclusive) to the second one (exclusive), where the subscriber ends with
+    /// [`Step::Complete`]. A record without a time has that of the record before it. In a journal,
+    /// the reading begins after the last snapshot before the first one.
+    #[must_use]
+    pub fn between(mut self, from_ns: Option<u64>, to_ns: Option<u64>) -> Self {
+        let window = self.window.get_or_insert_default();
+        window.from_ns = from_ns.unwrap_or(window.from_ns);
+        window.to_ns = to_ns.unwrap_or(window.to_ns);
+        self
+    }
+
+    /// Delivers only records below this number, where the subscriber ends.
+    #[must_use]
+    pub fn until(mut self, sequence: u64) -> Self {
+        self.window.get_or_insert_default().end = sequence;
+        self
+    }
+
     /// Completes the ring from the journal in a folder, which a recorder of this ring writes. What
     /// was overwritten before it could be read comes from there, and so does what is before the
     /// ring's oldest record: nothing twice, nothing missing, in order. An [`Event::Healed`] reports
@@ -267,7 +235,7 @@ impl Subscriber {
     pub fn next(&mut self) -> Result<Option<Event<'_>>, SubscribeError> {
         let (mut found, mut is_digest_same) = (None, None);
         while found.is_none() && !self.is_over {
-            let Self { follow, path, filter, rejoin, record, .. } = self;
+            let Self { follow, path, filter, rejoin, record, reported, .. } = self;
             let step = follow.step_by(|source| {
                 poll_or_wait(source, filter, rejoin, Amount::One, |event| {
                     let mut of_record = |delivery: Delivery<'_>| {
@@ -281,20 +249,28 @@ impl Subscriber {
                         Event::Record(delivery) => Ok(of_record(delivery)),
                         Event::Lost(gap) => Err(Event::Lost(gap)),
                         Event::Healed(handover) => Err(Event::Healed(handover)),
+                        Event::Reported { sequence, text } => {
+                            text.clone_into(reported);
+                            Err(Event::Reported { sequence, text: "" })
+                        }
                     });
                     ControlFlow::Continue(())
                 })
             });
-            let step = step.map_err(|error| error.on(path))?;
+            let step = filter.end_of(step.map_err(|error| error.on(path))?);
             self.is_over = matches!(step, Step::Gone(_) | Step::Shutdown | Step::Complete);
         }
         let (sequence, type_id, symbol, is_stop) = match found {
             None => return Ok(None),
+            Some(Err(Event::Reported { sequence, .. })) => {
+                return Ok(Some(Event::Reported { sequence, text: &self.reported }));
+            }
             Some(Err(other)) => return Ok(Some(other)),
             Some(Ok(found)) => found,
         };
         self.is_over = is_stop;
         let (bytes, books) = (&*self.record, self.filter.books.as_ref());
+        let midnight_ns = self.filter.midnight_ns;
         match self.filter.buffer.decode(sequence, type_id, bytes) {
             Ok(Some(record)) => Ok(Some(Event::Record(Delivery {
                 sequence,
@@ -302,6 +278,7 @@ impl Subscriber {
                 symbol,
                 record,
                 bytes,
+                midnight_ns,
                 books,
                 is_digest_same,
             }))),
@@ -319,7 +296,7 @@ impl Subscriber {
         let Self { follow, path, filter, rejoin, .. } = self;
         let step =
             follow.step_by(|feed| poll_or_wait(feed, filter, rejoin, Amount::Batch, &mut visit));
-        step.map_err(|error| error.on(path))
+        Ok(filter.end_of(step.map_err(|error| error.on(path))?))
     }
 
     /// Reads available messages, at most one buffer, and passes wanted events to `visit`. Returns
@@ -367,6 +344,17 @@ impl Subscriber {
         self.filter.symbols.board(self.next_sequence())
     }
 
+    /// The result of the plant of a [day file](Subscription::open_day), which ends if it still
+    /// runs. `None` for other inputs, and after the first call.
+    pub fn finish_day(&mut self) -> Option<Result<Ended, RunError>> {
+        self.follow.tape_mut().finish_day()
+    }
+
+    /// The exchange's midnight of the current run, if it is known.
+    pub fn midnight_ns(&self) -> Option<u64> {
+        self.filter.midnight_ns
+    }
+
     /// The local books, if they are kept.
     pub fn books(&self) -> Option<&LocalBooks> {
         self.filter.books.as_ref()
@@ -402,11 +390,27 @@ fn poll(
         }
         Entry::Item(Item::Gap(gap)) => {
             filter.lose(&gap);
-            visit(Event::Lost(gap))
+            if filter.is_loss_inside(Some(&gap)) {
+                visit(Event::Lost(gap))
+            } else {
+                ControlFlow::Continue(())
+            }
         }
         // A ring uses each number once, and the journal of a ring has its numbers.
         Entry::Item(Item::Reused(_)) => ControlFlow::Continue(()),
         Entry::Handover(handover) => visit(Event::Healed(handover)),
+        Entry::Name(locate, symbol) => {
+            filter.name(locate, symbol);
+            ControlFlow::Continue(())
+        }
+        Entry::Reported { sequence, text } => {
+            filter.lose_one();
+            if filter.is_loss_inside(None) {
+                visit(Event::Reported { sequence, text })
+            } else {
+                ControlFlow::Continue(())
+            }
+        }
     });
     if rejoin.is_some()
         && !matches!(polled, Ok(Progress::Nothing))
@@ -433,7 +437,7 @@ fn poll_or_wait(
 ) -> Result<Progress, Failed> {
     let polled = poll(feed, filter, rejoin, amount, visit)?;
     if polled == Progress::Nothing && feed.is_waiting() {
-        Feed::pause();
+        Completed::pause();
         return Ok(Progress::Read);
     }
     Ok(polled)

@@ -334,6 +334,13 @@ impl StopReason {
         known.map_or(Self::Unknown(code), |(reason, ..)| *reason)
     }
 
+    /// The reason whose text this is.
+    pub(crate) fn of_text(text: &str) -> Option<Self> {
+        let unknown = || Some(Self::Unknown(text.strip_prefix("unknown reason ")?.parse().ok()?));
+        let known = Self::KNOWN.iter().map(|(reason, ..)| *reason);
+        known.into_iter().find(|reason| reason.to_string() == text).or_else(unknown)
+    }
+
     /// The name that is printed.
     pub fn name(self) -> &'static str {
         Self::KNOWN.iter().find(|(reason, ..)| *reason == self).map_or("unknown", |known| known.2)

@@ -145,7 +145,7 @@ pub(super) fn tap<B: Benchmark>(worker: &mut Worker<B>, day: &Day) -> Result<Rep
                 _ => {}
             },
             Event::Lost(lapped) => lost += lapped.count(),
-            Event::Healed(_) => {}
+            Event::Healed(_) | Event::Reported { .. } => {}
         })?;
         passed += polled;
         if polled == 0 {

@@ -218,7 +218,8 @@ fn conclude_run(config: &PlantConfig, plant: &PlantRun, ended: &Ended) -> anyhow
     Ok(status)
 }
 
-fn of_run(error: RunError) -> anyhow::Error {
+/// The status of an error of a plant: bad data, or the environment.
+pub(super) fn of_run(error: RunError) -> anyhow::Error {
     match error {
         RunError::Source(error) => error.into(),
         RunError::Ring { path, error } => of_ring(&path, &error),

@@ -7,6 +7,7 @@ mod join;
 mod printer;
 mod row;
 mod rows;
+mod source;
 
 use std::{
     io::{self, IsTerminal as _},
@@ -16,15 +17,15 @@ use std::{
 
 use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
-use nanotape_history::Runs;
-use nanotape_plant::records::RecordKinds;
-use nanotape_ring::{Rejoin, Start};
+use nanotape_plant::{TradeDate, records::RecordKinds};
+use nanotape_ring::Rejoin;
 use nanotape_types::Symbol;
 
 use crate::{
+    input::RunChoice,
     interrupt,
     output::{FileFormat, OutputArguments},
-    regions::place,
+    span::Moment,
     status::{Status, tell},
     values::seconds,
 };
@@ -32,6 +33,7 @@ use follow::Tap;
 pub(super) use join::of_subscription;
 use printer::Printer;
 pub(super) use rows::line_of;
+use source::{TapInput, TapStart};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -45,13 +47,26 @@ Examples:
   nanotape tap equities --heal days/equities --fail-on-loss   lost records come from the journal
   nanotape tap equities --heal days/equities --whole          begin with the books of the day
   nanotape tap days/equities --symbols AAPL --format csv      the last run of a journal
+  nanotape tap days/equities --from 09:45 --to 10:00          a quarter of an hour of it
+  nanotape tap 12302019.NASDAQ_ITCH50.gz -o day.dbn.zst       what a plant publishes of a day file
+  zstd -dc day.dbn.zst | nanotape tap - --records trades      a DBN file on standard input
   nanotape tap equities --symbols AAPL --records bbo --format csv |
       awk -F, 'NR == 1 || $2 == \"bbo\"' | cut -d, -f5,6,13,14,16,17
                                                      the rows of nanotape inside
 
-NAME is the name of a ring (equities is /dev/shm/nanotape-equities), its path, or the folder of a
-journal that recorded one. From a ring, the default is to start with the next record; from a
-journal, with its last run.
+INPUT is the name of a ring (equities is /dev/shm/nanotape-equities), its path, the folder of a
+journal that recorded one, a day file, or a DBN file of tap or of Databento. From a ring, the
+default is to start with the next record; from a journal or a DBN file, with its last run. A name
+without a slash is first that of a ring.
+
+From a day file, a plant in this process publishes all kinds of records, without a ring in
+/dev/shm; it waits for the output, so nothing is lost. The numbers are those of a plant that
+publishes --records all. The numbers of a DBN file are those of its records, from 1, and a loss
+that it has as text is a row (loss).
+
+--from and --to with a moment print only records of that span of the exchange's time, and end with
+status 0 at the end of the span. In a journal, reading begins after the last snapshot before the
+span. A record without a time, such as a gap in the input, has that of the record before it.
 
 With --heal, records that were overwritten before they could be read come from the journal, and the
 ring continues at the exact number: nothing twice, nothing missing. A row (healed) reports each
@@ -74,7 +89,8 @@ status 2.
 
 Format: text on a terminal, CSV otherwise.
 
-The command ends when the plant stops, dies or closes the ring, on Ctrl-C, or after N records;
+The command ends when the plant stops, dies or closes the ring, at the end of a file, on Ctrl-C, or
+after N records;
 with --through-restarts only on Ctrl-C or after N records. The last line on standard error counts
 messages read, records written and messages lost: read plus lost is what was published meanwhile.
 
@@ -85,9 +101,10 @@ Exit status: 0 success; 1 the digests differ or could not be compared, the plant
 replaced while it was read, or no message named a requested stock, or records were lost and
 --fail-on-loss was given; 2 there is no plant, or the output cannot be written.")]
 pub(crate) struct TapArguments {
-    /// Name or path of the plant's ring, or the folder of its journal
-    #[arg(value_name = "NAME")]
-    name: String,
+    /// Name or path of a plant's ring, folder of its journal, day file, DBN file, or - for a day or
+    /// DBN file on standard input
+    #[arg(value_name = "INPUT")]
+    input: String,
 
     /// Only these stocks
     #[arg(long, value_name = "A,B", value_delimiter = ',', alias = "symbol")]
@@ -97,14 +114,28 @@ pub(crate) struct TapArguments {
     #[arg(long, value_name = "A,B", default_value = "all")]
     records: RecordKinds,
 
-    /// Where to start: oldest (or beginning), newest (or end), or a sequence number; with a journal
-    /// also a time of recording [default: newest; of a journal: its last run]
+    /// Where to start: oldest (or beginning), newest (or end), or a sequence number; except for a
+    /// ring also a moment of the exchange's time (inclusive): HH:MM[:SS[.nnnnnnnnn]], an RFC 3339
+    /// time, or @ and nanoseconds since 1970 [default: of a ring, newest; of a journal or a DBN
+    /// file, its last run]
     #[arg(long, value_name = "START", conflicts_with = "whole")]
-    from: Option<Start>,
+    from: Option<TapStart>,
 
-    /// Where to continue after a loss
-    #[arg(long, value_enum, default_value_t)]
-    rejoin: WhereToRejoin,
+    /// Except for a ring: only before this moment of the exchange's time (exclusive)
+    #[arg(long, value_name = "T")]
+    to: Option<Moment>,
+
+    /// Run of a plant in a journal or DBN file: a number from 1, or last [default: last]
+    #[arg(long, value_name = "N")]
+    run: Option<RunChoice>,
+
+    /// Trade date of a day file whose name has none, as in 2019-12-30
+    #[arg(long, value_name = "DATE")]
+    date: Option<TradeDate>,
+
+    /// Where to continue after a loss [default: halfway]
+    #[arg(long, value_enum)]
+    rejoin: Option<WhereToRejoin>,
 
     /// Read what was overwritten from the journal in this folder, which records the ring
     #[arg(long, value_name = "JOURNAL")]
@@ -195,47 +226,23 @@ impl From<WhereToRejoin> for Rejoin {
 pub(crate) fn run(command: &TapArguments) -> anyhow::Result<Status> {
     // The handler turns access to a truncated ring into an error.
     nanotape_shm::guard_against_truncation().context("cannot install a handler for SIGBUS")?;
-    let path = command.path()?;
     let format = command.format()?;
     let interrupt = interrupt::install()?;
+    let input = TapInput::open(command)?;
+    input.check(command)?;
+    let kind = input.kind();
     // An output that cannot be opened is reported before the wait for the plant.
     let output = command.output.open()?;
-    let Some(subscriber) = join::join(command, &path, &interrupt)? else {
-        tell(format_args!("{}: interrupted before a plant started", path.display()));
+    let Some(subscriber) = join::join(command, input, &interrupt)? else {
+        tell(format_args!("{}: interrupted before a plant started", command.input));
         return Ok(Status::Good);
     };
     join::warn_of_unpublished(&subscriber, command.records);
     let printer = Printer::new(output, format, command);
-    Tap::new(command, subscriber, printer).run()
+    Tap::new(command, kind, subscriber, printer).run()
 }
 
 impl TapArguments {
-    /// The ring, or the folder of a journal if no ring has the name.
-    fn path(&self) -> anyhow::Result<PathBuf> {
-        let ring = place(&self.name)?;
-        let is_journal = !ring.is_file() && Path::new(&self.name).is_dir();
-        if !is_journal && self.whole && self.heal.is_none() {
-            bail!("--whole needs the journal of the ring: add --heal JOURNAL");
-        }
-        if is_journal && self.heal.is_some() {
-            bail!("--heal is for a ring: {} is the folder of a journal", self.name);
-        }
-        Ok(if is_journal { PathBuf::from(&self.name) } else { ring })
-    }
-
-    /// Where to start.
-    fn start(&self, path: &Path) -> Start {
-        let of_last_run = || {
-            let runs = Runs::read_good(path).unwrap_or_default();
-            runs.iter().last().map_or(Start::Oldest, |run| Start::Sequence(run.first_sequence))
-        };
-        match self.from {
-            Some(start) => start,
-            None if path.is_dir() => of_last_run(),
-            None => Start::Newest,
-        }
-    }
-
     fn format(&self) -> anyhow::Result<TapFormat> {
         let is_terminal = io::stdout().is_terminal();
         let usual = if is_terminal { TapFormat::Text } else { TapFormat::Csv };

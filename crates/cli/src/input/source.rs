@@ -87,7 +87,9 @@ pub(super) fn open(
     }
     let mut source = open_bytes(name)?;
     if source.starts_with(DBN_MAGIC)? {
-        let (opened, midnight_ns) = open_dbn(name, source, arguments.run)?;
+        let stream = open_dbn(name, source, arguments.run)?;
+        let midnight_ns = stream.start().map(|start| start.midnight_ns);
+        let opened = Opened::Dbn(Box::new(RecordedRun::new(stream)));
         return Ok((opened, span.bounds(name, midnight_ns)?));
     }
     if arguments.run.is_some() {
@@ -98,7 +100,7 @@ pub(super) fn open(
 }
 
 /// The bytes of a file, or of standard input.
-fn open_bytes(name: &str) -> anyhow::Result<DaySource> {
+pub(crate) fn open_bytes(name: &str) -> anyhow::Result<DaySource> {
     Ok(match name {
         "-" => DaySource::stdin()?,
         path => DaySource::open(Path::new(path))?,
@@ -174,11 +176,12 @@ pub(crate) fn runs_of(path: &Path) -> anyhow::Result<Runs> {
     }
 }
 
-fn open_dbn(
+/// Opens a DBN file at the chosen run.
+pub(crate) fn open_dbn(
     name: &str,
     source: DaySource,
     choice: Option<RunChoice>,
-) -> anyhow::Result<(Opened, Option<u64>)> {
+) -> anyhow::Result<DbnStream> {
     let of_dbn = |error| of_dbn(name, error);
     let mut stream = DbnStream::new(source).map_err(of_dbn)?;
     let number = match choice {
@@ -198,12 +201,11 @@ fn open_dbn(
         let before = stream.skip_to_run(number).map_err(of_dbn)?;
         RunChoice::of(Some(RunChoice::Number(number)), name, before)?;
     }
-    let midnight_ns = stream.start().map(|start| start.midnight_ns);
-    Ok((Opened::Dbn(Box::new(RecordedRun::new(stream))), midnight_ns))
+    Ok(stream)
 }
 
-/// An error of a DBN file before its first record.
-fn of_dbn(name: &str, error: DbnError) -> anyhow::Error {
+/// Damage in a DBN file is bad data; other errors belong to the environment.
+pub(crate) fn of_dbn(name: &str, error: DbnError) -> anyhow::Error {
     match error {
         DbnError::Source(error) => error.into(),
         error => BadData(format!("{name}: {error}")).into(),

@@ -6,6 +6,7 @@
 mod days;
 mod ends;
 mod formats;
+mod inputs;
 mod journals;
 mod losses;
 mod plants;

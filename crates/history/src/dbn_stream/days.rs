@@ -22,11 +22,13 @@ pub(super) struct Days {
     /// Whether a run is open that the file does not end with a stop of its own.
     is_open: bool,
     has_begun: bool,
+    /// The time of a start whose visitor stopped before the names.
+    unnamed: Option<u64>,
 }
 
 impl Days {
     pub(super) fn new(metadata: Metadata) -> Self {
-        Self { metadata, until_ns: 0, is_open: false, has_begun: false }
+        Self { metadata, until_ns: 0, is_open: false, has_begun: false, unnamed: None }
     }
 
     #[inline]
@@ -93,6 +95,7 @@ impl Days {
     /// The stop of a plant. A tap that joined late has no start of the run.
     pub(super) fn plant_stop(
         &mut self,
+        stop: Option<PlantStop>,
         sequence: u64,
         visit: &mut impl FnMut(Entry<'_>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
@@ -101,7 +104,7 @@ impl Days {
             visit(Entry::Loss { sequence, text })?;
         }
         self.has_begun = true;
-        visit(Entry::Notice { sequence, notice: STOP })
+        visit(Entry::Notice { sequence, notice: stop.map_or(STOP, Notice::Stop) })
     }
 
     /// Visits a start and the names of its date.
@@ -112,8 +115,18 @@ impl Days {
         visit: &mut impl FnMut(Entry<'_>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         self.has_begun = true;
+        let time = if self.is_open { start.started_ns } else { start.midnight_ns };
+        self.unnamed = Some(time);
         visit(Entry::Notice { sequence, notice: Notice::Start(start) })?;
-        self.names(if self.is_open { start.started_ns } else { start.midnight_ns }, visit)
+        self.names_of_start(visit)
+    }
+
+    /// Visits the names of a start, if its visitor stopped before them.
+    pub(super) fn names_of_start(
+        &mut self,
+        visit: &mut impl FnMut(Entry<'_>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        self.unnamed.take().map_or(ControlFlow::Continue(()), |time| self.names(time, visit))
     }
 
     /// The stop of a trade date.

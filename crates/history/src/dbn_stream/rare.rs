@@ -6,7 +6,7 @@ use dbn::{
     ErrorMsg, RecordHeader, RecordRef, SType, SymbolMappingMsg, SystemMsg, VersionUpgradePolicy,
     decode::dbn::RecordDecoder, rtype, v1, v2,
 };
-use nanotape_records::{Notice, PlantStart, RecordKind, Taint};
+use nanotape_records::{Notice, PlantStart, PlantStop, RecordKind, Taint};
 use nanotape_types::{StockLocate, Symbol};
 
 use super::{At, DbnError, Layout, days::Days};
@@ -106,8 +106,9 @@ fn visit_system(
             None => ControlFlow::Continue(()),
         };
     }
-    if text.starts_with(STOP) {
-        return days.plant_stop(sequence, visit);
+    if let Some(text) = text.strip_prefix(STOP) {
+        let stop = PlantStop::of_text(text, system.hd.ts_event);
+        return days.plant_stop(stop, sequence, visit);
     }
     ControlFlow::Continue(())
 }
@@ -118,9 +119,10 @@ fn visit_error(
     visit: &mut impl FnMut(Entry<'_>) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
     let text = error.err().unwrap_or("an error without text");
-    if text.starts_with(TAINT) {
+    if let Some(text) = text.strip_prefix(TAINT) {
         let dbn::RecordHeader { instrument_id, ts_event, .. } = error.hd;
-        let (ts_recv, anomaly, message) = (ts_event, None, 0);
+        let (ts_recv, after_name) = (ts_event, text.split_once(": ").map_or("", |(_, text)| text));
+        let (anomaly, message) = Taint::of_text(after_name).unwrap_or((None, 0));
         let taint = Taint { instrument_id, ts_event, ts_recv, anomaly, message };
         return visit(Entry::Notice { sequence, notice: Notice::Taint(taint) });
     }

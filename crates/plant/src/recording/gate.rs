@@ -1,19 +1,44 @@
-//! What keeps a plant from overwriting messages that its recorder still needs.
+//! What keeps a plant from overwriting messages that its recorder, or the one reader of a private
+//! ring, still needs.
 
-use std::{path::Path, path::PathBuf, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
 use super::process::Supervised;
 use crate::RecorderReader;
 
-/// The distance that a plant keeps from its recorder.
+/// The distance that a plant keeps from a follower.
 #[derive(Debug)]
 pub(crate) struct Gate {
-    ring: PathBuf,
-    reader: RecorderReader,
+    follower: Follower,
     /// The distance at which the plant waits.
     limit_bytes: u64,
-    supervised: Arc<Supervised>,
     waited_ns: u64,
+}
+
+#[derive(Debug)]
+enum Follower {
+    /// The recorder of a ring, in another process.
+    Recorder { ring: PathBuf, reader: RecorderReader, supervised: Arc<Supervised> },
+    /// A reader in this process.
+    Reader(ReaderPosition),
+}
+
+/// The position of a reader in this process, which its plant waits for. Stored by the reader.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct ReaderPosition(Arc<AtomicU64>);
+
+impl ReaderPosition {
+    /// Shows that everything before this position was read.
+    #[inline]
+    pub(crate) fn show(&self, position_bytes: u64) {
+        self.0.store(position_bytes, Ordering::Relaxed);
+    }
 }
 
 impl Gate {
@@ -23,7 +48,14 @@ impl Gate {
         limit_bytes: u64,
         supervised: Arc<Supervised>,
     ) -> Self {
-        Self { ring: ring.to_owned(), reader, limit_bytes, supervised, waited_ns: 0 }
+        let follower = Follower::Recorder { ring: ring.to_owned(), reader, supervised };
+        Self { follower, limit_bytes, waited_ns: 0 }
+    }
+
+    /// The gate of a private ring: the plant waits when the reader is half a ring behind.
+    pub(crate) fn of_reader(position: ReaderPosition, capacity_bytes: u64) -> Self {
+        let limit_bytes = capacity_bytes / 2;
+        Self { follower: Follower::Reader(position), limit_bytes, waited_ns: 0 }
     }
 
     /// Whether a plant at this position of its ring has to wait. One load.
@@ -31,17 +63,26 @@ impl Gate {
     pub(crate) fn is_closed(&self, position_bytes: u64) -> bool {
         // No order is needed: a reader checks for itself whether it was lapped. The region is
         // untrusted: a position beyond that of the plant closes nothing.
-        position_bytes.saturating_sub(self.reader.position_bytes()) > self.limit_bytes
+        let follower = match &self.follower {
+            Follower::Recorder { reader, .. } => reader.position_bytes(),
+            Follower::Reader(ReaderPosition(position)) => position.load(Ordering::Relaxed),
+        };
+        position_bytes.saturating_sub(follower) > self.limit_bytes
     }
 
     /// Opens the region again if its file was replaced. Two system calls.
     pub(crate) fn refresh(&mut self) {
-        reopen(&self.ring, &mut self.reader);
+        if let Follower::Recorder { ring, reader, .. } = &mut self.follower {
+            reopen(ring, reader);
+        }
     }
 
     /// Whether the recorder has failed for good.
     pub(crate) fn has_failed(&self) -> bool {
-        self.supervised.has_failed()
+        match &self.follower {
+            Follower::Recorder { supervised, .. } => supervised.has_failed(),
+            Follower::Reader(_) => false,
+        }
     }
 
     pub(crate) fn add_wait(&mut self, nanos: u64) {

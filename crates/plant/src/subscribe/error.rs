@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use nanotape_history::SnapshotError;
+use nanotape_history::{DbnError, SnapshotError};
 use nanotape_journal::JournalError;
 use nanotape_ring::{ReadError, RingError};
 use nanotape_shm::RegionError;
 
-use crate::{RecorderError, records::BadRecord};
+use crate::{RecorderError, RunError, records::BadRecord};
 
 /// Why a plant cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -44,6 +44,17 @@ pub enum SubscribeError {
     /// The journal was recorded from another ring, or the file that names its ring cannot be read.
     #[error(transparent)]
     Origin(Box<RecorderError>),
+    /// A DBN file cannot be read on.
+    #[error("{}: {error}", path.display())]
+    Dbn {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        error: Box<DbnError>,
+    },
+    /// The plant of a day file cannot run.
+    #[error(transparent)]
+    Plant(Box<RunError>),
     /// A message of the ring is not a valid record of its type.
     #[error("{}: {error}", path.display())]
     Record {
@@ -60,6 +71,7 @@ pub(super) enum Failed {
     Ring(RingError),
     Journal(JournalError),
     Snapshot(SnapshotError),
+    Dbn(DbnError),
     Bad(BadRecord),
 }
 
@@ -78,6 +90,7 @@ impl Failed {
             Self::Ring(error) => SubscribeError::Ring { path, error: Box::new(error) },
             Self::Journal(error) => SubscribeError::Journal(error),
             Self::Snapshot(error) => SubscribeError::Snapshot(error),
+            Self::Dbn(error) => SubscribeError::Dbn { path, error: Box::new(error) },
             Self::Bad(error) => SubscribeError::Record { path, error },
         }
     }

@@ -3,12 +3,12 @@
 
 use std::ops::ControlFlow;
 
-use nanotape_tape::{Gap, Message};
-use nanotape_types::StockLocate;
+use nanotape_tape::{Gap, Message, Step};
+use nanotape_types::{StockLocate, Symbol};
 
 use nanotape_history::LocalBooks;
 
-use super::{Delivery, Event, symbols::SymbolTable};
+use super::{Delivery, Event, symbols::SymbolTable, window::Window};
 use crate::records::{
     BadRecord, Digests, FIRST_TYPE_ID, Header, Notice, Record, RecordBuffer, RecordKind,
     RecordKinds,
@@ -22,6 +22,10 @@ pub(super) struct SubscriptionFilter {
     pub(super) books: Option<LocalBooks>,
     pub(super) buffer: RecordBuffer,
     pub(super) digests: Option<CheckedDigests>,
+    /// `None` delivers everything.
+    pub(super) window: Option<Window>,
+    /// The exchange's midnight of the current run, if it is known.
+    pub(super) midnight_ns: Option<u64>,
 }
 
 /// The digests of all messages since the start of the run, if they are checked.
@@ -43,6 +47,9 @@ impl SubscriptionFilter {
         const UNWANTED: Result<ControlFlow<()>, BadRecord> = Ok(ControlFlow::Continue(()));
         let Message { sequence, type_id, payload: bytes, .. } = *message;
         let kind = RecordKind::of_type_id(type_id);
+        if self.window.is_some() && self.is_over_at(sequence, bytes, visit) {
+            return Ok(ControlFlow::Break(()));
+        }
         if let Some(checked) = &mut self.digests {
             checked.digests.add_bytes(type_id, bytes);
         }
@@ -61,6 +68,7 @@ impl SubscriptionFilter {
         match record {
             Record::Notice(Notice::Start(start)) => {
                 self.symbols.begin(sequence, &start);
+                self.midnight_ns = Some(start.midnight_ns);
                 if let Some(books) = &mut self.books {
                     books.begin(start.kinds.has(RecordKind::Mbo));
                 }
@@ -83,7 +91,8 @@ impl SubscriptionFilter {
             }
             _ => {}
         }
-        if kind.is_none_or(|kind| self.kinds.has(kind)) {
+        let is_inside = self.window.as_ref().is_none_or(Window::is_inside);
+        if is_inside && kind.is_none_or(|kind| self.kinds.has(kind)) {
             let symbol = locate.and_then(|locate| self.symbols.symbol(locate, sequence));
             let books = self.books.as_ref();
             let is_digest_same = match (&self.digests, &record) {
@@ -92,11 +101,54 @@ impl SubscriptionFilter {
                 }
                 _ => None,
             };
-            let delivery =
-                Delivery { sequence, type_id, symbol, record, bytes, books, is_digest_same };
+            let midnight_ns = self.midnight_ns;
+            let delivery = Delivery {
+                sequence,
+                type_id,
+                symbol,
+                record,
+                bytes,
+                midnight_ns,
+                books,
+                is_digest_same,
+            };
             return Ok(visit(Event::Record(delivery)));
         }
         UNWANTED
+    }
+
+    /// Moves the window to a record, and reports a loss just before the window. Returns whether the
+    /// window has ended.
+    #[inline(never)]
+    fn is_over_at(
+        &mut self,
+        sequence: u64,
+        bytes: &[u8],
+        visit: &mut impl FnMut(Event<'_>) -> ControlFlow<()>,
+    ) -> bool {
+        let Some(window) = &mut self.window else { return false };
+        window.move_to(sequence, bytes);
+        if let Some(gap) = window.take_before() {
+            // A visitor that stops gets one record more.
+            let _ = visit(Event::Lost(gap));
+        }
+        window.is_over()
+    }
+
+    /// The result of a step, which ends the reading if the window has ended.
+    pub(super) fn end_of(&self, step: Step) -> Step {
+        if self.window.as_ref().is_some_and(Window::is_over) { Step::Complete } else { step }
+    }
+
+    /// Whether a loss is inside the window. One before the window is kept.
+    #[cold]
+    pub(super) fn is_loss_inside(&mut self, lost: Option<&Gap>) -> bool {
+        let Some(window) = &mut self.window else { return true };
+        let is_inside = window.is_inside();
+        if let Some(lost) = lost.filter(|_| !is_inside) {
+            window.keep(lost);
+        }
+        is_inside
     }
 
     /// Messages were lost: there might be orders or the start of a plant among them.
@@ -106,6 +158,7 @@ impl SubscriptionFilter {
             checked.is_whole = false;
         }
         let is_same_run = self.symbols.lose(lost);
+        self.midnight_ns = self.symbols.midnight_ns(lost.to + 1);
         if let Some(books) = &mut self.books {
             if !is_same_run {
                 books.begin(true);
@@ -114,9 +167,18 @@ impl SubscriptionFilter {
         }
     }
 
+    /// The file has the symbol of a stock.
+    #[cold]
+    pub(super) fn name(&mut self, locate: StockLocate, symbol: Symbol) {
+        self.symbols.know(locate, symbol);
+    }
+
     /// A message was unreadable: it might be an order.
     #[cold]
     pub(super) fn lose_one(&mut self) {
+        if let Some(checked) = &mut self.digests {
+            checked.is_whole = false;
+        }
         if let Some(books) = &mut self.books {
             books.lose();
         }

@@ -1,8 +1,14 @@
 //! Joins a ring or opens a journal, at the requested start.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
-use nanotape_history::{LocalBooks, Runs, SnapshotFile, Snapshots, snapshot::SnapshotRecords};
+use nanotape_feed::DaySource;
+use nanotape_history::{
+    DbnStream, LocalBooks, Runs, SnapshotFile, Snapshots, snapshot::SnapshotRecords,
+};
 use nanotape_journal::{ErrorKind, Tailer, TailerSource};
 use nanotape_ring::{Rejoin, RingSource, Start, Subscribe as _, stream};
 use nanotape_shm::Refusal;
@@ -10,11 +16,14 @@ use nanotape_tape::{Deadline, Follow, Tape as _};
 
 use super::{
     Failed, SubscribeError, Subscriber, Subscription,
+    completed::Completed,
+    day::DayFeed,
+    dbn::DbnFeed,
     feed::Feed,
     filter::{CheckedDigests, SubscriptionFilter},
     symbols::SymbolTable,
 };
-use crate::{BoardReader, recorder, records::RecordBuffer};
+use crate::{BoardReader, TradeDate, recorder, records::RecordBuffer};
 
 /// Limit of attempts to join, while other processes keep replacing the ring.
 const ATTEMPTS: u32 = 16;
@@ -43,8 +52,9 @@ impl Subscription {
         recorder::check_origin(&journal, &path, reader.region().created_ns())
             .map_err(|error| SubscribeError::Origin(Box::new(error)))?;
         let (snapshot, next) = self.begin(&journal, Some(&board), reader.next_sequence())?;
-        let feed = Feed::completed(RingSource::new(reader), &journal, patience, next)
+        let completed = Completed::new(RingSource::new(reader), &journal, patience, next)
             .map_err(|error| error.on(&path))?;
+        let feed = Feed::completed(completed);
         let symbols = SymbolTable::new(&path, Some(board), self.symbols.clone());
         let symbols = symbols.completed_from(&journal);
         Ok(self.subscriber(feed, path, symbols, snapshot, rejoin, deadline))
@@ -68,6 +78,38 @@ impl Subscription {
         }
         let symbols = SymbolTable::new(&path, None, self.symbols.clone()).completed_from(&path);
         Ok(self.subscriber(Feed::journal(source), path, symbols, snapshot, None, deadline))
+    }
+
+    /// Reads a day file: the records of all kinds that a plant publishes of it. A thread of this
+    /// process runs the plant, which waits for the subscriber, so nothing is lost.
+    pub fn open_day(
+        mut self,
+        source: DaySource,
+        date: TradeDate,
+    ) -> Result<Subscriber, SubscribeError> {
+        self.skip_to_start();
+        let path = PathBuf::from(source.name());
+        let (day, board) = DayFeed::start(source, date)?;
+        let symbols = SymbolTable::new(&path, Some(board), self.symbols.clone());
+        let deadline = Deadline::after(Duration::ZERO);
+        Ok(self.subscriber(Feed::day(day), path, symbols, None, None, deadline))
+    }
+
+    /// Reads one run of a DBN file, from the position of the stream on. A record's number is that
+    /// of its record in the file.
+    pub fn open_dbn(mut self, stream: DbnStream) -> Subscriber {
+        self.skip_to_start();
+        let path = PathBuf::from(stream.source().name());
+        let symbols = SymbolTable::new(&path, None, self.symbols.clone());
+        let deadline = Deadline::after(Duration::ZERO);
+        self.subscriber(Feed::dbn(DbnFeed::new(stream)), path, symbols, None, None, deadline)
+    }
+
+    /// A file is read from its first record on, and records before the start are not delivered.
+    fn skip_to_start(&mut self) {
+        if let Start::Sequence(first) = self.start {
+            self.window.get_or_insert_default().first = first;
+        }
     }
 
     fn subscriber(
@@ -96,12 +138,17 @@ impl Subscription {
             }));
         }
         let buffer = RecordBuffer::default();
+        let midnight_ns = symbols.midnight_ns(feed.next_sequence());
+        let Self { kinds, window, shutdown, .. } = self;
+        let filter =
+            SubscriptionFilter { kinds, symbols, books, buffer, digests, window, midnight_ns };
         Subscriber {
-            follow: Follow::new(feed).shutdown(&self.shutdown).deadline(deadline),
-            filter: SubscriptionFilter { kinds: self.kinds, symbols, books, buffer, digests },
+            follow: Follow::new(feed).shutdown(&shutdown).deadline(deadline),
+            filter,
             path,
             rejoin,
             record: Vec::new(),
+            reported: String::new(),
             is_over: false,
         }
     }
@@ -125,7 +172,10 @@ impl Subscription {
         }
         let start = match self.start {
             Start::Newest => return Ok((None, newest)),
-            Start::Sequence(sequence) => return Ok((None, sequence)),
+            Start::Sequence(first) => {
+                let next = self.skipped_to(journal, first)?;
+                return Ok((None, next.unwrap_or(first)));
+            }
             start => start,
         };
         match Tailer::open(journal, start) {
@@ -134,6 +184,16 @@ impl Subscription {
             Err(error) if matches!(error.kind(), ErrorKind::NotFound) => Ok((None, newest)),
             Err(error) => Err(SubscribeError::Journal(error)),
         }
+    }
+
+    /// The record after the last snapshot before the first moment: every record before it is
+    /// earlier.
+    fn skipped_to(&self, journal: &Path, first: u64) -> Result<Option<u64>, SubscribeError> {
+        let window = self.window.unwrap_or_default();
+        let Some(until_ns) = window.from_ns.checked_sub(1) else { return Ok(None) };
+        let snapshots = Snapshots::list(journal).map_err(SubscribeError::Snapshot)?;
+        let last = snapshots.last_until(first..window.end, until_ns);
+        Ok(last.as_ref().map(SnapshotFile::next_sequence))
     }
 
     fn join(&self, path: &Path) -> Result<(stream::Reader, BoardReader), SubscribeError> {

@@ -61,6 +61,11 @@ impl StoredNames {
         first(from).is_some() && first(from) == first(to)
     }
 
+    /// The exchange's midnight of the run of a record.
+    pub(super) fn midnight_ns(&self, sequence: u64) -> Option<u64> {
+        self.runs.of_sequence(sequence).map(|run| run.midnight_ns)
+    }
+
     /// All names of the run of a record.
     pub(super) fn directory(&self, sequence: u64) -> StockDirectory {
         self.runs.of_sequence(sequence).map(Run::directory).unwrap_or_default()

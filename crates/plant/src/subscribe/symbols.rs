@@ -116,9 +116,21 @@ impl SymbolTable {
         self.board.as_ref().filter(is_its)
     }
 
+    /// The exchange's midnight of the run that a record belongs to, if it is known.
+    pub(crate) fn midnight_ns(&self, sequence: u64) -> Option<u64> {
+        let of_board = self.board(sequence).map(|board| board.run().midnight_ns);
+        of_board.or_else(|| self.stored.as_ref()?.midnight_ns(sequence))
+    }
+
     /// Learns the name in a definition.
     pub(crate) fn learn(&mut self, locate: StockLocate, definition: &InstrumentDefMsg) {
-        let Ok(Ok(symbol)) = definition.raw_symbol().map(str::parse) else { return };
+        if let Ok(Ok(symbol)) = definition.raw_symbol().map(str::parse) {
+            self.know(locate, symbol);
+        }
+    }
+
+    /// Stores a name.
+    pub(crate) fn know(&mut self, locate: StockLocate, symbol: Symbol) {
         if self.known[locate] != Some(symbol) {
             self.known[locate] = Some(symbol);
             self.decided[locate] = Wanted::Undecided;

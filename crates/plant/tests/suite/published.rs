@@ -3,6 +3,7 @@
 mod boards;
 mod books;
 mod dbn_file;
+mod files;
 mod following;
 mod healing;
 mod hostile;

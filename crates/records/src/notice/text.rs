@@ -6,6 +6,7 @@ use std::fmt;
 
 use crate::{Gap, GapKind, Notice, PlantStart, PlantStop, Predecessor, StopReason, Taint};
 use crate::{Pace, TradeDate};
+use nanotape_book::Anomaly;
 
 impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -87,6 +88,40 @@ impl fmt::Display for PlantStop {
     }
 }
 
+impl PlantStop {
+    /// The stop whose text this is; `None` if it is not one of this version. The text has no time
+    /// of the last message.
+    pub fn of_text(text: &str, stopped_ns: u64) -> Option<Self> {
+        let (reason, counts) = text.split_once(": ")?;
+        let mut counts = counts.split(", ");
+        let mut count =
+            |noun: &str| counts.next()?.strip_suffix(noun)?.trim_end().parse::<u64>().ok();
+        let (messages, records) = (count("messages")?, count("records")?);
+        let (damaged, anomalies) = (count("damaged places")?, count("messages not applied")?);
+        let digest = counts.next()?.strip_prefix("digest ")?;
+        Some(Self {
+            ts_event: dbn::UNDEF_TIMESTAMP,
+            stopped_ns,
+            reason: StopReason::of_text(reason)?,
+            messages,
+            records,
+            damaged,
+            anomalies,
+            digest: u64::from_str_radix(digest, 16).ok()?,
+        })
+    }
+}
+
+impl Taint {
+    /// The anomaly and the number of the message in the text of a taint.
+    pub fn of_text(text: &str) -> Option<(Option<Anomaly>, u64)> {
+        let (kind, rest) = text.split_once(" in message ")?;
+        let (message, _) = rest.split_once(':')?;
+        let anomaly = Anomaly::ALL.into_iter().find(|anomaly| anomaly.name() == kind);
+        Some((anomaly, message.parse().ok()?))
+    }
+}
+
 /// Human-readable name. [`StopReason::name`] is the word in JSON, which is stable.
 impl fmt::Display for StopReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -146,6 +181,14 @@ mod tests {
         let expected = "unknown reason 9: 3 messages, 4 records, 5 damaged places, 6 messages not \
                         applied, digest 0000000000000007";
         assert_eq!(stop.to_string(), expected);
+        for reason in [StopReason::Asked, StopReason::EndOfSession, StopReason::Unknown(9)] {
+            let read = PlantStop { ts_event: dbn::UNDEF_TIMESTAMP, reason, ..stop };
+            assert_eq!(PlantStop::of_text(&read.to_string(), 2), Some(read));
+        }
+        assert_eq!(PlantStop::of_text("end of input: soon", 2), None);
+        let over = Taint { anomaly: Some(Anomaly::OverCancel), ..taint };
+        assert_eq!(Taint::of_text(&over.to_string()), Some((Some(Anomaly::OverCancel), 3)));
+        assert_eq!(Taint::of_text(&taint.to_string()), Some((None, 3)));
         assert_eq!(StopReason::Asked.to_string(), "stopped on request");
         assert_eq!(StopReason::Cut.to_string(), StopReason::Cut.name());
     }

@@ -72,6 +72,8 @@ pub(super) fn heal(worker: &mut Worker<Replay>) -> Result<Report, Error> {
                 is_over |= matches!(delivery.record, Record::Notice(Notice::Stop(_)));
             }
             Event::Lost(gap) => _ = problem.get_or_insert(gap.to_string()),
+            // Only a DBN file has reports.
+            Event::Reported { .. } => {}
             Event::Healed(handover) => {
                 let nanos = clock.nanos_between(began, clock.stamp());
                 healed.get_or_insert((handover, nanos));

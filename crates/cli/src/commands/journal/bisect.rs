@@ -107,10 +107,11 @@ fn line(compared: Option<&Compared>, run: &Run) -> Option<String> {
         symbol,
         record,
         bytes: payload,
+        midnight_ns: Some(run.midnight_ns),
         books: None,
         is_digest_same: None,
     });
-    Some(line_of(&event, Some(run.midnight_ns)))
+    Some(line_of(&event))
 }
 
 fn record(comparison: &Comparison, lines: Option<&[Option<String>; 2]>) -> Record {

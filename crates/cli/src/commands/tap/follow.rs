@@ -3,14 +3,16 @@
 use std::{io, ops::ControlFlow};
 
 use nanotape_plant::{
-    Event, Step, SubscribeError, Subscriber,
+    Ended, Event, RunError, Step, SubscribeError, Subscriber,
     records::{Notice, Record},
 };
 use nanotape_tape::WriterState;
 use nanotape_types::Symbol;
 
-use super::{TapArguments, join::of_subscription, printer::Printer};
+use super::{TapArguments, join::of_subscription, printer::Printer, source::InputKind};
 use crate::{
+    commands::run::of_run,
+    input::{conclude, warn_of_taint},
     regions::{of_region, state_sentence},
     status::{BadData, Status, is_broken_pipe, tell},
 };
@@ -21,6 +23,7 @@ const BAD_LINES: u64 = 10;
 /// A subscription whose records are printed.
 pub(super) struct Tap<'a> {
     symbols: &'a [Symbol],
+    kind: InputKind,
     through_restarts: bool,
     fails_on_loss: bool,
     checks_digest: bool,
@@ -31,8 +34,6 @@ pub(super) struct Tap<'a> {
 /// State of the printed records.
 struct Reading {
     printer: Printer,
-    /// The exchange's midnight of the current run.
-    midnight_ns: Option<u64>,
     /// Records that may still be written.
     left: u64,
     ends_with_stop: bool,
@@ -65,16 +66,22 @@ struct Counts {
 enum End {
     Stopped,
     Gone(WriterState),
+    /// The end of the span, or of the run.
+    Complete,
     Enough,
     Interrupted,
 }
 
 impl<'a> Tap<'a> {
-    pub(super) fn new(command: &'a TapArguments, subscriber: Subscriber, printer: Printer) -> Self {
+    pub(super) fn new(
+        command: &'a TapArguments,
+        kind: InputKind,
+        subscriber: Subscriber,
+        printer: Printer,
+    ) -> Self {
         let first = subscriber.next_sequence();
         let reading = Reading {
             printer,
-            midnight_ns: None,
             left: command.count.unwrap_or(u64::MAX),
             ends_with_stop: !command.through_restarts,
             is_stopped: false,
@@ -87,13 +94,14 @@ impl<'a> Tap<'a> {
         let TapArguments { symbols, through_restarts, fail_on_loss, check_digest, .. } = command;
         let (through_restarts, fails_on_loss) = (*through_restarts, *fail_on_loss);
         let checks_digest = *check_digest;
-        Self { symbols, through_restarts, fails_on_loss, checks_digest, subscriber, reading }
+        Self { symbols, kind, through_restarts, fails_on_loss, checks_digest, subscriber, reading }
     }
 
     /// Reads to the end and completes the output, also after damage.
     pub(super) fn run(mut self) -> anyhow::Result<Status> {
         let end = self.follow();
-        let Self { symbols, fails_on_loss, checks_digest, subscriber, reading, .. } = self;
+        let Self { symbols, kind, fails_on_loss, checks_digest, mut subscriber, reading, .. } =
+            self;
         let Reading { printer, counts, bad_records, is_digest_same, .. } = reading;
         if end.as_ref().is_err_and(is_broken_pipe) {
             // The reader of the output has exited, so the counts are not printed.
@@ -103,20 +111,28 @@ impl<'a> Tap<'a> {
         tell(format_args!("{counts}"));
         let end = end?;
         finished?;
+        // The damage of a day that was not read to its end is not all known.
+        let is_day_bad = match subscriber.finish_day() {
+            Some(ended) if end == End::Stopped => conclude_day(&subscriber, ended)? != Status::Good,
+            _ => false,
+        };
         let ring = subscriber.ring().display();
         if let End::Gone(state) = end {
-            tell(format_args!("{ring}: {}", writer_sentence(&subscriber, state)));
+            let is_silent = kind == InputKind::Dbn && state == WriterState::Closed;
+            if !is_silent {
+                tell(format_args!("{ring}: {}", writer_sentence(kind, state)));
+            }
         }
         if matches!(end, End::Stopped | End::Gone(_)) {
             require_symbols(symbols, &subscriber)?;
         }
-        let is_loss_bad = fails_on_loss && counts.lost > 0;
+        let is_loss_bad = fails_on_loss && counts.gaps > 0;
         if is_loss_bad {
             tell(format_args!("{ring}: records lost: {} (--fail-on-loss)", counts.lost));
         }
         let is_digest_bad = checks_digest && !tell_digest(&ring.to_string(), is_digest_same);
-        let is_bad =
-            end == End::Gone(WriterState::Dead) || bad_records > 0 || is_loss_bad || is_digest_bad;
+        let is_dead = end == End::Gone(WriterState::Dead);
+        let is_bad = is_dead || is_day_bad || bad_records > 0 || is_loss_bad || is_digest_bad;
         Ok(if is_bad { Status::Bad } else { Status::Good })
     }
 
@@ -132,8 +148,9 @@ impl<'a> Tap<'a> {
                 // A stop was already printed as a record.
                 Step::Gone(state) if !self.reading.is_stopped => {
                     let ring = self.subscriber.ring().display();
-                    tell(format_args!("{ring}: {}", writer_sentence(&self.subscriber, state)));
+                    tell(format_args!("{ring}: {}", writer_sentence(self.kind, state)));
                 }
+                Step::Complete => return Ok(End::Complete),
                 Step::Shutdown => return Ok(End::Interrupted),
                 _ => {}
             }
@@ -143,9 +160,6 @@ impl<'a> Tap<'a> {
     /// Waits for records and writes the selected ones.
     fn step(&mut self) -> anyhow::Result<Step> {
         let Self { subscriber, reading, .. } = self;
-        if let Some(board) = subscriber.board() {
-            reading.midnight_ns = Some(board.run().midnight_ns);
-        }
         let step = subscriber.step(|event| reading.take(&event));
         reading.counts.last = subscriber.next_sequence() - 1;
         if let Some((error, unwritten)) = reading.error.take() {
@@ -181,7 +195,7 @@ impl Reading {
                     self.is_digest_same = delivery.is_digest_same.or(self.is_digest_same);
                     self.hear(&notice);
                 }
-                match self.printer.print(event, self.midnight_ns) {
+                match self.printer.print(event) {
                     Ok(()) => {
                         (self.counts.written, self.left) = (self.counts.written + 1, self.left - 1)
                     }
@@ -194,13 +208,15 @@ impl Reading {
             Event::Lost(gap) => {
                 self.counts.lost += gap.count();
                 self.counts.gaps += 1;
-                // The lost records may contain a start; the board has its midnight.
-                self.midnight_ns = None;
-                self.error = self.printer.print(event, None).err().map(|error| (error, 0));
+                self.error = self.printer.print(event).err().map(|error| (error, 0));
             }
             Event::Healed(handover) => {
                 self.counts.healed += handover.records;
-                self.error = self.printer.print(event, None).err().map(|error| (error, 0));
+                self.error = self.printer.print(event).err().map(|error| (error, 0));
+            }
+            Event::Reported { .. } => {
+                self.counts.gaps += 1;
+                self.error = self.printer.print(event).err().map(|error| (error, 0));
             }
         }
         let is_over = self.end.is_some() || self.error.is_some();
@@ -210,10 +226,7 @@ impl Reading {
     #[cold]
     fn hear(&mut self, notice: &Notice) {
         match notice {
-            Notice::Start(start) => {
-                self.midnight_ns = Some(start.midnight_ns);
-                self.is_stopped = false;
-            }
+            Notice::Start(_) => self.is_stopped = false,
             Notice::Stop(_) => {
                 self.is_stopped = true;
                 if self.ends_with_stop {
@@ -252,10 +265,20 @@ fn tell_digest(name: &str, is_same: Option<bool>) -> bool {
     is_same == Some(true)
 }
 
-/// The state of the writer of the ring or of the journal.
-fn writer_sentence(subscriber: &Subscriber, state: WriterState) -> &'static str {
+/// Reports the damage of a day, and returns its status.
+fn conclude_day(subscriber: &Subscriber, ended: Result<Ended, RunError>) -> anyhow::Result<Status> {
+    let ended = ended.map_err(of_run)?;
+    let name = subscriber.ring().display().to_string();
+    let status = conclude(&name, &ended.report);
+    warn_of_taint(&name, ended.anomalies, ended.tainted_stocks, None);
+    Ok(status)
+}
+
+/// The state of the writer of the INPUT.
+fn writer_sentence(kind: InputKind, state: WriterState) -> &'static str {
     match state {
-        _ if !subscriber.ring().is_dir() => state_sentence(state),
+        _ if kind == InputKind::Dbn => "the file lacks the stop record of the run",
+        _ if kind != InputKind::Journal => state_sentence(state),
         WriterState::Alive => "recorder is alive",
         WriterState::Closed => "recorder closed the journal",
         WriterState::Dead => "recorder exited without closing the journal (crashed or killed)",

@@ -2,30 +2,36 @@
 
 use std::path::Path;
 
-use anyhow::anyhow;
+use anyhow::{anyhow, bail};
 use nanotape_history::SnapshotError;
 use nanotape_plant::{SubscribeError, Subscriber, Subscription, records::RecordKinds};
+use nanotape_ring::Start;
 use nanotape_shm::{Refusal, RegionError};
 
-use super::TapArguments;
+use super::{
+    TapArguments,
+    source::{TapInput, TapStart},
+};
 use crate::{
+    commands::run::of_run,
+    input::of_dbn,
     journals::of_journal,
     regions::{of_read, of_region, of_ring, within},
+    span::Moment,
     status::{BadData, tell},
 };
 use nanotape_tape::ShutdownFlag;
 
-/// Joins a plant. None if the wait was interrupted.
+/// Joins a plant, or opens a file. None if the wait was interrupted.
 pub(super) fn join(
     command: &TapArguments,
-    path: &Path,
+    input: TapInput,
     interrupt: &ShutdownFlag,
 ) -> anyhow::Result<Option<Subscriber>> {
-    let mut subscription = Subscription::to(&command.name)
+    let mut subscription = Subscription::to(&command.input)
         .symbols(command.symbols.iter().copied())
         .records(command.records.iter())
-        .from(command.start(path))
-        .rejoin(command.rejoin.into())
+        .rejoin(command.rejoin.unwrap_or_default().into())
         .wait(command.wait)
         .shutdown(interrupt);
     if let Some(journal) = &command.heal {
@@ -37,11 +43,45 @@ pub(super) fn join(
     if command.whole {
         subscription = subscription.whole();
     }
+    let run = input.run(command)?;
+    let start = match (command.from, &input) {
+        (Some(TapStart::Start(start)), _) => start,
+        (_, TapInput::Journal(_)) => run.map_or(Start::Oldest, |run| Start::Sequence(run.first)),
+        (None, TapInput::Ring(_)) => Start::Newest,
+        _ => Start::Oldest,
+    };
+    subscription = subscription.from(start);
+    if let Some(next) = run.and_then(|run| run.next) {
+        subscription = subscription.until(next);
+    }
+    let midnight_ns = input.midnight_ns(run);
+    let at = |moment: Moment| moment.at(&command.input, midnight_ns);
+    let from = match command.from {
+        Some(TapStart::Moment(moment)) => Some(at(moment)?),
+        _ => None,
+    };
+    let to = command.to.map(at).transpose()?;
+    if from.is_some() || to.is_some() {
+        if from.zip(to).is_some_and(|(from, to)| from > to) {
+            bail!(
+                "{}: the span ends before it begins; give the earlier moment first",
+                command.input
+            );
+        }
+        subscription = subscription.between(from, to);
+    }
+    let path = match input {
+        TapInput::Day(source, date) => {
+            return subscription.open_day(*source, date).map(Some).map_err(of_subscription);
+        }
+        TapInput::Dbn(stream) => return Ok(Some(subscription.open_dbn(*stream))),
+        TapInput::Ring(path) | TapInput::Journal(path) => path,
+    };
     match subscription.open() {
         Ok(subscriber) => Ok(Some(subscriber)),
         Err(SubscribeError::Shutdown) => Ok(None),
         Err(SubscribeError::Region(error)) if error.refusal().is_pending() => {
-            Err(nobody(command, path, &error))
+            Err(nobody(command, &path, &error))
         }
         Err(error) => Err(of_subscription(error)),
     }
@@ -85,6 +125,8 @@ pub(in crate::commands) fn of_subscription(error: SubscribeError) -> anyhow::Err
         SubscribeError::Snapshot(error @ SnapshotError::Damaged { .. }) => {
             BadData(error.to_string()).into()
         }
+        SubscribeError::Dbn { path, error } => of_dbn(&path.display().to_string(), *error),
+        SubscribeError::Plant(error) => of_run(*error),
         error @ SubscribeError::Record { .. } => BadData(error.to_string()).into(),
         error => anyhow!("{error}"),
     }

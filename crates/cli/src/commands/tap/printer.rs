@@ -31,10 +31,10 @@ impl Printer {
 
     /// Prints a record, or a loss.
     #[inline]
-    pub(super) fn print(&mut self, event: &Event<'_>, midnight_ns: Option<u64>) -> io::Result<()> {
+    pub(super) fn print(&mut self, event: &Event<'_>) -> io::Result<()> {
         self.is_flushed = false;
         match &mut self.target {
-            Target::Rows(table) => table.print(event, midnight_ns),
+            Target::Rows(table) => table.print(event),
             Target::Dbn(files) => files.add(event),
         }
     }

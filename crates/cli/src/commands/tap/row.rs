@@ -90,18 +90,25 @@ pub(super) enum Cell<'a> {
 pub(super) struct Row<'a>([Cell<'a>; Column::NAMES.len()]);
 
 impl<'a> Row<'a> {
-    /// `midnight_ns`: the exchange's midnight, if known; `detail`: buffer for text.
+    /// `detail`: buffer for text.
     #[inline]
-    pub(super) fn of(event: &Event<'_>, midnight_ns: Option<u64>, detail: &'a mut String) -> Self {
+    pub(super) fn of(event: &Event<'_>, detail: &'a mut String) -> Self {
         let mut row = Self([Cell::Absent; Column::NAMES.len()]);
         match event {
-            Event::Record(delivery) => row.record(delivery, midnight_ns, detail),
+            Event::Record(delivery) => row.record(delivery, detail),
             Event::Lost(lapped) => {
                 row.set(Column::Record, Cell::Text("lost"));
                 row.set(Column::LostFrom, Cell::Number(lapped.from));
                 row.set(Column::LostTo, Cell::Number(lapped.to));
             }
             Event::Healed(handover) => row.handover(handover, detail),
+            Event::Reported { sequence, text } => {
+                detail.clear();
+                detail.push_str(text);
+                row.set(Column::Sequence, Cell::Number(*sequence));
+                row.set(Column::Record, Cell::Text("loss"));
+                row.set(Column::Detail, Cell::Text(detail));
+            }
         }
         row
     }
@@ -132,18 +139,14 @@ impl<'a> Row<'a> {
     }
 
     #[inline]
-    fn record(
-        &mut self,
-        delivery: &Delivery<'_>,
-        midnight_ns: Option<u64>,
-        detail: &'a mut String,
-    ) {
+    fn record(&mut self, delivery: &Delivery<'_>, detail: &'a mut String) {
         let Delivery { sequence, symbol, record, bytes, .. } = delivery;
         self.set(Column::Sequence, Cell::Number(*sequence));
         if let Some(header) = Header::of(bytes) {
             let has_time = header.ts_event != dbn::UNDEF_TIMESTAMP;
             let ts_event = Some(header.ts_event).filter(|_| has_time);
-            let ts_ns = ts_event.zip(midnight_ns).and_then(|(at, from)| at.checked_sub(from));
+            let ts_ns =
+                ts_event.zip(delivery.midnight_ns).and_then(|(at, from)| at.checked_sub(from));
             self.set(Column::TsEvent, number_or_nothing(ts_event));
             self.set(Column::TsNs, number_or_nothing(ts_ns));
             self.set(

@@ -34,9 +34,9 @@ impl Table {
 
     /// Prints a record, or a loss.
     #[inline]
-    pub(super) fn print(&mut self, event: &Event<'_>, midnight_ns: Option<u64>) -> io::Result<()> {
+    pub(super) fn print(&mut self, event: &Event<'_>) -> io::Result<()> {
         let Self { rows, format, price, detail } = self;
-        let row = Row::of(event, midnight_ns, detail);
+        let row = Row::of(event, detail);
         if *format == Format::Text {
             write_text(rows.buffer(), &row);
             return rows.end_row();
@@ -61,9 +61,9 @@ impl Table {
 }
 
 /// An event as one line of text.
-pub(in crate::commands) fn line_of(event: &Event<'_>, midnight_ns: Option<u64>) -> String {
+pub(in crate::commands) fn line_of(event: &Event<'_>) -> String {
     let (mut buffer, mut detail) = (Vec::new(), String::new());
-    write_text(&mut buffer, &Row::of(event, midnight_ns, &mut detail));
+    write_text(&mut buffer, &Row::of(event, &mut detail));
     String::from_utf8_lossy(&buffer).into_owned()
 }
 

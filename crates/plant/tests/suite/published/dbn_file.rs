@@ -58,7 +58,7 @@ fn write(mut subscriber: Subscriber, symbols: &[Symbol], stops: usize) -> Writte
             }
             match event {
                 Event::Lost(lapped) => written.lost.push(lapped),
-                Event::Healed(handover) => panic!("{handover}, without a journal"),
+                Event::Healed(_) | Event::Reported { .. } => panic!("{event:?}, without a journal"),
                 Event::Record(delivery) => match delivery.record {
                     Record::Notice(notice) => {
                         stopped += usize::from(matches!(notice, Notice::Stop(_)));

@@ -29,7 +29,7 @@ fn seen(event: &Event<'_>) -> Seen {
             record: format!("{:?} {:?}", delivery.record, delivery.bytes),
         },
         Event::Lost(gap) => Seen::Lost(gap.from, gap.to),
-        Event::Healed(handover) => panic!("{handover}, without a journal"),
+        other => panic!("{other:?}, without a journal"),
     }
 }
 

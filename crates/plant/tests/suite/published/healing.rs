@@ -118,6 +118,7 @@ impl Seen {
                     assert_eq!(handover.to + 1, next);
                     seen.handovers.push(handover);
                 }
+                Event::Reported { text, .. } => panic!("{text}, without a file"),
             }
         }
         seen

@@ -70,7 +70,7 @@ fn look_at(event: Event<'_>) {
             let _ = (symbol, format!("{:?}", delivery.record));
         }
         Event::Lost(lapped) => drop(lapped.to_string()),
-        Event::Healed(handover) => panic!("{handover}, without a journal"),
+        other => panic!("{other:?}, without a journal"),
     }
 }
 

@@ -112,7 +112,7 @@ impl Names {
         let read = subscriber.poll(|event| match event {
             Event::Record(delivery) => self.see(&delivery, days),
             Event::Lost(lapped) => self.lost += lapped.count(),
-            Event::Healed(handover) => panic!("{handover}, without a journal"),
+            other => panic!("{other:?}, without a journal"),
         });
         read.unwrap()
     }
@@ -166,7 +166,7 @@ fn a_subscriber_from_the_oldest_record_is_told_what_is_gone_before_it() {
             next = lapped.to + 1;
             lost.push(lapped);
         }
-        Event::Healed(handover) => panic!("{handover}, without a journal"),
+        other => panic!("{other:?}, without a journal"),
     };
     while subscriber.poll(&mut see).unwrap() > 0 {}
     assert_eq!(lost.len(), 1);

@@ -1,0 +1,206 @@
+//! The kind of a tap's INPUT, and the options that do not apply to it.
+
+use std::{
+    path::{Path, PathBuf},
+    str::FromStr,
+};
+
+use anyhow::{Context as _, bail};
+use nanotape_feed::DaySource;
+use nanotape_history::{DBN_MAGIC, DbnStream, Runs};
+use nanotape_plant::TradeDate;
+use nanotape_ring::Start;
+use nanotape_shm::Refusal;
+
+use super::TapArguments;
+use crate::{
+    input::{RunChoice, open_bytes, open_dbn, runs_of},
+    regions::place,
+    span::Moment,
+};
+
+/// An INPUT.
+pub(super) enum TapInput {
+    /// A ring, which might not exist yet.
+    Ring(PathBuf),
+    /// The folder of a journal.
+    Journal(PathBuf),
+    Day(Box<DaySource>, TradeDate),
+    Dbn(Box<DbnStream>),
+}
+
+/// The kind of an INPUT, for messages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum InputKind {
+    Ring,
+    Journal,
+    Day,
+    Dbn,
+}
+
+/// `--from`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum TapStart {
+    /// Never a time.
+    Start(Start),
+    Moment(Moment),
+}
+
+impl FromStr for TapStart {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.parse() {
+            Ok(Start::Time(_)) | Err(_) => text.parse().map(Self::Moment).map_err(|_| {
+                "expected oldest, newest, a sequence number from 1, a time of day such as 09:45, a \
+                 time such as 2019-12-30T14:45:00Z, or @ and nanoseconds since 1970"
+            }),
+            Ok(start) => Ok(Self::Start(start)),
+        }
+    }
+}
+
+/// A run of a journal: its first record, and that of the next run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct RunBounds {
+    pub(super) first: u64,
+    pub(super) next: Option<u64>,
+    midnight_ns: u64,
+}
+
+impl TapInput {
+    /// Opens the INPUT if it is a file.
+    pub(super) fn open(command: &TapArguments) -> anyhow::Result<Self> {
+        let name = command.input.as_str();
+        if name != "-" {
+            let ring = place(name)?;
+            if ring.is_file() && (!name.contains('/') || is_region(&ring)) {
+                return Ok(Self::Ring(ring));
+            }
+            let path = Path::new(name);
+            if path.is_dir() {
+                return Ok(Self::Journal(path.to_owned()));
+            }
+            if !path.is_file() {
+                return Ok(Self::Ring(ring));
+            }
+        }
+        let mut source = open_bytes(name)?;
+        if source.starts_with(DBN_MAGIC)? {
+            return Ok(Self::Dbn(Box::new(open_dbn(name, source, command.run)?)));
+        }
+        let date = command.date.or_else(|| TradeDate::of_file_name(Path::new(name)));
+        let date = date.with_context(|| {
+            format!(
+                "{}: no trade date in the file name: give it, as in --date 2019-12-30",
+                source.name()
+            )
+        })?;
+        Ok(Self::Day(Box::new(source), date))
+    }
+
+    /// Refuses the options that do not apply to this INPUT.
+    pub(super) fn check(&self, command: &TapArguments) -> anyhow::Result<()> {
+        let TapArguments { input, heal, rejoin, whole, wait, through_restarts, .. } = command;
+        let is_newest = command.from == Some(TapStart::Start(Start::Newest));
+        let is_time = matches!(command.from, Some(TapStart::Moment(_)));
+        let given = [
+            ("--heal", heal.is_some()),
+            ("--rejoin", rejoin.is_some()),
+            ("--through-restarts", *through_restarts),
+            ("--wait", !wait.is_zero()),
+            ("--whole", *whole),
+            ("--from newest", is_newest),
+            ("--from with a time", is_time),
+            ("--to", command.to.is_some()),
+            ("--run", command.run.is_some()),
+            ("--date", command.date.is_some()),
+            ("--check-digest", command.check_digest),
+        ];
+        let (is, refused): (_, &[&str]) = match self {
+            Self::Ring(_) => ("a ring", &["--run", "--date", "--from with a time", "--to"]),
+            Self::Journal(_) => ("the folder of a journal", &["--heal", "--rejoin", "--date"]),
+            Self::Day(..) => (
+                "a day file",
+                &[
+                    "--heal",
+                    "--rejoin",
+                    "--through-restarts",
+                    "--wait",
+                    "--whole",
+                    "--from newest",
+                    "--run",
+                ],
+            ),
+            Self::Dbn(_) => (
+                "a DBN file",
+                &[
+                    "--heal",
+                    "--rejoin",
+                    "--through-restarts",
+                    "--wait",
+                    "--whole",
+                    "--from newest",
+                    "--date",
+                    "--check-digest",
+                ],
+            ),
+        };
+        if let Some((option, _)) =
+            given.iter().find(|(option, is_given)| *is_given && refused.contains(option))
+        {
+            bail!("{input}: is {is}, to which {option} does not apply");
+        }
+        match self {
+            Self::Ring(_) if *whole && heal.is_none() => {
+                bail!("--whole needs the journal of the ring: add --heal JOURNAL")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The run of a journal that is read, if it is known.
+    pub(super) fn run(&self, command: &TapArguments) -> anyhow::Result<Option<RunBounds>> {
+        let Self::Journal(path) = self else { return Ok(None) };
+        let has_moment = command.to.is_some() || matches!(command.from, Some(TapStart::Moment(_)));
+        let runs = match command.from {
+            _ if has_moment || command.run.is_some() => runs_of(path)?,
+            Some(_) => return Ok(None),
+            // A recorder that has not begun is waited for.
+            None => Runs::read_good(path).unwrap_or_default(),
+        };
+        let choice = command.run.unwrap_or(RunChoice::Last);
+        let number = RunChoice::of(Some(choice), &path.display().to_string(), runs.len() as u64)?;
+        let run = usize::try_from(number)?.checked_sub(1).and_then(|index| runs.iter().nth(index));
+        Ok(run.map(|run| RunBounds {
+            first: run.first_sequence,
+            next: runs.after(run),
+            midnight_ns: run.midnight_ns,
+        }))
+    }
+
+    /// The exchange's midnight of the run that is read, if it is known.
+    pub(super) fn midnight_ns(&self, run: Option<RunBounds>) -> Option<u64> {
+        match self {
+            Self::Ring(_) => None,
+            Self::Journal(_) => run.map(|run| run.midnight_ns),
+            Self::Day(_, date) => Some(date.midnight_ns()),
+            Self::Dbn(stream) => stream.start().map(|start| start.midnight_ns),
+        }
+    }
+
+    pub(super) fn kind(&self) -> InputKind {
+        match self {
+            Self::Ring(_) => InputKind::Ring,
+            Self::Journal(_) => InputKind::Journal,
+            Self::Day(..) => InputKind::Day,
+            Self::Dbn(_) => InputKind::Dbn,
+        }
+    }
+}
+
+/// Whether a file is a region, valid or not: a damaged ring is no day file.
+fn is_region(path: &Path) -> bool {
+    let inspected = nanotape_shm::inspect(path);
+    !inspected.is_err_and(|error| matches!(error.refusal(), Refusal::NotARegion { .. }))
+}

@@ -1,0 +1,87 @@
+//! Why a plant cannot run, or ended early.
+
+use std::{io, path::PathBuf};
+
+use nanotape_feed::SourceError;
+use nanotape_ring::{PublishError, RingError};
+use nanotape_shm::{Refusal, RegionError};
+
+use crate::recording::RecordingError;
+
+/// Why a plant cannot run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The configuration has no input.
+    #[error("no input: name a day file, or - for standard input")]
+    NoInput,
+    /// The configuration has no ring.
+    #[error("no ring: give it a name, such as equities")]
+    NoRing,
+    /// The trade date is unknown.
+    #[error(
+        "{name}: no trade date in the file name, and no message has one: give it, as in --date \
+         2019-12-30"
+    )]
+    NoDate {
+        /// The input.
+        name: String,
+    },
+    /// The input cannot be opened.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// The ring cannot be created or taken over.
+    #[error("{}: {error}", path.display())]
+    Ring {
+        /// The ring.
+        path: PathBuf,
+        /// The cause.
+        error: Box<RingError>,
+    },
+    /// The configuration has a journal, but there is no program that records.
+    #[error("the configuration has a journal: open the plant with `PlantRun::open_recorded`")]
+    NoRecorder,
+    /// The recorder cannot be started.
+    #[error(transparent)]
+    Recording(#[from] RecordingError),
+    /// The name is invalid, or the board cannot be created.
+    #[error(transparent)]
+    Region(#[from] RegionError),
+    /// A thread cannot be started: the one that checks the ring and the board, or that of a plant
+    /// in private memory.
+    #[error("{}: cannot start a thread for it: {error}", path.display())]
+    Thread {
+        /// The ring, or the input.
+        path: PathBuf,
+        /// The cause.
+        error: io::Error,
+    },
+    /// The ring or the board was removed, replaced or truncated during the run, and the plant
+    /// stopped.
+    #[error(
+        "{error}; the plant stopped after ring message {last_sequence}: {}",
+        what_to_do(error.refusal())
+    )]
+    RegionLost {
+        /// The region, and the change.
+        error: RegionError,
+        /// The sequence number of the last record.
+        last_sequence: u64,
+    },
+    /// A record does not fit the ring.
+    #[error("{}: {error}", path.display())]
+    Refused {
+        /// The ring.
+        path: PathBuf,
+        /// The cause.
+        error: PublishError,
+    },
+}
+
+/// The advice after the loss of a region.
+fn what_to_do(refusal: &Refusal) -> &'static str {
+    match refusal {
+        Refusal::Truncated { .. } => "remove the file and start the plant again",
+        _ => "start the plant again",
+    }
+}
