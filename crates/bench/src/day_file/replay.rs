@@ -102,10 +102,6 @@ pub(crate) struct Replay {
     #[arg(long, value_name = "PRIORITY", value_parser = clap::value_parser!(u8).range(1..=49))]
     realtime: Option<u8>,
 
-    /// All allowed processors.
-    #[arg(skip)]
-    all_cpus: Vec<u32>,
-
     /// The processor of the recorder; None: any.
     #[arg(skip)]
     recorder_cpu: Option<u32>,
@@ -183,11 +179,7 @@ impl Benchmark for Replay {
         let (cpu, cpus) = (run.cpu, run.cpus.clone());
         run.options.day.survey(cpu, &mut run.notes)?;
         run.options.recorder_cpu = cpu.map(|_| cpus.readers[0]);
-        run.options.all_cpus = cpus.readers;
-        if !run.options.all_cpus.contains(&cpus.writer) {
-            run.options.all_cpus.push(cpus.writer);
-        }
-        if cpus.writer == run.options.recorder_cpu.unwrap_or(cpus.writer) {
+        if !cpus.are_two() {
             run.notes.push("the plant and its tap or recorder share a processor".to_owned());
         }
         kept::choose_folder(run)

@@ -91,12 +91,6 @@ pub(crate) fn pair(text: &str) -> Result<(u32, u32), String> {
     numbers.ok_or_else(|| "expected two processors, like 2,3".to_owned())
 }
 
-/// Keeps this thread, and threads that it starts, off this processor, if there is another one.
-pub(crate) fn keep_off(cpu: u32) {
-    let others: Vec<u32> = allowed().into_iter().filter(|&other| other != cpu).collect();
-    run_on(&others);
-}
-
 /// Keeps this thread, and threads that it starts, on these processors, if there are any.
 pub(crate) fn run_on(cpus: &[u32]) {
     let mut set = CpuSet::new();
@@ -107,7 +101,8 @@ pub(crate) fn run_on(cpus: &[u32]) {
     }
 }
 
-fn allowed() -> Vec<u32> {
+/// The processors on which this thread may run.
+pub(super) fn allowed() -> Vec<u32> {
     let Ok(set) = sched_getaffinity(None) else { return Vec::new() };
     (0..CpuSet::MAX_CPU)
         .filter(|&cpu| set.is_set(cpu))

@@ -17,6 +17,7 @@ use serde_json::Value;
 
 use super::{
     Benchmark, Row, Timeout, Wait,
+    cpus::allowed,
     pace::{Amount, Until},
     process::{GO, READY},
     row::find,
@@ -55,6 +56,8 @@ pub(crate) struct Worker<B: Benchmark> {
     pub(crate) job: Job<B>,
     pub(crate) row: &'static Row<B>,
     pub(crate) clock: Clock,
+    /// The allowed processors but its own.
+    other_cpus: Vec<u32>,
     watch: Option<NoiseWatch>,
     _placement: Placement,
 }
@@ -84,6 +87,9 @@ impl<B: Benchmark> Worker<B> {
     fn new(job: Job<B>) -> anyhow::Result<Self> {
         end_with_parent()?;
         let row = find(&job.row).ok_or_else(|| anyhow::anyhow!("unknown row {}", job.row))?;
+        // Read before the placement, which leaves one.
+        let mut other_cpus = allowed();
+        other_cpus.retain(|&cpu| Some(cpu) != job.cpu);
         // Memory is not locked: locked tables would be in memory from their reservation, and the
         // peak would show reserved memory and not used memory.
         let placement = Placement::apply(&PlacementRequest {
@@ -95,7 +101,13 @@ impl<B: Benchmark> Worker<B> {
         if job.counter != (clock.source() == Source::TimeStampCounter) {
             bail!("this process uses another clock than the process that started it");
         }
-        Ok(Self { job, row, clock, watch: None, _placement: placement })
+        Ok(Self { job, row, clock, other_cpus, watch: None, _placement: placement })
+    }
+
+    /// The processors for threads that must not compete with this process. Empty if its own is the
+    /// only one.
+    pub(crate) fn other_cpus(&self) -> &[u32] {
+        &self.other_cpus
     }
 
     /// The number of this reader, from 0; None in the writer.

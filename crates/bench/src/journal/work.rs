@@ -11,8 +11,9 @@ use super::{
 };
 use crate::{
     engine::{
-        Amount, Benchmark as _, Report, Wait, Worker, keep_off,
+        Amount, Benchmark as _, Report, Wait, Worker,
         message::{LARGER_BYTES, Larger, Length, Usual},
+        run_on,
     },
     error::Error,
 };
@@ -94,9 +95,9 @@ fn appender(worker: &mut Worker<Journal>, length: impl Length) -> Result<Report,
 /// avoids it too.
 fn open_off(worker: &Worker<Journal>) -> Result<Appender, Error> {
     let options = worker.job.options.appender(worker.row);
-    let (cpu, path) = (worker.job.cpu, worker.job.data.join(JOURNAL));
+    let (cpus, path) = (worker.other_cpus(), worker.job.data.join(JOURNAL));
     let open = || {
-        cpu.into_iter().for_each(keep_off);
+        run_on(cpus);
         Appender::open(&path, &options)
     };
     let opened = thread::scope(|scope| scope.spawn(open).join());

@@ -178,14 +178,13 @@ pub(super) fn recorded(
     ring: PathBuf,
     journal: PathBuf,
 ) -> Result<Report, Error> {
-    let (options, plant) = (worker.job.options.clone(), worker.job.cpu);
-    let others = options.all_cpus.iter().copied().filter(|&cpu| Some(cpu) != plant);
+    let options = worker.job.options.clone();
     let job = RecorderJob {
         ring: ring.clone(),
         journal,
         segment_bytes: options.segment_bytes,
         cpu: options.recorder_cpu,
-        others: others.collect(),
+        others: worker.other_cpus().to_vec(),
     };
     let (day, recorder) = (&options.day, Some(job.process()?));
     let plan = publish::Plan { day, shape, is_single: false, ring, recorder };
