@@ -76,6 +76,9 @@ impl RunState {
             Record::Mbo(order) => {
                 self.books.apply(order);
                 self.see(order.hd.ts_event, order.sequence);
+                if order.flags.is_maybe_bad_book() {
+                    self.taint(order.hd.instrument_id, sequence);
+                }
             }
             Record::Bbo(bbo) => self.see(bbo.hd.ts_event, bbo.sequence),
             Record::Trade(trade) => self.see(trade.hd.ts_event, trade.sequence),
@@ -127,16 +130,20 @@ impl RunState {
         match notice {
             Notice::Gap(_) => self.lost_at(sequence),
             Notice::Taint(taint) => {
-                let locate = u16::try_from(taint.instrument_id).map(StockLocate::new);
-                if let Ok(locate) = locate
-                    && self.tainted[locate] == 0
-                {
-                    self.tainted[locate] = sequence;
-                }
+                self.taint(taint.instrument_id, sequence);
                 self.see_time(taint.ts_event);
             }
             Notice::Stop(stop) => self.stop = Some(*stop),
             Notice::Start(_) => {}
+        }
+    }
+
+    /// A stock is unreliable from this record on, if it was not before.
+    fn taint(&mut self, instrument_id: u32, sequence: u64) {
+        if let Ok(locate) = u16::try_from(instrument_id).map(StockLocate::new)
+            && self.tainted[locate] == 0
+        {
+            self.tainted[locate] = sequence;
         }
     }
 

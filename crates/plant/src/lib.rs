@@ -103,4 +103,4 @@ pub use recording::{RecorderProcess, RecordingError, RecordingSummary};
 pub use report::{DamageLog, DayReport, RunReport};
 pub use run::{Ended, PlantRun, RunError, orders_of};
 pub use statistics::{DayStatistics, Rate, StockStatistics};
-pub use subscribe::{Delivery, Event, Handover, SubscribeError, Subscriber, Subscription};
+pub use subscribe::{Delivery, Event, Handover, Opening, SubscribeError, Subscriber, Subscription};

@@ -49,7 +49,7 @@ use std::{
 use completed::Completed;
 use error::Failed;
 pub use error::SubscribeError;
-pub use event::{Delivery, Event, Handover};
+pub use event::{Delivery, Event, Handover, Opening};
 use feed::{Amount, Entry, Feed};
 use filter::SubscriptionFilter;
 use nanotape_history::LocalBooks;
@@ -89,6 +89,7 @@ pub struct Subscription {
 pub struct Subscriber {
     follow: Follow<Feed>,
     path: PathBuf,
+    opening: Option<Opening>,
     filter: SubscriptionFilter,
     /// The rejoin option after a lap, until the first read has reported what was lost before it.
     rejoin: Option<Rejoin>,
@@ -348,6 +349,11 @@ impl Subscriber {
     /// runs. `None` for other inputs, and after the first call.
     pub fn finish_day(&mut self) -> Option<Result<Ended, RunError>> {
         self.follow.tape_mut().finish_day()
+    }
+
+    /// The snapshot that the subscriber began with, if any.
+    pub fn opening(&self) -> Option<&Opening> {
+        self.opening.as_ref()
     }
 
     /// The exchange's midnight of the current run, if it is known.

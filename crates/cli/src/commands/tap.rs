@@ -94,12 +94,16 @@ after N records;
 with --through-restarts only on Ctrl-C or after N records. The last line on standard error counts
 messages read, records written and messages lost: read plus lost is what was published meanwhile.
 
+--whole prints a line on standard error if records were lost, or a selected book was marked
+unreliable (tainted), before the snapshot. --strict ends the tap at the first loss, gap in the
+input, or unreliable book of a selected stock, also before that snapshot.
+
 --check-digest computes the digest of all records of the run, printed or not, and compares it with
 that in the plant's stop record. It needs all of them: --from the start of the run, or --whole.
 
 Exit status: 0 success; 1 the digests differ or could not be compared, the plant died, the ring is damaged, or was truncated, removed or
 replaced while it was read, or no message named a requested stock, or records were lost and
---fail-on-loss was given; 2 there is no plant, or the output cannot be written.")]
+--fail-on-loss was given, or --strict refused the records; 2 there is no plant, or the output cannot be written.")]
 pub(crate) struct TapArguments {
     /// Name or path of a plant's ring, folder of its journal, day file, DBN file, or - for a day or
     /// DBN file on standard input
@@ -165,6 +169,11 @@ pub(crate) struct TapArguments {
     /// End with status 1 if a record was lost
     #[arg(long)]
     fail_on_loss: bool,
+
+    /// End with status 1 at the first record that was lost, or book of a selected stock that is
+    /// unreliable (tainted), and leave no output file
+    #[arg(long, conflicts_with = "fail_on_loss")]
+    strict: bool,
 
     /// Compare the digest of everything that was read with that of the plant at its stop
     #[arg(long)]

@@ -4,7 +4,7 @@ use std::fmt;
 
 use nanotape_history::LocalBooks;
 use nanotape_ring::Gap;
-use nanotape_types::Symbol;
+use nanotape_types::{StockLocate, Symbol};
 
 use crate::records::Record;
 
@@ -24,6 +24,46 @@ pub enum Event<'a> {
         /// The report.
         text: &'a str,
     },
+}
+
+/// What a snapshot at the begin of a subscriber lacks.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Opening {
+    /// The last record that it includes.
+    pub sequence: u64,
+    /// How many times records or input were lost before it.
+    pub losses: u64,
+    /// The number of the first loss.
+    pub first_loss: u64,
+    /// The selected stocks whose books were unreliable (tainted), and the number of the record that
+    /// reported it.
+    pub tainted: Vec<(StockLocate, u64)>,
+}
+
+impl Opening {
+    /// Whether nothing was lost before it, and the books of the selected stocks are reliable.
+    pub fn is_whole(&self) -> bool {
+        self.losses == 0 && self.tainted.is_empty()
+    }
+}
+
+/// `after record 90: 2 times records or input were lost before it, the first time at record 5`.
+impl fmt::Display for Opening {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { sequence, losses, first_loss, tainted } = self;
+        write!(f, "after record {sequence}: ")?;
+        if *losses > 0 {
+            write!(f, "{losses} times records or input were lost before it, the first time at ")?;
+            write!(f, "record {first_loss}")?;
+        }
+        if let Some((_, first)) = tainted.iter().min_by_key(|(_, sequence)| *sequence) {
+            let separator = if *losses > 0 { "; " } else { "" };
+            let count = tainted.len();
+            write!(f, "{separator}books marked unreliable (tainted): {count}, the first one by ")?;
+            write!(f, "record {first}")?;
+        }
+        Ok(())
+    }
 }
 
 /// The end of a reading in the journal: the numbers of what came from there.

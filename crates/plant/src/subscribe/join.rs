@@ -15,7 +15,7 @@ use nanotape_shm::Refusal;
 use nanotape_tape::{Deadline, Follow, Tape as _};
 
 use super::{
-    Failed, SubscribeError, Subscriber, Subscription,
+    Failed, Opening, SubscribeError, Subscriber, Subscription,
     completed::Completed,
     day::DayFeed,
     dbn::DbnFeed,
@@ -123,6 +123,15 @@ impl Subscription {
     ) -> Subscriber {
         let mut books = self.keeps_books.then(LocalBooks::new);
         let mut digests = self.checks_digests.then(CheckedDigests::default);
+        let opening = snapshot.as_ref().map(|snapshot| {
+            let moment = snapshot.moment();
+            let tainted = snapshot.stocks().iter().filter(|entry| {
+                entry.tainted > 0 && symbols.is_wanted(Some(entry.locate), moment.sequence)
+            });
+            let tainted = tainted.map(|entry| (entry.locate, entry.tainted)).collect();
+            let (sequence, losses) = (moment.sequence, moment.losses);
+            Opening { sequence, losses, first_loss: moment.first_loss, tainted }
+        });
         if let Some(snapshot) = snapshot {
             let moment = *snapshot.moment();
             if let Some(books) = &mut books {
@@ -144,6 +153,7 @@ impl Subscription {
             SubscriptionFilter { kinds, symbols, books, buffer, digests, window, midnight_ns };
         Subscriber {
             follow: Follow::new(feed).shutdown(&shutdown).deadline(deadline),
+            opening,
             filter,
             path,
             rejoin,

@@ -9,7 +9,7 @@ use nanotape_plant::{
 use nanotape_tape::WriterState;
 use nanotape_types::Symbol;
 
-use super::{TapArguments, join::of_subscription, printer::Printer, source::InputKind};
+use super::{TapArguments, join::of_subscription, line_of, printer::Printer, source::InputKind};
 use crate::{
     commands::run::of_run,
     input::{conclude, warn_of_taint},
@@ -44,6 +44,8 @@ struct Reading {
     /// Whether the digest of the last stop was that of the plant; `None` if not compared.
     is_digest_same: Option<bool>,
     end: Option<End>,
+    /// Whether a loss or an unreliable book ends the tap.
+    is_strict: bool,
     /// Why the output failed, and the number of records read but not written.
     error: Option<(io::Error, u64)>,
 }
@@ -70,6 +72,8 @@ enum End {
     Complete,
     Enough,
     Interrupted,
+    /// Refused by `--strict`.
+    Refused,
 }
 
 impl<'a> Tap<'a> {
@@ -89,6 +93,7 @@ impl<'a> Tap<'a> {
             bad_records: 0,
             is_digest_same: None,
             end: None,
+            is_strict: command.strict,
             error: None,
         };
         let TapArguments { symbols, through_restarts, fail_on_loss, check_digest, .. } = command;
@@ -106,6 +111,14 @@ impl<'a> Tap<'a> {
         if end.as_ref().is_err_and(is_broken_pipe) {
             // The reader of the output has exited, so the counts are not printed.
             return end.map(|_| Status::Good);
+        }
+        if end.as_ref().is_ok_and(|end| *end == End::Refused) {
+            // The output is dropped, and so its file is removed.
+            drop(printer);
+            tell(format_args!("{counts}"));
+            let name = subscriber.ring().display();
+            let line = "refused by --strict: a part is missing or a book is unreliable";
+            return Err(BadData(format!("{name}: {line}")).into());
         }
         let finished = printer.finish(&subscriber);
         tell(format_args!("{counts}"));
@@ -126,7 +139,8 @@ impl<'a> Tap<'a> {
         if matches!(end, End::Stopped | End::Gone(_)) {
             require_symbols(symbols, &subscriber)?;
         }
-        let is_loss_bad = fails_on_loss && counts.gaps > 0;
+        let is_opening_bad = subscriber.opening().is_some_and(|opening| opening.losses > 0);
+        let is_loss_bad = fails_on_loss && (counts.gaps > 0 || is_opening_bad);
         if is_loss_bad {
             tell(format_args!("{ring}: records lost: {} (--fail-on-loss)", counts.lost));
         }
@@ -137,6 +151,13 @@ impl<'a> Tap<'a> {
     }
 
     fn follow(&mut self) -> anyhow::Result<End> {
+        if let Some(opening) = self.subscriber.opening().filter(|opening| !opening.is_whole()) {
+            let ring = self.subscriber.ring().display();
+            tell(format_args!("{ring}: the snapshot is not whole, {opening}"));
+            if self.reading.is_strict {
+                return Ok(End::Refused);
+            }
+        }
         loop {
             let step = self.step()?;
             if let Some(end) = self.reading.end {
@@ -144,6 +165,11 @@ impl<'a> Tap<'a> {
             }
             match step {
                 Step::Idle => self.reading.printer.flush()?,
+                Step::Gone(WriterState::Dead) if self.reading.is_strict => {
+                    let ring = self.subscriber.ring().display();
+                    tell(format_args!("{ring}: {}", writer_sentence(self.kind, WriterState::Dead)));
+                    return Ok(End::Refused);
+                }
                 Step::Gone(state) if !self.through_restarts => return Ok(End::Gone(state)),
                 // A stop was already printed as a record.
                 Step::Gone(state) if !self.reading.is_stopped => {
@@ -189,6 +215,12 @@ impl<'a> Tap<'a> {
 impl Reading {
     #[inline]
     fn take(&mut self, event: &Event<'_>) -> ControlFlow<()> {
+        if self.is_strict && is_bad(event) {
+            tell(line_of(event).trim_start());
+            self.end = Some(End::Refused);
+            self.count_loss(event);
+            return ControlFlow::Break(());
+        }
         match event {
             Event::Record(delivery) => {
                 if let Record::Notice(notice) = delivery.record {
@@ -206,8 +238,7 @@ impl Reading {
                 }
             }
             Event::Lost(gap) => {
-                self.counts.lost += gap.count();
-                self.counts.gaps += 1;
+                self.count_loss(&Event::Lost(*gap));
                 self.error = self.printer.print(event).err().map(|error| (error, 0));
             }
             Event::Healed(handover) => {
@@ -215,12 +246,20 @@ impl Reading {
                 self.error = self.printer.print(event).err().map(|error| (error, 0));
             }
             Event::Reported { .. } => {
-                self.counts.gaps += 1;
+                self.count_loss(event);
                 self.error = self.printer.print(event).err().map(|error| (error, 0));
             }
         }
         let is_over = self.end.is_some() || self.error.is_some();
         if is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    #[cold]
+    fn count_loss(&mut self, event: &Event<'_>) {
+        if let Event::Lost(gap) = event {
+            self.counts.lost += gap.count();
+        }
+        self.counts.gaps += u64::from(matches!(event, Event::Lost(_) | Event::Reported { .. }));
     }
 
     #[cold]
@@ -251,6 +290,22 @@ impl std::fmt::Display for Counts {
             write!(f, "; {healed} messages came from the journal")?;
         }
         Ok(())
+    }
+}
+
+/// Whether an event is a loss, or reports an unreliable book.
+#[inline]
+fn is_bad(event: &Event<'_>) -> bool {
+    match event {
+        Event::Lost(_) | Event::Reported { .. } => true,
+        Event::Healed(_) => false,
+        Event::Record(delivery) => match delivery.record {
+            Record::Notice(notice) => matches!(notice, Notice::Gap(_) | Notice::Taint(_)),
+            Record::Mbo(order) => order.flags.is_maybe_bad_book(),
+            Record::Bbo(bbo) => bbo.flags.is_maybe_bad_book(),
+            Record::Trade(trade) => trade.flags.is_maybe_bad_book(),
+            _ => false,
+        },
     }
 }
 
