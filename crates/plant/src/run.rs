@@ -20,6 +20,7 @@ pub use error::RunError;
 use nanotape_book::{AnomalyCounts, DefaultBooks};
 use nanotape_clock::Clock;
 use nanotape_feed::{DayEnd, DaySource};
+use nanotape_history::DBN_MAGIC;
 use nanotape_ring::{Publish as _, RingError, Start, stream};
 use nanotape_shm::{Origin, OwnerState, RegionError, RegionOptions, Residency};
 
@@ -398,6 +399,10 @@ fn open_input(config: &InputConfig) -> Result<(DaySource, TradeDate), RunError> 
     if file.as_os_str().is_empty() {
         return Err(RunError::NoInput);
     }
+    let no_day = |what| RunError::NoDay { name: file.display().to_string(), what };
+    if file.is_dir() {
+        return Err(no_day("a folder"));
+    }
     let mut source = match (file.as_os_str() == "-", pace) {
         (true, _) => DaySource::stdin()?,
         (false, Pace::Max) => DaySource::open(file)?,
@@ -405,6 +410,10 @@ fn open_input(config: &InputConfig) -> Result<(DaySource, TradeDate), RunError> 
         // process.
         (false, Pace::Recorded { .. }) => DaySource::open_unmapped(file)?,
     };
+    // The first bytes of standard input might come later than a reader of the ring.
+    if file.as_os_str() != "-" && source.starts_with(DBN_MAGIC)? {
+        return Err(no_day("a DBN file"));
+    }
     source.set_patience(PATIENCE);
     let no_date = || RunError::NoDate { name: source.name().to_owned() };
     let date = date.or_else(|| TradeDate::of_file_name(file)).ok_or_else(no_date)?;

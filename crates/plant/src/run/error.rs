@@ -27,6 +27,14 @@ pub enum RunError {
         /// The input.
         name: String,
     },
+    /// The input is a journal or a DBN file.
+    #[error("{name}: is {what}, expected a day file; read it with nanotape tap, inside or book")]
+    NoDay {
+        /// The input.
+        name: String,
+        /// Its kind.
+        what: &'static str,
+    },
     /// The input cannot be opened.
     #[error(transparent)]
     Source(#[from] SourceError),
