@@ -253,7 +253,8 @@ mod tests {
         assert_eq!(example.journal, None);
         let default = JournalConfig::default();
         let dir = "days/equities".into();
-        assert_eq!(all.journal, Some(JournalConfig { dir, cpu: Some(2), ..default }));
+        let pinned = JournalConfig { cpu: Some(2), snapshot_cpu: Some(3), ..default };
+        assert_eq!(all.journal, Some(JournalConfig { dir, ..pinned }));
     }
 
     #[test]

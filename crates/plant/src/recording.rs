@@ -31,6 +31,7 @@
 //!   plant ends it.
 //! - *Another recorder of the ring has another journal.* It records without the region, also while
 //!   the plant's recorder is dead. So the position is always that of this journal.
+//! - *Snapshots are written* by one more process, which reads the journal and nothing else.
 //! - *The disk is full.* The recorder waits for room, and the plant for the recorder.
 //! - *Ctrl-C* goes to all processes of a terminal's foreground group. The recorder is in a group of
 //!   its own, so only the plant gets it. A recorder that gets a SIGTERM of its own dies, and is
@@ -43,6 +44,7 @@
 
 mod gate;
 mod process;
+mod snapshots;
 
 use std::{
     ffi::OsString,
@@ -58,6 +60,7 @@ use nanotape_tape::ShutdownFlag;
 
 pub(crate) use gate::{Gate, ReaderPosition};
 use process::Supervised;
+use snapshots::SnapshotProcess;
 
 use crate::{RecorderReader, RecorderStat, RecorderState};
 
@@ -71,6 +74,8 @@ pub struct RecorderProcess {
     pub program: PathBuf,
     /// Its arguments.
     pub arguments: Vec<OsString>,
+    /// The arguments of the process that writes snapshots; empty for none.
+    pub snapshots: Vec<OsString>,
     /// The folder of the journal.
     pub journal: PathBuf,
     /// Whether the plant waits when the recorder is half a ring behind.
@@ -149,6 +154,7 @@ pub(crate) struct Recording {
     waits: bool,
     supervised: Arc<Supervised>,
     thread: Option<JoinHandle<()>>,
+    snapshots: Option<SnapshotProcess>,
     reader: RecorderReader,
     /// The counters before the first message of the plant.
     before: RecorderStat,
@@ -188,8 +194,17 @@ impl Recording {
             }
             if let Some((reader, before)) = ready(&ring, &journal) {
                 supervised.begin();
-                let waits = process.waits;
-                return Ok(Self { ring, journal, waits, supervised, thread, reader, before });
+                let (waits, snapshots) = (process.waits, SnapshotProcess::start(process)?);
+                return Ok(Self {
+                    ring,
+                    journal,
+                    waits,
+                    supervised,
+                    thread,
+                    snapshots,
+                    reader,
+                    before,
+                });
             }
             supervised.report_held();
             thread::sleep(POLL);
@@ -220,14 +235,19 @@ impl Recording {
         end: u64,
         waited_ns: u64,
     ) -> Result<RecordingSummary, RecordingError> {
+        let mut is_closed = true;
         while !self.thread.as_ref().is_none_or(JoinHandle::is_finished) {
             // Another recorder has recorded everything, and ours still waits for the journal.
             let seen = self.look();
             let is_of_other = !self.supervised.is_process(seen.owner.pid);
             if seen.next_sequence >= end && seen.owner.state == OwnerState::Alive && is_of_other {
                 self.supervised.abandon();
+                is_closed = false;
             }
             thread::sleep(POLL);
+        }
+        if let Some(snapshots) = self.snapshots.take() {
+            snapshots.finish(is_closed && !self.supervised.has_failed());
         }
         if let Some(thread) = self.thread.take() {
             // It panics only if a lock is poisoned, by a panic that was reported.

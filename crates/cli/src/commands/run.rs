@@ -36,6 +36,7 @@ Examples:
   zcat day.gz | nanotape run --input - --date 2019-12-30 --ring equities --symbols AAPL,MSFT
   nanotape run --example-config > plant.toml; nanotape run --config plant.toml --pace 10x
   nanotape run --input day.gz --date 2019-12-30 --ring equities --journal days/equities
+  nanotape run --config plant.toml --journal days/equities --snapshots
 In other terminals:
   nanotape tap equities --symbols AAPL --records bbo    its best prices as they change
   nanotape stat equities                                progress and problems
@@ -50,6 +51,9 @@ With --journal, a process of its own records everything that is published, as `n
 record` does. It is started again if it is killed, and ends after the last message, also if the
 plant is killed. The plant waits when the recorder is half a ring behind, so no message is lost;
 with --no-wait it never waits, and messages that the recorder is too late for are missing.
+--snapshots starts one more process, which reads the journal and writes snapshots of the books as
+`nanotape journal snapshot --follow` does. It is started again if it fails, and the plant never
+waits for it before its end.
 
 Exit status: 0 the whole day was published, or Ctrl-C; 1 the day is damaged, truncated or lacks
 the symbols, the ring or board was removed, replaced or truncated, or messages are missing in the
@@ -116,6 +120,14 @@ pub(crate) struct RunArguments {
     /// Run the recorder on this processor only
     #[arg(long, value_name = "N")]
     journal_cpu: Option<u32>,
+
+    /// Also write snapshots of the books beside the journal, in one more process
+    #[arg(long)]
+    snapshots: bool,
+
+    /// Write the snapshots on this processor only
+    #[arg(long, value_name = "N")]
+    snapshot_cpu: Option<u32>,
 
     /// Never wait for the recorder
     #[arg(long)]
@@ -283,6 +295,8 @@ impl RunArguments {
         if let Some(journal) = &mut config.journal {
             journal.cpu = self.journal_cpu.or(journal.cpu);
             journal.wait &= !self.no_wait;
+            journal.snapshots |= self.snapshots;
+            journal.snapshot_cpu = self.snapshot_cpu.or(journal.snapshot_cpu);
         }
     }
 
@@ -299,6 +313,9 @@ impl RunArguments {
             }
             None if self.no_wait || self.journal_cpu.is_some() => {
                 bail!("--no-wait and --journal-cpu have no effect without --journal DIR");
+            }
+            None if self.snapshots || self.snapshot_cpu.is_some() => {
+                bail!("--snapshots and --snapshot-cpu have no effect without --journal DIR");
             }
             _ => {}
         }

@@ -20,6 +20,7 @@ mod ring;
 mod run;
 mod run_journal;
 mod run_ring_lost;
+mod run_snapshots;
 mod same_again;
 mod snapshots;
 mod stat;

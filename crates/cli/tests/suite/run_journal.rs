@@ -445,6 +445,7 @@ fn the_journal_can_be_configured() {
     for (options, expected) in [
         (&["--no-wait"][..], "have no effect without --journal DIR"),
         (&["--journal-cpu", "0"], "have no effect without --journal DIR"),
+        (&["--snapshots"], "have no effect without --journal DIR"),
     ] {
         let run = ["run", "--input", &recorded.day, "--date", DATE, "--ring", recorded.ring.path()];
         let ran = nanotape([&run, options].concat());

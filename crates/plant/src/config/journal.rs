@@ -32,6 +32,10 @@ pub struct JournalConfig {
     pub mode: u32,
     /// The processor to pin the recorder to.
     pub cpu: Option<u32>,
+    /// Whether another process writes snapshots of the journal while it is recorded.
+    pub snapshots: bool,
+    /// The processor to pin that process to.
+    pub snapshot_cpu: Option<u32>,
     /// Whether the plant waits when the recorder is half a ring behind. Otherwise messages that are
     /// overwritten before they are recorded are lost to the journal.
     pub wait: bool,
@@ -48,6 +52,8 @@ impl Default for JournalConfig {
             small_pages: false,
             mode: 0o600,
             cpu: None,
+            snapshots: false,
+            snapshot_cpu: None,
             wait: true,
         }
     }

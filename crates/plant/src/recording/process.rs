@@ -19,14 +19,14 @@ use super::RecorderProcess;
 use crate::RecorderReader;
 
 /// The wait before the first restart, and before every restart after many.
-const FIRST_BACKOFF: Duration = Duration::from_millis(10);
-const LAST_BACKOFF: Duration = Duration::from_secs(1);
+pub(super) const FIRST_BACKOFF: Duration = Duration::from_millis(10);
+pub(super) const LAST_BACKOFF: Duration = Duration::from_secs(1);
 
 /// How long a line of a recorder that is not ready is kept.
 const MOMENT: Duration = Duration::from_millis(250);
 
 /// Failures in a row without progress after which the recorder has failed for good.
-const FAILURES: u32 = 5;
+pub(super) const FAILURES: u32 = 5;
 
 /// A recorder, shared by the thread that runs its process and the plant.
 #[derive(Debug)]
@@ -245,7 +245,7 @@ impl Supervised {
 }
 
 /// How a process ended, in words.
-fn how(status: &io::Result<ExitStatus>) -> String {
+pub(super) fn how(status: &io::Result<ExitStatus>) -> String {
     match status {
         Err(error) => format!("cannot be started: {error}"),
         Ok(status) => match (status.signal(), status.code()) {
@@ -256,6 +256,6 @@ fn how(status: &io::Result<ExitStatus>) -> String {
 }
 
 /// No operation under these locks leaves a value half changed.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

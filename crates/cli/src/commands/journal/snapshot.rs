@@ -13,6 +13,7 @@ use crate::{
     interrupt,
     journals::of_journal,
     output::{Format, OutputArguments},
+    placement::pin,
     record::Record,
     status::{BadData, Status, tell},
     values::{bytes, counted, mode},
@@ -55,8 +56,12 @@ pub(super) struct SnapshotCommand {
     #[arg(long, value_name = "BYTES", default_value = "4MiB", value_parser = bytes)]
     least: usize,
 
+    /// Run on this processor only
+    #[arg(long, value_name = "N")]
+    cpu: Option<u32>,
+
     /// List the snapshots, and write none
-    #[arg(long, conflicts_with_all = ["follow", "share", "least", "mode"])]
+    #[arg(long, conflicts_with_all = ["follow", "share", "least", "mode", "cpu"])]
     list: bool,
 
     /// Permissions of new files: 0600 is this user only, 0644 lets all users read
@@ -73,6 +78,7 @@ pub(super) fn run(command: &SnapshotCommand) -> anyhow::Result<Status> {
         return list(command, format);
     }
     let interrupt = interrupt::install()?;
+    let _placement = command.cpu.map(pin);
     let options = SnapshotterOptions {
         share_percent: command.share,
         least_bytes: command.least as u64,

@@ -28,11 +28,22 @@ pub(super) fn process(journal: &JournalConfig, ring: &str) -> Result<RecorderPro
     if journal.small_pages {
         arguments.push("--small-pages".into());
     }
+    let mut snapshots: Vec<OsString> = Vec::new();
+    if journal.snapshots {
+        let words = ["journal", "snapshot", "--follow", "--mode"];
+        snapshots.extend(words.into_iter().map(OsString::from));
+        snapshots.push(format!("{:o}", journal.mode).into());
+        if let Some(cpu) = journal.snapshot_cpu {
+            snapshots.extend([OsString::from("--cpu"), cpu.to_string().into()]);
+        }
+        snapshots.extend(["--".into(), journal.dir.clone().into()]);
+    }
     // After this, a path that begins with a dash is a path.
     arguments.extend(["--".into(), ring.into(), journal.dir.clone().into()]);
     Ok(RecorderProcess {
         program: std::env::current_exe().unwrap_or_else(|_| "nanotape".into()),
         arguments,
+        snapshots,
         journal: journal.dir.clone(),
         waits: journal.wait,
         report: |line| tell(line),

@@ -1,0 +1,105 @@
+//! `nanotape run --journal DIR --snapshots` with real processes: the one that writes snapshots is
+//! killed, and ends with the journal.
+
+use std::{fs, thread, time::Duration};
+
+use nanotape_harness::eventually;
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::support::{
+    Folder, nanotape,
+    plants::{DATE, Ring},
+    running::{Running, objects},
+};
+
+/// The process that writes snapshots of a journal.
+fn writer(journal: &str) -> Option<Pid> {
+    let of = |entry: fs::DirEntry| {
+        let number: i32 = entry.file_name().to_str()?.parse().ok()?;
+        let words = fs::read_to_string(entry.path().join("cmdline")).ok()?;
+        (words.contains("\0snapshot\0") && words.contains(journal))
+            .then(|| Pid::from_raw(number))?
+    };
+    fs::read_dir("/proc").unwrap().filter_map(Result::ok).find_map(of)
+}
+
+struct Plant {
+    _folder: Folder,
+    ring: Ring,
+    day: String,
+    journal: String,
+}
+
+impl Plant {
+    fn new(name: &str, messages: u64) -> Self {
+        let folder = Folder::new(name);
+        let (day, journal) = (folder.day(messages, 20), folder.path("journal"));
+        Self { ring: Ring::new(name), day, journal, _folder: folder }
+    }
+
+    fn start(&self, options: &[&str]) -> Running {
+        let run = ["run", "--input", &self.day, "--date", DATE, "--ring", self.ring.path()];
+        let journal = ["--journal", &self.journal, "--snapshots", "--format", "json"];
+        let mut plant = Running::start(&[&run[..], &journal, options].concat());
+        plant.hear_json();
+        plant
+    }
+
+    /// The sequence numbers of the snapshots, which `verify` compares with rebuilt books.
+    fn snapshots(&self) -> Vec<u64> {
+        let verified = nanotape(["journal", "verify", &self.journal, "--books"]);
+        assert_eq!(verified.status, 0, "{}", verified.stdout);
+        let listed = nanotape(["journal", "snapshot", &self.journal, "--list", "--format", "json"]);
+        let objects = objects(&listed.stdout);
+        objects.iter().map(|object| object["sequence"].as_u64().unwrap()).collect()
+    }
+}
+
+#[test]
+fn snapshots_are_complete_when_the_plant_has_ended() {
+    let plant = Plant::new("run-snapshots", 60_000);
+    let (status, _, complained) = plant.start(&["--snapshot-cpu", "0"]).end();
+    assert_eq!(status, Some(0), "{complained}");
+    assert!(complained.contains("snapshots written"), "{complained}");
+    assert_eq!(plant.snapshots().last(), Some(&(plant.ring.next_sequence() - 1)));
+    assert!(writer(&plant.journal).is_none());
+}
+
+#[test]
+fn a_writer_of_snapshots_that_is_killed_is_started_again_and_the_plant_goes_on() {
+    let plant = Plant::new("run-snapshots-killed", 300_000);
+    let mut running = plant.start(&["--capacity", "256KiB"]);
+    let mut kills = 0;
+    while running.is_running() {
+        thread::sleep(Duration::from_millis(100));
+        if kills < 4
+            && let Some(writer) = writer(&plant.journal)
+        {
+            kills += u32::from(kill_process(writer, Signal::KILL).is_ok());
+        }
+    }
+    let (status, said, complained) = running.end();
+    assert_eq!(status, Some(0), "{complained}");
+    let stop = objects(&said).pop().unwrap();
+    assert_eq!((&stop["recorded"], &stop["lost"]), (&stop["records"], &0.into()));
+    let restarts = complained.matches("snapshots: killed by signal 9; started again").count();
+    assert!(kills >= 2 && restarts >= 1, "{kills} kills: {complained}");
+    assert_eq!(plant.snapshots().last(), Some(&(plant.ring.next_sequence() - 1)));
+}
+
+#[test]
+fn a_stopped_writer_of_snapshots_does_not_slow_the_plant() {
+    let plant = Plant::new("run-snapshots-stopped", 60_000);
+    let running = plant.start(&["--pace", "1x", "--pace-from", "12:00"]);
+    eventually("snapshots are written", || writer(&plant.journal).is_some());
+    let writer = writer(&plant.journal).unwrap();
+    kill_process(writer, Signal::STOP).unwrap();
+    let before = plant.ring.next_sequence();
+    eventually("the plant goes on", || plant.ring.next_sequence() > before);
+    running.signal(Signal::KILL);
+    // The journal is closed by its recorder, and then the writer ends by itself.
+    kill_process(writer, Signal::CONT).unwrap();
+    eventually("the writer has ended", || self::writer(&plant.journal).is_none());
+    // What it wrote is right; a killed plant has no stop, and so no last snapshot.
+    assert!(plant.snapshots().iter().all(|&sequence| sequence < plant.ring.next_sequence()));
+}
