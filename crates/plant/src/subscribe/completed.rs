@@ -1,12 +1,13 @@
 //! A ring that is completed from a journal.
 //!
-//! Protocol: records come from the ring until the reader is lapped, or from the
-//! start if the ring no longer has the first requested record. Then they come from the journal,
-//! from the exact number on, until the ring has the next number again. Both number a record in the
-//! same way, so nothing is read twice and nothing is left out. Before the first record of the ring,
-//! the subscriber gets a [`Handover`] with the numbers.
+//! Protocol: records come from the ring until the reader is lapped, or if the ring no longer has
+//! the first requested record. Then they come from the journal, from the exact number on, until the
+//! ring has the next number again. Both number a record in the same way, so nothing is read twice
+//! and nothing is left out. Before the first record of the ring, the subscriber gets a [`Handover`]
+//! with the numbers.
 //! Failure: a journal that lacks the next record is waited for, since its recorder might be behind,
-//! or be started again. After the patience of the subscriber the missing records are a [`Gap`].
+//! or be started again. After the patience of the subscriber the missing records are a [`Gap`], and
+//! they do not come later.
 //! Bounds: a journal is read faster than a plant publishes, so the ring is reached. A reader that
 //! is slower than the plant stays in the journal, and loses nothing.
 
@@ -115,16 +116,16 @@ impl Completed {
         amount: Amount,
         mut visit: impl FnMut(Entry<'_>) -> ControlFlow<()>,
     ) -> Result<Progress, Failed> {
-        let mut is_told = false;
+        let mut is_reported = false;
         if self.done.is_some() {
             let (oldest, _) = self.bounds()?;
             if oldest > self.ring.next_sequence() {
                 // Lapped again before the first record of the ring: the reading continues.
-                self.reading = self.done.take();
+                self.reading = self.done.take().map(|it| Reading { waits_since: None, ..it });
                 return Ok(Progress::Read);
             }
             if let Some(reading) = self.done.take() {
-                is_told = true;
+                is_reported = true;
                 let flow = visit(Entry::Handover(reading.ended(&self.clock)));
                 if limited(flow, amount).is_break() {
                     return Ok(Progress::Stopped);
@@ -146,20 +147,17 @@ impl Completed {
         if let Some(gap) = lapped {
             self.read_journal(gap.from);
         }
-        Ok(if is_told && polled == Progress::Nothing { Progress::Read } else { polled })
+        Ok(if is_reported && polled == Progress::Nothing { Progress::Read } else { polled })
     }
 
     /// Continues in the journal, at this number.
     #[cold]
     fn read_journal(&mut self, next: u64) {
-        let handover =
-            Handover { from: next, to: next - 1, records: 0, lost: 0, behind_ns: 0, took_ns: 0 };
-        let began = self.clock.stamp();
         self.reading = Some(Reading {
             tailer: None,
             next,
-            handover,
-            began,
+            handover: Handover::beginning_at(next),
+            began: self.clock.stamp(),
             waits_since: None,
             has_failed: false,
             polls: 0,
@@ -219,8 +217,8 @@ impl Completed {
         // The recorder is too late: the rest is lost.
         self.ring.seek(Start::Oldest)?;
         let gap = Gap { from: next, to: self.ring.next_sequence() - 1 };
-        reading.handover.lost += gap.count();
-        reading.handover.to = gap.to;
+        reading.handover.lose(&gap);
+        (reading.tailer, reading.next) = (None, gap.to + 1);
         self.done = self.reading.take();
         Ok(Progress::of(visit(Entry::Item(Item::Gap(gap)))))
     }
@@ -298,10 +296,7 @@ impl Reading {
                     handover.records += 1;
                     handover.to = message.sequence;
                 }
-                Item::Gap(gap) => {
-                    handover.lost += gap.count();
-                    handover.to = gap.to;
-                }
+                Item::Gap(gap) => handover.lose(&gap),
                 Item::Reused(_) => {}
             }
             visit(item)

@@ -106,6 +106,19 @@ pub struct Delivery<'a> {
     pub is_digest_same: Option<bool>,
 }
 
+impl Handover {
+    /// A reading that begins at the record `next`.
+    pub(super) fn beginning_at(next: u64) -> Self {
+        Self { from: next, to: next - 1, records: 0, lost: 0, behind_ns: 0, took_ns: 0 }
+    }
+
+    /// Adds records that the journal lacks.
+    pub(super) fn lose(&mut self, gap: &Gap) {
+        self.lost += gap.count();
+        self.to = gap.to;
+    }
+}
+
 /// `records 5 to 90 from the journal: 86, 0 lost, 12.3 ms behind, read in 1.2 ms`.
 impl fmt::Display for Handover {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

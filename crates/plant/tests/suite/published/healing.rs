@@ -7,8 +7,10 @@ use std::{
     time::Duration,
 };
 
+use nanotape_feed::handle_message;
 use nanotape_history::{Snapshotter, SnapshotterOptions};
 use nanotape_journal::{Appender, AppenderOptions, JournalError};
+use nanotape_market::Position;
 use nanotape_plant::{
     Event, Handover, PlantRun, ShutdownFlag, Subscriber, Subscription,
     records::{Notice, Record, RecordKind},
@@ -17,7 +19,9 @@ use nanotape_ring::{RingSource, Start};
 use nanotape_tape::{Gap, Item, Progress, Source as _};
 use nanotape_types::{Side, StockLocate};
 
-use crate::published::support::Folder;
+use nanotape_wire::itch50::Message;
+
+use crate::published::{messages::add, support::Folder};
 
 /// A message of a ring: its number, its type and its bytes.
 type Stored = (u64, u16, Vec<u8>);
@@ -177,6 +181,73 @@ fn a_recorder_that_is_late_is_waited_for_and_then_its_records_are_lost() {
         let seen = Seen::by(subscriber, 1);
         assert_eq!((seen.lost.len(), seen.numbers.len() as u64), (0, past.newest()));
     });
+}
+
+/// A plant that publishes adds of one stock when the test wants it to.
+struct Steps {
+    plant: PlantRun,
+    orders: u64,
+}
+
+impl Steps {
+    fn publish(&mut self, orders: u64) {
+        for _ in 0..orders {
+            self.orders += 1;
+            let bytes = add(1, self.orders, b'B', 100, 1_000_000);
+            let message = Message::decode(&bytes).unwrap();
+            let at = Position { number: self.orders, offset: 0 };
+            assert!(handle_message(at, &message, self.plant.live()).is_continue());
+        }
+    }
+}
+
+#[test]
+fn records_that_were_lost_do_not_come_later_if_the_reader_is_lapped_again() {
+    let folder = Folder::new();
+    let mut config = folder.config(&folder.day(100, 3));
+    config.ring.capacity_bytes = Some(64 << 10);
+    config.publish.records = [RecordKind::Mbo].into_iter().collect();
+    let plant = PlantRun::open(&config, ShutdownFlag::new()).unwrap();
+    let mut steps = Steps { plant, orders: 0 };
+    let journal = folder.path("journal");
+    let mut appender = Appender::open(&journal, &AppenderOptions::default()).unwrap();
+    // The recorder has the first record, and is late with the others.
+    let mut recorded = RingSource::open(Path::new(&folder.ring()), Start::Oldest).unwrap();
+    let mut records = Vec::new();
+    steps.publish(500);
+    let _ = recorded.poll(|item| keep(&mut records, item)).unwrap();
+    for (sequence, type_id, payload) in &records {
+        assert_eq!(appender.append(*type_id, 1, payload).unwrap(), *sequence);
+    }
+    steps.publish(5_000);
+    let subscription = Subscription::to(&folder.ring()).heal_from(&journal, Duration::ZERO);
+    let mut subscriber = subscription.from(Start::Sequence(1)).open().unwrap();
+    let (mut next, mut lost) = (1, 0);
+    for _ in 0..40 {
+        let mut is_lost = false;
+        let read = subscriber.poll(|event| match event {
+            Event::Record(delivery) => {
+                assert_eq!(delivery.sequence, next);
+                next += 1;
+            }
+            Event::Lost(gap) => {
+                assert_eq!(gap.from, next);
+                (next, is_lost) = (gap.to + 1, true);
+                lost += 1;
+            }
+            event => assert!(matches!(event, Event::Healed(_)), "{event:?}"),
+        });
+        read.unwrap();
+        if is_lost {
+            // The recorder catches up too late, and the plant laps the reader once more.
+            let (_, type_id, payload) = records.last().unwrap();
+            for _ in 0..300 {
+                appender.append(*type_id, 1, payload).unwrap();
+            }
+            steps.publish(5_000);
+        }
+    }
+    assert!(lost > 3, "{lost}");
 }
 
 #[test]
