@@ -127,6 +127,8 @@ struct MessageOrigin<'a> {
 }
 
 impl Origin for MessageOrigin<'_> {
+    const CLEARS_OR_MODIFIES: bool = false;
+
     #[inline(always)]
     fn bytes(&self) -> &[u8] {
         self.bytes

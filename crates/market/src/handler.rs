@@ -112,6 +112,11 @@ impl<H: EventHandler> EventHandler for &mut H {
 
 /// The source bytes of an event, for handlers that examine an event that fits no book.
 pub trait Origin: Copy {
+    /// Whether the source can have [`What::BookCleared`](crate::What::BookCleared) and
+    /// [`What::OrderModified`](crate::What::OrderModified). Without them, a handler leaves out
+    /// their code: in a day of ITCH, which has none, it costs 7 instructions a message.
+    const CLEARS_OR_MODIFIES: bool = true;
+
     /// The message as the exchange sent it; empty if the source does not have it.
     fn bytes(&self) -> &[u8];
 

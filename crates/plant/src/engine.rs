@@ -165,7 +165,7 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
     ) -> ControlFlow<()> {
         observer.admit(event)?;
         observer.before(self, at, event);
-        let outcome = self.apply(event, Watching::new(observer));
+        let outcome = self.apply(event, origin, Watching::new(observer));
         if O::FINDS_HIDDEN_RECORDS
             && let Some(log) = log
             && outcome.is_some_and(|outcome| outcome.anomaly.is_some())
@@ -184,22 +184,28 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
 
     /// Applies an event to the directory and the books; `watcher` receives the changed orders.
     #[inline(always)]
-    fn apply(&mut self, event: &MarketEvent, watcher: impl OrderWatcher) -> Option<Outcome> {
+    fn apply<F: Origin>(
+        &mut self,
+        event: &MarketEvent,
+        _: F,
+        watcher: impl OrderWatcher,
+    ) -> Option<Outcome> {
         self.directory.learn(event);
         match event.book_event() {
             Some(book_event) => Some(self.books.apply_watched(book_event, watcher)),
-            None => self.rarely(event),
+            None if matches!(event.what, What::UnknownSide) => Some(self.refuse(event.instrument)),
+            None if F::CLEARS_OR_MODIFIES => self.clear_or_modify(event),
+            None => None,
         }
     }
 
-    /// Applies an event that no message of ITCH about an order makes; the observer gets the
-    /// outcome, and no single orders. Each call has plain arguments, so that an event stays in
-    /// registers.
-    #[inline(always)]
-    fn rarely(&mut self, event: &MarketEvent) -> Option<Outcome> {
+    /// Applies an event that no message of ITCH makes; the observer gets the outcome, and no single
+    /// orders.
+    #[cold]
+    #[inline(never)]
+    fn clear_or_modify(&mut self, event: &MarketEvent) -> Option<Outcome> {
         let stock_locate = event.instrument;
         match event.what {
-            What::UnknownSide => Some(self.refuse(stock_locate)),
             What::BookCleared => Some(self.books.clear(stock_locate)),
             What::OrderModified(Modified { reference, side, shares, price }) => {
                 Some(self.books.modify(stock_locate, reference, side, shares, price))
