@@ -119,7 +119,10 @@ impl From<JournalRunError> for Error {
 fn is_damaged(error: &RegionError) -> bool {
     matches!(
         error.refusal(),
-        Refusal::Contradiction { .. } | Refusal::TooSmall { .. } | Refusal::Truncated { .. }
+        Refusal::Contradiction { .. }
+            | Refusal::Words { .. }
+            | Refusal::TooSmall { .. }
+            | Refusal::Truncated { .. }
     )
 }
 

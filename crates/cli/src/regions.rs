@@ -31,9 +31,10 @@ pub(crate) fn of_ring(path: &Path, error: &RingError) -> anyhow::Error {
 
 pub(crate) fn of_region(error: &RegionError) -> anyhow::Error {
     match error.refusal() {
-        Refusal::Contradiction { .. } | Refusal::TooSmall { .. } | Refusal::Truncated { .. } => {
-            BadData(error.to_string()).into()
-        }
+        Refusal::Contradiction { .. }
+        | Refusal::Words { .. }
+        | Refusal::TooSmall { .. }
+        | Refusal::Truncated { .. } => BadData(error.to_string()).into(),
         _ => anyhow::anyhow!("{error}"),
     }
 }

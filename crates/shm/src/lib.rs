@@ -61,7 +61,7 @@ pub use large_pages::LargePages;
 pub use region::{
     BYTE_ORDER_MARK, FIELDS, FORMAT_VERSION, HEADER_BYTES, Header, MAGIC, OwnedRegion, Owner,
     OwnerState, PageLock, Refusal, RegionError, RegionPages, RegionSpec, Residency, SharedRegion,
-    Started,
+    Started, field,
 };
 #[cfg(not(nanotape_loom))]
 pub use region::{Origin, RegionInfo, RegionOptions, Removed, inspect, named, remove};

@@ -38,7 +38,7 @@ pub(crate) use mapping::{Access, Mapping};
 
 #[cfg(not(nanotape_loom))]
 pub use create::{Origin, RegionOptions};
-pub use header::{BYTE_ORDER_MARK, FIELDS, FORMAT_VERSION, HEADER_BYTES, Header, MAGIC};
+pub use header::{BYTE_ORDER_MARK, FIELDS, FORMAT_VERSION, HEADER_BYTES, Header, MAGIC, field};
 pub use owner::{Owner, OwnerState, Started};
 pub use refusal::{Refusal, RegionError};
 pub use residency::{PageLock, RegionPages, Residency};

@@ -2,7 +2,7 @@
 
 use nanotape_book::Anomaly;
 use nanotape_history::Run;
-use nanotape_shm::WORD_BYTES;
+use nanotape_shm::field;
 use nanotape_types::StockLocate;
 
 use super::stages;
@@ -125,10 +125,6 @@ pub const FIELDS: [(usize, usize, &str); 17] = [
     field(SYMBOLS, StockLocate::COUNT, "symbols"),
     field(TAINTS, StockLocate::COUNT, "taints"),
 ];
-
-const fn field(word: usize, words: usize, name: &'static str) -> (usize, usize, &'static str) {
-    (word * WORD_BYTES, words * WORD_BYTES, name)
-}
 
 const _: () = {
     assert!(RECORDS + RecordKind::ALL.len() <= NOTICES);

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use nanotape_book::Anomaly;
-use nanotape_shm::{Owner, Refusal, RegionError, SharedRegion};
+use nanotape_shm::{Owner, RegionError, SharedRegion};
 use nanotape_types::{StockLocate, Symbol};
 
 use super::{
@@ -73,17 +73,8 @@ pub enum PlantState {
 impl BoardReader {
     /// Opens the board next to `ring`. Needs only permission to read the file.
     pub fn open(ring: &Path) -> Result<Self, RegionError> {
-        let path = board_path(ring);
-        let region = SharedRegion::open(&path, KIND)?;
-        let spec = region.spec();
-        let refusal = if spec.layout != LAYOUT {
-            Refusal::Layout { found: spec.layout, expected: LAYOUT }
-        } else if spec.words != WORDS {
-            Refusal::Contradiction { field: "words", found: spec.words as u64 }
-        } else {
-            return Ok(Self::of(region));
-        };
-        Err(RegionError::new(&path, refusal))
+        let region = SharedRegion::open_as(&board_path(ring), KIND, LAYOUT, WORDS)?;
+        Ok(Self::of(region))
     }
 
     pub(super) fn of(region: SharedRegion) -> Self {

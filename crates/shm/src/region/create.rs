@@ -184,7 +184,7 @@ fn is_zeros(refusal: &Refusal) -> bool {
     matches!(refusal, Refusal::NotARegion { found: [0, 0, 0, 0, 0, 0, 0, 0], .. })
 }
 
-fn same_meaning(found: &RegionSpec, kind: [u8; 8], layout: u64) -> Result<(), Refusal> {
+pub(super) fn same_meaning(found: &RegionSpec, kind: [u8; 8], layout: u64) -> Result<(), Refusal> {
     if found.kind != kind {
         return Err(Refusal::Kind { found: found.kind, expected: kind });
     }

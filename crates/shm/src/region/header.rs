@@ -72,20 +72,26 @@ pub(crate) mod state {
 
 /// Offset, size in bytes and name of each field, in order.
 pub const FIELDS: [(usize, usize, &str); 13] = [
-    (at::MAGIC * WORD_BYTES, 8, "magic"),
-    (at::BYTE_ORDER_MARK * WORD_BYTES, 8, "byte_order_mark"),
-    (at::FORMAT_VERSION * WORD_BYTES, 8, "format_version"),
-    (at::KIND * WORD_BYTES, 8, "kind"),
-    (at::LAYOUT * WORD_BYTES, 8, "layout"),
-    (at::REGION_BYTES * WORD_BYTES, 8, "region_bytes"),
-    (at::PAYLOAD_WORDS * WORD_BYTES, 8, "payload_words"),
-    (at::PARAMETERS * WORD_BYTES, 32, "parameters"),
-    ((at::LIVE + live::EPOCH) * WORD_BYTES, 8, "epoch"),
-    ((at::LIVE + live::OWNER_PID) * WORD_BYTES, 8, "owner_pid"),
-    ((at::LIVE + live::OWNER_STARTED) * WORD_BYTES, 8, "owner_started_s"),
-    ((at::LIVE + live::STATE) * WORD_BYTES, 8, "state"),
-    ((at::LIVE + live::CREATED_NS) * WORD_BYTES, 8, "created_ns"),
+    field(at::MAGIC, 1, "magic"),
+    field(at::BYTE_ORDER_MARK, 1, "byte_order_mark"),
+    field(at::FORMAT_VERSION, 1, "format_version"),
+    field(at::KIND, 1, "kind"),
+    field(at::LAYOUT, 1, "layout"),
+    field(at::REGION_BYTES, 1, "region_bytes"),
+    field(at::PAYLOAD_WORDS, 1, "payload_words"),
+    field(at::PARAMETERS, 4, "parameters"),
+    field(at::LIVE + live::EPOCH, 1, "epoch"),
+    field(at::LIVE + live::OWNER_PID, 1, "owner_pid"),
+    field(at::LIVE + live::OWNER_STARTED, 1, "owner_started_s"),
+    field(at::LIVE + live::STATE, 1, "state"),
+    field(at::LIVE + live::CREATED_NS, 1, "created_ns"),
 ];
+
+/// A row of the table in a format document: offset and size in bytes, and the name, of `words`
+/// words that begin with the word of number `word`.
+pub const fn field(word: usize, words: usize, name: &'static str) -> (usize, usize, &'static str) {
+    (word * WORD_BYTES, words * WORD_BYTES, name)
+}
 
 const _: () = assert!((at::LIVE + live::WORDS) * WORD_BYTES <= HEADER_BYTES);
 const _: () = assert!(at::PARAMETERS + 4 == at::LIVE);

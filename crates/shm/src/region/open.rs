@@ -4,7 +4,7 @@ use std::{os::unix::fs::MetadataExt as _, path::Path};
 
 use super::{
     SharedRegion,
-    create::RegionOptions,
+    create::{RegionOptions, same_meaning},
     file::RegionFile,
     mapping::{Access, Mapping},
     memory::{MappedFile, Memory},
@@ -36,6 +36,23 @@ impl SharedRegion {
             return Ok(Self { memory, spec });
         }
         Err(RegionError::new(path, Refusal::HalfCreated))
+    }
+
+    /// Opens a region for reading, if it also has this layout and this number of words: a reader
+    /// can then access each word by its number.
+    pub fn open_as(
+        path: &Path,
+        kind: [u8; 8],
+        layout: u64,
+        words: usize,
+    ) -> Result<Self, RegionError> {
+        let region = Self::open(path, kind)?;
+        same_meaning(&region.spec, kind, layout).map_err(|r| RegionError::new(path, r))?;
+        if region.spec.words != words {
+            let (found, expected) = (region.spec.words as u64, words as u64);
+            return Err(RegionError::new(path, Refusal::Words { found, expected }));
+        }
+        Ok(region)
     }
 }
 

@@ -8,6 +8,7 @@ use std::{
 use rustix::io::Errno;
 
 use super::{header, owner::Started};
+use crate::word::WORD_BYTES;
 
 /// A refusal, with the path of the region.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -81,13 +82,26 @@ pub enum Refusal {
     },
     /// Created by a program with another layout of the words.
     #[error(
-        "its words have layout {found}, but this program supports layout {expected}: use the same \
-         version for its writer and its readers"
+        "offset {}: layout {found}, but this program supports layout {expected}: use the same version \
+         for its writer and its readers",
+        header::at::LAYOUT * WORD_BYTES
     )]
     Layout {
         /// The layout in the header.
         found: u64,
         /// The requested layout.
+        expected: u64,
+    },
+    /// The number of words differs from that of the layout.
+    #[error(
+        "offset {}: payload_words is {found}, expected {expected}: its header is damaged; remove it, \
+         and its next writer creates it again",
+        header::at::PAYLOAD_WORDS * WORD_BYTES
+    )]
+    Words {
+        /// The words in the header.
+        found: u64,
+        /// The words of the layout.
         expected: u64,
     },
     /// The size or the parameters differ from those of the next owner.

@@ -7,7 +7,7 @@ use nanotape_shm::{
     OwnedRegion, Refusal, RegionOptions, RegionSpec, SharedRegion, inspect, named, remove,
 };
 
-use crate::{KIND, create, fill, sentence, spec};
+use crate::{KIND, create, fill, is_filled, sentence, spec};
 
 /// A region that a writer created and closed, with eight bytes at an offset changed.
 fn with_word(place: &Scratch, offset: usize, value: [u8; 8]) {
@@ -99,6 +99,33 @@ fn a_reader_is_told_in_one_sentence_why_not() {
 }
 
 #[test]
+fn a_reader_of_one_layout_gets_its_words_or_one_sentence() {
+    let place = Scratch::new("layout");
+    create(place.path()).unwrap().0.close();
+    let open = |kind, layout, words| SharedRegion::open_as(place.path(), kind, layout, words);
+    let RegionSpec { kind, layout, words, .. } = spec();
+    assert!(is_filled(open(kind, layout, words).unwrap().words()));
+    for (found, expected) in [
+        (
+            open(*b"RING    ", layout, words),
+            "is a region of kind \"TEST    \", expected \"RING    \"",
+        ),
+        (
+            open(kind, 4, words),
+            "offset 32: layout 3, but this program supports layout 4: use the same version for its \
+             writer and its readers",
+        ),
+        (
+            open(kind, layout, 999),
+            "offset 48: payload_words is 1000, expected 999: its header is damaged; remove it, and \
+             its next writer creates it again",
+        ),
+    ] {
+        assert_eq!(sentence(&place, &found.unwrap_err()), expected);
+    }
+}
+
+#[test]
 fn a_writer_is_told_in_one_sentence_why_not() {
     let place = Scratch::new("writer");
     let options = RegionOptions::default();
@@ -129,8 +156,8 @@ fn a_writer_is_told_in_one_sentence_why_not() {
     );
     assert_eq!(
         refused(RegionSpec { layout: 4, ..spec() }),
-        "its words have layout 3, but this program supports layout 4: use the same version for \
-         its writer and its readers"
+        "offset 32: layout 3, but this program supports layout 4: use the same version for its \
+         writer and its readers"
     );
     assert_eq!(
         refused(RegionSpec { parameters: [1, 2, 3, 4], words: 5, ..spec() }),

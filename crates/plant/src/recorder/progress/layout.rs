@@ -1,6 +1,6 @@
 //! The meaning of each word of a recorder's region.
 
-use nanotape_shm::WORD_BYTES;
+use nanotape_shm::{WORD_BYTES, field};
 
 /// The kind of region.
 pub const KIND: [u8; 8] = *b"RECORDER";
@@ -42,7 +42,3 @@ pub const FIELDS: [(usize, usize, &str); 9] = [
     field(JOURNAL_LENGTH, 1, "journal_length"),
     field(JOURNAL, JOURNAL_BYTES / WORD_BYTES, "journal"),
 ];
-
-const fn field(word: usize, words: usize, name: &'static str) -> (usize, usize, &'static str) {
-    (word * WORD_BYTES, words * WORD_BYTES, name)
-}

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use nanotape_shm::{Owner, OwnerState, Refusal, RegionError, SharedRegion, copy_out};
+use nanotape_shm::{Owner, OwnerState, RegionError, SharedRegion, copy_out};
 
 use super::{
     layout::{self, JOURNAL_BYTES, KIND, LAYOUT, WORDS},
@@ -63,17 +63,8 @@ pub enum RecorderState {
 impl RecorderReader {
     /// Opens the region of the recorder of `ring`. Needs only permission to read the file.
     pub fn open(ring: &Path) -> Result<Self, RegionError> {
-        let path = recorder_path(ring);
-        let region = SharedRegion::open(&path, KIND)?;
-        let spec = region.spec();
-        let refusal = if spec.layout != LAYOUT {
-            Refusal::Layout { found: spec.layout, expected: LAYOUT }
-        } else if spec.words != WORDS {
-            Refusal::Contradiction { field: "words", found: spec.words as u64 }
-        } else {
-            return Ok(Self::of(region));
-        };
-        Err(RegionError::new(&path, refusal))
+        let region = SharedRegion::open_as(&recorder_path(ring), KIND, LAYOUT, WORDS)?;
+        Ok(Self::of(region))
     }
 
     pub(super) fn of(region: SharedRegion) -> Self {

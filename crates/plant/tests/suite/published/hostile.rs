@@ -173,6 +173,41 @@ fn a_board_of_anything_is_read_and_so_is_the_ring_beside_it() {
     run.unwrap();
 }
 
+/// A word of the header is changed, and the file has the length that the header requires.
+#[test]
+fn a_region_of_another_layout_or_length_is_refused() {
+    let left = Left::new();
+    let ring = left.ring();
+    let appender =
+        Appender::open(&left.folder.path("journal"), &AppenderOptions::default()).unwrap();
+    let options = RecorderOptions { mode: 0o600, ..RecorderOptions::default() };
+    Recorder::open(&ring, appender, &options).unwrap().unwrap().close().unwrap();
+    let open_board = || BoardReader::open(&ring).map(drop);
+    let open_recorder = || RecorderReader::open(&ring).map(drop);
+    let readers: [(_, &dyn Fn() -> _); 2] =
+        [(board_path(&ring), &open_board), (recorder_path(&ring), &open_recorder)];
+    for (path, open) in readers {
+        open().unwrap();
+        let file = OpenOptions::new().read(true).write(true).open(&path).unwrap();
+        let mut header = [0; 56];
+        file.read_exact_at(&mut header, 0).unwrap();
+        let error = |changed: &[(u64, u64)]| {
+            for (at, value) in changed {
+                file.write_all_at(&value.to_ne_bytes(), *at).unwrap();
+            }
+            let error = open().unwrap_err().to_string();
+            file.write_all_at(&header, 0).unwrap();
+            let (start, rest) = error.split_once(": offset ").unwrap();
+            assert_eq!(Path::new(start), path);
+            rest.to_owned()
+        };
+        assert!(error(&[(32, 5)]).starts_with("32: layout 5, but this program supports layout "));
+        let shorter = error(&[(40, HEADER_BYTES as u64 + 8), (48, 1)]);
+        assert!(shorter.starts_with("48: payload_words is 1, expected "), "{shorter}");
+        open().unwrap();
+    }
+}
+
 #[test]
 fn a_recorders_region_of_anything_is_read_and_taken_over() {
     let left = Left::new();
