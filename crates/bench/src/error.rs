@@ -81,13 +81,13 @@ impl Error {
                 RingError::Region(error) => is_damaged(error),
                 _ => false,
             },
-            Self::Journal(error) | Self::Snapshotter(SnapshotterError::Journal(error)) => {
-                match error.kind() {
-                    ErrorKind::Damaged { .. } | ErrorKind::Packed { .. } => true,
-                    ErrorKind::Region(error) => is_damaged(error),
-                    _ => false,
-                }
-            }
+            Self::Journal(error)
+            | Self::Runs(RunsError::Journal(error))
+            | Self::Snapshotter(SnapshotterError::Journal(error)) => match error.kind() {
+                ErrorKind::Damaged { .. } | ErrorKind::Packed { .. } => true,
+                ErrorKind::Region(error) => is_damaged(error),
+                _ => false,
+            },
             Self::Snapshotter(SnapshotterError::Record { .. })
             | Self::Snapshot(SnapshotError::Damaged { .. })
             | Self::Runs(RunsError::Line { .. })

@@ -17,7 +17,7 @@ use nanotape_market::Position;
 use nanotape_plant::{BookEngine, DayReport, Observer, orders_of};
 use nanotape_types::{StockLocate, Symbol};
 use source::Opened;
-pub(crate) use source::{RunChoice, of_dbn, of_journal_run, open_bytes, open_dbn, runs_of};
+pub(crate) use source::{RunChoice, of_dbn, of_journal_run, of_runs, open_bytes, open_dbn};
 pub(crate) use verdict::{conclude, require_symbols, warn_of_taint};
 
 use crate::{

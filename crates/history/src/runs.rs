@@ -16,9 +16,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use nanotape_journal::RUNS;
+use nanotape_journal::{JournalError, RUNS, Start, Tail, Tailer};
 use nanotape_market::StockDirectory;
-use nanotape_records::{PlantStart, RecordKinds};
+use nanotape_records::{FIRST_TYPE_ID, Notice, PlantStart, RecordKinds};
 use nanotape_types::{StockLocate, Symbol};
 
 use line::Line;
@@ -73,6 +73,9 @@ pub enum RunsError {
         /// The number of the line, from 1.
         line: usize,
     },
+    /// The journal cannot be read.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
 }
 
 impl Run {
@@ -109,6 +112,30 @@ impl Runs {
     /// The same, but an invalid line only ends the reading. For damaged files, to use what is good.
     pub fn read_good(journal: &Path) -> Result<Self, RunsError> {
         Ok(Read::of(&journal.join(RUNS))?.runs)
+    }
+
+    /// The runs of the journal in a folder: as its recorder stored them, otherwise those whose
+    /// start record it has. Without stored runs, all records are read.
+    pub fn of_journal(journal: &Path) -> Result<Self, RunsError> {
+        let stored = Self::read_good(journal)?;
+        if !stored.is_empty() {
+            return Ok(stored);
+        }
+        let mut tailer = Tailer::open(journal, Start::Oldest)?;
+        let mut runs = Vec::new();
+        loop {
+            match tailer.next() {
+                Ok(Tail::Excerpt(excerpt)) if excerpt.type_id() >= FIRST_TYPE_ID => {
+                    let notice = Notice::decode(excerpt.type_id(), &excerpt.to_vec());
+                    if let Some(Notice::Start(start)) = notice {
+                        runs.push(Run::of(excerpt.sequence(), &start));
+                    }
+                }
+                Ok(Tail::Excerpt(_) | Tail::Gap(_) | Tail::Reused(_)) => {}
+                // Damage ends the search. A reader that gets as far as the damage reports it.
+                Ok(Tail::Nothing) | Err(_) => return Ok(Self(runs)),
+            }
+        }
     }
 
     /// The run that the record of this number belongs to.

@@ -5,15 +5,10 @@ use std::{path::Path, str::FromStr};
 use anyhow::bail;
 use nanotape_feed::DaySource;
 use nanotape_history::{
-    DBN_MAGIC, DbnError, DbnStream, JournalRun, JournalRunError, RecordedRun, Run, RunSpan, Runs,
-    SnapshotError,
+    DBN_MAGIC, DbnError, DbnStream, JournalRun, JournalRunError, RecordedRun, RunSpan, Runs,
+    RunsError, SnapshotError,
 };
-use nanotape_journal::{Start, Tail, Tailer};
-use nanotape_plant::{
-    TradeDate,
-    records::{FIRST_TYPE_ID, Notice},
-};
-
+use nanotape_plant::TradeDate;
 use nanotape_types::Symbol;
 
 use super::InputArguments;
@@ -126,7 +121,7 @@ fn open_journal(
     symbols: &[Symbol],
 ) -> anyhow::Result<(Opened, (u64, u64))> {
     let name = path.display().to_string();
-    let runs = runs_of(path)?;
+    let runs = Runs::of_journal(path).map_err(of_runs)?;
     let chosen = RunChoice::of(choice, &name, runs.len() as u64)?;
     let run = (chosen as usize).checked_sub(1).and_then(|index| runs.iter().nth(index));
     let midnight_ns = run.map(|run| run.midnight_ns);
@@ -153,26 +148,11 @@ pub(crate) fn of_journal_run(error: JournalRunError) -> anyhow::Error {
     }
 }
 
-/// The runs in a journal: as its recorder stored them, otherwise those whose start it has.
-pub(crate) fn runs_of(path: &Path) -> anyhow::Result<Runs> {
-    let stored = Runs::read_good(path)?;
-    if !stored.is_empty() {
-        return Ok(stored);
-    }
-    let mut tailer = Tailer::open(path, Start::Oldest).map_err(of_journal)?;
-    let mut runs = Vec::new();
-    loop {
-        match tailer.next() {
-            Ok(Tail::Excerpt(excerpt)) if excerpt.type_id() >= FIRST_TYPE_ID => {
-                let notice = Notice::decode(excerpt.type_id(), &excerpt.to_vec());
-                if let Some(Notice::Start(start)) = notice {
-                    runs.push(Run::of(excerpt.sequence(), &start));
-                }
-            }
-            Ok(Tail::Excerpt(_) | Tail::Gap(_) | Tail::Reused(_)) => {}
-            // Damage ends the search. The reading reports it, if it gets as far.
-            Ok(Tail::Nothing) | Err(_) => return Ok(runs.into_iter().collect()),
-        }
+/// Damage in the journal is bad data; other errors belong to the environment.
+pub(crate) fn of_runs(error: RunsError) -> anyhow::Error {
+    match error {
+        RunsError::Journal(error) => of_journal(error),
+        error => error.into(),
     }
 }
 

@@ -1,4 +1,5 @@
 //! Integration tests of the past of a plant.
 
 mod hostile;
+mod runs;
 mod states;

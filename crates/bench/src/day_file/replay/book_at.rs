@@ -71,7 +71,7 @@ impl Found {
     /// Opens the journal and reads the books.
     fn at(journal: &Path, moment: &Moment) -> Result<Self, Error> {
         let mut engine = BookEngine::new(DefaultBooks::with_capacity(orders_of(journal)));
-        let runs = Runs::read(journal)?;
+        let runs = Runs::of_journal(journal)?;
         let Some(run) = runs.iter().last() else {
             return Err(Error::found(journal.display(), "it has no run of a plant"));
         };

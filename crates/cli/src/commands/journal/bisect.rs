@@ -13,7 +13,7 @@ use nanotape_types::StockLocate;
 
 use crate::{
     commands::tap::line_of,
-    input::{Progress, RunChoice, of_journal_run, runs_of},
+    input::{Progress, RunChoice, of_journal_run, of_runs},
     output::{Format, OutputArguments},
     record::Record,
     status::Status,
@@ -56,6 +56,7 @@ pub(super) struct BisectCommand {
 
 pub(super) fn run(command: &BisectCommand) -> anyhow::Result<Status> {
     let format = command.output.format_or(Format::Text)?;
+    let runs_of = |journal: &Path| Runs::of_journal(journal).map_err(of_runs);
     let (first_runs, second_runs) = (runs_of(&command.first)?, runs_of(&command.second)?);
     let first = chosen(&command.first, &first_runs, command.run_a)?;
     let second = chosen(&command.second, &second_runs, command.run_b)?;

@@ -14,7 +14,7 @@ use nanotape_shm::Refusal;
 
 use super::TapArguments;
 use crate::{
-    input::{RunChoice, open_bytes, open_dbn, runs_of},
+    input::{RunChoice, of_runs, open_bytes, open_dbn},
     regions::place,
     span::Moment,
 };
@@ -164,7 +164,7 @@ impl TapInput {
         let Self::Journal(path) = self else { return Ok(None) };
         let has_moment = command.to.is_some() || matches!(command.from, Some(TapStart::Moment(_)));
         let runs = match command.from {
-            _ if has_moment || command.run.is_some() => runs_of(path)?,
+            _ if has_moment || command.run.is_some() => Runs::of_journal(path).map_err(of_runs)?,
             Some(_) => return Ok(None),
             // A recorder that has not begun is waited for.
             None => Runs::read_good(path).unwrap_or_default(),
