@@ -8,7 +8,7 @@ use std::path::Path;
 
 use nanotape_history::{Run, RunLog, RunsError};
 use nanotape_records::{FIRST_TYPE_ID, Header, Notice, RecordKind};
-use nanotape_tape::{Gap, Message};
+use nanotape_tape::Gap;
 use nanotape_types::{StockLocate, Symbol};
 
 use crate::{BoardReader, subscribe::SymbolTable};
@@ -32,9 +32,13 @@ impl Names {
     }
 
     /// Called before a message is appended.
-    #[inline]
-    pub(super) fn before(&mut self, message: &Message<'_>) -> Result<(), RunsError> {
-        let Message { sequence, type_id, payload, .. } = *message;
+    #[inline(always)]
+    pub(super) fn before(
+        &mut self,
+        sequence: u64,
+        type_id: u16,
+        payload: &[u8],
+    ) -> Result<(), RunsError> {
         if type_id >= FIRST_TYPE_ID {
             return self.notice(sequence, type_id, payload);
         }
@@ -44,7 +48,7 @@ impl Names {
         if is_named && type_id != RecordKind::Definitions.type_id() {
             return Ok(());
         }
-        self.learn(message, locate)
+        self.learn(sequence, type_id, payload, locate)
     }
 
     /// Messages were lost, and maybe a start with them.
@@ -63,16 +67,22 @@ impl Names {
     }
 
     #[cold]
-    fn learn(&mut self, message: &Message<'_>, locate: StockLocate) -> Result<(), RunsError> {
+    fn learn(
+        &mut self,
+        sequence: u64,
+        type_id: u16,
+        payload: &[u8],
+        locate: StockLocate,
+    ) -> Result<(), RunsError> {
         if !self.has_run {
             // The recording began in mid-run, or the start of the run was lost.
-            let board = self.symbols.board(message.sequence).map(|board| *board.run());
+            let board = self.symbols.board(sequence).map(|board| *board.run());
             let Some(run) = board else { return Ok(()) };
             self.begin(&run.as_run())?;
         }
-        let symbol = match message.type_id == RecordKind::Definitions.type_id() {
-            true => symbol_of_definition(message.payload),
-            false => self.symbols.symbol(locate, message.sequence),
+        let symbol = match type_id == RecordKind::Definitions.type_id() {
+            true => symbol_of_definition(payload),
+            false => self.symbols.symbol(locate, sequence),
         };
         match (&mut self.log, symbol) {
             (Some(log), Some(symbol)) if locate.get() != 0 => log.name(locate, symbol),
