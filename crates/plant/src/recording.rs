@@ -42,6 +42,7 @@
 //! recorder. A plant that does not wait goes on, and its recorder is tried again once a second.
 //! Cost: one load of a word in shared memory once in [`LOOK_EVERY`](crate::LOOK_EVERY) messages.
 
+mod child;
 mod gate;
 mod process;
 mod snapshots;

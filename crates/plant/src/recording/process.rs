@@ -1,32 +1,24 @@
 //! The process of a recorder: started, heard, and started again.
 
 use std::{
-    io::{self, BufRead as _, BufReader},
-    os::unix::process::{CommandExt as _, ExitStatusExt as _},
     path::PathBuf,
-    process::{Child, Command, ExitStatus, Stdio},
     sync::{
-        Mutex, MutexGuard, OnceLock, PoisonError,
+        Mutex, OnceLock,
         atomic::{AtomicBool, Ordering},
     },
-    thread,
     time::Duration,
 };
 
 use nanotape_tape::{Deadline, ShutdownFlag};
 
-use super::RecorderProcess;
+use super::{
+    RecorderProcess,
+    child::{Backoff, ChildProcess, Ended, FAILURES, lock},
+};
 use crate::RecorderReader;
-
-/// The wait before the first restart, and before every restart after many.
-pub(super) const FIRST_BACKOFF: Duration = Duration::from_millis(10);
-pub(super) const LAST_BACKOFF: Duration = Duration::from_secs(1);
 
 /// How long a line of a recorder that is not ready is kept.
 const MOMENT: Duration = Duration::from_millis(250);
-
-/// Failures in a row without progress after which the recorder has failed for good.
-pub(super) const FAILURES: u32 = 5;
 
 /// A recorder, shared by the thread that runs its process and the plant.
 #[derive(Debug)]
@@ -35,7 +27,7 @@ pub(crate) struct Supervised {
     ring: PathBuf,
     /// Requested when the recorder has failed for good, so that the plant stops.
     stop: ShutdownFlag,
-    child: Mutex<Option<Child>>,
+    child: ChildProcess,
     /// Lines of a recorder that is not ready yet, kept for a moment. If the recorder ends in this
     /// moment, its last line is the error of the plant.
     held: Mutex<Vec<(Deadline, String)>>,
@@ -45,15 +37,13 @@ pub(crate) struct Supervised {
     is_ending: AtomicBool,
     /// Whether the recorder fails again and again, and its lines are not reported any more.
     is_quiet: AtomicBool,
-    /// Whether no recorder is needed any more.
-    is_abandoned: AtomicBool,
     /// The last line of a recorder that has failed for good.
     failure: OnceLock<String>,
 }
 
-/// How a process ended.
+/// How a recorder ended.
 struct End {
-    status: io::Result<ExitStatus>,
+    ended: Ended,
     /// The last line that it printed.
     said: Option<String>,
     /// Whether it recorded something, or was ready to.
@@ -67,30 +57,26 @@ impl Supervised {
             process,
             ring,
             stop,
-            child: Mutex::default(),
+            child: ChildProcess::default(),
             held: Mutex::default(),
             has_begun: AtomicBool::new(false),
             is_ending: AtomicBool::new(false),
             is_quiet: AtomicBool::new(false),
-            is_abandoned: AtomicBool::new(false),
             failure: OnceLock::new(),
         }
     }
 
     /// Runs the recorder until it has done its work, or failed for good.
     pub(super) fn supervise(&self) {
-        let (mut failures, mut backoff) = (0, FIRST_BACKOFF);
+        let (mut failures, mut backoff) = (0, Backoff::FIRST);
         loop {
             let end = self.run();
-            let is_success = end.status.as_ref().is_ok_and(ExitStatus::success);
-            if self.is_abandoned.load(Ordering::Relaxed)
-                || is_success && self.is_ending.load(Ordering::Relaxed)
-            {
+            let (is_success, is_killed) = (end.ended.is_success(), end.ended.is_killed());
+            if self.child.is_abandoned() || is_success && self.is_ending.load(Ordering::Relaxed) {
                 return;
             }
-            let is_killed = end.status.as_ref().is_ok_and(|status| status.signal().is_some());
             if end.has_progressed || is_killed && end.was_ready {
-                (failures, backoff) = (0, FIRST_BACKOFF);
+                (failures, backoff) = (0, Backoff::FIRST);
                 self.is_quiet.store(false, Ordering::Relaxed);
             }
             failures += 1;
@@ -101,10 +87,9 @@ impl Supervised {
                 return self.fail(&end, failures);
             }
             let what = if failures < FAILURES { "started again" } else { "tried once a second" };
-            self.hear(format!("recorder: {}; {what}", how(&end.status)));
+            self.hear(format!("recorder: {}; {what}", end.ended.how()));
             self.is_quiet.store(failures >= FAILURES, Ordering::Relaxed);
-            thread::sleep(backoff);
-            backoff = (backoff * 2).min(LAST_BACKOFF);
+            backoff.wait();
         }
     }
 
@@ -112,43 +97,18 @@ impl Supervised {
     fn run(&self) -> End {
         let before = self.progress();
         let mut said = None;
-        let spawned = Command::new(&self.process.program)
-            .args(&self.process.arguments)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            // Not in the foreground group of a terminal, whose Ctrl-C is for the plant.
-            .process_group(0)
-            .spawn();
-        let (pid, stderr) = match spawned {
-            Ok(mut child) => {
-                let (pid, stderr) = (child.id(), child.stderr.take());
-                *lock(&self.child) = Some(child);
-                (pid, stderr)
-            }
-            Err(error) => {
-                let status = Err(error);
-                return End { status, said, has_progressed: false, was_ready: false };
-            }
+        let RecorderProcess { program, arguments, .. } = &self.process;
+        let ended = self.child.run(program, arguments, |line| {
+            said = Some(line.to_owned());
+            self.hear(line.to_owned());
+        });
+        let Some(pid) = ended.pid else {
+            return End { ended, said, has_progressed: false, was_ready: false };
         };
-        // The plant may have been abandoned before the process was stored.
-        if self.is_abandoned.load(Ordering::Relaxed) {
-            self.kill();
-        }
-        // The pipe closes when the process ends.
-        for line in stderr.into_iter().flat_map(|stderr| BufReader::new(stderr).split(b'\n')) {
-            let Ok(line) = line else { break };
-            let line = String::from_utf8_lossy(&line);
-            let line = line.strip_prefix("nanotape: ").unwrap_or(&line).to_owned();
-            said = Some(line.clone());
-            self.hear(line);
-        }
-        let child = lock(&self.child).take();
-        let status = child.map_or(Err(io::ErrorKind::NotFound.into()), |mut child| child.wait());
         let after = self.progress();
         let was_ready = after.is_some_and(|(owner, _)| owner == pid);
         let sequence = |progress: Option<(u32, u64)>| progress.map_or(0, |(_, sequence)| sequence);
-        End { status, said, has_progressed: sequence(after) > sequence(before), was_ready }
+        End { ended, said, has_progressed: sequence(after) > sequence(before), was_ready }
     }
 
     /// The process that shows its progress, and the next message that it records.
@@ -184,7 +144,7 @@ impl Supervised {
 
     /// The recorder has failed for good.
     fn fail(&self, end: &End, failures: u32) {
-        let said = end.said.clone().unwrap_or_else(|| how(&end.status));
+        let said = end.said.clone().unwrap_or_else(|| end.ended.how());
         let failure = if self.has_begun.load(Ordering::Relaxed) {
             format!("the recorder failed {failures} times in a row without progress: {said}")
         } else {
@@ -217,20 +177,12 @@ impl Supervised {
 
     /// Ends the process, and starts no other.
     pub(super) fn abandon(&self) {
-        self.is_abandoned.store(true, Ordering::Relaxed);
-        self.kill();
-    }
-
-    fn kill(&self) {
-        if let Some(child) = lock(&self.child).as_mut() {
-            // It fails only for a process that was waited for, and that one is not stored.
-            let _ = child.kill();
-        }
+        self.child.abandon();
     }
 
     /// Whether this is the number of the current process.
     pub(super) fn is_process(&self, pid: u32) -> bool {
-        lock(&self.child).as_ref().is_none_or(|child| child.id() == pid)
+        self.child.is_process(pid)
     }
 
     /// The last line of a recorder that has failed for good.
@@ -242,20 +194,4 @@ impl Supervised {
     pub(super) fn has_failed(&self) -> bool {
         self.failure.get().is_some()
     }
-}
-
-/// How a process ended, in words.
-pub(super) fn how(status: &io::Result<ExitStatus>) -> String {
-    match status {
-        Err(error) => format!("cannot be started: {error}"),
-        Ok(status) => match (status.signal(), status.code()) {
-            (Some(signal), _) => format!("killed by signal {signal}"),
-            (None, code) => format!("exited with status {}", code.unwrap_or_default()),
-        },
-    }
-}
-
-/// No operation under these locks leaves a value half changed.
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -8,11 +8,8 @@
 //! many attempts.
 
 use std::{
-    io::{BufRead as _, BufReader},
-    os::unix::process::CommandExt as _,
-    process::{Child, Command, ExitStatus, Stdio},
     sync::{
-        Arc, Mutex,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     thread::{self, JoinHandle},
@@ -20,7 +17,7 @@ use std::{
 
 use super::{
     RecorderProcess, RecordingError,
-    process::{FAILURES, FIRST_BACKOFF, LAST_BACKOFF, how, lock},
+    child::{Backoff, ChildProcess, FAILURES},
 };
 
 /// The process, and the thread that runs it.
@@ -33,10 +30,9 @@ pub(super) struct SnapshotProcess {
 #[derive(Debug)]
 struct Shared {
     process: RecorderProcess,
-    child: Mutex<Option<Child>>,
+    child: ChildProcess,
     /// Whether the recorder has ended.
     is_ending: AtomicBool,
-    is_abandoned: AtomicBool,
 }
 
 impl SnapshotProcess {
@@ -47,9 +43,8 @@ impl SnapshotProcess {
         }
         let shared = Arc::new(Shared {
             process: process.clone(),
-            child: Mutex::default(),
+            child: ChildProcess::default(),
             is_ending: AtomicBool::new(false),
-            is_abandoned: AtomicBool::new(false),
         });
         let thread = thread::Builder::new().name("snapshots".to_owned()).spawn({
             let shared = Arc::clone(&shared);
@@ -63,8 +58,7 @@ impl SnapshotProcess {
     pub(super) fn finish(self, is_closed: bool) {
         self.shared.is_ending.store(true, Ordering::Relaxed);
         if !is_closed {
-            self.shared.is_abandoned.store(true, Ordering::Relaxed);
-            self.shared.kill();
+            self.shared.child.abandon();
         }
         // It panics only if a lock is poisoned, by a panic that was reported.
         let _ = self.thread.join();
@@ -73,62 +67,29 @@ impl SnapshotProcess {
 
 impl Shared {
     fn supervise(&self) {
-        let (mut failures, mut backoff, mut was_ending) = (0, FIRST_BACKOFF, false);
+        let (mut failures, mut backoff, mut was_ending) = (0, Backoff::FIRST, false);
         loop {
-            let status = self.run();
-            let is_success = status.as_ref().is_ok_and(ExitStatus::success);
-            if is_success || self.is_abandoned.load(Ordering::Relaxed) {
+            let RecorderProcess { program, snapshots, .. } = &self.process;
+            let ended = self.child.run(program, snapshots, |line| self.report(line));
+            if ended.is_success() || self.child.is_abandoned() {
                 return;
             }
             let is_ending = self.is_ending.load(Ordering::Relaxed);
             if is_ending && !std::mem::replace(&mut was_ending, true) {
-                (failures, backoff) = (0, FIRST_BACKOFF);
+                (failures, backoff) = (0, Backoff::FIRST);
             }
             failures += 1;
             if is_ending && failures >= FAILURES {
-                return self.report(&format!("snapshots: {}; the rest is missing", how(&status)));
+                return self.report(&format!("snapshots: {}; the rest is missing", ended.how()));
             }
             if failures <= FAILURES {
-                self.report(&format!("snapshots: {}; started again", how(&status)));
+                self.report(&format!("snapshots: {}; started again", ended.how()));
             }
-            thread::sleep(backoff);
-            backoff = (backoff * 2).min(LAST_BACKOFF);
+            backoff.wait();
         }
-    }
-
-    /// Runs one process to its end.
-    fn run(&self) -> std::io::Result<ExitStatus> {
-        let mut child = Command::new(&self.process.program)
-            .args(&self.process.snapshots)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            // Ctrl-C is for the plant.
-            .process_group(0)
-            .spawn()?;
-        let stderr = child.stderr.take();
-        *lock(&self.child) = Some(child);
-        // It may have been abandoned before the process was stored.
-        if self.is_abandoned.load(Ordering::Relaxed) {
-            self.kill();
-        }
-        for line in stderr.into_iter().flat_map(|stderr| BufReader::new(stderr).split(b'\n')) {
-            let Ok(line) = line else { break };
-            let line = String::from_utf8_lossy(&line);
-            self.report(line.strip_prefix("nanotape: ").unwrap_or(&line));
-        }
-        let child = lock(&self.child).take();
-        child.map_or(Err(std::io::ErrorKind::NotFound.into()), |mut child| child.wait())
     }
 
     fn report(&self, line: &str) {
         (self.process.report)(line);
-    }
-
-    fn kill(&self) {
-        if let Some(child) = lock(&self.child).as_mut() {
-            // It fails only for a process that was waited for, and that one is not stored.
-            let _ = child.kill();
-        }
     }
 }
