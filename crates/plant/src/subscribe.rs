@@ -377,29 +377,26 @@ fn poll(
     mut visit: impl FnMut(Event<'_>) -> ControlFlow<()>,
 ) -> Result<Progress, Failed> {
     let mut bad = None;
+    let mut keep_first = |delivered: Result<ControlFlow<()>, _>| {
+        delivered.unwrap_or_else(|error| {
+            bad.get_or_insert(error);
+            ControlFlow::Continue(())
+        })
+    };
     let polled = feed.poll(amount, |entry| match entry {
-        Entry::Item(Item::Message(message)) => {
-            filter.deliver(&message, &mut visit).unwrap_or_else(|error| {
-                bad.get_or_insert(error);
-                ControlFlow::Continue(())
-            })
-        }
+        Entry::Item(Item::Message(message)) => keep_first(filter.deliver(&message, &mut visit)),
         Entry::Opening(message) => {
             // The plant did not publish it, so no digest has it.
             let digests = filter.digests.take();
-            let flow = filter.deliver(&message, &mut visit).unwrap_or_else(|error| {
-                bad.get_or_insert(error);
-                ControlFlow::Continue(())
-            });
+            let flow = keep_first(filter.deliver(&message, &mut visit));
             filter.digests = digests;
             flow
         }
         Entry::Item(Item::Gap(gap)) => {
             filter.lose(&gap);
-            if filter.is_loss_inside(Some(&gap)) {
-                visit(Event::Lost(gap))
-            } else {
-                ControlFlow::Continue(())
+            match filter.is_loss_inside(Some(&gap)) {
+                true => visit(Event::Lost(gap)),
+                false => ControlFlow::Continue(()),
             }
         }
         // A ring uses each number once, and the journal of a ring has its numbers.
@@ -411,10 +408,9 @@ fn poll(
         }
         Entry::Reported { sequence, text } => {
             filter.lose_one();
-            if filter.is_loss_inside(None) {
-                visit(Event::Reported { sequence, text })
-            } else {
-                ControlFlow::Continue(())
+            match filter.is_loss_inside(None) {
+                true => visit(Event::Reported { sequence, text }),
+                false => ControlFlow::Continue(()),
             }
         }
     });
