@@ -32,7 +32,7 @@ use nanotape_tape::{
     Deadline, Follow, Gap, Item, Message, ShutdownFlag, Source as _, Step, Tape as _, WriterState,
 };
 use origin::Origin;
-pub(crate) use origin::check_origin;
+pub(crate) use origin::{check_origin, check_replaced};
 use progress::RecorderProgress;
 #[doc(hidden)]
 pub use progress::{RECORDER_FIELDS, RECORDER_KIND, RECORDER_LAYOUT};

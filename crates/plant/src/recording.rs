@@ -63,7 +63,7 @@ pub(crate) use gate::{Gate, ReaderPosition};
 use process::Supervised;
 use snapshots::SnapshotProcess;
 
-use crate::{RecorderReader, RecorderStat, RecorderState};
+use crate::{RecorderReader, RecorderStat, RecorderState, recorder::check_replaced};
 
 /// Time between two checks of a recorder that starts or ends.
 const POLL: Duration = Duration::from_millis(1);
@@ -117,7 +117,7 @@ pub enum RecordingError {
     /// The thread that starts the recorder cannot be started.
     #[error("cannot start the thread that starts the recorder: {0}")]
     Thread(io::Error),
-    /// The recorder failed: the last line that it printed.
+    /// The recorder failed, or cannot record: the last line that it printed, or the cause.
     #[error("{0}")]
     Failed(String),
     /// A stop was requested before the recorder was ready.
@@ -166,16 +166,32 @@ impl Recording {
     /// records of [`LOOK_EVERY`](crate::LOOK_EVERY) messages, which have less than 9 KiB.
     const MIN_CAPACITY_BYTES: u64 = 64 << 10;
 
+    /// Checks, before a ring is replaced, that the new one can be recorded.
+    pub(crate) fn check_replaced(
+        process: &RecorderProcess,
+        ring: &Path,
+        capacity_bytes: u64,
+    ) -> Result<(), RecordingError> {
+        Self::check_size(process, capacity_bytes)?;
+        check_replaced(&process.journal, ring)
+            .map_err(|error| RecordingError::Failed(error.to_string()))
+    }
+
+    fn check_size(process: &RecorderProcess, capacity_bytes: u64) -> Result<(), RecordingError> {
+        let min = Self::MIN_CAPACITY_BYTES;
+        if process.waits && capacity_bytes < min {
+            return Err(RecordingError::SmallRing { capacity_bytes, min });
+        }
+        Ok(())
+    }
+
     /// Starts the recorder, and waits until it has recorded everything that the ring has.
     pub(crate) fn start(
         process: &RecorderProcess,
         ring: Recorded,
         stop: &ShutdownFlag,
     ) -> Result<Self, RecordingError> {
-        let (capacity_bytes, min) = (ring.capacity_bytes, Self::MIN_CAPACITY_BYTES);
-        if process.waits && capacity_bytes < min {
-            return Err(RecordingError::SmallRing { capacity_bytes, min });
-        }
+        Self::check_size(process, ring.capacity_bytes)?;
         let journal = std::path::absolute(&process.journal);
         let journal = journal.unwrap_or_else(|_| process.journal.clone());
         let supervised =

@@ -119,7 +119,11 @@ impl PlantRun {
         let path = nanotape_shm::named(&config.ring.name)?;
         let RingConfig { mode, lock, huge_pages, .. } = config.ring;
         let options = RegionOptions { mode, lock, huge_pages };
-        let (writer, origin) = make_ring(&path, &config.ring, &options)?;
+        let capacity_bytes = config.ring.capacity_bytes.unwrap_or_else(|| size_there(&path));
+        if let Some(recorder) = recorder.filter(|_| config.ring.replace) {
+            Recording::check_replaced(recorder, &path, capacity_bytes as u64)?;
+        }
+        let (writer, origin) = make_ring(&path, config.ring.replace, capacity_bytes, &options)?;
         let first_sequence = writer.next_sequence();
         let start = start(config, date, &clock, predecessor(origin));
         let made = record(recorder, &writer, &path, &stop).and_then(|recording| {
@@ -430,11 +434,11 @@ fn predecessor(origin: Origin) -> Predecessor {
 
 fn make_ring(
     path: &Path,
-    config: &RingConfig,
+    replaces: bool,
+    capacity_bytes: usize,
     options: &RegionOptions,
 ) -> Result<(stream::Writer, Origin), RunError> {
-    let capacity_bytes = config.capacity_bytes.unwrap_or_else(|| size_there(path));
-    let make = if config.replace { stream::Writer::replace } else { stream::Writer::create };
+    let make = if replaces { stream::Writer::replace } else { stream::Writer::create };
     make(path, capacity_bytes, options).map_err(|error| match error {
         // This error contains the path.
         RingError::Region(error) => RunError::Region(error),

@@ -292,6 +292,30 @@ fn a_journal_that_cannot_be_recorded_ends_the_plant_before_its_first_record() {
 }
 
 #[test]
+fn a_ring_stays_if_the_plant_that_replaces_it_cannot_be_recorded() {
+    let recorded = Recorded::new("run-journal-replace", 2_000);
+    ended(&recorded.run(&[]));
+    let files = || [&recorded.ring.0, &recorded.ring.board()].map(|path| fs::read(path).unwrap());
+    let (before, next) = (files(), recorded.ring.next_sequence());
+    let replaced = format!("message 1, but the next excerpt of the journal is {next}");
+    let of_journal = recorded.arguments(&["--replace"]);
+    let other = recorded.folder.path("other");
+    let of_size = recorded.arguments_with(&other, &["--replace", "--capacity", "16KiB"]);
+    for (arguments, expected) in
+        [(of_journal, replaced.as_str()), (of_size, "is too small to wait for a recorder")]
+    {
+        let ran = nanotape(arguments);
+        assert_eq!((ran.status, ran.stderr.lines().count()), (2, 1), "{}", ran.stderr);
+        assert!(ran.stderr.contains(expected), "{}", ran.stderr);
+        assert!(files() == before, "the ring or its board changed");
+    }
+    // With an empty journal it is replaced.
+    ended(&nanotape(recorded.arguments_with(&other, &["--replace"])));
+    assert_eq!(recorded.ring.next_sequence(), next);
+    assert!(files() != before);
+}
+
+#[test]
 fn a_plant_waits_while_the_disk_of_its_journal_is_full() {
     let Some(mounted) = Mount::new("tmpfs", "size=40m") else { return };
     let mut recorded = Recorded::new("run-journal-full", 60_000);

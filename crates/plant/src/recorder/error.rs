@@ -129,6 +129,15 @@ pub enum OriginMismatch {
         /// The journal's next number.
         journal_next: u64,
     },
+    /// The ring is about to be replaced by an empty one.
+    #[error(
+        "a replaced ring begins again with message 1, but the next excerpt of the journal is \
+         {journal_next}"
+    )]
+    Replaced {
+        /// The journal's next number.
+        journal_next: u64,
+    },
     /// There is no message to compare.
     #[error("the journal does not name its ring, and holds no excerpt to compare")]
     NoExcerpt,

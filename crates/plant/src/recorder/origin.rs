@@ -18,7 +18,7 @@ use std::{
 };
 
 use nanotape_clock::UtcNanos;
-use nanotape_journal::{JournalError, RECORDED_FROM, Tail, Tailer};
+use nanotape_journal::{ErrorKind, JournalError, RECORDED_FROM, Tail, Tailer};
 use nanotape_ring::{AnyReader, RingError, RingSource, Start, StartError, Subscribe as _};
 use nanotape_tape::{Item, Source as _};
 
@@ -114,6 +114,21 @@ pub(crate) fn check_origin(
         }
         None => Ok(()),
     }
+}
+
+/// Checks that a journal can continue with a ring that is about to be replaced: only an empty
+/// journal can.
+pub(crate) fn check_replaced(journal: &Path, ring: &Path) -> Result<(), RecorderError> {
+    let journal_next = match Tailer::open(journal, Start::Newest) {
+        Ok(tailer) => tailer.next_sequence(),
+        Err(error) if *error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error.into()),
+    };
+    if journal_next == 1 {
+        return Ok(());
+    }
+    let (ring, journal) = (ring.to_owned(), journal.to_owned());
+    Err(RecorderError::OtherRing { ring, journal, why: OriginMismatch::Replaced { journal_next } })
 }
 
 /// Number, type and payload of the last excerpt; `None` for an empty journal.
