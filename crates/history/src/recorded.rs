@@ -28,6 +28,8 @@ pub struct RecordedRun<S> {
     stream: S,
     /// What is known of the run before it is read.
     run: Option<Run>,
+    /// Books that become unreliable after this moment are not reported.
+    until_ns: u64,
 }
 
 /// Why a recorded run cannot be read.
@@ -154,12 +156,19 @@ impl RecordedSummary {
 impl<S: RecordStream> RecordedRun<S> {
     /// Reads from the stream's position.
     pub fn new(stream: S) -> Self {
-        Self { stream, run: None }
+        Self::of_run(stream, None)
     }
 
     /// Reads a run from the stream's position, with the names that are stored of it.
     pub fn of_run(stream: S, run: Option<Run>) -> Self {
-        Self { stream, run }
+        Self { stream, run, until_ns: u64::MAX }
+    }
+
+    /// The last moment that the caller needs, in ns since the UNIX epoch. The handler ends the
+    /// reading at the first event after it. A taint notice might come before that event.
+    #[must_use]
+    pub fn until(self, until_ns: u64) -> Self {
+        Self { until_ns, ..self }
     }
 
     /// The stream.
@@ -178,7 +187,7 @@ impl<S: RecordStream> EventSource for RecordedRun<S> {
         handler: &mut impl EventHandler,
         mut progress: impl FnMut(&Self),
     ) -> Result<Self::Summary, Infallible> {
-        let mut reading = Reading::default();
+        let mut reading = Reading { until_ns: self.until_ns, ..Reading::default() };
         if let Some(run) = &self.run {
             reading.events = EventReader::from_midnight(run.midnight_ns);
             run.names.iter().for_each(|&(locate, symbol)| handler.name(locate, symbol));
@@ -216,6 +225,7 @@ struct Reading {
     buffer: RecordBuffer,
     summary: RecordedSummary,
     last_sequence: u64,
+    until_ns: u64,
     has_orders: bool,
     /// Whether there are records of trades or insides.
     has_others: bool,
@@ -241,7 +251,7 @@ impl Reading {
             Record::Notice(notice) => return self.notice(sequence, notice),
             Record::Mbo(order) => {
                 self.has_orders = true;
-                if order.flags.is_maybe_bad_book() {
+                if order.flags.is_maybe_bad_book() && order.hd.ts_event <= self.until_ns {
                     unreliable = Some(order.hd.instrument_id);
                 }
             }
@@ -298,7 +308,10 @@ impl Reading {
             }
             Notice::Stop(_) => self.summary.end = RecordedEnd::Stop,
             Notice::Gap(gap) => self.summary.lost(Loss::Input { sequence, gap }),
-            Notice::Taint(taint) => self.summary.taint(taint.instrument_id, sequence),
+            Notice::Taint(taint) if taint.ts_event <= self.until_ns => {
+                self.summary.taint(taint.instrument_id, sequence);
+            }
+            Notice::Taint(_) => {}
         }
         Ok(ControlFlow::Continue(()))
     }

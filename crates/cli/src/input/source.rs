@@ -84,8 +84,9 @@ pub(super) fn open(
     if source.starts_with(DBN_MAGIC)? {
         let stream = open_dbn(name, source, arguments.run)?;
         let midnight_ns = stream.start().map(|start| start.midnight_ns);
-        let opened = Opened::Dbn(Box::new(RecordedRun::new(stream)));
-        return Ok((opened, span.bounds(name, midnight_ns)?));
+        let bounds = span.bounds(name, midnight_ns)?;
+        let run = RecordedRun::new(stream).until(last_of(bounds, midnight_ns));
+        return Ok((Opened::Dbn(Box::new(run)), bounds));
     }
     if arguments.run.is_some() {
         bail!("{name}: --run applies to journals and DBN files, and this is neither");
@@ -114,6 +115,11 @@ pub(super) fn open_day(name: &str) -> anyhow::Result<DaySource> {
     Ok(source)
 }
 
+/// The last moment of a span, in ns since the UNIX epoch; the end of time without a trade date.
+fn last_of((_, to): (u64, u64), midnight_ns: Option<u64>) -> u64 {
+    midnight_ns.map_or(u64::MAX, |midnight_ns| midnight_ns.saturating_add(to.saturating_sub(1)))
+}
+
 fn open_journal(
     path: &Path,
     choice: Option<RunChoice>,
@@ -129,11 +135,11 @@ fn open_journal(
     let of_day = |nanos: u64| midnight_ns.unwrap_or(0).saturating_add(nanos);
     let wanted = RunSpan {
         books_at_ns: span.books_from(bounds).map(of_day),
-        until_ns: of_day(bounds.1.saturating_sub(1)),
+        until_ns: last_of(bounds, midnight_ns),
         symbols: symbols.to_vec(),
     };
     let stream = JournalRun::open(path, &runs, run, &wanted).map_err(of_journal_run)?;
-    let run = RecordedRun::of_run(stream, run.cloned());
+    let run = RecordedRun::of_run(stream, run.cloned()).until(wanted.until_ns);
     Ok((Opened::Journal(Box::new(run)), bounds))
 }
 

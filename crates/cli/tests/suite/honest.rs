@@ -53,6 +53,12 @@ fn answered(input: &str, symbol: &str, at: &str, output: &str) {
     assert_eq!((ran.status, has_output), (0, true), "{symbol} at {at}: {}", ran.stderr);
 }
 
+/// A time of day from nanoseconds since midnight.
+fn clock(ns: u64) -> String {
+    let s = ns / 1_000_000_000;
+    format!("{:02}:{:02}:{:02}.{:09}", s / 3600, s / 60 % 60, s % 60, ns % 1_000_000_000)
+}
+
 /// A day of some stocks, and the symbol of its first inside.
 fn day(folder: &Folder) -> (String, String) {
     let made = folder.day(40_000, 20);
@@ -130,10 +136,6 @@ fn a_gap_in_a_journal_is_reported_after_it_and_not_before_it() {
     let row = rows.lines().nth(12_000).unwrap();
     let number = |column: usize| row.split(',').nth(column).unwrap().parse::<u64>().unwrap();
     let (sequence, nanos) = (number(0), number(4));
-    let clock = |ns: u64| {
-        let s = ns / 1_000_000_000;
-        format!("{:02}:{:02}:{:02}.{:09}", s / 3600, s / 60 % 60, s % 60, ns % 1_000_000_000)
-    };
     let journal = without(&folder, &whole, (sequence, sequence + 49));
     let before = clock(nanos - 1_000_000_000);
     for has_snapshots in [false, true] {
@@ -191,8 +193,7 @@ fn an_unreliable_book_refuses_answers_about_its_stock_alone() {
     let (whole, _) = day(&folder);
     let (day, symbol, nanos) = tainted(&folder, &whole);
     let nanos: u64 = nanos.parse().unwrap();
-    let minute = nanos / 60_000_000_000;
-    let before = format!("{:02}:{:02}", minute / 60, minute % 60);
+    let [before, at, after] = [nanos - 1, nanos, nanos + 1].map(clock);
     let insides = good(&["inside", &day, "--format", "csv"]).stdout;
     let mut symbols = insides.lines().skip(1).map(|row| row.split(',').nth(1).unwrap());
     let other = symbols.find(|name| *name != symbol).unwrap();
@@ -204,7 +205,17 @@ fn an_unreliable_book_refuses_answers_about_its_stock_alone() {
         }
         let expected = format!("(tainted) in the records, the first one of {symbol} by message");
         refused(&journal, &symbol, "15:59", &output, &expected, 0);
+        refused(&journal, &symbol, &at, &output, &expected, 0);
+        // To the nanosecond: a notice at the end of a span, which is exclusive, is after it.
         answered(&journal, &symbol, &before, &output);
+        for command in [["depth", "--symbol"], ["inside", "--symbols"], ["tap", "--symbols"]] {
+            let command = [&command[..], &[&symbol, "--from", "09:00", "--to", &at]].concat();
+            let (ran, has_output) = run(&command, &journal, &output, &["--strict"]);
+            assert_eq!((ran.status, has_output), (0, true), "{command:?}: {}", ran.stderr);
+            let command = [&command[..5], &["--to", &after]].concat();
+            let (ran, has_output) = run(&command, &journal, &output, &["--strict"]);
+            assert_eq!((ran.status, has_output), (1, false), "{command:?}: {}", ran.stderr);
+        }
         for command in commands(other, "15:59") {
             let (ran, has_output) = run(&command, &journal, &output, &["--strict"]);
             assert_eq!((ran.status, has_output), (0, true), "{command:?}: {}", ran.stderr);
