@@ -114,8 +114,8 @@ impl Span {
         Self { from: Some(first), to: Some(second), is_after: true }
     }
 
-    /// The moment from which on the books are needed, and no event before it: just before a span
-    /// that has a beginning, or its end if only the books are wanted.
+    /// The first moment at which the books are needed; earlier events are not. It is just before
+    /// the beginning of a span, or the end of the span if only the books are needed.
     pub(super) fn books_from(self, (from, to): (u64, u64)) -> Option<u64> {
         let is_books_only = self.from.is_none() && self.is_after;
         if is_books_only { to.checked_sub(1) } else { from.checked_sub(1) }

@@ -25,8 +25,8 @@ pub trait Observer<B> {
     /// Whether the observer reads the bytes of messages.
     const READS_BYTES: bool = false;
 
-    /// Called once, before the first event of a span that begins after the start of the day, with
-    /// its first nanosecond since midnight: for observers that need the books at that time.
+    /// Called once, before the first event of a span that begins after the start of the day, for
+    /// observers that need the books at that time. `nanos`: the beginning, in ns since midnight.
     fn begin(&mut self, engine: &BookEngine<B>, nanos: u64) {
         let _ = (engine, nanos);
     }

@@ -3,9 +3,9 @@
 //!
 //! Protocol: records of one message have the same instrument, time and sequence number. A trade, a
 //! fill and a cancel of as many shares are an execution; without the trade it is not printed. A
-//! cancel and an add are a replace. Any other order record is an event of its own, and a fill alone
-//! is none. `F_LAST` closes a message in the records of a plant and a whole packet in Databento's,
-//! so a reader waits for the rest of a message only up to that flag.
+//! cancel and an add are a replace. A fill alone is not an event. Any other order record is an
+//! event of its own. `F_LAST` closes a message in the records of a plant, and a whole packet in
+//! those of Databento. So a reader waits for the rest of a message only up to that flag.
 //! Bounds: at most two order records wait for a third.
 //! Failure: an order record that cannot be an event is [`BadOrder`]. Status and imbalance records
 //! become [`What::Other`]: they change no book and print no trade. An event from records has no

@@ -40,7 +40,7 @@ impl<L: PriceLevels, S: OrderStore> Session<L, S> {
         }
     }
 
-    /// Reports what records cannot tell, if the input has records. The line is for statistics.
+    /// Reports what records lack, if the input has records. The line is for statistics.
     pub(crate) fn tell_limits_of_records(&self) {
         if let Report::Records(Recorded { noun, .. }) = &self.report {
             tell(format_args!(

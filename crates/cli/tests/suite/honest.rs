@@ -1,5 +1,5 @@
 //! Answers from a journal with a loss or an unreliable book: each command reports it, and
-//! `--strict` refuses it, also if it lies before the snapshot that the answer starts from.
+//! `--strict` refuses the answer. It makes no difference whether the answer starts from a snapshot.
 
 use std::{fs, path::Path};
 

@@ -1,5 +1,5 @@
-//! The runs of a DBN file: those of a plant, as a tap wrote them, or the trade dates of another
-//! writer; and the names of the stocks in each.
+//! The runs of a DBN file, and the names of the stocks in each. A file of a tap has the runs of the
+//! plant; in a file of another writer each trade date is a run.
 
 use std::ops::ControlFlow;
 

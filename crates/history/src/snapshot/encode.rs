@@ -59,7 +59,7 @@ impl RunState {
         };
         let written: std::io::Result<()> = write();
         if written.is_err() {
-            // A full disk must not keep a part that nobody completes.
+            // A part of a snapshot is of no use, and takes room on a full disk.
             let _ = fs::remove_file(&part);
         }
         written.map_err(SnapshotError::system("write", &path))?;

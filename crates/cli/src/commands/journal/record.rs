@@ -137,7 +137,7 @@ fn record(
         return Ok(None);
     };
     let outcome = recorder.run(|event| match event {
-        // The plant knows its end; if it was killed, no one reads this.
+        // The plant reports its own end. The output of a killed plant has no reader.
         RecorderEvent::WriterGone(_) if command.for_plant => {}
         event => report(ring, &event),
     });

@@ -124,7 +124,7 @@ impl<'a> Tap<'a> {
         tell(format_args!("{counts}"));
         let end = end?;
         finished?;
-        // The damage of a day that was not read to its end is not all known.
+        // A day that was not read to its end might have more damage.
         let is_day_bad = match subscriber.finish_day() {
             Some(ended) if end == End::Stopped => conclude_day(&subscriber, ended)? != Status::Good,
             _ => false,
@@ -314,7 +314,7 @@ fn tell_digest(name: &str, is_same: Option<bool>) -> bool {
     let result = match is_same {
         Some(true) => "the digest of the records is that of the plant",
         Some(false) => "the digest of the records differs from that of the plant",
-        None => "the digests were not compared: not every record of a run was read, up to its stop",
+        None => "the digests were not compared: that needs every record of a run, up to its stop",
     };
     tell(format_args!("{name}: {result}"));
     is_same == Some(true)

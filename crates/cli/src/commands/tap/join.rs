@@ -81,7 +81,7 @@ pub(super) fn join(
         Ok(subscriber) => Ok(Some(subscriber)),
         Err(SubscribeError::Shutdown) => Ok(None),
         Err(SubscribeError::Region(error)) if error.refusal().is_pending() => {
-            Err(nobody(command, &path, &error))
+            Err(no_plant(command, &path, &error))
         }
         Err(error) => Err(of_subscription(error)),
     }
@@ -99,7 +99,7 @@ pub(super) fn warn_of_unpublished(subscriber: &Subscriber, wanted: RecordKinds) 
 }
 
 /// The error for a missing plant. A ring without a board has another kind of writer.
-fn nobody(command: &TapArguments, path: &Path, error: &RegionError) -> anyhow::Error {
+fn no_plant(command: &TapArguments, path: &Path, error: &RegionError) -> anyhow::Error {
     let is_there = nanotape_shm::inspect(path).is_ok();
     let path = path.display();
     if is_there && matches!(error.refusal(), Refusal::NotFound) {
