@@ -4,10 +4,10 @@
 
 use std::path::{Path, PathBuf};
 
-use nanotape_records::{Notice, Record, RecordKinds};
-use nanotape_tape::{Gap, Message};
+use nanotape_records::{Notice, Record, RecordBuffer, RecordKinds};
+use nanotape_tape::{Gap, Item, Message};
 
-use crate::{Run, RunState, Runs, snapshot::ExcerptMark};
+use crate::{Run, RunState, Runs, SnapshotterError, snapshot::ExcerptMark};
 
 /// The state after each record.
 #[derive(Debug)]
@@ -43,6 +43,33 @@ impl Rebuild {
         ExcerptMark::of(ts_ns, type_id, &self.payload)
     }
 
+    /// The message of an item and its record, for [`take`](Self::take). A loss is taken at once and
+    /// returns `None`.
+    #[inline]
+    pub(crate) fn next<'a>(
+        &mut self,
+        item: &Item<'a>,
+        buffer: &'a mut RecordBuffer,
+    ) -> Result<Option<(Message<'a>, Option<Record<'a>>)>, SnapshotterError> {
+        let message = match *item {
+            Item::Message(message) => message,
+            Item::Gap(gap) => {
+                self.lose(&gap);
+                return Ok(None);
+            }
+            Item::Reused(reused) => {
+                // The books are those of records that no longer exist.
+                self.lose(&Gap { from: reused.from, to: reused.to });
+                return Ok(None);
+            }
+        };
+        let Message { sequence, type_id, payload, .. } = message;
+        let record = buffer
+            .decode(sequence, type_id, payload)
+            .map_err(|error| SnapshotterError::Record { journal: self.journal.clone(), error })?;
+        Ok(Some((message, record)))
+    }
+
     /// The next message; `record` is `None` if its type is not known.
     #[inline]
     pub(crate) fn take(&mut self, message: &Message<'_>, record: Option<&Record<'_>>) {
@@ -65,7 +92,7 @@ impl Rebuild {
 
     /// Records are missing, and maybe the start of another run with them.
     #[cold]
-    pub(crate) fn lose(&mut self, gap: &Gap) {
+    fn lose(&mut self, gap: &Gap) {
         let Some(state) = &mut self.state else { return };
         state.lose(gap);
         let after = joined(&self.journal, gap.to + 1);

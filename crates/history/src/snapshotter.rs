@@ -17,7 +17,7 @@ use std::{
 
 use nanotape_journal::{JournalError, SNAPSHOTS, Start, Tailer, TailerSource, excerpt_bytes};
 use nanotape_records::{BadRecord, Notice, Record, RecordBuffer};
-use nanotape_tape::{Follow, Gap, Item, Message, ShutdownFlag, Step, Tape as _, WriterState};
+use nanotape_tape::{Follow, Item, Message, ShutdownFlag, Step, Tape as _, WriterState};
 
 use crate::{
     RunsError,
@@ -183,24 +183,11 @@ impl Keeper {
         buffer: &mut RecordBuffer,
         report: &mut impl FnMut(&Written),
     ) -> Result<(), SnapshotterError> {
-        match *item {
-            Item::Message(message) => {
-                let Message { sequence, type_id, payload, .. } = message;
-                let record = buffer.decode(sequence, type_id, payload).map_err(|error| {
-                    SnapshotterError::Record { journal: self.journal.clone(), error }
-                })?;
-                self.record(&message, record.as_ref(), report)
-            }
-            Item::Gap(gap) => {
-                self.lose(&gap);
-                Ok(())
-            }
-            Item::Reused(reused) => {
-                // The books are those of records that no longer exist.
-                self.lose(&Gap { from: reused.from, to: reused.to });
-                Ok(())
-            }
+        if let Some((message, record)) = self.rebuild.next(item, buffer)? {
+            return self.record(&message, record.as_ref(), report);
         }
+        self.message = None;
+        Ok(())
     }
 
     #[inline]
@@ -241,12 +228,6 @@ impl Keeper {
     fn written(&mut self, bytes: u64) {
         self.grown_bytes = 0;
         self.due_bytes = self.least_bytes.max(bytes * 100 / self.share_percent);
-    }
-
-    #[cold]
-    fn lose(&mut self, gap: &Gap) {
-        self.message = None;
-        self.rebuild.lose(gap);
     }
 }
 

@@ -11,7 +11,7 @@ use std::{
 
 use nanotape_journal::{Start, Tail, Tailer, TailerSource};
 use nanotape_records::RecordBuffer;
-use nanotape_tape::{Item, Progress, Source as _, Tape as _};
+use nanotape_tape::{Progress, Source as _, Tape as _};
 
 use crate::{
     Runs, RunsError, SnapshotFile, Snapshots, SnapshotterError,
@@ -116,21 +116,17 @@ fn compare(
     while expected.peek().is_some() {
         let mut bad = None;
         let polled = source.poll(|item| {
-            let message = match item {
-                Item::Message(message) => message,
-                Item::Gap(gap) => {
-                    rebuild.lose(&gap);
-                    return ControlFlow::Continue(());
+            let message = match rebuild.next(&item, &mut buffer) {
+                Ok(Some((message, record))) => {
+                    rebuild.take(&message, record.as_ref());
+                    message
                 }
-                Item::Reused(_) => return ControlFlow::Continue(()),
-            };
-            match buffer.decode(message.sequence, message.type_id, message.payload) {
-                Ok(record) => rebuild.take(&message, record.as_ref()),
+                Ok(None) => return ControlFlow::Continue(()),
                 Err(error) => {
-                    bad = Some(SnapshotterError::Record { journal: journal.to_owned(), error });
+                    bad = Some(error);
                     return ControlFlow::Break(());
                 }
-            }
+            };
             let due = expected.next_if(|listed| listed.sequence == message.sequence);
             if let (Some(listed), Some(state)) = (due, rebuild.state()) {
                 let bytes = fs::read(&listed.path).unwrap_or_default();
