@@ -87,7 +87,10 @@ pub enum SnapshotterError {
         error: BadRecord,
     },
     /// Another process writes snapshots of the journal.
-    #[error("{}: another process is writing snapshots of this journal", journal.display())]
+    #[error(
+        "{}: another process is writing snapshots of this journal; wait for its end, or end it",
+        journal.display()
+    )]
     Locked {
         /// The journal.
         journal: PathBuf,

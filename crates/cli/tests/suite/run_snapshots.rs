@@ -88,6 +88,34 @@ fn a_writer_of_snapshots_that_is_killed_is_started_again_and_the_plant_goes_on()
 }
 
 #[test]
+fn a_writer_of_snapshots_is_tried_again_while_an_earlier_one_has_the_lock() {
+    let plant = Plant::new("run-snapshots-locked", 60_000);
+    plant.start(&[]).end();
+    let snapshot = || nanotape(["journal", "snapshot", &plant.journal]);
+    let follow = ["journal", "snapshot", &plant.journal, "--follow", "--through-restarts"];
+    let mut earlier = Running::start(&follow);
+    eventually("the lock is held", || snapshot().status == 2);
+    let ran = snapshot();
+    assert_eq!((ran.status, ran.stderr.lines().count()), (2, 1), "{}", ran.stderr);
+    let locked =
+        "another process is writing snapshots of this journal; wait for its end, or end it";
+    assert!(ran.stderr.contains(locked), "{}", ran.stderr);
+
+    let mut running = plant.start(&["--pace", "1x", "--pace-from", "12:00"]);
+    thread::sleep(Duration::from_millis(500));
+    earlier.signal(Signal::KILL);
+    earlier.end();
+    eventually("the lock is held again", || snapshot().status == 2);
+    running.signal(Signal::INT);
+    let (status, _, complained) = running.end();
+    assert_eq!(status, Some(0), "{complained}");
+    assert!(complained.contains(locked), "{complained}");
+    assert!(complained.contains("snapshots: exited with status 2; started again"), "{complained}");
+    assert!(!complained.contains("the rest is missing"), "{complained}");
+    assert_eq!(plant.snapshots().last(), Some(&(plant.ring.next_sequence() - 1)));
+}
+
+#[test]
 fn a_stopped_writer_of_snapshots_does_not_slow_the_plant() {
     let plant = Plant::new("run-snapshots-stopped", 60_000);
     let running = plant.start(&["--pace", "1x", "--pace-from", "12:00"]);
