@@ -39,13 +39,17 @@ pub trait Observer<B> {
 
     /// Called after the event is applied. `outcome` is `None` if it changes no book. `Break` ends
     /// the run.
+    #[inline]
     fn after(
         &mut self,
         engine: &BookEngine<B>,
         at: Position,
         event: &MarketEvent,
         outcome: Option<Outcome>,
-    ) -> ControlFlow<()>;
+    ) -> ControlFlow<()> {
+        let _ = (engine, at, event, outcome);
+        ControlFlow::Continue(())
+    }
 
     /// Called after [`after`](Self::after) with the original bytes of the message, if the source
     /// has them and the observer [reads them](Self::READS_BYTES).
@@ -91,18 +95,7 @@ pub trait Observer<B> {
 }
 
 /// For runs that only need the books.
-impl<B> Observer<B> for () {
-    #[inline]
-    fn after(
-        &mut self,
-        _: &BookEngine<B>,
-        _: Position,
-        _: &MarketEvent,
-        _: Option<Outcome>,
-    ) -> ControlFlow<()> {
-        ControlFlow::Continue(())
-    }
-}
+impl<B> Observer<B> for () {}
 
 /// The state of a day: the books and the stock directory.
 #[derive(Debug)]

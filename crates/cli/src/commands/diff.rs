@@ -1,10 +1,9 @@
 //! `nanotape diff`: the changes of one stock's book between two moments.
 
-use std::{collections::BTreeMap, ops::ControlFlow};
+use std::collections::BTreeMap;
 
 use clap::Args;
-use nanotape_book::{Books, DefaultBooks, OrderStore, Outcome, PriceLevels};
-use nanotape_market::{MarketEvent, Position};
+use nanotape_book::{Books, DefaultBooks, OrderStore, PriceLevels};
 use nanotape_plant::{BookEngine, Observer};
 use nanotape_types::{Price4, Side, Symbol};
 
@@ -103,17 +102,6 @@ struct First {
 impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for First {
     fn begin(&mut self, engine: &BookEngine<Books<L, S>>, _: u64) {
         self.book = Some(BookState::of(engine, self.symbol));
-    }
-
-    #[inline]
-    fn after(
-        &mut self,
-        _: &BookEngine<Books<L, S>>,
-        _: Position,
-        _: &MarketEvent,
-        _: Option<Outcome>,
-    ) -> ControlFlow<()> {
-        ControlFlow::Continue(())
     }
 }
 

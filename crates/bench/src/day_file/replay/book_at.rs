@@ -3,9 +3,9 @@
 use core::ops::ControlFlow;
 use std::path::Path;
 
-use nanotape_book::{DefaultBooks, Outcome};
+use nanotape_book::DefaultBooks;
 use nanotape_history::{JournalRun, RecordedError, RecordedRun, RunSpan, Runs};
-use nanotape_market::{MarketEvent, Position};
+use nanotape_market::MarketEvent;
 use nanotape_plant::{BookEngine, Observer, orders_of};
 use nanotape_types::StockLocate;
 use serde_json::json;
@@ -120,17 +120,6 @@ impl<B> Observer<B> for Until {
         if event.time.is_some_and(|time| time.get() > self.0) {
             return ControlFlow::Break(());
         }
-        ControlFlow::Continue(())
-    }
-
-    #[inline]
-    fn after(
-        &mut self,
-        _: &BookEngine<B>,
-        _: Position,
-        _: &MarketEvent,
-        _: Option<Outcome>,
-    ) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 }

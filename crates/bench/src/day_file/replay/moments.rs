@@ -7,7 +7,7 @@ use std::{
     path::Path,
 };
 
-use nanotape_book::{DefaultBooks, OrderStore as _, Outcome};
+use nanotape_book::{DefaultBooks, OrderStore as _};
 use nanotape_feed::{Damage, MessageHandler, Position, market_event, read_day};
 use nanotape_market::{MarketEvent, StockDirectory};
 use nanotape_plant::{BookEngine, Observer};
@@ -222,17 +222,6 @@ impl Observer<DefaultBooks> for Answers<'_> {
         if let Some(time) = event.time {
             self.take_until(engine, time.get());
         }
-    }
-
-    #[inline]
-    fn after(
-        &mut self,
-        _: &BookEngine<DefaultBooks>,
-        _: Position,
-        _: &MarketEvent,
-        _: Option<Outcome>,
-    ) -> ControlFlow<()> {
-        ControlFlow::Continue(())
     }
 }
 
