@@ -7,9 +7,12 @@
 //! Failure: [`RecordedError`], after the events before it. Loss is data: the [`RecordedSummary`]
 //! lists what the plant reported as lost and what the stream lacks.
 
+mod look_ahead;
+
 use std::{collections::BTreeMap, convert::Infallible, fmt, ops::ControlFlow};
 
-use nanotape_market::{EventHandler, EventSource, MarketEvent, NoOrigin, Position};
+use look_ahead::LookAhead;
+use nanotape_market::{EventHandler, EventSource, MarketEvent, Position};
 use nanotape_records::{
     BadOrder, BadRecord, EventReader, Gap as InputGap, Notice, PlantStart, Record, RecordBuffer,
     RecordKind,
@@ -187,7 +190,7 @@ impl<S: RecordStream> EventSource for RecordedRun<S> {
         handler: &mut impl EventHandler,
         mut progress: impl FnMut(&Self),
     ) -> Result<Self::Summary, Infallible> {
-        let mut reading = Reading { until_ns: self.until_ns, ..Reading::default() };
+        let mut reading = Reading::until(self.until_ns);
         if let Some(run) = &self.run {
             reading.events = EventReader::from_midnight(run.midnight_ns);
             run.names.iter().for_each(|&(locate, symbol)| handler.name(locate, symbol));
@@ -203,7 +206,7 @@ impl<S: RecordStream> EventSource for RecordedRun<S> {
             });
             progress(self);
             let error = match (failed, polled) {
-                (Some(error), _) => Some(error.of_stream()),
+                (Some(error), _) => reading.drain(handler).is_continue().then(|| error.of_stream()),
                 (None, Ok(Progress::Read)) => continue,
                 (None, Ok(Progress::Stopped)) if reading.summary.next_run.is_none() => None,
                 (None, Ok(_)) => reading.finish(handler).err(),
@@ -219,9 +222,9 @@ impl<S: RecordStream> EventSource for RecordedRun<S> {
 }
 
 /// A reading in progress.
-#[derive(Default)]
-struct Reading {
+struct Reading<Hint> {
     events: EventReader,
+    ahead: LookAhead<Hint>,
     buffer: RecordBuffer,
     summary: RecordedSummary,
     last_sequence: u64,
@@ -231,12 +234,25 @@ struct Reading {
     has_others: bool,
 }
 
-impl Reading {
+impl<Hint: Copy> Reading<Hint> {
+    fn until(until_ns: u64) -> Self {
+        Self {
+            events: EventReader::default(),
+            ahead: LookAhead::new(),
+            buffer: RecordBuffer::default(),
+            summary: RecordedSummary::default(),
+            last_sequence: 0,
+            until_ns,
+            has_orders: false,
+            has_others: false,
+        }
+    }
+
     #[inline]
     fn entry(
         &mut self,
         entry: Entry<'_>,
-        handler: &mut impl EventHandler,
+        handler: &mut impl EventHandler<Hint = Hint>,
     ) -> Result<ControlFlow<()>, RecordedError<Infallible>> {
         let (sequence, type_id, payload) = match entry {
             Entry::Message { sequence, type_id, payload } => (sequence, type_id, payload),
@@ -248,7 +264,9 @@ impl Reading {
         let Some(record) = record else { return Ok(ControlFlow::Continue(())) };
         let mut unreliable = None;
         match record {
-            Record::Notice(notice) => return self.notice(sequence, notice),
+            Record::Notice(notice) => {
+                return self.rare(Entry::Notice { sequence, notice }, handler);
+            }
             Record::Mbo(order) => {
                 self.has_orders = true;
                 if order.flags.is_maybe_bad_book() && order.hd.ts_event <= self.until_ns {
@@ -258,24 +276,41 @@ impl Reading {
             Record::Bbo(_) | Record::Trade(_) => self.has_others = true,
             _ => {}
         }
+        let ahead = &mut self.ahead;
         let flow = self.events.next(&record, &mut |number, event: &MarketEvent| {
-            handler.event(Position { number, offset: sequence }, event, NoOrigin)
+            ahead.push(Position { number, offset: sequence }, event, handler)
         });
         let flow = flow.map_err(|error| RecordedError::Order { sequence, error })?;
         if flow.is_break() {
             self.summary.end = RecordedEnd::Stopped;
         } else if let Some(instrument) = unreliable {
+            // The handler might end the reading before this record.
+            if self.drain(handler).is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
             self.summary.taint(instrument, sequence);
         }
         Ok(flow)
+    }
+
+    /// Delivers the events that wait.
+    fn drain(&mut self, handler: &mut impl EventHandler<Hint = Hint>) -> ControlFlow<()> {
+        let flow = self.ahead.drain(handler);
+        if flow.is_break() {
+            self.summary.end = RecordedEnd::Stopped;
+        }
+        flow
     }
 
     #[cold]
     fn rare(
         &mut self,
         entry: Entry<'_>,
-        handler: &mut impl EventHandler,
+        handler: &mut impl EventHandler<Hint = Hint>,
     ) -> Result<ControlFlow<()>, RecordedError<Infallible>> {
+        if self.drain(handler).is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
         match entry {
             Entry::Notice { sequence, notice } => return self.notice(sequence, notice),
             Entry::Name(locate, symbol) => handler.name(locate, symbol),
@@ -317,11 +352,17 @@ impl Reading {
     }
 
     /// The end of the stream: a message that was not completed is an event as far as it goes.
-    fn finish<E>(&mut self, handler: &mut impl EventHandler) -> Result<(), RecordedError<E>> {
-        let offset = self.last_sequence;
-        let _ = self.events.flush(&mut |number, event: &MarketEvent| {
-            handler.event(Position { number, offset }, event, NoOrigin)
+    fn finish<E>(
+        &mut self,
+        handler: &mut impl EventHandler<Hint = Hint>,
+    ) -> Result<(), RecordedError<E>> {
+        let (offset, ahead) = (self.last_sequence, &mut self.ahead);
+        let flushed = self.events.flush(&mut |number, event: &MarketEvent| {
+            ahead.push(Position { number, offset }, event, handler)
         });
+        if flushed.is_continue() {
+            let _ = self.drain(handler);
+        }
         if self.has_others && !self.has_orders {
             return Err(RecordedError::OnlyOthers { messages: self.summary.messages });
         }

@@ -21,6 +21,7 @@ use std::{io, path::PathBuf};
 pub use encode::Written;
 pub(crate) use encode::encoded;
 pub use file::{SnapshotFile, SnapshotOrder, StockEntry};
+pub(crate) use layout::ORDER_BYTES;
 pub use layout::{ENTRY_FIELDS, HEADER_FIELDS, LAYOUT, MAGIC, ORDER_FIELDS};
 pub use records::SnapshotRecords;
 pub use store::{Listed, Snapshots};

@@ -2,8 +2,8 @@
 //!
 //! Where: a process of its own (`nanotape journal snapshot`), beside the recorder.
 //! Protocol: it starts from the last valid snapshot, or from the first record. A snapshot is due
-//! when the journal has grown by a multiple of the size of the last snapshot, so that snapshots
-//! take at most a share of the journal's bytes. It is taken before the first record of a new
+//! when the journal has grown by a multiple of the size that the snapshot would have now, so that
+//! snapshots take at most a share of the journal's bytes. It is taken before the first record of a new
 //! message, because the records of one message belong together, and after the stop of a run.
 //! Bounds: one snapshot in memory, and the books.
 //! Failure: one process at a time writes snapshots, by an exclusive lock of the file `lock`. A
@@ -15,6 +15,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use nanotape_book::OrderStore as _;
 use nanotape_journal::{JournalError, SNAPSHOTS, Start, Tailer, TailerSource, excerpt_bytes};
 use nanotape_records::{BadRecord, Notice, Record, RecordBuffer};
 use nanotape_tape::{Follow, Item, Message, ShutdownFlag, Step, Tape as _, WriterState};
@@ -22,7 +23,7 @@ use nanotape_tape::{Follow, Item, Message, ShutdownFlag, Step, Tape as _, Writer
 use crate::{
     RunsError,
     rebuild::Rebuild,
-    snapshot::{SnapshotError, Snapshots, Written},
+    snapshot::{ORDER_BYTES, SnapshotError, Snapshots, Written},
 };
 
 /// Options of a snapshotter.
@@ -45,7 +46,7 @@ pub struct SnapshotterOptions {
 impl Default for SnapshotterOptions {
     fn default() -> Self {
         Self {
-            share_percent: 12,
+            share_percent: 14,
             least_bytes: 4 << 20,
             follows: false,
             through_restarts: false,
@@ -107,9 +108,18 @@ struct Keeper {
     /// Bytes of the journal since the last snapshot.
     grown_bytes: u64,
     least_bytes: u64,
-    due_bytes: u64,
+    /// The growth at which the size of the next snapshot is estimated again.
+    check_bytes: u64,
+    last: Option<Last>,
     /// The message of the last record; `None` if the next record begins another one.
     message: Option<u32>,
+}
+
+/// The size of the last snapshot.
+#[derive(Clone, Copy, Debug)]
+struct Last {
+    bytes: u64,
+    orders: usize,
 }
 
 impl Snapshotter {
@@ -126,7 +136,8 @@ impl Snapshotter {
             mode: options.mode,
             grown_bytes: 0,
             least_bytes: options.least_bytes,
-            due_bytes: options.least_bytes,
+            check_bytes: options.least_bytes,
+            last: None,
             message: None,
         };
         if let Some(last) = snapshots.last_in(0..u64::MAX) {
@@ -202,13 +213,13 @@ impl Keeper {
     ) -> Result<(), SnapshotterError> {
         let number = record.and_then(number_of);
         let is_first = number.is_none() || number != self.message;
-        if is_first && self.grown_bytes >= self.due_bytes {
+        if is_first && self.grown_bytes >= self.check_bytes && self.is_due() {
             self.write(report)?;
         }
         self.message = number;
         if let Some(Record::Notice(Notice::Start(_))) = record {
             // So each run of the same records has its snapshots at the same positions.
-            (self.grown_bytes, self.due_bytes) = (0, self.least_bytes);
+            (self.grown_bytes, self.check_bytes, self.last) = (0, self.least_bytes, None);
         }
         self.rebuild.take(message, record);
         self.grown_bytes += excerpt_bytes(message.payload.len()) as u64;
@@ -228,10 +239,32 @@ impl Keeper {
         Ok(())
     }
 
-    fn written(&mut self, bytes: u64) {
-        self.grown_bytes = 0;
-        self.due_bytes = self.least_bytes.max(bytes * 100 / self.share_percent);
+    /// Whether the journal has grown enough for a snapshot of the live orders.
+    #[cold]
+    fn is_due(&mut self) -> bool {
+        let Some(Last { bytes, orders }) = self.last else { return true };
+        let (less, more) =
+            (orders.saturating_sub(self.orders()), self.orders().saturating_sub(orders));
+        let now_bytes = bytes.saturating_sub(bytes_of(less)).saturating_add(bytes_of(more));
+        let due_bytes = now_bytes.saturating_mul(100) / self.share_percent;
+        self.check_bytes = due_bytes.min(self.grown_bytes + self.least_bytes);
+        self.grown_bytes >= due_bytes
     }
+
+    fn written(&mut self, bytes: u64) {
+        (self.grown_bytes, self.check_bytes) = (0, self.least_bytes);
+        self.last = Some(Last { bytes, orders: self.orders() });
+    }
+
+    /// Number of live orders.
+    fn orders(&self) -> usize {
+        self.rebuild.state().map_or(0, |state| state.all_books().orders().len())
+    }
+}
+
+/// The bytes that orders take in a snapshot.
+fn bytes_of(orders: usize) -> u64 {
+    (orders * ORDER_BYTES) as u64
 }
 
 /// The number of a record's message, which groups the records of one message. A record without it

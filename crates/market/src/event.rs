@@ -9,8 +9,8 @@
 //! exchanges adds.
 
 use nanotape_types::{
-    Alpha, BookEvent, MatchNumber, Maybe, NanosSinceMidnight, OrderReferenceNumber, Price4, Shares,
-    Side, StockLocate, Symbol, TotalShares,
+    Alpha, BookEvent, Coming, MatchNumber, Maybe, NanosSinceMidnight, OrderReferenceNumber, Price4,
+    Shares, Side, StockLocate, Symbol, TotalShares,
 };
 
 use crate::StatusChange;
@@ -160,6 +160,23 @@ impl MarketEvent {
             }
             _ => None,
         }
+    }
+
+    /// What a handler can prefetch for the event; `None` if it is about no order.
+    #[inline(always)]
+    pub fn coming(&self) -> Option<Coming> {
+        let (replacement, side) = match self.book_event()? {
+            BookEvent::Add { side, .. } => (None, Some(side)),
+            BookEvent::Replace { replacement, .. } => (Some(replacement), None),
+            _ => (None, None),
+        };
+        Some(Coming {
+            stock_locate: self.instrument,
+            reference: self.reference()?,
+            replacement,
+            is_new: side.is_some(),
+            side_if_new: side.unwrap_or(Side::Buy),
+        })
     }
 
     /// The order of the event; for a replace, the one that is removed.

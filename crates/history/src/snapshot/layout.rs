@@ -38,7 +38,7 @@ pub(super) const ENTRY_BYTES: usize = ENTRY_WORDS * WORD;
 
 /// Words of an order.
 pub(super) const ORDER_WORDS: usize = 2;
-pub(super) const ORDER_BYTES: usize = ORDER_WORDS * WORD;
+pub(crate) const ORDER_BYTES: usize = ORDER_WORDS * WORD;
 
 /// Offset and name of each word of the header, as in `docs/formats/snapshot.md`.
 pub const HEADER_FIELDS: [(usize, &str); 17] = [

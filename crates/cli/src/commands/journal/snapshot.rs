@@ -48,7 +48,7 @@ pub(super) struct SnapshotCommand {
     through_restarts: bool,
 
     /// Bytes of snapshots in percent of the journal's bytes, at most
-    #[arg(long, value_name = "PERCENT", default_value = "12",
+    #[arg(long, value_name = "PERCENT", default_value = "14",
         value_parser = clap::value_parser!(u32).range(1..=100))]
     share: u32,
 
