@@ -46,13 +46,17 @@ impl<D: Disk> TailerSource<D> {
             progress = Progress::of(match self.tailer.next()? {
                 Tail::Excerpt(excerpt) if !is_wanted(&excerpt) => ControlFlow::Continue(()),
                 Tail::Excerpt(excerpt) => {
-                    self.buffer.resize(excerpt.len(), 0);
-                    excerpt.copy_to(&mut self.buffer);
+                    let length = excerpt.len();
+                    if self.buffer.len() < length {
+                        self.buffer.resize(length, 0);
+                    }
+                    let payload = &mut self.buffer[..length];
+                    excerpt.copy_to(payload);
                     visit(Item::Message(Message {
                         sequence: excerpt.sequence(),
                         type_id: excerpt.type_id(),
                         ts: Some(UtcNanos::of_unix_ns(excerpt.ts_ns())),
-                        payload: &self.buffer,
+                        payload,
                     }))
                 }
                 Tail::Gap(gap) => visit(Item::Gap(gap)),

@@ -53,7 +53,7 @@ impl<W: Publish> Publisher<W> {
         let began = self.clock().stamp();
         let mut waiter = Waiter::new(WaitStrategy::Backoff { looks: 100, sleep: RECORDER_POLL });
         let mut flow = ControlFlow::Continue(());
-        while self.gate.as_ref().is_some_and(|gate| gate.is_closed(position)) {
+        while self.gate.as_ref().is_some_and(|gate| gate.stays_closed(position)) {
             if self.is_to_end() {
                 flow = ControlFlow::Break(());
                 break;

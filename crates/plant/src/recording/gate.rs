@@ -61,13 +61,25 @@ impl Gate {
     /// Whether a plant at this position of its ring has to wait. One load.
     #[inline]
     pub(crate) fn is_closed(&self, position_bytes: u64) -> bool {
+        self.distance_bytes(position_bytes) > self.limit_bytes
+    }
+
+    /// Whether a plant that waits has to wait longer: until half of the distance is left. Otherwise
+    /// it would wait again after a few messages.
+    #[inline]
+    pub(crate) fn stays_closed(&self, position_bytes: u64) -> bool {
+        self.distance_bytes(position_bytes) > self.limit_bytes / 2
+    }
+
+    #[inline]
+    fn distance_bytes(&self, position_bytes: u64) -> u64 {
         // No order is needed: a reader checks for itself whether it was lapped. The region is
         // untrusted: a position beyond that of the plant closes nothing.
         let follower = match &self.follower {
             Follower::Recorder { reader, .. } => reader.position_bytes(),
             Follower::Reader(ReaderPosition(position)) => position.load(Ordering::Relaxed),
         };
-        position_bytes.saturating_sub(follower) > self.limit_bytes
+        position_bytes.saturating_sub(follower)
     }
 
     /// Opens the region again if its file was replaced. Two system calls.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use dbn::InstrumentDefMsg;
 use nanotape_tape::Gap;
-use nanotape_types::{LocateTable, StockLocate, Symbol};
+use nanotape_types::{LocateTable, Maybe, StockLocate, Symbol};
 
 use super::stored_names::StoredNames;
 use crate::{BoardReader, records::PlantStart};
@@ -34,7 +34,8 @@ pub(crate) struct SymbolTable {
     /// The selected symbols; empty selects all.
     wanted: Vec<Symbol>,
     decided: LocateTable<Wanted>,
-    known: LocateTable<Option<Symbol>>,
+    /// Half the size of a table of options: it is read for each record.
+    known: LocateTable<Maybe<Symbol>>,
     /// The names beside a journal.
     stored: Option<StoredNames>,
 }
@@ -47,7 +48,7 @@ impl SymbolTable {
             ends_before: u64::MAX,
             wanted: symbols,
             decided: LocateTable::filled(Wanted::Undecided),
-            known: LocateTable::filled(None),
+            known: LocateTable::filled(Maybe::NONE),
             stored: None,
         }
     }
@@ -89,12 +90,17 @@ impl SymbolTable {
         if locate.get() == 0 {
             return None;
         }
-        if self.known[locate].is_none() {
-            let on_board = self.board(sequence).and_then(|board| board.symbol(locate));
-            let stored = || self.stored.as_mut()?.symbol(locate, sequence);
-            self.known[locate] = on_board.or_else(stored);
-        }
-        self.known[locate]
+        self.known[locate].get().or_else(|| self.find(locate, sequence))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn find(&mut self, locate: StockLocate, sequence: u64) -> Option<Symbol> {
+        let on_board = self.board(sequence).and_then(|board| board.symbol(locate));
+        let stored = || self.stored.as_mut()?.symbol(locate, sequence);
+        let found = on_board.or_else(stored)?;
+        self.known[locate] = Maybe::of(found);
+        Some(found)
     }
 
     /// All known names.
@@ -104,7 +110,7 @@ impl SymbolTable {
         let stored = self.stored.as_ref().map(|stored| stored.directory(sequence));
         let symbol = |locate: StockLocate| {
             let on_board = || board.and_then(|board| board.symbol(locate));
-            self.known[locate].or_else(on_board).or_else(|| stored.as_ref()?.symbol(locate))
+            self.known[locate].get().or_else(on_board).or_else(|| stored.as_ref()?.symbol(locate))
         };
         locates.filter_map(|locate| Some((locate, symbol(locate)?))).collect()
     }
@@ -131,8 +137,8 @@ impl SymbolTable {
 
     /// Stores a name.
     pub(crate) fn know(&mut self, locate: StockLocate, symbol: Symbol) {
-        if self.known[locate] != Some(symbol) {
-            self.known[locate] = Some(symbol);
+        if self.known[locate].get() != Some(symbol) {
+            self.known[locate] = Maybe::of(symbol);
             self.decided[locate] = Wanted::Undecided;
         }
     }
@@ -193,6 +199,6 @@ impl SymbolTable {
 
     fn forget(&mut self) {
         self.decided.fill(Wanted::Undecided);
-        self.known.fill(None);
+        self.known.fill(Maybe::NONE);
     }
 }
