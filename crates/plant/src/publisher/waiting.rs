@@ -37,7 +37,7 @@ impl<W: Publish> Publisher<W> {
         ControlFlow::Continue(())
     }
 
-    /// Waits if the recorder is half a ring behind.
+    /// Waits if the recorder is half a ring behind, until it is a quarter of a ring behind.
     #[inline]
     pub(super) fn pass_gate(&mut self) -> ControlFlow<()> {
         let position = self.writer.position_bytes();
