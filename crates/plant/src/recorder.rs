@@ -42,13 +42,17 @@ pub use standby::open_when_free;
 /// How long to wait for room on the disk before the next attempt.
 const RETRY: Duration = Duration::from_millis(100);
 
-/// The fewest messages of a poll after which the recorder polls again immediately.
-const FULL_POLL: u64 = 32;
-
-/// The pause after a smaller poll. A recorder that follows closely takes each cache line from the
-/// plant's core as soon as it is written, and slows the plant more than a recorder that is a few
+/// The pause of a recorder that has caught up. One that follows closely takes each cache line from
+/// the writer's core as soon as it is written, and slows the writer more than one that is a few
 /// hundred messages late.
 const PAUSE: Duration = Duration::from_micros(50);
+
+/// A poll of fewer bytes has caught up: a quarter of what a poll reads at most.
+const SMALL_POLL_BYTES: u64 = 4 << 10;
+
+/// The smallest region of a ring that is not lapped in a pause, even if the pause takes milliseconds
+/// because the processor is busy.
+const LEAST_REGION_BYTES: usize = 4 << 20;
 
 /// How long a recorder that must show its progress waits for the previous recorder's end.
 const HAND_OVER: Duration = Duration::from_secs(10);
@@ -229,6 +233,7 @@ impl Recorder {
         let Self { follow, keeper, progress, .. } = self;
         let mut progress = progress.as_mut().ok();
         let before = keeper.recorded;
+        let position_bytes = follow.tape().reader().position_bytes();
         let mut shown = |event: RecorderEvent<'_>| {
             if let Some(progress) = &mut progress {
                 match &event {
@@ -254,13 +259,20 @@ impl Recorder {
                 let epoch = self.follow.tape().reader().region().epoch();
                 self.follow.set_only_writer(epoch);
             }
-            let recorded = self.keeper.recorded - before;
-            self.show(recorded);
-            if recorded < FULL_POLL {
-                std::thread::sleep(PAUSE);
-            }
+            self.show(self.keeper.recorded - before);
+            self.pause_after(position_bytes);
         }
         Ok(step)
+    }
+
+    /// Pauses if the poll that began at this position has caught up.
+    fn pause_after(&self, position_bytes: u64) {
+        let reader = self.follow.tape().reader();
+        let read_bytes = reader.position_bytes().saturating_sub(position_bytes);
+        let is_large = size_of_val(reader.region().words()) >= LEAST_REGION_BYTES;
+        if is_large && read_bytes < SMALL_POLL_BYTES {
+            std::thread::sleep(PAUSE);
+        }
     }
 
     /// Shows that `recorded` messages more are recorded.
