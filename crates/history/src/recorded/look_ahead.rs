@@ -76,3 +76,91 @@ impl<Hint: Copy> LookAhead<Hint> {
         self.queue.get_mut(index)?.hint.as_mut()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use nanotape_market::{Damage, Origin, What};
+    use nanotape_types::{BookEvent, Coming, OrderReferenceNumber, StockLocate};
+
+    use super::*;
+
+    /// Checks the order of announcements, and keeps the numbers of delivered events.
+    #[derive(Default)]
+    struct Announced {
+        announced: [u64; 3],
+        delivered: Vec<u64>,
+        ends_at: u64,
+    }
+
+    impl EventHandler for Announced {
+        /// The number of the order, and how often it was announced.
+        type Hint = (u64, usize);
+
+        fn event(&mut self, at: Position, _: &MarketEvent, _: impl Origin) -> ControlFlow<()> {
+            assert_eq!(at.number, self.delivered.len() as u64 + 1);
+            self.delivered.push(at.number);
+            match at.number == self.ends_at {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
+        }
+
+        fn damage(&mut self, _: Damage) {}
+
+        fn prefetch_index(&mut self, coming: Coming) -> Option<(u64, usize)> {
+            self.announced[0] = coming.reference.get();
+            Some((coming.reference.get(), 1))
+        }
+
+        fn prefetch_order(&mut self, hint: &mut (u64, usize)) {
+            self.announced[1] += 1;
+            assert_eq!(*hint, (self.announced[1], 1));
+            hint.1 = 2;
+        }
+
+        fn prefetch_levels(&mut self, hint: &(u64, usize)) {
+            self.announced[2] += 1;
+            assert_eq!(*hint, (self.announced[2], 2));
+        }
+    }
+
+    fn push(
+        ahead: &mut LookAhead<(u64, usize)>,
+        number: u64,
+        handler: &mut Announced,
+    ) -> ControlFlow<()> {
+        let stock_locate = StockLocate::new(1);
+        let reference = OrderReferenceNumber::new(number);
+        let deleted = What::Order(BookEvent::Delete { stock_locate, reference });
+        let event = MarketEvent::about(stock_locate, deleted);
+        ahead.push(Position { number, offset: 0 }, &event, handler)
+    }
+
+    #[test]
+    fn an_event_is_announced_three_times_and_delivered_in_order() {
+        let (mut ahead, mut handler) = (LookAhead::new(), Announced::default());
+        for number in 1..=100 {
+            assert!(push(&mut ahead, number, &mut handler).is_continue());
+        }
+        let last = |announced: usize| 100 - (announced * STEP) as u64;
+        assert_eq!(handler.announced, [last(0), last(1), last(2)]);
+        assert_eq!(handler.delivered.len() as u64, last(3));
+        assert!(ahead.drain(&mut handler).is_continue());
+        assert_eq!(handler.delivered.len(), 100);
+    }
+
+    #[test]
+    fn nothing_is_delivered_after_the_handler_ends_the_reading() {
+        for ends_at in [1, 50, 77, 100] {
+            let (mut ahead, mut handler) =
+                (LookAhead::new(), Announced { ends_at, ..Announced::default() });
+            let pushed = (1..=100).try_for_each(|number| push(&mut ahead, number, &mut handler));
+            let flow = match pushed {
+                ControlFlow::Continue(()) => ahead.drain(&mut handler),
+                stopped => stopped,
+            };
+            assert!(flow.is_break());
+            assert_eq!(handler.delivered.last(), Some(&ends_at));
+        }
+    }
+}
