@@ -3,8 +3,8 @@
 //! Where: a process of its own (`nanotape journal snapshot`), beside the recorder.
 //! Protocol: it starts from the last valid snapshot, or from the first record. A snapshot is due
 //! when the journal has grown by a multiple of the size that the snapshot would have now, so that
-//! snapshots take at most a share of the journal's bytes. It is taken before the first record of a new
-//! message, because the records of one message belong together, and after the stop of a run.
+//! snapshots take at most a share of the journal's bytes. It is taken before the first record of a
+//! new message, because the records of one message belong together, and after the stop of a run.
 //! Bounds: one snapshot in memory, and the books.
 //! Failure: one process at a time writes snapshots, by an exclusive lock of the file `lock`. A
 //! killed process leaves at most a part without a name, which the next one overwrites or ignores.

@@ -50,8 +50,8 @@ const PAUSE: Duration = Duration::from_micros(50);
 /// A poll of fewer bytes has caught up: a quarter of what a poll reads at most.
 const SMALL_POLL_BYTES: u64 = 4 << 10;
 
-/// The smallest region of a ring that is not lapped in a pause, even if the pause takes milliseconds
-/// because the processor is busy.
+/// The smallest region of a ring that is not lapped in a pause, even if the pause takes some
+/// milliseconds because the processor is busy.
 const LEAST_REGION_BYTES: usize = 4 << 20;
 
 /// How long a recorder that must show its progress waits for the previous recorder's end.
