@@ -117,37 +117,18 @@ impl TapInput {
             ("--date", command.date.is_some()),
             ("--check-digest", command.check_digest),
         ];
-        let (is, refused): (_, &[&str]) = match self {
-            Self::Ring(_) => ("a ring", &["--run", "--date", "--from with a time", "--to"]),
-            Self::Journal(_) => ("the folder of a journal", &["--heal", "--rejoin", "--date"]),
-            Self::Day(..) => (
-                "a day file",
-                &[
-                    "--heal",
-                    "--rejoin",
-                    "--through-restarts",
-                    "--wait",
-                    "--whole",
-                    "--from newest",
-                    "--run",
-                ],
-            ),
-            Self::Dbn(_) => (
-                "a DBN file",
-                &[
-                    "--heal",
-                    "--rejoin",
-                    "--through-restarts",
-                    "--wait",
-                    "--whole",
-                    "--from newest",
-                    "--date",
-                    "--check-digest",
-                ],
-            ),
+        // What only an input with a writer has.
+        const OF_WRITERS: [&str; 6] =
+            ["--heal", "--rejoin", "--through-restarts", "--wait", "--whole", "--from newest"];
+        let (is, of_writers, others): (_, &[&str], &[&str]) = match self {
+            Self::Ring(_) => ("a ring", &[], &["--run", "--date", "--from with a time", "--to"]),
+            Self::Journal(_) => ("the folder of a journal", &[], &["--heal", "--rejoin", "--date"]),
+            Self::Day(..) => ("a day file", &OF_WRITERS, &["--run"]),
+            Self::Dbn(_) => ("a DBN file", &OF_WRITERS, &["--date", "--check-digest"]),
         };
+        let is_refused = |option| of_writers.contains(option) || others.contains(option);
         if let Some((option, _)) =
-            given.iter().find(|(option, is_given)| *is_given && refused.contains(option))
+            given.iter().find(|(option, is_given)| *is_given && is_refused(option))
         {
             bail!("{input}: is {is}, to which {option} does not apply");
         }
