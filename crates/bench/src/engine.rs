@@ -45,7 +45,7 @@ pub(crate) use self::{
     command::Run,
     cpus::{Asked, AskedCpus, Cpus, pair, run_on},
     folder::{Folder, is_memory, real},
-    goal::{Bound, Goal},
+    goal::{Bound, Goal, Unit, goals_text},
     measured::Measured,
     pace::Amount,
     process::{End, Launch, Program, WORKER, Workers},

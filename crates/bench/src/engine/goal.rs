@@ -1,5 +1,7 @@
 //! The goals of a row, with the numbers it reached.
 
+use core::fmt::Write as _;
+
 use serde_json::{Value, json};
 
 /// A number with its goal: a minimum or a maximum.
@@ -17,6 +19,44 @@ pub(crate) struct Goal {
 pub(crate) enum Bound {
     AtLeast(f64),
     AtMost(f64),
+}
+
+/// How the number of a goal is printed.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Unit {
+    /// The printed number for 1.
+    pub(crate) factor: f64,
+    pub(crate) name: String,
+    pub(crate) digits: usize,
+}
+
+impl Unit {
+    pub(crate) fn new(factor: f64, name: impl Into<String>, digits: usize) -> Self {
+        Self { factor, name: name.into(), digits }
+    }
+}
+
+/// The goals that were reached and the distance to the others, a line for each; empty without
+/// goals. `width`: columns of the name of a row.
+pub(crate) fn goals_text(goals: &[(&str, Goal, Unit)], width: usize) -> String {
+    let mut text = String::new();
+    if goals.is_empty() {
+        return text;
+    }
+    let met = goals.iter().filter(|(_, goal, _)| goal.is_met()).count();
+    let _ = writeln!(text, "\nGoals: {met} of {} met", goals.len());
+    for (row, goal, Unit { factor, name, digits }) in goals {
+        let judged = if goal.is_met() { "met" } else { "missed" };
+        let _ = writeln!(
+            text,
+            "  {row:<width$} {judged:<6} {} {:.digits$} {name}: {:.digits$}, by {:.0}%",
+            goal.bound.name(),
+            factor * goal.bound.number(),
+            factor * goal.value,
+            100.0 * goal.share(),
+        );
+    }
+    text
 }
 
 impl Goal {

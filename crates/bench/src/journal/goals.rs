@@ -1,9 +1,7 @@
 //! The goals of the journal, and the numbers it reached.
 
-use core::fmt::Write as _;
-
 use super::Journal;
-use crate::engine::{Bound, Goal, Measured, Run, table};
+use crate::engine::{Bound, Goal, Measured, Run, Unit, goals_text, table};
 
 /// The goal of a number in the rows of a section.
 const WANTED: [(&str, &str, Bound); 5] = [
@@ -31,32 +29,15 @@ pub(super) fn goals(measured: &Measured<Journal>, run: &Run<Journal>) -> Vec<Goa
 
 /// The goals that were reached, and the distance to the others.
 pub(super) fn text(run: &Run<Journal>) -> String {
-    let of_row = |row| goals(row, run).into_iter().map(|goal| (row.row.name, goal));
-    let all: Vec<(&str, Goal)> = run.measured.iter().flat_map(of_row).collect();
-    let mut text = String::new();
-    if all.is_empty() {
-        return text;
-    }
-    let met = all.iter().filter(|(_, goal)| goal.is_met()).count();
-    let _ = writeln!(text, "\nGoals: {met} of {} met", all.len());
-    for (row, goal) in &all {
-        let (number, unit, digits) = match goal.of {
-            PER_SECOND => (1e-6, "million messages a second", 2),
-            "p50_ns" => (1.0, "ns p50", 0),
-            "p99_ns" => (1.0, "ns p99", 0),
-            _ => (1.0, "times fdatasync", 2),
-        };
-        let judged = if goal.is_met() { "met" } else { "missed" };
-        let _ = writeln!(
-            text,
-            "  {row:<28} {judged:<6} {} {:.digits$} {unit}: {:.digits$}, by {:.0}%",
-            goal.bound.name(),
-            number * goal.bound.number(),
-            number * goal.value,
-            100.0 * goal.share(),
-        );
-    }
-    text
+    let unit = |goal: &Goal| match goal.of {
+        PER_SECOND => Unit::new(1e-6, "million messages a second", 2),
+        "p50_ns" => Unit::new(1.0, "ns p50", 0),
+        "p99_ns" => Unit::new(1.0, "ns p99", 0),
+        _ => Unit::new(1.0, "times fdatasync", 2),
+    };
+    let of_row =
+        |row| goals(row, run).into_iter().map(move |goal| (row.row.name, goal, unit(&goal)));
+    goals_text(&run.measured.iter().flat_map(of_row).collect::<Vec<_>>(), 28)
 }
 
 #[cfg(test)]

@@ -1,12 +1,10 @@
 //! The goals of the plant on its journal, and the numbers it reached.
 
-use core::fmt::Write as _;
-
 use super::{
     Replay,
     rows::{RECORDER, Times, rate, ratio},
 };
-use crate::engine::{Bound, Goal, Measured, Run};
+use crate::engine::{Bound, Goal, Measured, Run, Unit, goals_text};
 
 const RATIO: &str = "ratio";
 const PER_SECOND: &str = "records_per_second";
@@ -42,35 +40,19 @@ pub(super) fn goals(row: &Measured<Replay>, run: &Run<Replay>) -> Vec<Goal> {
 
 /// The goals that were reached, and the distance to the others.
 pub(super) fn text(run: &Run<Replay>) -> String {
-    let of_row = |row| goals(row, run).into_iter().map(move |goal| (row, goal));
-    let all: Vec<_> = run.measured.iter().flat_map(of_row).collect();
-    let mut text = String::new();
-    if all.is_empty() {
-        return text;
-    }
-    let met = all.iter().filter(|(_, goal)| goal.is_met()).count();
-    let _ = writeln!(text, "\nGoals: {met} of {} met", all.len());
-    for (row, goal) in all {
-        let to = ratio(row, run).map_or(String::new(), |(_, to)| format!("times {to}"));
-        let (number, unit, digits) = match goal.of {
-            RATIO => (1.0, to.as_str(), 2),
-            PER_SECOND => (1e-6, "million records a second", 1),
-            MEDIAN => (1.0, "ms, median", 1),
-            WORST => (1.0, "ms, worst", 1),
-            _ => (1.0, "% of the journal's bytes", 1),
-        };
-        let _ = writeln!(
-            text,
-            "  {:<18} {:<6} {} {:.digits$} {unit}: {:.digits$}, by {:.0}%",
-            row.row.name,
-            if goal.is_met() { "met" } else { "missed" },
-            goal.bound.name(),
-            number * goal.bound.number(),
-            number * goal.value,
-            100.0 * goal.share(),
-        );
-    }
-    text
+    let unit = |row: &Measured<Replay>, goal: &Goal| match goal.of {
+        RATIO => {
+            let to = ratio(row, run).map_or(String::new(), |(_, to)| format!("times {to}"));
+            Unit::new(1.0, to, 2)
+        }
+        PER_SECOND => Unit::new(1e-6, "million records a second", 1),
+        MEDIAN => Unit::new(1.0, "ms, median", 1),
+        WORST => Unit::new(1.0, "ms, worst", 1),
+        _ => Unit::new(1.0, "% of the journal's bytes", 1),
+    };
+    let of_row =
+        |row| goals(row, run).into_iter().map(move |goal| (row.row.name, goal, unit(row, &goal)));
+    goals_text(&run.measured.iter().flat_map(of_row).collect::<Vec<_>>(), 18)
 }
 
 #[cfg(test)]
