@@ -45,7 +45,23 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
 
     /// All live orders: by stock, buys before sells, from the best price, in queue order.
     pub fn in_queue_order(&self) -> Vec<(OrderReferenceNumber, Order)> {
-        let mut orders: Vec<_> = self.orders().iter().collect();
+        self.sorted(self.orders().iter().collect())
+    }
+
+    /// The live orders of one stock: buys before sells, from the best price, in queue order. One
+    /// pass over all live orders, where [`queue`](Self::queue) takes one for each level.
+    pub fn stock_in_queue_order(
+        &self,
+        stock_locate: StockLocate,
+    ) -> Vec<(OrderReferenceNumber, Order)> {
+        let orders = self.orders().iter();
+        self.sorted(orders.filter(|(_, order)| order.stock_locate == stock_locate).collect())
+    }
+
+    fn sorted(
+        &self,
+        mut orders: Vec<(OrderReferenceNumber, Order)>,
+    ) -> Vec<(OrderReferenceNumber, Order)> {
         let key = |order: &Order| {
             let locate = u64::from(order.stock_locate.get()) << 33;
             let side = u64::from(order.side == Side::Sell) << 32;

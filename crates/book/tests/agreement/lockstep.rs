@@ -147,6 +147,7 @@ impl Lockstep {
 
     fn compare_book(&self, books: &ChosenBooks, locate: StockLocate, context: &str) {
         let (book, naive) = (books.book(locate), &self.naive);
+        let mut in_queue_order = Vec::new();
         for side in Side::BOTH {
             let depth: Vec<_> =
                 book.depth(side).map(|l| (l.price, l.shares.get(), l.orders.get())).collect();
@@ -156,12 +157,15 @@ impl Lockstep {
                 let queue: Vec<_> =
                     books.queue(locate, side, price).iter().map(|order| order.reference).collect();
                 assert_eq!(queue, naive.queue(locate, side, price), "queue at {price}, {context}");
+                in_queue_order.extend(queue);
                 let level = book.level(side, price).map(|l| (l.shares.get(), l.orders.get()));
                 assert_eq!(level, Some((shares, orders)), "{context}");
             }
             let best = book.inside().side(side).map(|quote| (quote.price, quote.shares.get()));
             assert_eq!(best, naive.inside(locate)[side as usize], "{context}");
         }
+        let orders = books.stock_in_queue_order(locate);
+        assert!(orders.iter().map(|(reference, _)| reference).eq(&in_queue_order), "{context}");
         let mut tainted = false;
         for anomaly in Anomaly::ALL {
             let expected = naive.anomalies(locate, anomaly);

@@ -1,8 +1,10 @@
 //! `nanotape book`: the book of one stock at one moment.
 
 use clap::Args;
-use nanotape_book::{Books, DefaultBooks, LevelStructure, OrderStore, OrderStructure, PriceLevels};
-use nanotape_types::{Side, StockLocate, Symbol};
+use nanotape_book::{
+    Books, DefaultBooks, LevelStructure, Order, OrderStore, OrderStructure, PriceLevels,
+};
+use nanotape_types::{OrderReferenceNumber, Side, StockLocate, Symbol};
 
 use crate::{
     input::{InputArguments, Session},
@@ -95,8 +97,10 @@ fn run_with<L: PriceLevels, S: OrderStore>(
     let Some(locate) = engine.directory().locate(arguments.symbol) else { return Ok(status) };
     let columns = if arguments.orders { order_columns() } else { level_columns() };
     let mut rows = Rows::new(output, format, columns);
-    for side in Side::BOTH {
-        write_side(&mut rows, engine.books(), locate, side, (levels, arguments.orders))?;
+    if arguments.orders {
+        write_orders(&mut rows, &engine.books().stock_in_queue_order(locate), levels)?;
+    } else {
+        write_levels(&mut rows, engine.books(), locate, levels)?;
     }
     rows.finish()?;
     Ok(status)
@@ -122,33 +126,44 @@ fn order_columns() -> Vec<Column> {
     ]
 }
 
-/// Writes the levels of a side, or with `orders` the orders of each level in queue order.
-fn write_side<L: PriceLevels, S: OrderStore>(
+/// Writes the levels of both sides, from the best price.
+fn write_levels<L: PriceLevels, S: OrderStore>(
     rows: &mut Rows,
     books: &Books<L, S>,
     locate: StockLocate,
-    side: Side,
-    (levels, orders): (usize, bool),
+    levels: usize,
 ) -> anyhow::Result<()> {
-    for level in books.book(locate).depth(side).take(levels) {
-        if !orders {
+    for side in Side::BOTH {
+        for level in books.book(locate).depth(side).take(levels) {
             rows.text(side.quote_name());
             rows.price(level.price);
             rows.integer(level.shares.get());
             rows.integer(u64::from(level.orders.get()));
             rows.end_row()?;
-            continue;
         }
-        let mut shares_ahead = 0;
-        for (ahead, order) in books.queue(locate, side, level.price).iter().enumerate() {
-            rows.text(side.quote_name());
-            rows.price(level.price);
-            rows.integer(order.reference.get());
-            rows.integer(u64::from(order.shares.get()));
-            rows.integer(ahead as u64);
-            rows.integer(shares_ahead);
-            rows.end_row()?;
-            shares_ahead += u64::from(order.shares.get());
+    }
+    Ok(())
+}
+
+/// Writes the orders of a stock, given in queue order, of the best `levels` levels of each side.
+fn write_orders(
+    rows: &mut Rows,
+    orders: &[(OrderReferenceNumber, Order)],
+    levels: usize,
+) -> anyhow::Result<()> {
+    for side in orders.chunk_by(|(_, a), (_, b)| a.side == b.side) {
+        for level in side.chunk_by(|(_, a), (_, b)| a.price == b.price).take(levels) {
+            let mut shares_ahead = 0;
+            for (ahead, (reference, order)) in level.iter().enumerate() {
+                rows.text(order.side.quote_name());
+                rows.price(order.price);
+                rows.integer(reference.get());
+                rows.integer(u64::from(order.shares.get()));
+                rows.integer(ahead as u64);
+                rows.integer(shares_ahead);
+                rows.end_row()?;
+                shares_ahead += u64::from(order.shares.get());
+            }
         }
     }
     Ok(())
