@@ -13,6 +13,8 @@
 //! A [`DaySource`] is an [`EventSource`](nanotape_market::EventSource). [`read_day`] delivers the
 //! exchange's own messages, for dissectors and validators.
 //!
+//! [`soupbintcp`] has both ends of a SoupBinTCP session, as state machines without a socket.
+//!
 //! The decoder is sans-I/O: it takes blocks and calls the handler, so that tests and fuzzers can
 //! feed it any bytes. [`read_day`] connects it to a source.
 #![forbid(unsafe_code)]
@@ -23,6 +25,7 @@ mod hidden;
 mod irregular;
 mod normalise;
 mod resync;
+pub mod soupbintcp;
 pub mod source;
 
 pub use day::{DayDecoder, DayEnd, DaySummary, MessageHandler, Step, read_day};

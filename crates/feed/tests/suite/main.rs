@@ -1,5 +1,6 @@
 //! Tests of sources of days, one module per subject.
 
 mod damaged_days;
+mod soupbintcp;
 mod sources;
 mod support;
