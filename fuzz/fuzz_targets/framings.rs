@@ -1,18 +1,21 @@
-//! The three framings on any bytes: nothing lost, nothing invented, and the same bytes when written
+//! The framings on any bytes: nothing lost, nothing invented, and the same bytes when written
 //! again.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use nanotape_wire::framing::{
     binary_file::{End, Records, length_prefix},
-    moldudp64::{Packet, PacketWriter, end_of_session},
+    iextp::{IexTp, SegmentWriter},
+    moldudp64::{MoldUdp64, PacketWriter, end_of_session},
+    numbered::{NumberedPacket, PacketFraming, PacketKind},
     soupbintcp::{Split, split},
 };
-use nanotape_wire::moldudp64::PacketKind;
+use nanotape_wire::iextp::SegmentHeader;
 
 fuzz_target!(|bytes: &[u8]| {
     binary_file(bytes);
     moldudp64(bytes);
+    iextp(bytes);
     soupbintcp(bytes);
 });
 
@@ -38,11 +41,10 @@ fn binary_file(bytes: &[u8]) {
 }
 
 fn moldudp64(bytes: &[u8]) {
-    let Ok(packet) = Packet::decode(bytes) else { return };
-    let (session, first) = (packet.header.session(), packet.header.sequence_number());
-    let count = packet.messages().count() as u64;
-    assert_eq!(first + count, packet.next_sequence_number());
-    if packet.kind() == PacketKind::EndOfSession {
+    let Ok(packet) = MoldUdp64::decode(bytes) else { return };
+    numbers(&packet);
+    let NumberedPacket { session, first, .. } = packet;
+    if packet.kind == PacketKind::EndOfSession {
         assert_eq!(end_of_session(session, first), bytes);
         return;
     }
@@ -52,6 +54,32 @@ fn moldudp64(bytes: &[u8]) {
         assert!(writer.push(message));
     }
     assert_eq!(writer.finish(), bytes);
+}
+
+fn iextp(bytes: &[u8]) {
+    let Ok(packet) = IexTp::decode(bytes) else { return };
+    numbers(&packet);
+    let (header, _) = SegmentHeader::wrap_first(bytes).expect("it was decoded");
+    let (offset, time) = (header.stream_offset(), header.send_time());
+    let mut buffer = vec![0; bytes.len()];
+    let mut writer = SegmentWriter::new(packet.session, packet.first, offset, time, &mut buffer)
+        .expect("room for a header");
+    for (_, message) in packet.messages() {
+        assert!(writer.push(message));
+    }
+    let written = writer.finish();
+    assert_eq!((written[0], &written[2..]), (bytes[0], &bytes[2..]));
+}
+
+/// Every message has its number, and skipping gives the same messages.
+fn numbers<F: PacketFraming>(packet: &NumberedPacket<'_, F>) {
+    let all: Vec<_> = packet.messages().collect();
+    assert_eq!(all.len(), usize::from(packet.count));
+    assert_eq!(packet.first + all.len() as u64, packet.next());
+    for (index, (number, _)) in all.iter().enumerate().take(100) {
+        assert_eq!(*number, packet.first + index as u64);
+        assert!(packet.messages_from(*number).eq(all[index..].iter().copied()));
+    }
 }
 
 fn soupbintcp(bytes: &[u8]) {

@@ -30,6 +30,7 @@ pub(crate) fn protocol(source: &mut Source<'_>, protocol: &Protocol) {
     let mut used = BTreeSet::new();
     for layout in protocol.layouts() {
         bytes(source, layout);
+        counts(source, protocol, layout);
         head(source, protocol, layout);
         used.extend(layout.fields.iter().filter_map(|field| match &field.kind {
             FieldType::Enumeration(name) => Some(name.as_str()),
@@ -151,6 +152,15 @@ fn bytes(source: &mut Source<'_>, layout: &Layout) {
         source.problem(layout.line, text);
     }
     each_field(source, &subject, layout);
+}
+
+/// The macros read and write the count of bytes in big-endian order only.
+fn counts(source: &mut Source<'_>, protocol: &Protocol, layout: &Layout) {
+    if let Some(field) = layout.length_field().filter(|_| protocol.is_little_endian) {
+        let (subject, name) = (subject(layout), &field.name);
+        let text = format!("{subject} field '{name}': LengthAfter is for byte order 'big' only");
+        source.problem(field.line, text);
+    }
 }
 
 /// The tables of messages begin with the head, so no other field may precede a field of it.

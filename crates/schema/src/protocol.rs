@@ -17,6 +17,8 @@ pub struct Protocol {
     pub version: String,
     /// The title of the specification.
     pub specification: String,
+    /// Whether numbers are little-endian.
+    pub is_little_endian: bool,
     /// Offset of the type byte of a message.
     pub tag_offset: usize,
     /// Fields that every message begins with, apart from the type byte.

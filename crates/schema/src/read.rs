@@ -37,8 +37,8 @@ fn read_protocol(source: &mut Source<'_>, path: &str, mut root: Table<'_, '_>) -
     let version = table.text(source, "version");
     let specification = table.text(source, "specification");
     let byte_order = table.text(source, "byte_order");
-    if byte_order != "big" {
-        table.refuse(source, format!("byte order '{byte_order}' is not supported, only 'big'"));
+    if !["big", "little"].contains(&byte_order.as_str()) {
+        table.refuse(source, format!("byte order '{byte_order}' must be 'big' or 'little'"));
     }
     let tag_offset = table.optional_count(source, "tag_offset").unwrap_or(0);
     let shared = table.texts(source, "shared").into_iter().map(|(_, name)| name).collect();
@@ -56,6 +56,7 @@ fn read_protocol(source: &mut Source<'_>, path: &str, mut root: Table<'_, '_>) -
         title,
         version,
         specification,
+        is_little_endian: byte_order == "little",
         tag_offset,
         head: Vec::new(),
         shared,

@@ -125,6 +125,8 @@ impl<T: Sentinel + fmt::Debug> fmt::Debug for Maybe<T> {
 
 /// On the wire an absent value is its sentinel, so decoding never fails and encoding is exact.
 impl<const N: usize, T: Sentinel + WireValue<N>> WireValue<N> for Maybe<T> {
+    const IS_TEXT: bool = T::IS_TEXT;
+
     #[inline]
     fn from_be_bytes(bytes: [u8; N]) -> Self {
         Self(T::from_be_bytes(bytes))

@@ -38,6 +38,8 @@ impl<const N: usize> Alpha<N> {
 }
 
 impl<const N: usize> WireValue<N> for Alpha<N> {
+    const IS_TEXT: bool = true;
+
     #[inline]
     fn from_be_bytes(bytes: [u8; N]) -> Self {
         Self(bytes)
@@ -86,6 +88,8 @@ impl Symbol {
 }
 
 impl WireValue<8> for Symbol {
+    const IS_TEXT: bool = true;
+
     #[inline]
     fn from_be_bytes(bytes: [u8; 8]) -> Self {
         Self::new(bytes)

@@ -1,5 +1,4 @@
-//! The encoding of a value on the wire: a fixed number of bytes, big-endian, every bit pattern
-//! valid.
+//! The encoding of a value on the wire: a fixed number of bytes, every bit pattern valid.
 //!
 //! Generated views and encoders need only this trait of a type, so a new field type is one
 //! implementation.
@@ -9,11 +8,33 @@
 /// Every bit pattern decodes, and encoding returns the original bytes. So the getters of a view
 /// cannot fail.
 pub trait WireValue<const N: usize>: Copy {
+    /// Whether the bytes are text, which has the same order in every protocol.
+    const IS_TEXT: bool = false;
+
     /// Reads the value from its big-endian bytes.
     fn from_be_bytes(bytes: [u8; N]) -> Self;
 
     /// The big-endian bytes of the value.
     fn to_be_bytes(self) -> [u8; N];
+
+    /// Reads the value from the bytes of a little-endian protocol.
+    #[inline]
+    fn from_le_bytes(mut bytes: [u8; N]) -> Self {
+        if !Self::IS_TEXT {
+            bytes.reverse();
+        }
+        Self::from_be_bytes(bytes)
+    }
+
+    /// The bytes of the value in a little-endian protocol.
+    #[inline]
+    fn to_le_bytes(self) -> [u8; N] {
+        let mut bytes = self.to_be_bytes();
+        if !Self::IS_TEXT {
+            bytes.reverse();
+        }
+        bytes
+    }
 }
 
 /// Implements a newtype over an unsigned integer whose width on the wire is its width in memory.

@@ -7,8 +7,8 @@
 //! &[u8] --> framing --> &[u8] of one message --> itch50::Message::decode --> views, getters
 //! ```
 //!
-//! - [`itch50`], [`moldudp64`], [`soupbintcp`]: the protocols, generated from `schema/`, with a few
-//!   hand-written additions. Unknown message types and codes are preserved, not rejected.
+//! - [`itch50`], [`moldudp64`], [`iextp`], [`soupbintcp`]: the protocols, generated from `schema/`,
+//!   with a few hand-written additions. Unknown message types and codes are kept, not rejected.
 //! - [`framing`]: framing of messages in files, packets and streams.
 //! - [`render`]: one line of text or one JSON object for anything that decodes.
 //!
@@ -27,6 +27,7 @@ mod error;
 pub mod framing;
 #[rustfmt::skip]
 mod generated;
+pub mod iextp;
 pub mod itch50;
 pub mod moldudp64;
 pub mod render;

@@ -46,10 +46,10 @@ pub fn code(protocol: &Protocol, wire: &str) -> String {
     for message in &protocol.messages {
         let is_own = |field: &&Field| !protocol.head.iter().any(|head| head.name == field.name);
         let rows = message.fields.iter().filter(is_own);
-        out.push_str(&table("with_head! { message:", &layout(message, rows)));
+        out.push_str(&table("with_head! { message:", &layout(protocol, message, rows)));
     }
     for structure in &protocol.structures {
-        let rows = layout(structure, structure.fields.iter());
+        let rows = layout(protocol, structure, structure.fields.iter());
         out.push_str(&table(&format!("{wire}::structure! {{"), &rows));
     }
     for item in &protocol.enumerations {
@@ -106,7 +106,12 @@ fn shared(protocol: &Protocol, name: &str) -> String {
     filled(8, &format!("{name}: {kind} {{ "), &names, " }")
 }
 
-fn layout<'p>(layout: &Layout, fields: impl Iterator<Item = &'p Field>) -> String {
+fn layout<'p>(
+    protocol: &Protocol,
+    layout: &Layout,
+    fields: impl Iterator<Item = &'p Field>,
+) -> String {
+    let order = if protocol.is_little_endian { " little-endian" } else { "" };
     let Layout { tag, tag_offset, name, title, doc, length, .. } = layout;
     let (about, tag) = match tag {
         Some(tag) => (
@@ -116,7 +121,7 @@ fn layout<'p>(layout: &Layout, fields: impl Iterator<Item = &'p Field>) -> Strin
         None => (format!("{title}. {doc}"), String::new()),
     };
     let rows: String = fields.map(|field| field_row(4, field)).collect();
-    let header = row(4, &format!("{name} / {name}Fields: {length} bytes{tag}"), title);
+    let header = row(4, &format!("{name} / {name}Fields: {length} bytes{order}{tag}"), title);
     comment("    ///", &about) + &header + &rows
 }
 

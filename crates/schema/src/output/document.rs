@@ -13,10 +13,12 @@ pub fn document(protocol: &Protocol) -> String {
     let _ = writeln!(out, "Version covered: {version}.  ");
     let specification = protocol.specification.trim_end_matches('.');
     let _ = writeln!(out, "Specification: {specification}.\n");
-    out.push_str(
-        "Numbers are unsigned and big-endian. Offsets and lengths are in bytes, from the first \
+    let order = if protocol.is_little_endian { "little" } else { "big" };
+    let _ = writeln!(
+        out,
+        "Numbers are unsigned and {order}-endian. Offsets and lengths are in bytes, from the first \
          byte of the message or structure. Types are those of `nanotape-types`; `Maybe<T>` is a \
-         `T` whose value 0 means absent. An unlisted code is passed on and is never an error.\n",
+         `T` whose value 0 means absent. An unlisted code is passed on and is never an error."
     );
     if !protocol.messages.is_empty() {
         out.push_str(

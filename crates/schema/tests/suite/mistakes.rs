@@ -299,9 +299,19 @@ fn keys_that_are_missing_or_of_another_kind() {
 #[test]
 fn a_byte_order_that_is_not_supported() {
     check(
-        &format!("{HEAD}{MESSAGE}").replace("\"big\"", "\"little\""),
-        &["1: protocol: byte order 'little' is not supported, only 'big'"],
+        &format!("{HEAD}{MESSAGE}").replace("\"big\"", "\"middle\""),
+        &["1: protocol: byte order 'middle' must be 'big' or 'little'"],
     );
+}
+
+#[test]
+fn a_count_of_bytes_that_is_little_endian() {
+    let text = format!("{HEAD}{MESSAGE}")
+        .replace("\"big\"", "\"little\"")
+        .replace("length = 15", "length = 17")
+        .replace("Price4\", doc = \"A price.\" },", "Price4\", doc = \"A price.\" },\n{REST}")
+        .replace("{REST}", r#"{ name = "rest", offset = 15, type = "LengthAfter", doc = "C." },"#);
+    check(&text, &["20: message 'A' field 'rest': LengthAfter is for byte order 'big' only"]);
 }
 
 #[test]

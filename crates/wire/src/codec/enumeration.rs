@@ -72,9 +72,8 @@ macro_rules! enumeration {
             const CODES: &'static [u8] = &[$($crate::codec::byte($code)),*];
 
             #[inline]
-            fn value(bytes: &[u8; 1]) -> $crate::render::Value<'_> {
-                let code: Self = $crate::codec::WireValue::from_be_bytes(*bytes);
-                $crate::render::Value::Code(code.code(), code.name())
+            fn shown(self, _: &[u8; 1]) -> $crate::render::Value<'_> {
+                $crate::render::Value::Code(self.code(), self.name())
             }
         }
     };

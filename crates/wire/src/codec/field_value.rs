@@ -13,8 +13,8 @@ pub trait FieldValue<const N: usize>: WireValue<N> {
     /// The listed codes, if the type is an enumeration.
     const CODES: &'static [u8] = &[];
 
-    /// The value of the field whose bytes are `bytes`.
-    fn value(bytes: &[u8; N]) -> Value<'_>;
+    /// The shown value of a field. Text is shown from `bytes`, the bytes of the field.
+    fn shown(self, bytes: &[u8; N]) -> Value<'_>;
 }
 
 /// Types whose shown value is a function of their value.
@@ -22,8 +22,8 @@ macro_rules! field_values {
     ($($Type:ident, $width:literal: |$value:ident| $shown:expr;)*) => {$(
         impl FieldValue<$width> for $Type {
             #[inline]
-            fn value(bytes: &[u8; $width]) -> Value<'_> {
-                let $value = <$Type as WireValue<$width>>::from_be_bytes(*bytes);
+            fn shown(self, _: &[u8; $width]) -> Value<'_> {
+                let $value = self;
                 $shown
             }
         }
@@ -50,21 +50,21 @@ field_values! {
 /// `Alpha` and `Mpid`, with their padding.
 impl<const N: usize> FieldValue<N> for Alpha<N> {
     #[inline]
-    fn value(bytes: &[u8; N]) -> Value<'_> {
+    fn shown(self, bytes: &[u8; N]) -> Value<'_> {
         Value::Text(bytes)
     }
 }
 
 impl FieldValue<8> for Symbol {
     #[inline]
-    fn value(bytes: &[u8; 8]) -> Value<'_> {
+    fn shown(self, bytes: &[u8; 8]) -> Value<'_> {
         Value::Text(bytes)
     }
 }
 
 impl<const N: usize, T: Sentinel + FieldValue<N>> FieldValue<N> for Maybe<T> {
     #[inline]
-    fn value(bytes: &[u8; N]) -> Value<'_> {
-        if Self::from_be_bytes(*bytes).is_some() { T::value(bytes) } else { Value::Absent }
+    fn shown(self, bytes: &[u8; N]) -> Value<'_> {
+        self.get().map_or(Value::Absent, |value| value.shown(bytes))
     }
 }

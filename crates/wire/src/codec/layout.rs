@@ -17,6 +17,8 @@
 //! assert_eq!(Note::wrap(b"n\x00\x0d\x07!").map(Note::stock_locate), Ok(StockLocate::new(13)));
 //! ```
 //!
+//! Numbers are big-endian. After `bytes little-endian` in the first line they are little-endian.
+//!
 //! A message has three more kinds of rows. Its first row is `head { .. }`, the fields that every
 //! message of its protocol begins with. A field of type `LengthAfter` counts the bytes after
 //! itself: it is checked and shown, and the encoder writes it. The last field may contain the rest
@@ -36,12 +38,12 @@
 #[doc(hidden)]
 #[macro_export]
 macro_rules! message {
-    (head { $($head:tt)* } $(#[$about:meta])* $Name:ident / $Fields:ident: $length:literal bytes,
-        type $tag:literal at $tag_at:literal, $title:literal; $($rows:tt)*
+    (head { $($head:tt)* } $(#[$about:meta])* $Name:ident / $Fields:ident:
+        $length:literal bytes $($order:ident-endian)?, type $tag:literal at $tag_at:literal, $title:literal; $($rows:tt)*
     ) => {
         $crate::layout! {
             @sort {
-                message [$(#[$about])*] $Name / $Fields, $length, [$tag, $tag_at], $title
+                message [$($order)?] [$(#[$about])*] $Name / $Fields, $length, [$tag, $tag_at], $title
             } [] [] [] $($head)* $($rows)*
         }
     };
@@ -51,12 +53,12 @@ macro_rules! message {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! structure {
-    ($(#[$about:meta])* $Name:ident / $Fields:ident: $length:literal bytes,
+    ($(#[$about:meta])* $Name:ident / $Fields:ident: $length:literal bytes $($order:ident-endian)?,
         $(type $tag:literal at $tag_at:literal,)? $title:literal; $($rows:tt)*
     ) => {
         $crate::layout! {
             @sort {
-                structure [$(#[$about])*] $Name / $Fields, $length, [$($tag, $tag_at)?], $title
+                structure [$($order)?] [$(#[$about])*] $Name / $Fields, $length, [$($tag, $tag_at)?], $title
             } [] [] [] $($rows)*
         }
     };
@@ -114,13 +116,13 @@ macro_rules! layout {
 
     // The length is constant: the view is an array, and the encoder returns one.
     (@fixed {
-            $kind:ident $about:tt $Name:ident / $Fields:ident, $length:literal,
+            $kind:ident $order:tt $about:tt $Name:ident / $Fields:ident, $length:literal,
             [$($tag:literal, $tag_at:literal)?], $title:literal
         } $all:tt [$({ $field:ident: $Type:ty, $start:literal, $doc:literal })*]
         [$($count:literal)?]
     ) => {
         $crate::layout! {
-            @view $about $Name (&'a [u8; $length]), $length " bytes." "Bytes in all.",
+            @view $order $about $Name (&'a [u8; $length]), $length " bytes." "Bytes in all.",
             [$($tag, $tag_at)?], $title, $all [$($count)?] []
             $Fields { $($field: $Type, $doc;)* }
             {
@@ -153,7 +155,7 @@ macro_rules! layout {
                 let mut bytes = [0; $length];
                 $(bytes[$tag_at] = $tag;)?
                 $(
-                    let value = $crate::codec::WireValue::to_be_bytes(self.$field);
+                    let value = $crate::layout!(@to_bytes $order self.$field);
                     $crate::codec::put::<$start, _, _>(&mut bytes, value);
                 )*
                 $(
@@ -167,14 +169,14 @@ macro_rules! layout {
 
     // A tail after an array: the view has both, and the encoder needs a buffer.
     (@tailed {
-            message $about:tt $Name:ident / $Fields:ident, $length:literal,
+            message $order:tt $about:tt $Name:ident / $Fields:ident, $length:literal,
             [$tag:literal, $tag_at:literal], $title:literal
         } $all:tt [$({ $field:ident: $Type:ty, $start:literal, $doc:literal })*]
         [$($count:literal)?]
         [$tail:ident: $Shown:ident, $tail_at:literal, $tail_doc:literal, $most:expr]
     ) => {
         $crate::layout! {
-            @view $about $Name (&'a [u8; $length], &'a [u8]),
+            @view $order $about $Name (&'a [u8; $length], &'a [u8]),
             $length " bytes or more." "Bytes before the variable-length last field.",
             [$tag, $tag_at], $title, $all [$($count)?]
             [$tail: $Shown, $tail_at, $tail_doc, $most]
@@ -212,7 +214,7 @@ macro_rules! layout {
                 let mut bytes = [0; $length];
                 bytes[$tag_at] = $tag;
                 $(
-                    let value = $crate::codec::WireValue::to_be_bytes(self.$field);
+                    let value = $crate::layout!(@to_bytes $order self.$field);
                     $crate::codec::put::<$start, _, _>(&mut bytes, value);
                 )*
                 $crate::codec::join(&$Name::SHAPE, &bytes, self.$tail, buffer)
@@ -222,7 +224,7 @@ macro_rules! layout {
 
     // The parts that are equal with and without a tail. The rule above supplies the rest: the
     // content of the view, how bytes are wrapped, and how the enum of messages encodes the view.
-    (@view [$($about:tt)*] $Name:ident $bytes:tt,
+    (@view $order:tt [$($about:tt)*] $Name:ident $bytes:tt,
         $length:literal $size:literal $about_length:literal,
         [$($tag:literal, $tag_at:literal)?], $title:literal,
         [$({ $field:ident: $Type:ty, $start:literal, $width:expr, [$($at:tt)*], $doc:literal })*]
@@ -265,7 +267,7 @@ macro_rules! layout {
                 #[inline]
                 pub fn $field(self) -> $Type {
                     let bytes = $crate::codec::field::<$start, _, _>(self.0);
-                    $crate::codec::WireValue::from_be_bytes(*bytes)
+                    $crate::layout!(@from_bytes $order *bytes)
                 }
             )*
 
@@ -305,7 +307,7 @@ macro_rules! layout {
             ) -> Result<(), V::Error> {
                 $(
                     let bytes = $crate::codec::field::<$start, _, _>(self.0);
-                    let value = <$Type as $crate::codec::FieldValue<_>>::value(bytes);
+                    let value = $crate::codec::FieldValue::shown(self.$field(), bytes);
                     visitor.field(stringify!($field), value)?;
                 )*
                 $(
@@ -354,6 +356,11 @@ macro_rules! layout {
             }
         }
     };
+
+    (@from_bytes [] $bytes:expr) => { $crate::codec::WireValue::from_be_bytes($bytes) };
+    (@from_bytes [little] $bytes:expr) => { $crate::codec::WireValue::from_le_bytes($bytes) };
+    (@to_bytes [] $value:expr) => { $crate::codec::WireValue::to_be_bytes($value) };
+    (@to_bytes [little] $value:expr) => { $crate::codec::WireValue::to_le_bytes($value) };
 
     (@checks [] $count:tt) => { "Checks the length; every getter after it is infallible." };
     (@checks $tag:tt []) => {

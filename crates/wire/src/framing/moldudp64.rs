@@ -1,6 +1,6 @@
 //! MoldUDP64 packets: a header that numbers the first message, then the messages.
 //!
-//! Where: FEED passes each UDP payload to [`Packet::decode`]; [`PacketWriter`] writes packets of
+//! Where: [`MoldUdp64`] is the framing of a receiver; [`PacketWriter`] writes packets of
 //! simulations and replays. Layout:
 //!
 //! ```text
@@ -9,143 +9,67 @@
 //! +--------------------+--------+---------+--------+---------+---
 //! ```
 //!
-//! Failure: a packet is accepted or rejected as a whole. `decode` checks all blocks, so the
-//! iterator over them cannot fail.
-//! Cost: no allocation; work in proportion to the number of blocks.
+//! Failure and cost: see [`numbered`](super::numbered).
 
 use nanotape_types::Alpha;
 
-use crate::{
-    DecodeError,
-    moldudp64::{DownstreamHeader, DownstreamHeaderFields, END_OF_SESSION, PacketKind},
+use super::numbered::{BlockWriter, Malformed, NumberedPacket, PacketFraming, PacketKind};
+use crate::moldudp64::{
+    DownstreamHeader, DownstreamHeaderFields, END_OF_SESSION, RequestPacket, RequestPacketFields,
 };
 
-/// A packet whose blocks have been checked.
+/// The framing of MoldUDP64.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Packet<'a> {
-    /// The header.
-    pub header: DownstreamHeader<'a>,
-    blocks: &'a [u8],
-}
+pub struct MoldUdp64;
 
-/// Why bytes are not a MoldUDP64 packet.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum PacketError {
-    /// The header is incomplete or invalid.
-    #[error(transparent)]
-    Header(#[from] DecodeError),
-    /// The packet ends before its last block.
-    #[error("block {block} of {count} at byte {offset} takes {needed} bytes, {present} are left")]
-    Cut {
-        /// The block, from 0.
-        block: u16,
-        /// Blocks according to the header.
-        count: u16,
-        /// Offset of the block in the packet.
-        offset: u32,
-        /// Bytes that it needs, its length included.
-        needed: u32,
-        /// Bytes left.
-        present: u32,
-    },
-    /// There are bytes after the last block.
-    #[error("{following} bytes follow the last block, which ends at byte {offset}")]
-    Trailing {
-        /// Offset in the packet where the last block ends.
-        offset: u32,
-        /// Number of bytes after it.
-        following: u32,
-    },
-    /// The number of the last message does not fit in 64 bits.
-    #[error("sequence number {sequence_number} leaves no room for {count} messages")]
-    Overflow {
-        /// Number of the first message.
-        sequence_number: u64,
-        /// Messages.
-        count: u16,
-    },
-}
+impl PacketFraming for MoldUdp64 {
+    type Session = Alpha<10>;
 
-const _: () = assert!(size_of::<PacketError>() <= 32);
-
-impl<'a> Packet<'a> {
-    /// Checks header and blocks of the payload of one UDP packet.
-    pub fn decode(bytes: &'a [u8]) -> Result<Self, PacketError> {
-        let (header, blocks) = DownstreamHeader::wrap_first(bytes)?;
-        let (sequence_number, count) = (header.sequence_number(), header.block_count());
-        if sequence_number.checked_add(u64::from(count)).is_none() {
-            return Err(PacketError::Overflow { sequence_number, count });
-        }
-        let mut rest = blocks;
-        for block in 0..count {
-            let (_, after) = split_block(rest).map_err(|needed| PacketError::Cut {
-                block,
-                count,
-                offset: (bytes.len() - rest.len()) as u32,
-                needed: needed as u32,
-                present: rest.len() as u32,
-            })?;
-            rest = after;
-        }
-        if !rest.is_empty() {
-            let (offset, following) = ((bytes.len() - rest.len()) as u32, rest.len() as u32);
-            return Err(PacketError::Trailing { offset, following });
-        }
-        Ok(Self { header, blocks })
-    }
-
-    /// The kind of packet.
-    pub fn kind(self) -> PacketKind {
-        self.header.kind()
-    }
-
-    /// The sequence number of the first message after this packet.
-    pub fn next_sequence_number(self) -> u64 {
-        // `decode` has checked that the sum fits.
-        self.header.sequence_number() + u64::from(self.header.block_count())
-    }
-
-    /// The messages with their numbers.
-    pub fn messages(self) -> Messages<'a> {
-        Messages { sequence_number: self.header.sequence_number(), rest: self.blocks }
-    }
-}
-
-/// The messages of a packet with their numbers, in order.
-#[derive(Clone, Debug)]
-pub struct Messages<'a> {
-    sequence_number: u64,
-    rest: &'a [u8],
-}
-
-impl<'a> Iterator for Messages<'a> {
-    type Item = (u64, &'a [u8]);
+    const NAME: &'static str = "MoldUDP64";
 
     #[inline]
-    fn next(&mut self) -> Option<Self::Item> {
-        let (message, rest) = split_block(self.rest).ok()?;
-        let number = self.sequence_number;
-        self.rest = rest;
-        self.sequence_number += 1;
-        Some((number, message))
+    fn decode(bytes: &[u8]) -> Result<NumberedPacket<'_, Self>, Malformed> {
+        let Ok((header, blocks)) = DownstreamHeader::wrap_first(bytes) else {
+            let needed = DownstreamHeader::LEN as u32;
+            return Err(Malformed::Short { needed, present: bytes.len() as u32 });
+        };
+        let (kind, count) = match header.message_count() {
+            0 => (PacketKind::Heartbeat, 0),
+            END_OF_SESSION => (PacketKind::EndOfSession, 0),
+            count => (PacketKind::Data, count),
+        };
+        let (session, first) = (header.session(), header.sequence_number());
+        NumberedPacket { session, kind, first, count, stream_offset: None, blocks }
+            .checked(DownstreamHeader::LEN, u64::MAX)
     }
-}
 
-/// The first message of `bytes` and the bytes after it, or how many bytes the block needs.
-#[inline]
-fn split_block(bytes: &[u8]) -> Result<(&[u8], &[u8]), usize> {
-    let (&length, rest) = bytes.split_first_chunk::<2>().ok_or(2usize)?;
-    let length = usize::from(u16::from_be_bytes(length));
-    rest.split_at_checked(length).ok_or(2 + length)
+    #[inline]
+    fn block_length(bytes: [u8; 2]) -> u16 {
+        u16::from_be_bytes(bytes)
+    }
+
+    /// A count of 0 or 65,535 cannot be requested.
+    fn encode_request(
+        session: Self::Session,
+        first: u64,
+        count: u16,
+        buffer: &mut [u8],
+    ) -> Option<usize> {
+        if count == 0 || count == END_OF_SESSION {
+            return None;
+        }
+        let fields =
+            RequestPacketFields { session, sequence_number: first, requested_message_count: count };
+        *buffer.first_chunk_mut()? = fields.encode();
+        Some(RequestPacket::LEN)
+    }
 }
 
 /// Writes one packet into a buffer.
 #[derive(Debug)]
 pub struct PacketWriter<'b> {
     header: DownstreamHeaderFields,
-    buffer: &'b mut [u8],
-    length: usize,
+    blocks: BlockWriter<'b>,
 }
 
 impl<'b> PacketWriter<'b> {
@@ -153,33 +77,26 @@ impl<'b> PacketWriter<'b> {
     /// the maximum length of the packet; `None` if the header does not fit.
     pub fn new(session: Alpha<10>, sequence_number: u64, buffer: &'b mut [u8]) -> Option<Self> {
         let header = DownstreamHeaderFields { session, sequence_number, message_count: 0 };
-        let length = DownstreamHeader::LEN;
-        (buffer.len() >= length).then_some(Self { header, buffer, length })
+        let blocks = BlockWriter::new(DownstreamHeader::LEN, sequence_number, buffer)?;
+        Some(Self { header, blocks })
     }
 
-    /// Appends a message; returns `false` and changes nothing if it does not fit.
+    /// Appends a message; returns `false` and changes nothing if it does not fit. A packet with
+    /// number 0 takes no message.
     #[must_use]
     pub fn push(&mut self, message: &[u8]) -> bool {
-        let Ok(length) = u16::try_from(message.len()) else { return false };
-        let count = self.header.message_count + 1;
-        let start = self.length + 2;
-        let end = start + message.len();
-        let numbers = self.header.sequence_number.checked_add(u64::from(count));
-        if count == END_OF_SESSION || end > self.buffer.len() || numbers.is_none() {
-            return false;
-        }
-        self.buffer[self.length..start].copy_from_slice(&length.to_be_bytes());
-        self.buffer[start..end].copy_from_slice(message);
-        self.header.message_count = count;
-        self.length = end;
-        true
+        self.blocks.push(message, u16::to_be_bytes, END_OF_SESSION - 1, u64::MAX)
+    }
+
+    /// Messages so far.
+    pub fn message_count(&self) -> u16 {
+        self.blocks.count()
     }
 
     /// The packet; without a message it is a heartbeat.
     pub fn finish(self) -> &'b [u8] {
-        let Self { header, buffer, length } = self;
-        buffer[..DownstreamHeader::LEN].copy_from_slice(&header.encode());
-        &buffer[..length]
+        let header = DownstreamHeaderFields { message_count: self.blocks.count(), ..self.header };
+        self.blocks.finish(&header.encode())
     }
 }
 
@@ -192,6 +109,7 @@ pub fn end_of_session(session: Alpha<10>, next: u64) -> [u8; DownstreamHeader::L
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::framing::numbered::MalformedKind;
 
     const SESSION: Alpha<10> = Alpha::new(*b"000001234A");
 
@@ -205,40 +123,53 @@ mod tests {
     #[test]
     fn messages_come_out_with_their_numbers() {
         let bytes = packet(7, &[b"a", b"", b"bcd"]);
-        let decoded = Packet::decode(&bytes).unwrap();
-        assert_eq!(decoded.kind(), PacketKind::Data);
-        assert_eq!(decoded.next_sequence_number(), 10);
+        let decoded = MoldUdp64::decode(&bytes).unwrap();
+        assert_eq!((decoded.kind, decoded.count), (PacketKind::Data, 3));
+        assert_eq!((decoded.next(), decoded.next_stream_offset()), (10, None));
         let messages: Vec<_> = decoded.messages().collect();
         assert_eq!(messages, [(7, b"a".as_slice()), (8, b""), (9, b"bcd")]);
+        for (number, left) in [(0, 3), (7, 3), (8, 2), (9, 1), (10, 0), (u64::MAX, 0)] {
+            let rest: Vec<_> = decoded.messages_from(number).collect();
+            assert_eq!(rest, messages[3 - left..], "from {number}");
+        }
     }
 
     #[test]
     fn heartbeat_and_end_of_session_carry_nothing() {
-        let heartbeat = packet(6, &[]);
-        let decoded = Packet::decode(&heartbeat).unwrap();
-        assert_eq!((decoded.kind(), decoded.next_sequence_number()), (PacketKind::Heartbeat, 6));
+        for number in [0, 6] {
+            let heartbeat = packet(number, &[]);
+            let decoded = MoldUdp64::decode(&heartbeat).unwrap();
+            assert_eq!((decoded.kind, decoded.next()), (PacketKind::Heartbeat, number));
+        }
         let end = end_of_session(SESSION, u64::MAX);
-        let decoded = Packet::decode(&end).unwrap();
-        assert_eq!(decoded.kind(), PacketKind::EndOfSession);
-        assert_eq!(decoded.next_sequence_number(), u64::MAX);
-        assert_eq!(decoded.messages().count(), 0);
+        let decoded = MoldUdp64::decode(&end).unwrap();
+        assert_eq!((decoded.kind, decoded.next()), (PacketKind::EndOfSession, u64::MAX));
+        assert_eq!((decoded.count, decoded.messages().count()), (0, 0));
     }
 
     #[test]
     fn a_packet_that_does_not_add_up_is_refused_whole() {
         let bytes = packet(1, &[b"ab", b"cd"]);
-        let cut = PacketError::Cut { block: 1, count: 2, offset: 24, needed: 4, present: 3 };
-        assert_eq!(Packet::decode(&bytes[..27]), Err(cut));
+        let cut = Malformed::Cut { block: 1, count: 2, offset: 24, needed: 4, present: 3 };
+        assert_eq!(MoldUdp64::decode(&bytes[..27]), Err(cut));
         let long = [bytes.as_slice(), b"xyz"].concat();
-        let trailing = PacketError::Trailing { offset: 28, following: 3 };
-        assert_eq!(Packet::decode(&long), Err(trailing));
+        let trailing = Malformed::Trailing { offset: 28, following: 3 };
+        assert_eq!(MoldUdp64::decode(&long), Err(trailing));
         let high = packet(u64::MAX - 2, &[b"ab", b"cd"]);
-        assert!(Packet::decode(&high).is_ok());
+        assert!(MoldUdp64::decode(&high).is_ok());
         let mut overflowing = high;
         overflowing[10..18].copy_from_slice(&(u64::MAX - 1).to_be_bytes());
-        let overflow = PacketError::Overflow { sequence_number: u64::MAX - 1, count: 2 };
-        assert_eq!(Packet::decode(&overflowing), Err(overflow));
-        assert!(matches!(Packet::decode(&bytes[..19]), Err(PacketError::Header(_))));
+        let overflow = Malformed::NumberOverflow { first: u64::MAX - 1, count: 2 };
+        assert_eq!(MoldUdp64::decode(&overflowing), Err(overflow));
+        let mut zero = bytes.clone();
+        zero[10..18].fill(0);
+        assert_eq!(MoldUdp64::decode(&zero), Err(Malformed::NumberZero { count: 2 }));
+        let short = Malformed::Short { needed: 20, present: 19 };
+        assert_eq!(MoldUdp64::decode(&bytes[..19]), Err(short));
+        assert_eq!(short.to_string(), "a packet header takes 20 bytes, 19 are present");
+        for (index, kind) in MalformedKind::ALL.into_iter().enumerate() {
+            assert_eq!(kind as usize, index, "{}", kind.name());
+        }
     }
 
     #[test]
@@ -248,7 +179,22 @@ mod tests {
         assert!(writer.push(b"ab"));
         assert!(!writer.push(b"c"));
         assert!(writer.push(b""));
+        assert_eq!(writer.message_count(), 2);
         assert_eq!(writer.finish().len(), 26);
         assert!(PacketWriter::new(SESSION, 1, &mut [0; 19]).is_none());
+        assert!(!PacketWriter::new(SESSION, 0, &mut [0; 99]).unwrap().push(b"a"));
+    }
+
+    #[test]
+    fn a_request_names_what_a_server_can_send() {
+        let mut buffer = [0; 24];
+        assert_eq!(MoldUdp64::encode_request(SESSION, 2, 3, &mut buffer), Some(20));
+        let request = RequestPacket::wrap(&buffer[..20]).unwrap();
+        assert_eq!((request.session(), request.sequence_number()), (SESSION, 2));
+        assert_eq!(request.requested_message_count(), 3);
+        for count in [0, END_OF_SESSION] {
+            assert_eq!(MoldUdp64::encode_request(SESSION, 2, count, &mut buffer), None);
+        }
+        assert_eq!(MoldUdp64::encode_request(SESSION, 2, 3, &mut [0; 19]), None);
     }
 }

@@ -2,7 +2,9 @@
 
 use core::mem::size_of;
 
-use nanotape_wire::{DecodeError, EncodeError, itch50, moldudp64, soupbintcp};
+use nanotape_wire::{
+    DecodeError, EncodeError, iextp, itch50, moldudp64, render::Describe as _, soupbintcp,
+};
 
 #[test]
 fn every_itch_type_has_its_length() {
@@ -26,6 +28,21 @@ fn a_length_that_varies_is_no_length() {
     assert_eq!(moldudp64::MessageBlockHeader::LEN, 2);
     assert_eq!(moldudp64::RequestPacket::LEN, 20);
     assert_eq!(soupbintcp::GlimpseEndOfSnapshot::LEN, 21);
+    assert_eq!(iextp::SegmentHeader::LEN, 40);
+    assert_eq!(iextp::MessageBlockHeader::LEN, 2);
+}
+
+#[test]
+fn a_little_endian_number_has_its_lowest_byte_first() {
+    let bytes: [u8; 40] = core::array::from_fn(|index| index as u8);
+    let header = iextp::SegmentHeader::wrap(&bytes).unwrap();
+    assert_eq!((header.version(), header.message_protocol_id()), (0, 0x0302));
+    assert_eq!((header.channel_id(), header.session_id()), (0x0706_0504, 0x0b0a_0908));
+    assert_eq!(header.send_time(), 0x2726_2524_2322_2120);
+    assert_eq!(header.fields().encode(), bytes);
+    let mut text = String::new();
+    header.write_text(&mut text).unwrap();
+    assert!(text.starts_with("SegmentHeader version=0 reserved=1 message_protocol_id=770 "));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use nanotape_testkit::{
 };
 use nanotape_types::WireValue;
 use nanotape_wire::{
-    itch50, moldudp64,
+    iextp, itch50, moldudp64,
     render::{Describe, FieldVisitor, Value},
     soupbintcp,
 };
@@ -73,6 +73,7 @@ proptest! {
         header in any_bytes::<moldudp64::DownstreamHeader<'_>>(),
         request in any_bytes::<moldudp64::RequestPacket<'_>>(),
         block in any_bytes::<moldudp64::MessageBlockHeader<'_>>(),
+        segment in any_bytes::<iextp::SegmentHeader<'_>>(),
         end in any_bytes::<soupbintcp::GlimpseEndOfSnapshot<'_>>(),
         envelope in any_bytes::<toy::Envelope<'_>>(),
     ) {
@@ -91,6 +92,8 @@ proptest! {
             header => moldudp64::DownstreamHeader,
             request => moldudp64::RequestPacket,
             block => moldudp64::MessageBlockHeader,
+            block => iextp::MessageBlockHeader,
+            segment => iextp::SegmentHeader,
             end => soupbintcp::GlimpseEndOfSnapshot,
             envelope => toy::Envelope
         );

@@ -11,11 +11,12 @@ use nanotape_types::Alpha;
 use nanotape_wire::{
     framing::{
         binary_file::{End, Records},
-        moldudp64::{Packet, PacketWriter, end_of_session},
+        moldudp64::{MoldUdp64, PacketWriter, end_of_session},
+        numbered::{PacketFraming as _, PacketKind},
         soupbintcp::{Split, split},
     },
     itch50,
-    moldudp64::{PacketKind, RequestPacket},
+    moldudp64::RequestPacket,
     render::{Describe, FieldVisitor, Value},
     soupbintcp,
 };
@@ -177,11 +178,11 @@ fn moldudp64_packets() {
             assert_eq!(request.fields().encode(), *packet);
             continue;
         }
-        let decoded = Packet::decode(&packet).expect("a packet");
-        let (session, first) = (decoded.header.session(), decoded.header.sequence_number());
+        let decoded = MoldUdp64::decode(&packet).expect("a packet");
+        let (session, first) = (decoded.session, decoded.first);
         assert_eq!(session, Alpha::new(*b"000001234A"));
-        kinds.push((decoded.kind(), first, decoded.messages().count()));
-        if decoded.kind() == PacketKind::EndOfSession {
+        kinds.push((decoded.kind, first, decoded.messages().count()));
+        if decoded.kind == PacketKind::EndOfSession {
             assert_eq!(end_of_session(session, first), *packet);
             continue;
         }
