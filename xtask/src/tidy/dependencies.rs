@@ -79,6 +79,20 @@ const TABLE: &[Row] = &[
         inside: &["nanotape-types", "nanotape-wire", "nanotape-trace"],
         outside: &["libm", "rand_xoshiro", "thiserror"],
     },
+    // docs/decisions/0035-a-simulated-exchange.md.
+    Row {
+        package: "nanotape-exchange",
+        inside: &[
+            "nanotape-types",
+            "nanotape-clock",
+            "nanotape-tape",
+            "nanotape-wire",
+            "nanotape-feed",
+            "nanotape-book",
+            "nanotape-trace",
+        ],
+        outside: &["rand_xoshiro", "socket2", "thiserror"],
+    },
     Row {
         package: "nanotape-testkit",
         inside: &["nanotape-types", "nanotape-wire", "nanotape-book"],

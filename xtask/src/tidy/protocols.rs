@@ -9,7 +9,7 @@ use super::{Problem, code::code_of, repository::Repository};
 const PROTOCOLS: &str = concat!("nanotape_", "wire");
 
 /// Files that may use the messages of an exchange, by the beginning of their paths.
-const KNOW_A_PROTOCOL: [&str; 9] = [
+const KNOW_A_PROTOCOL: [&str; 10] = [
     "crates/wire/",
     "crates/feed/",
     // The rules of one exchange, and the command that prints its messages.
@@ -17,6 +17,8 @@ const KNOW_A_PROTOCOL: [&str; 9] = [
     "crates/cli/src/commands/inspect.rs",
     // The synthetic market writes a day of one exchange.
     "crates/synth/",
+    // The simulated exchange sends the messages of one.
+    "crates/exchange/",
     "crates/testkit/",
     // Benchmarks of decoding, and other programs' decoders.
     "crates/bench/src/",

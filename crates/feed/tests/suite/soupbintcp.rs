@@ -87,7 +87,7 @@ impl Pair {
     }
 
     /// Moves up to `most` bytes of the client to the server.
-    pub(super) fn to_server(&mut self, most: usize, day: &mut Day) -> usize {
+    pub(super) fn carry_to_server(&mut self, most: usize, day: &mut Day) -> usize {
         let piece = self.client.output()[..most.min(self.client.output().len())].to_vec();
         let events = &mut self.server_events;
         self.server.receive(&piece, self.now_ns, day, |event| events.push(server_text(event)));
@@ -97,7 +97,7 @@ impl Pair {
     }
 
     /// Moves up to `most` bytes of the server to the client.
-    pub(super) fn to_client(&mut self, most: usize, day: &mut Day) -> usize {
+    pub(super) fn carry_to_client(&mut self, most: usize, day: &mut Day) -> usize {
         let piece = self.server.output()[..most.min(self.server.output().len())].to_vec();
         let events = &mut self.client_events;
         self.client.receive(&piece, self.now_ns, |event| events.push(client_text(event)));
@@ -108,7 +108,7 @@ impl Pair {
 
     /// Moves bytes in both directions until both sides have nothing to send.
     pub(super) fn settle(&mut self, day: &mut Day) {
-        while self.to_server(usize::MAX, day) + self.to_client(usize::MAX, day) > 0 {}
+        while self.carry_to_server(usize::MAX, day) + self.carry_to_client(usize::MAX, day) > 0 {}
     }
 
     /// Passes the time to both.

@@ -15,7 +15,7 @@ fn a_stream_cut_at_any_byte_gives_the_same_events() {
     whole.client.send_debug(b"hello", 0).unwrap();
     whole.client.send_unsequenced(b"order", 0).unwrap();
     let to_server = whole.client.output().to_vec();
-    whole.to_server(usize::MAX, &mut day);
+    whole.carry_to_server(usize::MAX, &mut day);
     let to_client = whole.server.output().to_vec();
     whole.settle(&mut day);
     assert_eq!(whole.client.closed(), Some(ClientClosed::EndOfSession));
@@ -48,8 +48,8 @@ fn every_message_arrives_once_over_connections_that_are_lost_at_any_byte() {
             day.count = (day.count + random.below(10)).min(300);
             day.is_over = day.count == 300;
             pair.wait(random.below(1_000_000_000), &mut day);
-            pair.to_server(random.index(40), &mut day);
-            pair.to_client(random.index(400), &mut day);
+            pair.carry_to_server(random.index(40), &mut day);
+            pair.carry_to_client(random.index(400), &mut day);
             if pair.client.closed().is_none() && random.below(20) == 0 {
                 pair.client.disconnected();
                 assert_eq!(pair.client.closed(), Some(ClientClosed::ConnectionLost));
@@ -70,22 +70,22 @@ fn a_slow_client_costs_one_output_and_is_disconnected_with_a_count() {
     let options = ServerOptions { output_bytes: 0, ..ServerOptions::default() };
     let mut day = Day::of(100_000);
     let mut pair = Pair::new(ClientOptions::default(), Resume::BEGINNING, options);
-    pair.to_server(usize::MAX, &mut day);
+    pair.carry_to_server(usize::MAX, &mut day);
     let full = pair.server.output().len();
     assert!(full <= MAX_PACKET_BYTES && full > MAX_PACKET_BYTES - 100, "{full}");
     // Every byte that is taken restarts the time, and makes room.
     for _ in 0..20 {
         pair.wait(14_000_000_000, &mut day);
-        assert_eq!(pair.to_client(100, &mut day), 100);
+        assert_eq!(pair.carry_to_client(100, &mut day), 100);
         // The client lives: it sends heartbeats.
-        pair.to_server(usize::MAX, &mut day);
+        pair.carry_to_server(usize::MAX, &mut day);
         assert!(pair.server.output().len() <= MAX_PACKET_BYTES);
     }
     let unsent_messages = 100_001 - pair.server.next_number();
     let unsent_bytes = pair.server.output().len() as u64;
     assert_eq!(pair.server.next_deadline(), Some(pair.now_ns + 15_000_000_000));
     pair.wait(14_999_999_999, &mut day);
-    pair.to_server(usize::MAX, &mut day);
+    pair.carry_to_server(usize::MAX, &mut day);
     assert_eq!(pair.server.closed(), None);
     pair.wait(1, &mut day);
     let slow = ServerClosed::Slow { unsent_bytes, unsent_messages };
@@ -132,7 +132,7 @@ fn each_end_of_a_connection_has_its_reason() {
     // The end of the session comes after the last message, and is sent before the end.
     let mut pair = Pair::plain(Resume::BEGINNING);
     let mut over = Day::of(2).ended();
-    pair.to_server(usize::MAX, &mut over);
+    pair.carry_to_server(usize::MAX, &mut over);
     assert_eq!(pair.server.closed(), Some(ServerClosed::EndOfSession));
     assert!(!pair.server.is_finished());
     pair.settle(&mut over);

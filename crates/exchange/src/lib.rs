@@ -1,0 +1,37 @@
+//! The exchange side of a day: what a receiver of a feed needs at the other end of its sockets.
+//!
+//! Where: layer 3, beside SYNTH and below CLI. It reads a day and sends it as the exchange would:
+//! two lines of MoldUDP64 packets, a re-request server, SoupBinTCP with replay, and GLIMPSE. It
+//! must not know records, rings or the plant.
+//!
+//! ```text
+//!              +--> Packetiser A --> Line A (faults) --> socket
+//!  day --> messages
+//!     |        +--> Packetiser B --> Line B (faults) --> socket
+//!     v
+//!  History --> Rerequests    a range of messages, in one packet
+//!     |  \---> SoupBinTCP    all messages from a number on
+//!     +------> Glimpse       books, followed message by message, and their snapshots
+//! ```
+//!
+//! Everything is a state machine: no socket, no clock, and all faults from a seed.
+#![forbid(unsafe_code)]
+
+pub mod faults;
+mod history;
+mod line;
+mod packetiser;
+mod rerequests;
+mod rng;
+
+pub use faults::{Faults, FaultsProblem, ParseFaultsError};
+pub use history::{History, HistoryError, HistoryWriter};
+pub use line::{Line, LineCounts, LostOnBoth};
+pub use packetiser::{Cut, Outgoing, Packetiser};
+pub use rerequests::{
+    Answer, ParseRerequestFaultsError, RerequestCounts, RerequestFaults, Rerequests,
+};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

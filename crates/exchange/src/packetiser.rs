@@ -1,0 +1,239 @@
+//! Cuts the messages of a day into the MoldUDP64 packets of one line.
+//!
+//! Protocol: messages are numbered from 1. Messages that follow each other within a short time
+//! share a packet. A packet leaves at the time of its last message.
+//! Bounds: a packet has at most [`Cut::max_bytes`], unless one message alone is longer. One packet
+//! is kept.
+//! Cost: one copy of each message, no allocation.
+
+use nanotape_types::Alpha;
+use nanotape_wire::moldudp64::{DownstreamHeader, DownstreamHeaderFields, END_OF_SESSION};
+
+use crate::rng::Rng;
+
+/// How a line cuts messages into packets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Cut {
+    /// Maximum bytes of a packet.
+    pub max_bytes: usize,
+    /// Messages within this time of the first one share its packet.
+    pub share_ns: u64,
+    /// Draws the two limits of each packet between half of them and all of them, so that lines with
+    /// different seeds cut at different messages. `None`: always all.
+    pub seed: Option<u64>,
+}
+
+impl Default for Cut {
+    fn default() -> Self {
+        Self { max_bytes: 1_400, share_ns: 20_000, seed: None }
+    }
+}
+
+/// A packet of one line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Outgoing<'a> {
+    /// When it leaves, in exchange time. It does not go back on a line.
+    pub due_ns: u64,
+    /// Number of its first message.
+    pub first: u64,
+    /// Number of its messages.
+    pub count: u16,
+    /// The packet.
+    pub bytes: &'a [u8],
+}
+
+/// The packets of one line.
+#[derive(Clone, Debug)]
+pub struct Packetiser {
+    session: Alpha<10>,
+    cut: Cut,
+    rng: Option<Rng>,
+    /// Number of the next message.
+    next: u64,
+    /// Room for the header, then the blocks.
+    buffer: Vec<u8>,
+    count: u16,
+    max_bytes: usize,
+    share_ns: u64,
+    /// Time of the first message of the packet, and of the last one so far.
+    first_ns: u64,
+    last_ns: u64,
+}
+
+impl Packetiser {
+    /// A line of this session, whose next message has number `next`.
+    pub fn new(session: Alpha<10>, next: u64, cut: Cut) -> Self {
+        let mut packetiser = Self {
+            session,
+            cut,
+            rng: cut.seed.map(|seed| Rng::new(seed, 0)),
+            next,
+            buffer: vec![0; DownstreamHeader::LEN],
+            count: 0,
+            max_bytes: 0,
+            share_ns: 0,
+            first_ns: 0,
+            last_ns: 0,
+        };
+        packetiser.draw_limits();
+        packetiser
+    }
+
+    /// Number of the next message.
+    pub fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// Skips a message: it takes a number, and is in no packet. `out` gets the packet before it.
+    pub fn skip(&mut self, out: impl FnMut(Outgoing<'_>)) {
+        self.flush(out);
+        self.next += 1;
+    }
+
+    /// Adds a message of this time. `out` gets the packet before it, if the message begins another.
+    pub fn push(&mut self, message: &[u8], time_ns: u64, out: impl FnMut(Outgoing<'_>)) {
+        // The times of a day are not guaranteed to be in order.
+        let time_ns = time_ns.max(self.last_ns);
+        let is_full = self.buffer.len() + 2 + message.len() > self.max_bytes
+            || self.count == END_OF_SESSION - 1;
+        if self.count > 0 && (is_full || time_ns - self.first_ns > self.share_ns) {
+            self.flush(out);
+        }
+        if self.count == 0 {
+            self.first_ns = time_ns;
+        }
+        self.last_ns = time_ns;
+        self.buffer.extend_from_slice(&(message.len() as u16).to_be_bytes());
+        self.buffer.extend_from_slice(message);
+        self.count += 1;
+        self.next += 1;
+    }
+
+    /// Ends the packet, if there is one.
+    pub fn flush(&mut self, mut out: impl FnMut(Outgoing<'_>)) {
+        if self.count == 0 {
+            return;
+        }
+        let first = self.next - u64::from(self.count);
+        let header = self.header(first, self.count);
+        self.buffer[..DownstreamHeader::LEN].copy_from_slice(&header);
+        let (due_ns, count, bytes) = (self.last_ns, self.count, self.buffer.as_slice());
+        out(Outgoing { due_ns, first, count, bytes });
+        self.buffer.truncate(DownstreamHeader::LEN);
+        self.count = 0;
+        self.draw_limits();
+    }
+
+    /// The packet of an idle line. It has the number of the next message, so a packet that was not
+    /// flushed must be flushed first.
+    pub fn heartbeat(&self) -> [u8; DownstreamHeader::LEN] {
+        self.header(self.next, 0)
+    }
+
+    /// The packet of a line without further messages.
+    pub fn end_of_session(&self) -> [u8; DownstreamHeader::LEN] {
+        self.header(self.next, END_OF_SESSION)
+    }
+
+    fn header(&self, sequence_number: u64, message_count: u16) -> [u8; DownstreamHeader::LEN] {
+        DownstreamHeaderFields { session: self.session, sequence_number, message_count }.encode()
+    }
+
+    fn draw_limits(&mut self) {
+        let Cut { max_bytes, share_ns, .. } = self.cut;
+        (self.max_bytes, self.share_ns) = match &mut self.rng {
+            None => (max_bytes, share_ns),
+            Some(rng) => {
+                let bytes = rng.between(max_bytes as u64 / 2, max_bytes as u64) as usize;
+                (bytes, rng.between(share_ns / 2, share_ns))
+            }
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use nanotape_wire::{framing::moldudp64::Packet, moldudp64::PacketKind};
+
+    use super::*;
+
+    const SESSION: Alpha<10> = Alpha::new(*b"MONDAY    ");
+
+    /// Messages of random lengths and times, and their packets on a line of this seed.
+    fn cut(seed: Option<u64>) -> Vec<(u64, u64, Vec<Vec<u8>>)> {
+        let mut packetiser = Packetiser::new(SESSION, 1, Cut { seed, ..Cut::default() });
+        let (mut rng, mut time_ns, mut packets) = (Rng::new(1, 1), 1_000, Vec::new());
+        let mut out = |packet: Outgoing<'_>| {
+            assert!(packet.bytes.len() <= 1_400);
+            let decoded = Packet::decode(packet.bytes).unwrap();
+            assert_eq!(decoded.header.session(), SESSION);
+            assert_eq!(decoded.header.sequence_number(), packet.first);
+            assert_eq!(decoded.header.message_count(), packet.count);
+            let messages = decoded.messages().map(|(_, message)| message.to_vec());
+            packets.push((packet.due_ns, packet.first, messages.collect()));
+        };
+        for number in 0..5_000u64 {
+            time_ns += rng.below(15_000);
+            let message = vec![number as u8; 12 + rng.below(39) as usize];
+            packetiser.push(&message, time_ns, &mut out);
+        }
+        packetiser.flush(&mut out);
+        packetiser.flush(|packet| panic!("{packet:?}"));
+        assert_eq!(packetiser.next(), 5_001);
+        packets
+    }
+
+    #[test]
+    fn lines_cut_differently_and_carry_the_same_messages() {
+        let (plain, a, b) = (cut(None), cut(Some(1)), cut(Some(2)));
+        let messages = |packets: &[(u64, u64, Vec<Vec<u8>>)]| -> Vec<Vec<u8>> {
+            packets.iter().flat_map(|(_, _, messages)| messages.clone()).collect()
+        };
+        let starts = |packets: &[(u64, u64, Vec<Vec<u8>>)]| -> Vec<u64> {
+            packets.iter().map(|&(_, first, _)| first).collect()
+        };
+        assert_eq!(messages(&plain).len(), 5_000);
+        assert!(messages(&plain) == messages(&a) && messages(&a) == messages(&b));
+        assert!(starts(&a) != starts(&b) && starts(&a) != starts(&plain));
+        assert_eq!(cut(Some(1)), a, "a seed always cuts alike");
+        for packets in [&plain, &a, &b] {
+            assert!(packets.is_sorted_by_key(|&(due_ns, ..)| due_ns));
+            let mut next = 1;
+            for (_, first, messages) in packets {
+                assert_eq!(*first, next);
+                next += messages.len() as u64;
+            }
+        }
+    }
+
+    #[test]
+    fn messages_within_the_time_share_a_packet_that_leaves_with_the_last_of_them() {
+        let mut packetiser = Packetiser::new(SESSION, 1, Cut::default());
+        let mut packets = Vec::new();
+        let mut out = |packet: Outgoing<'_>| {
+            packets.push((packet.due_ns, packet.first, packet.count));
+        };
+        for time_ns in [0, 20_000, 20_001, 15_000, 40_002] {
+            packetiser.push(b"message", time_ns, &mut out);
+        }
+        packetiser.skip(&mut out);
+        packetiser.push(&[0; 2_000], 50_000, &mut out);
+        packetiser.push(b"message", 50_000, &mut out);
+        packetiser.flush(&mut out);
+        let expected =
+            [(20_000, 1, 2), (20_001, 3, 2), (40_002, 5, 1), (50_000, 7, 1), (50_000, 8, 1)];
+        assert_eq!(packets, expected);
+    }
+
+    #[test]
+    fn an_idle_line_shows_the_next_number() {
+        let packetiser = Packetiser::new(SESSION, 7, Cut::default());
+        for (bytes, kind) in [
+            (packetiser.heartbeat(), PacketKind::Heartbeat),
+            (packetiser.end_of_session(), PacketKind::EndOfSession),
+        ] {
+            let packet = Packet::decode(&bytes).unwrap();
+            assert_eq!((packet.kind(), packet.next_sequence_number()), (kind, 7));
+        }
+    }
+}
