@@ -18,6 +18,7 @@
 #![forbid(unsafe_code)]
 
 pub mod faults;
+mod glimpse;
 mod history;
 mod line;
 mod packetiser;
@@ -25,6 +26,7 @@ mod rerequests;
 mod rng;
 
 pub use faults::{Faults, FaultsProblem, ParseFaultsError};
+pub use glimpse::{Glimpse, GlimpseSession, Snapshot};
 pub use history::{History, HistoryError, HistoryWriter};
 pub use line::{Line, LineCounts, LostOnBoth};
 pub use packetiser::{Cut, Outgoing, Packetiser};

@@ -8,7 +8,10 @@
 mod text;
 
 use nanotape_feed::soupbintcp::MessageStore as _;
-use nanotape_wire::{framing::moldudp64::PacketWriter, moldudp64::RequestPacket};
+use nanotape_wire::{
+    framing::moldudp64::PacketWriter,
+    moldudp64::{END_OF_SESSION, RequestPacket},
+};
 pub use text::ParseRerequestFaultsError;
 
 use crate::{faults::Chance, history::History, rng::Rng};
@@ -87,7 +90,8 @@ impl Rerequests {
             return None;
         }
         let (first, count) = (request.sequence_number(), request.requested_message_count());
-        if count == 0 || !(1..self.history.next()).contains(&first) {
+        let is_countable = count > 0 && count < END_OF_SESSION;
+        if !is_countable || !(1..self.history.next()).contains(&first) {
             self.counts.out_of_range += 1;
             return None;
         }
@@ -96,13 +100,13 @@ impl Rerequests {
             return None;
         }
         let mut writer = PacketWriter::new(session, first, &mut self.buffer)?;
-        let mut messages = 0;
         for number in first..first.saturating_add(count.into()) {
             match self.history.read(number) {
-                Some(message) if writer.push(message) => messages += 1,
+                Some(message) if writer.push(message) => {}
                 _ => break,
             }
         }
+        let messages = u64::from(writer.message_count());
         if messages == 0 {
             self.counts.out_of_range += 1;
             return None;
@@ -121,7 +125,10 @@ impl Rerequests {
 #[cfg(test)]
 mod tests {
     use nanotape_types::Alpha;
-    use nanotape_wire::{framing::moldudp64::Packet, moldudp64::RequestPacketFields};
+    use nanotape_wire::{
+        framing::{moldudp64::MoldUdp64, numbered::PacketFraming as _},
+        moldudp64::RequestPacketFields,
+    };
 
     use super::*;
 
@@ -158,8 +165,8 @@ mod tests {
             let answer = server.answer(&request(SESSION, first, count)).unwrap();
             assert_eq!(answer.delay_ns, 0);
             assert!(answer.bytes.len() <= 1_400);
-            let packet = Packet::decode(answer.bytes).unwrap();
-            assert_eq!(packet.header.session(), SESSION);
+            let packet = MoldUdp64::decode(answer.bytes).unwrap();
+            assert_eq!(packet.session, SESSION);
             let messages: Vec<_> = packet.messages().collect();
             assert_eq!(messages.len(), answered, "{first} + {count}");
             for ((number, message), expected) in messages.into_iter().zip(first..) {
@@ -180,6 +187,7 @@ mod tests {
             request(SESSION, 901, 1).to_vec(),
             request(SESSION, u64::MAX, 65_534).to_vec(),
             request(SESSION, 1, 0).to_vec(),
+            request(SESSION, 1, 65_535).to_vec(),
             request(Alpha::new(*b"TUESDAY   "), 1, 1).to_vec(),
             request(SESSION, 1, 1)[..19].to_vec(),
             [request(SESSION, 1, 1).as_slice(), b"x"].concat(),
@@ -189,7 +197,7 @@ mod tests {
         }
         let RerequestCounts { requests, malformed, other_session, out_of_range, .. } =
             server.counts();
-        assert_eq!((requests, malformed, other_session, out_of_range), (8, 3, 1, 4));
+        assert_eq!((requests, malformed, other_session, out_of_range), (9, 3, 1, 5));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use nanotape_types::Alpha;
-use nanotape_wire::framing::moldudp64::Packet;
+use nanotape_wire::framing::{moldudp64::MoldUdp64, numbered::PacketFraming as _};
 
 use super::*;
 use crate::packetiser::{Cut, Packetiser};
@@ -52,7 +52,7 @@ fn sent(text: &str) -> (LineCounts, Vec<(u64, Vec<u8>)>) {
 
 /// The number of the first message of each packet.
 fn numbers(sent: &[(u64, Vec<u8>)]) -> Vec<u64> {
-    let number = |bytes: &[u8]| Packet::decode(bytes).unwrap().header.sequence_number();
+    let number = |bytes: &[u8]| MoldUdp64::decode(bytes).unwrap().first;
     sent.iter().map(|(_, bytes)| number(bytes)).collect()
 }
 
@@ -142,7 +142,7 @@ fn a_damaged_packet_is_refused_unless_a_byte_of_a_message_changed() {
     let (counts, cut) = sent("truncate=1%");
     assert_rate(counts.truncated, 1.0);
     let refused = |sent: &[(u64, Vec<u8>)]| {
-        sent.iter().filter(|(_, bytes)| Packet::decode(bytes).is_err()).count() as u64
+        sent.iter().filter(|(_, bytes)| MoldUdp64::decode(bytes).is_err()).count() as u64
     };
     assert_eq!(refused(&cut), counts.truncated);
 
@@ -154,7 +154,7 @@ fn a_damaged_packet_is_refused_unless_a_byte_of_a_message_changed() {
     assert_rate(counts.flipped, 1.0);
     assert_eq!(refused(&flipped), 0);
     let is_changed = |bytes: &[u8]| {
-        let (number, message) = Packet::decode(bytes).unwrap().messages().next().unwrap();
+        let (number, message) = MoldUdp64::decode(bytes).unwrap().messages().next().unwrap();
         message != number.to_be_bytes()
     };
     let changed = flipped.iter().filter(|(_, bytes)| is_changed(bytes)).count();
@@ -162,7 +162,7 @@ fn a_damaged_packet_is_refused_unless_a_byte_of_a_message_changed() {
 
     let (counts, renamed) = sent("session=1%");
     assert_rate(counts.other_session, 1.0);
-    let is_other = |bytes: &[u8]| Packet::decode(bytes).unwrap().header.session() != SESSION;
+    let is_other = |bytes: &[u8]| MoldUdp64::decode(bytes).unwrap().session != SESSION;
     let others = renamed.iter().filter(|(_, bytes)| is_other(bytes)).count();
     assert_eq!(others as u64, counts.other_session);
 }
@@ -208,7 +208,9 @@ fn what_both_lines_lose_is_the_same_although_they_cut_packets_differently() {
         let mut line = line_of("", "drop=0.5%,burst=0.02%x30", 9, line);
         let mut found = BTreeMap::new();
         for (_, bytes) in run(&mut line, cut) {
-            found.extend(Packet::decode(&bytes).unwrap().messages().map(|(n, m)| (n, m.to_vec())));
+            found.extend(
+                MoldUdp64::decode(&bytes).unwrap().messages().map(|(n, m)| (n, m.to_vec())),
+            );
         }
         assert!(line.counts().dropped_on_both > 0);
         (1..=PACKETS).filter(|n| !found.contains_key(n)).collect::<Vec<_>>()

@@ -1,0 +1,4 @@
+//! Tests of the simulated exchange, one module per subject.
+
+mod glimpse;
+mod support;
