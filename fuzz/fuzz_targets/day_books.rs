@@ -3,8 +3,8 @@
 
 use libfuzzer_sys::fuzz_target;
 use nanotape_book::{DefaultBooks, OrderStore as _, PlainBooks};
-use nanotape_feed::DaySource;
 use nanotape_check::Validator;
+use nanotape_feed::DaySource;
 use nanotape_plant::BookEngine;
 use nanotape_types::{Side, StockLocate};
 

@@ -13,7 +13,9 @@
 //! A [`DaySource`] is an [`EventSource`](nanotape_market::EventSource). [`read_day`] delivers the
 //! exchange's own messages, for dissectors and validators.
 //!
-//! [`soupbintcp`] has both ends of a SoupBinTCP session, as state machines without a socket.
+//! [`session`] puts the packets of a live session in order, from all of its lines: gaps, requests
+//! and snapshots. [`soupbintcp`] has both ends of a SoupBinTCP session. Both are state machines
+//! without a socket.
 //!
 //! The decoder is sans-I/O: it takes blocks and calls the handler, so that tests and fuzzers can
 //! feed it any bytes. [`read_day`] connects it to a source.
@@ -25,6 +27,7 @@ mod hidden;
 mod irregular;
 mod normalise;
 mod resync;
+pub mod session;
 pub mod soupbintcp;
 pub mod source;
 

@@ -1,6 +1,7 @@
 //! Tests of sources of days, one module per subject.
 
 mod damaged_days;
+mod session;
 mod soupbintcp;
 mod sources;
 mod support;

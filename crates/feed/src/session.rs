@@ -1,0 +1,26 @@
+//! Sessions of numbered packets as state machines without I/O: bytes and a time go in, messages in
+//! order and what is to be done come out.
+//!
+//! ```text
+//! line A --\
+//! line B ---+--> Receiver --> messages, each once and in order --> SessionHandler
+//! answers -/        |  \----> skipped, snapshot, events
+//!                   \-------> requests, fetch_snapshot --> servers
+//! ```
+
+mod ahead;
+mod event;
+mod gaps;
+mod line;
+mod race;
+mod ranges;
+mod receiver;
+mod requests;
+mod settings;
+
+pub use ahead::Messages;
+pub use event::{Fills, Gap, GapReport, Line, PacketOrigin, SessionEvent, SessionHandler};
+pub use line::LineCounts;
+pub use ranges::Numbers;
+pub use receiver::{Receiver, SessionPosition};
+pub use settings::{Join, MAX_LINES, RequestSettings, SessionSettings, SnapshotSettings};

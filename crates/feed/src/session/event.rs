@@ -1,0 +1,204 @@
+//! What a session tells its owner: messages in order, and what happened to those that are missing.
+
+use core::fmt;
+
+use nanotape_wire::framing::numbered::MalformedKind;
+
+use super::{ahead::Messages, ranges::Numbers, settings::MAX_LINES};
+
+/// A line of a session: 0 is A.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Line(u8);
+
+/// Where a packet came from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PacketOrigin {
+    /// A line.
+    Line(Line),
+    /// A server, on request.
+    Retransmission,
+}
+
+/// Receives what a session delivers.
+pub trait SessionHandler<S> {
+    /// Messages with consecutive numbers from `first`, which were received at `ts_recv_ns`. Every
+    /// number comes once and in order, except those that were [`skipped`](Self::skipped).
+    fn messages<'a>(&mut self, first: u64, ts_recv_ns: u64, messages: impl Messages<'a>);
+
+    /// These messages are not delivered: they are lost, or in the [`snapshot`](Self::snapshot) that
+    /// follows. Their content is unknown. The next message is the first after them.
+    fn skipped(&mut self, numbers: Numbers);
+
+    /// The snapshot that the owner gave the number of takes the place of all messages before
+    /// `next`, which is the next one.
+    fn snapshot(&mut self, next: u64);
+
+    /// Sends a request for `count` messages from `first` to the re-request server.
+    fn request(&mut self, session: S, first: u64, count: u16);
+
+    /// Fetches a snapshot: of `next` or later. The owner answers with
+    /// [`Receiver::snapshot`](super::Receiver::snapshot) or
+    /// [`Receiver::snapshot_failed`](super::Receiver::snapshot_failed).
+    fn fetch_snapshot(&mut self, next: u64);
+
+    /// Something happened that an operator may want to know.
+    fn event(&mut self, event: &SessionEvent<S>);
+
+    /// A line brought messages that another had brought `lag_ns` earlier.
+    #[inline(always)]
+    fn lag(&mut self, line: Line, winner: Line, lag_ns: u64) {
+        let _ = (line, winner, lag_ns);
+    }
+}
+
+/// Something that happened in a session.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum SessionEvent<S> {
+    /// The first packet of a session.
+    Joined {
+        /// The session.
+        session: S,
+        /// The number of the next message at that time.
+        next: u64,
+    },
+    /// Messages are missing, and neither line brought them in time.
+    GapDeclared(Gap),
+    /// All messages of a declared gap came, or will not come.
+    GapClosed(GapReport),
+    /// A line is silent.
+    Silent(Line),
+    /// A line that was silent has packets again.
+    Resumed {
+        /// The line.
+        line: Line,
+        /// For how long it was silent, in ns.
+        silent_ns: u64,
+    },
+    /// A packet that does not follow its format was dropped.
+    Malformed {
+        /// Where it came from.
+        origin: PacketOrigin,
+        /// What is wrong.
+        kind: MalformedKind,
+    },
+    /// A packet of another session was dropped, the first one in a row.
+    OtherSession {
+        /// Where it came from.
+        origin: PacketOrigin,
+        /// Its session.
+        session: S,
+    },
+    /// There is no room for messages after a gap: they are dropped, and count as missing.
+    AheadFull {
+        /// The first one.
+        number: u64,
+    },
+    /// The session ended, and all of its messages were delivered or are lost.
+    Ended {
+        /// The number that the next message would have had.
+        next: u64,
+    },
+}
+
+/// Messages that neither line brought.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Gap {
+    /// Their numbers.
+    pub numbers: Numbers,
+    /// When a later message showed that they are missing, in ns.
+    pub seen_ns: u64,
+    /// Where that message came from.
+    pub seen_by: PacketOrigin,
+}
+
+/// How a gap ended.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct GapReport {
+    /// The gap.
+    pub gap: Gap,
+    /// When the last of its messages came or was given up, in ns.
+    pub closed_ns: u64,
+    /// What became of its messages.
+    pub fills: Fills,
+    /// Requests that were sent for it.
+    pub requests: u32,
+}
+
+/// What became of messages that were missing, in messages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Fills {
+    /// Brought late by a line.
+    pub lines: [u64; MAX_LINES],
+    /// Sent again on request.
+    pub retransmitted: u64,
+    /// Contained in a snapshot.
+    pub snapshot: u64,
+    /// Lost.
+    pub lost: u64,
+}
+
+impl Line {
+    /// Line A.
+    pub const A: Self = Self(0);
+    /// Line B.
+    pub const B: Self = Self(1);
+
+    /// The line of an index; `None` if there is no such line.
+    pub fn new(index: usize) -> Option<Self> {
+        (index < MAX_LINES).then_some(Self(index as u8))
+    }
+
+    /// Its index, from 0.
+    #[inline]
+    pub fn index(self) -> usize {
+        usize::from(self.0)
+    }
+}
+
+impl fmt::Display for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", char::from(b'A' + self.0))
+    }
+}
+
+impl fmt::Display for PacketOrigin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Line(line) => write!(f, "line {line}"),
+            Self::Retransmission => f.write_str("re-request server"),
+        }
+    }
+}
+
+/// What became of a message that was missing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Fill {
+    By(PacketOrigin),
+    Snapshot,
+    Lost,
+}
+
+impl Fills {
+    pub(super) fn of(&mut self, fill: Fill) -> &mut u64 {
+        match fill {
+            Fill::By(PacketOrigin::Line(line)) => &mut self.lines[line.index()],
+            Fill::By(PacketOrigin::Retransmission) => &mut self.retransmitted,
+            Fill::Snapshot => &mut self.snapshot,
+            Fill::Lost => &mut self.lost,
+        }
+    }
+
+    /// All messages.
+    pub fn total(&self) -> u64 {
+        self.lines.iter().sum::<u64>() + self.retransmitted + self.snapshot + self.lost
+    }
+
+    /// Adds other messages.
+    pub fn add(&mut self, other: &Self) {
+        self.lines.iter_mut().zip(other.lines).for_each(|(sum, more)| *sum += more);
+        self.retransmitted += other.retransmitted;
+        self.snapshot += other.snapshot;
+        self.lost += other.lost;
+    }
+}

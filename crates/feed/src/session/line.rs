@@ -1,0 +1,147 @@
+//! What one line did: packets, losses, overtaken packets, and silence.
+
+use nanotape_wire::framing::numbered::MalformedKind;
+
+use super::ranges::Ranges;
+
+/// Missing ranges of a line that are remembered. A packet that comes after as many later ones is
+/// counted as a duplicate, and its messages as lost on the line.
+const REMEMBERED: usize = 64;
+
+/// Counts of a line, or of the answers of a re-request server.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct LineCounts {
+    /// Packets, also those that were dropped.
+    pub packets: u64,
+    /// Their bytes, without the headers below the packet.
+    pub bytes: u64,
+    /// Packets without messages.
+    pub heartbeats: u64,
+    /// Messages in all packets of the session.
+    pub messages: u64,
+    /// Messages that this line brought first.
+    pub first_messages: u64,
+    /// Packets whose messages, or some of them, this line brought first.
+    pub first_packets: u64,
+    /// Messages that this line had brought before.
+    pub duplicates: u64,
+    /// Messages that a later packet of this line had overtaken.
+    pub overtaken: u64,
+    /// Messages that this line has not brought, although it brought later ones.
+    pub missing: u64,
+    /// Packets of another session.
+    pub other_session: u64,
+    /// Packets dropped because their number is far ahead and no other packet confirms it.
+    pub far_ahead: u64,
+    /// Packets that do not follow their format, by kind.
+    pub malformed: [u64; MalformedKind::ALL.len()],
+    /// Times that the line was silent.
+    pub silences: u64,
+}
+
+/// A line, or the answers of a re-request server.
+#[derive(Debug)]
+pub(super) struct LineState {
+    pub(super) counts: LineCounts,
+    /// One above the highest number that it brought; 0 before its first packet of the session.
+    pub(super) next: u64,
+    /// When its last packet came; 0 before the first.
+    pub(super) last_ns: u64,
+    pub(super) is_silent: bool,
+    pub(super) is_in_other_session: bool,
+    missing: Ranges,
+    /// Messages of ranges that are no longer remembered.
+    given_up: u64,
+}
+
+impl LineState {
+    pub(super) fn new() -> Self {
+        Self {
+            counts: LineCounts::default(),
+            next: 0,
+            last_ns: 0,
+            is_silent: false,
+            is_in_other_session: false,
+            missing: Ranges::with_capacity(REMEMBERED),
+            given_up: 0,
+        }
+    }
+
+    /// Counts a packet of the session with the messages from `first` to before `next`.
+    #[inline]
+    pub(super) fn note(&mut self, first: u64, next: u64) {
+        self.counts.messages += next - first;
+        self.counts.heartbeats += u64::from(first == next);
+        self.is_in_other_session = false;
+        if first == self.next || self.next == 0 {
+            self.next = next;
+        } else {
+            self.note_out_of_order(first, next);
+        }
+    }
+
+    #[cold]
+    fn note_out_of_order(&mut self, first: u64, next: u64) {
+        if first > self.next {
+            if self.missing.is_full()
+                && let Some(oldest) = self.missing.remove_first()
+            {
+                self.given_up += oldest.end - oldest.start;
+            }
+            let is_kept = self.missing.push(self.next..first);
+            debug_assert!(is_kept, "a range was removed");
+        } else {
+            let seen = next.min(self.next) - first;
+            let overtaken = self.missing.remove(first..next.min(self.next));
+            self.counts.overtaken += overtaken;
+            self.counts.duplicates += seen - overtaken;
+        }
+        self.next = self.next.max(next);
+        self.counts.missing = self.given_up + self.missing.count();
+    }
+
+    /// A new session begins. The counts go on.
+    pub(super) fn begin_session(&mut self) {
+        self.given_up += self.missing.count();
+        self.missing = Ranges::with_capacity(REMEMBERED);
+        self.next = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn losses_duplicates_and_overtaken_packets_are_told_apart() {
+        let mut line = LineState::new();
+        line.note(1, 4);
+        line.note(6, 8);
+        assert_eq!(line.counts.missing, 2);
+        line.note(4, 6);
+        assert_eq!((line.counts.missing, line.counts.overtaken), (0, 2));
+        line.note(4, 8);
+        assert_eq!(line.counts.duplicates, 4);
+        line.note(7, 10);
+        assert_eq!((line.counts.duplicates, line.next), (5, 10));
+        line.note(12, 12);
+        assert_eq!((line.counts.missing, line.counts.heartbeats), (2, 1));
+        line.begin_session();
+        line.note(1, 2);
+        assert_eq!(line.counts.missing, 2);
+    }
+
+    #[test]
+    fn what_is_no_longer_remembered_stays_lost() {
+        let mut line = LineState::new();
+        line.note(1, 2);
+        for packet in 1..=REMEMBERED as u64 + 1 {
+            line.note(packet * 3, packet * 3 + 1);
+        }
+        assert_eq!(line.counts.missing, 1 + 2 * REMEMBERED as u64);
+        line.note(2, 3);
+        assert_eq!((line.counts.overtaken, line.counts.duplicates), (0, 1));
+        line.note(4, 6);
+        assert_eq!(line.counts.overtaken, 2);
+    }
+}

@@ -1,0 +1,110 @@
+//! Requests to a re-request server: which messages, how often, and when to stop.
+//!
+//! Protocol: missing messages of declared gaps are requested in chunks, some at a time. An answer
+//! may be shorter than its request; the rest is requested at once. A request without an answer is
+//! repeated after its timeout. The server does not refuse: after the last repetition the chunk has
+//! failed.
+
+use super::{gaps::Gaps, ranges::Numbers, settings::RequestSettings};
+
+#[derive(Debug)]
+pub(super) struct Requests {
+    settings: RequestSettings,
+    /// In order of their numbers.
+    chunks: Vec<Chunk>,
+}
+
+#[derive(Debug)]
+struct Chunk {
+    numbers: Numbers,
+    sent_ns: u64,
+    repeated: u32,
+}
+
+/// The result of a check of the requests.
+#[derive(PartialEq, Eq, Debug)]
+pub(super) enum Pumped {
+    /// Nothing failed.
+    Fine,
+    /// The last repetition of the request for this message has no answer.
+    Failed(u64),
+}
+
+impl Requests {
+    pub(super) fn new(settings: RequestSettings) -> Self {
+        Self { settings, chunks: Vec::with_capacity(settings.in_flight) }
+    }
+
+    /// When the next request is repeated or has failed.
+    pub(super) fn deadline_ns(&self) -> Option<u64> {
+        let timeout_ns = self.settings.timeout_ns;
+        self.chunks.iter().map(|chunk| chunk.sent_ns.saturating_add(timeout_ns)).min()
+    }
+
+    /// Forgets requests that were answered, repeats those that are due, and sends new ones.
+    pub(super) fn pump(
+        &mut self,
+        gaps: &mut Gaps,
+        now_ns: u64,
+        mut send: impl FnMut(u64, u16),
+    ) -> Pumped {
+        let RequestSettings { timeout_ns, retries, messages, in_flight } = self.settings;
+        let mut failed = None;
+        self.chunks.retain_mut(|chunk| {
+            let Some(part) = gaps.parts(chunk.numbers.clone()).next() else { return false };
+            let is_answered = part.start > chunk.numbers.start;
+            if !is_answered && now_ns.saturating_sub(chunk.sent_ns) < timeout_ns {
+                return true;
+            }
+            chunk.repeated = if is_answered { 0 } else { chunk.repeated + 1 };
+            if chunk.repeated > retries {
+                failed = failed.or(Some(part.start));
+                return false;
+            }
+            (chunk.numbers.start, chunk.sent_ns) = (part.start, now_ns);
+            gaps.count_request(part.start);
+            send(part.start, count_of(&part, messages));
+            true
+        });
+        if let Some(number) = failed {
+            return Pumped::Failed(number);
+        }
+        while self.chunks.len() < in_flight {
+            let Some(numbers) = self.next_chunk(gaps) else { break };
+            let first = numbers.start;
+            gaps.count_request(first);
+            send(first, count_of(&numbers, messages));
+            let place = self.chunks.partition_point(|chunk| chunk.numbers.start < first);
+            self.chunks.insert(place, Chunk { numbers, sent_ns: now_ns, repeated: 0 });
+        }
+        Pumped::Fine
+    }
+
+    /// Forgets all requests.
+    pub(super) fn clear(&mut self) {
+        self.chunks.clear();
+    }
+
+    /// The first missing messages that are not requested.
+    fn next_chunk(&self, gaps: &Gaps) -> Option<Numbers> {
+        let most = u64::from(self.settings.messages).max(1);
+        for part in gaps.parts(0..gaps.declared_to()) {
+            let Numbers { start: mut from, end: mut to } = part;
+            for Chunk { numbers, .. } in &self.chunks {
+                if numbers.start <= from {
+                    from = from.max(numbers.end);
+                } else {
+                    to = to.min(numbers.start);
+                }
+            }
+            if from < to {
+                return Some(from..to.min(from.saturating_add(most)));
+            }
+        }
+        None
+    }
+}
+
+fn count_of(numbers: &Numbers, most: u16) -> u16 {
+    (numbers.end - numbers.start).min(u64::from(most.max(1))) as u16
+}

@@ -1,0 +1,93 @@
+//! What a session does about losses, and how much memory it may use for it.
+
+const MS: u64 = 1_000_000;
+
+/// Lines of a session, at most.
+pub const MAX_LINES: usize = 4;
+
+/// The settings of a session.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SessionSettings {
+    /// Number of lines, 1 to [`MAX_LINES`].
+    pub lines: usize,
+    /// Where a session is joined whose first packet is not its first.
+    pub join: Join,
+    /// How long a missing message is waited for before its gap is declared: the other line, or a
+    /// packet that was overtaken, may still have it. In ns.
+    pub hold_ns: u64,
+    /// A gap is declared earlier if every line has passed it by this many messages.
+    pub reorder_messages: u64,
+    /// Requests to a re-request server; `None` if there is none.
+    pub requests: Option<RequestSettings>,
+    /// Snapshots; `None` if no server gives any.
+    pub snapshots: Option<SnapshotSettings>,
+    /// A line without a packet for so long is reported as silent. In ns.
+    pub silence_ns: u64,
+    /// Numbers after a gap of which messages are kept.
+    pub ahead_messages: usize,
+    /// Bytes of these messages. Memory for twice as many is reserved.
+    pub ahead_bytes: usize,
+}
+
+/// Where a session is joined whose first packet is not its first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Join {
+    /// With the first packet that arrives: the books lack all earlier orders.
+    Here,
+    /// With message 1: what was missed is a gap, which is recovered as any other.
+    Start,
+    /// With a snapshot.
+    Snapshot,
+}
+
+/// Requests to a re-request server.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RequestSettings {
+    /// How long an answer may take. In ns.
+    pub timeout_ns: u64,
+    /// How often a request without an answer is repeated.
+    pub retries: u32,
+    /// Messages in one request.
+    pub messages: u16,
+    /// Requests without an answer yet, at most.
+    pub in_flight: usize,
+}
+
+/// Snapshots.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SnapshotSettings {
+    /// How long a snapshot may take. In ns.
+    pub timeout_ns: u64,
+    /// How often one is tried before the loss is accepted.
+    pub attempts: u32,
+    /// After an accepted loss, the time until the next try. In ns.
+    pub retry_after_ns: u64,
+}
+
+impl Default for SessionSettings {
+    fn default() -> Self {
+        Self {
+            lines: 2,
+            join: Join::Here,
+            hold_ns: 2 * MS,
+            reorder_messages: 256,
+            requests: None,
+            snapshots: None,
+            silence_ns: 3_000 * MS,
+            ahead_messages: 1 << 20,
+            ahead_bytes: 64 << 20,
+        }
+    }
+}
+
+impl Default for RequestSettings {
+    fn default() -> Self {
+        Self { timeout_ns: 20 * MS, retries: 4, messages: 32, in_flight: 8 }
+    }
+}
+
+impl Default for SnapshotSettings {
+    fn default() -> Self {
+        Self { timeout_ns: 30_000 * MS, attempts: 3, retry_after_ns: 60_000 * MS }
+    }
+}

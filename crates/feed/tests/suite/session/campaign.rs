@@ -1,0 +1,130 @@
+//! or it is skipped and the reports say so.
+
+use nanotape_feed::session::{
+    Join, Line, Receiver, RequestSettings, SessionSettings, SnapshotSettings,
+};
+use nanotape_harness::Random;
+use nanotape_wire::framing::moldudp64::MoldUdp64;
+
+use super::{
+    network::{Faults, Network, Server},
+    owner::Owner,
+};
+
+const MS: u64 = 1_000_000;
+const SEEDS: u64 = 1_000;
+
+fn settings() -> SessionSettings {
+    SessionSettings {
+        requests: Some(RequestSettings { timeout_ns: 5 * MS, ..RequestSettings::default() }),
+        snapshots: Some(SnapshotSettings {
+            timeout_ns: 200 * MS,
+            attempts: 3,
+            retry_after_ns: 100 * MS,
+        }),
+        ahead_messages: 1 << 12,
+        ahead_bytes: 1 << 18,
+        ..SessionSettings::default()
+    }
+}
+
+/// Faults of a line of a seed: up to 10% of the packets are lost.
+fn faults(random: &mut Random) -> Faults {
+    let begin_ns = random.below(60) * MS;
+    Faults {
+        drop: random.below(100),
+        duplicate: random.below(50),
+        delay: random.below(50),
+        truncate: random.below(10),
+        silence: (begin_ns, begin_ns + random.below(2) * 50 * MS),
+    }
+}
+
+fn run(
+    seed: u64,
+    settings: SessionSettings,
+    network: &mut Network,
+) -> (Receiver<MoldUdp64>, Owner) {
+    let mut receiver = Receiver::new(settings);
+    let mut owner = Owner::default();
+    network.run(&mut receiver, &mut owner);
+    assert!(owner.has_ended(), "seed {seed}: {:?}", receiver.position());
+    assert_eq!(owner.next, network.last() + 1, "seed {seed}");
+    let reports = || owner.closed_gaps();
+    assert_eq!(reports().count(), owner.declared_gaps(), "seed {seed}: every gap is closed");
+    for report in reports() {
+        let numbers = &report.gap.numbers;
+        assert_eq!(report.fills.total(), numbers.end - numbers.start, "seed {seed}: {report:?}");
+    }
+    (receiver, owner)
+}
+
+#[test]
+fn with_a_server_every_message_comes() {
+    for seed in 0..SEEDS {
+        let mut random = Random::new(seed);
+        let mut network = Network::new(seed, 1_500);
+        network.requests = Server::Lossy(random.below(2) * 100);
+        let used = random.below(3);
+        for (line, only) in [(Line::A, 1), (Line::B, 0)] {
+            let faults = faults(&mut random);
+            if used != only {
+                network.send(line, 1, faults);
+            }
+        }
+        let settings = SessionSettings {
+            requests: settings()
+                .requests
+                .map(|requests| RequestSettings { retries: 60, ..requests }),
+            join: Join::Start,
+            ..settings()
+        };
+        let (_, owner) = run(seed, settings, &mut network);
+        assert_eq!(owner.delivered, network.last(), "seed {seed}: lines {used}");
+        assert_eq!(owner.skipped, [], "seed {seed}");
+    }
+}
+
+#[test]
+fn with_a_dead_server_a_snapshot_takes_the_place_of_what_is_missing() {
+    let mut snapshots = 0;
+    for seed in 0..SEEDS {
+        let mut random = Random::new(seed);
+        let mut network = Network::new(seed, 1_500);
+        network.requests = Server::Dead;
+        network.snapshots = Server::Lossy(random.below(2) * 300);
+        let first = 1 + random.below(2) * random.below(800);
+        for line in [Line::A, Line::B] {
+            let faults = faults(&mut random);
+            network.send(line, first, faults);
+        }
+        let join = if random.below(2) == 0 { Join::Snapshot } else { Join::Here };
+        let (receiver, owner) = run(seed, SessionSettings { join, ..settings() }, &mut network);
+        let lost: u64 = owner.closed_gaps().map(|report| report.fills.lost).sum();
+        assert!(lost <= owner.skipped_count(), "seed {seed}");
+        if receiver.position().is_suspect {
+            assert!(lost > 0 || join == Join::Snapshot, "seed {seed}");
+        }
+        snapshots += owner.snapshots.len();
+    }
+    assert!(snapshots > SEEDS as usize / 2, "only {snapshots} snapshots were applied");
+}
+
+#[test]
+fn without_any_server_what_is_lost_is_what_both_lines_lost() {
+    for seed in 0..SEEDS {
+        let mut random = Random::new(seed);
+        let mut network = Network::new(seed, 1_500);
+        for line in [Line::A, Line::B] {
+            let faults = Faults { silence: (0, 0), ..faults(&mut random) };
+            network.send(line, 1, faults);
+        }
+        let settings =
+            SessionSettings { requests: None, snapshots: None, join: Join::Start, ..settings() };
+        let (receiver, owner) = run(seed, settings, &mut network);
+        assert_eq!(owner.delivered + owner.skipped_count(), network.last(), "seed {seed}");
+        let lost: u64 = owner.closed_gaps().map(|report| report.fills.lost).sum();
+        assert_eq!(lost, owner.skipped_count(), "seed {seed}");
+        assert_eq!(receiver.position().is_suspect, lost > 0, "seed {seed}");
+    }
+}

@@ -1,0 +1,197 @@
+//! Two lines, a re-request server and a snapshot server in simulated time, with faults from a seed.
+
+use std::collections::BTreeMap;
+
+use nanotape_feed::session::{Line, PacketOrigin, Receiver};
+use nanotape_harness::Random;
+use nanotape_types::Alpha;
+use nanotape_wire::framing::{
+    moldudp64::{MoldUdp64, PacketWriter, end_of_session},
+    numbered::PacketFraming,
+};
+
+use super::owner::{Owner, Task, message_of};
+
+pub(crate) const SESSION: Alpha<10> = Alpha::new(*b"SIMULATED ");
+const US: u64 = 1_000;
+const MS: u64 = 1_000_000;
+
+/// What can go wrong, in thousandths of the packets.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Faults {
+    pub(crate) drop: u64,
+    pub(crate) duplicate: u64,
+    pub(crate) delay: u64,
+    pub(crate) truncate: u64,
+    /// From when to when nothing arrives, in ns after the beginning.
+    pub(crate) silence: (u64, u64),
+}
+
+/// A server of messages or snapshots.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Server {
+    Good,
+    /// Drops this many of a thousand requests.
+    Lossy(u64),
+    Dead,
+}
+
+enum Arrival {
+    Packet(PacketOrigin, Vec<u8>),
+    /// The number of the message after a snapshot; `None` if the server failed.
+    Snapshot(Option<u64>),
+}
+
+pub(crate) struct Network {
+    random: Random,
+    arrivals: BTreeMap<(u64, u64), Arrival>,
+    count: u64,
+    /// When each message is sent.
+    sent_ns: Vec<u64>,
+    pub(crate) requests: Server,
+    pub(crate) snapshots: Server,
+}
+
+impl Network {
+    /// Messages from number 1, some microseconds after each other.
+    pub(crate) fn new(seed: u64, messages: usize) -> Self {
+        let mut random = Random::new(seed);
+        let mut now_ns = 1_000 * MS;
+        let sent_ns = (0..messages)
+            .map(|_| {
+                now_ns += random.below(200) * US;
+                now_ns
+            })
+            .collect();
+        let (requests, snapshots) = (Server::Good, Server::Good);
+        Self { random, arrivals: BTreeMap::new(), count: 0, sent_ns, requests, snapshots }
+    }
+
+    pub(crate) fn last(&self) -> u64 {
+        self.sent_ns.len() as u64
+    }
+
+    /// Sends all messages on a line from `first` on, then some ends of the session.
+    pub(crate) fn send(&mut self, line: Line, first: u64, faults: Faults) {
+        let origin = PacketOrigin::Line(line);
+        let mut number = first;
+        while number <= self.last() {
+            let most = self.random.below(6) + 1;
+            let next = (number + most).min(self.last() + 1);
+            let sent_ns = self.sent_ns[next as usize - 2];
+            self.send_faulty(origin, packet_of(number, next), sent_ns, faults);
+            number = next;
+        }
+        let end_ns = self.sent_ns.last().copied().unwrap_or_default();
+        for tick in 0..400 {
+            let sent_ns = end_ns + (tick + 1) * 100 * MS;
+            let bytes = end_of_session(SESSION, self.last() + 1).to_vec();
+            self.send_faulty(origin, bytes, sent_ns, faults);
+        }
+    }
+
+    fn send_faulty(&mut self, origin: PacketOrigin, bytes: Vec<u8>, sent_ns: u64, faults: Faults) {
+        let mut happens = |of_thousand| self.random.below(1_000) < of_thousand;
+        let copies = match (happens(faults.drop), happens(faults.duplicate)) {
+            (true, _) => 0,
+            (false, is_twice) => 1 + u64::from(is_twice),
+        };
+        let (is_late, is_cut) = (happens(faults.delay), happens(faults.truncate));
+        for _ in 0..copies {
+            let jitter_ns = self.random.below(20 * US);
+            let late_ns = if is_late { self.random.below(3 * MS) } else { 0 };
+            let at_ns = sent_ns + jitter_ns + late_ns;
+            let begin_ns = self.sent_ns[0];
+            let is_silent =
+                (begin_ns + faults.silence.0..begin_ns + faults.silence.1).contains(&at_ns);
+            if !is_silent {
+                let length = if is_cut { self.random.index(bytes.len()) } else { bytes.len() };
+                self.arrive(at_ns, Arrival::Packet(origin, bytes[..length].to_vec()));
+            }
+        }
+    }
+
+    fn arrive(&mut self, at_ns: u64, arrival: Arrival) {
+        self.count += 1;
+        self.arrivals.insert((at_ns, self.count), arrival);
+    }
+
+    /// Passes everything to a session in the order of time, and does what it asks for.
+    pub(crate) fn run(&mut self, receiver: &mut Receiver<MoldUdp64>, owner: &mut Owner) {
+        let mut steps = 0u64;
+        while let Some(entry) = self.arrivals.first_entry() {
+            let (at_ns, _) = *entry.key();
+            while receiver.deadline_ns() <= at_ns {
+                let now_ns = receiver.deadline_ns();
+                receiver.tick(now_ns, owner);
+                assert!(receiver.deadline_ns() > now_ns, "a tick does what is due");
+                self.serve(now_ns, owner);
+            }
+            // The tick may have led to an earlier arrival.
+            let Some(entry) = self.arrivals.first_entry() else { break };
+            let (at_ns, _) = *entry.key();
+            match entry.remove() {
+                Arrival::Packet(origin, bytes) => {
+                    receiver.packet(origin, (at_ns, at_ns), &bytes, owner);
+                }
+                Arrival::Snapshot(Some(next)) => {
+                    receiver.snapshot(next, at_ns, owner);
+                }
+                Arrival::Snapshot(None) => receiver.snapshot_failed(at_ns, owner),
+            }
+            self.serve(at_ns, owner);
+            if owner.has_ended() {
+                break;
+            }
+            steps += 1;
+            assert!(steps < 1_000_000, "the session does not end");
+        }
+    }
+
+    fn serve(&mut self, now_ns: u64, owner: &mut Owner) {
+        for task in std::mem::take(&mut owner.tasks) {
+            let took_ns = self.random.below(2 * MS);
+            match task {
+                Task::Request { first, count } if self.answers(self.requests) => {
+                    let most = self.random.below(8) + 1;
+                    let known = self.sent_by(now_ns);
+                    let next = (first + u64::from(count).min(most)).min(known);
+                    if first < next {
+                        let packet = packet_of(first, next);
+                        let origin = PacketOrigin::Retransmission;
+                        self.arrive(now_ns + took_ns, Arrival::Packet(origin, packet));
+                    }
+                }
+                Task::Request { .. } => {}
+                Task::Snapshot { .. } => {
+                    let next = self.answers(self.snapshots).then(|| self.sent_by(now_ns));
+                    self.arrive(now_ns + 20 * took_ns, Arrival::Snapshot(next));
+                }
+            }
+        }
+    }
+
+    fn answers(&mut self, server: Server) -> bool {
+        match server {
+            Server::Good => true,
+            Server::Lossy(of_thousand) => self.random.below(1_000) >= of_thousand,
+            Server::Dead => false,
+        }
+    }
+
+    /// One above the number of the last message that was sent by then.
+    fn sent_by(&self, now_ns: u64) -> u64 {
+        self.sent_ns.partition_point(|&sent_ns| sent_ns <= now_ns) as u64 + 1
+    }
+}
+
+fn packet_of(first: u64, next: u64) -> Vec<u8> {
+    let mut buffer = [0; 4_096];
+    let mut writer = PacketWriter::new(SESSION, first, &mut buffer).unwrap();
+    for number in first..next {
+        assert!(writer.push(&message_of(number)));
+    }
+    let packet = writer.finish();
+    assert!(MoldUdp64::decode(packet).is_ok());
+    packet.to_vec()
+}

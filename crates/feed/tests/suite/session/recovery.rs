@@ -1,0 +1,417 @@
+//! Single paths of recovery, one at a time.
+
+use nanotape_feed::session::{
+    Gap, Join, Line, PacketOrigin, Receiver, RequestSettings, SessionEvent, SessionSettings,
+    SnapshotSettings,
+};
+use nanotape_types::Alpha;
+use nanotape_wire::framing::moldudp64::{MoldUdp64, PacketWriter, end_of_session};
+
+use super::owner::{Owner, Task, message_of};
+
+const SESSION: Alpha<10> = Alpha::new(*b"DAY       ");
+const MS: u64 = 1_000_000;
+const A: PacketOrigin = PacketOrigin::Line(Line::A);
+const B: PacketOrigin = PacketOrigin::Line(Line::B);
+const ANSWER: PacketOrigin = PacketOrigin::Retransmission;
+
+/// A receiver, its owner and the time.
+struct Session {
+    receiver: Receiver<MoldUdp64>,
+    owner: Owner,
+    now_ns: u64,
+}
+
+impl Session {
+    fn new(settings: SessionSettings) -> Self {
+        let settings =
+            SessionSettings { ahead_messages: 1 << 10, ahead_bytes: 1 << 16, ..settings };
+        Self { receiver: Receiver::new(settings), owner: Owner::default(), now_ns: 1_000 * MS }
+    }
+
+    /// A packet of `count` messages from `first`.
+    fn packet(&mut self, origin: PacketOrigin, first: u64, count: u64) {
+        self.packet_of(SESSION, origin, first, count);
+    }
+
+    fn packet_of(&mut self, session: Alpha<10>, origin: PacketOrigin, first: u64, count: u64) {
+        let mut buffer = [0; 4_096];
+        let mut writer = PacketWriter::new(session, first, &mut buffer).unwrap();
+        for number in first..first + count {
+            assert!(writer.push(&message_of(number)));
+        }
+        self.bytes(origin, writer.finish().to_vec());
+    }
+
+    fn bytes(&mut self, origin: PacketOrigin, bytes: Vec<u8>) {
+        let times = (self.now_ns, self.now_ns);
+        self.receiver.packet(origin, times, &bytes, &mut self.owner);
+    }
+
+    fn after(&mut self, ms: u64) {
+        self.now_ns += ms * MS;
+        self.receiver.tick(self.now_ns, &mut self.owner);
+    }
+
+    fn snapshot(&mut self, next: u64) -> bool {
+        self.receiver.snapshot(next, self.now_ns, &mut self.owner)
+    }
+
+    fn tasks(&mut self) -> Vec<Task> {
+        std::mem::take(&mut self.owner.tasks)
+    }
+}
+
+fn with_requests() -> SessionSettings {
+    let requests = RequestSettings { timeout_ns: 10 * MS, retries: 2, messages: 8, in_flight: 2 };
+    SessionSettings { requests: Some(requests), ..SessionSettings::default() }
+}
+
+fn with_snapshots() -> SessionSettings {
+    let snapshots =
+        SnapshotSettings { timeout_ns: 500 * MS, attempts: 2, retry_after_ns: 5_000 * MS };
+    SessionSettings { snapshots: Some(snapshots), ..SessionSettings::default() }
+}
+
+#[test]
+fn the_first_copy_of_each_message_wins_also_where_lines_cut_differently() {
+    let mut session = Session::new(SessionSettings::default());
+    session.packet(A, 1, 3);
+    session.packet(B, 1, 5);
+    session.packet(A, 4, 4);
+    assert_eq!(session.owner.next, 8);
+    let (a, b) = (session.receiver.line(Line::A), session.receiver.line(Line::B));
+    assert_eq!((a.first_messages, b.first_messages), (5, 2));
+    assert_eq!((a.messages, b.messages), (7, 5));
+    assert_eq!((a.missing, b.missing), (0, 0));
+}
+
+#[test]
+fn what_the_other_line_has_within_the_hold_time_is_no_gap() {
+    let mut session = Session::new(with_requests());
+    session.packet(A, 1, 2);
+    session.packet(A, 5, 1);
+    assert_eq!(session.owner.next, 3);
+    session.after(1);
+    session.packet(B, 3, 2);
+    assert_eq!(session.owner.next, 6);
+    session.after(10);
+    assert_eq!((session.owner.declared_gaps(), session.receiver.overtaken()), (0, 2));
+    assert_eq!(session.tasks(), []);
+    assert_eq!(session.receiver.line(Line::A).missing, 2);
+}
+
+#[test]
+fn a_heartbeat_shows_the_loss_of_the_last_packet() {
+    let mut session = Session::new(with_requests());
+    session.packet(A, 1, 2);
+    session.packet(B, 7, 0);
+    assert_eq!(session.receiver.position().missing, 4);
+    session.after(3);
+    let gap = Gap { numbers: 3..7, seen_ns: 1_000 * MS, seen_by: B };
+    assert!(session.owner.events.contains(&SessionEvent::GapDeclared(gap)));
+    assert_eq!(session.tasks(), [Task::Request { first: 3, count: 4 }]);
+}
+
+#[test]
+fn a_gap_that_all_lines_have_passed_is_declared_before_the_hold_time_is_over() {
+    let mut session = Session::new(SessionSettings { reorder_messages: 4, ..with_requests() });
+    session.packet(A, 1, 2);
+    for line in [A, B] {
+        session.packet(line, 5, 3);
+    }
+    assert_eq!(session.owner.declared_gaps(), 0);
+    session.packet(A, 8, 2);
+    session.packet(B, 8, 2);
+    assert_eq!(session.owner.declared_gaps(), 1);
+}
+
+#[test]
+fn requests_are_chunked_and_the_rest_of_a_short_answer_is_requested_at_once() {
+    let mut session = Session::new(with_requests());
+    session.packet(A, 1, 1);
+    session.packet(A, 30, 1);
+    session.after(3);
+    let chunk = |first, count| Task::Request { first, count };
+    assert_eq!(session.tasks(), [chunk(2, 8), chunk(10, 8)]);
+    session.packet(ANSWER, 2, 3);
+    assert_eq!(session.tasks(), [chunk(5, 5)]);
+    assert_eq!(session.owner.next, 5, "messages are delivered as they come");
+    session.packet(ANSWER, 10, 8);
+    assert_eq!(session.tasks(), [chunk(18, 8)]);
+    session.packet(ANSWER, 5, 5);
+    assert_eq!(session.tasks(), [chunk(26, 4)]);
+    session.packet(B, 18, 12);
+    assert_eq!(session.owner.next, 31);
+    let report = session.owner.closed_gaps().next().unwrap();
+    assert_eq!((report.fills.retransmitted, report.fills.lines[1]), (16, 12));
+    assert_eq!((report.requests, report.gap.numbers.clone()), (5, 2..30));
+    session.after(100);
+    assert_eq!(session.tasks(), []);
+}
+
+#[test]
+fn a_request_is_repeated_and_then_the_messages_are_lost() {
+    let mut session = Session::new(with_requests());
+    session.packet(A, 1, 1);
+    session.packet(A, 5, 1);
+    session.after(3);
+    for _ in 0..2 {
+        assert_eq!(session.tasks(), [Task::Request { first: 2, count: 3 }]);
+        session.after(9);
+        assert_eq!(session.tasks(), []);
+        session.after(1);
+    }
+    assert_eq!(session.tasks(), [Task::Request { first: 2, count: 3 }]);
+    session.after(10);
+    assert_eq!(session.owner.skipped, [(2, 5)]);
+    assert_eq!(session.owner.next, 6, "later messages are delivered");
+    assert!(session.receiver.position().is_suspect);
+    let report = session.owner.closed_gaps().next().unwrap();
+    assert_eq!((report.fills.lost, report.requests), (3, 3));
+    assert_eq!(report.closed_ns - report.gap.seen_ns, 33 * MS);
+    session.packet(B, 2, 3);
+    assert_eq!(session.owner.next, 6, "a copy after the loss is too late");
+}
+
+#[test]
+fn without_a_server_a_gap_is_lost_when_it_is_declared() {
+    let mut session = Session::new(SessionSettings::default());
+    session.packet(A, 1, 1);
+    session.packet(A, 3, 1);
+    session.after(3);
+    assert_eq!((session.owner.next, session.owner.skipped.clone()), (4, vec![(2, 3)]));
+}
+
+#[test]
+fn a_snapshot_takes_the_place_of_messages_and_kept_ones_before_it_are_delivered() {
+    let mut session = Session::new(with_snapshots());
+    session.packet(A, 1, 3);
+    session.packet(A, 6, 2);
+    session.after(3);
+    assert_eq!(session.tasks(), [Task::Snapshot { next: 6 }]);
+    session.packet(A, 8, 2);
+    session.packet(A, 12, 1);
+    assert_eq!(session.owner.next, 4, "messages are held");
+    assert!(session.snapshot(9));
+    assert_eq!(session.owner.skipped, vec![(4, 6)]);
+    assert_eq!((session.owner.snapshots.clone(), session.owner.next), (vec![9], 10));
+    session.packet(B, 10, 2);
+    assert_eq!(session.owner.next, 13);
+    assert_eq!(session.owner.closed_gaps().map(|gap| gap.fills.snapshot).sum::<u64>(), 2);
+    assert!(!session.receiver.position().is_suspect);
+}
+
+#[test]
+fn a_snapshot_of_messages_that_no_line_has_brought_waits_for_them() {
+    let mut session = Session::new(with_snapshots());
+    session.packet(A, 1, 1);
+    session.packet(A, 3, 1);
+    session.after(3);
+    assert!(session.snapshot(6));
+    assert_eq!(session.owner.snapshots, []);
+    session.packet(A, 4, 3);
+    assert_eq!((session.owner.snapshots.clone(), session.owner.next), (vec![6], 7));
+    assert_eq!(session.owner.skipped, vec![(2, 3)]);
+    session.packet(A, 9, 1);
+    session.after(3);
+    assert!(session.snapshot(12));
+    session.after(2_500);
+    assert_eq!(session.owner.snapshots, [6, 12]);
+    session.packet(A, 10, 2);
+    session.packet(A, 12, 1);
+    assert_eq!(session.owner.next, 13, "what is in the snapshot is not delivered");
+}
+
+#[test]
+fn an_old_snapshot_is_refused_and_another_is_fetched() {
+    let mut session = Session::new(with_snapshots());
+    session.packet(A, 1, 5);
+    session.packet(A, 8, 1);
+    session.after(3);
+    assert_eq!(session.tasks(), [Task::Snapshot { next: 8 }]);
+    assert!(!session.snapshot(4));
+    assert_eq!(session.tasks(), [Task::Snapshot { next: 8 }]);
+    assert!(!session.snapshot(4));
+    assert_eq!(session.owner.skipped, vec![(6, 8)], "no attempt is left");
+    assert_eq!(session.owner.next, 9);
+    session.after(4_999);
+    assert_eq!(session.tasks(), []);
+    session.after(1);
+    assert_eq!(session.tasks(), [Task::Snapshot { next: 9 }], "the books are still suspect");
+    session.packet(A, 9, 2);
+    assert_eq!(session.owner.next, 9, "messages are held");
+    assert!(session.snapshot(10));
+    assert_eq!((session.owner.snapshots.clone(), session.owner.next), (vec![10], 11));
+    assert!(!session.receiver.position().is_suspect);
+}
+
+#[test]
+fn a_snapshot_that_does_not_come_is_given_up() {
+    let mut session = Session::new(with_snapshots());
+    session.packet(A, 1, 1);
+    session.packet(A, 3, 1);
+    session.after(3);
+    session.after(500);
+    session.after(500);
+    assert_eq!(session.tasks().len(), 2);
+    assert_eq!((session.owner.next, session.owner.skipped.clone()), (4, vec![(2, 3)]));
+}
+
+#[test]
+fn a_snapshot_is_not_needed_when_a_line_brings_the_messages_after_all() {
+    let mut session = Session::new(with_snapshots());
+    session.packet(A, 1, 1);
+    session.packet(A, 3, 1);
+    session.after(3);
+    session.packet(B, 2, 1);
+    assert_eq!(session.owner.next, 4);
+    assert!(!session.snapshot(4));
+    assert_eq!(session.owner.snapshots, []);
+}
+
+#[test]
+fn a_late_join_begins_here_at_the_start_or_with_a_snapshot() {
+    let mut here = Session::new(SessionSettings::default());
+    here.packet(A, 100, 2);
+    assert_eq!((here.owner.next, here.owner.delivered), (102, 2));
+
+    let mut start = Session::new(SessionSettings { join: Join::Start, ..with_requests() });
+    start.packet(A, 10, 2);
+    start.after(3);
+    assert_eq!(start.tasks().len(), 2);
+    start.packet(ANSWER, 1, 9);
+    assert_eq!((start.owner.next, start.owner.delivered), (12, 11));
+
+    let mut joined = Session::new(SessionSettings { join: Join::Snapshot, ..with_snapshots() });
+    joined.packet(A, 100, 2);
+    assert_eq!(joined.tasks(), [Task::Snapshot { next: 100 }]);
+    joined.packet(A, 102, 3);
+    assert!(joined.snapshot(103));
+    assert_eq!((joined.owner.snapshots.clone(), joined.owner.delivered), (vec![103], 2));
+    assert_eq!(joined.owner.skipped, []);
+}
+
+#[test]
+fn a_first_snapshot_before_the_first_kept_message_leaves_a_gap() {
+    let settings = SessionSettings {
+        join: Join::Snapshot,
+        snapshots: with_snapshots().snapshots,
+        ..with_requests()
+    };
+    let mut session = Session::new(settings);
+    session.packet(A, 100, 2);
+    assert!(session.snapshot(95));
+    session.after(0);
+    assert_eq!(session.owner.snapshots, [95]);
+    let requests: Vec<_> = session.tasks().into_iter().skip(1).collect();
+    assert_eq!(requests, [Task::Request { first: 95, count: 5 }]);
+    session.packet(ANSWER, 95, 5);
+    assert_eq!(session.owner.next, 102);
+}
+
+#[test]
+fn the_session_ends_when_everything_before_its_end_was_delivered() {
+    let mut session = Session::new(with_requests());
+    session.packet(A, 1, 2);
+    session.bytes(A, end_of_session(SESSION, 5).to_vec());
+    session.after(3);
+    assert!(!session.owner.has_ended());
+    session.packet(ANSWER, 3, 2);
+    assert!(session.owner.has_ended());
+    session.bytes(B, end_of_session(SESSION, 5).to_vec());
+    session.bytes(B, end_of_session(SESSION, 2).to_vec());
+    let ends = session.owner.events.iter().filter(|e| matches!(e, SessionEvent::Ended { .. }));
+    assert_eq!(ends.count(), 1);
+}
+
+#[test]
+fn another_session_is_ignored_until_the_current_one_has_ended() {
+    let other = Alpha::new(*b"NEXT      ");
+    let mut session = Session::new(SessionSettings::default());
+    session.packet(A, 1, 2);
+    session.packet_of(other, B, 1, 3);
+    session.packet_of(other, B, 4, 3);
+    assert_eq!((session.owner.next, session.receiver.line(Line::B).other_session), (3, 2));
+    let seen = SessionEvent::OtherSession { origin: B, session: other };
+    assert_eq!(session.owner.events.iter().filter(|event| **event == seen).count(), 1);
+    session.bytes(A, end_of_session(SESSION, 3).to_vec());
+    session.packet_of(other, B, 1, 3);
+    assert_eq!((session.receiver.session(), session.owner.next), (Some(other), 4));
+}
+
+#[test]
+fn a_session_that_all_lines_left_is_abandoned() {
+    let other = Alpha::new(*b"NEXT      ");
+    let mut session = Session::new(SessionSettings::default());
+    session.packet(A, 1, 2);
+    session.packet(B, 1, 2);
+    session.packet(A, 4, 1);
+    session.packet_of(other, A, 1, 1);
+    session.packet_of(other, B, 1, 1);
+    assert_eq!(session.owner.skipped, [(3, 4)]);
+    assert!(session.owner.has_ended());
+    assert_eq!(session.receiver.session(), Some(other));
+}
+
+#[test]
+fn a_silent_line_is_reported_once_and_when_it_is_back() {
+    let mut session = Session::new(SessionSettings::default());
+    session.packet(A, 1, 1);
+    session.packet(B, 1, 1);
+    for _ in 0..4 {
+        session.after(1_000);
+        session.packet(A, 2, 0);
+    }
+    assert_eq!(session.receiver.line(Line::B).silences, 1);
+    let silent = session.owner.events.iter().filter(|e| matches!(e, SessionEvent::Silent(_)));
+    assert_eq!(silent.count(), 1);
+    session.packet(B, 2, 0);
+    let resumed = SessionEvent::Resumed { line: Line::B, silent_ns: 4_000 * MS };
+    assert!(session.owner.events.contains(&resumed));
+}
+
+#[test]
+fn a_number_far_ahead_is_believed_when_another_packet_confirms_it() {
+    let mut session = Session::new(SessionSettings::default());
+    session.packet(A, 1, 1);
+    session.packet(A, 1 << 40, 1);
+    session.packet(A, 2, 1);
+    assert_eq!((session.owner.next, session.receiver.line(Line::A).far_ahead), (3, 1));
+    session.packet(A, 10_000, 1);
+    session.packet(A, 10_001, 1);
+    session.after(3);
+    assert_eq!(session.owner.skipped, [(3, 10_001)]);
+}
+
+#[test]
+fn messages_without_room_are_dropped_and_missing_again() {
+    let mut session = Session::new(with_requests());
+    session.packet(A, 1, 1);
+    for number in 3..1_100 {
+        session.packet(A, number, 1);
+    }
+    let full = SessionEvent::AheadFull { number: 1_026 };
+    assert_eq!(session.owner.events.iter().filter(|event| **event == full).count(), 1);
+    session.packet(B, 2, 1);
+    assert_eq!(session.owner.next, 1_026);
+    session.packet(B, 1_100, 1);
+    assert_eq!(session.receiver.position().missing, 74);
+}
+
+#[test]
+fn damaged_packets_are_counted_by_kind_and_dropped() {
+    let mut session = Session::new(SessionSettings::default());
+    session.packet(A, 1, 1);
+    session.bytes(A, vec![1; 7]);
+    let mut cut = end_of_session(SESSION, 2).to_vec();
+    cut[18..20].copy_from_slice(&3u16.to_be_bytes());
+    session.bytes(B, cut);
+    for (origin, line) in [(A, Line::A), (B, Line::B)] {
+        assert_eq!(session.receiver.line(line).malformed.iter().sum::<u64>(), 1);
+        let is_of_line =
+            |e: &&_| matches!(e, SessionEvent::Malformed { origin: by, .. } if *by == origin);
+        assert_eq!(session.owner.events.iter().filter(is_of_line).count(), 1);
+    }
+    assert_eq!(session.owner.next, 2);
+}
