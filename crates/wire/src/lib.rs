@@ -10,6 +10,7 @@
 //! - [`itch50`], [`moldudp64`], [`iextp`], [`soupbintcp`]: the protocols, generated from `schema/`,
 //!   with a few hand-written additions. Unknown message types and codes are kept, not rejected.
 //! - [`framing`]: framing of messages in files, packets and streams.
+//! - [`capture`]: packets of pcap and pcapng files, and the UDP datagrams in them.
 //! - [`render`]: one line of text or one JSON object for anything that decodes.
 //!
 //! ```
@@ -22,6 +23,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod capture;
 pub mod codec;
 mod error;
 pub mod framing;

@@ -250,8 +250,20 @@ const INSIDE_FOR_TESTS: [&str; 6] = [
     "nanotape-wire",
     "nanotape-book",
 ];
-const OUTSIDE_FOR_TESTS: [&str; 8] =
-    ["env_logger", "libc", "loom", "proptest", "rand_xoshiro", "rustix", "serde_json", "tracing"];
+const OUTSIDE_FOR_TESTS: [&str; 11] = [
+    "env_logger",
+    // Other decoders of captures and frames, to compare with.
+    "etherparse",
+    "flate2",
+    "libc",
+    "loom",
+    "pcap-parser",
+    "proptest",
+    "rand_xoshiro",
+    "rustix",
+    "serde_json",
+    "tracing",
+];
 
 pub(crate) fn check(repository: &Repository) -> Result<Vec<Problem>> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
