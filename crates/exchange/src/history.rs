@@ -239,13 +239,15 @@ impl HistoryWriter {
         self.next
     }
 
-    /// Lets readers have all messages so far, unless a reader holds the lock at this moment.
-    pub fn publish(&mut self) -> Result<(), HistoryError> {
+    /// Lets readers have the messages before number `next`, unless a reader holds the lock at this
+    /// moment.
+    pub fn publish(&mut self, next: u64) -> Result<(), HistoryError> {
         self.flush()?;
+        let next = next.min(self.next);
         let shared = Arc::clone(&self.shared);
         match shared.try_lock() {
-            Ok(mut shared) => self.share(&mut shared),
-            Err(TryLockError::Poisoned(poisoned)) => self.share(&mut poisoned.into_inner()),
+            Ok(mut shared) => self.share(&mut shared, next),
+            Err(TryLockError::Poisoned(poisoned)) => self.share(&mut poisoned.into_inner(), next),
             Err(TryLockError::WouldBlock) => {}
         }
         Ok(())
@@ -256,14 +258,14 @@ impl HistoryWriter {
         self.flush()?;
         let shared = Arc::clone(&self.shared);
         let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
-        self.share(&mut shared);
+        self.share(&mut shared, self.next);
         shared.is_over = is_over;
         Ok(())
     }
 
-    fn share(&mut self, shared: &mut Shared) {
+    fn share(&mut self, shared: &mut Shared, next: u64) {
         shared.index.append(&mut self.entries);
-        shared.next = self.next;
+        shared.next = shared.next.max(next);
     }
 
     fn flush(&mut self) -> Result<(), HistoryError> {
@@ -313,7 +315,7 @@ mod tests {
         for (index, (offset, message)) in messages.iter().enumerate() {
             writer.push(*offset, message).unwrap();
             if random.below(50) == 0 {
-                writer.publish().unwrap();
+                writer.publish(index as u64 + 2).unwrap();
                 published = index as u64 + 1;
             }
             assert_eq!((history.next(), history.is_over()), (published + 1, false));

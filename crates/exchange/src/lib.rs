@@ -14,9 +14,10 @@
 //!     +------> Glimpse       books, followed message by message, and their snapshots
 //! ```
 //!
-//! Everything is a state machine: no socket, no clock, and all faults from a seed.
+//! Everything but [`server`] is a state machine: no socket, no clock, and all faults from a seed.
 #![forbid(unsafe_code)]
 
+mod faithfulness;
 pub mod faults;
 mod glimpse;
 mod history;
@@ -24,6 +25,9 @@ mod line;
 mod packetiser;
 mod rerequests;
 mod rng;
+mod sender;
+pub mod server;
+mod tcp;
 
 pub use faults::{Faults, FaultsProblem, ParseFaultsError};
 pub use glimpse::{Glimpse, GlimpseSession, Snapshot};

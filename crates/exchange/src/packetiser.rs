@@ -114,7 +114,7 @@ impl Packetiser {
         if self.count == 0 {
             return;
         }
-        let first = self.next - u64::from(self.count);
+        let first = self.first_unsent();
         let header = self.header(first, self.count);
         self.buffer[..DownstreamHeader::LEN].copy_from_slice(&header);
         let (due_ns, count, bytes) = (self.last_ns, self.count, self.buffer.as_slice());
@@ -124,10 +124,14 @@ impl Packetiser {
         self.draw_limits();
     }
 
-    /// The packet of an idle line. It has the number of the next message, so a packet that was not
-    /// flushed must be flushed first.
-    pub fn heartbeat(&self) -> [u8; DownstreamHeader::LEN] {
-        self.header(self.next, 0)
+    /// Number of the first message that is in no packet yet.
+    pub fn first_unsent(&self) -> u64 {
+        self.next - u64::from(self.count)
+    }
+
+    /// The packet of an idle line. `next` is the number of the next message that it will send.
+    pub fn heartbeat(&self, next: u64) -> [u8; DownstreamHeader::LEN] {
+        self.header(next, 0)
     }
 
     /// The packet of a line without further messages.
@@ -232,7 +236,7 @@ mod tests {
     fn an_idle_line_shows_the_next_number() {
         let packetiser = Packetiser::new(SESSION, 7, Cut::default());
         for (bytes, kind) in [
-            (packetiser.heartbeat(), PacketKind::Heartbeat),
+            (packetiser.heartbeat(7), PacketKind::Heartbeat),
             (packetiser.end_of_session(), PacketKind::EndOfSession),
         ] {
             let packet = MoldUdp64::decode(&bytes).unwrap();

@@ -144,7 +144,7 @@ mod tests {
         let (mut writer, history) = History::of_memory(SESSION, day);
         for index in 0..1_000 {
             if index == 900 {
-                writer.publish().unwrap();
+                writer.publish(writer.next()).unwrap();
             }
             writer.push(index * 42, &[0; 40]).unwrap();
         }

@@ -71,7 +71,6 @@ pub mod config;
 mod dbn_file;
 mod engine;
 pub mod health;
-mod pace;
 mod publisher;
 mod recorder;
 mod recording;

@@ -25,6 +25,7 @@ use nanotape_clock::{Clock, Stamp, Timeline};
 use nanotape_market::{Damage, MarketEvent, Position, What};
 use nanotape_ring::{Publish, PublishError, RingError, stream};
 use nanotape_shm::RegionError;
+use nanotape_tape::Pacer;
 use nanotape_types::{BookEvent, LocateTable, NanosSinceMidnight, StockLocate, Symbol};
 
 use changes::Changes;
@@ -33,7 +34,6 @@ use outbox::Outbox;
 use crate::{
     BoardReader, BookEngine, Observer, ShutdownFlag,
     board::{Board, BoardSpec, Counts, Stage},
-    pace::Pacer,
     recording::Gate,
     records::{
         Common, Digests, Gap, Notice, PlantStart, PlantStop, RecordKind, RecordKinds, StopReason,

@@ -23,13 +23,13 @@ use nanotape_feed::{DayEnd, DaySource};
 use nanotape_history::DBN_MAGIC;
 use nanotape_ring::{Publish as _, RingError, Start, stream};
 use nanotape_shm::{Origin, OwnerState, RegionError, RegionOptions, Residency};
+use nanotape_tape::Pacer;
 
 use crate::{
     BoardReader, BookEngine, DayReport, Live, Pace, PlantConfig, Publisher, ShutdownFlag,
     TradeDate,
     board::{Board, BoardSpec},
     config::{DEFAULT_CAPACITY_BYTES, InputConfig, RingConfig},
-    pace::Pacer,
     publisher::Parts,
     recording::{
         Gate, ReaderPosition, Recorded, RecorderProcess, Recording, RecordingError,
@@ -197,7 +197,7 @@ impl PlantRun {
             kinds: config.publish.records,
             symbols: config.publish.symbols.clone(),
             midnight_ns: start.midnight_ns,
-            pacer: Pacer::new(pace, pace_from),
+            pacer: Pacer::new(pace.milli(), pace_from.unwrap_or_default().get()),
             until,
             stop,
             watch,

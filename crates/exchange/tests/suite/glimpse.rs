@@ -259,7 +259,7 @@ fn a_glimpse_follows_what_the_history_has_published() {
     let (mut follower, mut direct) = (Glimpse::with_capacity(16), Glimpse::with_capacity(16));
     for (index, (offset, message)) in messages.iter().enumerate() {
         if index == 3_000 {
-            writer.publish().unwrap();
+            writer.publish(3_001).unwrap();
         }
         writer.push(*offset, message).unwrap();
         if index < 3_000 {

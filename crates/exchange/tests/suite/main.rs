@@ -1,4 +1,5 @@
 //! Tests of the simulated exchange, one module per subject.
 
 mod glimpse;
+mod sockets;
 mod support;

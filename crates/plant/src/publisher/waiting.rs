@@ -5,11 +5,11 @@
 use std::{ops::ControlFlow, time::Duration};
 
 use nanotape_ring::Publish;
-use nanotape_tape::{WaitStrategy, Waiter};
+use nanotape_tape::{Pacer, WaitStrategy, Waiter};
 use nanotape_types::NanosSinceMidnight;
 
 use super::{ANCHOR_IDLE_NS, Publisher};
-use crate::{pace::Pacer, recording::Gate};
+use crate::recording::Gate;
 
 /// Time between two checks of a recorder that is too far behind.
 const RECORDER_POLL: Duration = Duration::from_micros(50);
@@ -18,9 +18,9 @@ impl<W: Publish> Publisher<W> {
     /// Waits until a message is due.
     pub(super) fn wait(&mut self, time: NanosSinceMidnight) -> ControlFlow<()> {
         let Some(mut pacer) = self.pacer else { return ControlFlow::Continue(()) };
-        pacer.begin_at(time, self.clock());
+        pacer.begin_at(time.get(), self.clock());
         self.pacer = Some(pacer);
-        while let Some(early) = pacer.early(time, self.clock()) {
+        while let Some(early) = pacer.early(time.get(), self.clock()) {
             if self.is_to_end() {
                 return ControlFlow::Break(());
             }

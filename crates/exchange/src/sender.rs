@@ -1,0 +1,339 @@
+//! Sends the lines of a day at its pace.
+//!
+//! Protocol, for each message: it goes into the history and to the packetiser of each line. Packets
+//! that are complete wait for their due time, in the order of both lines together. A message can be
+//! read by the servers when no line still holds it back.
+//! Bounds: see [`Line`]. One thread sends; nothing but the clock and the sockets makes it wait.
+
+use std::{collections::VecDeque, net::SocketAddrV4, ops::ControlFlow, thread, time::Duration};
+
+use nanotape_clock::{Clock, Stamp};
+use nanotape_feed::{Damage, MessageHandler, Position};
+use nanotape_tape::{Pacer, ShutdownFlag};
+use nanotape_types::NanosSinceMidnight;
+use nanotape_wire::itch50::Message;
+use socket2::Socket;
+
+use crate::{
+    faithfulness::Faithfulness,
+    history::{HistoryError, HistoryWriter},
+    line::{Line, LineCounts},
+    packetiser::Packetiser,
+};
+
+/// Time without sending after which a line sends a heartbeat.
+const HEARTBEAT: Duration = Duration::from_secs(1);
+
+/// The longest sleep before the next check for a shutdown or a heartbeat.
+const TURN: Duration = Duration::from_millis(20);
+
+/// Messages between two updates of the history while nothing waits.
+const PUBLISH_EVERY: u64 = 256;
+
+/// What became of a line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct LineSummary {
+    /// Packets and faults.
+    pub counts: LineCounts,
+    /// Packets that the system refused to send.
+    pub send_errors: u64,
+    /// The number of the first error.
+    pub first_error: Option<i32>,
+}
+
+/// A line and its socket; without a socket it keeps the schedule only.
+#[derive(Debug)]
+pub(crate) struct SendingLine {
+    pub(crate) packetiser: Packetiser,
+    pub(crate) line: Line,
+    pub(crate) target: Option<(Socket, SocketAddrV4)>,
+    /// Due times of packets, and the number after each, until they are due.
+    announced: VecDeque<(u64, u64)>,
+    /// Number of the next message that the line sends.
+    next: u64,
+    last_sent: Stamp,
+    send_errors: u64,
+    first_error: Option<i32>,
+}
+
+impl SendingLine {
+    pub(crate) fn new(
+        packetiser: Packetiser,
+        line: Line,
+        target: Option<(Socket, SocketAddrV4)>,
+        now: Stamp,
+    ) -> Self {
+        let next = packetiser.next();
+        let announced = VecDeque::new();
+        let (send_errors, first_error) = (0, None);
+        Self { packetiser, line, target, announced, next, last_sent: now, send_errors, first_error }
+    }
+
+    pub(crate) fn summary(&self) -> LineSummary {
+        let (send_errors, first_error) = (self.send_errors, self.first_error);
+        LineSummary { counts: self.line.counts(), send_errors, first_error }
+    }
+
+    /// Gives a complete packet to the line.
+    fn queue(line: &mut Line, announced: &mut VecDeque<(u64, u64)>, packet: crate::Outgoing<'_>) {
+        announced.push_back((packet.due_ns, packet.first + u64::from(packet.count)));
+        line.packet(packet);
+    }
+
+    fn push(&mut self, message: &[u8], time_ns: u64) {
+        let Self { packetiser, line, announced, .. } = self;
+        packetiser.push(message, time_ns, |packet| Self::queue(line, announced, packet));
+    }
+
+    fn skip(&mut self) {
+        let Self { packetiser, line, announced, .. } = self;
+        packetiser.skip(|packet| Self::queue(line, announced, packet));
+        self.next = self.packetiser.next();
+    }
+
+    fn flush(&mut self) {
+        let Self { packetiser, line, announced, .. } = self;
+        packetiser.flush(|packet| Self::queue(line, announced, packet));
+    }
+
+    /// Number of the first message of a packet that is not due yet.
+    fn first_held_back(&self) -> u64 {
+        match self.announced.front() {
+            Some(_) => self.next,
+            None => self.packetiser.first_unsent(),
+        }
+    }
+
+    fn send(&mut self, bytes: &[u8], now: Stamp) {
+        self.last_sent = now;
+        let Some((socket, target)) = &self.target else { return };
+        if let Err(error) = socket.send_to(bytes, &(*target).into()) {
+            self.send_errors += 1;
+            self.first_error = self.first_error.or(error.raw_os_error());
+        }
+    }
+}
+
+/// The sender of all lines: the handler of a day's messages.
+#[derive(Debug)]
+pub(crate) struct Sender {
+    pub(crate) lines: Vec<SendingLine>,
+    pub(crate) history: HistoryWriter,
+    pub(crate) clock: Clock,
+    pub(crate) pacer: Option<Pacer>,
+    pub(crate) from: Option<NanosSinceMidnight>,
+    pub(crate) until: Option<NanosSinceMidnight>,
+    pub(crate) stop: ShutdownFlag,
+    pub(crate) faithfulness: Faithfulness,
+    pub(crate) outcome: Outcome,
+}
+
+/// What the sender found besides the lines.
+#[derive(Debug, Default)]
+pub(crate) struct Outcome {
+    /// Messages before the first one that was sent.
+    pub(crate) skipped: u64,
+    pub(crate) damaged: u64,
+    /// The last time of a message.
+    pub(crate) time_ns: u64,
+    unpublished: u64,
+    pub(crate) error: Option<HistoryError>,
+}
+
+impl MessageHandler for Sender {
+    fn message(&mut self, position: Position, message: Message<'_>) -> ControlFlow<()> {
+        let time = message.timestamp().map_or(self.outcome.time_ns, NanosSinceMidnight::get);
+        if self.stop.is_requested() || self.until.is_some_and(|until| time >= until.get()) {
+            return ControlFlow::Break(());
+        }
+        match self.one(position, message.as_bytes(), time) {
+            Ok(flow) => flow,
+            Err(error) => {
+                self.outcome.error = Some(error);
+                ControlFlow::Break(())
+            }
+        }
+    }
+
+    fn damage(&mut self, _: Damage) {
+        self.outcome.damaged += 1;
+    }
+
+    /// A pipe is silent: what is complete is sent.
+    fn idle(&mut self) -> ControlFlow<()> {
+        if self.stop.is_requested() {
+            return ControlFlow::Break(());
+        }
+        self.lines.iter_mut().for_each(SendingLine::flush);
+        let flow = self.send_until(u64::MAX);
+        self.keep_alive(false);
+        flow
+    }
+}
+
+impl Sender {
+    fn one(
+        &mut self,
+        position: Position,
+        message: &[u8],
+        time_ns: u64,
+    ) -> Result<ControlFlow<()>, HistoryError> {
+        self.history.push(position.offset, message)?;
+        self.outcome.time_ns = self.outcome.time_ns.max(time_ns);
+        if self.from.is_some_and(|from| time_ns < from.get()) {
+            self.lines.iter_mut().for_each(SendingLine::skip);
+            self.outcome.skipped += 1;
+            self.publish_now_and_then()?;
+            return Ok(ControlFlow::Continue(()));
+        }
+        // From the first message on that is sent, all are.
+        self.from = None;
+        if let Some(pacer) = &mut self.pacer {
+            pacer.begin_at(time_ns, &self.clock);
+        }
+        self.lines.iter_mut().for_each(|line| line.push(message, time_ns));
+        let flow = self.send_until(self.outcome.time_ns);
+        self.publish_now_and_then()?;
+        Ok(flow)
+    }
+
+    /// Sends what is due up to this time of the exchange, each packet at its own time.
+    fn send_until(&mut self, limit_ns: u64) -> ControlFlow<()> {
+        loop {
+            let next = self.lines.iter().enumerate().filter_map(|(index, sending)| {
+                // A lost packet is announced too, and the history waits for its time.
+                let announced = sending.announced.front().map(|&(due_ns, _)| due_ns);
+                let due = sending.line.next_due().into_iter().chain(announced).min()?;
+                Some((due, index))
+            });
+            let Some((due_ns, index)) = next.min().filter(|&(due_ns, _)| due_ns <= limit_ns) else {
+                return ControlFlow::Continue(());
+            };
+            self.wait_until(due_ns)?;
+            let sending = &mut self.lines[index];
+            while let Some(&(at_ns, next)) = sending.announced.front()
+                && at_ns <= due_ns
+            {
+                sending.announced.pop_front();
+                sending.next = next;
+            }
+            while let Some((due_ns, bytes)) = sending.line.take(due_ns) {
+                sending.send(&bytes, self.clock.stamp());
+                sending.line.recycle(bytes);
+                if let Some(pacer) = &self.pacer {
+                    self.faithfulness.record(pacer.late_ns(due_ns, &self.clock));
+                }
+            }
+        }
+    }
+
+    /// Waits until the pace allows this time of the exchange. `Break` if a shutdown was requested.
+    fn wait_until(&mut self, due_ns: u64) -> ControlFlow<()> {
+        let Some(pacer) = self.pacer else { return ControlFlow::Continue(()) };
+        let mut is_published = false;
+        while let Some(early) = pacer.early(due_ns, &self.clock) {
+            if self.stop.is_requested() {
+                return ControlFlow::Break(());
+            }
+            if early <= Pacer::SPIN {
+                core::hint::spin_loop();
+                continue;
+            }
+            if !is_published {
+                is_published = true;
+                if let Err(error) = self.publish() {
+                    self.outcome.error = Some(error);
+                    return ControlFlow::Break(());
+                }
+            }
+            self.keep_alive(false);
+            thread::sleep((early - Pacer::SPIN).min(TURN));
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn publish_now_and_then(&mut self) -> Result<(), HistoryError> {
+        self.outcome.unpublished += 1;
+        if self.outcome.unpublished < PUBLISH_EVERY {
+            return Ok(());
+        }
+        self.publish()
+    }
+
+    /// Lets the servers have every message that no line holds back.
+    fn publish(&mut self) -> Result<(), HistoryError> {
+        self.outcome.unpublished = 0;
+        let next = self.lines.iter().map(SendingLine::first_held_back).min();
+        self.history.publish(next.unwrap_or(u64::MAX))
+    }
+
+    /// Sends a heartbeat, or an end of session, on each line that has been idle for a second.
+    fn keep_alive(&mut self, is_over: bool) {
+        let now = self.clock.stamp();
+        let recorded = self.pacer.and_then(|pacer| pacer.recorded_now(&self.clock));
+        let time_ns = recorded.unwrap_or(self.outcome.time_ns);
+        let heartbeat_ns = HEARTBEAT.as_nanos() as u64;
+        for sending in &mut self.lines {
+            if self.clock.nanos_between(sending.last_sent, now) >= heartbeat_ns {
+                Self::send_idle(sending, time_ns, now, is_over);
+            }
+        }
+    }
+
+    fn send_idle(sending: &mut SendingLine, time_ns: u64, now: Stamp, is_over: bool) {
+        let packet = if is_over {
+            sending.packetiser.end_of_session()
+        } else {
+            sending.packetiser.heartbeat(sending.next)
+        };
+        match sending.line.idle_packet(time_ns, packet) {
+            Some(packet) => sending.send(&packet, now),
+            None => sending.last_sent = now,
+        }
+    }
+
+    /// Sends heartbeats for this time, before the first message.
+    pub(crate) fn stay_idle(&mut self, time: Duration) {
+        self.idle_for(time, false);
+    }
+
+    /// Sends what is left of the day, and lets the servers have all of it.
+    pub(crate) fn complete(&mut self) -> Result<(), HistoryError> {
+        if let Some(error) = self.outcome.error.take() {
+            return Err(error);
+        }
+        self.lines.iter_mut().for_each(SendingLine::flush);
+        let is_stopped = self.stop.is_requested() || self.send_until(u64::MAX).is_break();
+        if let Some(error) = self.outcome.error.take() {
+            return Err(error);
+        }
+        self.history.finish(!is_stopped)
+    }
+
+    /// Sends the end of the session, again every second of `time`. A requested shutdown ends the
+    /// lines without it, as a crash would.
+    pub(crate) fn linger(&mut self, time: Duration) {
+        if self.stop.is_requested() {
+            return;
+        }
+        let (now, time_ns) = (self.clock.stamp(), self.outcome.time_ns);
+        for sending in &mut self.lines {
+            Self::send_idle(sending, time_ns, now, true);
+        }
+        self.idle_for(time, true);
+    }
+
+    fn idle_for(&mut self, time: Duration, is_over: bool) {
+        let began = self.clock.stamp();
+        let whole_ns = time.as_nanos();
+        loop {
+            let passed = u128::from(self.clock.nanos_between(began, self.clock.stamp()));
+            let left_ns = whole_ns.saturating_sub(passed);
+            if left_ns == 0 || self.stop.is_requested() {
+                return;
+            }
+            self.keep_alive(is_over);
+            thread::sleep(TURN.min(Duration::from_nanos(left_ns as u64)));
+        }
+    }
+}

@@ -1,0 +1,367 @@
+//! The exchange with its sockets: two lines over UDP, a re-request server, SoupBinTCP and GLIMPSE.
+//!
+//! Threads: the caller's thread reads the day and sends both lines. Each server has a thread of its
+//! own, which reads the history. So no server delays a packet.
+//! Network: a line can be a multicast group or one receiver. Multicast packets leave by the chosen
+//! interface with a TTL of 0 by default, which keeps them on the machine.
+
+mod error;
+mod rerequests;
+
+use std::{
+    cell::RefCell,
+    net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, UdpSocket},
+    path::Path,
+    rc::Rc,
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+pub use error::ExchangeError;
+use nanotape_clock::Clock;
+use nanotape_feed::{DaySource, DaySummary, read_day};
+use nanotape_tape::{Pacer, ShutdownFlag};
+use nanotape_types::{Alpha, NanosSinceMidnight};
+pub use rerequests::ServedRequests;
+use socket2::{Domain, Protocol, Socket, Type};
+
+use crate::{
+    Cut, Faults, Glimpse, GlimpseSession, History, HistoryWriter, Line, Packetiser,
+    RerequestFaults, Rerequests,
+    sender::{Outcome, Sender, SendingLine},
+    tcp::Connections,
+};
+pub use crate::{faithfulness::Faithfulness, sender::LineSummary, tcp::ConnectionCounts};
+
+/// The most connections of the SoupBinTCP server.
+const MOST_CLIENTS: usize = 64;
+
+/// The most connections of the GLIMPSE server: each keeps a snapshot.
+const MOST_GLIMPSE_CLIENTS: usize = 8;
+
+/// Messages that GLIMPSE follows between two turns of its connections.
+const FOLLOW: u64 = 10_000;
+
+/// Bytes of the send buffer of a line. The system may give less.
+const SEND_BUFFER: usize = 4 << 20;
+
+/// Time between two checks of a server thread for the end.
+const TURN: Duration = Duration::from_millis(20);
+
+/// The silence of a pipe after which complete packets are sent.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// What an exchange sends, where, and with which faults.
+#[derive(Clone, Debug)]
+pub struct ExchangeOptions {
+    /// The name of the session.
+    pub session: Alpha<10>,
+    /// The pace in thousandths of the recorded one; 0 is unlimited.
+    pub pace_milli: u32,
+    /// Where line A and line B go; `None` sends nothing on a line.
+    pub lines: [Option<SocketAddrV4>; 2],
+    /// The faults of each line.
+    pub faults: [Faults; 2],
+    /// The faults of both lines at once.
+    pub faults_of_both: Faults,
+    /// The interface that multicast packets leave by.
+    pub interface: Ipv4Addr,
+    /// The number of routers that multicast packets pass, plus one; 0 keeps them on the machine.
+    pub ttl: u32,
+    /// The re-request server.
+    pub rerequests: Option<SocketAddr>,
+    /// The faults of the re-request server.
+    pub rerequest_faults: RerequestFaults,
+    /// The SoupBinTCP server.
+    pub soup: Option<SocketAddr>,
+    /// The GLIMPSE server.
+    pub glimpse: Option<SocketAddr>,
+    /// The seed of all faults, and of the cuts.
+    pub seed: u64,
+    /// The limits of packets; the seed is set for each line.
+    pub cut: Cut,
+    /// Messages before this time are not sent on the lines, and the servers have them.
+    pub from: Option<NanosSinceMidnight>,
+    /// The session ends before the first message of this time or later.
+    pub until: Option<NanosSinceMidnight>,
+    /// Time of heartbeats before the first message.
+    pub wait: Duration,
+    /// Time of ends of session, and of the servers, after the last message.
+    pub linger: Duration,
+}
+
+impl Default for ExchangeOptions {
+    fn default() -> Self {
+        Self {
+            session: Alpha::new(*b"NANOTAPE  "),
+            pace_milli: 1_000,
+            lines: [None; 2],
+            faults: [Faults::default(), Faults::default()],
+            faults_of_both: Faults::default(),
+            interface: Ipv4Addr::LOCALHOST,
+            ttl: 0,
+            rerequests: None,
+            rerequest_faults: RerequestFaults::default(),
+            soup: None,
+            glimpse: None,
+            seed: 1,
+            cut: Cut::default(),
+            from: None,
+            until: None,
+            wait: Duration::ZERO,
+            linger: Duration::from_secs(3),
+        }
+    }
+}
+
+/// The addresses of the servers, with the ports that the system chose.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Addresses {
+    /// The re-request server.
+    pub rerequests: Option<SocketAddr>,
+    /// The SoupBinTCP server.
+    pub soup: Option<SocketAddr>,
+    /// The GLIMPSE server.
+    pub glimpse: Option<SocketAddr>,
+}
+
+/// What an exchange did.
+#[derive(Debug)]
+pub struct ExchangeSummary {
+    /// How the reading of the day ended.
+    pub day: DaySummary,
+    /// Messages of the session.
+    pub messages: u64,
+    /// Messages before [`ExchangeOptions::from`].
+    pub skipped: u64,
+    /// Damaged positions of the day.
+    pub damaged: u64,
+    /// The lines A and B.
+    pub lines: [LineSummary; 2],
+    /// The lateness of packets; without packets if the pace is unlimited.
+    pub faithfulness: Faithfulness,
+    /// Time from the first message to the last packet.
+    pub sending_ns: u64,
+    /// The re-request server.
+    pub rerequests: ServedRequests,
+    /// The SoupBinTCP server.
+    pub soup: ConnectionCounts,
+    /// The GLIMPSE server.
+    pub glimpse: ConnectionCounts,
+}
+
+/// An exchange whose sockets are bound and whose servers run.
+#[derive(Debug)]
+pub struct SimulatedExchange {
+    sender: Sender,
+    addresses: Addresses,
+    wait: Duration,
+    linger: Duration,
+    /// Ends the servers, after the day.
+    end: ShutdownFlag,
+    rerequests: Option<JoinHandle<ServedRequests>>,
+    soup: Option<JoinHandle<ConnectionCounts>>,
+    glimpse: Option<JoinHandle<ConnectionCounts>>,
+}
+
+/// Chooses where the messages of a day stay for the servers: in a file that is not compressed, or
+/// else in a temporary file in `folder`.
+pub fn history_of(
+    session: Alpha<10>,
+    path: Option<&Path>,
+    folder: &Path,
+) -> Result<(HistoryWriter, History), crate::HistoryError> {
+    match path.filter(|path| is_plain(path)) {
+        Some(path) => History::of_file(session, path),
+        None => History::spooled(session, folder),
+    }
+}
+
+fn is_plain(path: &Path) -> bool {
+    use std::io::Read as _;
+
+    use nanotape_feed::Compression;
+
+    let Ok(file) = std::fs::File::open(path) else { return false };
+    let is_file = file.metadata().is_ok_and(|metadata| metadata.is_file());
+    let mut first = Vec::new();
+    is_file
+        && file.take(Compression::MAGIC_BYTES as u64).read_to_end(&mut first).is_ok()
+        && Compression::of(&first) == Compression::None
+}
+
+impl SimulatedExchange {
+    /// Binds the sockets and starts the servers. `stop` ends the exchange early.
+    pub fn open(
+        options: ExchangeOptions,
+        (writer, history): (HistoryWriter, History),
+        stop: ShutdownFlag,
+    ) -> Result<Self, ExchangeError> {
+        let clock = Clock::calibrate();
+        let lines = open_lines(&options, &clock)?;
+        let end = ShutdownFlag::new();
+        let mut addresses = Addresses::default();
+        let rerequests = match options.rerequests {
+            None => None,
+            Some(address) => {
+                let socket = UdpSocket::bind(address).map_err(ExchangeError::bind(address))?;
+                let failed = ExchangeError::bind(address);
+                addresses.rerequests = Some(socket.local_addr().map_err(failed)?);
+                let max_bytes = options.cut.max_bytes;
+                let faults = options.rerequest_faults;
+                let server = Rerequests::new(history.clone(), faults, max_bytes, options.seed);
+                let end = end.clone();
+                Some(spawn("rerequests", move || rerequests::serve(&socket, server, &end))?)
+            }
+        };
+        let (soup, soup_address) = match options.soup {
+            None => (None, None),
+            Some(address) => {
+                let (listener, bound) = listen(address)?;
+                let (history, end) = (history.clone(), end.clone());
+                let serve = move || {
+                    let connections = Connections::new(listener, MOST_CLIENTS, || history.clone());
+                    connections.serve(&end, || false)
+                };
+                (Some(spawn("soup", serve)?), Some(bound))
+            }
+        };
+        let (glimpse, glimpse_address) = match options.glimpse {
+            None => (None, None),
+            Some(address) => {
+                let (listener, bound) = listen(address)?;
+                let end = end.clone();
+                (
+                    Some(spawn("glimpse", move || serve_glimpse(listener, history, &end))?),
+                    Some(bound),
+                )
+            }
+        };
+        (addresses.soup, addresses.glimpse) = (soup_address, glimpse_address);
+        let from_ns = options.from.unwrap_or_default().get();
+        let sender = Sender {
+            lines,
+            history: writer,
+            clock,
+            pacer: Pacer::new(options.pace_milli, from_ns),
+            from: options.from,
+            until: options.until,
+            stop,
+            faithfulness: Faithfulness::default(),
+            outcome: Outcome::default(),
+        };
+        let (wait, linger) = (options.wait, options.linger);
+        Ok(Self { sender, addresses, wait, linger, end, rerequests, soup, glimpse })
+    }
+
+    /// Where the servers are.
+    pub fn addresses(&self) -> Addresses {
+        self.addresses
+    }
+
+    /// Sends the day, stays for the time of `linger`, and ends the servers.
+    pub fn run(
+        mut self,
+        source: &mut DaySource,
+        progress: impl FnMut(&DaySource),
+    ) -> Result<ExchangeSummary, ExchangeError> {
+        source.set_patience(PATIENCE);
+        self.sender.stay_idle(self.wait);
+        let began = self.sender.clock.stamp();
+        let read = read_day(source, &mut self.sender, progress);
+        // The servers end, whatever failed.
+        let sent = read.map_err(ExchangeError::from).and_then(|day| {
+            self.sender.complete()?;
+            let sending_ns = self.sender.clock.nanos_between(began, self.sender.clock.stamp());
+            self.sender.linger(self.linger);
+            Ok((day, sending_ns))
+        });
+        self.end.request();
+        let rerequests = join(self.rerequests);
+        let (soup, glimpse) = (join(self.soup), join(self.glimpse));
+        let (day, sending_ns) = sent?;
+        let Sender { lines, history, faithfulness, outcome, .. } = self.sender;
+        let mut summaries = lines.iter().map(SendingLine::summary);
+        let lines = [(); 2].map(|()| summaries.next().unwrap_or_default());
+        Ok(ExchangeSummary {
+            day,
+            messages: history.next() - 1,
+            skipped: outcome.skipped,
+            damaged: outcome.damaged,
+            lines,
+            faithfulness,
+            sending_ns,
+            rerequests,
+            soup,
+            glimpse,
+        })
+    }
+}
+
+fn open_lines(options: &ExchangeOptions, clock: &Clock) -> Result<Vec<SendingLine>, ExchangeError> {
+    let mut lines = Vec::new();
+    for (number, (target, faults)) in (0..).zip(options.lines.iter().zip(&options.faults)) {
+        let target = match target {
+            None => None,
+            Some(target) => Some((open_line(options, *target)?, *target)),
+        };
+        let seed = Some(options.seed.wrapping_mul(2).wrapping_add(number));
+        let packetiser = Packetiser::new(options.session, 1, Cut { seed, ..options.cut });
+        let line = Line::new(faults.clone(), &options.faults_of_both, options.seed, number);
+        lines.push(SendingLine::new(packetiser, line, target, clock.stamp()));
+    }
+    Ok(lines)
+}
+
+fn open_line(options: &ExchangeOptions, target: SocketAddrV4) -> Result<Socket, ExchangeError> {
+    let failed = |operation| move |source| ExchangeError::Line { operation, target, source };
+    let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP));
+    let socket = socket.map_err(failed("open a socket for"))?;
+    if target.ip().is_multicast() {
+        let chosen = socket.set_multicast_if_v4(&options.interface);
+        chosen.map_err(failed("choose the interface for"))?;
+        socket.set_multicast_ttl_v4(options.ttl).map_err(failed("set the TTL for"))?;
+        socket.set_multicast_loop_v4(true).map_err(failed("loop back"))?;
+    }
+    // A smaller buffer than requested shows as lateness.
+    let _ = socket.set_send_buffer_size(SEND_BUFFER);
+    Ok(socket)
+}
+
+fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), ExchangeError> {
+    let listener = TcpListener::bind(address).map_err(ExchangeError::bind(address))?;
+    listener.set_nonblocking(true).map_err(ExchangeError::bind(address))?;
+    let bound = listener.local_addr().map_err(ExchangeError::bind(address))?;
+    Ok((listener, bound))
+}
+
+/// GLIMPSE follows the day between the turns of its connections.
+fn serve_glimpse(listener: TcpListener, history: History, end: &ShutdownFlag) -> ConnectionCounts {
+    let glimpse = Rc::new(RefCell::new(Glimpse::with_capacity(1 << 16)));
+    let mut followed = history.clone();
+    let make = || GlimpseSession::new(Rc::clone(&glimpse), history.clone());
+    let connections = Connections::new(listener, MOST_GLIMPSE_CLIENTS, make);
+    connections.serve(end, || {
+        let mut glimpse = glimpse.borrow_mut();
+        let before = glimpse.next();
+        glimpse.follow(&mut followed, FOLLOW);
+        glimpse.next() > before
+    })
+}
+
+fn spawn<T: Send + 'static>(
+    name: &'static str,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<JoinHandle<T>, ExchangeError> {
+    let builder = thread::Builder::new().name(name.to_owned());
+    builder.spawn(work).map_err(|source| ExchangeError::Thread { name, source })
+}
+
+/// The result of a server; a panic of its thread continues here.
+fn join<T: Default>(server: Option<JoinHandle<T>>) -> T {
+    match server.map(JoinHandle::join) {
+        None => T::default(),
+        Some(Ok(result)) => result,
+        Some(Err(panic)) => std::panic::resume_unwind(panic),
+    }
+}

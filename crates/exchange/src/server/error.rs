@@ -1,0 +1,54 @@
+//! Why an exchange cannot be opened, or ended early.
+
+use std::{
+    io,
+    net::{SocketAddr, SocketAddrV4},
+};
+
+use nanotape_feed::SourceError;
+
+use crate::HistoryError;
+
+/// Why an exchange cannot be opened, or ended early.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExchangeError {
+    /// A server cannot listen.
+    #[error("cannot listen on {address}: {source}")]
+    Bind {
+        /// Its address.
+        address: SocketAddr,
+        /// The cause.
+        source: io::Error,
+    },
+    /// The socket of a line cannot be prepared.
+    #[error("cannot {operation} line {target}: {source}")]
+    Line {
+        /// The operation that failed.
+        operation: &'static str,
+        /// Where the line goes.
+        target: SocketAddrV4,
+        /// The cause.
+        source: io::Error,
+    },
+    /// A thread cannot be started.
+    #[error("cannot start the thread {name}: {source}")]
+    Thread {
+        /// Its name.
+        name: &'static str,
+        /// The cause.
+        source: io::Error,
+    },
+    /// The day cannot be read.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// The messages cannot be kept for the servers.
+    #[error(transparent)]
+    History(#[from] HistoryError),
+}
+
+impl ExchangeError {
+    pub(super) fn bind(address: SocketAddr) -> impl Fn(io::Error) -> Self {
+        move |source| Self::Bind { address, source }
+    }
+}
