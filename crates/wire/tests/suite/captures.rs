@@ -16,10 +16,11 @@ use nanotape_wire::{
         Datagram, FrameWriter, LinkType, MOST_RECORD_BYTES, datagram,
     },
     framing::{
-        iextp::{IexTp, StreamOffsets},
-        moldudp64::MoldUdp64,
+        iextp::{IexTp, SegmentWriter, StreamOffsets},
+        moldudp64::{MoldUdp64, PacketWriter},
         numbered::{NumberedPacket, PacketFraming, PacketKind},
     },
+    iextp::SegmentHeader,
 };
 use proptest::prelude::*;
 
@@ -155,11 +156,11 @@ fn real_capture(name: &str) -> Option<Vec<u8>> {
     Some(file)
 }
 
-/// Passes each packet of the capture to `each`, checks that numbers have no gap, and returns the
-/// packets and messages.
+/// Passes each packet of the capture to `each`, checks checksums and that numbers have no gap, and
+/// returns the packets and messages.
 fn without_a_gap<F: PacketFraming>(
     file: &[u8],
-    mut each: impl FnMut(&Datagram<'_>, &NumberedPacket<'_, F>),
+    mut each: impl FnMut(&Packet, &Datagram<'_>, &NumberedPacket<'_, F>),
 ) -> (usize, u64) {
     let packets = packets(file);
     let mut next = None;
@@ -167,10 +168,11 @@ fn without_a_gap<F: PacketFraming>(
     for packet in &packets {
         assert_eq!(packet.original_length as usize, packet.bytes.len());
         let datagram = datagram(packet.link_type, &packet.bytes).expect("a datagram");
+        assert!(datagram.ip_checksum_is_right() && datagram.udp_checksum_is_right());
         let numbered = F::decode(datagram.payload).expect("a packet");
         assert_eq!(numbered.first, next.unwrap_or(numbered.first));
         assert_eq!(numbered.messages().count(), usize::from(numbered.count));
-        each(&datagram, &numbered);
+        each(packet, &datagram, &numbered);
         messages += u64::from(numbered.count);
         next = Some(numbered.next());
     }
@@ -182,9 +184,13 @@ fn a_nasdaq_capture_is_numbered_without_a_gap() {
     let Some(file) = real_capture("totalview_20230822_100packets.pcap") else { return };
     let group = SocketAddrV4::new(Ipv4Addr::new(233, 54, 12, 111), 26_477);
     let (mut first, mut next) = (u64::MAX, 0);
-    let counts = without_a_gap::<MoldUdp64>(&file, |datagram, packet| {
+    let counts = without_a_gap::<MoldUdp64>(&file, |_, datagram, packet| {
         assert_eq!((datagram.destination, datagram.vlans.as_slice()), (group, [141].as_slice()));
         (first, next) = (first.min(packet.first), packet.next());
+        let mut buffer = [0; 1472];
+        let mut writer = PacketWriter::new(packet.session, packet.first, &mut buffer).unwrap();
+        assert!(packet.messages().all(|(_, message)| writer.push(message)));
+        assert_eq!(writer.finish(), datagram.payload);
     });
     assert_eq!((counts, first, next), ((100, 269), 14_757_701, 14_757_970));
 }
@@ -193,10 +199,19 @@ fn a_nasdaq_capture_is_numbered_without_a_gap() {
 fn an_iex_capture_has_no_gap_in_numbers_or_offsets() {
     let Some(file) = real_capture("iex_deep10_20231002.pcap.gz") else { return };
     let mut offsets = StreamOffsets::default();
-    let counts = without_a_gap::<IexTp>(&file, |datagram, packet| {
-        assert!(datagram.ip_checksum_is_right());
+    let counts = without_a_gap::<IexTp>(&file, |captured, datagram, packet| {
         assert_eq!(offsets.check(packet), Ok(()));
-        assert_eq!(packet.session.message_protocol_id, 0x8004);
+        let (header, _) = SegmentHeader::wrap_first(datagram.payload).expect("a segment");
+        assert_eq!(packet.session.to_string(), "0x8004/1/1286602752");
+        // The clocks of the exchange and of the capture differ.
+        let delay = captured.ts_ns.expect("a time").abs_diff(header.send_time());
+        assert!(delay < 60_000_000_000, "{header:?}");
+        let mut buffer = [0; 1472];
+        let (offset, time) = (header.stream_offset(), header.send_time());
+        let mut writer =
+            SegmentWriter::new(packet.session, packet.first, offset, time, &mut buffer).unwrap();
+        assert!(packet.messages().all(|(_, message)| writer.push(message)));
+        assert_eq!(writer.finish(), datagram.payload);
     });
     assert_eq!(counts, (5_000, 48_325));
 }

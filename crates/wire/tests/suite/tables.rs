@@ -6,6 +6,7 @@
 use nanotape_testkit::generated::toy::{
     self, Colour, EveryWidth, EveryWidthFields, HeadOnly, Message, Note,
 };
+use nanotape_types::{Maybe, Mpid, NanosSinceMidnight, Price4, StockLocate, Symbol};
 use nanotape_wire::{render::Describe, soupbintcp};
 
 /// One message with different bytes everywhere.
@@ -51,6 +52,34 @@ fn a_table_is_a_variant_and_an_entry_in_every_list() {
     assert_eq!(toy::LONGEST, EveryWidth::LEN);
     assert_eq!(toy::length_of(HeadOnly::TAG), Some(9));
     assert_eq!(toy::length_of(Note::TAG), None);
+}
+
+nanotape_wire::message! {
+    head { [1..3] stock_locate: StockLocate, "The stock."; }
+    /// `l` Little. Numbers are little-endian, and text is not.
+    Little / LittleFields: 27 bytes little-endian, type b'l' at 0, "Little";
+    [3..9] timestamp: NanosSinceMidnight, "A time of six bytes.";
+    [9..13] price: Maybe<Price4>, "A price or none.";
+    [13..21] stock: Symbol, "A symbol.";
+    [21..25] mpid: Maybe<Mpid>, "A participant or none.";
+    [25] colour: Colour, "A code.";
+    [26] one: u8, "One byte.";
+    [27..] text: Text, "The text.";
+}
+
+#[test]
+fn a_little_endian_table_reverses_numbers_and_not_text() {
+    let bytes = b"l\x0d\0\x01\0\0\0\0\0\x02\0\0\0AAPL    MPIDG\x07tail";
+    let view = Little::wrap(bytes).unwrap();
+    assert_eq!(view.stock_locate(), StockLocate::new(13));
+    assert_eq!((view.timestamp().get(), view.price().get()), (1, Some(Price4::new(2))));
+    assert_eq!((view.stock().to_string(), view.colour()), ("AAPL".into(), Colour::Green));
+    assert_eq!(view.fields().encode(&mut [0; 40]), Ok(bytes.as_slice()));
+    let mut text = String::new();
+    view.write_text(&mut text).unwrap();
+    let expected = "l Little stock_locate=13 timestamp=00:00:00.000000001 price=0.0002 stock=AAPL \
+                    mpid=MPID colour=G(Green) one=7 text=tail";
+    assert_eq!(text, expected);
 }
 
 #[test]
