@@ -4,9 +4,10 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     audit::AuditArguments, book::BookArguments, check::CheckArguments, demo::DemoArguments,
-    depth::DepthArguments, diff::DiffArguments, inside::InsideArguments, inspect::InspectArguments,
-    journal::JournalArguments, lab::LabArguments, ring::RingArguments, run::RunArguments,
-    stat::StatArguments, stats::StatsArguments, synth::SynthArguments, tap::TapArguments,
+    depth::DepthArguments, diff::DiffArguments, exchange::ExchangeArguments,
+    inside::InsideArguments, inspect::InspectArguments, journal::JournalArguments,
+    lab::LabArguments, ring::RingArguments, run::RunArguments, stat::StatArguments,
+    stats::StatsArguments, synth::SynthArguments, tap::TapArguments,
 };
 
 /// A ticker plant: exchange packets in; order books, best prices and statistics out.
@@ -54,6 +55,8 @@ pub(crate) enum Command {
     Stats(StatsArguments),
     /// Run a plant: read a day, publish normalised records on a ring for any number of processes
     Run(RunArguments),
+    /// Send a day as the exchange would: two multicast lines, re-requests, SoupBinTCP, GLIMPSE
+    Exchange(Box<ExchangeArguments>),
     /// Read the records of a plant that runs in another process
     Tap(TapArguments),
     /// Compare what a recorder stores with what the plant publishes

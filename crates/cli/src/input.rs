@@ -68,6 +68,20 @@ impl DayArguments {
     pub(crate) fn open(&self) -> anyhow::Result<DaySource> {
         source::open_day(&self.file)
     }
+
+    /// [`DayArguments::open`] with a second thread that reads the file, for a day that takes hours.
+    pub(crate) fn open_unmapped(&self) -> anyhow::Result<DaySource> {
+        let source = self.open()?;
+        Ok(match self.path() {
+            Some(path) => DaySource::open_unmapped(path)?,
+            None => source,
+        })
+    }
+
+    /// The path of the file; `None` for standard input.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        (self.file != "-").then(|| Path::new(&self.file))
+    }
 }
 
 /// A source of events after its run through the books, with the report.

@@ -61,6 +61,7 @@ fn run(arguments: Arguments) -> anyhow::Result<Status> {
         Some(Command::Depth(arguments)) => commands::depth::run(&arguments),
         Some(Command::Diff(arguments)) => commands::diff::run(&arguments),
         Some(Command::Stats(arguments)) => commands::stats::run(&arguments),
+        Some(Command::Exchange(arguments)) => commands::exchange::run(&arguments),
         Some(Command::Run(arguments)) => commands::run::run(&arguments),
         Some(Command::Audit(arguments)) => commands::audit::run(&arguments),
         Some(Command::Stat(arguments)) => commands::stat::run(&arguments),

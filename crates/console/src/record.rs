@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::output::Format;
 
 /// Names and values, in output order.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Record(Vec<(Cow<'static, str>, Value)>);
 
 impl Record {

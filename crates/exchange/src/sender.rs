@@ -69,7 +69,11 @@ impl SendingLine {
         Self { packetiser, line, target, announced, next, last_sent: now, send_errors, first_error }
     }
 
+    /// What became of the line; nothing if it goes nowhere.
     pub(crate) fn summary(&self) -> LineSummary {
+        if self.target.is_none() {
+            return LineSummary::default();
+        }
         let (send_errors, first_error) = (self.send_errors, self.first_error);
         LineSummary { counts: self.line.counts(), send_errors, first_error }
     }
@@ -114,7 +118,7 @@ impl SendingLine {
     }
 }
 
-/// The sender of all lines: the handler of a day's messages.
+/// The sender of all lines.
 #[derive(Debug)]
 pub(crate) struct Sender {
     pub(crate) lines: Vec<SendingLine>,
@@ -133,14 +137,34 @@ pub(crate) struct Sender {
 pub(crate) struct Outcome {
     /// Messages before the first one that was sent.
     pub(crate) skipped: u64,
-    pub(crate) damaged: u64,
     /// The last time of a message.
     pub(crate) time_ns: u64,
     unpublished: u64,
     pub(crate) error: Option<HistoryError>,
 }
 
-impl MessageHandler for Sender {
+/// The handler of a day's messages.
+#[derive(Debug)]
+pub(crate) struct Sending<'a, D> {
+    pub(crate) sender: &'a mut Sender,
+    pub(crate) on_damage: D,
+}
+
+impl<D: FnMut(Damage)> MessageHandler for Sending<'_, D> {
+    fn message(&mut self, position: Position, message: Message<'_>) -> ControlFlow<()> {
+        self.sender.message(position, message)
+    }
+
+    fn damage(&mut self, damage: Damage) {
+        (self.on_damage)(damage);
+    }
+
+    fn idle(&mut self) -> ControlFlow<()> {
+        self.sender.idle()
+    }
+}
+
+impl Sender {
     fn message(&mut self, position: Position, message: Message<'_>) -> ControlFlow<()> {
         let time = message.timestamp().map_or(self.outcome.time_ns, NanosSinceMidnight::get);
         if self.stop.is_requested() || self.until.is_some_and(|until| time >= until.get()) {
@@ -155,10 +179,6 @@ impl MessageHandler for Sender {
         }
     }
 
-    fn damage(&mut self, _: Damage) {
-        self.outcome.damaged += 1;
-    }
-
     /// A pipe is silent: what is complete is sent.
     fn idle(&mut self) -> ControlFlow<()> {
         if self.stop.is_requested() {
@@ -166,12 +186,14 @@ impl MessageHandler for Sender {
         }
         self.lines.iter_mut().for_each(SendingLine::flush);
         let flow = self.send_until(u64::MAX);
+        if let Err(error) = self.publish() {
+            self.outcome.error = Some(error);
+            return ControlFlow::Break(());
+        }
         self.keep_alive(false);
         flow
     }
-}
 
-impl Sender {
     fn one(
         &mut self,
         position: Position,

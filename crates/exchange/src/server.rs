@@ -19,7 +19,7 @@ use std::{
 
 pub use error::ExchangeError;
 use nanotape_clock::Clock;
-use nanotape_feed::{DaySource, DaySummary, read_day};
+use nanotape_feed::{Damage, DaySource, DaySummary, read_day};
 use nanotape_tape::{Pacer, ShutdownFlag};
 use nanotape_types::{Alpha, NanosSinceMidnight};
 pub use rerequests::ServedRequests;
@@ -28,7 +28,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 use crate::{
     Cut, Faults, Glimpse, GlimpseSession, History, HistoryWriter, Line, Packetiser,
     RerequestFaults, Rerequests,
-    sender::{Outcome, Sender, SendingLine},
+    sender::{Outcome, Sender, Sending, SendingLine},
     tcp::Connections,
 };
 pub use crate::{faithfulness::Faithfulness, sender::LineSummary, tcp::ConnectionCounts};
@@ -134,8 +134,6 @@ pub struct ExchangeSummary {
     pub messages: u64,
     /// Messages before [`ExchangeOptions::from`].
     pub skipped: u64,
-    /// Damaged positions of the day.
-    pub damaged: u64,
     /// The lines A and B.
     pub lines: [LineSummary; 2],
     /// The lateness of packets; without packets if the pace is unlimited.
@@ -259,16 +257,19 @@ impl SimulatedExchange {
         self.addresses
     }
 
-    /// Sends the day, stays for the time of `linger`, and ends the servers.
+    /// Sends the day, stays for the time of `linger`, and ends the servers. Calls `progress` once
+    /// per block, and `on_damage` for bytes that do not follow the format.
     pub fn run(
         mut self,
         source: &mut DaySource,
         progress: impl FnMut(&DaySource),
+        on_damage: impl FnMut(Damage),
     ) -> Result<ExchangeSummary, ExchangeError> {
         source.set_patience(PATIENCE);
         self.sender.stay_idle(self.wait);
         let began = self.sender.clock.stamp();
-        let read = read_day(source, &mut self.sender, progress);
+        let mut sending = Sending { sender: &mut self.sender, on_damage };
+        let read = read_day(source, &mut sending, progress);
         // The servers end, whatever failed.
         let sent = read.map_err(ExchangeError::from).and_then(|day| {
             self.sender.complete()?;
@@ -287,7 +288,6 @@ impl SimulatedExchange {
             day,
             messages: history.next() - 1,
             skipped: outcome.skipped,
-            damaged: outcome.damaged,
             lines,
             faithfulness,
             sending_ns,

@@ -202,6 +202,7 @@ const TABLE: &[Row] = &[
             "nanotape-trace",
             "nanotape-lab",
             "nanotape-synth",
+            "nanotape-exchange",
             "nanotape-history",
             "nanotape-plant",
             "nanotape-console",

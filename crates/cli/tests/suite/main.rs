@@ -8,6 +8,7 @@ mod bench_replay;
 mod bench_ring;
 mod commands;
 mod damaged_days;
+mod exchange;
 mod honest;
 mod inputs;
 mod journal;

@@ -6,7 +6,8 @@ use nanotape_types::NanosSinceMidnight;
 
 use super::{Chance, Faults, FaultsProblem, ParseFaultsError, Silence};
 
-const UNITS: [(&str, u64); 4] = [("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
+const UNITS: [(&str, u64); 5] =
+    [("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000), ("m", 60_000_000_000)];
 
 impl FromStr for Faults {
     type Err = ParseFaultsError;
@@ -197,7 +198,8 @@ mod tests {
     fn what_is_printed_is_parsed_as_the_same_faults() {
         let all = "drop=2%,burst=0.1%x20,dup=1%,reorder=1%x4,delay=1%x2ms,truncate=0.01%,\
                    corrupt=0.0001%,flip=100%,session=0.5%,session=@15:00:00,start=@09:31:00,\
-                   silence=@10:00:00+50ms,silence=@11:00:00.000000001+1500us";
+                   silence=@10:00:00+50ms,silence=@11:00:00.000000001+1500us,\
+                   silence=@12:00:00+2m";
         for text in ["", "drop=2%", "delay=100%x3s", all] {
             let faults: Faults = text.parse().unwrap();
             assert_eq!(faults.to_string(), text);

@@ -1,0 +1,94 @@
+//! Multicast, in a network namespace that has a loopback interface and nothing else. So no packet
+//! reaches an interface of the machine.
+
+use std::{
+    net::{Ipv4Addr, UdpSocket},
+    process::{Command, Stdio},
+    thread,
+};
+
+use nanotape_harness::{Peer, Task, listen, say, skipped};
+
+use super::{Received, messages_of, receive};
+use crate::support::{Folder, running::Running};
+
+/// The full name of [`child`].
+const CHILD: &str = "exchange::namespace::child";
+
+/// The arguments of `unshare` that work here, if any do: as root, or with a namespace of users.
+fn unshare() -> Option<Vec<&'static str>> {
+    let choices = [vec!["--net"], vec!["--user", "--map-root-user", "--net"]];
+    choices.into_iter().find(|arguments| {
+        let status = Command::new("unshare")
+            .args(arguments)
+            .args(["sh", "-c", PREPARE])
+            .stderr(Stdio::null())
+            .status();
+        status.is_ok_and(|status| status.success())
+    })
+}
+
+/// Turns the loopback interface on and routes multicast to it.
+const PREPARE: &str = "ip link set lo up && ip route add 224.0.0.0/4 dev lo";
+
+#[test]
+fn two_multicast_lines_carry_the_day_in_a_namespace_of_their_own() {
+    let Some(arguments) = unshare() else {
+        skipped("no network namespace can be made (unshare --net, ip): multicast is not tested");
+        return;
+    };
+    let folder = Folder::new("exchange");
+    let day = folder.day(3_000, 20);
+    let task = Task::new("multicast", day.as_ref());
+    let mut command = Command::new("unshare");
+    let program = std::env::current_exe().unwrap();
+    let inside = format!("{PREPARE} && exec \"$@\"");
+    command.args(arguments).args(["sh", "-c", &inside, "sh"]).arg(program);
+    task.add_to(&mut command, CHILD);
+    let mut peer = Peer::start(command);
+    assert_eq!(peer.hear(), "both lines have the day");
+    peer.tell("end");
+    assert!(peer.end().success());
+}
+
+/// Runs in the namespace; returns at once in a run of the tests.
+#[test]
+fn child() {
+    let Some(Task { path, .. }) = Task::of_this_process() else { return };
+    let interfaces = std::fs::read_to_string("/proc/net/dev").unwrap();
+    assert_eq!(interfaces.lines().skip(2).count(), 1, "only a loopback interface: {interfaces}");
+    let day = path.to_str().unwrap();
+    let receivers = [("239.77.1.1", 5_001), ("239.77.1.2", 5_002)].map(|(group, port)| {
+        let group: Ipv4Addr = group.parse().unwrap();
+        // Bound to the group, so that the other line's packets do not arrive.
+        let socket = UdpSocket::bind((group, port)).unwrap();
+        socket.join_multicast_v4(&group, &Ipv4Addr::LOCALHOST).unwrap();
+        thread::spawn(move || receive(&socket))
+    });
+    let mut exchange = Running::start(&[
+        "exchange",
+        day,
+        "--line-a",
+        "239.77.1.1:5001",
+        "--line-b",
+        "239.77.1.2:5002",
+        "--pace",
+        "10000x",
+        "--linger",
+        "1s",
+        "--format",
+        "json",
+    ]);
+    let ready = exchange.hear_json();
+    assert_eq!(ready["line_a"], "239.77.1.1:5001");
+    let expected = messages_of(day);
+    for received in receivers.map(|receiver| receiver.join().unwrap()) {
+        let Received { messages, .. } = received;
+        assert!(messages == expected);
+    }
+    let summary = exchange.hear_json();
+    assert_eq!((&summary["a_send_errors"], &summary["b_send_errors"]), (&0.into(), &0.into()));
+    assert_eq!(exchange.end().0, Some(0));
+    say("both lines have the day");
+    listen();
+}
