@@ -30,6 +30,7 @@ mod resync;
 pub mod session;
 pub mod soupbintcp;
 pub mod source;
+pub mod udp;
 
 pub use day::{DayDecoder, DayEnd, DaySummary, MessageHandler, Step, read_day};
 pub use events::handle_message;

@@ -38,7 +38,8 @@ const TABLE: &[Row] = &[
     Row {
         package: "nanotape-feed",
         inside: &["nanotape-types", "nanotape-market", "nanotape-shm", "nanotape-wire"],
-        outside: &["flate2", "thiserror", "zstd"],
+        // nix and socket2 since docs/decisions/0037-sockets-through-safe-calls.md.
+        outside: &["flate2", "nix", "socket2", "thiserror", "zstd"],
     },
     // shm since docs/decisions/0015-packed-levels-and-paged-orders.md.
     Row { package: "nanotape-book", inside: &["nanotape-types", "nanotape-shm"], outside: &[] },

@@ -5,3 +5,4 @@ mod session;
 mod soupbintcp;
 mod sources;
 mod support;
+mod udp;

@@ -1,0 +1,226 @@
+//! Datagrams from the network: multicast groups and plain addresses, in batches, with the kernel's
+//! receive times.
+//!
+//! Where: one [`UdpSocket`] for each line of a session, read by the thread of the plant.
+//! Failure: [`UdpError`] names the address and the operation. The kernel drops datagrams if its
+//! buffer is full: [`KernelDrops`] counts them.
+//! Cost: one system call for up to [`BATCH`] datagrams, no allocation.
+
+mod drops;
+
+use std::{
+    fmt, io,
+    io::IoSliceMut,
+    net::{Ipv4Addr, SocketAddrV4},
+    os::fd::{AsFd, AsRawFd, OwnedFd},
+    time::Duration,
+};
+
+use nix::{
+    errno::Errno,
+    poll::{PollFd, PollFlags, PollTimeout, poll},
+    sys::{
+        socket::{
+            ControlMessageOwned, MsgFlags, MultiHeaders, SockaddrIn, recvmmsg, setsockopt, sockopt,
+        },
+        time::TimeSpec,
+    },
+};
+use socket2::{Domain, Protocol, Socket, Type};
+
+pub use drops::KernelDrops;
+
+/// Datagrams that one call receives at most.
+pub const BATCH: usize = 64;
+
+/// A receiver of datagrams: the kernel's sockets, or another stack with the same calls.
+pub trait DatagramReceiver {
+    /// Calls `visit` with the datagrams that are there, without waiting, and returns their number.
+    fn receive(&mut self, visit: impl FnMut(Datagram<'_>)) -> Result<usize, UdpError>;
+}
+
+/// A datagram.
+#[derive(Clone, Copy, Debug)]
+pub struct Datagram<'a> {
+    /// Its payload.
+    pub bytes: &'a [u8],
+    /// When the kernel received it, ns since the UNIX epoch; `None` if the kernel did not report it.
+    pub ts_recv_ns: Option<u64>,
+    /// Whether it was longer than the buffer.
+    pub is_truncated: bool,
+}
+
+/// What a socket receives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct UdpAddress {
+    /// A multicast group, or an address of this machine.
+    pub address: SocketAddrV4,
+    /// The address of the interface on which a group is joined; unspecified lets the kernel choose.
+    pub interface: Ipv4Addr,
+    /// The only sender of the group that is received, if any.
+    pub sender: Option<Ipv4Addr>,
+}
+
+/// The sizes of a socket.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct UdpOptions {
+    /// The size of the kernel's receive buffer to request. The kernel may give less.
+    pub buffer_bytes: usize,
+    /// The largest datagram. Bytes after it are cut off.
+    pub datagram_bytes: usize,
+}
+
+/// A socket that cannot be opened or read.
+#[derive(Debug, thiserror::Error)]
+#[error("{address}: cannot {operation}: {source}")]
+pub struct UdpError {
+    /// The address.
+    pub address: SocketAddrV4,
+    /// The operation that failed.
+    pub operation: &'static str,
+    /// The cause.
+    pub source: io::Error,
+}
+
+/// A socket that receives datagrams.
+pub struct UdpSocket {
+    address: SocketAddrV4,
+    socket: OwnedFd,
+    buffer_bytes: usize,
+    headers: MultiHeaders<SockaddrIn>,
+    buffers: Box<[u8]>,
+    datagram_bytes: usize,
+}
+
+impl Default for UdpOptions {
+    fn default() -> Self {
+        Self { buffer_bytes: 32 << 20, datagram_bytes: 2_048 }
+    }
+}
+
+impl UdpSocket {
+    /// Binds the address, and joins its group if it is one. Other processes may receive the same
+    /// group and port.
+    pub fn open(at: &UdpAddress, options: &UdpOptions) -> Result<Self, UdpError> {
+        let UdpAddress { address, interface, sender } = *at;
+        let failed = |operation| move |source| UdpError { address, operation, source };
+        let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP))
+            .map_err(failed("make a socket"))?;
+        socket.set_nonblocking(true).map_err(failed("make the socket non-blocking"))?;
+        // A large request is cut by the kernel; `buffer_bytes` has what it gave.
+        socket.set_recv_buffer_size(options.buffer_bytes).map_err(failed("set the buffer size"))?;
+        setsockopt(&socket, sockopt::ReceiveTimestampns, &true)
+            .map_err(|errno| failed("request receive times")(errno.into()))?;
+        if address.ip().is_multicast() {
+            socket.set_reuse_address(true).map_err(failed("share the port"))?;
+            socket.bind(&address.into()).map_err(failed("bind"))?;
+            // Otherwise the kernel also passes groups that other sockets of the machine joined.
+            socket.set_multicast_all_v4(false).map_err(failed("select the group"))?;
+            match sender {
+                None => socket.join_multicast_v4(address.ip(), &interface),
+                Some(sender) => socket.join_ssm_v4(&sender, address.ip(), &interface),
+            }
+            .map_err(failed("join the group"))?;
+        } else {
+            socket.bind(&address.into()).map_err(failed("bind"))?;
+        }
+        let local = socket.local_addr().map_err(failed("read the address of"))?;
+        // The kernel counts its own overhead, so it reports twice the size that it was given.
+        let given = socket.recv_buffer_size().map_err(failed("read the buffer size of"))?;
+        Ok(Self {
+            address: local.as_socket_ipv4().unwrap_or(address),
+            socket: socket.into(),
+            buffer_bytes: given / 2,
+            headers: MultiHeaders::preallocate(BATCH, Some(nix::cmsg_space!(TimeSpec))),
+            buffers: vec![0; BATCH * options.datagram_bytes].into_boxed_slice(),
+            datagram_bytes: options.datagram_bytes,
+        })
+    }
+
+    /// The bound address, with the port that the kernel chose if it was 0.
+    pub fn address(&self) -> SocketAddrV4 {
+        self.address
+    }
+
+    /// The size of the kernel's receive buffer.
+    pub fn buffer_bytes(&self) -> usize {
+        self.buffer_bytes
+    }
+
+    /// The datagrams that the kernel dropped.
+    pub fn kernel_drops(&self) -> Result<KernelDrops, UdpError> {
+        KernelDrops::of(self.socket.as_raw_fd()).map_err(self.failed("count the drops of"))
+    }
+
+    /// Sends a datagram from this address.
+    pub fn send_to(&self, bytes: &[u8], to: SocketAddrV4) -> Result<(), UdpError> {
+        let socket = socket2::SockRef::from(&self.socket);
+        socket.send_to(bytes, &to.into()).map(drop).map_err(self.failed("send from"))
+    }
+
+    /// Waits until one of the sockets has a datagram, or until the time is over.
+    pub fn wait(sockets: &[&Self], most: Duration) -> Result<(), UdpError> {
+        let mut polled: [PollFd<'_>; 8] = core::array::from_fn(|place| {
+            let place = place.min(sockets.len().saturating_sub(1));
+            PollFd::new(sockets[place].socket.as_fd(), PollFlags::POLLIN)
+        });
+        let used = sockets.len().min(polled.len());
+        let timeout = PollTimeout::try_from(most).unwrap_or(PollTimeout::MAX);
+        match poll(&mut polled[..used], timeout) {
+            Ok(_) | Err(Errno::EINTR) => Ok(()),
+            Err(errno) => Err(sockets[0].failed("wait for")(errno.into())),
+        }
+    }
+
+    fn failed(&self, operation: &'static str) -> impl FnOnce(io::Error) -> UdpError {
+        let address = self.address;
+        move |source| UdpError { address, operation, source }
+    }
+}
+
+impl DatagramReceiver for UdpSocket {
+    fn receive(&mut self, mut visit: impl FnMut(Datagram<'_>)) -> Result<usize, UdpError> {
+        let mut found = [(0usize, None, false); BATCH];
+        let mut chunks = self.buffers.chunks_exact_mut(self.datagram_bytes);
+        let mut slices: [[IoSliceMut<'_>; 1]; BATCH] =
+            core::array::from_fn(|_| [IoSliceMut::new(chunks.next().unwrap_or_default())]);
+        let flags = MsgFlags::MSG_DONTWAIT;
+        let received =
+            match recvmmsg(self.socket.as_raw_fd(), &mut self.headers, &mut slices, flags, None) {
+                Ok(received) => received,
+                Err(Errno::EAGAIN | Errno::EINTR) => return Ok(0),
+                // An earlier request met a closed port; its answer will not come.
+                Err(Errno::ECONNREFUSED) => return Ok(0),
+                Err(errno) => return Err(self.failed("receive from")(errno.into())),
+            };
+        let mut count = 0;
+        for (found, datagram) in found.iter_mut().zip(received) {
+            let mut times = datagram.cmsgs().into_iter().flatten();
+            let ts_recv_ns = times.find_map(|message| match message {
+                ControlMessageOwned::ScmTimestampns(time) => Some(nanos_of(time)),
+                _ => None,
+            });
+            let is_truncated = datagram.flags.contains(MsgFlags::MSG_TRUNC);
+            *found = (datagram.bytes, ts_recv_ns, is_truncated);
+            count += 1;
+        }
+        let buffers = self.buffers.chunks_exact(self.datagram_bytes);
+        for (buffer, (length, ts_recv_ns, is_truncated)) in buffers.zip(found).take(count) {
+            let bytes = &buffer[..length.min(buffer.len())];
+            visit(Datagram { bytes, ts_recv_ns, is_truncated });
+        }
+        Ok(count)
+    }
+}
+
+fn nanos_of(time: TimeSpec) -> u64 {
+    let seconds = u64::try_from(time.tv_sec()).unwrap_or(0);
+    let nanos = u64::try_from(time.tv_nsec()).unwrap_or(0);
+    seconds.saturating_mul(1_000_000_000).saturating_add(nanos)
+}
+
+impl fmt::Debug for UdpSocket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("UdpSocket").field("address", &self.address).finish_non_exhaustive()
+    }
+}
