@@ -47,7 +47,7 @@ pub(crate) struct InputArguments {
 /// An input of the exchange's own messages.
 #[derive(Args, Debug)]
 pub(crate) struct DayArguments {
-    /// ITCH 5.0 day file (plain, gzip or zstd), or - for standard input
+    /// ITCH 5.0 day file or capture (pcap, pcapng), plain, gzip or zstd; - is standard input
     #[arg(value_name = "FILE")]
     file: String,
 }

@@ -20,8 +20,11 @@ use nanotape_wire::{
 };
 
 use crate::{
-    Block, DaySource, SourceError,
+    Block, CaptureSummary, DaySource, SourceError,
+    capture::{CaptureHandler, read_if_capture},
+    events::undecodable,
     irregular::{Irregular, KEPT_BYTES, Lost},
+    session::Messages,
 };
 
 /// Receives the messages of a day.
@@ -301,15 +304,44 @@ pub struct DaySummary {
     pub end: DayEnd,
     /// Why the source ended early, if it did.
     pub fault: Option<SourceError>,
+    /// What the source contained, if it is a capture.
+    pub capture: Option<Box<CaptureSummary>>,
 }
 
-/// Reads a whole day from `source` into `handler`. Calls `progress` once per block.
+/// Reads a whole day from `source`, a day file or a capture, into `handler`. Calls `progress` once
+/// per block.
 pub fn read_day<H: MessageHandler>(
     source: &mut DaySource,
     handler: &mut H,
-    progress: impl FnMut(&DaySource),
+    mut progress: impl FnMut(&DaySource),
 ) -> Result<DaySummary, SourceError> {
+    if let Some(summary) = read_if_capture(source, &mut Captured(&mut *handler), &mut progress)? {
+        return Ok(summary);
+    }
     read_day_by(source, handler, progress, |decoder, block, handler| decoder.decode(block, handler))
+}
+
+/// Passes the messages of a capture to a handler of the exchange's messages.
+struct Captured<'a, H>(&'a mut H);
+
+impl<H: MessageHandler> CaptureHandler for Captured<'_, H> {
+    fn messages<'a>(&mut self, first: u64, _: u64, messages: impl Messages<'a>) -> ControlFlow<()> {
+        for (number, bytes) in (first..).zip(messages) {
+            match Message::decode(bytes) {
+                Ok(message) => self.0.message(Position { number, offset: number }, message)?,
+                Err(_) => self.0.damage(undecodable(number, bytes)),
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn damage(&mut self, damage: Damage) {
+        self.0.damage(damage);
+    }
+
+    fn idle(&mut self) -> ControlFlow<()> {
+        self.0.idle()
+    }
 }
 
 /// [`read_day`] for a handler that looks ahead.
@@ -349,6 +381,7 @@ fn read_day_by<H: MessageHandler>(
                 bytes: offset + used_bytes as u64,
                 end,
                 fault: source.fault(),
+                capture: None,
             });
         }
     }

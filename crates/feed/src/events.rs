@@ -8,9 +8,11 @@ use nanotape_wire::itch50::{self, Message};
 
 use crate::{
     DaySource, DaySummary, MessageHandler, SourceError,
+    capture::{CaptureHandler, read_if_capture},
     day::{LookAhead, read_day_ahead},
     hidden::hidden_in,
     normalise::{Receive, deliver, rare_event},
+    session::Messages,
 };
 
 const NANOS_A_DAY: u64 = 86_400_000_000_000;
@@ -22,9 +24,32 @@ impl EventSource for DaySource {
     fn read(
         &mut self,
         handler: &mut impl EventHandler,
-        progress: impl FnMut(&Self),
+        mut progress: impl FnMut(&Self),
     ) -> Result<DaySummary, SourceError> {
-        read_day_ahead(self, &mut Normalised(handler), progress)
+        match read_if_capture(self, &mut Normalised(&mut *handler), &mut progress)? {
+            Some(summary) => Ok(summary),
+            None => read_day_ahead(self, &mut Normalised(handler), progress),
+        }
+    }
+}
+
+impl<H: EventHandler> CaptureHandler for Normalised<'_, H> {
+    fn messages<'a>(
+        &mut self,
+        first: u64,
+        ts_recv_ns: u64,
+        messages: impl Messages<'a>,
+    ) -> ControlFlow<()> {
+        self.0.received(ts_recv_ns);
+        handle_messages(first, messages, self.0)
+    }
+
+    fn damage(&mut self, damage: Damage) {
+        self.0.damage(damage);
+    }
+
+    fn idle(&mut self) -> ControlFlow<()> {
+        self.0.idle()
     }
 }
 
@@ -42,6 +67,48 @@ pub fn handle_message(
         handler.prefetch_instrument(instrument);
     }
     deliver(message, Handling { at, handler })
+}
+
+/// Messages that are announced together.
+const ANNOUNCED: usize = 16;
+
+/// Calls `handler` with the events of consecutive messages of a session, of which the first one has
+/// number `first`. They came together, so each is announced before its turn.
+#[inline]
+pub fn handle_messages<'a>(
+    first: u64,
+    messages: impl Messages<'a>,
+    handler: &mut impl EventHandler,
+) -> ControlFlow<()> {
+    let (mut rest, mut number) = (messages, first);
+    loop {
+        let mut hints = [None; ANNOUNCED];
+        let together = rest.clone().take(ANNOUNCED);
+        let is_alone = together.clone().nth(1).is_none();
+        if !is_alone {
+            for (hint, message) in hints.iter_mut().zip(together) {
+                *hint = itch50::coming(message).and_then(|coming| handler.prefetch_index(coming));
+            }
+            hints.iter_mut().flatten().for_each(|hint| handler.prefetch_order(hint));
+            hints.iter().flatten().for_each(|hint| handler.prefetch_levels(hint));
+        }
+        for _ in 0..ANNOUNCED {
+            let Some(bytes) = rest.next() else { return ControlFlow::Continue(()) };
+            let at = Position { number, offset: number };
+            number += 1;
+            match Message::decode(bytes) {
+                Ok(message) if is_alone => handle_message(at, &message, &mut *handler)?,
+                Ok(message) => deliver(&message, Handling { at, handler: &mut *handler })?,
+                Err(_) => handler.damage(undecodable(at.number, bytes)),
+            }
+        }
+    }
+}
+
+#[cold]
+pub(crate) fn undecodable(number: u64, bytes: &[u8]) -> Damage {
+    let tag = bytes.first().copied().unwrap_or_default();
+    Damage::Message { number, tag, actual_bytes: bytes.len() as u16 }
 }
 
 /// Passes the event of a message to its handler.

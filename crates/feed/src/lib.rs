@@ -21,6 +21,7 @@
 //! feed it any bytes. [`read_day`] connects it to a source.
 #![forbid(unsafe_code)]
 
+mod capture;
 mod day;
 mod events;
 mod hidden;
@@ -32,8 +33,9 @@ pub mod soupbintcp;
 pub mod source;
 pub mod udp;
 
+pub use capture::CaptureSummary;
 pub use day::{DayDecoder, DayEnd, DaySummary, MessageHandler, Step, read_day};
-pub use events::handle_message;
+pub use events::{handle_message, handle_messages};
 pub use hidden::hidden_in;
 pub use nanotape_market::{Damage, Position};
 pub use nanotape_shm::MapError;

@@ -219,12 +219,21 @@ impl DaySource {
     /// Whether the (decompressed) bytes begin with these. Call it before the first block is read.
     pub fn starts_with(&mut self, first: &[u8]) -> Result<bool, SourceError> {
         loop {
-            let block = match &mut self.kind {
-                Kind::Stream(blocks) => blocks.peek(),
-                Kind::Mapped(_) | Kind::Memory { .. } => self.next_block(0)?,
-            };
+            let block = self.peek()?;
             if block.bytes.len() >= first.len() || block.is_last {
                 return Ok(block.bytes.starts_with(first));
+            }
+        }
+    }
+
+    /// The first block, which [`next_block`](Self::next_block) returns again. Without enough bytes
+    /// for the caller, another call waits for more.
+    pub(crate) fn peek(&mut self) -> Result<Block<'_>, SourceError> {
+        match &mut self.kind {
+            Kind::Mapped(blocks) => blocks.next_block(0),
+            Kind::Stream(blocks) => Ok(blocks.peek()),
+            Kind::Memory { bytes, used } => {
+                Ok(Block { offset: *used as u64, bytes: &bytes[*used..], is_last: true })
             }
         }
     }

@@ -44,7 +44,7 @@ pub trait DatagramReceiver {
 pub struct Datagram<'a> {
     /// Its payload.
     pub bytes: &'a [u8],
-    /// When the kernel received it, ns since the UNIX epoch; `None` if the kernel did not report it.
+    /// When the kernel received it, ns since the UNIX epoch; `None` if it did not report the time.
     pub ts_recv_ns: Option<u64>,
     /// Whether it was longer than the buffer.
     pub is_truncated: bool,

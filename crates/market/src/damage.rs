@@ -57,17 +57,43 @@ pub enum Damage {
         /// Number of skipped bytes.
         bytes: u64,
     },
+    /// A packet was dropped, or a record of a capture does not match its format.
+    Packet {
+        /// Offset of the packet in the capture; 0 for one of the network.
+        offset: u64,
+        /// The kind of error.
+        reason: &'static str,
+    },
+    /// A message of a session has a length that its type does not have, and was skipped.
+    Message {
+        /// Its sequence number.
+        number: u64,
+        /// Message type.
+        tag: u8,
+        /// Bytes of the message.
+        actual_bytes: u16,
+    },
+    /// Messages of a session that no line brought.
+    Missing {
+        /// Sequence number of the first one.
+        first: u64,
+        /// Sequence number of the next message that was delivered.
+        next: u64,
+    },
 }
 
 impl Damage {
-    /// The offset at which it begins.
+    /// The offset at which it begins; for messages of a session, the sequence number.
     pub const fn offset(&self) -> u64 {
         match *self {
             Self::Length { offset, .. }
             | Self::Type { offset, .. }
             | Self::Short { offset, .. }
             | Self::Hidden { offset, .. }
-            | Self::Lost { offset, .. } => offset,
+            | Self::Lost { offset, .. }
+            | Self::Packet { offset, .. } => offset,
+            Self::Message { number, .. } => number,
+            Self::Missing { first, .. } => first,
         }
     }
 }
@@ -99,6 +125,18 @@ impl fmt::Display for Damage {
             ),
             Self::Lost { offset, bytes } => {
                 write!(f, "offset {offset}: skipped {bytes} unreadable bytes")
+            }
+            Self::Packet { offset, reason } => {
+                write!(f, "offset {offset}: packet dropped: {reason}")
+            }
+            Self::Message { number, tag, actual_bytes } => write!(
+                f,
+                "message {number}: {actual_bytes} bytes, not the length of type '{}': skipped",
+                tag.escape_ascii()
+            ),
+            Self::Missing { first, next } => {
+                let (last, count) = (next - 1, next - first);
+                write!(f, "messages {first} to {last}: no line has them, {count} missing")
             }
         }
     }

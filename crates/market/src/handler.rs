@@ -33,6 +33,12 @@ pub trait EventHandler {
         let _ = (instrument, symbol);
     }
 
+    /// The events from now on were received at this time, in ns since the UNIX epoch. A source
+    /// without receive times does not call it.
+    fn received(&mut self, ts_recv_ns: u64) {
+        let _ = ts_recv_ns;
+    }
+
     /// A part of the source is unreadable.
     fn damage(&mut self, damage: Damage);
 
@@ -79,6 +85,11 @@ impl<H: EventHandler> EventHandler for &mut H {
 
     fn name(&mut self, instrument: StockLocate, symbol: Symbol) {
         (**self).name(instrument, symbol);
+    }
+
+    #[inline(always)]
+    fn received(&mut self, ts_recv_ns: u64) {
+        (**self).received(ts_recv_ns);
     }
 
     fn damage(&mut self, damage: Damage) {

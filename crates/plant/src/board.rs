@@ -113,6 +113,8 @@ impl Board {
             Damage::Length { .. } | Damage::Short { .. } => (0, 0),
             Damage::Type { actual_bytes, .. } => (1, u64::from(actual_bytes)),
             Damage::Hidden { bytes, .. } | Damage::Lost { bytes, .. } => (2, bytes),
+            Damage::Message { actual_bytes, .. } => (1, u64::from(actual_bytes)),
+            Damage::Packet { .. } | Damage::Missing { .. } => (2, 0),
         };
         self.add(layout::DAMAGES + kind, 1);
         self.add(layout::LOST_BYTES, lost);

@@ -83,6 +83,12 @@ pub trait Observer<B> {
         ControlFlow::Continue(())
     }
 
+    /// The events from now on were received at this time, in ns since the UNIX epoch.
+    #[inline]
+    fn received(&mut self, ts_recv_ns: u64) {
+        let _ = ts_recv_ns;
+    }
+
     /// A part of the source is unreadable. The report lists it in any case.
     fn damage(&mut self, damage: Damage) {
         let _ = damage;
@@ -264,6 +270,11 @@ impl<L: PriceLevels, S: OrderStore, O: Observer<Books<L, S>>> EventHandler
         self.engine.directory.name(instrument, symbol);
     }
 
+    #[inline(always)]
+    fn received(&mut self, ts_recv_ns: u64) {
+        self.observer.received(ts_recv_ns);
+    }
+
     fn damage(&mut self, damage: Damage) {
         self.observer.damage(damage);
     }
@@ -292,6 +303,11 @@ impl<L: PriceLevels, S: OrderStore, O: Observer<Books<L, S>>> EventHandler
 
     fn name(&mut self, instrument: StockLocate, symbol: Symbol) {
         self.engine.directory.name(instrument, symbol);
+    }
+
+    #[inline(always)]
+    fn received(&mut self, ts_recv_ns: u64) {
+        self.observer.received(ts_recv_ns);
     }
 
     fn damage(&mut self, damage: Damage) {

@@ -100,6 +100,6 @@ pub use recorder::{
 pub use recorder::{RECORDER_FIELDS, RECORDER_KIND, RECORDER_LAYOUT};
 pub use recording::{RecorderProcess, RecordingError, RecordingSummary};
 pub use report::{DamageLog, DayReport, RunReport};
-pub use run::{Ended, PlantRun, RunError, orders_of};
+pub use run::{Ended, PlantRun, RunError, orders_of, trade_date_of};
 pub use statistics::{DayStatistics, Rate, StockStatistics};
 pub use subscribe::{Delivery, Event, Handover, Opening, SubscribeError, Subscriber, Subscription};

@@ -80,6 +80,8 @@ pub struct Publisher<W> {
     changes: Changes,
     midnight_ns: u64,
     ts_recv: u64,
+    /// Whether `ts_recv` comes from the source, and not from the clock.
+    has_receive_times: bool,
     /// The last synchronisation with the kernel's clock. Not a time, since times might stand still.
     anchored: Stamp,
     counts: Counts,
@@ -169,6 +171,7 @@ impl<W: Publish> Publisher<W> {
             changes: Changes::default(),
             midnight_ns: parts.midnight_ns,
             ts_recv: 0,
+            has_receive_times: false,
             anchored,
             counts: Counts::default(),
             digests: Digests::default(),
@@ -262,11 +265,14 @@ impl<W: Publish> Publisher<W> {
         stop
     }
 
-    /// Reads the clock; records from now on have this time.
+    /// Reads the clock; records from now on have this time, unless the source has receive times.
     fn tell_time(&mut self) -> u64 {
-        self.ts_recv = self.timeline.now_ns();
-        self.writer.set_time(self.ts_recv);
-        self.ts_recv
+        let now_ns = self.timeline.now_ns();
+        if !self.has_receive_times {
+            self.ts_recv = now_ns;
+        }
+        self.writer.set_time(now_ns);
+        now_ns
     }
 
     /// Reports that the plant is alive even if it publishes nothing, and synchronises with the
@@ -467,6 +473,12 @@ impl<W: Publish, L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Publis
         }
         self.countdown -= 1;
         if self.countdown == 0 { self.look() } else { ControlFlow::Continue(()) }
+    }
+
+    /// Records have the time of the packet instead of that of the last check.
+    #[inline]
+    fn received(&mut self, ts_recv_ns: u64) {
+        (self.ts_recv, self.has_receive_times) = (ts_recv_ns, true);
     }
 
     fn damage(&mut self, damage: Damage) {

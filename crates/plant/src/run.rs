@@ -19,7 +19,7 @@ use std::{
 pub use error::RunError;
 use nanotape_book::{AnomalyCounts, DefaultBooks};
 use nanotape_clock::Clock;
-use nanotape_feed::{DayEnd, DaySource};
+use nanotape_feed::{DayEnd, DaySource, SourceError};
 use nanotape_history::DBN_MAGIC;
 use nanotape_ring::{Publish as _, RingError, Start, stream};
 use nanotape_shm::{Origin, OwnerState, RegionError, RegionOptions, Residency};
@@ -419,9 +419,27 @@ fn open_input(config: &InputConfig) -> Result<(DaySource, TradeDate), RunError> 
         return Err(no_day("a DBN file"));
     }
     source.set_patience(PATIENCE);
+    let date = match date {
+        Some(date) => Some(*date),
+        // The first bytes of standard input might come later than a reader of the ring.
+        None if file.as_os_str() == "-" => None,
+        None => trade_date_of(&mut source, file)?,
+    };
     let no_date = || RunError::NoDate { name: source.name().to_owned() };
-    let date = date.or_else(|| TradeDate::of_file_name(file)).ok_or_else(no_date)?;
+    let date = date.ok_or_else(no_date)?;
     Ok((source, date))
+}
+
+/// The trade date in the name of a day file or a capture, or that of the first packet of a capture.
+/// Call it before the first block of the source is read.
+pub fn trade_date_of(
+    source: &mut DaySource,
+    file: &Path,
+) -> Result<Option<TradeDate>, SourceError> {
+    match TradeDate::of_file_name(file) {
+        None => Ok(source.capture_began_ns()?.and_then(TradeDate::of_time)),
+        date => Ok(date),
+    }
 }
 
 fn predecessor(origin: Origin) -> Predecessor {

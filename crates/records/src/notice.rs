@@ -40,9 +40,9 @@ pub struct Gap {
     pub ts_recv: u64,
     /// The problem.
     pub kind: GapKind,
-    /// The offset in the (decompressed) input.
+    /// The offset in the (decompressed) input; the number of the first missing message.
     pub offset: u64,
-    /// Number of skipped bytes.
+    /// Number of skipped bytes, or of missing messages.
     pub lost_bytes: u64,
     /// The number of the last message before it.
     pub after_message: u64,
@@ -60,6 +60,10 @@ pub enum GapKind {
     Lost,
     /// The input ends inside a record.
     Cut,
+    /// A packet of a session was dropped.
+    Packet,
+    /// Messages of a session are missing.
+    Missing,
     /// A kind of a later version.
     Unknown(u32),
 }
@@ -282,11 +286,13 @@ impl Notice {
 }
 
 impl GapKind {
-    const KNOWN: [(Self, u32, &str); 4] = [
+    const KNOWN: [(Self, u32, &str); 6] = [
         (Self::Length, 0, "length"),
         (Self::Type, 1, "type"),
         (Self::Lost, 2, "lost"),
         (Self::Cut, 3, "cut"),
+        (Self::Packet, 4, "packet"),
+        (Self::Missing, 5, "missing"),
     ];
 
     fn code(self) -> u32 {
@@ -365,6 +371,9 @@ impl Gap {
             Damage::Length { .. } | Damage::Short { .. } => (GapKind::Length, 0),
             Damage::Type { actual_bytes, .. } => (GapKind::Type, u64::from(actual_bytes)),
             Damage::Hidden { bytes, .. } | Damage::Lost { bytes, .. } => (GapKind::Lost, bytes),
+            Damage::Packet { .. } => (GapKind::Packet, 0),
+            Damage::Message { actual_bytes, .. } => (GapKind::Type, u64::from(actual_bytes)),
+            Damage::Missing { first, next } => (GapKind::Missing, next - first),
         };
         Self { ts_recv, kind, offset: damage.offset(), lost_bytes, after_message }
     }

@@ -60,7 +60,7 @@ the symbols, the ring or board was removed, replaced or truncated, or messages a
 journal; 2 wrong usage, an input, a ring or a journal that cannot be opened, or the recorder
 failed.")]
 pub(crate) struct RunArguments {
-    /// ITCH 5.0 day file (plain, gzip or zstd), or - for standard input
+    /// ITCH 5.0 day file or capture (pcap, pcapng), plain, gzip or zstd; - is standard input
     #[arg(long, value_name = "FILE")]
     input: Option<PathBuf>,
 

@@ -8,7 +8,7 @@ use nanotape_history::{
     DBN_MAGIC, DbnError, DbnStream, JournalRun, JournalRunError, RecordedRun, RunSpan, Runs,
     RunsError, SnapshotError,
 };
-use nanotape_plant::TradeDate;
+use nanotape_plant::trade_date_of;
 use nanotape_types::Symbol;
 
 use super::InputArguments;
@@ -91,7 +91,7 @@ pub(super) fn open(
     if arguments.run.is_some() {
         bail!("{name}: --run applies to journals and DBN files, and this is neither");
     }
-    let midnight_ns = TradeDate::of_file_name(path).map(TradeDate::midnight_ns);
+    let midnight_ns = trade_date_of(&mut source, path)?.map(|date| date.midnight_ns());
     Ok((Opened::Day(Box::new(source)), span.bounds(name, midnight_ns)?))
 }
 

@@ -6,6 +6,7 @@ mod bench_journal;
 mod bench_plant;
 mod bench_replay;
 mod bench_ring;
+mod captures;
 mod commands;
 mod damaged_days;
 mod exchange;

@@ -255,6 +255,15 @@ impl<F: PacketFraming> Receiver<F> {
         self.settle(now_ns, handler);
     }
 
+    /// No packet will come any more: what is missing is lost, and what is kept is delivered.
+    pub fn close(&mut self, now_ns: u64, handler: &mut impl SessionHandler<F::Session>) {
+        (self.is_holding, self.is_joining, self.is_straight) = (false, false, false);
+        self.snapshot = SnapshotState::Idle;
+        self.declare(true, now_ns, handler);
+        self.give_up(u64::MAX, now_ns, handler);
+        self.drain(handler);
+    }
+
     #[inline]
     fn line_mut(&mut self, origin: PacketOrigin) -> &mut LineState {
         match origin {
@@ -333,10 +342,7 @@ impl<F: PacketFraming> Receiver<F> {
         if self.session.is_none() {
             return;
         }
-        self.is_holding = false;
-        self.declare(true, now_ns, handler);
-        self.give_up(u64::MAX, now_ns, handler);
-        self.drain(handler);
+        self.close(now_ns, handler);
         self.conclude(self.expected, handler);
     }
 

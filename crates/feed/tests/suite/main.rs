@@ -1,5 +1,6 @@
 //! Tests of sources of days, one module per subject.
 
+mod captures;
 mod damaged_days;
 mod session;
 mod soupbintcp;

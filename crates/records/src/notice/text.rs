@@ -25,6 +25,11 @@ impl fmt::Display for Gap {
         let Self { kind, offset, lost_bytes, after_message, .. } = self;
         match kind {
             GapKind::Length => write!(f, "length: record with a wrong length")?,
+            GapKind::Packet => write!(f, "packet: dropped")?,
+            GapKind::Missing => {
+                write!(f, "missing: {lost_bytes} messages from number {offset}")?;
+                return write!(f, ", after message {after_message}");
+            }
             GapKind::Cut => write!(f, "cut: the input ends inside a record, {lost_bytes} bytes")?,
             GapKind::Unknown(code) => write!(f, "unknown {code}: {lost_bytes} bytes skipped")?,
             known => write!(f, "{}: {lost_bytes} bytes skipped", known.name())?,

@@ -103,6 +103,22 @@ pub enum CaptureDamage {
 }
 
 impl CaptureDamage {
+    /// The kind of damage, without values.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Magic { .. } => "unknown format of the capture",
+            Self::Version { .. } => "unknown version of the capture format",
+            Self::ByteOrder { .. } => "invalid byte order of a section",
+            Self::BlockLength { .. } => "invalid length of a block",
+            Self::TrailingLength { .. } => "two different lengths of a block",
+            Self::PacketLength { .. } => "invalid length of a packet",
+            Self::TooLarge { .. } => "too large packet",
+            Self::Interface { .. } => "packet of an undescribed interface",
+            Self::Interfaces { .. } => "too many interfaces",
+            Self::Cut { .. } => "incomplete record",
+        }
+    }
+
     /// Offset in the file.
     pub const fn offset(&self) -> u64 {
         match *self {

@@ -8,7 +8,7 @@ use std::{
 use anyhow::{Context as _, bail};
 use nanotape_feed::DaySource;
 use nanotape_history::{DBN_MAGIC, DbnStream, Runs};
-use nanotape_plant::TradeDate;
+use nanotape_plant::{TradeDate, trade_date_of};
 use nanotape_ring::Start;
 use nanotape_shm::Refusal;
 
@@ -89,7 +89,10 @@ impl TapInput {
         if source.starts_with(DBN_MAGIC)? {
             return Ok(Self::Dbn(Box::new(open_dbn(name, source, command.run)?)));
         }
-        let date = command.date.or_else(|| TradeDate::of_file_name(Path::new(name)));
+        let date = match command.date {
+            Some(date) => Some(date),
+            None => trade_date_of(&mut source, Path::new(name))?,
+        };
         let date = date.with_context(|| {
             format!(
                 "{}: no trade date in the file name: give it, as in --date 2019-12-30",

@@ -1,0 +1,147 @@
+//! Captures of a live session through the program: every command reads them as it reads the day.
+
+use std::{
+    fs,
+    net::{Ipv4Addr, SocketAddrV4},
+    path::Path,
+};
+
+use nanotape_types::Alpha;
+use nanotape_wire::{
+    capture::{CaptureFormat, CaptureWriter, FrameWriter, LinkType},
+    framing::{binary_file::Records, moldudp64::PacketWriter},
+};
+
+use crate::support::{Folder, nanotape, nanotape_fed};
+
+/// 2019-12-30 at 03:00 in New York, ns since the UNIX epoch.
+const BEGIN_NS: u64 = 1_577_692_800_000_000_000;
+
+/// Writes the messages of a day as a capture of two lines. Line A loses one packet in ten, line B
+/// another one in ten, and both lose the messages of `missing`.
+fn capture_of(day: &[u8], missing: std::ops::Range<u64>) -> Vec<u8> {
+    let messages: Vec<&[u8]> = Records::new(day, 0).map(|record| record.bytes).collect();
+    let writer = CaptureWriter::new(CaptureFormat::Pcapng, LinkType(1), 1);
+    let mut buffer = vec![0; 4_096];
+    let length = writer.header(&mut buffer).unwrap();
+    let mut capture = buffer[..length].to_vec();
+    let (mut number, mut packets) = (1, 0u64);
+    while number <= messages.len() as u64 {
+        let count = (1 + packets % 7).min(messages.len() as u64 + 1 - number);
+        let mut payload = [0; 1_400];
+        let mut packet =
+            PacketWriter::new(Alpha::new(*b"MONDAY    "), number, &mut payload).unwrap();
+        for message in &messages[number as usize - 1..(number + count - 1) as usize] {
+            assert!(packet.push(message));
+        }
+        let payload = packet.finish();
+        for line in 0..2u64 {
+            let is_lost = packets % 10 == line * 5 || missing.contains(&number);
+            if is_lost {
+                continue;
+            }
+            let frames = FrameWriter {
+                source: SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 1), 20_000),
+                destination: SocketAddrV4::new(
+                    Ipv4Addr::new(233, 54, 12, 111 + line as u8),
+                    26_477,
+                ),
+                source_mac: [2, 0, 0, 0, 0, 1],
+                vlans: &[],
+                time_to_live: 1,
+            };
+            let mut frame = [0; 2_048];
+            let length = frames.write(packets as u16, payload, &mut frame).unwrap();
+            let ts_ns = BEGIN_NS + packets * 10_000 + line * 900;
+            let length = writer.packet(ts_ns, 0, &frame[..length], &mut buffer).unwrap();
+            capture.extend_from_slice(&buffer[..length]);
+        }
+        number += count;
+        packets += 1;
+    }
+    capture
+}
+
+/// Statistics up to the columns with the time that processing took.
+fn without_times(csv: &str) -> Vec<Vec<&str>> {
+    let count = csv.split(',').position(|name| name == "process_ns_p50").unwrap();
+    csv.lines().map(|row| row.split(',').take(count).collect()).collect()
+}
+
+fn day(folder: &Folder) -> (String, Vec<u8>) {
+    let path = folder.path("20191230.itch50");
+    let made = nanotape(["synth", "-o", &path, "--messages", "30000", "--symbols", "40"]);
+    assert_eq!(made.status, 0, "{made:?}");
+    let bytes = fs::read(&path).unwrap();
+    (path, bytes)
+}
+
+#[test]
+fn every_command_reads_a_capture_as_the_day_that_was_sent() {
+    let folder = Folder::new("captures");
+    let (day, bytes) = day(&folder);
+    let capture = folder.path("session.pcapng");
+    fs::write(&capture, capture_of(&bytes, 0..0)).unwrap();
+    let symbols = nanotape(["stats", &day, "--format", "csv"]).stdout;
+    let symbol = symbols.lines().nth(2).unwrap().split(',').next().unwrap().to_owned();
+    let commands: &[&[&str]] = &[
+        &["inside", "INPUT", "--format", "csv"],
+        &["stats", "INPUT", "--format", "csv"],
+        &["book", "INPUT", "--symbol", &symbol, "--at", "11:00", "--orders", "--format", "csv"],
+        &["depth", "INPUT", "--symbol", &symbol, "--levels", "3", "--format", "csv"],
+        &["check", "INPUT"],
+    ];
+    for command in commands {
+        let on = |input: &str| {
+            let arguments = command.iter().map(|word| if *word == "INPUT" { input } else { word });
+            nanotape(arguments.map(str::to_owned))
+        };
+        let (expected, found) = (on(&day), on(&capture));
+        assert_eq!(found.status, 0, "{command:?}: {}", found.stderr);
+        assert!(expected.stdout.len() > 20, "{command:?}: {expected:?}");
+        match command[0] {
+            // The report has the name of its input.
+            "check" => {}
+            "stats" => {
+                assert_eq!(without_times(&found.stdout), without_times(&expected.stdout));
+            }
+            _ => assert!(found.stdout == expected.stdout, "{command:?}"),
+        }
+    }
+    let piped = nanotape_fed(["inside", "-", "--format", "csv"], &fs::read(&capture).unwrap());
+    assert_eq!(piped.stdout, nanotape(["inside", &day, "--format", "csv"]).stdout);
+}
+
+#[test]
+fn a_tap_of_a_capture_has_its_times_and_its_trade_date() {
+    let folder = Folder::new("capture-tap");
+    let (day, bytes) = day(&folder);
+    let capture = folder.path("session.pcapng");
+    fs::write(&capture, capture_of(&bytes, 0..0)).unwrap();
+    let on = |input: &str| nanotape(["tap", input, "--records", "mbo", "--format", "csv"]);
+    let (expected, found) = (on(&day), on(&capture));
+    assert_eq!(found.status, 0, "{}", found.stderr);
+    let (header, rows) = found.stdout.split_once('\n').unwrap();
+    let column = header.split(',').position(|name| name == "ts_recv").unwrap();
+    let without = |row: &str| -> Vec<String> {
+        let fields = row.split(',').enumerate().filter(|(place, _)| *place != column);
+        fields.map(|(_, field)| field.to_owned()).collect()
+    };
+    assert!(rows.lines().count() > 10_000);
+    assert!(rows.lines().map(without).eq(expected.stdout.lines().skip(1).map(without)));
+    let first = rows.lines().find(|row| row.contains(",mbo,")).unwrap();
+    let ts_recv: u64 = first.split(',').nth(column).unwrap().parse().unwrap();
+    assert!((BEGIN_NS..BEGIN_NS + 1_000_000_000).contains(&ts_recv), "{ts_recv}");
+}
+
+#[test]
+fn missing_messages_of_a_capture_are_reported_and_the_status_is_1() {
+    let folder = Folder::new("capture-missing");
+    let (_, bytes) = day(&folder);
+    let capture = folder.path("20191230.pcapng");
+    fs::write(&capture, capture_of(&bytes, 20_000..20_010)).unwrap();
+    let found = nanotape(["stats", &capture, "--format", "csv"]);
+    assert_eq!(found.status, 1, "{found:?}");
+    assert!(found.stderr.contains("no line has them"), "{}", found.stderr);
+    assert!(Path::new(&capture).exists());
+}

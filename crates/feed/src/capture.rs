@@ -1,0 +1,324 @@
+//! Captures of a live session as a source of events: pcap and pcapng files.
+//!
+//! Where: a [`DaySource`] whose bytes begin as a capture is read by this module instead of the day
+//! reader, so that every command that takes a day also takes a capture.
+//! Protocol: the first MoldUDP64 packet decides the session. Each destination with packets of this
+//! session is one of its lines. Capture times are the receive times, and the time of the session's
+//! timers. A capture has no servers: what no line has is missing.
+//! Bounds: [`MAX_LINES`] lines, and [`MOST_DESTINATIONS`] other destinations that are remembered.
+//! Failure: damage of the file, of packets and of messages is reported to the handler. Reading goes
+//! on after it where the next record is certain.
+
+use core::ops::ControlFlow;
+use std::net::SocketAddrV4;
+
+use nanotape_market::Damage;
+use nanotape_types::Alpha;
+use nanotape_wire::{
+    capture::{
+        CaptureDamage, CaptureDecoder, CaptureFormat, CaptureItem, CapturedPacket, SkipReason,
+        datagram,
+    },
+    framing::{moldudp64::MoldUdp64, numbered::PacketFraming},
+};
+
+use crate::{
+    DayEnd, DaySource, DaySummary, SourceError,
+    session::{
+        Line, LineCounts, MAX_LINES, Messages, Numbers, PacketOrigin, Receiver, SessionEvent,
+        SessionHandler, SessionSettings,
+    },
+};
+
+/// Destinations that are no line of the session and are remembered as such.
+const MOST_DESTINATIONS: usize = 64;
+
+/// What a capture contained.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct CaptureSummary {
+    /// Packets in the file.
+    pub packets: u64,
+    /// The session; `None` if the capture has no packet of one.
+    pub session: Option<Alpha<10>>,
+    /// The destination and the counts of each line, in the order of their first packets.
+    pub lines: Vec<(SocketAddrV4, LineCounts)>,
+    /// Datagrams to other destinations.
+    pub other_datagrams: u64,
+    /// Packets without a complete datagram, by [`SkipReason`].
+    pub skipped: [u64; SkipReason::ALL.len()],
+    /// The number of the first message that was delivered; 0 without one.
+    pub first_message: u64,
+    /// Messages delivered.
+    pub messages: u64,
+    /// Messages that no line has.
+    pub missing: u64,
+}
+
+/// Bytes that decide whether a source is a capture.
+const MAGIC_BYTES: usize = 4;
+
+impl DaySource {
+    /// The time of the first packet of a capture, ns since the UNIX epoch; `None` for other bytes,
+    /// and if the first block has no packet with a time. Call it before the first block is read.
+    pub fn capture_began_ns(&mut self) -> Result<Option<u64>, SourceError> {
+        let mut block = self.peek()?;
+        while block.bytes.len() < MAGIC_BYTES && !block.is_last {
+            block = self.peek()?;
+        }
+        if CaptureFormat::detect(block.bytes).is_none() {
+            return Ok(None);
+        }
+        let (mut rest, mut decoder) = (block.bytes, CaptureDecoder::new());
+        loop {
+            match decoder.next(&mut rest, true) {
+                CaptureItem::Packet(packet) if packet.ts_ns.is_some() => return Ok(packet.ts_ns),
+                CaptureItem::Packet(_) | CaptureItem::Damage(_) => {}
+                CaptureItem::NeedMore | CaptureItem::End(_) => return Ok(None),
+            }
+        }
+    }
+}
+
+/// Receives the messages of a session from a capture.
+pub(crate) trait CaptureHandler {
+    /// Consecutive messages from number `first`, received at `ts_recv_ns`. `Break` ends reading.
+    fn messages<'a>(
+        &mut self,
+        first: u64,
+        ts_recv_ns: u64,
+        messages: impl Messages<'a>,
+    ) -> ControlFlow<()>;
+
+    /// Something is missing or was dropped.
+    fn damage(&mut self, damage: Damage);
+
+    /// The source was idle for its whole patience. `Break` ends the reading.
+    fn idle(&mut self) -> ControlFlow<()>;
+}
+
+/// Reads a source that is a capture, to its end. `None` if it is a day: then nothing was read.
+pub(crate) fn read_if_capture(
+    source: &mut DaySource,
+    handler: &mut impl CaptureHandler,
+    progress: impl FnMut(&DaySource),
+) -> Result<Option<DaySummary>, SourceError> {
+    loop {
+        let block = source.peek()?;
+        if block.bytes.len() >= MAGIC_BYTES || block.is_last {
+            let is_capture = CaptureFormat::detect(block.bytes).is_some();
+            return is_capture.then(|| read_capture(source, handler, progress)).transpose();
+        }
+        if handler.idle().is_break() {
+            let (fault, capture) = (source.fault(), None);
+            return Ok(Some(DaySummary {
+                records: 0,
+                bytes: 0,
+                end: DayEnd::Stopped,
+                fault,
+                capture,
+            }));
+        }
+    }
+}
+
+/// Reads a capture into `handler`. Calls `progress` once per block.
+#[cold]
+#[inline(never)]
+fn read_capture(
+    source: &mut DaySource,
+    handler: &mut impl CaptureHandler,
+    mut progress: impl FnMut(&DaySource),
+) -> Result<DaySummary, SourceError> {
+    let mut decoder = CaptureDecoder::new();
+    let mut reader = CaptureReader::new(handler);
+    let (mut used_bytes, mut left_bytes) = (0, 0);
+    let end = loop {
+        let block = source.next_block(used_bytes)?;
+        let mut rest = block.bytes;
+        let mut end = None;
+        if block.bytes.len() <= left_bytes && !block.is_last {
+            end = reader.deliver.handler.idle().is_break().then_some(DayEnd::Stopped);
+        } else {
+            while end.is_none() {
+                end = match decoder.next(&mut rest, block.is_last) {
+                    CaptureItem::Packet(packet) => reader.packet(&packet),
+                    CaptureItem::Damage(damage) => {
+                        reader.deliver.handler.damage(damage_of(&damage));
+                        None
+                    }
+                    CaptureItem::NeedMore => break,
+                    CaptureItem::End(damage) => Some(reader.end(damage)),
+                };
+            }
+        }
+        left_bytes = rest.len();
+        used_bytes = block.bytes.len() - left_bytes;
+        progress(source);
+        if let Some(end) = end {
+            break end;
+        }
+    };
+    let bytes = decoder.offset();
+    let summary = reader.summary();
+    Ok(DaySummary {
+        records: summary.messages,
+        bytes,
+        end,
+        fault: source.fault(),
+        capture: Some(Box::new(summary)),
+    })
+}
+
+/// The session of a capture.
+struct CaptureReader<'h, H> {
+    receiver: Receiver<MoldUdp64>,
+    lines: Vec<SocketAddrV4>,
+    others: Vec<SocketAddrV4>,
+    /// The time of the last packet with one.
+    now_ns: u64,
+    summary: CaptureSummary,
+    deliver: Deliver<'h, H>,
+}
+
+impl<'h, H: CaptureHandler> CaptureReader<'h, H> {
+    fn new(handler: &'h mut H) -> Self {
+        let settings = SessionSettings {
+            lines: MAX_LINES,
+            ahead_messages: 1 << 16,
+            ahead_bytes: 4 << 20,
+            ..SessionSettings::default()
+        };
+        let flow = ControlFlow::Continue(());
+        Self {
+            receiver: Receiver::new(settings),
+            lines: Vec::with_capacity(MAX_LINES),
+            others: Vec::new(),
+            now_ns: 0,
+            summary: CaptureSummary::default(),
+            deliver: Deliver { handler, flow, first: 0, messages: 0, missing: 0, offset: 0 },
+        }
+    }
+
+    /// Takes a packet of the file; `Some` if the reading ends.
+    #[inline]
+    fn packet(&mut self, packet: &CapturedPacket<'_>) -> Option<DayEnd> {
+        self.summary.packets += 1;
+        self.now_ns = self.now_ns.max(packet.ts_ns.unwrap_or_default());
+        self.deliver.offset = packet.offset;
+        match datagram(packet.link_type, packet.bytes) {
+            Ok(datagram) => match self.line_of(datagram.destination, datagram.payload) {
+                Some(line) => {
+                    if self.receiver.deadline_ns() <= self.now_ns {
+                        self.receiver.tick(self.now_ns, &mut self.deliver);
+                    }
+                    let times = (packet.ts_ns.unwrap_or(self.now_ns), self.now_ns);
+                    let origin = PacketOrigin::Line(line);
+                    self.receiver.packet(origin, times, datagram.payload, &mut self.deliver);
+                }
+                None => self.summary.other_datagrams += 1,
+            },
+            Err(reason) => self.summary.skipped[reason as usize] += 1,
+        }
+        self.deliver.flow.is_break().then_some(DayEnd::Stopped)
+    }
+
+    /// The line of a destination; `None` if it is not one of the session.
+    #[inline]
+    fn line_of(&mut self, destination: SocketAddrV4, payload: &[u8]) -> Option<Line> {
+        let index = self.lines.iter().position(|&line| line == destination);
+        index.or_else(|| self.new_line(destination, payload)).and_then(Line::new)
+    }
+
+    #[cold]
+    fn new_line(&mut self, destination: SocketAddrV4, payload: &[u8]) -> Option<usize> {
+        if self.others.contains(&destination) {
+            return None;
+        }
+        let session = MoldUdp64::decode(payload).ok().map(|packet| packet.session);
+        let is_of_session = session.is_some()
+            && (self.receiver.session().is_none() || self.receiver.session() == session);
+        if !is_of_session || self.lines.len() == MAX_LINES {
+            if session.is_some() && self.others.len() < MOST_DESTINATIONS {
+                self.others.push(destination);
+            }
+            return None;
+        }
+        self.lines.push(destination);
+        Some(self.lines.len() - 1)
+    }
+
+    /// The capture ends.
+    fn end(&mut self, damage: Option<CaptureDamage>) -> DayEnd {
+        self.receiver.close(self.now_ns, &mut self.deliver);
+        match damage {
+            None if self.deliver.flow.is_break() => DayEnd::Stopped,
+            None => DayEnd::EndOfFile,
+            Some(CaptureDamage::Cut { offset, needed, present }) => {
+                DayEnd::Cut { offset, needed_bytes: needed.into(), present_bytes: present.into() }
+            }
+            Some(damage) => {
+                self.deliver.handler.damage(damage_of(&damage));
+                DayEnd::EndOfFile
+            }
+        }
+    }
+
+    fn summary(self) -> CaptureSummary {
+        let Self { receiver, lines, mut summary, deliver, .. } = self;
+        let count = |index| Line::new(index).map(|line| *receiver.line(line)).unwrap_or_default();
+        let lines = lines.into_iter().enumerate().map(|(index, at)| (at, count(index)));
+        summary.lines = lines.collect();
+        summary.session = receiver.session();
+        (summary.first_message, summary.messages) = (deliver.first, deliver.messages);
+        summary.missing = deliver.missing;
+        summary
+    }
+}
+
+/// Passes the messages of a session to a handler.
+struct Deliver<'h, H> {
+    handler: &'h mut H,
+    flow: ControlFlow<()>,
+    /// The number of the first message; 0 before it.
+    first: u64,
+    messages: u64,
+    missing: u64,
+    /// The offset of the packet that is read.
+    offset: u64,
+}
+
+impl<H: CaptureHandler> SessionHandler<Alpha<10>> for Deliver<'_, H> {
+    #[inline]
+    fn messages<'a>(&mut self, first: u64, ts_recv_ns: u64, messages: impl Messages<'a>) {
+        if self.flow.is_break() {
+            return;
+        }
+        if self.first == 0 {
+            self.first = first;
+        }
+        self.messages += messages.clone().count() as u64;
+        self.flow = self.handler.messages(first, ts_recv_ns, messages);
+    }
+
+    fn skipped(&mut self, numbers: Numbers) {
+        self.missing += numbers.end - numbers.start;
+        self.handler.damage(Damage::Missing { first: numbers.start, next: numbers.end });
+    }
+
+    fn snapshot(&mut self, _: u64) {}
+
+    fn request(&mut self, _: Alpha<10>, _: u64, _: u16) {}
+
+    fn fetch_snapshot(&mut self, _: u64) {}
+
+    fn event(&mut self, event: &SessionEvent<Alpha<10>>) {
+        if let SessionEvent::Malformed { kind, .. } = event {
+            let (offset, reason) = (self.offset, kind.name());
+            self.handler.damage(Damage::Packet { offset, reason });
+        }
+    }
+}
+
+fn damage_of(damage: &CaptureDamage) -> Damage {
+    Damage::Packet { offset: damage.offset(), reason: damage.name() }
+}
