@@ -228,3 +228,54 @@ fn what_both_lines_lose_is_the_same_although_they_cut_packets_differently() {
     let run: Vec<u64> = (1..=PACKETS).filter(|&number| bursts.hits(number, 1)).collect();
     assert!(run.len() >= 30 && run.chunk_by(|a, b| a + 1 == *b).all(|burst| burst.len() >= 30));
 }
+
+#[test]
+fn whatever_the_faults_are_every_packet_is_accounted_for() {
+    for seed in 0..40 {
+        let mut rng = Rng::new(seed, 77);
+        let mut parts = Vec::new();
+        for fault in [
+            "drop=3%",
+            "burst=0.2%x9",
+            "dup=4%",
+            "reorder=5%x50",
+            "delay=2%x40ms",
+            "truncate=1%",
+            "corrupt=1%",
+            "session=1%",
+            "start=@00:00:01",
+            "silence=@00:00:05+2s",
+        ] {
+            parts.extend((rng.below(2) == 0).then_some(fault));
+        }
+        let mut line = line_of(&parts.join(","), "drop=0.1%,silence=@00:00:15+100ms", seed, 0);
+        let packets =
+            run(&mut line, Cut { share_ns: 3 * STEP_NS, seed: Some(seed), ..Cut::default() });
+        let counts = line.counts();
+        let lost = counts.dropped
+            + counts.dropped_in_bursts
+            + counts.dropped_on_both
+            + counts.silenced
+            + counts.before_start;
+        assert_eq!(
+            counts.sent,
+            counts.packets - lost + counts.duplicated,
+            "seed {seed}: {counts:?}"
+        );
+        assert_eq!(counts.messages, PACKETS);
+        assert!(packets.is_sorted_by_key(|(due_ns, _)| *due_ns), "seed {seed}");
+        let mut damaged = 0;
+        for (_, bytes) in packets {
+            let Ok(packet) = MoldUdp64::decode(&bytes) else {
+                damaged += 1;
+                continue;
+            };
+            for (number, message) in packet.messages() {
+                assert_eq!(message, number.to_be_bytes(), "seed {seed}");
+            }
+        }
+        // A copy of a damaged packet is damaged too.
+        let most = 2 * (counts.truncated + counts.corrupted);
+        assert!(damaged <= most && damaged * 2 >= most / 2, "seed {seed}: {damaged} of {counts:?}");
+    }
+}

@@ -1,5 +1,6 @@
 //! Tests of the simulated exchange, one module per subject.
 
+mod campaign;
 mod glimpse;
 mod sockets;
 mod support;

@@ -3,7 +3,7 @@
 
 use std::{
     collections::BTreeMap,
-    io::{Read as _, Write as _},
+    io::{ErrorKind, Read as _, Write as _},
     net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpStream, UdpSocket},
     thread::{self, JoinHandle},
     time::Duration,
@@ -272,4 +272,51 @@ fn a_compressed_day_goes_to_a_temporary_file_and_an_address_in_use_is_an_error()
     let error = SimulatedExchange::open(options, history, ShutdownFlag::new()).unwrap_err();
     let text = error.to_string();
     assert!(text.starts_with("cannot listen on 127.0.0.1:") && text.contains("in use"), "{text}");
+}
+
+#[test]
+fn hostile_silent_and_too_many_clients_harm_no_other() {
+    let bytes = day(2_000, 10, 4);
+    let options = ExchangeOptions {
+        session: SESSION,
+        pace_milli: 0,
+        glimpse: loopback(),
+        soup: loopback(),
+        linger: Duration::from_secs(60),
+        ..ExchangeOptions::default()
+    };
+    let stop = ShutdownFlag::new();
+    let (addresses, exchange, _folder) = start(&bytes, options, stop.clone());
+    let address = addresses.glimpse.unwrap();
+    // The server closes a connection that breaks the protocol.
+    for bytes in [b"\0\0".as_slice(), b"\0\x05GET /", b"\0\x01R", &[0xff; 70_000]] {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        // The connection may end before all is written.
+        let _ = stream.write_all(bytes);
+        match stream.read(&mut [0; 10]) {
+            Ok(length) => assert_eq!(length, 0, "{:?}", &bytes[..2]),
+            Err(error) => assert_eq!(error.kind(), ErrorKind::ConnectionReset, "{:?}", &bytes[..2]),
+        }
+    }
+    // Eight clients that only connect take all places; the next one is closed at once.
+    let silent: Vec<TcpStream> = (0..8).map(|_| TcpStream::connect(address).unwrap()).collect();
+    let mut refused = TcpStream::connect(address).unwrap();
+    refused.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    assert_eq!(refused.read(&mut [0; 10]).unwrap_or(0), 0);
+    let (_, got) = soup(addresses.soup.unwrap(), Resume::BEGINNING, |_| false);
+    assert_eq!(got.len(), 2_000, "the other server is not affected");
+    drop(silent);
+    nanotape_harness::eventually("a client that left makes room", || {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
+        // An accepted connection stays open; a refused one is closed.
+        stream.read(&mut [0; 10]).is_err()
+    });
+    let (client, snapshot) = soup(address, Resume::BEGINNING, |message| message[0] == b'G');
+    assert!(client.is_logged_in() && snapshot.len() > 10);
+    stop.request();
+    let summary = exchange.join().unwrap();
+    assert_eq!((summary.glimpse.logins, summary.glimpse.violations), (1, 4));
+    assert!(summary.glimpse.refused >= 1 && summary.glimpse.lost >= 8, "{:?}", summary.glimpse);
 }
