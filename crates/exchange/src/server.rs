@@ -162,8 +162,8 @@ pub struct SimulatedExchange {
     glimpse: Option<JoinHandle<ConnectionCounts>>,
 }
 
-/// Chooses where the messages of a day stay for the servers: in a file that is not compressed, or
-/// else in a temporary file in `folder`.
+/// Chooses where the messages of a day stay for the servers: in a day file that is not compressed,
+/// or else in a temporary file in `folder`.
 pub fn history_of(
     session: Alpha<10>,
     path: Option<&Path>,
@@ -179,6 +179,7 @@ fn is_plain(path: &Path) -> bool {
     use std::io::Read as _;
 
     use nanotape_feed::Compression;
+    use nanotape_wire::capture::CaptureFormat;
 
     let Ok(file) = std::fs::File::open(path) else { return false };
     let is_file = file.metadata().is_ok_and(|metadata| metadata.is_file());
@@ -186,6 +187,7 @@ fn is_plain(path: &Path) -> bool {
     is_file
         && file.take(Compression::MAGIC_BYTES as u64).read_to_end(&mut first).is_ok()
         && Compression::of(&first) == Compression::None
+        && CaptureFormat::detect(&first).is_none()
 }
 
 impl SimulatedExchange {

@@ -19,7 +19,7 @@ const BEGIN_NS: u64 = 1_577_692_800_000_000_000;
 
 /// Writes the messages of a day as a capture of two lines. Line A loses one packet in ten, line B
 /// another one in ten, and both lose the messages of `missing`.
-fn capture_of(day: &[u8], missing: std::ops::Range<u64>) -> Vec<u8> {
+pub(crate) fn capture_of(day: &[u8], missing: std::ops::Range<u64>) -> Vec<u8> {
     let messages: Vec<&[u8]> = Records::new(day, 0).map(|record| record.bytes).collect();
     let writer = CaptureWriter::new(CaptureFormat::Pcapng, LinkType(1), 1);
     let mut buffer = vec![0; 4_096];

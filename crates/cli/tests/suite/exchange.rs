@@ -288,6 +288,32 @@ fn a_day_is_read_from_standard_input_and_the_summary_is_text_csv_or_json() {
 }
 
 #[test]
+fn a_capture_is_sent_as_the_day_that_it_has() {
+    let folder = Folder::new("exchange");
+    let day = folder.day(3_000, 20);
+    let capture = crate::captures::capture_of(&std::fs::read(&day).unwrap(), 0..0);
+    let capture = folder.write("day.pcapng", &capture);
+    let mut exchange = Running::start(&[
+        "exchange",
+        &capture,
+        "--soup",
+        "127.0.0.1:0",
+        "--pace",
+        "max",
+        "--linger",
+        "20s",
+        "--format",
+        "json",
+    ]);
+    let ready = exchange.hear_json();
+    let (closed, all) = soup(text(&ready, "soup"), Resume::BEGINNING, None);
+    assert_eq!(closed, Some(ClientClosed::EndOfSession));
+    assert!(all == messages_of(&day));
+    exchange.signal(Signal::INT);
+    assert_eq!(exchange.end().0, Some(0));
+}
+
+#[test]
 fn a_damaged_day_is_sent_as_far_as_possible_with_status_1() {
     let folder = Folder::new("exchange");
     let mut bytes = std::fs::read(folder.day(3_000, 20)).unwrap();
