@@ -9,7 +9,6 @@
 //! Failure: damage of the file, of packets and of messages is reported to the handler. Reading goes
 //! on after it where the next record is certain.
 
-use core::ops::ControlFlow;
 use std::net::SocketAddrV4;
 
 use nanotape_market::Damage;
@@ -24,10 +23,8 @@ use nanotape_wire::{
 
 use crate::{
     DayEnd, DaySource, DaySummary, SourceError,
-    session::{
-        Line, LineCounts, MAX_LINES, Messages, Numbers, PacketOrigin, Receiver, SessionEvent,
-        SessionHandler, SessionSettings,
-    },
+    delivery::{Delivery, MessageSink},
+    session::{Line, LineCounts, MAX_LINES, PacketOrigin, Receiver, SessionSettings},
 };
 
 /// Destinations that are no line of the session and are remembered as such.
@@ -79,27 +76,10 @@ impl DaySource {
     }
 }
 
-/// Receives the messages of a session from a capture.
-pub(crate) trait CaptureHandler {
-    /// Consecutive messages from number `first`, received at `ts_recv_ns`. `Break` ends reading.
-    fn messages<'a>(
-        &mut self,
-        first: u64,
-        ts_recv_ns: u64,
-        messages: impl Messages<'a>,
-    ) -> ControlFlow<()>;
-
-    /// Something is missing or was dropped.
-    fn damage(&mut self, damage: Damage);
-
-    /// The source was idle for its whole patience. `Break` ends the reading.
-    fn idle(&mut self) -> ControlFlow<()>;
-}
-
 /// Reads a source that is a capture, to its end. `None` if it is a day: then nothing was read.
 pub(crate) fn read_if_capture(
     source: &mut DaySource,
-    handler: &mut impl CaptureHandler,
+    handler: &mut impl MessageSink,
     progress: impl FnMut(&DaySource),
 ) -> Result<Option<DaySummary>, SourceError> {
     loop {
@@ -126,7 +106,7 @@ pub(crate) fn read_if_capture(
 #[inline(never)]
 fn read_capture(
     source: &mut DaySource,
-    handler: &mut impl CaptureHandler,
+    handler: &mut impl MessageSink,
     mut progress: impl FnMut(&DaySource),
 ) -> Result<DaySummary, SourceError> {
     let mut decoder = CaptureDecoder::new();
@@ -137,13 +117,13 @@ fn read_capture(
         let mut rest = block.bytes;
         let mut end = None;
         if block.bytes.len() <= left_bytes && !block.is_last {
-            end = reader.deliver.handler.idle().is_break().then_some(DayEnd::Stopped);
+            end = reader.deliver.sink.idle().is_break().then_some(DayEnd::Stopped);
         } else {
             while end.is_none() {
                 end = match decoder.next(&mut rest, block.is_last) {
                     CaptureItem::Packet(packet) => reader.packet(&packet),
                     CaptureItem::Damage(damage) => {
-                        reader.deliver.handler.damage(damage_of(&damage));
+                        reader.deliver.sink.damage(damage_of(&damage));
                         None
                     }
                     CaptureItem::NeedMore => break,
@@ -177,10 +157,10 @@ struct CaptureReader<'h, H> {
     /// The time of the last packet with one.
     now_ns: u64,
     summary: CaptureSummary,
-    deliver: Deliver<'h, H>,
+    deliver: Delivery<&'h mut H>,
 }
 
-impl<'h, H: CaptureHandler> CaptureReader<'h, H> {
+impl<'h, H: MessageSink> CaptureReader<'h, H> {
     fn new(handler: &'h mut H) -> Self {
         let settings = SessionSettings {
             lines: MAX_LINES,
@@ -188,14 +168,13 @@ impl<'h, H: CaptureHandler> CaptureReader<'h, H> {
             ahead_bytes: 4 << 20,
             ..SessionSettings::default()
         };
-        let flow = ControlFlow::Continue(());
         Self {
             receiver: Receiver::new(settings),
             lines: Vec::with_capacity(MAX_LINES),
             others: Vec::new(),
             now_ns: 0,
             summary: CaptureSummary::default(),
-            deliver: Deliver { handler, flow, first: 0, messages: 0, missing: 0, offset: 0 },
+            deliver: Delivery::new(handler),
         }
     }
 
@@ -257,7 +236,7 @@ impl<'h, H: CaptureHandler> CaptureReader<'h, H> {
                 DayEnd::Cut { offset, needed_bytes: needed.into(), present_bytes: present.into() }
             }
             Some(damage) => {
-                self.deliver.handler.damage(damage_of(&damage));
+                self.deliver.sink.damage(damage_of(&damage));
                 DayEnd::EndOfFile
             }
         }
@@ -272,50 +251,6 @@ impl<'h, H: CaptureHandler> CaptureReader<'h, H> {
         (summary.first_message, summary.messages) = (deliver.first, deliver.messages);
         summary.missing = deliver.missing;
         summary
-    }
-}
-
-/// Passes the messages of a session to a handler.
-struct Deliver<'h, H> {
-    handler: &'h mut H,
-    flow: ControlFlow<()>,
-    /// The number of the first message; 0 before it.
-    first: u64,
-    messages: u64,
-    missing: u64,
-    /// The offset of the packet that is read.
-    offset: u64,
-}
-
-impl<H: CaptureHandler> SessionHandler<Alpha<10>> for Deliver<'_, H> {
-    #[inline]
-    fn messages<'a>(&mut self, first: u64, ts_recv_ns: u64, messages: impl Messages<'a>) {
-        if self.flow.is_break() {
-            return;
-        }
-        if self.first == 0 {
-            self.first = first;
-        }
-        self.messages += messages.clone().count() as u64;
-        self.flow = self.handler.messages(first, ts_recv_ns, messages);
-    }
-
-    fn skipped(&mut self, numbers: Numbers) {
-        self.missing += numbers.end - numbers.start;
-        self.handler.damage(Damage::Missing { first: numbers.start, next: numbers.end });
-    }
-
-    fn snapshot(&mut self, _: u64) {}
-
-    fn request(&mut self, _: Alpha<10>, _: u64, _: u16) {}
-
-    fn fetch_snapshot(&mut self, _: u64) {}
-
-    fn event(&mut self, event: &SessionEvent<Alpha<10>>) {
-        if let SessionEvent::Malformed { kind, .. } = event {
-            let (offset, reason) = (self.offset, kind.name());
-            self.handler.damage(Damage::Packet { offset, reason });
-        }
     }
 }
 

@@ -21,7 +21,8 @@ use nanotape_wire::{
 
 use crate::{
     Block, CaptureSummary, DaySource, SourceError,
-    capture::{CaptureHandler, read_if_capture},
+    capture::read_if_capture,
+    delivery::MessageSink,
     events::undecodable,
     irregular::{Irregular, KEPT_BYTES, Lost},
     session::Messages,
@@ -324,7 +325,7 @@ pub fn read_day<H: MessageHandler>(
 /// Passes the messages of a capture to a handler of the exchange's messages.
 struct Captured<'a, H>(&'a mut H);
 
-impl<H: MessageHandler> CaptureHandler for Captured<'_, H> {
+impl<H: MessageHandler> MessageSink for Captured<'_, H> {
     fn messages<'a>(&mut self, first: u64, _: u64, messages: impl Messages<'a>) -> ControlFlow<()> {
         for (number, bytes) in (first..).zip(messages) {
             match Message::decode(bytes) {

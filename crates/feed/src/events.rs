@@ -8,8 +8,9 @@ use nanotape_wire::itch50::{self, Message};
 
 use crate::{
     DaySource, DaySummary, MessageHandler, SourceError,
-    capture::{CaptureHandler, read_if_capture},
+    capture::read_if_capture,
     day::{LookAhead, read_day_ahead},
+    delivery::EventSink,
     hidden::hidden_in,
     normalise::{Receive, deliver, rare_event},
     session::Messages,
@@ -26,30 +27,10 @@ impl EventSource for DaySource {
         handler: &mut impl EventHandler,
         mut progress: impl FnMut(&Self),
     ) -> Result<DaySummary, SourceError> {
-        match read_if_capture(self, &mut Normalised(&mut *handler), &mut progress)? {
+        match read_if_capture(self, &mut EventSink(&mut *handler), &mut progress)? {
             Some(summary) => Ok(summary),
             None => read_day_ahead(self, &mut Normalised(handler), progress),
         }
-    }
-}
-
-impl<H: EventHandler> CaptureHandler for Normalised<'_, H> {
-    fn messages<'a>(
-        &mut self,
-        first: u64,
-        ts_recv_ns: u64,
-        messages: impl Messages<'a>,
-    ) -> ControlFlow<()> {
-        self.0.received(ts_recv_ns);
-        handle_messages(first, messages, self.0)
-    }
-
-    fn damage(&mut self, damage: Damage) {
-        self.0.damage(damage);
-    }
-
-    fn idle(&mut self) -> ControlFlow<()> {
-        self.0.idle()
     }
 }
 

@@ -23,6 +23,7 @@
 
 mod capture;
 mod day;
+mod delivery;
 mod events;
 mod hidden;
 mod irregular;
@@ -35,6 +36,7 @@ pub mod udp;
 
 pub use capture::CaptureSummary;
 pub use day::{DayDecoder, DayEnd, DaySummary, MessageHandler, Step, read_day};
+pub use delivery::{Delivery, EventSink, MessageSink};
 pub use events::{handle_message, handle_messages};
 pub use hidden::hidden_in;
 pub use nanotape_market::{Damage, Position};

@@ -24,3 +24,6 @@ pub use line::LineCounts;
 pub use ranges::Numbers;
 pub use receiver::{Receiver, SessionPosition};
 pub use settings::{Join, MAX_LINES, RequestSettings, SessionSettings, SnapshotSettings};
+
+/// The receiver of a Nasdaq feed.
+pub type NasdaqReceiver = Receiver<nanotape_wire::framing::moldudp64::MoldUdp64>;

@@ -83,13 +83,19 @@ pub struct UdpError {
 }
 
 /// A socket that receives datagrams.
+#[derive(Debug)]
 pub struct UdpSocket {
     address: SocketAddrV4,
     socket: OwnedFd,
     buffer_bytes: usize,
+    datagram_bytes: usize,
+}
+
+/// Receives the datagrams of a socket. It belongs to one thread, and has the memory of a batch.
+pub struct UdpReader<'s> {
+    socket: &'s UdpSocket,
     headers: MultiHeaders<SockaddrIn>,
     buffers: Box<[u8]>,
-    datagram_bytes: usize,
 }
 
 impl Default for UdpOptions {
@@ -131,10 +137,17 @@ impl UdpSocket {
             address: local.as_socket_ipv4().unwrap_or(address),
             socket: socket.into(),
             buffer_bytes: given / 2,
-            headers: MultiHeaders::preallocate(BATCH, Some(nix::cmsg_space!(TimeSpec))),
-            buffers: vec![0; BATCH * options.datagram_bytes].into_boxed_slice(),
             datagram_bytes: options.datagram_bytes,
         })
+    }
+
+    /// A reader of this socket, for the thread that receives.
+    pub fn reader(&self) -> UdpReader<'_> {
+        UdpReader {
+            socket: self,
+            headers: MultiHeaders::preallocate(BATCH, Some(nix::cmsg_space!(TimeSpec))),
+            buffers: vec![0; BATCH * self.datagram_bytes].into_boxed_slice(),
+        }
     }
 
     /// The bound address, with the port that the kernel chose if it was 0.
@@ -178,21 +191,21 @@ impl UdpSocket {
     }
 }
 
-impl DatagramReceiver for UdpSocket {
+impl DatagramReceiver for UdpReader<'_> {
     fn receive(&mut self, mut visit: impl FnMut(Datagram<'_>)) -> Result<usize, UdpError> {
         let mut found = [(0usize, None, false); BATCH];
-        let mut chunks = self.buffers.chunks_exact_mut(self.datagram_bytes);
+        let mut chunks = self.buffers.chunks_exact_mut(self.socket.datagram_bytes);
         let mut slices: [[IoSliceMut<'_>; 1]; BATCH] =
             core::array::from_fn(|_| [IoSliceMut::new(chunks.next().unwrap_or_default())]);
         let flags = MsgFlags::MSG_DONTWAIT;
-        let received =
-            match recvmmsg(self.socket.as_raw_fd(), &mut self.headers, &mut slices, flags, None) {
-                Ok(received) => received,
-                Err(Errno::EAGAIN | Errno::EINTR) => return Ok(0),
-                // An earlier request met a closed port; its answer will not come.
-                Err(Errno::ECONNREFUSED) => return Ok(0),
-                Err(errno) => return Err(self.failed("receive from")(errno.into())),
-            };
+        let fd = self.socket.socket.as_raw_fd();
+        let received = match recvmmsg(fd, &mut self.headers, &mut slices, flags, None) {
+            Ok(received) => received,
+            Err(Errno::EAGAIN | Errno::EINTR) => return Ok(0),
+            // An earlier request met a closed port; its answer will not come.
+            Err(Errno::ECONNREFUSED) => return Ok(0),
+            Err(errno) => return Err(self.socket.failed("receive from")(errno.into())),
+        };
         let mut count = 0;
         for (found, datagram) in found.iter_mut().zip(received) {
             let mut times = datagram.cmsgs().into_iter().flatten();
@@ -204,7 +217,7 @@ impl DatagramReceiver for UdpSocket {
             *found = (datagram.bytes, ts_recv_ns, is_truncated);
             count += 1;
         }
-        let buffers = self.buffers.chunks_exact(self.datagram_bytes);
+        let buffers = self.buffers.chunks_exact(self.socket.datagram_bytes);
         for (buffer, (length, ts_recv_ns, is_truncated)) in buffers.zip(found).take(count) {
             let bytes = &buffer[..length.min(buffer.len())];
             visit(Datagram { bytes, ts_recv_ns, is_truncated });
@@ -219,8 +232,8 @@ fn nanos_of(time: TimeSpec) -> u64 {
     seconds.saturating_mul(1_000_000_000).saturating_add(nanos)
 }
 
-impl fmt::Debug for UdpSocket {
+impl fmt::Debug for UdpReader<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("UdpSocket").field("address", &self.address).finish_non_exhaustive()
+        f.debug_struct("UdpReader").field("socket", self.socket).finish_non_exhaustive()
     }
 }

@@ -3,6 +3,7 @@
 //! Failure: an unknown key is an error with its line; nothing is ignored.
 
 mod journal;
+mod live;
 
 use std::{
     fmt, fs,
@@ -17,6 +18,7 @@ pub use journal::{
     JournalConfig, parse_duration, parse_roll_cycle, parse_sync_policy, roll_cycle_text,
     sync_policy_text,
 };
+pub use live::{JoinChoice, LiveConfig};
 
 use crate::{Pace, TradeDate, records::RecordKinds};
 
@@ -57,6 +59,8 @@ pub struct InputConfig {
     /// The end: the first message at or after this time of day is not read.
     #[serde(deserialize_with = "parsed_if_there")]
     pub until: Option<NanosSinceMidnight>,
+    /// A live session; `None`: the plant reads the file.
+    pub live: Option<LiveConfig>,
 }
 
 /// The ring of a plant.

@@ -71,6 +71,7 @@ pub mod config;
 mod dbn_file;
 mod engine;
 pub mod health;
+mod live;
 mod publisher;
 mod recorder;
 mod recording;
@@ -85,6 +86,7 @@ pub use board::{BoardReader, PlantStat, PlantState};
 pub use config::{ConfigError, PlantConfig};
 pub use dbn_file::{DbnFile, NextFile};
 pub use engine::{BookEngine, Live, Observer};
+pub use live::LiveSource;
 pub use nanotape_history::LocalBooks;
 /// The crate that defines the records, so that callers get its names in the same version.
 pub use nanotape_records::dbn;
@@ -100,6 +102,6 @@ pub use recorder::{
 pub use recorder::{RECORDER_FIELDS, RECORDER_KIND, RECORDER_LAYOUT};
 pub use recording::{RecorderProcess, RecordingError, RecordingSummary};
 pub use report::{DamageLog, DayReport, RunReport};
-pub use run::{Ended, PlantRun, RunError, orders_of, trade_date_of};
+pub use run::{Ended, PlantRun, PlantSource, RunError, orders_of, trade_date_of};
 pub use statistics::{DayStatistics, Rate, StockStatistics};
 pub use subscribe::{Delivery, Event, Handover, Opening, SubscribeError, Subscriber, Subscription};

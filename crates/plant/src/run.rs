@@ -9,6 +9,7 @@
 //! [`Ended`]. A ring or board that is removed, replaced or truncated during the run ends it.
 
 mod error;
+mod input;
 
 use std::{
     path::{Path, PathBuf},
@@ -17,17 +18,17 @@ use std::{
 };
 
 pub use error::RunError;
+use input::open_input;
+pub use input::{PlantSource, trade_date_of};
 use nanotape_book::{AnomalyCounts, DefaultBooks};
 use nanotape_clock::Clock;
-use nanotape_feed::{DayEnd, DaySource, SourceError};
-use nanotape_history::DBN_MAGIC;
+use nanotape_feed::{DayEnd, DaySource, source::Progress};
 use nanotape_ring::{Publish as _, RingError, Start, stream};
 use nanotape_shm::{Origin, OwnerState, RegionError, RegionOptions, Residency};
 use nanotape_tape::Pacer;
 
 use crate::{
-    BoardReader, BookEngine, DayReport, Live, Pace, PlantConfig, Publisher, ShutdownFlag,
-    TradeDate,
+    BoardReader, BookEngine, DayReport, Live, PlantConfig, Publisher, ShutdownFlag, TradeDate,
     board::{Board, BoardSpec},
     config::{DEFAULT_CAPACITY_BYTES, InputConfig, RingConfig},
     publisher::Parts,
@@ -49,7 +50,7 @@ const PRIVATE_CAPACITY_BYTES: usize = 4 << 20;
 /// A plant that is ready to run. If dropped before its end, it still publishes a stop.
 #[derive(Debug)]
 pub struct PlantRun {
-    source: DaySource,
+    source: PlantSource,
     engine: BookEngine<DefaultBooks>,
     publisher: Publisher<stream::Writer>,
     board: Arc<Board>,
@@ -143,7 +144,8 @@ impl PlantRun {
                 return Err(error);
             }
         };
-        let gate = recording.as_ref().and_then(Recording::gate);
+        // What a live session sends is lost if nobody receives it, so its plant never waits.
+        let gate = recording.as_ref().and_then(Recording::gate).filter(|_| !source.is_live());
         let ring = OpenRing { writer, board, watch, gate, clock };
         let mut run = Self::begin(config, source, engine, ring, start, stop);
         (run.origin, run.recording) = (origin, recording);
@@ -155,7 +157,7 @@ impl PlantRun {
     /// so nothing is lost. It leaves no file.
     pub(crate) fn open_private(
         config: &PlantConfig,
-        source: DaySource,
+        mut source: DaySource,
         date: TradeDate,
         stop: ShutdownFlag,
     ) -> Result<(Self, stream::Reader, ReaderPosition), RunError> {
@@ -171,15 +173,16 @@ impl PlantRun {
         position.show(writer.position_bytes());
         let gate = Some(Gate::of_reader(position.clone(), PRIVATE_CAPACITY_BYTES as u64));
         let ring = OpenRing { writer, board, watch: Watch::default(), gate, clock };
-        let mut run = Self::begin(config, source, engine, ring, start, stop);
-        run.source.set_patience(PATIENCE);
+        source.set_patience(PATIENCE);
+        let source = PlantSource::Day(Box::new(source));
+        let run = Self::begin(config, source, engine, ring, start, stop);
         Ok((run, reader, position))
     }
 
     /// Publishes the start.
     fn begin(
         config: &PlantConfig,
-        source: DaySource,
+        source: PlantSource,
         engine: BookEngine<DefaultBooks>,
         ring: OpenRing,
         start: PlantStart,
@@ -219,17 +222,29 @@ impl PlantRun {
 
     /// Reads the day to its end, or until a stop is requested. Calls `progress` about once a
     /// megabyte.
-    pub fn run(&mut self, mut progress: impl FnMut(&DaySource)) -> Result<Ended, RunError> {
-        let report = self.engine.run(&mut self.source, &mut self.publisher, |source| {
-            let now = source.progress();
-            self.board.show_input(now.done_bytes, now.total_bytes);
-            progress(source);
-        });
+    pub fn run(&mut self, mut progress: impl FnMut(Progress)) -> Result<Ended, RunError> {
+        let Self { source, engine, publisher, board, .. } = self;
+        let mut show = |now: Progress| {
+            board.show_input(now.done_bytes, now.total_bytes);
+            progress(now);
+        };
+        let report = match source {
+            PlantSource::Day(source) => {
+                let source = source.as_mut();
+                let report = engine.run(source, publisher, |source| show(source.progress()));
+                report.map_err(RunError::from)
+            }
+            PlantSource::Live(source) => {
+                let source = source.as_mut();
+                let report = engine.run(source, publisher, |source| show(source.progress()));
+                report.map_err(RunError::from)
+            }
+        };
         let report = match report {
             Ok(report) => report,
             Err(error) => {
                 self.say_the_end(StopReason::Fault, None);
-                return Err(error.into());
+                return Err(error);
             }
         };
         let (reason, cut) = how_it_ended(&report, self.publisher.reason());
@@ -290,7 +305,7 @@ impl PlantRun {
     }
 
     /// The input.
-    pub fn source(&self) -> &DaySource {
+    pub fn source(&self) -> &PlantSource {
         &self.source
     }
 
@@ -341,7 +356,11 @@ impl PlantRun {
 }
 
 fn engine(config: &PlantConfig) -> BookEngine<DefaultBooks> {
-    let orders = config.machine.orders.unwrap_or_else(|| orders_of(&config.input.file));
+    let estimate = || match config.input.live {
+        Some(_) => MOST_ORDERS,
+        None => orders_of(&config.input.file),
+    };
+    let orders = config.machine.orders.unwrap_or_else(estimate);
     BookEngine::new(DefaultBooks::with_capacity(orders))
 }
 
@@ -379,6 +398,9 @@ fn record(
     Ok(Some(Recording::start(recorder, ring, stop)?))
 }
 
+/// Live orders of a full day.
+const MOST_ORDERS: usize = 1 << 21;
+
 /// Live orders to reserve memory for, from the size of a file: about one for twenty messages of
 /// thirty bytes, and at most two million, as in a full day. Larger tables grow on demand.
 pub fn orders_of(path: &Path) -> usize {
@@ -386,7 +408,7 @@ pub fn orders_of(path: &Path) -> usize {
     let Ok(file) = std::fs::metadata(path) else { return 1 << 18 };
     let is_packed = path.extension().is_some_and(|suffix| suffix == "gz" || suffix == "zst");
     let bytes = if is_packed { file.len().saturating_mul(3) } else { file.len() };
-    (bytes / BYTES_FOR_ONE).clamp(1 << 12, 1 << 21) as usize
+    (bytes / BYTES_FOR_ONE).clamp(1 << 12, MOST_ORDERS as u64) as usize
 }
 
 impl Drop for PlantRun {
@@ -394,51 +416,6 @@ impl Drop for PlantRun {
         if !self.has_ended {
             self.say_the_end(StopReason::Abandoned, None);
         }
-    }
-}
-
-/// Opens the input, and determines its trade date.
-fn open_input(config: &InputConfig) -> Result<(DaySource, TradeDate), RunError> {
-    let InputConfig { file, date, pace, .. } = config;
-    if file.as_os_str().is_empty() {
-        return Err(RunError::NoInput);
-    }
-    let no_day = |what| RunError::NoDay { name: file.display().to_string(), what };
-    if file.is_dir() {
-        return Err(no_day("a folder"));
-    }
-    let mut source = match (file.as_os_str() == "-", pace) {
-        (true, _) => DaySource::stdin()?,
-        (false, Pace::Max) => DaySource::open(file)?,
-        // A paced run lasts hours. If the file is truncated meanwhile, a mapping would end the
-        // process.
-        (false, Pace::Recorded { .. }) => DaySource::open_unmapped(file)?,
-    };
-    // The first bytes of standard input might come later than a reader of the ring.
-    if file.as_os_str() != "-" && source.starts_with(DBN_MAGIC)? {
-        return Err(no_day("a DBN file"));
-    }
-    source.set_patience(PATIENCE);
-    let date = match date {
-        Some(date) => Some(*date),
-        // The first bytes of standard input might come later than a reader of the ring.
-        None if file.as_os_str() == "-" => None,
-        None => trade_date_of(&mut source, file)?,
-    };
-    let no_date = || RunError::NoDate { name: source.name().to_owned() };
-    let date = date.ok_or_else(no_date)?;
-    Ok((source, date))
-}
-
-/// The trade date in the name of a day file or a capture, or that of the first packet of a capture.
-/// Call it before the first block of the source is read.
-pub fn trade_date_of(
-    source: &mut DaySource,
-    file: &Path,
-) -> Result<Option<TradeDate>, SourceError> {
-    match TradeDate::of_file_name(file) {
-        None => Ok(source.capture_began_ns()?.and_then(TradeDate::of_time)),
-        date => Ok(date),
     }
 }
 

@@ -1,6 +1,7 @@
 //! `nanotape run`: a plant. It reads a day and publishes normalised records on a ring, until the
 //! day ends or the run is stopped.
 
+mod live;
 mod outcome;
 mod recorder;
 
@@ -37,6 +38,8 @@ Examples:
   nanotape run --example-config > plant.toml; nanotape run --config plant.toml --pace 10x
   nanotape run --input day.gz --date 2019-12-30 --ring equities --journal days/equities
   nanotape run --config plant.toml --journal days/equities --snapshots
+  nanotape run --live --line-a 233.54.12.111:26477 --line-b 233.86.230.111:26477 \\
+      --interface 10.0.0.5 --request-server 10.0.0.9:17777 --ring equities
 In other terminals:
   nanotape tap equities --symbols AAPL --records bbo    its best prices as they change
   nanotape stat equities                                progress and problems
@@ -63,6 +66,9 @@ pub(crate) struct RunArguments {
     /// ITCH 5.0 day file or capture (pcap, pcapng), plain, gzip or zstd; - is standard input
     #[arg(long, value_name = "FILE")]
     input: Option<PathBuf>,
+
+    #[command(flatten)]
+    live: live::LiveArguments,
 
     /// Name or path of the ring to publish on
     #[arg(long, value_name = "NAME")]
@@ -172,16 +178,17 @@ pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<Status> {
         opened => opened.map_err(of_run)?,
     };
     complain(plant.ring(), &plant.residency());
+    live::complain_of_buffers(plant.source(), &config.input);
     outcome::begun(&plant, format, &mut output)?;
 
     let (ended, nanos) = {
-        let progress = Progress::of(plant.source());
+        let progress = Progress::with_total(plant.source().progress().total_bytes);
         // New threads inherit the processors of their parent. The threads of the reader and the bar
         // exist already, so they do not compete with the plant.
         let _placement = config.machine.cpu.map(pin);
         let clock = Clock::monotonic();
         let began = clock.stamp();
-        let ended = plant.run(|source| progress.update(source));
+        let ended = plant.run(|now| progress.set(now.done_bytes));
         (ended, clock.nanos_between(began, clock.stamp()))
     };
     let ended = match ended {
@@ -220,6 +227,7 @@ fn open(config: &PlantConfig, stop: ShutdownFlag) -> Result<PlantRun, RunError> 
 
 /// Prints the damage of the day, and returns the exit status for it.
 fn conclude_run(config: &PlantConfig, plant: &PlantRun, ended: &Ended) -> anyhow::Result<Status> {
+    ended.report.summary.capture.iter().for_each(|session| live::report_lines(session));
     let status = conclude(plant.source().name(), &ended.report);
     warn_of_taint(plant.source().name(), ended.anomalies, ended.tainted_stocks, None);
     // If the run ended early, a later message could still name them.
@@ -270,6 +278,7 @@ impl RunArguments {
             // The date in the configuration belongs to its own file, which can be another one.
             input.date = TradeDate::of_file_name(file).or(input.date);
         }
+        self.live.override_input(self.input.is_some(), input);
         input.date = self.date.or(input.date);
         input.pace = self.pace.unwrap_or(input.pace);
         input.pace_from = self.pace_from.or(input.pace_from);
@@ -301,9 +310,12 @@ impl RunArguments {
     }
 
     fn require_enough(&self, config: &PlantConfig) -> anyhow::Result<()> {
-        if config.input.file.as_os_str().is_empty() {
-            bail!("no input given: use --input FILE (- for standard input) or --config FILE");
+        if config.input.file.as_os_str().is_empty() && config.input.live.is_none() {
+            bail!(
+                "no input given: use --input FILE (- for standard input), --live or --config FILE"
+            );
         }
+        live::require_line(&config.input)?;
         if config.ring.name.is_empty() {
             bail!("no ring given: use --ring NAME, as in --ring equities");
         }
@@ -318,6 +330,9 @@ impl RunArguments {
                 bail!("--snapshots and --snapshot-cpu have no effect without --journal DIR");
             }
             _ => {}
+        }
+        if config.input.live.is_some() && config.input.pace != Pace::Max {
+            bail!("--pace does not apply to a live session, which has its own pace");
         }
         if self.pace_from.is_some() && config.input.pace == Pace::Max {
             bail!("--pace-from has no effect at full speed: choose a pace, as in --pace 1x");

@@ -16,6 +16,7 @@ mod journal;
 mod journal_record;
 mod journal_upkeep;
 mod lab;
+mod live;
 mod real_days;
 mod recorded;
 mod ring;

@@ -140,6 +140,12 @@ impl<F: PacketFraming> Receiver<F> {
         self.session
     }
 
+    /// Writes a request of this session to a re-request server, and returns its length. `None` if
+    /// there is no session yet, or if its protocol has no requests.
+    pub fn encode_request(&self, first: u64, count: u16, buffer: &mut [u8]) -> Option<usize> {
+        F::encode_request(self.session?, first, count, buffer)
+    }
+
     /// How far the session is.
     pub fn position(&self) -> SessionPosition {
         SessionPosition {

@@ -17,8 +17,9 @@ fn open(options: UdpOptions) -> (UdpSocket, Sender) {
 
 #[test]
 fn datagrams_arrive_in_batches_with_the_time_of_the_kernel() {
-    let (mut socket, sender) = open(UdpOptions::default());
-    assert_eq!(socket.receive(|_| panic!("nothing was sent")).unwrap(), 0);
+    let (socket, sender) = open(UdpOptions::default());
+    let mut reader = socket.reader();
+    assert_eq!(reader.receive(|_| panic!("nothing was sent")).unwrap(), 0);
     for round in 0..3u8 {
         for number in 0..100u8 {
             sender.send_to(&[round, number, 7], socket.address()).unwrap();
@@ -35,7 +36,7 @@ fn datagrams_arrive_in_batches_with_the_time_of_the_kernel() {
                 assert_eq!((datagram.bytes[0], datagram.bytes.len()), (round, 3));
                 numbers.push(datagram.bytes[1]);
             };
-            assert!(socket.receive(visit).unwrap() > 0, "nothing for five seconds");
+            assert!(reader.receive(visit).unwrap() > 0, "nothing for five seconds");
         }
         assert!(numbers.into_iter().eq(0..100));
         assert_eq!(calls, 2, "100 datagrams are two batches");
@@ -44,12 +45,13 @@ fn datagrams_arrive_in_batches_with_the_time_of_the_kernel() {
 
 #[test]
 fn a_datagram_that_is_too_long_is_reported_as_truncated() {
-    let (mut socket, sender) = open(UdpOptions { datagram_bytes: 16, ..UdpOptions::default() });
+    let (socket, sender) = open(UdpOptions { datagram_bytes: 16, ..UdpOptions::default() });
     sender.send_to(&[1; 17], socket.address()).unwrap();
     sender.send_to(&[2; 16], socket.address()).unwrap();
     UdpSocket::wait(&[&socket], Duration::from_secs(5)).unwrap();
     let mut found = Vec::new();
-    socket.receive(|datagram| found.push((datagram.bytes[0], datagram.is_truncated))).unwrap();
+    let mut reader = socket.reader();
+    reader.receive(|datagram| found.push((datagram.bytes[0], datagram.is_truncated))).unwrap();
     assert_eq!(found, [(1, true), (2, false)]);
 }
 

@@ -2,7 +2,7 @@
 
 use std::{io, path::PathBuf};
 
-use nanotape_feed::SourceError;
+use nanotape_feed::{SourceError, udp::UdpError};
 use nanotape_ring::{PublishError, RingError};
 use nanotape_shm::{Refusal, RegionError};
 
@@ -38,6 +38,12 @@ pub enum RunError {
     /// The input cannot be opened.
     #[error(transparent)]
     Source(#[from] SourceError),
+    /// The configuration of the live session has no line.
+    #[error("no line: give the live session at least line_a, as in 233.54.12.111:26477")]
+    NoLine,
+    /// A line of a live session cannot be opened or read.
+    #[error(transparent)]
+    Udp(#[from] UdpError),
     /// The ring cannot be created or taken over.
     #[error("{}: {error}", path.display())]
     Ring {

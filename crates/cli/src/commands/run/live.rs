@@ -1,0 +1,106 @@
+//! The options of a live session, and what is said about its lines.
+
+use std::net::{Ipv4Addr, SocketAddrV4};
+
+use anyhow::bail;
+use clap::Args;
+use nanotape_feed::CaptureSummary;
+use nanotape_plant::{
+    PlantSource,
+    config::{InputConfig, JoinChoice},
+};
+
+use crate::status::tell;
+
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Live session")]
+pub(super) struct LiveArguments {
+    /// Receive a live session of MoldUDP64 packets instead of reading a file
+    #[arg(long, conflicts_with = "input")]
+    live: bool,
+
+    /// Line A: a multicast group, or an address of this machine
+    #[arg(long, value_name = "IP:PORT", requires = "live")]
+    line_a: Option<SocketAddrV4>,
+
+    /// Line B, which carries the same messages
+    #[arg(long, value_name = "IP:PORT", requires = "live")]
+    line_b: Option<SocketAddrV4>,
+
+    /// Address of the interface on which groups are joined [default: the choice of the kernel]
+    #[arg(long, value_name = "IP", requires = "live")]
+    interface: Option<Ipv4Addr>,
+
+    /// Re-request server that sends missing messages again
+    #[arg(long, value_name = "IP:PORT", requires = "live")]
+    request_server: Option<SocketAddrV4>,
+
+    /// Where to join a session that has begun before: here with the first packet, start with
+    /// message 1 from the re-request server [default: here]
+    #[arg(long, value_name = "WHERE", requires = "live")]
+    join: Option<JoinChoice>,
+
+    /// Poll the sockets without pause: the shortest delay, for a processor of its own
+    #[arg(long, requires = "live")]
+    spin: bool,
+}
+
+impl LiveArguments {
+    /// Overrides the live session of the configuration. A file on the command line replaces it.
+    pub(super) fn override_input(&self, has_file: bool, input: &mut InputConfig) {
+        if has_file {
+            input.live = None;
+        }
+        if !self.live {
+            return;
+        }
+        let live = input.live.get_or_insert_default();
+        live.line_a = self.line_a.or(live.line_a);
+        live.line_b = self.line_b.or(live.line_b);
+        live.interface = self.interface.unwrap_or(live.interface);
+        live.request_server = self.request_server.or(live.request_server);
+        live.join = self.join.unwrap_or(live.join);
+        live.spin |= self.spin;
+    }
+}
+
+/// Refuses a live session without a line.
+pub(super) fn require_line(input: &InputConfig) -> anyhow::Result<()> {
+    match &input.live {
+        Some(live) if live.lines().is_empty() => {
+            bail!("no line given: use --line-a IP:PORT, or line_a in [input.live]")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Warns of a receive buffer that is smaller than requested.
+pub(super) fn complain_of_buffers(source: &PlantSource, input: &InputConfig) {
+    let (PlantSource::Live(source), Some(live)) = (source, &input.live) else { return };
+    for (address, given) in source.addresses().zip(source.buffer_bytes()) {
+        if given < live.buffer_bytes {
+            tell(format_args!(
+                "{address}: receive buffer of {given} bytes, {} requested: packets of bursts may be \
+                 lost; raise net.core.rmem_max",
+                live.buffer_bytes
+            ));
+        }
+    }
+}
+
+/// Reports what each line brought.
+pub(super) fn report_lines(session: &CaptureSummary) {
+    for (address, line) in &session.lines {
+        tell(format_args!(
+            "line {address}: {} packets, {} messages, {} of them first; {} missing, {} overtaken, {} \
+             duplicates, {} malformed packets",
+            line.packets,
+            line.messages,
+            line.first_messages,
+            line.missing,
+            line.overtaken,
+            line.duplicates,
+            line.malformed.iter().sum::<u64>()
+        ));
+    }
+}

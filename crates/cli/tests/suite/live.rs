@@ -1,0 +1,138 @@
+//! A live session through the program: a simulated exchange with faults, and a plant that receives
+//! it over real sockets. Its records are those of the day file.
+
+use std::net::{Ipv4Addr, UdpSocket};
+
+use nanotape_harness::Signal;
+use serde_json::Value;
+
+use crate::support::{Folder, nanotape, plants::Ring, running::Running};
+
+/// Addresses that are free at the moment.
+fn addresses<const N: usize>() -> [String; N] {
+    let sockets: [UdpSocket; N] =
+        core::array::from_fn(|_| UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap());
+    sockets.map(|socket| socket.local_addr().unwrap().to_string())
+}
+
+fn day(folder: &Folder) -> String {
+    let path = folder.path("20191230.itch50");
+    let made = nanotape(["synth", "-o", &path, "--messages", "20000", "--symbols", "30"]);
+    assert_eq!(made.status, 0, "{made:?}");
+    path
+}
+
+/// A plant that receives a session on two lines.
+struct Plant {
+    running: Running,
+    ring: Ring,
+    lines: [String; 2],
+    server: String,
+}
+
+impl Plant {
+    fn start(name: &str, options: &[&str]) -> Self {
+        let (ring, [a, b, server]) = (Ring::new(name), addresses());
+        let mut arguments = vec!["run", "--live", "--line-a", &a, "--line-b", &b];
+        arguments.extend(["--ring", ring.path(), "--date", "2019-12-30", "--format", "json"]);
+        arguments.extend(["--capacity", "64MiB"]);
+        arguments.extend(options);
+        if options.contains(&"start") {
+            arguments.extend(["--request-server", &server]);
+        }
+        let mut running = Running::start(&arguments);
+        assert_eq!(running.hear_json()["event"], "start");
+        Self { running, ring, lines: [a, b], server }
+    }
+
+    /// Sends the day to the plant; returns what the exchange reports at its end.
+    fn send(&self, day: &str, options: &[&str]) -> Value {
+        let [a, b] = &self.lines;
+        let mut arguments = vec!["exchange", day, "--line-a", a, "--line-b", b, "--pace", "max"];
+        arguments.extend(["--rerequest", &self.server, "--format", "json"]);
+        arguments.extend(options);
+        let sent = nanotape(arguments);
+        assert_eq!(sent.status, 0, "{sent:?}");
+        serde_json::from_str(sent.stdout.lines().last().unwrap()).unwrap()
+    }
+
+    fn end(&mut self) -> (Option<i32>, Value, String) {
+        let (status, stdout, stderr) = self.running.end();
+        (status, serde_json::from_str(stdout.lines().last().unwrap()).unwrap(), stderr)
+    }
+}
+
+/// Order records without the columns of this run: the sequence number and the receive time.
+fn orders_of(input: &str, options: &[&str]) -> Vec<Vec<String>> {
+    let arguments = ["tap", input, "--records", "mbo", "--format", "csv"];
+    let tapped = nanotape(arguments.iter().chain(options));
+    assert_eq!(tapped.status, 0, "{}", tapped.stderr);
+    let (header, rows) = tapped.stdout.split_once('\n').unwrap();
+    let columns: Vec<&str> = header.split(',').collect();
+    let rows = rows.lines().filter(|row| row.contains(",mbo,"));
+    rows.map(|row| {
+        let fields = row.split(',').zip(&columns);
+        let kept = fields.filter(|(_, column)| !["sequence", "ts_recv"].contains(column));
+        kept.map(|(field, _)| field.to_owned()).collect()
+    })
+    .collect()
+}
+
+#[test]
+fn a_plant_of_two_faulty_lines_publishes_what_a_plant_of_the_day_publishes() {
+    let folder = Folder::new("live");
+    let day = day(&folder);
+    let mut plant = Plant::start("live-faults", &["--join", "start"]);
+    let faults = "drop=2%,dup=1%,reorder=1%x4,truncate=0.1%";
+    let sent = plant
+        .send(&day, &["--faults-a", faults, "--faults-b", faults, "--linger", "5s", "--seed", "7"]);
+    assert_eq!(sent["messages"], 20_000);
+    assert!(sent["a_dropped"].as_u64().unwrap() > 50, "{sent}");
+    let (status, stop, stderr) = plant.end();
+    assert_eq!(stop["reason"], "end of session", "{stop} {stderr}");
+    assert_eq!((stop["messages"].as_u64(), stop["anomalies"].as_u64()), (Some(20_000), Some(0)));
+    // Truncated packets are reported, and their messages come from elsewhere.
+    assert_eq!(status, Some(if stop["damaged"] == 0 { 0 } else { 1 }), "{stderr}");
+    assert!(!stderr.contains("no line has them"), "{stderr}");
+    assert!(stderr.contains("packets"), "{stderr}");
+    let (found, expected) =
+        (orders_of(plant.ring.path(), &["--from", "oldest"]), orders_of(&day, &[]));
+    assert!(expected.len() > 10_000);
+    assert!(found == expected, "{} rows, expected {}", found.len(), expected.len());
+}
+
+#[test]
+fn what_no_line_and_no_server_has_is_reported() {
+    let folder = Folder::new("live-loss");
+    let day = day(&folder);
+    let mut plant = Plant::start("live-loss", &[]);
+    plant.send(&day, &["--faults-both", "drop=1%", "--seed", "3"]);
+    let (status, stop, stderr) = plant.end();
+    assert_eq!(status, Some(1), "{stop} {stderr}");
+    assert!(stop["damaged"].as_u64().unwrap() > 0, "{stop}");
+    assert!(stderr.contains("no line has them"), "{stderr}");
+}
+
+#[test]
+fn a_plant_without_packets_ends_on_request() {
+    let mut plant = Plant::start("live-idle", &[]);
+    plant.running.signal(Signal::INT);
+    let (status, stop, stderr) = plant.end();
+    assert_eq!((status, &stop["messages"]), (Some(0), &Value::from(0)), "{stderr}");
+    assert_eq!(stop["reason"], "asked to", "{stop}");
+}
+
+#[test]
+fn a_live_session_needs_a_line_and_takes_no_file_and_no_pace() {
+    for (options, expected) in [
+        (vec!["--live"], "no line given: use --line-a"),
+        (vec!["--live", "--line-a", "127.0.0.1:1", "--pace", "1x"], "--pace does not apply"),
+        (vec!["--live", "--input", "day.itch50"], "cannot be used with"),
+        (vec!["--line-a", "127.0.0.1:1"], "--live"),
+        (vec!["--live", "--line-a", "192.0.2.1:9"], "192.0.2.1:9: cannot bind"),
+    ] {
+        let refused = nanotape([&["run", "--ring", "live-refused"], options.as_slice()].concat());
+        assert_eq!(refused.status, 2, "{options:?}: {refused:?}");
+        assert!(refused.stderr.contains(expected), "{options:?}: {}", refused.stderr);
+    }
+}

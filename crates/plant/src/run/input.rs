@@ -1,0 +1,98 @@
+//! The input of a plant: a day file, a capture, standard input, or a live session.
+
+use std::path::Path;
+
+use nanotape_clock::Clock;
+use nanotape_feed::{DaySource, SourceError, source::Progress};
+use nanotape_history::DBN_MAGIC;
+
+use super::{PATIENCE, RunError};
+use crate::{Pace, TradeDate, config::InputConfig, live::LiveSource};
+
+/// The input of a plant.
+#[derive(Debug)]
+pub enum PlantSource {
+    /// The bytes of a day or of a capture.
+    Day(Box<DaySource>),
+    /// A live session.
+    Live(Box<LiveSource>),
+}
+
+impl PlantSource {
+    /// Its name in messages: a path, "standard input", or the addresses of its lines.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Day(source) => source.name(),
+            Self::Live(source) => source.name(),
+        }
+    }
+
+    /// How far it has been read.
+    pub fn progress(&self) -> Progress {
+        match self {
+            Self::Day(source) => source.progress(),
+            Self::Live(source) => source.progress(),
+        }
+    }
+
+    /// Whether it is a live session, which waits for nothing.
+    pub fn is_live(&self) -> bool {
+        matches!(self, Self::Live(_))
+    }
+}
+
+/// Opens the input, and determines its trade date.
+pub(super) fn open_input(config: &InputConfig) -> Result<(PlantSource, TradeDate), RunError> {
+    let InputConfig { file, date, pace, .. } = config;
+    if let Some(live) = &config.live {
+        if live.lines().is_empty() {
+            return Err(RunError::NoLine);
+        }
+        let source = Box::new(LiveSource::open(live)?);
+        // A session without a date is that of today, by the exchange's calendar.
+        let today = || TradeDate::of_time(Clock::monotonic().utc_ns());
+        let no_date = || RunError::NoDate { name: source.name().to_owned() };
+        let date = date.or_else(today).ok_or_else(no_date)?;
+        return Ok((PlantSource::Live(source), date));
+    }
+    if file.as_os_str().is_empty() {
+        return Err(RunError::NoInput);
+    }
+    let no_day = |what| RunError::NoDay { name: file.display().to_string(), what };
+    if file.is_dir() {
+        return Err(no_day("a folder"));
+    }
+    let mut source = match (file.as_os_str() == "-", pace) {
+        (true, _) => DaySource::stdin()?,
+        (false, Pace::Max) => DaySource::open(file)?,
+        // A paced run lasts hours. If the file is truncated meanwhile, a mapping would end the
+        // process.
+        (false, Pace::Recorded { .. }) => DaySource::open_unmapped(file)?,
+    };
+    // The first bytes of standard input might come later than a reader of the ring.
+    if file.as_os_str() != "-" && source.starts_with(DBN_MAGIC)? {
+        return Err(no_day("a DBN file"));
+    }
+    source.set_patience(PATIENCE);
+    let date = match date {
+        Some(date) => Some(*date),
+        // The first bytes of standard input might come later than a reader of the ring.
+        None if file.as_os_str() == "-" => None,
+        None => trade_date_of(&mut source, file)?,
+    };
+    let no_date = || RunError::NoDate { name: source.name().to_owned() };
+    let date = date.ok_or_else(no_date)?;
+    Ok((PlantSource::Day(Box::new(source)), date))
+}
+
+/// The trade date in the name of a day file or a capture, or that of the first packet of a capture.
+/// Call it before the first block of the source is read.
+pub fn trade_date_of(
+    source: &mut DaySource,
+    file: &Path,
+) -> Result<Option<TradeDate>, SourceError> {
+    match TradeDate::of_file_name(file) {
+        None => Ok(source.capture_began_ns()?.and_then(TradeDate::of_time)),
+        date => Ok(date),
+    }
+}
