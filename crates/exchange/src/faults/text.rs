@@ -216,6 +216,55 @@ mod tests {
     }
 
     #[test]
+    fn any_text_is_refused_or_printed_and_parsed_again() {
+        use crate::rng::Rng;
+
+        let pieces = [
+            "drop",
+            "burst",
+            "dup",
+            "delay",
+            "reorder",
+            "start",
+            "silence",
+            "session",
+            "flip",
+            "=",
+            "=",
+            "=",
+            "%",
+            "%",
+            "x",
+            "@",
+            ",",
+            ",",
+            "+",
+            "10:00",
+            "09:30:00.5",
+            "0",
+            "1",
+            "2",
+            ".",
+            "ms",
+            "s",
+            "us",
+            "-",
+            " ",
+        ];
+        let (mut rng, mut accepted) = (Rng::new(1, 2), 0);
+        for _ in 0..200_000 {
+            let length = rng.between(1, 9);
+            let text: String =
+                (0..length).map(|_| pieces[rng.below(pieces.len() as u64) as usize]).collect();
+            if let Ok(faults) = text.parse::<Faults>() {
+                assert_eq!(faults.to_string().parse(), Ok(faults), "{text:?}");
+                accepted += 1;
+            }
+        }
+        assert!(accepted > 500, "{accepted}");
+    }
+
+    #[test]
     fn a_mistake_is_named_with_its_part_and_an_example() {
         for (text, error) in [
             ("dorp=2%", "\"dorp=2%\": unknown fault: use drop, burst, dup, "),
