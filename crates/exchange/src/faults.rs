@@ -4,11 +4,13 @@
 //! docs/exchange.md describes each one. Times and durations are those of the exchange: at ten times
 //! the pace they pass ten times as fast.
 
+mod server;
 pub(crate) mod text;
 
 use std::fmt;
 
 use nanotape_types::NanosSinceMidnight;
+pub use server::{ParseServerFaultsError, ServerFaults};
 
 /// A probability in millionths.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]

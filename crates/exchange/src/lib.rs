@@ -29,14 +29,12 @@ mod sender;
 pub mod server;
 mod tcp;
 
-pub use faults::{Faults, FaultsProblem, ParseFaultsError};
+pub use faults::{Faults, FaultsProblem, ParseFaultsError, ParseServerFaultsError, ServerFaults};
 pub use glimpse::{Glimpse, GlimpseSession, Snapshot};
 pub use history::{History, HistoryError, HistoryWriter};
 pub use line::{Line, LineCounts, LostOnBoth};
 pub use packetiser::{Cut, Outgoing, Packetiser};
-pub use rerequests::{
-    Answer, ParseRerequestFaultsError, RerequestCounts, RerequestFaults, Rerequests,
-};
+pub use rerequests::{Answer, RerequestCounts, Rerequests};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

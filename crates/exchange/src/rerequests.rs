@@ -5,32 +5,13 @@
 //! answer, as on the exchange.
 //! Bounds: one packet.
 
-mod text;
-
 use nanotape_feed::soupbintcp::MessageStore as _;
 use nanotape_wire::{
     framing::moldudp64::PacketWriter,
     moldudp64::{END_OF_SESSION, RequestPacket},
 };
-pub use text::ParseRerequestFaultsError;
 
-use crate::{faults::Chance, history::History, rng::Rng};
-
-/// What goes wrong at the server. The default has no faults.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct RerequestFaults {
-    /// No request is answered.
-    pub is_dead: bool,
-    /// A request is not answered.
-    pub drop: Chance,
-    /// Answers are sent this much later, in real time.
-    pub delay_ns: u64,
-}
-
-impl RerequestFaults {
-    /// The longest delay.
-    pub const MOST_DELAY_NS: u64 = 60_000_000_000;
-}
+use crate::{faults::ServerFaults, history::History, rng::Rng};
 
 /// What a server did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -64,7 +45,7 @@ pub struct Answer<'a> {
 #[derive(Debug)]
 pub struct Rerequests {
     history: History,
-    faults: RerequestFaults,
+    faults: ServerFaults,
     rng: Rng,
     buffer: Vec<u8>,
     counts: RerequestCounts,
@@ -72,7 +53,7 @@ pub struct Rerequests {
 
 impl Rerequests {
     /// A server of these messages, whose packets have at most `max_bytes`.
-    pub fn new(history: History, faults: RerequestFaults, max_bytes: usize, seed: u64) -> Self {
+    pub fn new(history: History, faults: ServerFaults, max_bytes: usize, seed: u64) -> Self {
         let (rng, buffer) = (Rng::new(seed, 3), vec![0; max_bytes]);
         Self { history, faults, rng, buffer, counts: RerequestCounts::default() }
     }

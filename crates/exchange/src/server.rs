@@ -26,8 +26,9 @@ pub use rerequests::ServedRequests;
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::{
-    Cut, Faults, Glimpse, GlimpseSession, History, HistoryWriter, Line, Packetiser,
-    RerequestFaults, Rerequests,
+    Cut, Faults, Glimpse, GlimpseSession, History, HistoryWriter, Line, Packetiser, Rerequests,
+    ServerFaults,
+    rng::Rng,
     sender::{Outcome, Sender, Sending, SendingLine},
     tcp::Connections,
 };
@@ -71,11 +72,15 @@ pub struct ExchangeOptions {
     /// The re-request server.
     pub rerequests: Option<SocketAddr>,
     /// The faults of the re-request server.
-    pub rerequest_faults: RerequestFaults,
+    pub rerequest_faults: ServerFaults,
     /// The SoupBinTCP server.
     pub soup: Option<SocketAddr>,
+    /// The faults of the SoupBinTCP server.
+    pub soup_faults: ServerFaults,
     /// The GLIMPSE server.
     pub glimpse: Option<SocketAddr>,
+    /// The faults of the GLIMPSE server.
+    pub glimpse_faults: ServerFaults,
     /// The seed of all faults, and of the cuts.
     pub seed: u64,
     /// The limits of packets; the seed is set for each line.
@@ -101,9 +106,11 @@ impl Default for ExchangeOptions {
             interface: Ipv4Addr::LOCALHOST,
             ttl: 0,
             rerequests: None,
-            rerequest_faults: RerequestFaults::default(),
+            rerequest_faults: ServerFaults::default(),
             soup: None,
+            soup_faults: ServerFaults::default(),
             glimpse: None,
+            glimpse_faults: ServerFaults::default(),
             seed: 1,
             cut: Cut::default(),
             from: None,
@@ -155,11 +162,61 @@ pub struct SimulatedExchange {
     addresses: Addresses,
     wait: Duration,
     linger: Duration,
-    /// Ends the servers, after the day.
+    servers: Servers,
+}
+
+/// The threads of the servers. Dropping the value ends them.
+#[derive(Debug, Default)]
+struct Servers {
     end: ShutdownFlag,
     rerequests: Option<JoinHandle<ServedRequests>>,
     soup: Option<JoinHandle<ConnectionCounts>>,
     glimpse: Option<JoinHandle<ConnectionCounts>>,
+}
+
+impl Servers {
+    fn start(
+        options: &ExchangeOptions,
+        history: History,
+    ) -> Result<(Addresses, Self), ExchangeError> {
+        let (mut servers, mut addresses) = (Self::default(), Addresses::default());
+        if let Some(address) = options.rerequests {
+            let socket = UdpSocket::bind(address).map_err(ExchangeError::bind(address))?;
+            let bound = socket.local_addr().map_err(ExchangeError::bind(address))?;
+            addresses.rerequests = Some(bound);
+            let (max_bytes, faults) = (options.cut.max_bytes, options.rerequest_faults);
+            let server = Rerequests::new(history.clone(), faults, max_bytes, options.seed);
+            let end = servers.end.clone();
+            let serve = move || rerequests::serve(&socket, server, &end);
+            servers.rerequests = Some(spawn("rerequests", serve)?);
+        }
+        if let Some(address) = options.soup {
+            let (listener, bound) = listen(address)?;
+            addresses.soup = Some(bound);
+            let (history, end) = (history.clone(), servers.end.clone());
+            let faults = (options.soup_faults, Rng::new(options.seed, 4));
+            let serve = move || {
+                let make = || history.clone();
+                Connections::new(listener, MOST_CLIENTS, faults, make).serve(&end, || false)
+            };
+            servers.soup = Some(spawn("soup", serve)?);
+        }
+        if let Some(address) = options.glimpse {
+            let (listener, bound) = listen(address)?;
+            addresses.glimpse = Some(bound);
+            let end = servers.end.clone();
+            let faults = (options.glimpse_faults, Rng::new(options.seed, 5));
+            let serve = move || serve_glimpse(listener, history, faults, &end);
+            servers.glimpse = Some(spawn("glimpse", serve)?);
+        }
+        Ok((addresses, servers))
+    }
+}
+
+impl Drop for Servers {
+    fn drop(&mut self) {
+        self.end.request();
+    }
 }
 
 /// Chooses where the messages of a day stay for the servers: in a day file that is not compressed,
@@ -199,45 +256,7 @@ impl SimulatedExchange {
     ) -> Result<Self, ExchangeError> {
         let clock = Clock::calibrate();
         let lines = open_lines(&options, &clock)?;
-        let end = ShutdownFlag::new();
-        let mut addresses = Addresses::default();
-        let rerequests = match options.rerequests {
-            None => None,
-            Some(address) => {
-                let socket = UdpSocket::bind(address).map_err(ExchangeError::bind(address))?;
-                let failed = ExchangeError::bind(address);
-                addresses.rerequests = Some(socket.local_addr().map_err(failed)?);
-                let max_bytes = options.cut.max_bytes;
-                let faults = options.rerequest_faults;
-                let server = Rerequests::new(history.clone(), faults, max_bytes, options.seed);
-                let end = end.clone();
-                Some(spawn("rerequests", move || rerequests::serve(&socket, server, &end))?)
-            }
-        };
-        let (soup, soup_address) = match options.soup {
-            None => (None, None),
-            Some(address) => {
-                let (listener, bound) = listen(address)?;
-                let (history, end) = (history.clone(), end.clone());
-                let serve = move || {
-                    let connections = Connections::new(listener, MOST_CLIENTS, || history.clone());
-                    connections.serve(&end, || false)
-                };
-                (Some(spawn("soup", serve)?), Some(bound))
-            }
-        };
-        let (glimpse, glimpse_address) = match options.glimpse {
-            None => (None, None),
-            Some(address) => {
-                let (listener, bound) = listen(address)?;
-                let end = end.clone();
-                (
-                    Some(spawn("glimpse", move || serve_glimpse(listener, history, &end))?),
-                    Some(bound),
-                )
-            }
-        };
-        (addresses.soup, addresses.glimpse) = (soup_address, glimpse_address);
+        let (addresses, servers) = Servers::start(&options, history)?;
         let from_ns = options.from.unwrap_or_default().get();
         let sender = Sender {
             lines,
@@ -251,7 +270,7 @@ impl SimulatedExchange {
             outcome: Outcome::default(),
         };
         let (wait, linger) = (options.wait, options.linger);
-        Ok(Self { sender, addresses, wait, linger, end, rerequests, soup, glimpse })
+        Ok(Self { sender, addresses, wait, linger, servers })
     }
 
     /// Where the servers are.
@@ -279,9 +298,10 @@ impl SimulatedExchange {
             self.sender.linger(self.linger);
             Ok((day, sending_ns))
         });
-        self.end.request();
-        let rerequests = join(self.rerequests);
-        let (soup, glimpse) = (join(self.soup), join(self.glimpse));
+        let servers = &mut self.servers;
+        servers.end.request();
+        let rerequests = join(servers.rerequests.take());
+        let (soup, glimpse) = (join(servers.soup.take()), join(servers.glimpse.take()));
         let (day, sending_ns) = sent?;
         let Sender { lines, history, faithfulness, outcome, .. } = self.sender;
         let mut summaries = lines.iter().map(SendingLine::summary);
@@ -338,11 +358,16 @@ fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), ExchangeErro
 }
 
 /// GLIMPSE follows the day between the turns of its connections.
-fn serve_glimpse(listener: TcpListener, history: History, end: &ShutdownFlag) -> ConnectionCounts {
+fn serve_glimpse(
+    listener: TcpListener,
+    history: History,
+    faults: (ServerFaults, Rng),
+    end: &ShutdownFlag,
+) -> ConnectionCounts {
     let glimpse = Rc::new(RefCell::new(Glimpse::with_capacity(1 << 16)));
     let mut followed = history.clone();
     let make = || GlimpseSession::new(Rc::clone(&glimpse), history.clone());
-    let connections = Connections::new(listener, MOST_GLIMPSE_CLIENTS, make);
+    let connections = Connections::new(listener, MOST_GLIMPSE_CLIENTS, faults, make);
     connections.serve(end, || {
         let mut glimpse = glimpse.borrow_mut();
         let before = glimpse.next();

@@ -12,6 +12,8 @@ use nanotape_clock::{Clock, Stamp};
 use nanotape_feed::soupbintcp::{MessageStore, Server, ServerClosed, ServerEvent, ServerOptions};
 use nanotape_tape::ShutdownFlag;
 
+use crate::{faults::ServerFaults, rng::Rng};
+
 /// Sleep of a thread whose connections are idle.
 const IDLE: Duration = Duration::from_micros(500);
 
@@ -31,6 +33,8 @@ pub struct ConnectionCounts {
     pub connections: u64,
     /// Connections beyond the maximum, which were closed.
     pub refused: u64,
+    /// Connections that a fault closed.
+    pub dropped: u64,
     /// Logins that were accepted.
     pub logins: u64,
     /// Logins that were rejected, and connections without a login in time.
@@ -49,6 +53,8 @@ struct Connection<S> {
     stream: TcpStream,
     server: Server,
     store: S,
+    /// Before this time the connection is not read: a slow or dead server.
+    opens_ns: u64,
     first: Option<u64>,
     /// When the last byte was sent after the end.
     ended: Option<Stamp>,
@@ -59,6 +65,8 @@ pub(crate) struct Connections<S, M> {
     listener: TcpListener,
     make_store: M,
     most: usize,
+    faults: ServerFaults,
+    rng: Rng,
     clock: Clock,
     began: Stamp,
     open: Vec<Connection<S>>,
@@ -68,12 +76,19 @@ pub(crate) struct Connections<S, M> {
 
 impl<S: MessageStore, M: FnMut() -> S> Connections<S, M> {
     /// `make_store` gives each connection its messages; there are at most `most` at a time.
-    pub(crate) fn new(listener: TcpListener, most: usize, make_store: M) -> Self {
+    pub(crate) fn new(
+        listener: TcpListener,
+        most: usize,
+        (faults, rng): (ServerFaults, Rng),
+        make_store: M,
+    ) -> Self {
         let clock = Clock::monotonic();
         Self {
             listener,
             make_store,
             most,
+            faults,
+            rng,
             clock,
             began: clock.stamp(),
             open: Vec::new(),
@@ -125,17 +140,30 @@ impl<S: MessageStore, M: FnMut() -> S> Connections<S, M> {
             self.counts.refused += 1;
             return true;
         }
+        if self.rng.chance(self.faults.drop.get()) {
+            self.counts.dropped += 1;
+            return true;
+        }
         self.counts.connections += 1;
         let now_ns = self.clock.nanos_between(self.began, self.clock.stamp());
         let server = Server::new(ServerOptions::default(), now_ns);
         let store = (self.make_store)();
-        self.open.push(Connection { stream, server, store, first: None, ended: None });
+        let delay_ns = if self.faults.is_dead { u64::MAX } else { self.faults.delay_ns };
+        let opens_ns = now_ns.saturating_add(delay_ns);
+        let (first, ended) = (None, None);
+        self.open.push(Connection { stream, server, store, opens_ns, first, ended });
         true
     }
 }
 
 impl<S: MessageStore> Connection<S> {
     fn turn(&mut self, now_ns: u64, buffer: &mut [u8], counts: &mut ConnectionCounts) -> bool {
+        if now_ns < self.opens_ns {
+            if self.stream.peek(&mut [0]).is_ok_and(|length| length == 0) {
+                self.server.disconnected();
+            }
+            return false;
+        }
         let mut is_busy = false;
         match self.stream.read(buffer) {
             Ok(0) => self.server.disconnected(),

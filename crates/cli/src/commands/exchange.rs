@@ -12,7 +12,7 @@ use std::{
 use anyhow::bail;
 use clap::Args;
 use nanotape_exchange::{
-    Faults, RerequestFaults,
+    Faults, ServerFaults,
     server::{ExchangeError, ExchangeOptions, SimulatedExchange, history_of},
 };
 use nanotape_plant::{DamageLog, DayReport, Pace};
@@ -43,7 +43,7 @@ is an object with the event `ready`, and the last line is one with the event `st
 FAULTS is a list: drop=2%, burst=0.1%x20, dup=1%, reorder=1%x4, delay=1%x2ms, truncate=0.01%,
 corrupt=0.01%, flip=0.01%, session=0.01%, session=@15:00, start=@09:31, silence=@10:00+50ms. Times
 and durations are those of the exchange. --faults-both takes drop, burst, start, silence and
-session=@; its probabilities are of messages. --rerequest-faults takes dead, drop=10% and
+session=@; its probabilities are of messages. The faults of a server are dead, drop=10% and
 delay=5ms. The same seed gives the same faults at every pace. docs/exchange.md describes each one.
 
 Ctrl-C ends the lines without an end of session, as a crash would.
@@ -111,8 +111,16 @@ pub(crate) struct ExchangeArguments {
     faults_both: Option<Faults>,
 
     /// Faults of the re-request server
-    #[arg(long, value_name = "FAULTS", value_parser = parsed::<RerequestFaults>)]
-    rerequest_faults: Option<RerequestFaults>,
+    #[arg(long, value_name = "FAULTS", value_parser = parsed::<ServerFaults>)]
+    rerequest_faults: Option<ServerFaults>,
+
+    /// Faults of the SoupBinTCP server
+    #[arg(long, value_name = "FAULTS", value_parser = parsed::<ServerFaults>)]
+    soup_faults: Option<ServerFaults>,
+
+    /// Faults of the GLIMPSE server
+    #[arg(long, value_name = "FAULTS", value_parser = parsed::<ServerFaults>)]
+    glimpse_faults: Option<ServerFaults>,
 
     /// Seed of all faults, and of the cuts of both lines
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -179,7 +187,9 @@ impl ExchangeArguments {
             rerequests: self.rerequest,
             rerequest_faults: self.rerequest_faults.unwrap_or_default(),
             soup: self.soup,
+            soup_faults: self.soup_faults.unwrap_or_default(),
             glimpse: self.glimpse,
+            glimpse_faults: self.glimpse_faults.unwrap_or_default(),
             seed: self.seed,
             from: self.from,
             until: self.until,
@@ -212,8 +222,14 @@ impl ExchangeArguments {
                  --faults-b, or drop, burst, start, silence or session=@"
             );
         }
-        if self.rerequest.is_none() && self.rerequest_faults.is_some() {
-            bail!("--rerequest-faults has no effect without --rerequest");
+        for (server, has_server, has_faults) in [
+            ("rerequest", self.rerequest.is_some(), self.rerequest_faults.is_some()),
+            ("soup", self.soup.is_some(), self.soup_faults.is_some()),
+            ("glimpse", self.glimpse.is_some(), self.glimpse_faults.is_some()),
+        ] {
+            if has_faults && !has_server {
+                bail!("--{server}-faults has no effect without --{server}");
+            }
         }
         if let (Some(from), Some(until)) = (self.from, self.until)
             && from >= until

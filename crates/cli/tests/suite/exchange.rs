@@ -341,6 +341,8 @@ fn mistakes_are_refused_with_what_to_do() {
         (vec!["--line-b", "127.0.0.1:9", "--faults-a", "drop=2%"], "no effect without --line-a"),
         (vec!["--soup", "127.0.0.1:0", "--faults-both", "drop=2%"], "no effect without a line"),
         (vec![line[0], line[1], "--rerequest-faults", "dead"], "no effect without --rerequest"),
+        (vec![line[0], line[1], "--glimpse-faults", "dead"], "no effect without --glimpse"),
+        (vec!["--soup", "127.0.0.1:0", "--soup-faults", "late"], "\"late\": expected dead, drop="),
         (vec![line[0], line[1], "--faults-both", "dup=2%"], "dup cannot hit both lines at once"),
         (vec![line[0], line[1], "--from", "10:00", "--until", "09:00"], "is not before --until"),
         (vec!["--glimpse", "192.0.2.1:1"], "cannot listen on 192.0.2.1:1"),

@@ -275,6 +275,46 @@ fn a_compressed_day_goes_to_a_temporary_file_and_an_address_in_use_is_an_error()
 }
 
 #[test]
+fn servers_can_be_dead_slow_or_close_connections() {
+    let bytes = day(500, 10, 6);
+    let options = ExchangeOptions {
+        session: SESSION,
+        pace_milli: 0,
+        soup: loopback(),
+        soup_faults: "delay=300ms".parse().unwrap(),
+        glimpse: loopback(),
+        glimpse_faults: "dead".parse().unwrap(),
+        linger: Duration::from_secs(60),
+        ..ExchangeOptions::default()
+    };
+    let stop = ShutdownFlag::new();
+    let (addresses, exchange, _folder) = start(&bytes, options.clone(), stop.clone());
+    let clock = Clock::monotonic();
+    let began = clock.stamp();
+    let (_, got) = soup(addresses.soup.unwrap(), Resume::BEGINNING, |_| false);
+    assert!(clock.nanos_between(began, clock.stamp()) >= 300_000_000 && got.len() == 500);
+    let mut stream = TcpStream::connect(addresses.glimpse.unwrap()).unwrap();
+    stream.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+    stream.write_all(b"\0\0").unwrap();
+    assert_eq!(stream.read(&mut [0; 10]).unwrap_err().kind(), ErrorKind::WouldBlock);
+    drop(stream);
+    stop.request();
+    let summary = exchange.join().unwrap();
+    assert_eq!((summary.soup.logins, summary.glimpse.connections), (1, 1));
+    assert_eq!((summary.glimpse.violations, summary.glimpse.logins), (0, 0));
+
+    let soup_faults = "drop=100%".parse().unwrap();
+    let options = ExchangeOptions { soup_faults, glimpse: None, ..options };
+    let stop = ShutdownFlag::new();
+    let (addresses, exchange, _folder) = start(&bytes, options, stop.clone());
+    let mut stream = TcpStream::connect(addresses.soup.unwrap()).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    assert_eq!(stream.read(&mut [0; 10]).unwrap_or(0), 0);
+    stop.request();
+    assert_eq!(exchange.join().unwrap().soup.dropped, 1);
+}
+
+#[test]
 fn hostile_silent_and_too_many_clients_harm_no_other() {
     let bytes = day(2_000, 10, 4);
     let options = ExchangeOptions {

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use nanotape_exchange::{
-    Faults, LineCounts,
+    Faults, LineCounts, ServerFaults,
     server::{Addresses, ConnectionCounts, ExchangeSummary, LineSummary},
 };
 
@@ -42,6 +42,7 @@ pub(super) struct Ready {
 
 pub(super) fn ready(arguments: &ExchangeArguments, addresses: Addresses) -> Ready {
     let text_of = |faults: &Option<Faults>| faults.as_ref().map(ToString::to_string);
+    let server_text = |faults: Option<ServerFaults>| faults.map(|faults| faults.to_string());
     let parts = [
         ("line_a", "line A", arguments.line_a.map(|address| address.to_string())),
         ("line_b", "line B", arguments.line_b.map(|address| address.to_string())),
@@ -51,11 +52,9 @@ pub(super) fn ready(arguments: &ExchangeArguments, addresses: Addresses) -> Read
         ("faults_a", "faults of A", text_of(&arguments.faults_a)),
         ("faults_b", "faults of B", text_of(&arguments.faults_b)),
         ("faults_both", "faults of both", text_of(&arguments.faults_both)),
-        (
-            "rerequest_faults",
-            "of re-requests",
-            arguments.rerequest_faults.map(|faults| faults.to_string()),
-        ),
+        ("rerequest_faults", "faults of re-requests", server_text(arguments.rerequest_faults)),
+        ("soup_faults", "faults of SoupBinTCP", server_text(arguments.soup_faults)),
+        ("glimpse_faults", "faults of GLIMPSE", server_text(arguments.glimpse_faults)),
     ];
     let mut record = Record::default()
         .with("session", arguments.session.to_string())
@@ -139,6 +138,7 @@ fn record_of(summary: &ExchangeSummary) -> Record {
         record = record
             .with(format!("{name}_connections"), counts.connections)
             .with(format!("{name}_refused"), counts.refused)
+            .with(format!("{name}_dropped"), counts.dropped)
             .with(format!("{name}_logins"), counts.logins)
             .with(format!("{name}_rejected"), counts.rejected)
             .with(format!("{name}_messages"), counts.messages)
@@ -206,7 +206,7 @@ fn text_of(summary: &ExchangeSummary) -> String {
 }
 
 fn write_connections(text: &mut String, name: &str, counts: &ConnectionCounts) {
-    if counts.connections + counts.refused == 0 {
+    if counts.connections + counts.refused + counts.dropped == 0 {
         return;
     }
     let _ = write!(
@@ -218,6 +218,7 @@ fn write_connections(text: &mut String, name: &str, counts: &ConnectionCounts) {
     );
     for (title, count) in [
         ("refused", counts.refused),
+        ("closed by a fault", counts.dropped),
         ("rejected", counts.rejected),
         ("too slow", counts.slow),
         ("lost", counts.lost),
