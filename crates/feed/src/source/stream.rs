@@ -35,6 +35,9 @@ pub(super) const BLOCK_BYTES: usize = 1 << 20;
 /// Blocks that may wait for the reader.
 pub(super) const BLOCKS_AHEAD: usize = 6;
 
+/// More bytes than any format is detected from.
+const PEEK_BYTES: usize = 64;
+
 #[derive(Debug)]
 pub(super) struct StreamBlocks {
     full: Receiver<Delivery>,
@@ -136,11 +139,14 @@ impl StreamBlocks {
         Block { offset: self.offset, bytes, is_last: self.ended }
     }
 
-    /// The next block, which the next call of `next_block` returns again.
+    /// The next block, which the next call of `next_block` returns again. So does the next call of
+    /// this, unless the block is too short to detect a format: then it waits for more.
     pub(super) fn peek(&mut self) -> Block<'_> {
-        self.is_peeked = false;
-        self.next_block(0);
-        self.is_peeked = true;
+        if !self.is_peeked || self.end - self.start < PEEK_BYTES {
+            self.is_peeked = false;
+            self.next_block(0);
+            self.is_peeked = true;
+        }
         let bytes = &self.current[self.start..self.end];
         Block { offset: self.offset, bytes, is_last: self.ended }
     }
