@@ -2,17 +2,21 @@
 
 use nanotape_trace::Histogram;
 
+/// A packet that leaves later than this is counted.
+const LATE_NS: u64 = 1_000_000;
+
 /// How late packets left, and how far the schedule drifted.
 #[derive(Clone, Debug)]
 pub struct Faithfulness {
     late_ns: Histogram,
+    late_packets: u64,
     first_late_ns: Option<u64>,
     last_late_ns: u64,
 }
 
 impl Default for Faithfulness {
     fn default() -> Self {
-        Self { late_ns: Histogram::fine(), first_late_ns: None, last_late_ns: 0 }
+        Self { late_ns: Histogram::fine(), late_packets: 0, first_late_ns: None, last_late_ns: 0 }
     }
 }
 
@@ -20,6 +24,7 @@ impl Faithfulness {
     /// Records how late a packet left.
     pub fn record(&mut self, late_ns: u64) {
         self.late_ns.record(late_ns);
+        self.late_packets += u64::from(late_ns > LATE_NS);
         self.first_late_ns.get_or_insert(late_ns);
         self.last_late_ns = late_ns;
     }
@@ -27,6 +32,11 @@ impl Faithfulness {
     /// Packets that had a due time.
     pub fn packets(&self) -> u64 {
         self.late_ns.count()
+    }
+
+    /// Packets that left more than a millisecond late.
+    pub fn late_packets(&self) -> u64 {
+        self.late_packets
     }
 
     /// How late packets left, in nanoseconds, at a quantile; `None` without packets.
@@ -58,11 +68,14 @@ mod tests {
         for late_ns in [500, 100, 100, 9_000, 200] {
             faithfulness.record(late_ns);
         }
-        assert_eq!(faithfulness.packets(), 5);
+        assert_eq!((faithfulness.packets(), faithfulness.late_packets()), (5, 0));
         assert_eq!(
             (faithfulness.late_ns(0.5), faithfulness.late_ns_max()),
             (Some(200), Some(9_000))
         );
         assert_eq!(faithfulness.drift_ns(), Some(-300));
+        faithfulness.record(1_000_000);
+        faithfulness.record(1_000_001);
+        assert_eq!(faithfulness.late_packets(), 1);
     }
 }

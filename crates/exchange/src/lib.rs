@@ -5,16 +5,17 @@
 //! must not know records, rings or the plant.
 //!
 //! ```text
-//!              +--> Packetiser A --> Line A (faults) --> socket
+//!              +--> Packetiser A --> Line A (faults) --> transport: a socket, or a capture
 //!  day --> messages
-//!     |        +--> Packetiser B --> Line B (faults) --> socket
+//!     |        +--> Packetiser B --> Line B (faults) --> transport
 //!     v
 //!  History --> Rerequests    a range of messages, in one packet
 //!     |  \---> SoupBinTCP    all messages from a number on
 //!     +------> Glimpse       books, followed message by message, and their snapshots
 //! ```
 //!
-//! Everything but [`server`] is a state machine: no socket, no clock, and all faults from a seed.
+//! Everything but [`server`], [`replay`] and [`transport`] is a state machine: no socket, no clock,
+//! and all faults from a seed.
 #![forbid(unsafe_code)]
 
 mod faithfulness;
@@ -23,11 +24,13 @@ mod glimpse;
 mod history;
 mod line;
 mod packetiser;
+pub mod replay;
 mod rerequests;
 mod rng;
 mod sender;
 pub mod server;
 mod tcp;
+pub mod transport;
 
 pub use faults::{Faults, FaultsProblem, ParseFaultsError, ParseServerFaultsError, ServerFaults};
 pub use glimpse::{Glimpse, GlimpseSession, Snapshot};

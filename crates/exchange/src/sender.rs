@@ -3,22 +3,31 @@
 //! Protocol, for each message: it goes into the history and to the packetiser of each line. Packets
 //! that are complete wait for their due time, in the order of both lines together. A message can be
 //! read by the servers when no line still holds it back.
-//! Bounds: see [`Line`]. One thread sends; nothing but the clock and the sockets makes it wait.
+//! Without a pace a packet does not wait, and its due time is the time that the transport gets.
+//! Bounds: see [`Line`]. One thread sends; nothing but the clock and the transport makes it wait.
 
-use std::{collections::VecDeque, net::SocketAddrV4, ops::ControlFlow, thread, time::Duration};
+use std::{
+    collections::VecDeque,
+    io,
+    net::{Ipv4Addr, SocketAddrV4},
+    ops::ControlFlow,
+    thread,
+    time::Duration,
+};
 
 use nanotape_clock::{Clock, Stamp};
-use nanotape_feed::{Damage, MessageHandler, Position};
+use nanotape_feed::{Damage, DaySource, DaySummary, MessageHandler, Position, read_day};
 use nanotape_tape::{Pacer, ShutdownFlag};
 use nanotape_types::NanosSinceMidnight;
 use nanotape_wire::itch50::Message;
-use socket2::Socket;
 
 use crate::{
     faithfulness::Faithfulness,
     history::{HistoryError, HistoryWriter},
     line::{Line, LineCounts},
     packetiser::Packetiser,
+    server::ExchangeError,
+    transport::{Departure, Transport},
 };
 
 /// Time without sending after which a line sends a heartbeat.
@@ -41,12 +50,12 @@ pub struct LineSummary {
     pub first_error: Option<i32>,
 }
 
-/// A line and its socket; without a socket it keeps the schedule only.
+/// A line and where it goes; without a target it keeps the schedule only.
 #[derive(Debug)]
 pub(crate) struct SendingLine {
     pub(crate) packetiser: Packetiser,
     pub(crate) line: Line,
-    pub(crate) target: Option<(Socket, SocketAddrV4)>,
+    pub(crate) target: Option<SocketAddrV4>,
     /// Due times of packets, and the number after each, until they are due.
     announced: VecDeque<(u64, u64)>,
     /// Number of the next message that the line sends.
@@ -60,7 +69,7 @@ impl SendingLine {
     pub(crate) fn new(
         packetiser: Packetiser,
         line: Line,
-        target: Option<(Socket, SocketAddrV4)>,
+        target: Option<SocketAddrV4>,
         now: Stamp,
     ) -> Self {
         let next = packetiser.next();
@@ -108,21 +117,23 @@ impl SendingLine {
         }
     }
 
-    fn send(&mut self, bytes: &[u8], now: Stamp) {
-        self.last_sent = now;
-        let Some((socket, target)) = &self.target else { return };
-        if let Err(error) = socket.send_to(bytes, &(*target).into()) {
-            self.send_errors += 1;
-            self.first_error = self.first_error.or(error.raw_os_error());
-        }
+    fn count_error(&mut self, error: &io::Error) {
+        self.send_errors += 1;
+        self.first_error = self.first_error.or(error.raw_os_error());
     }
 }
 
 /// The sender of all lines.
 #[derive(Debug)]
-pub(crate) struct Sender {
+pub(crate) struct Sender<T> {
     pub(crate) lines: Vec<SendingLine>,
-    pub(crate) history: HistoryWriter,
+    pub(crate) transport: T,
+    /// Where packets come from.
+    pub(crate) interface: Ipv4Addr,
+    /// The midnight of the day, in nanoseconds since the UNIX epoch. Only a capture needs it.
+    pub(crate) midnight_ns: u64,
+    /// The messages for servers; `None` without any.
+    pub(crate) history: Option<HistoryWriter>,
     pub(crate) clock: Clock,
     pub(crate) pacer: Option<Pacer>,
     pub(crate) from: Option<NanosSinceMidnight>,
@@ -138,19 +149,29 @@ pub(crate) struct Outcome {
     /// Messages before the first one that was sent.
     pub(crate) skipped: u64,
     /// The last time of a message.
-    pub(crate) time_ns: u64,
+    time_ns: u64,
+    /// The first due time of a packet, and the last one.
+    first_due_ns: Option<u64>,
+    last_due_ns: u64,
     unpublished: u64,
-    pub(crate) error: Option<HistoryError>,
+    error: Option<ExchangeError>,
+}
+
+impl Outcome {
+    /// Time of the day from the first packet to the last one.
+    pub(crate) fn recorded_ns(&self) -> u64 {
+        self.last_due_ns.saturating_sub(self.first_due_ns.unwrap_or(self.last_due_ns))
+    }
 }
 
 /// The handler of a day's messages.
 #[derive(Debug)]
-pub(crate) struct Sending<'a, D> {
-    pub(crate) sender: &'a mut Sender,
-    pub(crate) on_damage: D,
+struct Sending<'a, T, D> {
+    sender: &'a mut Sender<T>,
+    on_damage: D,
 }
 
-impl<D: FnMut(Damage)> MessageHandler for Sending<'_, D> {
+impl<T: Transport, D: FnMut(Damage)> MessageHandler for Sending<'_, T, D> {
     fn message(&mut self, position: Position, message: Message<'_>) -> ControlFlow<()> {
         self.sender.message(position, message)
     }
@@ -164,7 +185,26 @@ impl<D: FnMut(Damage)> MessageHandler for Sending<'_, D> {
     }
 }
 
-impl Sender {
+impl<T: Transport> Sender<T> {
+    /// Sends the messages of a day, up to its end or to a requested shutdown. Returns how the
+    /// reading ended, and how long the sending took.
+    pub(crate) fn day(
+        &mut self,
+        source: &mut DaySource,
+        progress: impl FnMut(&DaySource),
+        on_damage: impl FnMut(Damage),
+    ) -> Result<(DaySummary, u64), ExchangeError> {
+        let began = self.clock.stamp();
+        let day = read_day(source, &mut Sending { sender: self, on_damage }, progress)?;
+        self.complete()?;
+        Ok((day, self.clock.nanos_between(began, self.clock.stamp())))
+    }
+
+    /// Messages of the session so far.
+    pub(crate) fn messages(&self) -> u64 {
+        self.lines.first().map_or(0, |line| line.packetiser.next() - 1)
+    }
+
     fn message(&mut self, position: Position, message: Message<'_>) -> ControlFlow<()> {
         let time = message.timestamp().map_or(self.outcome.time_ns, NanosSinceMidnight::get);
         if self.stop.is_requested() || self.until.is_some_and(|until| time >= until.get()) {
@@ -173,7 +213,7 @@ impl Sender {
         match self.one(position, message.as_bytes(), time) {
             Ok(flow) => flow,
             Err(error) => {
-                self.outcome.error = Some(error);
+                self.outcome.error = Some(error.into());
                 ControlFlow::Break(())
             }
         }
@@ -187,7 +227,7 @@ impl Sender {
         self.lines.iter_mut().for_each(SendingLine::flush);
         let flow = self.send_until(u64::MAX);
         if let Err(error) = self.publish() {
-            self.outcome.error = Some(error);
+            self.outcome.error = Some(error.into());
             return ControlFlow::Break(());
         }
         self.keep_alive(false);
@@ -200,7 +240,9 @@ impl Sender {
         message: &[u8],
         time_ns: u64,
     ) -> Result<ControlFlow<()>, HistoryError> {
-        self.history.push(position.offset, message)?;
+        if let Some(history) = &mut self.history {
+            history.push(position.offset, message)?;
+        }
         self.outcome.time_ns = self.outcome.time_ns.max(time_ns);
         if self.from.is_some_and(|from| time_ns < from.get()) {
             self.lines.iter_mut().for_each(SendingLine::skip);
@@ -232,6 +274,8 @@ impl Sender {
                 return ControlFlow::Continue(());
             };
             self.wait_until(due_ns)?;
+            self.outcome.first_due_ns.get_or_insert(due_ns);
+            self.outcome.last_due_ns = self.outcome.last_due_ns.max(due_ns);
             let sending = &mut self.lines[index];
             while let Some(&(at_ns, next)) = sending.announced.front()
                 && at_ns <= due_ns
@@ -239,39 +283,50 @@ impl Sender {
                 sending.announced.pop_front();
                 sending.next = next;
             }
-            while let Some((due_ns, bytes)) = sending.line.take(due_ns) {
-                sending.send(&bytes, self.clock.stamp());
-                sending.line.recycle(bytes);
-                if let Some(pacer) = &self.pacer {
+            while let Some((due_ns, bytes)) = self.lines[index].line.take(due_ns) {
+                self.send(index, due_ns, &bytes);
+                self.lines[index].line.recycle(bytes);
+                let is_sent = self.lines[index].target.is_some();
+                if let Some(pacer) = self.pacer.filter(|_| is_sent) {
                     self.faithfulness.record(pacer.late_ns(due_ns, &self.clock));
                 }
             }
+            if self.outcome.error.is_some() {
+                return ControlFlow::Break(());
+            }
+        }
+    }
+
+    /// Passes a packet to the transport.
+    fn send(&mut self, line: usize, due_ns: u64, payload: &[u8]) {
+        let sending = &mut self.lines[line];
+        sending.last_sent = self.clock.stamp();
+        let Some(destination) = sending.target else { return };
+        let source = SocketAddrV4::new(self.interface, destination.port());
+        let ts_ns = self.midnight_ns.saturating_add(due_ns);
+        let departure = Departure { ts_ns, source, destination, vlans: &[], payload };
+        match self.transport.send(departure) {
+            Ok(()) => {}
+            Err(error) if T::IS_LIVE => sending.count_error(&error),
+            Err(error) => self.outcome.error = Some(ExchangeError::Capture(error)),
         }
     }
 
     /// Waits until the pace allows this time of the exchange. `Break` if a shutdown was requested.
     fn wait_until(&mut self, due_ns: u64) -> ControlFlow<()> {
         let Some(pacer) = self.pacer else { return ControlFlow::Continue(()) };
-        let mut is_published = false;
-        while let Some(early) = pacer.early(due_ns, &self.clock) {
-            if self.stop.is_requested() {
-                return ControlFlow::Break(());
-            }
-            if early <= Pacer::SPIN {
-                core::hint::spin_loop();
-                continue;
-            }
+        let (clock, stop, mut is_published) = (self.clock, self.stop.clone(), false);
+        wait_until(&pacer, &clock, due_ns, &stop, || {
             if !is_published {
                 is_published = true;
                 if let Err(error) = self.publish() {
-                    self.outcome.error = Some(error);
+                    self.outcome.error = Some(error.into());
                     return ControlFlow::Break(());
                 }
             }
             self.keep_alive(false);
-            thread::sleep((early - Pacer::SPIN).min(TURN));
-        }
-        ControlFlow::Continue(())
+            ControlFlow::Continue(())
+        })
     }
 
     fn publish_now_and_then(&mut self) -> Result<(), HistoryError> {
@@ -286,7 +341,7 @@ impl Sender {
     fn publish(&mut self) -> Result<(), HistoryError> {
         self.outcome.unpublished = 0;
         let next = self.lines.iter().map(SendingLine::first_held_back).min();
-        self.history.publish(next.unwrap_or(u64::MAX))
+        self.history.as_mut().map_or(Ok(()), |history| history.publish(next.unwrap_or(u64::MAX)))
     }
 
     /// Sends a heartbeat, or an end of session, on each line that has been idle for a second.
@@ -295,22 +350,23 @@ impl Sender {
         let recorded = self.pacer.and_then(|pacer| pacer.recorded_now(&self.clock));
         let time_ns = recorded.unwrap_or(self.outcome.time_ns);
         let heartbeat_ns = HEARTBEAT.as_nanos() as u64;
-        for sending in &mut self.lines {
-            if self.clock.nanos_between(sending.last_sent, now) >= heartbeat_ns {
-                Self::send_idle(sending, time_ns, now, is_over);
+        for line in 0..self.lines.len() {
+            if self.clock.nanos_between(self.lines[line].last_sent, now) >= heartbeat_ns {
+                self.send_idle(line, time_ns, is_over);
             }
         }
     }
 
-    fn send_idle(sending: &mut SendingLine, time_ns: u64, now: Stamp, is_over: bool) {
+    fn send_idle(&mut self, line: usize, time_ns: u64, is_over: bool) {
+        let sending = &mut self.lines[line];
         let packet = if is_over {
             sending.packetiser.end_of_session()
         } else {
             sending.packetiser.heartbeat(sending.next)
         };
         match sending.line.idle_packet(time_ns, packet) {
-            Some(packet) => sending.send(&packet, now),
-            None => sending.last_sent = now,
+            Some(packet) => self.send(line, time_ns, &packet),
+            None => sending.last_sent = self.clock.stamp(),
         }
     }
 
@@ -320,29 +376,33 @@ impl Sender {
     }
 
     /// Sends what is left of the day, and lets the servers have all of it.
-    pub(crate) fn complete(&mut self) -> Result<(), HistoryError> {
-        if let Some(error) = self.outcome.error.take() {
-            return Err(error);
-        }
+    fn complete(&mut self) -> Result<(), ExchangeError> {
+        self.require_no_error()?;
         self.lines.iter_mut().for_each(SendingLine::flush);
         let is_stopped = self.stop.is_requested() || self.send_until(u64::MAX).is_break();
-        if let Some(error) = self.outcome.error.take() {
-            return Err(error);
+        self.require_no_error()?;
+        if let Some(history) = &mut self.history {
+            history.finish(!is_stopped)?;
         }
-        self.history.finish(!is_stopped)
+        Ok(())
+    }
+
+    fn require_no_error(&mut self) -> Result<(), ExchangeError> {
+        self.outcome.error.take().map_or(Ok(()), Err)
     }
 
     /// Sends the end of the session, again every second of `time`. A requested shutdown ends the
     /// lines without it, as a crash would.
-    pub(crate) fn linger(&mut self, time: Duration) {
+    pub(crate) fn linger(&mut self, time: Duration) -> Result<(), ExchangeError> {
         if self.stop.is_requested() {
-            return;
+            return Ok(());
         }
-        let (now, time_ns) = (self.clock.stamp(), self.outcome.time_ns);
-        for sending in &mut self.lines {
-            Self::send_idle(sending, time_ns, now, true);
+        let time_ns = self.outcome.time_ns.max(self.outcome.last_due_ns);
+        for line in 0..self.lines.len() {
+            self.send_idle(line, time_ns, true);
         }
         self.idle_for(time, true);
+        self.require_no_error()
     }
 
     fn idle_for(&mut self, time: Duration, is_over: bool) {
@@ -358,4 +418,27 @@ impl Sender {
             thread::sleep(TURN.min(Duration::from_nanos(left_ns as u64)));
         }
     }
+}
+
+/// Waits until the pace allows a recorded time. Calls `idle` before each sleep. `Break` if a
+/// shutdown was requested, or if `idle` ends the wait.
+pub(crate) fn wait_until(
+    pacer: &Pacer,
+    clock: &Clock,
+    due_ns: u64,
+    stop: &ShutdownFlag,
+    mut idle: impl FnMut() -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    while let Some(early) = pacer.early(due_ns, clock) {
+        if stop.is_requested() {
+            return ControlFlow::Break(());
+        }
+        if early <= Pacer::SPIN {
+            core::hint::spin_loop();
+            continue;
+        }
+        idle()?;
+        thread::sleep((early - Pacer::SPIN).min(TURN));
+    }
+    ControlFlow::Continue(())
 }

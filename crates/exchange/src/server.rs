@@ -19,18 +19,18 @@ use std::{
 
 pub use error::ExchangeError;
 use nanotape_clock::Clock;
-use nanotape_feed::{Damage, DaySource, DaySummary, read_day};
+use nanotape_feed::{Damage, DaySource, DaySummary};
 use nanotape_tape::{Pacer, ShutdownFlag};
 use nanotape_types::{Alpha, NanosSinceMidnight};
 pub use rerequests::ServedRequests;
-use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::{
     Cut, Faults, Glimpse, GlimpseSession, History, HistoryWriter, Line, Packetiser, Rerequests,
     ServerFaults,
     rng::Rng,
-    sender::{Outcome, Sender, Sending, SendingLine},
+    sender::{Outcome, Sender, SendingLine},
     tcp::Connections,
+    transport::{SocketTransport, Transport},
 };
 pub use crate::{faithfulness::Faithfulness, sender::LineSummary, tcp::ConnectionCounts};
 
@@ -43,14 +43,11 @@ const MOST_GLIMPSE_CLIENTS: usize = 8;
 /// Messages that GLIMPSE follows between two turns of its connections.
 const FOLLOW: u64 = 10_000;
 
-/// Bytes of the send buffer of a line. The system may give less.
-const SEND_BUFFER: usize = 4 << 20;
-
 /// Time between two checks of a server thread for the end.
 const TURN: Duration = Duration::from_millis(20);
 
 /// The silence of a pipe after which complete packets are sent.
-const PATIENCE: Duration = Duration::from_millis(50);
+pub(crate) const PATIENCE: Duration = Duration::from_millis(50);
 
 /// What an exchange sends, where, and with which faults.
 #[derive(Clone, Debug)]
@@ -147,6 +144,8 @@ pub struct ExchangeSummary {
     pub faithfulness: Faithfulness,
     /// Time from the first message to the last packet.
     pub sending_ns: u64,
+    /// The same time as the day has it.
+    pub recorded_ns: u64,
     /// The re-request server.
     pub rerequests: ServedRequests,
     /// The SoupBinTCP server.
@@ -158,7 +157,7 @@ pub struct ExchangeSummary {
 /// An exchange whose sockets are bound and whose servers run.
 #[derive(Debug)]
 pub struct SimulatedExchange {
-    sender: Sender,
+    sender: Sender<SocketTransport>,
     addresses: Addresses,
     wait: Duration,
     linger: Duration,
@@ -254,21 +253,9 @@ impl SimulatedExchange {
         (writer, history): (HistoryWriter, History),
         stop: ShutdownFlag,
     ) -> Result<Self, ExchangeError> {
-        let clock = Clock::calibrate();
-        let lines = open_lines(&options, &clock)?;
+        let transport = SocketTransport::open(options.interface, options.ttl)?;
         let (addresses, servers) = Servers::start(&options, history)?;
-        let from_ns = options.from.unwrap_or_default().get();
-        let sender = Sender {
-            lines,
-            history: writer,
-            clock,
-            pacer: Pacer::new(options.pace_milli, from_ns),
-            from: options.from,
-            until: options.until,
-            stop,
-            faithfulness: Faithfulness::default(),
-            outcome: Outcome::default(),
-        };
+        let sender = Sender { history: Some(writer), ..sender(&options, transport, stop) };
         let (wait, linger) = (options.wait, options.linger);
         Ok(Self { sender, addresses, wait, linger, servers })
     }
@@ -288,66 +275,72 @@ impl SimulatedExchange {
     ) -> Result<ExchangeSummary, ExchangeError> {
         source.set_patience(PATIENCE);
         self.sender.stay_idle(self.wait);
-        let began = self.sender.clock.stamp();
-        let mut sending = Sending { sender: &mut self.sender, on_damage };
-        let read = read_day(source, &mut sending, progress);
         // The servers end, whatever failed.
-        let sent = read.map_err(ExchangeError::from).and_then(|day| {
-            self.sender.complete()?;
-            let sending_ns = self.sender.clock.nanos_between(began, self.sender.clock.stamp());
-            self.sender.linger(self.linger);
-            Ok((day, sending_ns))
+        let sent = self.sender.day(source, progress, on_damage).and_then(|sent| {
+            self.sender.linger(self.linger)?;
+            Ok(sent)
         });
         let servers = &mut self.servers;
         servers.end.request();
         let rerequests = join(servers.rerequests.take());
         let (soup, glimpse) = (join(servers.soup.take()), join(servers.glimpse.take()));
         let (day, sending_ns) = sent?;
-        let Sender { lines, history, faithfulness, outcome, .. } = self.sender;
-        let mut summaries = lines.iter().map(SendingLine::summary);
-        let lines = [(); 2].map(|()| summaries.next().unwrap_or_default());
-        Ok(ExchangeSummary {
-            day,
-            messages: history.next() - 1,
-            skipped: outcome.skipped,
-            lines,
-            faithfulness,
-            sending_ns,
-            rerequests,
-            soup,
-            glimpse,
-        })
+        Ok(ExchangeSummary { rerequests, soup, glimpse, ..summary(self.sender, day, sending_ns) })
     }
 }
 
-fn open_lines(options: &ExchangeOptions, clock: &Clock) -> Result<Vec<SendingLine>, ExchangeError> {
-    let mut lines = Vec::new();
-    for (number, (target, faults)) in (0..).zip(options.lines.iter().zip(&options.faults)) {
-        let target = match target {
-            None => None,
-            Some(target) => Some((open_line(options, *target)?, *target)),
-        };
+/// The sender of the lines, without servers.
+pub(crate) fn sender<T: Transport>(
+    options: &ExchangeOptions,
+    transport: T,
+    stop: ShutdownFlag,
+) -> Sender<T> {
+    let clock = Clock::calibrate();
+    let targets = options.lines.iter().zip(&options.faults);
+    let lines = (0..).zip(targets).map(|(number, (target, faults))| {
         let seed = Some(options.seed.wrapping_mul(2).wrapping_add(number));
         let packetiser = Packetiser::new(options.session, 1, Cut { seed, ..options.cut });
         let line = Line::new(faults.clone(), &options.faults_of_both, options.seed, number);
-        lines.push(SendingLine::new(packetiser, line, target, clock.stamp()));
+        SendingLine::new(packetiser, line, *target, clock.stamp())
+    });
+    Sender {
+        lines: lines.collect(),
+        transport,
+        interface: options.interface,
+        midnight_ns: 0,
+        history: None,
+        clock,
+        pacer: Pacer::new(options.pace_milli, options.from.unwrap_or_default().get()),
+        from: options.from,
+        until: options.until,
+        stop,
+        faithfulness: Faithfulness::default(),
+        outcome: Outcome::default(),
     }
-    Ok(lines)
 }
 
-fn open_line(options: &ExchangeOptions, target: SocketAddrV4) -> Result<Socket, ExchangeError> {
-    let failed = |operation| move |source| ExchangeError::Line { operation, target, source };
-    let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP));
-    let socket = socket.map_err(failed("open a socket for"))?;
-    if target.ip().is_multicast() {
-        let chosen = socket.set_multicast_if_v4(&options.interface);
-        chosen.map_err(failed("choose the interface for"))?;
-        socket.set_multicast_ttl_v4(options.ttl).map_err(failed("set the TTL for"))?;
-        socket.set_multicast_loop_v4(true).map_err(failed("loop back"))?;
+/// What was sent, without servers.
+pub(crate) fn summary<T: Transport>(
+    sender: Sender<T>,
+    day: DaySummary,
+    sending_ns: u64,
+) -> ExchangeSummary {
+    let messages = sender.messages();
+    let Sender { lines, faithfulness, outcome, .. } = sender;
+    let mut summaries = lines.iter().map(SendingLine::summary);
+    let lines = [(); 2].map(|()| summaries.next().unwrap_or_default());
+    ExchangeSummary {
+        day,
+        messages,
+        skipped: outcome.skipped,
+        lines,
+        faithfulness,
+        sending_ns,
+        recorded_ns: outcome.recorded_ns(),
+        rerequests: ServedRequests::default(),
+        soup: ConnectionCounts::default(),
+        glimpse: ConnectionCounts::default(),
     }
-    // A smaller buffer than requested shows as lateness.
-    let _ = socket.set_send_buffer_size(SEND_BUFFER);
-    Ok(socket)
 }
 
 fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), ExchangeError> {

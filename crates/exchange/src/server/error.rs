@@ -2,7 +2,7 @@
 
 use std::{
     io,
-    net::{SocketAddr, SocketAddrV4},
+    net::{Ipv4Addr, SocketAddr},
 };
 
 use nanotape_feed::SourceError;
@@ -21,16 +21,19 @@ pub enum ExchangeError {
         /// The cause.
         source: io::Error,
     },
-    /// The socket of a line cannot be prepared.
-    #[error("cannot {operation} line {target}: {source}")]
-    Line {
+    /// The socket of the lines cannot be prepared.
+    #[error("interface {interface}: cannot {operation}: {source}")]
+    Socket {
         /// The operation that failed.
         operation: &'static str,
-        /// Where the line goes.
-        target: SocketAddrV4,
+        /// The interface of multicast packets.
+        interface: Ipv4Addr,
         /// The cause.
         source: io::Error,
     },
+    /// A capture cannot be written.
+    #[error(transparent)]
+    Capture(io::Error),
     /// A thread cannot be started.
     #[error("cannot start the thread {name}: {source}")]
     Thread {

@@ -1,0 +1,322 @@
+//! Replays of recordings: a day as lines without servers, or the datagrams of a capture.
+//!
+//! Protocol: a day goes through the same lines as that of an exchange. The datagrams of a capture
+//! leave as they are, at the differences of their capture times, to the destinations in the capture
+//! or to others. A transport that is not live gets everything without waiting, with its time.
+//! Bounds: nothing of a capture is kept but the block that is read.
+//! Failure: damage is reported to the caller, and reading goes on where the next record is certain.
+
+use std::{
+    net::{Ipv4Addr, SocketAddrV4},
+    ops::ControlFlow,
+};
+
+use nanotape_clock::{Clock, Stamp};
+use nanotape_feed::{Damage, DaySource, SourceError};
+use nanotape_tape::{Pacer, ShutdownFlag};
+use nanotape_types::NanosSinceMidnight;
+pub use nanotape_wire::capture::{CaptureDamage, SkipReason};
+use nanotape_wire::{
+    capture::{CaptureDecoder, CaptureItem, CapturedPacket, Datagram, datagram},
+    framing::{iextp::IexTp, moldudp64::MoldUdp64, numbered::PacketFraming},
+};
+
+use crate::{
+    faithfulness::Faithfulness,
+    sender::wait_until,
+    server::{self, ExchangeError, ExchangeOptions, ExchangeSummary, PATIENCE},
+    transport::{Departure, Transport},
+};
+
+/// Sends the lines of a day to a transport, without servers. `midnight_ns` is the midnight of the
+/// day in nanoseconds since the UNIX epoch, for the times of a capture. `stop` ends the sending
+/// early. Calls `progress` once per block, and `on_damage` for bytes that do not follow the format.
+pub fn replay_day<T: Transport>(
+    options: &ExchangeOptions,
+    (transport, midnight_ns): (T, u64),
+    stop: ShutdownFlag,
+    source: &mut DaySource,
+    progress: impl FnMut(&DaySource),
+    on_damage: impl FnMut(Damage),
+) -> Result<ExchangeSummary, ExchangeError> {
+    let mut sender = server::sender(options, transport, stop);
+    sender.midnight_ns = midnight_ns;
+    if T::IS_LIVE {
+        source.set_patience(PATIENCE);
+    } else {
+        // A silent pipe must not change where packets end.
+        sender.pacer = None;
+    }
+    let (day, sending_ns) = sender.day(source, progress, on_damage)?;
+    sender.linger(options.linger)?;
+    Ok(server::summary(sender, day, sending_ns))
+}
+
+/// What of a capture is sent, and where.
+#[derive(Clone, Copy, Debug)]
+pub struct CaptureOptions {
+    /// The pace in thousandths of the recorded one; 0 is unlimited.
+    pub pace_milli: u32,
+    /// Where datagrams to the first and to the second destination in the capture go instead.
+    pub lines: [Option<SocketAddrV4>; 2],
+    /// Packets before this time of the first packet's day are not sent.
+    pub from: Option<NanosSinceMidnight>,
+    /// The sending ends before the first packet of this time or later.
+    pub until: Option<NanosSinceMidnight>,
+    /// The midnight of the day of a time, both in nanoseconds since the UNIX epoch.
+    pub midnight_of: fn(u64) -> u64,
+}
+
+/// The datagrams to one destination, or to several.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct DestinationSummary {
+    /// The destination in the capture; `None` for several.
+    pub captured: Option<SocketAddrV4>,
+    /// Where the datagrams went; `None` for several.
+    pub target: Option<SocketAddrV4>,
+    /// Datagrams that were sent.
+    pub packets: u64,
+    /// Their messages, if they are packets of MoldUDP64 or IEX-TP.
+    pub messages: u64,
+    /// The bytes of their payloads.
+    pub bytes: u64,
+    /// Datagrams of other protocols, and malformed ones.
+    pub not_numbered: u64,
+    /// Datagrams that the system refused to send.
+    pub send_errors: u64,
+    /// The number of the first error.
+    pub first_error: Option<i32>,
+}
+
+/// What was sent of a capture.
+#[derive(Debug, Default)]
+pub struct CaptureSummary {
+    /// Packets that were read.
+    pub packets: u64,
+    /// Packets before [`CaptureOptions::from`].
+    pub before: u64,
+    /// Packets without a complete datagram, by [`SkipReason`].
+    pub skipped: [u64; SkipReason::ALL.len()],
+    /// Datagrams to another machine, or to all machines: they are not sent to a network.
+    pub withheld: u64,
+    /// The destination of the first one.
+    pub first_withheld: Option<SocketAddrV4>,
+    /// Datagrams without a time: they leave with the one before.
+    pub without_time: u64,
+    /// Datagrams with an earlier time than one before them: they leave at once.
+    pub out_of_order: u64,
+    /// The first destination, the second, and all others.
+    pub destinations: [DestinationSummary; 3],
+    /// The time between the first datagram and the last one, as recorded.
+    pub recorded_ns: u64,
+    /// The time between the first datagram and the last one, as sent.
+    pub sending_ns: u64,
+    /// The lateness of datagrams; without datagrams if there is no schedule.
+    pub faithfulness: Faithfulness,
+    /// The damage that ended the reading.
+    pub end: Option<CaptureDamage>,
+    /// Why the source ended early.
+    pub fault: Option<SourceError>,
+}
+
+/// Sends the datagrams of a capture to a transport. `stop` ends the sending early. Calls `progress`
+/// once per block, and `on_damage` for damage after which reading continues.
+pub fn replay_capture<T: Transport>(
+    options: CaptureOptions,
+    transport: T,
+    stop: ShutdownFlag,
+    source: &mut DaySource,
+    mut progress: impl FnMut(&DaySource),
+    mut on_damage: impl FnMut(CaptureDamage),
+) -> Result<CaptureSummary, ExchangeError> {
+    source.set_patience(PATIENCE);
+    let mut replay = CaptureReplay::new(options, transport, stop);
+    let (mut decoder, mut used_bytes) = (CaptureDecoder::new(), 0);
+    let end = loop {
+        if replay.stop.is_requested() {
+            break None;
+        }
+        let block = source.next_block(used_bytes)?;
+        let mut rest = block.bytes;
+        let end = loop {
+            match decoder.next(&mut rest, block.is_last) {
+                CaptureItem::Packet(packet) => {
+                    if replay.packet(&packet)?.is_break() {
+                        break Some(None);
+                    }
+                }
+                CaptureItem::Damage(damage) => on_damage(damage),
+                CaptureItem::NeedMore => break None,
+                CaptureItem::End(end) => break Some(end),
+            }
+        };
+        used_bytes = block.bytes.len() - rest.len();
+        progress(source);
+        if let Some(end) = end {
+            break end;
+        }
+    };
+    let mut summary = replay.summary;
+    (summary.end, summary.fault) = (end, source.fault());
+    Ok(summary)
+}
+
+/// The datagrams of a capture on their way to a transport.
+struct CaptureReplay<T> {
+    options: CaptureOptions,
+    transport: T,
+    stop: ShutdownFlag,
+    clock: Clock,
+    pacer: Option<Pacer>,
+    /// The times that [`CaptureOptions::from`] and [`CaptureOptions::until`] have in this capture.
+    span_ns: Option<(u64, u64)>,
+    is_begun: bool,
+    /// The first time of the schedule, and the latest one.
+    first_ns: u64,
+    last_ns: u64,
+    began: Stamp,
+    summary: CaptureSummary,
+}
+
+impl<T: Transport> CaptureReplay<T> {
+    fn new(options: CaptureOptions, transport: T, stop: ShutdownFlag) -> Self {
+        let clock = Clock::calibrate();
+        Self {
+            options,
+            transport,
+            stop,
+            clock,
+            pacer: Pacer::new(options.pace_milli, 0).filter(|_| T::IS_LIVE),
+            span_ns: None,
+            is_begun: false,
+            first_ns: 0,
+            last_ns: 0,
+            began: clock.stamp(),
+            summary: CaptureSummary::default(),
+        }
+    }
+
+    /// Sends the datagram of a packet. `Break` ends the reading.
+    fn packet(&mut self, packet: &CapturedPacket<'_>) -> Result<ControlFlow<()>, ExchangeError> {
+        let ts_ns = packet.ts_ns.unwrap_or(self.last_ns);
+        let (from_ns, until_ns) = self.span_of(ts_ns);
+        if ts_ns >= until_ns || self.stop.is_requested() {
+            return Ok(ControlFlow::Break(()));
+        }
+        self.summary.packets += 1;
+        // From the first packet on that is in time, all are sent.
+        if !self.is_begun && ts_ns < from_ns {
+            self.summary.before += 1;
+            return Ok(ControlFlow::Continue(()));
+        }
+        let datagram = match datagram(packet.link_type, packet.bytes) {
+            Ok(datagram) => datagram,
+            Err(reason) => {
+                self.summary.skipped[reason as usize] += 1;
+                return Ok(ControlFlow::Continue(()));
+            }
+        };
+        let (index, target) = self.target_of(datagram.destination);
+        let is_chosen = self.options.lines.get(index).is_some_and(Option::is_some);
+        if T::IS_LIVE && !is_chosen && !stays_near(*target.ip()) {
+            self.summary.withheld += 1;
+            self.summary.first_withheld.get_or_insert(target);
+            return Ok(ControlFlow::Continue(()));
+        }
+        if self.wait(packet.ts_ns, ts_ns).is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+        self.send(index, target, ts_ns, &datagram)?;
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// The span of time that is sent: the first time that is known decides the day.
+    fn span_of(&mut self, ts_ns: u64) -> (u64, u64) {
+        let CaptureOptions { from, until, midnight_of, .. } = self.options;
+        if from.is_none() && until.is_none() {
+            return (0, u64::MAX);
+        }
+        *self.span_ns.get_or_insert_with(|| {
+            let midnight_ns = midnight_of(ts_ns);
+            let at = |time: NanosSinceMidnight| midnight_ns.saturating_add(time.get());
+            (from.map_or(0, at), until.map_or(u64::MAX, at))
+        })
+    }
+
+    /// The index and the target of a destination in the capture.
+    fn target_of(&mut self, captured: SocketAddrV4) -> (usize, SocketAddrV4) {
+        let [first, second, _] = &mut self.summary.destinations;
+        for (index, destination) in [first, second].into_iter().enumerate() {
+            let is_new = destination.captured.is_none();
+            if is_new || destination.captured == Some(captured) {
+                let target = self.options.lines[index].unwrap_or(captured);
+                (destination.captured, destination.target) = (Some(captured), Some(target));
+                return (index, target);
+            }
+        }
+        (2, captured)
+    }
+
+    /// Waits for the time of a datagram on the schedule.
+    fn wait(&mut self, recorded: Option<u64>, ts_ns: u64) -> ControlFlow<()> {
+        self.summary.without_time += u64::from(recorded.is_none());
+        if !self.is_begun {
+            (self.is_begun, self.first_ns, self.last_ns) = (true, ts_ns, ts_ns);
+            self.began = self.clock.stamp();
+        }
+        self.summary.out_of_order += u64::from(ts_ns < self.last_ns);
+        self.last_ns = self.last_ns.max(ts_ns);
+        let Some(pacer) = &mut self.pacer else { return ControlFlow::Continue(()) };
+        pacer.begin_at(self.last_ns, &self.clock);
+        let idle = || ControlFlow::Continue(());
+        wait_until(pacer, &self.clock, self.last_ns, &self.stop, idle)
+    }
+
+    fn send(
+        &mut self,
+        index: usize,
+        destination: SocketAddrV4,
+        ts_ns: u64,
+        datagram: &Datagram<'_>,
+    ) -> Result<(), ExchangeError> {
+        let Datagram { source, payload, .. } = *datagram;
+        let vlans = datagram.vlans.as_slice();
+        let departure = Departure { ts_ns, source, destination, vlans, payload };
+        let sent = self.transport.send(departure);
+        if let Some(pacer) = &self.pacer {
+            self.summary.faithfulness.record(pacer.late_ns(self.last_ns, &self.clock));
+        }
+        self.summary.recorded_ns = self.last_ns - self.first_ns;
+        self.summary.sending_ns = self.clock.nanos_between(self.began, self.clock.stamp());
+        let counts = &mut self.summary.destinations[index];
+        match sent {
+            Ok(()) => {}
+            Err(error) if T::IS_LIVE => {
+                counts.send_errors += 1;
+                counts.first_error = counts.first_error.or(error.raw_os_error());
+                return Ok(());
+            }
+            Err(error) => return Err(ExchangeError::Capture(error)),
+        }
+        counts.packets += 1;
+        counts.bytes += payload.len() as u64;
+        match messages_of(payload) {
+            Some(messages) => counts.messages += u64::from(messages),
+            None => counts.not_numbered += 1,
+        }
+        Ok(())
+    }
+}
+
+/// Whether a datagram of a capture can be sent to its destination: a group, or this machine. What
+/// was sent to one machine when the capture was taken must not reach that machine again.
+fn stays_near(address: Ipv4Addr) -> bool {
+    address.is_multicast() || address.is_loopback()
+}
+
+/// The messages of a packet that numbers them.
+fn messages_of(payload: &[u8]) -> Option<u16> {
+    // A packet of IEX-TP begins with bytes that no session of MoldUDP64 has.
+    let segment = IexTp::decode(payload).map(|segment| segment.count);
+    segment.or_else(|_| MoldUdp64::decode(payload).map(|packet| packet.count)).ok()
+}
