@@ -6,8 +6,8 @@ use crate::commands::{
     audit::AuditArguments, book::BookArguments, check::CheckArguments, demo::DemoArguments,
     depth::DepthArguments, diff::DiffArguments, exchange::ExchangeArguments,
     inside::InsideArguments, inspect::InspectArguments, journal::JournalArguments,
-    lab::LabArguments, ring::RingArguments, run::RunArguments, stat::StatArguments,
-    stats::StatsArguments, synth::SynthArguments, tap::TapArguments,
+    lab::LabArguments, replay::ReplayArguments, ring::RingArguments, run::RunArguments,
+    stat::StatArguments, stats::StatsArguments, synth::SynthArguments, tap::TapArguments,
 };
 
 /// A ticker plant: exchange packets in; order books, best prices and statistics out.
@@ -57,6 +57,8 @@ pub(crate) enum Command {
     Run(RunArguments),
     /// Send a day as the exchange would: two multicast lines, re-requests, SoupBinTCP, GLIMPSE
     Exchange(Box<ExchangeArguments>),
+    /// Send a day or a capture at its recorded pace, or write it as a capture for Wireshark
+    Replay(Box<ReplayArguments>),
     /// Read the records of a plant that runs in another process
     Tap(TapArguments),
     /// Compare what a recorder stores with what the plant publishes

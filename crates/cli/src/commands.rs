@@ -12,6 +12,7 @@ pub(crate) mod inspect;
 pub(crate) mod journal;
 pub(crate) mod lab;
 mod messages;
+pub(crate) mod replay;
 pub(crate) mod ring;
 pub(crate) mod run;
 pub(crate) mod stat;

@@ -78,6 +78,11 @@ impl DayArguments {
         })
     }
 
+    /// The file as it was given.
+    pub(crate) fn name(&self) -> &str {
+        &self.file
+    }
+
     /// The path of the file; `None` for standard input.
     pub(crate) fn path(&self) -> Option<&Path> {
         (self.file != "-").then(|| Path::new(&self.file))

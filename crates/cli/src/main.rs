@@ -8,6 +8,7 @@ mod journals;
 mod lines;
 mod placement;
 mod regions;
+mod sending;
 mod span;
 mod structures;
 mod symbols;
@@ -62,6 +63,7 @@ fn run(arguments: Arguments) -> anyhow::Result<Status> {
         Some(Command::Diff(arguments)) => commands::diff::run(&arguments),
         Some(Command::Stats(arguments)) => commands::stats::run(&arguments),
         Some(Command::Exchange(arguments)) => commands::exchange::run(&arguments),
+        Some(Command::Replay(arguments)) => commands::replay::run(&arguments),
         Some(Command::Run(arguments)) => commands::run::run(&arguments),
         Some(Command::Audit(arguments)) => commands::audit::run(&arguments),
         Some(Command::Stat(arguments)) => commands::stat::run(&arguments),

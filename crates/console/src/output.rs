@@ -40,6 +40,9 @@ pub trait FileFormat: ValueEnum + Copy + Send + Sync + 'static {
     /// The suffixes that choose a format, for messages.
     const SUFFIXES: &str;
 
+    /// The option that chooses a format, for messages.
+    const OPTION: &str = "--format";
+
     /// The format for a suffix without its dot.
     fn of_suffix(suffix: &str) -> Option<Self>;
 }
@@ -81,7 +84,7 @@ impl<F: FileFormat> OutputArguments<F> {
         match suffix.and_then(F::of_suffix) {
             Some(format) => Ok(format),
             None if !path.exists() || is_regular(path) => {
-                bail!("{}: unknown suffix; use {}, or --format", path.display(), F::SUFFIXES)
+                bail!("{}: unknown suffix; use {}, or {}", path.display(), F::SUFFIXES, F::OPTION)
             }
             None => Ok(default),
         }

@@ -37,7 +37,7 @@ pub(super) struct Received {
     malformed: u64,
     other_session: u64,
     heartbeats: u64,
-    end: u64,
+    pub(super) end: u64,
 }
 
 /// Receives packets up to the end of the session.

@@ -19,6 +19,7 @@ mod lab;
 mod live;
 mod real_days;
 mod recorded;
+mod replay;
 mod ring;
 mod run;
 mod run_journal;

@@ -1,0 +1,179 @@
+//! What commands share that send a day: where the lines go, their faults, and the report.
+
+mod report;
+
+use std::{
+    fmt::Display,
+    net::{Ipv4Addr, SocketAddrV4},
+    str::FromStr,
+};
+
+use anyhow::bail;
+use clap::Args;
+use nanotape_exchange::{
+    Faults,
+    server::{ExchangeError, ExchangeOptions},
+};
+use nanotape_plant::Pace;
+use nanotape_types::{Alpha, NanosSinceMidnight};
+pub(crate) use report::{Schedule, day_record, day_text, require_sent, tell_of_errors};
+
+/// The lines of a day: where they go, what they carry, and their faults.
+#[derive(Args, Debug)]
+pub(crate) struct LineArguments {
+    /// Where line A goes: a multicast group or one receiver
+    #[arg(long, value_name = "IP:PORT", value_parser = line)]
+    pub(crate) line_a: Option<SocketAddrV4>,
+
+    /// Where line B goes
+    #[arg(long, value_name = "IP:PORT", value_parser = line)]
+    pub(crate) line_b: Option<SocketAddrV4>,
+
+    /// Interface that multicast packets leave by, by its address
+    #[arg(long, value_name = "IP", default_value_t = Ipv4Addr::LOCALHOST)]
+    pub(crate) interface: Ipv4Addr,
+
+    /// TTL of multicast packets; 0 keeps them on this machine
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) ttl: u8,
+
+    /// Name of the session, up to 10 characters
+    #[arg(long, value_name = "NAME", default_value = DEFAULT_SESSION, value_parser = session)]
+    pub(crate) session: Alpha<10>,
+
+    /// Send the lines from this time of day on; servers have the messages before it at once
+    #[arg(long, value_name = "HH:MM")]
+    pub(crate) from: Option<NanosSinceMidnight>,
+
+    /// End the lines before the first message of this time of day or later
+    #[arg(long, value_name = "HH:MM")]
+    pub(crate) until: Option<NanosSinceMidnight>,
+
+    /// Faults of line A
+    #[arg(long, value_name = "FAULTS", value_parser = parsed::<Faults>)]
+    pub(crate) faults_a: Option<Faults>,
+
+    /// Faults of line B
+    #[arg(long, value_name = "FAULTS", value_parser = parsed::<Faults>)]
+    pub(crate) faults_b: Option<Faults>,
+
+    /// Faults that hit both lines at once
+    #[arg(long, value_name = "FAULTS", value_parser = parsed::<Faults>)]
+    pub(crate) faults_both: Option<Faults>,
+
+    /// Seed of all faults, and of the cuts of both lines
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+}
+
+const DEFAULT_SESSION: &str = "NANOTAPE";
+
+impl LineArguments {
+    /// Where line A and line B go.
+    pub(crate) fn targets(&self) -> [Option<SocketAddrV4>; 2] {
+        [self.line_a, self.line_b]
+    }
+
+    /// Whether a line goes anywhere.
+    pub(crate) fn is_any(&self) -> bool {
+        self.line_a.or(self.line_b).is_some()
+    }
+
+    pub(crate) fn options(&self, pace: Pace) -> ExchangeOptions {
+        ExchangeOptions {
+            session: self.session,
+            pace_milli: pace.milli(),
+            lines: self.targets(),
+            faults: [&self.faults_a, &self.faults_b]
+                .map(|faults| faults.clone().unwrap_or_default()),
+            faults_of_both: self.faults_both.clone().unwrap_or_default(),
+            interface: self.interface,
+            ttl: self.ttl.into(),
+            seed: self.seed,
+            from: self.from,
+            until: self.until,
+            ..ExchangeOptions::default()
+        }
+    }
+
+    /// Returns an error if options of lines to these targets contradict each other.
+    pub(crate) fn require_consistent(
+        &self,
+        [line_a, line_b]: [Option<SocketAddrV4>; 2],
+    ) -> anyhow::Result<()> {
+        let has_line = line_a.or(line_b).is_some();
+        for (option, faults, is_used, needs) in [
+            ("--faults-a", &self.faults_a, line_a.is_some(), "--line-a"),
+            ("--faults-b", &self.faults_b, line_b.is_some(), "--line-b"),
+            ("--faults-both", &self.faults_both, has_line, "a line"),
+        ] {
+            if !is_used && faults.is_some() {
+                bail!("{option} has no effect without {needs}");
+            }
+        }
+        if let Some(fault) = self.faults_both.as_ref().and_then(Faults::not_of_both) {
+            bail!(
+                "--faults-both: {fault} cannot hit both lines at once; use --faults-a and \
+                 --faults-b, or drop, burst, start, silence or session=@"
+            );
+        }
+        if let (Some(from), Some(until)) = (self.from, self.until)
+            && from >= until
+        {
+            bail!("--from {from} is not before --until {until}");
+        }
+        Ok(())
+    }
+
+    /// Returns an error if an option applies only to packets that are made, and none are.
+    pub(crate) fn require_no_packets_of_own(&self, name: &str) -> anyhow::Result<()> {
+        let usual = session(DEFAULT_SESSION).ok();
+        for (option, is_used) in [
+            ("--faults-a", self.faults_a.is_some()),
+            ("--faults-b", self.faults_b.is_some()),
+            ("--faults-both", self.faults_both.is_some()),
+            ("--seed", self.seed != 1),
+            ("--session", Some(self.session) != usual),
+        ] {
+            if is_used {
+                bail!("{name}: is a capture, and {option} applies to the packets of a day");
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The status of an error of the exchange: that of its source, or the environment.
+pub(crate) fn of_exchange(error: ExchangeError) -> anyhow::Error {
+    match error {
+        ExchangeError::Source(error) => error.into(),
+        ExchangeError::Capture(error) => error.into(),
+        error => anyhow::anyhow!("{error}"),
+    }
+}
+
+/// A value of a type that reads itself.
+pub(crate) fn parsed<T>(text: &str) -> Result<T, String>
+where
+    T: FromStr<Err: Display>,
+{
+    text.parse().map_err(|error: T::Err| error.to_string())
+}
+
+fn line(text: &str) -> Result<SocketAddrV4, String> {
+    let address: Option<SocketAddrV4> = text.parse().ok();
+    let address = address.filter(|address| address.port() != 0);
+    address.ok_or_else(|| "expected an IPv4 address and a port, as in 239.1.1.1:5001".to_owned())
+}
+
+fn session(text: &str) -> Result<Alpha<10>, String> {
+    let is_name = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic());
+    let mut bytes = [b' '; 10];
+    match bytes.get_mut(..text.len()).filter(|_| is_name) {
+        Some(name) => {
+            name.copy_from_slice(text.as_bytes());
+            Ok(Alpha::new(bytes))
+        }
+        None => Err("expected 1 to 10 printable characters without spaces".to_owned()),
+    }
+}
