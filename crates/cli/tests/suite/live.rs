@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, UdpSocket};
 use nanotape_harness::Signal;
 use serde_json::Value;
 
-use crate::support::{Folder, nanotape, plants::Ring, running::Running};
+use crate::support::{Folder, namespace::in_a_namespace, nanotape, plants::Ring, running::Running};
 
 /// Addresses that are free at the moment.
 fn addresses<const N: usize>() -> [String; N] {
@@ -83,7 +83,7 @@ fn a_plant_of_two_faulty_lines_publishes_what_a_plant_of_the_day_publishes() {
     let folder = Folder::new("live");
     let day = day(&folder);
     let mut plant = Plant::start("live-faults", &["--join", "start"]);
-    let faults = "drop=2%,dup=1%,reorder=1%x4,truncate=0.1%";
+    let faults = "drop=2%,dup=1%,reorder=1%x4,truncate=0.1%,session=0.1%,corrupt=0.1%";
     let sent = plant
         .send(&day, &["--faults-a", faults, "--faults-b", faults, "--linger", "5s", "--seed", "7"]);
     assert_eq!(sent["messages"], 20_000);
@@ -99,6 +99,40 @@ fn a_plant_of_two_faulty_lines_publishes_what_a_plant_of_the_day_publishes() {
         (orders_of(plant.ring.path(), &["--from", "oldest"]), orders_of(&day, &[]));
     assert!(expected.len() > 10_000);
     assert!(found == expected, "{} rows, expected {}", found.len(), expected.len());
+}
+
+/// A plant on two groups in the background, and the exchange when the plant has started.
+const BOTH: &str = r#"
+program=$1 ring=$2 day=$3 folder=$4
+"$program" run --live --line-a 239.77.2.1:5001 --line-b 239.77.2.2:5001 --interface 127.0.0.1 \
+    --request-server 127.0.0.1:5003 --join start --date 2019-12-30 --capacity 64MiB \
+    --ring "$ring" --format json >"$folder/plant.json" 2>"$folder/plant.log" &
+plant=$!
+tries=0
+until grep -q '"event":"start"' "$folder/plant.json"; do
+    tries=$((tries + 1))
+    [ $tries -lt 600 ] || exit 9
+    sleep 0.1
+done
+"$program" exchange "$day" --line-a 239.77.2.1:5001 --line-b 239.77.2.2:5001 --pace max \
+    --rerequest 127.0.0.1:5003 --faults-a drop=2% --faults-b drop=2% --linger 3s \
+    --format json >"$folder/exchange.json" || exit 8
+wait $plant
+"#;
+
+#[test]
+fn multicast_lines_are_received_in_a_namespace_of_their_own() {
+    let Some(mut command) = in_a_namespace("sh".as_ref()) else { return };
+    let folder = Folder::new("live-multicast");
+    let (day, ring) = (day(&folder), Ring::new("live-multicast"));
+    let program = env!("CARGO_BIN_EXE_nanotape");
+    let place = folder.path("");
+    let both = command.args(["-c", BOTH, "sh", program, ring.path(), &day, &place]);
+    let status = both.status().unwrap();
+    let log = std::fs::read_to_string(folder.path("plant.log")).unwrap();
+    assert!(status.success(), "{status}: {log}");
+    assert!(log.contains("line 239.77.2.1:5001") && log.contains("line 239.77.2.2:5001"), "{log}");
+    assert!(orders_of(ring.path(), &["--from", "oldest"]) == orders_of(&day, &[]), "{log}");
 }
 
 #[test]

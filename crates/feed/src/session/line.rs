@@ -48,7 +48,8 @@ pub(super) struct LineState {
     /// When its last packet came; 0 before the first.
     pub(super) last_ns: u64,
     pub(super) is_silent: bool,
-    pub(super) is_in_other_session: bool,
+    /// Packets of another session since the last one of the current session.
+    pub(super) others: u32,
     missing: Ranges,
     /// Messages of ranges that are no longer remembered.
     given_up: u64,
@@ -61,7 +62,7 @@ impl LineState {
             next: 0,
             last_ns: 0,
             is_silent: false,
-            is_in_other_session: false,
+            others: 0,
             missing: Ranges::with_capacity(REMEMBERED),
             given_up: 0,
         }
@@ -72,7 +73,7 @@ impl LineState {
     pub(super) fn note(&mut self, first: u64, next: u64) {
         self.counts.messages += next - first;
         self.counts.heartbeats += u64::from(first == next);
-        self.is_in_other_session = false;
+        self.others = 0;
         if first == self.next || self.next == 0 {
             self.next = next;
         } else {

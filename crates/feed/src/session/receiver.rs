@@ -32,6 +32,9 @@ use super::{
     settings::{Join, MAX_LINES, SessionSettings},
 };
 
+/// Packets of another session in a row after which a line has left the current one.
+const MOVED_AFTER: u32 = 8;
+
 /// The state of one session.
 #[derive(Debug)]
 pub struct Receiver<F: PacketFraming> {
@@ -318,7 +321,8 @@ impl<F: PacketFraming> Receiver<F> {
     ) -> bool {
         let is_line = matches!(origin, PacketOrigin::Line(_));
         let line = self.line_mut(origin);
-        let is_news = !core::mem::replace(&mut line.is_in_other_session, true);
+        line.others = line.others.saturating_add(1);
+        let is_news = line.others == 1;
         let is_over = self.session.is_none() || self.has_ended || self.is_deserted(now_ns);
         if !is_line || !is_over {
             self.line_mut(origin).counts.other_session += 1;
@@ -332,15 +336,16 @@ impl<F: PacketFraming> Receiver<F> {
         true
     }
 
-    /// Whether all lines left the session without its end: none has had a packet of it for the time
-    /// after which a line is silent.
+    /// Whether all lines left the session without its end: each is silent, never had a packet of it
+    /// or had several packets of another one in a row. A single one may be a stray.
     fn is_deserted(&self, now_ns: u64) -> bool {
+        let has_moved = |line: &LineState| line.others >= MOVED_AFTER;
         let lines = &self.lines[..self.settings.lines.clamp(1, MAX_LINES)];
-        lines.iter().all(|line| {
-            line.is_in_other_session
-                || line.next == 0
-                || now_ns.saturating_sub(line.last_ns) > self.settings.silence_ns
-        }) && lines.iter().any(|line| line.is_in_other_session)
+        lines.iter().any(has_moved)
+            && lines.iter().all(|line| {
+                let idle_ns = now_ns.saturating_sub(line.last_ns);
+                has_moved(line) || line.next == 0 || idle_ns > self.settings.silence_ns
+            })
     }
 
     /// Ends the current session: what it still lacks is lost.
@@ -363,7 +368,7 @@ impl<F: PacketFraming> Receiver<F> {
         self.requests.iter_mut().for_each(Requests::clear);
         for line in &mut self.lines {
             line.begin_session();
-            line.is_in_other_session = false;
+            line.others = 0;
         }
         self.answers.begin_session();
         self.race = Race::new();

@@ -3,47 +3,24 @@
 
 use std::{
     net::{Ipv4Addr, UdpSocket},
-    process::{Command, Stdio},
     thread,
 };
 
-use nanotape_harness::{Peer, Task, listen, say, skipped};
+use nanotape_harness::{Peer, Task, listen, say};
 
 use super::{Received, messages_of, receive};
-use crate::support::{Folder, running::Running};
+use crate::support::{Folder, namespace::in_a_namespace, running::Running};
 
 /// The full name of [`child`].
 const CHILD: &str = "exchange::namespace::child";
 
-/// The arguments of `unshare` that work here, if any do: as root, or with a namespace of users.
-fn unshare() -> Option<Vec<&'static str>> {
-    let choices = [vec!["--net"], vec!["--user", "--map-root-user", "--net"]];
-    choices.into_iter().find(|arguments| {
-        let status = Command::new("unshare")
-            .args(arguments)
-            .args(["sh", "-c", PREPARE])
-            .stderr(Stdio::null())
-            .status();
-        status.is_ok_and(|status| status.success())
-    })
-}
-
-/// Turns the loopback interface on and routes multicast to it.
-const PREPARE: &str = "ip link set lo up && ip route add 224.0.0.0/4 dev lo";
-
 #[test]
 fn two_multicast_lines_carry_the_day_in_a_namespace_of_their_own() {
-    let Some(arguments) = unshare() else {
-        skipped("no network namespace can be made (unshare --net, ip): multicast is not tested");
-        return;
-    };
+    let program = std::env::current_exe().unwrap();
+    let Some(mut command) = in_a_namespace(&program) else { return };
     let folder = Folder::new("exchange");
     let day = folder.day(3_000, 20);
     let task = Task::new("multicast", day.as_ref());
-    let mut command = Command::new("unshare");
-    let program = std::env::current_exe().unwrap();
-    let inside = format!("{PREPARE} && exec \"$@\"");
-    command.args(arguments).args(["sh", "-c", &inside, "sh"]).arg(program);
     task.add_to(&mut command, CHILD);
     let mut peer = Peer::start(command);
     assert_eq!(peer.hear(), "both lines have the day");

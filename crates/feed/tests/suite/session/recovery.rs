@@ -347,11 +347,26 @@ fn a_session_that_all_lines_left_is_abandoned() {
     session.packet(A, 1, 2);
     session.packet(B, 1, 2);
     session.packet(A, 4, 1);
-    session.packet_of(other, A, 1, 1);
-    session.packet_of(other, B, 1, 1);
+    for number in 1..=8 {
+        assert_eq!(session.receiver.session(), Some(SESSION));
+        session.packet_of(other, A, number, 1);
+        session.packet_of(other, B, number, 1);
+    }
     assert_eq!(session.owner.skipped, [(3, 4)]);
     assert!(session.owner.has_ended());
     assert_eq!(session.receiver.session(), Some(other));
+}
+
+#[test]
+fn a_stray_packet_of_another_session_does_not_end_the_only_line() {
+    let other = Alpha::new(*b"STRAY     ");
+    let mut session = Session::new(SessionSettings::default());
+    for number in 1..100 {
+        session.packet(A, number, 1);
+        session.packet_of(other, A, number, 1);
+    }
+    assert_eq!((session.receiver.session(), session.owner.next), (Some(SESSION), 100));
+    assert_eq!(session.receiver.line(Line::A).other_session, 99);
 }
 
 #[test]
