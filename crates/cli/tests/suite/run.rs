@@ -315,7 +315,10 @@ fn wrong_usage_is_one_line_and_status_2() {
     let full = ["run", "--input", &day, "--ring", ring, "--date", DATE];
     let with = |options: &[&'static str]| [&full[..], options].concat();
     for (arguments, expected) in [
-        (vec!["run"], "no input given: use --input FILE (- for standard input) or --config FILE"),
+        (
+            vec!["run"],
+            "no input given: use --input FILE (- for standard input), --live or --config FILE",
+        ),
         (vec!["run", "--input", &day], "no ring given: use --ring NAME"),
         (
             vec!["run", "--input", &day, "--ring", ring],
