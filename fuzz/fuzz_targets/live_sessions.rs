@@ -20,9 +20,10 @@ struct Owner {
 }
 
 impl<S> SessionHandler<S> for Owner {
-    fn messages<'a>(&mut self, first: u64, _: u64, messages: impl Messages<'a>) {
-        assert!(self.next.is_none_or(|next| next == first));
-        self.next = Some(first + messages.count() as u64);
+    fn messages<'a>(&mut self, numbers: Numbers, _: u64, messages: impl Messages<'a>) {
+        assert!(self.next.is_none_or(|next| next == numbers.start));
+        assert_eq!(messages.count() as u64, numbers.end - numbers.start);
+        self.next = Some(numbers.end);
     }
 
     fn skipped(&mut self, numbers: Numbers) {

@@ -22,7 +22,7 @@ use nanotape_wire::{
 };
 
 use crate::{
-    DayEnd, DaySource, DaySummary, SourceError,
+    Block, DayEnd, DaySource, DaySummary, SourceError,
     delivery::{Delivery, MessageSink},
     session::{Line, LineCounts, MAX_LINES, PacketOrigin, Receiver, SessionSettings},
 };
@@ -55,13 +55,15 @@ pub struct CaptureSummary {
 const MAGIC_BYTES: usize = 4;
 
 impl DaySource {
+    /// Whether the bytes are a capture. Call it before the first block is read.
+    pub fn is_capture(&mut self) -> Result<bool, SourceError> {
+        Ok(CaptureFormat::detect(self.beginning()?.bytes).is_some())
+    }
+
     /// The time of the first packet of a capture, ns since the UNIX epoch; `None` for other bytes,
     /// and if the first block has no packet with a time. Call it before the first block is read.
     pub fn capture_began_ns(&mut self) -> Result<Option<u64>, SourceError> {
-        let mut block = self.peek()?;
-        while block.bytes.len() < MAGIC_BYTES && !block.is_last {
-            block = self.peek()?;
-        }
+        let block = self.beginning()?;
         if CaptureFormat::detect(block.bytes).is_none() {
             return Ok(None);
         }
@@ -74,12 +76,23 @@ impl DaySource {
             }
         }
     }
+
+    /// The first block, with the bytes that decide whether it is a capture.
+    fn beginning(&mut self) -> Result<Block<'_>, SourceError> {
+        loop {
+            let block = self.peek()?;
+            if block.bytes.len() >= MAGIC_BYTES || block.is_last {
+                break;
+            }
+        }
+        self.peek()
+    }
 }
 
 /// Reads a source that is a capture, to its end. `None` if it is a day: then nothing was read.
 pub(crate) fn read_if_capture(
     source: &mut DaySource,
-    handler: &mut impl MessageSink,
+    mut handler: impl MessageSink,
     progress: impl FnMut(&DaySource),
 ) -> Result<Option<DaySummary>, SourceError> {
     loop {
@@ -106,7 +119,7 @@ pub(crate) fn read_if_capture(
 #[inline(never)]
 fn read_capture(
     source: &mut DaySource,
-    handler: &mut impl MessageSink,
+    handler: impl MessageSink,
     mut progress: impl FnMut(&DaySource),
 ) -> Result<DaySummary, SourceError> {
     let mut decoder = CaptureDecoder::new();
@@ -150,18 +163,18 @@ fn read_capture(
 }
 
 /// The session of a capture.
-struct CaptureReader<'h, H> {
+struct CaptureReader<H> {
     receiver: Receiver<MoldUdp64>,
     lines: Vec<SocketAddrV4>,
     others: Vec<SocketAddrV4>,
     /// The time of the last packet with one.
     now_ns: u64,
     summary: CaptureSummary,
-    deliver: Delivery<&'h mut H>,
+    deliver: Delivery<H>,
 }
 
-impl<'h, H: MessageSink> CaptureReader<'h, H> {
-    fn new(handler: &'h mut H) -> Self {
+impl<H: MessageSink> CaptureReader<H> {
+    fn new(handler: H) -> Self {
         let settings = SessionSettings {
             lines: MAX_LINES,
             ahead_messages: 1 << 16,

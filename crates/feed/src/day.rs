@@ -316,7 +316,7 @@ pub fn read_day<H: MessageHandler>(
     handler: &mut H,
     mut progress: impl FnMut(&DaySource),
 ) -> Result<DaySummary, SourceError> {
-    if let Some(summary) = read_if_capture(source, &mut Captured(&mut *handler), &mut progress)? {
+    if let Some(summary) = read_if_capture(source, Captured(&mut *handler), &mut progress)? {
         return Ok(summary);
     }
     read_day_by(source, handler, progress, |decoder, block, handler| decoder.decode(block, handler))

@@ -32,26 +32,6 @@ pub trait MessageSink {
     fn idle(&mut self) -> ControlFlow<()>;
 }
 
-impl<T: MessageSink> MessageSink for &mut T {
-    #[inline]
-    fn messages<'a>(
-        &mut self,
-        first: u64,
-        ts_recv_ns: u64,
-        messages: impl Messages<'a>,
-    ) -> ControlFlow<()> {
-        (**self).messages(first, ts_recv_ns, messages)
-    }
-
-    fn damage(&mut self, damage: Damage) {
-        (**self).damage(damage);
-    }
-
-    fn idle(&mut self) -> ControlFlow<()> {
-        (**self).idle()
-    }
-}
-
 /// Turns the messages of a session into events for a handler.
 #[derive(Debug)]
 pub struct EventSink<'h, H>(pub &'h mut H);
@@ -120,15 +100,15 @@ impl<T> Delivery<T> {
 
 impl<S, T: MessageSink> SessionHandler<S> for Delivery<T> {
     #[inline]
-    fn messages<'a>(&mut self, first: u64, ts_recv_ns: u64, messages: impl Messages<'a>) {
+    fn messages<'a>(&mut self, numbers: Numbers, ts_recv_ns: u64, messages: impl Messages<'a>) {
         if self.flow.is_break() {
             return;
         }
         if self.first == 0 {
-            self.first = first;
+            self.first = numbers.start;
         }
-        self.messages += messages.clone().count() as u64;
-        self.flow = self.sink.messages(first, ts_recv_ns, messages);
+        self.messages += numbers.end - numbers.start;
+        self.flow = self.sink.messages(numbers.start, ts_recv_ns, messages);
     }
 
     fn skipped(&mut self, numbers: Numbers) {

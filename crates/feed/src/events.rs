@@ -27,7 +27,7 @@ impl EventSource for DaySource {
         handler: &mut impl EventHandler,
         mut progress: impl FnMut(&Self),
     ) -> Result<DaySummary, SourceError> {
-        match read_if_capture(self, &mut EventSink(&mut *handler), &mut progress)? {
+        match read_if_capture(self, EventSink(&mut *handler), &mut progress)? {
             Some(summary) => Ok(summary),
             None => read_day_ahead(self, &mut Normalised(handler), progress),
         }

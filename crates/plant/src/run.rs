@@ -144,7 +144,7 @@ impl PlantRun {
                 return Err(error);
             }
         };
-        // What a live session sends is lost if nobody receives it, so its plant never waits.
+        // A live session does not wait for its plant, so the plant never waits for a recorder.
         let gate = recording.as_ref().and_then(Recording::gate).filter(|_| !source.is_live());
         let ring = OpenRing { writer, board, watch, gate, clock };
         let mut run = Self::begin(config, source, engine, ring, start, stop);

@@ -132,15 +132,6 @@ enum Step<'b> {
 }
 
 impl CaptureFormat {
-    /// The first bytes of a file: pcapng, then pcap of both byte orders and resolutions.
-    pub const MAGICS: [[u8; 4]; 5] = [
-        pcapng::SECTION_HEADER,
-        [0xa1, 0xb2, 0xc3, 0xd4],
-        [0xd4, 0xc3, 0xb2, 0xa1],
-        [0xa1, 0xb2, 0x3c, 0x4d],
-        [0x4d, 0x3c, 0xb2, 0xa1],
-    ];
-
     /// The format of a file that begins with `bytes`, of which the first four count.
     pub fn detect(bytes: &[u8]) -> Option<Self> {
         match bytes.first_chunk()? {

@@ -133,7 +133,7 @@ impl From<FileOfCapture> for CaptureFormat {
 pub(crate) fn run(arguments: &ReplayArguments) -> anyhow::Result<Status> {
     let output = arguments.capture_output()?;
     let mut source = arguments.input.open_unmapped()?;
-    let is_capture = is_capture(&mut source)?;
+    let is_capture = source.is_capture()?;
     let options = arguments.options(is_capture)?;
     let Some((output, format)) = output else {
         let transport = SocketTransport::open(options.interface, options.ttl);
@@ -151,16 +151,6 @@ pub(crate) fn run(arguments: &ReplayArguments) -> anyhow::Result<Status> {
         return arguments.conclude(source.name(), replayed, &mut io::stderr());
     }
     arguments.conclude(source.name(), replayed, &mut io::stdout())
-}
-
-/// Whether the input is a capture: its first bytes decide.
-fn is_capture(source: &mut DaySource) -> anyhow::Result<bool> {
-    for magic in CaptureFormat::MAGICS {
-        if source.starts_with(&magic)? {
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }
 
 impl ReplayArguments {

@@ -150,8 +150,8 @@ struct Owner<'a> {
 }
 
 impl SessionHandler<Alpha<10>> for Owner<'_> {
-    fn messages<'a>(&mut self, first: u64, _: u64, messages: impl Messages<'a>) {
-        assert_eq!(first, self.next, "seed {}", self.seed);
+    fn messages<'a>(&mut self, numbers: Numbers, _: u64, messages: impl Messages<'a>) {
+        assert_eq!(numbers.start, self.next, "seed {}", self.seed);
         for message in messages {
             assert_eq!(message, self.feed.message(self.next), "seed {}", self.seed);
             let state = apply(&mut self.books, message);
@@ -162,6 +162,7 @@ impl SessionHandler<Alpha<10>> for Owner<'_> {
             }
             self.next += 1;
         }
+        assert_eq!(numbers.end, self.next, "seed {}", self.seed);
     }
 
     fn skipped(&mut self, numbers: Numbers) {

@@ -1,4 +1,4 @@
-//! What a session tells its owner: messages in order, and what happened to those that are missing.
+//! The output of a session: messages in order, and what happened to those that are missing.
 
 use core::fmt;
 
@@ -21,9 +21,9 @@ pub enum PacketOrigin {
 
 /// Receives what a session delivers.
 pub trait SessionHandler<S> {
-    /// Messages with consecutive numbers from `first`, which were received at `ts_recv_ns`. Every
-    /// number comes once and in order, except those that were [`skipped`](Self::skipped).
-    fn messages<'a>(&mut self, first: u64, ts_recv_ns: u64, messages: impl Messages<'a>);
+    /// The messages with these numbers, which were received at `ts_recv_ns`. Every number comes
+    /// once and in order, except those that were [`skipped`](Self::skipped).
+    fn messages<'a>(&mut self, numbers: Numbers, ts_recv_ns: u64, messages: impl Messages<'a>);
 
     /// These messages are not delivered: they are lost, or in the [`snapshot`](Self::snapshot) that
     /// follows. Their content is unknown. The next message is the first after them.

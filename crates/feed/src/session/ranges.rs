@@ -114,7 +114,7 @@ impl Ranges {
                 (true, true) => {
                     let high = end..range.end;
                     if self.ranges.len() == self.most {
-                        // Numbers that have arrived and are asked for once more do no harm.
+                        // To request numbers that have arrived does no harm.
                         return before - self.numbers;
                     }
                     self.ranges[place].end = start;

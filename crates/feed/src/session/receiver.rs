@@ -224,7 +224,7 @@ impl<F: PacketFraming> Receiver<F> {
             let from = self.expected;
             self.count_first(origin, (from, next), ts_recv_ns);
             (self.expected, self.highest) = (next, next);
-            return handler.messages(from, ts_recv_ns, messages_of(&packet, from));
+            return handler.messages(from..next, ts_recv_ns, messages_of(&packet, from));
         }
         self.out_of_order(origin, (ts_recv_ns, now_ns), &packet, handler);
     }

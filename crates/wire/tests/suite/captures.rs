@@ -108,7 +108,6 @@ fn the_vectors_are_read_and_written_byte_for_byte() {
     {
         let file = bytes_of(vector);
         assert_eq!(CaptureFormat::detect(&file), Some(format));
-        assert!(CaptureFormat::MAGICS.iter().any(|magic| file.starts_with(magic)));
         let packets = packets(&file);
         let [packet] = packets.as_slice() else { panic!("one packet") };
         assert_eq!(packet.ts_ns, Some(1_700_000_000_123_456_789));
@@ -317,7 +316,13 @@ fn a_file_that_is_no_capture_is_refused() {
         "offset 0: expected the magic number of pcap or pcapng, not 1f8b0800"
     );
     assert_eq!(CaptureFormat::detect(b"\x1f\x8b\x08\0"), None);
-    for magic in CaptureFormat::MAGICS {
+    for magic in [
+        [0x0a, 0x0d, 0x0d, 0x0a],
+        [0xa1, 0xb2, 0xc3, 0xd4],
+        [0xd4, 0xc3, 0xb2, 0xa1],
+        [0xa1, 0xb2, 0x3c, 0x4d],
+        [0x4d, 0x3c, 0xb2, 0xa1],
+    ] {
         assert!(CaptureFormat::detect(&magic).is_some(), "{magic:02x?}");
     }
     let mut file = bytes_of(PCAP_VECTOR);

@@ -332,7 +332,7 @@ impl<F: PacketFraming> Receiver<F> {
                 debug_assert!(false, "message {from} is neither missing nor kept");
                 break;
             };
-            handler.messages(from, ts_recv_ns, messages);
+            handler.messages(from..end, ts_recv_ns, messages);
             self.ahead.forget(from..end);
             self.expected = end;
         }

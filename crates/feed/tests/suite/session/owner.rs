@@ -56,8 +56,8 @@ impl Owner {
 }
 
 impl SessionHandler<Alpha<10>> for Owner {
-    fn messages<'a>(&mut self, first: u64, ts_recv_ns: u64, messages: impl Messages<'a>) {
-        let mut number = first;
+    fn messages<'a>(&mut self, numbers: Numbers, ts_recv_ns: u64, messages: impl Messages<'a>) {
+        let mut number = numbers.start;
         for message in messages {
             if self.next > 0 {
                 assert_eq!(number, self.next, "every message comes once and in order");
@@ -67,7 +67,8 @@ impl SessionHandler<Alpha<10>> for Owner {
             self.next = number;
             self.delivered += 1;
         }
-        assert!(number > first, "no empty run");
+        assert!(number > numbers.start, "no empty run");
+        assert_eq!(number, numbers.end);
         self.last_ts_recv_ns = ts_recv_ns;
     }
 
