@@ -1,4 +1,4 @@
-//! Ways in which a book event can be wrong, counted by kind and stock.
+//! Ways in which a book can be wrong, counted by kind and stock.
 //!
 //! An anomaly stops nothing: a feed with a gap, or a file joined in mid-session, has many of them,
 //! and the rest of the book must still be built. But a book that has seen one is unreliable, and is
@@ -6,7 +6,7 @@
 
 use core::fmt;
 
-/// One way in which an event did not fit the book.
+/// One way in which an event did not fit the book, or a book was found to be wrong.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
 pub enum Anomaly {
@@ -25,11 +25,13 @@ pub enum Anomaly {
     LocateMismatch,
     /// An order entered with a side that is neither buy nor sell. It is not stored.
     UnknownSide,
+    /// Messages of the stock are missing: a snapshot of the exchange differs from the book.
+    MissedMessages,
 }
 
 impl Anomaly {
     /// All kinds, in the order of their counts.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::UnknownReference,
         Self::DuplicateReference,
         Self::OverExecution,
@@ -37,6 +39,7 @@ impl Anomaly {
         Self::ZeroShares,
         Self::LocateMismatch,
         Self::UnknownSide,
+        Self::MissedMessages,
     ];
 
     /// The name used in tables and JSON.
@@ -49,6 +52,7 @@ impl Anomaly {
             Self::ZeroShares => "zero_shares",
             Self::LocateMismatch => "locate_mismatch",
             Self::UnknownSide => "unknown_side",
+            Self::MissedMessages => "missed_messages",
         }
     }
 }

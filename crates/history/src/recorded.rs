@@ -15,7 +15,7 @@ use look_ahead::LookAhead;
 use nanotape_market::{EventHandler, EventSource, MarketEvent, Position};
 use nanotape_records::{
     BadOrder, BadRecord, EventReader, Gap as InputGap, Notice, PlantStart, Record, RecordBuffer,
-    RecordKind,
+    RecordKind, RestoredCause, RestoredNotice,
 };
 use nanotape_tape::{Gap, Progress};
 use nanotape_types::StockLocate;
@@ -85,7 +85,8 @@ pub struct RecordedSummary {
     /// Number of losses.
     pub total_losses: u64,
     /// Stocks whose book was reported as unreliable, with the sequence number of the first report:
-    /// a taint notice, or an order record with the flag `MAYBE_BAD_BOOK`.
+    /// a taint notice, or an order record with the flag `MAYBE_BAD_BOOK`. A stock that was restored
+    /// later is not among them.
     pub taints: BTreeMap<StockLocate, u64>,
 }
 
@@ -145,6 +146,18 @@ impl RecordedSummary {
     fn taint(&mut self, instrument_id: u32, sequence: u64) {
         if let Ok(locate) = u16::try_from(instrument_id) {
             self.taints.entry(StockLocate::new(locate)).or_insert(sequence);
+        }
+    }
+
+    /// Books are those of the exchange again.
+    #[cold]
+    fn restored(&mut self, restored: &RestoredNotice) {
+        match (restored.cause, u16::try_from(restored.instrument_id)) {
+            (RestoredCause::Same | RestoredCause::Replaced, Ok(locate)) => {
+                self.taints.remove(&StockLocate::new(locate));
+            }
+            (RestoredCause::Snapshot, _) => self.taints.clear(),
+            _ => {}
         }
     }
 
@@ -346,7 +359,11 @@ impl<Hint: Copy> Reading<Hint> {
             Notice::Taint(taint) if taint.ts_event <= self.until_ns => {
                 self.summary.taint(taint.instrument_id, sequence);
             }
-            Notice::Taint(_) => {}
+            Notice::Restored(restored) if restored.ts_event <= self.until_ns => {
+                self.summary.restored(&restored);
+            }
+            Notice::Taint(_) | Notice::Restored(_) | Notice::SessionGap(_) | Notice::Suspect(_) => {
+            }
         }
         Ok(ControlFlow::Continue(()))
     }

@@ -5,7 +5,7 @@
 //! Protocol: all records of a run, in order, from its start record or from a snapshot on.
 
 use nanotape_book::DefaultBooks;
-use nanotape_records::{Digests, Notice, PlantStop, Record};
+use nanotape_records::{Digests, Notice, PlantStop, Record, RestoredCause, RestoredNotice};
 use nanotape_tape::Gap;
 use nanotape_types::{LocateTable, StockLocate};
 
@@ -129,12 +129,26 @@ impl RunState {
     fn notice(&mut self, sequence: u64, notice: &Notice) {
         match notice {
             Notice::Gap(_) => self.lost_at(sequence),
+            Notice::Restored(restored) => self.restored(restored),
             Notice::Taint(taint) => {
                 self.taint(taint.instrument_id, sequence);
                 self.see_time(taint.ts_event);
             }
             Notice::Stop(stop) => self.stop = Some(*stop),
-            Notice::Start(_) => {}
+            Notice::Start(_) | Notice::SessionGap(_) | Notice::Suspect(_) => {}
+        }
+    }
+
+    /// The books are those of the exchange again: what was missing came, or is in a snapshot.
+    fn restored(&mut self, restored: &RestoredNotice) {
+        match restored.cause {
+            RestoredCause::Same | RestoredCause::Replaced => {
+                if let Ok(locate) = u16::try_from(restored.instrument_id) {
+                    self.tainted[StockLocate::new(locate)] = 0;
+                }
+            }
+            RestoredCause::Snapshot => self.tainted = LocateTable::filled(0),
+            _ => {}
         }
     }
 

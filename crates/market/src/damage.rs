@@ -5,6 +5,8 @@
 
 use core::fmt;
 
+use crate::MessageNumbers;
+
 /// A range of bytes that does not match the format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Damage {
@@ -135,8 +137,8 @@ impl fmt::Display for Damage {
                 tag.escape_ascii()
             ),
             Self::Missing { first, next } => {
-                let (last, count) = (next - 1, next - first);
-                write!(f, "messages {first} to {last}: no line has them, {count} missing")
+                let (numbers, count) = (MessageNumbers { first, next }, next - first);
+                write!(f, "{numbers}: on no line, {count} missing")
             }
         }
     }

@@ -4,7 +4,7 @@ use core::ops::ControlFlow;
 
 use nanotape_types::{Coming, StockLocate, Symbol};
 
-use crate::{Damage, MarketEvent};
+use crate::{Damage, MarketEvent, MarketSnapshot, SessionChange};
 
 /// The position of an event in its source.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,6 +41,16 @@ pub trait EventHandler {
 
     /// A part of the source is unreadable.
     fn damage(&mut self, damage: Damage);
+
+    /// Messages of a live session are missing, or came after all.
+    fn session(&mut self, change: &SessionChange) {
+        let _ = change;
+    }
+
+    /// The snapshot takes the place of all earlier events: books that differ from it are replaced.
+    fn restore(&mut self, snapshot: &MarketSnapshot) {
+        let _ = snapshot;
+    }
 
     /// The source was idle for its whole patience. `Break` ends the reading.
     fn idle(&mut self) -> ControlFlow<()> {
@@ -94,6 +104,14 @@ impl<H: EventHandler> EventHandler for &mut H {
 
     fn damage(&mut self, damage: Damage) {
         (**self).damage(damage);
+    }
+
+    fn session(&mut self, change: &SessionChange) {
+        (**self).session(change);
+    }
+
+    fn restore(&mut self, snapshot: &MarketSnapshot) {
+        (**self).restore(snapshot);
     }
 
     fn idle(&mut self) -> ControlFlow<()> {

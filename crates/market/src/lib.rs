@@ -15,6 +15,7 @@ mod damage;
 mod directory;
 mod event;
 mod handler;
+mod recovery;
 mod status;
 
 pub use damage::Damage;
@@ -23,4 +24,7 @@ pub use event::{
     AuctionImbalance, Definition, Execution, MarketEvent, Modified, Trade, TradeKind, What,
 };
 pub use handler::{EventHandler, EventSource, NoOrigin, Origin, Position};
+pub use recovery::{
+    MAX_LINES, MarketSnapshot, MessageNumbers, RestingOrder, SessionChange, SessionGap, Suspect,
+};
 pub use status::{StatusChange, StatusReason, TradingAction};

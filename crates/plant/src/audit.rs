@@ -29,6 +29,8 @@ pub struct Audit {
     ring: RingSource<stream::Reader>,
     report: AuditReport,
     is_over: bool,
+    /// The number of the records of the journal's snapshot, which come first; 0 without one.
+    opening: Option<u64>,
 }
 
 /// What an audit has compared.
@@ -95,19 +97,23 @@ impl Audit {
             .whole_before(oldest)
             .open()?;
         let ring = RingSource::new(reader);
-        Ok(Self { journal, ring, report: AuditReport::default(), is_over: false })
+        let report = AuditReport::default();
+        Ok(Self { journal, ring, report, is_over: false, opening: None })
     }
 
     /// One step: compares the available records, or waits for more. Returns `false` when the plant
     /// has stopped, or the recorder has closed the journal.
     pub fn step(&mut self) -> Result<bool, SubscribeError> {
-        let Self { journal, ring, report, is_over } = self;
+        let Self { journal, ring, report, is_over, opening } = self;
         let step = journal.step(|event| {
             match event {
-                // The orders of the snapshot.
-                Event::Record(Delivery { record: Record::Mbo(order), .. })
-                    if order.flags.is_snapshot() => {}
+                // The orders of the snapshot of the journal have the number of its last record. A
+                // plant that was restored also publishes orders of a snapshot, as records.
+                Event::Record(Delivery { record: Record::Mbo(order), sequence, .. })
+                    if order.flags.is_snapshot()
+                        && *opening.get_or_insert(sequence) == sequence => {}
                 Event::Record(delivery) => {
+                    opening.get_or_insert(0);
                     report.compare(&delivery, ring);
                     *is_over = matches!(delivery.record, Record::Notice(Notice::Stop(_)));
                 }

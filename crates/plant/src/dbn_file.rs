@@ -165,7 +165,7 @@ impl<W: Write> DbnFile<W> {
                 Ok(())
             }
             Event::Healed(handover) => {
-                self.system(self.ts_event, &handover.to_string());
+                self.system(self.ts_event, 0, &handover.to_string());
                 Ok(())
             }
         }
@@ -339,11 +339,11 @@ impl<W: Write> DbnFile<W> {
                 }
                 (self.run, self.date, self.has_lost) = (Some(*start), Some(start.date), false);
                 self.ts_recv = start.started_ns;
-                self.system(start.started_ns, &format!("plant start: {start}"));
+                self.system(start.started_ns, 0, &format!("plant start: {start}"));
             }
             Notice::Stop(stop) => {
                 self.ts_recv = stop.stopped_ns;
-                self.system(stop.stopped_ns, &format!("plant stop: {stop}"));
+                self.system(stop.stopped_ns, 0, &format!("plant stop: {stop}"));
             }
             Notice::Gap(gap) => {
                 self.ts_recv = gap.ts_recv;
@@ -351,12 +351,23 @@ impl<W: Write> DbnFile<W> {
             }
             Notice::Taint(taint) => {
                 (self.ts_event, self.ts_recv) = (taint.ts_event, taint.ts_recv);
-                let stock = match symbol {
-                    Some(symbol) => text_of(symbol),
-                    None => format!("#{}", taint.instrument_id),
-                };
+                let stock = stock_text(symbol, taint.instrument_id);
                 let text = format!("taint: {stock}: {taint}");
                 self.error(ErrorCode::Unset, taint.instrument_id, &text);
+            }
+            Notice::SessionGap(gap) => {
+                self.ts_recv = gap.ts_recv;
+                self.system(gap.ts_recv, 0, &format!("session gap: {gap}"));
+            }
+            Notice::Suspect(suspect) => {
+                self.ts_recv = suspect.ts_recv;
+                self.system(suspect.ts_recv, 0, &format!("suspect: {suspect}"));
+            }
+            Notice::Restored(restored) => {
+                self.ts_recv = restored.ts_recv;
+                let id = restored.instrument_id;
+                let text = format!("restored: {}: {restored}", stock_text(symbol, id));
+                self.system(restored.ts_event, id, &text);
             }
         }
         if self.first_ts_recv == 0 {
@@ -371,12 +382,18 @@ impl<W: Write> DbnFile<W> {
         self.buffer.extend_from_slice(message.as_ref());
     }
 
-    fn system(&mut self, ts_event: u64, text: &str) {
+    fn system(&mut self, ts_event: u64, instrument_id: u32, text: &str) {
         // Every notice fits.
-        if let Ok(message) = SystemMsg::new(ts_event, None, text) {
+        if let Ok(mut message) = SystemMsg::new(ts_event, None, text) {
+            message.hd.instrument_id = instrument_id;
             self.buffer.extend_from_slice(message.as_ref());
         }
     }
+}
+
+/// The name of a stock in a notice.
+fn stock_text(symbol: Option<Symbol>, instrument_id: u32) -> String {
+    symbol.map_or_else(|| format!("#{instrument_id}"), text_of)
 }
 
 fn date_text(date: u32) -> String {

@@ -29,8 +29,8 @@ pub use events::{BadOrder, EventReader};
 pub use imbalance::imbalance;
 pub use kinds::{ParseKindsError, RecordKind, RecordKinds};
 pub use notice::{
-    FIRST_TYPE_ID, Gap, GapKind, LAST_TYPE_ID, Notice, PlantStart, PlantStop, Predecessor,
-    StopReason, Taint,
+    FIRST_TYPE_ID, Gap, GapKind, GapNotice, LAST_TYPE_ID, Notice, PlantStart, PlantStop,
+    Predecessor, RestoredCause, RestoredNotice, StopReason, SuspectNotice, SuspectReason, Taint,
 };
 pub use pace::{Pace, ParsePaceError};
 pub use status::status;

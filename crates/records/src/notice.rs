@@ -4,10 +4,13 @@
 //! Layout: DBN's header, then words, which `docs/formats/records.md` describes. The record type in
 //! the header is the low byte of the ring's type id.
 
+mod session;
+mod session_text;
 mod text;
 
 use nanotape_book::Anomaly;
 use nanotape_market::Damage;
+pub use session::{GapNotice, RestoredCause, RestoredNotice, SuspectNotice, SuspectReason};
 
 use crate::{RecordKinds, encode::header};
 
@@ -18,19 +21,26 @@ pub const FIRST_TYPE_ID: u16 = 0xFFF0;
 pub const LAST_TYPE_ID: u16 = 0xFFFF;
 
 /// Words of the longest notice.
-const MOST_WORDS: usize = 10;
+const MOST_WORDS: usize = 1 + session::GAP_WORDS;
 
 /// A notice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Notice {
     /// A part of the input is missing or unreadable.
     Gap(Gap),
-    /// A message did not fit a book, which is unreliable from now on. Published once per stock.
+    /// A message did not fit a book, or a snapshot differs from it: the book is unreliable from now
+    /// on. Published once per stock until it is restored.
     Taint(Taint),
     /// A plant starts: all books are empty, and earlier records are obsolete.
     Start(PlantStart),
     /// A plant ends cleanly: this is its last record.
     Stop(PlantStop),
+    /// Messages of a session are missing on every line, or what became of them.
+    SessionGap(GapNotice),
+    /// Any book may lack messages from now on.
+    Suspect(SuspectNotice),
+    /// A book is reliable again, or all of them.
+    Restored(RestoredNotice),
 }
 
 /// A part of the input that is missing or unreadable.
@@ -160,7 +170,7 @@ pub enum StopReason {
 
 impl Notice {
     /// The highest type id with a notice of this version.
-    pub const LAST_KNOWN_TYPE_ID: u16 = FIRST_TYPE_ID + 3;
+    pub const LAST_KNOWN_TYPE_ID: u16 = FIRST_TYPE_ID + 6;
 
     /// The type id on the ring.
     pub const fn type_id(&self) -> u16 {
@@ -170,6 +180,9 @@ impl Notice {
                 Self::Taint(_) => 1,
                 Self::Start(_) => 2,
                 Self::Stop(_) => 3,
+                Self::SessionGap(_) => 4,
+                Self::Suspect(_) => 5,
+                Self::Restored(_) => 6,
             }
     }
 
@@ -225,6 +238,9 @@ impl Notice {
                     ],
                 )
             }
+            Self::SessionGap(gap) => put(0, &gap.words()),
+            Self::Suspect(suspect) => put(0, &suspect.words()),
+            Self::Restored(restored) => put(restored.instrument_id, &restored.words()),
         };
         buffer[..length].as_flattened()
     }
@@ -280,6 +296,9 @@ impl Notice {
                 anomalies: word(7)?,
                 digest: word(8)?,
             }),
+            4 => Self::SessionGap(GapNotice::of_words(word)?),
+            5 => Self::Suspect(SuspectNotice::of_words(word)?),
+            6 => Self::Restored(RestoredNotice::of_words(word)?),
             _ => return None,
         })
     }
@@ -383,7 +402,7 @@ impl Gap {
 mod tests {
     use super::*;
 
-    const NOTICES: [Notice; 4] = [
+    const NOTICES: [Notice; 7] = [
         Notice::Gap(Gap {
             ts_recv: 1,
             kind: GapKind::Lost,
@@ -415,6 +434,34 @@ mod tests {
             damaged: 5,
             anomalies: 6,
             digest: 7,
+        }),
+        Notice::SessionGap(GapNotice {
+            ts_recv: 1,
+            gap: nanotape_market::SessionGap {
+                first: 2,
+                next: 3,
+                seen_ns: 4,
+                closed_ns: 5,
+                seen_by: Some(1),
+                lines: [6, 7, 8, 9],
+                retransmitted: 10,
+                snapshot: 11,
+                lost: 12,
+                requests: u32::MAX,
+            },
+        }),
+        Notice::Suspect(SuspectNotice {
+            ts_recv: 1,
+            reason: SuspectReason::LateJoin,
+            first: 2,
+            next: 3,
+        }),
+        Notice::Restored(RestoredNotice {
+            instrument_id: 13,
+            ts_event: 1,
+            ts_recv: 2,
+            cause: RestoredCause::Replaced,
+            next: 3,
         }),
     ];
 

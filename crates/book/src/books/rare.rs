@@ -4,7 +4,7 @@
 use nanotape_types::{OrderReferenceNumber, Price4, Shares, Side, StockLocate};
 
 use super::{Books, OrderWatcher, Outcome};
-use crate::{Anomaly, OrderStore, PriceLevels};
+use crate::{Anomaly, AnomalyCounts, OrderStore, PriceLevels};
 
 /// A watcher of its own. The compiler then makes copies of the functions for these changes only.
 /// With more callers, those of the hot path took 1% more instructions (bench: book/hot).
@@ -27,6 +27,11 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
             }
         }
         Outcome { stock_locate, inside_changed, anomaly: None }
+    }
+
+    /// The book of a stock is reliable again. Its anomalies stay in the [total](Self::anomalies).
+    pub fn clear_taint(&mut self, stock_locate: StockLocate) {
+        self.anomalies[stock_locate] = AnomalyCounts::default();
     }
 
     /// Gives an order another price or another number of shares. The order keeps its position in

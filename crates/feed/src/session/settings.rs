@@ -1,9 +1,8 @@
 //! What a session does about losses, and how much memory it may use for it.
 
-const MS: u64 = 1_000_000;
+pub use nanotape_market::MAX_LINES;
 
-/// Lines of a session, at most.
-pub const MAX_LINES: usize = 4;
+const MS: u64 = 1_000_000;
 
 /// The settings of a session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

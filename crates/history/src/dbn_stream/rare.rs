@@ -6,7 +6,7 @@ use dbn::{
     ErrorMsg, RecordHeader, RecordRef, SType, SymbolMappingMsg, SystemMsg, VersionUpgradePolicy,
     decode::dbn::RecordDecoder, rtype, v1, v2,
 };
-use nanotape_records::{Notice, PlantStart, PlantStop, RecordKind, Taint};
+use nanotape_records::{Notice, PlantStart, PlantStop, RecordKind, RestoredNotice, Taint};
 use nanotape_types::{StockLocate, Symbol};
 
 use super::{At, DbnError, Layout, days::Days};
@@ -16,6 +16,7 @@ use crate::Entry;
 const START: &str = "plant start: ";
 const STOP: &str = "plant stop: ";
 const TAINT: &str = "taint: ";
+const RESTORED: &str = "restored: ";
 
 /// Visits a record that is not an order.
 #[cold]
@@ -110,6 +111,13 @@ fn visit_system(
         let stop = PlantStop::of_text(text, system.hd.ts_event);
         return days.plant_stop(stop, sequence, visit);
     }
+    if let Some(text) = text.strip_prefix(RESTORED)
+        && let Some((cause, next)) = RestoredNotice::of_text(after_name(text))
+    {
+        let RecordHeader { instrument_id, ts_event, .. } = system.hd;
+        let restored = RestoredNotice { instrument_id, ts_event, ts_recv: ts_event, cause, next };
+        return visit(Entry::Notice { sequence, notice: Notice::Restored(restored) });
+    }
     ControlFlow::Continue(())
 }
 
@@ -121,12 +129,16 @@ fn visit_error(
     let text = error.err().unwrap_or("an error without text");
     if let Some(text) = text.strip_prefix(TAINT) {
         let dbn::RecordHeader { instrument_id, ts_event, .. } = error.hd;
-        let (ts_recv, after_name) = (ts_event, text.split_once(": ").map_or("", |(_, text)| text));
-        let (anomaly, message) = Taint::of_text(after_name).unwrap_or((None, 0));
-        let taint = Taint { instrument_id, ts_event, ts_recv, anomaly, message };
+        let (anomaly, message) = Taint::of_text(after_name(text)).unwrap_or((None, 0));
+        let taint = Taint { instrument_id, ts_event, ts_recv: ts_event, anomaly, message };
         return visit(Entry::Notice { sequence, notice: Notice::Taint(taint) });
     }
     visit(Entry::Loss { sequence, text })
+}
+
+/// The text of a notice without the name of its stock.
+fn after_name(text: &str) -> &str {
+    text.split_once(": ").map_or("", |(_, text)| text)
 }
 
 fn name_of(mapping: &SymbolMappingMsg) -> Option<(StockLocate, Symbol)> {

@@ -80,7 +80,7 @@ fn read_on(mut stream: DbnStream) -> (Vec<Seen>, Option<DbnError>) {
                 Entry::Notice { notice: Notice::Taint(taint), .. } => {
                     Seen::Taint(taint.instrument_id)
                 }
-                Entry::Notice { notice: Notice::Gap(gap), .. } => panic!("{gap}"),
+                Entry::Notice { notice, .. } => panic!("{notice}"),
                 Entry::Name(locate, symbol) => Seen::Name(locate.get(), symbol.to_string()),
                 Entry::Gap(gap) => panic!("{gap}"),
                 Entry::Loss { text, .. } => Seen::Loss(text.to_owned()),

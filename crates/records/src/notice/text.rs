@@ -15,6 +15,9 @@ impl fmt::Display for Notice {
             Self::Taint(taint) => taint.fmt(f),
             Self::Start(start) => start.fmt(f),
             Self::Stop(stop) => stop.fmt(f),
+            Self::SessionGap(gap) => gap.fmt(f),
+            Self::Suspect(suspect) => suspect.fmt(f),
+            Self::Restored(restored) => restored.fmt(f),
         }
     }
 }

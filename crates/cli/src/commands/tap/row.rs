@@ -228,6 +228,9 @@ impl<'a> Row<'a> {
                 self.name("taint", taint.ts_recv);
                 self.set(Column::Message, Cell::Number(taint.message));
             }
+            Notice::SessionGap(gap) => self.name("session_gap", gap.ts_recv),
+            Notice::Suspect(suspect) => self.name("suspect", suspect.ts_recv),
+            Notice::Restored(restored) => self.name("restored", restored.ts_recv),
             Notice::Start(start) => self.name("start", start.started_ns),
             Notice::Stop(stop) => self.name("stop", stop.stopped_ns),
         }
