@@ -30,9 +30,9 @@ use crate::{
 /// Destinations that are no line of the session and are remembered as such.
 const MOST_DESTINATIONS: usize = 64;
 
-/// What a capture contained.
+/// What a capture or a live session contained.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct CaptureSummary {
+pub struct SessionSummary {
     /// Packets in the file.
     pub packets: u64,
     /// The session; `None` if the capture has no packet of one.
@@ -102,13 +102,13 @@ pub(crate) fn read_if_capture(
             return is_capture.then(|| read_capture(source, handler, progress)).transpose();
         }
         if handler.idle().is_break() {
-            let (fault, capture) = (source.fault(), None);
+            let (fault, session) = (source.fault(), None);
             return Ok(Some(DaySummary {
                 records: 0,
                 bytes: 0,
                 end: DayEnd::Stopped,
                 fault,
-                capture,
+                session,
             }));
         }
     }
@@ -158,7 +158,7 @@ fn read_capture(
         bytes,
         end,
         fault: source.fault(),
-        capture: Some(Box::new(summary)),
+        session: Some(Box::new(summary)),
     })
 }
 
@@ -169,7 +169,7 @@ struct CaptureReader<H> {
     others: Vec<SocketAddrV4>,
     /// The time of the last packet with one.
     now_ns: u64,
-    summary: CaptureSummary,
+    summary: SessionSummary,
     deliver: Delivery<H>,
 }
 
@@ -186,7 +186,7 @@ impl<H: MessageSink> CaptureReader<H> {
             lines: Vec::with_capacity(MAX_LINES),
             others: Vec::new(),
             now_ns: 0,
-            summary: CaptureSummary::default(),
+            summary: SessionSummary::default(),
             deliver: Delivery::new(handler),
         }
     }
@@ -255,7 +255,7 @@ impl<H: MessageSink> CaptureReader<H> {
         }
     }
 
-    fn summary(self) -> CaptureSummary {
+    fn summary(self) -> SessionSummary {
         let Self { receiver, lines, mut summary, deliver, .. } = self;
         let count = |index| Line::new(index).map(|line| *receiver.line(line)).unwrap_or_default();
         let lines = lines.into_iter().enumerate().map(|(index, at)| (at, count(index)));

@@ -20,7 +20,7 @@ use nanotape_wire::{
 };
 
 use crate::{
-    Block, CaptureSummary, DaySource, SourceError,
+    Block, DaySource, SessionSummary, SourceError,
     capture::read_if_capture,
     delivery::MessageSink,
     events::undecodable,
@@ -305,8 +305,8 @@ pub struct DaySummary {
     pub end: DayEnd,
     /// Why the source ended early, if it did.
     pub fault: Option<SourceError>,
-    /// What the source contained, if it is a capture.
-    pub capture: Option<Box<CaptureSummary>>,
+    /// What the lines brought, if the source is a capture or a live session.
+    pub session: Option<Box<SessionSummary>>,
 }
 
 /// Reads a whole day from `source`, a day file or a capture, into `handler`. Calls `progress` once
@@ -382,7 +382,7 @@ fn read_day_by<H: MessageHandler>(
                 bytes: offset + used_bytes as u64,
                 end,
                 fault: source.fault(),
-                capture: None,
+                session: None,
             });
         }
     }

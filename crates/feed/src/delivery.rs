@@ -3,13 +3,17 @@
 //! Where: the [`SessionHandler`] of captures and of live sources.
 //! Bounds: [`MOST_REQUESTS`] requests wait to be sent; a session has fewer in flight.
 
-use core::ops::ControlFlow;
+use core::{fmt, ops::ControlFlow};
 
-use nanotape_market::{Damage, EventHandler};
+use nanotape_market::{Damage, EventHandler, MarketSnapshot, SessionChange, Suspect};
+
+use nanotape_wire::framing::numbered::MalformedKind;
 
 use crate::{
     events::handle_messages,
-    session::{Messages, Numbers, SessionEvent, SessionHandler},
+    session::{
+        Fills, GapReport, Line, Messages, Numbers, PacketOrigin, SessionEvent, SessionHandler,
+    },
 };
 
 /// Requests that can wait to be sent.
@@ -30,6 +34,33 @@ pub trait MessageSink {
 
     /// The source was idle for its whole patience. `Break` ends the reading.
     fn idle(&mut self) -> ControlFlow<()>;
+
+    /// A packet does not follow its format, and was dropped. Its messages may come from elsewhere.
+    fn malformed(&mut self, offset: u64, origin: PacketOrigin, kind: MalformedKind) {
+        let _ = origin;
+        self.damage(Damage::Packet { offset, reason: kind.name() });
+    }
+
+    /// Messages are missing, or came after all.
+    fn session(&mut self, change: &SessionChange) {
+        let _ = change;
+    }
+
+    /// The snapshot takes the place of all earlier messages.
+    fn restore(&mut self, snapshot: &MarketSnapshot) {
+        let _ = snapshot;
+    }
+
+    /// Two lines brought the same message, `winner` by `lead_ns` earlier.
+    #[inline(always)]
+    fn raced(&mut self, winner: Line, lead_ns: u64) {
+        let _ = (winner, lead_ns);
+    }
+
+    /// Something that an operator may want to know.
+    fn news(&mut self, news: &dyn fmt::Display) {
+        let _ = news;
+    }
 }
 
 /// Turns the messages of a session into events for a handler.
@@ -55,6 +86,14 @@ impl<H: EventHandler> MessageSink for EventSink<'_, H> {
     fn idle(&mut self) -> ControlFlow<()> {
         self.0.idle()
     }
+
+    fn session(&mut self, change: &SessionChange) {
+        self.0.session(change);
+    }
+
+    fn restore(&mut self, snapshot: &MarketSnapshot) {
+        self.0.restore(snapshot);
+    }
 }
 
 /// A session's handler that passes messages to a sink, and queues requests.
@@ -74,7 +113,29 @@ pub struct Delivery<T> {
     pub offset: u64,
     /// Whether the session ended.
     pub has_ended: bool,
+    /// Whether the session needs a snapshot that nobody fetches yet.
+    pub needs_snapshot: bool,
+    /// The snapshot that the owner gave the number of.
+    pub snapshot: Option<Box<MarketSnapshot>>,
+    /// Declared gaps, and those of them that were closed.
+    pub gaps: GapCounts,
+    /// Whether messages are missing that no snapshot has replaced.
+    is_lossy: bool,
+    is_suspect: bool,
     requests: Vec<(u64, u16)>,
+}
+
+/// Gaps of a session, and what filled them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct GapCounts {
+    /// Declared gaps.
+    pub declared: u64,
+    /// Gaps that are closed.
+    pub closed: u64,
+    /// What became of the messages of closed gaps.
+    pub fills: Fills,
+    /// The longest time that a gap was open, in ns.
+    pub longest_ns: u64,
 }
 
 impl<T> Delivery<T> {
@@ -88,6 +149,11 @@ impl<T> Delivery<T> {
             missing: 0,
             offset: 0,
             has_ended: false,
+            needs_snapshot: false,
+            snapshot: None,
+            gaps: GapCounts::default(),
+            is_lossy: false,
+            is_suspect: false,
             requests: Vec::with_capacity(MOST_REQUESTS),
         }
     }
@@ -98,7 +164,7 @@ impl<T> Delivery<T> {
     }
 }
 
-impl<S, T: MessageSink> SessionHandler<S> for Delivery<T> {
+impl<S: fmt::Display, T: MessageSink> SessionHandler<S> for Delivery<T> {
     #[inline]
     fn messages<'a>(&mut self, numbers: Numbers, ts_recv_ns: u64, messages: impl Messages<'a>) {
         if self.flow.is_break() {
@@ -113,10 +179,19 @@ impl<S, T: MessageSink> SessionHandler<S> for Delivery<T> {
 
     fn skipped(&mut self, numbers: Numbers) {
         self.missing += numbers.end - numbers.start;
+        self.is_lossy = true;
         self.sink.damage(Damage::Missing { first: numbers.start, next: numbers.end });
     }
 
-    fn snapshot(&mut self, _: u64) {}
+    fn snapshot(&mut self, next: u64) {
+        if let Some(snapshot) = self.snapshot.take() {
+            self.sink.restore(&snapshot);
+        }
+        self.is_lossy = false;
+        if self.gaps.declared == self.gaps.closed && core::mem::take(&mut self.is_suspect) {
+            self.sink.session(&SessionChange::Restored { next });
+        }
+    }
 
     fn request(&mut self, _: S, first: u64, count: u16) {
         // A request that finds no room is repeated after its timeout.
@@ -125,17 +200,57 @@ impl<S, T: MessageSink> SessionHandler<S> for Delivery<T> {
         }
     }
 
-    fn fetch_snapshot(&mut self, _: u64) {}
+    fn fetch_snapshot(&mut self, _: u64) {
+        self.needs_snapshot = true;
+    }
+
+    #[inline(always)]
+    fn raced(&mut self, winner: Line, lead_ns: u64) {
+        self.sink.raced(winner, lead_ns);
+    }
 
     fn event(&mut self, event: &SessionEvent<S>) {
         match event {
-            SessionEvent::Malformed { kind, .. } => {
-                let (offset, reason) = (self.offset, kind.name());
-                self.sink.damage(Damage::Packet { offset, reason });
+            SessionEvent::Malformed { kind, origin } => {
+                return self.sink.malformed(self.offset, *origin, *kind);
             }
-            SessionEvent::Joined { .. } => self.has_ended = false,
+            SessionEvent::Joined { next, .. } => {
+                (self.has_ended, self.is_lossy) = (false, *next > 1);
+                if *next > 1 {
+                    self.suspect(Suspect { first: 1, next: *next, is_late_join: true });
+                }
+            }
             SessionEvent::Ended { .. } => self.has_ended = true,
+            SessionEvent::GapDeclared(gap) => {
+                self.gaps.declared += 1;
+                self.sink.session(&SessionChange::GapDeclared(gap.market_gap()));
+                let Numbers { start: first, end: next } = gap.numbers;
+                self.suspect(Suspect { first, next, is_late_join: false });
+            }
+            SessionEvent::GapClosed(report) => self.gap_closed(report),
             _ => {}
+        }
+        self.sink.news(event);
+    }
+}
+
+impl<T: MessageSink> Delivery<T> {
+    /// Any book may lack messages; reported once.
+    fn suspect(&mut self, suspect: Suspect) {
+        if !core::mem::replace(&mut self.is_suspect, true) {
+            self.sink.session(&SessionChange::Suspect(suspect));
+        }
+    }
+
+    fn gap_closed(&mut self, report: &GapReport) {
+        let GapReport { gap, closed_ns, fills, .. } = report;
+        self.gaps.closed += 1;
+        self.gaps.fills.add(fills);
+        self.gaps.longest_ns = self.gaps.longest_ns.max(closed_ns.saturating_sub(gap.seen_ns));
+        self.sink.session(&SessionChange::GapClosed(report.market_gap()));
+        if !self.is_lossy && self.gaps.declared == self.gaps.closed {
+            self.is_suspect = false;
+            self.sink.session(&SessionChange::Complete { next: gap.numbers.end });
         }
     }
 }

@@ -21,6 +21,7 @@ mod settings;
 pub use ahead::Messages;
 pub use event::{Fills, Gap, GapReport, Line, PacketOrigin, SessionEvent, SessionHandler};
 pub use line::LineCounts;
+pub use nanotape_wire::framing::numbered::MalformedKind;
 pub use ranges::Numbers;
 pub use receiver::{Receiver, SessionPosition};
 pub use settings::{Join, MAX_LINES, RequestSettings, SessionSettings, SnapshotSettings};

@@ -17,10 +17,12 @@
 //! Cost: one copy of a packet that arrives in pieces, none of a whole one.
 
 mod client;
+mod connection;
 mod server;
 mod stream;
 
 pub use client::{Client, ClientClosed, ClientEvent, ClientOptions, Resume};
+pub use connection::{SessionEnd, run_session};
 use nanotape_types::Alpha;
 use nanotape_wire::DecodeError;
 pub use server::{MessageStore, Server, ServerClosed, ServerEvent, ServerOptions};

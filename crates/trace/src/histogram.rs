@@ -101,6 +101,16 @@ impl Histogram {
         filled.map(|(bucket, &count)| (self.buckets.highest_in(bucket), count))
     }
 
+    /// The counts of the first `buckets` buckets, for another owner. The last one has the counts of
+    /// all buckets above it, too.
+    pub fn counts_to(&self, buckets: usize) -> impl Iterator<Item = u64> + '_ {
+        let count = |bucket: usize| self.counts.get(bucket).copied().unwrap_or(0);
+        let above = self.counts.iter().skip(buckets).fold(0_u64, |sum, &n| sum.saturating_add(n));
+        (0..buckets).map(move |bucket| {
+            count(bucket).saturating_add(if bucket + 1 == buckets { above } else { 0 })
+        })
+    }
+
     /// The value that a share `quantile` (0 to 1) of all values does not exceed, to the precision
     /// of the histogram, rounded up within it: the nearest-rank definition.
     pub fn quantile(&self, quantile: f64) -> Option<u64> {

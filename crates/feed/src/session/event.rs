@@ -2,6 +2,7 @@
 
 use core::fmt;
 
+use nanotape_market::SessionGap;
 use nanotape_wire::framing::numbered::MalformedKind;
 
 use super::{ahead::Messages, ranges::Numbers, settings::MAX_LINES};
@@ -44,10 +45,10 @@ pub trait SessionHandler<S> {
     /// Something happened that an operator may want to know.
     fn event(&mut self, event: &SessionEvent<S>);
 
-    /// A line brought messages that another had brought `lag_ns` earlier.
+    /// Two lines brought the same message, `winner` by `lead_ns` earlier.
     #[inline(always)]
-    fn lag(&mut self, line: Line, winner: Line, lag_ns: u64) {
-        let _ = (line, winner, lag_ns);
+    fn raced(&mut self, winner: Line, lead_ns: u64) {
+        let _ = (winner, lead_ns);
     }
 }
 
@@ -59,7 +60,7 @@ pub enum SessionEvent<S> {
     Joined {
         /// The session.
         session: S,
-        /// The number of the next message at that time.
+        /// The number of the first message that is expected.
         next: u64,
     },
     /// Messages are missing, and neither line brought them in time.
@@ -168,6 +169,55 @@ impl fmt::Display for PacketOrigin {
             Self::Line(line) => write!(f, "line {line}"),
             Self::Retransmission => f.write_str("re-request server"),
         }
+    }
+}
+
+/// One line for an operator.
+impl<S: fmt::Display> fmt::Display for SessionEvent<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Joined { session, next } => {
+                write!(f, "session {session}: joined at message {next}")
+            }
+            Self::GapDeclared(gap) => gap.market_gap().fmt(f),
+            Self::GapClosed(report) => report.market_gap().fmt(f),
+            Self::Silent(line) => write!(f, "line {line}: silent"),
+            Self::Resumed { line, silent_ns } => {
+                write!(f, "line {line}: packets again after {} ms", silent_ns / 1_000_000)
+            }
+            Self::Malformed { origin, kind } => {
+                write!(f, "{origin}: packet dropped: {}", kind.name())
+            }
+            Self::OtherSession { origin, session } => {
+                write!(f, "{origin}: packet of session {session} dropped")
+            }
+            Self::AheadFull { number } => {
+                write!(f, "message {number}: no room to keep it while earlier ones are missing")
+            }
+            Self::Ended { next } => write!(f, "end of session at message {next}"),
+        }
+    }
+}
+
+impl GapReport {
+    /// The gap with what became of it, in terms of a market.
+    pub fn market_gap(&self) -> SessionGap {
+        let Fills { lines, retransmitted, snapshot, lost } = self.fills;
+        let (closed_ns, requests) = (self.closed_ns, self.requests);
+        let gap = self.gap.market_gap();
+        SessionGap { closed_ns, lines, retransmitted, snapshot, lost, requests, ..gap }
+    }
+}
+
+impl Gap {
+    /// The open gap in terms of a market.
+    pub fn market_gap(&self) -> SessionGap {
+        let seen_by = match self.seen_by {
+            PacketOrigin::Line(line) => Some(line.0),
+            PacketOrigin::Retransmission => None,
+        };
+        let Numbers { start: first, end: next } = self.numbers;
+        SessionGap { first, next, seen_ns: self.seen_ns, seen_by, ..SessionGap::default() }
     }
 }
 

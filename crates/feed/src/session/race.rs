@@ -42,17 +42,19 @@ impl Race {
         self.count += 1;
     }
 
-    /// The line that brought message `last` first, and how much earlier.
+    /// The line that received message `last` earlier, and by how much. By receive time: a copy that
+    /// is read later may have been received earlier.
     #[inline]
-    pub(super) fn lag(&mut self, line: Line, last: u64, ts_recv_ns: u64) -> Option<(Line, u64)> {
+    pub(super) fn lead(&mut self, line: Line, last: u64, ts_recv_ns: u64) -> Option<(Line, u64)> {
         let cursor = &mut self.cursors[line.index()];
         *cursor = (*cursor).max(self.count.saturating_sub(REMEMBERED as u64));
         while *cursor < self.count {
             let found = self.firsts[*cursor as usize % REMEMBERED];
             if found.next > last {
                 let is_later_copy = found.first <= last && found.line != line;
-                let lag_ns = ts_recv_ns.saturating_sub(found.ts_recv_ns);
-                return is_later_copy.then_some((found.line, lag_ns));
+                let lead_ns = ts_recv_ns.abs_diff(found.ts_recv_ns);
+                let winner = if ts_recv_ns < found.ts_recv_ns { line } else { found.line };
+                return is_later_copy.then_some((winner, lead_ns));
             }
             *cursor += 1;
         }
@@ -69,11 +71,11 @@ mod tests {
         let mut race = Race::new();
         race.won(Line::A, (1, 4), 100);
         race.won(Line::A, (4, 6), 200);
-        assert_eq!(race.lag(Line::B, 5, 230), Some((Line::A, 30)), "other cuts of the packets");
-        assert_eq!(race.lag(Line::B, 6, 240), None, "no first copy");
+        assert_eq!(race.lead(Line::B, 5, 230), Some((Line::A, 30)), "other cuts of the packets");
+        assert_eq!(race.lead(Line::B, 6, 240), None, "no first copy");
         race.won(Line::B, (6, 9), 300);
-        assert_eq!(race.lag(Line::A, 8, 290), Some((Line::B, 0)));
-        assert_eq!(race.lag(Line::B, 8, 310), None, "its own copy");
+        assert_eq!(race.lead(Line::A, 8, 290), Some((Line::A, 10)), "read later, received earlier");
+        assert_eq!(race.lead(Line::B, 8, 310), None, "its own copy");
     }
 
     #[test]
@@ -82,8 +84,8 @@ mod tests {
         for number in 0..3 * REMEMBERED as u64 {
             race.won(Line::A, (number, number + 1), number);
         }
-        assert_eq!(race.lag(Line::B, 5, 1 << 20), None);
+        assert_eq!(race.lead(Line::B, 5, 1 << 20), None);
         let last = 3 * REMEMBERED as u64 - 1;
-        assert_eq!(race.lag(Line::B, last, last + 7), Some((Line::A, 7)));
+        assert_eq!(race.lead(Line::B, last, last + 7), Some((Line::A, 7)));
     }
 }

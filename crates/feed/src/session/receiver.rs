@@ -92,7 +92,7 @@ enum SnapshotState {
 }
 
 /// The position of a session.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SessionPosition {
     /// The number of the next message to deliver.
     pub expected: u64,
@@ -302,9 +302,9 @@ impl<F: PacketFraming> Receiver<F> {
         handler: &mut impl SessionHandler<F::Session>,
     ) {
         if let PacketOrigin::Line(line) = origin
-            && let Some((winner, lag_ns)) = self.race.lag(line, next - 1, ts_recv_ns)
+            && let Some((winner, lead_ns)) = self.race.lead(line, next - 1, ts_recv_ns)
         {
-            handler.lag(line, winner, lag_ns);
+            handler.raced(winner, lead_ns);
         }
     }
 
@@ -379,7 +379,7 @@ impl<F: PacketFraming> Receiver<F> {
         };
         self.highest = self.expected;
         self.snapshot = SnapshotState::Idle;
-        handler.event(&SessionEvent::Joined { session: packet.session, next: packet.first });
+        handler.event(&SessionEvent::Joined { session: packet.session, next: self.expected });
         let has_snapshots = self.settings.snapshots.is_some();
         self.is_joining =
             self.expected > 1 && self.settings.join == Join::Snapshot && has_snapshots;

@@ -186,7 +186,7 @@ fn two_faulty_lines_give_the_events_of_the_day_file() {
     for seed in 0..40 {
         let format = [CaptureFormat::Pcap, CaptureFormat::Pcapng][seed as usize % 2];
         let (found, summary) = read(DaySource::memory("capture", two_lines(format, &all, seed)));
-        let capture = summary.capture.unwrap();
+        let capture = summary.session.unwrap();
         assert_eq!(found.damage, [], "seed {seed}");
         assert_eq!(found.events, day.events, "seed {seed}");
         assert_eq!((capture.messages, capture.missing, summary.records), (2_000, 0, 2_000));
@@ -224,7 +224,7 @@ fn what_no_line_has_is_reported_as_missing() {
     capture.datagram(LINE_B, &[0; 30]);
     let (found, summary) = read(DaySource::memory("capture", capture.bytes));
     let missing = Damage::Missing { first: 6, next: 9 };
-    assert_eq!(missing.to_string(), "messages 6 to 8: no line has them, 3 missing");
+    assert_eq!(missing.to_string(), "messages 6 to 8: on no line, 3 missing");
     assert_eq!(found.damage[0], missing);
     assert!(
         matches!(found.damage[1], Damage::Packet { reason: "trailing bytes", .. }),
@@ -233,7 +233,7 @@ fn what_no_line_has_is_reported_as_missing() {
     );
     let numbers: Vec<u64> = found.events.iter().map(|(number, _)| *number).collect();
     assert!(numbers.into_iter().eq((1..=5).chain(9..=20)));
-    assert_eq!(summary.capture.unwrap().missing, 3);
+    assert_eq!(summary.session.unwrap().missing, 3);
 }
 
 #[test]
@@ -263,7 +263,7 @@ fn a_cut_capture_gives_everything_before_the_cut() {
         assert!(
             is_cut
                 || summary
-                    .capture
+                    .session
                     .is_none_or(|capture| capture.packets * 4 >= found.events.len() as u64)
         );
         assert_eq!(found.events.len() % 4, 0, "{length}");
@@ -290,7 +290,7 @@ fn a_real_capture_has_269_messages_and_no_gap() {
     let mut source = DaySource::open(&path).unwrap();
     let began_ns = source.capture_began_ns().unwrap().unwrap();
     let (found, summary) = read(source);
-    let capture = summary.capture.unwrap();
+    let capture = summary.session.unwrap();
     assert_eq!((capture.packets, capture.messages, capture.missing), (100, 269, 0));
     assert_eq!(found.damage, []);
     assert_eq!(found.events.first().map(|(number, _)| *number), Some(14_757_701));

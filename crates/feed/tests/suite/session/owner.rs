@@ -28,7 +28,7 @@ pub(crate) struct Owner {
     pub(crate) snapshots: Vec<u64>,
     pub(crate) tasks: Vec<Task>,
     pub(crate) events: Vec<SessionEvent<Alpha<10>>>,
-    pub(crate) lags: Vec<(Line, Line, u64)>,
+    pub(crate) leads: Vec<(Line, u64)>,
     pub(crate) last_ts_recv_ns: u64,
 }
 
@@ -101,8 +101,7 @@ impl SessionHandler<Alpha<10>> for Owner {
         self.events.push(event.clone());
     }
 
-    fn lag(&mut self, line: Line, winner: Line, lag_ns: u64) {
-        assert_ne!(line, winner);
-        self.lags.push((line, winner, lag_ns));
+    fn raced(&mut self, winner: Line, lead_ns: u64) {
+        self.leads.push((winner, lead_ns));
     }
 }

@@ -1,0 +1,110 @@
+//! A SoupBinTCP client on a TCP connection: the calling thread sends, receives and waits.
+//!
+//! Bounds: no call of the kernel takes longer than [`TURN`], so a cancelled session ends at once.
+
+use std::{
+    io::{self, ErrorKind, Read as _, Write as _},
+    net::{SocketAddr, TcpStream},
+    ops::ControlFlow,
+    time::Duration,
+};
+
+use super::{Client, ClientClosed, ClientEvent};
+
+/// The longest wait for the server.
+const TURN: Duration = Duration::from_millis(20);
+
+/// How long a server may take to accept a connection.
+const CONNECT: Duration = Duration::from_secs(5);
+
+/// Why a session on a connection ended.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SessionEnd {
+    /// The visitor stopped, or the caller cancelled the session.
+    #[error("cancelled")]
+    Cancelled,
+    /// The client closed.
+    #[error("{address}: {why}")]
+    Closed {
+        /// The server.
+        address: SocketAddr,
+        /// The reason.
+        why: ClientClosed,
+    },
+    /// The connection failed.
+    #[error("{address}: {source}")]
+    Connection {
+        /// The server.
+        address: SocketAddr,
+        /// The cause.
+        source: io::Error,
+    },
+}
+
+/// Connects to a server, logs in, and calls `visit` with what arrives, until it breaks, the session
+/// ends, or `is_cancelled`. `now_ns` is any clock that does not go back, in ns.
+pub fn run_session(
+    address: SocketAddr,
+    client: &mut Client,
+    now_ns: impl Fn() -> u64,
+    is_cancelled: impl Fn() -> bool,
+    mut visit: impl FnMut(ClientEvent<'_>) -> ControlFlow<()>,
+) -> SessionEnd {
+    let failed = |source| SessionEnd::Connection { address, source };
+    let mut stream = match connect(address) {
+        Ok(stream) => stream,
+        Err(error) => return failed(error),
+    };
+    let mut buffer = vec![0; 256 << 10];
+    client.connected(now_ns());
+    loop {
+        if is_cancelled() {
+            return SessionEnd::Cancelled;
+        }
+        if let Some(why) = client.closed() {
+            return SessionEnd::Closed { address, why };
+        }
+        match send(&mut stream, client.output()) {
+            Ok(count) => client.sent(count, now_ns()),
+            Err(error) => return failed(error),
+        }
+        let mut flow = ControlFlow::Continue(());
+        match stream.read(&mut buffer) {
+            Ok(0) => client.disconnected(),
+            Ok(count) => client.receive(&buffer[..count], now_ns(), |event| {
+                if flow.is_continue() {
+                    flow = visit(event);
+                }
+            }),
+            Err(error) if is_pause(&error) => {}
+            Err(error) => return failed(error),
+        }
+        if flow.is_break() {
+            return SessionEnd::Cancelled;
+        }
+        client.poll(now_ns());
+    }
+}
+
+fn connect(address: SocketAddr) -> io::Result<TcpStream> {
+    let stream = TcpStream::connect_timeout(&address, CONNECT)?;
+    stream.set_nodelay(true)?;
+    stream.set_read_timeout(Some(TURN))?;
+    stream.set_write_timeout(Some(TURN))?;
+    Ok(stream)
+}
+
+fn send(stream: &mut TcpStream, bytes: &[u8]) -> io::Result<usize> {
+    if bytes.is_empty() {
+        return Ok(0);
+    }
+    match stream.write(bytes) {
+        Err(error) if is_pause(&error) => Ok(0),
+        sent => sent,
+    }
+}
+
+fn is_pause(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
+}
