@@ -9,6 +9,7 @@ mod lines;
 mod placement;
 mod regions;
 mod sending;
+mod session;
 mod span;
 mod structures;
 mod symbols;

@@ -11,6 +11,7 @@
 //! Cost: one store for each changed value, once every few messages.
 
 mod layout;
+mod live;
 mod reader;
 mod stages;
 
@@ -27,9 +28,13 @@ use layout::WORDS;
 #[doc(hidden)]
 pub use layout::{FIELDS, KIND, LAYOUT};
 pub use reader::{BoardReader, PlantStat, PlantState};
+pub(crate) use stages::TIMES;
 pub use stages::{Stage, StageTimes};
 
-use crate::records::{PlantStop, RecordKind, StopReason};
+use crate::{
+    live::LiveStat,
+    records::{PlantStop, RecordKind, StopReason},
+};
 
 /// The kinds of damage, in the order in which a board counts them.
 pub const DAMAGES: [&str; 3] = ["length", "type", "lost"];
@@ -107,6 +112,18 @@ impl Board {
         is_first
     }
 
+    /// The book of a stock is reliable again; returns whether it was not before.
+    pub(crate) fn clear_taint(&self, locate: StockLocate) -> bool {
+        let words = self.region.words();
+        let was_tainted = words[layout::TAINTS + locate.index()].load() > 0;
+        if was_tainted {
+            words[layout::TAINTS + locate.index()].store(0);
+            let tainted = &words[layout::TAINTED_STOCKS];
+            tainted.store(tainted.load().saturating_sub(1));
+        }
+        was_tainted
+    }
+
     /// Counts a damaged part of the input.
     pub(crate) fn damage(&self, damage: Damage) {
         let (kind, lost) = match damage {
@@ -138,6 +155,11 @@ impl Board {
     pub(crate) fn show_input(&self, done_bytes: u64, total_bytes: Option<u64>) {
         self.region.words()[layout::INPUT_DONE].store(done_bytes);
         self.region.words()[layout::INPUT_TOTAL].store(total_bytes.unwrap_or(0));
+    }
+
+    /// Stores the statistics of a live session.
+    pub(crate) fn show_live(&self, stat: &LiveStat) {
+        live::store(&self.region.words()[layout::LIVE..], stat);
     }
 
     /// Stores the number of live orders.

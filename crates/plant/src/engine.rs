@@ -3,16 +3,20 @@
 //! Where: between a source of events and an [`Observer`], on one thread.
 //! Cost: no allocation, lock or system call per event, which a test checks.
 
+mod restore;
+
 use core::{marker::PhantomData, ops::ControlFlow};
 
 use nanotape_book::{
     Anomaly, Books, Order, OrderStore, OrderWatcher, Outcome, PrefetchHint, PriceLevels,
 };
 use nanotape_market::{
-    Damage, EventHandler, EventSource, MarketEvent, Modified, Origin, Position, StockDirectory,
-    What,
+    Damage, EventHandler, EventSource, MarketEvent, MarketSnapshot, Modified, Origin, Position,
+    SessionChange, StockDirectory, What,
 };
 use nanotape_types::{Coming, StockLocate, Symbol};
+
+pub use restore::RestoredStock;
 
 use crate::{DamageLog, RunReport};
 
@@ -92,6 +96,17 @@ pub trait Observer<B> {
     /// A part of the source is unreadable. The report lists it in any case.
     fn damage(&mut self, damage: Damage) {
         let _ = damage;
+    }
+
+    /// Messages of a live session are missing, or came after all.
+    fn session(&mut self, change: &SessionChange) {
+        let _ = change;
+    }
+
+    /// Called once for each stock of a snapshot or of the books, after its book is that of the
+    /// snapshot.
+    fn restored(&mut self, engine: &BookEngine<B>, stock: &RestoredStock<'_>) {
+        let _ = (engine, stock);
     }
 
     /// The source was idle for its whole patience. `Break` ends the run.
@@ -279,6 +294,14 @@ impl<L: PriceLevels, S: OrderStore, O: Observer<Books<L, S>>> EventHandler
         self.observer.damage(damage);
     }
 
+    fn session(&mut self, change: &SessionChange) {
+        self.observer.session(change);
+    }
+
+    fn restore(&mut self, snapshot: &MarketSnapshot) {
+        self.engine.restore(snapshot, self.observer);
+    }
+
     fn idle(&mut self) -> ControlFlow<()> {
         self.observer.idle()
     }
@@ -313,6 +336,14 @@ impl<L: PriceLevels, S: OrderStore, O: Observer<Books<L, S>>> EventHandler
     fn damage(&mut self, damage: Damage) {
         self.damage.record(damage);
         self.observer.damage(damage);
+    }
+
+    fn session(&mut self, change: &SessionChange) {
+        self.observer.session(change);
+    }
+
+    fn restore(&mut self, snapshot: &MarketSnapshot) {
+        self.engine.restore(snapshot, self.observer);
     }
 
     fn idle(&mut self) -> ControlFlow<()> {

@@ -85,8 +85,8 @@ pub use audit::{Audit, AuditDifference, AuditReport};
 pub use board::{BoardReader, PlantStat, PlantState};
 pub use config::{ConfigError, PlantConfig};
 pub use dbn_file::{DbnFile, NextFile};
-pub use engine::{BookEngine, Live, Observer};
-pub use live::LiveSource;
+pub use engine::{BookEngine, Live, Observer, RestoredStock};
+pub use live::{KeptSource, LineStat, LiveError, LiveSource, LiveStat};
 pub use nanotape_history::LocalBooks;
 /// The crate that defines the records, so that callers get its names in the same version.
 pub use nanotape_records::dbn;

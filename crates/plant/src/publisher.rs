@@ -15,6 +15,7 @@ mod changes;
 mod market;
 mod orders;
 mod outbox;
+mod session;
 mod waiting;
 
 use std::{ops::ControlFlow, sync::Arc};
@@ -22,7 +23,7 @@ use std::{ops::ControlFlow, sync::Arc};
 use dbn::Action;
 use nanotape_book::{Books, Order, OrderStore, Outcome, PriceLevels};
 use nanotape_clock::{Clock, Stamp, Timeline};
-use nanotape_market::{Damage, MarketEvent, Position, What};
+use nanotape_market::{Damage, MarketEvent, Position, SessionChange, What};
 use nanotape_ring::{Publish, PublishError, RingError, stream};
 use nanotape_shm::RegionError;
 use nanotape_tape::Pacer;
@@ -30,9 +31,10 @@ use nanotape_types::{BookEvent, LocateTable, NanosSinceMidnight, StockLocate, Sy
 
 use changes::Changes;
 use outbox::Outbox;
+use session::Unreliable;
 
 use crate::{
-    BoardReader, BookEngine, Observer, ShutdownFlag,
+    BoardReader, BookEngine, Observer, RestoredStock, ShutdownFlag,
     board::{Board, BoardSpec, Counts, Stage},
     recording::Gate,
     records::{
@@ -64,6 +66,8 @@ enum Stock {
     Unwanted,
     /// Wanted, but its book is unreliable.
     Tainted,
+    /// Wanted, but messages of any stock are missing.
+    Suspect,
 }
 
 /// Publishes the records of a plant.
@@ -80,6 +84,8 @@ pub struct Publisher<W> {
     changes: Changes,
     midnight_ns: u64,
     ts_recv: u64,
+    /// Why the records of all stocks are flagged, if they are.
+    unreliable: Option<Unreliable>,
     /// Whether `ts_recv` comes from the source, and not from the clock.
     has_receive_times: bool,
     /// The last synchronisation with the kernel's clock. Not a time, since times might stand still.
@@ -171,6 +177,7 @@ impl<W: Publish> Publisher<W> {
             changes: Changes::default(),
             midnight_ns: parts.midnight_ns,
             ts_recv: 0,
+            unreliable: None,
             has_receive_times: false,
             anchored,
             counts: Counts::default(),
@@ -484,11 +491,22 @@ impl<W: Publish, L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Publis
     fn damage(&mut self, damage: Damage) {
         self.damaged += 1;
         self.board.damage(damage);
+        if matches!(damage, Damage::Missing { .. }) && self.unreliable.is_none() {
+            self.flag_all(Some(Unreliable::Loss));
+        }
         // Any number of damaged parts may follow each other without a message. If the run is to
         // end, the next check ends it.
         let _ = self.pass_gate();
         let gap = Gap::of_damage(damage, self.tell_time(), self.counts.messages);
         self.notice(&Notice::Gap(gap));
+    }
+
+    fn session(&mut self, change: &SessionChange) {
+        self.session_changed(change);
+    }
+
+    fn restored(&mut self, engine: &BookEngine<Books<L, S>>, stock: &RestoredStock<'_>) {
+        self.stock_restored(engine, stock);
     }
 
     fn idle(&mut self) -> ControlFlow<()> {

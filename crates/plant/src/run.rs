@@ -31,6 +31,7 @@ use crate::{
     BoardReader, BookEngine, DayReport, Live, PlantConfig, Publisher, ShutdownFlag, TradeDate,
     board::{Board, BoardSpec},
     config::{DEFAULT_CAPACITY_BYTES, InputConfig, RingConfig},
+    live::LiveStat,
     publisher::Parts,
     recording::{
         Gate, ReaderPosition, Recorded, RecorderProcess, Recording, RecordingError,
@@ -222,21 +223,39 @@ impl PlantRun {
 
     /// Reads the day to its end, or until a stop is requested. Calls `progress` about once a
     /// megabyte.
-    pub fn run(&mut self, mut progress: impl FnMut(Progress)) -> Result<Ended, RunError> {
+    pub fn run(&mut self, progress: impl FnMut(Progress)) -> Result<Ended, RunError> {
+        self.run_with(progress, |_| {})
+    }
+
+    /// The same, and calls `news` with what happens in a live session, in lines for an operator.
+    pub fn run_with(
+        &mut self,
+        mut progress: impl FnMut(Progress),
+        mut news: impl FnMut(&str),
+    ) -> Result<Ended, RunError> {
         let Self { source, engine, publisher, board, .. } = self;
-        let mut show = |now: Progress| {
+        let mut show = |now: Progress, live: Option<&LiveStat>| {
             board.show_input(now.done_bytes, now.total_bytes);
+            live.into_iter().for_each(|stat| board.show_live(stat));
             progress(now);
         };
         let report = match source {
             PlantSource::Day(source) => {
                 let source = source.as_mut();
-                let report = engine.run(source, publisher, |source| show(source.progress()));
+                let report = engine.run(source, publisher, |source| show(source.progress(), None));
                 report.map_err(RunError::from)
             }
             PlantSource::Live(source) => {
-                let source = source.as_mut();
-                let report = engine.run(source, publisher, |source| show(source.progress()));
+                let report = engine.run(source.as_mut(), publisher, |source| {
+                    show(source.progress(), Some(source.stat()));
+                    source.news().iter().for_each(|line| news(line));
+                });
+                report.map_err(RunError::from)
+            }
+            PlantSource::Kept(source) => {
+                let report = engine.run(source.as_mut(), publisher, |source| {
+                    show(source.progress(), Some(source.stat()));
+                });
                 report.map_err(RunError::from)
             }
         };

@@ -11,7 +11,8 @@ use anyhow::{Context as _, bail};
 use clap::Args;
 use nanotape_clock::Clock;
 use nanotape_plant::{
-    Ended, Pace, PlantConfig, PlantRun, RecordingError, RunError, ShutdownFlag, TradeDate,
+    Ended, Pace, PlantConfig, PlantRun, PlantSource, RecordingError, RunError, ShutdownFlag,
+    TradeDate,
     config::EXAMPLE,
     records::{RecordKinds, StopReason},
 };
@@ -188,7 +189,7 @@ pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<Status> {
         let _placement = config.machine.cpu.map(pin);
         let clock = Clock::monotonic();
         let began = clock.stamp();
-        let ended = plant.run(|now| progress.set(now.done_bytes));
+        let ended = plant.run_with(|now| progress.set(now.done_bytes), |line| tell(line));
         (ended, clock.nanos_between(began, clock.stamp()))
     };
     let ended = match ended {
@@ -227,8 +228,10 @@ fn open(config: &PlantConfig, stop: ShutdownFlag) -> Result<PlantRun, RunError> 
 
 /// Prints the damage of the day, and returns the exit status for it.
 fn conclude_run(config: &PlantConfig, plant: &PlantRun, ended: &Ended) -> anyhow::Result<Status> {
-    ended.report.summary.capture.iter().for_each(|session| live::report_lines(session));
+    live::report_session(plant.source());
     let status = conclude(plant.source().name(), &ended.report);
+    let has_unkept = matches!(plant.source(), PlantSource::Live(source) if source.has_unkept());
+    let status = if has_unkept { Status::Bad } else { status };
     warn_of_taint(plant.source().name(), ended.anomalies, ended.tainted_stocks, None);
     // If the run ended early, a later message could still name them.
     if ended.stop.reason != StopReason::Asked {

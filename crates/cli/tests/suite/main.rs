@@ -17,6 +17,8 @@ mod journal_record;
 mod journal_upkeep;
 mod lab;
 mod live;
+mod live_kept;
+mod live_recovery;
 mod real_days;
 mod recorded;
 mod replay;

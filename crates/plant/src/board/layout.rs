@@ -5,14 +5,14 @@ use nanotape_history::Run;
 use nanotape_shm::field;
 use nanotape_types::StockLocate;
 
-use super::stages;
+use super::{live, stages};
 use crate::records::{PlantStart, RecordKind, RecordKinds};
 
 /// The kind of region.
 pub const KIND: [u8; 8] = *b"BOARD   ";
 
 /// Changes whenever the meaning of a word changes.
-pub const LAYOUT: u64 = u64::from_be_bytes(*b"board  1");
+pub const LAYOUT: u64 = u64::from_be_bytes(*b"board  2");
 
 /// Values that are constant for a run: in the header of the region.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -103,10 +103,12 @@ pub(super) const STAGES: usize = 64;
 pub(super) const SYMBOLS: usize = 1024;
 /// Number of messages that did not fit, by stock locate.
 pub(super) const TAINTS: usize = SYMBOLS + StockLocate::COUNT;
-pub(super) const WORDS: usize = TAINTS + StockLocate::COUNT;
+/// A live session: its lines, gaps and races.
+pub(super) const LIVE: usize = TAINTS + StockLocate::COUNT;
+pub(super) const WORDS: usize = LIVE + live::WORDS;
 
 /// Offset and size in bytes and the name of each word or table, as in `docs/formats/board.md`.
-pub const FIELDS: [(usize, usize, &str); 17] = [
+pub const FIELDS: [(usize, usize, &str); 18] = [
     field(STATE, 1, "state"),
     field(UPDATED_NS, 1, "updated_ns"),
     field(MESSAGES, 1, "messages"),
@@ -124,6 +126,7 @@ pub const FIELDS: [(usize, usize, &str); 17] = [
     field(STAGES, stages::BUCKETS * stages::Stage::ALL.len(), "stages"),
     field(SYMBOLS, StockLocate::COUNT, "symbols"),
     field(TAINTS, StockLocate::COUNT, "taints"),
+    field(LIVE, live::WORDS, "live"),
 ];
 
 const _: () = {

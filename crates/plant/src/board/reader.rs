@@ -9,9 +9,13 @@ use nanotape_types::{StockLocate, Symbol};
 use super::{
     board_path,
     layout::{self, BoardSpec, KIND, LAYOUT, WORDS},
+    live,
     stages::{BUCKETS, Stage, StageTimes},
 };
-use crate::records::{RecordKind, RecordKinds, StopReason};
+use crate::{
+    live::LiveStat,
+    records::{RecordKind, RecordKinds, StopReason},
+};
 
 /// The reader's side: describes one run of a plant.
 #[derive(Clone, Debug)]
@@ -57,6 +61,8 @@ pub struct PlantStat {
     pub tainted_stocks: u64,
     /// Processing times by stage.
     pub stages: Vec<StageTimes>,
+    /// The lines and gaps of a live session; `None` if the plant reads a file.
+    pub live: Option<LiveStat>,
 }
 
 /// The state that a plant reports. A killed plant leaves its last state: check the owner too.
@@ -152,6 +158,7 @@ impl BoardReader {
             anomalies: core::array::from_fn(|kind| self.word(layout::ANOMALIES + kind)),
             tainted_stocks: self.word(layout::TAINTED_STOCKS),
             stages: Stage::ALL.into_iter().map(|stage| self.times(stage)).collect(),
+            live: live::load(|place| self.word(layout::LIVE + place)),
         }
     }
 

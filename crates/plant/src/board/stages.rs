@@ -34,14 +34,14 @@ impl Stage {
 }
 
 /// Buckets no wider than an eighth of the value.
-const PRECISION: Buckets = Buckets::with_precision(4);
+pub(crate) const TIMES: Buckets = Buckets::with_precision(4);
 
 /// Buckets for up to four seconds: 16 single values, and 28 powers of two.
 pub(super) const BUCKETS: usize = 16 + 28 * 8;
 
 /// The bucket of a time.
 pub(super) fn bucket(nanos: u64) -> usize {
-    PRECISION.of(nanos).min(BUCKETS - 1)
+    TIMES.of(nanos).min(BUCKETS - 1)
 }
 
 /// Times of some messages in one stage: a sample of about one in 100.
@@ -55,7 +55,7 @@ pub struct StageTimes {
 impl StageTimes {
     /// From the counts of a board.
     pub(super) fn of(stage: Stage, counts: Vec<u64>) -> Self {
-        Self { stage, times: Histogram::of_counts(PRECISION, counts) }
+        Self { stage, times: Histogram::of_counts(TIMES, counts) }
     }
 
     /// Number of sampled messages.
@@ -86,13 +86,13 @@ mod tests {
             let place = bucket(nanos);
             assert!(place >= last && place < BUCKETS, "{nanos}");
             last = place;
-            let highest = PRECISION.highest_in(place);
+            let highest = TIMES.highest_in(place);
             assert!(highest >= nanos && highest - nanos <= nanos / 8, "{nanos}: {highest}");
         }
         assert_eq!(bucket(u64::MAX), BUCKETS - 1);
-        assert_eq!(PRECISION.highest_in(BUCKETS - 1), (1 << 32) - 1);
+        assert_eq!(TIMES.highest_in(BUCKETS - 1), (1 << 32) - 1);
         for place in 0..BUCKETS {
-            assert_eq!(bucket(PRECISION.highest_in(place)), place);
+            assert_eq!(bucket(TIMES.highest_in(place)), place);
         }
     }
 

@@ -2,11 +2,16 @@
 
 use std::{
     net::{Ipv4Addr, SocketAddrV4},
+    path::PathBuf,
     str::FromStr,
     time::Duration,
 };
 
-use nanotape_feed::session::Join;
+use nanotape_feed::{
+    session::{Join, RequestSettings, SessionSettings, SnapshotSettings},
+    soupbintcp::ClientOptions,
+};
+use nanotape_types::Alpha;
 use serde::{Deserialize, Deserializer, de};
 
 use super::{parse_bytes, parse_duration, parsed, parsed_if_there};
@@ -30,6 +35,28 @@ pub struct LiveConfig {
     /// The re-request server.
     #[serde(deserialize_with = "parsed_if_there")]
     pub request_server: Option<SocketAddrV4>,
+    /// How long an answer of the re-request server may take.
+    #[serde(deserialize_with = "duration")]
+    pub request_timeout: Duration,
+    /// How often a request without an answer is repeated.
+    pub request_retries: u32,
+    /// The GLIMPSE server.
+    #[serde(deserialize_with = "parsed_if_there")]
+    pub snapshot_server: Option<SocketAddrV4>,
+    /// The username at the GLIMPSE server, up to 6 characters.
+    #[serde(deserialize_with = "short_text::<_, 6>")]
+    pub snapshot_username: Alpha<6>,
+    /// The password at the GLIMPSE server, up to 10 characters.
+    #[serde(deserialize_with = "short_text::<_, 10>")]
+    pub snapshot_password: Alpha<10>,
+    /// How long a snapshot may take.
+    #[serde(deserialize_with = "duration")]
+    pub snapshot_timeout: Duration,
+    /// How often a snapshot is tried before the loss is accepted.
+    pub snapshot_attempts: u32,
+    /// After an accepted loss, the time until the next try.
+    #[serde(deserialize_with = "duration")]
+    pub snapshot_retry_after: Duration,
     /// Where the session is joined if it has begun before.
     #[serde(deserialize_with = "parsed")]
     pub join: JoinChoice,
@@ -41,6 +68,8 @@ pub struct LiveConfig {
     pub buffer_bytes: usize,
     /// Whether to poll the sockets without pause, which takes a processor of its own.
     pub spin: bool,
+    /// The folder of the journal of every packet; `None` keeps none.
+    pub keep: Option<PathBuf>,
 }
 
 /// Where a session is joined that has begun before.
@@ -50,6 +79,8 @@ pub enum JoinChoice {
     Here,
     /// With message 1, from the re-request server.
     Start,
+    /// With a snapshot from the GLIMPSE server.
+    Snapshot,
 }
 
 impl Default for LiveConfig {
@@ -60,10 +91,19 @@ impl Default for LiveConfig {
             interface: Ipv4Addr::UNSPECIFIED,
             interface_b: None,
             request_server: None,
+            request_timeout: Duration::from_nanos(RequestSettings::default().timeout_ns),
+            request_retries: RequestSettings::default().retries,
+            snapshot_server: None,
+            snapshot_username: Alpha::new([b' '; 6]),
+            snapshot_password: Alpha::new([b' '; 10]),
+            snapshot_timeout: Duration::from_nanos(SnapshotSettings::default().timeout_ns),
+            snapshot_attempts: SnapshotSettings::default().attempts,
+            snapshot_retry_after: Duration::from_nanos(SnapshotSettings::default().retry_after_ns),
             join: JoinChoice::Here,
             hold: Duration::from_millis(2),
             buffer_bytes: 32 << 20,
             spin: false,
+            keep: None,
         }
     }
 }
@@ -75,6 +115,38 @@ impl LiveConfig {
         let lines = [(self.line_a, self.interface), (self.line_b, interface_b)];
         lines.into_iter().filter_map(|(line, interface)| Some((line?, interface))).collect()
     }
+
+    /// The settings of the session: a recovery without a server is left out.
+    pub(crate) fn settings(&self) -> SessionSettings {
+        let requests = RequestSettings {
+            timeout_ns: nanos(self.request_timeout),
+            retries: self.request_retries,
+            ..RequestSettings::default()
+        };
+        let snapshots = SnapshotSettings {
+            timeout_ns: nanos(self.snapshot_timeout),
+            attempts: self.snapshot_attempts,
+            retry_after_ns: nanos(self.snapshot_retry_after),
+        };
+        SessionSettings {
+            lines: self.lines().len(),
+            join: self.join.into(),
+            hold_ns: nanos(self.hold),
+            requests: self.request_server.map(|_| requests),
+            snapshots: self.snapshot_server.map(|_| snapshots),
+            ..SessionSettings::default()
+        }
+    }
+
+    /// The login at the GLIMPSE server.
+    pub(crate) fn snapshot_login(&self) -> ClientOptions {
+        let (username, password) = (self.snapshot_username, self.snapshot_password);
+        ClientOptions { username, password, ..ClientOptions::default() }
+    }
+}
+
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 impl From<JoinChoice> for Join {
@@ -82,6 +154,7 @@ impl From<JoinChoice> for Join {
         match choice {
             JoinChoice::Here => Self::Here,
             JoinChoice::Start => Self::Start,
+            JoinChoice::Snapshot => Self::Snapshot,
         }
     }
 }
@@ -93,7 +166,8 @@ impl FromStr for JoinChoice {
         match text {
             "here" => Ok(Self::Here),
             "start" => Ok(Self::Start),
-            _ => Err("expected here or start"),
+            "snapshot" => Ok(Self::Snapshot),
+            _ => Err("expected here, start or snapshot"),
         }
     }
 }
@@ -104,4 +178,19 @@ fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::E
 
 fn size<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
     parse_bytes(&String::deserialize(deserializer)?).map_err(de::Error::custom)
+}
+
+/// Text in a field of the protocol, padded on the right.
+fn short_text<'de, D: Deserializer<'de>, const N: usize>(
+    deserializer: D,
+) -> Result<Alpha<N>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    let mut padded = [b' '; N];
+    match padded.get_mut(..text.len()) {
+        Some(place) if text.bytes().all(|byte| byte.is_ascii_graphic()) => {
+            place.copy_from_slice(text.as_bytes());
+            Ok(Alpha::new(padded))
+        }
+        _ => Err(de::Error::custom(format!("expected up to {N} ASCII characters"))),
+    }
 }

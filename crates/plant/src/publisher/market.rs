@@ -36,8 +36,7 @@ impl<W: Publish> Publisher<W> {
             };
             match stock {
                 Stock::Unwanted => return,
-                Stock::Tainted => common.flags = dbn::flags::MAYBE_BAD_BOOK,
-                Stock::Unknown | Stock::Wanted => {}
+                stock => common.flags = self.flags_of(stock),
             }
         }
         match &event.what {
@@ -93,12 +92,24 @@ impl<W: Publish> Publisher<W> {
             };
         };
         self.board.name(locate, symbol);
+        let is_wanted = self.symbols.is_empty() || self.symbols.contains(&symbol);
         let stock = match known {
             Stock::Tainted => Stock::Tainted,
-            _ if self.symbols.is_empty() || self.symbols.contains(&symbol) => Stock::Wanted,
+            _ if is_wanted && self.unreliable.is_some() => Stock::Suspect,
+            _ if is_wanted => Stock::Wanted,
             _ => Stock::Unwanted,
         };
         self.stocks[locate] = stock;
         stock
+    }
+
+    /// The flags of the records of a stock in this state.
+    pub(super) fn flags_of(&self, stock: Stock) -> u8 {
+        let is_reliable = match stock {
+            Stock::Tainted | Stock::Suspect => false,
+            Stock::Unknown => self.unreliable.is_none(),
+            Stock::Wanted | Stock::Unwanted => true,
+        };
+        if is_reliable { 0 } else { dbn::flags::MAYBE_BAD_BOOK }
     }
 }

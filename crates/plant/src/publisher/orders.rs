@@ -150,7 +150,7 @@ impl<W: Publish> Publisher<W> {
             stock = Stock::Tainted;
             self.stocks[locate] = stock;
         }
-        Some(if stock == Stock::Tainted { dbn::flags::MAYBE_BAD_BOOK } else { 0 })
+        Some(self.flags_of(stock))
     }
 }
 

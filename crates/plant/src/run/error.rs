@@ -2,11 +2,11 @@
 
 use std::{io, path::PathBuf};
 
-use nanotape_feed::{SourceError, udp::UdpError};
+use nanotape_feed::SourceError;
 use nanotape_ring::{PublishError, RingError};
 use nanotape_shm::{Refusal, RegionError};
 
-use crate::recording::RecordingError;
+use crate::{live::LiveError, recording::RecordingError};
 
 /// Why a plant cannot run.
 #[derive(Debug, thiserror::Error)]
@@ -41,9 +41,9 @@ pub enum RunError {
     /// The configuration of the live session has no line.
     #[error("no line: give the live session at least line_a, as in 233.54.12.111:26477")]
     NoLine,
-    /// A line of a live session cannot be opened or read.
+    /// A live session cannot be received or kept, or a kept one cannot be read.
     #[error(transparent)]
-    Udp(#[from] UdpError),
+    Live(#[from] LiveError),
     /// The ring cannot be created or taken over.
     #[error("{}: {error}", path.display())]
     Ring {

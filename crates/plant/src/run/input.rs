@@ -1,4 +1,4 @@
-//! The input of a plant: a day file, a capture, standard input, or a live session.
+//! The input of a plant: a day file, a capture, standard input, a live session, or a kept one.
 
 use std::path::Path;
 
@@ -7,7 +7,14 @@ use nanotape_feed::{DaySource, SourceError, source::Progress};
 use nanotape_history::DBN_MAGIC;
 
 use super::{PATIENCE, RunError};
-use crate::{Pace, TradeDate, config::InputConfig, live::LiveSource};
+use crate::{
+    Pace, TradeDate,
+    config::InputConfig,
+    live::{KeptSource, LiveSource, LiveStat},
+};
+
+/// A folder that no plant can read.
+const OTHER_FOLDER: &str = "a folder without a kept session";
 
 /// The input of a plant.
 #[derive(Debug)]
@@ -16,6 +23,8 @@ pub enum PlantSource {
     Day(Box<DaySource>),
     /// A live session.
     Live(Box<LiveSource>),
+    /// A session that was kept.
+    Kept(Box<KeptSource>),
 }
 
 impl PlantSource {
@@ -24,6 +33,7 @@ impl PlantSource {
         match self {
             Self::Day(source) => source.name(),
             Self::Live(source) => source.name(),
+            Self::Kept(source) => source.name(),
         }
     }
 
@@ -32,12 +42,22 @@ impl PlantSource {
         match self {
             Self::Day(source) => source.progress(),
             Self::Live(source) => source.progress(),
+            Self::Kept(source) => source.progress(),
         }
     }
 
     /// Whether it is a live session, which waits for nothing.
     pub fn is_live(&self) -> bool {
         matches!(self, Self::Live(_))
+    }
+
+    /// The statistics of a session; `None` for a file.
+    pub fn session(&self) -> Option<&LiveStat> {
+        match self {
+            Self::Day(_) => None,
+            Self::Live(source) => Some(source.stat()),
+            Self::Kept(source) => Some(source.stat()),
+        }
     }
 }
 
@@ -48,11 +68,11 @@ pub(super) fn open_input(config: &InputConfig) -> Result<(PlantSource, TradeDate
         if live.lines().is_empty() {
             return Err(RunError::NoLine);
         }
-        let source = Box::new(LiveSource::open(live)?);
         // A session without a date is that of today, by the exchange's calendar.
         let today = || TradeDate::of_time(Clock::monotonic().utc_ns());
-        let no_date = || RunError::NoDate { name: source.name().to_owned() };
+        let no_date = || RunError::NoDate { name: "live session".to_owned() };
         let date = date.or_else(today).ok_or_else(no_date)?;
+        let source = Box::new(LiveSource::open(live, date)?);
         return Ok((PlantSource::Live(source), date));
     }
     if file.as_os_str().is_empty() {
@@ -60,7 +80,12 @@ pub(super) fn open_input(config: &InputConfig) -> Result<(PlantSource, TradeDate
     }
     let no_day = |what| RunError::NoDay { name: file.display().to_string(), what };
     if file.is_dir() {
-        return Err(no_day("a folder"));
+        let source = Box::new(KeptSource::open(file).map_err(|error| {
+            // A folder of another kind is a mistake of the caller, and not damage.
+            if error.is_other_folder() { no_day(OTHER_FOLDER) } else { error.into() }
+        })?);
+        let date = date.unwrap_or(source.date());
+        return Ok((PlantSource::Kept(source), date));
     }
     let mut source = match (file.as_os_str() == "-", pace) {
         (true, _) => DaySource::stdin()?,

@@ -1,16 +1,18 @@
 //! The options of a live session, and what is said about its lines.
 
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::{
+    net::{Ipv4Addr, SocketAddrV4},
+    path::PathBuf,
+};
 
 use anyhow::bail;
 use clap::Args;
-use nanotape_feed::CaptureSummary;
 use nanotape_plant::{
     PlantSource,
     config::{InputConfig, JoinChoice},
 };
 
-use crate::status::tell;
+use crate::{session, status::tell};
 
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Live session")]
@@ -35,14 +37,22 @@ pub(super) struct LiveArguments {
     #[arg(long, value_name = "IP:PORT", requires = "live")]
     request_server: Option<SocketAddrV4>,
 
+    /// GLIMPSE server that sends a snapshot of the books if messages are lost
+    #[arg(long, value_name = "IP:PORT", requires = "live")]
+    snapshot_server: Option<SocketAddrV4>,
+
     /// Where to join a session that has begun before: here with the first packet, start with
-    /// message 1 from the re-request server [default: here]
+    /// message 1 from the re-request server, snapshot with a GLIMPSE snapshot [default: here]
     #[arg(long, value_name = "WHERE", requires = "live")]
     join: Option<JoinChoice>,
 
     /// Poll the sockets without pause: the shortest delay, for a processor of its own
     #[arg(long, requires = "live")]
     spin: bool,
+
+    /// Keep every packet, with its line and time, in a journal in DIR: --input DIR runs it again
+    #[arg(long, value_name = "DIR", requires = "live")]
+    keep: Option<PathBuf>,
 }
 
 impl LiveArguments {
@@ -59,8 +69,12 @@ impl LiveArguments {
         live.line_b = self.line_b.or(live.line_b);
         live.interface = self.interface.unwrap_or(live.interface);
         live.request_server = self.request_server.or(live.request_server);
+        live.snapshot_server = self.snapshot_server.or(live.snapshot_server);
         live.join = self.join.unwrap_or(live.join);
         live.spin |= self.spin;
+        if let Some(folder) = &self.keep {
+            live.keep = Some(folder.clone());
+        }
     }
 }
 
@@ -69,6 +83,14 @@ pub(super) fn require_line(input: &InputConfig) -> anyhow::Result<()> {
     match &input.live {
         Some(live) if live.lines().is_empty() => {
             bail!("no line given: use --line-a IP:PORT, or line_a in [input.live]")
+        }
+        Some(live) if live.join == JoinChoice::Snapshot && live.snapshot_server.is_none() => {
+            bail!(
+                "--join snapshot needs --snapshot-server IP:PORT, or snapshot_server in [input.live]"
+            )
+        }
+        Some(live) if live.join == JoinChoice::Start && live.request_server.is_none() => {
+            bail!("--join start needs --request-server IP:PORT, or request_server in [input.live]")
         }
         _ => Ok(()),
     }
@@ -88,19 +110,9 @@ pub(super) fn complain_of_buffers(source: &PlantSource, input: &InputConfig) {
     }
 }
 
-/// Reports what each line brought.
-pub(super) fn report_lines(session: &CaptureSummary) {
-    for (address, line) in &session.lines {
-        tell(format_args!(
-            "line {address}: {} packets, {} messages, {} of them first; {} missing, {} overtaken, {} \
-             duplicates, {} malformed packets",
-            line.packets,
-            line.messages,
-            line.first_messages,
-            line.missing,
-            line.overtaken,
-            line.duplicates,
-            line.malformed.iter().sum::<u64>()
-        ));
+/// Reports what the lines of a session brought, and what was lost.
+pub(super) fn report_session(source: &PlantSource) {
+    for (name, value) in source.session().into_iter().flat_map(session::report) {
+        tell(format_args!("{}: {value}", name.trim_start()));
     }
 }

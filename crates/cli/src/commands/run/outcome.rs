@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use nanotape_plant::{
-    BoardReader, Ended, Pace, PlantRun, RecordingSummary, TradeDate, records::RecordKind,
+    BoardReader, Ended, LiveStat, Pace, PlantRun, RecordingSummary, TradeDate, records::RecordKind,
 };
 use nanotape_shm::Origin;
 
@@ -11,6 +11,7 @@ use crate::{
     output::{Format, Output},
     record::Record,
     regions::{came, state_name},
+    session::with_session,
     values::{counted, nanos_text},
 };
 
@@ -21,6 +22,7 @@ pub(super) struct Outcome {
     nanos: u64,
     beginning: Record,
     kinds: Vec<(RecordKind, u64)>,
+    session: Option<LiveStat>,
 }
 
 /// Prints where the plant publishes and which records. A CSV table has one row, written at the end.
@@ -45,7 +47,8 @@ pub(super) fn begun(plant: &PlantRun, format: Format, output: &mut Output) -> an
 
 impl Outcome {
     pub(super) fn new(plant: &PlantRun, ended: Ended, nanos: u64) -> Self {
-        Self { ended, nanos, beginning: beginning(plant), kinds: records_by_kind(plant) }
+        let (beginning, kinds) = (beginning(plant), records_by_kind(plant));
+        Self { ended, nanos, beginning, kinds, session: plant.source().session().cloned() }
     }
 
     /// Prints the result. `recording` is `None` for a plant without a journal, or whose recorder
@@ -79,14 +82,16 @@ impl Outcome {
         let by_kind = |record: Record, &(kind, count): &(RecordKind, u64)| {
             record.with(format!("{kind}_records"), count)
         };
-        self.kinds
+        let record = self
+            .kinds
             .iter()
             .fold(record, by_kind)
             .with("run_ns", self.nanos)
             .with("messages_per_second", self.rate().map(f64::round))
             .with("damaged", stop.damaged)
             .with("anomalies", stop.anomalies)
-            .with("tainted_stocks", *tainted_stocks)
+            .with("tainted_stocks", *tainted_stocks);
+        with_session(record, self.session.as_ref())
     }
 
     fn text(&self, recording: Option<&RecordingSummary>) -> String {

@@ -10,7 +10,7 @@ use nanotape_plant::{
 use serde_json::{Value, json};
 
 use super::Report;
-use crate::{record::Record, regions::state_name};
+use crate::{record::Record, regions::state_name, session::with_session};
 
 impl Report<'_> {
     pub(super) fn record(&self) -> Record {
@@ -18,6 +18,7 @@ impl Report<'_> {
         let record = self.count_part(record);
         let record = self.trouble_part(record);
         let record = self.stage_part(record);
+        let record = with_session(record, self.now.plant.live.as_ref());
         let record = self.ring_part(record);
         self.recorder_part(record)
     }

@@ -15,6 +15,7 @@ use nanotape_types::{StockLocate, Symbol};
 use super::{Report, json::QUANTILES};
 use crate::{
     regions::state_name,
+    session,
     values::{bytes_text, nanos_text},
 };
 
@@ -44,6 +45,9 @@ impl Report<'_> {
             for &(locate, symbol, messages) in &self.now.tainted {
                 put(&format!("  {}", stock_text(locate, symbol)), format!("{messages} messages"));
             }
+        }
+        for (name, value) in self.now.plant.live.iter().flat_map(session::report) {
+            put(&name, value);
         }
         put("message time", "sampled about 1 in 250; bucket width 12.5%".to_owned());
         for times in &self.now.plant.stages {

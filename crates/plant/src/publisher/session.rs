@@ -1,0 +1,146 @@
+//! A live session in records: gaps, since when books are suspect, and books from a snapshot.
+//!
+//! While a gap is open, later messages wait, so what was published is old and not wrong. After a
+//! loss, and after a late join, the records of all stocks have the flag `MAYBE_BAD_BOOK`. A book
+//! that is replaced is published as a clear and adds with `F_SNAPSHOT`, then its inside.
+
+use dbn::{Action, Side as DbnSide, UNDEF_PRICE};
+use nanotape_book::{Anomaly, Books, OrderStore, PriceLevels};
+use nanotape_market::{SessionChange, Suspect};
+use nanotape_ring::Publish;
+use nanotape_types::{OrderReferenceNumber, Side, StockLocate};
+
+use super::{Publisher, Stock};
+use crate::{
+    BookEngine, RestoredStock,
+    records::{
+        Common, GapNotice, Notice, RecordKind, RestoredCause, RestoredNotice, SuspectNotice,
+        SuspectReason, Taint,
+        encode::{Change, LAST, mbo, mbp1, price_of, side_of},
+    },
+};
+
+/// Why the records of all stocks are flagged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Unreliable {
+    /// Messages are lost.
+    Loss,
+    /// The session had begun before it was joined.
+    LateJoin,
+}
+
+/// The change of a record that no order caused.
+const CLEARED: Change =
+    Change { action: Action::Clear, side: DbnSide::None, price: UNDEF_PRICE, size: 0 };
+
+impl<W: Publish> Publisher<W> {
+    /// Reports a change of what is known about the messages of the session.
+    #[cold]
+    pub(super) fn session_changed(&mut self, change: &SessionChange) {
+        let ts_recv = self.tell_time();
+        match *change {
+            SessionChange::GapDeclared(gap) | SessionChange::GapClosed(gap) => {
+                self.notice(&Notice::SessionGap(GapNotice { ts_recv, gap }));
+            }
+            SessionChange::Suspect(Suspect { first, next, is_late_join }) => {
+                let reason =
+                    if is_late_join { SuspectReason::LateJoin } else { SuspectReason::Gap };
+                self.notice(&Notice::Suspect(SuspectNotice { ts_recv, reason, first, next }));
+                if is_late_join {
+                    self.flag_all(Some(Unreliable::LateJoin));
+                }
+            }
+            SessionChange::Complete { next } => {
+                self.reliable(StockLocate::default(), RestoredCause::Complete, next);
+                self.flag_all(None);
+            }
+            SessionChange::Restored { next } => {
+                self.reliable(StockLocate::default(), RestoredCause::Snapshot, next);
+                self.flag_all(None);
+            }
+        }
+    }
+
+    /// Publishes the book of a stock that is that of a snapshot now.
+    #[cold]
+    pub(super) fn stock_restored<L: PriceLevels, S: OrderStore>(
+        &mut self,
+        engine: &BookEngine<Books<L, S>>,
+        stock: &RestoredStock<'_>,
+    ) {
+        let locate = stock.stock_locate;
+        self.counts.messages = self.counts.messages.max(stock.next.saturating_sub(1));
+        if self.stock(engine, locate) == Stock::Unwanted {
+            return;
+        }
+        let is_joining = self.unreliable == Some(Unreliable::LateJoin);
+        if stock.is_replaced && !is_joining && self.board.taint(locate, Anomaly::MissedMessages) {
+            let Common { instrument_id, ts_event, ts_recv, .. } = self.common(locate);
+            let (anomaly, message) = (Some(Anomaly::MissedMessages), self.counts.messages);
+            let taint = Taint { instrument_id, ts_event, ts_recv, anomaly, message };
+            self.notice(&Notice::Taint(taint));
+        }
+        if stock.is_replaced {
+            self.replaced_book(engine, stock);
+        }
+        let was_tainted = self.board.clear_taint(locate);
+        if self.stocks[locate] == Stock::Tainted {
+            self.stocks[locate] = Stock::Unknown;
+            self.stock(engine, locate);
+        }
+        if was_tainted {
+            let cause =
+                if stock.is_replaced { RestoredCause::Replaced } else { RestoredCause::Same };
+            self.reliable(locate, cause, stock.next);
+        }
+    }
+
+    /// Publishes a clear, the orders of the snapshot, and the inside if it changed.
+    fn replaced_book<L: PriceLevels, S: OrderStore>(
+        &mut self,
+        engine: &BookEngine<Books<L, S>>,
+        stock: &RestoredStock<'_>,
+    ) {
+        let locate = stock.stock_locate;
+        let common = Common { flags: dbn::flags::SNAPSHOT, ..self.common(locate) };
+        if self.kinds.has(RecordKind::Mbo) {
+            let adds = stock.orders.iter().map(|order| {
+                let (side, price) = (side_of(order.side), price_of(order.price));
+                let change = Change { action: Action::Add, side, price, size: order.shares.get() };
+                (order.reference, change)
+            });
+            let clear = (OrderReferenceNumber::default(), CLEARED);
+            let count = stock.orders.len();
+            for (place, (reference, change)) in core::iter::once(clear).chain(adds).enumerate() {
+                let last = if place == count { LAST } else { 0 };
+                self.record(RecordKind::Mbo, mbo(&common, last, reference.get(), change));
+            }
+        }
+        let book = engine.books().book(locate);
+        if self.kinds.has(RecordKind::Bbo) && book.inside() != stock.inside_before {
+            let (bid, offer) = (book.best_level(Side::Buy), book.best_level(Side::Sell));
+            self.record(RecordKind::Bbo, mbp1(&common, LAST, CLEARED, bid, offer));
+        }
+    }
+
+    /// Publishes that a book is reliable again, or all of them.
+    fn reliable(&mut self, locate: StockLocate, cause: RestoredCause, next: u64) {
+        let Common { instrument_id, ts_event, ts_recv, .. } = self.common(locate);
+        let restored = RestoredNotice { instrument_id, ts_event, ts_recv, cause, next };
+        self.notice(&Notice::Restored(restored));
+    }
+
+    /// Flags the records of all stocks, or ends that. Tainted stocks stay tainted.
+    pub(super) fn flag_all(&mut self, unreliable: Option<Unreliable>) {
+        self.unreliable = unreliable;
+        let (from, to) = match unreliable {
+            Some(_) => (Stock::Wanted, Stock::Suspect),
+            None => (Stock::Suspect, Stock::Wanted),
+        };
+        for stock in self.stocks.iter_mut().map(|(_, stock)| stock) {
+            if *stock == from {
+                *stock = to;
+            }
+        }
+    }
+}
