@@ -122,6 +122,7 @@ pub struct Delivery<T> {
     /// Whether messages are missing that no snapshot has replaced.
     is_lossy: bool,
     is_suspect: bool,
+    last_gap: Suspect,
     requests: Vec<(u64, u16)>,
 }
 
@@ -154,6 +155,7 @@ impl<T> Delivery<T> {
             gaps: GapCounts::default(),
             is_lossy: false,
             is_suspect: false,
+            last_gap: Suspect::default(),
             requests: Vec::with_capacity(MOST_REQUESTS),
         }
     }
@@ -187,9 +189,11 @@ impl<S: fmt::Display, T: MessageSink> SessionHandler<S> for Delivery<T> {
         if let Some(snapshot) = self.snapshot.take() {
             self.sink.restore(&snapshot);
         }
-        self.is_lossy = false;
-        if self.gaps.declared == self.gaps.closed && core::mem::take(&mut self.is_suspect) {
-            self.sink.session(&SessionChange::Restored { next });
+        (self.is_lossy, self.is_suspect) = (false, false);
+        self.sink.session(&SessionChange::Restored { next });
+        if self.gaps.declared > self.gaps.closed {
+            // A later gap is open.
+            self.suspect(self.last_gap);
         }
     }
 
@@ -225,7 +229,8 @@ impl<S: fmt::Display, T: MessageSink> SessionHandler<S> for Delivery<T> {
                 self.gaps.declared += 1;
                 self.sink.session(&SessionChange::GapDeclared(gap.market_gap()));
                 let Numbers { start: first, end: next } = gap.numbers;
-                self.suspect(Suspect { first, next, is_late_join: false });
+                self.last_gap = Suspect { first, next, is_late_join: false };
+                self.suspect(self.last_gap);
             }
             SessionEvent::GapClosed(report) => self.gap_closed(report),
             _ => {}

@@ -27,7 +27,7 @@ pub enum SessionChange {
         /// The number of the next message.
         next: u64,
     },
-    /// Every book is that of a snapshot, and no message after it is missing.
+    /// Every book is that of a snapshot. If a later gap is open, it makes them suspect again.
     Restored {
         /// The number of the next message.
         next: u64,
@@ -35,7 +35,7 @@ pub enum SessionChange {
 }
 
 /// Why any book may lack messages.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Suspect {
     /// The number of the first message that is missing.
     pub first: u64,

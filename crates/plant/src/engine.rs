@@ -103,8 +103,13 @@ pub trait Observer<B> {
         let _ = change;
     }
 
-    /// Called once for each stock of a snapshot or of the books, after its book is that of the
-    /// snapshot.
+    /// Called for each stock of a snapshot or of the books, after the books that differ from the
+    /// snapshot lost their orders, and before the first of them gets those of the snapshot.
+    fn restoring(&mut self, engine: &BookEngine<B>, stock: &RestoredStock<'_>) {
+        let _ = (engine, stock);
+    }
+
+    /// Called for each of these stocks, after its book is that of the snapshot.
     fn restored(&mut self, engine: &BookEngine<B>, stock: &RestoredStock<'_>) {
         let _ = (engine, stock);
     }

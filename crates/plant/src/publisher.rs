@@ -505,6 +505,10 @@ impl<W: Publish, L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Publis
         self.session_changed(change);
     }
 
+    fn restoring(&mut self, engine: &BookEngine<Books<L, S>>, stock: &RestoredStock<'_>) {
+        self.restoring_stock(engine, stock);
+    }
+
     fn restored(&mut self, engine: &BookEngine<Books<L, S>>, stock: &RestoredStock<'_>) {
         self.stock_restored(engine, stock);
     }

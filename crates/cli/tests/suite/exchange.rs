@@ -5,14 +5,16 @@ mod namespace;
 
 use std::{
     collections::BTreeMap,
-    io::{Read as _, Write as _},
-    net::{Ipv4Addr, SocketAddr, TcpStream, UdpSocket},
+    net::{Ipv4Addr, SocketAddr, UdpSocket},
+    ops::ControlFlow,
     thread::{self, JoinHandle},
     time::Duration,
 };
 
 use nanotape_clock::Clock;
-use nanotape_feed::soupbintcp::{Client, ClientClosed, ClientEvent, ClientOptions, Resume};
+use nanotape_feed::soupbintcp::{
+    Client, ClientClosed, ClientEvent, ClientOptions, Resume, run_session,
+};
 use nanotape_harness::Signal;
 use nanotape_types::Alpha;
 use nanotape_wire::framing::{
@@ -100,30 +102,28 @@ fn fill_gaps(messages: &mut Messages, end: u64, server: &str) -> u64 {
 /// The messages that a client of SoupBinTCP gets until it closes, or up to the first one of this
 /// type.
 fn soup(address: &str, resume: Resume, last: Option<u8>) -> (Option<ClientClosed>, Messages) {
-    let address: SocketAddr = address.parse().unwrap();
-    let mut stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(Duration::from_millis(10))).unwrap();
     let clock = Clock::monotonic();
     let began = clock.stamp();
+    let now_ns = || clock.nanos_between(began, clock.stamp());
     let mut client = Client::new(ClientOptions::default(), resume);
-    let (mut messages, mut is_last, mut buffer) = (Messages::new(), false, [0; 10_000]);
-    client.connected(0);
-    while client.closed().is_none() && !is_last {
-        let now_ns = clock.nanos_between(began, clock.stamp());
-        client.poll(now_ns);
-        let length = stream.write(client.output()).unwrap();
-        client.sent(length, now_ns);
-        match stream.read(&mut buffer) {
-            Ok(0) => client.disconnected(),
-            Ok(length) => client.receive(&buffer[..length], now_ns, |event| {
-                if let ClientEvent::Sequenced { number, message } = event {
-                    is_last |= last.is_some_and(|last| message.first() == Some(&last));
-                    messages.insert(number, message.to_vec());
-                }
-            }),
-            Err(_) => {}
-        }
-    }
+    let mut messages = Messages::new();
+    let address: SocketAddr = address.parse().unwrap();
+    run_session(
+        address,
+        &mut client,
+        now_ns,
+        || false,
+        |event| {
+            let ClientEvent::Sequenced { number, message } = event else {
+                return ControlFlow::Continue(());
+            };
+            messages.insert(number, message.to_vec());
+            match last {
+                Some(last) if message.first() == Some(&last) => ControlFlow::Break(()),
+                _ => ControlFlow::Continue(()),
+            }
+        },
+    );
     (client.closed(), messages)
 }
 

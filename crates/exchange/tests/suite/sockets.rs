@@ -5,6 +5,7 @@ use std::{
     collections::BTreeMap,
     io::{ErrorKind, Read as _, Write as _},
     net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpStream, UdpSocket},
+    ops::ControlFlow,
     thread::{self, JoinHandle},
     time::Duration,
 };
@@ -15,7 +16,7 @@ use nanotape_exchange::server::{
 };
 use nanotape_feed::{
     DaySource,
-    soupbintcp::{Client, ClientClosed, ClientEvent, ClientOptions, Resume},
+    soupbintcp::{Client, ClientClosed, ClientEvent, ClientOptions, Resume, run_session},
 };
 use nanotape_harness::Scratch;
 use nanotape_tape::ShutdownFlag;
@@ -74,30 +75,24 @@ fn soup(
     resume: Resume,
     is_enough: impl Fn(&[u8]) -> bool,
 ) -> (Client, Vec<(u64, Vec<u8>)>) {
-    let mut stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(Duration::from_millis(10))).unwrap();
     let clock = Clock::monotonic();
     let began = clock.stamp();
+    let now_ns = || clock.nanos_between(began, clock.stamp());
     let mut client = Client::new(ClientOptions::default(), resume);
-    let (mut got, mut buffer) = (Vec::new(), [0; 10_000]);
-    client.connected(0);
-    while client.closed().is_none()
-        && !got.last().is_some_and(|(_, m): &(u64, Vec<u8>)| is_enough(m))
-    {
-        let now_ns = clock.nanos_between(began, clock.stamp());
-        client.poll(now_ns);
-        let length = stream.write(client.output()).unwrap();
-        client.sent(length, now_ns);
-        match stream.read(&mut buffer) {
-            Ok(0) => client.disconnected(),
-            Ok(length) => client.receive(&buffer[..length], now_ns, |event| {
-                if let ClientEvent::Sequenced { number, message } = event {
-                    got.push((number, message.to_vec()));
-                }
-            }),
-            Err(_) => {}
-        }
-    }
+    let mut got = Vec::new();
+    run_session(
+        address,
+        &mut client,
+        now_ns,
+        || false,
+        |event| {
+            let ClientEvent::Sequenced { number, message } = event else {
+                return ControlFlow::Continue(());
+            };
+            got.push((number, message.to_vec()));
+            if is_enough(message) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        },
+    );
     (client, got)
 }
 

@@ -84,6 +84,7 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
                 orders,
             });
         }
+        stocks.iter().for_each(|stock| observer.restoring(self, stock));
         for stock in &stocks {
             for &RestingOrder { stock_locate, reference, side, shares, price } in stock.orders {
                 if stock.is_replaced {

@@ -8,7 +8,7 @@ use dbn::{Action, Side as DbnSide, UNDEF_PRICE};
 use nanotape_book::{Anomaly, Books, OrderStore, PriceLevels};
 use nanotape_market::{SessionChange, Suspect};
 use nanotape_ring::Publish;
-use nanotape_types::{OrderReferenceNumber, Side, StockLocate};
+use nanotape_types::{Side, StockLocate};
 
 use super::{Publisher, Stock};
 use crate::{
@@ -61,7 +61,34 @@ impl<W: Publish> Publisher<W> {
         }
     }
 
-    /// Publishes the book of a stock that is that of a snapshot now.
+    /// Publishes that a stock is tainted if its book differs from the snapshot, and that its orders
+    /// leave. All orders leave before the first one enters: a reference may change its stock.
+    #[cold]
+    pub(super) fn restoring_stock<L: PriceLevels, S: OrderStore>(
+        &mut self,
+        engine: &BookEngine<Books<L, S>>,
+        stock: &RestoredStock<'_>,
+    ) {
+        let locate = stock.stock_locate;
+        self.counts.messages = self.counts.messages.max(stock.next.saturating_sub(1));
+        if !stock.is_replaced || self.stock(engine, locate) == Stock::Unwanted {
+            return;
+        }
+        let is_joining = self.unreliable == Some(Unreliable::LateJoin);
+        if !is_joining && self.board.taint(locate, Anomaly::MissedMessages) {
+            let Common { instrument_id, ts_event, ts_recv, .. } = self.common(locate);
+            let (anomaly, message) = (Some(Anomaly::MissedMessages), self.counts.messages);
+            let taint = Taint { instrument_id, ts_event, ts_recv, anomaly, message };
+            self.notice(&Notice::Taint(taint));
+        }
+        if self.kinds.has(RecordKind::Mbo) {
+            let last = if stock.orders.is_empty() { LAST } else { 0 };
+            let common = self.of_snapshot(locate);
+            self.record(RecordKind::Mbo, mbo(&common, last, 0, CLEARED));
+        }
+    }
+
+    /// Publishes the orders of a snapshot, the inside if it changed, and that the book is reliable.
     #[cold]
     pub(super) fn stock_restored<L: PriceLevels, S: OrderStore>(
         &mut self,
@@ -69,19 +96,11 @@ impl<W: Publish> Publisher<W> {
         stock: &RestoredStock<'_>,
     ) {
         let locate = stock.stock_locate;
-        self.counts.messages = self.counts.messages.max(stock.next.saturating_sub(1));
         if self.stock(engine, locate) == Stock::Unwanted {
             return;
         }
-        let is_joining = self.unreliable == Some(Unreliable::LateJoin);
-        if stock.is_replaced && !is_joining && self.board.taint(locate, Anomaly::MissedMessages) {
-            let Common { instrument_id, ts_event, ts_recv, .. } = self.common(locate);
-            let (anomaly, message) = (Some(Anomaly::MissedMessages), self.counts.messages);
-            let taint = Taint { instrument_id, ts_event, ts_recv, anomaly, message };
-            self.notice(&Notice::Taint(taint));
-        }
         if stock.is_replaced {
-            self.replaced_book(engine, stock);
+            self.entered(engine, stock);
         }
         let was_tainted = self.board.clear_taint(locate);
         if self.stocks[locate] == Stock::Tainted {
@@ -95,32 +114,30 @@ impl<W: Publish> Publisher<W> {
         }
     }
 
-    /// Publishes a clear, the orders of the snapshot, and the inside if it changed.
-    fn replaced_book<L: PriceLevels, S: OrderStore>(
+    fn entered<L: PriceLevels, S: OrderStore>(
         &mut self,
         engine: &BookEngine<Books<L, S>>,
         stock: &RestoredStock<'_>,
     ) {
-        let locate = stock.stock_locate;
-        let common = Common { flags: dbn::flags::SNAPSHOT, ..self.common(locate) };
+        let common = self.of_snapshot(stock.stock_locate);
         if self.kinds.has(RecordKind::Mbo) {
-            let adds = stock.orders.iter().map(|order| {
+            for (place, order) in stock.orders.iter().enumerate() {
+                let last = if place + 1 == stock.orders.len() { LAST } else { 0 };
                 let (side, price) = (side_of(order.side), price_of(order.price));
                 let change = Change { action: Action::Add, side, price, size: order.shares.get() };
-                (order.reference, change)
-            });
-            let clear = (OrderReferenceNumber::default(), CLEARED);
-            let count = stock.orders.len();
-            for (place, (reference, change)) in core::iter::once(clear).chain(adds).enumerate() {
-                let last = if place == count { LAST } else { 0 };
-                self.record(RecordKind::Mbo, mbo(&common, last, reference.get(), change));
+                self.record(RecordKind::Mbo, mbo(&common, last, order.reference.get(), change));
             }
         }
-        let book = engine.books().book(locate);
+        let book = engine.books().book(stock.stock_locate);
         if self.kinds.has(RecordKind::Bbo) && book.inside() != stock.inside_before {
             let (bid, offer) = (book.best_level(Side::Buy), book.best_level(Side::Sell));
             self.record(RecordKind::Bbo, mbp1(&common, LAST, CLEARED, bid, offer));
         }
+    }
+
+    /// The common fields of records of a snapshot.
+    fn of_snapshot(&self, locate: StockLocate) -> Common {
+        Common { flags: dbn::flags::SNAPSHOT, ..self.common(locate) }
     }
 
     /// Publishes that a book is reliable again, or all of them.
