@@ -356,6 +356,11 @@ impl<L: PriceLevels, S: OrderStore, O: Observer<Books<L, S>>> EventHandler
     }
 
     #[inline(always)]
+    fn prefetch_instrument(&mut self, instrument: StockLocate) {
+        self.engine.books.prefetch_stock(instrument);
+    }
+
+    #[inline(always)]
     fn prefetch_index(&mut self, coming: Coming) -> Option<PrefetchHint> {
         Some(self.engine.books.prefetch_index(coming))
     }
