@@ -23,12 +23,14 @@ pub use input::{PlantSource, trade_date_of};
 use nanotape_book::{AnomalyCounts, DefaultBooks};
 use nanotape_clock::Clock;
 use nanotape_feed::{DayEnd, DaySource, source::Progress};
+use nanotape_market::EventSource;
 use nanotape_ring::{Publish as _, RingError, Start, stream};
 use nanotape_shm::{Origin, OwnerState, RegionError, RegionOptions, Residency};
 use nanotape_tape::Pacer;
 
 use crate::{
-    BoardReader, BookEngine, DayReport, Live, PlantConfig, Publisher, ShutdownFlag, TradeDate,
+    BoardReader, BookEngine, DayReport, Live, PlantConfig, Publisher, RunReport, ShutdownFlag,
+    TradeDate,
     board::{Board, BoardSpec},
     config::{DEFAULT_CAPACITY_BYTES, InputConfig, RingConfig},
     live::LiveStat,
@@ -293,7 +295,17 @@ impl PlantRun {
         self.engine.live(&mut self.publisher)
     }
 
-    /// Publishes the end of the events given to [`live`](Self::live): the last record.
+    /// Reads another source than the input, with its look-ahead. As with [`live`](Self::live), the
+    /// program calls [`end`](Self::end) after the last event.
+    pub fn read<E: EventSource>(
+        &mut self,
+        source: &mut E,
+    ) -> Result<RunReport<E::Summary>, E::Error> {
+        self.engine.run(source, &mut self.publisher, |_| ())
+    }
+
+    /// Publishes the end of the events given to [`live`](Self::live) or read by
+    /// [`read`](Self::read): the last record.
     pub fn end(&mut self) -> PlantStop {
         let reason = self.publisher.reason().unwrap_or(StopReason::EndOfInput);
         self.say_the_end(reason, None)
