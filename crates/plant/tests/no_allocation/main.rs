@@ -3,6 +3,7 @@
 //! Every allocation of this process goes through a counter of its thread.
 
 mod books;
+mod live;
 mod publishing;
 
 use nanotape_harness::CountingAllocator;
