@@ -17,7 +17,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
-    day_file::{Book, COUNT, Plant, RecorderJob, Replay, count},
+    day_file::{Book, COUNT, Feed, Plant, RecorderJob, Replay, count},
     engine::{
         Benchmark, WORKER,
         command::{TableArguments, run as table},
@@ -45,6 +45,7 @@ Examples:
   nanotape lab bench book day.itch50          every structure of the books on a day file
   nanotape lab bench plant day.itch50         the time that ring and records add to a message
   nanotape lab bench replay day.itch50        a recorded plant, and its journal read again
+  nanotape lab bench feed day.itch50          the live feed, from packets to records
   nanotape lab bench ring                     the rings between processes
   nanotape lab bench journal                  the journal, and the speed of the disk
   nanotape lab bench --record                 keep the results for `nanotape lab trend`
@@ -73,6 +74,8 @@ enum Table {
     Plant(TableArguments<Plant>),
     /// Measure a plant that is recorded, and the reading of its journal, on a day file
     Replay(Box<TableArguments<Replay>>),
+    /// Measure the live feed, from packets to records and from the wire to a tap, on a day file
+    Feed(TableArguments<Feed>),
     /// Measure the rings between processes, and the limits of this machine
     Ring(TableArguments<Ring>),
     /// Measure the journal, and the limits of this machine and its disk
@@ -108,6 +111,7 @@ impl Hook {
             Book::NAME => work::<Book>(self.job),
             Plant::NAME => work::<Plant>(self.job),
             Replay::NAME => work::<Replay>(self.job),
+            Feed::NAME => work::<Feed>(self.job),
             RecorderJob::WORK => serde_json::from_value::<RecorderJob>(self.job)?.run(),
             Ring::NAME => work::<Ring>(self.job),
             Journal::NAME => work::<Journal>(self.job),
@@ -145,6 +149,7 @@ pub fn run(command: &BenchCommand) -> anyhow::Result<Status> {
         Some(Table::Book(arguments)) => return table(arguments),
         Some(Table::Plant(arguments)) => return table(arguments),
         Some(Table::Replay(arguments)) => return table(arguments),
+        Some(Table::Feed(arguments)) => return table(arguments),
         Some(Table::Ring(arguments)) => return table(arguments),
         Some(Table::Journal(arguments)) => return table(arguments),
         None => {}

@@ -1,7 +1,8 @@
 //! A day file through every structure of the books, compared with the limits of the machine, and
-//! through plants that publish its records, and through the journal of such a plant.
+//! through plants that publish its records, through the journal of such a plant, and as the packets
+//! of a live feed.
 //!
-//! Where: `nanotape lab bench book`, `plant` and `replay`. Every reading is a process of
+//! Where: `nanotape lab bench book`, `plant`, `replay` and `feed`. Every reading is a process of
 //! its own, so that heaps are fresh and the peak of memory is that of one variant. [`Survey`] finds
 //! damage in the file before anything is measured.
 //!
@@ -9,6 +10,7 @@
 
 mod book;
 mod books;
+mod feed;
 mod limits;
 mod loads;
 mod one_by_one;
@@ -33,6 +35,7 @@ use serde::{Deserialize, Serialize};
 use self::survey::Survey;
 pub(crate) use self::{
     book::Book,
+    feed::Feed,
     plant::Plant,
     profile::{COUNT, count},
     reading::DayReading,

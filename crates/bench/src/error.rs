@@ -3,7 +3,8 @@
 use std::io;
 
 use nanotape_console::status::BadData;
-use nanotape_feed::SourceError;
+use nanotape_exchange::server::ExchangeError;
+use nanotape_feed::{SourceError, udp::UdpError};
 use nanotape_history::{JournalRunError, RunsError, SnapshotError, SnapshotterError};
 use nanotape_journal::{ErrorKind, JournalError};
 use nanotape_lab::text::in_full;
@@ -42,6 +43,10 @@ pub(crate) enum Error {
     Snapshotter(#[from] SnapshotterError),
     #[error(transparent)]
     Runs(#[from] RunsError),
+    #[error(transparent)]
+    Udp(#[from] UdpError),
+    #[error(transparent)]
+    Exchange(#[from] ExchangeError),
     #[error(transparent)]
     TimedOut(#[from] TimedOut),
     /// A reader received other bytes than the writer wrote.

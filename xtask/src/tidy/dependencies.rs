@@ -180,6 +180,7 @@ const TABLE: &[Row] = &[
             "nanotape-trace",
             "nanotape-lab",
             "nanotape-synth",
+            "nanotape-exchange",
             "nanotape-plant",
             "nanotape-console",
         ],

@@ -109,17 +109,30 @@ pub(super) fn for_each_record(
     source: &mut DaySource,
     mut take: impl FnMut(Record<'_>),
 ) -> Result<(), SourceError> {
+    try_for_each_record(source, |record| {
+        take(record);
+        ControlFlow::Continue(())
+    })
+}
+
+/// The same until `take` breaks.
+#[inline]
+pub(super) fn try_for_each_record(
+    source: &mut DaySource,
+    mut take: impl FnMut(Record<'_>) -> ControlFlow<()>,
+) -> Result<(), SourceError> {
     let mut used_bytes = 0;
     loop {
         let block = source.next_block(used_bytes)?;
         let mut records = Records::new(block.bytes, block.offset);
-        records.by_ref().for_each(|record| {
+        let flow = records.by_ref().try_for_each(|record| {
             // The decoder prefetches too: without it the walk would measure waiting for the file.
             prefetch(record.bytes, FILE_AHEAD_BYTES);
-            take(record);
+            take(record)
         });
         used_bytes = block.bytes.len() - records.remaining().len();
-        if block.is_last || matches!(records.end(), Some(End::EndOfSession { .. })) {
+        let is_end = matches!(records.end(), Some(End::EndOfSession { .. }));
+        if flow.is_break() || block.is_last || is_end {
             return Ok(());
         }
     }

@@ -3,7 +3,10 @@
 //! and the same loop.
 
 use core::hint::black_box;
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use nanotape_book::OrderStore as _;
 use nanotape_clock::Clock;
@@ -34,7 +37,7 @@ const DATE: &str = "2019-12-30";
 pub(super) const RING: &str = "ring";
 
 /// Limit of the time that a tap waits for the ring: the plant makes its tables first.
-const LONGEST_START: Duration = Duration::from_secs(60);
+pub(super) const LONGEST_START: Duration = Duration::from_secs(60);
 
 /// One run of a plant.
 pub(super) struct Plan<'a> {
@@ -56,13 +59,7 @@ pub(super) fn publish<B: Benchmark>(
     let clock = worker.clock;
     let startup = Stopwatch::start(clock);
     let Plan { day, shape, is_single, ring, recorder } = plan;
-    let mut config = PlantConfig::default();
-    config.input.file = day.path().to_owned();
-    config.input.date = DATE.parse().ok();
-    config.ring.name = ring.display().to_string();
-    config.ring.capacity_bytes = Some(shape.capacity_bytes);
-    config.publish.records = shape.kinds;
-    config.machine.orders = Some(day.orders());
+    let config = config(day, *shape, ring);
     let stop = ShutdownFlag::new();
     let mut run = match recorder {
         Some(recorder) => PlantRun::open_recorded(&config, stop, recorder)?,
@@ -85,16 +82,7 @@ pub(super) fn publish<B: Benchmark>(
         ended.stop.messages
     };
 
-    let counted = run.board().look().records;
-    let books = run.engine().books();
-    let answer = Answer {
-        messages: Some(messages),
-        // One record per change.
-        inside_changes: Some(counted[RecordKind::Bbo as usize]),
-        orders_left: Some(books.orders().len() as u64),
-        anomalies: Some(books.anomalies().total()),
-        order_records: Some(counted[RecordKind::Mbo as usize]),
-    };
+    let answer = answer(&run, messages);
     let records = run.next_sequence() - run.first_sequence();
     let detail = match recorder {
         Some(_) => finish(run, records, clock)?,
@@ -106,6 +94,32 @@ pub(super) fn publish<B: Benchmark>(
         day: Some(DayReading { answer, ..reading }),
         ..one_by_one::report(&histogram, &clock, answer)
     })
+}
+
+/// The configuration of a plant of this day.
+pub(super) fn config(day: &Day, shape: Shape, ring: &Path) -> PlantConfig {
+    let mut config = PlantConfig::default();
+    config.input.file = day.path().to_owned();
+    config.input.date = DATE.parse().ok();
+    config.ring.name = ring.display().to_string();
+    config.ring.capacity_bytes = Some(shape.capacity_bytes);
+    config.publish.records = shape.kinds;
+    config.machine.orders = Some(day.orders());
+    config
+}
+
+/// What a plant has done with its messages.
+pub(super) fn answer(run: &PlantRun, messages: u64) -> Answer {
+    let counted = run.board().look().records;
+    let books = run.engine().books();
+    Answer {
+        messages: Some(messages),
+        // One record per change.
+        inside_changes: Some(counted[RecordKind::Bbo as usize]),
+        orders_left: Some(books.orders().len() as u64),
+        anomalies: Some(books.anomalies().total()),
+        order_records: Some(counted[RecordKind::Mbo as usize]),
+    }
 }
 
 /// Waits until a plant that has ended is recorded.

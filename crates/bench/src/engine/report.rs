@@ -92,6 +92,12 @@ impl From<Taken> for Report {
     }
 }
 
+impl From<Times> for Report {
+    fn from(times: Times) -> Self {
+        Self { times: Some(times), ..Self::default() }
+    }
+}
+
 impl From<DayReading> for Report {
     fn from(day: DayReading) -> Self {
         Self { day: Some(day), ..Self::default() }

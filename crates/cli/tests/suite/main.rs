@@ -2,6 +2,7 @@
 //! answers and exit status.
 
 mod bench_book;
+mod bench_feed;
 mod bench_journal;
 mod bench_plant;
 mod bench_replay;

@@ -1,5 +1,5 @@
-//! The way of a live packet, from its socket to published records, does not allocate once the tables
-//! have their final size: reader, receiver of two lines, delivery, books, publisher.
+//! The way of a live packet, from its socket to published records, does not allocate once the
+//! tables have their final size: reader, receiver of two lines, delivery, books, publisher.
 //!
 //! Line A loses packets, and line B comes later, so messages are also kept and then delivered.
 

@@ -1,0 +1,237 @@
+//! `nanotape lab bench feed`: the live feed, from the bytes of packets to records, and from the
+//! wire to a reaction.
+//!
+//! ```text
+//! day -> packets of two lines, in memory -> receiver -> books -> records on a ring
+//! sender -> UDP on 127.0.0.1 -> plant -> ring -> tap
+//! ```
+//!
+//! To add a row, add a line to `rows.rs`; to add a goal, one to `goals.rs`.
+
+mod bursts;
+mod drops;
+mod goals;
+mod lines;
+mod packets;
+mod rows;
+mod wire;
+
+use std::time::Duration;
+
+use clap::Args;
+use nanotape_console::{progress::Progress, records::Columns};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use self::rows::{DECODED, MESSAGE, PING, ROWS, Work};
+use super::{Day, plant_variants::USUAL, publish, reading::compare, reading::heading};
+use crate::{
+    engine::{
+        Asked, AskedCpus, Base, Benchmark, Goal, Measured, Reading, Report, Row, Run, Worker,
+        command::slowest, pair,
+    },
+    error::Error,
+};
+
+/// The live feed: which day, and how it is sent.
+#[derive(Args, Clone, Debug, Serialize, Deserialize)]
+#[command(after_help = "\
+Examples:
+  nanotape lab bench feed day.itch50                           the table
+  nanotape lab bench feed day.itch50 --rounds 9 -o feed.json   more rounds, as one JSON list
+  nanotape lab bench feed day.itch50 --only message,packet,lines
+  nanotape lab bench feed day.itch50 --only wire --rate 100000 --seconds 10
+  nanotape lab bench feed --list                               the names
+
+`packet` cuts the day into the MoldUDP64 packets of two lines, which cut at different messages and
+arrive up to 1 us late. Packets keep their spacing in the day, but pauses are at most 5 us. Each is
+handed to a receiver, and is timed until the records of its last message are published on a ring,
+as `nanotape run --live` does; packets without a new message are not counted. `due` is the time
+since the packet arrived, which may be before the previous one is done. `message` is one message
+at a time without packets and pauses, as `plant` in `nanotape lab bench plant`; `packet/single` has
+a packet for each message. `packet/unsequenced` decodes the packets of one line without a receiver.
+
+`lines` rows have no plant: `lines/arbitrated` takes the packets of both lines, `lines/decoded`
+decodes them without a receiver. Times are per packet, of either line.
+
+`wire` rows send packets over UDP on 127.0.0.1 at --rate. `wire/ping` is timed until another
+process has the bytes from a bare socket; `wire/tap` until a tap in a third process has the last
+record of the packet from a plant. In `wire/own-tap` the sender reads the records itself, so that
+two processors suffice. All poll without pause. On two processors the sender and the tap of
+`wire/tap` take turns on one.
+
+`drops` sends packets at rising rates to a plant, until the kernel drops some.
+
+In each round each row is measured once, in processes of its own and in a random order. Numbers are
+medians over rounds. Compare numbers of one run only. Missed goals do not change the exit status.
+
+Exit status: 0 success; 1 the file is damaged or empty, or rows differ in their results; 2 wrong
+usage, or a file or socket that cannot be opened.")]
+pub(crate) struct Feed {
+    #[command(flatten)]
+    day: Day,
+
+    /// Packets a second in `wire` rows
+    #[arg(long, value_name = "PER_SECOND", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    rate: u32,
+
+    /// Seconds of a reading in `wire` rows, unless the day has fewer packets
+    #[arg(long, value_name = "NUMBER", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=3_600))]
+    seconds: u32,
+
+    /// Most packets of a reading in `drops`
+    #[arg(long, value_name = "NUMBER", default_value_t = 4_000_000, value_parser = clap::value_parser!(u32).range(1_000..=100_000_000))]
+    most_packets: u32,
+
+    /// Run the plant on the first of these processors; in rows with a socket the sender is on the
+    /// first, and the receiver or plant on the second [default: the last two allowed ones]
+    #[arg(long, value_name = "FIRST,SECOND", value_parser = pair)]
+    cpus: Option<(u32, u32)>,
+
+    /// Use the real-time class SCHED_FIFO with this priority
+    #[arg(long, value_name = "PRIORITY", value_parser = clap::value_parser!(u8).range(1..=49))]
+    realtime: Option<u8>,
+}
+
+impl Feed {
+    /// Packets of a reading in `wire` rows, unless the day has fewer.
+    fn packets(&self) -> usize {
+        self.rate as usize * self.seconds as usize
+    }
+
+    fn most_packets(&self) -> usize {
+        self.most_packets as usize
+    }
+}
+
+impl Benchmark for Feed {
+    const NAME: &'static str = "feed";
+    const ROWS: &'static [Row<Self>] = ROWS;
+    /// A plant stops when its ring is removed.
+    const LEAVES_FOLDER: bool = false;
+    const NAME_WIDTH: usize = 20;
+    const COLUMNS: Columns = &[
+        ("name", "/name"),
+        ("section", "/section"),
+        ("ns", "/ns"),
+        ("ns_low", "/ns_low"),
+        ("ns_high", "/ns_high"),
+        ("adds_ns", "/adds_ns"),
+        ("adds_ns_low", "/adds_ns_low"),
+        ("adds_ns_high", "/adds_ns_high"),
+        ("p50_ns", "/latency/p50_ns"),
+        ("p90_ns", "/latency/p90_ns"),
+        ("p99_ns", "/latency/p99_ns"),
+        ("p99.9_ns", "/latency/p99.9_ns"),
+        ("max_ns", "/latency/max_ns"),
+        ("over_100us", "/latency/over_100us"),
+        ("from_due_p50_ns", "/latency/from_due_p50_ns"),
+        ("from_due_p99_ns", "/latency/from_due_p99_ns"),
+        ("packets_per_second", "/drops/without_per_second"),
+        ("foreign", "/environment/foreign"),
+    ];
+
+    type Work = Work;
+    type Pass = ();
+
+    fn asked(&self) -> Asked {
+        Asked { cpus: AskedCpus::Two(self.cpus), real_time_priority: self.realtime }
+    }
+
+    fn prepare(run: &mut Run<Self>) -> anyhow::Result<()> {
+        let (cpu, cpus) = (run.cpu, run.cpus.clone());
+        run.options.day.survey(cpu, &mut run.notes)?;
+        if !cpus.are_two() {
+            run.notes.push("sender and receiver share a processor".to_owned());
+        } else if cpus.are_short_for(2) {
+            run.notes.push(
+                "wire/tap: three processes for two processors: the tap shares that of the sender, \
+                 and both yield it to each other"
+                    .to_owned(),
+            );
+        }
+        Ok(())
+    }
+
+    fn readers(row: &Row<Self>) -> usize {
+        match row.work {
+            Work::Wire(receiving) => receiving.readers(),
+            Work::Drops => 1,
+            _ => 0,
+        }
+    }
+
+    fn longest(&self, row: &Row<Self>) -> Duration {
+        let seconds = match row.work {
+            Work::Wire(_) => self.seconds,
+            _ => 60,
+        };
+        slowest(self.day.operations()) + Duration::from_secs(seconds.into())
+    }
+
+    fn work(worker: &mut Worker<Self>) -> Result<Report, Error> {
+        let day = worker.job.options.day.clone();
+        match worker.row.work {
+            Work::Message => {
+                let (shape, ring) = (USUAL, worker.path(publish::RING));
+                let plan =
+                    publish::Plan { day: &day, shape, is_single: true, ring, recorder: None };
+                publish::publish(worker, &plan)
+            }
+            Work::Packets(packed) => bursts::publish(worker, &day, packed),
+            Work::Decode => {
+                worker.begin(&[])?;
+                lines::decode(&day, worker.clock)
+            }
+            Work::Arbitrate => {
+                worker.begin(&[])?;
+                lines::arbitrate(&day, worker.clock)
+            }
+            Work::Wire(receiving) => wire::work(worker, &day, receiving),
+            Work::Drops => drops::work(worker, &day),
+        }
+    }
+
+    /// The median of a packet or message, the time per packet, or packets a second.
+    fn number(row: &Row<Self>, reading: &Reading) -> Option<f64> {
+        match row.work {
+            Work::Message | Work::Packets(_) | Work::Wire(_) => reading.p50_ns(),
+            Work::Decode | Work::Arbitrate => Some(reading.day.processor_ns()),
+            Work::Drops => rows::steps(reading)?.without_drops(),
+        }
+    }
+
+    fn base(row: &Row<Self>) -> Option<Base> {
+        match row.work {
+            Work::Message | Work::Drops => None,
+            Work::Packets(_) => Some(Base::whole(MESSAGE)),
+            Work::Decode | Work::Arbitrate => Some(Base::whole(DECODED)),
+            Work::Wire(_) => Some(Base::whole(PING)),
+        }
+    }
+
+    fn goals(measured: &Measured<Self>, run: &Run<Self>) -> Vec<Goal> {
+        goals::goals(measured, run)
+    }
+
+    fn conclude(run: &mut Run<Self>, _: &Progress) -> Result<(), Error> {
+        compare(run, run.options.day.operations())
+    }
+
+    fn heading(run: &Run<Self>) -> String {
+        let heading = heading(run, &run.options.day);
+        let (first, second) = (run.cpus.writer, run.cpus.readers[0]);
+        format!(
+            "{heading}; processor {first}: plant, or sender; processor {second}: receiver of a sender"
+        )
+    }
+
+    /// Format: docs/formats/lab-bench-feed.md.
+    fn record(measured: &Measured<Self>, run: &Run<Self>) -> Value {
+        rows::record(measured, run)
+    }
+
+    fn footing(run: &Run<Self>) -> String {
+        rows::sizes_text(run) + &goals::text(run)
+    }
+}
