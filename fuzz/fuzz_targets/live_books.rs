@@ -9,6 +9,7 @@ use std::convert::Infallible;
 
 use libfuzzer_sys::fuzz_target;
 use nanotape_book::{Books, DefaultBooks, OrderStore, PriceLevels};
+use nanotape_clock::Clock;
 use nanotape_feed::{
     Delivery, EventSink,
     glimpse::GlimpseReader,
@@ -32,14 +33,16 @@ const MS: u64 = 1_000_000;
 const SESSION: Alpha<10> = Alpha::new(*b"FUZZ      ");
 
 /// Bytes of a ring that is not lapped by any input.
-const CAPACITY_BYTES: usize = 1 << 22;
+const CAPACITY_BYTES: usize = 1 << 20;
 
 /// Steps of an input, at most.
 const MOST_STEPS: usize = 200;
 
 fuzz_target!(|input: &[u8]| {
     let mut engine = BookEngine::new(DefaultBooks::with_capacity(1 << 8));
-    let mut publisher = Publisher::on_heap(CAPACITY_BYTES, RecordKinds::ALL, 0).expect("a ring");
+    let clock = Clock::monotonic();
+    let publisher = Publisher::on_heap_by(clock, CAPACITY_BYTES, RecordKinds::ALL, 0);
+    let mut publisher = publisher.expect("a ring");
     let reader = publisher.writer().reader(Start::Oldest).expect("a reader");
     let mut session = Session(input);
     engine.run(&mut session, &mut publisher, |_| ()).expect("a session has no error");

@@ -146,12 +146,22 @@ impl Publisher<stream::Writer> {
         kinds: RecordKinds,
         midnight_ns: u64,
     ) -> Result<Self, RingError> {
+        Self::on_heap_by(Clock::calibrate(), capacity_bytes, kinds, midnight_ns)
+    }
+
+    /// The same with a clock of the caller: to calibrate one takes milliseconds.
+    pub fn on_heap_by(
+        clock: Clock,
+        capacity_bytes: usize,
+        kinds: RecordKinds,
+        midnight_ns: u64,
+    ) -> Result<Self, RingError> {
         let writer = stream::Writer::on_heap(capacity_bytes)?;
         let spec = BoardSpec { midnight_ns, kinds: kinds.bits(), ..BoardSpec::default() };
         Ok(Self::new(Parts {
             writer,
             board: Arc::new(Board::on_heap(&spec)),
-            clock: Clock::calibrate(),
+            clock,
             kinds,
             symbols: Vec::new(),
             midnight_ns,

@@ -392,7 +392,8 @@ impl<F: PacketFraming> Receiver<F> {
             SnapshotState::Early { since_ns, .. } => Some(since_ns.saturating_add(EARLY_NS)),
             SnapshotState::Later { at_ns } => Some(at_ns),
         };
-        let is_watched = |line: &&LineState| line.last_ns > 0 && !line.is_silent;
+        // After the end a line may be silent.
+        let is_watched = |line: &&LineState| !self.has_ended && line.last_ns > 0 && !line.is_silent;
         let watched = self.lines().iter().filter(is_watched);
         let silence = watched.map(|line| line.last_ns.saturating_add(self.settings.silence_ns));
         let others = [hold, requests.and_then(|requests| requests.deadline_ns()), snapshot];

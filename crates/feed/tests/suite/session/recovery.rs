@@ -323,6 +323,8 @@ fn the_session_ends_when_everything_before_its_end_was_delivered() {
     session.bytes(B, end_of_session(SESSION, 2).to_vec());
     let ends = session.owner.events.iter().filter(|e| matches!(e, SessionEvent::Ended { .. }));
     assert_eq!(ends.count(), 1);
+    session.after(10_000);
+    assert!(session.receiver.deadline_ns() > session.now_ns, "nothing is due after the end");
 }
 
 #[test]
