@@ -4,7 +4,8 @@
 //! Where: one [`UdpSocket`] for each line of a session, read by the thread of the plant.
 //! Failure: [`UdpError`] names the address and the operation. The kernel drops datagrams if its
 //! buffer is full: [`KernelDrops`] counts them.
-//! Cost: one system call for up to [`BATCH`] datagrams, no allocation.
+//! Cost: one system call for one datagram, or for up to [`BATCH`] while they come faster than they
+//! are read. No allocation.
 
 mod drops;
 
@@ -96,6 +97,8 @@ pub struct UdpReader<'s> {
     socket: &'s UdpSocket,
     headers: MultiHeaders<SockaddrIn>,
     buffers: Box<[u8]>,
+    /// Whether the last call found as many datagrams as it had room for.
+    is_burst: bool,
 }
 
 impl Default for UdpOptions {
@@ -147,6 +150,7 @@ impl UdpSocket {
             socket: self,
             headers: MultiHeaders::preallocate(BATCH, Some(nix::cmsg_space!(TimeSpec))),
             buffers: vec![0; BATCH * self.datagram_bytes].into_boxed_slice(),
+            is_burst: false,
         }
     }
 
@@ -192,10 +196,27 @@ impl UdpSocket {
 }
 
 impl DatagramReceiver for UdpReader<'_> {
-    fn receive(&mut self, mut visit: impl FnMut(Datagram<'_>)) -> Result<usize, UdpError> {
-        let mut found = [(0usize, None, false); BATCH];
+    fn receive(&mut self, visit: impl FnMut(Datagram<'_>)) -> Result<usize, UdpError> {
+        // The kernel's interface for a batch costs in proportion to its room, also if it is empty.
+        let count = match self.is_burst {
+            false => self.receive_up_to::<1>(visit)?,
+            true => self.receive_up_to::<BATCH>(visit)?,
+        };
+        self.is_burst = if self.is_burst { count > 1 } else { count == 1 };
+        Ok(count)
+    }
+}
+
+impl UdpReader<'_> {
+    /// Receives up to `N` datagrams.
+    #[inline]
+    fn receive_up_to<const N: usize>(
+        &mut self,
+        mut visit: impl FnMut(Datagram<'_>),
+    ) -> Result<usize, UdpError> {
+        let mut found = [(0usize, None, false); N];
         let mut chunks = self.buffers.chunks_exact_mut(self.socket.datagram_bytes);
-        let mut slices: [[IoSliceMut<'_>; 1]; BATCH] =
+        let mut slices: [[IoSliceMut<'_>; 1]; N] =
             core::array::from_fn(|_| [IoSliceMut::new(chunks.next().unwrap_or_default())]);
         let flags = MsgFlags::MSG_DONTWAIT;
         let fd = self.socket.socket.as_raw_fd();

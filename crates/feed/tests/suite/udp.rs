@@ -39,7 +39,8 @@ fn datagrams_arrive_in_batches_with_the_time_of_the_kernel() {
             assert!(reader.receive(visit).unwrap() > 0, "nothing for five seconds");
         }
         assert!(numbers.into_iter().eq(0..100));
-        assert_eq!(calls, 2, "100 datagrams are two batches");
+        let expected = if round == 0 { 3 } else { 2 };
+        assert_eq!(calls, expected, "a datagram alone, then two batches");
     }
 }
 
@@ -51,7 +52,9 @@ fn a_datagram_that_is_too_long_is_reported_as_truncated() {
     UdpSocket::wait(&[&socket], Duration::from_secs(5)).unwrap();
     let mut found = Vec::new();
     let mut reader = socket.reader();
-    reader.receive(|datagram| found.push((datagram.bytes[0], datagram.is_truncated))).unwrap();
+    for _ in 0..2 {
+        reader.receive(|datagram| found.push((datagram.bytes[0], datagram.is_truncated))).unwrap();
+    }
     assert_eq!(found, [(1, true), (2, false)]);
 }
 
