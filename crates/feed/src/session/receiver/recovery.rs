@@ -261,7 +261,7 @@ impl<F: PacketFraming> Receiver<F> {
         handler: &mut impl SessionHandler<F::Session>,
     ) {
         if self.is_joining {
-            self.join_at(next, now_ns);
+            self.join_at(next, now_ns, handler);
         } else {
             while let Some(part) = self.gaps.first_part(self.expected..next) {
                 self.deliver(part.start, handler);
@@ -282,7 +282,7 @@ impl<F: PacketFraming> Receiver<F> {
 
     /// A session that waited for its first snapshot begins with it. What no line brought between
     /// the snapshot and the first kept message is a gap.
-    fn join_at(&mut self, next: u64, now_ns: u64) {
+    fn join_at(&mut self, next: u64, now_ns: u64, handler: &mut impl SessionHandler<F::Session>) {
         let kept_from = self.expected;
         if next >= kept_from {
             let window_end = kept_from.saturating_add(self.ahead.window());
@@ -293,6 +293,7 @@ impl<F: PacketFraming> Receiver<F> {
             seen_ns: now_ns,
             seen_by: PacketOrigin::Retransmission,
         };
+        handler.event(&SessionEvent::GapDeclared(gap.clone()));
         let is_open = self.gaps.open_below(gap);
         debug_assert!(is_open, "a session that has not begun has few gaps");
     }

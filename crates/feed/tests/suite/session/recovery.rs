@@ -308,6 +308,7 @@ fn a_first_snapshot_before_the_first_kept_message_leaves_a_gap() {
     assert_eq!(requests, [Task::Request { first: 95, count: 5 }]);
     session.packet(ANSWER, 95, 5);
     assert_eq!(session.owner.next, 102);
+    assert_eq!((session.owner.declared_gaps(), session.owner.closed_gaps().count()), (1, 1));
 }
 
 #[test]
