@@ -1,5 +1,5 @@
-//! From packets of two lines to books: any packets, requests, snapshots and times. No panic, and the
-//! books of a subscriber, from the records on the ring, are those of the plant at the end.
+//! From packets of two lines to books: any packets, requests, snapshots and times. No panic, and
+//! the books of a subscriber, from the records on the ring, are those of the plant at the end.
 //!
 //! The input is a list of steps: a byte that chooses the step, one with the time since the last,
 //! one with a number or a length, and bytes.
