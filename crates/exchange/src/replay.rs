@@ -12,7 +12,10 @@ use std::{
 };
 
 use nanotape_clock::{Clock, Stamp};
-use nanotape_feed::{Damage, DaySource, SourceError};
+use nanotape_feed::{
+    Damage, DaySource, SourceError,
+    capture::{Destinations, Group, is_chosen},
+};
 use nanotape_tape::{Pacer, ShutdownFlag};
 use nanotape_types::NanosSinceMidnight;
 pub use nanotape_wire::capture::{CaptureDamage, SkipReason};
@@ -97,6 +100,10 @@ pub struct CaptureSummary {
     pub before: u64,
     /// Packets without a complete datagram, by [`SkipReason`].
     pub skipped: [u64; SkipReason::ALL.len()],
+    /// The chosen groups without a datagram.
+    pub absent: Vec<Group>,
+    /// Datagrams that are not of the chosen groups: they are not sent.
+    pub others: Destinations,
     /// Datagrams to another machine, or to all machines: they are not sent to a network.
     pub withheld: u64,
     /// The destination of the first one.
@@ -131,6 +138,8 @@ pub fn replay_capture<T: Transport>(
 ) -> Result<CaptureSummary, ExchangeError> {
     source.set_patience(PATIENCE);
     let mut replay = CaptureReplay::new(options, transport, stop);
+    source.groups().clone_into(&mut replay.groups);
+    replay.groups.clone_into(&mut replay.summary.absent);
     let (mut decoder, mut used_bytes) = (CaptureDecoder::new(), 0);
     let end = loop {
         if replay.stop.is_requested() {
@@ -164,6 +173,8 @@ pub fn replay_capture<T: Transport>(
 /// The datagrams of a capture on their way to a transport.
 struct CaptureReplay<T> {
     options: CaptureOptions,
+    /// The chosen groups; empty: all.
+    groups: Vec<Group>,
     transport: T,
     stop: ShutdownFlag,
     clock: Clock,
@@ -183,6 +194,7 @@ impl<T: Transport> CaptureReplay<T> {
         let clock = Clock::calibrate();
         Self {
             options,
+            groups: Vec::new(),
             transport,
             stop,
             clock,
@@ -216,6 +228,11 @@ impl<T: Transport> CaptureReplay<T> {
                 return Ok(ControlFlow::Continue(()));
             }
         };
+        if !is_chosen(&self.groups, datagram.destination) {
+            self.summary.others.count(datagram.destination);
+            return Ok(ControlFlow::Continue(()));
+        }
+        self.summary.absent.retain(|group| !group.contains(datagram.destination));
         let (index, target) = self.target_of(datagram.destination);
         let is_chosen = self.options.lines.get(index).is_some_and(Option::is_some);
         if T::IS_LIVE && !is_chosen && !stays_near(*target.ip()) {

@@ -2,33 +2,37 @@
 //!
 //! Where: a [`DaySource`] whose bytes begin as a capture is read by this module instead of the day
 //! reader, so that every command that takes a day also takes a capture.
-//! Protocol: the first MoldUDP64 packet decides the session. Each destination with packets of this
-//! session is one of its lines. Capture times are the receive times, and the time of the session's
-//! timers. A capture has no servers: what no line has is missing.
-//! Bounds: [`MAX_LINES`] lines, and [`MOST_DESTINATIONS`] other destinations that are remembered.
+//! Protocol: the first MoldUDP64 packet to one of the chosen groups decides the session. Each of
+//! these destinations with packets of this session is one of its lines. Capture times are the
+//! receive times, and the time of the session's timers. A capture has no servers: what no line has
+//! is missing.
+//! Bounds: [`MAX_LINES`] lines, and [`MOST_DESTINATIONS`] other destinations that are listed.
 //! Failure: damage of the file, of packets and of messages is reported to the handler. Reading goes
 //! on after it where the next record is certain.
 
+mod coverage;
+mod groups;
+mod survey;
+
 use std::net::SocketAddrV4;
 
+pub use groups::{Destination, Destinations, Group, MOST_DESTINATIONS, is_chosen};
 use nanotape_market::Damage;
 use nanotape_types::Alpha;
+pub use nanotape_wire::capture::SkipReason;
 use nanotape_wire::{
     capture::{
-        CaptureDamage, CaptureDecoder, CaptureFormat, CaptureItem, CapturedPacket, SkipReason,
-        datagram,
+        CaptureDamage, CaptureDecoder, CaptureFormat, CaptureItem, CapturedPacket, datagram,
     },
     framing::{moldudp64::MoldUdp64, numbered::PacketFraming},
 };
+pub use survey::{CaptureSurvey, Carried, MOST_ROWS, SurveyRow, SurveySession};
 
 use crate::{
     Block, DayEnd, DaySource, DaySummary, SourceError,
     delivery::{Delivery, MessageSink},
     session::{Line, LineCounts, MAX_LINES, PacketOrigin, Receiver, SessionSettings},
 };
-
-/// Destinations that are no line of the session and are remembered as such.
-const MOST_DESTINATIONS: usize = 64;
 
 /// What a capture or a live session contained.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -39,8 +43,10 @@ pub struct SessionSummary {
     pub session: Option<Alpha<10>>,
     /// The destination and the counts of each line, in the order of their first packets.
     pub lines: Vec<(SocketAddrV4, LineCounts)>,
-    /// Datagrams to other destinations.
-    pub other_datagrams: u64,
+    /// The chosen groups without a packet of the session.
+    pub absent: Vec<Group>,
+    /// Datagrams that are not of the session, or not of the chosen groups.
+    pub others: Destinations,
     /// Packets without a complete datagram, by [`SkipReason`].
     pub skipped: [u64; SkipReason::ALL.len()],
     /// The number of the first message that was delivered; 0 without one.
@@ -58,6 +64,15 @@ impl DaySource {
     /// Whether the bytes are a capture. Call it before the first block is read.
     pub fn is_capture(&mut self) -> Result<bool, SourceError> {
         Ok(CaptureFormat::detect(self.beginning()?.bytes).is_some())
+    }
+
+    /// Fails if groups are chosen and the bytes are not a capture. Call it before the first block
+    /// is read; the reading itself fails in the same way.
+    pub fn check_groups(&mut self) -> Result<(), SourceError> {
+        if self.groups().is_empty() || self.is_capture()? {
+            return Ok(());
+        }
+        Err(SourceError::NotACapture { name: self.name().to_owned() })
     }
 
     /// The time of the first packet of a capture, ns since the UNIX epoch; `None` for other bytes,
@@ -99,6 +114,7 @@ pub(crate) fn read_if_capture(
         let block = source.peek()?;
         if block.bytes.len() >= MAGIC_BYTES || block.is_last {
             let is_capture = CaptureFormat::detect(block.bytes).is_some();
+            source.check_groups()?;
             return is_capture.then(|| read_capture(source, handler, progress)).transpose();
         }
         if handler.idle().is_break() {
@@ -123,7 +139,7 @@ fn read_capture(
     mut progress: impl FnMut(&DaySource),
 ) -> Result<DaySummary, SourceError> {
     let mut decoder = CaptureDecoder::new();
-    let mut reader = CaptureReader::new(handler);
+    let mut reader = CaptureReader::new(source.groups().to_vec(), handler);
     let (mut used_bytes, mut left_bytes) = (0, 0);
     let end = loop {
         let block = source.next_block(used_bytes)?;
@@ -165,8 +181,9 @@ fn read_capture(
 /// The session of a capture.
 struct CaptureReader<H> {
     receiver: Receiver<MoldUdp64>,
+    /// The chosen groups; empty: all.
+    groups: Vec<Group>,
     lines: Vec<SocketAddrV4>,
-    others: Vec<SocketAddrV4>,
     /// The time of the last packet with one.
     now_ns: u64,
     summary: SessionSummary,
@@ -174,7 +191,7 @@ struct CaptureReader<H> {
 }
 
 impl<H: MessageSink> CaptureReader<H> {
-    fn new(handler: H) -> Self {
+    fn new(groups: Vec<Group>, handler: H) -> Self {
         let settings = SessionSettings {
             lines: MAX_LINES,
             ahead_messages: 1 << 16,
@@ -183,8 +200,8 @@ impl<H: MessageSink> CaptureReader<H> {
         };
         Self {
             receiver: Receiver::new(settings),
+            groups,
             lines: Vec::with_capacity(MAX_LINES),
-            others: Vec::new(),
             now_ns: 0,
             summary: SessionSummary::default(),
             deliver: Delivery::new(handler),
@@ -198,8 +215,8 @@ impl<H: MessageSink> CaptureReader<H> {
         self.now_ns = self.now_ns.max(packet.ts_ns.unwrap_or_default());
         self.deliver.offset = packet.offset;
         match datagram(packet.link_type, packet.bytes) {
-            Ok(datagram) => match self.line_of(datagram.destination, datagram.payload) {
-                Some(line) => {
+            Ok(datagram) => {
+                if let Some(line) = self.line_of(datagram.destination, datagram.payload) {
                     if self.receiver.deadline_ns() <= self.now_ns {
                         self.receiver.tick(self.now_ns, &mut self.deliver);
                     }
@@ -207,8 +224,7 @@ impl<H: MessageSink> CaptureReader<H> {
                     let origin = PacketOrigin::Line(line);
                     self.receiver.packet(origin, times, datagram.payload, &mut self.deliver);
                 }
-                None => self.summary.other_datagrams += 1,
-            },
+            }
             Err(reason) => self.summary.skipped[reason as usize] += 1,
         }
         self.deliver.flow.is_break().then_some(DayEnd::Stopped)
@@ -221,22 +237,21 @@ impl<H: MessageSink> CaptureReader<H> {
         index.or_else(|| self.new_line(destination, payload)).and_then(Line::new)
     }
 
+    /// Adds the line of a destination that has none yet, or counts the datagram as another one.
     #[cold]
     fn new_line(&mut self, destination: SocketAddrV4, payload: &[u8]) -> Option<usize> {
-        if self.others.contains(&destination) {
-            return None;
+        let decoded = MoldUdp64::decode(payload).ok().map(|packet| packet.session);
+        let current = self.receiver.session();
+        let is_of_session = decoded.is_some() && (current.is_none() || current == decoded);
+        let is_chosen = is_chosen(&self.groups, destination);
+        if is_of_session && is_chosen && self.lines.len() < MAX_LINES {
+            self.lines.push(destination);
+            return Some(self.lines.len() - 1);
         }
-        let session = MoldUdp64::decode(payload).ok().map(|packet| packet.session);
-        let is_of_session = session.is_some()
-            && (self.receiver.session().is_none() || self.receiver.session() == session);
-        if !is_of_session || self.lines.len() == MAX_LINES {
-            if session.is_some() && self.others.len() < MOST_DESTINATIONS {
-                self.others.push(destination);
-            }
-            return None;
+        if let Some(other) = self.summary.others.count(destination) {
+            other.session = other.session.or(decoded);
         }
-        self.lines.push(destination);
-        Some(self.lines.len() - 1)
+        None
     }
 
     /// The capture ends.
@@ -256,7 +271,9 @@ impl<H: MessageSink> CaptureReader<H> {
     }
 
     fn summary(self) -> SessionSummary {
-        let Self { receiver, lines, mut summary, deliver, .. } = self;
+        let Self { receiver, mut groups, lines, mut summary, deliver, .. } = self;
+        groups.retain(|group| !lines.iter().any(|&line| group.contains(line)));
+        summary.absent = groups;
         let count = |index| Line::new(index).map(|line| *receiver.line(line)).unwrap_or_default();
         let lines = lines.into_iter().enumerate().map(|(index, at)| (at, count(index)));
         summary.lines = lines.collect();

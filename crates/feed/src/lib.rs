@@ -21,7 +21,7 @@
 //! feed it any bytes. [`read_day`] connects it to a source.
 #![forbid(unsafe_code)]
 
-mod capture;
+pub mod capture;
 mod day;
 mod delivery;
 mod events;
@@ -35,7 +35,7 @@ pub mod soupbintcp;
 pub mod source;
 pub mod udp;
 
-pub use capture::SessionSummary;
+pub use capture::{Group, SessionSummary};
 pub use day::{DayDecoder, DayEnd, DaySummary, MessageHandler, Step, read_day};
 pub use delivery::{Delivery, EventSink, GapCounts, MessageSink};
 pub use events::{handle_message, handle_messages};

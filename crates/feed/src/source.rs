@@ -33,6 +33,8 @@ use mapped::MappedBlocks;
 use nanotape_shm::{MapError, MappableFile};
 use stream::StreamBlocks;
 
+use crate::capture::Group;
+
 /// Bytes of a plain file that are mapped at once.
 pub const WINDOW_BYTES: usize = 8 << 20;
 
@@ -46,6 +48,8 @@ pub const MAX_UNUSED_BYTES: usize = 256 << 10;
 pub struct DaySource {
     name: String,
     kind: Kind,
+    /// The groups of a capture that are read; empty: all.
+    groups: Vec<Group>,
 }
 
 #[derive(Debug)]
@@ -95,6 +99,12 @@ pub enum SourceError {
     Directory {
         /// The path.
         path: PathBuf,
+    },
+    /// The bytes are not a capture, and only a capture has groups.
+    #[error("{name}: is not a capture (pcap, pcapng), and only a capture has groups")]
+    NotACapture {
+        /// The input.
+        name: String,
     },
     /// The file could not be mapped.
     #[error(transparent)]
@@ -159,7 +169,7 @@ impl DaySource {
         (&mut file).take(limit).read_to_end(&mut first).map_err(system("read"))?;
         if may_map && Compression::of(&first) == Compression::None {
             let blocks = MappedBlocks::new(MappableFile::open(path)?);
-            return Ok(Self { name, kind: Kind::Mapped(blocks) });
+            return Ok(Self::new(name, Kind::Mapped(blocks)));
         }
         file.seek(SeekFrom::Start(0)).map_err(system("rewind"))?;
         Self::stream(name, file, Some(metadata.len()))
@@ -183,7 +193,7 @@ impl DaySource {
         total_bytes: Option<u64>,
     ) -> Result<Self, SourceError> {
         match StreamBlocks::start(name.clone(), input, total_bytes) {
-            Ok(blocks) => Ok(Self { name, kind: Kind::Stream(blocks) }),
+            Ok(blocks) => Ok(Self::new(name, Kind::Stream(blocks))),
             Err(source) => {
                 Err(SourceError::System { operation: "start a thread to read", name, source })
             }
@@ -193,7 +203,22 @@ impl DaySource {
     /// A day that is already in memory, as one block. The bytes are shared, so that it can run
     /// again.
     pub fn memory(name: &str, bytes: impl Into<Arc<Vec<u8>>>) -> Self {
-        Self { name: name.to_owned(), kind: Kind::Memory { bytes: bytes.into(), used: 0 } }
+        Self::new(name.to_owned(), Kind::Memory { bytes: bytes.into(), used: 0 })
+    }
+
+    fn new(name: String, kind: Kind) -> Self {
+        Self { name, kind, groups: Vec::new() }
+    }
+
+    /// Reads only datagrams to these destinations if the bytes are a capture; without groups, those
+    /// to all destinations.
+    pub fn choose_groups(&mut self, groups: &[Group]) {
+        groups.clone_into(&mut self.groups);
+    }
+
+    /// The groups of a capture that are read; empty: all.
+    pub fn groups(&self) -> &[Group] {
+        &self.groups
     }
 
     /// The name of the source in messages: a path, or "standard input".

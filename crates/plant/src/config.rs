@@ -11,6 +11,7 @@ use std::{
     str::FromStr,
 };
 
+use nanotape_feed::Group;
 use nanotape_types::{NanosSinceMidnight, Symbol};
 use serde::{Deserialize, Deserializer, de};
 
@@ -45,8 +46,11 @@ pub struct PlantConfig {
 #[derive(Clone, PartialEq, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct InputConfig {
-    /// A day file, plain or compressed; `-` is standard input.
+    /// A day file or a capture, plain or compressed; `-` is standard input.
     pub file: PathBuf,
+    /// The destinations of a capture that are read; empty: all.
+    #[serde(deserialize_with = "all_parsed")]
+    pub groups: Vec<Group>,
     /// The trade date; by default that of the file name.
     #[serde(deserialize_with = "parsed_if_there")]
     pub date: Option<TradeDate>,
@@ -252,6 +256,7 @@ mod tests {
         assert!(
             all.input.date.is_some() && all.input.until.is_some() && all.input.pace_from.is_some()
         );
+        assert_eq!(all.input.groups.len(), 2);
         assert!(all.ring.capacity_bytes.is_some() && all.machine.cpu.is_some());
         assert!(all.machine.orders.is_some() && !all.publish.symbols.is_empty());
         assert_eq!(example.journal, None);
@@ -267,6 +272,7 @@ mod tests {
             ("[input]\nfile = \"x\"\nspeed = 1\n", 3, "unknown field `speed`, expected one of"),
             ("[inputs]\n", 1, "unknown field `inputs`"),
             ("\n[input]\npace = \"fast\"\n", 3, "expected max, or a multiple"),
+            ("[input]\ngroups = [\"233.54\"]\n", 2, "expected an IPv4 address"),
             ("[publish]\nrecords = [\"mbo\", \"quotes\"]\n", 2, "\"quotes\" is not a record kind"),
             ("[ring]\ncapacity_bytes = \"7 apples\"\n", 2, "expected bytes such as 4096"),
             ("[ring]\nmode = \"0444\"\n", 2, "permission bits in octal"),

@@ -98,6 +98,10 @@ pub(super) fn open_input(config: &InputConfig) -> Result<(PlantSource, TradeDate
     if file.as_os_str() != "-" && source.starts_with(DBN_MAGIC)? {
         return Err(no_day("a DBN file"));
     }
+    source.choose_groups(&config.groups);
+    if file.as_os_str() != "-" {
+        source.check_groups()?;
+    }
     source.set_patience(PATIENCE);
     let date = match date {
         Some(date) => Some(*date),
