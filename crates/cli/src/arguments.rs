@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    audit::AuditArguments, book::BookArguments, check::CheckArguments, demo::DemoArguments,
-    depth::DepthArguments, diff::DiffArguments, exchange::ExchangeArguments,
+    audit::AuditArguments, book::BookArguments, capture::CaptureArguments, check::CheckArguments,
+    demo::DemoArguments, depth::DepthArguments, diff::DiffArguments, exchange::ExchangeArguments,
     inside::InsideArguments, inspect::InspectArguments, journal::JournalArguments,
     lab::LabArguments, replay::ReplayArguments, ring::RingArguments, run::RunArguments,
     stat::StatArguments, stats::StatsArguments, synth::SynthArguments, tap::TapArguments,
@@ -43,6 +43,8 @@ pub(crate) enum Command {
     Inspect(InspectArguments),
     /// Validate a day against the rules of the specification
     Check(CheckArguments),
+    /// Print the groups and sessions of a capture, and what is missing of them
+    Capture(CaptureArguments),
     /// Print the best bid and offer after every change
     Inside(InsideArguments),
     /// Print the book of one stock at one moment

@@ -2,6 +2,7 @@
 
 pub(crate) mod audit;
 pub(crate) mod book;
+pub(crate) mod capture;
 pub(crate) mod check;
 pub(crate) mod demo;
 pub(crate) mod depth;

@@ -1,12 +1,15 @@
 //! Reads an INPUT into books: a day file, the folder of a journal, a DBN file or standard input.
 //! Shows the progress, and reports afterwards what the input lacks.
 
+mod groups;
 mod source;
+mod unread;
 mod verdict;
 
 use std::{collections::BTreeMap, path::Path};
 
 use clap::Args;
+pub(crate) use groups::GroupArguments;
 use nanotape_book::{Books, OrderStore, PriceLevels};
 pub(crate) use nanotape_console::progress::Progress;
 use nanotape_feed::DaySource;
@@ -18,6 +21,7 @@ use nanotape_plant::{BookEngine, DayReport, Observer, orders_of};
 use nanotape_types::{StockLocate, Symbol};
 use source::Opened;
 pub(crate) use source::{RunChoice, of_dbn, of_journal_run, of_runs, open_bytes, open_dbn};
+pub(crate) use unread::tell_of_unread;
 pub(crate) use verdict::{conclude, require_symbols, warn_of_taint};
 
 use crate::{
@@ -29,8 +33,9 @@ use crate::{
 /// An input of events.
 #[derive(Args, Debug)]
 pub(crate) struct InputArguments {
-    /// Day file (plain, gzip or zstd), folder of a journal that recorded a plant, DBN file (plain
-    /// or zstd; of tap or of Databento), or - for a day or DBN file on standard input
+    /// Day file or capture (pcap, pcapng), plain, gzip or zstd; folder of a journal that recorded a
+    /// plant; DBN file (plain or zstd; of tap or of Databento); or - for one of these files on
+    /// standard input
     #[arg(value_name = "INPUT")]
     input: String,
 
@@ -38,6 +43,9 @@ pub(crate) struct InputArguments {
     /// file of another writer, each trade date is a run
     #[arg(long, value_name = "N")]
     run: Option<RunChoice>,
+
+    #[command(flatten)]
+    groups: GroupArguments,
 
     /// If a part of the input is missing, or a book is unreliable: status 1, and no output file
     #[arg(long)]
@@ -50,6 +58,9 @@ pub(crate) struct DayArguments {
     /// ITCH 5.0 day file or capture (pcap, pcapng), plain, gzip or zstd; - is standard input
     #[arg(value_name = "FILE")]
     file: String,
+
+    #[command(flatten)]
+    groups: GroupArguments,
 }
 
 impl InputArguments {
@@ -66,16 +77,19 @@ impl DayArguments {
     }
 
     pub(crate) fn open(&self) -> anyhow::Result<DaySource> {
-        source::open_day(&self.file)
+        let mut source = source::open_day(&self.file)?;
+        self.groups.choose(&mut source)?;
+        Ok(source)
     }
 
     /// [`DayArguments::open`] with a second thread that reads the file, for a day that takes hours.
     pub(crate) fn open_unmapped(&self) -> anyhow::Result<DaySource> {
-        let source = self.open()?;
-        Ok(match self.path() {
-            Some(path) => DaySource::open_unmapped(path)?,
-            None => source,
-        })
+        let mut source = self.open()?;
+        if let Some(path) = self.path() {
+            source = DaySource::open_unmapped(path)?;
+            self.groups.choose(&mut source)?;
+        }
+        Ok(source)
     }
 
     /// The file as it was given.

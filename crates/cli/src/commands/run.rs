@@ -19,7 +19,7 @@ use nanotape_plant::{
 use nanotape_types::{NanosSinceMidnight, Symbol};
 
 use crate::{
-    input::{Progress, conclude, require_symbols, warn_of_taint},
+    input::{GroupArguments, Progress, conclude, require_symbols, warn_of_taint},
     interrupt,
     output::{Format, OutputArguments},
     placement::pin,
@@ -67,6 +67,9 @@ pub(crate) struct RunArguments {
     /// ITCH 5.0 day file or capture (pcap, pcapng), plain, gzip or zstd; - is standard input
     #[arg(long, value_name = "FILE")]
     input: Option<PathBuf>,
+
+    #[command(flatten)]
+    groups: GroupArguments,
 
     #[command(flatten)]
     live: live::LiveArguments,
@@ -280,6 +283,11 @@ impl RunArguments {
             input.file.clone_from(file);
             // The date in the configuration belongs to its own file, which can be another one.
             input.date = TradeDate::of_file_name(file).or(input.date);
+            // So do the groups.
+            input.groups.clear();
+        }
+        if self.groups.is_any() {
+            input.groups.clone_from(&self.groups.groups);
         }
         self.live.override_input(self.input.is_some(), input);
         input.date = self.date.or(input.date);
@@ -333,6 +341,9 @@ impl RunArguments {
                 bail!("--snapshots and --snapshot-cpu have no effect without --journal DIR");
             }
             _ => {}
+        }
+        if config.input.live.is_some() && !config.input.groups.is_empty() {
+            bail!("--group applies to captures: a live session has --line-a and --line-b");
         }
         if config.input.live.is_some() && config.input.pace != Pace::Max {
             bail!("--pace does not apply to a live session, which has its own pace");

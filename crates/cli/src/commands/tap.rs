@@ -22,7 +22,7 @@ use nanotape_ring::Rejoin;
 use nanotape_types::Symbol;
 
 use crate::{
-    input::RunChoice,
+    input::{GroupArguments, RunChoice},
     interrupt,
     output::{FileFormat, OutputArguments},
     span::Moment,
@@ -136,6 +136,9 @@ pub(crate) struct TapArguments {
     /// Trade date of a day file whose name has none, as in 2019-12-30
     #[arg(long, value_name = "DATE")]
     date: Option<TradeDate>,
+
+    #[command(flatten)]
+    groups: GroupArguments,
 
     /// Where to continue after a loss [default: halfway]
     #[arg(long, value_enum)]

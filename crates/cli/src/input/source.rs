@@ -78,10 +78,12 @@ pub(super) fn open(
     let name = arguments.input.as_str();
     let path = Path::new(name);
     if name != "-" && path.is_dir() {
+        arguments.groups.require_none(name, "the folder of a journal")?;
         return open_journal(path, arguments.run, span, symbols);
     }
     let mut source = open_bytes(name)?;
     if source.starts_with(DBN_MAGIC)? {
+        arguments.groups.require_none(name, "a DBN file")?;
         let stream = open_dbn(name, source, arguments.run)?;
         let midnight_ns = stream.start().map(|start| start.midnight_ns);
         let bounds = span.bounds(name, midnight_ns)?;
@@ -91,6 +93,7 @@ pub(super) fn open(
     if arguments.run.is_some() {
         bail!("{name}: --run applies to journals and DBN files, and this is neither");
     }
+    arguments.groups.choose(&mut source)?;
     let midnight_ns = trade_date_of(&mut source, path)?.map(|date| date.midnight_ns());
     Ok((Opened::Day(Box::new(source)), span.bounds(name, midnight_ns)?))
 }

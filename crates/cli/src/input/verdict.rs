@@ -7,7 +7,7 @@ use nanotape_market::StockDirectory;
 use nanotape_plant::DayReport;
 use nanotape_types::StockLocate;
 
-use super::{Recorded, Report, Session};
+use super::{Recorded, Report, Session, tell_of_unread};
 use crate::{
     status::{BadData, Status, tell},
     symbols::{SymbolFilter, symbol_or_locate},
@@ -129,7 +129,20 @@ pub(crate) fn conclude(name: &str, report: &DayReport) -> Status {
         }
         (None, _) => {}
     }
-    if report.is_good() { Status::Good } else { Status::Bad }
+    let is_whole = match &report.summary.session {
+        // What a reading that stopped early did not come to is unknown.
+        Some(session) if report.summary.end != DayEnd::Stopped => {
+            let is_without_session = session.session.is_none() && session.packets > 0;
+            tell_of_unread(
+                name,
+                (&session.absent, is_without_session),
+                &session.others,
+                &session.skipped,
+            )
+        }
+        _ => true,
+    };
+    if report.is_good() && is_whole { Status::Good } else { Status::Bad }
 }
 
 /// Prints the number of unreliable books, and the first message. The command still succeeds: a file

@@ -7,6 +7,8 @@ mod bench_journal;
 mod bench_plant;
 mod bench_replay;
 mod bench_ring;
+mod capture_contents;
+mod capture_groups;
 mod captures;
 mod commands;
 mod damaged_days;

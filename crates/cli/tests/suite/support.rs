@@ -1,5 +1,6 @@
 //! Runs the real program on real files, and locates the real data.
 
+pub(crate) mod capture;
 pub(crate) mod live;
 pub(crate) mod namespace;
 pub(crate) mod openmetrics;

@@ -7,7 +7,7 @@ use nanotape_clock::UtcNanos;
 use crate::values::duration;
 
 /// A time in UTC; empty if it is unknown or out of range.
-pub(super) fn known_time_text(ts_ns: Option<u64>) -> String {
+pub(in crate::commands) fn known_time_text(ts_ns: Option<u64>) -> String {
     ts_ns.and_then(utc_text).unwrap_or_default()
 }
 

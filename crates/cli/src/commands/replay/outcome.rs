@@ -13,7 +13,7 @@ use nanotape_exchange::{
 use nanotape_plant::{DamageLog, DayReport};
 
 use crate::{
-    input::conclude,
+    input::{conclude, tell_of_unread},
     output::Format,
     record::Record,
     sending::{Schedule, day_record, day_text, require_sent, tell_of_errors},
@@ -90,6 +90,7 @@ impl ReplayedCapture {
             .with("input", name)
             .with("kind", "capture")
             .with("packets", summary.packets)
+            .with("not_chosen", summary.others.datagrams())
             .with("before", summary.before)
             .with("withheld", summary.withheld)
             .with("without_time", summary.without_time)
@@ -131,6 +132,7 @@ impl ReplayedCapture {
         );
         let skipped = self.skipped().map(|(reason, count)| (reason.name(), count));
         let counts = [
+            ("not of a --group", summary.others.datagrams()),
             ("before --from", summary.before),
             ("to another machine", summary.withheld),
             ("without a time", summary.without_time),
@@ -177,7 +179,12 @@ impl ReplayedCapture {
                 counted(self.summary.withheld, "datagram"),
             ));
         }
-        let mut is_good = *total == 0 && self.summary.fault.is_none();
+        let Self { summary, .. } = &self;
+        let mut is_good = *total == 0 && summary.fault.is_none() && summary.absent.is_empty();
+        if !summary.absent.is_empty() {
+            // Skipped packets are in the report.
+            tell_of_unread(name, (&summary.absent, false), &summary.others, &Default::default());
+        }
         for counts in &self.summary.destinations {
             let target = counts.target.map(|target| target.to_string());
             let target = target.unwrap_or_else(|| "other destinations".to_owned());

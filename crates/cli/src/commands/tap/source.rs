@@ -89,6 +89,7 @@ impl TapInput {
         if source.starts_with(DBN_MAGIC)? {
             return Ok(Self::Dbn(Box::new(open_dbn(name, source, command.run)?)));
         }
+        command.groups.choose(&mut source)?;
         let date = match command.date {
             Some(date) => Some(date),
             None => trade_date_of(&mut source, Path::new(name))?,
@@ -119,15 +120,20 @@ impl TapInput {
             ("--run", command.run.is_some()),
             ("--date", command.date.is_some()),
             ("--check-digest", command.check_digest),
+            ("--group", command.groups.is_any()),
         ];
         // What only an input with a writer has.
         const OF_WRITERS: [&str; 6] =
             ["--heal", "--rejoin", "--through-restarts", "--wait", "--whole", "--from newest"];
         let (is, of_writers, others): (_, &[&str], &[&str]) = match self {
-            Self::Ring(_) => ("a ring", &[], &["--run", "--date", "--from with a time", "--to"]),
-            Self::Journal(_) => ("the folder of a journal", &[], &["--heal", "--rejoin", "--date"]),
+            Self::Ring(_) => {
+                ("a ring", &[], &["--run", "--date", "--from with a time", "--to", "--group"])
+            }
+            Self::Journal(_) => {
+                ("the folder of a journal", &[], &["--heal", "--rejoin", "--date", "--group"])
+            }
             Self::Day(..) => ("a day file", &OF_WRITERS, &["--run"]),
-            Self::Dbn(_) => ("a DBN file", &OF_WRITERS, &["--date", "--check-digest"]),
+            Self::Dbn(_) => ("a DBN file", &OF_WRITERS, &["--date", "--check-digest", "--group"]),
         };
         let is_refused = |option| of_writers.contains(option) || others.contains(option);
         if let Some((option, _)) =
