@@ -113,21 +113,21 @@ fn binary_file(messages: &[Vec<u8>]) -> Vec<u8> {
 }
 
 /// A capture that is written packet by packet.
-struct Capture {
+pub(crate) struct Capture {
     writer: CaptureWriter,
-    bytes: Vec<u8>,
+    pub(crate) bytes: Vec<u8>,
     ts_ns: u64,
 }
 
 impl Capture {
-    fn new(format: CaptureFormat) -> Self {
+    pub(crate) fn new(format: CaptureFormat) -> Self {
         let writer = CaptureWriter::new(format, ETHERNET, 1);
         let mut header = [0; 256];
         let length = writer.header(&mut header).unwrap();
         Self { writer, bytes: header[..length].to_vec(), ts_ns: BEGIN_NS }
     }
 
-    fn datagram(&mut self, destination: SocketAddrV4, payload: &[u8]) {
+    pub(crate) fn datagram(&mut self, destination: SocketAddrV4, payload: &[u8]) {
         let source = SocketAddrV4::new(Ipv4Addr::new(10, 1, 2, 3), 33_000);
         let frames = FrameWriter {
             source,

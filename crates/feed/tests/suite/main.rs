@@ -1,5 +1,6 @@
 //! Tests of sources of days, one module per subject.
 
+mod capture_surveys;
 mod captures;
 mod damaged_days;
 mod session;
