@@ -33,19 +33,19 @@ Examples:
   nanotape capture day.pcap --group 233.54.12.111:26477
   nanotape inside day.pcap --group 233.54.12.111 --group 233.86.230.111     read two of the groups
 
-Prints a row for each destination and session: its protocol (MoldUDP64, IEX-TP or other UDP), packets
-and messages, the lowest and the highest message number, gaps (ranges of missing numbers), missing
-messages, duplicates, and the times of its first and last packet in UTC. `shared` are the messages that
-another destination of the same session has too: lines A and B share all but their losses. A session is
-complete if its destinations together have every message.
+Prints a row for each destination and session: its protocol (MoldUDP64, IEX-TP or other UDP),
+packets and messages, the lowest and the highest message number, gaps (ranges of missing numbers),
+missing messages, duplicates, and the times of its first and last packet in UTC. `shared` are the
+messages that another destination of the same session has too: lines A and B share all but their
+losses. A session is complete if its destinations together have every message.
 
-JSON also has an object for each session, and one for the file. CSV has the rows only. Both have more
-columns: overtaken messages, heartbeats, malformed packets, the sender, VLANs, and for IEX-TP the
-segments whose stream offset does not continue the one before.
+JSON also has an object for each session, and one for the file. CSV has the rows only. Both have
+more columns: overtaken messages, heartbeats, malformed packets, the sender, VLANs, and for IEX-TP
+the segments whose stream offset does not continue the one before.
 
-Exit status: 0 every session is complete; 1 messages are missing, packets are truncated or malformed,
-the file is damaged, or a --group is not in it; 2 wrong usage, or a file that cannot be opened or is
-not a capture."
+Exit status: 0 every session is complete; 1 messages are missing, packets are truncated or
+malformed, the file is damaged, or a --group is not in it; 2 wrong usage, or a file that cannot be
+opened or is not a capture."
 )]
 pub(crate) struct CaptureArguments {
     #[command(flatten)]
