@@ -90,15 +90,14 @@ impl LiveSource {
     /// there is to be one.
     pub fn open(config: &LiveConfig, date: TradeDate) -> Result<Self, LiveError> {
         let options = UdpOptions { buffer_bytes: config.buffer_bytes, ..UdpOptions::default() };
-        let open = |address, interface| {
-            UdpSocket::open(&UdpAddress { address, interface, sender: None }, &options)
-        };
-        let addresses = config.lines();
-        let lines = addresses.iter().map(|&(address, interface)| open(address, interface));
+        let lines = config.lines();
+        let lines = lines.iter().map(|line| UdpSocket::open(line, &options));
         let lines = lines.collect::<Result<Vec<_>, _>>()?;
         let requests = match config.request_server {
             Some(server) => {
-                Some(RequestSocket { socket: open(UNSPECIFIED, *server.ip())?, server })
+                let here =
+                    UdpAddress { address: UNSPECIFIED, interface: *server.ip(), sender: None };
+                Some(RequestSocket { socket: UdpSocket::open(&here, &options)?, server })
             }
             None => None,
         };

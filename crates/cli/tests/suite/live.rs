@@ -51,11 +51,11 @@ fn a_plant_of_two_faulty_lines_publishes_what_a_plant_of_the_day_publishes() {
     assert!(found == expected, "{} rows, expected {}", found.len(), expected.len());
 }
 
-/// A plant on two groups in the background, and the exchange when the plant has started.
+/// A plant on two groups, one with its sender, in the background, and the exchange when the plant has started.
 const BOTH: &str = r#"
 program=$1 ring=$2 day=$3 folder=$4
-"$program" run --live --line-a 239.77.2.1:5001 --line-b 239.77.2.2:5001 --interface 127.0.0.1 \
-    --request-server 127.0.0.1:5003 --join start --date 2019-12-30 --capacity 64MiB \
+"$program" run --live --line-a 239.77.2.1:5001 --line-b 232.77.2.2:5001 --interface 127.0.0.1 \
+    --source-b 127.0.0.1 --request-server 127.0.0.1:5003 --join start --date 2019-12-30 --capacity 64MiB \
     --ring "$ring" --format json >"$folder/plant.json" 2>"$folder/plant.log" &
 plant=$!
 tries=0
@@ -64,7 +64,7 @@ until grep -q '"event":"start"' "$folder/plant.json"; do
     [ $tries -lt 600 ] || exit 9
     sleep 0.1
 done
-"$program" exchange "$day" --line-a 239.77.2.1:5001 --line-b 239.77.2.2:5001 --pace max \
+"$program" exchange "$day" --line-a 239.77.2.1:5001 --line-b 232.77.2.2:5001 --pace max \
     --rerequest 127.0.0.1:5003 --faults-a drop=2% --faults-b drop=2% --linger 3s \
     --format json >"$folder/exchange.json" || exit 8
 wait $plant
@@ -82,7 +82,7 @@ fn multicast_lines_are_received_in_a_namespace_of_their_own() {
     let log = std::fs::read_to_string(folder.path("plant.log")).unwrap();
     assert!(status.success(), "{status}: {log}");
     assert!(
-        log.contains("line A: 239.77.2.1:5001") && log.contains("line B: 239.77.2.2:5001"),
+        log.contains("line A: 239.77.2.1:5001") && log.contains("line B: 232.77.2.2:5001"),
         "{log}"
     );
     assert!(orders_of(ring.path(), &["--from", "oldest"]) == orders_of(&day, &[]), "{log}");

@@ -10,6 +10,7 @@ use std::{
 use nanotape_feed::{
     session::{Join, RequestSettings, SessionSettings, SnapshotSettings},
     soupbintcp::ClientOptions,
+    udp::UdpAddress,
 };
 use nanotape_types::Alpha;
 use serde::{Deserialize, Deserializer, de};
@@ -32,6 +33,12 @@ pub struct LiveConfig {
     /// The interface of line B, if it is another one.
     #[serde(deserialize_with = "parsed_if_there")]
     pub interface_b: Option<Ipv4Addr>,
+    /// The only sender of line A's group that is received (source-specific multicast).
+    #[serde(deserialize_with = "parsed_if_there")]
+    pub source_a: Option<Ipv4Addr>,
+    /// The same for line B.
+    #[serde(deserialize_with = "parsed_if_there")]
+    pub source_b: Option<Ipv4Addr>,
     /// The re-request server.
     #[serde(deserialize_with = "parsed_if_there")]
     pub request_server: Option<SocketAddrV4>,
@@ -90,6 +97,8 @@ impl Default for LiveConfig {
             line_b: None,
             interface: Ipv4Addr::UNSPECIFIED,
             interface_b: None,
+            source_a: None,
+            source_b: None,
             request_server: None,
             request_timeout: Duration::from_nanos(RequestSettings::default().timeout_ns),
             request_retries: RequestSettings::default().retries,
@@ -109,11 +118,15 @@ impl Default for LiveConfig {
 }
 
 impl LiveConfig {
-    /// The addresses of the lines, and the interfaces on which they are joined.
-    pub fn lines(&self) -> Vec<(SocketAddrV4, Ipv4Addr)> {
+    /// The addresses of the lines, the interfaces on which they are joined, and their senders.
+    pub fn lines(&self) -> Vec<UdpAddress> {
         let interface_b = self.interface_b.unwrap_or(self.interface);
-        let lines = [(self.line_a, self.interface), (self.line_b, interface_b)];
-        lines.into_iter().filter_map(|(line, interface)| Some((line?, interface))).collect()
+        let line = |address: Option<_>, interface, sender| {
+            address.map(|address| UdpAddress { address, interface, sender })
+        };
+        let a = line(self.line_a, self.interface, self.source_a);
+        let b = line(self.line_b, interface_b, self.source_b);
+        [a, b].into_iter().flatten().collect()
     }
 
     /// The settings of the session: a recovery without a server is left out.

@@ -33,6 +33,14 @@ pub(super) struct LiveArguments {
     #[arg(long, value_name = "IP", requires = "live")]
     interface: Option<Ipv4Addr>,
 
+    /// Only sender of line A's group that is received: source-specific multicast
+    #[arg(long, value_name = "IP", requires = "line_a")]
+    source_a: Option<Ipv4Addr>,
+
+    /// Only sender of line B's group that is received
+    #[arg(long, value_name = "IP", requires = "line_b")]
+    source_b: Option<Ipv4Addr>,
+
     /// Re-request server that sends missing messages again
     #[arg(long, value_name = "IP:PORT", requires = "live")]
     request_server: Option<SocketAddrV4>,
@@ -68,6 +76,8 @@ impl LiveArguments {
         live.line_a = self.line_a.or(live.line_a);
         live.line_b = self.line_b.or(live.line_b);
         live.interface = self.interface.unwrap_or(live.interface);
+        live.source_a = self.source_a.or(live.source_a);
+        live.source_b = self.source_b.or(live.source_b);
         live.request_server = self.request_server.or(live.request_server);
         live.snapshot_server = self.snapshot_server.or(live.snapshot_server);
         live.join = self.join.unwrap_or(live.join);
