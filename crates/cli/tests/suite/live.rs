@@ -51,7 +51,8 @@ fn a_plant_of_two_faulty_lines_publishes_what_a_plant_of_the_day_publishes() {
     assert!(found == expected, "{} rows, expected {}", found.len(), expected.len());
 }
 
-/// A plant on two groups, one with its sender, in the background, and the exchange when the plant has started.
+/// A plant on two groups, of which one is joined with its sender, and the exchange when the plant
+/// has started.
 const BOTH: &str = r#"
 program=$1 ring=$2 day=$3 folder=$4
 "$program" run --live --line-a 239.77.2.1:5001 --line-b 232.77.2.2:5001 --interface 127.0.0.1 \
