@@ -12,6 +12,7 @@
 //! message if they are paced. Messages about stocks and the market might allocate.
 
 mod changes;
+mod heap;
 mod market;
 mod orders;
 mod outbox;
@@ -24,7 +25,7 @@ use dbn::Action;
 use nanotape_book::{Books, Order, OrderStore, Outcome, PriceLevels};
 use nanotape_clock::{Clock, Stamp, Timeline};
 use nanotape_market::{Damage, MarketEvent, Position, SessionChange, What};
-use nanotape_ring::{Publish, PublishError, RingError, stream};
+use nanotape_ring::{Publish, PublishError};
 use nanotape_shm::RegionError;
 use nanotape_tape::Pacer;
 use nanotape_types::{BookEvent, LocateTable, NanosSinceMidnight, StockLocate, Symbol};
@@ -35,7 +36,7 @@ use session::Unreliable;
 
 use crate::{
     BoardReader, BookEngine, Observer, RestoredStock, ShutdownFlag,
-    board::{Board, BoardSpec, Counts, Stage},
+    board::{Board, Counts, Stage},
     recording::Gate,
     records::{
         Common, Digests, Gap, Notice, PlantStart, PlantStop, RecordKind, RecordKinds, StopReason,
@@ -136,42 +137,6 @@ pub(crate) struct Parts<W> {
     pub(crate) stop: ShutdownFlag,
     pub(crate) watch: Watch,
     pub(crate) gate: Option<Gate>,
-}
-
-impl Publisher<stream::Writer> {
-    /// A publisher with a ring in private memory: for threads, tests, and measuring the cost of
-    /// publishing. All stocks, unlimited speed.
-    pub fn on_heap(
-        capacity_bytes: usize,
-        kinds: RecordKinds,
-        midnight_ns: u64,
-    ) -> Result<Self, RingError> {
-        Self::on_heap_by(Clock::calibrate(), capacity_bytes, kinds, midnight_ns)
-    }
-
-    /// The same with a clock of the caller: to calibrate one takes milliseconds.
-    pub fn on_heap_by(
-        clock: Clock,
-        capacity_bytes: usize,
-        kinds: RecordKinds,
-        midnight_ns: u64,
-    ) -> Result<Self, RingError> {
-        let writer = stream::Writer::on_heap(capacity_bytes)?;
-        let spec = BoardSpec { midnight_ns, kinds: kinds.bits(), ..BoardSpec::default() };
-        Ok(Self::new(Parts {
-            writer,
-            board: Arc::new(Board::on_heap(&spec)),
-            clock,
-            kinds,
-            symbols: Vec::new(),
-            midnight_ns,
-            pacer: None,
-            until: None,
-            stop: ShutdownFlag::new(),
-            watch: Watch::default(),
-            gate: None,
-        }))
-    }
 }
 
 impl<W: Publish> Publisher<W> {

@@ -8,6 +8,7 @@
 //! Failure: [`RunError`] before the first record. Later problems of the input are in records and in
 //! [`Ended`]. A ring or board that is removed, replaced or truncated during the run ends it.
 
+mod ending;
 mod error;
 mod input;
 
@@ -17,12 +18,13 @@ use std::{
     time::Duration,
 };
 
+use ending::how_it_ended;
 pub use error::RunError;
 use input::open_input;
 pub use input::{PlantSource, trade_date_of};
 use nanotape_book::{AnomalyCounts, DefaultBooks};
 use nanotape_clock::Clock;
-use nanotape_feed::{DayEnd, DaySource, source::Progress};
+use nanotape_feed::{DaySource, source::Progress};
 use nanotape_market::EventSource;
 use nanotape_ring::{Publish as _, RingError, Start, stream};
 use nanotape_shm::{Origin, OwnerState, RegionError, RegionOptions, Residency};
@@ -39,7 +41,7 @@ use crate::{
         Gate, ReaderPosition, Recorded, RecorderProcess, Recording, RecordingError,
         RecordingSummary,
     },
-    records::{Gap, GapKind, PlantStart, PlantStop, Predecessor, StopReason},
+    records::{Gap, PlantStart, PlantStop, Predecessor, StopReason},
     watch::Watch,
 };
 
@@ -478,25 +480,4 @@ fn size_there(path: &Path) -> usize {
     let there = header.filter(|header| header.spec.kind == stream::KIND);
     let bytes = there.and_then(|header| usize::try_from(header.spec.parameters[0]).ok());
     bytes.unwrap_or(DEFAULT_CAPACITY_BYTES)
-}
-
-fn how_it_ended(report: &DayReport, asked: Option<StopReason>) -> (StopReason, Option<Gap>) {
-    let reason = match report.summary.end {
-        _ if report.summary.fault.is_some() => StopReason::Fault,
-        DayEnd::EndOfFile => StopReason::EndOfInput,
-        DayEnd::EndOfSession { .. } => StopReason::EndOfSession,
-        DayEnd::Cut { .. } => StopReason::Cut,
-        DayEnd::Stopped => asked.unwrap_or(StopReason::Asked),
-    };
-    let gap = |offset, lost_bytes| {
-        let after_message = report.summary.records;
-        Some(Gap { ts_recv: 0, kind: GapKind::Cut, offset, lost_bytes, after_message })
-    };
-    let cut = match report.summary.end {
-        DayEnd::Cut { offset, present_bytes, .. } => gap(offset, present_bytes),
-        // The rest is missing, at least after the last whole record.
-        _ if report.summary.fault.is_some() => gap(report.summary.bytes, 0),
-        _ => None,
-    };
-    (reason, cut)
 }

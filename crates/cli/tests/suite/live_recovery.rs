@@ -182,6 +182,10 @@ fn a_snapshot_restores_exactly_the_stocks_that_differ() {
     assert_eq!(stop["session_suspect"], false, "{stop}");
     assert!(stop["gap_messages_in_snapshot"].as_u64().unwrap() > 0, "{stop}");
     assert_eq!(stop["gap_messages_lost"], 0, "{stop}");
+    assert_eq!(
+        stop["definitions_records"], 30,
+        "no snapshot repeats a stock that is known: {stop}"
+    );
 
     let day = Day::read(&path);
     let (mut model, mut seen) = (Model::new(&day), Seen::default());

@@ -6,7 +6,7 @@
 //! Cost: a sort of all live orders, of both sides. It happens once per loss, while messages wait.
 
 use nanotape_book::{Books, Inside, Order, OrderStore, PriceLevels};
-use nanotape_market::{MarketEvent, MarketSnapshot, NoOrigin, Position, RestingOrder};
+use nanotape_market::{MarketEvent, MarketSnapshot, NoOrigin, Position, RestingOrder, What};
 use nanotape_types::{BookEvent, OrderReferenceNumber, StockLocate};
 
 use super::{BookEngine, Observer};
@@ -44,6 +44,9 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
         let is_first = self.books.orders().iter().next().is_none();
         let mut time = is_first.then_some(snapshot.time);
         for state in &snapshot.states {
+            if self.is_known(state) {
+                continue;
+            }
             let state = MarketEvent { time: time.take(), ..*state };
             if self.observed(at, &state, observer, NoOrigin, None).is_break() {
                 return;
@@ -94,6 +97,16 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
             }
             observer.restored(self, stock);
         }
+    }
+}
+
+impl<B> BookEngine<B> {
+    /// Whether a state only names a stock as before.
+    fn is_known(&self, state: &MarketEvent) -> bool {
+        let symbol = self.directory.symbol(state.instrument);
+        matches!(state.what, What::Definition(_))
+            && symbol.is_some()
+            && symbol == state.symbol.get()
     }
 }
 

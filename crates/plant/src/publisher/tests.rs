@@ -2,6 +2,8 @@
 
 use nanotape_clock::SET_BACK_NS;
 
+use nanotape_ring::stream;
+
 use super::*;
 
 const SECOND_NS: i64 = 1_000_000_000;

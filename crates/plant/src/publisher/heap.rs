@@ -1,0 +1,51 @@
+//! Publishers with a ring in private memory: for threads, tests, and measuring the cost of
+//! publishing.
+
+use std::sync::Arc;
+
+use nanotape_clock::Clock;
+use nanotape_ring::{RingError, stream};
+
+use super::{Parts, Publisher};
+use crate::{
+    ShutdownFlag,
+    board::{Board, BoardSpec},
+    records::RecordKinds,
+    watch::Watch,
+};
+
+impl Publisher<stream::Writer> {
+    /// A publisher with a ring in private memory: for threads, tests, and measuring the cost of
+    /// publishing. All stocks, unlimited speed.
+    pub fn on_heap(
+        capacity_bytes: usize,
+        kinds: RecordKinds,
+        midnight_ns: u64,
+    ) -> Result<Self, RingError> {
+        Self::on_heap_by(Clock::calibrate(), capacity_bytes, kinds, midnight_ns)
+    }
+
+    /// The same with a clock of the caller: to calibrate one takes milliseconds.
+    pub fn on_heap_by(
+        clock: Clock,
+        capacity_bytes: usize,
+        kinds: RecordKinds,
+        midnight_ns: u64,
+    ) -> Result<Self, RingError> {
+        let writer = stream::Writer::on_heap(capacity_bytes)?;
+        let spec = BoardSpec { midnight_ns, kinds: kinds.bits(), ..BoardSpec::default() };
+        Ok(Self::new(Parts {
+            writer,
+            board: Arc::new(Board::on_heap(&spec)),
+            clock,
+            kinds,
+            symbols: Vec::new(),
+            midnight_ns,
+            pacer: None,
+            until: None,
+            stop: ShutdownFlag::new(),
+            watch: Watch::default(),
+            gate: None,
+        }))
+    }
+}
