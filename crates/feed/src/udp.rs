@@ -22,7 +22,8 @@ use nix::{
     poll::{PollFd, PollFlags, PollTimeout, poll},
     sys::{
         socket::{
-            ControlMessageOwned, MsgFlags, MultiHeaders, SockaddrIn, recvmmsg, setsockopt, sockopt,
+            CmsgIterator, ControlMessageOwned, MsgFlags, MultiHeaders, SockaddrIn, recvmmsg,
+            recvmsg, setsockopt, sockopt,
         },
         time::TimeSpec,
     },
@@ -97,6 +98,8 @@ pub struct UdpReader<'s> {
     socket: &'s UdpSocket,
     headers: MultiHeaders<SockaddrIn>,
     buffers: Box<[u8]>,
+    /// The control messages of one datagram.
+    control: Vec<u8>,
     /// Whether the last call found as many datagrams as it had room for.
     is_burst: bool,
 }
@@ -150,6 +153,7 @@ impl UdpSocket {
             socket: self,
             headers: MultiHeaders::preallocate(BATCH, Some(nix::cmsg_space!(TimeSpec))),
             buffers: vec![0; BATCH * self.datagram_bytes].into_boxed_slice(),
+            control: nix::cmsg_space!(TimeSpec),
             is_burst: false,
         }
     }
@@ -199,8 +203,8 @@ impl DatagramReceiver for UdpReader<'_> {
     fn receive(&mut self, visit: impl FnMut(Datagram<'_>)) -> Result<usize, UdpError> {
         // The kernel's interface for a batch costs in proportion to its room, also if it is empty.
         let count = match self.is_burst {
-            false => self.receive_up_to::<1>(visit)?,
-            true => self.receive_up_to::<BATCH>(visit)?,
+            false => self.receive_one(visit)?,
+            true => self.receive_batch(visit)?,
         };
         self.is_burst = if self.is_burst { count > 1 } else { count == 1 };
         Ok(count)
@@ -208,32 +212,40 @@ impl DatagramReceiver for UdpReader<'_> {
 }
 
 impl UdpReader<'_> {
-    /// Receives up to `N` datagrams.
+    /// Receives a datagram.
     #[inline]
-    fn receive_up_to<const N: usize>(
-        &mut self,
-        mut visit: impl FnMut(Datagram<'_>),
-    ) -> Result<usize, UdpError> {
-        let mut found = [(0usize, None, false); N];
+    fn receive_one(&mut self, mut visit: impl FnMut(Datagram<'_>)) -> Result<usize, UdpError> {
+        let room = self.socket.datagram_bytes;
+        let mut slices = [IoSliceMut::new(&mut self.buffers[..room])];
+        let control = Some(self.control.as_mut_slice());
+        let fd = self.socket.socket.as_raw_fd();
+        let flags = MsgFlags::MSG_DONTWAIT;
+        let (length, ts_recv_ns, flags) =
+            match recvmsg::<SockaddrIn>(fd, &mut slices, control, flags) {
+                Ok(received) => (received.bytes, time_of(received.cmsgs()), received.flags),
+                Err(errno) => return self.nothing(errno),
+            };
+        let is_truncated = flags.contains(MsgFlags::MSG_TRUNC);
+        visit(Datagram { bytes: &self.buffers[..length.min(room)], ts_recv_ns, is_truncated });
+        Ok(1)
+    }
+
+    /// Receives up to [`BATCH`] datagrams.
+    #[inline(never)]
+    fn receive_batch(&mut self, mut visit: impl FnMut(Datagram<'_>)) -> Result<usize, UdpError> {
+        let mut found = [(0usize, None, false); BATCH];
         let mut chunks = self.buffers.chunks_exact_mut(self.socket.datagram_bytes);
-        let mut slices: [[IoSliceMut<'_>; 1]; N] =
+        let mut slices: [[IoSliceMut<'_>; 1]; BATCH] =
             core::array::from_fn(|_| [IoSliceMut::new(chunks.next().unwrap_or_default())]);
         let flags = MsgFlags::MSG_DONTWAIT;
         let fd = self.socket.socket.as_raw_fd();
         let received = match recvmmsg(fd, &mut self.headers, &mut slices, flags, None) {
             Ok(received) => received,
-            Err(Errno::EAGAIN | Errno::EINTR) => return Ok(0),
-            // An earlier request met a closed port; its answer will not come.
-            Err(Errno::ECONNREFUSED) => return Ok(0),
-            Err(errno) => return Err(self.socket.failed("receive from")(errno.into())),
+            Err(errno) => return self.nothing(errno),
         };
         let mut count = 0;
         for (found, datagram) in found.iter_mut().zip(received) {
-            let mut times = datagram.cmsgs().into_iter().flatten();
-            let ts_recv_ns = times.find_map(|message| match message {
-                ControlMessageOwned::ScmTimestampns(time) => Some(nanos_of(time)),
-                _ => None,
-            });
+            let ts_recv_ns = time_of(datagram.cmsgs());
             let is_truncated = datagram.flags.contains(MsgFlags::MSG_TRUNC);
             *found = (datagram.bytes, ts_recv_ns, is_truncated);
             count += 1;
@@ -245,6 +257,24 @@ impl UdpReader<'_> {
         }
         Ok(count)
     }
+
+    /// No datagram is there, or the socket failed.
+    fn nothing(&self, errno: Errno) -> Result<usize, UdpError> {
+        match errno {
+            Errno::EAGAIN | Errno::EINTR => Ok(0),
+            // An earlier request met a closed port; its answer will not come.
+            Errno::ECONNREFUSED => Ok(0),
+            errno => Err(self.socket.failed("receive from")(errno.into())),
+        }
+    }
+}
+
+/// The kernel's receive time among the control messages of a datagram.
+fn time_of(messages: nix::Result<CmsgIterator<'_>>) -> Option<u64> {
+    messages.into_iter().flatten().find_map(|message| match message {
+        ControlMessageOwned::ScmTimestampns(time) => Some(nanos_of(time)),
+        _ => None,
+    })
 }
 
 fn nanos_of(time: TimeSpec) -> u64 {

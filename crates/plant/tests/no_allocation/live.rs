@@ -9,7 +9,9 @@ use nanotape_book::DefaultBooks;
 use nanotape_feed::{
     Delivery, EventSink, MessageSink, market_event,
     session::{Line, NasdaqReceiver, PacketOrigin, SessionSettings},
-    udp::{DatagramReceiver as _, UdpAddress, UdpError, UdpOptions, UdpReader, UdpSocket},
+    udp::{
+        Datagram, DatagramReceiver as _, UdpAddress, UdpError, UdpOptions, UdpReader, UdpSocket,
+    },
 };
 use nanotape_harness::{allocations, check_the_counter};
 use nanotape_market::{EventHandler, EventSource};
@@ -92,11 +94,13 @@ impl Lines {
             for (index, reader) in readers.iter_mut().enumerate() {
                 let origin = PacketOrigin::Line(Line::new(index).unwrap());
                 *now_ns += 1_000;
-                let read = reader.receive(|datagram| {
+                let mut visit = |datagram: Datagram<'_>| {
                     let times = (datagram.ts_recv_ns.unwrap(), *now_ns);
                     receiver.packet(origin, times, datagram.bytes, delivery);
-                });
-                count += read.unwrap();
+                };
+                // One datagram, then a batch.
+                count += reader.receive(&mut visit).unwrap();
+                count += reader.receive(&mut visit).unwrap();
             }
             assert_eq!(count, together.len());
             if receiver.deadline_ns() <= *now_ns {
