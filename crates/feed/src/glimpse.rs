@@ -25,6 +25,9 @@ pub const MOST_ORDERS: usize = 8 << 20;
 /// States of a snapshot, at most: sixteen for each stock.
 pub const MOST_STATES: usize = 1 << 20;
 
+/// Messages of a snapshot, at most, also those that are neither.
+const MOST_MESSAGES: u64 = (MOST_ORDERS + MOST_STATES) as u64;
+
 /// Why there is no snapshot.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -66,6 +69,9 @@ impl GlimpseReader {
     pub fn message(&mut self, bytes: &[u8]) -> Result<Option<MarketSnapshot>, GlimpseError> {
         self.count += 1;
         let number = self.count;
+        if number > MOST_MESSAGES {
+            return Err(GlimpseError::TooMany { number });
+        }
         if let Ok(end) = GlimpseEndOfSnapshot::wrap(bytes)
             && let Some(next) = parse_number(end.sequence_number().as_bytes())
             && next > 0

@@ -116,6 +116,10 @@ impl<F: PacketFraming> Receiver<F> {
         self.request(now_ns, handler);
         self.check_snapshot(now_ns, handler);
         self.drain(handler);
+        // A snapshot, or the end of the wait for one, also closes gaps.
+        if self.gaps.declared() == 0 {
+            self.requests.iter_mut().for_each(Requests::clear);
+        }
         if let Some(end) = self.end
             && self.expected >= end
             && self.gaps.is_empty()
@@ -167,9 +171,6 @@ impl<F: PacketFraming> Receiver<F> {
             requests.clear();
             let end = self.gaps.gap_of(number).map_or(number + 1, |gap| gap.numbers.end);
             self.escalate(end, now_ns, handler);
-        }
-        if self.gaps.declared() == 0 {
-            self.requests.iter_mut().for_each(Requests::clear);
         }
     }
 
