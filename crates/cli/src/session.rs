@@ -45,7 +45,7 @@ pub(crate) fn with_session(record: Record, stat: Option<&LiveStat>) -> Record {
         .with("gaps", gaps.map(|gaps| gaps.declared))
         .with("gaps_open", gaps.map(|gaps| gaps.declared.saturating_sub(gaps.closed)))
         .with("gap_longest_ns", gaps.map(|gaps| gaps.longest_ns))
-        .with("gap_messages_from_lines", fills.map(|fills| fills.lines.iter().sum::<u64>()))
+        .with("gap_messages_from_lines", fills.map(|fills| fold(&fills.lines)))
         .with("gap_messages_retransmitted", fills.map(|fills| fills.retransmitted))
         .with("gap_messages_in_snapshot", fills.map(|fills| fills.snapshot))
         .with("gap_messages_lost", fills.map(|fills| fills.lost))
@@ -67,7 +67,7 @@ fn position_text(stat: &LiveStat) -> String {
 
 fn line_text(line: &LineStat) -> String {
     let counts = &line.counts;
-    let malformed: u64 = counts.malformed.iter().sum();
+    let malformed = fold(&counts.malformed);
     format!(
         "{} packets, {} messages; {} missing, {} overtaken, {} duplicates, {malformed} malformed \
          packets, {} dropped by the kernel, {} silences",
@@ -103,7 +103,7 @@ fn gaps_text(stat: &LiveStat) -> String {
         gaps.declared,
         gaps.declared.saturating_sub(gaps.closed),
         nanos_text(gaps.longest_ns),
-        fills.lines.iter().sum::<u64>(),
+        fold(&fills.lines),
         fills.retransmitted,
         fills.snapshot,
         fills.lost,
@@ -117,7 +117,8 @@ fn arbitration_text(stat: &LiveStat) -> String {
     let alone = alone.map(|(place, line)| {
         format!("line {} alone lacks {} messages", letter(place), line.counts.missing)
     });
-    let together = stat.gaps.fills.total() - stat.gaps.fills.lines.iter().sum::<u64>();
+    let from_lines = fold(&stat.gaps.fills.lines);
+    let together = stat.gaps.fills.total().saturating_sub(from_lines);
     format!("{}; together they lack {together}", alone.collect::<Vec<_>>().join(", "))
 }
 
@@ -135,7 +136,7 @@ fn line_value(line: &LineStat, stat: &LiveStat) -> Value {
         "duplicates": counts.duplicates,
         "other_session": counts.other_session,
         "far_ahead": counts.far_ahead,
-        "malformed": counts.malformed.iter().sum::<u64>(),
+        "malformed": fold(&counts.malformed),
         "kernel_drops": line.kernel_drops,
         "silences": counts.silences,
         "races_won": line.leads.count(),
@@ -153,8 +154,14 @@ fn leads(line: &LineStat) -> impl Iterator<Item = (&'static str, Option<u64>)> +
 
 /// The share of the packets that several lines brought in which this one was earlier.
 fn share_of_races(line: &LineStat, stat: &LiveStat) -> f64 {
-    let all: u64 = stat.lines.iter().map(|line| line.leads.count()).sum();
+    let all: u64 =
+        stat.lines.iter().fold(0, |sum: u64, line| sum.saturating_add(line.leads.count()));
     if all == 0 { 0.0 } else { line.leads.count() as f64 * 100.0 / all as f64 }
+}
+
+/// A sum of counts of a board, which may be any numbers.
+fn fold(counts: &[u64]) -> u64 {
+    counts.iter().fold(0, |sum: u64, &more| sum.saturating_add(more))
 }
 
 fn letter(line: usize) -> char {

@@ -180,7 +180,7 @@ impl<S: fmt::Display, T: MessageSink> SessionHandler<S> for Delivery<T> {
     }
 
     fn skipped(&mut self, numbers: Numbers) {
-        self.missing += numbers.end - numbers.start;
+        self.missing = self.missing.saturating_add(numbers.end - numbers.start);
         self.is_lossy = true;
         self.sink.damage(Damage::Missing { first: numbers.start, next: numbers.end });
     }

@@ -241,14 +241,16 @@ impl Fills {
 
     /// All messages.
     pub fn total(&self) -> u64 {
-        self.lines.iter().sum::<u64>() + self.retransmitted + self.snapshot + self.lost
+        let others = [self.retransmitted, self.snapshot, self.lost];
+        self.lines.iter().chain(&others).fold(0, |sum: u64, &more| sum.saturating_add(more))
     }
 
     /// Adds other messages.
     pub fn add(&mut self, other: &Self) {
-        self.lines.iter_mut().zip(other.lines).for_each(|(sum, more)| *sum += more);
-        self.retransmitted += other.retransmitted;
-        self.snapshot += other.snapshot;
-        self.lost += other.lost;
+        let add = |sum: &mut u64, more: u64| *sum = sum.saturating_add(more);
+        self.lines.iter_mut().zip(other.lines).for_each(|(sum, more)| add(sum, more));
+        add(&mut self.retransmitted, other.retransmitted);
+        add(&mut self.snapshot, other.snapshot);
+        add(&mut self.lost, other.lost);
     }
 }

@@ -87,7 +87,7 @@ impl LineState {
             if self.missing.is_full()
                 && let Some(oldest) = self.missing.remove_first()
             {
-                self.given_up += oldest.end - oldest.start;
+                self.give_up(oldest.end - oldest.start);
             }
             let is_kept = self.missing.push(self.next..first);
             debug_assert!(is_kept, "a range was removed");
@@ -98,12 +98,17 @@ impl LineState {
             self.counts.duplicates += seen - overtaken;
         }
         self.next = self.next.max(next);
-        self.counts.missing = self.given_up + self.missing.count();
+        // Numbers are the sender's, and any sum of them may be too large.
+        self.counts.missing = self.given_up.saturating_add(self.missing.count());
+    }
+
+    fn give_up(&mut self, messages: u64) {
+        self.given_up = self.given_up.saturating_add(messages);
     }
 
     /// A new session begins. The counts go on.
     pub(super) fn begin_session(&mut self) {
-        self.given_up += self.missing.count();
+        self.give_up(self.missing.count());
         self.missing = Ranges::with_capacity(REMEMBERED);
         self.next = 0;
     }
