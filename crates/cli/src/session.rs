@@ -1,4 +1,4 @@
-//! What is said about a live session: its lines, the race between them, and its gaps.
+//! The report of a live session: its lines, the race between them, and its gaps.
 
 use nanotape_plant::{LineStat, LiveStat};
 use serde_json::{Value, json};

@@ -113,7 +113,7 @@ pub struct Delivery<T> {
     pub offset: u64,
     /// Whether the session ended.
     pub has_ended: bool,
-    /// Whether the session needs a snapshot that nobody fetches yet.
+    /// Whether the session needs a snapshot, and its fetch has not begun.
     pub needs_snapshot: bool,
     /// The snapshot that the owner gave the number of.
     pub snapshot: Option<Box<MarketSnapshot>>,

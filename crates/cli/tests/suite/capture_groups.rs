@@ -1,4 +1,4 @@
-//! `--group`: which destinations of a capture the commands read, and what is said about the others.
+//! `--group`: which destinations of a capture the commands read, and how they report the others.
 
 use std::fs;
 

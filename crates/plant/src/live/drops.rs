@@ -48,7 +48,7 @@ impl DropCounter {
     }
 }
 
-/// Reads the drops; `false` when nobody needs them any more.
+/// Reads the drops; `false` after the counter was dropped.
 fn read(counts: &Weak<Vec<AtomicU64>>, lines: &[KernelDrops]) -> bool {
     let Some(counts) = counts.upgrade() else { return false };
     for (count, line) in counts.iter().zip(lines) {

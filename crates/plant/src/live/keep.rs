@@ -2,7 +2,7 @@
 //! else the receiver was given. `docs/formats/kept-session.md` describes the excerpts.
 //!
 //! Failure: an input that cannot be kept ends the keeping, and the session goes on. The folder is
-//! then incomplete, and says so by its missing end.
+//! then incomplete: it has no end.
 //! Cost: one append per packet, without a system call.
 
 use std::path::{Path, PathBuf};

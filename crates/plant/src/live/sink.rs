@@ -1,4 +1,4 @@
-//! Between a session and the events of a plant: messages pass, and the rest is counted and told.
+//! Between a session and the events of a plant: passes messages, counts and reports the rest.
 //!
 //! Bounds: [`MOST_NEWS`] lines of news in a second; the others are counted.
 
