@@ -5,7 +5,7 @@
 use core::{fmt, ops::ControlFlow};
 
 use nanotape_feed::{
-    MessageSink, handle_messages,
+    EventSink, MessageSink,
     session::{Line, MAX_LINES, MalformedKind, Messages, PacketOrigin},
 };
 use nanotape_market::{Damage, EventHandler, MarketSnapshot, SessionChange};
@@ -78,8 +78,7 @@ impl<H: EventHandler> MessageSink for LiveSink<'_, H> {
         ts_recv_ns: u64,
         messages: impl Messages<'a>,
     ) -> ControlFlow<()> {
-        self.handler.received(ts_recv_ns);
-        handle_messages(first, messages, self.handler)
+        EventSink(&mut *self.handler).messages(first, ts_recv_ns, messages)
     }
 
     fn damage(&mut self, damage: Damage) {
