@@ -343,6 +343,12 @@ impl<'a, L: PriceLevels> Book<'a, L> {
         self.levels.best_first(self.side(side)).filter_map(move |level| level.shown(side))
     }
 
+    /// The number of price levels of one side, without a walk over them.
+    #[inline]
+    pub fn level_count(&self, side: Side) -> usize {
+        self.levels.level_count(self.side(side))
+    }
+
     /// The level at a price, if it has an order.
     pub fn level(&self, side: Side, price: Price4) -> Option<DepthLevel> {
         self.levels.at(self.side(side), PriceKey::new(side, price))?.shown(side)

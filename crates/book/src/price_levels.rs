@@ -48,6 +48,9 @@ pub trait PriceLevels: Debug {
     /// All levels, best first.
     fn best_first(&self, side: BookSide) -> impl Iterator<Item = Level> + '_;
 
+    /// The number of levels, without a walk over them.
+    fn level_count(&self, side: BookSide) -> usize;
+
     /// Starts to load the best levels of a side, without waiting. This is a hint: a structure
     /// without look-ahead does nothing.
     #[inline]
@@ -79,4 +82,7 @@ pub trait SideLevels: Default + Debug {
 
     /// All levels, best first.
     fn best_first(&self) -> impl Iterator<Item = Level> + '_;
+
+    /// [`PriceLevels::level_count`] of this side.
+    fn level_count(&self) -> usize;
 }

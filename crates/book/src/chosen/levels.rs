@@ -81,6 +81,12 @@ macro_rules! chosen_levels {
                 }
             }
 
+            fn level_count(&self, side: BookSide) -> usize {
+                match self {
+                    $(Self::$Variant(levels) => levels.level_count(side),)*
+                }
+            }
+
             #[inline]
             fn touch_deep(&self, side: BookSide) {
                 match self {

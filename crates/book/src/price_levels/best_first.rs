@@ -71,4 +71,8 @@ impl SideLevels for BestFirst {
     fn best_first(&self) -> impl Iterator<Item = Level> + '_ {
         self.0.iter().copied()
     }
+
+    fn level_count(&self) -> usize {
+        self.0.len()
+    }
 }

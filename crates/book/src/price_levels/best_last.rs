@@ -77,4 +77,8 @@ impl<S: Search> SideLevels for BestLast<S> {
     fn best_first(&self) -> impl Iterator<Item = Level> + '_ {
         self.levels.iter().rev().copied()
     }
+
+    fn level_count(&self) -> usize {
+        self.levels.len()
+    }
 }

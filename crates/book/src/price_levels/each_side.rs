@@ -48,6 +48,11 @@ impl<V: SideLevels> PriceLevels for EachSide<V> {
         self.side(side).best_first()
     }
 
+    #[inline]
+    fn level_count(&self, side: BookSide) -> usize {
+        self.side(side).level_count()
+    }
+
     /// An ordinary load whose value is not used: the processor does not wait for it.
     #[inline]
     fn touch(&self, side: BookSide) {

@@ -160,6 +160,12 @@ impl PriceLevels for PackedLevels {
         block.chain(deep.flat_map(|levels| levels.values().rev().copied()))
     }
 
+    #[inline]
+    fn level_count(&self, side: BookSide) -> usize {
+        let header = self.header(side);
+        header.levels as usize + if header.has_deep { self.deep_count(side) } else { 0 }
+    }
+
     #[inline(always)]
     fn touch(&self, side: BookSide) {
         let end = self.header(side).end();
@@ -379,6 +385,12 @@ impl PackedLevels {
             let shares = level.shares.saturating_sub(u64::from(shares));
             deep.insert(key, Level { key, orders, shares });
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn deep_count(&self, side: BookSide) -> usize {
+        self.deep.get(&side).map_or(0, BTreeMap::len)
     }
 
     fn forget_empty_deep(&mut self, side: BookSide) {

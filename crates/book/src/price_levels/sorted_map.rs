@@ -48,4 +48,8 @@ impl SideLevels for SortedMap {
     fn best_first(&self) -> impl Iterator<Item = Level> + '_ {
         self.0.values().rev().copied()
     }
+
+    fn level_count(&self) -> usize {
+        self.0.len()
+    }
 }

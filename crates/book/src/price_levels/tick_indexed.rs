@@ -92,6 +92,10 @@ impl PriceLevels for TickIndexed {
         self.side(side).into_iter().flat_map(Ticks::best_first)
     }
 
+    fn level_count(&self, side: BookSide) -> usize {
+        self.side(side).map_or(0, Ticks::level_count)
+    }
+
     /// An ordinary load whose value is not used: the processor does not wait for it.
     #[inline]
     fn touch(&self, side: BookSide) {
@@ -287,6 +291,10 @@ impl Ticks {
             (None, _) => far.next(),
         })
     }
+
+    fn level_count(&self) -> usize {
+        self.occupied.count() + self.overflow.len()
+    }
 }
 
 /// The start of a window with this tick in the middle.
@@ -324,6 +332,11 @@ impl Occupied {
         let word = self.summary.checked_ilog2()? as usize;
         let bit = self.words[word % WORDS].checked_ilog2()? as usize;
         Some((word * 64 + bit) % TICKS)
+    }
+
+    /// The number of entries.
+    fn count(&self) -> usize {
+        self.words.iter().map(|word| word.count_ones() as usize).sum()
     }
 
     /// All entries, greatest first.

@@ -153,6 +153,7 @@ impl Lockstep {
                 book.depth(side).map(|l| (l.price, l.shares.get(), l.orders.get())).collect();
             let expected = naive.depth(locate, side);
             assert_eq!(depth, expected, "{side} side of {locate}, {context}");
+            assert_eq!(book.level_count(side), expected.len(), "{side} of {locate}, {context}");
             for &(price, shares, orders) in &expected {
                 let queue: Vec<_> =
                     books.queue(locate, side, price).iter().map(|order| order.reference).collect();

@@ -77,6 +77,8 @@ impl Compared {
         assert_eq!(self.levels.at(self.side, key), expected, "{}", self.context);
         let best = self.levels.best(self.side).map(|level| level.key);
         assert_eq!(best, self.best(), "{}", self.context);
+        let count = self.levels.level_count(self.side);
+        assert_eq!(count, self.model.len(), "{}", self.context);
     }
 
     fn compare_all(&self) {
