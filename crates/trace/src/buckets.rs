@@ -26,6 +26,15 @@ impl Buckets {
         Self { precision_bits }
     }
 
+    pub(crate) const fn precision(self) -> u32 {
+        self.precision_bits
+    }
+
+    /// The largest width of a bucket, as a share of its values.
+    pub fn width(self) -> f64 {
+        (self.precision_bits as f64 - 1.0).exp2().recip()
+    }
+
     /// The bucket of a value.
     #[inline]
     pub const fn of(self, value: u64) -> usize {
@@ -33,6 +42,12 @@ impl Buckets {
         let magnitude = (u64::BITS - value.leading_zeros()).saturating_sub(self.precision_bits);
         // Below 2^P the magnitude is 0 and the value is its own bucket.
         (magnitude as usize) * half + (value >> magnitude) as usize
+    }
+
+    /// One past the last bucket for values with as many bits as those of `bucket`.
+    pub(crate) const fn end_of_magnitude(self, bucket: usize) -> usize {
+        let half = 1usize << (self.precision_bits - 1);
+        if bucket < half { (bucket + 1).next_power_of_two() } else { (bucket / half + 1) * half }
     }
 
     /// The largest value in a bucket.
@@ -65,6 +80,15 @@ mod tests {
                 let bucket = buckets.of(1 << shift);
                 assert!(shift == 0 || bucket > last);
                 last = bucket;
+            }
+            let (all, bits) = (buckets.of(u64::MAX) + 1, |bucket| {
+                let highest: u64 = buckets.highest_in(bucket);
+                u64::BITS - highest.leading_zeros()
+            });
+            for bucket in 0..all {
+                let end = buckets.end_of_magnitude(bucket);
+                assert!(bucket < end && bits(end - 1) == bits(bucket), "{bucket}..{end}");
+                assert!(end == all || bits(end) > bits(bucket), "{bucket}..{end}");
             }
             assert_eq!(buckets.highest_in(buckets.of(u64::MAX)), u64::MAX);
             assert_eq!(buckets.of(0), 0);

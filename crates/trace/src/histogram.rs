@@ -1,11 +1,14 @@
 //! A histogram with fixed relative precision: records in a few instructions, returns quantiles.
 //!
 //! A quantile is at most one bucket too high, see [`Buckets`]: with [`Histogram::fine`] that is
-//! 0.8%, with [`Histogram::coarse`] 6.25%. The smallest and the largest value are exact.
+//! 0.8%, with [`Histogram::coarse`] 6.25%, with [`Histogram::growing`] what its caller chooses. The
+//! smallest and the largest value are exact.
 //!
 //! Cost: `record` allocates nothing in a histogram made with `fine`, which allocates all buckets at
-//! the start. A coarse one grows to its largest value, so that tens of thousands of them fit in
-//! memory.
+//! the start. The others grow to their largest value, in steps of a power of two of the value, so
+//! that tens of thousands of them fit in memory.
+
+use std::collections::BTreeMap;
 
 use crate::Buckets;
 
@@ -13,14 +16,20 @@ use crate::Buckets;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Histogram {
     buckets: Buckets,
-    counts: Vec<u64>,
+    /// Modulo 2^32: half the memory, and half the cache lines that different values touch.
+    counts: Vec<u32>,
+    /// Multiples of 2^32, for the buckets with that many.
+    #[expect(clippy::box_collection, reason = "one pointer, so that all fields fit in 64 bytes")]
+    carried: Option<Box<BTreeMap<usize, u64>>>,
     count: u64,
     min: u64,
     max: u64,
 }
 
+const _: () = assert!(size_of::<Histogram>() <= 64, "a cache line");
+
 impl Histogram {
-    /// Precision 0.8%, any 64-bit value, all memory (60 KB) allocated now.
+    /// Precision 0.8%, any 64-bit value, all memory (30 KB) allocated now.
     pub fn fine() -> Self {
         let mut histogram = Self::with_precision(8);
         histogram.counts = vec![0; histogram.buckets.of(u64::MAX) + 1];
@@ -29,12 +38,18 @@ impl Histogram {
 
     /// Precision 6.25%, any 64-bit value, memory grows with the largest value.
     pub const fn coarse() -> Self {
-        Self::with_precision(5)
+        Self::growing(5)
+    }
+
+    /// Values below 2^P are exact, others at most 2^(1-P) too high; memory grows with the largest
+    /// value.
+    pub const fn growing(precision_bits: u32) -> Self {
+        Self::with_precision(precision_bits)
     }
 
     const fn with_precision(precision_bits: u32) -> Self {
         let buckets = Buckets::with_precision(precision_bits);
-        Self { buckets, counts: Vec::new(), count: 0, min: u64::MAX, max: 0 }
+        Self { buckets, counts: Vec::new(), carried: None, count: 0, min: u64::MAX, max: 0 }
     }
 
     /// From counts of another owner, one for each bucket from the first on. The smallest and the
@@ -44,7 +59,10 @@ impl Histogram {
         let count = counts.iter().fold(0_u64, |sum, &count| sum.saturating_add(count));
         let min = counts.iter().position(is_filled).map_or(u64::MAX, |at| buckets.highest_in(at));
         let max = counts.iter().rposition(is_filled).map_or(0, |at| buckets.highest_in(at));
-        Self { buckets, counts, count, min, max }
+        let mut histogram = Self { count, min, max, ..Self::with_precision(buckets.precision()) };
+        histogram.counts = vec![0; counts.len()];
+        counts.into_iter().enumerate().for_each(|(bucket, count)| histogram.add(bucket, count));
+        histogram
     }
 
     /// Counts `value` once.
@@ -56,14 +74,27 @@ impl Histogram {
     /// Counts `value` `times` times.
     #[inline]
     pub fn record_many(&mut self, value: u64, times: u64) {
+        if times == 0 {
+            return;
+        }
         let bucket = self.buckets.of(value);
         if bucket >= self.counts.len() {
             self.grow(bucket);
         }
-        self.counts[bucket] += times;
+        self.add(bucket, times);
         self.count += times;
         self.min = self.min.min(value);
         self.max = self.max.max(value);
+    }
+
+    #[inline]
+    fn add(&mut self, bucket: usize, times: u64) {
+        let (sum, carries) = self.counts[bucket].overflowing_add(times as u32);
+        self.counts[bucket] = sum;
+        let carried = (times >> u32::BITS) + u64::from(carries);
+        if carried > 0 {
+            self.carry(bucket, carried);
+        }
     }
 
     /// Adds all counts of `other`, which must have the same precision.
@@ -72,8 +103,8 @@ impl Histogram {
         if other.counts.len() > self.counts.len() {
             self.counts.resize(other.counts.len(), 0);
         }
-        for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
-            *mine += theirs;
+        for bucket in 0..other.counts.len() {
+            self.add(bucket, other.at(bucket));
         }
         self.count += other.count;
         self.min = self.min.min(other.min);
@@ -97,18 +128,23 @@ impl Histogram {
 
     /// The non-empty buckets, ascending: the highest value of each, and its count.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        let filled = self.counts.iter().enumerate().filter(|&(_, &count)| count > 0);
-        filled.map(|(bucket, &count)| (self.buckets.highest_in(bucket), count))
+        let counts = (0..self.counts.len()).map(|bucket| (bucket, self.at(bucket)));
+        let filled = counts.filter(|&(_, count)| count > 0);
+        filled.map(|(bucket, count)| (self.buckets.highest_in(bucket), count))
     }
 
     /// The counts of the first `buckets` buckets, for another owner. The last one has the counts of
     /// all buckets above it, too.
     pub fn counts_to(&self, buckets: usize) -> impl Iterator<Item = u64> + '_ {
-        let count = |bucket: usize| self.counts.get(bucket).copied().unwrap_or(0);
-        let above = self.counts.iter().skip(buckets).fold(0_u64, |sum, &n| sum.saturating_add(n));
+        let above = (buckets..self.counts.len()).fold(0, |sum, at| self.at(at).saturating_add(sum));
         (0..buckets).map(move |bucket| {
-            count(bucket).saturating_add(if bucket + 1 == buckets { above } else { 0 })
+            self.at(bucket).saturating_add(if bucket + 1 == buckets { above } else { 0 })
         })
+    }
+
+    /// How much too high a quantile can be, as a share of its value.
+    pub fn largest_error(&self) -> f64 {
+        self.buckets.width()
     }
 
     /// The value that a share `quantile` (0 to 1) of all values does not exceed, to the precision
@@ -116,8 +152,8 @@ impl Histogram {
     pub fn quantile(&self, quantile: f64) -> Option<u64> {
         let rank = ((quantile * self.count as f64).ceil() as u64).clamp(1, self.count.max(1));
         let mut seen: u64 = 0;
-        for (bucket, &count) in self.counts.iter().enumerate() {
-            seen = seen.saturating_add(count);
+        for bucket in 0..self.counts.len() {
+            seen = seen.saturating_add(self.at(bucket));
             if seen >= rank {
                 return Some(self.buckets.highest_in(bucket).clamp(self.min, self.max));
             }
@@ -125,9 +161,26 @@ impl Histogram {
         None
     }
 
+    /// The count of a bucket; 0 beyond the last.
+    #[inline]
+    fn at(&self, bucket: usize) -> u64 {
+        let carried = self.carried.as_ref().and_then(|carried| carried.get(&bucket));
+        let low = self.counts.get(bucket).copied().unwrap_or(0);
+        carried.map_or(0, |carried| carried << u32::BITS) | u64::from(low)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn carry(&mut self, bucket: usize, carried: u64) {
+        *self.carried.get_or_insert_default().entry(bucket).or_default() += carried;
+    }
+
     #[cold]
     fn grow(&mut self, bucket: usize) {
-        self.counts.resize(bucket + 1, 0);
+        let end = self.buckets.end_of_magnitude(bucket);
+        // Not to twice the length: many histograms would not use it.
+        self.counts.reserve_exact(end - self.counts.len());
+        self.counts.resize(end, 0);
     }
 }
 
@@ -187,11 +240,43 @@ mod tests {
         let values = [3, 3, 31, 1_023, 65_535].map(|value| buckets.highest_in(buckets.of(value)));
         let mut recorded = Histogram::coarse();
         values.iter().for_each(|&value| recorded.record(value));
-        assert_eq!(Histogram::of_counts(buckets, recorded.counts.clone()), recorded);
+        let counts = recorded.counts.iter().copied().map(u64::from).collect();
+        assert_eq!(Histogram::of_counts(buckets, counts), recorded);
         // Arbitrary counts of another process.
         let full = Histogram::of_counts(buckets, vec![u64::MAX; 3]);
         assert_eq!((full.count(), full.quantile(0.5), full.max()), (u64::MAX, Some(0), Some(2)));
         assert_eq!(Histogram::of_counts(buckets, vec![0; 3]).quantile(0.5), None);
+    }
+
+    #[test]
+    fn counts_beyond_32_bits_are_exact() {
+        let most = u64::from(u32::MAX);
+        let mut histogram = Histogram::coarse();
+        for times in [most, 1, most, 3 * most] {
+            histogram.record_many(7, times);
+        }
+        histogram.record_many(1_000, most);
+        histogram.merge(&histogram.clone());
+        let buckets: Vec<_> = histogram.buckets().collect();
+        assert_eq!(buckets, [(7, 2 * (5 * most + 1)), (1_023, 2 * most)]);
+        assert_eq!(histogram.count(), 2 * (6 * most + 1));
+        // Five sixths of the values are 7.
+        assert_eq!((histogram.quantile(0.83), histogram.quantile(0.84)), (Some(7), Some(1_000)));
+        assert_eq!(histogram.counts_to(64).sum::<u64>(), histogram.count());
+        let counts = histogram.counts_to(histogram.counts.len()).collect();
+        assert_eq!(Histogram::of_counts(histogram.buckets, counts).carried, histogram.carried);
+    }
+
+    #[test]
+    fn a_histogram_grows_by_powers_of_two() {
+        let mut histogram = Histogram::growing(7);
+        for (value, length) in [(1, 2), (2, 4), (5, 8), (100, 128), (128, 192), (1_000, 320)] {
+            histogram.record(value);
+            assert_eq!(histogram.counts.len(), length, "{value}");
+            assert_eq!(histogram.counts.capacity(), length, "{value}");
+        }
+        histogram.record_many(u64::MAX, 0);
+        assert_eq!((histogram.max(), histogram.count()), (Some(1_000), 6));
     }
 
     #[test]
