@@ -1,6 +1,6 @@
 //! A selection of kinds of records.
 
-use std::{fmt, str::FromStr};
+use std::{fmt, mem::offset_of, str::FromStr};
 
 use dbn::rtype;
 
@@ -55,6 +55,30 @@ impl RecordKind {
     #[inline]
     pub fn of_type_id(type_id: u16) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.type_id() == type_id)
+    }
+
+    /// Offset of the receive time in such a record, in bytes.
+    pub const fn ts_recv_offset(self) -> usize {
+        match self {
+            Self::Mbo => offset_of!(dbn::MboMsg, ts_recv),
+            Self::Bbo => offset_of!(dbn::Mbp1Msg, ts_recv),
+            Self::Trades => offset_of!(dbn::TradeMsg, ts_recv),
+            Self::Status => offset_of!(dbn::StatusMsg, ts_recv),
+            Self::Definitions => offset_of!(dbn::InstrumentDefMsg, ts_recv),
+            Self::Imbalances => offset_of!(dbn::ImbalanceMsg, ts_recv),
+        }
+    }
+
+    /// The schema of a DBN file that has only such records.
+    pub const fn schema(self) -> dbn::Schema {
+        match self {
+            Self::Mbo => dbn::Schema::Mbo,
+            Self::Bbo => dbn::Schema::Mbp1,
+            Self::Trades => dbn::Schema::Trades,
+            Self::Status => dbn::Schema::Status,
+            Self::Definitions => dbn::Schema::Definition,
+            Self::Imbalances => dbn::Schema::Imbalance,
+        }
     }
 
     /// Bytes of such a record.

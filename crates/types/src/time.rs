@@ -80,13 +80,16 @@ pub struct ParseTimeError;
 
 impl fmt::Display for ParseTimeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("expected a time such as 09:45, 09:45:00 or 09:45:00.123456789")
+        f.write_str(
+            "expected a time of day from 00:00 to 24:00, such as 09:45 or 09:45:00.123456789",
+        )
     }
 }
 
 impl core::error::Error for ParseTimeError {}
 
-/// Accepts `HH:MM`, `HH:MM:SS` and `HH:MM:SS.f` with one to nine decimals; hours up to 77.
+/// Accepts `HH:MM`, `HH:MM:SS` and `HH:MM:SS.f` with one to nine decimals, up to `24:00`. A later
+/// time is a typing error: no message of a day has one.
 impl FromStr for NanosSinceMidnight {
     type Err = ParseTimeError;
 
@@ -101,7 +104,7 @@ impl FromStr for NanosSinceMidnight {
             let value = part.parse().map_err(|_| ParseTimeError)?;
             if value < limit { Ok(Some(value)) } else { Err(ParseTimeError) }
         };
-        let hour = next(78)?.ok_or(ParseTimeError)?;
+        let hour = next(25)?.ok_or(ParseTimeError)?;
         let minute = next(60)?.ok_or(ParseTimeError)?;
         let second = next(60)?;
         if next(0)?.is_some() || (second.is_none() && text.contains('.')) {
@@ -113,7 +116,8 @@ impl FromStr for NanosSinceMidnight {
         }
         let scale = 10u64.pow(9 - fraction.len() as u32);
         let nanos = fraction.parse::<u64>().map_err(|_| ParseTimeError)? * scale;
-        Self::new(Self::from_hms(hour, minute, second.unwrap_or(0)).0 + nanos).ok_or(ParseTimeError)
+        let time = Self(Self::from_hms(hour, minute, second.unwrap_or(0)).0 + nanos);
+        if time <= Self::from_hms(24, 0, 0) { Ok(time) } else { Err(ParseTimeError) }
     }
 }
 
@@ -127,13 +131,13 @@ mod tests {
             (0, "00:00:00.000000000"),
             (34_200_000_000_001, "09:30:00.000000001"),
             (72_300_000_000_000, "20:05:00.000000000"),
-            (90_000_000_000_000, "25:00:00.000000000"),
         ] {
             let time = NanosSinceMidnight::new(nanos).unwrap();
             assert_eq!(time.to_string(), text);
             assert_eq!(text.parse(), Ok(time));
         }
         assert_eq!("09:30".parse(), Ok(NanosSinceMidnight::from_hms(9, 30, 0)));
+        assert_eq!("24:00".parse(), Ok(NanosSinceMidnight::from_hms(24, 0, 0)));
         assert_eq!(
             "09:30:00.5".parse(),
             NanosSinceMidnight::new(34_200_500_000_000).ok_or(ParseTimeError)
@@ -152,6 +156,8 @@ mod tests {
             "09:30:00.",
             "09:30:00.1234567890",
             "1:2:3:4",
+            "24:00:00.000000001",
+            "25:00",
             "78:00",
         ] {
             assert_eq!(text.parse::<NanosSinceMidnight>(), Err(ParseTimeError), "{text:?}");

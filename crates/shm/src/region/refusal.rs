@@ -41,7 +41,7 @@ impl RegionError {
 pub enum Refusal {
     /// The path does not exist.
     #[error(
-        "no such region; its writer creates it at its start (check that the writer runs, and uses this \
+        "does not exist; its writer creates it at its start (check that the writer runs, and uses this \
          name)"
     )]
     NotFound,

@@ -25,7 +25,7 @@ fn a_reader_is_told_in_one_sentence_why_not() {
     let open = || sentence(&place, &SharedRegion::open(place.path(), KIND).unwrap_err());
     assert_eq!(
         open(),
-        "no such region; its writer creates it at its start (check that the writer runs, and uses \
+        "does not exist; its writer creates it at its start (check that the writer runs, and uses \
          this name)"
     );
     fs::create_dir(place.path()).unwrap();
