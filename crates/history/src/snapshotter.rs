@@ -180,7 +180,7 @@ impl Snapshotter {
                 Step::Gone(WriterState::Closed) => !self.options.through_restarts,
                 Step::Shutdown | Step::Complete => true,
                 // A recorder that was killed is started again.
-                Step::Gone(_) | Step::Read | Step::Stopped => false,
+                Step::Gone(_) | Step::Quiet | Step::Read | Step::Stopped => false,
             };
             progress(self);
             if is_over {

@@ -70,7 +70,8 @@ pub use {
     compress::{CompressOptions, Compressed, compress, compress_on, uncompress, uncompress_on},
     disk::{APPENDER_KIND, APPENDER_LAYOUT, UPKEEP_KIND, UPKEEP_LAYOUT},
     named::{
-        NamedTailer, TAILER_FIELDS, TAILER_KIND, TAILER_LAYOUT, TailerInfo, remove_tailer, tailers,
+        NamedTailer, TAILER_FIELDS, TAILER_KIND, TAILER_LAYOUT, TailerInfo, is_tailer_name,
+        remove_tailer, tailers,
     },
     prune::{PruneOptions, Pruned, PrunedSegment, prune, prune_on},
     quarantine::Quarantined,

@@ -294,7 +294,7 @@ pub struct TailerInfo {
 pub fn tailers(path: &Path) -> Result<Vec<TailerInfo>, JournalError> {
     let mut tailers = Vec::new();
     for path in list_folder(&path.join(TAILERS))? {
-        let name = path.file_name().and_then(OsStr::to_str).filter(|name| is_name(name));
+        let name = path.file_name().and_then(OsStr::to_str).filter(|name| is_tailer_name(name));
         if let Some(name) = name.map(str::to_owned) {
             tailers.push(info(name, path));
         }
@@ -340,14 +340,15 @@ pub fn remove_tailer(path: &Path, name: &str) -> Result<(), JournalError> {
 }
 
 fn place_of(path: &Path, name: &str) -> Result<PathBuf, JournalError> {
-    if is_name(name) {
+    if is_tailer_name(name) {
         return Ok(path.join(TAILERS).join(name));
     }
     Err(JournalError::new(name, ErrorKind::Name))
 }
 
-/// Whether a name stays inside the folder and has no special meaning in a shell.
-fn is_name(name: &str) -> bool {
+/// Whether a name is valid for a tailer: it stays inside the folder and has no special meaning in a
+/// shell. 1 to 100 letters, digits, dots, dashes and underscores, and no dot or dash first.
+pub fn is_tailer_name(name: &str) -> bool {
     let is_good = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
     (1..=100).contains(&name.len()) && name.bytes().all(is_good) && !name.starts_with(['.', '-'])
 }

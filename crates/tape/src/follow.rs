@@ -15,7 +15,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::ops::ControlFlow;
+use std::{ops::ControlFlow, time::Duration};
 
 use crate::{
     Deadline, Item, Progress, ShutdownFlag, Source, Tape, WaitStrategy, Waiter, Writer, WriterState,
@@ -55,6 +55,10 @@ pub struct Follow<T: Tape> {
     has_read: bool,
     /// Whether the first idle poll was reported.
     is_idle: bool,
+    /// How long nothing is read before that is reported.
+    quiet_after: Option<Duration>,
+    /// When that is over; `None` if it was reported, or something was read.
+    quiet: Option<Deadline>,
     reads: u32,
     end: Option<End<T::Error>>,
     /// The epoch of the last writer whose end was reported.
@@ -89,6 +93,9 @@ pub enum Step {
     Stopped,
     /// There is nothing to read: the moment to flush output. Reported once, until the next read.
     Idle,
+    /// Nothing was read for the time of [`Follow::quiet_after`]. Reported once, until the next
+    /// read.
+    Quiet,
     /// The writer exited, and all of its messages were read. Reported once for each writer. The
     /// next step waits for a successor. `Alive`: a successor has already taken the stream over from
     /// the [only writer](Follow::set_only_writer).
@@ -102,7 +109,7 @@ pub enum Step {
 impl<T: Tape> Follow<T> {
     /// Follows from the reader's position: spins first, then sleeps.
     pub fn new(tape: T) -> Self {
-        let sleep = std::time::Duration::from_millis(1);
+        let sleep = Duration::from_millis(1);
         Self {
             tape,
             waiter: Waiter::new(WaitStrategy::Backoff { looks: 200, sleep }),
@@ -111,6 +118,8 @@ impl<T: Tape> Follow<T> {
             until: u64::MAX,
             has_read: false,
             is_idle: false,
+            quiet_after: None,
+            quiet: None,
             reads: 0,
             end: None,
             reported: None,
@@ -140,6 +149,13 @@ impl<T: Tape> Follow<T> {
     #[must_use]
     pub fn deadline(mut self, deadline: Deadline) -> Self {
         self.deadline = Some(deadline);
+        self
+    }
+
+    /// Reports when nothing was read for this long: [`Step::Quiet`]. Checked about every 20 ms.
+    #[must_use]
+    pub fn quiet_after(mut self, time: Duration) -> Self {
+        self.quiet_after = Some(time);
         self
     }
 
@@ -195,9 +211,14 @@ impl<T: Tape> Follow<T> {
                 Progress::Nothing if self.end.is_some() => return self.conclude().map_err(E::from),
                 Progress::Nothing if !self.is_idle => {
                     self.is_idle = true;
+                    self.quiet = self.quiet_after.map(Deadline::after);
                     return Ok(Step::Idle);
                 }
-                Progress::Nothing => self.wait(),
+                Progress::Nothing => {
+                    if self.wait().is_break() {
+                        return Ok(Step::Quiet);
+                    }
+                }
             }
         }
     }
@@ -215,12 +236,19 @@ impl<T: Tape> Follow<T> {
         }
     }
 
-    fn wait(&mut self) {
+    /// Waits for a moment. Breaks if nothing was read for the time to report.
+    fn wait(&mut self) -> ControlFlow<()> {
         if !self.waiter.is_check_due() {
-            return self.waiter.idle();
+            self.waiter.idle();
+            return ControlFlow::Continue(());
         }
         self.check();
         self.check_writer();
+        if self.quiet.as_ref().is_some_and(Deadline::is_over) {
+            self.quiet = None;
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
     }
 
     #[cold]
@@ -309,7 +337,7 @@ impl<S: Source> Follow<S> {
                     });
                 })
             });
-            if !matches!(step, Ok(Step::Idle)) {
+            if !matches!(step, Ok(Step::Idle | Step::Quiet)) {
                 break step;
             }
         };

@@ -231,3 +231,22 @@ fn a_follower_of_one_writer_that_never_pauses_notices_its_successor() {
     let (step, seen) = read_on(&mut follow);
     assert_eq!((step, seen.len()), (Ok(Step::Gone(WriterState::Alive)), READS_PER_CHECK as usize));
 }
+
+#[test]
+fn a_quiet_stream_is_reported_once_until_the_next_read() {
+    let acts = [Act::Rest, Act::Rest, Act::Rest, Act::Append(1), Act::Rest];
+    let script = Scripted::new(1, acts.into_iter().chain([Act::End(0, WriterState::Closed)]));
+    // Each check of the writer is after 20 ms of sleep.
+    let mut follow = script.follow().quiet_after(Duration::from_millis(1));
+    let mut steps = Vec::new();
+    while !matches!(steps.last(), Some(Step::Gone(_))) {
+        steps.push(follow.step(|_| ControlFlow::Continue(())).unwrap());
+    }
+    let once = [Step::Read, Step::Idle, Step::Quiet];
+    assert_eq!(steps, [&once[..], &once, &[Step::Gone(WriterState::Closed)]].concat());
+
+    let mut follow = Scripted::new(1, [Act::End(0, WriterState::Closed)]).follow();
+    let steps: Vec<_> =
+        (0..3).map(|_| follow.step(|_| ControlFlow::Continue(())).unwrap()).collect();
+    assert_eq!(steps, [Step::Read, Step::Idle, Step::Gone(WriterState::Closed)]);
+}
