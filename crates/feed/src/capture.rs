@@ -95,12 +95,12 @@ impl DaySource {
     /// The first block, with the bytes that decide whether it is a capture.
     fn beginning(&mut self) -> Result<Block<'_>, SourceError> {
         loop {
-            let block = self.peek()?;
+            let block = self.peek(MAGIC_BYTES)?;
             if block.bytes.len() >= MAGIC_BYTES || block.is_last {
                 break;
             }
         }
-        self.peek()
+        self.peek(MAGIC_BYTES)
     }
 }
 
@@ -111,7 +111,7 @@ pub(crate) fn read_if_capture(
     progress: impl FnMut(&DaySource),
 ) -> Result<Option<DaySummary>, SourceError> {
     loop {
-        let block = source.peek()?;
+        let block = source.peek(MAGIC_BYTES)?;
         if block.bytes.len() >= MAGIC_BYTES || block.is_last {
             let is_capture = CaptureFormat::detect(block.bytes).is_some();
             source.check_groups()?;

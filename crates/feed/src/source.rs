@@ -17,6 +17,7 @@ mod decoder;
 mod gzip;
 mod input;
 mod mapped;
+mod recognise;
 mod stream;
 mod zstandard;
 
@@ -31,6 +32,7 @@ use std::{
 pub use compression::Compression;
 use mapped::MappedBlocks;
 use nanotape_shm::{MapError, MappableFile};
+pub use recognise::{OtherKind, RECORD_WITHIN_BYTES};
 use stream::StreamBlocks;
 
 use crate::capture::Group;
@@ -42,6 +44,9 @@ pub const WINDOW_BYTES: usize = 8 << 20;
 ///
 /// Room for two maximum-length records. Needing more indicates a bug.
 pub const MAX_UNUSED_BYTES: usize = 256 << 10;
+
+/// The name of standard input in messages.
+pub const STANDARD_INPUT: &str = "standard input";
 
 /// The bytes of a day, block by block.
 #[derive(Debug)]
@@ -105,6 +110,28 @@ pub enum SourceError {
     NotACapture {
         /// The input.
         name: String,
+    },
+    /// The input has no bytes.
+    #[error("{name}: is empty, expected a BinaryFILE day or a capture (pcap, pcapng)")]
+    Empty {
+        /// The input.
+        name: String,
+    },
+    /// The bytes are those of a file of another kind.
+    #[error("{name}: {}; {}", kind.what, kind.advice_for(name))]
+    NotADay {
+        /// The input.
+        name: String,
+        /// The kind.
+        kind: OtherKind,
+    },
+    /// The bytes are of no known kind.
+    #[error("{name}: not a BinaryFILE day: no record in its first {bytes} bytes")]
+    NoRecord {
+        /// The input.
+        name: String,
+        /// Bytes that were searched for a record.
+        bytes: u64,
     },
     /// The file could not be mapped.
     #[error(transparent)]
@@ -183,7 +210,7 @@ impl DaySource {
 
     /// Reads standard input of any compression.
     pub fn stdin() -> Result<Self, SourceError> {
-        Self::stream("standard input".to_owned(), io::stdin(), None)
+        Self::stream(STANDARD_INPUT.to_owned(), io::stdin(), None)
     }
 
     /// Reads any stream on a second thread, of any compression.
@@ -244,19 +271,19 @@ impl DaySource {
     /// Whether the (decompressed) bytes begin with these. Call it before the first block is read.
     pub fn starts_with(&mut self, first: &[u8]) -> Result<bool, SourceError> {
         loop {
-            let block = self.peek()?;
+            let block = self.peek(first.len())?;
             if block.bytes.len() >= first.len() || block.is_last {
                 return Ok(block.bytes.starts_with(first));
             }
         }
     }
 
-    /// The first block, which [`next_block`](Self::next_block) returns again. Without enough bytes
-    /// for the caller, another call waits for more.
-    pub(crate) fn peek(&mut self) -> Result<Block<'_>, SourceError> {
+    /// The first block, which [`next_block`](Self::next_block) returns again. A later call waits
+    /// once for more bytes if there are fewer than `needed_bytes`.
+    pub(crate) fn peek(&mut self, needed_bytes: usize) -> Result<Block<'_>, SourceError> {
         match &mut self.kind {
             Kind::Mapped(blocks) => blocks.next_block(0),
-            Kind::Stream(blocks) => Ok(blocks.peek()),
+            Kind::Stream(blocks) => Ok(blocks.peek(needed_bytes)),
             Kind::Memory { bytes, used } => {
                 Ok(Block { offset: *used as u64, bytes: &bytes[*used..], is_last: true })
             }

@@ -35,9 +35,6 @@ pub(super) const BLOCK_BYTES: usize = 1 << 20;
 /// Blocks that may wait for the reader.
 pub(super) const BLOCKS_AHEAD: usize = 6;
 
-/// More bytes than any format is detected from.
-const PEEK_BYTES: usize = 64;
-
 #[derive(Debug)]
 pub(super) struct StreamBlocks {
     full: Receiver<Delivery>,
@@ -140,9 +137,9 @@ impl StreamBlocks {
     }
 
     /// The next block, which the next call of `next_block` returns again. So does the next call of
-    /// this, unless the block is too short to detect a format: then it waits for more.
-    pub(super) fn peek(&mut self) -> Block<'_> {
-        if !self.is_peeked || self.end - self.start < PEEK_BYTES {
+    /// this, unless the block has fewer than `needed_bytes`: then it waits for more.
+    pub(super) fn peek(&mut self, needed_bytes: usize) -> Block<'_> {
+        if !self.is_peeked || self.end - self.start < needed_bytes {
             self.is_peeked = false;
             self.next_block(0);
             self.is_peeked = true;
@@ -177,6 +174,10 @@ impl StreamBlocks {
 
     pub(super) fn take_fault(&mut self) -> Option<SourceError> {
         self.fault.take()
+    }
+
+    pub(super) fn has_fault(&self) -> bool {
+        self.fault.is_some()
     }
 
     pub(super) fn progress(&self) -> Progress {

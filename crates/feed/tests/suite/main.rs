@@ -3,6 +3,7 @@
 mod capture_surveys;
 mod captures;
 mod damaged_days;
+mod recognised;
 mod session;
 mod soupbintcp;
 mod sources;
