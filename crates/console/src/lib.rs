@@ -7,7 +7,9 @@
 //! - [`record`]: one object with named values, in the same formats.
 //! - [`records`]: results of measurements, each as text and as a JSON record; CSV and pages from
 //!   the records.
-//! - [`progress`], [`interrupt`], [`status`]: the bar, Ctrl-C and the exit status.
+//! - [`progress`], [`interrupt`], [`status`]: the bar, signals and the exit status.
+//! - [`screen`]: a report that is refreshed in place on a terminal.
+//! - [`verbosity`]: `--quiet` and `--no-progress`.
 //! - [`values`], [`hexdump`]: sizes, times and bytes, as typed and printed.
 #![forbid(unsafe_code)]
 
@@ -18,5 +20,7 @@ pub mod progress;
 pub mod record;
 pub mod records;
 pub mod rows;
+pub mod screen;
 pub mod status;
 pub mod values;
+pub mod verbosity;

@@ -13,6 +13,8 @@ use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
 use flate2::write::GzEncoder;
 
+use crate::{interrupt::Unfinished, progress};
+
 /// `-o`, `--force` and `--format`.
 #[derive(Args, Debug)]
 pub struct OutputArguments<F: FileFormat = Format> {
@@ -93,12 +95,27 @@ impl<F: FileFormat> OutputArguments<F> {
     /// Opens the output.
     pub fn open(&self) -> anyhow::Result<Output> {
         match self.file() {
+            None if self.force => bail!("--force applies to -o FILE, and there is none"),
             None => {
-                let sink = Sink::Plain(Box::new(io::stdout()));
+                let stdout = io::stdout();
+                let sink = match stdout.is_terminal() {
+                    true => Sink::Terminal(stdout),
+                    false => Sink::Plain(Box::new(stdout)),
+                };
                 Ok(Output { name: "standard output".to_owned(), sink, partial: None })
             }
             Some(path) => Output::create(path, self.force),
         }
+    }
+
+    /// Whether the results go to a file.
+    pub fn has_file(&self) -> bool {
+        self.file().is_some()
+    }
+
+    /// Whether the results go to a terminal.
+    pub fn is_terminal(&self) -> bool {
+        !self.has_file() && io::stdout().is_terminal()
     }
 
     fn file(&self) -> Option<&Path> {
@@ -129,6 +146,8 @@ impl fmt::Debug for Output {
 }
 
 enum Sink {
+    /// Standard output, on which a progress bar would be among the rows.
+    Terminal(io::Stdout),
     Plain(Box<dyn Write>),
     Gzip(GzEncoder<BufWriter<File>>),
     Zstd(zstd::stream::write::Encoder<'static, BufWriter<File>>),
@@ -136,9 +155,8 @@ enum Sink {
 
 /// A file under a temporary name, in the folder of its final name.
 struct Partial {
-    temporary: PathBuf,
+    file: Unfinished,
     path: PathBuf,
-    finished: bool,
 }
 
 impl Output {
@@ -162,8 +180,9 @@ impl Output {
         temporary_name.push(file_name);
         temporary_name.push(format!(".{}.partial", std::process::id()));
         let temporary = path.with_file_name(temporary_name);
-        let file = BufWriter::new(File::create(&temporary).with_context(cannot)?);
-        let partial = Some(Partial { temporary, path: path.to_owned(), finished: false });
+        let (unfinished, file) = Unfinished::create(temporary).with_context(cannot)?;
+        let file = BufWriter::new(file);
+        let partial = Some(Partial { file: unfinished, path: path.to_owned() });
         let sink = match path.extension().and_then(OsStr::to_str) {
             Some("gz") => Sink::Gzip(GzEncoder::new(file, flate2::Compression::new(6))),
             Some("zst") => Sink::Zstd(zstd::stream::write::Encoder::new(file, 3)?),
@@ -174,18 +193,18 @@ impl Output {
 
     /// Writes the buffered data and renames the file to its final name.
     pub fn finish(self) -> io::Result<()> {
-        let Self { name, sink, mut partial } = self;
+        let Self { name, sink, partial } = self;
         let complete = || -> io::Result<()> {
             match sink {
+                Sink::Terminal(mut stdout) => stdout.flush()?,
                 Sink::Plain(mut writer) => writer.flush()?,
                 Sink::Gzip(encoder) => encoder.finish()?.flush()?,
                 Sink::Zstd(encoder) => encoder.finish()?.flush()?,
             }
-            if let Some(partial) = &mut partial {
-                fs::rename(&partial.temporary, &partial.path)?;
-                partial.finished = true;
+            match partial {
+                Some(Partial { file, path }) => file.finish(&path),
+                None => Ok(()),
             }
-            Ok(())
         };
         complete().map_err(|error| named(&name, &error))
     }
@@ -194,6 +213,10 @@ impl Output {
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = match &mut self.sink {
+            Sink::Terminal(stdout) => {
+                progress::end();
+                stdout.write(bytes)
+            }
             Sink::Plain(writer) => writer.write(bytes),
             Sink::Gzip(writer) => writer.write(bytes),
             Sink::Zstd(writer) => writer.write(bytes),
@@ -203,6 +226,7 @@ impl Write for Output {
 
     fn flush(&mut self) -> io::Result<()> {
         let flushed = match &mut self.sink {
+            Sink::Terminal(stdout) => stdout.flush(),
             Sink::Plain(writer) => writer.flush(),
             Sink::Gzip(writer) => writer.flush(),
             Sink::Zstd(writer) => writer.flush(),
@@ -214,15 +238,6 @@ impl Write for Output {
 /// The same kind of error, with the name of the output.
 fn named(name: &str, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("cannot write {name}: {error}"))
-}
-
-impl Drop for Partial {
-    fn drop(&mut self) {
-        if !self.finished {
-            // An error is ignored: nothing else can be done about the leftover file.
-            let _ = fs::remove_file(&self.temporary);
-        }
-    }
 }
 
 fn is_regular(path: &Path) -> bool {

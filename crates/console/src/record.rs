@@ -57,10 +57,15 @@ impl Record {
 fn cell(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
-        Value::String(text) if text.contains([',', '"', '\n', '\r']) => {
-            format!("\"{}\"", text.replace('"', "\"\""))
-        }
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
+        Value::String(text) => quoted(text),
+        other => quoted(&other.to_string()),
     }
+}
+
+/// A cell in quotes if it needs them, as a list of objects does.
+fn quoted(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) {
+        return format!("\"{}\"", text.replace('"', "\"\""));
+    }
+    text.to_owned()
 }

@@ -141,6 +141,18 @@ impl Rows {
         }
     }
 
+    /// Appends a member that has no column, after the other cells of a row of JSON: a text, or a
+    /// number, a truth value or null as they are written.
+    pub fn member(&mut self, name: &str, value: impl fmt::Display, is_text: bool) {
+        debug_assert!(self.format == Format::Json && self.is_begun);
+        // Writing to memory cannot fail.
+        let _ = write!(self.buffer, ",\"{name}\":");
+        match is_text {
+            true => quote_json(&mut self.buffer, value.to_string().as_bytes()),
+            false => _ = write!(self.buffer, "{value}"),
+        }
+    }
+
     /// The buffer after the cells of the row so far, for rows of text without columns.
     pub fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.buffer
@@ -190,6 +202,12 @@ impl Rows {
                 ControlFlow::Break(())
             }
         }
+    }
+
+    /// Whether a caller of [`Rows::end_row_or_stop`] can go on.
+    #[inline]
+    pub fn flow(&self) -> ControlFlow<()> {
+        if self.error.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
     /// Writes the buffered rows and completes the output.

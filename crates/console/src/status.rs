@@ -8,6 +8,8 @@ use std::{
 
 use nanotape_feed::SourceError;
 
+use crate::{progress, verbosity::is_quiet};
+
 /// The exit status of a command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Status {
@@ -51,6 +53,7 @@ impl Status {
             Some(
                 SourceError::CompressionCut { .. }
                 | SourceError::CompressionDamaged { .. }
+                | SourceError::Empty { .. }
                 | SourceError::Map(nanotape_feed::MapError::Shrank { .. }),
             ) => Self::Bad,
             _ => Self::Usage,
@@ -62,7 +65,16 @@ impl Status {
 /// are ignored: the reader may have exited.
 pub fn tell(line: impl fmt::Display) {
     let line = format!("nanotape: {line}\n");
-    let _ = io::stderr().write_all(line.as_bytes());
+    progress::above(|| {
+        let _ = io::stderr().write_all(line.as_bytes());
+    });
+}
+
+/// [`tell`] for a line that is neither a warning nor an error: `--quiet` omits it.
+pub fn note(line: impl fmt::Display) {
+    if !is_quiet() {
+        tell(line);
+    }
 }
 
 /// Whether the reader of the output has exited.

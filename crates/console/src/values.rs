@@ -1,12 +1,50 @@
 //! Sizes, durations and modes, as typed and printed.
 
-use std::time::Duration;
+use std::{
+    ops::{Bound, RangeBounds},
+    time::Duration,
+};
 
+use nanotape_plant::config::without_separators;
 /// Parsers of bytes (`8MiB`, `64k`, `4096`), of times with a unit (`10ms`, `1.5s`), and of
 /// permission bits in octal (`0644`).
 pub use nanotape_plant::config::{
     parse_bytes as bytes, parse_duration as duration, parse_mode as mode,
 };
+
+/// A parser of numbers of things in this range: `5000000`, `5_000_000`, `5M`. K, M and G are powers
+/// of 1,000, in letters of either case.
+pub fn count<N: TryFrom<u64>>(
+    range: impl RangeBounds<u64> + Clone,
+) -> impl Fn(&str) -> Result<N, String> + Clone {
+    move |text| {
+        let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+        let scale = match text[digits.len()..].to_ascii_lowercase().as_str() {
+            "" => Some(1),
+            "k" => Some(1_000),
+            "m" => Some(1_000_000),
+            "g" => Some(1_000_000_000),
+            _ => None,
+        };
+        let number = without_separators(digits).parse::<u64>().ok().zip(scale);
+        let number = number.and_then(|(number, scale)| number.checked_mul(scale));
+        let Some(number) = number else {
+            return Err("expected a number such as 5000000, 5_000_000 or 5M".to_owned());
+        };
+        let least = match range.start_bound() {
+            Bound::Included(&least) => least,
+            _ => 0,
+        };
+        match N::try_from(number) {
+            Ok(value) if range.contains(&number) => Ok(value),
+            _ => match range.end_bound() {
+                Bound::Included(most) => Err(format!("{number} is not in {least}..={most}")),
+                _ if number < least => Err(format!("expected at least {least}")),
+                _ => Err(format!("{number} is too large")),
+            },
+        }
+    }
+}
 
 /// Parses seconds without a unit, from zero to one day.
 pub fn seconds(text: &str) -> Result<Duration, String> {
@@ -71,15 +109,47 @@ mod tests {
     fn sizes_read_as_they_are_meant() {
         for (text, expected) in
             [("0", 0), ("4096", 4096), ("64KiB", 65_536), ("8mib", 8 << 20), ("1G", 1 << 30)]
+                .into_iter()
+                .chain([("64KB", 65_536), ("100MB", 100 << 20), ("5_000_000", 5_000_000)])
         {
             assert_eq!(bytes(text), Ok(expected), "{text}");
         }
-        for text in ["", "MiB", "-1", "1.5MiB", "8MB", "99999999999999999999", "16777216TiB"] {
+        for text in [
+            "",
+            "MiB",
+            "-1",
+            "1.5MiB",
+            "8MX",
+            "_1",
+            "1_",
+            "1__0",
+            "99999999999999999999",
+            "16777216TiB",
+        ] {
             assert!(bytes(text).is_err(), "{text}");
         }
         for (value, text) in [(4096, "4 KiB"), (8 << 20, "8 MiB"), (5000, "5000 bytes")] {
             assert_eq!(bytes_text(value), text);
         }
+    }
+
+    #[test]
+    fn counts_read_as_they_are_meant() {
+        for (text, expected) in [
+            ("0", 0),
+            ("5M", 5_000_000),
+            ("5_000_000", 5_000_000),
+            ("20k", 20_000),
+            ("1g", 1_000_000_000),
+        ] {
+            assert_eq!(count::<u64>(..)(text), Ok(expected), "{text}");
+        }
+        for text in ["", "M", "-1", "1.5M", "5MB", "5 M", "_5", "99999999999999999999"] {
+            assert!(count::<u64>(..)(text).is_err(), "{text}");
+        }
+        assert_eq!(count::<u64>(1..)("0"), Err("expected at least 1".to_owned()));
+        assert_eq!(count::<u16>(1..)("70k"), Err("70000 is too large".to_owned()));
+        assert_eq!(count::<u32>(1..=9)("10"), Err("10 is not in 1..=9".to_owned()));
     }
 
     #[test]
