@@ -14,6 +14,7 @@ mod layout;
 mod live;
 mod reader;
 mod stages;
+mod waiting;
 
 use std::path::{Path, PathBuf};
 
@@ -30,6 +31,7 @@ pub use layout::{FIELDS, KIND, LAYOUT};
 pub use reader::{BoardReader, PlantStat, PlantState};
 pub(crate) use stages::TIMES;
 pub use stages::{Stage, StageTimes};
+pub use waiting::Waiting;
 
 use crate::{
     live::LiveStat,
@@ -64,14 +66,21 @@ pub fn board_path(ring: &Path) -> PathBuf {
 }
 
 impl Board {
-    /// Creates the board of a new run next to `ring`.
+    /// Creates the board of a new run next to `ring`, by the writer of this number of the ring. The
+    /// run waits for this number of named followers before its first record.
     pub(crate) fn create(
         ring: &Path,
         spec: &BoardSpec,
+        writer_epoch: u64,
+        wait_for: usize,
         options: &RegionOptions,
     ) -> Result<Self, RegionError> {
         let path = board_path(ring);
-        let begin = |words: &[Word]| words[layout::STATE].store(layout::RUNNING);
+        let begin = |words: &[Word]| {
+            words[layout::STATE].store(layout::RUNNING);
+            words[layout::WAIT_FOR].store(wait_for as u64);
+            words[layout::WRITER_EPOCH].store(writer_epoch);
+        };
         let (region, _) = OwnedRegion::replace(&path, Self::region_spec(spec), options, begin)?;
         Ok(Self { region })
     }
@@ -160,6 +169,11 @@ impl Board {
     /// Stores the statistics of a live session.
     pub(crate) fn show_live(&self, stat: &LiveStat) {
         live::store(&self.region.words()[layout::LIVE..], stat);
+    }
+
+    /// Stores what the plant waits for; `None` if it works.
+    pub(crate) fn show_waiting(&self, waiting: Option<Waiting>) {
+        waiting::store(self.region.words(), waiting);
     }
 
     /// Stores the number of live orders.

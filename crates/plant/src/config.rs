@@ -86,6 +86,9 @@ pub struct RingConfig {
     pub huge_pages: bool,
     /// Create an empty ring, even if there is one.
     pub replace: bool,
+    /// Named followers that must have joined before the first record, and that the plant waits for
+    /// when they are half a ring behind. 0: the plant waits for none. Not for live sessions.
+    pub wait_for: usize,
 }
 
 /// Bytes of a ring whose size is not configured.
@@ -100,6 +103,7 @@ impl Default for RingConfig {
             lock: false,
             huge_pages: false,
             replace: false,
+            wait_for: 0,
         }
     }
 }
@@ -221,20 +225,30 @@ pub fn parse_mode(text: &str) -> Result<u32, String> {
     }
 }
 
-/// Bytes: `8MiB`, `64k`, `4096`. A unit is a power of 1024, in letters of either case.
+/// Bytes: `8MiB`, `64KB`, `64k`, `4096`, `1_000_000`. K, KB and KiB are all 1,024 bytes, and so on
+/// up to T: sizes here are of memory. Letters of either case.
 pub fn parse_bytes(text: &str) -> Result<usize, String> {
     let expected = || format!("expected bytes such as 4096, 64KiB, 8MiB or 1GiB, not {text:?}");
     let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
-    let number: usize = digits.parse().map_err(|_| expected())?;
+    let number: usize = without_separators(digits).parse().map_err(|_| expected())?;
     let shift = match text[digits.len()..].to_ascii_lowercase().as_str() {
         "" | "b" => 0,
-        "kib" | "k" => 10,
-        "mib" | "m" => 20,
-        "gib" | "g" => 30,
-        "tib" | "t" => 40,
+        "k" | "kb" | "kib" => 10,
+        "m" | "mb" | "mib" => 20,
+        "g" | "gb" | "gib" => 30,
+        "t" | "tb" | "tib" => 40,
         _ => return Err(expected()),
     };
     number.checked_mul(1 << shift).ok_or_else(expected)
+}
+
+/// Digits without the `_` between them, as in `5_000_000`.
+pub fn without_separators(digits: &str) -> String {
+    let is_between = |at: usize| {
+        let is_digit = |at: usize| digits.as_bytes().get(at).is_some_and(u8::is_ascii_digit);
+        at > 0 && is_digit(at - 1) && is_digit(at + 1)
+    };
+    digits.char_indices().filter(|&(at, c)| c != '_' || !is_between(at)).map(|(_, c)| c).collect()
 }
 
 #[cfg(test)]
@@ -258,6 +272,7 @@ mod tests {
         );
         assert_eq!(all.input.groups.len(), 2);
         assert!(all.ring.capacity_bytes.is_some() && all.machine.cpu.is_some());
+        assert_eq!((example.ring.wait_for, all.ring.wait_for), (default.ring.wait_for, 2));
         assert!(all.machine.orders.is_some() && !all.publish.symbols.is_empty());
         assert_eq!(example.journal, None);
         let default = JournalConfig::default();

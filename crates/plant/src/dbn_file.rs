@@ -36,11 +36,15 @@
 //! Failure: errors come from the output only; after an error the file is incomplete.
 //! Cost: a copy of each record and one table lookup.
 //!
-//! The metadata names no schema, even if only one kind of record is subscribed. Readers take a
-//! schema as the promise that every record has the same length. Databento's Python package reads
-//! such a file as one array: after the first start, loss or stop it would return garbage without an
-//! error. So the caller must pass the schema to `to_df` and `to_ndarray`, and the file always
-//! includes losses.
+//! The metadata names no schema, because readers take a schema as the promise that every record has
+//! the same length. Databento's Python package reads such a file as one array: after the first
+//! start, loss or stop it would return garbage without an error. So the caller must pass the schema
+//! to `to_df` and `to_ndarray`, and the file always includes losses.
+//!
+//! A file [of one kind](DbnFile::of_kind) makes that promise: it has a schema, and records of this
+//! kind only. It has no place for a loss, a notice, or a name that comes after the metadata. The
+//! caller reports the events that [`add`](DbnFile::add) leaves out, and the [late
+//! names](DbnFile::late_names).
 
 mod metadata;
 
@@ -52,7 +56,7 @@ use nanotape_types::{LocateTable, Sentinel as _, StockLocate, Symbol};
 
 use crate::{
     Delivery, Event, Subscriber, TradeDate,
-    records::{Header, Notice, PlantStart, Record, symbol_text},
+    records::{Header, Notice, PlantStart, Record, RecordKind, symbol_text},
 };
 use metadata::Contents;
 
@@ -62,6 +66,10 @@ pub struct DbnFile<W: Write> {
     output: W,
     /// The selected symbols; empty selects all.
     wanted: Vec<Symbol>,
+    /// The kind of all records, if the file promises one.
+    kind: Option<RecordKind>,
+    /// Stocks that were named after the metadata of a file of one kind.
+    late_names: u64,
     /// Records that are not written yet.
     buffer: Vec<u8>,
     has_metadata: bool,
@@ -124,6 +132,8 @@ impl<W: Write> DbnFile<W> {
         Self {
             output,
             wanted: symbols.to_vec(),
+            kind: None,
+            late_names: 0,
             buffer: Vec::new(),
             has_metadata: false,
             is_under_way: false,
@@ -139,11 +149,46 @@ impl<W: Write> DbnFile<W> {
         }
     }
 
+    /// A file with a schema, which has only records of this kind. `names`: names of stocks that are
+    /// known before the first record.
+    pub fn of_kind(
+        output: W,
+        symbols: &[Symbol],
+        kind: RecordKind,
+        names: impl IntoIterator<Item = (StockLocate, Symbol)>,
+    ) -> Self {
+        let mut file = Self { kind: Some(kind), ..Self::new(output, symbols) };
+        for (locate, symbol) in names {
+            if file.is_wanted(symbol) {
+                file.names[locate] = symbol;
+            }
+        }
+        file
+    }
+
+    /// The number of stocks that a file of one kind has no name for, although one of its records
+    /// had it: the metadata was written before.
+    pub fn late_names(&self) -> u64 {
+        self.late_names
+    }
+
+    /// Whether an event has a place in the file. A file of one kind has none for losses and
+    /// notices.
+    pub fn has_room_for(&self, event: &Event<'_>) -> bool {
+        let Some(kind) = self.kind else { return true };
+        matches!(event, Event::Record(delivery) if delivery.type_id == kind.type_id())
+    }
+
+    fn is_wanted(&self, symbol: Symbol) -> bool {
+        self.wanted.is_empty() || self.wanted.contains(&symbol)
+    }
+
     /// Creates the file after this one, with the same symbols. It continues the same run of a plant
     /// unless it begins with a start.
     pub fn following(&self, output: W) -> Self {
         let run = self.run.filter(|_| !self.has_lost);
-        Self { run, date: run.map(|start| start.date), ..Self::new(output, &self.wanted) }
+        let new = Self { kind: self.kind, ..Self::new(output, &self.wanted) };
+        Self { run, date: run.map(|start| start.date), ..new }
     }
 
     /// Adds an event from [`Subscriber::poll`]. An event that begins another file is refused: add
@@ -216,7 +261,7 @@ impl<W: Write> DbnFile<W> {
     #[cold]
     fn begin(&mut self, subscriber: &Subscriber) -> io::Result<()> {
         for (locate, symbol) in subscriber.symbols() {
-            let is_wanted = self.wanted.is_empty() || self.wanted.contains(&symbol);
+            let is_wanted = self.is_wanted(symbol);
             let name = &mut self.names[locate];
             if is_wanted && *name == Symbol::ABSENT {
                 *name = symbol;
@@ -234,6 +279,7 @@ impl<W: Write> DbnFile<W> {
             first_ts_recv: self.first_ts_recv,
             wanted: &self.wanted,
             names: &self.names,
+            kind: self.kind,
         };
         contents.write(&mut self.output)?;
         self.has_metadata = true;
@@ -261,7 +307,10 @@ impl<W: Write> DbnFile<W> {
             && locate.get() != 0
             && !self.is_told[locate]
         {
-            self.name(locate, symbol);
+            self.is_told[locate] = true;
+            if self.kind.is_none() {
+                self.name(locate, symbol);
+            }
         }
         self.buffer.extend_from_slice(bytes);
         Ok(())
@@ -287,6 +336,7 @@ impl<W: Write> DbnFile<W> {
                 });
             }
             *name = symbol.unwrap_or(Symbol::ABSENT);
+            self.late_names += u64::from(self.kind.is_some() && self.has_metadata);
         }
         self.has_stocks = true;
         Ok(())
@@ -295,7 +345,6 @@ impl<W: Write> DbnFile<W> {
     /// Writes the name of a stock.
     #[cold]
     fn name(&mut self, locate: StockLocate, symbol: Symbol) {
-        self.is_told[locate] = true;
         let text = text_of(symbol);
         let midnight_ns = self.run.map_or(u64::MAX, |start| start.midnight_ns);
         // Tables are indexed by exchange time or receive time, depending on the record: the name
@@ -377,12 +426,18 @@ impl<W: Write> DbnFile<W> {
     }
 
     fn error(&mut self, code: ErrorCode, instrument_id: u32, text: &str) {
+        if self.kind.is_some() {
+            return;
+        }
         let mut message = ErrorMsg::new(self.ts_event, Some(code), text, true);
         message.hd.instrument_id = instrument_id;
         self.buffer.extend_from_slice(message.as_ref());
     }
 
     fn system(&mut self, ts_event: u64, instrument_id: u32, text: &str) {
+        if self.kind.is_some() {
+            return;
+        }
         // Every notice fits.
         if let Ok(mut message) = SystemMsg::new(ts_event, None, text) {
             message.hd.instrument_id = instrument_id;

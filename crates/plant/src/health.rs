@@ -6,7 +6,7 @@
 //! Protocol: a plant that starts again replaces the board, and might create a new ring. Each query
 //! checks first whether the mapped files are still the current ones.
 
-mod openmetrics;
+mod exposition;
 
 use std::{
     path::{Path, PathBuf},
@@ -20,8 +20,10 @@ use nanotape_tape::{Deadline, ShutdownFlag};
 use nanotape_types::{NanosSinceMidnight, StockLocate, Symbol};
 
 use crate::{
-    BoardReader, Event, PlantStat, PlantState, RecorderReader, RecorderStat, Subscription,
-    board::board_path,
+    BoardReader, Event, FollowerReader, FollowerStat, PlantStat, PlantState, RecorderReader,
+    RecorderStat, Subscription,
+    board::{Waiting, board_path},
+    follower_names,
     records::{Notice, Record, StopReason},
 };
 
@@ -53,6 +55,8 @@ pub struct PlantHealth {
     pub oldest_ns: Option<u64>,
     /// The recorder of the ring, if one shows its progress.
     pub recorder: Option<RecorderHealth>,
+    /// The named followers of the current plant, by name, also those that ended.
+    pub followers: Vec<FollowerHealth>,
     /// Stocks whose book is unreliable, and how many of their messages could not be applied.
     pub tainted: Vec<(StockLocate, Option<Symbol>, u64)>,
 }
@@ -67,6 +71,18 @@ pub struct RecorderHealth {
     pub lag: u64,
     /// Time from the first message that is not recorded to the last; 0 if all are recorded.
     pub lag_ns: Option<u64>,
+}
+
+/// A named follower of a ring at one moment.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct FollowerHealth {
+    /// Its name.
+    pub name: String,
+    /// Its position.
+    pub stat: FollowerStat,
+    /// Messages of the ring that it has not read yet.
+    pub lag: u64,
 }
 
 /// The state of a plant, from its board and the kernel.
@@ -132,7 +148,20 @@ impl PlantMonitor {
         }
         let (at, oldest_ns) = (clock.stamp(), time_from(path, Start::Oldest));
         let recorder = self.recorder(&ring)?;
-        Ok(PlantHealth { at, plant, ring, oldest_ns, recorder, tainted })
+        let followers = self.followers(&ring);
+        Ok(PlantHealth { at, plant, ring, oldest_ns, recorder, followers, tainted })
+    }
+
+    /// The followers of this ring and its last writer. A region that cannot be read is ignored.
+    fn followers(&self, ring: &Stat) -> Vec<FollowerHealth> {
+        let created_ns = self.ring.region().created_ns();
+        let health = |name: String| {
+            let stat = FollowerReader::open(&self.path, &name).ok()?.look();
+            let lag = ring.next_sequence.saturating_sub(stat.next_sequence);
+            let is_current = stat.follows(created_ns, ring.owner.epoch);
+            is_current.then_some(FollowerHealth { name, stat, lag })
+        };
+        follower_names(&self.path).into_iter().filter_map(health).collect()
     }
 
     /// The recorder of this ring. A region of an earlier ring at the same path is ignored.
@@ -242,10 +271,35 @@ impl PlantHealth {
         }
     }
 
+    /// What the plant waits for; `None` if it works, or has ended.
+    pub fn waiting(&self) -> Option<Waiting> {
+        self.plant.waiting.filter(|_| self.life() == Life::Running)
+    }
+
+    /// What the plant waits for, in words, with the names of followers.
+    pub fn waiting_text(&self, clock: &Clock) -> Option<String> {
+        let waiting = self.waiting()?;
+        let living = self.followers.iter();
+        let living = living.filter(|follower| follower.stat.owner.state == OwnerState::Alive);
+        Some(match waiting {
+            Waiting::Followers { joined } => {
+                let names: Vec<_> = living.map(|follower| follower.name.as_str()).collect();
+                let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+                let wanted = self.plant.wait_for;
+                format!("waiting for named followers, {joined} of {wanted} joined: {names}")
+            }
+            Waiting::Follower => {
+                let slowest = living.min_by_key(|follower| follower.stat.position_bytes);
+                let name = slowest.map_or("of another user", |follower| &follower.name);
+                format!("waiting for follower {name}, half a ring behind")
+            }
+            other => other.text(self.plant.run.midnight_ns, clock.utc(self.at).unix_ns()),
+        })
+    }
+
     /// The exchange's time of day of the last message.
     pub fn time_of_day(&self) -> Option<NanosSinceMidnight> {
-        let since = self.plant.ts_event.checked_sub(self.plant.run.midnight_ns)?;
-        NanosSinceMidnight::new(since).filter(|_| self.plant.ts_event != 0)
+        self.plant.time_of_day()
     }
 
     /// The share of the input that was read, if its size is known.

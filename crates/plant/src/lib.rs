@@ -70,6 +70,8 @@ pub mod board;
 pub mod config;
 mod dbn_file;
 mod engine;
+mod followers;
+mod gate;
 pub mod health;
 mod live;
 mod publisher;
@@ -86,6 +88,12 @@ pub use board::{BoardReader, PlantStat, PlantState};
 pub use config::{ConfigError, PlantConfig};
 pub use dbn_file::{DbnFile, NextFile};
 pub use engine::{BookEngine, Live, Observer, RestoredStock};
+#[doc(hidden)]
+pub use followers::{FOLLOWER_FIELDS, FOLLOWER_KIND, FOLLOWER_LAYOUT};
+pub use followers::{
+    FollowerError, FollowerReader, FollowerStat, FollowerState, FollowerSummary, FollowersSummary,
+    MOST_FOLLOWERS, Report, WaitForError, follower_names, follower_path,
+};
 pub use live::{KeptSource, LineStat, LiveError, LiveSource, LiveStat};
 pub use nanotape_history::LocalBooks;
 /// The crate that defines the records, so that callers get its names in the same version.
@@ -102,6 +110,6 @@ pub use recorder::{
 pub use recorder::{RECORDER_FIELDS, RECORDER_KIND, RECORDER_LAYOUT};
 pub use recording::{RecorderProcess, RecordingError, RecordingSummary};
 pub use report::{DamageLog, DayReport, RunReport};
-pub use run::{Ended, PlantRun, PlantSource, RunError, orders_of, trade_date_of};
-pub use statistics::{DayStatistics, Rate, StockStatistics};
+pub use run::{Ended, Finished, PlantRun, PlantSource, RunError, orders_of, trade_date_of};
+pub use statistics::{Activity, DayStatistics, LevelCounts, StockStatistics};
 pub use subscribe::{Delivery, Event, Handover, Opening, SubscribeError, Subscriber, Subscription};

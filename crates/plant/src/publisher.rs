@@ -5,7 +5,7 @@
 //! Protocol: the records of one message are published together, so that readers see all or none of
 //! them, even if the plant is killed. Their order: order events, the print, the inside. The last
 //! record of each kind has `F_LAST`.
-//! A plant that is recorded waits when the recorder is half a ring behind.
+//! A plant that is recorded, or has named followers, waits when the slowest is half a ring behind.
 //! Bounds: at most five records a message.
 //! Cost: no allocation, lock or system call for messages about orders, and one lookup of a byte per
 //! stock. The clock is read and the board updated once in [`LOOK_EVERY`] messages, or with each
@@ -37,7 +37,8 @@ use session::Unreliable;
 use crate::{
     BoardReader, BookEngine, Observer, RestoredStock, ShutdownFlag,
     board::{Board, Counts, Stage},
-    recording::Gate,
+    followers::Report,
+    gate::Gate,
     records::{
         Common, Digests, Gap, Notice, PlantStart, PlantStop, RecordKind, RecordKinds, StopReason,
         encode::bytes,
@@ -106,8 +107,12 @@ pub struct Publisher<W> {
     stop: ShutdownFlag,
     /// Checks that the ring and the board still exist.
     watch: Watch,
-    /// `None` if the plant waits for no recorder.
-    gate: Option<Gate>,
+    /// `None` if the plant waits for no recorder and no follower.
+    gate: Option<Box<Gate>>,
+    /// Receives the lines for the operator.
+    report: Report,
+    /// When the last wait for a message was reported.
+    reported: Option<Stamp>,
     reason: Option<StopReason>,
     refused: Option<PublishError>,
     damaged: u64,
@@ -137,6 +142,7 @@ pub(crate) struct Parts<W> {
     pub(crate) stop: ShutdownFlag,
     pub(crate) watch: Watch,
     pub(crate) gate: Option<Gate>,
+    pub(crate) report: Report,
 }
 
 impl<W: Publish> Publisher<W> {
@@ -165,7 +171,9 @@ impl<W: Publish> Publisher<W> {
             until: parts.until,
             stop: parts.stop,
             watch: parts.watch,
-            gate: parts.gate,
+            gate: parts.gate.map(Box::new),
+            report: parts.report,
+            reported: None,
             reason: None,
             refused: None,
             damaged: 0,
@@ -205,9 +213,14 @@ impl<W: Publish> Publisher<W> {
         self.reason
     }
 
-    /// How long the plant waited for its recorder.
-    pub(crate) fn waited_ns(&self) -> u64 {
-        self.gate.as_ref().map_or(0, Gate::waited_ns)
+    /// Receives the lines for the operator.
+    pub(crate) fn report(&self) -> Report {
+        self.report
+    }
+
+    /// Whom the plant waited for, and how long.
+    pub(crate) fn gate(&self) -> Option<&Gate> {
+        self.gate.as_deref()
     }
 
     /// Publishes the start of the plant.

@@ -39,6 +39,8 @@ pub use progress::{RECORDER_FIELDS, RECORDER_KIND, RECORDER_LAYOUT};
 pub use progress::{RecorderReader, RecorderStat, RecorderState, recorder_path};
 pub use standby::open_when_free;
 
+use crate::followers::{FollowerStart, NamedFollower, follower_path};
+
 /// How long to wait for room on the disk before the next attempt.
 const RETRY: Duration = Duration::from_millis(100);
 
@@ -66,6 +68,9 @@ pub struct RecorderOptions {
     pub through_restarts: bool,
     /// The permission bits of the file that names the ring.
     pub mode: u32,
+    /// The name of a follower that the plant waits for; it records a living writer, and ends with
+    /// it. `None`: no plant waits for the recorder, unless it started it.
+    pub name: Option<String>,
     /// Whether it is an error if the progress cannot be shown, because another recorder of the ring
     /// shows its own. Otherwise the recorder reports that and records.
     pub must_show: bool,
@@ -82,6 +87,8 @@ pub struct Recorder {
     through_restarts: bool,
     /// The progress, or why it is not shown.
     progress: Result<RecorderProgress, NotShown>,
+    /// Shows the position to the plant, if the recorder has a name.
+    named: Option<NamedFollower>,
 }
 
 /// Events that the recorder reports.
@@ -137,16 +144,12 @@ impl Recorder {
         appender: Appender,
         options: &RecorderOptions,
     ) -> Result<Option<Self>, RecorderError> {
-        let RecorderOptions { wait, through_restarts, mode, must_show, shutdown } = options;
+        let RecorderOptions { wait, through_restarts, mode, name, must_show, shutdown } = options;
         let deadline = Deadline::after(*wait);
-        let open = || RingSource::open(ring, Start::Newest);
-        let opened = deadline.open(shutdown, RingError::is_pending, open).map_err(|error| {
-            if error.is_pending() {
-                return RecorderError::NoRing { ring: ring.to_owned() };
-            }
-            RecorderError::of_ring(ring, error)
-        });
-        let Some(mut source) = opened? else {
+        if let Some(name) = name {
+            follower_path(ring, name)?;
+        }
+        let Some(mut source) = open_source(ring, name.is_some(), &deadline, shutdown)? else {
             appender.close()?;
             return Ok(None);
         };
@@ -170,6 +173,7 @@ impl Recorder {
         let created_ns = source.reader().region().created_ns();
         let is_written = source.writer().state == WriterState::Alive;
         let own = || match other_journal(ring, created_ns, &journal) {
+            _ if name.is_some() => Err(NotShown::Follower),
             // Its recorder is about to be started again, and the plant may wait for it.
             Some(other) if is_written && !must_show => Err(NotShown::Dead { journal: other }),
             _ => Ok(RecorderProgress::own(ring, created_ns, &journal, first)?),
@@ -184,13 +188,32 @@ impl Recorder {
             Ok(Some(progress)) => Ok(progress),
             Err(error) => Err(error),
         };
-        let follow = Follow::new(source).shutdown(shutdown).deadline(deadline);
+        let (named, follow) = match name {
+            None => (None, Follow::new(source).shutdown(shutdown).deadline(deadline)),
+            Some(name) => {
+                let reader = source.reader();
+                let epoch = reader.region().epoch();
+                let start = FollowerStart {
+                    ring,
+                    ring_created_ns: created_ns,
+                    writer_epoch: (!through_restarts).then_some(epoch),
+                    next_sequence: reader.next_sequence(),
+                    position_bytes: reader.position_bytes(),
+                };
+                let named = NamedFollower::begin(name, &start)?;
+                let mut follow = Follow::new(source).shutdown(shutdown);
+                if !through_restarts {
+                    follow.set_only_writer(epoch);
+                }
+                (Some(named), follow)
+            }
+        };
         let timeline = Timeline::recalibrating(Clock::calibrate());
         let shutdown = shutdown.clone();
         let (now_ns, recorded, lost) = (None, 0, 0);
         let keeper = Keeper { appender, timeline, now_ns, shutdown, names, first, recorded, lost };
         let (ring, through_restarts) = (ring.to_owned(), *through_restarts);
-        let mut recorder = Self { ring, follow, keeper, through_restarts, progress };
+        let mut recorder = Self { ring, follow, keeper, through_restarts, progress, named };
         recorder.show(0);
         if let Ok(progress) = &recorder.progress {
             progress.set_state(RecorderState::Recording);
@@ -200,8 +223,9 @@ impl Recorder {
 
     /// Records until the writer exits, or a shutdown is requested. Events go to `report`.
     pub fn run(&mut self, mut report: impl FnMut(RecorderEvent<'_>)) -> Result<(), RecorderError> {
-        if let Err(error) = &self.progress {
-            report(RecorderEvent::NotShown(error));
+        match &self.progress {
+            Ok(_) | Err(NotShown::Follower) => {}
+            Err(error) => report(RecorderEvent::NotShown(error)),
         }
         loop {
             let step = self.step(&mut report)?;
@@ -230,11 +254,14 @@ impl Recorder {
         &mut self,
         report: &mut impl FnMut(RecorderEvent<'_>),
     ) -> Result<Result<Step, RingError>, RecorderError> {
-        let Self { follow, keeper, progress, .. } = self;
+        let Self { follow, keeper, progress, named, .. } = self;
         let mut progress = progress.as_mut().ok();
         let before = keeper.recorded;
         let position_bytes = follow.tape().reader().position_bytes();
         let mut shown = |event: RecorderEvent<'_>| {
+            if let (Some(named), RecorderEvent::Lost(gap)) = (&mut *named, &event) {
+                named.lose(gap);
+            }
             if let Some(progress) = &mut progress {
                 match &event {
                     RecorderEvent::Lost(gap) => progress.lost(gap.count()),
@@ -283,6 +310,9 @@ impl Recorder {
             let now_ns = self.keeper.now_ns();
             progress.polled(recorded, next, position, now_ns);
         }
+        if let Some(named) = &self.named {
+            named.show(next, position);
+        }
     }
 
     /// The result so far.
@@ -300,6 +330,32 @@ impl Recorder {
     pub fn close(self) -> Result<(), RecorderError> {
         Ok(self.keeper.appender.close()?)
     }
+}
+
+/// Opens the ring; that of a living writer only, if the recorder follows one. `None` if a shutdown
+/// was requested before.
+fn open_source(
+    ring: &Path,
+    needs_writer: bool,
+    deadline: &Deadline,
+    shutdown: &ShutdownFlag,
+) -> Result<Option<RingSource>, RecorderError> {
+    let open = || {
+        let source = RingSource::open(ring, Start::Newest).map_err(|error| {
+            if error.is_pending() {
+                return RecorderError::NoRing { ring: ring.to_owned() };
+            }
+            RecorderError::of_ring(ring, error)
+        })?;
+        if needs_writer && source.writer().state != WriterState::Alive {
+            return Err(RecorderError::NoWriter { ring: ring.to_owned() });
+        }
+        Ok(source)
+    };
+    let is_pending = |error: &RecorderError| {
+        matches!(error, RecorderError::NoRing { .. } | RecorderError::NoWriter { .. })
+    };
+    deadline.open(shutdown, is_pending, open)
 }
 
 impl Keeper {

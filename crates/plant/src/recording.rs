@@ -1,7 +1,7 @@
 //! The recorder of a plant: a process of its own that the plant starts, restarts and waits for.
 //!
 //! Where: [`PlantRun`](crate::PlantRun) starts it after it took the ring over and before it
-//! publishes. [`Gate`] is the part that the publisher polls.
+//! publishes. The [gate](crate::gate) is the part that the publisher polls.
 //! Protocol: a thread starts the process and reads its standard error. If the process is killed or
 //! fails, the thread starts it again, after 10 ms, doubled up to 1 s. The process ends by itself
 //! after the last message of a ring whose writer is gone. The plant sends it nothing. It finds all
@@ -43,7 +43,6 @@
 //! Cost: one load of a word in shared memory once in [`LOOK_EVERY`](crate::LOOK_EVERY) messages.
 
 mod child;
-mod gate;
 mod process;
 mod snapshots;
 
@@ -59,11 +58,14 @@ use std::{
 use nanotape_shm::OwnerState;
 use nanotape_tape::ShutdownFlag;
 
-pub(crate) use gate::{Gate, ReaderPosition};
-use process::Supervised;
+pub(crate) use process::Supervised;
 use snapshots::SnapshotProcess;
 
-use crate::{RecorderReader, RecorderStat, RecorderState, recorder::check_replaced};
+use crate::{
+    RecorderReader, RecorderStat, RecorderState,
+    gate::{MIN_CAPACITY_BYTES, RecorderHold, reopen},
+    recorder::check_replaced,
+};
 
 /// Time between two checks of a recorder that starts or ends.
 const POLL: Duration = Duration::from_millis(1);
@@ -162,10 +164,6 @@ pub(crate) struct Recording {
 }
 
 impl Recording {
-    /// The smallest ring on which a plant can wait in time. Between two checks it publishes the
-    /// records of [`LOOK_EVERY`](crate::LOOK_EVERY) messages, which have less than 9 KiB.
-    const MIN_CAPACITY_BYTES: u64 = 64 << 10;
-
     /// Checks, before a ring is replaced, that the new one can be recorded.
     pub(crate) fn check_replaced(
         process: &RecorderProcess,
@@ -178,7 +176,7 @@ impl Recording {
     }
 
     fn check_size(process: &RecorderProcess, capacity_bytes: u64) -> Result<(), RecordingError> {
-        let min = Self::MIN_CAPACITY_BYTES;
+        let min = MIN_CAPACITY_BYTES;
         if process.waits && capacity_bytes < min {
             return Err(RecordingError::SmallRing { capacity_bytes, min });
         }
@@ -228,11 +226,10 @@ impl Recording {
         }
     }
 
-    /// The gate for the publisher; `None` if the plant does not wait.
-    pub(crate) fn gate(&self) -> Option<Gate> {
-        let Recorded { ring, capacity_bytes, .. } = &self.ring;
-        let failed = Arc::clone(&self.supervised);
-        self.waits.then(|| Gate::new(ring, self.reader.clone(), capacity_bytes / 2, failed))
+    /// What the publisher waits for; `None` if the plant does not wait.
+    pub(crate) fn hold(&self) -> Option<RecorderHold> {
+        let (reader, supervised) = (self.reader.clone(), Arc::clone(&self.supervised));
+        self.waits.then(|| RecorderHold { ring: self.ring.ring.clone(), reader, supervised })
     }
 
     /// The folder of the journal.
@@ -288,7 +285,7 @@ impl Recording {
 
     /// The progress of the current recorder.
     fn look(&mut self) -> RecorderStat {
-        gate::reopen(&self.ring.ring, &mut self.reader);
+        reopen(&self.ring.ring, &mut self.reader);
         self.reader.look()
     }
 }

@@ -4,13 +4,15 @@
 //! Where: `nanotape run`, and programs that embed a plant.
 //! Protocol: the plant creates or takes over the ring, creates the board, then publishes the start.
 //! So a reader of the start always finds the board of its run. The stop is the last record. If the
-//! plant is recorded, the [recorder](crate::recording) is ready before the board is created.
+//! plant is recorded, the [recorder](crate::recording) is ready before the board is created. If it
+//! waits for [named followers](crate::followers), they have joined before the start.
 //! Failure: [`RunError`] before the first record. Later problems of the input are in records and in
 //! [`Ended`]. A ring or board that is removed, replaced or truncated during the run ends it.
 
 mod ending;
 mod error;
 mod input;
+mod joining;
 
 use std::{
     path::{Path, PathBuf},
@@ -22,6 +24,7 @@ use ending::how_it_ended;
 pub use error::RunError;
 use input::open_input;
 pub use input::{PlantSource, trade_date_of};
+use joining::{check_size, check_wait_for};
 use nanotape_book::{AnomalyCounts, DefaultBooks};
 use nanotape_clock::Clock;
 use nanotape_feed::{DaySource, source::Progress};
@@ -31,16 +34,15 @@ use nanotape_shm::{Origin, OwnerState, RegionError, RegionOptions, Residency};
 use nanotape_tape::Pacer;
 
 use crate::{
-    BoardReader, BookEngine, DayReport, Live, PlantConfig, Publisher, RunReport, ShutdownFlag,
-    TradeDate,
+    BoardReader, BookEngine, DayReport, Live, Observer, PlantConfig, Publisher, RunReport,
+    ShutdownFlag, TradeDate,
     board::{Board, BoardSpec},
     config::{DEFAULT_CAPACITY_BYTES, InputConfig, RingConfig},
+    followers::{Followers, FollowersSummary, HeldRing, Report},
+    gate::{Gate, ReaderPosition},
     live::LiveStat,
     publisher::Parts,
-    recording::{
-        Gate, ReaderPosition, Recorded, RecorderProcess, Recording, RecordingError,
-        RecordingSummary,
-    },
+    recording::{Recorded, RecorderProcess, Recording, RecordingError, RecordingSummary},
     records::{Gap, PlantStart, PlantStop, Predecessor, StopReason},
     watch::Watch,
 };
@@ -63,8 +65,10 @@ pub struct PlantRun {
     start: PlantStart,
     first_sequence: u64,
     has_ended: bool,
+    stop: ShutdownFlag,
     /// Dropped after the publisher, which closes the ring.
     recording: Option<Recording>,
+    followers: Option<Followers>,
 }
 
 /// A ring to publish on, with all that belongs to it.
@@ -74,6 +78,16 @@ struct OpenRing {
     watch: Watch,
     gate: Option<Gate>,
     clock: Clock,
+    report: Report,
+}
+
+/// What others have read of a run, after the ring was closed.
+#[derive(Debug)]
+pub struct Finished {
+    /// What was recorded; `None` if the plant is not recorded.
+    pub recording: Result<Option<RecordingSummary>, RecordingError>,
+    /// What the named followers have read; `None` if the plant does not wait for any.
+    pub followers: Option<FollowersSummary>,
 }
 
 /// The result of a run.
@@ -95,7 +109,7 @@ impl PlantRun {
         if config.journal.is_some() {
             return Err(RunError::NoRecorder);
         }
-        Self::open_with(config, stop, None)
+        Self::open_with(config, stop, None, |_| ())
     }
 
     /// The same for a plant that is recorded: starts the recorder, and publishes when it is ready.
@@ -106,17 +120,21 @@ impl PlantRun {
         stop: ShutdownFlag,
         recorder: &RecorderProcess,
     ) -> Result<Self, RunError> {
-        Self::open_with(config, stop, Some(recorder))
+        Self::open_with(config, stop, Some(recorder), recorder.report)
     }
 
-    fn open_with(
+    /// The same, with or without a recorder. `report` receives lines for an operator: about named
+    /// followers, and what a paced plant waits for.
+    pub fn open_with(
         config: &PlantConfig,
         stop: ShutdownFlag,
         recorder: Option<&RecorderProcess>,
+        report: Report,
     ) -> Result<Self, RunError> {
         if config.ring.name.is_empty() {
             return Err(RunError::NoRing);
         }
+        check_wait_for(config)?;
         let (source, date) = open_input(&config.input)?;
         // The slow steps come first: after the start record the plant is expected to work.
         let engine = engine(config);
@@ -126,6 +144,7 @@ impl PlantRun {
         let RingConfig { mode, lock, huge_pages, .. } = config.ring;
         let options = RegionOptions { mode, lock, huge_pages };
         let capacity_bytes = config.ring.capacity_bytes.unwrap_or_else(|| size_there(&path));
+        check_size(config, capacity_bytes as u64)?;
         if let Some(recorder) = recorder.filter(|_| config.ring.replace) {
             Recording::check_replaced(recorder, &path, capacity_bytes as u64)?;
         }
@@ -133,7 +152,13 @@ impl PlantRun {
         let first_sequence = writer.next_sequence();
         let start = start(config, date, &clock, predecessor(origin));
         let made = record(recorder, &writer, &path, &stop).and_then(|recording| {
-            let board = Board::create(&path, &BoardSpec::of(&start, first_sequence), &options)?;
+            let board = Board::create(
+                &path,
+                &BoardSpec::of(&start, first_sequence),
+                writer.region().epoch(),
+                config.ring.wait_for,
+                &options,
+            )?;
             let watch = Watch::start(vec![writer.region().share(), board.region()]);
             let watch = watch.map_err(|error| RunError::Thread { path: path.clone(), error })?;
             Ok((recording, Arc::new(board), watch))
@@ -150,10 +175,23 @@ impl PlantRun {
             }
         };
         // A live session does not wait for its plant, so the plant never waits for a recorder.
-        let gate = recording.as_ref().and_then(Recording::gate).filter(|_| !source.is_live());
-        let ring = OpenRing { writer, board, watch, gate, clock };
-        let mut run = Self::begin(config, source, engine, ring, start, stop);
-        (run.origin, run.recording) = (origin, recording);
+        let hold = recording.as_ref().and_then(Recording::hold).filter(|_| !source.is_live());
+        let followers = (config.ring.wait_for > 0).then(|| {
+            let ring = HeldRing {
+                path,
+                created_ns: writer.region().share().created_ns(),
+                epoch: writer.region().epoch(),
+                first_sequence,
+            };
+            Followers::new(ring, report)
+        });
+        let shared = followers.as_ref().map(|followers| Arc::clone(followers.shared()));
+        let gate = Gate::new(writer.region().spec().parameters[0], hold, shared);
+        let ring = OpenRing { writer, board, watch, gate, clock, report };
+        let mut run = Self::on(config, source, engine, ring, start, stop);
+        (run.origin, run.recording, run.followers) = (origin, recording, followers);
+        run.wait_for_followers(config)?;
+        run.publisher.begin(start);
         Ok(run)
     }
 
@@ -177,15 +215,17 @@ impl PlantRun {
         let position = ReaderPosition::default();
         position.show(writer.position_bytes());
         let gate = Some(Gate::of_reader(position.clone(), PRIVATE_CAPACITY_BYTES as u64));
-        let ring = OpenRing { writer, board, watch: Watch::default(), gate, clock };
+        let report: Report = |_| ();
+        let ring = OpenRing { writer, board, watch: Watch::default(), gate, clock, report };
         source.set_patience(PATIENCE);
         let source = PlantSource::Day(Box::new(source));
-        let run = Self::begin(config, source, engine, ring, start, stop);
+        let mut run = Self::on(config, source, engine, ring, start, stop);
+        run.publisher.begin(start);
         Ok((run, reader, position))
     }
 
-    /// Publishes the start.
-    fn begin(
+    /// A plant that has published nothing yet.
+    fn on(
         config: &PlantConfig,
         source: PlantSource,
         engine: BookEngine<DefaultBooks>,
@@ -193,12 +233,12 @@ impl PlantRun {
         start: PlantStart,
         stop: ShutdownFlag,
     ) -> Self {
-        let OpenRing { writer, board, watch, gate, clock } = ring;
+        let OpenRing { writer, board, watch, gate, clock, report } = ring;
         let InputConfig { pace, pace_from, until, .. } = config.input;
         let first_sequence = writer.next_sequence();
         let input = source.progress();
         board.show_input(input.done_bytes, input.total_bytes);
-        let mut publisher = Publisher::new(Parts {
+        let publisher = Publisher::new(Parts {
             writer,
             board: Arc::clone(&board),
             clock,
@@ -207,11 +247,11 @@ impl PlantRun {
             midnight_ns: start.midnight_ns,
             pacer: Pacer::new(pace.milli(), pace_from.unwrap_or_default().get()),
             until,
-            stop,
+            stop: stop.clone(),
             watch,
             gate,
+            report,
         });
-        publisher.begin(start);
         Self {
             source,
             engine,
@@ -221,7 +261,9 @@ impl PlantRun {
             start,
             first_sequence,
             has_ended: false,
+            stop,
             recording: None,
+            followers: None,
         }
     }
 
@@ -246,8 +288,12 @@ impl PlantRun {
         let report = match source {
             PlantSource::Day(source) => {
                 let source = source.as_mut();
-                let report = engine.run(source, publisher, |source| show(source.progress(), None));
-                report.map_err(RunError::from)
+                // Standard input could not be checked when it was opened.
+                let idle = || Observer::<DefaultBooks>::idle(publisher);
+                let checked = source.check_day_while(idle);
+                let run =
+                    |()| engine.run(source, publisher, |source| show(source.progress(), None));
+                checked.and_then(run).map_err(RunError::from)
             }
             PlantSource::Live(source) => {
                 let report = engine.run(source.as_mut(), publisher, |source| {
@@ -279,10 +325,7 @@ impl PlantRun {
         let stop = self.say_the_end(reason, cut);
         let books = self.engine.books();
         let (anomalies, tainted_stocks) = (books.anomalies(), books.tainted().count());
-        if let Some(error) = self.loss() {
-            let last_sequence = self.next_sequence() - 1;
-            return Err(RunError::RegionLost { error: error.clone(), last_sequence });
-        }
+        self.loss_error()?;
         if let Some(error) = self.publisher.refused() {
             return Err(RunError::Refused { path: self.ring().to_owned(), error });
         }
@@ -313,21 +356,41 @@ impl PlantRun {
         self.say_the_end(reason, None)
     }
 
-    /// Closes the ring, and waits until the recorder has recorded everything and ended. `None` if
-    /// the plant is not recorded. If the plant has not ended before, it publishes its stop.
-    pub fn finish(mut self) -> Result<Option<RecordingSummary>, RecordingError> {
+    /// Closes the ring, and waits until the recorder has recorded everything and ended, and until
+    /// the named followers have read everything or ended. If the plant has not ended before, it
+    /// publishes its stop. After a requested stop it does not wait for followers.
+    pub fn finish(mut self) -> Finished {
         if !self.has_ended {
             self.say_the_end(StopReason::Abandoned, None);
         }
         let (recording, end) = (self.recording.take(), self.next_sequence());
-        let waited_ns = self.publisher.waited_ns();
+        let followers = self.followers.take();
+        // The followers of a ring that was removed or truncated might never read to the end.
+        let stop = if self.loss().is_some() { ShutdownFlag::new() } else { self.stop.clone() };
+        if self.loss().is_some() {
+            stop.request();
+        }
+        let waited_ns = |of: fn(&Gate) -> u64| self.publisher.gate().map_or(0, of);
+        let for_recorder_ns = waited_ns(Gate::waited_for_recorder_ns);
+        let for_followers_ns = waited_ns(Gate::waited_for_followers_ns);
         recording.as_ref().into_iter().for_each(Recording::ending);
         drop(self);
-        recording.map(|recording| recording.finish(end, waited_ns)).transpose()
+        let followers =
+            followers.and_then(|followers| followers.finish(end, for_followers_ns, &stop));
+        let recording = recording.map(|recording| recording.finish(end, for_recorder_ns));
+        Finished { recording: recording.transpose(), followers }
+    }
+
+    /// The error of a ring or board that was removed, replaced or truncated.
+    fn loss_error(&self) -> Result<(), RunError> {
+        let Some(error) = self.loss().cloned() else { return Ok(()) };
+        let last_sequence = self.next_sequence() - 1;
+        Err(RunError::RegionLost { error, last_sequence })
     }
 
     fn say_the_end(&mut self, reason: StopReason, cut: Option<Gap>) -> PlantStop {
         self.has_ended = true;
+        self.followers.as_ref().into_iter().for_each(Followers::ending);
         self.publisher.end(reason, self.engine.books().anomalies().total(), cut)
     }
 

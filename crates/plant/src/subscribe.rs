@@ -61,6 +61,7 @@ use window::Window;
 
 use crate::{
     BoardReader, RunError,
+    followers::NamedFollower,
     records::{Notice, Record, RecordKind, RecordKinds},
     run::Ended,
 };
@@ -71,7 +72,8 @@ pub struct Subscription {
     ring: String,
     symbols: Vec<Symbol>,
     kinds: RecordKinds,
-    start: Start,
+    /// `None`: with the next record, or that of the run for a named follower.
+    start: Option<Start>,
     rejoin: Rejoin,
     wait: Duration,
     shutdown: ShutdownFlag,
@@ -82,12 +84,20 @@ pub struct Subscription {
     whole_before: Option<u64>,
     checks_digests: bool,
     window: Option<Window>,
+    /// The name of a follower that the plant waits for.
+    name: Option<String>,
+    through_restarts: bool,
+    quiet_after: Option<Duration>,
 }
 
 /// A reader of a plant's ring, or of its journal.
 #[derive(Debug)]
 pub struct Subscriber {
     follow: Follow<Feed>,
+    /// Shows the position to the plant, if the subscriber has a name.
+    named: Option<NamedFollower>,
+    /// The first record of the run that was joined: only a stop after it is the end.
+    run_first: u64,
     path: PathBuf,
     opening: Option<Opening>,
     filter: SubscriptionFilter,
@@ -108,7 +118,7 @@ impl Subscription {
             ring: ring.to_owned(),
             symbols: Vec::new(),
             kinds: RecordKinds::ALL,
-            start: Start::Newest,
+            start: None,
             rejoin: Rejoin::default(),
             wait: Duration::ZERO,
             shutdown: ShutdownFlag::new(),
@@ -117,6 +127,9 @@ impl Subscription {
             whole_before: None,
             checks_digests: false,
             window: None,
+            name: None,
+            through_restarts: false,
+            quiet_after: None,
         }
     }
 
@@ -139,7 +152,7 @@ impl Subscription {
     /// also for [`Start::Oldest`]: an [`Event::Lost`] from record 1 to the one before the oldest.
     #[must_use]
     pub fn from(mut self, start: Start) -> Self {
-        self.start = start;
+        self.start = Some(start);
         self
     }
 
@@ -177,6 +190,34 @@ impl Subscription {
     #[must_use]
     pub fn check_digests(mut self) -> Self {
         self.checks_digests = true;
+        self
+    }
+
+    /// Makes the subscriber a named follower: it shows its position beside the ring, and a plant
+    /// with [`wait_for`](crate::config::RingConfig::wait_for) waits for it, so that it loses
+    /// nothing. It joins a living plant, or waits for one, and ends with it. An event counts as
+    /// read when it was delivered.
+    ///
+    /// By default it begins with the first record of the plant's run. Without `wait_for` the plant
+    /// waits for no one, and the name has no effect.
+    #[must_use]
+    pub fn named(mut self, name: &str) -> Self {
+        self.name = Some(name.to_owned());
+        self
+    }
+
+    /// A named follower counts for later plants on the ring, too. The caller goes on after
+    /// [`Step::Gone`].
+    #[must_use]
+    pub fn through_restarts(mut self) -> Self {
+        self.through_restarts = true;
+        self
+    }
+
+    /// Makes [`step`](Subscriber::step) return [`Step::Quiet`] when nothing was read for this long.
+    #[must_use]
+    pub fn quiet_after(mut self, time: Duration) -> Self {
+        self.quiet_after = Some(time);
         self
     }
 
@@ -236,9 +277,9 @@ impl Subscriber {
     pub fn next(&mut self) -> Result<Option<Event<'_>>, SubscribeError> {
         let (mut found, mut is_digest_same) = (None, None);
         while found.is_none() && !self.is_over {
-            let Self { follow, path, filter, rejoin, record, reported, .. } = self;
+            let Self { follow, named, path, filter, rejoin, record, reported, .. } = self;
             let step = follow.step_by(|source| {
-                poll_or_wait(source, filter, rejoin, Amount::One, |event| {
+                poll_or_wait(source, filter, rejoin, named, Amount::One, |event| {
                     let mut of_record = |delivery: Delivery<'_>| {
                         record.clear();
                         record.extend_from_slice(delivery.bytes);
@@ -269,7 +310,7 @@ impl Subscriber {
             Some(Err(other)) => return Ok(Some(other)),
             Some(Ok(found)) => found,
         };
-        self.is_over = is_stop;
+        self.is_over = is_stop && sequence >= self.run_first;
         let (bytes, books) = (&*self.record, self.filter.books.as_ref());
         let midnight_ns = self.filter.midnight_ns;
         match self.filter.buffer.decode(sequence, type_id, bytes) {
@@ -294,9 +335,9 @@ impl Subscriber {
         &mut self,
         mut visit: impl FnMut(Event<'_>) -> ControlFlow<()>,
     ) -> Result<Step, SubscribeError> {
-        let Self { follow, path, filter, rejoin, .. } = self;
-        let step =
-            follow.step_by(|feed| poll_or_wait(feed, filter, rejoin, Amount::Batch, &mut visit));
+        let Self { follow, named, path, filter, rejoin, .. } = self;
+        let step = follow
+            .step_by(|feed| poll_or_wait(feed, filter, rejoin, named, Amount::Batch, &mut visit));
         Ok(filter.end_of(step.map_err(|error| error.on(path))?))
     }
 
@@ -304,8 +345,8 @@ impl Subscriber {
     /// how many messages it has passed, wanted or not, lost or not; 0 if idle. Never waits.
     pub fn poll(&mut self, mut visit: impl FnMut(Event<'_>)) -> Result<u64, SubscribeError> {
         let before = self.next_sequence();
-        let Self { follow, path, filter, rejoin, .. } = self;
-        let polled = poll(follow.tape_mut(), filter, rejoin, Amount::Batch, |event| {
+        let Self { follow, named, path, filter, rejoin, .. } = self;
+        let polled = poll(follow.tape_mut(), filter, rejoin, named, Amount::Batch, |event| {
             visit(event);
             ControlFlow::Continue(())
         });
@@ -356,6 +397,12 @@ impl Subscriber {
         self.opening.as_ref()
     }
 
+    /// The first record of the run that a named follower joined; otherwise 0. Before it, the ring
+    /// may have stops of earlier runs.
+    pub fn run_first(&self) -> u64 {
+        self.run_first
+    }
+
     /// The exchange's midnight of the current run, if it is known.
     pub fn midnight_ns(&self) -> Option<u64> {
         self.filter.midnight_ns
@@ -373,6 +420,7 @@ fn poll(
     feed: &mut Feed,
     filter: &mut SubscriptionFilter,
     rejoin: &mut Option<Rejoin>,
+    named: &mut Option<NamedFollower>,
     amount: Amount,
     mut visit: impl FnMut(Event<'_>) -> ControlFlow<()>,
 ) -> Result<Progress, Failed> {
@@ -394,6 +442,7 @@ fn poll(
         }
         Entry::Item(Item::Gap(gap)) => {
             filter.lose(&gap);
+            named.as_mut().into_iter().for_each(|named| named.lose(&gap));
             match filter.is_loss_inside(Some(&gap)) {
                 true => visit(Event::Lost(gap)),
                 false => ControlFlow::Continue(()),
@@ -420,6 +469,11 @@ fn poll(
     {
         reader.set_rejoin(rejoin.take().unwrap_or_default());
     }
+    if let Some(named) = named
+        && let Some(reader) = feed.reader_mut()
+    {
+        named.show(reader.next_sequence(), reader.position_bytes());
+    }
     if let Some(error) = bad {
         // Good records after it were delivered too: the next poll continues without a gap.
         filter.lose_one();
@@ -434,10 +488,11 @@ fn poll_or_wait(
     feed: &mut Feed,
     filter: &mut SubscriptionFilter,
     rejoin: &mut Option<Rejoin>,
+    named: &mut Option<NamedFollower>,
     amount: Amount,
     visit: impl FnMut(Event<'_>) -> ControlFlow<()>,
 ) -> Result<Progress, Failed> {
-    let polled = poll(feed, filter, rejoin, amount, visit)?;
+    let polled = poll(feed, filter, rejoin, named, amount, visit)?;
     if polled == Progress::Nothing && feed.is_waiting() {
         Completed::pause();
         return Ok(Progress::Read);

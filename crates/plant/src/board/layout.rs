@@ -12,7 +12,7 @@ use crate::records::{PlantStart, RecordKind, RecordKinds};
 pub const KIND: [u8; 8] = *b"BOARD   ";
 
 /// Changes whenever the meaning of a word changes.
-pub const LAYOUT: u64 = u64::from_be_bytes(*b"board  2");
+pub const LAYOUT: u64 = u64::from_be_bytes(*b"board  3");
 
 /// Values that are constant for a run: in the header of the region.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -91,6 +91,17 @@ pub(super) const LIVE_ORDERS: usize = 7;
 /// Records by kind.
 pub(super) const RECORDS: usize = 8;
 pub(super) const NOTICES: usize = 16;
+/// What the plant waits for; 0: nothing.
+pub(super) const WAITING: usize = 17;
+/// The exchange's time of the message that is waited for, and when it is due.
+pub(super) const WAITING_EVENT_NS: usize = 18;
+pub(super) const WAITING_DUE_NS: usize = 19;
+/// Named followers that have joined.
+pub(super) const WAITING_JOINED: usize = 20;
+/// Named followers that are waited for before the first record; 0: none.
+pub(super) const WAIT_FOR: usize = 21;
+/// The number of the plant among the writers of the ring.
+pub(super) const WRITER_EPOCH: usize = 22;
 /// Damaged parts of the input: length, type, lost.
 pub(super) const DAMAGES: usize = 24;
 pub(super) const LOST_BYTES: usize = 28;
@@ -108,7 +119,7 @@ pub(super) const LIVE: usize = TAINTS + StockLocate::COUNT;
 pub(super) const WORDS: usize = LIVE + live::WORDS;
 
 /// Offset and size in bytes and the name of each word or table, as in `docs/formats/board.md`.
-pub const FIELDS: [(usize, usize, &str); 18] = [
+pub const FIELDS: [(usize, usize, &str); 24] = [
     field(STATE, 1, "state"),
     field(UPDATED_NS, 1, "updated_ns"),
     field(MESSAGES, 1, "messages"),
@@ -119,6 +130,12 @@ pub const FIELDS: [(usize, usize, &str); 18] = [
     field(LIVE_ORDERS, 1, "live_orders"),
     field(RECORDS, RecordKind::ALL.len(), "records"),
     field(NOTICES, 1, "notices"),
+    field(WAITING, 1, "waiting"),
+    field(WAITING_EVENT_NS, 1, "waiting_event_ns"),
+    field(WAITING_DUE_NS, 1, "waiting_due_ns"),
+    field(WAITING_JOINED, 1, "waiting_joined"),
+    field(WAIT_FOR, 1, "wait_for"),
+    field(WRITER_EPOCH, 1, "writer_epoch"),
     field(DAMAGES, 3, "damages"),
     field(LOST_BYTES, 1, "lost_bytes"),
     field(TAINTED_STOCKS, 1, "tainted_stocks"),
@@ -131,6 +148,7 @@ pub const FIELDS: [(usize, usize, &str); 18] = [
 
 const _: () = {
     assert!(RECORDS + RecordKind::ALL.len() <= NOTICES);
+    assert!(WRITER_EPOCH < DAMAGES);
     assert!(ANOMALIES + Anomaly::ALL.len() <= STAGES);
     assert!(STAGES + stages::BUCKETS * stages::Stage::ALL.len() <= SYMBOLS);
 };

@@ -4,13 +4,14 @@ use std::path::Path;
 
 use nanotape_book::Anomaly;
 use nanotape_shm::{Owner, RegionError, SharedRegion};
-use nanotape_types::{StockLocate, Symbol};
+use nanotape_types::{NanosSinceMidnight, StockLocate, Symbol};
 
 use super::{
     board_path,
     layout::{self, BoardSpec, KIND, LAYOUT, WORDS},
     live,
     stages::{BUCKETS, Stage, StageTimes},
+    waiting::{self, Waiting},
 };
 use crate::{
     live::LiveStat,
@@ -51,6 +52,10 @@ pub struct PlantStat {
     pub records: [u64; RecordKind::ALL.len()],
     /// Notices published.
     pub notices: u64,
+    /// What the plant waits for; `None` if it works.
+    pub waiting: Option<Waiting>,
+    /// Named followers that the plant waits for before its first record; 0: it waits for none.
+    pub wait_for: u64,
     /// Damaged parts of the input: wrong lengths, wrong types, lost bytes.
     pub damages: [u64; 3],
     /// Bytes of input that were skipped.
@@ -94,6 +99,11 @@ impl BoardReader {
         self.spec.first_sequence
     }
 
+    /// The number of the plant among the writers of the ring; 0 if the board is in private memory.
+    pub fn writer_epoch(&self) -> u64 {
+        self.word(layout::WRITER_EPOCH)
+    }
+
     /// Values that are constant for the run.
     pub fn run(&self) -> &BoardSpec {
         &self.spec
@@ -132,6 +142,16 @@ impl BoardReader {
         locates.map(|locate| (locate, self.taints(locate))).filter(|&(_, taints)| taints > 0)
     }
 
+    /// What the plant waits for; `None` if it works.
+    pub fn waiting(&self) -> Option<Waiting> {
+        waiting::load(|word| self.word(word))
+    }
+
+    /// Named followers that the plant waits for before its first record; 0: it waits for none.
+    pub fn wait_for(&self) -> u64 {
+        self.word(layout::WAIT_FOR)
+    }
+
     /// Reads all values. Each number is whole; together they are of about the same time.
     pub fn look(&self) -> PlantStat {
         let known = |number: u64| (number != 0).then_some(number);
@@ -153,6 +173,8 @@ impl BoardReader {
             live_orders: self.word(layout::LIVE_ORDERS),
             records: core::array::from_fn(|kind| self.word(layout::RECORDS + kind)),
             notices: self.word(layout::NOTICES),
+            waiting: self.waiting(),
+            wait_for: self.wait_for(),
             damages: core::array::from_fn(|kind| self.word(layout::DAMAGES + kind)),
             lost_bytes: self.word(layout::LOST_BYTES),
             anomalies: core::array::from_fn(|kind| self.word(layout::ANOMALIES + kind)),
@@ -174,6 +196,12 @@ impl BoardReader {
 }
 
 impl PlantStat {
+    /// The exchange's time of day of the last message.
+    pub fn time_of_day(&self) -> Option<NanosSinceMidnight> {
+        let since = self.ts_event.checked_sub(self.run.midnight_ns)?;
+        NanosSinceMidnight::new(since).filter(|_| self.ts_event != 0)
+    }
+
     /// Number of records of all kinds.
     pub fn total_records(&self) -> u64 {
         self.records.iter().fold(self.notices, |sum, &count| sum.saturating_add(count))

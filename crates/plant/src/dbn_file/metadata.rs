@@ -9,6 +9,7 @@ use dbn::{
 use nanotape_types::{LocateTable, Sentinel as _, StockLocate, Symbol};
 
 use super::text_of;
+use crate::records::RecordKind;
 
 /// How long a name holds, at least: a day ends after midnight in UTC, the time zone of dates, and a
 /// slow or long recording some days later. Records of a later day name their stocks again.
@@ -25,6 +26,8 @@ pub(super) struct Contents<'a> {
     pub(super) wanted: &'a [Symbol],
     /// Names by locate; blank if unknown.
     pub(super) names: &'a LocateTable<Symbol>,
+    /// The only kind of record in the file, if there is one.
+    pub(super) kind: Option<RecordKind>,
 }
 
 impl Contents<'_> {
@@ -49,7 +52,7 @@ impl Contents<'_> {
         });
         Metadata::builder()
             .dataset(Dataset::XnasItch)
-            .schema(None)
+            .schema(self.kind.map(RecordKind::schema))
             .start(first)
             .stype_in(Some(SType::RawSymbol))
             .stype_out(SType::InstrumentId)

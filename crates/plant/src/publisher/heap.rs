@@ -46,6 +46,7 @@ impl Publisher<stream::Writer> {
             stop: ShutdownFlag::new(),
             watch: Watch::default(),
             gate: None,
+            report: |_| (),
         }))
     }
 }

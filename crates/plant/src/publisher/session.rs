@@ -10,7 +10,7 @@ use nanotape_market::{SessionChange, Suspect};
 use nanotape_ring::Publish;
 use nanotape_types::{Side, StockLocate};
 
-use super::{Publisher, Stock};
+use super::{LOOK_EVERY, Publisher, Stock};
 use crate::{
     BookEngine, RestoredStock,
     records::{
@@ -74,6 +74,9 @@ impl<W: Publish> Publisher<W> {
         if !stock.is_replaced || self.stock(engine, locate) == Stock::Unwanted {
             return;
         }
+        // Any number of stocks may follow each other without a message. If the run is to end, its
+        // next check ends it.
+        let _ = self.pass_gate();
         let is_joining = self.unreliable == Some(Unreliable::LateJoin);
         if !is_joining && self.board.taint(locate, Anomaly::MissedMessages) {
             let Common { instrument_id, ts_event, ts_recv, .. } = self.common(locate);
@@ -99,6 +102,7 @@ impl<W: Publish> Publisher<W> {
         if self.stock(engine, locate) == Stock::Unwanted {
             return;
         }
+        let _ = self.pass_gate();
         if stock.is_replaced {
             self.entered(engine, stock);
         }
@@ -122,6 +126,9 @@ impl<W: Publish> Publisher<W> {
         let common = self.of_snapshot(stock.stock_locate);
         if self.kinds.has(RecordKind::Mbo) {
             for (place, order) in stock.orders.iter().enumerate() {
+                if place.is_multiple_of(LOOK_EVERY as usize) {
+                    let _ = self.pass_gate();
+                }
                 let last = if place + 1 == stock.orders.len() { LAST } else { 0 };
                 let (side, price) = (side_of(order.side), price_of(order.price));
                 let change = Change { action: Action::Add, side, price, size: order.shares.get() };

@@ -1,6 +1,8 @@
-//! The waits of a plant: until a message is due, and until the recorder has caught up.
+//! The waits of a plant: for followers to join, until a message is due, and until those that read
+//! the ring have caught up.
 //!
-//! A waiting plant shows on the board and on the ring that it is alive, and ends on request.
+//! A waiting plant shows on the board what it waits for, and on the board and the ring that it is
+//! alive. It ends on request.
 
 use std::{ops::ControlFlow, time::Duration};
 
@@ -9,10 +11,17 @@ use nanotape_tape::{Pacer, WaitStrategy, Waiter};
 use nanotape_types::NanosSinceMidnight;
 
 use super::{ANCHOR_IDLE_NS, Publisher};
-use crate::recording::Gate;
+use crate::{board::Waiting, gate::Gate};
 
-/// Time between two checks of a recorder that is too far behind.
-const RECORDER_POLL: Duration = Duration::from_micros(50);
+/// Time between two checks of a recorder or follower that is too far behind.
+const READER_POLL: Duration = Duration::from_micros(50);
+
+/// A wait for a message that is shown on the board.
+const SHOWN: Duration = Duration::from_secs(1);
+
+/// A wait for a message that is reported to the operator, and the least time between two reports.
+const REPORTED: Duration = Duration::from_secs(5);
+const BETWEEN_REPORTS_NS: u64 = 60_000_000_000;
 
 impl<W: Publish> Publisher<W> {
     /// Waits until a message is due.
@@ -20,54 +29,104 @@ impl<W: Publish> Publisher<W> {
         let Some(mut pacer) = self.pacer else { return ControlFlow::Continue(()) };
         pacer.begin_at(time.get(), self.clock());
         self.pacer = Some(pacer);
+        let (mut flow, mut is_shown) = (ControlFlow::Continue(()), false);
         while let Some(early) = pacer.early(time.get(), self.clock()) {
             if self.is_to_end() {
-                return ControlFlow::Break(());
+                flow = ControlFlow::Break(());
+                break;
+            }
+            if !is_shown && early >= SHOWN {
+                self.show_wait(time, early);
+                is_shown = true;
             }
             if early > Pacer::SPIN {
                 std::thread::sleep((early - Pacer::SPIN).min(Duration::from_millis(50)));
-                let now_ns = self.tell_time();
-                self.board.show(&self.counts, now_ns);
-                self.show_life(now_ns, ANCHOR_IDLE_NS);
+                self.show_idle();
             } else {
                 core::hint::spin_loop();
             }
         }
-        self.tell_time();
-        ControlFlow::Continue(())
+        if is_shown {
+            self.board.show_waiting(None);
+        }
+        if flow.is_continue() {
+            self.tell_time();
+        }
+        flow
     }
 
-    /// Waits if the recorder is half a ring behind, until it is a quarter of a ring behind.
+    /// Shows that nothing is published before this time of the exchange.
+    #[cold]
+    fn show_wait(&mut self, time: NanosSinceMidnight, early: Duration) {
+        let now_ns = self.tell_time();
+        let early_ns = u64::try_from(early.as_nanos()).unwrap_or(u64::MAX);
+        let due_ns = now_ns.saturating_add(early_ns);
+        let waiting = Waiting::Message { ts_event: self.midnight_ns + time.get(), due_ns };
+        self.board.show(&self.counts, now_ns);
+        self.board.show_waiting(Some(waiting));
+        let now = self.clock().stamp();
+        let is_recent = |then| self.clock().nanos_between(then, now) < BETWEEN_REPORTS_NS;
+        if early >= REPORTED && !self.reported.is_some_and(is_recent) {
+            self.reported = Some(now);
+            (self.report)(&waiting.text(self.midnight_ns, now_ns));
+        }
+    }
+
+    /// Shows that a plant that waits is alive.
+    fn show_idle(&mut self) {
+        let now_ns = self.tell_time();
+        self.board.show(&self.counts, now_ns);
+        self.show_life(now_ns, ANCHOR_IDLE_NS);
+    }
+
+    /// Shows that the plant waits for followers to join. It has published nothing.
+    pub(crate) fn show_joining(&mut self, joined: u64) {
+        self.board.show_waiting(Some(Waiting::Followers { joined }));
+        self.show_idle();
+    }
+
+    /// All followers have joined. Waits if they are behind in what the ring has of earlier plants.
+    pub(crate) fn joined(&mut self) {
+        self.board.show_waiting(None);
+        // If the run is to end, its first check ends it.
+        let _ = self.pass_gate();
+    }
+
+    /// Waits if the slowest is half a ring behind, until it is a quarter of a ring behind.
     #[inline]
     pub(super) fn pass_gate(&mut self) -> ControlFlow<()> {
         let position = self.writer.position_bytes();
-        match &self.gate {
-            Some(gate) if gate.is_closed(position) => self.wait_for_recorder(position),
-            _ => ControlFlow::Continue(()),
-        }
+        let is_closed = self.gate.as_mut().is_some_and(|gate| gate.is_closed(position));
+        if is_closed { self.wait_at_gate(position) } else { ControlFlow::Continue(()) }
     }
 
     #[cold]
     #[inline(never)]
-    fn wait_for_recorder(&mut self, position: u64) -> ControlFlow<()> {
+    fn wait_at_gate(&mut self, position: u64) -> ControlFlow<()> {
         let began = self.clock().stamp();
-        let mut waiter = Waiter::new(WaitStrategy::Backoff { looks: 100, sleep: RECORDER_POLL });
-        let mut flow = ControlFlow::Continue(());
-        while self.gate.as_ref().is_some_and(|gate| gate.stays_closed(position)) {
+        let mut waiter = Waiter::new(WaitStrategy::Backoff { looks: 100, sleep: READER_POLL });
+        let (mut flow, mut is_shown) = (ControlFlow::Continue(()), false);
+        let who = self.gate.as_deref().map(Gate::waiting);
+        while self.gate.as_mut().is_some_and(|gate| gate.stays_closed(position)) {
             if self.is_to_end() {
                 flow = ControlFlow::Break(());
                 break;
             }
             if waiter.is_check_due() {
-                let now_ns = self.tell_time();
-                self.board.show(&self.counts, now_ns);
-                self.show_life(now_ns, ANCHOR_IDLE_NS);
-                self.gate.as_mut().into_iter().for_each(Gate::refresh);
+                self.show_idle();
+                self.gate.iter_mut().for_each(|gate| gate.refresh());
+                self.board.show_waiting(self.gate.as_deref().map(Gate::waiting));
+                is_shown = true;
             }
             waiter.idle();
         }
+        if is_shown {
+            self.board.show_waiting(None);
+        }
         let waited_ns = self.clock().nanos_between(began, self.clock().stamp());
-        self.gate.as_mut().into_iter().for_each(|gate| gate.add_wait(waited_ns));
+        if let (Some(gate), Some(who)) = (&mut self.gate, who) {
+            gate.add_wait(who, waited_ns);
+        }
         flow
     }
 }

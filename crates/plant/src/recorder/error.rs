@@ -9,6 +9,7 @@ use nanotape_ring::RingError;
 use nanotape_shm::{Refusal, RegionError};
 
 use super::origin::TITLE;
+use crate::FollowerError;
 
 /// Why a ring cannot be recorded, or no longer.
 #[derive(Debug, thiserror::Error)]
@@ -20,6 +21,15 @@ pub enum RecorderError {
         /// The ring.
         ring: PathBuf,
     },
+    /// The writer of the ring has ended, and a named recorder needs one that lives.
+    #[error("{}: the writer of this ring has ended", ring.display())]
+    NoWriter {
+        /// The ring.
+        ring: PathBuf,
+    },
+    /// The recorder cannot be a named follower.
+    #[error(transparent)]
+    Follower(#[from] FollowerError),
     /// The ring's region cannot be opened.
     #[error(transparent)]
     Region(RegionError),
@@ -97,6 +107,10 @@ pub enum NotShown {
     /// The region cannot be owned: usually another recorder of the ring owns it.
     #[error(transparent)]
     Region(#[from] RegionError),
+    /// A named recorder shows its position as a follower, so that it never takes the place of the
+    /// recorder that a plant starts.
+    #[error("a named recorder shows its position as a follower")]
+    Follower,
     /// A recorder of a ring that is being written died.
     #[error("the recorder of {} died, and its plant may start it again", journal.display())]
     Dead {

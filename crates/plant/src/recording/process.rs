@@ -191,7 +191,7 @@ impl Supervised {
     }
 
     /// Whether the recorder has failed for good.
-    pub(super) fn has_failed(&self) -> bool {
+    pub(crate) fn has_failed(&self) -> bool {
         self.failure.get().is_some()
     }
 }

@@ -6,7 +6,7 @@ use nanotape_feed::SourceError;
 use nanotape_ring::{PublishError, RingError};
 use nanotape_shm::{Refusal, RegionError};
 
-use crate::{live::LiveError, recording::RecordingError};
+use crate::{followers::WaitForError, live::LiveError, recording::RecordingError};
 
 /// Why a plant cannot run.
 #[derive(Debug, thiserror::Error)]
@@ -58,6 +58,9 @@ pub enum RunError {
     /// The recorder cannot be started.
     #[error(transparent)]
     Recording(#[from] RecordingError),
+    /// The plant cannot wait for named followers.
+    #[error(transparent)]
+    WaitFor(#[from] WaitForError),
     /// The name is invalid, or the board cannot be created.
     #[error(transparent)]
     Region(#[from] RegionError),

@@ -100,6 +100,7 @@ pub(super) fn open_input(config: &InputConfig) -> Result<(PlantSource, TradeDate
     }
     source.choose_groups(&config.groups);
     if file.as_os_str() != "-" {
+        source.check_day()?;
         source.check_groups()?;
     }
     source.set_patience(PATIENCE);

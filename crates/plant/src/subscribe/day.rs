@@ -16,8 +16,8 @@ use nanotape_tape::{Item, Progress, Source as _};
 
 use super::{Failed, SubscribeError, feed::Amount};
 use crate::{
-    BoardReader, PlantConfig, PlantRun, RunError, ShutdownFlag, TradeDate,
-    recording::ReaderPosition, records::RecordKinds, run::Ended,
+    BoardReader, PlantConfig, PlantRun, RunError, ShutdownFlag, TradeDate, gate::ReaderPosition,
+    records::RecordKinds, run::Ended,
 };
 
 /// A plant of a day file, and the reader of its ring.

@@ -7,7 +7,7 @@ use nanotape_journal::JournalError;
 use nanotape_ring::{ReadError, RingError};
 use nanotape_shm::RegionError;
 
-use crate::{RecorderError, RunError, records::BadRecord};
+use crate::{FollowerError, RecorderError, RunError, records::BadRecord};
 
 /// Why a plant cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -16,6 +16,15 @@ pub enum SubscribeError {
     /// A shutdown was requested before the plant started.
     #[error("a shutdown was requested before the plant started")]
     Shutdown,
+    /// The plant of the ring has ended, and a named follower needs one that runs.
+    #[error("{}: the plant of this ring has ended, and a named follower joins a running plant", path.display())]
+    NoPlant {
+        /// The ring.
+        path: PathBuf,
+    },
+    /// The subscriber cannot be a named follower.
+    #[error(transparent)]
+    Follower(#[from] FollowerError),
     /// The ring or the board cannot be opened, or the name is invalid.
     #[error(transparent)]
     Region(#[from] RegionError),

@@ -11,7 +11,7 @@ use nanotape_history::{
 };
 use nanotape_journal::{ErrorKind, Tailer, TailerSource};
 use nanotape_ring::{Rejoin, RingSource, Start, Subscribe as _, stream};
-use nanotape_shm::Refusal;
+use nanotape_shm::{OwnerState, Refusal, SharedRegion};
 use nanotape_tape::{Deadline, Follow, Tape as _};
 
 use super::{
@@ -23,7 +23,12 @@ use super::{
     filter::{CheckedDigests, SubscriptionFilter},
     symbols::SymbolTable,
 };
-use crate::{BoardReader, TradeDate, recorder, records::RecordBuffer};
+use crate::{
+    BoardReader, TradeDate,
+    followers::{FollowerError, FollowerStart, NamedFollower, follower_path},
+    recorder,
+    records::RecordBuffer,
+};
 
 /// Limit of attempts to join, while other processes keep replacing the ring.
 const ATTEMPTS: u32 = 16;
@@ -36,18 +41,18 @@ impl Subscription {
         if !is_ring && Path::new(&self.ring).is_dir() {
             return self.open_journal();
         }
+        self.check_name(&path)?;
         let deadline = Deadline::after(self.wait);
         let is_pending = |error: &SubscribeError| match error {
             SubscribeError::Region(error) => error.refusal().is_pending(),
+            SubscribeError::NoPlant { .. } => true,
             _ => false,
         };
         let joined = deadline.open(&self.shutdown, is_pending, || self.join(&path))?;
         let (reader, board) = joined.ok_or(SubscribeError::Shutdown)?;
-        let rejoin = (self.start == Start::Oldest && self.heal.is_none()).then_some(self.rejoin);
+        let rejoin = (self.is_from_oldest() && self.heal.is_none()).then_some(self.rejoin);
         let Some((journal, patience)) = self.heal.clone() else {
-            let feed = Feed::ring(RingSource::new(reader));
-            let symbols = SymbolTable::new(&path, Some(board), self.symbols.clone());
-            return Ok(self.subscriber(feed, path, symbols, None, rejoin, deadline));
+            return self.open_ring(path, reader, board, rejoin, deadline);
         };
         recorder::check_origin(&journal, &path, reader.region().created_ns())
             .map_err(|error| SubscribeError::Origin(Box::new(error)))?;
@@ -60,9 +65,64 @@ impl Subscription {
         Ok(self.subscriber(feed, path, symbols, snapshot, rejoin, deadline))
     }
 
+    /// A ring alone. Creates the region of a named follower.
+    fn open_ring(
+        self,
+        path: PathBuf,
+        reader: stream::Reader,
+        board: BoardReader,
+        rejoin: Option<Rejoin>,
+        deadline: Deadline,
+    ) -> Result<Subscriber, SubscribeError> {
+        let (region, run_first) = (reader.region(), board.first_sequence());
+        let epoch = region.epoch();
+        let named = self.name.as_deref().map(|name| {
+            let start = FollowerStart {
+                ring: &path,
+                ring_created_ns: region.created_ns(),
+                writer_epoch: (!self.through_restarts).then_some(epoch),
+                next_sequence: reader.next_sequence(),
+                position_bytes: reader.position_bytes(),
+            };
+            NamedFollower::begin(name, &start)
+        });
+        let named = named.transpose()?;
+        let symbols = SymbolTable::new(&path, Some(board), self.symbols.clone());
+        let feed = Feed::ring(RingSource::new(reader));
+        let (is_named, follows_one) = (named.is_some(), !self.through_restarts);
+        // A named follower has joined a living plant, and does not wait for the next one.
+        let deadline = if is_named { Deadline::after(Duration::ZERO) } else { deadline };
+        let mut subscriber = self.subscriber(feed, path, symbols, None, rejoin, deadline);
+        if is_named {
+            (subscriber.named, subscriber.run_first) = (named, run_first);
+            if follows_one {
+                subscriber.follow.set_only_writer(epoch);
+            }
+        }
+        Ok(subscriber)
+    }
+
+    /// Checks a name before anything is waited for.
+    fn check_name(&self, path: &Path) -> Result<(), FollowerError> {
+        let Some(name) = &self.name else { return Ok(()) };
+        follower_path(path, name)?;
+        if self.heal.is_some() {
+            return Err(FollowerError::Healed { ring: path.to_owned() });
+        }
+        Ok(())
+    }
+
+    /// Whether to read what the ring still has of the requested records, and to report the rest.
+    fn is_from_oldest(&self) -> bool {
+        self.start == Some(Start::Oldest) || self.start.is_none() && self.name.is_some()
+    }
+
     /// Opens a journal alone.
     fn open_journal(self) -> Result<Subscriber, SubscribeError> {
         let path = PathBuf::from(&self.ring);
+        if self.name.is_some() {
+            return Err(FollowerError::NotARing { path }.into());
+        }
         let deadline = Deadline::after(self.wait);
         let is_pending = |error: &nanotape_journal::JournalError| {
             matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotYet { .. })
@@ -107,7 +167,7 @@ impl Subscription {
 
     /// A file is read from its first record on, and records before the start are not delivered.
     fn skip_to_start(&mut self) {
-        if let Start::Sequence(first) = self.start {
+        if let Some(Start::Sequence(first)) = self.start {
             self.window.get_or_insert_default().first = first;
         }
     }
@@ -148,11 +208,17 @@ impl Subscription {
         }
         let buffer = RecordBuffer::default();
         let midnight_ns = symbols.midnight_ns(feed.next_sequence());
-        let Self { kinds, window, shutdown, .. } = self;
+        let Self { kinds, window, shutdown, quiet_after, .. } = self;
         let filter =
             SubscriptionFilter { kinds, symbols, books, buffer, digests, window, midnight_ns };
+        let mut follow = Follow::new(feed).shutdown(&shutdown).deadline(deadline);
+        if let Some(time) = quiet_after {
+            follow = follow.quiet_after(time);
+        }
         Subscriber {
-            follow: Follow::new(feed).shutdown(&shutdown).deadline(deadline),
+            follow,
+            named: None,
+            run_first: 0,
             opening,
             filter,
             path,
@@ -180,7 +246,7 @@ impl Subscription {
             let next = last.as_ref().map_or(first, SnapshotFile::next_sequence);
             return Ok((last, next));
         }
-        let start = match self.start {
+        let start = match self.start.unwrap_or(Start::Newest) {
             Start::Newest => return Ok((None, newest)),
             Start::Sequence(first) => {
                 let next = self.skipped_to(journal, first)?;
@@ -221,8 +287,8 @@ impl Subscription {
     fn try_join(&self, path: &Path) -> Result<(stream::Reader, BoardReader), SubscribeError> {
         // A reader that starts at record 1 and may rejoin at the oldest reports what was lost
         // before that. With a journal, the start might be in the journal only.
-        let is_from_oldest = self.start == Start::Oldest;
-        let start = match self.start {
+        let is_from_oldest = self.is_from_oldest();
+        let start = match self.start.unwrap_or(Start::Newest) {
             _ if self.heal.is_some() => Start::Newest,
             Start::Oldest => Start::Sequence(1),
             start => start,
@@ -234,6 +300,18 @@ impl Subscription {
         // ring.
         let board = BoardReader::open(path)?;
         reader.region().check()?;
+        if self.name.is_some() {
+            let is_alive = |region: &SharedRegion| region.owner().state == OwnerState::Alive;
+            // A plant locks the board of the run before it while it replaces that board.
+            let is_of_the_writer = board.writer_epoch() == reader.region().epoch();
+            if !is_alive(reader.region()) || !is_alive(board.region()) || !is_of_the_writer {
+                return Err(SubscribeError::NoPlant { path: path.to_owned() });
+            }
+            if self.start.is_none() {
+                let first = Start::Sequence(board.first_sequence());
+                reader.seek(first).map_err(|error| Failed::Ring(error).on(path))?;
+            }
+        }
         reader.set_rejoin(if is_from_oldest { Rejoin::Oldest } else { self.rejoin });
         Ok((reader, board))
     }

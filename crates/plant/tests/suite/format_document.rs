@@ -5,18 +5,21 @@ use std::fs;
 use nanotape_harness::Scratch;
 use nanotape_journal::{Appender, AppenderOptions};
 use nanotape_plant::{
-    PlantConfig, PlantRun, PlantState, RECORDER_FIELDS, RECORDER_KIND, RECORDER_LAYOUT, Recorder,
-    RecorderOptions, RecorderReader, RecorderState, ShutdownFlag,
+    FOLLOWER_FIELDS, FOLLOWER_KIND, FOLLOWER_LAYOUT, FollowerReader, PlantConfig, PlantRun,
+    PlantState, RECORDER_FIELDS, RECORDER_KIND, RECORDER_LAYOUT, Recorder, RecorderOptions,
+    RecorderReader, RecorderState, ShutdownFlag, Subscription,
     board::{BoardReader, FIELDS, KIND, LAYOUT, board_path},
-    recorder_path,
+    follower_path, recorder_path,
     records::{Notice, RecordKind},
 };
-use nanotape_shm::HEADER_BYTES;
+use nanotape_ring::stream;
+use nanotape_shm::{HEADER_BYTES, SharedRegion};
 use nanotape_synth::{Market, MarketConfig};
 use nanotape_types::StockLocate;
 
 const BOARD: &str = include_str!("../../../../docs/formats/board.md");
 const RECORDER: &str = include_str!("../../../../docs/formats/recorder.md");
+const FOLLOWER: &str = include_str!("../../../../docs/formats/follower.md");
 const RECORDS: &str = include_str!("../../../../docs/formats/records.md");
 
 /// The part of a document that begins with this heading, up to the next of its kind.
@@ -60,6 +63,7 @@ fn check_layout(
 fn the_tables_of_regions_are_the_constants_of_the_code() {
     check_layout(BOARD, &FIELDS, KIND, LAYOUT);
     check_layout(RECORDER, &RECORDER_FIELDS, RECORDER_KIND, RECORDER_LAYOUT);
+    check_layout(FOLLOWER, &FOLLOWER_FIELDS, FOLLOWER_KIND, FOLLOWER_LAYOUT);
 }
 
 /// The result of a plant that has read a small day, in a temporary folder.
@@ -153,6 +157,40 @@ fn a_real_region_of_a_recorder_is_as_the_document_says() {
         assert_eq!(word(at(name)), value, "{name}");
     }
     check_rest(&bytes, &RECORDER_FIELDS);
+}
+
+#[test]
+fn a_real_region_of_a_follower_is_as_the_document_says() {
+    let ran = Ran::new();
+    let ring = ran.0.join("ring");
+    // Another writer of the ring: a follower joins a living one.
+    let mut config = PlantConfig::default();
+    config.input.file = ran.0.join("20191230.itch50");
+    config.ring.name = ring.display().to_string();
+    let mut plant = PlantRun::open(&config, ShutdownFlag::new()).unwrap();
+    let first = plant.first_sequence();
+    let subscription = Subscription::to(&config.ring.name).named("audit");
+    let mut subscriber = subscription.open().unwrap();
+    assert_eq!(subscriber.next_sequence(), first);
+    plant.run(|_| ()).unwrap();
+    while subscriber.poll(|_| ()).unwrap() > 0 {}
+    let stat = FollowerReader::open(&ring, "audit").unwrap().look();
+    assert_eq!((stat.first_sequence, stat.next_sequence), (first, plant.next_sequence()));
+    let created_ns = SharedRegion::open(&ring, stream::KIND).unwrap().created_ns();
+    assert!(stat.follows(created_ns, 2) && !stat.follows(created_ns, 1), "{stat:?}");
+    assert!(stat.position_bytes > 0 && stat.lost == 0);
+
+    let bytes = fs::read(follower_path(&ring, "audit").unwrap()).unwrap();
+    let word = |at: usize| u64::from_ne_bytes(*bytes[at..].first_chunk().unwrap());
+    // The parameters are after the seven words of the header before them.
+    assert_eq!([word(56), word(64), word(72), word(80)], [created_ns, 2, first, 0]);
+    let at = |name: &str| FOLLOWER_FIELDS.iter().find(|field| field.2 == name).unwrap().0;
+    for (name, value) in
+        [("next_sequence", stat.next_sequence), ("position_bytes", stat.position_bytes)]
+    {
+        assert_eq!(word(HEADER_BYTES + at(name)), value, "{name}");
+    }
+    check_rest(&bytes, &FOLLOWER_FIELDS);
 }
 
 #[test]

@@ -9,9 +9,10 @@ use std::{
 
 use nanotape_journal::{Appender, AppenderOptions};
 use nanotape_plant::{
-    BoardReader, Event, Recorder, RecorderOptions, RecorderReader, Subscription,
+    BoardReader, Event, FollowerError, FollowerReader, PlantRun, Recorder, RecorderOptions,
+    RecorderReader, ShutdownFlag, Subscription,
     board::board_path,
-    recorder_path,
+    follower_names, follower_path, recorder_path,
     records::{FIRST_TYPE_ID, Header, RecordKind},
 };
 use nanotape_ring::{Publish as _, Start, stream};
@@ -182,10 +183,19 @@ fn a_region_of_another_layout_or_length_is_refused() {
         Appender::open(&left.folder.path("journal"), &AppenderOptions::default()).unwrap();
     let options = RecorderOptions { mode: 0o600, ..RecorderOptions::default() };
     Recorder::open(&ring, appender, &options).unwrap().unwrap().close().unwrap();
+    write_follower(&left);
+    let open_follower = || match FollowerReader::open(&ring, "audit") {
+        Err(FollowerError::Region(error)) => Err(error),
+        Err(error) => panic!("{error}"),
+        Ok(_) => Ok(()),
+    };
     let open_board = || BoardReader::open(&ring).map(drop);
     let open_recorder = || RecorderReader::open(&ring).map(drop);
-    let readers: [(_, &dyn Fn() -> _); 2] =
-        [(board_path(&ring), &open_board), (recorder_path(&ring), &open_recorder)];
+    let readers: [(_, &dyn Fn() -> _); 3] = [
+        (board_path(&ring), &open_board),
+        (recorder_path(&ring), &open_recorder),
+        (follower_path(&ring, "audit").unwrap(), &open_follower),
+    ];
     for (path, open) in readers {
         open().unwrap();
         let file = OpenOptions::new().read(true).write(true).open(&path).unwrap();
@@ -240,4 +250,72 @@ fn a_recorders_region_of_anything_is_read_and_taken_over() {
         Ok(())
     });
     run.unwrap();
+}
+
+/// Leaves the region of a follower of a plant that ended.
+fn write_follower(left: &Left) {
+    let mut config = left.folder.config(&left.folder.path("20191230.itch50"));
+    config.ring.capacity_bytes = Some(CAPACITY_BYTES);
+    let plant = PlantRun::open(&config, ShutdownFlag::new()).unwrap();
+    let mut follower = Subscription::to(&left.folder.ring()).named("audit").open().unwrap();
+    drop(plant);
+    while follower.poll(look_at).unwrap() > 0 {}
+}
+
+/// Requests the end of a plant if a test fails, so that the failure is told instead of waiting.
+struct EndOnFailure<'a>(&'a ShutdownFlag);
+
+impl Drop for EndOnFailure<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.request();
+        }
+    }
+}
+
+/// A living follower whose words are anything: the plant waits too long or not at all, ends on
+/// request, and reports something.
+#[test]
+fn a_followers_region_of_anything_delays_a_plant_and_no_more() {
+    let left = Left::new();
+    let ring = left.ring();
+    let mut config = left.folder.config(&left.folder.path("20191230.itch50"));
+    (config.ring.capacity_bytes, config.ring.wait_for) = (Some(CAPACITY_BYTES), 1);
+    let value = || prop_oneof![any::<u64>(), Just(u64::MAX), Just(0), 0..50_000_u64];
+    let words = prop::collection::vec((0..4_usize, value()), 0..12);
+    let cases = (words, [value(), value(), value(), value()], any::<bool>());
+    // Each case is a plant.
+    let config_of_runs = ProptestConfig::with_cases(24);
+    let run = TestRunner::new(config_of_runs).run(&cases, |(words, parameters, is_read)| {
+        let stop = ShutdownFlag::new();
+        let (plant, mut follower) = std::thread::scope(|scope| {
+            let _ending = EndOnFailure(&stop);
+            let opening = scope.spawn(|| PlantRun::open(&config, stop.clone()).unwrap());
+            let follower = Subscription::to(&left.folder.ring()).named("audit");
+            let follower = follower.wait(std::time::Duration::from_secs(60)).open().unwrap();
+            (opening.join().unwrap(), follower)
+        });
+        let mut plant = plant;
+        let path = follower_path(&ring, "audit").unwrap();
+        let file = OpenOptions::new().write(true).open(path).unwrap();
+        scribble(&file, &words, parameters);
+        std::thread::scope(|scope| {
+            let _ending = EndOnFailure(&stop);
+            let running = scope.spawn(|| plant.run(|_| ()).unwrap());
+            // The words are stored again with each poll.
+            while is_read && !running.is_finished() && !stop.is_requested() {
+                let _ = follower.poll(|_| ());
+            }
+            let _ = FollowerReader::open(&ring, "audit").unwrap().look();
+            stop.request();
+            running.join().unwrap();
+        });
+        drop(follower);
+        let followers = plant.finish().followers.unwrap();
+        prop_assert_eq!(followers.followers.len(), 1);
+        let _ = (followers.is_whole(), format!("{followers:?}"));
+        Ok(())
+    });
+    run.unwrap();
+    assert_eq!(follower_names(&ring), ["audit"]);
 }

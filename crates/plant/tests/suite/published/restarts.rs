@@ -3,10 +3,12 @@
 use std::path::PathBuf;
 
 use nanotape_plant::{
-    Delivery, Event, PlantConfig, PlantRun, ShutdownFlag, Subscriber, Subscription,
+    Delivery, Event, PlantConfig, PlantRun, ShutdownFlag, SubscribeError, Subscriber, Subscription,
+    board::board_path,
     records::{Header, Notice, Predecessor, Record, RecordKind, RecordKinds},
 };
-use nanotape_ring::{Rejoin, Start};
+use nanotape_ring::{Rejoin, Start, stream};
+use nanotape_shm::{OwnedRegion, RegionOptions};
 use nanotape_types::{Side, StockLocate, Symbol};
 
 use crate::published::{
@@ -294,4 +296,20 @@ fn local_books_of_a_plant_that_publishes_no_order_records_are_not_whole() {
     let mut subscriber = days.subscription().keep_books().open().unwrap();
     while subscriber.poll(|_| ()).unwrap() > 0 {}
     assert!(!subscriber.books().unwrap().is_whole());
+}
+
+/// A plant takes the ring over and locks the board of the run before it, to replace it. In between
+/// both have a living owner, but there is no run that a named follower could join.
+#[test]
+fn a_named_follower_does_not_join_by_the_board_of_the_run_before() {
+    let days = Days::new(1 << 20);
+    days.run(0, 50);
+    let ring = days.folder.path("ring");
+    let options = RegionOptions::default();
+    let _second = stream::Writer::create(&ring, days.capacity_bytes, &options).unwrap();
+    let (kind, layout) = (*b"BOARD   ", u64::from_be_bytes(*b"board  3"));
+    let _locked = OwnedRegion::take_over(&board_path(&ring), kind, layout, &options).unwrap();
+    let named = Subscription::to(&days.folder.ring()).named("audit");
+    let error = named.open().map(drop).unwrap_err();
+    assert!(matches!(error, SubscribeError::NoPlant { .. }), "{error}");
 }

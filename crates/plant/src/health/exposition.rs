@@ -1,11 +1,15 @@
-//! The health of a plant as OpenMetrics 1.0 text, for Prometheus and other collectors.
+//! The health of a plant as text for Prometheus and other collectors: OpenMetrics 1.0, or the older
+//! format of Prometheus (0.0.4), the only one that node_exporter reads from files.
 //!
-//! The collector computes rates: every increasing number is a counter. Histograms have the same
-//! bounds in every exposition, powers of two.
+//! Layout: docs/formats/metrics.md lists the names. The samples of both formats are the same; the
+//! older one has fewer types and no units. Values are in base units, seconds and bytes. The
+//! collector computes rates: every increasing number is a counter. Histograms have the same bounds
+//! in every exposition, powers of two.
 
 use std::fmt::{self, Write as _};
 
 use nanotape_book::Anomaly;
+use nanotape_shm::OwnerState;
 
 use super::{Life, PlantHealth, RecorderHealth};
 use crate::{
@@ -15,10 +19,21 @@ use crate::{
 };
 
 impl PlantHealth {
-    /// A complete exposition; every sample has the name of the ring. `lists_tainted` adds one
-    /// sample for each stock whose book is unreliable.
+    /// A complete exposition as OpenMetrics 1.0; every sample has the name of the ring.
+    /// `lists_tainted` adds one sample for each stock whose book is unreliable.
     pub fn to_openmetrics(&self, ring: &str, lists_tainted: bool) -> String {
-        let mut text = Exposition { text: String::new(), ring: escaped(ring) };
+        let mut text = self.exposition(Dialect::OpenMetrics, ring, lists_tainted);
+        text.push_str("# EOF\n");
+        text
+    }
+
+    /// The same in the text format 0.0.4 of Prometheus.
+    pub fn to_prometheus(&self, ring: &str, lists_tainted: bool) -> String {
+        self.exposition(Dialect::Prometheus, ring, lists_tainted)
+    }
+
+    fn exposition(&self, dialect: Dialect, ring: &str, lists_tainted: bool) -> String {
+        let mut text = Exposition { dialect, text: String::new(), ring: escaped(ring) };
         about_the_run(&mut text, self);
         about_messages(&mut text, self);
         about_trouble(&mut text, self);
@@ -30,7 +45,7 @@ impl PlantHealth {
         if let Some(recorder) = &self.recorder {
             about_the_recorder(&mut text, recorder);
         }
-        text.text.push_str("# EOF\n");
+        about_the_followers(&mut text, self);
         text.text
     }
 }
@@ -106,9 +121,9 @@ fn about_tainted_stocks(text: &mut Exposition, look: &PlantHealth) {
 fn about_stages(text: &mut Exposition, look: &PlantHealth) {
     let help = "Time of a message in a stage, sampled for about 1 message in 250. The sum adds upper \
                 bounds and is at most 12.5 percent too large.";
-    text.family("nanotape_plant_stage_nanoseconds", "histogram", "nanoseconds", help);
+    text.family("nanotape_plant_stage_seconds", "histogram", "seconds", help);
     for times in &look.plant.stages {
-        text.histogram("nanotape_plant_stage_nanoseconds", times);
+        text.histogram("nanotape_plant_stage_seconds", times);
     }
 }
 
@@ -169,8 +184,39 @@ fn about_the_recorder(text: &mut Exposition, recorder: &RecorderHealth) {
     text.counter("nanotape_recorder_gaps", "", help, stat.gaps);
 }
 
+fn about_the_followers(text: &mut Exposition, look: &PlantHealth) {
+    if look.followers.is_empty() {
+        return;
+    }
+    let name = "nanotape_follower_lag_messages";
+    text.family(name, "gauge", "", "Messages of the ring that a named follower has not read yet.");
+    for follower in &look.followers {
+        text.sample(name, &[("name", &follower.name)], follower.lag);
+    }
+    let name = "nanotape_follower_alive";
+    text.family(name, "gauge", "", "Whether the process of a named follower is alive, 0 or 1.");
+    for follower in &look.followers {
+        let is_alive = follower.stat.owner.state == OwnerState::Alive;
+        text.sample(name, &[("name", &follower.name)], u64::from(is_alive));
+    }
+    let name = "nanotape_follower_lost";
+    text.family(name, "counter", "", "Messages overwritten before a named follower read them.");
+    for follower in &look.followers {
+        text.sample(&format!("{name}_total"), &[("name", &follower.name)], follower.stat.lost);
+    }
+}
+
+/// The format of an exposition.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Dialect {
+    OpenMetrics,
+    /// It has no types for information and for states, and a counter has the name of its sample.
+    Prometheus,
+}
+
 /// The text so far. Every sample names the ring.
 struct Exposition {
+    dialect: Dialect,
     text: String,
     /// The name, escaped.
     ring: String,
@@ -180,6 +226,17 @@ impl Exposition {
     /// Begins a family; its name ends with its unit, if any.
     fn family(&mut self, name: &str, kind: &str, unit: &str, help: &str) {
         // Writing to a string cannot fail.
+        if self.dialect == Dialect::Prometheus {
+            let (suffix, kind) = match kind {
+                "counter" => ("_total", kind),
+                "info" => ("_info", "gauge"),
+                "stateset" => ("", "gauge"),
+                kind => ("", kind),
+            };
+            let _ = writeln!(self.text, "# HELP {name}{suffix} {}", escaped_help(help));
+            let _ = writeln!(self.text, "# TYPE {name}{suffix} {kind}");
+            return;
+        }
         let _ = writeln!(self.text, "# TYPE {name} {kind}");
         if !unit.is_empty() {
             let _ = writeln!(self.text, "# UNIT {name} {unit}");
@@ -233,14 +290,15 @@ impl Exposition {
             let bound = (1_u64 << power) - 1;
             let within = counts.iter().filter(|&&(highest, _)| highest <= bound);
             let within: u64 = within.map(|&(_, count)| count).sum();
-            let labels = [("stage", stage), ("le", &*bound_text(bound))];
+            let bound = Seconds(bound).to_string();
+            let labels = [("stage", stage), ("le", &*bound)];
             self.sample(&format!("{name}_bucket"), &labels, within);
         }
         let samples = times.samples();
         self.sample(&format!("{name}_bucket"), &[("stage", stage), ("le", "+Inf")], samples);
         let weighed = counts.iter().map(|&(highest, count)| highest.saturating_mul(count));
         let sum = weighed.fold(0, u64::saturating_add);
-        self.sample(&format!("{name}_sum"), &[("stage", stage)], sum);
+        self.sample(&format!("{name}_sum"), &[("stage", stage)], Seconds(sum));
         self.sample(&format!("{name}_count"), &[("stage", stage)], samples);
     }
 }
@@ -248,11 +306,6 @@ impl Exposition {
 /// Bounds of histograms: from 15 ns to 2^31 - 1, two seconds.
 const FIRST_POWER: u32 = 4;
 const LAST_POWER: u32 = 31;
-
-/// A bound with a decimal point, so that it is a float in every parser.
-fn bound_text(bound: u64) -> String {
-    format!("{bound}.0")
-}
 
 /// Nanoseconds as seconds, all digits.
 struct Seconds(u64);
@@ -263,7 +316,12 @@ impl fmt::Display for Seconds {
     }
 }
 
-/// Escapes text inside quotes, and after `# HELP`.
+/// Escapes text after `# HELP` in the format of Prometheus, where quotes stay.
+fn escaped_help(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('\n', "\\n")
+}
+
+/// Escapes text inside quotes, and after `# HELP` in OpenMetrics.
 fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
@@ -274,11 +332,18 @@ mod tests {
 
     #[test]
     fn labels_cannot_break_out_of_their_quotes() {
-        let mut text = Exposition { text: String::new(), ring: escaped("a\"b\\c\nd") };
-        text.gauge("x_bytes", "bytes", "One\nline.", 7);
-        let expected = "# TYPE x_bytes gauge\n# UNIT x_bytes bytes\n# HELP x_bytes One\\nline.\n\
-                        x_bytes{ring=\"a\\\"b\\\\c\\nd\"} 7\n";
-        assert_eq!(text.text, expected);
+        let written = |dialect| {
+            let ring = escaped("a\"b\\c\nd");
+            let mut text = Exposition { dialect, text: String::new(), ring };
+            text.gauge("x_bytes", "bytes", "One \"two\"\nlines.", 7);
+            text.text
+        };
+        let sample = "x_bytes{ring=\"a\\\"b\\\\c\\nd\"} 7\n";
+        let expected = "# TYPE x_bytes gauge\n# UNIT x_bytes bytes\n\
+                        # HELP x_bytes One \\\"two\\\"\\nlines.\n";
+        assert_eq!(written(Dialect::OpenMetrics), format!("{expected}{sample}"));
+        let expected = "# HELP x_bytes One \"two\"\\nlines.\n# TYPE x_bytes gauge\n";
+        assert_eq!(written(Dialect::Prometheus), format!("{expected}{sample}"));
         assert_eq!(Seconds(1_500_000_001).to_string(), "1.500000001");
     }
 }

@@ -1,0 +1,205 @@
+//! What keeps a plant from overwriting messages that others still need: its recorder, its named
+//! followers, or the one reader of a private ring.
+//!
+//! Protocol: the plant waits when the slowest of them is half a ring behind, until it is a quarter
+//! of a ring behind. Positions only grow, so after the gate has compared them, the plant can
+//! publish up to half a ring beyond the slowest without another comparison.
+//! Cost: one comparison of numbers of this process per check. One load per recorder and follower
+//! when the plant has used up the distance.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use crate::{
+    RecorderReader,
+    board::Waiting,
+    followers::{FollowerReader, Shared},
+    recording::Supervised,
+};
+
+/// The smallest ring on which a plant can wait in time. Between two checks it publishes the records
+/// of [`LOOK_EVERY`](crate::LOOK_EVERY) messages, which have less than 9 KiB.
+pub(crate) const MIN_CAPACITY_BYTES: u64 = 64 << 10;
+
+/// The distance that a plant keeps from those that it waits for.
+#[derive(Debug)]
+pub(crate) struct Gate {
+    /// The distance at which the plant waits.
+    limit_bytes: u64,
+    /// Up to this position the gate is open without another comparison.
+    open_until: u64,
+    recorder: Option<RecorderHold>,
+    followers: Option<FollowersHold>,
+    /// A reader in this process.
+    reader: Option<ReaderPosition>,
+    /// The slowest at the last comparison.
+    slowest: Slowest,
+    waited_for_recorder_ns: u64,
+    waited_for_followers_ns: u64,
+}
+
+/// Whom a plant waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Slowest {
+    Recorder,
+    Follower,
+}
+
+/// The recorder of a ring, in another process.
+#[derive(Debug)]
+pub(crate) struct RecorderHold {
+    pub(crate) ring: PathBuf,
+    pub(crate) reader: RecorderReader,
+    pub(crate) supervised: Arc<Supervised>,
+}
+
+/// The named followers of a ring, in other processes.
+#[derive(Debug)]
+struct FollowersHold {
+    shared: Arc<Shared>,
+    version: u64,
+    readers: Vec<FollowerReader>,
+}
+
+/// The position of a reader in this process, which its plant waits for. Stored by the reader.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct ReaderPosition(Arc<AtomicU64>);
+
+impl ReaderPosition {
+    /// Shows that everything before this position was read.
+    #[inline]
+    pub(crate) fn show(&self, position_bytes: u64) {
+        self.0.store(position_bytes, Ordering::Relaxed);
+    }
+}
+
+impl Gate {
+    /// A gate for a ring of this size: the plant waits at half of it.
+    fn of_ring(capacity_bytes: u64) -> Self {
+        Self {
+            limit_bytes: capacity_bytes / 2,
+            open_until: 0,
+            recorder: None,
+            followers: None,
+            reader: None,
+            slowest: Slowest::Recorder,
+            waited_for_recorder_ns: 0,
+            waited_for_followers_ns: 0,
+        }
+    }
+
+    /// The gate of a ring in shared memory; `None` if the plant waits for nothing.
+    pub(crate) fn new(
+        capacity_bytes: u64,
+        recorder: Option<RecorderHold>,
+        followers: Option<Arc<Shared>>,
+    ) -> Option<Self> {
+        if recorder.is_none() && followers.is_none() {
+            return None;
+        }
+        let (version, readers) = (0, Vec::new());
+        let followers = followers.map(|shared| FollowersHold { shared, version, readers });
+        Some(Self { recorder, followers, ..Self::of_ring(capacity_bytes) })
+    }
+
+    /// The gate of a private ring.
+    pub(crate) fn of_reader(position: ReaderPosition, capacity_bytes: u64) -> Self {
+        Self { reader: Some(position), ..Self::of_ring(capacity_bytes) }
+    }
+
+    /// Whether a plant at this position of its ring has to wait.
+    #[inline]
+    pub(crate) fn is_closed(&mut self, position_bytes: u64) -> bool {
+        position_bytes > self.open_until && self.compare(position_bytes) > self.limit_bytes
+    }
+
+    /// Whether a plant that waits has to wait longer: until half of the distance is left. Otherwise
+    /// it would wait again after a few messages.
+    pub(crate) fn stays_closed(&mut self, position_bytes: u64) -> bool {
+        self.compare(position_bytes) > self.limit_bytes / 2
+    }
+
+    /// The distance of the slowest.
+    #[cold]
+    fn compare(&mut self, position_bytes: u64) -> u64 {
+        // No order is needed: a reader checks for itself whether it was lapped. The regions are
+        // untrusted: a position beyond that of the plant closes nothing.
+        let mut slowest = (position_bytes, self.slowest);
+        let mut take = |position: u64, who| {
+            if position < slowest.0 {
+                slowest = (position, who);
+            }
+        };
+        if let Some(recorder) = &self.recorder {
+            take(recorder.reader.position_bytes(), Slowest::Recorder);
+        }
+        if let Some(followers) = &mut self.followers {
+            if let Some(readers) = followers.shared.newer(&mut followers.version) {
+                followers.readers = readers;
+            }
+            for reader in &followers.readers {
+                take(reader.position_bytes(), Slowest::Follower);
+            }
+        }
+        if let Some(ReaderPosition(position)) = &self.reader {
+            take(position.load(Ordering::Relaxed), Slowest::Recorder);
+        }
+        let (position, who) = slowest;
+        self.slowest = who;
+        self.open_until = position.saturating_add(self.limit_bytes);
+        position_bytes - position
+    }
+
+    /// Whom the plant waits for, if it waits.
+    pub(crate) fn waiting(&self) -> Waiting {
+        match self.slowest {
+            Slowest::Recorder => Waiting::Recorder,
+            Slowest::Follower => Waiting::Follower,
+        }
+    }
+
+    /// Opens the recorder's region again if its file was replaced. Two system calls.
+    pub(crate) fn refresh(&mut self) {
+        if let Some(RecorderHold { ring, reader, .. }) = &mut self.recorder {
+            reopen(ring, reader);
+        }
+    }
+
+    /// Whether the recorder has failed for good.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.recorder.as_ref().is_some_and(|recorder| recorder.supervised.has_failed())
+    }
+
+    /// Counts a wait for the slowest.
+    pub(crate) fn add_wait(&mut self, who: Waiting, nanos: u64) {
+        let waited = match who {
+            Waiting::Follower => &mut self.waited_for_followers_ns,
+            _ => &mut self.waited_for_recorder_ns,
+        };
+        *waited = waited.saturating_add(nanos);
+    }
+
+    /// How long the plant waited for its recorder.
+    pub(crate) fn waited_for_recorder_ns(&self) -> u64 {
+        self.waited_for_recorder_ns
+    }
+
+    /// How long the plant waited for its named followers.
+    pub(crate) fn waited_for_followers_ns(&self) -> u64 {
+        self.waited_for_followers_ns
+    }
+}
+
+/// Opens the region of a ring's recorder again if its file was replaced.
+pub(crate) fn reopen(ring: &Path, reader: &mut RecorderReader) {
+    if reader.region().check().is_err()
+        && let Ok(current) = RecorderReader::open(ring)
+    {
+        *reader = current;
+    }
+}
