@@ -2,28 +2,36 @@
 
 use clap::{Parser, Subcommand};
 
+use nanotape_console::verbosity::VerbosityArguments;
+
 use crate::commands::{
     audit::AuditArguments, book::BookArguments, capture::CaptureArguments, check::CheckArguments,
-    demo::DemoArguments, depth::DepthArguments, diff::DiffArguments, exchange::ExchangeArguments,
-    inside::InsideArguments, inspect::InspectArguments, journal::JournalArguments,
-    lab::LabArguments, replay::ReplayArguments, ring::RingArguments, run::RunArguments,
-    stat::StatArguments, stats::StatsArguments, synth::SynthArguments, tap::TapArguments,
+    completions::CompletionsArguments, demo::DemoArguments, depth::DepthArguments,
+    diff::DiffArguments, exchange::ExchangeArguments, inside::InsideArguments,
+    inspect::InspectArguments, journal::JournalArguments, lab::LabArguments, man::ManArguments,
+    replay::ReplayArguments, ring::RingArguments, run::RunArguments, stat::StatArguments,
+    stats::StatsArguments, synth::SynthArguments, tap::TapArguments,
+    tap::convert::ConvertArguments, trades::TradesArguments,
 };
 
 /// A ticker plant: exchange packets in; order books, best prices and statistics out.
 #[derive(Parser, Debug)]
-#[command(name = "nanotape", version, max_term_width = 100, after_help = EXAMPLES)]
+#[command(name = "nanotape", version = env!("NANOTAPE_VERSION"), max_term_width = 100, after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
+
+    #[command(flatten)]
+    pub(crate) verbosity: VerbosityArguments,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   nanotape                                  a demonstration: books from a synthetic day
   nanotape stats 12302019.NASDAQ_ITCH50.gz  rates, volumes and latencies of a real day
+  nanotape convert 12302019.NASDAQ_ITCH50.gz -o day.dbn.zst
   nanotape inside day.gz --symbols AAPL,MSFT -o inside.csv
-  nanotape book day.gz --symbol AAPL --at 09:45 --levels 5
+  nanotape book day.gz --symbols AAPL --at 09:45 --levels 5
 
 INPUT is a Nasdaq ITCH 5.0 BinaryFILE day or a capture of its packets (pcap or pcapng; both plain,
 gzip or zstd), the folder of a journal that recorded a plant, a DBN file (plain or zstd; of tap or of
@@ -54,6 +62,10 @@ pub(crate) enum Command {
     Depth(DepthArguments),
     /// Print what changed in one stock's book between two moments
     Diff(DiffArguments),
+    /// Convert a day, journal or DBN file into a DBN, CSV or JSON file of records
+    Convert(Box<ConvertArguments>),
+    /// Print every trade, with its price and whether it was broken
+    Trades(TradesArguments),
     /// Report rates, volumes, event depth and processing time, per stock and in total
     Stats(StatsArguments),
     /// Run a plant: read a day, publish normalised records on a ring for any number of processes
@@ -74,4 +86,8 @@ pub(crate) enum Command {
     Journal(JournalArguments),
     /// Measure, compare, and check whether a measurement can be trusted
     Lab(LabArguments),
+    /// Print the script with which a shell completes commands, options and values
+    Completions(CompletionsArguments),
+    /// Write the manual pages of all commands
+    Man(ManArguments),
 }

@@ -12,15 +12,15 @@ use clap::Args;
 pub(crate) use groups::GroupArguments;
 use nanotape_book::{Books, OrderStore, PriceLevels};
 pub(crate) use nanotape_console::progress::Progress;
-use nanotape_feed::DaySource;
+use nanotape_feed::{DayEnd, DaySource};
 use nanotape_history::{
-    DbnError, DbnStream, JournalRun, RecordedError, RecordedRun, RecordedSummary,
+    DbnError, DbnStream, JournalRun, RecordedEnd, RecordedError, RecordedRun, RecordedSummary,
 };
 use nanotape_market::Position;
-use nanotape_plant::{BookEngine, DayReport, Observer, orders_of};
+use nanotape_plant::{BookEngine, DayReport, Observer, TradeDate, orders_of};
 use nanotape_types::{StockLocate, Symbol};
 use source::Opened;
-pub(crate) use source::{RunChoice, of_dbn, of_journal_run, of_runs, open_bytes, open_dbn};
+pub(crate) use source::{RunChoice, of_dbn, of_journal_run, of_runs, open, open_bytes, open_dbn};
 pub(crate) use unread::tell_of_unread;
 pub(crate) use verdict::{conclude, require_symbols, warn_of_taint};
 
@@ -43,6 +43,10 @@ pub(crate) struct InputArguments {
     /// file of another writer, each trade date is a run
     #[arg(long, value_name = "N")]
     run: Option<RunChoice>,
+
+    /// Trade date of a day file whose name has none, as in 2019-12-30
+    #[arg(long, value_name = "DATE")]
+    date: Option<TradeDate>,
 
     #[command(flatten)]
     groups: GroupArguments,
@@ -67,6 +71,21 @@ impl InputArguments {
     /// Live orders that books have room for at the start.
     pub(crate) fn orders(&self) -> usize {
         orders_of(Path::new(&self.input))
+    }
+
+    /// The input as it was given.
+    pub(crate) fn name(&self) -> &str {
+        &self.input
+    }
+
+    /// Opens a file once more; None for a folder and for standard input.
+    pub(crate) fn open_day_again(&self) -> anyhow::Result<Option<DaySource>> {
+        if self.input == "-" || Path::new(&self.input).is_dir() {
+            return Ok(None);
+        }
+        let mut source = open_bytes(&self.input)?;
+        self.groups.choose(&mut source)?;
+        Ok(Some(source))
     }
 }
 
@@ -113,6 +132,34 @@ pub(crate) struct Session<L, S> {
     is_strict: bool,
 }
 
+/// An input that is open at the beginning of a span.
+pub(crate) struct Opening<'a> {
+    arguments: &'a InputArguments,
+    source: Opened,
+    /// The first nanosecond since midnight of the span, and the first one after it.
+    pub(crate) bounds: (u64, u64),
+    /// The exchange's midnight in ns since the UNIX epoch, if the input has a date.
+    pub(crate) midnight_ns: Option<u64>,
+}
+
+/// The kinds of input that differ for a command.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum InputKind {
+    /// The exchange's own messages.
+    Day,
+    /// Records of a journal or of a DBN file.
+    Records,
+}
+
+impl Opening<'_> {
+    pub(crate) fn kind(&self) -> InputKind {
+        match self.source {
+            Opened::Day(_) => InputKind::Day,
+            Opened::Journal(_) | Opened::Dbn(_) => InputKind::Records,
+        }
+    }
+}
+
 /// The report of a run, by the kind of its source.
 pub(crate) enum Report {
     Day(DayReport),
@@ -140,7 +187,16 @@ impl<L: PriceLevels, S: OrderStore> Session<L, S> {
         books: Books<L, S>,
         observer: &mut impl Observer<Books<L, S>>,
     ) -> anyhow::Result<Self> {
-        let (mut source, bounds) = source::open(input, span, symbols)?;
+        Self::run_open(source::open(input, span, symbols)?, books, observer)
+    }
+
+    /// The same for an input that is open.
+    pub(crate) fn run_open(
+        opening: Opening<'_>,
+        books: Books<L, S>,
+        observer: &mut impl Observer<Books<L, S>>,
+    ) -> anyhow::Result<Self> {
+        let Opening { arguments: input, mut source, bounds, .. } = opening;
         // A whole day has a loop of its own, because reading the time of each message costs.
         if let (Opened::Day(day), Span::WHOLE) = (&mut source, bounds) {
             let mut guard = Guard::<_, false>::new(observer, bounds);
@@ -223,6 +279,14 @@ impl<L: PriceLevels, S: OrderStore> Session<L, S> {
             engine,
             Report::Records(Recorded { summary, fault, noun: "file", is_only_first }),
         ))
+    }
+
+    /// Whether a message after the span ended the reading.
+    pub(crate) fn has_passed_the_span(&self) -> bool {
+        match &self.report {
+            Report::Day(report) => report.summary.end == DayEnd::Stopped,
+            Report::Records(recorded) => recorded.summary.end == RecordedEnd::Stopped,
+        }
     }
 
     fn new(name: &str, engine: BookEngine<Books<L, S>>, report: Report) -> Self {

@@ -2,7 +2,9 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod book_rows;
 mod commands;
+mod help;
 mod input;
 mod journals;
 mod lines;
@@ -13,12 +15,14 @@ mod session;
 mod span;
 mod structures;
 mod symbols;
+mod times;
 mod values;
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
+use clap::{CommandFactory as _, FromArgMatches as _};
 pub(crate) use nanotape_console::{hexdump, interrupt, output, record, rows, status};
+use nanotape_feed::SourceError;
 
 use crate::{
     arguments::{Arguments, Command},
@@ -30,13 +34,19 @@ fn main() -> ExitCode {
     if let Some(code) = nanotape_bench::worker() {
         return code;
     }
-    let arguments = Arguments::parse();
+    let matches = help::unwrapped(Arguments::command()).get_matches();
+    let arguments = match Arguments::from_arg_matches(&matches) {
+        Ok(arguments) => arguments,
+        Err(error) => error.exit(),
+    };
+    arguments.verbosity.apply();
     match run(arguments) {
         Ok(status) => status.into(),
         // The reader of the output has exited, as in `nanotape inspect day | head`.
         Err(error) if is_broken_pipe(&error) => Status::Good.into(),
         Err(error) => {
-            tell(format_args!("{}", line_of(&error)));
+            let pipe = pipe_of(&error, matches.subcommand_name().unwrap_or_default());
+            tell(format_args!("{}{pipe}", line_of(&error)));
             Status::of_error(&error).into()
         }
     }
@@ -51,6 +61,20 @@ fn line_of(error: &anyhow::Error) -> String {
     })
 }
 
+/// The rest of a command line that begins with the program that an error advises.
+fn pipe_of(error: &anyhow::Error, command: &str) -> String {
+    let Some(SourceError::NotADay { kind, .. }) = error.downcast_ref() else {
+        return String::new();
+    };
+    match command {
+        // The measurements read a file more than once.
+        "lab" => String::new(),
+        _ if kind.command.is_none() => String::new(),
+        "run" => " | nanotape run --input -".to_owned(),
+        command => format!(" | nanotape {command} -"),
+    }
+}
+
 fn run(arguments: Arguments) -> anyhow::Result<Status> {
     match arguments.command {
         None => commands::demo::run(&commands::demo::DemoArguments::default()),
@@ -63,7 +87,9 @@ fn run(arguments: Arguments) -> anyhow::Result<Status> {
         Some(Command::Book(arguments)) => commands::book::run(&arguments),
         Some(Command::Depth(arguments)) => commands::depth::run(&arguments),
         Some(Command::Diff(arguments)) => commands::diff::run(&arguments),
+        Some(Command::Convert(arguments)) => commands::tap::convert::run(&arguments),
         Some(Command::Stats(arguments)) => commands::stats::run(&arguments),
+        Some(Command::Trades(arguments)) => commands::trades::run(&arguments),
         Some(Command::Exchange(arguments)) => commands::exchange::run(&arguments),
         Some(Command::Replay(arguments)) => commands::replay::run(&arguments),
         Some(Command::Run(arguments)) => commands::run::run(&arguments),
@@ -73,5 +99,7 @@ fn run(arguments: Arguments) -> anyhow::Result<Status> {
         Some(Command::Ring(arguments)) => commands::ring::run(&arguments),
         Some(Command::Journal(arguments)) => commands::journal::run(&arguments),
         Some(Command::Lab(arguments)) => commands::lab::run(&arguments),
+        Some(Command::Completions(arguments)) => commands::completions::run(&arguments),
+        Some(Command::Man(arguments)) => commands::man::run(&arguments),
     }
 }

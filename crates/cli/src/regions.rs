@@ -10,7 +10,10 @@ use nanotape_ring::{ReadError, RingError, StartError};
 use nanotape_shm::{Origin, OwnerState, PageLock, Refusal, RegionError, RegionPages, Residency};
 use nanotape_tape::WriterState;
 
-use crate::status::{BadData, tell};
+use crate::{
+    status::{BadData, note, tell},
+    values::bytes_text,
+};
 
 /// The path of a ring from its name or path.
 pub(crate) fn place(name: &str) -> anyhow::Result<PathBuf> {
@@ -35,7 +38,46 @@ pub(crate) fn of_region(error: &RegionError) -> anyhow::Error {
         | Refusal::Words { .. }
         | Refusal::TooSmall { .. }
         | Refusal::Truncated { .. } => BadData(error.to_string()).into(),
-        _ => anyhow::anyhow!("{error}"),
+        refusal => match reason(error.path(), refusal) {
+            Some(reason) => anyhow::anyhow!("{}: {reason}", error.path().display()),
+            None => anyhow::anyhow!("{error}"),
+        },
+    }
+}
+
+/// A refusal in the words of the command line, where those of the region's format differ.
+fn reason(path: &Path, refusal: &Refusal) -> Option<String> {
+    match refusal {
+        Refusal::Parameters { found, expected, .. } => {
+            let kind = nanotape_shm::inspect(path).ok()?.header?.spec.kind;
+            let size = |[first, second, ..]: &[u64; 4]| match kind {
+                nanotape_ring::stream::KIND => {
+                    Some(format!("a capacity of {}", bytes_text(*first)))
+                }
+                nanotape_ring::slots::KIND => {
+                    Some(format!("{first} slots of up to {}", bytes_text(*second)))
+                }
+                _ => None,
+            };
+            let (found, expected) = (size(found)?, size(expected)?);
+            Some(format!(
+                "the ring exists with {found}, not {expected}; leave the size out to use it as it is, \
+                 or start with an empty one with --replace"
+            ))
+        }
+        Refusal::Kind { found, expected } => {
+            Some(format!("is {}, expected {}", kind_phrase(*found), kind_phrase(*expected)))
+        }
+        _ => None,
+    }
+}
+
+/// The kind of a region with its article.
+fn kind_phrase(kind: [u8; 8]) -> String {
+    match kind {
+        nanotape_ring::stream::KIND => "a stream ring".to_owned(),
+        nanotape_ring::slots::KIND => "a slot ring".to_owned(),
+        other => format!("a region of kind {}", kind_name(other)),
     }
 }
 
@@ -103,6 +145,12 @@ pub(crate) fn state_sentence(state: WriterState) -> &'static str {
         WriterState::Closed => "writer closed the ring",
         WriterState::Dead => "writer exited without closing the ring (crashed or killed)",
     }
+}
+
+/// Reports that a writer is gone: a warning if it crashed or was killed.
+pub(crate) fn tell_state(path: &Path, state: WriterState) {
+    let line = format!("{}: {}", path.display(), state_sentence(state));
+    if state == WriterState::Dead { tell(line) } else { note(line) }
 }
 
 /// ` within 10 s`; empty if there was no wait.

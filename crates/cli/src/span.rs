@@ -1,4 +1,4 @@
-//! `--from`, `--to` and `--at`: a span of the exchange's time, and the observer that keeps a
+//! `--from`, `--until` and `--at`: a span of the exchange's time, and the observer that keeps a
 //! command within it.
 
 use std::{collections::BTreeMap, fmt, ops::ControlFlow, str::FromStr};
@@ -30,8 +30,8 @@ impl FromStr for Moment {
         };
         let clock = || text.parse().map(Self::Clock);
         unix.map(Self::Unix).map_or_else(clock, Ok).map_err(|_| {
-            "expected a time of day such as 09:45 or 09:45:00.123456789, a time such as \
-             2019-12-30T14:45:00Z, or @ and nanoseconds since 1970"
+            "expected a time of day from 00:00 to 24:00 such as 09:45 or 09:45:00.123456789, a \
+             time such as 2019-12-30T14:45:00Z, or @ and nanoseconds since 1970"
         })
     }
 }
@@ -72,7 +72,7 @@ impl Moment {
     }
 }
 
-/// `--from` and `--to`.
+/// `--from` and `--until`.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct SpanArguments {
     /// Only from this moment on (inclusive): a time of day (HH:MM[:SS[.nnnnnnnnn]],
@@ -81,8 +81,15 @@ pub(crate) struct SpanArguments {
     from: Option<Moment>,
 
     /// Only before this moment (exclusive); reading stops there
-    #[arg(long, value_name = "T")]
-    to: Option<Moment>,
+    #[arg(long, value_name = "T", alias = "to")]
+    until: Option<Moment>,
+}
+
+impl SpanArguments {
+    /// The moments as they were given.
+    pub(crate) fn moments(self) -> (Option<Moment>, Option<Moment>) {
+        (self.from, self.until)
+    }
 }
 
 /// A span of time.
@@ -95,8 +102,8 @@ pub(crate) struct Span {
 }
 
 impl From<SpanArguments> for Span {
-    fn from(SpanArguments { from, to }: SpanArguments) -> Self {
-        Self { from, to, is_after: false }
+    fn from(SpanArguments { from, until }: SpanArguments) -> Self {
+        Self { from, to: until, is_after: false }
     }
 }
 

@@ -135,6 +135,31 @@ const TABLE: &[Row] = &[
         ],
         outside: &["dbn", "serde", "thiserror", "toml"],
     },
+    // One dependency for programs outside: re-exports only. No row but that of the examples has it.
+    Row {
+        package: "nanotape",
+        inside: &[
+            "nanotape-types",
+            "nanotape-shm",
+            "nanotape-clock",
+            "nanotape-tape",
+            "nanotape-market",
+            "nanotape-wire",
+            "nanotape-feed",
+            "nanotape-book",
+            "nanotape-ring",
+            "nanotape-journal",
+            "nanotape-logging",
+            "nanotape-trace",
+            "nanotape-lab",
+            "nanotape-synth",
+            "nanotape-exchange",
+            "nanotape-records",
+            "nanotape-history",
+            "nanotape-plant",
+        ],
+        outside: &[],
+    },
     // The output layer of the command line and of the benchmarks.
     Row {
         package: "nanotape-console",
@@ -145,6 +170,7 @@ const TABLE: &[Row] = &[
             "flate2",
             "indicatif",
             "itoa",
+            "rustix",
             "serde_json",
             "signal-hook",
             "zstd",
@@ -186,7 +212,8 @@ const TABLE: &[Row] = &[
         ],
         outside: &["anyhow", "clap", "rustix", "serde", "serde_json", "thiserror"],
     },
-    // synth since docs/decisions/0031-the-synthetic-market-is-a-crate.md.
+    // synth since docs/decisions/0031-the-synthetic-market-is-a-crate.md; clap_complete and
+    // clap_mangen since docs/decisions/0038-completions-manual-pages-and-the-commit.md.
     Row {
         package: "nanotape-cli",
         inside: &[
@@ -211,12 +238,23 @@ const TABLE: &[Row] = &[
             "nanotape-check",
             "nanotape-bench",
         ],
-        outside: &["anyhow", "clap", "itoa", "jiff", "serde_json", "zstd"],
+        outside: &[
+            "anyhow",
+            "clap",
+            "clap_complete",
+            "clap_mangen",
+            "itoa",
+            "jiff",
+            "serde_json",
+            "zstd",
+        ],
     },
-    // tracing since docs/decisions/0025-logs-in-a-journal.md: the eighth example logs.
+    // tracing since docs/decisions/0025-logs-in-a-journal.md: the eighth example logs. The examples
+    // use nanotape, the code in READMEs the other crates.
     Row {
         package: "nanotape-examples",
         inside: &[
+            "nanotape",
             "nanotape-types",
             "nanotape-shm",
             "nanotape-clock",

@@ -8,13 +8,16 @@ use super::{Problem, code::code_of, repository::Repository};
 /// The crate of protocols, as code names it. In two parts, so that this file passes.
 const PROTOCOLS: &str = concat!("nanotape_", "wire");
 
+/// The same in the examples, which use the crate `nanotape`.
+const PROTOCOLS_IN_EXAMPLES: &str = "wire::";
+
 /// Files that may use the messages of an exchange, by the beginning of their paths.
-const KNOW_A_PROTOCOL: [&str; 10] = [
+const KNOW_A_PROTOCOL: [&str; 11] = [
     "crates/wire/",
     "crates/feed/",
     // The rules of one exchange, and the command that prints its messages.
     "crates/check/",
-    "crates/cli/src/commands/inspect.rs",
+    "crates/cli/src/commands/inspect",
     // The synthetic market writes a day of one exchange.
     "crates/synth/",
     // The simulated exchange sends the messages of one.
@@ -24,6 +27,8 @@ const KNOW_A_PROTOCOL: [&str; 10] = [
     "crates/bench/src/",
     "bench/rivals/",
     "examples/01_decode_a_file.rs",
+    // Re-exports only.
+    "crates/nanotape/src/lib.rs",
 ];
 
 pub(crate) fn check(repository: &Repository) -> Vec<Problem> {
@@ -39,7 +44,10 @@ fn knows_a_protocol(path: &str, text: &str) -> Option<Problem> {
         return None;
     }
     let code = code_of(text);
-    let (number, _) = (1..).zip(code.lines()).find(|(_, line)| line.contains(PROTOCOLS))?;
+    let is_example = path.starts_with("examples/");
+    let (number, _) = (1..).zip(code.lines()).find(|(_, line)| {
+        line.contains(PROTOCOLS) || (is_example && line.contains(PROTOCOLS_IN_EXAMPLES))
+    })?;
     let what = "names the crate of protocols: use the events of nanotape-market";
     Some(Problem::at(path, number, what))
 }
@@ -55,6 +63,9 @@ mod tests {
         assert!(knows_a_protocol("crates/cli/src/commands/inside.rs", &line).is_some());
         assert_eq!(knows_a_protocol("crates/cli/src/commands/inspect.rs", &line), None);
         assert_eq!(knows_a_protocol("crates/plant/tests/suite/a.rs", &line), None);
+        let example = "//! x\nuse nanotape::{\n    wire::itch50::Message,\n};\n";
+        assert!(knows_a_protocol("examples/02_build_a_book.rs", example).is_some());
+        assert_eq!(knows_a_protocol("examples/01_decode_a_file.rs", example), None);
         let comment = format!("//! Not {PROTOCOLS}.\n");
         assert_eq!(knows_a_protocol("crates/plant/src/publisher.rs", &comment), None);
     }

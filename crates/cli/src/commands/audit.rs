@@ -41,7 +41,7 @@ pub(crate) struct AuditArguments {
     journal: PathBuf,
 
     /// Stop after N records
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = crate::values::count::<u64>(1..))]
     count: Option<u64>,
 
     /// Wait up to SECONDS for the recorder to begin

@@ -1,15 +1,20 @@
 //! `nanotape check`: validate a day against the rules of the specification.
 
+use std::io::Write as _;
+
 use clap::Args;
 use nanotape_book::{Books, DefaultBooks, OrderStore, PriceLevels};
-use nanotape_check::{Rule, Validator};
+use nanotape_check::{Rule, Strength, Validator};
+use nanotape_feed::DayEnd;
 
 use crate::{
     input::{DayArguments, Report, Session},
     output::{Format, OutputArguments},
+    record::Record,
     rows::{Column, Rows},
     status::Status,
     structures::StructureArguments,
+    values::grouped,
 };
 
 #[derive(Args, Debug)]
@@ -20,8 +25,13 @@ Examples:
 
 Prints a line per rule: the number of violations, and the record offset and message number of the
 first one. The specification states or implies the rules of strength \"spec\"; real days follow those
-of strength \"practice\". Exit status 1 if a rule of strength \"spec\" is violated or bytes are damaged.
-docs/protocols/validation.md describes the rules.")]
+of strength \"practice\". docs/protocols/validation.md describes the rules.
+
+The last line is the verdict, as in \"OK: 5,000,000 messages, no violation of the specification\". In
+JSON it is an object with the member verdict, OK or BAD; CSV has the rules only.
+
+Exit status: 0 if the verdict is OK; 1 if a rule of strength \"spec\" is violated, bytes are damaged, or
+a part of the input is missing; 2 wrong usage, or a file that cannot be opened or is of another kind.")]
 pub(crate) struct CheckArguments {
     #[command(flatten)]
     input: DayArguments,
@@ -70,7 +80,106 @@ fn run_with<L: PriceLevels, S: OrderStore>(
         rows.text(rule.text());
         rows.end_row()?;
     }
+    let status = match session.status() {
+        Status::Good if !validator.is_valid() => Status::Bad,
+        status => status,
+    };
+    let verdict = Verdict::new(status, &validator, &session.report);
+    match format {
+        Format::Text => writeln!(rows.buffer(), "{}", verdict.text())?,
+        Format::Json => verdict.record().write(rows.buffer(), format, false, String::new)?,
+        // Another row would not have these columns.
+        Format::Csv => {}
+    }
     rows.finish()?;
-    let status = session.status();
-    Ok(if validator.is_valid() { status } else { Status::Bad })
+    Ok(status)
+}
+
+/// The result for the whole day.
+struct Verdict {
+    status: Status,
+    messages: u64,
+    /// Violated rules of each strength, and their violations.
+    spec: (u64, u64),
+    practice: (u64, u64),
+    damaged_ranges: u64,
+    missing_messages: u64,
+    is_cut: bool,
+}
+
+impl Verdict {
+    fn new(status: Status, validator: &Validator, report: &Report) -> Self {
+        let violated = |strength: Strength| {
+            let rules = Rule::ALL.into_iter().filter(|rule| rule.strength() == strength);
+            let counts = rules.map(|rule| validator.finding(rule).violations);
+            let counts = counts.filter(|&violations| violations > 0);
+            counts.fold((0, 0), |(rules, sum), violations| (rules + 1, sum + violations))
+        };
+        let (spec, practice) = (violated(Strength::Spec), violated(Strength::Practice));
+        let mut verdict = Self {
+            status,
+            messages: 0,
+            spec,
+            practice,
+            damaged_ranges: 0,
+            missing_messages: 0,
+            is_cut: false,
+        };
+        if let Report::Day(report) = report {
+            let summary = &report.summary;
+            verdict.messages = summary.records;
+            verdict.damaged_ranges = report.damage.total();
+            verdict.missing_messages = summary.session.as_ref().map_or(0, |one| one.missing);
+            verdict.is_cut = matches!(summary.end, DayEnd::Cut { .. }) || summary.fault.is_some();
+        }
+        verdict
+    }
+
+    /// `OK: 5,000,000 messages, no violation of the specification`
+    fn text(&self) -> String {
+        let messages = counted(self.messages, "message");
+        let violated = |(rules, violations): (u64, u64), of: &str| {
+            let rules = counted(rules, "rule");
+            format!("{} of {rules}{of}", counted(violations, "violation"))
+        };
+        let practice = (self.practice.0 > 0).then(|| violated(self.practice, " of practice"));
+        if self.status == Status::Good {
+            let practice = practice.map(|practice| format!("; {practice}")).unwrap_or_default();
+            return format!("OK: {messages}, no violation of the specification{practice}");
+        }
+        let damaged = counted(self.damaged_ranges, "damaged range");
+        let missing = counted(self.missing_messages, "missing message");
+        let reasons = [
+            (self.spec.0 > 0).then(|| violated(self.spec, "")),
+            (self.damaged_ranges > 0).then_some(damaged),
+            (self.missing_messages > 0).then_some(missing),
+            self.is_cut.then(|| "the input is cut off".to_owned()),
+        ];
+        let mut reasons: Vec<_> = reasons.into_iter().flatten().collect();
+        if reasons.is_empty() {
+            reasons.push("a part of the input was not read".to_owned());
+        }
+        format!(
+            "BAD: {}; {messages}",
+            reasons.into_iter().chain(practice).collect::<Vec<_>>().join(", ")
+        )
+    }
+
+    /// Without `violations`, which selects rules.
+    fn record(&self) -> Record {
+        Record::default()
+            .with("verdict", if self.status == Status::Good { "OK" } else { "BAD" })
+            .with("messages", self.messages)
+            .with("violated_rules", self.spec.0)
+            .with("violations_of_rules", self.spec.1)
+            .with("violated_rules_of_practice", self.practice.0)
+            .with("damaged_ranges", self.damaged_ranges)
+            .with("missing_messages", self.missing_messages)
+            .with("is_cut", self.is_cut)
+    }
+}
+
+/// `1,234 messages`
+fn counted(number: u64, thing: &str) -> String {
+    format!("{} {thing}{}", grouped(number), if number == 1 { "" } else { "s" })
 }

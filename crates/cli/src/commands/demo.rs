@@ -31,7 +31,7 @@ use crate::{
 #[command(after_help = "\
 Examples:
   nanotape
-  nanotape demo --messages 20000000 --seed 7
+  nanotape demo --messages 20M --seed 7
   nanotape demo --format json | jq .
 
 The day is generated in memory from the seed; no file is read or written. It then runs through the

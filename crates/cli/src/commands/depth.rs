@@ -1,38 +1,51 @@
-//! `nanotape depth`: the first levels of one stock's book after every message about it.
+//! `nanotape depth`: the first levels of some stocks' books after every message about them.
 
-use std::ops::ControlFlow;
+mod lobster;
+
+use std::path::PathBuf;
 
 use clap::Args;
-use nanotape_book::{
-    Books, DefaultBooks, LevelStructure, OrderStore, OrderStructure, Outcome, PriceLevels,
-};
-use nanotape_market::{MarketEvent, Position};
-use nanotape_plant::{BookEngine, Observer};
+use nanotape_book::{Books, DefaultBooks, OrderStore, Outcome, PriceLevels};
 use nanotape_types::{Side, Symbol};
 
 use crate::{
-    input::{InputArguments, Session},
+    book_rows::{BookRow, BookRows, Cells, EveryArguments},
+    input::{self, InputArguments, Session},
     output::OutputArguments,
     rows::{Column, Rows},
     span::SpanArguments,
     status::Status,
-    structures::{self, Levels, LevelsParser},
+    structures::StructureArguments,
     symbols::SymbolFilter,
+    times::TimeArguments,
+    values::count,
 };
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  nanotape depth day.gz --symbol AAPL --levels 10 -o aapl.csv
-  nanotape depth day.gz --symbol AAPL --levels 1 --format json
-  nanotape depth day.gz --symbol AAPL --levels 5 --levels sorted-map
-  nanotape depth days/equities --symbol AAPL --from 09:30 --to 09:30:00.000000001
+  nanotape depth day.gz --symbols AAPL --levels 10 -o aapl.csv
+  nanotape depth day.gz --symbols AAPL,MSFT --levels 1 --format json
+  nanotape depth day.gz --symbols AAPL --from 09:30 --until 16:00 --every 100ms --time utc
+  nanotape depth days/equities --symbols AAPL --from 09:30 --until 09:30:00.000000001
+  nanotape depth 12302019.NASDAQ_ITCH50.gz --symbols AAPL --from 09:30 --until 16:00 \\
+      --lobster lobster/                        message and orderbook files as LOBSTER's
 
-Prints one row for each message of the stock's book (types A F E C X D U), even if the levels shown
-do not change. message is the message's number in the file; it counts every message from 1. Columns
-run level by level, ask before bid, as in LOBSTER's order book files. The fields of an absent level
-are empty. In records, a message has the number that the exchange's message had.
-The books are those of the whole run; --from and --to only select rows, and reading stops at --to.
+Prints one row for each message of the stocks' books (types A F E C X D U), even if the levels shown
+do not change. message is the message's number in the file; it counts every message from 1. With
+several stocks, a column has the symbol. Columns run level by level, ask before bid, as in LOBSTER's
+order book files. The fields of an absent level are empty. In records, a message has the number that
+the exchange's message had.
+
+With --every, a stock has a row at each multiple of the period, whether or not anything changed,
+from its first order on: the book after the last message not later than the row's time.
+
+--lobster writes two files for each stock: SYMBOL_DATE_START_END_message_LEVELS.csv and
+..._orderbook_LEVELS.csv, with START and END in milliseconds since midnight, no header, and one row
+for each event that changes the levels. docs/formats/lobster.md describes both.
+
+The books are those of the whole run; --from and --until only select rows, and reading stops at
+--until.
 Format: text on a terminal, CSV otherwise.")]
 pub(crate) struct DepthArguments {
     #[command(flatten)]
@@ -41,102 +54,92 @@ pub(crate) struct DepthArguments {
     #[command(flatten)]
     span: SpanArguments,
 
-    /// Symbol of the stock
-    #[arg(long, value_name = "S", alias = "symbols")]
-    symbol: Symbol,
+    /// Only these stocks
+    #[arg(long, value_name = "A,B", value_delimiter = ',', required = true, alias = "symbol")]
+    symbols: Vec<Symbol>,
 
-    /// A number: levels to show on each side [default: 10]. A name: the structure that stores the
-    /// levels. Give the option twice for both
-    #[arg(long, value_name = "N|NAME", value_parser = LevelsParser::up_to(1_000))]
-    levels: Vec<Levels>,
+    /// Levels to show on each side
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = count::<u32>(1..=1_000))]
+    levels: u32,
 
-    #[arg(
-        long,
-        value_name = "NAME",
-        value_parser = structures::level_structure(),
-        help = structures::level_help(),
-        help_heading = structures::HEADING
-    )]
-    level_structure: Option<LevelStructure>,
+    #[command(flatten)]
+    every: EveryArguments,
 
-    #[arg(
-        long,
-        visible_alias = "order-structure",
-        value_name = "NAME",
-        value_parser = structures::order_structure(),
-        help = structures::order_help(),
-        help_heading = structures::HEADING
-    )]
-    orders: Option<OrderStructure>,
+    #[command(flatten)]
+    time: TimeArguments,
+
+    /// Write LOBSTER's pair of files for each stock into this folder
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "format", "every", "time"])]
+    lobster: Option<PathBuf>,
 
     #[command(flatten)]
     output: OutputArguments,
+
+    #[command(flatten)]
+    structures: StructureArguments,
 }
 
-/// Default number of levels on each side.
-const SHOWN: u32 = 10;
-
 pub(crate) fn run(arguments: &DepthArguments) -> anyhow::Result<Status> {
-    let (levels, structure) =
-        structures::shown_and_kept(&arguments.levels, arguments.level_structure)?;
-    let levels = levels.unwrap_or(SHOWN) as usize;
-    match structures::chosen(structure, arguments.orders, arguments.input.orders()) {
-        None => run_with(arguments, levels, DefaultBooks::with_capacity(arguments.input.orders())),
-        Some(books) => run_with(arguments, levels, books),
+    match arguments.structures.chosen(arguments.input.orders()) {
+        None => run_with(arguments, DefaultBooks::with_capacity(arguments.input.orders())),
+        Some(books) => run_with(arguments, books),
     }
 }
 
 fn run_with<L: PriceLevels, S: OrderStore>(
     arguments: &DepthArguments,
-    levels: usize,
     books: Books<L, S>,
 ) -> anyhow::Result<Status> {
-    let format = arguments.output.row_format()?;
-    let mut columns = vec![Column::number("message", 9), Column::number("ts_ns", 14)];
-    for level in 1..=levels {
+    let DepthArguments { input, span, symbols, every, time, output, .. } = arguments;
+    let opening = input::open(input, (*span).into(), symbols)?;
+    if let Some(folder) = &arguments.lobster {
+        return lobster::run(arguments, folder, opening, books);
+    }
+    let format = output.row_format()?;
+    let (bounds, times) = (opening.bounds, time.times(input.name(), opening.midnight_ns)?);
+    let cells = DepthCells { levels: arguments.levels, has_symbol: symbols.len() > 1 };
+    let mut columns = vec![Column::number("message", 9), times.column()];
+    if cells.has_symbol {
+        columns.push(Column::word("symbol", 8));
+    }
+    for level in 1..=cells.levels {
         for side in ["ask", "bid"] {
             columns.push(Column::number(format!("{side}_price_{level}"), 11));
             columns.push(Column::number(format!("{side}_size_{level}"), 8));
         }
     }
-    let rows = Rows::new(arguments.output.open()?, format, columns);
-    let filter = SymbolFilter::new(&[arguments.symbol]);
-    let mut depth = Depth { rows, filter, levels };
-    let (span, symbols) = (arguments.span.into(), [arguments.symbol]);
-    let session = Session::run(&arguments.input, span, &symbols, books, &mut depth)?;
-    let status = session.conclude(&mut depth.filter)?;
-    depth.rows.finish()?;
+    let rows = Rows::new(output.open()?, format, columns);
+    let filter = SymbolFilter::new(symbols);
+    let mut rows = BookRows::new(rows, cells, filter, times, *every);
+    let session = Session::run_open(opening, books, &mut rows)?;
+    let status = session.conclude(&mut rows.filter)?;
+    rows.finish(&session, bounds)?;
     Ok(status)
 }
 
-struct Depth {
-    rows: Rows,
-    filter: SymbolFilter,
-    levels: usize,
+struct DepthCells {
+    levels: u32,
+    has_symbol: bool,
 }
 
-impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Depth {
+impl Cells for DepthCells {
     #[inline]
-    fn after(
-        &mut self,
-        engine: &BookEngine<Books<L, S>>,
-        at: Position,
-        event: &MarketEvent,
-        outcome: Option<Outcome>,
-    ) -> ControlFlow<()> {
-        let Some(outcome) = outcome else { return ControlFlow::Continue(()) };
-        if !self.filter.accepts(outcome.stock_locate, engine.directory()) {
-            return ControlFlow::Continue(());
+    fn is_row(&self, _: &Outcome) -> bool {
+        true
+    }
+
+    #[inline]
+    fn write<L: PriceLevels>(&self, rows: &mut Rows, row: &BookRow<'_, L>) {
+        rows.integer_or_absent(row.message);
+        row.times.write(rows, row.nanos);
+        if self.has_symbol {
+            rows.text(row.stock);
         }
-        self.rows.integer(at.number);
-        self.rows.integer_or_absent(event.time.map(|time| time.get()));
-        let book = engine.books().book(outcome.stock_locate);
-        let [mut bids, mut asks] = [book.depth(Side::Buy), book.depth(Side::Sell)];
+        let [mut bids, mut asks] = [row.book.depth(Side::Buy), row.book.depth(Side::Sell)];
         for _ in 0..self.levels {
             for level in [asks.next(), bids.next()] {
-                self.rows.level(level.map(|level| (level.price, level.shares.get())));
+                rows.level(level.map(|level| (level.price, level.shares.get())));
             }
         }
-        self.rows.end_row_or_stop()
     }
 }

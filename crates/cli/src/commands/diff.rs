@@ -1,6 +1,6 @@
-//! `nanotape diff`: the changes of one stock's book between two moments.
+//! `nanotape diff`: the changes of some stocks' books between two moments.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, io};
 
 use clap::Args;
 use nanotape_book::{Books, DefaultBooks, OrderStore, PriceLevels};
@@ -19,16 +19,17 @@ use crate::{
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  nanotape diff day.gz --symbol AAPL 09:30 09:30:01
-  nanotape diff days/equities --symbol AAPL 15:59:59.999999999 16:00 --orders -o close.csv
-  nanotape diff xnas-itch.mbo.dbn.zst --symbol AAPL 2019-12-30T14:30:00Z @1577716201000000000
+  nanotape diff day.gz --symbols AAPL 09:30 09:30:01
+  nanotape diff days/equities --symbols AAPL,MSFT 15:59:59.999999999 16:00 --orders -o close.csv
+  nanotape diff xnas-itch.mbo.dbn.zst --symbols AAPL 2019-12-30T14:30:00Z @1577716201000000000
 
 Compares the book after the last message not later than T1 with the book after the last message not
 later than T2: both moments are inclusive. Prints a row for each price level that entered, left or
-changed its size or its number of orders; bids first, each side from the best price. With --orders,
-prints the orders that entered, left or changed their price or size, by reference number. Fields of
-before are empty for what entered, those of after for what left. If nothing changed, there are no rows, and the status is 0. Format: text on a
-terminal, CSV otherwise.")]
+changed its size or its number of orders; bids first, each side from the best price. With several
+stocks, the first column has the symbol. With --orders, prints the orders that entered, left or
+changed their price or size, by reference number. Fields of before are empty for what entered, those
+of after for what left. If nothing changed, there are no rows, and the status is 0. Format: text on
+a terminal, CSV otherwise.")]
 pub(crate) struct DiffArguments {
     #[command(flatten)]
     input: InputArguments,
@@ -42,9 +43,9 @@ pub(crate) struct DiffArguments {
     #[arg(value_name = "T2")]
     second: Moment,
 
-    /// Symbol of the stock
-    #[arg(long, value_name = "S", alias = "symbols")]
-    symbol: Symbol,
+    /// Only these stocks
+    #[arg(long, value_name = "A,B", value_delimiter = ',', required = true, alias = "symbol")]
+    symbols: Vec<Symbol>,
 
     /// List orders instead of price levels
     #[arg(long)]
@@ -58,51 +59,84 @@ pub(crate) fn run(arguments: &DiffArguments) -> anyhow::Result<Status> {
     let format = arguments.output.row_format()?;
     let output = arguments.output.open()?;
     let books = DefaultBooks::with_capacity(arguments.input.orders());
-    let mut first = First { symbol: arguments.symbol, book: None };
+    let symbols = &arguments.symbols;
+    let mut first = First { symbols, books: None };
     let span = Span::between(arguments.first, arguments.second);
-    let symbols = [arguments.symbol];
-    let session = Session::run(&arguments.input, span, &symbols, books, &mut first)?;
-    let status = session.conclude(&mut SymbolFilter::new(&[arguments.symbol]))?;
-    let after = BookState::of(&session.engine, arguments.symbol);
+    let session = Session::run(&arguments.input, span, symbols, books, &mut first)?;
+    let status = session.conclude(&mut SymbolFilter::new(symbols))?;
+    let after = states_of(&session.engine, symbols);
     // Without a message between the moments, nothing changed.
-    let before = first.book.unwrap_or_else(|| after.clone());
-    let mut rows = Rows::new(output, format, columns(arguments.orders));
-    if arguments.orders {
-        for ((side, reference), change) in changes(&before.orders, &after.orders) {
-            rows.text(Side::BOTH[side].quote_name());
-            rows.integer(reference);
-            rows.text(change.name());
-            rows.level(change.before);
-            rows.level(change.after);
-            rows.end_row()?;
-        }
-    } else {
-        for ((side, rank), change) in changes(&before.levels, &after.levels) {
-            let side = Side::BOTH[side];
-            rows.text(side.quote_name());
-            rows.price(price_of_rank(side, rank));
-            rows.text(change.name());
-            for (size, orders) in [change.before, change.after].map(Option::unzip) {
-                rows.integer_or_absent(size);
-                rows.integer_or_absent(orders);
-            }
-            rows.end_row()?;
+    let before = first.books.unwrap_or_else(|| after.clone());
+    let has_symbol = symbols.len() > 1;
+    let mut rows = Rows::new(output, format, columns(arguments.orders, has_symbol));
+    for ((symbol, before), after) in symbols.iter().zip(&before).zip(&after) {
+        let symbol = has_symbol.then_some(*symbol);
+        if arguments.orders {
+            write_orders(&mut rows, symbol, before, after)?;
+        } else {
+            write_levels(&mut rows, symbol, before, after)?;
         }
     }
     rows.finish()?;
     Ok(status)
 }
 
-/// Keeps the book at the first moment.
-struct First {
-    symbol: Symbol,
-    book: Option<BookState>,
+fn write_orders(
+    rows: &mut Rows,
+    symbol: Option<Symbol>,
+    before: &BookState,
+    after: &BookState,
+) -> io::Result<()> {
+    for ((side, reference), change) in changes(&before.orders, &after.orders) {
+        symbol.into_iter().for_each(|symbol| rows.text(symbol));
+        rows.text(Side::BOTH[side].quote_name());
+        rows.integer(reference);
+        rows.text(change.name());
+        rows.level(change.before);
+        rows.level(change.after);
+        rows.end_row()?;
+    }
+    Ok(())
 }
 
-impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for First {
-    fn begin(&mut self, engine: &BookEngine<Books<L, S>>, _: u64) {
-        self.book = Some(BookState::of(engine, self.symbol));
+fn write_levels(
+    rows: &mut Rows,
+    symbol: Option<Symbol>,
+    before: &BookState,
+    after: &BookState,
+) -> io::Result<()> {
+    for ((side, rank), change) in changes(&before.levels, &after.levels) {
+        let side = Side::BOTH[side];
+        symbol.into_iter().for_each(|symbol| rows.text(symbol));
+        rows.text(side.quote_name());
+        rows.price(price_of_rank(side, rank));
+        rows.text(change.name());
+        for (size, orders) in [change.before, change.after].map(Option::unzip) {
+            rows.integer_or_absent(size);
+            rows.integer_or_absent(orders);
+        }
+        rows.end_row()?;
     }
+    Ok(())
+}
+
+/// Keeps the books at the first moment.
+struct First<'a> {
+    symbols: &'a [Symbol],
+    books: Option<Vec<BookState>>,
+}
+
+impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for First<'_> {
+    fn begin(&mut self, engine: &BookEngine<Books<L, S>>, _: u64) {
+        self.books = Some(states_of(engine, self.symbols));
+    }
+}
+
+fn states_of<L: PriceLevels, S: OrderStore>(
+    engine: &BookEngine<Books<L, S>>,
+    symbols: &[Symbol],
+) -> Vec<BookState> {
+    symbols.iter().map(|&symbol| BookState::of(engine, symbol)).collect()
 }
 
 /// The book of a stock at one moment. Keys begin with the side, bids first.
@@ -174,11 +208,15 @@ fn changes<K: Ord + Copy, V: PartialEq + Copy>(
     both.filter(|(_, change)| change.before != change.after).collect()
 }
 
-fn columns(orders: bool) -> Vec<Column> {
+fn columns(orders: bool, has_symbol: bool) -> Vec<Column> {
     let first = if orders { ("order_reference_number", 22) } else { ("price", 11) };
     let pair = if orders { [("price", 11), ("size", 10)] } else { [("size", 10), ("orders", 6)] };
-    let mut columns =
-        vec![Column::word("side", 4), Column::number(first.0, first.1), Column::word("change", 7)];
+    let mut columns: Vec<_> = has_symbol.then(|| Column::word("symbol", 8)).into_iter().collect();
+    columns.extend([
+        Column::word("side", 4),
+        Column::number(first.0, first.1),
+        Column::word("change", 7),
+    ]);
     for when in ["before", "after"] {
         columns.extend(pair.map(|(name, width)| Column::number(format!("{name}_{when}"), width)));
     }

@@ -1,21 +1,19 @@
 //! `nanotape inside`: one row for each message that changed a stock's best bid or offer.
 
-use std::ops::ControlFlow;
-
 use clap::Args;
 use nanotape_book::{Books, DefaultBooks, OrderStore, Outcome, PriceLevels};
-use nanotape_market::{MarketEvent, Position};
-use nanotape_plant::{BookEngine, Observer};
 use nanotape_types::{Side, Symbol};
 
 use crate::{
-    input::{InputArguments, Session},
+    book_rows::{BookRow, BookRows, Cells, EveryArguments},
+    input::{self, InputArguments, Session},
     output::OutputArguments,
     rows::{Column, Rows},
     span::SpanArguments,
     status::Status,
     structures::StructureArguments,
-    symbols::{SymbolFilter, symbol_or_locate},
+    symbols::SymbolFilter,
+    times::TimeArguments,
 };
 
 #[derive(Args, Debug)]
@@ -23,15 +21,21 @@ use crate::{
 Examples:
   nanotape inside day.gz --symbols AAPL,MSFT
   nanotape inside days/equities                a journal that recorded a plant
-  nanotape inside xnas-itch.mbo.dbn.zst --from 09:30 --to 10:00 --strict
+  nanotape inside xnas-itch.mbo.dbn.zst --from 09:30 --until 10:00 --strict
+  nanotape inside day.gz --symbols AAPL --from 09:30 --until 16:00 --every 1s --time utc
   nanotape inside day.gz -o inside.csv.zst
   zcat day.gz | nanotape inside - --format json | head
-  nanotape inside day.gz -o inside.csv --levels tick-indexed --orders hash-map
 
 Prints a row when a message changes the price or the size of the best bid or best offer. The inside
-is compared once per message, after the whole message, so a replace is at most one change. ts_ns is
-nanoseconds since midnight, as in the message. The fields of an empty side are empty.
-The books are those of the whole run; --from and --to only select rows, and reading stops at --to.
+is compared once per message, after the whole message, so a replace is at most one change. The
+fields of an empty side are empty.
+
+With --every, a stock has a row at each multiple of the period, whether or not anything changed,
+from its first order on. The row has the inside after the last message not later than its time. The
+last row is that of the last message, or before --until.
+
+The books are those of the whole run; --from and --until only select rows, and reading stops at
+--until.
 Format: text on a terminal, CSV otherwise.")]
 pub(crate) struct InsideArguments {
     #[command(flatten)]
@@ -43,6 +47,12 @@ pub(crate) struct InsideArguments {
     /// Only these stocks
     #[arg(long, value_name = "A,B", value_delimiter = ',', alias = "symbol")]
     symbols: Vec<Symbol>,
+
+    #[command(flatten)]
+    every: EveryArguments,
+
+    #[command(flatten)]
+    time: TimeArguments,
 
     #[command(flatten)]
     output: OutputArguments,
@@ -62,50 +72,42 @@ fn run_with<L: PriceLevels, S: OrderStore>(
     arguments: &InsideArguments,
     books: Books<L, S>,
 ) -> anyhow::Result<Status> {
-    let format = arguments.output.row_format()?;
+    let InsideArguments { input, span, symbols, every, time, output, .. } = arguments;
+    let format = output.row_format()?;
+    let opening = input::open(input, (*span).into(), symbols)?;
+    let (bounds, times) = (opening.bounds, time.times(input.name(), opening.midnight_ns)?);
     let columns = vec![
-        Column::number("ts_ns", 14),
+        times.column(),
         Column::word("symbol", 8),
         Column::number("bid_price", 11),
         Column::number("bid_size", 8),
         Column::number("ask_price", 11),
         Column::number("ask_size", 8),
     ];
-    let rows = Rows::new(arguments.output.open()?, format, columns);
-    let filter = SymbolFilter::new(&arguments.symbols);
-    let mut insides = Insides { rows, filter };
-    let (span, symbols) = (arguments.span.into(), &arguments.symbols);
-    let session = Session::run(&arguments.input, span, symbols, books, &mut insides)?;
-    let status = session.conclude(&mut insides.filter)?;
-    insides.rows.finish()?;
+    let rows = Rows::new(output.open()?, format, columns);
+    let filter = SymbolFilter::new(symbols);
+    let mut rows = BookRows::new(rows, InsideCells, filter, times, *every);
+    let session = Session::run_open(opening, books, &mut rows)?;
+    let status = session.conclude(&mut rows.filter)?;
+    rows.finish(&session, bounds)?;
     Ok(status)
 }
 
-struct Insides {
-    rows: Rows,
-    filter: SymbolFilter,
-}
+struct InsideCells;
 
-impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Insides {
+impl Cells for InsideCells {
     #[inline]
-    fn after(
-        &mut self,
-        engine: &BookEngine<Books<L, S>>,
-        _: Position,
-        event: &MarketEvent,
-        outcome: Option<Outcome>,
-    ) -> ControlFlow<()> {
-        let Some(outcome) = outcome else { return ControlFlow::Continue(()) };
-        let locate = outcome.stock_locate;
-        if !outcome.inside_changed || !self.filter.accepts(locate, engine.directory()) {
-            return ControlFlow::Continue(());
-        }
-        self.rows.integer_or_absent(event.time.map(|time| time.get()));
-        self.rows.text(symbol_or_locate(engine.directory(), locate));
-        let inside = engine.books().book(locate).inside();
+    fn is_row(&self, outcome: &Outcome) -> bool {
+        outcome.inside_changed
+    }
+
+    #[inline]
+    fn write<L: PriceLevels>(&self, rows: &mut Rows, row: &BookRow<'_, L>) {
+        row.times.write(rows, row.nanos);
+        rows.text(row.stock);
+        let inside = row.book.inside();
         for side in Side::BOTH {
-            self.rows.level(inside.side(side).map(|quote| (quote.price, quote.shares.get())));
+            rows.level(inside.side(side).map(|quote| (quote.price, quote.shares.get())));
         }
-        self.rows.end_row_or_stop()
     }
 }

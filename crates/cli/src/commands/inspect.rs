@@ -1,32 +1,41 @@
 //! `nanotape inspect`: decode a day and print its messages.
 
-use std::{fmt::Write as _, io, ops::ControlFlow};
+mod table;
+
+use std::{fmt::Write as _, io, ops::ControlFlow, path::Path};
 
 use anyhow::bail;
 use clap::Args;
 use nanotape_feed::{Damage, MessageHandler, Position, hidden_in, market_event, read_day};
 use nanotape_market::StockDirectory;
-use nanotape_plant::{DamageLog, DayReport};
+use nanotape_plant::{DamageLog, DayReport, trade_date_of};
 use nanotape_types::{NanosSinceMidnight, Symbol};
 use nanotape_wire::itch50::Message;
 
 use crate::{
     input::{DayArguments, Progress, conclude, require_symbols},
     output::{Format, OutputArguments},
-    rows::{Column, Rows},
+    span::{Span, SpanArguments},
     status::Status,
-    symbols::{SymbolFilter, symbol_or_locate},
+    symbols::SymbolFilter,
+    values::count,
 };
+use table::Table;
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  nanotape inspect day.gz --limit 20
-  nanotape inspect day.gz --type A,U --symbol AAPL --from 09:30 --to 09:30:01 --format json
+  nanotape inspect day.gz --count 20
+  nanotape inspect day.gz --type A,U --symbols AAPL --from 09:30 --until 09:30:01 --format json
+  nanotape inspect day.gz --type P,Q -o trades.csv       a column for each field of both types
   nanotape inspect day.gz --offset 71       the message whose record starts at offset 71
 
 Every line starts with the message's number in the file, from 1, and the offset of its record.
-Unknown message types are printed as bytes.")]
+Unknown message types are printed as bytes.
+
+CSV has a column for each field of the selected types, under its name in the specification; ts_ns is
+the timestamp. symbol is that of the message's stock locate, also for messages without a stock. JSON
+has the fields of the message.")]
 pub(crate) struct InspectArguments {
     #[command(flatten)]
     input: DayArguments,
@@ -36,24 +45,19 @@ pub(crate) struct InspectArguments {
     types: Vec<char>,
 
     /// Only messages about these stocks
-    #[arg(long = "symbol", value_name = "A,B", value_delimiter = ',', alias = "symbols")]
+    #[arg(long, value_name = "A,B", value_delimiter = ',', alias = "symbol")]
     symbols: Vec<Symbol>,
 
-    /// Only messages at or after this time of day
-    #[arg(long, value_name = "TIME")]
-    from: Option<NanosSinceMidnight>,
-
-    /// Only messages at or before this time of day
-    #[arg(long, value_name = "TIME")]
-    to: Option<NanosSinceMidnight>,
+    #[command(flatten)]
+    span: SpanArguments,
 
     /// Only the message whose record starts at this offset
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", conflicts_with_all = ["types", "symbols", "from", "until"])]
     offset: Option<u64>,
 
     /// Stop after N messages
-    #[arg(long, value_name = "N")]
-    limit: Option<u64>,
+    #[arg(long, value_name = "N", alias = "limit", value_parser = count::<u64>(..))]
+    count: Option<u64>,
 
     #[command(flatten)]
     output: OutputArguments,
@@ -63,35 +67,48 @@ pub(crate) fn run(arguments: &InspectArguments) -> anyhow::Result<Status> {
     let format = arguments.output.format_or(Format::Text)?;
     let types = wanted_types(&arguments.types)?;
     let mut source = arguments.input.open()?;
+    let date = trade_date_of(&mut source, Path::new(arguments.input.name()))?;
+    let midnight_ns = date.map(|date| date.midnight_ns());
+    let bounds = Span::from(arguments.span).bounds(arguments.input.name(), midnight_ns)?;
     let output = arguments.output.open()?;
     let printer = match format {
-        Format::Csv => Printer::Csv(Rows::new(output, format, csv_columns())),
+        Format::Csv => Printer::Csv(Table::new(output, &types)),
         _ => Printer::Lines { output: io::BufWriter::with_capacity(64 << 10, output), format },
     };
     let mut inspection = Inspection {
         arguments,
+        bounds,
         types,
         filter: SymbolFilter::new(&arguments.symbols),
         directory: StockDirectory::default(),
         printer,
         line: String::new(),
         printed: 0,
+        last_offset: 0,
         damage: DamageLog::default(),
         last_time: NanosSinceMidnight::default(),
         error: None,
     };
     let progress = Progress::of(&source);
-    let summary = match arguments.limit {
+    let summary = match arguments.count {
         Some(0) => None,
         _ => Some(read_day(&mut source, &mut inspection, |source| progress.update(source))?),
     };
     drop(progress);
-    let Inspection { printer, filter, directory, damage, error, printed, .. } = inspection;
+    let Inspection { printer, filter, directory, damage, error, printed, last_offset, .. } =
+        inspection;
     if let Some(error) = error {
         return Err(error.into());
     }
+    if let (Some(offset), 0, Some(_)) = (arguments.offset, printed, &summary) {
+        bail!(
+            "{}: offset {offset}: no record starts there; the last one before it starts at offset \
+             {last_offset}",
+            source.name()
+        );
+    }
     match printer {
-        Printer::Csv(rows) => rows.finish()?,
+        Printer::Csv(table) => table.finish()?,
         Printer::Lines { output, .. } => {
             output.into_inner().map_err(io::IntoInnerError::into_error)?.finish()?;
         }
@@ -120,30 +137,23 @@ fn wanted_types(types: &[char]) -> anyhow::Result<[bool; 256]> {
     Ok(wanted)
 }
 
-fn csv_columns() -> Vec<Column> {
-    vec![
-        Column::number("message", 9),
-        Column::number("offset", 12),
-        Column::word("type", 4),
-        Column::number("ts_ns", 14),
-        Column::word("symbol", 8),
-        Column::word("fields", 0),
-    ]
-}
-
 enum Printer {
-    Csv(Rows),
+    Csv(Table),
     Lines { output: io::BufWriter<crate::output::Output>, format: Format },
 }
 
 struct Inspection<'a> {
     arguments: &'a InspectArguments,
+    /// The first nanosecond since midnight of the span, and the first one after it.
+    bounds: (u64, u64),
     types: [bool; 256],
     filter: SymbolFilter,
     directory: StockDirectory,
     printer: Printer,
     line: String,
     printed: u64,
+    /// Offset of the last record that starts before the requested one.
+    last_offset: u64,
     damage: DamageLog,
     /// Time of the previous message.
     last_time: NanosSinceMidnight,
@@ -174,11 +184,13 @@ impl MessageHandler for Inspection<'_> {
         if asked.offset.is_some_and(|offset| position.offset > offset) {
             return ControlFlow::Break(());
         }
+        self.last_offset = position.offset;
         if let Some(time) = message.timestamp() {
-            if asked.to.is_some_and(|to| time > to) {
+            let (from, until) = self.bounds;
+            if time.get() >= until {
                 return ControlFlow::Break(());
             }
-            if asked.from.is_some_and(|from| time < from) {
+            if time.get() < from {
                 return ControlFlow::Continue(());
             }
         }
@@ -193,8 +205,9 @@ impl MessageHandler for Inspection<'_> {
             return ControlFlow::Break(());
         }
         self.printed += 1;
-        match asked.limit {
-            Some(limit) if self.printed >= limit => ControlFlow::Break(()),
+        match asked.count {
+            _ if asked.offset.is_some() => ControlFlow::Break(()),
+            Some(count) if self.printed >= count => ControlFlow::Break(()),
             _ => ControlFlow::Continue(()),
         }
     }
@@ -218,22 +231,7 @@ impl Inspection<'_> {
         line.clear();
         // Writing to a string cannot fail.
         match &mut self.printer {
-            Printer::Csv(rows) => {
-                let _ = message.write_text(line);
-                rows.integer(number);
-                rows.integer(offset);
-                rows.text(message.tag().escape_ascii());
-                rows.integer_or_absent(message.timestamp().map(|time| time.get()));
-                match (message.stock(), message.stock_locate()) {
-                    (Some(stock), _) => rows.text(stock),
-                    (None, Some(locate)) if locate.get() != 0 => {
-                        rows.text(symbol_or_locate(&self.directory, locate));
-                    }
-                    _ => rows.absent(),
-                }
-                rows.text(line);
-                rows.end_row()
-            }
+            Printer::Csv(table) => table.print(position, message, &self.directory),
             Printer::Lines { output, format: Format::Json } => {
                 let _ = message.write_json(line);
                 // The number and the offset become the first members of the object.

@@ -5,14 +5,14 @@ mod live;
 mod outcome;
 mod recorder;
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
 use anyhow::{Context as _, bail};
 use clap::Args;
 use nanotape_clock::Clock;
 use nanotape_plant::{
-    Ended, Pace, PlantConfig, PlantRun, PlantSource, RecordingError, RunError, ShutdownFlag,
-    TradeDate,
+    BoardReader, Ended, Finished, FollowerSummary, Pace, PlantConfig, PlantRun, PlantSource,
+    RecordingError, RunError, ShutdownFlag, TradeDate, WaitForError,
     config::EXAMPLE,
     records::{RecordKinds, StopReason},
 };
@@ -26,7 +26,7 @@ use crate::{
     regions::{complain, of_region, of_ring},
     status::{BadData, Status, tell},
     symbols::SymbolFilter,
-    values::{bytes, mode},
+    values::{bytes, count, mode},
 };
 use outcome::Outcome;
 
@@ -39,6 +39,7 @@ Examples:
   nanotape run --example-config > plant.toml; nanotape run --config plant.toml --pace 10x
   nanotape run --input day.gz --date 2019-12-30 --ring equities --journal days/equities
   nanotape run --config plant.toml --journal days/equities --snapshots
+  nanotape run --input day.gz --date 2019-12-30 --ring equities --wait-for 1
   nanotape run --live --line-a 233.54.12.111:26477 --line-b 233.86.230.111:26477 \\
       --interface 10.0.0.5 --request-server 10.0.0.9:17777 --ring equities
 In other terminals:
@@ -59,9 +60,17 @@ with --no-wait it never waits, and messages that the recorder is too late for ar
 `nanotape journal snapshot --follow` does. It is started again if it fails, and the plant never
 waits for it before its end.
 
+A plant that reads a file is usually faster than a tap that writes to a disk, and never waits for
+one. With --wait-for N it waits, so that the output of each follower is complete: before its first
+record until N named followers have joined, then whenever the slowest is half a ring behind, and
+at its end until all have read the last record. A follower is a tap or a recorder with --name; it
+can start first, with --wait. If one is killed or ends early, the plant reports it and goes on
+without it, and ends with status 1. One of the same name can join again. A live session waits for
+no one.
+
 Exit status: 0 the whole day was published, or Ctrl-C; 1 the day is damaged, truncated or lacks
-the symbols, the ring or board was removed, replaced or truncated, or messages are missing in the
-journal; 2 wrong usage, an input, a ring or a journal that cannot be opened, or the recorder
+the symbols, the ring or board was removed, replaced or truncated, messages are missing in the
+journal, or a named follower did not read all; 2 wrong usage, an input, a ring or a journal that cannot be opened, or the recorder
 failed.")]
 pub(crate) struct RunArguments {
     /// ITCH 5.0 day file or capture (pcap, pcapng), plain, gzip or zstd; - is standard input
@@ -148,8 +157,13 @@ pub(crate) struct RunArguments {
     cpu: Option<u32>,
 
     /// Live orders to allocate memory for at the start [default: from the size of the file]
+    #[arg(long, value_name = "N", alias = "orders", value_parser = count::<usize>(..))]
+    live_orders: Option<usize>,
+
+    /// Wait for N named followers (nanotape tap --name NAME, nanotape journal record --name NAME)
+    /// before the first record, and whenever one of them is half a ring behind
     #[arg(long, value_name = "N")]
-    orders: Option<usize>,
+    wait_for: Option<usize>,
 
     /// Read the configuration from FILE
     #[arg(long, value_name = "FILE")]
@@ -175,7 +189,10 @@ pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<Status> {
     let interrupt = interrupt::install()?;
     let mut output = arguments.output.open()?;
     let mut plant = match open(&config, interrupt) {
-        Err(RunError::Recording(error @ RecordingError::Stopped)) => {
+        Err(
+            error @ (RunError::Recording(RecordingError::Stopped)
+            | RunError::WaitFor(WaitForError::Stopped { .. })),
+        ) => {
             tell(error);
             return Ok(Status::Good);
         }
@@ -186,7 +203,7 @@ pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<Status> {
     outcome::begun(&plant, format, &mut output)?;
 
     let (ended, nanos) = {
-        let progress = Progress::with_total(plant.source().progress().total_bytes);
+        let progress = progress_of(&plant);
         // New threads inherit the processors of their parent. The threads of the reader and the bar
         // exist already, so they do not compete with the plant.
         let _placement = config.machine.cpu.map(pin);
@@ -205,28 +222,59 @@ pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<Status> {
     };
     let concluded = conclude_run(&config, &plant, &ended);
     let outcome = Outcome::new(&plant, ended, nanos);
-    let recording = plant.finish();
-    outcome.write(recording.as_ref().ok().and_then(Option::as_ref), format, &mut output)?;
+    let finished = plant.finish();
+    outcome.write(&finished, format, &mut output)?;
     output.finish()?;
-    match recording? {
-        Some(recording) if recording.lost > 0 => {
-            let (journal, lost) = (recording.journal.display(), recording.lost);
-            tell(format_args!("{journal}: messages lost to the journal: {lost}"));
-            concluded.map(|_| Status::Bad)
+    let status = conclude_finished(finished)?;
+    concluded.map(|concluded| if status == Status::Good { concluded } else { status })
+}
+
+/// Reports what is missing in the journal and at the followers, and returns the exit status for it.
+fn conclude_finished(finished: Finished) -> anyhow::Result<Status> {
+    let mut status = Status::Good;
+    for follower in finished.followers.iter().flat_map(|followers| &followers.followers) {
+        if follower.was_promised && !follower.is_whole {
+            let FollowerSummary { name, state, missing, .. } = follower;
+            tell(format_args!(
+                "follower {name} {}: messages not read: {missing}",
+                outcome::end_of(*state)
+            ));
+            status = Status::Bad;
         }
-        _ => concluded,
+    }
+    if let Some(recording) = finished.recording?.filter(|recording| recording.lost > 0) {
+        let (journal, lost) = (recording.journal.display(), recording.lost);
+        tell(format_args!("{journal}: messages lost to the journal: {lost}"));
+        status = Status::Bad;
+    }
+    Ok(status)
+}
+
+/// A bar with the bytes of the input, or at a recorded pace with the exchange's time of day.
+fn progress_of(plant: &PlantRun) -> Progress {
+    let total_bytes = plant.source().progress().total_bytes;
+    let is_paced = Pace::of_milli(plant.start().pace_milli) != Pace::Max;
+    match BoardReader::open(plant.ring()) {
+        Ok(board) if is_paced => {
+            let board = Arc::new(board);
+            Progress::with_time(total_bytes, move || {
+                let time = board.look().time_of_day().map(|time| time.to_string());
+                // Whole seconds: a person reads it.
+                let time = time.as_deref().and_then(|time| time.split('.').next());
+                time.map_or_else(String::new, |time| format!("exchange time {time}"))
+            })
+        }
+        _ => Progress::with_total(total_bytes),
     }
 }
 
 /// Opens the plant, with its recorder if it has a journal.
 fn open(config: &PlantConfig, stop: ShutdownFlag) -> Result<PlantRun, RunError> {
-    match &config.journal {
-        Some(journal) => {
-            let process = recorder::process(journal, &config.ring.name)?;
-            PlantRun::open_recorded(config, stop, &process)
-        }
-        None => PlantRun::open(config, stop),
-    }
+    let process = match &config.journal {
+        Some(journal) => Some(recorder::process(journal, &config.ring.name)?),
+        None => None,
+    };
+    PlantRun::open_with(config, stop, process.as_ref(), |line| tell(line))
 }
 
 /// Prints the damage of the day, and returns the exit status for it.
@@ -272,7 +320,7 @@ impl RunArguments {
         }
         self.override_journal(&mut config);
         config.machine.cpu = self.cpu.or(config.machine.cpu);
-        config.machine.orders = self.orders.or(config.machine.orders);
+        config.machine.orders = self.live_orders.or(config.machine.orders);
         self.require_enough(&config)?;
         Ok(config)
     }
@@ -306,6 +354,7 @@ impl RunArguments {
         ring.lock |= self.lock;
         ring.huge_pages |= self.huge_pages;
         ring.replace |= self.replace;
+        ring.wait_for = self.wait_for.unwrap_or(ring.wait_for);
     }
 
     fn override_journal(&self, config: &mut PlantConfig) {

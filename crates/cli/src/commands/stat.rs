@@ -8,6 +8,7 @@ use std::{io::Write as _, path::Path, time::Duration};
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use nanotape_clock::Clock;
+use nanotape_console::screen::Screen;
 use nanotape_plant::health::{HealthError, PlantHealth, PlantMonitor};
 
 use crate::{
@@ -22,18 +23,24 @@ use crate::{
 #[command(after_help = "\
 Examples:
   nanotape stat equities                      two readings, a second apart, for the rates
-  nanotape stat equities --watch              a line a second, until Ctrl-C
+  nanotape stat equities --watch              a report each second, until Ctrl-C
   nanotape stat equities --interval 0 --format json --tainted
   nanotape stat equities -o /var/lib/node_exporter/equities.prom --force --watch --interval 15
+                                              for the textfile collector of node_exporter
 
 Nothing is written to the board or to the ring: the plant and its taps are not affected. Each
 number is read atomically; all numbers of a report are from about the same time. The times of
 stages are measured for about one message in 250. A recorder of the ring is shown with its journal
-and its lag. --watch continues when the plant ends, with the
-next one on this ring.
+and its lag, and so are named followers. A plant that waits shows for what: a paced one until
+when, one with --wait-for for which follower. --watch shows the report in place if standard output
+is a terminal, otherwise as one line per reading. It continues when the plant ends, with the next
+one on this ring.
 
-An OpenMetrics file is replaced as a whole, so a collector never reads a partial file. `nanotape
-ring stat NAME` reports the ring alone, also for rings without a plant.
+A .prom file is in the text format of Prometheus, and an .om file is OpenMetrics; both have the same
+samples (docs/formats/metrics.md). The file is replaced as a whole, so a collector never reads a
+partial file.
+
+`nanotape ring stat NAME` reports the ring alone, also for rings without a plant.
 
 Exit status: 0 success, also if the plant is stopped or dead; 1 the board or the ring is damaged;
 2 there is none.")]
@@ -42,17 +49,17 @@ pub(crate) struct StatArguments {
     #[arg(value_name = "NAME")]
     name: String,
 
-    /// Time between two readings; 0: one reading without rates [default: 1; 0 for one openmetrics
-    /// report]
+    /// Time between two readings; 0: one reading without rates [default: 1; 0 for one report of
+    /// metrics]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     interval: Option<Duration>,
 
-    /// Print one report per line until Ctrl-C
+    /// Print reports until Ctrl-C: in place on a terminal, otherwise one line each
     #[arg(long)]
     watch: bool,
 
     /// Print N reports
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = crate::values::count::<u64>(1..))]
     count: Option<u64>,
 
     /// List the stocks with an unreliable (tainted) book, and their messages that could not be
@@ -71,9 +78,18 @@ pub(crate) enum StatFormat {
     Text,
     /// One JSON object per report
     Json,
-    /// OpenMetrics 1.0 text, for Prometheus and others
+    /// Text format 0.0.4 of Prometheus, also for node_exporter
+    Prometheus,
+    /// OpenMetrics 1.0 text
     #[value(name = "openmetrics")]
     OpenMetrics,
+}
+
+impl StatFormat {
+    /// Whether each report is a whole file for a collector.
+    fn is_metrics(self) -> bool {
+        matches!(self, Self::Prometheus | Self::OpenMetrics)
+    }
 }
 
 impl FileFormat for StatFormat {
@@ -83,7 +99,8 @@ impl FileFormat for StatFormat {
         match suffix {
             "txt" => Some(Self::Text),
             "json" | "jsonl" | "ndjson" => Some(Self::Json),
-            "prom" | "om" => Some(Self::OpenMetrics),
+            "prom" => Some(Self::Prometheus),
+            "om" => Some(Self::OpenMetrics),
             _ => None,
         }
     }
@@ -128,7 +145,7 @@ pub(crate) fn run(arguments: &StatArguments) -> anyhow::Result<Status> {
 impl StatArguments {
     fn interval(&self, format: StatFormat) -> Duration {
         // A metrics collector computes rates itself.
-        let is_scraped = format == StatFormat::OpenMetrics && !self.watch && self.count.is_none();
+        let is_scraped = format.is_metrics() && !self.watch && self.count.is_none();
         let usual = if is_scraped { Duration::ZERO } else { Duration::from_secs(1) };
         self.interval.unwrap_or(usual)
     }
@@ -171,17 +188,22 @@ struct Reports<'a> {
     /// None if each report is a file of its own.
     output: Option<Output>,
     has_written: bool,
+    /// The terminal on which each report replaces the last one, and that report.
+    screen: Option<(Screen, String)>,
 }
 
 impl<'a> Reports<'a> {
     fn open(arguments: &'a StatArguments, format: StatFormat) -> anyhow::Result<Self> {
-        let is_replaced = format == StatFormat::OpenMetrics;
+        let is_replaced = format.is_metrics();
         let output = if is_replaced { None } else { Some(arguments.output.open()?) };
-        Ok(Self { arguments, format, output, has_written: false })
+        Ok(Self { arguments, format, output, has_written: false, screen: None })
     }
 
     fn write(&mut self, report: &Report<'_>, first: bool) -> anyhow::Result<()> {
         let in_lines = self.arguments.watch || self.arguments.count.is_some();
+        if self.is_in_place() {
+            return self.refresh(report.text());
+        }
         let Some(output) = &mut self.output else { return self.replace(report) };
         match self.format {
             StatFormat::Json => {
@@ -194,20 +216,46 @@ impl<'a> Reports<'a> {
         Ok(())
     }
 
+    /// Whether each report replaces the last one on the terminal.
+    fn is_in_place(&self) -> bool {
+        let StatArguments { watch, output, .. } = self.arguments;
+        *watch && self.format == StatFormat::Text && output.is_terminal()
+    }
+
+    fn refresh(&mut self, text: String) -> anyhow::Result<()> {
+        let (screen, last) = match &mut self.screen {
+            Some(screen) => screen,
+            none => none.insert((Screen::enter()?, String::new())),
+        };
+        screen.show(&text)?;
+        *last = text;
+        Ok(())
+    }
+
     /// Replaces the last exposition by a complete new one.
     fn replace(&mut self, report: &Report<'_>) -> anyhow::Result<()> {
         let OutputArguments { output, force, format } = &self.arguments.output;
-        let force = *force || self.has_written;
+        // The file of the last report.
+        let force = *force || self.has_written && self.arguments.output.has_file();
         let arguments = OutputArguments { output: output.clone(), force, format: *format };
         let mut output = arguments.open()?;
         let StatArguments { name, tainted, .. } = self.arguments;
-        output.write_all(report.now.to_openmetrics(name, *tainted).as_bytes())?;
+        let metrics = match self.format {
+            StatFormat::OpenMetrics => report.now.to_openmetrics(name, *tainted),
+            _ => report.now.to_prometheus(name, *tainted),
+        };
+        output.write_all(metrics.as_bytes())?;
         output.finish()?;
         self.has_written = true;
         Ok(())
     }
 
-    fn finish(self) -> anyhow::Result<()> {
+    fn finish(mut self) -> anyhow::Result<()> {
+        if let (Some((screen, last)), Some(output)) = (self.screen.take(), &mut self.output) {
+            drop(screen);
+            // The last report stays on the first screen.
+            output.write_all(last.as_bytes())?;
+        }
         match self.output {
             Some(output) => Ok(output.finish()?),
             None => Ok(()),

@@ -19,8 +19,8 @@ use crate::{
 #[command(after_help = "\
 Examples:
   nanotape synth -o day.itch50                    5 million messages, 8,500 stocks
-  nanotape synth -o day.itch50.zst --messages 50000000 --seed 7
-  nanotape synth -o - --messages 100000 --symbols 100 | nanotape check -
+  nanotape synth -o day.itch50.zst --messages 50M --seed 7
+  nanotape synth -o - --messages 100k --stocks 100 | nanotape check -
 
 The same options give the same bytes on every machine. The day passes every rule of `nanotape
 check` and resembles a real day statistically; docs/synthetic-market.md compares them. The
@@ -43,12 +43,18 @@ pub(crate) struct SynthArguments {
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct MarketArguments {
     /// Exact number of messages
-    #[arg(long, value_name = "N", default_value_t = MarketConfig::default().messages)]
+    #[arg(long, value_name = "N", default_value_t = MarketConfig::default().messages, value_parser = crate::values::count::<u64>(..))]
     messages: u64,
 
     /// Number of stocks
-    #[arg(long, value_name = "N", default_value_t = MarketConfig::default().symbols)]
-    symbols: u16,
+    #[arg(
+        long,
+        value_name = "N",
+        alias = "symbols",
+        default_value_t = MarketConfig::default().symbols,
+        value_parser = crate::values::count::<u16>(..)
+    )]
+    stocks: u16,
 
     /// Seed for the stocks and their events
     #[arg(long, value_name = "N", default_value_t = MarketConfig::default().seed)]
@@ -61,14 +67,14 @@ pub(crate) struct MarketArguments {
 
 impl Default for MarketArguments {
     fn default() -> Self {
-        let MarketConfig { messages, symbols, seed, date } = MarketConfig::default();
-        Self { messages, symbols, seed, date }
+        let MarketConfig { messages, symbols: stocks, seed, date } = MarketConfig::default();
+        Self { messages, stocks, seed, date }
     }
 }
 
 impl MarketArguments {
     pub(crate) fn config(self) -> MarketConfig {
-        let Self { messages, symbols, seed, date } = self;
+        let Self { messages, stocks: symbols, seed, date } = self;
         MarketConfig { messages, symbols, seed, date }
     }
 }

@@ -1,7 +1,9 @@
 //! `nanotape tap`: the records of a plant in another process, and their losses.
 
+pub(crate) mod convert;
 mod dbn_files;
 mod details;
+mod event_times;
 mod follow;
 mod join;
 mod printer;
@@ -17,8 +19,12 @@ use std::{
 
 use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
-use nanotape_plant::{TradeDate, records::RecordKinds};
+use nanotape_plant::{
+    TradeDate,
+    records::{RecordKind, RecordKinds},
+};
 use nanotape_ring::Rejoin;
+use nanotape_tape::ShutdownFlag;
 use nanotape_types::Symbol;
 
 use crate::{
@@ -26,7 +32,7 @@ use crate::{
     interrupt,
     output::{FileFormat, OutputArguments},
     span::Moment,
-    status::{Status, tell},
+    status::{Status, note},
     values::seconds,
 };
 use follow::Tap;
@@ -44,10 +50,11 @@ Examples:
   nanotape tap equities --records trades --format json --count 20
   nanotape tap equities --through-restarts -o equities.csv
   nanotape tap equities --from oldest --fail-on-loss -o day.dbn && echo complete
+  nanotape tap equities --name to-disk --wait 60 -o day.dbn.zst   with run --wait-for 1: complete
   nanotape tap equities --heal days/equities --fail-on-loss   lost records come from the journal
   nanotape tap equities --heal days/equities --whole          begin with the books of the day
   nanotape tap days/equities --symbols AAPL --format csv      the last run of a journal
-  nanotape tap days/equities --from 09:45 --to 10:00          a quarter of an hour of it
+  nanotape tap days/equities --from 09:45 --until 10:00       a quarter of an hour of it
   nanotape tap 12302019.NASDAQ_ITCH50.gz -o day.dbn.zst       what a plant publishes of a day file
   zstd -dc day.dbn.zst | nanotape tap - --records trades      a DBN file on standard input
   nanotape tap equities --symbols AAPL --records bbo --format csv |
@@ -64,7 +71,7 @@ From a day file, a plant in this process publishes all kinds of records, without
 publishes --records all. The numbers of a DBN file are those of its records, from 1, and a loss
 that it has as text is a row (loss).
 
---from and --to with a moment print only records of that span of the exchange's time, and end with
+--from and --until with a moment print only records of that span of the exchange's time, and end with
 status 0 at the end of the span. In a journal, reading begins after the last snapshot before the
 span. A record without a time, such as a gap in the input, has that of the record before it.
 
@@ -76,13 +83,23 @@ waits up to --heal-wait seconds, and then reports the loss. --whole starts with 
 of the run: for each stock a clear (action R), then its live orders (flag 32), then all records
 since.
 
+With --name the tap shows its position to the plant. A plant that reads a file and runs with
+--wait-for waits for it, so that nothing is lost; any other plant waits for no one. The tap begins
+with the first record of the plant's run, unless --from says otherwise, and ends with the plant. A
+plant that has ended is not joined: --wait waits for the next one.
+
 Every record is one row: records of the selected kinds, and the notices of the plant (start, stop,
 gap, taint). Records that were overwritten before they could be read are one row (lost) with the
 first and the last lost sequence number; reading continues after them. --from oldest starts with
 such a row if the ring no longer has record 1. CSV has the same columns for all records; ts_ns is
 nanoseconds since the exchange's midnight, message is the number of the message in its day. JSON
-has the members of the record. DBN is the format of Databento's tools; losses and notices are
-error and system messages in it, so name the schema: to_df(schema=\"mbo\"). A DBN file holds one
+has the members of the record; ts_event and ts_recv are strings, as Databento's are, because many
+readers round numbers of that size.
+
+DBN is the format of Databento's tools. If --records names one kind, the file has its schema, and
+to_df() reads it as it is. Such a file has no place for losses and notices: losses are lines on
+standard error and status 1. --notices keeps both in the file. A file of several kinds
+has them as error and system messages, so name the schema: to_df(schema=\"mbo\"). A DBN file holds one
 trade date: with --through-restarts the next date goes to FILE.2.dbn. So does a plant that assigns
 the same instrument numbers to other stocks. A DBN stream on standard output ends there, with
 status 2.
@@ -126,8 +143,8 @@ pub(crate) struct TapArguments {
     from: Option<TapStart>,
 
     /// Except for a ring: only before this moment of the exchange's time (exclusive)
-    #[arg(long, value_name = "T")]
-    to: Option<Moment>,
+    #[arg(long, value_name = "T", alias = "to")]
+    until: Option<Moment>,
 
     /// Run of a plant in a journal or DBN file: a number from 1, or last [default: last]
     #[arg(long, value_name = "N")]
@@ -157,12 +174,17 @@ pub(crate) struct TapArguments {
     #[arg(long)]
     whole: bool,
 
+    /// Name under which a plant with --wait-for waits for this tap: 1 to 100 letters, digits, dots,
+    /// dashes or underscores
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["heal", "whole"])]
+    name: Option<String>,
+
     /// Wait up to SECONDS for the plant to start
     #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = seconds)]
     wait: Duration,
 
     /// Stop after N records
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = crate::values::count::<u64>(1..))]
     count: Option<u64>,
 
     /// When the plant ends, continue with the next plant on this ring
@@ -182,13 +204,31 @@ pub(crate) struct TapArguments {
     #[arg(long)]
     check_digest: bool,
 
+    /// The receive time of records: that of the plant, or the exchange's time, for replays
+    #[arg(long, value_name = "TIME", value_enum, default_value_t)]
+    ts_recv: TsRecv,
+
+    /// In a DBN file of one kind of record, write losses and notices too: then it has no schema
+    #[arg(long)]
+    notices: bool,
+
     #[command(flatten)]
     output: OutputArguments<TapFormat>,
 }
 
+/// `--ts-recv`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+pub(crate) enum TsRecv {
+    /// When the plant received the message
+    #[default]
+    Receive,
+    /// The exchange's time of the message (ts_event)
+    Event,
+}
+
 /// How records are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-enum TapFormat {
+pub(crate) enum TapFormat {
     /// Human-readable, one line per record
     Text,
     /// Comma-separated values with a header line
@@ -242,19 +282,42 @@ pub(crate) fn run(command: &TapArguments) -> anyhow::Result<Status> {
     let interrupt = interrupt::install()?;
     let input = TapInput::open(command)?;
     input.check(command)?;
-    let kind = input.kind();
-    // An output that cannot be opened is reported before the wait for the plant.
-    let output = command.output.open()?;
-    let Some(subscriber) = join::join(command, input, &interrupt)? else {
-        tell(format_args!("{}: interrupted before a plant started", command.input));
-        return Ok(Status::Good);
-    };
-    join::warn_of_unpublished(&subscriber, command.records);
-    let printer = Printer::new(output, format, command);
-    Tap::new(command, kind, subscriber, printer).run()
+    command.print(input, format, &interrupt)
 }
 
 impl TapArguments {
+    /// Writes the records of an open INPUT.
+    fn print(
+        &self,
+        input: TapInput,
+        format: TapFormat,
+        interrupt: &ShutdownFlag,
+    ) -> anyhow::Result<Status> {
+        if self.notices && (format != TapFormat::Dbn || self.records.iter().count() != 1) {
+            bail!("--notices applies to a DBN file of one kind of record (--records mbo)");
+        }
+        let kind = input.kind();
+        let is_of_one_kind = format == TapFormat::Dbn && self.only_kind().is_some();
+        let names = if is_of_one_kind { input.names_ahead(self)? } else { Vec::new() };
+        // An output that cannot be opened is reported before the wait for the plant.
+        let output = self.output.open()?;
+        let Some(subscriber) = join::join(self, input, interrupt)? else {
+            note(format_args!("{}: interrupted before a plant started", self.input));
+            return Ok(Status::Good);
+        };
+        join::warn_of_unpublished(&subscriber, self.records);
+        join::warn_of_no_gate(self, &subscriber);
+        let printer = Printer::new(output, format, self, names);
+        Tap::new(self, kind, format, subscriber, printer).run()
+    }
+
+    /// The only kind of record that a DBN file has.
+    fn only_kind(&self) -> Option<RecordKind> {
+        let mut kinds = self.records.iter();
+        let first = kinds.next().filter(|_| !self.notices);
+        if kinds.next().is_some() { None } else { first }
+    }
+
     fn format(&self) -> anyhow::Result<TapFormat> {
         let is_terminal = io::stdout().is_terminal();
         let usual = if is_terminal { TapFormat::Text } else { TapFormat::Csv };

@@ -11,11 +11,11 @@ use nanotape_history::{
 use nanotape_plant::trade_date_of;
 use nanotape_types::Symbol;
 
-use super::InputArguments;
+use super::{InputArguments, Opening};
 use crate::{
     journals::of_journal,
     span::Span,
-    status::{BadData, tell},
+    status::{BadData, note},
     values::counted,
 };
 
@@ -58,7 +58,7 @@ impl RunChoice {
             None => {
                 if runs > 1 {
                     let earlier = counted(runs - 1, "earlier run");
-                    tell(format_args!(
+                    note(format_args!(
                         "{name}: reading the last run; {earlier} can be read with --run N"
                     ));
                 }
@@ -69,33 +69,48 @@ impl RunChoice {
 }
 
 /// Opens an INPUT for a span of the chosen run. `symbols`: the stocks, empty for all of them.
-/// Returns also the first nanosecond since midnight of the span, and the first one after it.
-pub(super) fn open(
-    arguments: &InputArguments,
+pub(crate) fn open<'a>(
+    arguments: &'a InputArguments,
     span: Span,
     symbols: &[Symbol],
-) -> anyhow::Result<(Opened, (u64, u64))> {
+) -> anyhow::Result<Opening<'a>> {
     let name = arguments.input.as_str();
     let path = Path::new(name);
     if name != "-" && path.is_dir() {
-        arguments.groups.require_none(name, "the folder of a journal")?;
-        return open_journal(path, arguments.run, span, symbols);
+        arguments.require_no_date_or_group("the folder of a journal")?;
+        return open_journal(arguments, path, span, symbols);
     }
     let mut source = open_bytes(name)?;
     if source.starts_with(DBN_MAGIC)? {
-        arguments.groups.require_none(name, "a DBN file")?;
+        arguments.require_no_date_or_group("a DBN file")?;
         let stream = open_dbn(name, source, arguments.run)?;
         let midnight_ns = stream.start().map(|start| start.midnight_ns);
         let bounds = span.bounds(name, midnight_ns)?;
         let run = RecordedRun::new(stream).until(last_of(bounds, midnight_ns));
-        return Ok((Opened::Dbn(Box::new(run)), bounds));
+        return Ok(Opening { arguments, source: Opened::Dbn(Box::new(run)), bounds, midnight_ns });
     }
     if arguments.run.is_some() {
         bail!("{name}: --run applies to journals and DBN files, and this is neither");
     }
+    source.check_day()?;
     arguments.groups.choose(&mut source)?;
-    let midnight_ns = trade_date_of(&mut source, path)?.map(|date| date.midnight_ns());
-    Ok((Opened::Day(Box::new(source)), span.bounds(name, midnight_ns)?))
+    let date = match arguments.date {
+        Some(date) => Some(date),
+        None => trade_date_of(&mut source, path)?,
+    };
+    let midnight_ns = date.map(|date| date.midnight_ns());
+    let bounds = span.bounds(name, midnight_ns)?;
+    Ok(Opening { arguments, source: Opened::Day(Box::new(source)), bounds, midnight_ns })
+}
+
+impl InputArguments {
+    /// Refuses the options of the exchange's own messages for records.
+    fn require_no_date_or_group(&self, is: &str) -> anyhow::Result<()> {
+        if self.date.is_some() {
+            bail!("{}: --date applies to day files and captures, and this is {is}", self.input);
+        }
+        self.groups.require_none(&self.input, is)
+    }
 }
 
 /// The bytes of a file, or of standard input.
@@ -106,15 +121,17 @@ pub(crate) fn open_bytes(name: &str) -> anyhow::Result<DaySource> {
     })
 }
 
-/// Opens a day file, for a command that needs one.
+/// Opens a day file or a capture, for a command that needs one.
 pub(super) fn open_day(name: &str) -> anyhow::Result<DaySource> {
+    const NEEDED: &str = "this command needs the messages of a day file or a capture";
     if name != "-" && Path::new(name).is_dir() {
-        bail!("{name}: is a folder; this command needs a day file");
+        bail!("{name}: is a folder; {NEEDED}");
     }
     let mut source = open_bytes(name)?;
     if source.starts_with(DBN_MAGIC)? {
-        bail!("{name}: is a DBN file; this command needs a day file");
+        bail!("{name}: is a DBN file; {NEEDED}");
     }
+    source.check_day()?;
     Ok(source)
 }
 
@@ -123,15 +140,15 @@ fn last_of((_, to): (u64, u64), midnight_ns: Option<u64>) -> u64 {
     midnight_ns.map_or(u64::MAX, |midnight_ns| midnight_ns.saturating_add(to.saturating_sub(1)))
 }
 
-fn open_journal(
+fn open_journal<'a>(
+    arguments: &'a InputArguments,
     path: &Path,
-    choice: Option<RunChoice>,
     span: Span,
     symbols: &[Symbol],
-) -> anyhow::Result<(Opened, (u64, u64))> {
+) -> anyhow::Result<Opening<'a>> {
     let name = path.display().to_string();
     let runs = Runs::of_journal(path).map_err(of_runs)?;
-    let chosen = RunChoice::of(choice, &name, runs.len() as u64)?;
+    let chosen = RunChoice::of(arguments.run, &name, runs.len() as u64)?;
     let run = (chosen as usize).checked_sub(1).and_then(|index| runs.iter().nth(index));
     let midnight_ns = run.map(|run| run.midnight_ns);
     let bounds = span.bounds(&name, midnight_ns)?;
@@ -143,7 +160,7 @@ fn open_journal(
     };
     let stream = JournalRun::open(path, &runs, run, &wanted).map_err(of_journal_run)?;
     let run = RecordedRun::of_run(stream, run.cloned()).until(wanted.until_ns);
-    Ok((Opened::Journal(Box::new(run)), bounds))
+    Ok(Opening { arguments, source: Opened::Journal(Box::new(run)), bounds, midnight_ns })
 }
 
 /// Damage in the journal is bad data; other errors belong to the environment.

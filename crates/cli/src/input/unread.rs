@@ -3,7 +3,7 @@
 use nanotape_feed::capture::{Destination, Destinations, Group, SkipReason};
 
 use crate::{
-    status::tell,
+    status::{note, tell},
     values::{counted, grouped},
 };
 
@@ -39,7 +39,7 @@ pub(crate) fn tell_of_unread(
     let skipped = (!reasons.is_empty()).then(|| format!("{total} ({})", reasons.join(", ")));
     let unread: Vec<_> = skipped.into_iter().chain(others.filter(|_| lacks.is_none())).collect();
     if !unread.is_empty() {
-        tell(format_args!("{name}: not read: {}", unread.join("; ")));
+        note(format_args!("{name}: not read: {}", unread.join("; ")));
     }
     lacks.is_none()
 }

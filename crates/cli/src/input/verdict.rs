@@ -9,7 +9,7 @@ use nanotape_types::StockLocate;
 
 use super::{Recorded, Report, Session, tell_of_unread};
 use crate::{
-    status::{BadData, Status, tell},
+    status::{BadData, Status, note, tell},
     symbols::{SymbolFilter, symbol_or_locate},
     values::counted,
 };
@@ -24,12 +24,23 @@ impl<L: PriceLevels, S: OrderStore> Session<L, S> {
     pub(crate) fn conclude(&self, selected: &mut SymbolFilter) -> anyhow::Result<Status> {
         let status = self.status();
         let is_tainted = self.warn_of_taint(selected);
-        require_symbols(&self.name, selected, self.engine.directory())?;
+        self.require_symbols(selected)?;
         if self.is_strict && (status != Status::Good || is_tainted) {
             let line = "refused by --strict: a part is missing or a book is unreliable";
             return Err(BadData(format!("{}: {line}", self.name)).into());
         }
         Ok(status)
+    }
+
+    /// Returns an error if no message of the span, or before it, named a selected stock.
+    fn require_symbols(&self, selected: &SymbolFilter) -> anyhow::Result<()> {
+        match require_symbols(&self.name, selected, self.engine.directory()) {
+            Err(error) if self.has_passed_the_span() => {
+                let line = "up to the end of the span; later messages were not read";
+                Err(BadData(format!("{error} {line}")).into())
+            }
+            result => result,
+        }
     }
 
     /// Reports what the input lacks, and returns the exit status.
@@ -43,7 +54,7 @@ impl<L: PriceLevels, S: OrderStore> Session<L, S> {
     /// Reports what records lack, if the input has records. The line is for statistics.
     pub(crate) fn tell_limits_of_records(&self) {
         if let Report::Records(Recorded { noun, .. }) = &self.report {
-            tell(format_args!(
+            note(format_args!(
                 "{}: the {noun} has records: they have no match numbers, so broken trades are not \
                  subtracted, and messages of types B J K L N O V have no record",
                 self.name

@@ -134,7 +134,7 @@ fn a_day_that_is_damaged_or_empty_is_refused_by_name() {
     let flipped = folder.write("flipped.itch50", &flipped);
     for (file, said) in [
         (cut, "cut off in the record at offset"),
-        (empty, "no messages in the file"),
+        (empty, "is empty, expected a BinaryFILE day"),
         (flipped, "offset"),
     ] {
         let ran = bench_book(&[&file, "--rounds", "1"]);

@@ -87,8 +87,8 @@ fn every_command_reads_a_capture_as_the_day_that_was_sent() {
     let commands: &[&[&str]] = &[
         &["inside", "INPUT", "--format", "csv"],
         &["stats", "INPUT", "--format", "csv"],
-        &["book", "INPUT", "--symbol", &symbol, "--at", "11:00", "--orders", "--format", "csv"],
-        &["depth", "INPUT", "--symbol", &symbol, "--levels", "3", "--format", "csv"],
+        &["book", "INPUT", "--symbols", &symbol, "--at", "11:00", "--orders", "--format", "csv"],
+        &["depth", "INPUT", "--symbols", &symbol, "--levels", "3", "--format", "csv"],
         &["check", "INPUT"],
     ];
     for command in commands {
@@ -143,5 +143,8 @@ fn missing_messages_of_a_capture_are_reported_and_the_status_is_1() {
     let found = nanotape(["stats", &capture, "--format", "csv"]);
     assert_eq!(found.status, 1, "{found:?}");
     assert!(found.stderr.contains("on no line"), "{}", found.stderr);
+    let checked = nanotape(["check", &capture]);
+    let verdict = checked.stdout.lines().last().unwrap();
+    assert!(verdict.starts_with("BAD: ") && verdict.contains(" missing messages, "), "{verdict}");
     assert!(Path::new(&capture).exists());
 }

@@ -36,7 +36,10 @@ fn a_synthetic_day_is_reproducible_and_valid() {
     assert_eq!(fs::read(&day).unwrap(), fs::read(folder.path("again")).unwrap());
     let checked = nanotape(["check", &day]);
     assert_eq!((checked.status, checked.stderr.as_str()), (0, ""), "{}", checked.stdout);
-    for line in checked.stdout.lines().skip(1) {
+    let lines: Vec<_> = checked.stdout.lines().skip(1).collect();
+    let (verdict, rules) = lines.split_last().unwrap();
+    assert_eq!(*verdict, "OK: 60,000 messages, no violation of the specification");
+    for line in rules {
         assert_eq!(line.split_whitespace().nth(2), Some("0"), "{line}");
     }
     // Another seed gives another day.
@@ -113,7 +116,7 @@ fn inspect_prints_and_filters() {
     }
     let some = nanotape(["inspect", &day, "--type", "A,U", "--format", "csv"]).stdout;
     assert_eq!(some.lines().count(), 1 + by_type["A"] + by_type["U"]);
-    let limited = nanotape(["inspect", &day, "--type", "A", "--limit", "3"]).stdout;
+    let limited = nanotape(["inspect", &day, "--type", "A", "--count", "3"]).stdout;
     assert_eq!(limited.lines().count(), 3);
     assert!(limited.lines().all(|line| line.contains(" A AddOrder stock_locate=")), "{limited}");
 
@@ -123,13 +126,13 @@ fn inspect_prints_and_filters() {
     assert_eq!(serde_json::from_str::<serde_json::Value>(&at_offset).unwrap(), *add);
 
     let symbol = add["stock"].as_str().unwrap();
-    let of_stock = nanotape(["inspect", &day, "--symbol", symbol, "--format", "json"]).stdout;
+    let of_stock = nanotape(["inspect", &day, "--symbols", symbol, "--format", "json"]).stdout;
     let locate = &add["stock_locate"];
     let expected = messages.iter().filter(|message| message["stock_locate"] == *locate).count();
     assert_eq!(of_stock.lines().count(), expected);
 
     let window =
-        nanotape(["inspect", &day, "--from", "10:00", "--to", "10:30", "--format", "json"]);
+        nanotape(["inspect", &day, "--from", "10:00", "--until", "10:30", "--format", "json"]);
     for line in window.stdout.lines() {
         let message: serde_json::Value = serde_json::from_str(line).unwrap();
         let seconds = message["timestamp"].as_u64().unwrap() / 1_000_000_000;
@@ -145,7 +148,7 @@ fn book_depth_and_orders_agree_at_every_moment() {
     let stats = nanotape(["stats", &day, "--format", "csv"]).stdout;
     let symbol = stats.lines().nth(2).unwrap().split(',').next().unwrap().to_owned();
     let depth =
-        nanotape(["depth", &day, "--symbol", &symbol, "--levels", "5", "--format", "csv"]).stdout;
+        nanotape(["depth", &day, "--symbols", &symbol, "--levels", "5", "--format", "csv"]).stdout;
     let header = "message,ts_ns,ask_price_1,ask_size_1,bid_price_1,bid_size_1,ask_price_2,";
     assert!(depth.starts_with(header), "{:?}", depth.lines().next());
     let rows: Vec<Vec<&str>> = depth.lines().skip(1).map(|row| row.split(',').collect()).collect();
@@ -158,7 +161,7 @@ fn book_depth_and_orders_agree_at_every_moment() {
         let at =
             format!("{:02}:{:02}:{:02}.{rest:09}", seconds / 3600, seconds / 60 % 60, seconds % 60);
         let book =
-            nanotape(["book", &day, "--symbol", &symbol, "--at", &at, "--levels", "5"]).stdout;
+            nanotape(["book", &day, "--symbols", &symbol, "--at", &at, "--levels", "5"]).stdout;
         let mut lines = book.lines();
         assert_eq!(lines.next(), Some("side,price,size,orders"));
         let mut expected = [Vec::new(), Vec::new()];
@@ -172,9 +175,18 @@ fn book_depth_and_orders_agree_at_every_moment() {
         assert_eq!(got, expected, "at {at}");
 
         // The orders of a level add up to the level.
-        let orders =
-            nanotape(["book", &day, "--symbol", &symbol, "--at", &at, "--levels", "5", "--orders"])
-                .stdout;
+        let orders = nanotape([
+            "book",
+            &day,
+            "--symbols",
+            &symbol,
+            "--at",
+            &at,
+            "--levels",
+            "5",
+            "--orders",
+        ])
+        .stdout;
         let mut lines = orders.lines();
         assert_eq!(
             lines.next(),
@@ -234,7 +246,7 @@ fn stats_add_up() {
     assert_eq!(rows[0]["volume_shares"], volume);
     let text = nanotape(["stats", &day, "--top", "3"]).stdout;
     assert!(text.starts_with("50000 messages, 60 stocks\n"), "{text}");
-    assert!(text.contains("each includes one clock stamp of"), "{text}");
+    assert!(text.contains("includes one clock stamp of"), "{text}");
 }
 
 #[test]
@@ -246,12 +258,28 @@ fn wrong_usage_and_missing_things_are_told_apart() {
         (vec!["inside"], 2, "<INPUT>"),
         (vec!["inside", "no/such/file"], 2, "cannot open no/such/file"),
         (vec!["inside", "."], 2, ".: no journal"),
-        (vec!["book", &day], 2, "--symbol"),
-        (vec!["book", &day, "--symbol", "A", "--at", "9am"], 2, "expected a time of day such as"),
-        (vec!["book", &day, "--symbol", "TOOLONGSYMBOL"], 2, "expected a symbol of 1 to 8"),
-        (vec!["book", &day, "--symbol", "NOSUCH"], 1, "symbols not found: NOSUCH"),
-        (vec!["depth", &day, "--symbol", "NOSUCH"], 1, "symbols not found: NOSUCH"),
-        (vec!["depth", &day, "--symbol", "A", "--levels", "0"], 2, "0 is not in 1..=1000"),
+        (vec!["book", &day], 2, "--symbols"),
+        (
+            vec!["book", &day, "--symbols", "A", "--at", "9am"],
+            2,
+            "expected a time of day from 00:00 to 24:00",
+        ),
+        (vec!["book", &day, "--symbols", "TOOLONGSYMBOL"], 2, "expected a symbol of 1 to 8"),
+        (vec!["book", &day, "--symbols", "NOSUCH"], 1, "symbols not found: NOSUCH"),
+        (vec!["depth", &day, "--symbols", "NOSUCH"], 1, "symbols not found: NOSUCH"),
+        (
+            vec!["book", &day, "--symbols", "NOSUCH", "--at", "02:00"],
+            1,
+            "symbols not found: NOSUCH up to the end of the span; later messages were not read",
+        ),
+        (vec!["inside", &day, "--until", "24:01"], 2, "a time of day from 00:00 to 24:00"),
+        (vec!["inspect", &day, "--until", "25:00"], 2, "a time of day from 00:00 to 24:00"),
+        (vec!["inspect", &day, "--offset", "1"], 2, "offset 1: no record starts there"),
+        (vec!["inspect", &day, "--offset", "0", "--type", "A"], 2, "cannot be used with"),
+        (vec!["inside", &day, "--force"], 2, "--force applies to -o FILE"),
+        (vec!["inside", &day, "--every", "10ns"], 2, "expected at least 1us"),
+        (vec!["inspect", &day, "--count", "5 M"], 2, "a number such as 5000000, 5_000_000 or 5M"),
+        (vec!["depth", &day, "--symbols", "A", "--levels", "0"], 2, "0 is not in 1..=1000"),
         (vec!["inside", &day, "--format", "xml"], 2, "invalid value 'xml'"),
         (vec!["synth", "-o", "-", "--messages", "10"], 2, "10 messages are too few"),
         (vec!["synth", "-o", &day], 2, "use --force to overwrite"),
@@ -267,10 +295,56 @@ fn wrong_usage_and_missing_things_are_told_apart() {
         assert_eq!(ran.status, status, "{arguments:?}: {}", ran.stderr);
         assert!(ran.stderr.contains(expected), "{arguments:?}: {}", ran.stderr);
     }
+    let ran = nanotape(["inspect", &day, "--count", "1k", "--format", "csv"]);
+    assert_eq!((ran.status, ran.stdout.lines().count()), (0, 1_001), "{}", ran.stderr);
     for command in ["demo", "synth", "inspect", "check", "inside", "book", "depth", "diff", "stats"]
     {
         let help = nanotape([command, "--help"]);
         assert_eq!(help.status, 0);
         assert!(help.stdout.contains("Examples:\n  nanotape"), "{command}");
+    }
+}
+
+/// The text after the options is wrapped once, at the width of the terminal: a line ends only where
+/// the next word has no room.
+#[test]
+fn help_is_wrapped_once() {
+    const WIDTH: usize = 70;
+    for command in [
+        vec!["run"],
+        vec!["tap"],
+        vec!["inside"],
+        vec!["trades"],
+        vec!["convert"],
+        vec!["journal", "record"],
+        vec!["lab", "bench", "book"],
+    ] {
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_nanotape"))
+            .args(&command)
+            .arg("--help")
+            .env("COLUMNS", WIDTH.to_string())
+            .output()
+            .unwrap();
+        let help = String::from_utf8(output.stdout).unwrap();
+        let (_, after) = help.split_once("\nExamples:\n").unwrap();
+        let lines: Vec<&str> = after.lines().collect();
+        let mut wrapped = 0;
+        for pair in lines.windows(2) {
+            let is_prose = |line: &str| !line.is_empty() && !line.starts_with(' ');
+            assert!(pair[0].len() <= WIDTH, "{command:?}: {}", pair[0]);
+            // A heading, or the rest of an example that was wrapped.
+            let is_heading = pair[0].ends_with(':') || !pair[0].contains(' ');
+            if !is_prose(pair[0]) || !is_prose(pair[1]) || is_heading {
+                continue;
+            }
+            let word = pair[1].split(' ').next().unwrap();
+            let is_example = word.starts_with("--") || word.starts_with('|');
+            if !is_example {
+                let has_room = pair[0].len() + 1 + word.len() <= WIDTH;
+                assert!(!has_room, "{command:?}: {:?} and {:?}", pair[0], pair[1]);
+                wrapped += 1;
+            }
+        }
+        assert!(wrapped > 2, "{command:?}: {after}");
     }
 }

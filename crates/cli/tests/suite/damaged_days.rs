@@ -325,14 +325,65 @@ fn check_finds_a_locate_with_two_symbols() {
 }
 
 #[test]
+fn check_ends_with_a_verdict_that_says_why() {
+    let folder = Folder::new("verdict");
+    let (good, listed) = day_of_20_000(&folder);
+    let of = |tag: &str, count: usize| {
+        let mut rows = listed.lines().filter(|row| row.split(',').nth(2) == Some(tag));
+        rows.nth(count).unwrap().split(',').nth(1).unwrap().parse::<usize>().unwrap()
+    };
+    let last = |bytes: &[u8], format: &str| {
+        let file = folder.write("changed.itch50", bytes);
+        let ran = nanotape(["check", &file, "--format", format]);
+        (ran.status, ran.stdout.lines().last().unwrap().to_owned())
+    };
+    // Two rules: the symbol of an add, and an add with the reference of another one.
+    let (first, second) = (of("A", 700), of("A", 701));
+    let mut bytes = good.clone();
+    bytes[first + 2 + 24] ^= 1;
+    bytes.copy_within(first + 13..first + 21, second + 13);
+    let (status, verdict) = last(&bytes, "text");
+    assert_eq!(status, 1);
+    assert!(verdict.starts_with("BAD: ") && verdict.contains(" violations of "), "{verdict}");
+    assert!(verdict.contains(" rules") && verdict.contains("; 20,000 messages"), "{verdict}");
+    // The object has no `violations`, which selects the rules that are violated.
+    let (_, object) = last(&bytes, "json");
+    let object: serde_json::Value = serde_json::from_str(&object).unwrap();
+    assert_eq!((&object["verdict"], &object["messages"]), (&"BAD".into(), &20_000.into()));
+    assert!(object["violated_rules"].as_u64().unwrap() >= 2, "{object}");
+    assert!(object.get("violations").is_none());
+    let (_, row) = last(&bytes, "csv");
+    assert!(row.starts_with("13,spec,"), "{row}");
+
+    let mut bytes = good.clone();
+    bytes[first..first + 500].fill(0xff);
+    let (status, verdict) = last(&bytes, "text");
+    assert!(status == 1 && verdict.contains("1 damaged range"), "{verdict}");
+    let (status, verdict) = last(&good[..good.len() - 3], "text");
+    assert!(status == 1 && verdict.contains("the input is cut off"), "{verdict}");
+    let (status, object) = last(&good, "json");
+    let object: serde_json::Value = serde_json::from_str(&object).unwrap();
+    assert_eq!((status, &object["verdict"]), (0, &"OK".into()));
+}
+
+#[test]
 fn files_that_are_no_days_are_refused_without_a_panic() {
     let folder = Folder::new("garbage");
     let text =
         folder.write("text", "This is a poem and not a trading day.\n".repeat(2_000).as_bytes());
-    let ran = nanotape(["check", &text]);
-    assert_eq!(ran.status, 1);
-    assert!(ran.stderr.contains("offset 0: skipped 76000 unreadable bytes"), "{}", ran.stderr);
+    // What follows the text is read.
+    let day = fs::read(folder.day(1_000, 5)).unwrap();
+    let before = folder.write("before", &[&fs::read(&text).unwrap()[..], &day].concat());
     let empty = folder.write("empty", b"");
-    assert_eq!(nanotape(["inspect", &empty]).status, 0);
-    assert_eq!(nanotape(["check", &empty]).status, 1, "an empty day lacks its events");
+    for command in ["check", "inspect"] {
+        let ran = nanotape([command, &text]);
+        assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{command}");
+        assert!(ran.stderr.contains(": text; expected a BinaryFILE day"), "{}", ran.stderr);
+        let ran = nanotape([command, &before]);
+        assert_eq!(ran.status, 1, "{command}");
+        assert!(ran.stderr.contains("offset 0: skipped 76000 unreadable bytes"), "{}", ran.stderr);
+        let ran = nanotape([command, &empty]);
+        assert_eq!((ran.status, ran.stdout.as_str()), (1, ""), "{command}");
+        assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
+    }
 }

@@ -18,11 +18,11 @@ fn good(arguments: &[&str]) -> Ran {
 /// Commands on a stock after a moment.
 fn commands<'a>(symbol: &'a str, at: &'a str) -> [Vec<&'a str>; 5] {
     [
-        vec!["book", "--symbol", symbol, "--at", at],
+        vec!["book", "--symbols", symbol, "--at", at],
         vec!["inside", "--symbols", symbol, "--from", at],
-        vec!["depth", "--symbol", symbol, "--from", at],
+        vec!["depth", "--symbols", symbol, "--from", at],
         vec!["stats", "--symbols", symbol, "--from", at],
-        vec!["diff", at, "19:00", "--symbol", symbol],
+        vec!["diff", at, "19:00", "--symbols", symbol],
     ]
 }
 
@@ -48,7 +48,7 @@ fn refused(input: &str, symbol: &str, at: &str, output: &str, expected: &str, st
 
 /// `book` before a moment is not refused.
 fn answered(input: &str, symbol: &str, at: &str, output: &str) {
-    let command = ["book", "--symbol", symbol, "--at", at];
+    let command = ["book", "--symbols", symbol, "--at", at];
     let (ran, has_output) = run(&command, input, output, &["--strict"]);
     assert_eq!((ran.status, has_output), (0, true), "{symbol} at {at}: {}", ran.stderr);
 }
@@ -156,7 +156,7 @@ fn a_gap_in_a_journal_is_reported_after_it_and_not_before_it() {
     let (ran, has_output) = tap(&["--strict"]);
     assert_eq!((ran.status, has_output), (1, false), "{}", ran.stderr);
     assert!(ran.stderr.contains("50 records lost") && ran.stderr.contains(REFUSED));
-    let (ran, has_output) = tap(&["--strict", "--to", &before]);
+    let (ran, has_output) = tap(&["--strict", "--until", &before]);
     assert_eq!((ran.status, has_output), (0, true), "{}", ran.stderr);
     // A tap of a span has no books: only losses inside the span count.
     let (ran, has_output) = tap(&["--strict", "--from", "15:00"]);
@@ -208,11 +208,11 @@ fn an_unreliable_book_refuses_answers_about_its_stock_alone() {
         refused(&journal, &symbol, &at, &output, &expected, 0);
         // To the nanosecond: a notice at the end of a span, which is exclusive, is after it.
         answered(&journal, &symbol, &before, &output);
-        for command in [["depth", "--symbol"], ["inside", "--symbols"], ["tap", "--symbols"]] {
-            let command = [&command[..], &[&symbol, "--from", "09:00", "--to", &at]].concat();
+        for command in [["depth", "--symbols"], ["inside", "--symbols"], ["tap", "--symbols"]] {
+            let command = [&command[..], &[&symbol, "--from", "09:00", "--until", &at]].concat();
             let (ran, has_output) = run(&command, &journal, &output, &["--strict"]);
             assert_eq!((ran.status, has_output), (0, true), "{command:?}: {}", ran.stderr);
-            let command = [&command[..5], &["--to", &after]].concat();
+            let command = [&command[..5], &["--until", &after]].concat();
             let (ran, has_output) = run(&command, &journal, &output, &["--strict"]);
             assert_eq!((ran.status, has_output), (1, false), "{command:?}: {}", ran.stderr);
         }

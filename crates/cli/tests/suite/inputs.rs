@@ -82,7 +82,7 @@ fn a_file_in_databentos_convention_gives_its_book() {
     file.record(b'M', b'B', 1, 101, 12, 0);
     file.record(b'A', b'A', 4, 102, 40, flags::LAST);
     let path = folder.write("databento.bin", &file.bytes());
-    let book = nanotape(["book", &path, "--symbol", "AAPL", "--orders", "--format", "csv"]);
+    let book = nanotape(["book", &path, "--symbols", "AAPL", "--orders", "--format", "csv"]);
     assert_eq!((book.status, book.stderr.as_str()), (0, ""));
     assert_eq!(
         book.stdout,
@@ -92,19 +92,19 @@ fn a_file_in_databentos_convention_gives_its_book() {
          ask,1.0200,4,40,0,0\n\
          ask,1.0300,3,30,0,0\n"
     );
-    let before = ["book", &path, "--symbol", "AAPL", "--at", "10:00:04", "--format", "csv"];
+    let before = ["book", &path, "--symbols", "AAPL", "--at", "10:00:04", "--format", "csv"];
     let before = nanotape(before).stdout;
     assert_eq!(before, "side,price,size,orders\nbid,1.0100,30,2\nask,1.0300,30,1\n");
     // The same moment in other words.
     for at in ["2019-12-30T15:00:04Z", "@1577718004000000000"] {
-        let ran = nanotape(["book", &path, "--symbol", "AAPL", "--at", at, "--format", "csv"]);
+        let ran = nanotape(["book", &path, "--symbols", "AAPL", "--at", at, "--format", "csv"]);
         assert_eq!((ran.status, &ran.stdout), (0, &before), "{at}: {}", ran.stderr);
     }
 
     // A venue's gap is only in the flags.
     file.record(b'A', b'B', 5, 90, 1, flags::LAST | flags::MAYBE_BAD_BOOK);
     let path = folder.write("gap.bin", &file.bytes());
-    let command = ["book", &path, "--symbol", "AAPL", "--format", "csv"];
+    let command = ["book", &path, "--symbols", "AAPL", "--format", "csv"];
     let ran = nanotape(command);
     let expected = format!(
         "nanotape: {path}: 1 book marked unreliable (tainted) in the records, the first one of AAPL \
@@ -118,7 +118,7 @@ fn a_file_in_databentos_convention_gives_its_book() {
 
     file.record(b'A', b'B', 5, -1, 1, flags::LAST);
     let path = folder.write("negative.bin", &file.bytes());
-    let ran = nanotape(["book", &path, "--symbol", "AAPL", "--orders", "--format", "csv"]);
+    let ran = nanotape(["book", &path, "--symbols", "AAPL", "--orders", "--format", "csv"]);
     assert_eq!((ran.status, &ran.stdout), (1, &book.stdout));
     let expected = format!(
         "nanotape: {path}: message 9: price -10000000e-9, expected a multiple of 0.0001 from 0 to \
@@ -187,16 +187,16 @@ fn a_span_has_the_rows_of_its_moments() {
     let words = [clock(from), clock(to)];
     let unix = [format!("@{}", midnight + from), format!("@{}", midnight + to)];
     for [from, to] in [words.clone(), unix] {
-        assert_eq!(rows(&["inside", &day, "--from", &from, "--to", &to])[1..], expected);
+        assert_eq!(rows(&["inside", &day, "--from", &from, "--until", &to])[1..], expected);
     }
     let [from_text, to_text] = words;
     let symbol = expected[0].split(',').nth(1).unwrap();
-    let depths = rows(&["depth", &day, "--symbol", symbol]);
+    let depths = rows(&["depth", &day, "--symbols", symbol]);
     let of_span = depths[1..].iter().filter(|row| (from..to).contains(&time(row, 1).unwrap()));
     let of_span: Vec<_> = of_span.cloned().collect();
-    let span = ["--from", &from_text, "--to", &to_text];
+    let span = ["--from", &from_text, "--until", &to_text];
     assert_eq!(
-        rows(&[&["depth", &day, "--symbol", symbol], span.as_slice()].concat())[1..],
+        rows(&[&["depth", &day, "--symbols", symbol], span.as_slice()].concat())[1..],
         of_span
     );
 
@@ -205,7 +205,7 @@ fn a_span_has_the_rows_of_its_moments() {
         let total = &rows(&[&["stats", &day], more].concat())[1];
         time(total, 1).unwrap()
     };
-    let parts = [&["--to", &from_text][..], &span, &["--from", &to_text]].map(messages);
+    let parts = [&["--until", &from_text][..], &span, &["--from", &to_text]].map(messages);
     assert_eq!(parts.iter().sum::<u64>(), messages(&[]));
     assert!(parts.iter().all(|&count| count > 1_000), "{parts:?}");
 
@@ -235,9 +235,9 @@ fn strict_refuses_what_lacks_a_part() {
     let commands: [&[&str]; 5] = [
         &["inside"],
         &["stats"],
-        &["depth", "--symbol", symbol],
-        &["book", "--symbol", symbol],
-        &["diff", "09:30", "24:00", "--symbol", symbol],
+        &["depth", "--symbols", symbol],
+        &["book", "--symbols", symbol],
+        &["diff", "09:30", "24:00", "--symbols", symbol],
     ];
     for input in [&cut, &half] {
         for command in commands {
@@ -266,7 +266,7 @@ fn book(
     columns: impl Fn(&[&str]) -> (String, String),
     more: &[&str],
 ) -> BTreeMap<String, String> {
-    let command = ["book", day, "--symbol", symbol, "--at", at, "--format", "csv"];
+    let command = ["book", day, "--symbols", symbol, "--at", at, "--format", "csv"];
     let ran = nanotape([&command, more].concat());
     assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
     let rows = ran.stdout.lines().skip(1).map(|row| columns(&row.split(',').collect::<Vec<_>>()));
@@ -302,7 +302,7 @@ fn a_diff_has_what_differs_between_two_books() {
     let mut seen = String::new();
     for (first, second) in [("09:30", "09:31"), ("09:45", "11:00"), ("08:00", "15:59:59.5")] {
         let diff = |more: &[&str]| {
-            let command = ["diff", &day, "--symbol", symbol, first, second, "--format", "csv"];
+            let command = ["diff", &day, "--symbols", symbol, first, second, "--format", "csv"];
             let ran = nanotape([&command, more].concat());
             assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
             let mut rows = ran.stdout.lines().map(str::to_owned);
@@ -335,7 +335,7 @@ fn a_diff_has_what_differs_between_two_books() {
         assert!(seen.contains(change), "{change}");
     }
     let diff = |first, second| {
-        nanotape(["diff", &day, "--symbol", symbol, first, second, "--format", "csv"])
+        nanotape(["diff", &day, "--symbols", symbol, first, second, "--format", "csv"])
     };
     // Between a moment and itself, and after the last message, nothing changes.
     for (first, second) in [("12:00", "12:00"), ("23:00", "24:00")] {

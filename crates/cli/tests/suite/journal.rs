@@ -115,6 +115,9 @@ fn a_named_tail_goes_on_where_it_stopped_and_is_listed() {
     following.end();
     let removed = nanotape(["journal", "tailers", &path, "--remove", "audit"]);
     assert_eq!((removed.status, removed.stderr.as_str()), (0, ""));
+    let absent = nanotape(["journal", "tailers", &path, "--remove", "audit"]);
+    assert_eq!(absent.status, 2);
+    assert!(absent.stderr.contains("no tailer is named audit; nanotape journal tailers"));
     assert_eq!(nanotape(["journal", "tailers", &path, "--format", "json"]).stdout, "");
 }
 

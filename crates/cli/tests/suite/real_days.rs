@@ -18,7 +18,7 @@ fn depth_equals_the_published_book_after_every_event() {
     let expected = published_rows(&String::from_utf8(expected).unwrap());
     assert_eq!(expected.len(), 10_000);
     for structures in every_choice_of_structures() {
-        let depth = ["depth", &day, "--symbol", "AAPL", "--levels", "10", "--format", "csv"];
+        let depth = ["depth", &day, "--symbols", "AAPL", "--levels", "10", "--format", "csv"];
         let ran = nanotape(depth.into_iter().chain(structures.iter().copied()));
         assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{structures:?}");
         let rows: HashMap<&str, &str> =
@@ -98,7 +98,7 @@ fn inside_and_depth_tell_the_same_story() {
     let Some(day) = real_data("aapl_20190130_open10k.itch50") else { return };
     let inside = nanotape(["inside", &day, "--symbols", "AAPL", "--format", "csv"]).stdout;
     let depth =
-        nanotape(["depth", &day, "--symbol", "AAPL", "--levels", "1", "--format", "csv"]).stdout;
+        nanotape(["depth", &day, "--symbols", "AAPL", "--levels", "1", "--format", "csv"]).stdout;
     let mut expected = vec!["ts_ns,symbol,bid_price,bid_size,ask_price,ask_size".to_owned()];
     let mut last = ",,,".to_owned();
     for row in depth.lines().skip(1) {

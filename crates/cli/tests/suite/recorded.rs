@@ -49,10 +49,18 @@ fn every_input_answers_as_the_day_file_does() {
     for input in [&journal, &dbn, &plain, &packed] {
         assert_eq!(good(&["inside", input, "--format", "csv"]).stdout, insides, "{input}");
         for command in [
-            vec!["depth", "--symbol", symbol, "--levels", "5", "--format", "csv"],
-            vec!["book", "--symbol", symbol, "--at", "12:00", "--format", "json"],
-            vec!["book", "--symbol", symbol, "--at", "12:00", "--orders", "--format", "csv"],
-            vec!["inside", "--symbols", symbol, "--levels", "sorted-map", "--format", "json"],
+            vec!["depth", "--symbols", symbol, "--levels", "5", "--format", "csv"],
+            vec!["book", "--symbols", symbol, "--at", "12:00", "--format", "json"],
+            vec!["book", "--symbols", symbol, "--at", "12:00", "--orders", "--format", "csv"],
+            vec![
+                "inside",
+                "--symbols",
+                symbol,
+                "--level-structure",
+                "sorted-map",
+                "--format",
+                "json",
+            ],
         ] {
             let of = |input: &str| good(&[&command[..1], &[input], &command[1..]].concat()).stdout;
             assert!(of(&day).lines().count() > 1, "{command:?}");
@@ -69,8 +77,17 @@ fn every_input_answers_as_the_day_file_does() {
 fn statistics_of_records_are_those_of_the_day_but_for_what_records_lack() {
     let folder = Folder::new("recorded_statistics");
     let RecordedDay { day, journal, dbn } = recorded(&folder, "all");
-    let figures =
-        ["symbol", "inside_changes", "depth_ticks_p99", "crossed_ns", "unknown_reference"];
+    let figures = [
+        "symbol",
+        "inside_changes",
+        "inside_per_ms_p999",
+        "inside_gap_ns_p50",
+        "bid_levels_p50",
+        "ask_levels_max",
+        "depth_ticks_p99",
+        "crossed_ns",
+        "unknown_reference",
+    ];
     let of = |input: &str| -> (Vec<Vec<String>>, String) {
         let ran = good(&["stats", input, "--format", "csv"]);
         let mut rows = ran.stdout.lines().map(|row| row.split(',').collect::<Vec<_>>());
@@ -191,7 +208,7 @@ fn a_gap_and_a_taint_of_the_plant_are_told_with_their_message() {
             ran.stderr.lines().find(|line| line.contains("(tainted) in the records")).unwrap();
         assert!(taint.contains(", the first one of ") && taint.contains(" by message "), "{taint}");
         // Neither the gap nor the taint is in a span that ends before them.
-        let early = nanotape(["inside", input, "--to", "09:00", "--strict", "--format", "csv"]);
+        let early = nanotape(["inside", input, "--until", "09:00", "--strict", "--format", "csv"]);
         assert_eq!((early.status, early.stderr.as_str()), (0, ""), "{input}");
         assert!(early.stdout.lines().count() > 10);
         let output = folder.path("rows.csv");
@@ -218,7 +235,7 @@ fn a_run_whose_start_was_not_recorded_says_so() {
     let [time, symbol] = [0, 1].map(|field| row.split(',').nth(field).unwrap());
     let hours = time.parse::<u64>().unwrap() / 3_600_000_000_000;
     assert!((4..20).contains(&hours), "{row}");
-    good(&["inside", &day, "--symbols", symbol, "--to", "05:00"]);
+    good(&["inside", &day, "--symbols", symbol, "--until", "05:00"]);
 }
 
 #[test]
@@ -229,7 +246,8 @@ fn a_command_that_needs_a_day_file_refuses_other_inputs() {
         for input in [&folder.path(""), &dbn] {
             let ran = nanotape([command, input]);
             assert_eq!(ran.status, 2, "{command}: {}", ran.stderr);
-            assert!(ran.stderr.contains("this command needs a day file"), "{}", ran.stderr);
+            let needed = "this command needs the messages of a day file or a capture";
+            assert!(ran.stderr.contains(needed), "{}", ran.stderr);
         }
     }
 }

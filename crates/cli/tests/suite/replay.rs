@@ -413,7 +413,7 @@ fn mistakes_are_refused_with_what_to_do() {
         (&day, vec!["-o", &other], "new.txt: unknown suffix; use .pcap or .pcapng, or --capture"),
         (&day, vec!["-o", &exists, "--date", "2019-12-30"], "exists; use --force to overwrite"),
         (&capture, vec!["-o", &exists], "exists; use --force to overwrite it"),
-        (&parent, vec!["-o", &new], "is a folder; this command needs a day file"),
+        (&parent, vec!["-o", &new], "is a folder; this command needs the messages"),
         (&day, vec!["--line-a", "nowhere:5001"], "expected an IPv4 address and a port, as in"),
         (&day, vec!["--line-a", "239.1.1.1"], "expected an IPv4 address and a port, as in 239"),
         (&day, vec![LINES[0], LINES[1], "--interface", "192.0.2.1"], "cannot choose the interfa"),

@@ -333,6 +333,25 @@ fn another_user_reads_what_the_mode_allows() {
     }
 }
 
+/// A refusal names both sizes, and not the words and parameters of the format.
+#[test]
+fn a_ring_of_another_size_or_kind_is_refused_in_words() {
+    let ring = Ring::new("ring-other-size");
+    let path = ring.path();
+    assert_eq!(nanotape(["ring", "publish", path, "--capacity", "64KB"]).status, 0);
+    for (options, expected) in [
+        (
+            ["--capacity", "128KB"],
+            "the ring exists with a capacity of 64 KiB, not a capacity of 128 KiB; leave the size out",
+        ),
+        (["--slots", "64"], "is a stream ring, expected a slot ring"),
+    ] {
+        let ran = nanotape([&["ring", "publish", path], &options[..]].concat());
+        assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{options:?}");
+        assert!(ran.stderr.contains(expected), "{options:?}: {}", ran.stderr);
+    }
+}
+
 #[test]
 fn wrong_usage_is_one_line_and_status_2() {
     let ring = Ring::new("ring-usage");
@@ -344,7 +363,7 @@ fn wrong_usage_is_one_line_and_status_2() {
         (vec!["publish", path, "--every", "soon"], 2, "expected a duration such as"),
         (vec!["publish", path, "no/such/file"], 2, "cannot open no/such/file"),
         (vec!["publish", path, "--mode", "0444"], 2, "permission bits in octal"),
-        (vec!["dump", path], 2, "no such region"),
+        (vec!["dump", path], 2, "does not exist; its writer creates it"),
         (vec!["dump", path, "--from", "0"], 2, "a sequence number from 1"),
         (vec!["stat", path, "--interval", "-1"], 2, "unexpected argument"),
         (vec!["prove", "--capacity", "4096", "--kind", "slots"], 2, "8 slots need 8704 bytes"),

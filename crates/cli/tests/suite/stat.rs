@@ -8,8 +8,9 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::support::{
-    Folder, nanotape, nanotape_fed,
-    openmetrics::Exposition,
+    Folder,
+    exposition::{Dialect, Exposition},
+    nanotape, nanotape_fed,
     plants::{DATE, Ring},
     running::{Running, json, objects},
 };
@@ -21,11 +22,23 @@ fn look(ring: &Ring) -> Value {
     json(&ran.stdout)
 }
 
+/// One exposition, which has the same samples in both formats.
 fn metrics(ring: &Ring, options: &[&str]) -> Exposition {
-    let arguments = [&["stat", ring.path(), "--format", "openmetrics"], options].concat();
-    let ran = nanotape(arguments);
-    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
-    Exposition::parse(&ran.stdout)
+    let [older, newer] =
+        [("prometheus", Dialect::Prometheus), ("openmetrics", Dialect::OpenMetrics)].map(
+            |(format, dialect)| {
+                let arguments = [&["stat", ring.path(), "--format", format], options].concat();
+                let ran = nanotape(arguments);
+                assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
+                Exposition::parse(&ran.stdout, dialect)
+            },
+        );
+    if ["stopped", "died"].contains(&newer.state()) {
+        assert_eq!(older.samples(), newer.samples());
+    } else {
+        assert!(older.samples().keys().eq(newer.samples().keys()));
+    }
+    newer
 }
 
 /// Runs a plant to its end; returns its last output.
@@ -109,7 +122,9 @@ fn what_a_plant_that_has_ended_shows_is_what_it_said() {
     assert_eq!(found.value("nanotape_plant_messages_total", &[]), 60_000.0);
     let mbo = found.value("nanotape_plant_records_total", &[("kind", "mbo")]);
     assert_eq!(stop["mbo_records"], mbo as u64);
-    let samples = found.value("nanotape_plant_stage_nanoseconds_count", &[("stage", "apply")]);
+    let sum = found.value("nanotape_plant_stage_seconds_sum", &[("stage", "apply")]);
+    assert!(sum > 0.0 && sum < 60.0, "{sum}: seconds");
+    let samples = found.value("nanotape_plant_stage_seconds_count", &[("stage", "apply")]);
     assert_eq!(seen["apply_samples"], samples as u64);
     assert_eq!(found.label("nanotape_plant_info", "trade_date"), DATE);
     assert_eq!(found.label("nanotape_plant_info", "ring"), ring.path());
@@ -264,7 +279,7 @@ fn looking_changes_nothing() {
     ended(&day, &ring);
     let state = || (fs::read(&ring.0).unwrap(), fs::read(ring.board()).unwrap());
     let before = state();
-    for format in ["text", "json", "openmetrics"] {
+    for format in ["text", "json", "prometheus", "openmetrics"] {
         let arguments =
             ["stat", ring.path(), "--count", "2", "--interval", "0.01", "--format", format];
         assert_eq!(nanotape(arguments).status, 0, "{format}");
@@ -306,14 +321,17 @@ fn metrics_in_a_file_are_replaced_with_each_look() {
     let folder = Folder::new("stat-file");
     let (day, ring) = (folder.day(2_000, 5), Ring::new("stat-file"));
     ended(&day, &ring);
-    let file = folder.path("plant.prom");
-    let arguments = ["stat", ring.path(), "-o", &file, "--count", "3", "--interval", "0.01"];
-    assert_eq!(nanotape(arguments).status, 0);
-    let found = Exposition::parse(&fs::read_to_string(&file).unwrap());
-    assert_eq!(found.value("nanotape_plant_messages_total", &[]), 2_000.0);
-    let again = nanotape(arguments);
-    assert_eq!((again.status, again.stderr.lines().count()), (2, 1));
-    assert!(again.stderr.contains("exists; use --force to overwrite it"), "{}", again.stderr);
+    for (name, dialect) in [("plant.prom", Dialect::Prometheus), ("plant.om", Dialect::OpenMetrics)]
+    {
+        let file = folder.path(name);
+        let arguments = ["stat", ring.path(), "-o", &file, "--count", "3", "--interval", "0.01"];
+        assert_eq!(nanotape(arguments).status, 0);
+        let found = Exposition::parse(&fs::read_to_string(&file).unwrap(), dialect);
+        assert_eq!(found.value("nanotape_plant_messages_total", &[]), 2_000.0);
+        let again = nanotape(arguments);
+        assert_eq!((again.status, again.stderr.lines().count()), (2, 1));
+        assert!(again.stderr.contains("exists; use --force to overwrite it"), "{}", again.stderr);
+    }
 }
 
 #[test]
@@ -351,7 +369,7 @@ fn wrong_usage_is_one_line_and_status_2() {
     let ring = Ring::new("stat-usage");
     let absent = nanotape(["stat", ring.path()]);
     assert_eq!((absent.status, absent.stderr.lines().count()), (2, 1));
-    assert!(absent.stderr.contains("no such region"), "{}", absent.stderr);
+    assert!(absent.stderr.contains("does not exist; its writer"), "{}", absent.stderr);
     assert_eq!(nanotape_fed(["ring", "publish", ring.path()], b"x\n").status, 0);
     let without = nanotape(["stat", ring.path()]);
     assert_eq!((without.status, without.stderr.lines().count()), (2, 1));

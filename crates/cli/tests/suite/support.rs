@@ -1,11 +1,12 @@
 //! Runs the real program on real files, and locates the real data.
 
 pub(crate) mod capture;
+pub(crate) mod exposition;
 pub(crate) mod live;
 pub(crate) mod namespace;
-pub(crate) mod openmetrics;
 pub(crate) mod plants;
 pub(crate) mod running;
+pub(crate) mod terminal;
 
 use std::{
     fs,
@@ -85,7 +86,7 @@ impl Folder {
 /// The options that choose structures, as in every command: none, each structure of levels, each of
 /// orders, and one of both.
 pub(crate) fn every_choice_of_structures() -> Vec<Vec<&'static str>> {
-    let levels = LevelStructure::NAMES.iter().map(|name| vec!["--levels", name]);
+    let levels = LevelStructure::NAMES.iter().map(|name| vec!["--level-structure", name]);
     let orders = OrderStructure::NAMES.iter().map(|name| vec!["--order-structure", name]);
     let both = vec!["--level-structure", "tick-indexed", "--order-structure", "hash-map"];
     [vec![]].into_iter().chain(levels).chain(orders).chain([both]).collect()

@@ -66,24 +66,38 @@ fn books_and_spans_of_a_journal_are_those_of_the_day_file() {
             let (at, before) = (clock(*nanos), clock(nanos - 1));
             for at in [&at, &before] {
                 past.compare(&[
-                    "book", "--symbol", symbol, "--at", at, "--orders", "--format", "csv",
+                    "book",
+                    "--symbols",
+                    symbol,
+                    "--at",
+                    at,
+                    "--orders",
+                    "--format",
+                    "csv",
                 ]);
             }
             let to = clock(nanos + 60_000_000_000);
-            let span = ["--from", &at, "--to", &to, "--format", "csv"];
+            let span = ["--from", &at, "--until", &to, "--format", "csv"];
             past.compare(&[&["inside", "--symbols", symbol], &span[..]].concat());
             if number % 4 == 0 {
                 past.compare(&[&["inside"], &span[..]].concat());
                 past.compare(
-                    &[&["depth", "--symbol", symbol, "--levels", "3"], &span[..]].concat(),
+                    &[&["depth", "--symbols", symbol, "--levels", "3"], &span[..]].concat(),
                 );
                 past.compare(&[
-                    "diff", "--symbol", symbol, &at, &to, "--orders", "--format", "csv",
+                    "diff",
+                    "--symbols",
+                    symbol,
+                    &at,
+                    &to,
+                    "--orders",
+                    "--format",
+                    "csv",
                 ]);
             }
         }
         let (_, symbol) = &past.moments[0];
-        past.compare(&["book", "--symbol", symbol, "--format", "csv"]);
+        past.compare(&["book", "--symbols", symbol, "--format", "csv"]);
     }
 }
 
@@ -100,6 +114,6 @@ fn a_damaged_snapshot_is_passed_over_and_answers_stay_right() {
         std::fs::write(path, bytes).unwrap();
     }
     for (nanos, symbol) in &past.moments {
-        past.compare(&["book", "--symbol", symbol, "--at", &clock(*nanos), "--format", "csv"]);
+        past.compare(&["book", "--symbols", symbol, "--at", &clock(*nanos), "--format", "csv"]);
     }
 }

@@ -13,7 +13,7 @@ use crate::{
     lines::{Line, Lines},
     output::{Format, OutputArguments},
     record::Record,
-    status::{BadData, Status, tell},
+    status::{BadData, Status, note, tell},
 };
 use nanotape_tape::ShutdownFlag;
 
@@ -96,7 +96,7 @@ fn append_all(
             let appended = appender.append(command.type_id, timeline.now_ns(), &line);
             let Err(error) = appended else {
                 if is_told {
-                    tell("space is available again");
+                    note("space is available again");
                 }
                 break;
             };

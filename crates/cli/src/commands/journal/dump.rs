@@ -36,7 +36,7 @@ pub(super) struct DumpCommand {
     from: Start,
 
     /// Stop after N excerpts
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = crate::values::count::<u64>(..))]
     count: Option<u64>,
 
     /// Read backwards, towards the beginning

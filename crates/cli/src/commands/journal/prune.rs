@@ -12,7 +12,7 @@ use crate::{
     journals::of_journal,
     output::{Format, OutputArguments},
     record::Record,
-    status::{Status, tell},
+    status::{Status, note},
     values::{bytes, counted},
 };
 
@@ -137,7 +137,7 @@ fn line(segment: &PrunedSegment, is_dry_run: bool) -> String {
 /// Prints a notice about segments that stay because a named tailer has not read them.
 fn tell_of_holder(command: &PruneCommand, pruned: &Pruned) {
     if let Some((name, next)) = &pruned.held_by {
-        tell(format_args!(
+        note(format_args!(
             "{}: kept segments that tailer {} has not read: its next excerpt is {next}; use \
              --force-unread to remove them",
             command.path.display(),

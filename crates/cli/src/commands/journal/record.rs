@@ -15,8 +15,8 @@ use crate::{
     output::{Format, Output, OutputArguments},
     placement::pin,
     record::Record,
-    regions::{of_region, of_ring, place, state_sentence, within},
-    status::{BadData, Status, tell},
+    regions::{of_region, of_ring, place, tell_state, within},
+    status::{BadData, Status, note, tell},
     values::seconds,
 };
 
@@ -26,6 +26,7 @@ Examples:
   nanotape journal record nasdaq days/nasdaq
   nanotape journal record nasdaq days/nasdaq --roll hour --sync 10ms --through-restarts
   nanotape journal record nasdaq days/nasdaq --wait 60 --fail-on-loss
+  nanotape journal record nasdaq days/nasdaq --wait 60 --name journal   with run --wait-for 1
 
 Every message becomes an excerpt with the same sequence number and type, and the time at which it
 was recorded. Recording starts after the last excerpt of the journal. Messages that the ring has
@@ -34,6 +35,10 @@ them as a gap. Recording ends when the writer closes the ring or is gone, or wit
 
 The first recorder of a ring shows its progress beside the ring: `nanotape stat RING` prints it.
 `nanotape run --journal DIR` starts a recorder together with a plant.
+
+With --name the recorder shows its position as a follower, to the plant and in `nanotape stat`. A plant that runs with --wait-for waits
+for it, so that nothing is lost. It records a plant that runs, or waits for one with --wait. If it
+is killed, one of the same name that starts in time continues after the last excerpt.
 
 A journal holds the messages of one ring. The file recorded-from in its folder identifies the
 ring: writers that take the ring over continue in the same journal; a new ring of the same name
@@ -54,6 +59,11 @@ pub(super) struct RecordCommand {
     #[arg(long)]
     through_restarts: bool,
 
+    /// Name under which a plant with --wait-for waits for this recorder: 1 to 100 letters, digits,
+    /// dots, dashes or underscores
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+
     /// Record on this processor only
     #[arg(long, value_name = "N")]
     cpu: Option<u32>,
@@ -68,7 +78,7 @@ pub(super) struct RecordCommand {
 
     /// The recorder of a plant: waits while another recorder has the journal or the disk is full,
     /// must show its progress, and ends by itself, not with a signal
-    #[arg(long, hide = true, conflicts_with_all = ["through_restarts", "wait", "fail_on_loss"])]
+    #[arg(long, hide = true, conflicts_with_all = ["through_restarts", "wait", "fail_on_loss", "name"])]
     for_plant: bool,
 
     #[command(flatten)]
@@ -131,9 +141,10 @@ fn record(
     // The threads of the appender exist already, so they do not compete with the recorder.
     let _placement = command.cpu.map(pin);
     let shutdown = shutdown.clone();
-    let options = RecorderOptions { wait, through_restarts, mode: *mode, must_show, shutdown };
+    let (mode, name) = (*mode, command.name.clone());
+    let options = RecorderOptions { wait, through_restarts, mode, name, must_show, shutdown };
     let Some(mut recorder) = Recorder::open(ring, appender, &options)? else {
-        tell(format_args!("{}: interrupted before a writer created the ring", ring.display()));
+        note(format_args!("{}: interrupted before a writer created the ring", ring.display()));
         return Ok(None);
     };
     let outcome = recorder.run(|event| match event {
@@ -182,7 +193,7 @@ fn report(ring: &Path, event: &RecorderEvent<'_>) {
     match event {
         RecorderEvent::Lost(gap) => tell(format_args!("{}: {gap}", ring.display())),
         RecorderEvent::NoRoom(error) => tell(error),
-        RecorderEvent::RoomAgain => tell("space is available again"),
+        RecorderEvent::RoomAgain => note("space is available again"),
         RecorderEvent::NotShown(error) => tell(format_args!(
             "{error}; this recorder does not show its progress in `nanotape stat`"
         )),
@@ -190,9 +201,7 @@ fn report(ring: &Path, event: &RecorderEvent<'_>) {
             "{}: another writer took the ring over; use --through-restarts to record it too",
             ring.display()
         )),
-        RecorderEvent::WriterGone(state) => {
-            tell(format_args!("{}: {}", ring.display(), state_sentence(*state)));
-        }
+        RecorderEvent::WriterGone(state) => tell_state(ring, *state),
         _ => {}
     }
 }
@@ -209,6 +218,12 @@ fn of_record(error: RecorderError, command: &RecordCommand) -> anyhow::Error {
         RecorderError::NoRing { ring } => anyhow::anyhow!(
             "{}: no such ring, and no writer created it{}; start its writer (nanotape run), or wait for \
              it with --wait SECONDS",
+            ring.display(),
+            within(command.wait)
+        ),
+        RecorderError::NoWriter { ring } => anyhow::anyhow!(
+            "{}: the writer of this ring has ended, and none took it over{}; start a plant (nanotape \
+             run), or wait for one with --wait SECONDS",
             ring.display(),
             within(command.wait)
         ),

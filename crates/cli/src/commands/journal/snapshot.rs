@@ -15,7 +15,7 @@ use crate::{
     output::{Format, OutputArguments},
     placement::pin,
     record::Record,
-    status::{BadData, Status, tell},
+    status::{BadData, Status, note},
     values::{bytes, counted, mode},
 };
 
@@ -49,7 +49,7 @@ pub(super) struct SnapshotCommand {
 
     /// Bytes of snapshots in percent of the journal's bytes, at most
     #[arg(long, value_name = "PERCENT", default_value = "14",
-        value_parser = clap::value_parser!(u32).range(1..=100))]
+        value_parser = crate::values::count::<u32>(1..=100))]
     share: u32,
 
     /// Bytes of the journal between two snapshots, at least
@@ -112,7 +112,7 @@ pub(super) fn run(command: &SnapshotCommand) -> anyhow::Result<Status> {
     ran.map_err(of_snapshotter)?;
     output.finish()?;
     let next = snapshotter.next_sequence();
-    tell(format_args!(
+    note(format_args!(
         "{}: {} written, {}; next record {next}",
         command.path.display(),
         counted(count as u64, "snapshot"),

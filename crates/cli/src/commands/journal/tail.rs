@@ -53,7 +53,7 @@ pub(super) struct TailCommand {
     follow: bool,
 
     /// Stop after N excerpts
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = crate::values::count::<u64>(..))]
     count: Option<u64>,
 
     /// Store the position under a name, for the next reader of that name

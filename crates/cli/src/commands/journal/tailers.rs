@@ -5,7 +5,10 @@ mod unnamed;
 use std::{io::Write as _, path::PathBuf};
 
 use clap::Args;
-use nanotape_journal::{Start, Tailer, TailerInfo, remove_tailer, tailers};
+use nanotape_journal::{
+    ErrorKind, JournalError, Start, Tailer, TailerInfo, remove_tailer, tailers,
+};
+use nanotape_shm::Refusal;
 
 use super::text::time_text;
 use crate::{
@@ -44,7 +47,7 @@ pub(super) struct TailersCommand {
 
 pub(super) fn run(command: &TailersCommand) -> anyhow::Result<Status> {
     if let Some(name) = &command.remove {
-        remove_tailer(&command.journal, name).map_err(of_journal)?;
+        remove_tailer(&command.journal, name).map_err(|error| of_removal(error, command, name))?;
         return Ok(Status::Good);
     }
     let format = command.output.format_or(Format::Text)?;
@@ -80,6 +83,20 @@ pub(super) fn run(command: &TailersCommand) -> anyhow::Result<Status> {
     }
     output.finish()?;
     Ok(Status::Good)
+}
+
+/// A tailer that does not exist is a mistake in its name.
+fn of_removal(error: JournalError, command: &TailersCommand, name: &str) -> anyhow::Error {
+    match error.kind() {
+        ErrorKind::Region(region) if matches!(region.refusal(), Refusal::NotFound) => {
+            let journal = command.journal.display();
+            anyhow::anyhow!(
+                "{journal}: no tailer is named {name}; nanotape journal tailers {journal} lists those \
+                 that have a name"
+            )
+        }
+        _ => of_journal(error),
+    }
 }
 
 fn row(tailer: &TailerInfo, end: u64) -> Record {

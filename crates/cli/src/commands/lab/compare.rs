@@ -14,7 +14,7 @@ use nanotape_lab::{
 use super::subjects::Search;
 use crate::{
     input::Progress,
-    status::{Status, tell},
+    status::{Status, note},
 };
 use nanotape_console::records::{Columns, RecordArguments, RecordFormat};
 
@@ -68,14 +68,14 @@ pub(super) struct CompareCommand {
     power: f64,
 
     /// Most pairs of processes for each benchmark
-    #[arg(long, value_name = "NUMBER", default_value_t = 120, value_parser = clap::value_parser!(u32).range(12..=10_000))]
+    #[arg(long, value_name = "N", default_value_t = 120, value_parser = crate::values::count::<u32>(12..=10_000))]
     cap: u32,
 
     #[command(flatten)]
     place: PlaceArguments,
 
     /// Seed for the order of turns
-    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 
     /// For two benchmarks: the program that has them, instead of this one
@@ -146,7 +146,7 @@ pub(super) fn run(command: &CompareCommand) -> anyhow::Result<Status> {
         only: &command.only,
     };
     let pairs = search
-        .pairs(&command.base, &command.candidate, &mut |what| tell(format_args!("{what}")))?;
+        .pairs(&command.base, &command.candidate, &mut |what| note(format_args!("{what}")))?;
 
     // This process only waits, on any processor; the workers run on the selected one.
     let placement = Placement::apply(&command.place.request());

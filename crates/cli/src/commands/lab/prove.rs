@@ -25,11 +25,11 @@ the true one, and the verdicts after a single look.
 Exit status: 0 the error rates are as stated, within chance; 1 they are not.")]
 pub(super) struct ProveCommand {
     /// Number of experiments
-    #[arg(long, value_name = "NUMBER", default_value_t = 300, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "N", default_value_t = 300, value_parser = crate::values::count::<u32>(1..=100_000))]
     experiments: u32,
 
     /// Replicates, each with fresh processes, in each experiment
-    #[arg(long, value_name = "NUMBER", default_value_t = 12, value_parser = clap::value_parser!(u32).range(8..=1_000))]
+    #[arg(long, value_name = "N", default_value_t = 12, value_parser = crate::values::count::<u32>(8..=1_000))]
     replicates: u32,
 
     /// Smallest effect of interest of the verdicts, in percent
@@ -40,7 +40,7 @@ pub(super) struct ProveCommand {
     place: PlaceArguments,
 
     /// Seed for the order of turns
-    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 
     #[command(flatten)]

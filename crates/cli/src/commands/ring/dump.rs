@@ -10,8 +10,8 @@ use crate::{
     commands::messages::{Printer, Shown},
     interrupt,
     output::OutputArguments,
-    regions::{of_region, of_ring, place, state_sentence},
-    status::{BadData, Status, tell},
+    regions::{of_region, of_ring, place, tell_state},
+    status::{BadData, Status},
 };
 
 #[derive(Args, Debug)]
@@ -40,7 +40,7 @@ pub(super) struct DumpCommand {
     from: Start,
 
     /// Stop after N messages
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = crate::values::count::<u64>(..))]
     count: Option<u64>,
 
     /// Wait for new messages
@@ -101,7 +101,7 @@ fn dump(
         match step {
             Ok(Step::Idle) => printer.flush()?,
             Ok(Step::Gone(state)) => {
-                tell(format_args!("{}: {}", path.display(), state_sentence(state)));
+                tell_state(path, state);
                 if !command.through_restarts {
                     break;
                 }
@@ -128,6 +128,6 @@ fn lost(
     if state == WriterState::Alive || command.through_restarts || is_cut {
         return Err(BadData(of_region(refused).to_string()).into());
     }
-    tell(format_args!("{}: {}", path.display(), state_sentence(state)));
+    tell_state(path, state);
     Ok(())
 }

@@ -83,7 +83,7 @@ pub(super) struct PublishCommand {
     every: Option<Duration>,
 
     /// Publish N messages a second
-    #[arg(long, value_name = "N", conflicts_with = "every", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", conflicts_with = "every", value_parser = crate::values::count::<u32>(1..))]
     rate: Option<u32>,
 
     #[command(flatten)]

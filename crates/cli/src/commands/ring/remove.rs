@@ -3,7 +3,7 @@
 use std::{fmt::Write as _, path::PathBuf};
 
 use clap::Args;
-use nanotape_plant::{board::board_path, recorder_path};
+use nanotape_plant::{board::board_path, follower_names, follower_path, recorder_path};
 use nanotape_ring::{slots, stream};
 use nanotape_shm::Refusal;
 
@@ -21,7 +21,8 @@ Examples:
   nanotape ring remove quotes
 
 Does not remove a ring whose writer is alive, or a file that is not a ring. Readers that have the ring
-open can read on. The board of a plant, and the progress of a recorder, are removed with the ring.
+open can read on. The board of a plant, the progress of a recorder, and the positions of named
+followers are removed with the ring, unless their process is alive.
 
 Exit status: 0 the ring is removed; 2 it is not.")]
 pub(super) struct RemoveCommand {
@@ -46,6 +47,11 @@ pub(super) fn run(command: &RemoveCommand) -> anyhow::Result<Status> {
     let removed = nanotape_shm::remove(&path).map_err(|error| of_region(&error))?;
     let board = remove_beside(board_path(&path), "board", BOARD);
     let recorder = remove_beside(recorder_path(&path), "progress of the recorder", RECORDER);
+    let followers = follower_names(&path).into_iter().filter_map(|name| {
+        let path = follower_path(&path, &name).ok()?;
+        remove_beside(path, "position of a follower", FOLLOWER)
+    });
+    let followers: Vec<_> = followers.map(|path| path.display().to_string()).collect();
     let kind = kind.map(kind_name);
     let owner = removed.owner;
     let record = Record::default()
@@ -55,7 +61,8 @@ pub(super) fn run(command: &RemoveCommand) -> anyhow::Result<Status> {
         .with("writer_state", owner.map(|owner| state_name(owner.state)))
         .with("writer_pid", owner.map(|owner| owner.pid))
         .with("board", board.as_ref().map(|board| board.display().to_string()))
-        .with("recorder", recorder.as_ref().map(|recorder| recorder.display().to_string()));
+        .with("recorder", recorder.as_ref().map(|recorder| recorder.display().to_string()))
+        .with("followers", followers.clone());
     record.write(&mut output, format, true, || {
         let what = kind.unwrap_or("damaged".to_owned());
         let size = bytes_text(removed.file_bytes);
@@ -71,6 +78,9 @@ pub(super) fn run(command: &RemoveCommand) -> anyhow::Result<Status> {
         }
         if let Some(recorder) = &recorder {
             let _ = writeln!(text, "removed {}: its recorder's progress", recorder.display());
+        }
+        for follower in &followers {
+            let _ = writeln!(text, "removed {follower}: the position of a follower");
         }
         text
     })?;
@@ -102,3 +112,4 @@ fn remove_beside(path: PathBuf, what: &str, kind: &str) -> Option<PathBuf> {
 /// The kinds of regions beside a ring, in the form of [`kind_name`].
 const BOARD: &str = "BOARD";
 const RECORDER: &str = "RECORDER";
+const FOLLOWER: &str = "FOLLOWER";

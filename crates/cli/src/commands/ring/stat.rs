@@ -38,7 +38,7 @@ pub(super) struct StatCommand {
     interval: Duration,
 
     /// Print N reports, one per line
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = crate::values::count::<u64>(1..))]
     count: Option<u64>,
 
     /// Print one report per line while the writer is alive

@@ -12,7 +12,10 @@ use nanotape_plant::{
     config::{InputConfig, JoinChoice},
 };
 
-use crate::{session, status::tell};
+use crate::{
+    session,
+    status::{note, tell},
+};
 
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Live session")]
@@ -123,6 +126,6 @@ pub(super) fn complain_of_buffers(source: &PlantSource, input: &InputConfig) {
 /// Reports what the lines of a session brought, and what was lost.
 pub(super) fn report_session(source: &PlantSource) {
     for (name, value) in source.session().into_iter().flat_map(session::report) {
-        tell(format_args!("{}: {value}", name.trim_start()));
+        note(format_args!("{}: {value}", name.trim_start()));
     }
 }

@@ -3,9 +3,11 @@
 use std::fmt::Write as _;
 
 use nanotape_plant::{
-    BoardReader, Ended, LiveStat, Pace, PlantRun, RecordingSummary, TradeDate, records::RecordKind,
+    BoardReader, Ended, Finished, FollowerState, FollowerSummary, FollowersSummary, LiveStat, Pace,
+    PlantRun, RecordingSummary, TradeDate, records::RecordKind,
 };
 use nanotape_shm::Origin;
+use serde_json::{Value, json};
 
 use crate::{
     output::{Format, Output},
@@ -51,16 +53,17 @@ impl Outcome {
         Self { ended, nanos, beginning, kinds, session: plant.source().session().cloned() }
     }
 
-    /// Prints the result. `recording` is `None` for a plant without a journal, or whose recorder
-    /// failed.
+    /// Prints the result. A plant without a journal, or whose recorder failed, has no recording.
     pub(super) fn write(
         self,
-        recording: Option<&RecordingSummary>,
+        finished: &Finished,
         format: Format,
         output: &mut Output,
     ) -> anyhow::Result<()> {
-        let ending = self.ending().joined(of_recording(recording));
-        let text = self.text(recording);
+        let recording = finished.recording.as_ref().ok().and_then(Option::as_ref);
+        let followers = finished.followers.as_ref();
+        let ending = self.ending().joined(of_recording(recording)).joined(of_followers(followers));
+        let text = self.text(recording, followers);
         let record = match format {
             Format::Csv => self.beginning.joined(ending),
             _ => Record::default().with("event", "stop").joined(ending),
@@ -94,7 +97,11 @@ impl Outcome {
         with_session(record, self.session.as_ref())
     }
 
-    fn text(&self, recording: Option<&RecordingSummary>) -> String {
+    fn text(
+        &self,
+        recording: Option<&RecordingSummary>,
+        followers: Option<&FollowersSummary>,
+    ) -> String {
         let stop = &self.ended.stop;
         let messages = counted(stop.messages, "message");
         let mut text = format!("{} after {}: {messages}", stop.reason, nanos_text(self.nanos));
@@ -104,7 +111,7 @@ impl Outcome {
         }
         let _ = write!(text, ", {}", counted(stop.records, "record"));
         let published = self.kinds.iter().filter(|&&(_, count)| count > 0);
-        let published: Vec<_> = published.map(|(kind, count)| format!("{count} {kind}")).collect();
+        let published: Vec<_> = published.map(|&(kind, count)| kind_text(kind, count)).collect();
         if !published.is_empty() {
             let _ = write!(text, " ({})", published.join(", "));
         }
@@ -118,7 +125,22 @@ impl Outcome {
                 nanos_text(*waited_ns)
             );
         }
+        if let Some(FollowersSummary { followers, waited_ns, .. }) = followers {
+            for FollowerSummary { name, state, read, missing, .. } in followers {
+                let (read, end) = (counted(*read, "message"), end_of(*state));
+                let _ = writeln!(text, "follower {name} {end}: {read} read, {missing} not read");
+            }
+            let _ = writeln!(text, "waited {} for followers", nanos_text(*waited_ns));
+        }
         text
+    }
+}
+
+/// `3 status records`: a number and `status` alone would read as an exit status.
+fn kind_text(kind: RecordKind, count: u64) -> String {
+    match kind {
+        RecordKind::Status => counted(count, "status record"),
+        kind => format!("{count} {kind}"),
     }
 }
 
@@ -127,6 +149,34 @@ fn of_recording(recording: Option<&RecordingSummary>) -> Record {
         .with("recorded", recording.map(|recording| recording.recorded))
         .with("lost", recording.map(|recording| recording.lost))
         .with("recorder_wait_ns", recording.map(|recording| recording.waited_ns))
+}
+
+fn of_followers(summary: Option<&FollowersSummary>) -> Record {
+    let rows = summary.map(|summary| {
+        let rows = summary.followers.iter().map(|follower| {
+            json!({
+                "name": follower.name,
+                "state": follower.state.name(),
+                "read": follower.read,
+                "missing": follower.missing,
+                "complete": follower.is_whole,
+            })
+        });
+        Value::Array(rows.collect())
+    });
+    Record::default()
+        .with("followers", rows)
+        .with("follower_wait_ns", summary.map(|summary| summary.waited_ns))
+}
+
+/// How a follower is at the end of the run, as part of a sentence.
+pub(super) fn end_of(state: FollowerState) -> &'static str {
+    match state {
+        FollowerState::Finished => "read to the end",
+        FollowerState::Following => "has not finished",
+        FollowerState::Ended => "ended early",
+        FollowerState::Killed => "was killed or crashed",
+    }
 }
 
 fn beginning(plant: &PlantRun) -> Record {

@@ -3,7 +3,7 @@
 use nanotape_book::Anomaly;
 use nanotape_plant::{
     Pace, TradeDate,
-    board::DAMAGES,
+    board::{DAMAGES, Waiting},
     health::{Life, PlantHealth},
     records::RecordKind,
 };
@@ -20,7 +20,8 @@ impl Report<'_> {
         let record = self.stage_part(record);
         let record = with_session(record, self.now.plant.live.as_ref());
         let record = self.ring_part(record);
-        self.recorder_part(record)
+        let record = self.recorder_part(record);
+        self.follower_part(record)
     }
 
     fn run_part(&self) -> Record {
@@ -30,10 +31,14 @@ impl Report<'_> {
             _ => None,
         };
         let known = |value: u64| (value != 0).then_some(value);
+        let waiting = self.now.waiting();
+        let until = waiting.and_then(|waiting| waiting.until(plant.run.midnight_ns));
         Record::default()
             .with("path", self.path.display().to_string())
             .with("state", life.name())
             .with("stop_reason", reason)
+            .with("waiting_for", waiting.map(Waiting::name))
+            .with("waiting_until", until.map(|until| until.to_string()))
             .with("plant_pid", known(u64::from(plant.owner.pid)))
             .with("started_ns", known(plant.run.started_ns))
             .with("midnight_ns", known(plant.run.midnight_ns))
@@ -113,6 +118,24 @@ impl Report<'_> {
             .with("ring_span_ns", self.now.span_ns())
             .with("ring_last_message_age_ns", self.age_ns(ring.ts_publish_ns))
             .with("ring_heartbeat_age_ns", self.age_ns(ring.heartbeat_ns))
+    }
+
+    /// An empty list if no named follower has joined.
+    fn follower_part(&self, record: Record) -> Record {
+        let followers = self.now.followers.iter().map(|follower| {
+            let stat = &follower.stat;
+            json!({
+                "name": follower.name,
+                "state": state_name(stat.owner.state),
+                "pid": stat.owner.pid,
+                "next_sequence": stat.next_sequence,
+                "lag_messages": follower.lag,
+                "lost": stat.lost,
+            })
+        });
+        record
+            .with("wait_for", self.now.plant.wait_for)
+            .with("followers", Value::Array(followers.collect()))
     }
 
     /// All values are null if no recorder of the ring shows its progress.

@@ -6,10 +6,10 @@ use nanotape_book::Anomaly;
 use nanotape_plant::{
     Pace, RecorderStat, RecorderState, TradeDate,
     board::{DAMAGES, StageTimes},
-    health::{Life, PlantHealth, RecorderHealth},
+    health::{FollowerHealth, Life, PlantHealth, RecorderHealth},
     records::{RecordKind, StopReason},
 };
-use nanotape_shm::Started;
+use nanotape_shm::{OwnerState, Started};
 use nanotape_types::{StockLocate, Symbol};
 
 use super::{Report, json::QUANTILES};
@@ -27,6 +27,9 @@ impl Report<'_> {
             let _ = writeln!(text, "{name:<16}{value}");
         };
         put("plant", self.life_text());
+        if let Some(waiting) = self.now.waiting_text(self.clock) {
+            put("  now", waiting);
+        }
         put("run", self.run_text());
         put("messages", self.messages_text());
         put("input", self.input_text());
@@ -65,6 +68,10 @@ impl Report<'_> {
             put("  recorded", recorded_text(recorder));
             put("  progress", self.age_text(recorder.stat.updated_ns));
         }
+        for follower in &self.now.followers {
+            put("follower", follower_text(follower));
+            put("  lag", follower_lag_text(follower));
+        }
         text
     }
 
@@ -87,9 +94,10 @@ impl Report<'_> {
         }
         let plant = &self.now.plant;
         let rate = |rate: Option<f64>| rate.map(|rate| format!("{rate:.0}")).unwrap_or_default();
+        let waiting = self.now.waiting_text(self.clock);
         let _ = writeln!(
             text,
-            "{:<8} {:<18} {:>14} {:>12} {:>6} {:>12} {:>8} {:>7}  {}",
+            "{:<8} {:<18} {:>14} {:>12} {:>6} {:>12} {:>8} {:>7}  {}{}",
             self.now.life().name(),
             self.now.time_of_day().map(|time| time.to_string()).unwrap_or_default(),
             plant.messages,
@@ -98,7 +106,8 @@ impl Report<'_> {
             rate(self.rate(|look| look.plant.total_records())),
             plant.damages.iter().sum::<u64>(),
             plant.tainted_stocks,
-            self.age_text(self.now.ring.ts_publish_ns)
+            self.age_text(self.now.ring.ts_publish_ns),
+            waiting.map(|waiting| format!("; {waiting}")).unwrap_or_default(),
         );
         text
     }
@@ -225,6 +234,25 @@ fn recorder_text(recorder: &RecorderHealth) -> String {
         state => state.name(),
     };
     format!("{what}; process {}, started {}", owner.pid, owner.started)
+}
+
+fn follower_text(follower: &FollowerHealth) -> String {
+    let FollowerHealth { name, stat, .. } = follower;
+    let what = match stat.owner.state {
+        OwnerState::Alive => "following",
+        OwnerState::Closed => "ended",
+        OwnerState::Dead => "dead: exited without an end (crashed or killed)",
+    };
+    format!("{name}: {what}; process {}, started {}", stat.owner.pid, stat.owner.started)
+}
+
+fn follower_lag_text(follower: &FollowerHealth) -> String {
+    let FollowerHealth { lag, stat, .. } = follower;
+    let lag = if *lag == 0 { "none".to_owned() } else { format!("{lag} messages") };
+    match stat.lost {
+        0 => lag,
+        lost => format!("{lag}; {lost} lost"),
+    }
 }
 
 fn lag_text(recorder: &RecorderHealth) -> String {

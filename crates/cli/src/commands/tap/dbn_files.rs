@@ -1,5 +1,6 @@
 //! The DBN files of a tap: FILE.dbn, then FILE.2.dbn and so on for records that do not fit the
-//! symbols of the previous file.
+//! symbols of the previous file. A tap of one kind of record writes files with a schema, which have
+//! no place for losses and notices: those are lines on standard error.
 //!
 //! Failure: an existing file is not overwritten without --force; the next free number is used. A
 //! stream has no next file and ends with an error.
@@ -10,10 +11,21 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use nanotape_plant::{DbnFile, Event, NextFile, Subscriber};
+use nanotape_plant::{
+    DbnFile, Event, NextFile, Subscriber,
+    records::{Notice, Record},
+};
+use nanotape_types::{StockLocate, Symbol};
 
-use super::TapArguments;
-use crate::{output::Output, status::tell};
+use super::{TapArguments, rows::line_of};
+use crate::{
+    output::Output,
+    status::{note, tell},
+    values::counted,
+};
+
+/// Events without a place in the file that get a line each.
+const LEFT_OUT_LINES: u64 = 10;
 
 /// Bytes to collect before a write.
 const BUFFER_BYTES: usize = 64 << 10;
@@ -27,28 +39,71 @@ pub(super) struct DbnFiles {
     number: u32,
     /// Whether a next file was needed and cannot exist.
     is_over: bool,
+    /// Losses that have no place in the file.
+    left_out: u64,
 }
 
 impl DbnFiles {
-    pub(super) fn new(output: Output, command: &TapArguments) -> Self {
+    /// `names`: names of stocks that are known before the first record.
+    pub(super) fn new(
+        output: Output,
+        command: &TapArguments,
+        names: Vec<(StockLocate, Symbol)>,
+    ) -> Self {
+        let output = buffered(output);
+        let file = match command.only_kind() {
+            Some(kind) => DbnFile::of_kind(output, &command.symbols, kind, names),
+            None => DbnFile::new(output, &command.symbols),
+        };
         let output_path = command.output.output.as_deref().filter(|path| *path != Path::new("-"));
         // A device or a pipe is written directly and has no next file.
         let is_file = |path: &&Path| path.metadata().map_or(true, |metadata| metadata.is_file());
         Self {
-            file: DbnFile::new(buffered(output), &command.symbols),
+            file,
             path: output_path.filter(is_file).map(Path::to_owned),
             may_overwrite: command.output.force,
             number: 1,
             is_over: false,
+            left_out: 0,
         }
     }
 
+    /// Adds an event, and returns whether the file has a place for it.
     #[inline]
-    pub(super) fn add(&mut self, event: &Event<'_>) -> io::Result<()> {
-        match self.file.add(event) {
-            Ok(()) => Ok(()),
-            Err(next) => self.begin_next(next, event),
+    pub(super) fn add(&mut self, event: &Event<'_>) -> io::Result<bool> {
+        let has_room = self.file.has_room_for(event);
+        if !has_room {
+            self.leave_out(event);
         }
+        match self.file.add(event) {
+            Ok(()) => Ok(has_room),
+            Err(next) => self.begin_next(next, event).map(|()| has_room),
+        }
+    }
+
+    /// Reports a loss, which a file of one kind cannot have. Records of an unreliable book have a
+    /// flag, so its notice is not missed.
+    #[cold]
+    fn leave_out(&mut self, event: &Event<'_>) {
+        let is_loss = match event {
+            Event::Healed(_) => false,
+            Event::Lost(_) | Event::Reported { .. } => true,
+            Event::Record(delivery) => {
+                matches!(delivery.record, Record::Notice(Notice::Gap(_) | Notice::SessionGap(_)))
+            }
+        };
+        if !is_loss {
+            return;
+        }
+        self.left_out += 1;
+        if self.left_out <= LEFT_OUT_LINES {
+            tell(line_of(event).trim_start());
+        }
+    }
+
+    /// Losses that have no place in the file.
+    pub(super) fn left_out(&self) -> u64 {
+        self.left_out
     }
 
     /// Completes the file and begins the next one with this event.
@@ -70,7 +125,7 @@ impl DbnFiles {
         let following = self.file.following(buffered(output));
         let file = core::mem::replace(&mut self.file, following);
         complete(file.close()?)?;
-        tell(format_args!("{}: starts with {next}", path.display()));
+        note(format_args!("{}: starts with {next}", path.display()));
         // The event is the first one of the new file.
         self.file.add(event).map_err(io::Error::other)
     }
@@ -85,6 +140,12 @@ impl DbnFiles {
 
     pub(super) fn finish(self, subscriber: &Subscriber) -> io::Result<()> {
         let Self { file, is_over, .. } = self;
+        if file.late_names() > 0 {
+            tell(format_args!(
+                "{} named after the first record: the file has their numbers, but not their symbols",
+                counted(file.late_names(), "stock")
+            ));
+        }
         complete(if is_over { file.close()? } else { file.finish(subscriber)? })
     }
 }

@@ -1,13 +1,14 @@
-//! Details of records that fit no column, as text.
+//! Details of records that fit no column, as text and as members of JSON.
 
 use std::fmt::{self, Write};
 
 use nanotape_plant::{
     dbn::{self, ImbalanceMsg, InstrumentDefMsg, StatusMsg},
-    records::Notice,
+    records::{Notice, Record},
 };
 
 use super::rows::write_price;
+use crate::rows::Rows;
 
 // Writing to a string cannot fail.
 
@@ -66,6 +67,68 @@ pub(super) fn of_imbalance(imbalance: &ImbalanceMsg, text: &mut String) {
             write_price(&mut digits, price);
             text.extend(digits.into_iter().map(char::from));
         }
+    }
+}
+
+/// Appends the members of a status, a definition or an imbalance, under the names of DBN.
+pub(super) fn write_members(rows: &mut Rows, record: &Record<'_>) {
+    match record {
+        Record::Status(status) => {
+            let words = |name: Result<String, u16>| {
+                let mut text = String::new();
+                let _ = match name {
+                    Ok(name) => Words(&mut text).write_str(&name),
+                    Err(number) => write!(text, "{number}"),
+                };
+                text
+            };
+            let action = status.action().map(|action| format!("{action:?}"));
+            let reason = status.reason().map(|reason| format!("{reason:?}"));
+            rows.member("action", words(action.map_err(|_| status.action)), true);
+            rows.member("reason", words(reason.map_err(|_| status.reason)), true);
+            for (name, is_so) in [
+                ("is_trading", status.is_trading()),
+                ("is_quoting", status.is_quoting()),
+                ("is_short_sell_restricted", status.is_short_sell_restricted()),
+            ] {
+                rows.member(
+                    name,
+                    is_so.map_or("null", |is_so| ["false", "true"][usize::from(is_so)]),
+                    false,
+                );
+            }
+        }
+        Record::Definition(definition) => {
+            for (name, code) in [
+                ("raw_symbol", definition.raw_symbol()),
+                ("exchange", definition.exchange()),
+                ("group", definition.group()),
+                ("security_type", definition.security_type()),
+                ("secsubtype", definition.secsubtype()),
+            ] {
+                let text: String = code.unwrap_or("?").chars().map(printable).collect();
+                rows.member(name, text, true);
+            }
+            rows.member("min_lot_size_round_lot", definition.min_lot_size_round_lot, false);
+        }
+        Record::Imbalance(imbalance) => {
+            let letter = |code: std::ffi::c_char| printable(char::from(code as u8));
+            rows.member("auction_type", letter(imbalance.auction_type), true);
+            rows.member("significant_imbalance", letter(imbalance.significant_imbalance), true);
+            rows.member("paired_qty", imbalance.paired_qty, false);
+            for (name, price) in [
+                ("cont_book_clr_price", imbalance.cont_book_clr_price),
+                ("auct_interest_clr_price", imbalance.auct_interest_clr_price),
+            ] {
+                let mut digits = Vec::new();
+                match price {
+                    dbn::UNDEF_PRICE => digits.extend_from_slice(b"null"),
+                    price => write_price(&mut digits, price),
+                }
+                rows.member(name, String::from_utf8_lossy(&digits), false);
+            }
+        }
+        _ => {}
     }
 }
 

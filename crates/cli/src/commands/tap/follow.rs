@@ -1,21 +1,29 @@
 //! The loop of a tap: its end, and the numbers of its last line.
 
-use std::{io, ops::ControlFlow};
+use std::{io, ops::ControlFlow, time::Duration};
 
+use nanotape_clock::Clock;
 use nanotape_plant::{
     Ended, Event, RunError, Step, SubscribeError, Subscriber,
+    board::Waiting,
     records::{Notice, Record},
 };
-use nanotape_tape::WriterState;
+use nanotape_tape::{Deadline, WriterState};
 use nanotape_types::Symbol;
 
-use super::{TapArguments, join::of_subscription, line_of, printer::Printer, source::InputKind};
+use super::{
+    TapArguments, TapFormat, join::of_subscription, line_of, printer::Printer, source::InputKind,
+};
 use crate::{
     commands::run::of_run,
     input::{conclude, warn_of_taint},
     regions::{of_region, state_sentence},
-    status::{BadData, Status, is_broken_pipe, tell},
+    status::{BadData, Status, is_broken_pipe, note, tell},
 };
+
+/// The shortest wait for a message that is reported, and the least time between two reports.
+const LONG_WAIT_NS: u64 = 5_000_000_000;
+const BETWEEN_WAITS: Duration = Duration::from_secs(60);
 
 /// Invalid records that get a line each; further ones are only counted for the status.
 const BAD_LINES: u64 = 10;
@@ -27,8 +35,17 @@ pub(super) struct Tap<'a> {
     through_restarts: bool,
     fails_on_loss: bool,
     checks_digest: bool,
+    /// `None`: what the plant waits for is not reported. Else when it is reported again.
+    waits: Option<Waits>,
     subscriber: Subscriber,
     reading: Reading,
+}
+
+/// Reports what a plant waits for.
+struct Waits {
+    clock: Clock,
+    /// No report before this is over.
+    next: Deadline,
 }
 
 /// State of the printed records.
@@ -37,6 +54,8 @@ struct Reading {
     /// Records that may still be written.
     left: u64,
     ends_with_stop: bool,
+    /// Stops before this record belong to earlier runs than the one that a named tap joined.
+    run_first: u64,
     /// Whether the last notice of the plant was its stop.
     is_stopped: bool,
     counts: Counts,
@@ -80,6 +99,7 @@ impl<'a> Tap<'a> {
     pub(super) fn new(
         command: &'a TapArguments,
         kind: InputKind,
+        format: TapFormat,
         subscriber: Subscriber,
         printer: Printer,
     ) -> Self {
@@ -88,6 +108,7 @@ impl<'a> Tap<'a> {
             printer,
             left: command.count.unwrap_or(u64::MAX),
             ends_with_stop: !command.through_restarts,
+            run_first: subscriber.run_first(),
             is_stopped: false,
             counts: Counts { first, last: first - 1, written: 0, lost: 0, gaps: 0, healed: 0 },
             bad_records: 0,
@@ -99,7 +120,19 @@ impl<'a> Tap<'a> {
         let TapArguments { symbols, through_restarts, fail_on_loss, check_digest, .. } = command;
         let (through_restarts, fails_on_loss) = (*through_restarts, *fail_on_loss);
         let checks_digest = *check_digest;
-        Self { symbols, kind, through_restarts, fails_on_loss, checks_digest, subscriber, reading }
+        // Only people read text; a program reads the rows.
+        let waits = (kind == InputKind::Ring && format == TapFormat::Text)
+            .then(|| Waits { clock: Clock::monotonic(), next: Deadline::after(Duration::ZERO) });
+        Self {
+            symbols,
+            kind,
+            through_restarts,
+            fails_on_loss,
+            checks_digest,
+            waits,
+            subscriber,
+            reading,
+        }
     }
 
     /// Reads to the end and completes the output, also after damage.
@@ -120,8 +153,12 @@ impl<'a> Tap<'a> {
             let line = "refused by --strict: a part is missing or a book is unreliable";
             return Err(BadData(format!("{name}: {line}")).into());
         }
+        let left_out = printer.left_out();
         let finished = printer.finish(&subscriber);
-        tell(format_args!("{counts}"));
+        match counts.lost {
+            0 => note(format_args!("{counts}")),
+            _ => tell(format_args!("{counts}")),
+        }
         let end = end?;
         finished?;
         // A day that was not read to its end might have more damage.
@@ -132,8 +169,11 @@ impl<'a> Tap<'a> {
         let ring = subscriber.ring().display();
         if let End::Gone(state) = end {
             let is_silent = kind == InputKind::Dbn && state == WriterState::Closed;
-            if !is_silent {
-                tell(format_args!("{ring}: {}", writer_sentence(kind, state)));
+            let line = format!("{ring}: {}", writer_sentence(kind, state));
+            match state {
+                _ if is_silent => {}
+                WriterState::Dead => tell(line),
+                _ => note(line),
             }
         }
         if matches!(end, End::Stopped | End::Gone(_)) {
@@ -144,9 +184,21 @@ impl<'a> Tap<'a> {
         if is_loss_bad {
             tell(format_args!("{ring}: records lost: {} (--fail-on-loss)", counts.lost));
         }
+        if left_out > 0 {
+            tell(format_args!(
+                "{ring}: {} no place in a DBN file of one kind of record; --notices of nanotape tap \
+                 keeps losses",
+                if left_out == 1 {
+                    "1 loss has".to_owned()
+                } else {
+                    format!("{left_out} losses have")
+                }
+            ));
+        }
         let is_digest_bad = checks_digest && !tell_digest(&ring.to_string(), is_digest_same);
         let is_dead = end == End::Gone(WriterState::Dead);
         let is_bad = is_dead || is_day_bad || bad_records > 0 || is_loss_bad || is_digest_bad;
+        let is_bad = is_bad || left_out > 0;
         Ok(if is_bad { Status::Bad } else { Status::Good })
     }
 
@@ -158,6 +210,7 @@ impl<'a> Tap<'a> {
                 return Ok(End::Refused);
             }
         }
+        self.tell_wait();
         loop {
             let step = self.step()?;
             if let Some(end) = self.reading.end {
@@ -165,6 +218,7 @@ impl<'a> Tap<'a> {
             }
             match step {
                 Step::Idle => self.reading.printer.flush()?,
+                Step::Quiet => self.tell_wait(),
                 Step::Gone(WriterState::Dead) if self.reading.is_strict => {
                     let ring = self.subscriber.ring().display();
                     tell(format_args!("{ring}: {}", writer_sentence(self.kind, WriterState::Dead)));
@@ -181,6 +235,24 @@ impl<'a> Tap<'a> {
                 _ => {}
             }
         }
+    }
+
+    /// Reports what the plant waits for, if nothing comes for some time.
+    fn tell_wait(&mut self) {
+        let Some(waits) = self.waits.as_mut().filter(|waits| waits.next.is_over()) else { return };
+        let Some(board) = self.subscriber.board() else { return };
+        let now_ns = waits.clock.utc_ns();
+        let is_long = |waiting: &Waiting| match waiting {
+            Waiting::Message { due_ns, .. } => due_ns.saturating_sub(now_ns) >= LONG_WAIT_NS,
+            _ => true,
+        };
+        let Some(waiting) = board.waiting().filter(is_long) else { return };
+        if self.subscriber.writer() != WriterState::Alive {
+            return;
+        }
+        let text = waiting.text(board.run().midnight_ns, now_ns);
+        tell(format_args!("{}: the plant is {text}", self.subscriber.ring().display()));
+        waits.next = Deadline::after(BETWEEN_WAITS);
     }
 
     /// Waits for records and writes the selected ones.
@@ -225,12 +297,13 @@ impl Reading {
             Event::Record(delivery) => {
                 if let Record::Notice(notice) = delivery.record {
                     self.is_digest_same = delivery.is_digest_same.or(self.is_digest_same);
-                    self.hear(&notice);
+                    self.hear(&notice, delivery.sequence);
                 }
                 match self.printer.print(event) {
-                    Ok(()) => {
+                    Ok(true) => {
                         (self.counts.written, self.left) = (self.counts.written + 1, self.left - 1)
                     }
+                    Ok(false) => {}
                     Err(error) => self.error = Some((error, 1)),
                 }
                 if self.left == 0 {
@@ -263,12 +336,12 @@ impl Reading {
     }
 
     #[cold]
-    fn hear(&mut self, notice: &Notice) {
+    fn hear(&mut self, notice: &Notice, sequence: u64) {
         match notice {
             Notice::Start(_) => self.is_stopped = false,
             Notice::Stop(_) => {
                 self.is_stopped = true;
-                if self.ends_with_stop {
+                if self.ends_with_stop && sequence >= self.run_first {
                     self.end = Some(End::Stopped);
                 }
             }
@@ -316,7 +389,10 @@ fn tell_digest(name: &str, is_same: Option<bool>) -> bool {
         Some(false) => "the digest of the records differs from that of the plant",
         None => "the digests were not compared: that needs every record of a run, up to its stop",
     };
-    tell(format_args!("{name}: {result}"));
+    match is_same {
+        Some(true) => note(format_args!("{name}: {result}")),
+        _ => tell(format_args!("{name}: {result}")),
+    }
     is_same == Some(true)
 }
 
@@ -333,6 +409,9 @@ fn conclude_day(subscriber: &Subscriber, ended: Result<Ended, RunError>) -> anyh
 fn writer_sentence(kind: InputKind, state: WriterState) -> &'static str {
     match state {
         _ if kind == InputKind::Dbn => "the file lacks the stop record of the run",
+        WriterState::Alive if kind == InputKind::Ring => {
+            "another plant took the ring over; use --through-restarts to go on with it"
+        }
         _ if kind != InputKind::Journal => state_sentence(state),
         WriterState::Alive => "recorder is alive",
         WriterState::Closed => "recorder closed the journal",

@@ -1,6 +1,6 @@
 //! Joins a plant: at once, or as soon as it exists.
 
-use std::path::Path;
+use std::{path::Path, time::Duration};
 
 use anyhow::{anyhow, bail};
 use nanotape_history::SnapshotError;
@@ -10,7 +10,7 @@ use nanotape_shm::{Refusal, RegionError};
 
 use super::{
     TapArguments,
-    source::{TapInput, TapStart},
+    source::{InputKind, TapInput, TapStart},
 };
 use crate::{
     commands::run::of_run,
@@ -21,6 +21,9 @@ use crate::{
     status::{BadData, tell},
 };
 use nanotape_tape::ShutdownFlag;
+
+/// The time without a record after which a tap checks what the plant waits for.
+const QUIET: Duration = Duration::from_secs(1);
 
 /// Joins a plant, or opens a file. None if the wait was interrupted.
 pub(super) fn join(
@@ -34,6 +37,16 @@ pub(super) fn join(
         .rejoin(command.rejoin.unwrap_or_default().into())
         .wait(command.wait)
         .shutdown(interrupt);
+    if let Some(name) = &command.name {
+        subscription = subscription.named(name);
+    }
+    if input.kind() == InputKind::Ring {
+        // Then it reports what the plant waits for.
+        subscription = subscription.quiet_after(QUIET);
+    }
+    if command.through_restarts {
+        subscription = subscription.through_restarts();
+    }
     if let Some(journal) = &command.heal {
         subscription = subscription.heal_from(journal, command.heal_wait);
     }
@@ -50,7 +63,10 @@ pub(super) fn join(
         (None, TapInput::Ring(_)) => Start::Newest,
         _ => Start::Oldest,
     };
-    subscription = subscription.from(start);
+    // A named tap of a ring begins with the run of the plant.
+    if command.name.is_none() || command.from.is_some() {
+        subscription = subscription.from(start);
+    }
     if let Some(next) = run.and_then(|run| run.next) {
         subscription = subscription.until(next);
     }
@@ -60,7 +76,7 @@ pub(super) fn join(
         Some(TapStart::Moment(moment)) => Some(at(moment)?),
         _ => None,
     };
-    let to = command.to.map(at).transpose()?;
+    let to = command.until.map(at).transpose()?;
     if from.is_some() || to.is_some() {
         if from.zip(to).is_some_and(|(from, to)| from > to) {
             bail!(
@@ -83,6 +99,11 @@ pub(super) fn join(
         Err(SubscribeError::Region(error)) if error.refusal().is_pending() => {
             Err(no_plant(command, &path, &error))
         }
+        Err(error @ SubscribeError::NoPlant { .. }) => {
+            let within = within(command.wait);
+            let what = "start one with nanotape run, or wait for it with --wait SECONDS";
+            Err(anyhow!("{error}; none started{within}: {what}"))
+        }
         Err(error) => Err(of_subscription(error)),
     }
 }
@@ -95,6 +116,17 @@ pub(super) fn warn_of_unpublished(subscriber: &Subscriber, wanted: RecordKinds) 
     let absent: RecordKinds = wanted.iter().filter(|&kind| !published.has(kind)).collect();
     if !absent.is_empty() {
         tell(format_args!("{ring}: this plant publishes {published}, but not {absent}"));
+    }
+}
+
+/// Reports that the plant does not wait for this named tap.
+pub(super) fn warn_of_no_gate(command: &TapArguments, subscriber: &Subscriber) {
+    let board = subscriber.board().filter(|_| command.name.is_some());
+    if board.is_some_and(|board| board.wait_for() == 0) {
+        let ring = subscriber.ring().display();
+        tell(format_args!(
+            "{ring}: this plant runs without --wait-for, so it does not wait for --name"
+        ));
     }
 }
 

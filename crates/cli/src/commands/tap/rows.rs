@@ -6,7 +6,10 @@ use std::io::{self, Write as _};
 use nanotape_plant::{Event, dbn};
 use nanotape_types::{NanosSinceMidnight, Price4};
 
-use super::row::{Cell, Column, Row};
+use super::{
+    details,
+    row::{Cell, Column, Row},
+};
 use crate::{
     output::{Format, Output},
     rows::{self, Rows},
@@ -41,8 +44,12 @@ impl Table {
             write_text(rows.buffer(), &row);
             return rows.end_row();
         }
-        for cell in row.cells() {
+        for (column, cell) in row.cells().enumerate() {
             match cell {
+                Cell::Number(number) if is_unix_time(column) => {
+                    // A string in JSON: readers of JSON round numbers of this size.
+                    rows.word(itoa::Buffer::new().format(number).as_bytes());
+                }
                 Cell::Absent => rows.skip(),
                 Cell::Nothing => rows.absent(),
                 Cell::Number(number) => rows.integer(number),
@@ -56,8 +63,17 @@ impl Table {
                 Cell::Stock(symbol, locate) => rows.text(StockName::new(symbol, locate)),
             }
         }
+        if *format == Format::Json
+            && let Event::Record(delivery) = event
+        {
+            details::write_members(rows, &delivery.record);
+        }
         rows.end_row()
     }
+}
+
+fn is_unix_time(column: usize) -> bool {
+    column == Column::TsEvent as usize || column == Column::TsRecv as usize
 }
 
 /// An event as one line of text.

@@ -1,6 +1,7 @@
 //! The kind of a tap's INPUT, and the options that do not apply to it.
 
 use std::{
+    ops::ControlFlow,
     path::{Path, PathBuf},
     str::FromStr,
 };
@@ -8,11 +9,15 @@ use std::{
 use anyhow::{Context as _, bail};
 use nanotape_feed::DaySource;
 use nanotape_history::{DBN_MAGIC, DbnStream, Runs};
+use nanotape_market::{
+    Damage, EventHandler, EventSource as _, MarketEvent, Origin, Position, StockDirectory, What,
+};
 use nanotape_plant::{TradeDate, trade_date_of};
 use nanotape_ring::Start;
 use nanotape_shm::Refusal;
+use nanotape_types::{StockLocate, Symbol};
 
-use super::TapArguments;
+use super::{TapArguments, TsRecv};
 use crate::{
     input::{RunChoice, of_runs, open_bytes, open_dbn},
     regions::place,
@@ -89,6 +94,7 @@ impl TapInput {
         if source.starts_with(DBN_MAGIC)? {
             return Ok(Self::Dbn(Box::new(open_dbn(name, source, command.run)?)));
         }
+        source.check_day()?;
         command.groups.choose(&mut source)?;
         let date = match command.date {
             Some(date) => Some(date),
@@ -103,6 +109,33 @@ impl TapInput {
         Ok(Self::Day(Box::new(source), date))
     }
 
+    /// The names of the stocks of a day, which the metadata of a DBN file has before its records.
+    /// Reads up to the first order if the day defines its stocks, otherwise to the end. Returns no
+    /// names for an input that is read only once.
+    pub(super) fn names_ahead(
+        &self,
+        command: &TapArguments,
+    ) -> anyhow::Result<Vec<(StockLocate, Symbol)>> {
+        let mut names = Names::default();
+        if matches!(self, Self::Day(..)) && command.input != "-" {
+            let mut source = open_bytes(&command.input)?;
+            command.groups.choose(&mut source)?;
+            source.read(&mut names, |_| ())?;
+        }
+        Ok(names.directory.iter().collect())
+    }
+
+    /// The receive time that says most: a day file has none, so that of the exchange.
+    pub(super) fn usual_ts_recv(&mut self) -> anyhow::Result<TsRecv> {
+        match self {
+            Self::Day(source, _) => {
+                let is_capture = source.capture_began_ns()?.is_some();
+                Ok(if is_capture { TsRecv::Receive } else { TsRecv::Event })
+            }
+            _ => Ok(TsRecv::Receive),
+        }
+    }
+
     /// Refuses the options that do not apply to this INPUT.
     pub(super) fn check(&self, command: &TapArguments) -> anyhow::Result<()> {
         let TapArguments { input, heal, rejoin, whole, wait, through_restarts, .. } = command;
@@ -113,25 +146,35 @@ impl TapInput {
             ("--rejoin", rejoin.is_some()),
             ("--through-restarts", *through_restarts),
             ("--wait", !wait.is_zero()),
+            ("--name", command.name.is_some()),
             ("--whole", *whole),
             ("--from newest", is_newest),
             ("--from with a time", is_time),
-            ("--to", command.to.is_some()),
+            ("--until", command.until.is_some()),
             ("--run", command.run.is_some()),
             ("--date", command.date.is_some()),
             ("--check-digest", command.check_digest),
             ("--group", command.groups.is_any()),
         ];
         // What only an input with a writer has.
-        const OF_WRITERS: [&str; 6] =
-            ["--heal", "--rejoin", "--through-restarts", "--wait", "--whole", "--from newest"];
+        const OF_WRITERS: [&str; 7] = [
+            "--heal",
+            "--rejoin",
+            "--through-restarts",
+            "--wait",
+            "--name",
+            "--whole",
+            "--from newest",
+        ];
         let (is, of_writers, others): (_, &[&str], &[&str]) = match self {
             Self::Ring(_) => {
-                ("a ring", &[], &["--run", "--date", "--from with a time", "--to", "--group"])
+                ("a ring", &[], &["--run", "--date", "--from with a time", "--until", "--group"])
             }
-            Self::Journal(_) => {
-                ("the folder of a journal", &[], &["--heal", "--rejoin", "--date", "--group"])
-            }
+            Self::Journal(_) => (
+                "the folder of a journal",
+                &[],
+                &["--heal", "--rejoin", "--name", "--date", "--group"],
+            ),
             Self::Day(..) => ("a day file", &OF_WRITERS, &["--run"]),
             Self::Dbn(_) => ("a DBN file", &OF_WRITERS, &["--date", "--check-digest", "--group"]),
         };
@@ -152,7 +195,8 @@ impl TapInput {
     /// The run of a journal that is read, if it is known.
     pub(super) fn run(&self, command: &TapArguments) -> anyhow::Result<Option<RunBounds>> {
         let Self::Journal(path) = self else { return Ok(None) };
-        let has_moment = command.to.is_some() || matches!(command.from, Some(TapStart::Moment(_)));
+        let has_moment =
+            command.until.is_some() || matches!(command.from, Some(TapStart::Moment(_)));
         let runs = match command.from {
             _ if has_moment || command.run.is_some() => Runs::of_journal(path).map_err(of_runs)?,
             Some(_) => return Ok(None),
@@ -189,8 +233,36 @@ impl TapInput {
     }
 }
 
-/// Whether a file is a region, valid or not: a damaged ring is no day file.
+/// Collects the names of stocks.
+#[derive(Default)]
+struct Names {
+    directory: StockDirectory,
+    has_definitions: bool,
+}
+
+impl EventHandler for Names {
+    type Hint = ();
+
+    fn event(&mut self, _: Position, event: &MarketEvent, _: impl Origin) -> ControlFlow<()> {
+        self.directory.learn(event);
+        match event.what {
+            What::Definition(_) => self.has_definitions = true,
+            What::Order(_) if self.has_definitions => return ControlFlow::Break(()),
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    }
+
+    // The reading of the records reports it.
+    fn damage(&mut self, _: Damage) {}
+}
+
+/// Whether a file is a region, valid or not: a damaged ring is no day file. An empty file is one
+/// that is being created, if it is in the folder of rings.
 fn is_region(path: &Path) -> bool {
+    if path.metadata().is_ok_and(|metadata| metadata.len() == 0) {
+        return path.starts_with("/dev/shm");
+    }
     let inspected = nanotape_shm::inspect(path);
     !inspected.is_err_and(|error| matches!(error.refusal(), Refusal::NotARegion { .. }))
 }

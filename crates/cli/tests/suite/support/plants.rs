@@ -8,7 +8,7 @@ use std::{
 use nanotape_plant::{
     Event, Subscription,
     board::board_path,
-    recorder_path,
+    follower_names, follower_path, recorder_path,
     records::{Notice, PlantStop, Record},
 };
 use nanotape_ring::{RingMonitor, Start};
@@ -85,6 +85,9 @@ impl Drop for Ring {
     fn drop(&mut self) {
         let _ = fs::remove_file(self.board());
         let _ = fs::remove_file(self.recorder());
+        for name in follower_names(&self.0) {
+            let _ = fs::remove_file(follower_path(&self.0, &name).unwrap());
+        }
         let _ = fs::remove_file(&self.0);
     }
 }

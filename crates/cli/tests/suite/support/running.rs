@@ -2,7 +2,7 @@
 
 use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
-    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+    process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio},
 };
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -13,6 +13,8 @@ pub(crate) struct Running {
     pub(crate) process: Child,
     pub(crate) input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
+    /// Standard error, once it was read.
+    complaints: Option<BufReader<ChildStderr>>,
 }
 
 impl Running {
@@ -36,7 +38,7 @@ impl Running {
             .unwrap();
         let input = process.stdin.take();
         let output = BufReader::new(process.stdout.take().unwrap());
-        Self { process, input, output }
+        Self { process, input, output, complaints: None }
     }
 
     pub(crate) fn say(&mut self, line: &str) {
@@ -49,11 +51,23 @@ impl Running {
         line
     }
 
+    /// The next line on standard error.
+    pub(crate) fn hear_line_of_stderr(&mut self) -> String {
+        let mut line = String::new();
+        self.complaints().read_line(&mut line).unwrap();
+        line
+    }
+
+    fn complaints(&mut self) -> &mut BufReader<ChildStderr> {
+        let Self { process, complaints, .. } = self;
+        complaints.get_or_insert_with(|| BufReader::new(process.stderr.take().unwrap()))
+    }
+
     pub(crate) fn hear_json(&mut self) -> Value {
         let line = self.hear();
         serde_json::from_str(&line).unwrap_or_else(|error| {
             let mut complained = String::new();
-            let _ = self.process.stderr.take().unwrap().read_to_string(&mut complained);
+            let _ = self.complaints().read_to_string(&mut complained);
             panic!("{error}: {line:?} {complained}")
         })
     }
@@ -81,7 +95,7 @@ impl Running {
         self.input = None;
         let (mut said, mut complained) = (String::new(), String::new());
         self.output.read_to_string(&mut said).unwrap();
-        self.process.stderr.take().unwrap().read_to_string(&mut complained).unwrap();
+        self.complaints().read_to_string(&mut complained).unwrap();
         (self.process.wait().unwrap().code(), said, complained)
     }
 }

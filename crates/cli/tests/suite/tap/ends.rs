@@ -210,7 +210,7 @@ fn what_cannot_be_tapped_is_one_line_that_says_what_to_do() {
     assert_eq!(refused(&[ring, "-o", "day.parquet"], 2, "use .csv, .json, .txt or .dbn"), 1);
     refused(&[ring, "--records", "quotes"], 2, "\"quotes\" is not a record kind");
     refused(&[ring, "--from", "yesterday"], 2, "expected oldest, newest, a sequence number from 1");
-    refused(&[ring, "--count", "0"], 2, "0 is not in 1..");
+    refused(&[ring, "--count", "0"], 2, "expected at least 1");
     let ran = nanotape(["tap", ring, "--from", "oldest", "--symbols", "NOSUCH"]);
     assert_eq!(ran.status, 1);
     assert!(ran.stderr.contains("symbols not found: NOSUCH"), "{}", ran.stderr);

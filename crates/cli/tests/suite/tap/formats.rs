@@ -71,6 +71,11 @@ fn json_has_the_same_cells_as_csv_and_only_those_of_its_kind() {
         let cells = cells_of(line);
         assert_eq!(cells.len(), names.len(), "{line}");
         for (name, cell) in names.iter().zip(cells) {
+            // The action of a status is a word, which CSV has in its detail.
+            if *name == "action" && row["record"] == "status" {
+                assert!(row["detail"].as_str().unwrap().starts_with(row[*name].as_str().unwrap()));
+                continue;
+            }
             let expected = match &row[*name] {
                 Value::Null => String::new(),
                 Value::String(text) => text.clone(),
@@ -95,7 +100,22 @@ fn json_has_the_same_cells_as_csv_and_only_those_of_its_kind() {
         "action flags message order_reference_number price record sequence side size symbol \
          ts_event ts_ns ts_recv"
     );
-    assert_eq!(members("definition"), "detail record sequence symbol ts_event ts_ns ts_recv");
+    assert_eq!(
+        members("definition"),
+        "detail exchange group min_lot_size_round_lot raw_symbol record secsubtype security_type \
+         sequence symbol ts_event ts_ns ts_recv"
+    );
+    assert!(members("status").contains("is_quoting is_short_sell_restricted is_trading reason"));
+    // Readers of JSON round numbers above 2^53, and these are times in ns since 1970.
+    for row in &rows {
+        assert!(row["ts_recv"].is_string(), "{row}");
+        assert!(row["ts_event"].is_string() || row["ts_event"].is_null(), "{row}");
+    }
+    let halted = rows.iter().find(|row| row["action"] == "trading").unwrap();
+    assert_eq!(
+        (&halted["is_trading"], &halted["is_quoting"]),
+        (&Value::Bool(true), &Value::Bool(true))
+    );
     assert_eq!(kinds["definition"].0, 8);
     assert!(members("bbo").contains("ask_orders ask_price ask_size bid_orders bid_price bid_size"));
 }

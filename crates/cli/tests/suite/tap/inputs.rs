@@ -130,10 +130,10 @@ fn a_span_has_the_rows_of_its_times() {
         comparable(&rows.join("\n"))
     };
     for input in inputs.all() {
-        let both = tap(input, &["--from", &clock(from), "--to", &clock(to)]);
+        let both = tap(input, &["--from", &clock(from), "--until", &clock(to)]);
         assert_eq!(comparable(&both.stdout)[1..], expected(from, to), "{input}");
         let unix = [format!("@{}", midnight + from), format!("@{}", midnight + to)];
-        let unix = tap(input, &["--from", &unix[0], "--to", &unix[1]]);
+        let unix = tap(input, &["--from", &unix[0], "--until", &unix[1]]);
         assert_eq!(comparable(&unix.stdout), comparable(&both.stdout), "{input}");
         let late = tap(input, &["--from", &clock(from)]);
         let mut all = expected(from, u64::MAX);
@@ -143,16 +143,16 @@ fn a_span_has_the_rows_of_its_times() {
         }
         assert_eq!(comparable(&late.stdout)[1..], all, "{input}");
         all = expected(0, to);
-        let early = comparable(&tap(input, &["--to", &clock(to)]).stdout);
+        let early = comparable(&tap(input, &["--until", &clock(to)]).stdout);
         assert!(early[1].contains("start"), "{}", early[1]);
         // The start has no time, and nothing came before it.
         assert_eq!(early[2..], all, "{input}");
-        let none = tap(input, &["--from", &clock(to), "--to", &clock(to)]);
+        let none = tap(input, &["--from", &clock(to), "--until", &clock(to)]);
         assert_eq!(none.stdout.lines().count(), 1, "{input}");
     }
     // A journal is read from its snapshot on, and not from the start.
     let [last, first] = [&inputs.journal, &inputs.day].map(|input| {
-        let ran = tap(input, &["--from", &clock(from), "--to", &clock(to)]);
+        let ran = tap(input, &["--from", &clock(from), "--until", &clock(to)]);
         numbers(&ran.stderr)[0]
     });
     assert!(last < first / 2 + first / 4, "{last} of {first} messages");
@@ -183,7 +183,7 @@ fn each_run_of_a_journal_and_of_a_dbn_file_is_chosen() {
         // But for its stop.
         assert_eq!(first[1..first.len() - 1], whole[1..first.len() - 1], "{input}");
         assert!(first.last().unwrap().contains("time reached"), "{input}");
-        let early = comparable(&tap(input, &["--run", "1", "--to", "09:00"]).stdout);
+        let early = comparable(&tap(input, &["--run", "1", "--until", "09:00"]).stdout);
         assert_eq!(first[..early.len()], early, "{input}");
         let none = nanotape(["tap", input, "--run", "3"]);
         assert_eq!(none.status, 2, "{}", none.stderr);
@@ -289,10 +289,10 @@ fn options_that_an_input_has_no_use_for_are_refused_in_one_line() {
     refused(&day, &["--run", "1"], "is a day file, to which --run does not apply");
     refused(&dbn, &["--check-digest"], "is a DBN file, to which --check-digest does not apply");
     refused(&journal, &["--rejoin", "newest"], "folder of a journal, to which --rejoin");
-    for option in [&["--from", "10:00"][..], &["--to", "10:00"], &["--run", "1"]] {
+    for option in [&["--from", "10:00"][..], &["--until", "10:00"], &["--run", "1"]] {
         refused(&ring, option, "is a ring, to which --");
     }
-    refused(&day, &["--from", "11:00", "--to", "10:00"], "the span ends before it begins");
+    refused(&day, &["--from", "11:00", "--until", "10:00"], "the span ends before it begins");
     let undated = folder.path("day.itch50");
     fs::rename(&day, &undated).unwrap();
     refused(&undated, &[], "no trade date in the file name: give it, as in --date 2019-12-30");

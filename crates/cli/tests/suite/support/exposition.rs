@@ -1,10 +1,24 @@
-//! A strict reader of OpenMetrics 1.0 text, to check the output of `nanotape stat`. It panics with
-//! the line at anything that the format forbids.
+//! A strict reader of OpenMetrics 1.0 and of the text format 0.0.4 of Prometheus, to check the
+//! output of `nanotape stat`. It panics with the line at anything that the format forbids.
+//!
+//! It was written from the specifications, not from the writer. `scripts/day-proof` checks the same
+//! output with the reference parser, promtool and node_exporter.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Units that a family can have here. A name that ends with one of them must declare it.
-const UNITS: [&str; 4] = ["seconds", "nanoseconds", "bytes", "ratio"];
+const UNITS: [&str; 3] = ["seconds", "bytes", "ratio"];
+
+/// Units that are not base units: no name ends with one.
+const NOT_BASE: [&str; 6] = ["ns", "nanoseconds", "milliseconds", "percent", "kib", "mib"];
+
+/// The format of a text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Dialect {
+    #[default]
+    OpenMetrics,
+    Prometheus,
+}
 
 /// Names and texts in order.
 type Labels = Vec<(String, String)>;
@@ -24,6 +38,7 @@ struct Sample {
 
 #[derive(Debug, Default)]
 struct Family {
+    dialect: Dialect,
     name: String,
     kind: String,
     unit: String,
@@ -31,20 +46,23 @@ struct Family {
 }
 
 impl Exposition {
-    pub(crate) fn parse(text: &str) -> Self {
-        assert!(text.ends_with("\n# EOF\n"), "the last line is # EOF: {text}");
+    pub(crate) fn parse(text: &str, dialect: Dialect) -> Self {
+        let text = match dialect {
+            Dialect::OpenMetrics => text.strip_suffix("# EOF\n").expect("the last line is # EOF"),
+            Dialect::Prometheus => text,
+        };
+        assert!(text.ends_with('\n'), "every line ends: {text}");
         let mut found = Self::default();
         let (mut families, mut seen) = (HashSet::new(), HashSet::new());
         let mut family = Family::default();
-        let lines: Vec<_> = text.lines().collect();
-        for line in &lines[..lines.len() - 1] {
+        for line in text.split_terminator('\n') {
             if let Some(comment) = line.strip_prefix("# ") {
                 let (keyword, rest) = comment.split_once(' ').expect(line);
                 let (name, value) = rest.split_once(' ').expect(line);
                 if name != family.name {
                     assert!(families.insert(name.to_owned()), "a family twice: {line}");
                     assert!(family.name.is_empty() || family.has_help, "{family:?}");
-                    family = Family { name: name.to_owned(), ..Family::default() };
+                    family = Family { dialect, name: name.to_owned(), ..Family::default() };
                 }
                 family.describe(keyword, value, line);
             } else {
@@ -57,6 +75,12 @@ impl Exposition {
         }
         found.check_histograms();
         found
+    }
+
+    /// Every sample as `name{label="text",...}`, with its value.
+    pub(crate) fn samples(&self) -> BTreeMap<String, f64> {
+        let samples = self.samples.iter();
+        samples.map(|one| (format!("{}{:?}", one.name, one.labels), one.value)).collect()
     }
 
     /// The value of the only sample of that name with these labels.
@@ -114,11 +138,14 @@ impl Family {
     fn describe(&mut self, keyword: &str, value: &str, line: &str) {
         match keyword {
             "TYPE" => {
-                let known = ["counter", "gauge", "histogram", "info", "stateset"];
+                let known: &[&str] = match self.dialect {
+                    Dialect::OpenMetrics => &["counter", "gauge", "histogram", "info", "stateset"],
+                    Dialect::Prometheus => &["counter", "gauge", "histogram", "untyped"],
+                };
                 assert!(self.kind.is_empty() && known.contains(&value), "{line}");
                 value.clone_into(&mut self.kind);
             }
-            "UNIT" => {
+            "UNIT" if self.dialect == Dialect::OpenMetrics => {
                 assert!(self.unit.is_empty() && UNITS.contains(&value), "{line}");
                 assert!(self.name.ends_with(&format!("_{value}")), "{line}");
                 value.clone_into(&mut self.unit);
@@ -133,11 +160,15 @@ impl Family {
 
     fn check(&self, sample: &Sample, line: &str) {
         assert!(self.has_help && !self.kind.is_empty(), "not declared: {line}");
-        let named_unit = UNITS.iter().find(|unit| self.name.ends_with(&format!("_{unit}")));
-        assert_eq!(*named_unit.unwrap_or(&""), self.unit, "the unit is declared: {line}");
+        let ends_with = |unit: &&&str| self.name.ends_with(&format!("_{unit}"));
+        assert!(!NOT_BASE.iter().any(|unit| ends_with(&unit)), "not a base unit: {line}");
+        let named_unit = UNITS.iter().find(ends_with);
+        if self.dialect == Dialect::OpenMetrics {
+            assert_eq!(*named_unit.unwrap_or(&""), self.unit, "the unit is declared: {line}");
+        }
         let suffix = sample.name.strip_prefix(&self.name).expect(line);
         let allowed: &[&str] = match self.kind.as_str() {
-            "counter" => &["_total"],
+            "counter" if self.dialect == Dialect::OpenMetrics => &["_total"],
             "histogram" => &["_bucket", "_sum", "_count"],
             "info" => &["_info"],
             _ => &[""],
@@ -148,6 +179,7 @@ impl Family {
         if ["info", "stateset"].contains(&self.kind.as_str()) {
             assert!([0.0, 1.0].contains(&sample.value), "{line}");
         }
+        assert_eq!(sample.name.ends_with("_total"), self.kind == "counter", "{line}");
         if self.kind == "counter" {
             assert!(sample.value >= 0.0, "{line}");
         }

@@ -1,0 +1,127 @@
+//! Messages as CSV: a column for each field of the selected types, so that a data frame has typed
+//! columns.
+
+use std::{convert::Infallible, io};
+
+use nanotape_feed::Position;
+use nanotape_market::StockDirectory;
+use nanotape_wire::{
+    itch50::{Message, TAGS, length_of},
+    render::{Describe as _, FieldVisitor, Value},
+};
+
+use crate::{
+    output::{Format, Output},
+    rows::{Column, Rows},
+    symbols::symbol_or_locate,
+};
+
+/// Fields that other columns have: `timestamp` is `ts_ns`.
+const LEFT_OUT: &str = "timestamp";
+
+pub(super) struct Table {
+    rows: Rows,
+    /// The names of the columns of fields.
+    fields: Vec<&'static str>,
+}
+
+impl Table {
+    /// A table of these message types.
+    pub(super) fn new(output: Output, types: &[bool; 256]) -> Self {
+        let mut names = Names::default();
+        // A message of zeros has the fields of its type.
+        let mut zeros = [0; 128];
+        let has_unknown = (0..=u8::MAX).any(|tag| types[usize::from(tag)] && !TAGS.contains(&tag));
+        for &tag in TAGS.iter().filter(|&&tag| types[usize::from(tag)]) {
+            zeros[0] = tag;
+            let zeros = length_of(tag).and_then(|length| zeros.get(..length)).unwrap_or(&zeros);
+            if let Ok(message) = Message::decode(zeros) {
+                let Ok(()) = message.for_each_field(&mut names);
+            }
+        }
+        if has_unknown {
+            names.0.push("bytes");
+        }
+        let columns = ["message", "offset", "type", "ts_ns", "symbol"].into_iter();
+        let columns = columns.chain(names.0.iter().copied());
+        let columns = columns.map(|name| Column::number(name, 0)).collect();
+        Self { rows: Rows::new(output, Format::Csv, columns), fields: names.0 }
+    }
+
+    pub(super) fn print(
+        &mut self,
+        at: Position,
+        message: Message<'_>,
+        directory: &StockDirectory,
+    ) -> io::Result<()> {
+        let Self { rows, fields } = self;
+        rows.integer(at.number);
+        rows.integer(at.offset);
+        rows.text(message.tag().escape_ascii());
+        rows.integer_or_absent(message.timestamp().map(|time| time.get()));
+        match (message.stock(), message.stock_locate()) {
+            (Some(stock), _) => rows.text(stock),
+            (None, Some(locate)) if locate.get() != 0 => {
+                rows.text(symbol_or_locate(directory, locate));
+            }
+            _ => rows.absent(),
+        }
+        let mut cells = Cells { fields, values: vec![Value::Absent; fields.len()] };
+        let Ok(()) = message.for_each_field(&mut cells);
+        cells.values.into_iter().for_each(|value| write_cell(rows, value));
+        rows.end_row()
+    }
+
+    pub(super) fn finish(self) -> io::Result<()> {
+        self.rows.finish()
+    }
+}
+
+/// Collects the names of fields, each once.
+#[derive(Default)]
+struct Names(Vec<&'static str>);
+
+impl FieldVisitor<'_> for Names {
+    type Error = Infallible;
+
+    fn field(&mut self, name: &'static str, _: Value<'_>) -> Result<(), Infallible> {
+        if name != LEFT_OUT && !self.0.contains(&name) {
+            self.0.push(name);
+        }
+        Ok(())
+    }
+}
+
+/// Collects the values of a message by column.
+struct Cells<'a, 'f> {
+    fields: &'f [&'static str],
+    values: Vec<Value<'a>>,
+}
+
+impl<'a> FieldVisitor<'a> for Cells<'a, '_> {
+    type Error = Infallible;
+
+    fn field(&mut self, name: &'static str, value: Value<'a>) -> Result<(), Infallible> {
+        if let Some(column) = self.fields.iter().position(|field| *field == name) {
+            self.values[column] = value;
+        }
+        Ok(())
+    }
+}
+
+/// The values are those of JSON: times are numbers in their own unit, codes are single characters.
+fn write_cell(rows: &mut Rows, value: Value<'_>) {
+    match value {
+        Value::Integer(number) => rows.integer(number),
+        Value::Price4(price) => rows.price(price),
+        Value::Price8(price) => rows.text(price),
+        Value::NanosSinceMidnight(time) => rows.integer(time.get()),
+        Value::SecondsSinceMidnight(time) => rows.integer(u64::from(time.get())),
+        Value::Text(text) => rows.text(text.trim_ascii_end().escape_ascii()),
+        Value::Code(code, _) => rows.text([code].trim_ascii_end().escape_ascii()),
+        Value::Bytes(bytes) => {
+            rows.text(bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>());
+        }
+        Value::Absent => rows.absent(),
+    }
+}
