@@ -51,7 +51,7 @@ pub(crate) struct Day {
     file: Option<PathBuf>,
 
     /// Live orders to allocate memory for [default: a twentieth of the messages, at most 2^21]
-    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=1 << 28))]
+    #[arg(long = "live-orders", value_name = "N", alias = "orders", value_parser = nanotape_console::values::count::<u32>(1..=1 << 28))]
     orders: Option<u32>,
 
     /// How often it goes through the same books.

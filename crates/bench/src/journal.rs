@@ -73,15 +73,15 @@ Exit status: 0 success, even if goals are missed; 1 a wrong or missing excerpt; 
 a file or process that cannot be created.")]
 pub(crate) struct Journal {
     /// Messages of a reading
-    #[arg(long, value_name = "NUMBER", default_value_t = 10_000_000, value_parser = clap::value_parser!(u64).range(100..=1 << 36))]
+    #[arg(long, value_name = "N", default_value_t = 10_000_000, value_parser = nanotape_console::values::count::<u64>(100..=1 << 36))]
     messages: u64,
 
     /// Most seconds of a reading with a schedule, which ends after --messages at the latest
-    #[arg(long, value_name = "NUMBER", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=3_600))]
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = nanotape_console::values::count::<u32>(1..=3_600))]
     seconds: u32,
 
     /// Number of syncs of a reading that waits for the disk
-    #[arg(long, value_name = "NUMBER", default_value_t = 2_000, value_parser = clap::value_parser!(u32).range(10..=10_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 2_000, value_parser = nanotape_console::values::count::<u32>(10..=10_000_000))]
     syncs: u32,
 
     /// Folder for journals
@@ -416,7 +416,7 @@ mod tests {
                 Err(_) => assert_eq!(bytes, 0, "{text}"),
             }
         }
-        for text in ["", "64KB", "65537", "128GiB", "99999999999999999999"] {
+        for text in ["", "65537", "128GiB", "99999999999999999999"] {
             assert!(segment_bytes(text).is_err(), "{text}");
         }
     }

@@ -65,19 +65,19 @@ Exit status: 0 success; 1 a wrong, missing or torn message; 2 wrong usage, or a 
 that cannot be created.")]
 pub(crate) struct Ring {
     /// Seconds of each reading [default: 1]
-    #[arg(long, value_name = "NUMBER", conflicts_with = "messages", value_parser = clap::value_parser!(u32).range(1..=3_600))]
+    #[arg(long, value_name = "N", conflicts_with = "messages", value_parser = nanotape_console::values::count::<u32>(1..=3_600))]
     seconds: Option<u32>,
 
     /// Messages of each reading, instead of --seconds
-    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(100..=1 << 40))]
+    #[arg(long, value_name = "N", value_parser = nanotape_console::values::count::<u64>(100..=1 << 40))]
     messages: Option<u64>,
 
     /// Messages a second in the latency rows, whether or not the previous one has arrived
-    #[arg(long, value_name = "PER_SECOND", default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
+    #[arg(long, value_name = "PER_SECOND", default_value_t = 1_000_000, value_parser = nanotape_console::values::count::<u32>(1..=100_000_000))]
     rate: u32,
 
     /// Bytes of a message
-    #[arg(long, value_name = "BYTES", default_value_t = 73, value_parser = clap::value_parser!(u32).range(SHORTEST as i64..=65_536))]
+    #[arg(long, value_name = "BYTES", default_value_t = 73, value_parser = nanotape_console::values::count::<u32>(SHORTEST as u64..=65_536))]
     length: u32,
 
     /// Size of a ring, a power of two
@@ -335,7 +335,7 @@ mod tests {
         {
             assert_eq!(capacity(text).unwrap(), bytes, "{text}");
         }
-        for text in ["", "MiB", "3MiB", "8MB", "2k", "99999999999999999999", "128GiB"] {
+        for text in ["", "MiB", "3MiB", "8MX", "2k", "99999999999999999999", "128GiB"] {
             assert!(capacity(text).is_err(), "{text}");
         }
     }

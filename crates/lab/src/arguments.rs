@@ -24,7 +24,7 @@ pub struct BenchArguments {
     pub list: bool,
 
     /// Number of epochs of about a millisecond; their medians give the cost
-    #[arg(long, value_name = "NUMBER", default_value_t = 500, value_parser = clap::value_parser!(u32).range(8..=1_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 500, value_parser = clap::value_parser!(u32).range(8..=1_000_000))]
     pub epochs: u32,
 
     /// Time single runs on a schedule of RATE runs a second; a late start counts as latency

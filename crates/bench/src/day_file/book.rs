@@ -59,7 +59,7 @@ pub(crate) struct Book {
     pub(super) day: Day,
 
     /// Send the file N times through the same books, as N days
-    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = nanotape_console::values::count::<u32>(1..=10_000))]
     repeat: u32,
 
     /// Also time single messages as a live feed delivers them, for `default` or the --only rows

@@ -72,15 +72,15 @@ pub(crate) struct Feed {
     day: Day,
 
     /// Packets a second in `wire` rows
-    #[arg(long, value_name = "PER_SECOND", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, value_name = "PER_SECOND", default_value_t = 20_000, value_parser = nanotape_console::values::count::<u32>(1..=1_000_000))]
     rate: u32,
 
     /// Seconds of a reading in `wire` rows, unless the day has fewer packets
-    #[arg(long, value_name = "NUMBER", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=3_600))]
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = nanotape_console::values::count::<u32>(1..=3_600))]
     seconds: u32,
 
     /// Most packets of a reading in `drops`
-    #[arg(long, value_name = "NUMBER", default_value_t = 4_000_000, value_parser = clap::value_parser!(u32).range(1_000..=100_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 4_000_000, value_parser = nanotape_console::values::count::<u32>(1_000..=100_000_000))]
     most_packets: u32,
 
     /// Run the plant on the first of these processors; in rows with a socket the sender is on the

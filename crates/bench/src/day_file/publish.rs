@@ -125,7 +125,8 @@ pub(super) fn answer(run: &PlantRun, messages: u64) -> Answer {
 /// Waits until a plant that has ended is recorded.
 fn finish(run: PlantRun, records: u64, clock: Clock) -> Result<Value, Error> {
     let ended = clock.stamp_start();
-    let summary = run.finish()?.ok_or_else(|| Error::found("the plant", "it has no recorder"))?;
+    let summary =
+        run.finish().recording?.ok_or_else(|| Error::found("the plant", "it has no recorder"))?;
     let drain_ns = clock.nanos_between(ended, clock.stamp());
     let RecordingSummary { recorded, lost, waited_ns, .. } = summary;
     if (recorded, lost) != (records, 0) {

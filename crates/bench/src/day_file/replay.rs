@@ -82,7 +82,7 @@ pub(crate) struct Replay {
     day: Day,
 
     /// Random moments of `book-at`; `books-at` has at most 10
-    #[arg(long, value_name = "NUMBER", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = nanotape_console::values::count::<u32>(1..=10_000))]
     moments: u32,
 
     /// Folder for journals [default: /dev/shm if it has room, else the folder for temporary files]

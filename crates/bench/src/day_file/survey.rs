@@ -7,7 +7,7 @@ use std::{fs::File, io::Read as _, path::Path};
 
 use nanotape_feed::{
     Compression, Damage, DayEnd, DaySource, DaySummary, MessageHandler, Position, SourceError,
-    market_event, read_day,
+    market_event, read_day, source::OtherKind,
 };
 use nanotape_market::StockDirectory;
 use nanotape_plant::{DamageLog, DayReport};
@@ -45,6 +45,12 @@ impl Survey {
     /// Reads the whole file. `progress` is called a few times per second.
     pub(super) fn of(path: &Path, progress: impl FnMut(&DaySource)) -> Result<Self, Error> {
         let mut source = DaySource::open(path)?;
+        source.check_day()?;
+        if source.is_capture()? {
+            let advice = "the measurements need a BinaryFILE day";
+            let kind = OtherKind { what: "a capture", advice, command: None };
+            return Err(SourceError::NotADay { name: path.display().to_string(), kind }.into());
+        }
         let stored_bytes = source.progress().total_bytes.unwrap_or(0);
         let mut first = Vec::new();
         let first_bytes = Compression::MAGIC_BYTES as u64;

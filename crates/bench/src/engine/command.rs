@@ -22,7 +22,7 @@ pub(crate) struct TableArguments<B: Benchmark> {
     list: bool,
 
     /// Rounds; in each, every row is measured once
-    #[arg(long, value_name = "NUMBER", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = nanotape_console::values::count::<u32>(1..=10_000))]
     rounds: u32,
 
     /// Measure only these rows; without the row of comparison there are no ratios

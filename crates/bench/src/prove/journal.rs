@@ -53,11 +53,11 @@ pub struct JournalProveCommand {
     seconds: Duration,
 
     /// Append N excerpts, however long that takes
-    #[arg(long, value_name = "N", conflicts_with = "seconds", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", conflicts_with = "seconds", value_parser = nanotape_console::values::count::<u64>(1..))]
     excerpts: Option<u64>,
 
     /// Tailer processes
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = nanotape_console::values::count::<u64>(1..=1000))]
     tailers: u64,
 
     /// Bytes of a segment

@@ -48,7 +48,7 @@ pub struct RingProveCommand {
     seconds: Duration,
 
     /// Reader processes
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = nanotape_console::values::count::<u16>(1..=1000))]
     readers: u16,
 
     /// Size of the ring

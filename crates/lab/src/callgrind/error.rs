@@ -67,7 +67,10 @@ pub enum CallgrindError {
         command: String,
     },
     /// The region was never entered, or its name is not in the program.
-    #[error("no instructions counted: {command:?} never called the function {region:?}")]
+    #[error(
+        "no instructions counted: {command:?} never called the function {region:?}; a program whose \
+         function names were stripped cannot be counted"
+    )]
     NothingCounted {
         /// The pattern of the region.
         region: String,
