@@ -7,9 +7,11 @@
 
 use std::{collections::BTreeMap, error::Error, ops::ControlFlow, path::Path};
 
-use nanotape_feed::{Damage, DaySource, MessageHandler, Position, read_day};
-use nanotape_synth::{Market, MarketConfig};
-use nanotape_wire::itch50::Message;
+use nanotape::{
+    feed::{Damage, DaySource, MessageHandler, Position, read_day},
+    synth::{Market, MarketConfig},
+    wire::itch50::Message,
+};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut source = match std::env::args().nth(1) {

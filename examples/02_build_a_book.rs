@@ -7,12 +7,11 @@
 
 use std::{error::Error, ops::ControlFlow, path::Path};
 
-use nanotape_book::{DefaultBooks, Outcome};
-use nanotape_feed::DaySource;
-use nanotape_market::{MarketEvent, Position};
-use nanotape_plant::{BookEngine, Observer};
-use nanotape_synth::{Market, MarketConfig};
-use nanotape_types::{LocateTable, NanosSinceMidnight, Side, StockLocate, Symbol};
+use nanotape::{
+    prelude::*,
+    synth::{Market, MarketConfig},
+    types::LocateTable,
+};
 
 const NOON: NanosSinceMidnight = NanosSinceMidnight::from_hms(12, 0, 0);
 

@@ -8,16 +8,18 @@
 
 use std::{error::Error, thread::sleep, time::Duration};
 
-use nanotape_clock::Clock;
-use nanotape_ring::{Publish, stream};
-use nanotape_shm::{Origin, RegionOptions};
+use nanotape::{
+    clock::Clock,
+    ring::{Publish, stream},
+    shm::{Origin, RegionOptions},
+};
 
 /// The type of these messages: the ring stores the number and does not interpret it.
 const BID: u16 = 1;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
-    let path = nanotape_shm::named(&arguments.next().unwrap_or("example".to_owned()))?;
+    let path = nanotape::shm::named(&arguments.next().unwrap_or("example".to_owned()))?;
     let messages: u64 = arguments.next().map_or(Ok(100), |text| text.parse())?;
 
     // 64 KiB of messages. Other users may read; with the default mode only this user may.

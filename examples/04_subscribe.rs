@@ -8,13 +8,15 @@
 
 use std::error::Error;
 
-use nanotape_ring::{RingSource, Start};
-use nanotape_tape::{Follow, Item, Tape as _};
+use nanotape::{
+    ring::{RingSource, Start},
+    tape::{Follow, Item, Tape as _},
+};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let name = std::env::args().nth(1).unwrap_or("example".to_owned());
     // The ring is mapped read-only, so readers cannot disturb the writer.
-    let source = RingSource::open(&nanotape_shm::named(&name)?, Start::Oldest)?;
+    let source = RingSource::open(&nanotape::shm::named(&name)?, Start::Oldest)?;
     let mut follow = Follow::new(source);
     // Ends when the writer has ended, after its last message.
     while let Some(item) = follow.next()? {

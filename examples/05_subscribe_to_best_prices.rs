@@ -10,12 +10,11 @@
 
 use std::{error::Error, time::Duration};
 
-use nanotape_plant::{
-    Delivery, Event, Subscription,
+use nanotape::{
+    prelude::*,
     records::{Record, RecordKind},
+    ring::Start,
 };
-use nanotape_ring::Start;
-use nanotape_types::Symbol;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);

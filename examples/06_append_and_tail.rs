@@ -8,9 +8,11 @@
 
 use std::{error::Error, path::PathBuf, thread};
 
-use nanotape_clock::Clock;
-use nanotape_journal::{Appender, AppenderOptions, JournalError, RollCycle, Start, Tail, Tailer};
-use nanotape_tape::{WaitStrategy, Waiter};
+use nanotape::{
+    clock::Clock,
+    journal::{Appender, AppenderOptions, JournalError, RollCycle, Start, Tail, Tailer},
+    tape::{WaitStrategy, Waiter},
+};
 
 /// The type of these excerpts: the journal stores the number and does not interpret it.
 const BID: u16 = 1;

@@ -12,7 +12,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use nanotape_journal::{Appender, AppenderOptions, JournalError, Start, Tail, Tailer};
+use nanotape::journal::{Appender, AppenderOptions, JournalError, Start, Tail, Tailer};
 
 /// Number of lines of the appender to read before killing it.
 const LINES: usize = 5_000;

@@ -7,8 +7,10 @@
 
 use std::{error::Error, path::PathBuf};
 
-use nanotape_journal::{Start, Tail, Tailer};
-use nanotape_logging::{Formatter, Logger};
+use nanotape::{
+    journal::{Start, Tail, Tailer},
+    logging::{Formatter, Logger},
+};
 use tracing::{debug, error, info, info_span, warn};
 use tracing_subscriber::{
     Layer as _, filter::LevelFilter, layer::SubscriberExt as _, util::SubscriberInitExt as _,

@@ -10,8 +10,7 @@
 
 use std::{error::Error, time::Duration};
 
-use nanotape_plant::{Delivery, Event, LocalBooks, Subscription, records::Record};
-use nanotape_types::{Side, StockLocate, Symbol};
+use nanotape::{prelude::*, records::Record};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);

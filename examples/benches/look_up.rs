@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, process::ExitCode};
 
-use nanotape_lab::{Fixture, Suite};
+use nanotape::lab::{Fixture, Suite};
 
 const KEYS: u64 = 4_096;
 

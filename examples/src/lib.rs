@@ -14,7 +14,7 @@ macro_rules! readmes {
 
 #[cfg(doctest)]
 readmes!(types shm clock tape market wire feed book ring journal trace logging report lab synth testkit records plant
-    console check bench cli);
+    nanotape console check bench cli);
 
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]

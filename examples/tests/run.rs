@@ -8,16 +8,32 @@ use std::{
     process::{Command, Stdio},
 };
 
-use nanotape_book::{DefaultBooks, Outcome};
-use nanotape_feed::DaySource;
-use nanotape_harness::Scratch;
-use nanotape_journal::{Appender, AppenderOptions};
-use nanotape_market::{MarketEvent, Position};
-use nanotape_plant::{
+use nanotape::book::{DefaultBooks, Outcome};
+use nanotape::feed::DaySource;
+use nanotape::journal::{Appender, AppenderOptions};
+use nanotape::market::{MarketEvent, Position};
+use nanotape::plant::{
     BookEngine, Observer, PlantConfig, PlantRun, Recorder, RecorderOptions, ShutdownFlag,
 };
-use nanotape_synth::{Market, MarketConfig};
-use nanotape_types::Symbol;
+use nanotape::synth::{Market, MarketConfig};
+use nanotape::types::Symbol;
+use nanotape_harness::Scratch;
+
+/// Like a program outside of this repository.
+#[test]
+fn the_examples_name_one_crate_of_nanotape() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut count = 0;
+    for entry in folder.read_dir().unwrap().chain(folder.join("benches").read_dir().unwrap()) {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|suffix| suffix == "rs") {
+            let text = std::fs::read_to_string(&path).unwrap();
+            assert!(!text.contains("nanotape_"), "{}", path.display());
+            count += 1;
+        }
+    }
+    assert_eq!(count, 10);
+}
 
 /// The path of an example.
 fn program(example: &str) -> PathBuf {

@@ -1,0 +1,53 @@
+//! nanotape as one dependency: each crate is a module here, and [`prelude`] has the names of most
+//! programs.
+//!
+//! Where: above all libraries, for programs outside of this repository. It has re-exports only.
+//!
+//! | module | content |
+//! |---|---|
+//! | [`types`] | prices, shares, symbols, sides, times |
+//! | [`wire`] | messages and packets of the exchange: views over bytes, encoders |
+//! | [`feed`] | day files, captures, live sessions, damage |
+//! | [`market`] | events that no exchange owns, symbols by stock locate |
+//! | [`book`] | order books: best prices, depth, queue position |
+//! | [`plant`] | days through books to an observer; plants and their subscribers; statistics |
+//! | [`records`] | events as DBN records, and back |
+//! | [`ring`], [`journal`], [`tape`] | numbered messages in shared memory and on disk, and what both share |
+//! | [`history`] | recorded days: snapshots, digests, books at any moment |
+//! | [`shm`], [`clock`], [`trace`] | regions of shared memory, time, histograms |
+//! | `logging`, `synth`, `exchange`, `lab` | with the feature of the same name |
+//!
+//! ```
+//! use nanotape::prelude::*;
+//!
+//! let symbol: Symbol = "AAPL".parse()?;
+//! let engine = BookEngine::new(DefaultBooks::with_capacity(1_000));
+//! assert_eq!(engine.directory().locate(symbol), None);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![forbid(unsafe_code)]
+
+pub mod prelude;
+
+pub use nanotape_book as book;
+pub use nanotape_clock as clock;
+#[cfg(feature = "exchange")]
+pub use nanotape_exchange as exchange;
+pub use nanotape_feed as feed;
+pub use nanotape_history as history;
+pub use nanotape_journal as journal;
+#[cfg(feature = "lab")]
+pub use nanotape_lab as lab;
+#[cfg(feature = "logging")]
+pub use nanotape_logging as logging;
+pub use nanotape_market as market;
+pub use nanotape_plant as plant;
+pub use nanotape_records as records;
+pub use nanotape_ring as ring;
+pub use nanotape_shm as shm;
+#[cfg(feature = "synth")]
+pub use nanotape_synth as synth;
+pub use nanotape_tape as tape;
+pub use nanotape_trace as trace;
+pub use nanotape_types as types;
+pub use nanotape_wire as wire;
