@@ -50,6 +50,22 @@ options() {
     [ ${#parts[@]} -gt 0 ] || mapfile -t parts < <(sed -n 's/^# part \([0-9]\):.*$/\1/p' "$0")
 }
 
+# A Python that has these packages, in $python; NANOTAPE_PYTHON names one.
+python="${NANOTAPE_PYTHON:-}"
+find_python() {
+    local imports
+    imports=$(printf 'import %s;' "$@")
+    if [ -z "$python" ] && python3 -m venv "$folder/python"; then
+        python="$folder/python/bin/python"
+    fi
+    if [ "$python" = "$folder/python/bin/python" ]; then
+        "$folder/python/bin/pip" install --quiet "$@" || true
+    fi
+    "$python" -c "$imports" 2>/dev/null && return
+    skip "python3 lacks one of $*, and pip could not install it"
+    return 1
+}
+
 # Runs the parts, and ends with the status of the stage.
 run_parts() {
     local part
