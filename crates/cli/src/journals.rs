@@ -1,6 +1,9 @@
 //! Shared parts of the commands about journals: options of an appender, and errors.
 
-use std::path::PathBuf;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use clap::Args;
 use nanotape_journal::{AppenderOptions, ErrorKind, JournalError, Recovery, RollCycle, SyncPolicy};
@@ -24,7 +27,7 @@ pub(crate) fn of_journal(error: JournalError) -> anyhow::Error {
 /// The options of an appender.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct AppenderArguments {
-    /// Folder of the journal; created if missing
+    /// Folder of the journal; created if missing, with those above it
     #[arg(value_name = "JOURNAL")]
     pub(crate) journal: PathBuf,
 
@@ -69,8 +72,16 @@ impl AppenderArguments {
     }
 }
 
+/// Creates the folders above that of a journal, which its appender creates.
+pub(crate) fn make_parents(journal: &Path) {
+    if let Some(parent) = journal.parent() {
+        // If this fails, so does the appender, with a message that names the folder.
+        let _ = fs::create_dir_all(parent);
+    }
+}
+
 /// Reports what an appender recovered, unless the journal ended normally.
-pub(crate) fn tell_recovery(journal: &std::path::Path, recovery: &Recovery) {
+pub(crate) fn tell_recovery(journal: &Path, recovery: &Recovery) {
     let journal = journal.display();
     if recovery.bytes_pruned > 0 {
         let bytes = recovery.bytes_pruned;

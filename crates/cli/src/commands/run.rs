@@ -21,6 +21,7 @@ use nanotape_types::{NanosSinceMidnight, Symbol};
 use crate::{
     input::{GroupArguments, Progress, conclude, require_symbols, warn_of_taint},
     interrupt,
+    journals::make_parents,
     output::{Format, OutputArguments},
     placement::pin,
     regions::{complain, of_region, of_ring},
@@ -274,6 +275,8 @@ fn open(config: &PlantConfig, stop: ShutdownFlag) -> Result<PlantRun, RunError> 
         Some(journal) => Some(recorder::process(journal, &config.ring.name)?),
         None => None,
     };
+    let kept = config.input.live.as_ref().and_then(|live| live.keep.as_deref());
+    kept.into_iter().for_each(make_parents);
     PlantRun::open_with(config, stop, process.as_ref(), |line| tell(line))
 }
 

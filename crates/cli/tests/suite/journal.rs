@@ -16,7 +16,8 @@ fn lines(range: std::ops::RangeInclusive<u64>) -> Vec<u8> {
 
 /// A journal with `count` lines in small segments.
 fn journal(folder: &Folder, count: u64) -> String {
-    let path = folder.path("journal");
+    // The folders above it are created too.
+    let path = folder.path("days/journal");
     let ran = nanotape_fed(["journal", "append", &path, "--segment", "64KiB"], &lines(1..=count));
     assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
     assert_eq!(ran.stdout, format!("appended {count} excerpts, 1 to {count}\n"));

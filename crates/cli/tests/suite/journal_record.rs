@@ -22,7 +22,7 @@ struct Recording {
 impl Recording {
     fn new(name: &str) -> Self {
         let folder = Folder::new(name);
-        let (ring, journal) = (folder.path("ring"), folder.path("journal"));
+        let (ring, journal) = (folder.path("ring"), folder.path("days/journal"));
         Self { _folder: folder, ring, journal }
     }
 

@@ -26,7 +26,7 @@ fn run_again(folder: &str, name: &str) -> (i32, serde_json::Value, u64) {
 #[test]
 fn a_kept_session_with_every_kind_of_recovery_has_the_same_digest_again() {
     let folder = Folder::new("live-kept");
-    let (path, kept) = (day(&folder), folder.path("kept"));
+    let (path, kept) = (day(&folder), folder.path("days/kept"));
     let options = ["--join", "start", SNAPSHOTS, "--keep", &kept];
     let mut plant = Plant::start("live-kept", &options);
     let faults = ["--faults-a", "drop=2%,dup=1%,reorder=1%x4,truncate=0.1%"];

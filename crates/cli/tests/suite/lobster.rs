@@ -58,7 +58,7 @@ fn the_orderbook_file_has_the_published_books() {
 fn a_replace_has_two_lines_and_an_event_beyond_the_levels_none() {
     let folder = Folder::new("lobster-rules");
     let day = folder.path("2019-12-30.itch50");
-    let made = nanotape(["synth", "-o", &day, "--messages", "40k", "--stocks", "5"]);
+    let made = nanotape(["synth", "-o", &day, "--messages", "10k", "--stocks", "5"]);
     assert_eq!(made.status, 0, "{}", made.stderr);
     let stats = nanotape(["stats", &day, "--top", "1", "--format", "csv"]).stdout;
     let symbol = stats.lines().nth(2).unwrap().split(',').next().unwrap().to_owned();
@@ -72,9 +72,9 @@ fn a_replace_has_two_lines_and_an_event_beyond_the_levels_none() {
         let base = ["depth", &day, "--symbols", &symbol, "--levels", levels, "--lobster", out];
         nanotape([&base[..], more].concat())
     };
-    assert_eq!(depth("1000", &out, &[]).status, 0);
+    assert_eq!(depth("200", &out, &[]).status, 0);
     let name = format!("{symbol}_2019-12-30_0_86400000");
-    let (messages, books) = pair(&out, &name, 1_000);
+    let (messages, books) = pair(&out, &name, 200);
     // With all levels, each message of the book has its lines.
     let replaces = inspected("U");
     let of_book = inspected("A,F,E,C,X,D").len() + 2 * replaces.len();

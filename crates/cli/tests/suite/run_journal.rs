@@ -35,7 +35,7 @@ struct Recorded {
 impl Recorded {
     fn new(name: &str, messages: u64) -> Self {
         let folder = Folder::new(name);
-        let (day, journal) = (folder.day(messages, 20), folder.path("journal"));
+        let (day, journal) = (folder.day(messages, 20), folder.path("days/journal"));
         Self { folder, day, journal, ring: Ring::new(name) }
     }
 

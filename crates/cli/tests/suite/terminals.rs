@@ -38,6 +38,9 @@ fn progress_is_over_before_the_first_row_and_never_among_rows() {
     let path = folder.path("rows.csv");
     let bar = shown(&["inside", &day, "-o", &path]);
     assert!(bar.contains("MiB") && bar.ends_with("\r\x1b[2K"), "{bar:?}");
+    let records = folder.path("records.dbn");
+    let bar = shown(&["convert", &day, "--date", DATE, "-o", &records]);
+    assert!(bar.contains("MiB") && bar.contains("\r\x1b[2K"), "{bar:?}");
     for option in ["--no-progress", "--quiet"] {
         assert_eq!(shown(&["inside", &day, "-o", &path, "--force", option]), "", "{option}");
     }

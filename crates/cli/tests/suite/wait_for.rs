@@ -432,7 +432,7 @@ fn a_kept_session_waits_for_followers() {
     let folder = Folder::new("wait-for-kept");
     let (path, kept) = (day(&folder), folder.path("kept"));
     let mut live = Plant::start("wait-for-kept", &["--join", "start", "--keep", &kept]);
-    live.send(&path, &["--linger", "5s", "--pace", "10000x"]);
+    live.send(&path, &["--linger", "1s", "--pace", "10000x"]);
     live.end();
     let ring = Ring::new("wait-for-kept-again");
     let run = ["run", "--input", &kept, "--ring", ring.path(), "--wait-for", "1"];

@@ -142,6 +142,12 @@ impl BoardReader {
         locates.map(|locate| (locate, self.taints(locate))).filter(|&(_, taints)| taints > 0)
     }
 
+    /// Bytes of the stored input: read, and in total if that is known.
+    pub fn input_bytes(&self) -> (u64, Option<u64>) {
+        let total = self.word(layout::INPUT_TOTAL);
+        (self.word(layout::INPUT_DONE), (total != 0).then_some(total))
+    }
+
     /// What the plant waits for; `None` if it works.
     pub fn waiting(&self) -> Option<Waiting> {
         waiting::load(|word| self.word(word))
@@ -154,7 +160,7 @@ impl BoardReader {
 
     /// Reads all values. Each number is whole; together they are of about the same time.
     pub fn look(&self) -> PlantStat {
-        let known = |number: u64| (number != 0).then_some(number);
+        let (input_done_bytes, input_total_bytes) = self.input_bytes();
         let state = self.word(layout::STATE);
         PlantStat {
             owner: self.region.owner(),
@@ -168,8 +174,8 @@ impl BoardReader {
             messages: self.word(layout::MESSAGES),
             ts_event: self.word(layout::TS_EVENT),
             offset: self.word(layout::OFFSET),
-            input_done_bytes: self.word(layout::INPUT_DONE),
-            input_total_bytes: known(self.word(layout::INPUT_TOTAL)),
+            input_done_bytes,
+            input_total_bytes,
             live_orders: self.word(layout::LIVE_ORDERS),
             records: core::array::from_fn(|kind| self.word(layout::RECORDS + kind)),
             notices: self.word(layout::NOTICES),

@@ -9,7 +9,7 @@ use nanotape_journal::{Appender, ErrorKind, JournalError};
 
 use crate::{
     interrupt,
-    journals::{AppenderArguments, of_journal, tell_recovery},
+    journals::{AppenderArguments, make_parents, of_journal, tell_recovery},
     lines::{Line, Lines},
     output::{Format, OutputArguments},
     record::Record,
@@ -58,6 +58,7 @@ pub(super) fn run(command: &AppendCommand) -> anyhow::Result<Status> {
     let interrupt = interrupt::install()?;
     let mut lines = Lines::read(&command.file)?;
     let options = command.appender.options();
+    make_parents(&command.appender.journal);
     let mut appender = Appender::open(&command.appender.journal, &options).map_err(of_journal)?;
     tell_recovery(&command.appender.journal, appender.recovery());
     let mut output = command.output.open()?;

@@ -11,7 +11,7 @@ use nanotape_tape::{ShutdownFlag, WriterState};
 
 use crate::{
     interrupt,
-    journals::{AppenderArguments, of_journal, tell_recovery},
+    journals::{AppenderArguments, make_parents, of_journal, tell_recovery},
     output::{Format, Output, OutputArguments},
     placement::pin,
     record::Record,
@@ -181,6 +181,7 @@ fn write_summary(
 /// Opens the journal; the recorder of a plant waits for it. `None`: another recorder did its work.
 fn open_journal(command: &RecordCommand, ring: &Path) -> Result<Option<Appender>, JournalError> {
     let (journal, options) = (&command.appender.journal, command.appender.options());
+    make_parents(journal);
     if command.for_plant {
         return open_when_free(ring, journal, &options, |error| {
             tell(format_args!("{error}; waiting"));

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     commands::run::of_run,
-    input::{conclude, warn_of_taint},
+    input::{Progress, conclude, warn_of_taint},
     regions::{of_region, state_sentence},
     status::{BadData, Status, is_broken_pipe, note, tell},
 };
@@ -211,8 +211,12 @@ impl<'a> Tap<'a> {
             }
         }
         self.tell_wait();
+        let progress = self.progress();
         loop {
             let step = self.step()?;
+            if let (Some(progress), Some(board)) = (&progress, self.subscriber.board()) {
+                progress.set(board.input_bytes().0);
+            }
             if let Some(end) = self.reading.end {
                 return Ok(end);
             }
@@ -235,6 +239,12 @@ impl<'a> Tap<'a> {
                 _ => {}
             }
         }
+    }
+
+    /// A bar for a day file, which has an end.
+    fn progress(&self) -> Option<Progress> {
+        let board = self.subscriber.board().filter(|_| self.kind == InputKind::Day)?;
+        Some(Progress::with_total(board.input_bytes().1))
     }
 
     /// Reports what the plant waits for, if nothing comes for some time.
