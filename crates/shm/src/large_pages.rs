@@ -126,7 +126,11 @@ fn is_in_memory(file: &File) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::{os::unix::fs::FileExt as _, path::Path};
+    use std::{
+        os::unix::fs::FileExt as _,
+        path::Path,
+        sync::atomic::{AtomicU32, Ordering},
+    };
 
     use super::*;
     use crate::file_words::{WritableWords, reserve_in_large_pages};
@@ -134,7 +138,11 @@ mod tests {
     const BYTES: u64 = 3 * LARGE_PAGE_BYTES as u64 + 8192;
 
     fn new_file(folder: &str) -> File {
-        let path = Path::new(folder).join(format!("nanotape-large-{}", std::process::id()));
+        // The tests of a process run at the same time.
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("nanotape-large-{}-{number}", std::process::id());
+        let path = Path::new(folder).join(name);
         let file = File::options().read(true).write(true).create_new(true).open(&path).unwrap();
         std::fs::remove_file(path).unwrap();
         file
