@@ -39,7 +39,10 @@ pub use progress::{RECORDER_FIELDS, RECORDER_KIND, RECORDER_LAYOUT};
 pub use progress::{RecorderReader, RecorderStat, RecorderState, recorder_path};
 pub use standby::open_when_free;
 
-use crate::followers::{FollowerStart, NamedFollower, follower_path};
+use crate::{
+    board::BoardReader,
+    followers::{FollowerStart, NamedFollower, follower_path},
+};
 
 /// How long to wait for room on the disk before the next attempt.
 const RETRY: Duration = Duration::from_millis(100);
@@ -347,7 +350,7 @@ fn open_source(
             }
             RecorderError::of_ring(ring, error)
         })?;
-        if needs_writer && source.writer().state != WriterState::Alive {
+        if needs_writer && !has_writer(ring, &source) {
             return Err(RecorderError::NoWriter { ring: ring.to_owned() });
         }
         Ok(source)
@@ -356,6 +359,15 @@ fn open_source(
         matches!(error, RecorderError::NoRing { .. } | RecorderError::NoWriter { .. })
     };
     deadline.open(shutdown, is_pending, open)
+}
+
+/// Whether the ring has a writer that lives, and that has its number.
+fn has_writer(ring: &Path, source: &RingSource) -> bool {
+    match BoardReader::open(ring) {
+        Ok(board) => board.is_of_writer(source.reader().region()),
+        // Not of a plant. A plant that has just created its ring has its number.
+        Err(_) => source.writer().state == WriterState::Alive,
+    }
 }
 
 impl Keeper {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use nanotape_book::Anomaly;
-use nanotape_shm::{Owner, RegionError, SharedRegion};
+use nanotape_shm::{Owner, OwnerState, RegionError, SharedRegion};
 use nanotape_types::{NanosSinceMidnight, StockLocate, Symbol};
 
 use super::{
@@ -102,6 +102,13 @@ impl BoardReader {
     /// The number of the plant among the writers of the ring; 0 if the board is in private memory.
     pub fn writer_epoch(&self) -> u64 {
         self.word(layout::WRITER_EPOCH)
+    }
+
+    /// Whether this is the board of the plant that writes `ring` now. A plant locks the ring and
+    /// the board of the run before it while it takes them over, so a living owner is not enough.
+    pub(crate) fn is_of_writer(&self, ring: &SharedRegion) -> bool {
+        let is_alive = |region: &SharedRegion| region.owner().state == OwnerState::Alive;
+        is_alive(ring) && is_alive(&self.region) && self.writer_epoch() == ring.epoch()
     }
 
     /// Values that are constant for the run.

@@ -11,7 +11,7 @@ use nanotape_history::{
 };
 use nanotape_journal::{ErrorKind, Tailer, TailerSource};
 use nanotape_ring::{Rejoin, RingSource, Start, Subscribe as _, stream};
-use nanotape_shm::{OwnerState, Refusal, SharedRegion};
+use nanotape_shm::Refusal;
 use nanotape_tape::{Deadline, Follow, Tape as _};
 
 use super::{
@@ -301,10 +301,7 @@ impl Subscription {
         let board = BoardReader::open(path)?;
         reader.region().check()?;
         if self.name.is_some() {
-            let is_alive = |region: &SharedRegion| region.owner().state == OwnerState::Alive;
-            // A plant locks the board of the run before it while it replaces that board.
-            let is_of_the_writer = board.writer_epoch() == reader.region().epoch();
-            if !is_alive(reader.region()) || !is_alive(board.region()) || !is_of_the_writer {
+            if !board.is_of_writer(reader.region()) {
                 return Err(SubscribeError::NoPlant { path: path.to_owned() });
             }
             if self.start.is_none() {

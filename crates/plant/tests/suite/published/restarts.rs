@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 
+use nanotape_journal::{Appender, AppenderOptions};
 use nanotape_plant::{
-    Delivery, Event, PlantConfig, PlantRun, ShutdownFlag, SubscribeError, Subscriber, Subscription,
+    Delivery, Event, PlantConfig, PlantRun, Recorder, RecorderError, RecorderOptions, ShutdownFlag,
+    SubscribeError, Subscriber, Subscription,
     board::board_path,
     records::{Header, Notice, Predecessor, Record, RecordKind, RecordKinds},
 };
@@ -312,4 +314,8 @@ fn a_named_follower_does_not_join_by_the_board_of_the_run_before() {
     let named = Subscription::to(&days.folder.ring()).named("audit");
     let error = named.open().map(drop).unwrap_err();
     assert!(matches!(error, SubscribeError::NoPlant { .. }), "{error}");
+    let journal = Appender::open(&days.folder.path("journal"), &AppenderOptions::default());
+    let options = RecorderOptions { name: Some("audit".to_owned()), ..RecorderOptions::default() };
+    let error = Recorder::open(&ring, journal.unwrap(), &options).map(drop).unwrap_err();
+    assert!(matches!(error, RecorderError::NoWriter { .. }), "{error}");
 }
