@@ -75,6 +75,18 @@ const TABLE: &[Row] = &[
             "thread-priority",
         ],
     },
+    // nix for the accounts of a thread: see docs/decisions/0039-the-machine-is-a-crate.md.
+    Row {
+        package: "nanotape-machine",
+        inside: &[
+            "nanotape-shm",
+            "nanotape-clock",
+            "nanotape-ring",
+            "nanotape-trace",
+            "nanotape-lab",
+        ],
+        outside: &["nix", "rustix", "serde_json", "thiserror"],
+    },
     Row {
         package: "nanotape-synth",
         inside: &["nanotape-types", "nanotape-wire", "nanotape-trace"],
