@@ -1,7 +1,6 @@
 //! Threads that do nothing but look for gaps, one for each processor.
 //!
-//! Bounds: each thread keeps the gaps in memory of its own, which it touches before it begins; a
-//! thread that has found [`MOST_GAPS`] drops the rest, and counts them.
+//! Failure: what the system refuses, such as a real-time class, is a sentence in the result.
 
 use std::{
     sync::Barrier,
@@ -12,10 +11,18 @@ use std::{
 use nanotape_clock::{Clock, Stamp};
 use nanotape_lab::{Pin, Placement, PlacementRequest};
 
-use crate::gaps::{Gap, GapMeter};
+use crate::{
+    cause::Cause,
+    gaps::Gap,
+    interrupts::InterruptCounts,
+    kernel_trace::KernelEvents,
+    ladder::Rung,
+    speed::{Speed, Window},
+    watch::{Interruption, Watch, WatchOptions, Watched},
+};
 
-/// Most gaps that a thread keeps: 16 MiB.
-const MOST_GAPS: usize = 1 << 20;
+/// The time in which the turns of the loop are counted.
+const WINDOW: Duration = Duration::from_millis(1);
 
 /// What to run and for how long.
 #[derive(Clone, PartialEq, Debug)]
@@ -24,13 +31,13 @@ pub struct SpinOptions {
     pub cpus: Vec<u32>,
     /// How long to look.
     pub duration: Duration,
-    /// Shorter interruptions are not kept, in nanoseconds; at least [`GapMeter::LEAST_NS`].
-    pub threshold_ns: u64,
+    /// What to keep.
+    pub watch: WatchOptions,
     /// The priority in the real-time class SCHED_FIFO; `None` leaves the class as it is.
     pub real_time_priority: Option<u8>,
 }
 
-/// The gaps of one processor.
+/// The interruptions of one processor.
 #[derive(Clone, Debug)]
 pub struct ProcessorGaps {
     /// The processor.
@@ -39,12 +46,14 @@ pub struct ProcessorGaps {
     pub is_pinned: bool,
     /// The first and the last stamp.
     pub whole: Gap,
-    /// The gaps, in order.
-    pub gaps: Vec<Gap>,
-    /// Gaps that were found but not kept.
-    pub not_kept: u64,
+    /// The interruptions.
+    pub watched: Watched,
     /// Turns of the loop.
     pub turns: u64,
+    /// The speed of the loop over time.
+    pub speed: Speed,
+    /// Interrupts and softirqs of the processor meanwhile, by name, largest first.
+    pub interrupts: Vec<(String, u64)>,
     /// What the system refused, a sentence each.
     pub refused: Vec<String>,
 }
@@ -55,9 +64,6 @@ pub enum SpinError {
     /// No processor was named.
     #[error("no processor to measure")]
     NoProcessor,
-    /// A thread could not be started.
-    #[error("cannot start a thread for each processor: {0}")]
-    Thread(std::io::Error),
     /// A thread ended early.
     #[error("a measuring thread ended early")]
     Lost,
@@ -69,16 +75,45 @@ impl ProcessorGaps {
         self.whole.nanos(clock)
     }
 
-    /// Time in kept gaps, in nanoseconds.
-    pub fn lost_ns(&self, clock: &Clock) -> u64 {
-        self.gaps.iter().map(|gap| gap.nanos(clock)).sum()
+    /// The interruptions, in order.
+    pub fn kept(&self) -> &[Interruption] {
+        &self.watched.kept
     }
 
-    /// Lengths of all gaps in nanoseconds, shortest first.
+    /// Time in kept interruptions, in nanoseconds.
+    pub fn lost_ns(&self, clock: &Clock) -> u64 {
+        self.kept().iter().map(|one| one.gap.nanos(clock)).sum()
+    }
+
+    /// Lengths of all interruptions in nanoseconds, shortest first.
     pub fn sorted_ns(&self, clock: &Clock) -> Vec<u64> {
-        let mut nanos: Vec<u64> = self.gaps.iter().map(|gap| gap.nanos(clock)).collect();
+        let mut nanos: Vec<u64> = self.kept().iter().map(|one| one.gap.nanos(clock)).collect();
         nanos.sort_unstable();
         nanos
+    }
+
+    /// Interruptions beyond the number of interrupts: no interrupt of this kernel explains them.
+    /// `None` if the kernel's counts cannot be read.
+    pub fn unmatched(&self) -> Option<u64> {
+        let found = self.kept().len() as u64 + self.watched.not_kept;
+        let interrupts = InterruptCounts::interrupts_in(&self.interrupts);
+        (!self.interrupts.is_empty()).then(|| found.saturating_sub(interrupts))
+    }
+
+    /// The begins of those without an explanation, in nanoseconds since the start.
+    pub fn unexplained_at_ns(&self, clock: &Clock) -> Vec<u64> {
+        let unexplained = self.kept().iter().filter(|one| one.cause == Cause::Unexplained);
+        unexplained.map(|one| clock.nanos_between(self.whole.from, one.gap.from)).collect()
+    }
+
+    /// Adds what the kernel's events tell about the causes.
+    pub fn explain(&mut self, events: &KernelEvents) {
+        self.watched.explain(events);
+    }
+
+    /// The accounts that were used, and those that were not.
+    pub fn rungs(&self) -> &[Rung] {
+        &self.watched.rungs
     }
 }
 
@@ -88,54 +123,77 @@ pub fn spin(clock: &Clock, options: &SpinOptions) -> Result<Vec<ProcessorGaps>, 
         return Err(SpinError::NoProcessor);
     }
     let barrier = Barrier::new(options.cpus.len());
-    thread::scope(|scope| {
+    let before = InterruptCounts::read();
+    let mut found = thread::scope(|scope| {
         let mut threads: Vec<ScopedJoinHandle<'_, ProcessorGaps>> = Vec::new();
         for &cpu in &options.cpus {
             let barrier = &barrier;
-            let body = move || spin_on(cpu, clock, options, barrier);
-            // A thread that is missing would keep the others at the barrier for ever.
-            threads.push(scope.spawn(body));
+            threads.push(scope.spawn(move || spin_on(cpu, clock, options, barrier)));
         }
-        threads.into_iter().map(|thread| thread.join().map_err(|_| SpinError::Lost)).collect()
-    })
+        let joined = threads.into_iter().map(|thread| thread.join().map_err(|_| SpinError::Lost));
+        joined.collect::<Result<Vec<_>, _>>()
+    })?;
+    let after = InterruptCounts::read();
+    for one in &mut found {
+        one.interrupts = after.since(&before, one.cpu);
+    }
+    Ok(found)
 }
 
 fn spin_on(cpu: u32, clock: &Clock, options: &SpinOptions, barrier: &Barrier) -> ProcessorGaps {
-    let mut gaps = vec![Gap { from: Stamp::from_ticks(1), to: Stamp::from_ticks(1) }; MOST_GAPS];
-    gaps.clear();
     let placement = Placement::apply(&PlacementRequest {
         pin: Pin::To(cpu),
         real_time_priority: options.real_time_priority,
         lock_memory: false,
     });
-    let mut not_kept = 0;
-    let mut turns = 0_u64;
+    let ticks = |time: Duration| (time.as_secs_f64() * clock.rate().ticks_per_second) as u64;
+    let window_ticks = ticks(WINDOW);
+    let count = ticks(options.duration).div_ceil(window_ticks.max(1));
+    let nothing = Window { end_ns: 1, turns: 1, busy_ns: 1 };
+    let mut windows = vec![nothing; usize::try_from(count).unwrap_or(0)];
+    windows.clear();
+    let mut watch = Watch::start(clock, options.watch);
     barrier.wait();
+    watch.restart();
     let begin = clock.stamp_start();
-    let ticks = options.duration.as_secs_f64() * clock.rate().ticks_per_second;
-    let end = Stamp::from_ticks(begin.ticks() + ticks as u64);
-    let mut meter = GapMeter::start(clock, options.threshold_ns.max(GapMeter::LEAST_NS));
-    let mut now = begin;
-    while now < end {
-        now = clock.stamp_unfenced();
-        turns += 1;
-        if let Some(gap) = meter.turn(now) {
-            if gaps.len() < MOST_GAPS {
-                gaps.push(gap);
-            } else {
-                not_kept += 1;
-            }
-        }
+    let (mut now, mut turns) = (begin, 0);
+    for index in 1..=count {
+        let end = Stamp::from_ticks(begin.ticks() + index * window_ticks);
+        let window = run_until(end, clock, &mut watch);
+        now = window.2;
+        turns += window.0;
+        let end_ns = clock.nanos_between(begin, now);
+        windows.push(Window { end_ns, turns: window.0, busy_ns: window.1 });
     }
     ProcessorGaps {
         cpu,
         is_pinned: placement.cpu() == Some(cpu),
         whole: Gap { from: begin, to: now },
-        gaps,
-        not_kept,
+        watched: watch.finish(),
         turns,
+        speed: Speed::of(&windows),
+        interrupts: Vec::new(),
         refused: placement.refused().to_vec(),
     }
+}
+
+/// Turns, time without interruptions, and the last stamp.
+#[inline(always)]
+fn run_until(end: Stamp, clock: &Clock, watch: &mut Watch) -> (u64, u64, Stamp) {
+    let (mut turns, mut busy_ns) = (0, 0);
+    let mut now = clock.stamp_unfenced();
+    let mut since = now;
+    while now < end {
+        let before = now;
+        now = clock.stamp_unfenced();
+        turns += 1;
+        if watch.turn(now) {
+            busy_ns += clock.nanos_between(since, before);
+            now = clock.stamp_unfenced();
+            since = now;
+        }
+    }
+    (turns, busy_ns + clock.nanos_between(since, now), now)
 }
 
 #[cfg(test)]
@@ -148,28 +206,29 @@ mod tests {
         let options = SpinOptions {
             cpus: vec![0],
             duration: Duration::from_millis(50),
-            threshold_ns: 100,
+            watch: WatchOptions { threshold_ns: 100, ..WatchOptions::default() },
             real_time_priority: None,
         };
         let found = spin(&clock, &options).unwrap();
         let [one] = &found[..] else { panic!("one processor: {}", found.len()) };
-        assert!(one.watched_ns(&clock) >= 50_000_000);
+        let gaps: Vec<Gap> = one.kept().iter().map(|one| one.gap).collect();
+        assert!(one.watched_ns(&clock) >= 49_900_000);
         assert!(one.turns > 1_000);
-        assert!(one.gaps.windows(2).all(|pair| pair[0].to <= pair[1].from));
-        assert!(one.gaps.iter().all(|gap| gap.nanos(&clock) >= 99));
-        assert!(one.gaps.iter().all(|gap| one.whole.from <= gap.from && gap.to <= one.whole.to));
+        assert!(gaps.windows(2).all(|pair| pair[0].to <= pair[1].from));
+        assert!(gaps.iter().all(|gap| gap.nanos(&clock) >= 99));
         assert!(one.lost_ns(&clock) <= one.watched_ns(&clock));
+        let turn_ns = one.speed.turn_ns.expect("there are windows");
+        assert!(turn_ns > 0.1 && turn_ns < 10_000.0, "{turn_ns}");
     }
 
     #[test]
     fn without_a_processor_there_is_nothing_to_measure() {
-        let clock = Clock::monotonic();
         let options = SpinOptions {
             cpus: Vec::new(),
             duration: Duration::ZERO,
-            threshold_ns: 100,
+            watch: WatchOptions::default(),
             real_time_priority: None,
         };
-        assert!(matches!(spin(&clock, &options), Err(SpinError::NoProcessor)));
+        assert!(matches!(spin(&Clock::monotonic(), &options), Err(SpinError::NoProcessor)));
     }
 }

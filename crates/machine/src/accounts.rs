@@ -1,0 +1,143 @@
+//! The kernel's accounts of one thread: its faults, its switches, its time on the processor and its
+//! time in the queue.
+//!
+//! All of them can be read without privileges, by the thread itself.
+//! Cost: two system calls and a read of a file that stays open, about 1 us together.
+
+use std::{fs::File, os::unix::fs::FileExt as _};
+
+use nanotape_clock::{Clock, Stamp};
+use nix::sys::resource::{Usage, UsageWho, getrusage};
+use rustix::time::{ClockId, clock_gettime};
+
+/// The accounts of the thread that opened them.
+#[derive(Debug)]
+pub(crate) struct Accounts {
+    /// `None` on kernels that do not count the time in the queue.
+    queue: Option<File>,
+}
+
+/// The counts at one moment, since the thread began.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Counts {
+    at: Stamp,
+    minor_faults: u64,
+    major_faults: u64,
+    voluntary_switches: u64,
+    involuntary_switches: u64,
+    run_ns: u64,
+    waited_ns: Option<u64>,
+}
+
+/// What happened to a thread between two moments.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ThreadUse {
+    /// Time between the two moments, in nanoseconds.
+    pub elapsed_ns: u64,
+    /// Time on the processor, without stolen time, in nanoseconds.
+    pub run_ns: u64,
+    /// Time in the queue for a processor, in nanoseconds; `None` if this kernel does not count it.
+    pub waited_ns: Option<u64>,
+    /// Page faults without a read from a disk.
+    pub minor_faults: u64,
+    /// Page faults with one.
+    pub major_faults: u64,
+    /// Switches to another thread because this one slept, waited or was stopped.
+    pub voluntary_switches: u64,
+    /// Switches to another thread because the kernel preferred that one.
+    pub involuntary_switches: u64,
+}
+
+impl Accounts {
+    /// The file of the calling thread.
+    const QUEUE: &str = "/proc/thread-self/schedstat";
+
+    /// Opens the accounts of the calling thread.
+    pub(crate) fn open() -> Self {
+        let mut accounts = Self { queue: File::open(Self::QUEUE).ok() };
+        // A kernel without the counts has the file, with zeros or without numbers.
+        if accounts.waited_ns().is_none() {
+            accounts.queue = None;
+        }
+        accounts
+    }
+
+    /// Whether the time in the queue is counted.
+    pub(crate) fn has_queue(&self) -> bool {
+        self.queue.is_some()
+    }
+
+    pub(crate) fn read(&self, clock: &Clock) -> Counts {
+        let usage = getrusage(UsageWho::RUSAGE_THREAD).ok();
+        let number = |of: fn(&Usage) -> i64| {
+            usage.as_ref().and_then(|usage| u64::try_from(of(usage)).ok()).unwrap_or(0)
+        };
+        let waited_ns = self.waited_ns();
+        let run = clock_gettime(ClockId::ThreadCPUTime);
+        let run_ns = i128::from(run.tv_sec) * 1_000_000_000 + i128::from(run.tv_nsec);
+        Counts {
+            at: clock.stamp(),
+            minor_faults: number(Usage::minor_page_faults),
+            major_faults: number(Usage::major_page_faults),
+            voluntary_switches: number(Usage::voluntary_context_switches),
+            involuntary_switches: number(Usage::involuntary_context_switches),
+            run_ns: u64::try_from(run_ns).unwrap_or(0),
+            waited_ns,
+        }
+    }
+
+    fn waited_ns(&self) -> Option<u64> {
+        let mut text = [0_u8; 96];
+        let length = self.queue.as_ref()?.read_at(&mut text, 0).ok()?;
+        waited_in(text.get(..length)?)
+    }
+}
+
+/// The second number of `schedstat`.
+fn waited_in(text: &[u8]) -> Option<u64> {
+    let mut words = text.split(|byte| byte.is_ascii_whitespace()).filter(|word| !word.is_empty());
+    words.next()?;
+    str::from_utf8(words.next()?).ok()?.parse().ok()
+}
+
+impl Counts {
+    /// What happened since `earlier`.
+    pub(crate) fn since(&self, earlier: &Self, clock: &Clock) -> ThreadUse {
+        let difference = |of: fn(&Self) -> u64| of(self).saturating_sub(of(earlier));
+        let waited = self.waited_ns.zip(earlier.waited_ns);
+        ThreadUse {
+            elapsed_ns: clock.nanos_between(earlier.at, self.at),
+            run_ns: difference(|counts| counts.run_ns),
+            waited_ns: waited.map(|(now, before)| now.saturating_sub(before)),
+            minor_faults: difference(|counts| counts.minor_faults),
+            major_faults: difference(|counts| counts.major_faults),
+            voluntary_switches: difference(|counts| counts.voluntary_switches),
+            involuntary_switches: difference(|counts| counts.involuntary_switches),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_in_the_queue_is_the_second_number() {
+        assert_eq!(waited_in(b"123456 789 42\n"), Some(789));
+        for rubbish in [&b""[..], b"1", b"1 x 2", b"\xff\xff \xff", b"1 -2 3"] {
+            assert_eq!(waited_in(rubbish), None);
+        }
+    }
+
+    #[test]
+    fn a_sleep_is_a_switch_and_not_time_on_the_processor() {
+        let clock = Clock::calibrate();
+        let accounts = Accounts::open();
+        let before = accounts.read(&clock);
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        let used = accounts.read(&clock).since(&before, &clock);
+        assert!(used.voluntary_switches >= 1, "{used:?}");
+        assert!(used.elapsed_ns >= 5_000_000, "{used:?}");
+        assert!(used.elapsed_ns - used.run_ns >= 4_000_000, "{used:?}");
+    }
+}

@@ -1,0 +1,203 @@
+//! Finds the cause of a slow moment of the calling thread from the kernel's accounts of it.
+//!
+//! A program with a loop of its own, such as a plant, opens a [`Ladder`] on its thread, marks the
+//! accounts now and then, and asks after a slow moment:
+//!
+//! ```
+//! use nanotape_clock::Clock;
+//! use nanotape_machine::{Gap, Ladder};
+//!
+//! let clock = Clock::calibrate();
+//! let mut ladder = Ladder::open(&clock);
+//! let from = clock.stamp_start();
+//! // ... one message ...
+//! let slow = Gap { from, to: clock.stamp() };
+//! if slow.nanos(&clock) > 5_000 {
+//!     let found = ladder.attribute(&slow);
+//!     println!("{}: {:?}", found.cause, found.used);
+//! }
+//! ```
+//!
+//! The accounts cover the time since the last mark. The shorter that time, the less can a slow
+//! moment be confused with another one: mark after each attribution (which `attribute` does), and
+//! whenever the thread has nothing to do.
+
+use nanotape_clock::Clock;
+
+use crate::{
+    accounts::{Accounts, Counts, ThreadUse},
+    cause::Cause,
+    gaps::Gap,
+};
+
+/// The accounts of the thread that opened it.
+#[derive(Debug)]
+pub struct Ladder {
+    clock: Clock,
+    accounts: Accounts,
+    marked: Counts,
+}
+
+/// The cause of a slow moment, and what it was found from.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Attribution {
+    /// The cause.
+    pub cause: Cause,
+    /// What happened to the thread since the last mark.
+    pub used: ThreadUse,
+}
+
+/// One source of causes, and why it is not used.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Rung {
+    /// Its name.
+    pub name: &'static str,
+    /// The reason why it is not used; `None` if it is.
+    pub unused: Option<String>,
+}
+
+impl Rung {
+    /// One that is used.
+    pub(crate) fn used(name: &'static str) -> Self {
+        Self { name, unused: None }
+    }
+
+    /// One that is not.
+    pub(crate) fn unused(name: &'static str, why: impl Into<String>) -> Self {
+        Self { name, unused: Some(why.into()) }
+    }
+}
+
+impl Ladder {
+    /// Opens the accounts of the calling thread, and marks them.
+    pub fn open(clock: &Clock) -> Self {
+        let accounts = Accounts::open();
+        let marked = accounts.read(clock);
+        Self { clock: *clock, accounts, marked }
+    }
+
+    /// Leaves out what happened so far.
+    pub fn mark(&mut self) {
+        self.marked = self.accounts.read(&self.clock);
+    }
+
+    /// The cause of a slow moment that has just ended, as far as the accounts tell; marks them.
+    /// Costs about 1 us, allocates nothing.
+    pub fn attribute(&mut self, slow: &Gap) -> Attribution {
+        let now = self.accounts.read(&self.clock);
+        let used = now.since(&self.marked, &self.clock);
+        self.marked = now;
+        Attribution { cause: cause_in(slow.nanos(&self.clock), &used), used }
+    }
+
+    /// The accounts that are used, and those that this kernel does not have.
+    pub fn rungs(&self) -> Vec<Rung> {
+        let queue = match self.accounts.has_queue() {
+            true => Rung::used("time in the queue"),
+            false => Rung::unused("time in the queue", "this kernel does not count it"),
+        };
+        vec![Rung::used("page faults"), Rung::used("context switches"), queue, stolen_time()]
+    }
+}
+
+/// Stolen time is what remains of a thread that was not switched out. Where the kernel counts the
+/// time of interrupts apart, it remains too.
+fn stolen_time() -> Rung {
+    const NAME: &str = "stolen time";
+    let stat = std::fs::read_to_string("/proc/stat").unwrap_or_default();
+    match counts_interrupts_apart(&stat) {
+        false => Rung::used(NAME),
+        true => Rung::unused(NAME, "this kernel counts the time of interrupts the same way"),
+    }
+}
+
+/// Whether the column `irq` of the first line is used.
+fn counts_interrupts_apart(stat: &str) -> bool {
+    let column = stat.lines().next().and_then(|line| line.split_whitespace().nth(6));
+    column.and_then(|number| number.parse::<u64>().ok()).is_some_and(|ticks| ticks > 0)
+}
+
+/// The cause that explains at least half of a slow moment of `slow_ns`.
+fn cause_in(slow_ns: u64, used: &ThreadUse) -> Cause {
+    let off_ns = used.elapsed_ns.saturating_sub(used.run_ns);
+    let half_ns = slow_ns.div_ceil(2);
+    let was_off = off_ns >= half_ns;
+    let waited_ns = used.waited_ns.unwrap_or(0).min(off_ns);
+    let was_switched = used.voluntary_switches + used.involuntary_switches > 0;
+    if used.major_faults > 0 && was_off {
+        return Cause::MajorFault;
+    }
+    if was_off && was_switched {
+        // Without the time in the queue, the kind of the switch decides.
+        let by_others = match used.waited_ns {
+            Some(_) => waited_ns >= off_ns - waited_ns,
+            None => used.involuntary_switches > 0,
+        };
+        return if by_others { Cause::Preempted { by: None } } else { Cause::Blocked };
+    }
+    if was_off {
+        return Cause::Stolen;
+    }
+    if used.minor_faults + used.major_faults > 0 { Cause::PageFault } else { Cause::Unexplained }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOTHING: ThreadUse = ThreadUse {
+        elapsed_ns: 1_000_000,
+        run_ns: 1_000_000,
+        waited_ns: Some(0),
+        minor_faults: 0,
+        major_faults: 0,
+        voluntary_switches: 0,
+        involuntary_switches: 0,
+    };
+
+    #[test]
+    fn the_account_that_covers_half_of_the_time_is_the_cause() {
+        let off = ThreadUse { run_ns: 950_000, ..NOTHING };
+        let preempted = Cause::Preempted { by: None };
+        let cases = [
+            (NOTHING, Cause::Unexplained),
+            (ThreadUse { minor_faults: 1, ..NOTHING }, Cause::PageFault),
+            (off, Cause::Stolen),
+            (ThreadUse { waited_ns: Some(49_000), involuntary_switches: 1, ..off }, preempted),
+            (ThreadUse { voluntary_switches: 1, ..off }, Cause::Blocked),
+            // Woken up, and then still in the queue for a moment.
+            (ThreadUse { waited_ns: Some(9_000), voluntary_switches: 1, ..off }, Cause::Blocked),
+            (ThreadUse { major_faults: 1, voluntary_switches: 1, ..off }, Cause::MajorFault),
+            // Ten microseconds off the processor do not explain sixty.
+            (ThreadUse { run_ns: 990_000, involuntary_switches: 1, ..NOTHING }, Cause::Unexplained),
+        ];
+        for (used, cause) in cases {
+            assert_eq!(cause_in(60_000, &used), cause, "{used:?}");
+        }
+    }
+
+    #[test]
+    fn without_the_time_in_the_queue_the_kind_of_the_switch_decides() {
+        let off = ThreadUse { run_ns: 950_000, waited_ns: None, ..NOTHING };
+        let one = ThreadUse { involuntary_switches: 1, ..off };
+        assert_eq!(cause_in(60_000, &one), Cause::Preempted { by: None });
+        assert_eq!(cause_in(60_000, &ThreadUse { voluntary_switches: 1, ..off }), Cause::Blocked);
+    }
+
+    #[test]
+    fn a_sleep_of_this_thread_is_found() {
+        let clock = Clock::calibrate();
+        let mut ladder = Ladder::open(&clock);
+        let from = clock.stamp_start();
+        std::thread::sleep(std::time::Duration::from_millis(3));
+        let found = ladder.attribute(&Gap { from, to: clock.stamp() });
+        assert_eq!(found.cause, Cause::Blocked, "{found:?}");
+    }
+
+    #[test]
+    fn the_kernel_that_counts_interrupts_apart_is_known_by_its_column() {
+        assert!(!counts_interrupts_apart("cpu  41633 191 6945 488284 776 0 103 31 0 0\n"));
+        assert!(counts_interrupts_apart("cpu  41633 191 6945 488284 776 12 103 31 0 0\n"));
+        assert!(!counts_interrupts_apart("cpu x"));
+    }
+}

@@ -1,0 +1,203 @@
+//! Keeps the interruptions of a thread, with the cause of each as the accounts tell it.
+//!
+//! Bounds: interruptions are kept in memory that is touched at the start; what does not fit is
+//! counted. A turn without an interruption allocates nothing and makes no system call.
+
+use nanotape_clock::{Clock, Stamp};
+use rustix::thread::{gettid, sched_getcpu};
+
+use crate::{
+    cause::Cause,
+    gaps::{Gap, GapMeter},
+    kernel_trace::KernelEvents,
+    ladder::{Ladder, Rung},
+};
+
+/// What to keep.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WatchOptions {
+    /// Shorter interruptions are not kept, in nanoseconds; at least [`GapMeter::LEAST_NS`].
+    pub threshold_ns: u64,
+    /// The accounts are asked about interruptions of at least this length, in nanoseconds.
+    pub attribute_ns: u64,
+    /// Most interruptions to keep.
+    pub most: usize,
+}
+
+/// One interruption.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Interruption {
+    /// When.
+    pub gap: Gap,
+    /// The processor after it.
+    pub cpu: u32,
+    /// Its cause.
+    pub cause: Cause,
+}
+
+/// The interruptions of the thread that started it.
+#[derive(Debug)]
+pub struct Watch {
+    clock: Clock,
+    meter: GapMeter,
+    ladder: Ladder,
+    options: WatchOptions,
+    kept: Vec<Interruption>,
+    not_kept: u64,
+}
+
+/// The interruptions of a thread, after it has ended its work.
+#[derive(Clone, Debug)]
+pub struct Watched {
+    /// The kernel's number of the thread.
+    pub thread: u32,
+    /// The interruptions, in order.
+    pub kept: Vec<Interruption>,
+    /// Interruptions that did not fit.
+    pub not_kept: u64,
+    /// The accounts that were used, and those that were not.
+    pub rungs: Vec<Rung>,
+}
+
+impl Default for WatchOptions {
+    /// Attribution costs about 1 us, so that 2 us are worth it.
+    fn default() -> Self {
+        Self { threshold_ns: 300, attribute_ns: 2_000, most: 1 << 18 }
+    }
+}
+
+impl Watch {
+    /// Starts on the calling thread.
+    pub fn start(clock: &Clock, options: WatchOptions) -> Self {
+        let nothing = Interruption {
+            gap: Gap { from: Stamp::from_ticks(1), to: Stamp::from_ticks(1) },
+            cpu: 0,
+            cause: Cause::Unexplained,
+        };
+        // Filled and cleared, so that a later push is no page fault.
+        let mut kept = vec![nothing; options.most];
+        kept.clear();
+        let ladder = Ladder::open(clock);
+        let meter = GapMeter::start(clock, options.threshold_ns.max(GapMeter::LEAST_NS));
+        Self { clock: *clock, meter, ladder, options, kept, not_kept: 0 }
+    }
+
+    /// Keeps the interruption that ends at `now`, if there is one, and returns whether there is.
+    #[inline(always)]
+    pub fn turn(&mut self, now: Stamp) -> bool {
+        match self.meter.turn(now) {
+            None => false,
+            Some(gap) => {
+                self.keep(gap);
+                true
+            }
+        }
+    }
+
+    /// Leaves out the time up to `now`.
+    #[inline(always)]
+    pub fn skip_to(&mut self, now: Stamp) {
+        self.meter.skip_to(now);
+    }
+
+    /// Leaves out everything until now, also in the accounts.
+    pub fn restart(&mut self) {
+        self.ladder.mark();
+        self.meter.skip_to(self.clock.stamp());
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn keep(&mut self, gap: Gap) {
+        let is_worth_it = gap.nanos(&self.clock) >= self.options.attribute_ns;
+        let cause = match is_worth_it {
+            true => self.ladder.attribute(&gap).cause,
+            false => Cause::NotAttributed,
+        };
+        if self.kept.len() < self.options.most {
+            let cpu = u32::try_from(sched_getcpu()).unwrap_or(u32::MAX);
+            self.kept.push(Interruption { gap, cpu, cause });
+        } else {
+            self.not_kept += 1;
+        }
+        self.meter.skip_to(self.clock.stamp());
+    }
+
+    /// Ends the watch.
+    pub fn finish(self) -> Watched {
+        let thread = u32::try_from(gettid().as_raw_nonzero().get()).unwrap_or(0);
+        let rungs = self.ladder.rungs();
+        Watched { thread, kept: self.kept, not_kept: self.not_kept, rungs }
+    }
+}
+
+impl Watched {
+    /// Replaces each cause by the one that the kernel's events show. A gap without any event is
+    /// unexplained: no event of this kernel happened in it.
+    pub fn explain(&mut self, events: &KernelEvents) {
+        for one in &mut self.kept {
+            if !events.covers(&one.gap, one.cpu) {
+                continue;
+            }
+            let seen = events.cause(&one.gap, one.cpu, self.thread);
+            one.cause = both(&one.cause, seen);
+        }
+    }
+}
+
+/// The cause from the accounts and the one from the events of the kernel.
+fn both(accounts: &Cause, seen: Option<Cause>) -> Cause {
+    match (accounts, seen) {
+        // The accounts know that the fault was a major one, and that the time is not the kernel's.
+        (Cause::MajorFault, Some(Cause::Blocked | Cause::PageFault)) => Cause::MajorFault,
+        (
+            Cause::Stolen,
+            None
+            | Some(
+                Cause::Timer | Cause::Device { .. } | Cause::Remote { .. } | Cause::Softirq { .. },
+            ),
+        ) => Cause::Stolen,
+        (_, Some(seen)) => seen,
+        (Cause::NotAttributed, None) => Cause::Unexplained,
+        (accounts, None) => accounts.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_accounts_know_what_no_event_shows() {
+        let remote = || Some(Cause::Remote { name: "reschedule".to_owned() });
+        let cases = [
+            (Cause::Unexplained, Some(Cause::Timer), Cause::Timer),
+            (Cause::Unexplained, None, Cause::Unexplained),
+            (Cause::NotAttributed, None, Cause::Unexplained),
+            (Cause::Stolen, None, Cause::Stolen),
+            (Cause::Stolen, remote(), Cause::Stolen),
+            (Cause::Stolen, Some(Cause::Stopped), Cause::Stopped),
+            (Cause::MajorFault, Some(Cause::Blocked), Cause::MajorFault),
+            (Cause::Blocked, Some(Cause::Stopped), Cause::Stopped),
+            (Cause::PageFault, None, Cause::PageFault),
+        ];
+        for (accounts, seen, expected) in cases {
+            assert_eq!(both(&accounts, seen.clone()), expected, "{accounts:?} {seen:?}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_counted() {
+        let clock = Clock::calibrate();
+        let options = WatchOptions { most: 1, ..WatchOptions::default() };
+        let mut watch = Watch::start(&clock, options);
+        for _ in 0..3 {
+            watch.restart();
+            std::thread::sleep(std::time::Duration::from_millis(1));
+            assert!(watch.turn(clock.stamp()));
+        }
+        let watched = watch.finish();
+        assert_eq!((watched.kept.len(), watched.not_kept), (1, 2));
+        assert_eq!(watched.kept[0].cause, Cause::Blocked);
+    }
+}
