@@ -4,27 +4,28 @@
 //! its own and reads accounts of the kernel; it does not depend on what a plant does.
 //!
 //! Flow: a [`GapMeter`] in a thread's loop finds the moments in which the thread did not run;
-//! [`spin`] runs nothing else on some processors. A [`Ladder`] asks the kernel's accounts of the
-//! thread for the cause of each, a [`KernelTrace`] the events of the kernel; a [`Watch`] keeps them.
+//! [`spin`] runs nothing else on some processors. An [`Attributor`] asks the kernel's accounts of
+//! the thread for the cause of each, a [`KernelTrace`] the events of the kernel. A [`Watch`] keeps
+//! the moments with their causes.
 #![forbid(unsafe_code)]
 
 mod accounts;
+mod attribution;
 mod cause;
 mod gaps;
 mod interrupts;
 pub mod kernel_trace;
-mod ladder;
 pub mod periods;
 mod speed;
 mod spin;
 mod watch;
 
 pub use accounts::ThreadUse;
+pub use attribution::{Attribution, Attributor, Rung};
 pub use cause::Cause;
 pub use gaps::{Gap, GapMeter};
 pub use interrupts::InterruptCounts;
 pub use kernel_trace::KernelTrace;
-pub use ladder::{Attribution, Ladder, Rung};
 pub use speed::{Speed, Step, Window};
 pub use spin::{ProcessorGaps, SpinError, SpinOptions, spin};
 pub use watch::{Interruption, Watch, WatchOptions, Watched};

@@ -12,11 +12,11 @@ use nanotape_clock::{Clock, Stamp};
 use nanotape_lab::{Pin, Placement, PlacementRequest};
 
 use crate::{
+    attribution::Rung,
     cause::Cause,
     gaps::Gap,
     interrupts::InterruptCounts,
     kernel_trace::KernelEvents,
-    ladder::Rung,
     speed::{Speed, Window},
     watch::{Interruption, Watch, WatchOptions, Watched},
 };

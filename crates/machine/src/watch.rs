@@ -7,10 +7,10 @@ use nanotape_clock::{Clock, Stamp};
 use rustix::thread::{gettid, sched_getcpu};
 
 use crate::{
+    attribution::{Attributor, Rung},
     cause::Cause,
     gaps::{Gap, GapMeter},
     kernel_trace::KernelEvents,
-    ladder::{Ladder, Rung},
 };
 
 /// What to keep.
@@ -40,7 +40,7 @@ pub struct Interruption {
 pub struct Watch {
     clock: Clock,
     meter: GapMeter,
-    ladder: Ladder,
+    attributor: Attributor,
     options: WatchOptions,
     kept: Vec<Interruption>,
     not_kept: u64,
@@ -77,9 +77,9 @@ impl Watch {
         // Filled and cleared, so that a later push is no page fault.
         let mut kept = vec![nothing; options.most];
         kept.clear();
-        let ladder = Ladder::open(clock);
+        let attributor = Attributor::open(clock);
         let meter = GapMeter::start(clock, options.threshold_ns.max(GapMeter::LEAST_NS));
-        Self { clock: *clock, meter, ladder, options, kept, not_kept: 0 }
+        Self { clock: *clock, meter, attributor, options, kept, not_kept: 0 }
     }
 
     /// Keeps the interruption that ends at `now`, if there is one, and returns whether there is.
@@ -102,7 +102,7 @@ impl Watch {
 
     /// Leaves out everything until now, also in the accounts.
     pub fn restart(&mut self) {
-        self.ladder.mark();
+        self.attributor.mark();
         self.meter.skip_to(self.clock.stamp());
     }
 
@@ -111,7 +111,7 @@ impl Watch {
     fn keep(&mut self, gap: Gap) {
         let is_worth_it = gap.nanos(&self.clock) >= self.options.attribute_ns;
         let cause = match is_worth_it {
-            true => self.ladder.attribute(&gap).cause,
+            true => self.attributor.attribute(&gap).cause,
             false => Cause::NotAttributed,
         };
         if self.kept.len() < self.options.most {
@@ -126,7 +126,7 @@ impl Watch {
     /// Ends the watch.
     pub fn finish(self) -> Watched {
         let thread = u32::try_from(gettid().as_raw_nonzero().get()).unwrap_or(0);
-        let rungs = self.ladder.rungs();
+        let rungs = self.attributor.rungs();
         Watched { thread, kept: self.kept, not_kept: self.not_kept, rungs }
     }
 }

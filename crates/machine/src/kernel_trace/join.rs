@@ -1,8 +1,8 @@
 //! The cause of a gap from the events of the kernel within it.
 //!
-//! Several events are the rule: a timer interrupt wakes a thread, which then gets the processor. The
-//! event that explains the others is the cause: a switch before a signal, a signal before a fault,
-//! and each of them before the interrupt that brought it.
+//! Several events are the rule: a timer interrupt wakes a thread, which then gets the processor.
+//! The event that explains the others is the cause: a switch before a signal, a signal before a
+//! fault, and each of them before the interrupt that brought it.
 
 use super::event::{Event, KernelEvents, Switch, What};
 use crate::{cause::Cause, gaps::Gap};
@@ -11,8 +11,8 @@ use crate::{cause::Cause, gaps::Gap};
 const NORMAL_PRIORITY: u32 = 100;
 
 impl KernelEvents {
-    /// The cause of a gap of `thread` on `cpu`; `None` if no event lies within it. Where events were
-    /// lost before the gap, they are missing: see [`covers`](Self::covers).
+    /// The cause of a gap of `thread` on `cpu`; `None` if no event lies within it. Where events
+    /// were lost before the gap, they are missing: see [`covers`](Self::covers).
     pub fn cause(&self, gap: &Gap, cpu: u32, thread: u32) -> Option<Cause> {
         let switched_out = |event: &&Event| match &event.what {
             What::Switch(switch) => switch.from == thread,
@@ -22,7 +22,7 @@ impl KernelEvents {
         let out = self.between_anywhere(gap.from, gap.to).find(switched_out);
         let own = self.between(cpu, gap.from, gap.to);
         if let Some(Event { what: What::Switch(switch), .. }) = out {
-            return Some(of_switch(switch, own));
+            return Some(of_switch(switch, own, gap));
         }
         own.iter().filter_map(|event| of_event(event, thread)).min_by_key(rank)
     }
@@ -33,22 +33,36 @@ impl KernelEvents {
     }
 }
 
-fn of_switch(switch: &Switch, own: &[Event]) -> Cause {
-    match switch.state.chars().next() {
+fn of_switch(out: &Switch, own: &[Event], gap: &Gap) -> Cause {
+    match out.state.chars().next() {
         Some('T' | 't') => Cause::Stopped,
         Some('R') => {
+            let longest = longest_run(own, gap).unwrap_or(out);
             let is_real_time = |priority: u32| priority < NORMAL_PRIORITY;
-            if is_real_time(switch.from_priority) && !is_real_time(switch.to_priority) {
+            if is_real_time(out.from_priority) && !is_real_time(longest.to_priority) {
                 return Cause::FairServer;
             }
             let work = own.iter().find_map(|event| match &event.what {
-                What::Work(function) if event.thread == switch.to => Some(function),
+                What::Work(function) if event.thread == longest.to => Some(function),
                 _ => None,
             });
-            Cause::Preempted { by: Some(name_of(switch, work.map(String::as_str))) }
+            Cause::Preempted { by: Some(name_of(longest, work.map(String::as_str))) }
         }
         _ => Cause::Blocked,
     }
+}
+
+/// The switch to the thread that had the processor longest within the gap.
+fn longest_run<'a>(own: &'a [Event], gap: &Gap) -> Option<&'a Switch> {
+    let switches = own.iter().filter_map(|event| match &event.what {
+        What::Switch(switch) => Some((event.at, switch)),
+        _ => None,
+    });
+    let switches: Vec<_> = switches.collect();
+    let ends = switches.iter().skip(1).map(|(at, _)| *at).chain([gap.to]);
+    let runs = switches.iter().zip(ends);
+    runs.max_by_key(|((at, _), end)| end.ticks().saturating_sub(at.ticks()))
+        .map(|((_, switch), _)| *switch)
 }
 
 /// The name of a thread without the numbers of the kernel's workers.
@@ -141,6 +155,22 @@ mod tests {
         for (events, expected) in cases {
             assert_eq!(cause(events.clone()), expected, "{events:?}");
         }
+    }
+
+    #[test]
+    fn of_several_threads_the_one_that_ran_longest_is_the_cause() {
+        let mut to_neighbour = switch(170, "R", (120, 10));
+        if let What::Switch(next) = &mut to_neighbour.what {
+            next.to_name = "neighbour".to_owned();
+            next.from = 77;
+        }
+        let both = |at: u64| {
+            let mut first = switch(110, "R", (50, 120));
+            first.at = Stamp::from_ticks(at);
+            cause(vec![first, to_neighbour.clone()])
+        };
+        assert_eq!(both(110), Some(Cause::FairServer));
+        assert_eq!(both(165), Some(Cause::Preempted { by: Some("neighbour".to_owned()) }));
     }
 
     #[test]

@@ -1,19 +1,19 @@
 //! Finds the cause of a slow moment of the calling thread from the kernel's accounts of it.
 //!
-//! A program with a loop of its own, such as a plant, opens a [`Ladder`] on its thread, marks the
-//! accounts now and then, and asks after a slow moment:
+//! A program with a loop of its own, such as a plant, opens an [`Attributor`] on its thread, marks
+//! the accounts now and then, and asks after a slow moment:
 //!
 //! ```
 //! use nanotape_clock::Clock;
-//! use nanotape_machine::{Gap, Ladder};
+//! use nanotape_machine::{Gap, Attributor};
 //!
 //! let clock = Clock::calibrate();
-//! let mut ladder = Ladder::open(&clock);
+//! let mut attributor = Attributor::open(&clock);
 //! let from = clock.stamp_start();
 //! // ... one message ...
 //! let slow = Gap { from, to: clock.stamp() };
 //! if slow.nanos(&clock) > 5_000 {
-//!     let found = ladder.attribute(&slow);
+//!     let found = attributor.attribute(&slow);
 //!     println!("{}: {:?}", found.cause, found.used);
 //! }
 //! ```
@@ -32,7 +32,7 @@ use crate::{
 
 /// The accounts of the thread that opened it.
 #[derive(Debug)]
-pub struct Ladder {
+pub struct Attributor {
     clock: Clock,
     accounts: Accounts,
     marked: Counts,
@@ -68,7 +68,7 @@ impl Rung {
     }
 }
 
-impl Ladder {
+impl Attributor {
     /// Opens the accounts of the calling thread, and marks them.
     pub fn open(clock: &Clock) -> Self {
         let accounts = Accounts::open();
@@ -187,10 +187,10 @@ mod tests {
     #[test]
     fn a_sleep_of_this_thread_is_found() {
         let clock = Clock::calibrate();
-        let mut ladder = Ladder::open(&clock);
+        let mut attributor = Attributor::open(&clock);
         let from = clock.stamp_start();
         std::thread::sleep(std::time::Duration::from_millis(3));
-        let found = ladder.attribute(&Gap { from, to: clock.stamp() });
+        let found = attributor.attribute(&Gap { from, to: clock.stamp() });
         assert_eq!(found.cause, Cause::Blocked, "{found:?}");
     }
 

@@ -1,0 +1,364 @@
+//! Interruptions with a known cause, and the cause that is found for each: the confusion matrix.
+//!
+//! ```text
+//! the test                                   the victim, a process, spins on one processor
+//!   phase 1: wait                              touches a new page every few milliseconds
+//!   phase 2: wait                              has a timer that sends a signal to its thread
+//!   phase 3: SIGSTOP, SIGCONT         ------>
+//!   phase 4: a thread on its processor ----->
+//!   the times of phases 3 and 4       ------>  compares: prints injected, found, count
+//! ```
+//!
+//! As root both run in the real-time class, so that other work of the machine is not in the way.
+//! Run with `--nocapture` to see the matrix.
+
+use std::{
+    collections::BTreeMap,
+    fs::File,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+
+use nanotape_clock::{Clock, Stamp};
+use nanotape_harness::{Peer, Scratch, Task, listen, say, skipped};
+use nanotape_lab::{Pin, Placement, PlacementRequest};
+use nanotape_machine::{Gap, Interruption, KernelTrace, Watch, WatchOptions, Watched};
+use nanotape_shm::{Word, WritableWords};
+use nix::{
+    sys::{
+        signal::{SigEvent, SigevNotify, Signal, kill},
+        timer::{Expiration, Timer, TimerSetTimeFlags},
+    },
+    time::ClockId,
+    unistd::{Pid, gettid},
+};
+
+const VICTIM: &str = "injected_causes::victim";
+
+/// Injections of each cause, and the time between two of them.
+const INJECTIONS: usize = 40;
+const PAUSE: Duration = Duration::from_millis(6);
+
+/// The phases, in the word that test and victim share.
+const FAULTS: u64 = 1;
+const SIGNALS: u64 = 2;
+const QUIET: u64 = 3;
+const END: u64 = 4;
+/// The victim sleeps, so that the fair server of the kernel does not let others in later.
+const REST: u64 = 5;
+
+/// The kinds that are right for each injected cause: the one that a trace shows, and the one that
+/// the accounts show, if they show it.
+const RIGHT: [(&str, &str, Option<&str>); 4] = [
+    ("page fault", "page fault", Some("page fault")),
+    ("timer signal", "signal", None),
+    ("SIGSTOP", "stopped", Some("blocked or stopped")),
+    ("busy neighbour", "preempted", Some("preempted")),
+];
+
+/// An injection in an interruption that is longer by this factor is not its cause: the machine had
+/// another one at the same time.
+const MOST_TIMES: u64 = 4;
+
+/// Injections that have no cause to be found.
+const NOT_SEEN: &str = "not seen";
+const WITHIN_ANOTHER: &str = "within a longer interruption";
+
+/// At least this share of the others must be found right.
+const LEAST_RIGHT: f64 = 0.95;
+
+/// A busy machine adds causes of its own: one run of this many must be right.
+const ATTEMPTS: usize = 3;
+
+#[test]
+fn injected_causes_are_found() {
+    let wrong = loop_until_right();
+    assert_eq!(wrong, [""; 0], "in {ATTEMPTS} runs");
+    skipped("a frequency change is not injected: no machine of ours lets a guest change it");
+}
+
+/// What was not found in the last run; empty if all was.
+fn loop_until_right() -> Vec<String> {
+    let mut wrong = Vec::new();
+    for _ in 0..ATTEMPTS {
+        wrong = inject();
+        if wrong.is_empty() {
+            break;
+        }
+    }
+    wrong
+}
+
+/// Runs a victim through all phases; returns what was not found.
+fn inject() -> Vec<String> {
+    let scratch = Scratch::folder("injected");
+    let words = shared(&scratch.path().join("phase"));
+    let phase = &words.words()[0];
+    let cpu = last_cpu();
+    let mut victim =
+        Peer::start(Task::new("victim", scratch.path()).number(cpu.into()).command(VICTIM));
+    let can_be_real_time = victim.hear() == "real-time";
+
+    for injected in [FAULTS, SIGNALS] {
+        phase.store(injected);
+        thread::sleep(PAUSE * INJECTIONS as u32);
+        rest(phase);
+    }
+    phase.store(QUIET);
+    let clock = Clock::calibrate_for(Duration::from_millis(2));
+    let mut injected = Vec::new();
+    let pid = Pid::from_raw(i32::try_from(victim.pid()).unwrap());
+    for _ in 0..INJECTIONS {
+        let from = clock.stamp_start();
+        kill(pid, Signal::SIGSTOP).unwrap();
+        thread::sleep(Duration::from_micros(500));
+        kill(pid, Signal::SIGCONT).unwrap();
+        injected.push(("SIGSTOP", Gap { from, to: clock.stamp() }));
+        thread::sleep(PAUSE);
+    }
+    rest(phase);
+    phase.store(QUIET);
+    let neighbour = thread::spawn(move || be_a_neighbour(cpu, can_be_real_time));
+    injected.extend(neighbour.join().unwrap().into_iter().map(|gap| ("busy neighbour", gap)));
+    phase.store(END);
+    for (name, Gap { from, to }) in injected {
+        victim.tell(&format!("{name},{},{}", from.ticks(), to.ticks()));
+    }
+    victim.tell("end");
+
+    let mut wrong = Vec::new();
+    let accounts = Matrix::heard_from(&mut victim, "accounts");
+    accounts.print("as an ordinary user: the accounts of the thread");
+    for (injected, _, right) in RIGHT {
+        if let Some(right) = right {
+            wrong.extend(accounts.check(injected, right));
+        }
+    }
+    match victim.hear() {
+        why if why != "traced" => skipped(format!("the kernel's events: {why}")),
+        _ => {
+            let traced = Matrix::heard_from(&mut victim, "trace");
+            traced.print("as root: with the events of the kernel");
+            for (injected, right, _) in RIGHT {
+                wrong.extend(traced.check(injected, right));
+            }
+        }
+    }
+    wrong
+}
+
+fn rest(phase: &Word) {
+    phase.store(REST);
+    thread::sleep(Duration::from_millis(100));
+}
+
+/// Takes the processor of the victim now and then; returns when it had it.
+fn be_a_neighbour(cpu: u32, real_time: bool) -> Vec<Gap> {
+    let clock = Clock::calibrate_for(Duration::from_millis(2));
+    let _placement = place(cpu, real_time.then_some(20));
+    let mut busy = Vec::new();
+    for _ in 0..INJECTIONS {
+        let from = clock.stamp_start();
+        let mut to = from;
+        while clock.nanos_between(from, to) < 500_000 {
+            to = clock.stamp();
+        }
+        busy.push(Gap { from, to });
+        thread::sleep(PAUSE);
+    }
+    busy
+}
+
+/// The process that is interrupted; returns at once in a run of the tests.
+#[test]
+fn victim() {
+    let Some(Task { path, number, .. }) = Task::of_this_process() else { return };
+    let cpu = u32::try_from(number).unwrap();
+    let clock = Clock::calibrate();
+    let words = shared(&path.join("phase"));
+    let trace = KernelTrace::start(&clock, &[cpu]);
+    let placement = place(cpu, Some(10));
+    let is_real_time = placement.refused().is_empty();
+    say(if is_real_time { "real-time" } else { "normal" });
+
+    let options = WatchOptions { threshold_ns: 300, attribute_ns: 300, most: 1 << 16 };
+    let mut watch = Watch::start(&clock, options);
+    let injected = be_interrupted(&clock, &mut watch, &|| words.words()[0].load());
+    let mut watched = watch.finish();
+    placement.release();
+
+    let mut injected: Vec<(String, Gap)> =
+        injected.into_iter().map(|(name, gap)| (name.to_owned(), gap)).collect();
+    while let line = listen()
+        && line != "end"
+    {
+        let mut parts = line.split(',');
+        let name = parts.next().unwrap().to_owned();
+        let mut stamp = || Stamp::from_ticks(parts.next().unwrap().parse().unwrap());
+        injected.push((name, Gap { from: stamp(), to: stamp() }));
+    }
+    tell_matrix("accounts", &injected, &watched);
+    match trace {
+        Err(why) => say(why),
+        Ok(mut trace) => {
+            watched.explain(&trace.take().unwrap());
+            say("traced");
+            tell_matrix("trace", &injected, &watched);
+        }
+    }
+}
+
+/// Spins through the phases; returns when it injected faults and signals into itself.
+fn be_interrupted(
+    clock: &Clock,
+    watch: &mut Watch,
+    phase: &dyn Fn() -> u64,
+) -> Vec<(&'static str, Gap)> {
+    let mut injected = Vec::new();
+    let alarm = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(signal_hook::consts::SIGALRM, Arc::clone(&alarm)).unwrap();
+    let event = SigEvent::new(SigevNotify::SigevThreadId {
+        signal: Signal::SIGALRM,
+        thread_id: gettid().as_raw(),
+        si_value: 0,
+    });
+    let mut timer = Timer::new(ClockId::CLOCK_MONOTONIC, event).unwrap();
+    // Pages of four KiB, far enough from each other that no fault maps two of them.
+    const STRIDE: usize = 16 << 10;
+    let mut pages = vec![0_u8; (INJECTIONS + 2) * STRIDE];
+    let mut touched = 0;
+    let pause_ns = u64::try_from(PAUSE.as_nanos()).unwrap();
+    let mut next = clock.stamp();
+    let mut is_timer_on = false;
+    watch.restart();
+    let mut before = clock.stamp_unfenced();
+    loop {
+        let now = clock.stamp_unfenced();
+        watch.turn(now);
+        match phase() {
+            END => return injected,
+            FAULTS if touched < INJECTIONS && clock.nanos_between(next, now) > pause_ns => {
+                touched += 1;
+                let from = clock.stamp_start();
+                pages[touched * STRIDE] = 1;
+                std::hint::black_box(&pages);
+                injected.push(("page fault", Gap { from, to: clock.stamp() }));
+                next = now;
+            }
+            SIGNALS if !is_timer_on => {
+                is_timer_on = true;
+                set(&mut timer, PAUSE);
+                watch.restart();
+            }
+            REST => {
+                set(&mut timer, Duration::ZERO);
+                is_timer_on = false;
+                thread::sleep(Duration::from_millis(5));
+                watch.restart();
+            }
+            _ => {}
+        }
+        if alarm.swap(false, Ordering::Relaxed) {
+            injected.push(("timer signal", Gap { from: before, to: clock.stamp() }));
+        }
+        before = now;
+    }
+}
+
+/// Zero stops the timer.
+fn set(timer: &mut Timer, every: Duration) {
+    timer.set(Expiration::Interval(every.into()), TimerSetTimeFlags::empty()).unwrap();
+}
+
+/// Says a line for each pair of causes.
+fn tell_matrix(name: &str, injected: &[(String, Gap)], watched: &Watched) {
+    let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    for (cause, gap) in injected {
+        let found = match longest_in(gap, &watched.kept) {
+            None => NOT_SEEN,
+            Some(one) if length(&one.gap) > MOST_TIMES * length(gap) => WITHIN_ANOTHER,
+            Some(one) => one.cause.kind(),
+        };
+        *counts.entry((cause, found)).or_default() += 1;
+    }
+    for ((injected, found), count) in counts {
+        say(format!("{name},{injected},{found},{count}"));
+    }
+    say("end of the matrix");
+}
+
+fn longest_in<'a>(gap: &Gap, kept: &'a [Interruption]) -> Option<&'a Interruption> {
+    let within = kept.iter().filter(|one| one.gap.overlaps(gap));
+    within.max_by_key(|one| length(&one.gap))
+}
+
+fn length(gap: &Gap) -> u64 {
+    gap.to.ticks() - gap.from.ticks()
+}
+
+/// How often each injected cause was found to be what.
+#[derive(Debug)]
+struct Matrix(BTreeMap<(String, String), usize>);
+
+impl Matrix {
+    fn heard_from(victim: &mut Peer, name: &str) -> Self {
+        let mut counts = BTreeMap::new();
+        loop {
+            let line = victim.hear();
+            let parts: Vec<&str> = line.split(',').collect();
+            let [of, injected, found, count] = parts[..] else { return Self(counts) };
+            assert_eq!(of, name);
+            counts.insert((injected.to_owned(), found.to_owned()), count.parse().unwrap());
+        }
+    }
+
+    fn print(&self, title: &str) {
+        println!("{title}\n  {:<16} {:<32} {:>5}", "injected", "found", "count");
+        for ((injected, found), count) in &self.0 {
+            println!("  {injected:<16} {found:<32} {count:>5}");
+        }
+    }
+
+    /// Of the injections that were seen by themselves; a sentence if too few were, or are right.
+    fn check(&self, injected: &str, right: &str) -> Option<String> {
+        let seen = self.0.iter().filter(|((of, found), _)| {
+            of == injected && found != NOT_SEEN && found != WITHIN_ANOTHER
+        });
+        let all: usize = seen.map(|(_, count)| count).sum();
+        let key = (injected.to_owned(), right.to_owned());
+        let found = self.0.get(&key).copied().unwrap_or(0);
+        let share = found as f64 / all as f64;
+        let sentence = format!("{injected}: {found} of {all} are found to be {right}");
+        println!("  {sentence}");
+        (all < INJECTIONS / 2 || share < LEAST_RIGHT).then_some(sentence)
+    }
+}
+
+fn shared(path: &Path) -> WritableWords {
+    let file =
+        File::options().read(true).write(true).create(true).truncate(false).open(path).unwrap();
+    file.set_len(8).unwrap();
+    WritableWords::map(&file, 1).unwrap()
+}
+
+fn place(cpu: u32, real_time_priority: Option<u8>) -> Placement {
+    Placement::apply(&PlacementRequest {
+        pin: Pin::To(cpu),
+        real_time_priority,
+        lock_memory: false,
+    })
+}
+
+fn last_cpu() -> u32 {
+    let placement = Placement::apply(&PlacementRequest {
+        pin: Pin::Last,
+        real_time_priority: None,
+        lock_memory: false,
+    });
+    placement.cpu().expect("a processor is allowed")
+}

@@ -1,0 +1,3 @@
+//! Integration tests of the machine, in one program.
+
+mod injected_causes;
