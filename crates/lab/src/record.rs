@@ -37,8 +37,8 @@ impl RunContext {
         Self { environment, noise: Noise::default(), clock: Clock::calibrate() }
     }
 
-    /// A line: the common fields, and `fields`.
-    pub(crate) fn line(&self, kind: &str, name: &str, fields: Value) -> Value {
+    /// A line of this kind and name: the common fields, and `fields`.
+    pub fn line(&self, kind: &str, name: &str, fields: Value) -> Value {
         let mut line = json!({
             "format": FORMAT,
             "version": VERSION,

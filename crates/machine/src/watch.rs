@@ -44,6 +44,8 @@ pub struct Watch {
     options: WatchOptions,
     kept: Vec<Interruption>,
     not_kept: u64,
+    /// Noticed, but not yet attributed.
+    noticed: Option<Gap>,
 }
 
 /// The interruptions of a thread, after it has ended its work.
@@ -79,13 +81,43 @@ impl Watch {
         kept.clear();
         let attributor = Attributor::open(clock);
         let meter = GapMeter::start(clock, options.threshold_ns.max(GapMeter::LEAST_NS));
-        Self { clock: *clock, meter, attributor, options, kept, not_kept: 0 }
+        Self { clock: *clock, meter, attributor, options, kept, not_kept: 0, noticed: None }
     }
 
     /// Keeps the interruption that ends at `now`, if there is one, and returns whether there is.
     #[inline(always)]
     pub fn turn(&mut self, now: Stamp) -> bool {
         match self.meter.turn(now) {
+            None => false,
+            Some(gap) => {
+                self.keep(gap);
+                true
+            }
+        }
+    }
+
+    /// As [`turn`](Self::turn), but only notices the interruption: [`settle`](Self::settle) asks
+    /// for its cause when the loop has time for it. Of several, the longest is kept.
+    #[inline(always)]
+    pub fn notice(&mut self, now: Stamp) {
+        if let Some(gap) = self.meter.turn(now) {
+            self.notice_gap(gap);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn notice_gap(&mut self, gap: Gap) {
+        let length = |gap: &Gap| gap.to.ticks().saturating_sub(gap.from.ticks());
+        if self.noticed.is_none_or(|noticed| length(&noticed) < length(&gap)) {
+            self.noticed = Some(gap);
+        }
+    }
+
+    /// Keeps what was noticed; returns whether there was something.
+    #[inline(always)]
+    pub fn settle(&mut self) -> bool {
+        match self.noticed.take() {
             None => false,
             Some(gap) => {
                 self.keep(gap);
@@ -102,6 +134,7 @@ impl Watch {
 
     /// Leaves out everything until now, also in the accounts.
     pub fn restart(&mut self) {
+        self.noticed = None;
         self.attributor.mark();
         self.meter.skip_to(self.clock.stamp());
     }
