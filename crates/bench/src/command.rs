@@ -23,6 +23,7 @@ use crate::{
         command::{TableArguments, run as table},
         work,
     },
+    gaps::Gaps,
     hot,
     journal::Journal,
     prove::{JournalJob, RingJob},
@@ -47,6 +48,7 @@ Examples:
   nanotape lab bench replay day.itch50        a recorded plant, and its journal read again
   nanotape lab bench feed day.itch50          the live feed, from packets to records
   nanotape lab bench ring                     the rings between processes
+  nanotape lab bench gaps                     the meter of interruptions, and round trips
   nanotape lab bench journal                  the journal, and the speed of the disk
   nanotape lab bench --record                 keep the results for `nanotape lab trend`
 
@@ -78,6 +80,8 @@ enum Table {
     Feed(TableArguments<Feed>),
     /// Measure the rings between processes, and the limits of this machine
     Ring(TableArguments<Ring>),
+    /// Measure the meter of interruptions, and round trips of eight bytes
+    Gaps(TableArguments<Gaps>),
     /// Measure the journal, and the limits of this machine and its disk
     Journal(TableArguments<Journal>),
 }
@@ -114,6 +118,7 @@ impl Hook {
             Feed::NAME => work::<Feed>(self.job),
             RecorderJob::WORK => serde_json::from_value::<RecorderJob>(self.job)?.run(),
             Ring::NAME => work::<Ring>(self.job),
+            Gaps::NAME => work::<Gaps>(self.job),
             Journal::NAME => work::<Journal>(self.job),
             COUNT => count(self.job),
             RingJob::WORK => serde_json::from_value::<RingJob>(self.job)?.run(),
@@ -151,6 +156,7 @@ pub fn run(command: &BenchCommand) -> anyhow::Result<Status> {
         Some(Table::Replay(arguments)) => return table(arguments),
         Some(Table::Feed(arguments)) => return table(arguments),
         Some(Table::Ring(arguments)) => return table(arguments),
+        Some(Table::Gaps(arguments)) => return table(arguments),
         Some(Table::Journal(arguments)) => return table(arguments),
         None => {}
     }

@@ -43,7 +43,7 @@ use serde_json::{Value, json};
 
 pub(crate) use self::{
     command::Run,
-    cpus::{Asked, AskedCpus, Cpus, pair, run_on},
+    cpus::{Asked, AskedCpus, Cpus, run_on},
     folder::{Folder, is_memory, real},
     goal::{Bound, Goal, Unit, goals_text},
     measured::Measured,

@@ -38,7 +38,7 @@ use self::rows::{FDATASYNC, FDATASYNC_32, LINE, ROWS, What, Work};
 use crate::{
     engine::{
         Asked, AskedCpus, Base, Benchmark, Goal, Measured, Reading, Report, Row, Run, Worker,
-        command::slowest, is_memory, message::USUAL_BYTES, pair, real, table,
+        command::slowest, is_memory, message::USUAL_BYTES, real, table,
     },
     error::Error,
 };
@@ -105,7 +105,7 @@ pub(crate) struct Journal {
     small_pages: bool,
 
     /// Run appender and tailer on these processors [default: the last two allowed ones]
-    #[arg(long, value_name = "APPENDER,TAILER", value_parser = pair)]
+    #[arg(long, value_name = "APPENDER,TAILER", value_parser = nanotape_console::values::two_cpus)]
     cpus: Option<(u32, u32)>,
 }
 

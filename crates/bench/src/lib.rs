@@ -12,6 +12,7 @@ mod day_file;
 mod decode;
 mod engine;
 mod error;
+mod gaps;
 mod journal;
 mod prove;
 mod ring;

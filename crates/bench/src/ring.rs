@@ -31,7 +31,7 @@ use self::{
 use crate::{
     engine::{
         Amount, Asked, AskedCpus, Base, Benchmark, Measured, Reading, Report, Row, Run, Taken,
-        Worker, command::slowest, message::SHORTEST, pair, table,
+        Worker, command::slowest, message::SHORTEST, table,
     },
     error::Error,
 };
@@ -85,7 +85,7 @@ pub(crate) struct Ring {
     capacity: usize,
 
     /// Run writer and reader on these processors [default: the last two allowed ones]
-    #[arg(long, value_name = "WRITER,READER", value_parser = pair)]
+    #[arg(long, value_name = "WRITER,READER", value_parser = nanotape_console::values::two_cpus)]
     cpus: Option<(u32, u32)>,
 
     /// Use the real-time class SCHED_FIFO with this priority

@@ -83,6 +83,14 @@ pub fn nanos_text(nanos: u64) -> String {
     }
 }
 
+/// Parses two processors, like `2,3`.
+pub fn two_cpus(text: &str) -> Result<(u32, u32), String> {
+    let numbers = text.split_once(',').and_then(|(writer, reader)| {
+        Some((writer.trim().parse().ok()?, reader.trim().parse().ok()?))
+    });
+    numbers.ok_or_else(|| "expected two processors, like 2,3".to_owned())
+}
+
 /// A number with its noun: `1 message`, `2 messages`.
 pub fn counted(number: u64, thing: &str) -> String {
     format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
@@ -165,6 +173,12 @@ mod tests {
         assert!(period("0.01").is_err() && period("0.5").is_ok());
         assert_eq!(nanos_text(1_500_000), "1.5 ms");
         assert_eq!([0, 1, 2].map(|n| counted(n, "record")), ["0 records", "1 record", "2 records"]);
+    }
+
+    #[test]
+    fn two_processors_are_two_numbers() {
+        assert_eq!(two_cpus("2,3").unwrap(), (2, 3));
+        assert!(two_cpus("2").is_err() && two_cpus("2,3,4").is_err() && two_cpus("a,b").is_err());
     }
 
     #[test]

@@ -216,6 +216,11 @@ pub(crate) fn unplaced<R: Send>(work: impl FnOnce() -> R + Send) -> Option<R> {
     })
 }
 
+/// The processors on which the calling thread may run, in order; empty if the kernel does not say.
+pub fn allowed_cpus() -> Vec<u32> {
+    sched_getaffinity(None).map(|set| numbers(&set).collect()).unwrap_or_default()
+}
+
 fn every_processor() -> CpuSet {
     let mut set = CpuSet::new();
     (0..CpuSet::MAX_CPU).for_each(|cpu| set.set(cpu));

@@ -15,6 +15,7 @@
 pub mod cells;
 mod lane;
 mod series;
+pub mod session;
 pub mod summary;
 mod turn;
 

@@ -12,6 +12,7 @@
 mod accounts;
 mod attribution;
 mod cause;
+pub mod changes;
 mod gaps;
 mod interrupts;
 pub mod jitter;

@@ -28,7 +28,7 @@ use super::{Day, plant_variants::USUAL, publish, reading::compare, reading::head
 use crate::{
     engine::{
         Asked, AskedCpus, Base, Benchmark, Goal, Measured, Reading, Report, Row, Run, Worker,
-        command::slowest, pair,
+        command::slowest,
     },
     error::Error,
 };
@@ -85,7 +85,7 @@ pub(crate) struct Feed {
 
     /// Run the plant on the first of these processors; in rows with a socket the sender is on the
     /// first, and the receiver or plant on the second [default: the last two allowed ones]
-    #[arg(long, value_name = "FIRST,SECOND", value_parser = pair)]
+    #[arg(long, value_name = "FIRST,SECOND", value_parser = nanotape_console::values::two_cpus)]
     cpus: Option<(u32, u32)>,
 
     /// Use the real-time class SCHED_FIFO with this priority

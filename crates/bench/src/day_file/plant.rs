@@ -20,7 +20,7 @@ use super::{
 use crate::{
     engine::{
         Asked, AskedCpus, Base, Benchmark, Bound, Goal, Measured, Reading, Report, Row, Run,
-        Worker, command::slowest, pair, table,
+        Worker, command::slowest, table,
     },
     error::Error,
 };
@@ -57,7 +57,7 @@ pub(crate) struct Plant {
     pub(super) day: Day,
 
     /// Run the plant and its first tap on these processors [default: the last two allowed ones]
-    #[arg(long, value_name = "PLANT,TAP", value_parser = pair)]
+    #[arg(long, value_name = "PLANT,TAP", value_parser = nanotape_console::values::two_cpus)]
     cpus: Option<(u32, u32)>,
 
     /// Use the real-time class SCHED_FIFO with this priority

@@ -42,7 +42,7 @@ use super::{
 use crate::{
     engine::{
         Asked, AskedCpus, Base, Benchmark, Folder, Goal, Measured, Reading, Report, Row, Run,
-        Worker, command::slowest, is_memory, pair,
+        Worker, command::slowest, is_memory,
     },
     error::Error,
     journal::segment_bytes,
@@ -95,7 +95,7 @@ pub(crate) struct Replay {
 
     /// Run the plant and its tap or recorder on these processors [default: the last two allowed
     /// ones]
-    #[arg(long, value_name = "PLANT,READER", value_parser = pair)]
+    #[arg(long, value_name = "PLANT,READER", value_parser = nanotape_console::values::two_cpus)]
     cpus: Option<(u32, u32)>,
 
     /// Use the real-time class SCHED_FIFO with this priority for all processes but the recorder

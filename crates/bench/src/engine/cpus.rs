@@ -5,7 +5,8 @@ use nanotape_clock::{
     Clock,
     cross_core::{self, Effort, Offset},
 };
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use nanotape_lab::placement::allowed_cpus;
+use rustix::thread::{CpuSet, sched_setaffinity};
 
 /// The requested processors and priority.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,7 +38,7 @@ impl Cpus {
     /// The requested processors, or else the last allowed ones: the first ones do most of the
     /// machine's own work. If only one is allowed, both sides share it.
     pub(crate) fn choose(asked: AskedCpus) -> anyhow::Result<Self> {
-        let allowed = allowed();
+        let allowed = allowed_cpus();
         match asked {
             AskedCpus::Two(asked) => Self::choose_of(&allowed, asked),
             AskedCpus::One(asked) => {
@@ -83,14 +84,6 @@ impl Cpus {
     }
 }
 
-/// Parses two processors, like `2,3`.
-pub(crate) fn pair(text: &str) -> Result<(u32, u32), String> {
-    let numbers = text.split_once(',').and_then(|(writer, reader)| {
-        Some((writer.trim().parse().ok()?, reader.trim().parse().ok()?))
-    });
-    numbers.ok_or_else(|| "expected two processors, like 2,3".to_owned())
-}
-
 /// Keeps this thread, and threads that it starts, on these processors, if there are any.
 pub(crate) fn run_on(cpus: &[u32]) {
     let mut set = CpuSet::new();
@@ -99,15 +92,6 @@ pub(crate) fn run_on(cpus: &[u32]) {
         // If the kernel refuses, the thread keeps its processors.
         let _ = sched_setaffinity(None, &set);
     }
-}
-
-/// The processors on which this thread may run.
-pub(super) fn allowed() -> Vec<u32> {
-    let Ok(set) = sched_getaffinity(None) else { return Vec::new() };
-    (0..CpuSet::MAX_CPU)
-        .filter(|&cpu| set.is_set(cpu))
-        .filter_map(|cpu| u32::try_from(cpu).ok())
-        .collect()
 }
 
 /// Offset between the clocks of two processors; None for the same one, or if it is unknown.
@@ -151,11 +135,5 @@ mod tests {
         assert_eq!(error, "processor 7 is not among those allowed (0, 1)");
         let cpus = Cpus::choose_of(&[5], None).unwrap();
         assert_eq!((cpus.reader(0, 1), cpus.are_two()), ((5, true), false));
-    }
-
-    #[test]
-    fn two_processors_are_two_numbers() {
-        assert_eq!(pair("2,3").unwrap(), (2, 3));
-        assert!(pair("2").is_err() && pair("2,3,4").is_err() && pair("a,b").is_err());
     }
 }

@@ -9,7 +9,9 @@ use std::{
 
 use anyhow::bail;
 use nanotape_clock::{Clock, Source};
-use nanotape_lab::{NoiseWatch, Pin, Placement, PlacementRequest, environment::Noise};
+use nanotape_lab::{
+    NoiseWatch, Pin, Placement, PlacementRequest, environment::Noise, placement::allowed_cpus,
+};
 use nanotape_shm::SharedRegion;
 use rustix::process::{Signal, set_parent_process_death_signal};
 use serde::{Deserialize, Serialize};
@@ -17,7 +19,6 @@ use serde_json::Value;
 
 use super::{
     Benchmark, Row, Timeout, Wait,
-    cpus::allowed,
     pace::{Amount, Until},
     process::{GO, READY},
     row::find,
@@ -88,7 +89,7 @@ impl<B: Benchmark> Worker<B> {
         end_with_parent()?;
         let row = find(&job.row).ok_or_else(|| anyhow::anyhow!("unknown row {}", job.row))?;
         // Read before the placement, which leaves one.
-        let mut other_cpus = allowed();
+        let mut other_cpus = allowed_cpus();
         other_cpus.retain(|&cpu| Some(cpu) != job.cpu);
         // Memory is not locked: locked tables would be in memory from their reservation, and the
         // peak would show reserved memory and not used memory.

@@ -3,6 +3,7 @@
 mod clock;
 mod compare;
 mod count;
+mod jitter;
 mod prove;
 mod subjects;
 mod trend;
@@ -29,6 +30,8 @@ enum LabCommand {
     Trend(trend::TrendCommand),
     /// Test on known differences whether comparisons on this machine are reliable
     Prove(prove::ProveCommand),
+    /// Measure round trips between two processors, and trace each interruption to its cause
+    Jitter(Box<jitter::JitterCommand>),
     /// Report the clock of all measurements: source, rate, cost, drift, offsets
     Clock(clock::ClockCommand),
 }
@@ -40,6 +43,7 @@ pub(crate) fn run(arguments: &LabArguments) -> anyhow::Result<Status> {
         LabCommand::Count(command) => count::run(command),
         LabCommand::Trend(command) => trend::run(command),
         LabCommand::Prove(command) => prove::run(command),
+        LabCommand::Jitter(command) => jitter::run(command),
         LabCommand::Clock(command) => clock::run(command),
     }
 }

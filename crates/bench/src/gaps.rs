@@ -1,0 +1,244 @@
+//! `nanotape lab bench gaps`: what the gap meter and an attribution cost, and round trips of eight
+//! bytes, compared with the limits of the machine.
+
+mod rows;
+mod work;
+
+use std::time::Duration;
+
+use clap::Args;
+use nanotape_console::records::Columns;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use self::rows::{ROWS, What};
+use crate::{
+    engine::{
+        Amount, Asked, AskedCpus, Base, Benchmark, Bound, Goal, Measured, Reading, Report, Row,
+        Run, Unit, Worker, goals_text, table,
+    },
+    error::Error,
+};
+
+/// The meter of interruptions, and round trips of eight bytes.
+#[derive(Args, Clone, Debug, Serialize, Deserialize)]
+#[command(after_help = "\
+Examples:
+  nanotape lab bench gaps                                    the table
+  nanotape lab bench gaps --rounds 9 -o gaps.json            more rounds, as one JSON list
+  nanotape lab bench gaps --only cells,stream,limit          round trips only
+  nanotape lab bench gaps --cpus 2,3 --realtime 20           on two quiet processors
+  nanotape lab bench gaps --list                             the names
+
+The rows `turn` are loops on one processor that only read the clock, and that also look for
+interruptions; `added` is the difference within a round. `attribution` is the time of one question
+to the kernel about the cause of an interruption. `seen` makes pauses of 100 to 150 ns in a loop and
+counts how many the meter sees. Round trips are between two processes, one message at a time.
+
+Exit status: 0 success; 1 a wrong or missing message; 2 wrong usage, or a ring or process that
+cannot be created.")]
+pub(crate) struct Gaps {
+    /// Seconds of each reading
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = nanotape_console::values::count::<u32>(1..=3_600))]
+    seconds: u32,
+
+    /// Run on these processors [default: the last two allowed ones]
+    #[arg(long, value_name = "FIRST,SECOND", value_parser = nanotape_console::values::two_cpus)]
+    cpus: Option<(u32, u32)>,
+
+    /// Use the real-time class SCHED_FIFO with this priority
+    #[arg(long, value_name = "PRIORITY", value_parser = clap::value_parser!(u8).range(1..=49))]
+    realtime: Option<u8>,
+}
+
+/// The goals: a row, the name of its number, and the bound.
+const WANTED: [(&str, &str, Bound); 5] = [
+    (rows::METER, ADDED, Bound::AtMost(3.0)),
+    (rows::ATTRIBUTION, "p50_ns", Bound::AtMost(2_000.0)),
+    (rows::SEEN, SEEN_SHARE, Bound::AtLeast(1.0)),
+    (rows::CELLS, "ratio", Bound::AtMost(1.1)),
+    (rows::STREAM, "ratio", Bound::AtMost(1.5)),
+];
+
+const ADDED: &str = "added_ns";
+const SEEN_SHARE: &str = "seen_share";
+
+impl Benchmark for Gaps {
+    const NAME: &'static str = "gaps";
+    const ROWS: &'static [Row<Self>] = ROWS;
+    const NAME_WIDTH: usize = 28;
+    const COLUMNS: Columns = &[
+        ("name", "/name"),
+        ("section", "/section"),
+        ("added_ns", "/added_ns"),
+        ("seen_share", "/seen_share"),
+        ("p50_ns", "/latency/p50_ns"),
+        ("p99_ns", "/latency/p99_ns"),
+        ("ratio", "/ratio"),
+        ("ratio_to", "/ratio_to"),
+    ];
+
+    type Work = What;
+    type Pass = ();
+
+    fn asked(&self) -> Asked {
+        Asked { cpus: AskedCpus::Two(self.cpus), real_time_priority: self.realtime }
+    }
+
+    fn readers(row: &Row<Self>) -> usize {
+        usize::from(row.work.is_pair())
+    }
+
+    fn longest(&self, _: &Row<Self>) -> Duration {
+        Duration::from_secs(self.seconds.into())
+    }
+
+    fn work(worker: &mut Worker<Self>) -> Result<Report, Error> {
+        work::work(worker)
+    }
+
+    /// Nanoseconds of a turn, or the median of what is timed.
+    fn number(row: &Row<Self>, reading: &Reading) -> Option<f64> {
+        match row.work {
+            What::Turn(_) | What::Seen => {
+                let written = reading.written;
+                (written.messages > 0).then(|| written.nanos as f64 / written.messages as f64)
+            }
+            _ => reading.p50_ns(),
+        }
+    }
+
+    fn base(row: &Row<Self>) -> Option<Base> {
+        match row.work {
+            What::Turn(work::Turn::Meter | work::Turn::Watch) => Some(Base::whole(rows::STAMP)),
+            What::RoundTrip(_) => Some(Base::whole(rows::LINE)),
+            _ => None,
+        }
+    }
+
+    fn goals(measured: &Measured<Self>, run: &Run<Self>) -> Vec<Goal> {
+        let number = |of| match of {
+            ADDED => added(measured, run),
+            SEEN_SHARE => seen_share(measured),
+            "p50_ns" => table::median(measured.time_ns(|times| Some(times.p50_ns))),
+            _ => measured.ratio(run).map(|ratio| ratio.value),
+        };
+        let wanted = WANTED.iter().filter(|(row, ..)| *row == measured.row.name);
+        wanted.filter_map(|&(_, of, bound)| Some(Goal { of, bound, value: number(of)? })).collect()
+    }
+
+    fn heading(run: &Run<Self>) -> String {
+        format!(
+            "{} of {} s each; processors {} and {}",
+            table::rounds(run),
+            run.options.seconds,
+            run.cpus.writer,
+            run.cpus.readers[0]
+        )
+    }
+
+    /// Format: docs/formats/lab-bench-gaps.md.
+    fn record(measured: &Measured<Self>, run: &Run<Self>) -> Value {
+        let mut latency = table::latency(measured, |reading| reading.times.as_ref());
+        if let Value::Object(latency) = &mut latency {
+            latency.remove("p99.99_ns");
+            latency.remove("from_due_p50_ns");
+            latency.remove("from_due_p99_ns");
+        }
+        json!({
+            "seconds": run.options.seconds,
+            "cpus": [run.cpus.writer, run.cpus.readers[0]],
+            "added_ns": added(measured, run),
+            "seen_share": seen_share(measured),
+            "latency": latency,
+            "goals": Self::goals(measured, run).into_iter().map(Goal::to_json).collect::<Vec<_>>(),
+        })
+    }
+
+    fn footing(run: &Run<Self>) -> String {
+        let unit = |goal: &Goal| match goal.of {
+            ADDED => Unit::new(1.0, "ns added to a stamp", 2),
+            SEEN_SHARE => Unit::new(100.0, "% of pauses seen", 2),
+            "p50_ns" => Unit::new(1.0, "ns p50", 0),
+            _ => Unit::new(1.0, "times the line", 2),
+        };
+        let of_row = |row: &Measured<Self>| {
+            let name = row.row.name;
+            Self::goals(row, run).into_iter().map(move |goal| (name, goal, unit(&goal))).collect()
+        };
+        let goals: Vec<Vec<_>> = run.measured.iter().map(of_row).collect();
+        goals_text(&goals.concat(), Self::NAME_WIDTH)
+    }
+}
+
+impl Gaps {
+    fn amount(&self) -> Amount {
+        Amount::Seconds(self.seconds)
+    }
+}
+
+/// What a loop adds to the one that only reads the clock, in nanoseconds a turn.
+fn added(measured: &Measured<Gaps>, run: &Run<Gaps>) -> Option<f64> {
+    let base = run.find(Gaps::base(measured.row).filter(|base| base.row == rows::STAMP)?.row)?;
+    measured.added(base).map(|added| added.median)
+}
+
+/// The share of the pauses that the meter saw, over all rounds.
+fn seen_share(measured: &Measured<Gaps>) -> Option<f64> {
+    let sum = |name: &str| -> u64 {
+        measured.readings.iter().filter_map(|reading| reading.detail[name].as_u64()).sum()
+    };
+    let made = sum("made");
+    (made > 0).then(|| sum("seen") as f64 / made as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::{
+        Times, Written,
+        test::{measured, run},
+    };
+
+    fn turn(name: &str, nanos: &[u64]) -> Measured<Gaps> {
+        let reading = |&nanos: &u64| Reading {
+            written: Written { messages: 100, nanos },
+            ..Reading::default()
+        };
+        measured(name, nanos.iter().map(reading))
+    }
+
+    fn timed(name: &str, p50_ns: u64) -> Measured<Gaps> {
+        let times = Some(Times { count: 1, p50_ns, ..Times::default() });
+        measured(name, [Reading { times, ..Reading::default() }])
+    }
+
+    #[test]
+    fn what_the_meter_adds_is_a_difference_within_a_round() {
+        let all = run(vec![
+            turn(rows::STAMP, &[1_000, 2_000, 1_500]),
+            turn(rows::METER, &[1_200, 2_100, 1_800]),
+        ]);
+        assert_eq!(added(&all.measured[1], &all), Some(2.0));
+        assert_eq!(added(&all.measured[0], &all), None);
+        let [goal] = Gaps::goals(&all.measured[1], &all)[..] else { panic!("one goal") };
+        assert!(goal.is_met() && goal.of == ADDED);
+    }
+
+    #[test]
+    fn round_trips_are_judged_by_the_line_of_their_round() {
+        let all = run(vec![timed(rows::CELLS, 440), timed(rows::LINE, 400)]);
+        let [goal] = Gaps::goals(&all.measured[0], &all)[..] else { panic!("one goal") };
+        assert!((goal.value - 1.1).abs() < 1e-9 && goal.is_met());
+        assert_eq!(Gaps::goals(&all.measured[1], &all), []);
+    }
+
+    #[test]
+    fn a_pause_that_is_missed_is_a_missed_goal() {
+        let reading =
+            |seen| Reading { detail: json!({ "made": 100, "seen": seen }), ..Reading::default() };
+        let all = run(vec![measured(rows::SEEN, [reading(100), reading(98)])]);
+        assert_eq!(seen_share(&all.measured[0]), Some(0.99));
+        assert!(!Gaps::goals(&all.measured[0], &all)[0].is_met());
+    }
+}
