@@ -2,9 +2,9 @@
 //! and the interruptions of each cause.
 //!
 //! The interval of a ratio comes from the intervals of its two medians over turns, each at 97.5%,
-//! so that both hold together at 95%. It assumes only that turns are independent, and is wide with few
-//! turns. Two runs at different times also differ by what else the machine did: to prove the effect
-//! of a setting, use `nanotape lab doctor try`, which measures both in turns.
+//! so that both hold together at 95%. It assumes only that turns are independent, and is wide with
+//! few turns. Two runs at different times also differ by what else the machine did: to prove the
+//! effect of a setting, use `nanotape lab doctor try`, which measures both in turns.
 
 use std::collections::BTreeMap;
 
