@@ -26,6 +26,7 @@ mod live;
 mod live_kept;
 mod live_recovery;
 mod lobster;
+mod machine;
 mod real_days;
 mod recorded;
 mod replay;

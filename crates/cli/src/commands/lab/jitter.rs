@@ -51,7 +51,7 @@ look for moments in which it did not run. Each interruption is traced to its cau
 user sees page faults, switches, time in the queue and stolen time; root also sees the events of
 the kernel. What could not be used is listed with its reason.
 
-Intervals are over turns, at 95%: use at least six of them.
+Intervals are over turns, at 95%: a result needs six of them, a comparison seven.
 
 Exit status: 0 success; 2 wrong usage, or a file that cannot be read or written.")]
 pub(crate) struct JitterCommand {

@@ -58,7 +58,7 @@ fn heading(changes: &[Change], variant: &str) -> String {
     let mut text = format!("{variant}\n  ");
     let _ = match (&*better, &*worse) {
         ("", "") if own().next().is_none() => {
-            writeln!(text, "too few turns for an interval: use --turns 8 or more in both runs")
+            writeln!(text, "too few turns for an interval: use --turns 7 or more in both runs")
         }
         ("", "") => writeln!(text, "no quantile is proved to have changed"),
         (better, "") => writeln!(text, "faster: {better}"),
