@@ -5,7 +5,7 @@ use core::hint::black_box;
 use nanotape_clock::Clock;
 use nanotape_machine::{
     Attributor, Gap, GapMeter, Watch, WatchOptions,
-    jitter::cells::{CellReader, CellWriter},
+    jitter::cells::{CellReader, CellWriter, Cells, Direction},
 };
 use nanotape_ring::{Publish, Read, Start, Subscribe, slots, stream};
 use nanotape_shm::{RegionOptions, Word};
@@ -196,8 +196,9 @@ fn ping_through(worker: &mut Worker<Gaps>, kind: Kind) -> Result<Report, Error> 
     let options = RegionOptions::default();
     match kind {
         Kind::Cells | Kind::WatchedCells => {
-            let mut there = CellWriter::create(&there, CELLS, &options)?;
-            let mut back = worker.meet(|_| CellReader::open(&back, CELLS))?;
+            let rings = map_cells(worker)?;
+            let mut there = rings.writer(Direction::There);
+            let mut back = rings.reader(Direction::Back);
             if kind == Kind::Cells {
                 return ping(worker, &mut there, &mut back, &mut Nothing);
             }
@@ -223,8 +224,9 @@ fn pong_through(worker: &mut Worker<Gaps>, kind: Kind) -> Result<Report, Error> 
     let options = RegionOptions::default();
     match kind {
         Kind::Cells | Kind::WatchedCells => {
-            let mut back = CellWriter::create(&back, CELLS, &options)?;
-            let mut there = worker.meet(|_| CellReader::open(&there, CELLS))?;
+            let rings = map_cells(worker)?;
+            let mut there = rings.reader(Direction::There);
+            let mut back = rings.writer(Direction::Back);
             if kind == Kind::Cells {
                 return pong(worker, &mut back, &mut there, &mut Nothing);
             }
@@ -243,6 +245,11 @@ fn pong_through(worker: &mut Worker<Gaps>, kind: Kind) -> Result<Report, Error> 
             pong(worker, &mut back, &mut there, &mut Nothing)
         }
     }
+}
+
+/// The rings of cells of this reading, which both processes map.
+fn map_cells(worker: &Worker<Gaps>) -> Result<Cells, Error> {
+    Cells::map(&worker.path("cells"), CELLS).map_err(Error::system("map the rings of cells"))
 }
 
 /// What a side does between two polls.

@@ -7,17 +7,17 @@ use std::{
 };
 
 use nanotape_ring::{Publish, Read, ReadError, RingError, Start, Subscribe, slots, stream};
-use nanotape_shm::{OwnedRegion, RegionError, RegionOptions, RegionPages};
+use nanotape_shm::{OwnedRegion, RegionOptions, RegionPages};
 
 use super::{
     JitterError, RingKind,
-    cells::{CellReader, CellWriter},
+    cells::{CellReader, CellWriter, Cells, Direction},
 };
 
 /// Bytes of a message in the rings for data.
 const MESSAGE_BYTES: usize = 8;
 
-/// Messages that a ring holds: one page of cells; with huge pages, one of those.
+/// Messages that a ring holds; with huge pages, one of those.
 const CELLS: usize = 512;
 const HUGE_BYTES: usize = 2 << 20;
 
@@ -79,15 +79,23 @@ pub(super) struct Lane<S, T> {
     pub(super) refused: Option<String>,
 }
 
-pub(super) fn cells(huge_pages: bool) -> Result<Lane<CellWriter, CellReader>, JitterError> {
-    if !huge_pages {
-        let sender = CellWriter::on_heap(CELLS);
-        return Ok(Lane { taker: sender.reader(), sender, refused: None });
-    }
-    let file = Unlinked::new();
-    let sender = CellWriter::create(&file.0, HUGE_BYTES / 8, &options())
-        .map_err(|error| memory(RingKind::Cells, error))?;
-    Ok(Lane { taker: sender.reader(), refused: refusal(sender.region()), sender })
+/// Both rings of cells.
+pub(super) fn cells(huge_pages: bool) -> Result<[Lane<CellWriter, CellReader>; 2], JitterError> {
+    let (rings, refused) = if huge_pages {
+        let file = Unlinked::new();
+        let made = Cells::in_huge_pages(&file.0, HUGE_BYTES / 16);
+        let failed = |reason: String| JitterError::Ring { kind: RingKind::Cells, reason };
+        let (rings, pages) = made.map_err(|error| failed(error.to_string()))?;
+        (rings, refusal(&pages))
+    } else {
+        (Cells::on_heap(CELLS), None)
+    };
+    let lane = |direction, refused| Lane {
+        sender: rings.writer(direction),
+        taker: rings.reader(direction),
+        refused,
+    };
+    Ok([lane(Direction::There, refused), lane(Direction::Back, None)])
 }
 
 type DataLane<W> = Lane<Data<W>, Data<<W as Publish>::Reader>>;
@@ -121,7 +129,8 @@ fn data<W: Publish>(
     let failed = |error: RingError| JitterError::Ring { kind, reason: error.to_string() };
     let writer = writer.map_err(failed)?;
     let reader = writer.reader(Start::Oldest).map_err(failed)?;
-    let refused = if huge_pages { refusal(writer.region()) } else { None };
+    let pages = |region: &OwnedRegion| refusal(&region.residency().huge_pages);
+    let refused = if huge_pages { pages(writer.region()) } else { None };
     Ok(Lane { sender: Data(writer), taker: Data(reader), refused })
 }
 
@@ -129,13 +138,8 @@ fn options() -> RegionOptions {
     RegionOptions { huge_pages: true, ..RegionOptions::default() }
 }
 
-fn memory(kind: RingKind, error: RegionError) -> JitterError {
-    JitterError::Ring { kind, reason: error.to_string() }
-}
-
 /// A sentence if huge pages were requested and not given.
-fn refusal(region: &OwnedRegion) -> Option<String> {
-    let pages = region.residency().huge_pages;
+fn refusal(pages: &RegionPages) -> Option<String> {
     let is_given = matches!(pages, RegionPages::Granted { .. } | RegionPages::FileSystem { .. });
     (!is_given).then(|| format!("huge pages were refused: {pages}"))
 }

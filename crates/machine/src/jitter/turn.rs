@@ -82,7 +82,10 @@ pub fn run_turn(
 ) -> Result<Turn, JitterError> {
     let huge = variant.huge_pages;
     match variant.ring {
-        RingKind::Cells => run(clock, variant, options, lane::cells(huge)?, lane::cells(huge)?),
+        RingKind::Cells => {
+            let [there, back] = lane::cells(huge)?;
+            run(clock, variant, options, there, back)
+        }
         RingKind::Slots => run(clock, variant, options, lane::slots(huge)?, lane::slots(huge)?),
         RingKind::Stream => run(clock, variant, options, lane::stream(huge)?, lane::stream(huge)?),
     }

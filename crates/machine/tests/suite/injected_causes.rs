@@ -31,18 +31,18 @@ use nanotape_machine::{Gap, Interruption, KernelTrace, Watch, WatchOptions, Watc
 use nanotape_shm::{Word, WritableWords};
 use nix::{
     sys::{
-        signal::{SigEvent, SigevNotify, Signal, kill},
+        signal::{SigEvent, SigevNotify, Signal},
         timer::{Expiration, Timer, TimerSetTimeFlags},
     },
     time::ClockId,
-    unistd::{Pid, gettid},
+    unistd::gettid,
 };
 
 const VICTIM: &str = "injected_causes::victim";
 
 /// Injections of each cause, and the time between two of them.
-const INJECTIONS: usize = 40;
-const PAUSE: Duration = Duration::from_millis(6);
+const INJECTIONS: usize = 60;
+const PAUSE: Duration = Duration::from_millis(4);
 
 /// The phases, in the word that test and victim share.
 const FAULTS: u64 = 1;
@@ -109,20 +109,20 @@ fn inject() -> Vec<String> {
         thread::sleep(PAUSE * INJECTIONS as u32);
         rest(phase);
     }
-    phase.store(QUIET);
+    go_on(phase);
     let clock = Clock::calibrate_for(Duration::from_millis(2));
     let mut injected = Vec::new();
-    let pid = Pid::from_raw(i32::try_from(victim.pid()).unwrap());
     for _ in 0..INJECTIONS {
+        victim.stop();
         let from = clock.stamp_start();
-        kill(pid, Signal::SIGSTOP).unwrap();
-        thread::sleep(Duration::from_micros(500));
-        kill(pid, Signal::SIGCONT).unwrap();
-        injected.push(("SIGSTOP", Gap { from, to: clock.stamp() }));
+        thread::sleep(Duration::from_millis(3));
+        let to = clock.stamp();
+        victim.resume();
+        injected.push(("SIGSTOP", Gap { from, to }));
         thread::sleep(PAUSE);
     }
     rest(phase);
-    phase.store(QUIET);
+    go_on(phase);
     let neighbour = thread::spawn(move || be_a_neighbour(cpu, can_be_real_time));
     injected.extend(neighbour.join().unwrap().into_iter().map(|gap| ("busy neighbour", gap)));
     phase.store(END);
@@ -157,10 +157,24 @@ fn rest(phase: &Word) {
     thread::sleep(Duration::from_millis(100));
 }
 
+/// Lets the victim spin, and waits until it does.
+fn go_on(phase: &Word) {
+    phase.store(QUIET);
+    thread::sleep(Duration::from_millis(20));
+}
+
 /// Takes the processor of the victim now and then; returns when it had it.
 fn be_a_neighbour(cpu: u32, real_time: bool) -> Vec<Gap> {
     let clock = Clock::calibrate_for(Duration::from_millis(2));
-    let _placement = place(cpu, real_time.then_some(20));
+    // The class first: as a normal thread it would not run on the victim's processor.
+    let _class = real_time.then(|| {
+        Placement::apply(&PlacementRequest {
+            pin: Pin::Free,
+            real_time_priority: Some(20),
+            lock_memory: false,
+        })
+    });
+    let _placement = place(cpu, None);
     let mut busy = Vec::new();
     for _ in 0..INJECTIONS {
         let from = clock.stamp_start();
@@ -237,9 +251,20 @@ fn be_interrupted(
     let mut is_timer_on = false;
     watch.restart();
     let mut before = clock.stamp_unfenced();
+    let mut late = None;
     loop {
         let now = clock.stamp_unfenced();
-        watch.turn(now);
+        if let Some(from) = late.take() {
+            injected.push(("timer signal", Gap { from, to: now }));
+        }
+        // Before the cause is asked for: a signal that comes during that is within no interruption.
+        let has_signal = alarm.swap(false, Ordering::Relaxed);
+        match (watch.turn(now), has_signal) {
+            (true, true) => injected.push(("timer signal", Gap { from: before, to: now })),
+            // It came after the stamp, so that the interruption ends at the next one.
+            (false, true) => late = Some(now),
+            (_, false) => {}
+        }
         match phase() {
             END => return injected,
             FAULTS if touched < INJECTIONS && clock.nanos_between(next, now) > pause_ns => {
@@ -262,9 +287,6 @@ fn be_interrupted(
                 watch.restart();
             }
             _ => {}
-        }
-        if alarm.swap(false, Ordering::Relaxed) {
-            injected.push(("timer signal", Gap { from: before, to: clock.stamp() }));
         }
         before = now;
     }
