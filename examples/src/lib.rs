@@ -13,7 +13,7 @@ macro_rules! readmes {
 }
 
 #[cfg(doctest)]
-readmes!(types shm clock tape market wire feed book ring journal trace logging report lab synth testkit records plant
+readmes!(types shm clock tape market wire feed book ring journal trace logging report lab machine synth testkit records plant
     nanotape console check bench cli);
 
 #[cfg(doctest)]

@@ -32,7 +32,7 @@ fn the_examples_name_one_crate_of_nanotape() {
             count += 1;
         }
     }
-    assert_eq!(count, 10);
+    assert_eq!(count, 11);
 }
 
 /// The path of an example.
@@ -282,6 +282,15 @@ fn a_log_is_read_back_from_its_journal_and_goes_on_in_it() {
 }
 
 #[test]
+fn slow_turns_are_told_with_their_causes() {
+    let text = output_of("10_why_was_it_slow", &[]).unwrap();
+    let is_sleep = |line: &&str| line.ends_with(" ns, blocked or stopped");
+    let sleep = text.lines().find(is_sleep).unwrap_or_else(|| panic!("no sleep in\n{text}"));
+    assert!(sleep.starts_with("turn "), "{sleep}");
+    assert!(text.contains(" of 16384 turns took 2000 ns or more"), "{text}");
+}
+
+#[test]
 fn every_example_is_short_and_says_what_you_will_see() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     for (name, most) in [
@@ -292,6 +301,7 @@ fn every_example_is_short_and_says_what_you_will_see() {
         ("05_subscribe_to_best_prices.rs", 60),
         ("08_log_to_a_journal.rs", 100),
         ("09_join_late_and_lose_nothing.rs", 80),
+        ("10_why_was_it_slow.rs", 60),
     ] {
         let source = std::fs::read_to_string(folder.join(name)).unwrap();
         assert!(source.starts_with("//!") && source.contains("you will see"), "{name}");

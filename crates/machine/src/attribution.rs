@@ -19,8 +19,9 @@
 //! ```
 //!
 //! The accounts cover the time since the last mark. The shorter that time, the less can a slow
-//! moment be confused with another one: mark after each attribution (which `attribute` does), and
-//! whenever the thread has nothing to do.
+//! moment be confused with another one: `attribute` marks, and a program marks after it printed or
+//! slept, and whenever the thread has nothing to do. Time off the processor that is much longer
+//! than the slow moment was at another moment, and explains nothing.
 
 use nanotape_clock::Clock;
 
@@ -117,11 +118,14 @@ fn counts_interrupts_apart(stat: &str) -> bool {
     column.and_then(|number| number.parse::<u64>().ok()).is_some_and(|ticks| ticks > 0)
 }
 
+/// The accounts are read some moments after a slow moment has ended.
+const READING_NS: u64 = 1_000;
+
 /// The cause that explains at least half of a slow moment of `slow_ns`.
 fn cause_in(slow_ns: u64, used: &ThreadUse) -> Cause {
     let off_ns = used.elapsed_ns.saturating_sub(used.run_ns);
     let half_ns = slow_ns.div_ceil(2);
-    let was_off = off_ns >= half_ns;
+    let was_off = (half_ns..=2 * slow_ns + READING_NS).contains(&off_ns);
     let waited_ns = used.waited_ns.unwrap_or(0).min(off_ns);
     let was_switched = used.voluntary_switches + used.involuntary_switches > 0;
     if used.major_faults > 0 && was_off {
@@ -168,6 +172,8 @@ mod tests {
             // Woken up, and then still in the queue for a moment.
             (ThreadUse { waited_ns: Some(9_000), voluntary_switches: 1, ..off }, Cause::Blocked),
             (ThreadUse { major_faults: 1, voluntary_switches: 1, ..off }, Cause::MajorFault),
+            // A millisecond off the processor was at another moment than these sixty.
+            (ThreadUse { run_ns: 0, involuntary_switches: 1, ..NOTHING }, Cause::Unexplained),
             // Ten microseconds off the processor do not explain sixty.
             (ThreadUse { run_ns: 990_000, involuntary_switches: 1, ..NOTHING }, Cause::Unexplained),
         ];

@@ -40,6 +40,8 @@ pub use nanotape_journal as journal;
 pub use nanotape_lab as lab;
 #[cfg(feature = "logging")]
 pub use nanotape_logging as logging;
+#[cfg(feature = "machine")]
+pub use nanotape_machine as machine;
 pub use nanotape_market as market;
 pub use nanotape_plant as plant;
 pub use nanotape_records as records;

@@ -101,7 +101,7 @@ pub(crate) struct JitterCommand {
     #[arg(long, value_name = "SECONDS", default_value_t = 3.0, value_parser = alone_seconds)]
     alone: f64,
 
-    /// Shorter interruptions are not kept
+    /// Shorter interruptions are not kept; in round trips, those below 1,000 ns never are
     #[arg(long, value_name = "NANOSECONDS", default_value_t = 300, value_parser = count::<u64>(100..=1_000_000_000))]
     threshold: u64,
 
@@ -170,6 +170,10 @@ fn alone_seconds(text: &str) -> Result<f64, String> {
         _ => Err("expected a number of seconds from 0 to 3600".to_owned()),
     }
 }
+
+/// A poll of a line that the other processor has takes some hundred nanoseconds, and is no
+/// interruption.
+const LEAST_IN_ROUND_TRIPS_NS: u64 = 1_000;
 
 /// Round trips that fit into a millisecond: between two threads of one core they take 50 ns.
 const MOST_PER_MILLISECOND: usize = 20_000;
@@ -309,6 +313,10 @@ impl JitterCommand {
         Duration::from_millis(self.turn.into())
     }
 
+    fn round_trip_threshold_ns(&self) -> u64 {
+        self.threshold.max(LEAST_IN_ROUND_TRIPS_NS)
+    }
+
     fn watch_options(&self) -> WatchOptions {
         WatchOptions { threshold_ns: self.threshold, ..WatchOptions::default() }
     }
@@ -330,7 +338,10 @@ impl JitterCommand {
             turn: TurnOptions {
                 duration: self.turn_duration(),
                 most_round_trips: usize::try_from(self.turn)? * MOST_PER_MILLISECOND,
-                watch: self.watch_options(),
+                watch: WatchOptions {
+                    threshold_ns: self.round_trip_threshold_ns(),
+                    ..WatchOptions::default()
+                },
                 counters: true,
             },
             seed: self.seed,
@@ -352,7 +363,7 @@ impl JitterCommand {
             output.heading(&text::variants_head())?;
         }
         for summary in &summaries {
-            let record = record::jitter(context, summary, self.threshold, rungs);
+            let record = record::jitter(context, summary, self.round_trip_threshold_ns(), rungs);
             output.result(&text::variant(summary), record)?;
         }
         for (priority, processors) in &processors {

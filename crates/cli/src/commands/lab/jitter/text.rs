@@ -24,8 +24,9 @@ pub(super) fn heading(context: &RunContext, command: &JitterCommand) -> String {
     let mut text = text::context(context);
     let _ = writeln!(
         text,
-        "interruptions from {}, {} of {} ms for each variant",
+        "interruptions from {} (in round trips {}), {} of {} ms for each variant",
         nanos_text(command.threshold),
+        nanos_text(command.round_trip_threshold_ns()),
         counted(command.turns.into(), "turn"),
         command.turn
     );
